@@ -1,0 +1,1 @@
+//! The passive half: packet captures become transactions

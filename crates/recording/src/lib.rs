@@ -1,0 +1,1 @@
+//! Transactions to and from tables: Parquet and CSV

@@ -1,0 +1,1 @@
+//! Findings become text, JSON and HTML

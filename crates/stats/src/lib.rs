@@ -1,0 +1,1 @@
+//! Transactions become distributions, rates, queue depths and heat maps

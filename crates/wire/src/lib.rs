@@ -1,0 +1,1 @@
+//! Wire formats of SMB and ONC RPC/NFS: bytes to messages, no I/O and no clock

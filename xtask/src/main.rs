@@ -1,0 +1,2 @@
+//! Plimsoll's own build, test and bench commands.
+fn main() {}
