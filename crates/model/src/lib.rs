@@ -1,1 +1,35 @@
-//! The words Plimsoll speaks: operations, procedures, transactions and what could not be seen
+//! The words Plimsoll speaks, shared by both halves and everything behind them.
+//!
+//! No bytes and no I/O here: a [`Transaction`] is one request and its answer, whoever saw it and however it was
+//! seen. [`Procedure`] is what went over the wire, [`Operation`] and [`Group`] what it means to a user of files;
+//! one table ([`procedure`]) maps the first to the others. What could not be seen is an [`Anomaly`], counted.
+//!
+//! ```text
+//! observe ─┐
+//!          ├─ Transaction ─ Sink ─ stats, recording
+//! drive   ─┘
+//! ```
+
+mod anomaly;
+mod coverage;
+mod endpoint;
+mod names;
+mod operation;
+mod outcome;
+mod procedure;
+mod protocol;
+mod sink;
+mod timeline;
+mod transaction;
+
+pub use anomaly::{Anomalies, Anomaly};
+pub use coverage::{ClockGranularity, Coverage, PacketCounts, Unseen};
+pub use endpoint::Endpoint;
+pub use names::{Names, Symbol};
+pub use operation::{Group, Operation};
+pub use outcome::Outcome;
+pub use procedure::{Procedure, Row};
+pub use protocol::Protocol;
+pub use sink::Sink;
+pub use timeline::{Frames, Timeline, Vantage};
+pub use transaction::Transaction;

@@ -1,0 +1,127 @@
+//! What could not be seen or understood: every kind is counted, none is swallowed.
+
+macro_rules! anomalies {
+    ($($(#[doc = $doc:literal])+ $variant:ident $label:literal $text:literal;)+) => {
+        /// A kind of thing that went wrong or could not be seen. Reports end with their counts.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[repr(usize)]
+        pub enum Anomaly {
+            $($(#[doc = $doc])+ $variant,)+
+        }
+
+        impl Anomaly {
+            /// Every kind, from the file inwards.
+            pub const ALL: &'static [Anomaly] = &[$(Anomaly::$variant,)+];
+
+            /// The word used in JSON and in flags.
+            pub fn label(self) -> &'static str {
+                match self { $(Anomaly::$variant => $label,)+ }
+            }
+
+            /// What a report prints.
+            pub fn text(self) -> &'static str {
+                match self { $(Anomaly::$variant => $text,)+ }
+            }
+        }
+    };
+}
+
+anomalies! {
+    /// A capture file ended in the middle of a record.
+    CaptureFileTruncated "capture_file_truncated" "capture file ends in the middle of a record";
+    /// Records of a capture file that made no sense; what follows in that file was not read.
+    CaptureRecordBad "capture_record_bad" "capture record makes no sense; the rest of that file was not read";
+    /// Packets whose record has no time; they carry no transaction.
+    PacketWithoutTime "packet_without_time" "packet without a time of capture";
+    /// Packets with a link type that is not understood.
+    LinkTypeUnknown "link_type_unknown" "packet of a link type that is not understood";
+    /// Packets whose headers contradict themselves or are cut off.
+    PacketMalformed "packet_malformed" "packet header malformed or cut off";
+    /// IP datagrams of which fragments never came (or too many were open at once).
+    FragmentsIncomplete "fragments_incomplete" "IP datagram with missing fragments";
+    /// Holes in a TCP stream that the receiver acknowledged: the capture dropped what was in them.
+    GapInCapture "gap_in_capture" "preceding packet(s) dropped by the capture";
+    /// Holes in a TCP stream that nobody acknowledged, left when the buffer or the capture ended.
+    GapUnexplained "gap_unexplained" "preceding packet(s) missing, not acknowledged";
+    /// Holes that a later packet filled: lost on the network and sent again, or reordered.
+    GapFilled "gap_filled" "hole in a stream filled by a later packet";
+    /// Data that came after its hole had been given up.
+    SegmentLate "segment_late" "packet arrived after its hole was given up";
+    /// Connections forgotten because too many were open at once.
+    ConnectionEvicted "connection_evicted" "connection forgotten: too many at once";
+    /// Message headers that a short snaplen cut off.
+    HeaderCutShort "header_cut_short" "message header cut off by a short snaplen";
+    /// Times when message framing was lost and found again by header signature.
+    Resynchronised "resynchronised" "framing lost and found again by header signature";
+    /// Stretches of a stream in which no message could be recognised.
+    BytesUnrecognised "bytes_unrecognised" "stretch of a stream in which no message was recognised";
+    /// Messages that contradict themselves.
+    MessageMalformed "message_malformed" "message malformed";
+    /// Messages whose contents are encrypted.
+    MessageEncrypted "message_encrypted" "encrypted message, contents not seen";
+    /// Messages whose contents are compressed.
+    MessageCompressed "message_compressed" "compressed message, contents not seen";
+    /// Procedures without a row in the table.
+    ProcedureUnknown "procedure_unknown" "procedure that is not known";
+    /// Requests whose last packet was not captured.
+    RequestEndMissing "request_end_missing" "final packet of request missing";
+    /// Responses whose last packet was not captured.
+    ResponseEndMissing "response_end_missing" "final packet of response missing";
+    /// Answers to a request that was not seen.
+    ResponseWithoutRequest "response_without_request" "response whose request was not seen";
+    /// Requests that nobody answered before the capture or the connection ended.
+    RequestUnanswered "request_unanswered" "request whose response was not seen";
+    /// Answers that fit an id but not the request (another command, or an acknowledgement too old).
+    ResponseMismatch "response_mismatch" "response that fits an id but not its request";
+    /// Requests given up because both directions lost data since: their id may have come round again.
+    PairAmbiguous "pair_ambiguous" "request left unpaired: losses on both sides since";
+    /// Requests that took an id still waiting for its answer.
+    IdReused "id_reused" "id taken again before its answer was seen";
+    /// Requests sent again with the same id (RPC).
+    DuplicateRequest "duplicate_request" "request sent again";
+    /// Answers to a request that had been answered (RPC).
+    DuplicateResponse "duplicate_response" "response sent again";
+    /// Pairs whose answer was captured before their request.
+    NegativeTime "negative_time" "response captured before its request";
+    /// Requests forgotten because too many were waiting at once.
+    PendingEvicted "pending_evicted" "waiting request forgotten: too many at once";
+    /// Message ids completed from their low 16 bits, the rest having been cut off.
+    IdReconstructed "id_reconstructed" "message id completed from its low 16 bits";
+    /// Names not kept for want of room.
+    NameRefused "name_refused" "name not kept: too many";
+    /// Packets captured twice (a mirror port that sees both ways in, say).
+    PacketCapturedTwice "packet_captured_twice" "packet captured twice";
+}
+
+/// A count of each [`Anomaly`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Anomalies([u64; Anomaly::ALL.len()]);
+
+impl Anomalies {
+    /// Counts one.
+    #[inline]
+    pub fn add(&mut self, kind: Anomaly) {
+        self.0[kind as usize] += 1;
+    }
+
+    /// Counts `n`.
+    pub fn add_many(&mut self, kind: Anomaly, n: u64) {
+        self.0[kind as usize] += n;
+    }
+
+    /// The count of one kind.
+    pub fn count(&self, kind: Anomaly) -> u64 {
+        self.0[kind as usize]
+    }
+
+    /// Those that happened, with their counts.
+    pub fn iter(&self) -> impl Iterator<Item = (Anomaly, u64)> + '_ {
+        Anomaly::ALL.iter().map(|&kind| (kind, self.count(kind))).filter(|&(_, count)| count > 0)
+    }
+}
+
+impl Default for Anomalies {
+    fn default() -> Self {
+        Self([0; Anomaly::ALL.len()])
+    }
+}

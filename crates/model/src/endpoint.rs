@@ -1,0 +1,22 @@
+//! One side of a connection.
+
+use std::fmt;
+use std::net::IpAddr;
+
+/// An address and a port, as seen on the wire.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Endpoint {
+    /// IPv4 or IPv6 address.
+    pub ip: IpAddr,
+    /// TCP or UDP port.
+    pub port: u16,
+}
+
+impl fmt::Display for Endpoint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.ip {
+            IpAddr::V4(ip) => write!(f, "{ip}:{}", self.port),
+            IpAddr::V6(ip) => write!(f, "[{ip}]:{}", self.port),
+        }
+    }
+}

@@ -1,0 +1,112 @@
+//! Strings that recur (shares, paths, users), kept once and passed around as numbers.
+
+use std::collections::HashMap;
+
+/// A name held in [`Names`]; `Symbol::NONE` where nothing is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Symbol(u32);
+
+impl Symbol {
+    /// Not known. (0, so that a default is honest.)
+    pub const NONE: Symbol = Symbol(0);
+
+    /// Whether a name is known.
+    #[inline]
+    pub fn is_some(self) -> bool {
+        self.0 != 0
+    }
+
+    /// A dense index, 0 for [`Symbol::NONE`]; below [`Names::len`] + 1.
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// All names seen so far. Bounded in bytes: what does not fit is refused and counted, never silently merged.
+#[derive(Debug)]
+pub struct Names {
+    by_text: HashMap<std::sync::Arc<str>, Symbol>,
+    texts: Vec<std::sync::Arc<str>>,
+    bytes: usize,
+    limit: usize,
+    refused: u64,
+}
+
+impl Names {
+    /// Room for 16 MiB of text and its index: some 200,000 paths. A capture that names more keeps its first ones.
+    pub const DEFAULT_LIMIT: usize = 16 << 20;
+
+    /// An empty set that will hold at most about `limit` bytes.
+    pub fn with_limit(limit: usize) -> Self {
+        Self { by_text: HashMap::new(), texts: Vec::new(), bytes: 0, limit, refused: 0 }
+    }
+
+    /// The symbol of `text`, kept from now on; `Symbol::NONE` (and counted in [`Names::refused`]) when full.
+    pub fn intern(&mut self, text: &str) -> Symbol {
+        if let Some(&known) = self.by_text.get(text) {
+            return known;
+        }
+        // An entry costs its text, two pointers to it and a hash slot.
+        let cost = text.len() + 64;
+        if self.bytes + cost > self.limit {
+            self.refused += 1;
+            return Symbol::NONE;
+        }
+        self.bytes += cost;
+        let text: std::sync::Arc<str> = text.into();
+        self.texts.push(text.clone());
+        let symbol = Symbol(u32::try_from(self.texts.len()).unwrap_or(0));
+        self.by_text.insert(text, symbol);
+        symbol
+    }
+
+    /// The text of a symbol of this set; `None` for [`Symbol::NONE`].
+    pub fn text(&self, symbol: Symbol) -> Option<&str> {
+        self.texts.get(symbol.index().checked_sub(1)?).map(AsRef::as_ref)
+    }
+
+    /// How many names are held.
+    pub fn len(&self) -> usize {
+        self.texts.len()
+    }
+
+    /// Whether no name is held.
+    pub fn is_empty(&self) -> bool {
+        self.texts.is_empty()
+    }
+
+    /// How often a name was not kept for want of room.
+    pub fn refused(&self) -> u64 {
+        self.refused
+    }
+}
+
+impl Default for Names {
+    fn default() -> Self {
+        Self::with_limit(Self::DEFAULT_LIMIT)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_same_text_is_the_same_symbol() {
+        let mut names = Names::default();
+        let (a, b) = (names.intern("share"), names.intern("path"));
+        assert_eq!(names.intern("share"), a);
+        assert_ne!(a, b);
+        assert_eq!(names.text(b), Some("path"));
+        assert_eq!(names.text(Symbol::NONE), None);
+    }
+
+    #[test]
+    fn a_full_set_refuses_and_counts() {
+        let mut names = Names::with_limit(100);
+        assert!(names.intern("one").is_some());
+        assert_eq!(names.intern("two"), Symbol::NONE);
+        assert!(names.intern("one").is_some(), "what is held stays");
+        assert_eq!(names.refused(), 1);
+    }
+}

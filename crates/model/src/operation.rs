@@ -1,0 +1,145 @@
+//! What a user does to files, and the groups that reports sum over.
+
+/// What a user of files does, whatever the protocol.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Operation {
+    /// Read file data.
+    Read,
+    /// Write file data.
+    Write,
+    /// Make written data durable (flush, commit).
+    Flush,
+    /// Open or create a file or directory handle.
+    Open,
+    /// Close a handle.
+    Close,
+    /// Create a file (where that is not an open).
+    Create,
+    /// Get attributes of a file, directory or link.
+    GetAttributes,
+    /// Set attributes, sizes, times, access control.
+    SetAttributes,
+    /// Ask what access would be granted.
+    Access,
+    /// Ask about the file system (size, free space, limits).
+    FileSystemInfo,
+    /// Look up one name in a directory.
+    Lookup,
+    /// List a directory.
+    List,
+    /// Make a directory.
+    MakeDirectory,
+    /// Remove a file.
+    Remove,
+    /// Remove a directory.
+    RemoveDirectory,
+    /// Rename.
+    Rename,
+    /// Make a hard or symbolic link or a special file.
+    Link,
+    /// Read a symbolic link.
+    ReadLink,
+    /// Wait for a change in a directory.
+    Notify,
+    /// Lock or unlock a range, test a lock, give back a delegation or lease.
+    Lock,
+    /// Control codes and named-pipe calls.
+    Control,
+    /// Negotiate, log on and off, connect and disconnect shares and exports.
+    Session,
+    /// A call that does nothing but answer (echo, NULL).
+    Null,
+    /// A compound as a whole (NFSv4), whose members have rows of their own.
+    Compound,
+    /// Whatever else.
+    Other,
+}
+
+impl Operation {
+    /// The word used in tables, files and flags.
+    pub fn label(self) -> &'static str {
+        match self {
+            Operation::Read => "read",
+            Operation::Write => "write",
+            Operation::Flush => "flush",
+            Operation::Open => "open",
+            Operation::Close => "close",
+            Operation::Create => "create",
+            Operation::GetAttributes => "getattr",
+            Operation::SetAttributes => "setattr",
+            Operation::Access => "access",
+            Operation::FileSystemInfo => "fsinfo",
+            Operation::Lookup => "lookup",
+            Operation::List => "list",
+            Operation::MakeDirectory => "mkdir",
+            Operation::Remove => "remove",
+            Operation::RemoveDirectory => "rmdir",
+            Operation::Rename => "rename",
+            Operation::Link => "link",
+            Operation::ReadLink => "readlink",
+            Operation::Notify => "notify",
+            Operation::Lock => "lock",
+            Operation::Control => "control",
+            Operation::Session => "session",
+            Operation::Null => "null",
+            Operation::Compound => "compound",
+            Operation::Other => "other",
+        }
+    }
+}
+
+/// The groups of the first seed (its Table 1 and Appendix A), and Session for what none of them names.
+///
+/// `Other` is the sum of Attributes, Directory and Locking; it is no row of its own here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Group {
+    /// Open and close.
+    OpenClose,
+    /// Other.Attributes: get and set attributes, file system information.
+    Attributes,
+    /// Other.Directory: names and directories.
+    Directory,
+    /// Other.Locking: locks, leases, delegations.
+    Locking,
+    /// Read file data.
+    Read,
+    /// Write and flush file data.
+    Write,
+    /// Sessions, connections and whatever the seed's groups do not name.
+    Session,
+    /// NFSv4 compounds as wholes: counted apart, for their members have rows of their own.
+    Compound,
+}
+
+impl Group {
+    /// Every group, in the seed's order.
+    pub const ALL: [Group; 8] = [
+        Group::OpenClose,
+        Group::Attributes,
+        Group::Directory,
+        Group::Locking,
+        Group::Read,
+        Group::Write,
+        Group::Session,
+        Group::Compound,
+    ];
+
+    /// The seed's name of the group, subgroups dotted as in its Appendix A.
+    pub fn label(self) -> &'static str {
+        match self {
+            Group::OpenClose => "Open/Close",
+            Group::Attributes => "Other.Attributes",
+            Group::Directory => "Other.Directory",
+            Group::Locking => "Other.Locking",
+            Group::Read => "Read",
+            Group::Write => "Write",
+            Group::Session => "Session",
+            Group::Compound => "Compound",
+        }
+    }
+
+    /// Whether it is part of the seed's group Other.
+    pub fn is_other(self) -> bool {
+        matches!(self, Group::Attributes | Group::Directory | Group::Locking)
+    }
+}

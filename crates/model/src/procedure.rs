@@ -1,0 +1,94 @@
+//! The one table from what goes on the wire to what it means: see `table.rs` for the rows.
+
+use crate::{Group, Operation, Protocol};
+mod table;
+
+/// One row of the table.
+#[derive(Clone, Copy, Debug)]
+pub struct Row {
+    /// Whose procedure it is.
+    pub protocol: Protocol,
+    /// Number on the wire (SMB command, RPC procedure, NFSv4 operation); `u16::MAX` for "unknown to us".
+    pub code: u16,
+    /// Subcommand on the wire, for those that have them.
+    pub sub: Option<u16>,
+    /// Name in the standard, without protocol prefix (`READ_ANDX`, `CREATE`, `READDIRPLUS`); for a subcommand its
+    /// own name (`FIND_FIRST2`).
+    pub name: &'static str,
+    /// Name in seed 1's Table 1 and Appendix A, where it has one.
+    pub seed_name: Option<&'static str>,
+    /// What the user does.
+    pub operation: Operation,
+    /// Where it is summed.
+    pub group: Group,
+    /// Waits by design, always (SMB2 CHANGE_NOTIFY); some others wait depending on their arguments.
+    pub held: bool,
+}
+
+/// What went over the wire: a row of the table, as a dense index.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Procedure(u16);
+
+impl Procedure {
+    /// How many rows there are; [`Procedure::index`] is below it.
+    pub const COUNT: usize = table::ROWS.len();
+
+    /// The row of a command or procedure number; the protocol's UNKNOWN row where the table has none.
+    #[inline]
+    pub fn of(protocol: Protocol, code: u16) -> Procedure {
+        match table::BY_CODE[protocol as usize].get(usize::from(code)) {
+            Some(&row) if row != table::NO_ROW => Procedure(row),
+            _ => Procedure(table::UNKNOWN[protocol as usize]),
+        }
+    }
+
+    /// The row of a subcommand; its command's row where the table does not name the subcommand.
+    pub fn of_sub(protocol: Protocol, code: u16, sub: u16) -> Procedure {
+        let parent = Procedure::of(protocol, code);
+        let start = parent.index() + 1;
+        let rows = table::ROWS.get(start..).unwrap_or_default();
+        let children = rows.iter().take_while(|row| row.sub.is_some() && row.code == code && row.protocol == protocol);
+        for (i, row) in children.enumerate() {
+            if row.sub == Some(sub) {
+                return u16::try_from(start + i).map_or(parent, Procedure);
+            }
+        }
+        parent
+    }
+
+    /// Every procedure, in the table's order: a command is followed by its subcommands.
+    pub fn all() -> impl Iterator<Item = Procedure> {
+        (0..table::ROWS.len() as u16).map(Procedure)
+    }
+
+    /// Its row.
+    #[inline]
+    pub fn row(self) -> &'static Row {
+        &table::ROWS[usize::from(self.0)]
+    }
+
+    /// A dense index below [`Procedure::COUNT`].
+    #[inline]
+    pub fn index(self) -> usize {
+        usize::from(self.0)
+    }
+
+    /// The command that a subcommand belongs to; itself for a command.
+    pub fn command(self) -> Procedure {
+        if self.row().sub.is_none() { self } else { Procedure::of(self.row().protocol, self.row().code) }
+    }
+
+    /// Whether it is its protocol's UNKNOWN row.
+    pub fn is_unknown(self) -> bool {
+        self.row().code == u16::MAX
+    }
+
+    /// The name used in tables and files: `READ_ANDX`, `TRANSACTION2 FIND_FIRST2`.
+    pub fn name(self) -> String {
+        let row = self.row();
+        match row.sub {
+            None => row.name.to_owned(),
+            Some(_) => format!("{} {}", self.command().row().name, row.name),
+        }
+    }
+}

@@ -1,0 +1,55 @@
+//! One request and its answer.
+
+use crate::{Endpoint, Frames, Outcome, Procedure, Symbol, Timeline, Vantage};
+
+/// One request and its answer, or one request that got none.
+///
+/// Sizes are in bytes and count whole protocol messages (SMB or RPC, without framing prefix); for a member of a
+/// compound they are the member's own part.
+#[derive(Clone, Debug)]
+pub struct Transaction {
+    /// What went over the wire.
+    pub procedure: Procedure,
+    /// The side that asked.
+    pub client: Endpoint,
+    /// The side that answered.
+    pub server: Endpoint,
+    /// Number of the connection within this capture or run, from 0.
+    pub connection: u32,
+    /// SMB session id, or NFSv4.1 session, where known.
+    pub session: Option<u64>,
+    /// Share or export, where known.
+    pub share: Symbol,
+    /// Path of the object within the share, where known.
+    pub path: Symbol,
+    /// Account (SMB) or numeric uid (AUTH_SYS), where known.
+    pub user: Symbol,
+    /// SMB1 pid<<16|mid, SMB2 message id, RPC xid; `None` where cut off.
+    pub id: Option<u64>,
+    /// Place in its compound or AndX chain, from 0; `None` for a request that was alone.
+    pub compound_position: Option<u16>,
+    /// Status as on the wire; `None` when unanswered or cut off.
+    pub status: Option<u32>,
+    /// How it ended.
+    pub outcome: Outcome,
+    /// File data carried by a read's answer or a write's request, bytes.
+    pub payload_bytes: Option<u64>,
+    /// Size of the request, bytes.
+    pub request_bytes: u64,
+    /// Size of the final response, bytes.
+    pub response_bytes: Option<u64>,
+    /// Packets that carried the request.
+    pub request_packets: u32,
+    /// Packets that carried the final response.
+    pub response_packets: Option<u32>,
+    /// When things happened.
+    pub timeline: Timeline,
+    /// Where in the capture they stand.
+    pub frames: Frames,
+    /// Whose clock it was.
+    pub vantage: Vantage,
+    /// Load level; `None` where there are no stages.
+    pub stage: Option<u32>,
+    /// Waits by design (change notification, blocking lock, named-pipe read): reported apart.
+    pub held: bool,
+}
