@@ -1,1 +1,3 @@
-//! Findings become text, JSON and HTML
+//! Findings become text, JSON and HTML.
+
+pub mod findings;

@@ -1,0 +1,359 @@
+//! The one view model: everything a report can show, in the units it is shown in, and nothing else.
+//!
+//! The report JSON (`plimsoll.report/1`, see `schemas/`) is this structure serialised; the terminal and HTML
+//! reports are drawn from it alone. Times are seconds, sizes bytes, shares 0..=1. Text from captures (paths,
+//! shares, users) is kept as it is here and made safe by each renderer.
+
+use serde::{Deserialize, Serialize};
+
+/// The schema's name; its number changes when a field is removed or changes its meaning.
+pub const SCHEMA: &str = "plimsoll.report/1";
+
+/// Everything a report can show.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Findings {
+    /// [`SCHEMA`].
+    pub schema: String,
+    /// What was analysed or run, in words: file names, target.
+    pub source: Source,
+    /// Whether the numbers may be used.
+    pub validity: Validity,
+    /// First and last packet.
+    pub span: Span,
+    /// Packet counts (`model::PacketCounts`).
+    pub packets: Packets,
+    /// The clock that the times come from.
+    pub clock: Clock,
+    /// What the capture's holes made unpairable.
+    pub unseen: Unseen,
+    /// One row a procedure, in table order; held requests are in `held`.
+    pub operations: Vec<OperationRow>,
+    /// Sums: Open/Close, Other, Other.Attributes, Other.Directory, Other.Locking, Read, Write, Session, Compound, in
+    /// this order, those with traffic. "Other" is the sum of its three subgroups.
+    pub groups: Vec<OperationRow>,
+    /// Requests that wait by design (CHANGE_NOTIFY, blocking locks, pipe reads): reported apart.
+    pub held: Vec<OperationRow>,
+    /// `--by`: one entry a key, most operations first.
+    pub breakdown: Option<Breakdown>,
+    /// Requests outstanding at once.
+    pub queue_depth: QueueDepth,
+    /// Slowest operations first.
+    pub slowest: Vec<Slow>,
+    /// Longest-waiting unanswered requests first (bounded; `unseen` has the counts).
+    pub unanswered: Vec<Slow>,
+    /// Throughput over time.
+    pub series: Series,
+    /// Latency over time.
+    pub heat_maps: Vec<HeatMap>,
+    /// What could not be seen or understood, those that happened.
+    pub anomalies: Vec<AnomalyCount>,
+    /// Sentences a reader must know before believing the numbers.
+    pub warnings: Vec<String>,
+    /// One-way messages (breaks, cancels).
+    pub one_way: u64,
+    /// Connections with file-server traffic.
+    pub connections: u64,
+}
+
+/// What was analysed.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Source {
+    /// The tool and its version.
+    pub tool: String,
+    /// File names, in order; "-" for standard input.
+    pub inputs: Vec<String>,
+    /// Filters in force, as flags.
+    pub filters: Vec<String>,
+    /// Where the clock stood: wire or client.
+    pub vantage: String,
+}
+
+/// Whether the numbers may be used, and why not.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Validity {
+    /// Whether the numbers may be used.
+    pub valid: bool,
+    /// Why not, in sentences.
+    pub reasons: Vec<String>,
+}
+
+/// Extent in time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Span {
+    /// First packet, ns since the Unix epoch.
+    pub first_ns: Option<i64>,
+    /// Last packet, ns since the Unix epoch.
+    pub last_ns: Option<i64>,
+    /// Between them, s.
+    pub elapsed_s: Option<f64>,
+}
+
+/// See `plimsoll_model::PacketCounts` for the definitions.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[allow(missing_docs, reason = "each field has the name and meaning of plimsoll_model::PacketCounts")]
+pub struct Packets {
+    pub total: u64,
+    pub tcp: u64,
+    pub tcp_data: u64,
+    pub ack_only: u64,
+    pub ack_repeated: u64,
+    pub udp: u64,
+    pub other: u64,
+    pub retransmitted: u64,
+    pub out_of_order: u64,
+    pub dropped_at_least: u64,
+    pub truncated: u64,
+    pub continued: u64,
+    pub commands: u64,
+    pub command_first: u64,
+    pub command_continued_sync: u64,
+    pub command_continued_async: u64,
+    pub command_ack: u64,
+    pub command_retry: u64,
+    pub captured_bytes: u64,
+    pub wire_bytes: u64,
+}
+
+/// The capture clock.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Clock {
+    /// Granularity, s.
+    pub granularity_s: Option<f64>,
+    /// The data only show that it is not coarser.
+    pub at_most: bool,
+    /// How often time went backwards between frames.
+    pub backward_steps: u64,
+}
+
+/// Unpaired halves (`plimsoll_model::Unseen`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[allow(missing_docs, reason = "each field has the name and meaning of plimsoll_model::Unseen")]
+pub struct Unseen {
+    pub paired: u64,
+    pub requests_after_gap: u64,
+    pub responses_after_gap: u64,
+    pub requests_waiting: u64,
+    pub responses_before_start: u64,
+    /// Lower bound, 0..=1.
+    pub share_lost_at_least: f64,
+}
+
+/// One row of the tables: a procedure, a group, or a key of a breakdown.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct OperationRow {
+    /// Protocol label; empty in groups and breakdowns.
+    pub protocol: String,
+    /// Procedure name (`TRANSACTION2 FIND_FIRST2`); empty in groups and breakdowns.
+    pub procedure: String,
+    /// Name in seed 1's Appendix A, where it has one.
+    pub seed_name: Option<String>,
+    /// The command a subcommand belongs to (`TRANSACTION2`), else null: text reports nest by it.
+    pub parent: Option<String>,
+    /// Operation label; empty in groups.
+    pub operation: String,
+    /// Group label.
+    pub group: String,
+    /// Requests.
+    pub count: u64,
+    /// Share of all requests, 0..=1.
+    pub share: f64,
+    /// Answered requests.
+    pub answered: u64,
+    /// Requests whose answer was not seen.
+    pub unanswered: u64,
+    /// Answers with an error status, and failures.
+    pub errors: u64,
+    /// Mean packets a pair, both ways; null where none was whole.
+    pub packets_mean: Option<f64>,
+    /// File data moved, bytes.
+    pub payload_bytes: u64,
+    /// Request and response bytes.
+    pub wire_bytes: u64,
+    /// Last byte of the response − first byte of the request; null where none had both.
+    pub response_time: Option<Times>,
+    /// First byte of the response − last byte of the request.
+    pub service_time: Option<Times>,
+    /// Response times counted exactly in decades, from the fastest decade in use to the slowest.
+    pub distribution: Vec<Bucket>,
+    /// Answers by status other than success, most frequent first.
+    pub statuses: Vec<StatusCount>,
+    /// Cumulative distribution for charts: value at percentile steps.
+    pub percentiles: Vec<PercentilePoint>,
+}
+
+/// A point of a percentile curve.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PercentilePoint {
+    /// 0..=100.
+    pub percentile: f64,
+    /// Response time, s.
+    pub value_s: f64,
+}
+
+/// A distribution's summary, seconds. Percentiles come from a histogram that is exact to 0.1 %; the rest is exact.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[allow(missing_docs, reason = "field names are the definition; see MEASUREMENT.md")]
+pub struct Times {
+    pub count: u64,
+    pub min_s: f64,
+    pub max_s: f64,
+    pub mean_s: f64,
+    /// Sample standard deviation; null for a single value.
+    pub stddev_s: Option<f64>,
+    pub p50_s: f64,
+    pub p90_s: f64,
+    pub p95_s: f64,
+    pub p99_s: f64,
+    pub p999_s: f64,
+}
+
+/// A decade of response times.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Bucket {
+    /// Upper edge, exclusive, s.
+    pub below_s: f64,
+    /// How many.
+    pub count: u64,
+}
+
+/// Answers with one status.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct StatusCount {
+    /// As on the wire.
+    pub status: u32,
+    /// Name in the standard, or hexadecimal.
+    pub name: String,
+    /// How many.
+    pub count: u64,
+    /// Whether it counts as an error.
+    pub error: bool,
+}
+
+/// `--by`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Breakdown {
+    /// client, server, share, user, path or connection.
+    pub by: String,
+    /// One a key, most operations first.
+    pub rows: Vec<BreakdownRow>,
+    /// Operations of keys that are not in `rows` (bounded), and of no known key.
+    pub others: u64,
+}
+
+/// A key of a breakdown.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct BreakdownRow {
+    /// The key as text.
+    pub key: String,
+    /// Its numbers.
+    #[serde(flatten)]
+    pub row: OperationRow,
+}
+
+/// Requests outstanding at once (held requests are not counted).
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct QueueDepth {
+    /// Depth met by arriving requests, themselves not counted.
+    pub at_arrival: Vec<DepthShare>,
+    /// Share of time at each depth.
+    pub over_time: Vec<DepthShare>,
+    /// Time-weighted mean depth.
+    pub mean: Option<f64>,
+    /// Highest depth.
+    pub max: u64,
+    /// Requests that outlived the window of the calculation and were entered late.
+    pub entered_late: u64,
+}
+
+/// A range of depths.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct DepthShare {
+    /// Lowest depth of the range.
+    pub from: u64,
+    /// Highest depth of the range, inclusive.
+    pub to: u64,
+    /// Arrivals, or null for shares of time.
+    pub count: Option<u64>,
+    /// 0..=1.
+    pub share: f64,
+}
+
+/// One operation, to look at.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Slow {
+    /// Protocol label.
+    pub protocol: String,
+    /// Procedure name.
+    pub procedure: String,
+    /// Response time, or the time waited until the capture ended, s.
+    pub response_time_s: f64,
+    /// Service time, s.
+    pub service_time_s: Option<f64>,
+    /// First byte of the request, ns since the Unix epoch.
+    pub at_ns: i64,
+    /// Client as address:port.
+    pub client: String,
+    /// Server as address:port.
+    pub server: String,
+    /// Share, path, user where known.
+    pub share: Option<String>,
+    /// Path where known.
+    pub path: Option<String>,
+    /// User where known.
+    pub user: Option<String>,
+    /// Status name, where answered.
+    pub status: Option<String>,
+    /// First frame of the request.
+    pub request_frame: Option<u64>,
+    /// Last frame of the response.
+    pub response_frame: Option<u64>,
+    /// Wireshark display filter that shows both messages.
+    pub display_filter: String,
+}
+
+/// Throughput over time, in equal bins.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Series {
+    /// Start of the first bin, ns since the Unix epoch.
+    pub start_ns: i64,
+    /// Width of a bin, s.
+    pub bin_s: f64,
+    /// Operations that ended in each bin.
+    pub operations: Vec<u64>,
+    /// Errors in each bin.
+    pub errors: Vec<u64>,
+    /// File data read, bytes a bin.
+    pub read_bytes: Vec<u64>,
+    /// File data written, bytes a bin.
+    pub write_bytes: Vec<u64>,
+    /// Mean response time of the operations that ended in the bin, s.
+    pub response_mean_s: Vec<Option<f64>>,
+}
+
+/// Time × latency counts.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct HeatMap {
+    /// "All" or a group's label.
+    pub group: String,
+    /// Start of the first column, ns since the Unix epoch.
+    pub start_ns: i64,
+    /// Width of a column, s.
+    pub column_s: f64,
+    /// Number of columns.
+    pub columns: u32,
+    /// Lower edges of the latency rows, s, rising; the last entry is the upper edge of the last row.
+    pub edges_s: Vec<f64>,
+    /// [column, row, count] of the cells that are not empty.
+    pub cells: Vec<(u32, u32, u64)>,
+}
+
+/// An anomaly that happened.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct AnomalyCount {
+    /// `plimsoll_model::Anomaly::label`.
+    pub kind: String,
+    /// How many.
+    pub count: u64,
+    /// In words.
+    pub text: String,
+}
