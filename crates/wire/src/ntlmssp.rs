@@ -1,0 +1,205 @@
+//! Who logs on: the domain and user of an NTLMSSP AUTHENTICATE message inside a security buffer.
+//!
+//! Spec: MS-NLMP 2.2.1.3
+
+use crate::text::{Latin, Text, Utf16Le};
+
+/// Signature and message type (3, AUTHENTICATE) together, so that one search finds the right message.
+pub const AUTHENTICATE_START: [u8; 12] = *b"NTLMSSP\0\x03\0\0\0";
+/// LmChallengeResponseFields: length u16, maximum u16, offset u32 from the signature.
+pub const LM_RESPONSE: usize = 12;
+/// NtChallengeResponseFields.
+pub const NT_RESPONSE: usize = 20;
+/// DomainNameFields.
+pub const DOMAIN: usize = 28;
+/// UserNameFields.
+pub const USER: usize = 36;
+/// WorkstationFields.
+pub const WORKSTATION: usize = 44;
+/// EncryptedRandomSessionKeyFields.
+pub const SESSION_KEY: usize = 52;
+/// NegotiateFlags, u32.
+pub const FLAGS: usize = 60;
+/// End of the fields that every client since Windows 2000 sends.
+pub const FLAGS_END: usize = 64;
+/// NTLMSSP_NEGOTIATE_UNICODE: names are UTF-16LE.
+pub const FLAG_UNICODE: u32 = 0x0000_0001;
+/// NTLM_NEGOTIATE_OEM: names are in the client's OEM code page.
+pub const FLAG_OEM: u32 = 0x0000_0002;
+
+/// A borrowed AUTHENTICATE message, perhaps cut short. Offsets inside it count from its signature.
+#[derive(Clone, Copy, Debug)]
+pub struct Authenticate<'a> {
+    bytes: &'a [u8],
+}
+
+impl<'a> Authenticate<'a> {
+    /// Finds the message in a security buffer: raw NTLMSSP, or wrapped in SPNEGO, whose ASN.1 is stepped over by
+    /// searching the signature. None when the buffer holds another step or mechanism (Kerberos, say).
+    #[must_use]
+    pub fn find(security_buffer: &'a [u8]) -> Option<Self> {
+        let at = security_buffer.windows(AUTHENTICATE_START.len()).position(|window| window == AUTHENTICATE_START)?;
+        Some(Self { bytes: security_buffer.get(at..)? })
+    }
+
+    /// The domain or, for a local account, the server or workstation; often empty. None when it was not captured.
+    #[must_use]
+    pub fn domain(&self) -> Option<Text<'a>> {
+        self.text(DOMAIN)
+    }
+
+    /// The account name; empty for an anonymous logon. None when it was not captured.
+    #[must_use]
+    pub fn user(&self) -> Option<Text<'a>> {
+        self.text(USER)
+    }
+
+    /// The name the client's machine gives itself. None when it was not captured.
+    #[must_use]
+    pub fn workstation(&self) -> Option<Text<'a>> {
+        self.text(WORKSTATION)
+    }
+
+    /// True for a logon with neither name nor proof (a null session). None when the fields were not captured.
+    #[must_use]
+    pub fn is_anonymous(&self) -> Option<bool> {
+        let (user, _) = self.payload_field(USER)?;
+        let (proof, _) = self.payload_field(NT_RESPONSE)?;
+        Some(user == 0 && proof == 0)
+    }
+
+    /// NegotiateFlags. None when not captured, and when the message has none: clients before Windows 2000 end the
+    /// fixed part earlier, which shows in a payload that begins inside it.
+    #[must_use]
+    pub fn flags(&self) -> Option<u32> {
+        for field in [LM_RESPONSE, NT_RESPONSE, DOMAIN, USER, WORKSTATION] {
+            let (len, offset) = self.payload_field(field)?;
+            if len != 0 && offset < FLAGS_END {
+                return None;
+            }
+        }
+        let bytes = self.bytes.get(FLAGS..FLAGS_END)?.first_chunk::<4>()?;
+        Some(u32::from_le_bytes(*bytes))
+    }
+
+    fn text(&self, field: usize) -> Option<Text<'a>> {
+        let (len, offset) = self.payload_field(field)?;
+        if len == 0 {
+            return Some(Text::Utf16(Utf16Le(&[])));
+        }
+        // Without flags the encoding is unknown, and a wrong name is worse than none.
+        let flags = self.flags()?;
+        let bytes = self.bytes.get(offset..offset.checked_add(len)?)?;
+        if flags & FLAG_UNICODE != 0 {
+            Some(Text::Utf16(Utf16Le(bytes)))
+        } else if flags & FLAG_OEM != 0 {
+            Some(Text::Oem(Latin(bytes)))
+        } else {
+            None
+        }
+    }
+
+    /// Length and offset of a payload field.
+    fn payload_field(&self, at: usize) -> Option<(usize, usize)> {
+        let [len0, len1, _, _, offset @ ..] = *self.bytes.get(at..)?.first_chunk::<8>()?;
+        let offset = usize::try_from(u32::from_le_bytes(offset)).ok()?;
+        Some((usize::from(u16::from_le_bytes([len0, len1])), offset))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// Hand-assembled from MS-NLMP 2.2.1.3: fixed part, then the payload in the order domain, user, workstation.
+    fn authenticate(flags: u32, names: [&[u8]; 3], fixed: usize) -> Vec<u8> {
+        let mut message = AUTHENTICATE_START.to_vec();
+        message.resize(fixed, 0);
+        let mut at = fixed;
+        for (field, name) in [DOMAIN, USER, WORKSTATION].into_iter().zip(names) {
+            let len = u16::try_from(name.len()).unwrap().to_le_bytes();
+            message[field..field + 2].copy_from_slice(&len);
+            message[field + 2..field + 4].copy_from_slice(&len);
+            message[field + 4..field + 8].copy_from_slice(&u32::try_from(at).unwrap().to_le_bytes());
+            message.extend_from_slice(name);
+            at += name.len();
+        }
+        if fixed >= FLAGS_END {
+            message[FLAGS..FLAGS_END].copy_from_slice(&flags.to_le_bytes());
+        }
+        message
+    }
+
+    /// The names of the examples in MS-NLMP 4.2.1: user "User", domain "Domain", workstation "COMPUTER".
+    const SPEC_NAMES: [&[u8]; 3] = [b"D\0o\0m\0a\0i\0n\0", b"U\0s\0e\0r\0", b"C\0O\0M\0P\0U\0T\0E\0R\0"];
+
+    #[test]
+    fn names_are_found_inside_spnego() {
+        // NegTokenResp, responseToken: a1 .. 30 .. a2 .. 04 .. then the NTLMSSP message.
+        let mut buffer = vec![0xa1, 0x82, 0x01, 0x00, 0x30, 0x81, 0xff, 0xa2, 0x81, 0xfc, 0x04, 0x81, 0xf9];
+        buffer.extend(authenticate(FLAG_UNICODE | FLAG_OEM, SPEC_NAMES, 88));
+        let message = Authenticate::find(&buffer).unwrap();
+        assert_eq!(message.domain().unwrap(), "Domain");
+        assert_eq!(message.user().unwrap(), "User");
+        assert_eq!(message.workstation().unwrap(), "COMPUTER");
+        assert_eq!(message.is_anonymous(), Some(false));
+    }
+
+    #[test]
+    fn oem_names_are_read_as_single_bytes() {
+        let bytes = authenticate(FLAG_OEM, [b"DOMAIN", b"M\x81LLER", b"PC"], 64);
+        let message = Authenticate::find(&bytes).unwrap();
+        assert_eq!(message.user().unwrap(), "M\u{FFFD}LLER");
+        assert_eq!(message.domain().unwrap(), "DOMAIN");
+    }
+
+    #[test]
+    fn no_flags_no_names() {
+        let bytes = authenticate(0, SPEC_NAMES, 52);
+        let message = Authenticate::find(&bytes).unwrap();
+        assert_eq!(message.flags(), None);
+        assert_eq!(message.user(), None);
+    }
+
+    #[test]
+    fn anonymous_has_an_empty_user() {
+        let bytes = authenticate(FLAG_UNICODE, [b"", b"", b""], 64);
+        let message = Authenticate::find(&bytes).unwrap();
+        assert!(message.user().unwrap().is_empty());
+        assert_eq!(message.is_anonymous(), Some(true));
+    }
+
+    #[test]
+    fn other_steps_are_not_it() {
+        assert!(Authenticate::find(b"NTLMSSP\0\x01\0\0\0\x97\x82\x08\xe2").is_none());
+        assert!(Authenticate::find(b"NTLMSSP\0\x02\0\0\0").is_none());
+        assert!(Authenticate::find(b"").is_none());
+    }
+
+    #[test]
+    fn every_truncation_gives_a_whole_name_or_none() {
+        let whole = authenticate(FLAG_UNICODE, SPEC_NAMES, 88);
+        for cut in 0..whole.len() {
+            let Some(message) = Authenticate::find(&whole[..cut]) else {
+                assert!(cut < AUTHENTICATE_START.len());
+                continue;
+            };
+            assert!(message.domain().is_none_or(|name| name == "Domain"));
+            assert!(message.user().is_none_or(|name| name == "User"));
+            assert!(message.workstation().is_none(), "the last name ends the message");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_after_the_signature_read(rest: Vec<u8>) {
+            let bytes = [&AUTHENTICATE_START[..], &rest].concat();
+            let message = Authenticate::find(&bytes).unwrap();
+            if let Some(Text::Utf16(user)) = message.user() {
+                prop_assert!(user.0.len() < bytes.len());
+            }
+            let _ = (message.domain(), message.workstation(), message.is_anonymous(), message.flags());
+        }
+    }
+}
