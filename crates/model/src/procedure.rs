@@ -1,7 +1,13 @@
 //! The one table from what goes on the wire to what it means: see `table.rs` for the rows.
 
 use crate::{Group, Operation, Protocol};
+mod nfs;
+mod rpc;
+mod smb1;
+mod smb2;
 mod table;
+#[cfg(test)]
+mod tests;
 
 /// One row of the table.
 #[derive(Clone, Copy, Debug)]
@@ -54,6 +60,14 @@ impl Procedure {
             }
         }
         parent
+    }
+
+    /// The row of an SMB2 IOCTL by its control code (FSCTL); IOCTL's own row where the table does not name it.
+    pub fn smb2_ioctl(ctl_code: u32) -> Procedure {
+        match smb2::ioctl_sub(ctl_code) {
+            Some(sub) => Procedure::of_sub(Protocol::Smb2, smb2::IOCTL, sub),
+            None => Procedure::of(Protocol::Smb2, smb2::IOCTL),
+        }
     }
 
     /// Every procedure, in the table's order: a command is followed by its subcommands.
