@@ -1,4 +1,7 @@
 //! Wire formats of SMB and ONC RPC/NFS: bytes to messages, no I/O and no clock
 
+pub mod nfs;
 pub mod ntlmssp;
+pub mod rpc;
 pub mod text;
+pub mod xdr;

@@ -1,0 +1,185 @@
+//! The language in which the tables of this module say what stands where, and the one walk that reads it.
+//!
+//! Spec: RFC 4506 4
+
+use super::facts::{Facts, Lock, Slot};
+use crate::xdr::Cursor;
+
+/// The longest file handle of any version (NFS4_FHSIZE).
+const MAX_HANDLE: usize = 128;
+/// Bytes of a session id (NFS4_SESSIONID_SIZE).
+const SESSION_ID: usize = 16;
+
+/// A sequence of items.
+pub(crate) type Layout = &'static [Field];
+
+/// One item of a layout.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Field {
+    /// Bytes of no interest.
+    Skip(usize),
+    /// `opaque<>` or `string<>` of no interest.
+    Opaque,
+    /// `bitmap4` of no interest: a count and that many words.
+    Bitmap,
+    /// A file handle of variable length.
+    Handle,
+    /// The second handle.
+    ToHandle,
+    /// A file handle of fixed length (NFS 2, MOUNT 1 and 2).
+    Handle32,
+    /// The second one.
+    ToHandle32,
+    /// A name or path.
+    Name,
+    /// The second one.
+    ToName,
+    /// A 64-bit offset.
+    Offset,
+    /// A 32-bit offset.
+    Offset32,
+    /// A 32-bit count.
+    Count,
+    /// A 64-bit count.
+    Count64,
+    /// `stable_how`.
+    Stable,
+    /// `nfs_lock_type4`.
+    Lock,
+    /// Session id, sequence and slot.
+    Slot,
+    /// File data: only its length is wanted.
+    Payload,
+    /// A boolean (or a pointer's) and, if true, the layout.
+    Optional(Layout),
+    /// A count and that many times the layout, which is never empty.
+    List(Layout),
+    /// A linked list: the layout after each true boolean, ending with a false one.
+    Chain(Layout),
+    /// A number that chooses a layout, and the layout when it is none of them.
+    Choice(&'static [(u32, Layout)], Otherwise),
+}
+
+/// What follows a discriminant that is not in the list.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Otherwise {
+    /// Nothing follows: `default: void`.
+    Nothing,
+    /// `default:` with something.
+    Then(Layout),
+    /// No such value is defined: what follows is not known.
+    Unknown,
+}
+
+/// Reads `layout`, noting the facts. `None` when it could not be read to its end: [`Cursor::ran_out`] tells whether the
+/// captured bytes ended or do not fit. Facts found before that stay.
+///
+/// Terminates: layouts nest to a fixed depth, and every repetition reads at least one word of `cursor`.
+pub(crate) fn walk<'a>(layout: Layout, cursor: &mut Cursor<'a>, facts: &mut Facts<'a>) -> Option<()> {
+    for field in layout {
+        match *field {
+            Field::Skip(bytes) => cursor.skip(bytes)?,
+            Field::Opaque => cursor.opaque().map(|_| ())?,
+            Field::Bitmap => {
+                let words = cursor.u32()? as usize;
+                cursor.skip(words.saturating_mul(4))?;
+            }
+            Field::Handle => facts.handle = Some(cursor.opaque_up_to(MAX_HANDLE)?),
+            Field::ToHandle => facts.to_handle = Some(cursor.opaque_up_to(MAX_HANDLE)?),
+            Field::Handle32 => facts.handle = Some(cursor.take(32)?),
+            Field::ToHandle32 => facts.to_handle = Some(cursor.take(32)?),
+            Field::Name => facts.name = Some(cursor.opaque()?),
+            Field::ToName => facts.to_name = Some(cursor.opaque()?),
+            Field::Offset => facts.offset = Some(cursor.u64()?),
+            Field::Offset32 => facts.offset = Some(u64::from(cursor.u32()?)),
+            Field::Count => facts.count = Some(u64::from(cursor.u32()?)),
+            Field::Count64 => facts.count = Some(cursor.u64()?),
+            Field::Stable => facts.stable = Some(cursor.u32()?),
+            Field::Lock => facts.lock = Some(Lock { kind: cursor.u32()? }),
+            Field::Slot => {
+                let session = cursor.take(SESSION_ID)?;
+                facts.slot = Some(Slot { session, sequence: cursor.u32()?, slot: cursor.u32()? });
+            }
+            Field::Payload => payload(cursor, facts)?,
+            Field::Optional(inner) => {
+                if cursor.boolean()? {
+                    walk(inner, cursor, facts)?;
+                }
+            }
+            Field::List(inner) => {
+                for _ in 0..cursor.u32()? {
+                    walk(inner, cursor, facts)?;
+                }
+            }
+            Field::Chain(inner) => {
+                while cursor.boolean()? {
+                    walk(inner, cursor, facts)?;
+                }
+            }
+            Field::Choice(arms, otherwise) => choice(arms, otherwise, cursor, facts)?,
+        }
+    }
+    Some(())
+}
+
+/// Adds the length up: a READ_PLUS result has several pieces.
+#[inline]
+fn payload<'a>(cursor: &mut Cursor<'a>, facts: &mut Facts<'a>) -> Option<()> {
+    let mut ahead = *cursor;
+    let length = ahead.u32();
+    if let Some(length) = length {
+        facts.payload = Some(facts.payload.unwrap_or(0).saturating_add(length));
+    }
+    cursor.opaque().map(|_| ())
+}
+
+fn choice<'a>(
+    arms: &[(u32, Layout)],
+    otherwise: Otherwise,
+    cursor: &mut Cursor<'a>,
+    facts: &mut Facts<'a>,
+) -> Option<()> {
+    let chosen = cursor.u32()?;
+    match (arms.iter().find(|(value, _)| *value == chosen), otherwise) {
+        (Some((_, inner)), _) => walk(inner, cursor, facts),
+        (None, Otherwise::Nothing) => Some(()),
+        (None, Otherwise::Then(inner)) => walk(inner, cursor, facts),
+        (None, Otherwise::Unknown) => None,
+    }
+}
+
+/// A row of a table: a procedure or operation, its arguments, and its results after the status when that is 0.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Row {
+    /// As the specification spells it, without its prefix.
+    pub(crate) name: &'static str,
+    pub(crate) arguments: Layout,
+    /// Results after a status of 0.
+    pub(crate) results: Layout,
+}
+
+/// A row, kept to one line in the tables.
+pub(crate) const fn row(name: &'static str, arguments: Layout, results: Layout) -> Row {
+    Row { name, arguments, results }
+}
+
+/// The facts of arguments that have this layout.
+#[inline]
+pub(crate) fn facts_of<'a>(layout: Layout, bytes: &'a [u8]) -> Facts<'a> {
+    let mut facts = Facts::default();
+    // Where the walk stopped does not matter: what it found is whole, and what it did not find is None.
+    let _ = walk(layout, &mut Cursor::new(bytes), &mut facts);
+    facts
+}
+
+/// The facts of results: a status, and what this layout says when the status is 0.
+#[inline]
+pub(crate) fn facts_of_results<'a>(layout: Layout, bytes: &'a [u8]) -> Facts<'a> {
+    let mut facts = Facts::default();
+    let mut cursor = Cursor::new(bytes);
+    facts.status = cursor.u32();
+    if facts.status == Some(0) {
+        let _ = walk(layout, &mut cursor, &mut facts);
+    }
+    facts
+}

@@ -1,0 +1,1 @@
+//! tshark reads real captures and our vectors as we do.

@@ -1,0 +1,99 @@
+//! NFS version 3: every procedure's arguments and results.
+//!
+//! Spec: RFC 1813 3.3
+
+use super::facts::Facts;
+use super::layout::Field::{Choice, Count, Handle, Name, Offset, Optional, Payload, Skip, Stable, ToHandle, ToName};
+use super::layout::{Field, Layout, Otherwise, Row, facts_of, facts_of_results, row};
+
+/// `post_op_attr`: a boolean and, if true, `fattr3` (RFC 1813 2.6).
+const ATTRIBUTES: Field = Optional(&[Skip(84)]);
+/// `wcc_data`: `pre_op_attr` (size, mtime, ctime) and `post_op_attr`.
+const BEFORE_AND_AFTER: [Field; 2] = [Optional(&[Skip(24)]), ATTRIBUTES];
+/// `set_atime` and `set_mtime`: only SET_TO_CLIENT_TIME carries a time.
+const SET_TIME: Field = Choice(&[(2, &[Skip(8)])], Otherwise::Nothing);
+const NOTHING: Layout = &[];
+const ONE_HANDLE: Layout = &[Handle];
+/// `diropargs3`.
+const IN_DIRECTORY: Layout = &[Handle, Name];
+/// `post_op_fh3`, then attributes that nobody here wants.
+const MADE: Layout = &[Optional(&[Handle])];
+/// `sattr3` between the name and the text: mode, uid, gid, size, and two times.
+const SYMLINK: Layout = &[
+    Handle,
+    Name,
+    Optional(&[Skip(4)]),
+    Optional(&[Skip(4)]),
+    Optional(&[Skip(4)]),
+    Optional(&[Skip(8)]),
+    SET_TIME,
+    SET_TIME,
+    ToName,
+];
+
+/// By procedure number.
+static PROCEDURES: [Row; 22] = [
+    row("NULL", NOTHING, NOTHING),
+    row("GETATTR", ONE_HANDLE, NOTHING),
+    row("SETATTR", ONE_HANDLE, NOTHING),
+    row("LOOKUP", IN_DIRECTORY, &[Handle]),
+    row("ACCESS", ONE_HANDLE, NOTHING),
+    row("READLINK", ONE_HANDLE, &[ATTRIBUTES, Name]),
+    row("READ", &[Handle, Offset, Count], &[ATTRIBUTES, Count, Skip(4), Payload]),
+    row("WRITE", &[Handle, Offset, Count, Stable, Payload], &[BEFORE_AND_AFTER[0], BEFORE_AND_AFTER[1], Count, Stable]),
+    row("CREATE", IN_DIRECTORY, MADE),
+    row("MKDIR", IN_DIRECTORY, MADE),
+    row("SYMLINK", SYMLINK, MADE),
+    row("MKNOD", IN_DIRECTORY, MADE),
+    row("REMOVE", IN_DIRECTORY, NOTHING),
+    row("RMDIR", IN_DIRECTORY, NOTHING),
+    row("RENAME", &[Handle, Name, ToHandle, ToName], NOTHING),
+    row("LINK", &[Handle, ToHandle, ToName], NOTHING),
+    row("READDIR", &[Handle, Skip(16), Count], NOTHING),
+    row("READDIRPLUS", &[Handle, Skip(20), Count], NOTHING),
+    row("FSSTAT", ONE_HANDLE, NOTHING),
+    row("FSINFO", ONE_HANDLE, NOTHING),
+    row("PATHCONF", ONE_HANDLE, NOTHING),
+    row("COMMIT", &[Handle, Offset, Count], NOTHING),
+];
+
+/// The procedure's name, without `NFSPROC3_`.
+pub fn procedure_name(procedure: u32) -> Option<&'static str> {
+    find(procedure).map(|row| row.name)
+}
+
+/// What a call's arguments say. The count of READDIR is its reply's limit in bytes, and READDIRPLUS's `maxcount`.
+#[inline]
+pub fn arguments(procedure: u32, bytes: &[u8]) -> Facts<'_> {
+    let mut facts = find(procedure).map(|row| facts_of(row.arguments, bytes)).unwrap_or_default();
+    if procedure == WRITE && facts.payload.is_none() {
+        facts.payload = payload_from_count(&facts);
+    }
+    facts
+}
+
+/// What a reply's results say. NULL returns nothing at all.
+#[inline]
+pub fn results(procedure: u32, bytes: &[u8]) -> Facts<'_> {
+    if procedure == 0 {
+        return Facts::default();
+    }
+    let mut facts = find(procedure).map(|row| facts_of_results(row.results, bytes)).unwrap_or_default();
+    if procedure == READ && facts.payload.is_none() {
+        facts.payload = payload_from_count(&facts);
+    }
+    facts
+}
+
+const READ: u32 = 6;
+const WRITE: u32 = 7;
+
+/// RFC 1813 3.3.6 and 3.3.7: the count equals the length of the data, and it comes first.
+fn payload_from_count(facts: &Facts<'_>) -> Option<u32> {
+    facts.count.and_then(|count| u32::try_from(count).ok())
+}
+
+#[inline]
+fn find(procedure: u32) -> Option<&'static Row> {
+    PROCEDURES.get(procedure as usize)
+}

@@ -1,0 +1,112 @@
+//! The view of a call.
+//!
+//! Spec: RFC 5531 9
+
+use super::credential::{Credential, Flavor, GssProcedure, Protection};
+use super::{CALL, CALL_HEADER, MAX_AUTH_BYTES, RPC_VERSION};
+use crate::xdr::{Cursor, u32_at};
+
+/// Where a call's items stand, in bytes after the record mark.
+mod at {
+    pub(super) const MESSAGE_TYPE: usize = 4;
+    pub(super) const RPC_VERSION: usize = 8;
+    pub(super) const PROGRAM: usize = 12;
+    pub(super) const VERSION: usize = 16;
+    pub(super) const PROCEDURE: usize = 20;
+}
+
+/// A call, from at least its first 24 bytes (after the record mark, on TCP).
+#[derive(Debug, Clone, Copy)]
+pub struct Call<'a> {
+    bytes: &'a [u8],
+    xid: u32,
+    program: u32,
+    version: u32,
+    procedure: u32,
+}
+
+impl<'a> Call<'a> {
+    /// `None` unless the bytes start an RPC version 2 call and reach to its procedure number.
+    #[inline]
+    pub fn new(bytes: &'a [u8]) -> Option<Self> {
+        let head: &[u8; CALL_HEADER] = bytes.first_chunk()?;
+        if u32_at(head, at::MESSAGE_TYPE)? != CALL || u32_at(head, at::RPC_VERSION)? != RPC_VERSION {
+            return None;
+        }
+        Some(Self {
+            bytes,
+            xid: u32_at(head, 0)?,
+            program: u32_at(head, at::PROGRAM)?,
+            version: u32_at(head, at::VERSION)?,
+            procedure: u32_at(head, at::PROCEDURE)?,
+        })
+    }
+
+    /// The transaction id, which the reply repeats.
+    #[inline]
+    pub fn xid(&self) -> u32 {
+        self.xid
+    }
+
+    /// The program's number, see [`super::Program`].
+    #[inline]
+    pub fn program(&self) -> u32 {
+        self.program
+    }
+
+    /// The program's version.
+    #[inline]
+    pub fn version(&self) -> u32 {
+        self.version
+    }
+
+    /// The procedure's number in its program and version.
+    #[inline]
+    pub fn procedure(&self) -> u32 {
+        self.procedure
+    }
+
+    /// The credential's flavor.
+    #[inline]
+    pub fn flavor(&self) -> Option<Flavor> {
+        u32_at(self.bytes, CALL_HEADER).map(Flavor::from_wire)
+    }
+
+    /// The credential. One whose body was cut is only known by its flavor.
+    pub fn credential(&self) -> Option<Credential<'a>> {
+        let mut cursor = self.after_header();
+        let flavor = Flavor::from_wire(cursor.u32()?);
+        let body = cursor.opaque_up_to(MAX_AUTH_BYTES as usize).unwrap_or_default();
+        Some(Credential::new(flavor, body))
+    }
+
+    /// What is done to the arguments, and will be done to the results. `None` when it was not captured, and for the
+    /// messages that RPCSEC_GSS itself exchanges (they carry tokens and no arguments).
+    #[inline]
+    pub fn protection(&self) -> Option<Protection> {
+        match self.flavor()? {
+            Flavor::Gss => match self.credential()? {
+                Credential::Gss(gss) if gss.procedure == GssProcedure::Data => gss.protection,
+                _ => None,
+            },
+            _ => Some(Protection::None),
+        }
+    }
+
+    /// The procedure's arguments, as far as they were captured: what follows the verifier, and the integrity wrapper's
+    /// head under krb5i. `None` when encrypted, when there are none to see, or when the capture ends before them.
+    #[inline]
+    pub fn arguments(&self) -> Option<&'a [u8]> {
+        let mut cursor = self.after_header();
+        for _ in ["credential", "verifier"] {
+            cursor.u32()?;
+            cursor.opaque_up_to(MAX_AUTH_BYTES as usize)?;
+        }
+        self.protection()?.open(cursor.rest())
+    }
+
+    #[inline]
+    fn after_header(&self) -> Cursor<'a> {
+        Cursor::new(self.bytes.get(CALL_HEADER..).unwrap_or_default())
+    }
+}

@@ -1,0 +1,44 @@
+//! ONC RPC version 2: record marks, calls and replies, as a passive observer sees them.
+//!
+//! Spec: RFC 5531
+//!
+//! The views borrow the bytes and allocate nothing. What was not captured is `None`. [`Call`] needs 24 bytes and
+//! [`Reply`] needs 8, so that a capture with a short snap length pairs as well as a whole one.
+
+mod call;
+mod credential;
+mod plausible;
+mod program;
+mod record;
+mod reply;
+
+pub use call::Call;
+pub use credential::{AuthSys, Credential, Flavor, GssCredential, GssProcedure, Protection};
+pub use plausible::{
+    MAX_RECORD_LENGTH, Message, find_record, plausible_call, plausible_message, plausible_record, plausible_reply,
+};
+pub use program::{Program, TRANSIENT_PROGRAMS, highest_procedure, is_transient};
+pub use record::RecordMark;
+pub use reply::{AcceptStat, RejectStat, Reply, ReplyStat};
+
+/// Bytes of a call up to and with its procedure number.
+pub const CALL_HEADER: usize = 24;
+/// Bytes of a reply up to and with its message type.
+pub const REPLY_HEADER: usize = 8;
+/// The only RPC version there is.
+pub const RPC_VERSION: u32 = 2;
+/// Message type of a call.
+pub const CALL: u32 = 0;
+/// Message type of a reply.
+pub const REPLY: u32 = 1;
+/// A credential's or verifier's body has at most this many bytes (RFC 5531 8.2).
+pub const MAX_AUTH_BYTES: u32 = 400;
+
+/// The transaction id that the first four bytes of every message carry.
+#[inline]
+pub fn xid(bytes: &[u8]) -> Option<u32> {
+    crate::xdr::u32_at(bytes, 0)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,145 @@
+//! Is this RPC? Header signatures that recognise it on any port, and find the next message after a loss.
+//!
+//! Spec: RFC 5531 9, RFC 5531 11
+//!
+//! A call is hard to mistake: type, RPC version, program, version and procedure are all small known numbers. A reply
+//! says little: twenty-four bytes of mostly zero, which file data has too. Who resynchronises on a reply must also know
+//! its xid from a call, or see that the record ends where the next one begins.
+
+use super::{CALL, CALL_HEADER, Flavor, MAX_AUTH_BYTES, REPLY, RPC_VERSION, RecordMark, highest_procedure};
+use crate::xdr::u32_at;
+
+/// The longest record believed when looking for one: 16 MiB, far above any server's transfer size, and short enough that
+/// seven bits of the mark must be zero.
+pub const MAX_RECORD_LENGTH: u32 = 16 << 20;
+
+/// Bytes of the shortest call: header, empty credential, empty verifier.
+const SHORTEST_CALL: u32 = 40;
+/// Bytes of the shortest reply: one that is denied for its authentication.
+const SHORTEST_REPLY: usize = 20;
+/// Highest auth_stat (RPCSEC_GSS_CTXPROBLEM).
+const HIGHEST_AUTH_STAT: u32 = 14;
+/// RFC 9289 4.1: the body of the AUTH_NONE verifier that says "start TLS".
+const STARTTLS: u32 = 8;
+
+/// Which way a message goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Message {
+    /// From client to server (or the other way, for a callback).
+    Call,
+    /// The answer to a call.
+    Reply,
+}
+
+/// True when the bytes, after any record mark, start a call to a known program that makes sense as far as captured.
+/// At least 24 bytes are needed.
+#[inline]
+pub fn plausible_call(bytes: &[u8]) -> bool {
+    let Some(head) = bytes.first_chunk::<CALL_HEADER>() else { return false };
+    if u32_at(head, 4) != Some(CALL) || u32_at(head, 8) != Some(RPC_VERSION) {
+        return false;
+    }
+    let (Some(program), Some(version), Some(procedure)) = (u32_at(head, 12), u32_at(head, 16), u32_at(head, 20)) else {
+        return false;
+    };
+    if highest_procedure(program, version).is_none_or(|highest| procedure > highest) {
+        return false;
+    }
+    match plausible_auth(bytes, CALL_HEADER, false) {
+        Auth::Sane(verifier) => !matches!(plausible_auth(bytes, verifier, false), Auth::Wrong),
+        Auth::NotCaptured => true,
+        Auth::Wrong => false,
+    }
+}
+
+/// True when the bytes, after any record mark, start a reply that makes sense as far as captured. At least 20 bytes are
+/// needed. A weak sign by itself: see the head of this file.
+#[inline]
+pub fn plausible_reply(bytes: &[u8]) -> bool {
+    if bytes.len() < SHORTEST_REPLY || u32_at(bytes, 4) != Some(REPLY) {
+        return false;
+    }
+    match u32_at(bytes, 8) {
+        Some(0) => match plausible_auth(bytes, 12, true) {
+            Auth::Sane(at) => u32_at(bytes, at).is_none_or(|accept_stat| accept_stat <= 5),
+            Auth::NotCaptured => true,
+            Auth::Wrong => false,
+        },
+        Some(1) => match (u32_at(bytes, 12), u32_at(bytes, 16)) {
+            // RPC_MISMATCH: the lowest and highest versions that the server has.
+            (Some(0), Some(low)) => low <= RPC_VERSION && u32_at(bytes, 20).is_none_or(|high| high == RPC_VERSION),
+            (Some(1), Some(auth_stat)) => auth_stat <= HIGHEST_AUTH_STAT,
+            _ => false,
+        },
+        _ => false,
+    }
+}
+
+/// Which kind of message the bytes, after any record mark, plausibly start.
+#[inline]
+pub fn plausible_message(bytes: &[u8]) -> Option<Message> {
+    match u32_at(bytes, 4)? {
+        CALL if plausible_call(bytes) => Some(Message::Call),
+        REPLY if plausible_reply(bytes) => Some(Message::Reply),
+        _ => None,
+    }
+}
+
+/// The record mark and message kind when the bytes plausibly start a record on TCP: a last fragment of believable
+/// length with a plausible message in it.
+///
+/// Only records of one fragment are recognised, which is what clients and servers send.
+#[inline]
+pub fn plausible_record(bytes: &[u8]) -> Option<(RecordMark, Message)> {
+    let mark = RecordMark::new(bytes)?;
+    if !mark.last || mark.length > MAX_RECORD_LENGTH || mark.length % 4 != 0 {
+        return None;
+    }
+    let body = bytes.get(RecordMark::SIZE..)?;
+    // A message never reaches past its record; what follows belongs to the next one.
+    let body = body.get(..mark.length as usize).unwrap_or(body);
+    let message = plausible_message(body)?;
+    let shortest = match message {
+        Message::Call => SHORTEST_CALL,
+        Message::Reply => SHORTEST_REPLY as u32,
+    };
+    (mark.length >= shortest).then_some((mark, message))
+}
+
+/// Looks for the next plausible record and gives its offset. At most one comparison a byte for most bytes; nothing is
+/// found in the last few bytes, where too little was captured to tell.
+pub fn find_record(bytes: &[u8]) -> Option<(usize, RecordMark, Message)> {
+    (0..bytes.len()).find_map(|at| {
+        let rest = bytes.get(at..)?;
+        // The mark of a believable last fragment starts with 80 (or 81 for exactly 16 MiB).
+        if !matches!(rest.first(), Some(0x80 | 0x81)) {
+            return None;
+        }
+        plausible_record(rest).map(|(mark, message)| (at, mark, message))
+    })
+}
+
+enum Auth {
+    /// Sane; the offset is that of what follows.
+    Sane(usize),
+    NotCaptured,
+    Wrong,
+}
+
+/// A flavor that exists with a body of a length that it can have.
+#[inline]
+fn plausible_auth(bytes: &[u8], at: usize, of_reply: bool) -> Auth {
+    let Some(flavor) = u32_at(bytes, at) else { return Auth::NotCaptured };
+    let flavor = Flavor::from_wire(flavor);
+    if let Flavor::Other(_) = flavor {
+        return Auth::Wrong;
+    }
+    let Some(length) = u32_at(bytes, at + 4) else { return Auth::NotCaptured };
+    let sane = match flavor {
+        Flavor::None => length == 0 || (of_reply && length == STARTTLS),
+        // Stamp, empty name, uid, gid, no groups; a verifier is never of this flavor, but some servers echo it empty.
+        Flavor::Sys => length == 0 || (20..=MAX_AUTH_BYTES).contains(&length),
+        _ => length <= MAX_AUTH_BYTES,
+    };
+    if sane { Auth::Sane(at + 8 + (length as usize).next_multiple_of(4)) } else { Auth::Wrong }
+}
