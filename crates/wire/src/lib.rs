@@ -1,7 +1,9 @@
 //! Wire formats of SMB and ONC RPC/NFS: bytes to messages, no I/O and no clock
 
+pub mod nbss;
 pub mod nfs;
 pub mod ntlmssp;
 pub mod rpc;
+pub mod smb1;
 pub mod text;
 pub mod xdr;

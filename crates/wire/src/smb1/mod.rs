@@ -1,0 +1,33 @@
+//! SMB1/CIFS as a passive observer reads it: borrowed views that tolerate cut messages, and allocate nothing.
+//!
+//! Start with [`Chain`]: it walks a message (from its `FF 'SMB'`) and gives a [`Link`] for every command in it, one for a
+//! plain command and several for an AndX chain. All other views are made from a link. A field is `None` when its bytes are
+//! not there; a length or a count is what the wire says, also when the bytes that it counts were not captured.
+//! Spec: MS-CIFS 2.2, MS-SMB 2.2
+
+pub mod andx;
+pub mod command;
+mod fields;
+pub mod header;
+pub mod locking;
+pub mod open;
+pub mod path;
+pub mod raw;
+pub mod read;
+pub mod session;
+pub mod string;
+pub mod subcommand;
+pub mod trans2;
+pub mod transaction;
+pub mod write;
+
+#[cfg(test)]
+mod build;
+#[cfg(test)]
+mod captures;
+#[cfg(test)]
+mod robustness;
+
+pub use andx::{Chain, Link};
+pub use header::{Header, Status};
+pub use string::SmbString;
