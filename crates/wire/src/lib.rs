@@ -5,5 +5,6 @@ pub mod nfs;
 pub mod ntlmssp;
 pub mod rpc;
 pub mod smb1;
+pub mod smb2;
 pub mod text;
 pub mod xdr;

@@ -1,0 +1,301 @@
+//! CREATE: a file, directory or pipe is opened or made.
+//!
+//! Spec: MS-SMB2 2.2.13, 2.2.14
+
+use super::fields::{Fields, to_len, view};
+use super::file_id::FileId;
+use super::header;
+use crate::text::Utf16Le;
+
+/// StructureSize of the request's body.
+pub const REQUEST_SIZE: u16 = 57;
+/// Request: RequestedOplockLevel, u8.
+pub const REQUEST_OPLOCK: usize = header::LEN + 3;
+/// Request: DesiredAccess, u32.
+pub const DESIRED_ACCESS: usize = header::LEN + 24;
+/// Request: FileAttributes, u32.
+pub const REQUEST_ATTRIBUTES: usize = header::LEN + 28;
+/// Request: ShareAccess, u32.
+pub const SHARE_ACCESS: usize = header::LEN + 32;
+/// Request: CreateDisposition, u32.
+pub const DISPOSITION: usize = header::LEN + 36;
+/// Request: CreateOptions, u32.
+pub const OPTIONS: usize = header::LEN + 40;
+/// Request: NameOffset and NameLength, u16 each.
+pub const NAME: usize = header::LEN + 44;
+/// Request: CreateContextsOffset and CreateContextsLength, u32 each.
+pub const REQUEST_CONTEXTS: usize = header::LEN + 48;
+/// Request: end of the fixed part.
+pub const REQUEST_END: usize = header::LEN + 56;
+/// StructureSize of the response's body.
+pub const RESPONSE_SIZE: u16 = 89;
+/// Response: OplockLevel, u8.
+pub const RESPONSE_OPLOCK: usize = header::LEN + 2;
+/// Response: CreateAction, u32.
+pub const ACTION: usize = header::LEN + 4;
+/// Response: EndofFile, u64.
+pub const END_OF_FILE: usize = header::LEN + 48;
+/// Response: FileAttributes, u32.
+pub const RESPONSE_ATTRIBUTES: usize = header::LEN + 56;
+/// Response: FileId, 16 bytes.
+pub const FILE_ID: usize = header::LEN + 64;
+
+/// FILE_ATTRIBUTE_DIRECTORY.
+pub const ATTRIBUTE_DIRECTORY: u32 = 0x0000_0010;
+/// FILE_DIRECTORY_FILE in the options: must be a directory.
+pub const OPTION_DIRECTORY: u32 = 0x0000_0001;
+/// FILE_NON_DIRECTORY_FILE in the options: must not be one.
+pub const OPTION_NON_DIRECTORY: u32 = 0x0000_0040;
+/// FILE_DELETE_ON_CLOSE in the options.
+pub const OPTION_DELETE_ON_CLOSE: u32 = 0x0000_1000;
+
+/// Oplock level: none.
+pub const OPLOCK_NONE: u8 = 0x00;
+/// Oplock level II: read caching.
+pub const OPLOCK_II: u8 = 0x01;
+/// Exclusive oplock: read and write caching.
+pub const OPLOCK_EXCLUSIVE: u8 = 0x08;
+/// Batch oplock: read, write and handle caching.
+pub const OPLOCK_BATCH: u8 = 0x09;
+/// A lease, in a create context.
+pub const OPLOCK_LEASE: u8 = 0xFF;
+
+/// CreateDisposition values: replace, or create.
+pub const DISPOSITION_SUPERSEDE: u32 = 0;
+/// Open, or fail.
+pub const DISPOSITION_OPEN: u32 = 1;
+/// Create, or fail.
+pub const DISPOSITION_CREATE: u32 = 2;
+/// Open, or create.
+pub const DISPOSITION_OPEN_IF: u32 = 3;
+/// Truncate, or fail.
+pub const DISPOSITION_OVERWRITE: u32 = 4;
+/// Truncate, or create.
+pub const DISPOSITION_OVERWRITE_IF: u32 = 5;
+
+/// CreateAction values: an existing file was replaced.
+pub const ACTION_SUPERSEDED: u32 = 0;
+/// An existing file was opened.
+pub const ACTION_OPENED: u32 = 1;
+/// A new file was created.
+pub const ACTION_CREATED: u32 = 2;
+/// An existing file was truncated.
+pub const ACTION_OVERWRITTEN: u32 = 3;
+
+view! {
+    /// What to open and how.
+    Request, request, Create, REQUEST_SIZE
+}
+view! {
+    /// What was opened.
+    Response, response, Create, RESPONSE_SIZE
+}
+
+impl<'a> Request<'a> {
+    /// The path below the share, without a leading backslash; empty for the share's root.
+    #[must_use]
+    pub fn name(&self) -> Option<Utf16Le<'a>> {
+        self.fields.text16(NAME, REQUEST_END)
+    }
+
+    /// ACCESS_MASK bits.
+    #[must_use]
+    pub fn desired_access(&self) -> Option<u32> {
+        self.fields.u32(DESIRED_ACCESS)
+    }
+
+    /// FILE_ATTRIBUTE bits for a new file.
+    #[must_use]
+    pub fn attributes(&self) -> Option<u32> {
+        self.fields.u32(REQUEST_ATTRIBUTES)
+    }
+
+    /// What others may do meanwhile: 1 read, 2 write, 4 delete.
+    #[must_use]
+    pub fn share_access(&self) -> Option<u32> {
+        self.fields.u32(SHARE_ACCESS)
+    }
+
+    /// What to do when the file exists or does not, see the `DISPOSITION_` constants.
+    #[must_use]
+    pub fn disposition(&self) -> Option<u32> {
+        self.fields.u32(DISPOSITION)
+    }
+
+    /// FILE_ option bits.
+    #[must_use]
+    pub fn options(&self) -> Option<u32> {
+        self.fields.u32(OPTIONS)
+    }
+
+    /// It must be a directory. False says nothing: a directory opens without this bit too.
+    #[must_use]
+    pub fn wants_directory(&self) -> Option<bool> {
+        Some(self.options()? & OPTION_DIRECTORY != 0)
+    }
+
+    /// Closing the last handle deletes it.
+    #[must_use]
+    pub fn deletes_on_close(&self) -> Option<bool> {
+        Some(self.options()? & OPTION_DELETE_ON_CLOSE != 0)
+    }
+
+    /// See the `OPLOCK_` constants.
+    #[must_use]
+    pub fn oplock_level(&self) -> Option<u8> {
+        self.fields.u8(REQUEST_OPLOCK)
+    }
+
+    /// Does it carry create contexts (leases, durable handles, and so on).
+    #[must_use]
+    pub fn has_contexts(&self) -> Option<bool> {
+        Some(self.fields.u32(REQUEST_CONTEXTS + 4)? != 0)
+    }
+
+    /// The names of its create contexts as far as they were captured: `RqLs`, `DH2Q`, `MxAc`.
+    #[must_use]
+    pub fn context_names(&self) -> ContextNames<'a> {
+        ContextNames::new(self.fields).unwrap_or(ContextNames { rest: &[] })
+    }
+}
+
+impl Response<'_> {
+    /// The handle.
+    #[must_use]
+    pub fn file_id(&self) -> Option<FileId> {
+        self.fields.file_id(FILE_ID)
+    }
+
+    /// FILE_ATTRIBUTE bits.
+    #[must_use]
+    pub fn attributes(&self) -> Option<u32> {
+        self.fields.u32(RESPONSE_ATTRIBUTES)
+    }
+
+    /// It is a directory.
+    #[must_use]
+    pub fn is_directory(&self) -> Option<bool> {
+        Some(self.attributes()? & ATTRIBUTE_DIRECTORY != 0)
+    }
+
+    /// What was done, see the `ACTION_` constants.
+    #[must_use]
+    pub fn action(&self) -> Option<u32> {
+        self.fields.u32(ACTION)
+    }
+
+    /// Length of the file in bytes.
+    #[must_use]
+    pub fn end_of_file(&self) -> Option<u64> {
+        self.fields.u64(END_OF_FILE)
+    }
+
+    /// The oplock granted, see the `OPLOCK_` constants.
+    #[must_use]
+    pub fn oplock_level(&self) -> Option<u8> {
+        self.fields.u8(RESPONSE_OPLOCK)
+    }
+}
+
+/// Iterates over the names of create contexts (2.2.13.2). Each takes at least 16 bytes, so any input ends it.
+#[derive(Clone, Debug)]
+pub struct ContextNames<'a> {
+    rest: &'a [u8],
+}
+
+impl<'a> ContextNames<'a> {
+    fn new(fields: Fields<'a>) -> Option<Self> {
+        let offset = to_len(fields.u32(REQUEST_CONTEXTS)?)?;
+        let len = to_len(fields.u32(REQUEST_CONTEXTS + 4)?)?;
+        fields.variable_captured(offset, len, REQUEST_END).map(|rest| Self { rest })
+    }
+}
+
+impl<'a> Iterator for ContextNames<'a> {
+    type Item = &'a [u8];
+
+    fn next(&mut self) -> Option<&'a [u8]> {
+        // Next u32, NameOffset u16, NameLength u16, reserved, DataOffset u16, DataLength u32.
+        let context = core::mem::take(&mut self.rest);
+        let [n0, n1, n2, n3, offset0, offset1, len0, len1] = *context.first_chunk::<8>()?;
+        let offset = usize::from(u16::from_le_bytes([offset0, offset1]));
+        let len = usize::from(u16::from_le_bytes([len0, len1]));
+        let name = context.get(offset..offset.checked_add(len)?)?;
+        let next = to_len(u32::from_le_bytes([n0, n1, n2, n3]))?;
+        if next >= 16 {
+            self.rest = context.get(next..).unwrap_or_default();
+        }
+        Some(name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::smb2::testing::{Message, truncations};
+    use proptest::prelude::*;
+
+    /// Hand-assembled from 2.2.13, as in the example "connecting to a share and opening a file" of MS-SMB2 4: name
+    /// at 0x78, then two create contexts.
+    fn request() -> Vec<u8> {
+        let fixed = Message::request(5).u16(57).u8(0).u8(OPLOCK_BATCH).u32(2).u64(0).u64(0);
+        let fixed = fixed.u32(0x0012_0089).u32(0x80).u32(7).u32(DISPOSITION_OPEN);
+        let named = fixed.u32(OPTION_DIRECTORY | OPTION_DELETE_ON_CLOSE).u16(0x78).u16(16).u32(0x88).u32(48);
+        let first = named.utf16("test.txt").u32(24).u16(16).u16(4).u16(0).u16(0).u32(0).put(b"MxAc").u32(0);
+        first.u32(0).u16(16).u16(4).u16(0).u16(0).u32(0).put(b"QFid").u32(0).bytes()
+    }
+
+    #[test]
+    fn request_fields() {
+        let bytes = request();
+        let view = Request::new(&bytes).unwrap();
+        assert_eq!(view.name().unwrap(), "test.txt");
+        assert_eq!(view.desired_access(), Some(0x0012_0089));
+        assert_eq!((view.attributes(), view.share_access()), (Some(0x80), Some(7)));
+        assert_eq!(view.disposition(), Some(DISPOSITION_OPEN));
+        assert_eq!((view.wants_directory(), view.deletes_on_close()), (Some(true), Some(true)));
+        assert_eq!(view.oplock_level(), Some(OPLOCK_BATCH));
+        assert_eq!(view.has_contexts(), Some(true));
+        assert_eq!(view.context_names().collect::<Vec<_>>(), [b"MxAc", b"QFid"]);
+    }
+
+    #[test]
+    fn a_path_cut_short_is_missing() {
+        let bytes = request();
+        truncations(&bytes, |bytes| Request::new(bytes)?.name());
+        truncations(&bytes, |bytes| Request::new(bytes)?.options());
+        assert_eq!(Request::new(&bytes[..140]).unwrap().context_names().count(), 0);
+        assert_eq!(Request::new(&bytes[..162]).unwrap().context_names().count(), 1);
+    }
+
+    #[test]
+    fn the_root_has_an_empty_name() {
+        let mut bytes = request();
+        bytes[NAME..NAME + 4].fill(0);
+        assert!(Request::new(&bytes).unwrap().name().unwrap().is_empty());
+    }
+
+    /// Hand-assembled from 2.2.14.
+    #[test]
+    fn response_fields() {
+        let times = Message::response(5, 0).u16(89).u8(OPLOCK_II).u8(0).u32(ACTION_CREATED).fill(32);
+        let bytes = times.u64(4096).u64(1234).u32(ATTRIBUTE_DIRECTORY).u32(0).put(&[3; 16]).u64(0).bytes();
+        let view = Response::new(&bytes).unwrap();
+        assert_eq!(view.file_id(), Some(FileId([3; 16])));
+        assert_eq!(view.action(), Some(ACTION_CREATED));
+        assert_eq!(view.end_of_file(), Some(1234));
+        assert_eq!(view.is_directory(), Some(true));
+        assert_eq!(view.oplock_level(), Some(OPLOCK_II));
+        truncations(&bytes, |bytes| Response::new(bytes)?.file_id());
+    }
+
+    proptest! {
+        #[test]
+        fn any_body_reads(body: Vec<u8>) {
+            let bytes = Message::request(5).u16(57).put(&body).bytes();
+            let view = Request::new(&bytes).unwrap();
+            prop_assert!(view.context_names().count() <= bytes.len() / 16 + 1);
+            prop_assert!(view.name().is_none_or(|name| name.0.len() <= body.len()));
+        }
+    }
+}

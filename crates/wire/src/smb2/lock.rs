@@ -1,0 +1,119 @@
+//! LOCK: byte ranges are locked or unlocked. The response's body says nothing more.
+//!
+//! Spec: MS-SMB2 2.2.26, 2.2.27
+
+use super::fields::view;
+use super::file_id::FileId;
+use super::header;
+
+/// StructureSize of the request's body.
+pub const REQUEST_SIZE: u16 = 48;
+/// Request: LockCount, u16.
+pub const COUNT: usize = header::LEN + 2;
+/// Request: FileId, 16 bytes.
+pub const FILE_ID: usize = header::LEN + 8;
+/// Request: the first SMB2_LOCK_ELEMENT: Offset u64, Length u64, Flags u32, reserved u32.
+pub const FIRST_ELEMENT: usize = header::LEN + 24;
+/// Flags within an element.
+pub const ELEMENT_FLAGS: usize = 16;
+/// StructureSize of the response's body.
+pub const RESPONSE_SIZE: u16 = 4;
+
+/// SMB2_LOCKFLAG_SHARED_LOCK.
+pub const FLAG_SHARED: u32 = 0x01;
+/// SMB2_LOCKFLAG_EXCLUSIVE_LOCK.
+pub const FLAG_EXCLUSIVE: u32 = 0x02;
+/// SMB2_LOCKFLAG_UNLOCK.
+pub const FLAG_UNLOCK: u32 = 0x04;
+/// SMB2_LOCKFLAG_FAIL_IMMEDIATELY.
+pub const FLAG_FAIL_IMMEDIATELY: u32 = 0x10;
+
+view! {
+    /// Which ranges of which file.
+    Request, request, Lock, REQUEST_SIZE
+}
+
+/// Flags of a lock element.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct LockFlags(pub u32);
+
+impl LockFlags {
+    /// Others may share the range.
+    #[must_use]
+    pub fn is_shared(self) -> bool {
+        self.0 & FLAG_SHARED != 0
+    }
+
+    /// Nobody else may.
+    #[must_use]
+    pub fn is_exclusive(self) -> bool {
+        self.0 & FLAG_EXCLUSIVE != 0
+    }
+
+    /// The range is given back.
+    #[must_use]
+    pub fn is_unlock(self) -> bool {
+        self.0 & FLAG_UNLOCK != 0
+    }
+
+    /// Refuse rather than wait.
+    #[must_use]
+    pub fn fails_immediately(self) -> bool {
+        self.0 & FLAG_FAIL_IMMEDIATELY != 0
+    }
+
+    /// The server holds the request until the range is free: its time is no response time.
+    #[must_use]
+    pub fn waits(self) -> bool {
+        (self.is_shared() || self.is_exclusive()) && !self.is_unlock() && !self.fails_immediately()
+    }
+}
+
+impl Request<'_> {
+    /// The handle.
+    #[must_use]
+    pub fn file_id(&self) -> Option<FileId> {
+        self.fields.file_id(FILE_ID)
+    }
+
+    /// How many ranges.
+    #[must_use]
+    pub fn count(&self) -> Option<u16> {
+        self.fields.u16(COUNT)
+    }
+
+    /// Flags of the first range. It decides: locks and unlocks do not mix, and a lock that waits is alone (3.3.5.14).
+    #[must_use]
+    pub fn first_flags(&self) -> Option<LockFlags> {
+        (self.count()? != 0).then_some(())?;
+        self.fields.u32(FIRST_ELEMENT + ELEMENT_FLAGS).map(LockFlags)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::smb2::testing::{Message, truncations};
+
+    /// Hand-assembled from 2.2.26.
+    fn request(flags: u32) -> Vec<u8> {
+        let element = Message::request(10).u16(48).u16(1).u32(0).put(&[4; 16]).u64(0).u64(100);
+        element.u32(flags).u32(0).bytes()
+    }
+
+    #[test]
+    fn which_locks_wait() {
+        for (flags, waits) in [(0x01, true), (0x02, true), (0x11, false), (0x12, false), (0x04, false), (0, false)] {
+            assert_eq!(Request::new(&request(flags)).unwrap().first_flags().unwrap().waits(), waits, "{flags:#x}");
+        }
+    }
+
+    #[test]
+    fn fields() {
+        let bytes = request(FLAG_UNLOCK);
+        let view = Request::new(&bytes).unwrap();
+        assert_eq!((view.count(), view.file_id()), (Some(1), Some(FileId([4; 16]))));
+        assert!(view.first_flags().unwrap().is_unlock());
+        truncations(&bytes, |bytes| Request::new(bytes)?.first_flags());
+    }
+}

@@ -1,0 +1,42 @@
+//! SMB2 and SMB3 as a passive observer sees them: borrowed views of messages that may have been cut short.
+//!
+//! [`Kind`] tells a message's form, [`compound::Members`] walks its members, [`Header`] reads each header, and one file
+//! a command has the views of its bodies. A view takes the member's captured bytes *from the SMB2 header on*, and
+//! every offset counts from there. It exists only for the right command, direction and StructureSize, and not where an
+//! ERROR response stands in for the body. Each accessor gives None for what was not captured: missing, never guessed.
+//!
+//! Spec: MS-SMB2 2.2
+
+pub mod cancel;
+pub mod change_notify;
+pub mod close;
+pub mod compound;
+pub mod create;
+pub mod echo;
+pub mod error;
+mod fields;
+pub mod file_id;
+pub mod flush;
+pub mod header;
+pub mod ioctl;
+pub mod lock;
+pub mod logoff;
+pub mod negotiate;
+pub mod oplock_break;
+pub mod query_directory;
+pub mod query_info;
+pub mod read;
+pub mod session_setup;
+pub mod set_info;
+pub mod status;
+#[cfg(test)]
+mod testing;
+pub mod transform;
+pub mod tree_connect;
+pub mod tree_disconnect;
+pub mod write;
+
+pub use file_id::FileId;
+pub use header::{Command, Header};
+pub use status::{Severity, status_name};
+pub use transform::Kind;

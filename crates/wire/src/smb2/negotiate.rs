@@ -1,0 +1,141 @@
+//! NEGOTIATE: dialects offered and chosen.
+//!
+//! Spec: MS-SMB2 2.2.3, 2.2.4
+
+use super::fields::view;
+use super::header;
+
+/// StructureSize of the request's body.
+pub const REQUEST_SIZE: u16 = 36;
+/// Request: DialectCount, u16.
+pub const DIALECT_COUNT: usize = header::LEN + 2;
+/// Request: Capabilities, u32.
+pub const REQUEST_CAPABILITIES: usize = header::LEN + 8;
+/// Request: ClientGuid, 16 bytes.
+pub const CLIENT_GUID: usize = header::LEN + 12;
+/// Request: Dialects, u16 each.
+pub const DIALECTS: usize = header::LEN + 36;
+/// StructureSize of the response's body.
+pub const RESPONSE_SIZE: u16 = 65;
+/// Response: DialectRevision, u16.
+pub const DIALECT: usize = header::LEN + 4;
+/// Response: ServerGuid, 16 bytes.
+pub const SERVER_GUID: usize = header::LEN + 8;
+/// Response: Capabilities, u32.
+pub const RESPONSE_CAPABILITIES: usize = header::LEN + 24;
+/// Response: MaxReadSize, u32.
+pub const MAX_READ: usize = header::LEN + 32;
+/// Response: MaxWriteSize, u32.
+pub const MAX_WRITE: usize = header::LEN + 36;
+
+/// The answer to an SMB1 client: "SMB2, ask again".
+pub const DIALECT_WILDCARD: u16 = 0x02FF;
+
+view! {
+    /// The dialects that a client speaks.
+    Request, request, Negotiate, REQUEST_SIZE
+}
+view! {
+    /// The dialect that the server chose.
+    Response, response, Negotiate, RESPONSE_SIZE
+}
+
+impl<'a> Request<'a> {
+    /// The dialects as far as they were captured, lowest first as a rule (0x0202, 0x0210, 0x0300, 0x0302, 0x0311).
+    pub fn dialects(&self) -> impl Iterator<Item = u16> + 'a {
+        let fields = self.fields;
+        let count = usize::from(fields.u16(DIALECT_COUNT).unwrap_or(0));
+        (0..count).map_while(move |index| fields.u16(DIALECTS + 2 * index))
+    }
+
+    /// Names the client machine for as long as it runs.
+    #[must_use]
+    pub fn client_guid(&self) -> Option<[u8; 16]> {
+        self.fields.array(CLIENT_GUID)
+    }
+
+    /// What the client can do, SMB2_GLOBAL_CAP bits.
+    #[must_use]
+    pub fn capabilities(&self) -> Option<u32> {
+        self.fields.u32(REQUEST_CAPABILITIES)
+    }
+}
+
+impl Response<'_> {
+    /// The dialect, or [`DIALECT_WILDCARD`].
+    #[must_use]
+    pub fn dialect(&self) -> Option<u16> {
+        self.fields.u16(DIALECT)
+    }
+
+    /// Names the server.
+    #[must_use]
+    pub fn server_guid(&self) -> Option<[u8; 16]> {
+        self.fields.array(SERVER_GUID)
+    }
+
+    /// What both will use, SMB2_GLOBAL_CAP bits.
+    #[must_use]
+    pub fn capabilities(&self) -> Option<u32> {
+        self.fields.u32(RESPONSE_CAPABILITIES)
+    }
+
+    /// The longest READ, in bytes.
+    #[must_use]
+    pub fn max_read(&self) -> Option<u32> {
+        self.fields.u32(MAX_READ)
+    }
+
+    /// The longest WRITE, in bytes.
+    #[must_use]
+    pub fn max_write(&self) -> Option<u32> {
+        self.fields.u32(MAX_WRITE)
+    }
+}
+
+/// A dialect as people write it. None for a number that the specification does not name.
+#[must_use]
+pub fn dialect_name(dialect: u16) -> Option<&'static str> {
+    Some(match dialect {
+        0x0202 => "2.0.2",
+        0x0210 => "2.1",
+        0x0300 => "3.0",
+        0x0302 => "3.0.2",
+        0x0311 => "3.1.1",
+        DIALECT_WILDCARD => "2.???",
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::smb2::testing::{Message, truncations};
+
+    /// Hand-assembled from 2.2.3.
+    #[test]
+    fn request_dialects() {
+        let bytes = Message::request(0).u16(36).u16(2).u16(1).u16(0).u32(0x7F).put(&[7; 16]).u64(0);
+        let bytes = bytes.u16(0x0210).u16(0x0300).bytes();
+        let view = Request::new(&bytes).unwrap();
+        assert_eq!(view.dialects().collect::<Vec<_>>(), [0x0210, 0x0300]);
+        assert_eq!(view.capabilities(), Some(0x7F));
+        truncations(&bytes, |bytes| Request::new(bytes)?.client_guid());
+        let cut = Request::new(&bytes[..bytes.len() - 1]).unwrap().dialects().collect::<Vec<_>>();
+        assert_eq!(cut, [0x0210]);
+    }
+
+    /// Hand-assembled from 2.2.4.
+    #[test]
+    fn response_dialect() {
+        let bytes = Message::response(0, 0).u16(65).u16(1).u16(0x0311).u16(2).put(&[9; 16]).u32(0x2F);
+        let bytes = bytes.u32(0x10_0000).u32(0x80_0000).u32(0x40_0000).bytes();
+        let view = Response::new(&bytes).unwrap();
+        assert_eq!(view.dialect().and_then(dialect_name), Some("3.1.1"));
+        assert_eq!(view.server_guid(), Some([9; 16]));
+        assert_eq!(view.capabilities(), Some(0x2F));
+        assert_eq!((view.max_read(), view.max_write()), (Some(0x80_0000), Some(0x40_0000)));
+        truncations(&bytes, |bytes| Response::new(bytes)?.server_guid());
+        assert!(Request::new(&bytes).is_none());
+    }
+}

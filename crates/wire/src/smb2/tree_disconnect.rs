@@ -1,0 +1,10 @@
+//! TREE_DISCONNECT: the client leaves a share. Its body says nothing more; the share is the header's tree id.
+//!
+//! Spec: MS-SMB2 2.2.11, 2.2.12
+
+use super::header;
+
+/// StructureSize of the request's body, and of the response's.
+pub const STRUCTURE_SIZE: u16 = 4;
+/// Length of header and fixed body: there is nothing else to see in this command.
+pub const LEN: usize = header::LEN + 4;
