@@ -10,7 +10,7 @@ use super::{CALL, CALL_HEADER, Flavor, MAX_AUTH_BYTES, REPLY, RPC_VERSION, Recor
 use crate::xdr::u32_at;
 
 /// The longest record believed when looking for one: 16 MiB, far above any server's transfer size, and short enough that
-/// seven bits of the mark must be zero.
+/// seven bits of the mark are nearly always zero.
 pub const MAX_RECORD_LENGTH: u32 = 16 << 20;
 
 /// Bytes of the shortest call: header, empty credential, empty verifier.
@@ -85,25 +85,25 @@ pub fn plausible_message(bytes: &[u8]) -> Option<Message> {
     }
 }
 
-/// The record mark and message kind when the bytes plausibly start a record on TCP: a last fragment of believable
-/// length with a plausible message in it.
+/// The record mark and message kind when the bytes plausibly start a record on TCP: a fragment of believable length with
+/// a plausible message in it.
 ///
-/// Only records of one fragment are recognised, which is what clients and servers send.
+/// A record's first fragment of several (`last` is false) is believed of a call only: what is left of a reply's signature
+/// without that bit is too weak.
 #[inline]
 pub fn plausible_record(bytes: &[u8]) -> Option<(RecordMark, Message)> {
     let mark = RecordMark::new(bytes)?;
-    if !mark.last || mark.length > MAX_RECORD_LENGTH || mark.length % 4 != 0 {
+    if !(SHORTEST_REPLY as u32..=MAX_RECORD_LENGTH).contains(&mark.length) || mark.length % 4 != 0 {
         return None;
     }
     let body = bytes.get(RecordMark::SIZE..)?;
     // A message never reaches past its record; what follows belongs to the next one.
     let body = body.get(..mark.length as usize).unwrap_or(body);
-    let message = plausible_message(body)?;
-    let shortest = match message {
-        Message::Call => SHORTEST_CALL,
-        Message::Reply => SHORTEST_REPLY as u32,
-    };
-    (mark.length >= shortest).then_some((mark, message))
+    match plausible_message(body)? {
+        Message::Call if mark.length >= SHORTEST_CALL => Some((mark, Message::Call)),
+        Message::Reply if mark.last => Some((mark, Message::Reply)),
+        _ => None,
+    }
 }
 
 /// Looks for the next plausible record and gives its offset. At most one comparison a byte for most bytes; nothing is
@@ -111,8 +111,8 @@ pub fn plausible_record(bytes: &[u8]) -> Option<(RecordMark, Message)> {
 pub fn find_record(bytes: &[u8]) -> Option<(usize, RecordMark, Message)> {
     (0..bytes.len()).find_map(|at| {
         let rest = bytes.get(at..)?;
-        // The mark of a believable last fragment starts with 80 (or 81 for exactly 16 MiB).
-        if !matches!(rest.first(), Some(0x80 | 0x81)) {
+        // A believable mark starts with 80 or 00 (or 81 or 01 for exactly 16 MiB).
+        if !matches!(rest.first(), Some(0x00 | 0x01 | 0x80 | 0x81)) {
             return None;
         }
         plausible_record(rest).map(|(mark, message)| (at, mark, message))

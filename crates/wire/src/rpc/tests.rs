@@ -170,9 +170,13 @@ fn a_record_that_cannot_hold_its_message_is_not_believed() {
     assert!(plausible_record(&bytes).is_some());
     bytes[3] = 24;
     assert_eq!(plausible_record(&bytes), None, "a call has at least 40 bytes");
-    let not_last = Xdr::new().u32(80).then(call(1, NFS, 3, 6, Xdr::new())).0;
-    assert_eq!(plausible_record(&not_last), None);
-    assert_eq!(RecordMark::new(&not_last), Some(RecordMark { last: false, length: 80 }));
+    let mark = RecordMark { last: false, length: 80 };
+    let first_of_several = Xdr::new().u32(80).then(call(1, NFS, 3, 6, Xdr::new())).0;
+    assert_eq!(RecordMark::new(&first_of_several), Some(mark));
+    assert_eq!(plausible_record(&first_of_several), Some((mark, Message::Call)));
+    let first_of_several = Xdr::new().u32(80).then(reply(1, Xdr::new().fixed(56))).0;
+    assert_eq!(plausible_record(&first_of_several), None, "too weak a sign");
+    assert_eq!(find_record(&[0; 4096]), None);
 }
 
 #[test]

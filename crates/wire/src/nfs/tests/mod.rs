@@ -1,7 +1,5 @@
-//! Hand-assembled vectors, each citing the structure that it follows, what becomes of them when they are damaged, and
-//! tshark's opinion where it is installed.
+//! Hand-assembled vectors, each citing the structure that it follows, and what becomes of them when they are damaged.
 
-mod captures;
 mod compounds;
 mod sides;
 mod v4_vectors;

@@ -1,1 +1,0 @@
-//! tshark reads real captures and our vectors as we do.
