@@ -1,1 +1,16 @@
-//! The passive half: packet captures become transactions
+//! The passive half: packet captures become transactions.
+//!
+//! ```text
+//! capture → packet → stream → message → pairing → Transaction
+//! ```
+
+pub mod capture;
+mod connection;
+pub mod message;
+pub mod names;
+mod observer;
+pub mod packet;
+pub mod pairing;
+pub mod stream;
+
+pub use observer::{Observed, Observer};

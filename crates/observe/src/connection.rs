@@ -1,0 +1,209 @@
+//! One connection: its two streams, the messages in them, and their pairing.
+
+use plimsoll_model::{Anomaly, Endpoint, PacketCounts, Sink};
+
+use crate::message::{self, Framer, Framing, Stamp};
+use crate::packet::Segment;
+use crate::pairing::{Link, Pairing, Shared};
+use crate::stream::{Chunk, Event, Half};
+
+/// A TCP connection, or a UDP conversation (which has no streams).
+#[derive(Debug)]
+pub(crate) struct Connection {
+    number: u32,
+    pub(crate) ends: [Endpoint; 2],
+    pub(crate) halves: [Half; 2],
+    pub(crate) framing: Framing,
+    framers: [Framer; 2],
+    from_start: bool,
+    pub(crate) pairing: Pairing,
+}
+
+impl Connection {
+    pub(crate) fn new(number: u32, ends: [Endpoint; 2]) -> Self {
+        Self {
+            number,
+            ends,
+            halves: Default::default(),
+            framing: Framing::Unknown,
+            framers: Default::default(),
+            from_start: false,
+            pairing: Pairing::default(),
+        }
+    }
+
+    pub(crate) fn link(&self) -> Link {
+        Link {
+            connection: self.number,
+            ends: self.ends,
+            holes: [self.halves[0].holes, self.halves[1].holes],
+            from_start: self.from_start,
+        }
+    }
+
+    /// Takes a TCP segment that went in `direction`.
+    #[inline]
+    pub(crate) fn segment<S: Sink>(
+        &mut self,
+        segment: &Segment<'_>,
+        direction: usize,
+        stamp: Stamp,
+        shared: &mut Shared<S>,
+        packets: &mut PacketCounts,
+    ) {
+        if segment.flags.syn() {
+            self.from_start = true;
+            self.framers[direction].restart(true);
+        }
+        let mut link = self.link();
+        let [low, high] = &mut self.halves;
+        let (half, other) = if direction == 0 { (low, high) } else { (high, low) };
+        let mut above = Above {
+            framing: &mut self.framing,
+            framers: &mut self.framers,
+            pairing: &mut self.pairing,
+            link: &mut link,
+        };
+        let (mut acknowledges, mut acknowledged_new) = (0, false);
+        if segment.flags.ack() && !segment.flags.rst() {
+            let largest = other.largest;
+            (acknowledges, acknowledged_new) =
+                other.acknowledge(segment.ack, |event| above.event(event, 1 - direction, largest, shared, packets));
+        }
+        if segment.wire_len == 0 {
+            let from_client = above.pairing.client == Some(direction);
+            half.segment(segment, (stamp.time_ns, stamp.frame, acknowledges), |_| {});
+            count_empty(segment, acknowledged_new, from_client, packets);
+            return;
+        }
+        packets.tcp_data += 1;
+        let (before, largest) = (half.counts, half.largest);
+        half.segment(segment, (stamp.time_ns, stamp.frame, acknowledges), |event| {
+            above.event(event, direction, largest, shared, packets);
+        });
+        if before != half.counts {
+            let fresh = half.counts.since(&before);
+            packets.retransmitted += fresh.retransmitted;
+            packets.out_of_order += fresh.out_of_order;
+            shared.output.anomalies.add_many(Anomaly::SegmentLate, fresh.late);
+            shared.output.anomalies.add_many(Anomaly::GapFilled, fresh.holes_filled);
+            if self.pairing.client == Some(direction) && fresh.retransmitted + fresh.keep_alive + fresh.late > 0 {
+                packets.commands += 1;
+                packets.command_retry += 1;
+            }
+        }
+    }
+
+    /// The connection has ended or is forgotten: nothing more comes.
+    pub(crate) fn end<S: Sink>(&mut self, shared: &mut Shared<S>, packets: &mut PacketCounts) {
+        let mut link = self.link();
+        for direction in 0..2 {
+            let largest = self.halves[direction].largest;
+            let mut above = Above {
+                framing: &mut self.framing,
+                framers: &mut self.framers,
+                pairing: &mut self.pairing,
+                link: &mut link,
+            };
+            self.halves[direction].finish(|event| above.event(event, direction, largest, shared, packets));
+        }
+        for direction in 0..2 {
+            let end = self.halves[direction].next().unwrap_or_default();
+            let pairing = &mut self.pairing;
+            self.framers[direction].end(end, |message| pairing.take(message, direction, &link, shared));
+            let faults = self.framers[direction].faults;
+            let anomalies = &mut shared.output.anomalies;
+            anomalies.add_many(Anomaly::HeaderCutShort, faults.cut_short);
+            anomalies.add_many(Anomaly::BytesUnrecognised, faults.unrecognised);
+            anomalies.add_many(Anomaly::Resynchronised, faults.resynchronised);
+            anomalies.add_many(Anomaly::MessageMalformed, faults.malformed);
+        }
+        self.pairing.end(&link, shared);
+    }
+}
+
+/// What is above the streams of a connection.
+struct Above<'c> {
+    framing: &'c mut Framing,
+    framers: &'c mut [Framer; 2],
+    pairing: &'c mut Pairing,
+    link: &'c mut Link,
+}
+
+impl Above<'_> {
+    /// Takes what comes out of a stream.
+    #[inline]
+    fn event<S: Sink>(
+        &mut self,
+        event: Event<'_>,
+        direction: usize,
+        largest: u32,
+        shared: &mut Shared<S>,
+        packets: &mut PacketCounts,
+    ) {
+        match event {
+            Event::Data(chunk) => self.data(&chunk, direction, shared, packets),
+            Event::Hole { len, end, acknowledged } => {
+                self.link.holes[direction] += 1;
+                packets.dropped_at_least += len.div_ceil(u64::from(largest.max(1)));
+                let anomaly = if acknowledged { Anomaly::GapInCapture } else { Anomaly::GapUnexplained };
+                shared.output.anomalies.add(anomaly);
+                let (pairing, link) = (&mut *self.pairing, &*self.link);
+                self.framers[direction].hole(len, end, |message| pairing.take(message, direction, link, shared));
+            }
+            Event::Restart => self.framers[direction].restart(false),
+        }
+    }
+
+    #[inline]
+    fn data<S: Sink>(
+        &mut self,
+        chunk: &Chunk<'_>,
+        direction: usize,
+        shared: &mut Shared<S>,
+        packets: &mut PacketCounts,
+    ) {
+        if *self.framing == Framing::Unknown {
+            let Some(framing) = message::recognise(chunk.bytes) else { return };
+            *self.framing = framing;
+        }
+        let continues_raw = self.framers[direction].in_raw();
+        let allow_raw = self.pairing.expects_raw(direction);
+        let (pairing, link) = (&mut *self.pairing, &*self.link);
+        let begun = self.framers[direction].data(chunk, *self.framing, allow_raw, |message| {
+            pairing.take(message, direction, link, shared);
+        });
+        count_data(begun, continues_raw, self.pairing.client == Some(direction), packets);
+    }
+}
+
+/// A packet with data on a file server's connection.
+#[inline]
+fn count_data(begun: u32, continues_raw: bool, from_client: bool, packets: &mut PacketCounts) {
+    packets.continued += u64::from(begun == 0);
+    if !from_client {
+        return;
+    }
+    packets.commands += 1;
+    if begun > 0 {
+        packets.command_first += 1;
+    } else if continues_raw {
+        packets.command_continued_async += 1;
+    } else {
+        packets.command_continued_sync += 1;
+    }
+}
+
+/// A packet without data: an acknowledgement, or the opening or closing of a connection.
+#[inline]
+fn count_empty(segment: &Segment<'_>, new: bool, from_client: bool, packets: &mut PacketCounts) {
+    let opens_or_closes = segment.flags.syn() || segment.flags.fin() || segment.flags.rst();
+    if new || opens_or_closes {
+        packets.ack_only += 1;
+        packets.command_ack += u64::from(from_client);
+    } else {
+        packets.ack_repeated += 1;
+        packets.command_retry += u64::from(from_client);
+    }
+    packets.commands += u64::from(from_client);
+}

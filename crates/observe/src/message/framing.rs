@@ -1,0 +1,467 @@
+//! The framer: a state machine from stream events to messages.
+//!
+//! Spec: RFC 1002 4.3.1; MS-SMB2 2.1; RFC 5531 11.
+
+use plimsoll_wire::nbss;
+
+use super::signature::{self, MESSAGE_MAX, RPC_NEED, SMB_NEED};
+use super::{Message, Stamp};
+use crate::stream::Chunk;
+
+/// How messages are delimited on a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Framing {
+    /// Not recognised yet.
+    #[default]
+    Unknown,
+    /// NetBIOS session service or direct TCP: a type byte and a 24-bit length.
+    Smb,
+    /// ONC RPC record marking.
+    Rpc,
+}
+
+/// Bytes kept of a message: more than any header with its names needs.
+const HEAD_MAX: usize = 4_096;
+/// Bytes kept of an SMB2 compound, whose later members lie behind the payload of earlier ones.
+const COMPOUND_MAX: usize = 2 << 20;
+/// Length of a record mark.
+const MARK_LEN: usize = 4;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+enum State {
+    /// Nothing known of where messages begin.
+    #[default]
+    Lost,
+    /// The next byte begins a message.
+    Boundary,
+    /// Some bytes of the prefix are in the buffer.
+    Prefix,
+    /// Inside a message; `remaining` bytes of it (or of its fragment) are to come.
+    Body,
+    /// Between two fragments of an RPC record; some bytes of the mark are in `mark`.
+    Mark,
+}
+
+/// Finds the messages in one direction of a connection.
+#[derive(Debug, Default)]
+pub struct Framer {
+    state: State,
+    /// Prefix and head of the message under way.
+    buffer: Vec<u8>,
+    head_max: usize,
+    /// The buffer must not grow: a hole follows what it holds.
+    head_closed: bool,
+    remaining: u64,
+    more_fragments: bool,
+    mark: [u8; MARK_LEN],
+    mark_len: usize,
+    len: u64,
+    first: Option<Stamp>,
+    acknowledges: u64,
+    packets: u32,
+    /// Frame counted last in `packets`.
+    counted_frame: u64,
+    ignored: bool,
+    raw: bool,
+    /// Framing was found once: from then on losing it is worth counting.
+    found_once: bool,
+    /// What went wrong so far.
+    pub faults: Faults,
+}
+
+/// Counts of what went wrong.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Faults {
+    /// Headers that the snaplen cut off.
+    pub cut_short: u64,
+    /// Stretches without a message where one should have begun.
+    pub unrecognised: u64,
+    /// Times when framing was found again.
+    pub resynchronised: u64,
+    /// Records that contradict themselves.
+    pub malformed: u64,
+}
+
+struct Prefix {
+    /// Payload length behind the prefix (of the first fragment).
+    len: u64,
+    more_fragments: bool,
+    ignored: bool,
+    raw: bool,
+}
+
+/// A place in a chunk.
+struct Cursor<'c, 'b> {
+    chunk: &'c Chunk<'b>,
+    at: usize,
+    /// Messages that began in this chunk.
+    begun: u32,
+}
+
+impl<'b> Cursor<'_, 'b> {
+    #[inline]
+    fn rest(&self) -> &'b [u8] {
+        self.chunk.bytes.get(self.at..).unwrap_or_default()
+    }
+
+    #[inline]
+    fn wire_rest(&self) -> usize {
+        self.chunk.wire_len as usize - self.at
+    }
+
+    #[inline]
+    fn stamp(&self) -> Stamp {
+        Stamp { time_ns: self.chunk.time_ns, frame: self.chunk.frame }
+    }
+
+    #[inline]
+    fn offset(&self) -> u64 {
+        self.chunk.offset + self.at as u64
+    }
+
+    fn skip_all(&mut self) {
+        self.at = self.chunk.wire_len as usize;
+    }
+}
+
+enum Parsed {
+    Ok(Prefix),
+    More,
+    Wrong,
+}
+
+impl Framer {
+    /// Whether the message under way is a block of raw data.
+    pub fn in_raw(&self) -> bool {
+        self.raw && self.state == State::Body
+    }
+
+    /// The stream begins here (SYN seen), or what is known of it has become worthless.
+    pub fn restart(&mut self, at_boundary: bool) {
+        self.buffer.clear();
+        self.state = if at_boundary { State::Boundary } else { State::Lost };
+    }
+
+    /// Takes bytes in order. Gives each message that they complete to `out`; returns how many messages began here.
+    #[inline]
+    pub fn data(
+        &mut self,
+        chunk: &Chunk<'_>,
+        framing: Framing,
+        allow_raw: bool,
+        mut out: impl FnMut(&Message<'_>),
+    ) -> u32 {
+        let mut cursor = Cursor { chunk, at: 0, begun: 0 };
+        while cursor.at < chunk.wire_len as usize {
+            match self.state {
+                State::Body => self.body(&mut cursor, &mut out),
+                State::Boundary => self.boundary(&mut cursor, framing, allow_raw, &mut out),
+                State::Lost => self.search(&mut cursor, framing),
+                State::Prefix => self.prefix_byte(&mut cursor, framing, allow_raw),
+                State::Mark => self.mark_byte(&mut cursor),
+            }
+        }
+        cursor.begun
+    }
+
+    /// A hole in the stream: `len` bytes that will never be seen.
+    pub fn hole(&mut self, len: u64, end_offset: u64, mut out: impl FnMut(&Message<'_>)) {
+        match self.state {
+            State::Lost => {}
+            State::Boundary | State::Prefix => self.state = State::Lost,
+            State::Mark => self.finish(None, end_offset, &mut out, State::Lost),
+            State::Body if len < self.remaining => {
+                self.remaining -= len;
+                self.head_closed = true;
+            }
+            State::Body if len == self.remaining => {
+                self.remaining = 0;
+                self.head_closed = true;
+                self.fragment_end(None, end_offset, &mut out);
+            }
+            State::Body => {
+                let end = end_offset - (len - self.remaining);
+                self.finish(None, end, &mut out, State::Lost);
+            }
+        }
+    }
+
+    /// Nothing more will come: hands on the message under way, its end unseen.
+    pub fn end(&mut self, end_offset: u64, mut out: impl FnMut(&Message<'_>)) {
+        if matches!(self.state, State::Body | State::Mark) {
+            self.finish(None, end_offset, &mut out, State::Lost);
+        }
+    }
+
+    #[inline]
+    fn body(&mut self, cursor: &mut Cursor<'_, '_>, out: &mut impl FnMut(&Message<'_>)) {
+        self.count_packet(cursor.chunk.frame);
+        let take = self.remaining.min(cursor.wire_rest() as u64) as usize;
+        self.keep(cursor.rest(), take);
+        self.remaining -= take as u64;
+        cursor.at += take;
+        if self.remaining == 0 {
+            self.fragment_end(Some(cursor.stamp()), cursor.offset(), out);
+        }
+    }
+
+    #[inline]
+    fn boundary(
+        &mut self,
+        cursor: &mut Cursor<'_, '_>,
+        framing: Framing,
+        allow_raw: bool,
+        out: &mut impl FnMut(&Message<'_>),
+    ) {
+        let rest = cursor.rest();
+        match prefix(framing, rest, allow_raw) {
+            Parsed::Ok(prefix) => {
+                cursor.begun += 1;
+                self.found_once = true;
+                self.begin(&prefix, cursor, out);
+            }
+            Parsed::More if rest.len() == cursor.wire_rest() => {
+                cursor.begun += 1;
+                self.remember_first(cursor);
+                self.buffer.extend_from_slice(rest);
+                self.state = State::Prefix;
+                cursor.skip_all();
+            }
+            Parsed::More => {
+                self.faults.cut_short += 1;
+                self.state = State::Lost;
+                cursor.skip_all();
+            }
+            Parsed::Wrong => {
+                self.faults.unrecognised += 1;
+                self.state = State::Lost;
+            }
+        }
+    }
+
+    #[cold]
+    fn search(&mut self, cursor: &mut Cursor<'_, '_>, framing: Framing) {
+        let Some(found) = signature::find(framing, cursor.rest()) else { return cursor.skip_all() };
+        cursor.at += found;
+        self.state = State::Boundary;
+        if self.found_once {
+            self.faults.resynchronised += 1;
+        }
+    }
+
+    /// A message begins at the cursor.
+    #[inline]
+    fn begin(&mut self, prefix: &Prefix, cursor: &mut Cursor<'_, '_>, out: &mut impl FnMut(&Message<'_>)) {
+        let rest = cursor.rest();
+        let total = prefix.len as usize + MARK_LEN;
+        if total <= cursor.wire_rest() && !prefix.more_fragments {
+            // The usual case: the whole message lies in this segment, and nothing is copied.
+            cursor.at += total;
+            if !prefix.ignored {
+                out(&Message {
+                    bytes: rest.get(MARK_LEN..total.min(rest.len())).unwrap_or_default(),
+                    len: prefix.len,
+                    first: cursor.stamp(),
+                    last: Some(cursor.stamp()),
+                    end_offset: cursor.offset(),
+                    acknowledges: cursor.chunk.acknowledges,
+                    packets: 1,
+                    raw: prefix.raw,
+                });
+            }
+            return;
+        }
+        self.remember_first(cursor);
+        self.open(prefix, rest);
+        cursor.at += MARK_LEN;
+        if self.remaining == 0 {
+            self.state = State::Mark;
+            self.mark_len = 0;
+        }
+    }
+
+    fn remember_first(&mut self, cursor: &Cursor<'_, '_>) {
+        self.first = Some(cursor.stamp());
+        self.acknowledges = cursor.chunk.acknowledges;
+        self.packets = 1;
+        self.counted_frame = cursor.chunk.frame;
+        self.buffer.clear();
+    }
+
+    #[inline]
+    fn count_packet(&mut self, frame: u64) {
+        if self.counted_frame != frame {
+            self.counted_frame = frame;
+            self.packets += 1;
+        }
+    }
+
+    /// Enters the body of a message whose prefix is known; `head` begins with the prefix.
+    fn open(&mut self, prefix: &Prefix, head: &[u8]) {
+        self.state = State::Body;
+        self.remaining = prefix.len;
+        self.len = prefix.len;
+        self.more_fragments = prefix.more_fragments;
+        self.ignored = prefix.ignored;
+        self.raw = prefix.raw;
+        self.head_closed = false;
+        self.head_max = if is_compound(head.get(MARK_LEN..).unwrap_or_default()) { COMPOUND_MAX } else { HEAD_MAX };
+    }
+
+    /// Keeps what the head still has room for of the next `take` bytes on the wire.
+    #[inline]
+    fn keep(&mut self, rest: &[u8], take: usize) {
+        if self.head_closed || self.ignored || self.buffer.len() >= self.head_max {
+            return;
+        }
+        let captured = rest.len().min(take);
+        let room = self.head_max - self.buffer.len();
+        self.buffer.extend_from_slice(&rest[..captured.min(room)]);
+        self.head_closed = captured < take;
+    }
+
+    #[cold]
+    fn prefix_byte(&mut self, cursor: &mut Cursor<'_, '_>, framing: Framing, allow_raw: bool) {
+        self.count_packet(cursor.chunk.frame);
+        let Some(&byte) = cursor.rest().first() else { return self.cut_short(cursor) };
+        cursor.at += 1;
+        self.buffer.push(byte);
+        match prefix(framing, &self.buffer, allow_raw) {
+            Parsed::More => {}
+            Parsed::Wrong => {
+                self.faults.unrecognised += 1;
+                self.state = State::Lost;
+            }
+            Parsed::Ok(prefix) => {
+                let buffer = std::mem::take(&mut self.buffer);
+                self.open(&prefix, &buffer);
+                self.buffer = buffer;
+                self.buffer.drain(..MARK_LEN);
+                // What the signature needed beyond the prefix already belongs to the body.
+                self.remaining = self.remaining.saturating_sub(self.buffer.len() as u64);
+            }
+        }
+    }
+
+    /// The snaplen cut where a header should be.
+    fn cut_short(&mut self, cursor: &mut Cursor<'_, '_>) {
+        self.faults.cut_short += 1;
+        self.state = State::Lost;
+        cursor.skip_all();
+    }
+
+    #[cold]
+    fn mark_byte(&mut self, cursor: &mut Cursor<'_, '_>) {
+        self.count_packet(cursor.chunk.frame);
+        let Some(&byte) = cursor.rest().first() else { return self.cut_short(cursor) };
+        cursor.at += 1;
+        self.mark[self.mark_len] = byte;
+        self.mark_len += 1;
+        if self.mark_len == MARK_LEN {
+            let mark = u32::from_be_bytes(self.mark);
+            self.more_fragments = mark >> 31 == 0;
+            self.remaining = u64::from(mark & 0x7fff_ffff);
+            self.len += self.remaining;
+            self.state = State::Body;
+            if self.len > MESSAGE_MAX || (self.remaining == 0 && self.more_fragments) {
+                self.faults.malformed += 1;
+                self.state = State::Lost;
+            }
+        }
+    }
+
+    #[inline]
+    fn fragment_end(&mut self, last: Option<Stamp>, end: u64, out: &mut impl FnMut(&Message<'_>)) {
+        if self.more_fragments {
+            self.mark_len = 0;
+            self.state = State::Mark;
+            if self.len > MESSAGE_MAX {
+                self.faults.malformed += 1;
+                self.state = State::Lost;
+            }
+        } else {
+            self.finish(last, end, out, State::Boundary);
+        }
+    }
+
+    #[inline]
+    fn finish(&mut self, last: Option<Stamp>, end: u64, out: &mut impl FnMut(&Message<'_>), then: State) {
+        self.state = then;
+        let Some(first) = self.first.take() else { return };
+        if !self.ignored {
+            out(&Message {
+                bytes: &self.buffer,
+                len: self.len,
+                first,
+                last,
+                end_offset: end,
+                acknowledges: self.acknowledges,
+                packets: self.packets,
+                raw: self.raw,
+            });
+        }
+        self.raw = false;
+        if self.buffer.capacity() > 4 * HEAD_MAX {
+            self.buffer = Vec::new();
+        }
+    }
+}
+
+/// Reads the prefix of a message and checks the signature behind it.
+#[inline]
+fn prefix(framing: Framing, bytes: &[u8], allow_raw: bool) -> Parsed {
+    match framing {
+        Framing::Smb => smb_prefix(bytes, allow_raw),
+        Framing::Rpc => rpc_prefix(bytes),
+        Framing::Unknown => Parsed::Wrong,
+    }
+}
+
+#[inline]
+fn smb_prefix(bytes: &[u8], allow_raw: bool) -> Parsed {
+    let Some(header) = nbss::Header::parse(bytes) else {
+        return if bytes.len() < nbss::PREFIX_LEN { Parsed::More } else { Parsed::Wrong };
+    };
+    let len = u64::from(header.length);
+    let ok = |ignored, raw| Parsed::Ok(Prefix { len, more_fragments: false, ignored, raw });
+    if header.kind != nbss::MESSAGE {
+        // Session requests and keep-alives are short; anything else with such a type is not a prefix.
+        return if header.is_known() && len < 256 { ok(true, false) } else { Parsed::Wrong };
+    }
+    if len < 4 {
+        return if allow_raw { ok(false, true) } else { Parsed::Wrong };
+    }
+    if bytes.len() < SMB_NEED {
+        return Parsed::More;
+    }
+    if signature::is_smb(bytes) {
+        ok(false, false)
+    } else if allow_raw {
+        ok(false, true)
+    } else {
+        Parsed::Wrong
+    }
+}
+
+#[inline]
+fn rpc_prefix(bytes: &[u8]) -> Parsed {
+    let Some(mark) = bytes.first_chunk::<MARK_LEN>() else { return Parsed::More };
+    let mark = u32::from_be_bytes(*mark);
+    let len = u64::from(mark & 0x7fff_ffff);
+    if len > MESSAGE_MAX || len < 8 {
+        return Parsed::Wrong;
+    }
+    if bytes.len() < RPC_NEED.min(MARK_LEN + len as usize) {
+        return Parsed::More;
+    }
+    match plimsoll_wire::rpc::plausible_message(&bytes[MARK_LEN..]) {
+        Some(_) => Parsed::Ok(Prefix { len, more_fragments: mark >> 31 == 0, ignored: false, raw: false }),
+        None => Parsed::Wrong,
+    }
+}
+
+/// An SMB2 header that says that another member follows.
+#[inline]
+fn is_compound(head: &[u8]) -> bool {
+    head.first() == Some(&0xfe) && head.get(20..24).is_some_and(|next| next != [0; 4])
+}

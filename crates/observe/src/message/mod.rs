@@ -1,0 +1,40 @@
+//! Messages: where one SMB or RPC message ends in a stream and the next begins.
+//!
+//! Only the head of a message is kept; the payload of reads and writes is stepped over. After a hole, lengths lead
+//! across it where they can; where a header was lost, the next message is found again by its signature.
+
+mod framing;
+mod signature;
+
+pub use framing::{Faults, Framer, Framing};
+pub use signature::recognise;
+
+/// A time and the frame that it belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stamp {
+    /// Capture time, ns since the Unix epoch.
+    pub time_ns: i64,
+    /// Frame number, from 1.
+    pub frame: u64,
+}
+
+/// One SMB or RPC message.
+#[derive(Clone, Copy, Debug)]
+pub struct Message<'a> {
+    /// Its head as captured, behind the framing prefix and without record marks; contiguous from the first byte.
+    pub bytes: &'a [u8],
+    /// Its length on the wire, bytes, without framing prefix.
+    pub len: u64,
+    /// First byte.
+    pub first: Stamp,
+    /// Last byte; `None` where a hole hides it.
+    pub last: Option<Stamp>,
+    /// Stream offset behind its last byte; 0 over UDP.
+    pub end_offset: u64,
+    /// What the packet with its first byte acknowledged of the other direction, as an offset there; 0 over UDP.
+    pub acknowledges: u64,
+    /// Packets that carried it, as far as seen.
+    pub packets: u32,
+    /// No header of a known protocol: a block of SMB1 raw data.
+    pub raw: bool,
+}

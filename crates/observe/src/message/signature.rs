@@ -1,0 +1,66 @@
+//! Telling a message by its header: on any port, and anew after a loss.
+
+use plimsoll_wire::{nbss, rpc};
+
+use super::Framing;
+
+/// The largest message that is believed: SMB's 24-bit length, and more than NFS servers offer.
+pub(super) const MESSAGE_MAX: u64 = 16 << 20;
+/// Behind the NetBIOS prefix: enough to see the protocol id.
+pub(super) const SMB_NEED: usize = nbss::PREFIX_LEN + 4;
+/// Behind the record mark: enough to see an RPC call's procedure.
+pub(super) const RPC_NEED: usize = 4 + rpc::CALL_HEADER;
+/// The smallest SMB message: an SMB1 header with no words and no bytes.
+const SMB_MIN: u32 = 32;
+
+/// Which framing the beginning of a stream, or of a segment in its midst, shows; `None` where it does not show any.
+#[inline]
+pub fn recognise(bytes: &[u8]) -> Option<Framing> {
+    if is_smb(bytes) {
+        Some(Framing::Smb)
+    } else if bytes.len() >= RPC_NEED && matches!(rpc::plausible_record(bytes), Some((_, rpc::Message::Call))) {
+        Some(Framing::Rpc)
+    } else {
+        None
+    }
+}
+
+/// Whether an SMB message with its prefix begins here.
+#[inline]
+pub(super) fn is_smb(bytes: &[u8]) -> bool {
+    let Some(head) = bytes.first_chunk::<SMB_NEED>() else { return false };
+    let length = u32::from_be_bytes([0, head[1], head[2], head[3]]);
+    head[0] == nbss::MESSAGE && length >= SMB_MIN && is_smb_magic(&head[4..])
+}
+
+/// FF 'SMB' (SMB1), FE 'SMB' (SMB2), FD 'SMB' (encrypted), FC 'SMB' (compressed).
+#[inline]
+pub(super) fn is_smb_magic(bytes: &[u8]) -> bool {
+    bytes.len() >= 4 && bytes[0] >= 0xfc && bytes[1..4] == *b"SMB"
+}
+
+/// Where the next message begins in a segment, framing having been lost.
+///
+/// A message that begins where the segment does is believed at once; one further in must lead to the end of the
+/// segment or to another header, for payload may look like anything.
+pub(super) fn find(framing: Framing, bytes: &[u8]) -> Option<usize> {
+    match framing {
+        Framing::Unknown => None,
+        Framing::Smb => find_smb(bytes),
+        Framing::Rpc => rpc::find_record(bytes).map(|(at, _, _)| at),
+    }
+}
+
+fn find_smb(bytes: &[u8]) -> Option<usize> {
+    if is_smb(bytes) {
+        return Some(0);
+    }
+    memchr::memmem::find_iter(bytes, b"SMB").find_map(|at| {
+        let start = at.checked_sub(5)?;
+        let rest = bytes.get(start..)?;
+        let header = nbss::Header::parse(rest)?;
+        let next = rest.get(header.total_len()..);
+        let leads_on = next.is_none_or(|next| next.len() < SMB_NEED || is_smb(next));
+        (is_smb(rest) && leads_on).then_some(start)
+    })
+}

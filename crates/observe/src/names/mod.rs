@@ -1,0 +1,7 @@
+//! Names: what handles and ids stand for, learnt from the traffic.
+
+mod handles;
+mod smb2;
+
+pub use handles::{Handles, Object};
+pub use smb2::Smb2Names;

@@ -1,0 +1,208 @@
+//! The observer: frames in, transactions out. It ties the stages together and counts packets.
+
+use plimsoll_model::{Anomalies, Anomaly, ClockGranularity, Coverage, Endpoint, Names, PacketCounts, Sink};
+
+use crate::capture::{ClockEstimate, Frame};
+use crate::connection::Connection;
+use crate::message::{Framing, Message, Stamp};
+use crate::packet::{self, Fragments, Packet, Path, Segment, ip_address};
+use crate::pairing::{Output, Shared};
+use crate::stream::Connections;
+
+/// Frames in, transactions out.
+#[derive(Debug)]
+pub struct Observer<S> {
+    connections: Connections<Connection>,
+    numbered: u32,
+    fragments: Fragments,
+    packets: PacketCounts,
+    clock: ClockEstimate,
+    shared: Shared<S>,
+    connections_used: u64,
+    first_ns: Option<i64>,
+    last_ns: Option<i64>,
+}
+
+/// What the observer saw.
+#[derive(Debug)]
+pub struct Observed<S> {
+    /// The sink that took the transactions.
+    pub sink: S,
+    /// Their names.
+    pub names: Names,
+    /// What was seen and what was not.
+    pub coverage: Coverage,
+}
+
+impl<S: Sink> Observer<S> {
+    /// An observer that gives transactions to `sink`.
+    pub fn new(sink: S) -> Self {
+        let output = Output {
+            sink,
+            names: Names::default(),
+            anomalies: Anomalies::default(),
+            unseen: Default::default(),
+            one_way: 0,
+        };
+        Self {
+            connections: Connections::default(),
+            numbered: 0,
+            fragments: Fragments::default(),
+            packets: PacketCounts::default(),
+            clock: ClockEstimate::new(),
+            shared: Shared::new(output),
+            connections_used: 0,
+            first_ns: None,
+            last_ns: None,
+        }
+    }
+
+    /// Takes the next frame of the capture.
+    #[inline]
+    pub fn frame(&mut self, frame: &Frame<'_>) {
+        self.packets.total += 1;
+        self.packets.captured_bytes += frame.captured.len() as u64;
+        self.packets.wire_bytes += u64::from(frame.original_len);
+        if (frame.captured.len() as u64) < u64::from(frame.original_len) {
+            self.packets.truncated += 1;
+        }
+        let Some(time_ns) = frame.time_ns else {
+            self.packets.other += 1;
+            self.shared.output.anomalies.add(Anomaly::PacketWithoutTime);
+            return;
+        };
+        self.clock.observe(time_ns);
+        self.first_ns = Some(self.first_ns.map_or(time_ns, |first| first.min(time_ns)));
+        self.last_ns = Some(self.last_ns.map_or(time_ns, |last| last.max(time_ns)));
+        let stamp = Stamp { time_ns, frame: frame.number };
+        match packet::decode(frame.link, frame.captured, frame.original_len) {
+            Packet::Fragment(fragment) => match self.fragments.add(&fragment, time_ns, frame.number) {
+                Some(whole) => {
+                    let first = Stamp { time_ns: whole.first.0, frame: whole.first.1 };
+                    self.packet(packet::decode_whole(&whole.datagram()), first, stamp, whole.packets);
+                }
+                None => self.fragment_counted(&fragment),
+            },
+            packet => self.packet(packet, stamp, stamp, 1),
+        }
+    }
+
+    /// The capture has ended: hands on what still waits.
+    pub fn finish(mut self) -> Observed<S> {
+        let ending: Vec<Connection> = self.connections.drain().collect();
+        for mut connection in ending {
+            connection.end(&mut self.shared, &mut self.packets);
+        }
+        let Shared { mut output, mut smb2, .. } = self.shared;
+        smb2.end(&mut output);
+        output.anomalies.add_many(Anomaly::FragmentsIncomplete, self.fragments.incomplete());
+        output.anomalies.add_many(Anomaly::NameRefused, output.names.refused());
+        let coverage = Coverage {
+            packets: self.packets,
+            anomalies: output.anomalies,
+            clock: granularity(&self.clock),
+            unseen: output.unseen,
+            first_ns: self.first_ns,
+            last_ns: self.last_ns,
+            connections: self.connections_used,
+            one_way: output.one_way,
+        };
+        Observed { sink: output.sink, names: output.names, coverage }
+    }
+
+    /// A fragment is counted by what it is a fragment of, as far as its own header tells.
+    fn fragment_counted(&mut self, fragment: &packet::Fragment<'_>) {
+        match fragment.piece.protocol {
+            6 => {
+                self.packets.tcp += 1;
+                self.packets.tcp_data += 1;
+            }
+            17 => self.packets.udp += 1,
+            _ => self.packets.other += 1,
+        }
+    }
+
+    #[inline]
+    fn packet(&mut self, packet: Packet<'_>, first: Stamp, last: Stamp, packets: u32) {
+        match packet {
+            Packet::Tcp(path, segment) => self.segment(&path, &segment, last),
+            Packet::Udp(path, payload, wire_len) => self.datagram(&path, payload, wire_len, first, last, packets),
+            Packet::Other | Packet::Fragment(_) => self.packets.other += 1,
+            Packet::Malformed => self.other(Anomaly::PacketMalformed),
+            Packet::UnknownLink => self.other(Anomaly::LinkTypeUnknown),
+        }
+    }
+
+    fn other(&mut self, anomaly: Anomaly) {
+        self.packets.other += 1;
+        self.shared.output.anomalies.add(anomaly);
+    }
+
+    #[inline]
+    fn segment(&mut self, path: &Path, segment: &Segment<'_>, stamp: Stamp) {
+        self.packets.tcp += 1;
+        let slot = self.connection(path, false);
+        let (slot, direction) = slot;
+        let connection = self.connections.get(slot);
+        if segment.flags.syn() && connection.halves[direction].is_other_start(segment.seq) {
+            connection.end(&mut self.shared, &mut self.packets);
+            let ends = connection.ends;
+            *connection = Connection::new(self.numbered, ends);
+            self.numbered += 1;
+        }
+        let connection = self.connections.get(slot);
+        let used = connection.framing != Framing::Unknown;
+        connection.segment(segment, direction, stamp, &mut self.shared, &mut self.packets);
+        if !used && connection.framing != Framing::Unknown {
+            self.connections_used += 1;
+        }
+    }
+
+    fn datagram(&mut self, path: &Path, payload: &[u8], wire_len: u32, first: Stamp, last: Stamp, packets: u32) {
+        self.packets.udp += 1;
+        if plimsoll_wire::rpc::plausible_message(payload).is_none() {
+            return;
+        }
+        let (slot, direction) = self.connection(path, true);
+        let connection = self.connections.get(slot);
+        if connection.framing == Framing::Unknown {
+            connection.framing = Framing::Rpc;
+            self.connections_used += 1;
+        }
+        let link = connection.link();
+        let message = Message {
+            bytes: payload,
+            len: u64::from(wire_len),
+            first,
+            last: Some(last),
+            end_offset: 0,
+            acknowledges: 0,
+            packets,
+            raw: false,
+        };
+        connection.pairing.take(&message, direction, &link, &mut self.shared);
+    }
+
+    #[inline]
+    fn connection(&mut self, path: &Path, udp: bool) -> (crate::stream::Slot, usize) {
+        let number = &mut self.numbered;
+        let (slot, direction, evicted) = self.connections.find(path, udp, || {
+            let source = Endpoint { ip: ip_address(path.source), port: path.source_port };
+            let destination = Endpoint { ip: ip_address(path.destination), port: path.destination_port };
+            let low_first = (path.source, path.source_port) <= (path.destination, path.destination_port);
+            let ends = if low_first { [source, destination] } else { [destination, source] };
+            *number += 1;
+            Connection::new(*number - 1, ends)
+        });
+        if let Some(mut evicted) = evicted {
+            self.shared.output.anomalies.add(Anomaly::ConnectionEvicted);
+            evicted.end(&mut self.shared, &mut self.packets);
+        }
+        (slot, direction)
+    }
+}
+
+fn granularity(clock: &ClockEstimate) -> ClockGranularity {
+    let found = clock.granularity();
+    ClockGranularity { estimate_ns: found.estimate_ns, at_most: found.at_most, backward_steps: found.backward_steps }
+}

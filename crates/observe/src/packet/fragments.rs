@@ -1,0 +1,165 @@
+//! IP fragments put together again, within bounds.
+//!
+//! Spec: RFC 791 3.2; RFC 8200 4.5.
+
+use std::collections::{HashMap, VecDeque};
+
+use super::{Address, Datagram, Fragment};
+
+/// Datagrams under way at once; beyond it the oldest is given up.
+const OPEN_MAX: usize = 256;
+/// No IP datagram is larger.
+const DATAGRAM_MAX: usize = 65_535;
+/// No honest sender cuts a datagram smaller than this: 64 KiB in pieces of 8 bytes would be 8,192.
+const PIECES_MAX: usize = 1_024;
+
+type Key = (Address, Address, u32, u8);
+
+#[derive(Debug, Default)]
+struct Open {
+    bytes: Vec<u8>,
+    /// Ranges held, sorted, apart from one another: (start, end).
+    held: Vec<(usize, usize)>,
+    total: Option<usize>,
+    packets: u32,
+    first: Option<(i64, u64)>,
+}
+
+/// A datagram whose pieces have all come.
+#[derive(Debug)]
+pub struct Whole {
+    source: Address,
+    destination: Address,
+    protocol: u8,
+    bytes: Vec<u8>,
+    /// How many packets carried it.
+    pub packets: u32,
+    /// Time (ns since the Unix epoch) and frame number of the piece that came first.
+    pub first: (i64, u64),
+}
+
+impl Whole {
+    /// The datagram.
+    pub fn datagram(&self) -> Datagram<'_> {
+        Datagram {
+            source: self.source,
+            destination: self.destination,
+            protocol: self.protocol,
+            payload: &self.bytes,
+            wire_len: self.bytes.len() as u32,
+        }
+    }
+}
+
+/// Fragments waiting for their rest.
+#[derive(Debug, Default)]
+pub struct Fragments {
+    open: HashMap<Key, Open>,
+    order: VecDeque<Key>,
+    given_up: u64,
+}
+
+impl Fragments {
+    /// Takes a piece captured at `time_ns` as `frame`; gives the datagram when it is whole.
+    pub fn add(&mut self, fragment: &Fragment<'_>, time_ns: i64, frame: u64) -> Option<Whole> {
+        let piece = &fragment.piece;
+        let key = (piece.source, piece.destination, fragment.id, piece.protocol);
+        let (start, len) = (fragment.offset as usize, piece.payload.len());
+        // What a snaplen cut off can not be put together: the datagram stays incomplete.
+        if len != piece.wire_len as usize || start + len > DATAGRAM_MAX {
+            return None;
+        }
+        if !self.open.contains_key(&key) {
+            self.make_room();
+            self.order.push_back(key);
+        }
+        let open = self.open.entry(key).or_default();
+        open.first.get_or_insert((time_ns, frame));
+        open.packets += 1;
+        if !fragment.more {
+            open.total = Some(start + len);
+        }
+        if open.bytes.len() < start + len {
+            open.bytes.resize(start + len, 0);
+        }
+        open.bytes[start..start + len].copy_from_slice(piece.payload);
+        hold(&mut open.held, start, start + len);
+        let whole = matches!((open.held.as_slice(), open.total), ([(0, end)], Some(total)) if *end == total);
+        if !whole {
+            return None;
+        }
+        let open = self.open.remove(&key)?;
+        self.order.retain(|waiting| *waiting != key);
+        Some(Whole {
+            source: piece.source,
+            destination: piece.destination,
+            protocol: piece.protocol,
+            bytes: open.bytes,
+            packets: open.packets,
+            first: open.first?,
+        })
+    }
+
+    /// Datagrams that never became whole: those given up and those still waiting.
+    pub fn incomplete(&self) -> u64 {
+        self.given_up + self.open.len() as u64
+    }
+
+    fn make_room(&mut self) {
+        while self.open.len() >= OPEN_MAX {
+            let Some(oldest) = self.order.pop_front() else { return };
+            if self.open.remove(&oldest).is_some() {
+                self.given_up += 1;
+            }
+        }
+    }
+}
+
+/// Adds a range to a sorted list of ranges, joining those that touch.
+fn hold(held: &mut Vec<(usize, usize)>, start: usize, end: usize) {
+    if held.len() >= PIECES_MAX {
+        return;
+    }
+    held.push((start, end));
+    held.sort_unstable();
+    let mut joined: Vec<(usize, usize)> = Vec::with_capacity(held.len());
+    for &(start, end) in held.iter() {
+        match joined.last_mut() {
+            Some(last) if start <= last.1 => last.1 = last.1.max(end),
+            _ => joined.push((start, end)),
+        }
+    }
+    *held = joined;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn piece(offset: u32, payload: &[u8], more: bool) -> Fragment<'_> {
+        let piece = Datagram { source: 1, destination: 2, protocol: 17, payload, wire_len: payload.len() as u32 };
+        Fragment { piece, id: 7, offset, more }
+    }
+
+    #[test]
+    fn pieces_in_any_order_make_the_whole() {
+        let mut fragments = Fragments::default();
+        assert!(fragments.add(&piece(8, &[2; 8], true), 20, 2).is_none());
+        assert!(fragments.add(&piece(16, &[3; 4], false), 30, 3).is_none());
+        assert!(fragments.add(&piece(8, &[2; 8], true), 35, 4).is_none(), "a duplicate adds nothing");
+        let whole = fragments.add(&piece(0, &[1; 8], true), 40, 5).expect("all pieces are there");
+        assert_eq!(whole.datagram().payload, [[1; 8].as_slice(), &[2; 8], &[3; 4]].concat());
+        assert_eq!((whole.first, whole.packets), ((20, 2), 4));
+        assert_eq!(fragments.incomplete(), 0);
+    }
+
+    #[test]
+    fn what_never_completes_is_counted_and_bounded() {
+        let mut fragments = Fragments::default();
+        for id in 0..1_000 {
+            assert!(fragments.add(&Fragment { id, ..piece(0, &[0; 8], true) }, 0, 1).is_none());
+        }
+        assert!(fragments.open.len() <= OPEN_MAX);
+        assert_eq!(fragments.incomplete(), 1_000);
+    }
+}

@@ -1,0 +1,138 @@
+//! The network layer: IPv4 and IPv6, extension headers, fragments.
+//!
+//! Spec: RFC 791; RFC 8200.
+
+use super::{Address, be16};
+
+/// A whole IP datagram's payload.
+#[derive(Clone, Copy, Debug)]
+pub struct Datagram<'a> {
+    /// Sender.
+    pub source: Address,
+    /// Receiver.
+    pub destination: Address,
+    /// Protocol number (6 TCP, 17 UDP).
+    pub protocol: u8,
+    /// What was captured of the payload.
+    pub payload: &'a [u8],
+    /// Length of the payload on the wire, bytes.
+    pub wire_len: u32,
+}
+
+/// A piece of an IP datagram.
+#[derive(Clone, Copy, Debug)]
+pub struct Fragment<'a> {
+    /// The piece, as if it were a datagram.
+    pub piece: Datagram<'a>,
+    /// Identification.
+    pub id: u32,
+    /// Place of the piece in the whole, bytes.
+    pub offset: u32,
+    /// Whether more pieces follow.
+    pub more: bool,
+}
+
+/// What an IP packet holds.
+#[derive(Clone, Copy, Debug)]
+pub enum Network<'a> {
+    /// A whole datagram.
+    Datagram(Datagram<'a>),
+    /// A piece of one.
+    Fragment(Fragment<'a>),
+    /// Cut off or contradictory.
+    Malformed,
+}
+
+/// ::ffff:0:0/96, the place of IPv4 addresses among IPv6's (RFC 4291 2.5.5.2).
+const IPV4_MAPPED: Address = 0xffff_0000_0000;
+
+#[inline]
+pub(super) fn parse(bytes: &[u8], wire_len: u32) -> Network<'_> {
+    let parsed = match bytes.first().map(|first| first >> 4) {
+        Some(4) => ipv4(bytes, wire_len),
+        Some(6) => ipv6(bytes, wire_len),
+        _ => None,
+    };
+    parsed.unwrap_or(Network::Malformed)
+}
+
+#[inline]
+fn ipv4(bytes: &[u8], wire_len: u32) -> Option<Network<'_>> {
+    let header: &[u8; 20] = bytes.first_chunk()?;
+    let header_len = usize::from(header[0] & 0x0f) * 4;
+    // A total length of 0 is what segmentation offload leaves in captures of outgoing packets.
+    let total = match u16::from_be_bytes([header[2], header[3]]) {
+        0 => wire_len,
+        total => u32::from(total),
+    };
+    if header_len < 20 || (total as usize) < header_len {
+        return None;
+    }
+    let datagram = Datagram {
+        source: IPV4_MAPPED | Address::from(u32::from_be_bytes([header[12], header[13], header[14], header[15]])),
+        destination: IPV4_MAPPED | Address::from(u32::from_be_bytes([header[16], header[17], header[18], header[19]])),
+        protocol: header[9],
+        payload: clip(bytes, header_len, total as usize)?,
+        wire_len: total - header_len as u32,
+    };
+    let flags = u16::from_be_bytes([header[6], header[7]]);
+    // Bit 13 is "more fragments", the low 13 bits the offset in units of 8 bytes.
+    if flags & 0x3fff == 0 {
+        return Some(Network::Datagram(datagram));
+    }
+    Some(Network::Fragment(Fragment {
+        piece: datagram,
+        id: u32::from(u16::from_be_bytes([header[4], header[5]])),
+        offset: u32::from(flags & 0x1fff) * 8,
+        more: flags & 0x2000 != 0,
+    }))
+}
+
+/// Extension headers that only need stepping over: hop-by-hop, routing, destination options, mobility.
+const EXTENSIONS: [u8; 4] = [0, 43, 60, 135];
+const EXTENSION_FRAGMENT: u8 = 44;
+const EXTENSION_AUTHENTICATION: u8 = 51;
+const EXTENSION_HEADERS_MAX: usize = 16;
+
+fn ipv6(bytes: &[u8], wire_len: u32) -> Option<Network<'_>> {
+    let header: &[u8; 40] = bytes.first_chunk()?;
+    let source = Address::from_be_bytes(*header[8..].first_chunk()?);
+    let destination = Address::from_be_bytes(*header[24..].first_chunk()?);
+    let payload_len = match u32::from(u16::from_be_bytes([header[4], header[5]])) {
+        // A jumbogram, or segmentation offload.
+        0 => wire_len.checked_sub(40)?,
+        length => length,
+    };
+    let end = 40 + payload_len as usize;
+    let (mut protocol, mut at) = (header[6], 40usize);
+    let mut piece_of = None;
+    for _ in 0..EXTENSION_HEADERS_MAX {
+        if EXTENSIONS.contains(&protocol) {
+            protocol = *bytes.get(at)?;
+            at += (usize::from(*bytes.get(at + 1)?) + 1) * 8;
+        } else if protocol == EXTENSION_AUTHENTICATION {
+            protocol = *bytes.get(at)?;
+            at += (usize::from(*bytes.get(at + 1)?) + 2) * 4;
+        } else if protocol == EXTENSION_FRAGMENT {
+            protocol = *bytes.get(at)?;
+            let flags = be16(bytes, at + 2)?;
+            piece_of = Some((super::be32(bytes, at + 4)?, u32::from(flags & 0xfff8), flags & 1 != 0));
+            at += 8;
+            break;
+        } else {
+            break;
+        }
+    }
+    let wire_len = u32::try_from(end.checked_sub(at)?).ok()?;
+    let piece = Datagram { source, destination, protocol, payload: clip(bytes, at, end)?, wire_len };
+    Some(match piece_of {
+        Some((id, offset, more)) if more || offset > 0 => Network::Fragment(Fragment { piece, id, offset, more }),
+        _ => Network::Datagram(piece),
+    })
+}
+
+/// The captured part of `start..end`: Ethernet pads short packets, and a snaplen cuts long ones.
+#[inline]
+fn clip(bytes: &[u8], start: usize, end: usize) -> Option<&[u8]> {
+    bytes.get(start..end.min(bytes.len()))
+}

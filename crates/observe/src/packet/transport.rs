@@ -1,0 +1,96 @@
+//! The transport layer: TCP and UDP headers.
+//!
+//! Spec: RFC 9293 3.1; RFC 768.
+
+use super::{Datagram, Packet, Path};
+
+/// The flags that matter here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TcpFlags(pub u8);
+
+impl TcpFlags {
+    /// Sender is done.
+    pub fn fin(self) -> bool {
+        self.0 & 0x01 != 0
+    }
+    /// Connection opens.
+    pub fn syn(self) -> bool {
+        self.0 & 0x02 != 0
+    }
+    /// Connection is broken off.
+    pub fn rst(self) -> bool {
+        self.0 & 0x04 != 0
+    }
+    /// The acknowledgement number counts.
+    pub fn ack(self) -> bool {
+        self.0 & 0x10 != 0
+    }
+}
+
+/// A TCP segment.
+#[derive(Clone, Copy, Debug)]
+pub struct Segment<'a> {
+    /// Sequence number of the first payload byte (of the SYN, where there is one).
+    pub seq: u32,
+    /// Acknowledgement number.
+    pub ack: u32,
+    /// Flags.
+    pub flags: TcpFlags,
+    /// What was captured of the payload.
+    pub payload: &'a [u8],
+    /// Length of the payload on the wire, bytes.
+    pub wire_len: u32,
+}
+
+const TCP: u8 = 6;
+const UDP: u8 = 17;
+
+#[inline]
+pub(super) fn parse<'a>(datagram: &Datagram<'a>) -> Packet<'a> {
+    match datagram.protocol {
+        TCP => tcp(datagram).unwrap_or(Packet::Malformed),
+        UDP => udp(datagram).unwrap_or(Packet::Malformed),
+        _ => Packet::Other,
+    }
+}
+
+#[inline]
+fn path(datagram: &Datagram<'_>, header: &[u8; 4]) -> Path {
+    Path {
+        source: datagram.source,
+        destination: datagram.destination,
+        source_port: u16::from_be_bytes([header[0], header[1]]),
+        destination_port: u16::from_be_bytes([header[2], header[3]]),
+    }
+}
+
+#[inline]
+fn tcp<'a>(datagram: &Datagram<'a>) -> Option<Packet<'a>> {
+    let header: &[u8; 20] = datagram.payload.first_chunk()?;
+    let header_len = usize::from(header[12] >> 4) * 4;
+    let wire_len = datagram.wire_len.checked_sub(header_len as u32)?;
+    if header_len < 20 {
+        return None;
+    }
+    let segment = Segment {
+        seq: u32::from_be_bytes([header[4], header[5], header[6], header[7]]),
+        ack: u32::from_be_bytes([header[8], header[9], header[10], header[11]]),
+        flags: TcpFlags(header[13]),
+        // A snaplen may have cut inside the options.
+        payload: datagram.payload.get(header_len..).unwrap_or_default(),
+        wire_len,
+    };
+    Some(Packet::Tcp(path(datagram, datagram.payload.first_chunk()?), segment))
+}
+
+fn udp<'a>(datagram: &Datagram<'a>) -> Option<Packet<'a>> {
+    let header: &[u8; 8] = datagram.payload.first_chunk()?;
+    let length = u32::from(u16::from_be_bytes([header[4], header[5]]));
+    let wire_len = match length {
+        // RFC 2675: a jumbogram's length is 0.
+        0 => datagram.wire_len.checked_sub(8)?,
+        length => length.min(datagram.wire_len).checked_sub(8)?,
+    };
+    let captured = datagram.payload.len().min(8 + wire_len as usize);
+    Some(Packet::Udp(path(datagram, datagram.payload.first_chunk()?), datagram.payload.get(8..captured)?, wire_len))
+}

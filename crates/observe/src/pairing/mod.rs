@@ -1,0 +1,324 @@
+//! Pairing: requests and their answers become transactions.
+//!
+//! One file a protocol, for each has its own ids; what they share is here: what is remembered of a request while
+//! it waits ([`Pending`]), what an answer adds ([`Answer`]), and how both become a [`Transaction`]. When in doubt,
+//! nothing is paired and the doubt is counted.
+
+mod pending;
+pub mod rpc;
+pub mod smb2;
+
+pub use pending::PendingTable;
+
+use std::num::NonZeroU64;
+
+use plimsoll_model::{
+    Anomalies, Anomaly, Endpoint, Frames, Names, Outcome, Procedure, Sink, Symbol, Timeline, Transaction, Unseen,
+    Vantage,
+};
+
+use crate::message::{Message, Stamp};
+use crate::names::Handles;
+use rpc::Rpc;
+use smb2::{Smb2, Smb2Shared};
+
+/// What all connections share.
+#[derive(Debug)]
+pub(crate) struct Shared<S> {
+    pub(crate) output: Output<S>,
+    handles: Handles,
+    pub(crate) smb2: Smb2Shared,
+}
+
+impl<S> Shared<S> {
+    pub(crate) fn new(output: Output<S>) -> Self {
+        Self { output, handles: Handles::default(), smb2: Smb2Shared::default() }
+    }
+}
+
+/// The pairing of one connection, protocols as they turn up in it.
+#[derive(Debug, Default)]
+pub(crate) struct Pairing {
+    /// Direction in which requests go, once one was seen.
+    pub(crate) client: Option<usize>,
+    rpc: Option<Box<Rpc>>,
+    smb2: Option<Box<Smb2>>,
+}
+
+impl Pairing {
+    /// Takes a message.
+    #[inline]
+    pub(crate) fn take<S: Sink>(
+        &mut self,
+        message: &Message<'_>,
+        direction: usize,
+        link: &Link,
+        shared: &mut Shared<S>,
+    ) {
+        let Shared { output, handles, smb2 } = shared;
+        let is_request = match message.bytes {
+            [0xfc..=0xfe, b'S', b'M', b'B', ..] => {
+                let pairing = self.smb2.get_or_insert_default();
+                pairing.message(message, direction, link, smb2, output)
+            }
+            [0xff, b'S', b'M', b'B', ..] => false,
+            _ => self.rpc.get_or_insert_default().message(message, direction, link, handles, output),
+        };
+        if is_request {
+            self.client = Some(direction);
+        }
+    }
+
+    /// Whether a block without a header may come in this direction (SMB1 Read_Raw, Write_Raw).
+    #[inline]
+    pub(crate) fn expects_raw(&self, _direction: usize) -> bool {
+        false
+    }
+
+    /// The connection has ended.
+    pub(crate) fn end<S: Sink>(&mut self, link: &Link, shared: &mut Shared<S>) {
+        if let Some(rpc) = &mut self.rpc {
+            rpc.end(link, &mut shared.output);
+        }
+        if let Some(smb2) = &mut self.smb2 {
+            smb2.end(link, &mut shared.output);
+        }
+    }
+}
+
+/// What every protocol needs to know of the connection that a message came on.
+#[derive(Clone, Copy, Debug)]
+pub struct Link {
+    /// Number of the connection.
+    pub connection: u32,
+    /// The two ends; a message of direction `d` went from `ends[d]` to `ends[1 - d]`.
+    pub ends: [Endpoint; 2],
+    /// Holes in each direction so far.
+    pub holes: [u32; 2],
+    /// The connection's beginning was captured.
+    pub from_start: bool,
+}
+
+/// Where transactions and counts go.
+#[derive(Debug)]
+pub struct Output<S> {
+    /// Takes the transactions.
+    pub sink: S,
+    /// Names of shares, paths and users.
+    pub names: Names,
+    /// What went wrong.
+    pub anomalies: Anomalies,
+    /// Halves that found no partner.
+    pub unseen: Unseen,
+    /// One-way messages.
+    pub one_way: u64,
+}
+
+/// What is remembered of a request while it waits for its answer.
+#[derive(Clone, Debug)]
+pub struct Pending {
+    /// What was asked.
+    pub procedure: Procedure,
+    /// Waits by design.
+    pub held: bool,
+    /// Direction of the request.
+    pub direction: u8,
+    /// Place in its compound.
+    pub compound_position: Option<u16>,
+    /// First byte.
+    pub first: Stamp,
+    /// Last byte, where seen.
+    pub last: Option<Stamp>,
+    /// First interim answer.
+    pub interim: Option<i64>,
+    /// Size, bytes.
+    pub bytes: u64,
+    /// Packets.
+    pub packets: u32,
+    /// File data in the request (writes).
+    pub payload: Option<u64>,
+    /// Stream offset behind it.
+    pub end_offset: u64,
+    /// Holes in each direction when it came.
+    pub holes: [u32; 2],
+    /// Its SMB session.
+    pub session: Option<u64>,
+    /// Its share.
+    pub share: Symbol,
+    /// Its object.
+    pub path: Symbol,
+    /// Its user.
+    pub user: Symbol,
+}
+
+impl Pending {
+    /// A request that fills `message`, nothing else being known yet.
+    #[inline]
+    pub fn of(message: &Message<'_>, direction: usize, link: &Link, procedure: Procedure) -> Self {
+        Self {
+            procedure,
+            held: procedure.row().held,
+            direction: direction as u8,
+            compound_position: None,
+            first: message.first,
+            last: message.last,
+            interim: None,
+            bytes: message.len,
+            packets: message.packets,
+            payload: None,
+            end_offset: message.end_offset,
+            holes: link.holes,
+            session: None,
+            share: Symbol::NONE,
+            path: Symbol::NONE,
+            user: Symbol::NONE,
+        }
+    }
+
+    /// Whether both directions have lost data since: then an id that comes round may be a stranger's.
+    pub fn is_ambiguous(&self, link: &Link) -> bool {
+        self.holes[0] != link.holes[0] && self.holes[1] != link.holes[1]
+    }
+}
+
+/// What the final answer adds to a request.
+#[derive(Clone, Copy, Debug)]
+pub struct Answer {
+    /// First byte.
+    pub first: Stamp,
+    /// Last byte, where seen.
+    pub last: Option<Stamp>,
+    /// Size, bytes.
+    pub bytes: u64,
+    /// Packets.
+    pub packets: u32,
+    /// Status on the wire, where seen.
+    pub status: Option<u32>,
+    /// File data in the answer (reads).
+    pub payload: Option<u64>,
+    /// How it ended.
+    pub outcome: Outcome,
+}
+
+impl Answer {
+    /// An answer that fills `message`.
+    #[inline]
+    pub fn of(message: &Message<'_>, status: Option<u32>, outcome: Outcome) -> Self {
+        Self {
+            first: message.first,
+            last: message.last,
+            bytes: message.len,
+            packets: message.packets,
+            status,
+            payload: None,
+            outcome,
+        }
+    }
+}
+
+impl<S: Sink> Output<S> {
+    /// Hands on a request with its answer.
+    #[inline]
+    pub fn pair(&mut self, link: &Link, id: Option<u64>, request: &Pending, answer: &Answer) {
+        self.unseen.paired += 1;
+        self.count_missing_ends(request, Some(answer));
+        if answer.last.is_some_and(|last| last.time_ns < request.first.time_ns) {
+            self.anomalies.add(Anomaly::NegativeTime);
+        }
+        self.pair_member(link, id, request, answer);
+    }
+
+    /// Hands on a part of a request that has been handed on as a whole: a row of its own, counted nowhere else.
+    #[inline]
+    pub fn pair_member(&mut self, link: &Link, id: Option<u64>, request: &Pending, answer: &Answer) {
+        let mut transaction = transaction(link, id, request);
+        transaction.status = answer.status;
+        transaction.outcome = answer.outcome;
+        transaction.payload_bytes = answer.payload.or(request.payload);
+        transaction.response_bytes = Some(answer.bytes);
+        transaction.response_packets = Some(answer.packets);
+        transaction.timeline.response_first = Some(answer.first.time_ns);
+        transaction.timeline.response_last = answer.last.map(|stamp| stamp.time_ns);
+        transaction.frames.response_first = NonZeroU64::new(answer.first.frame);
+        transaction.frames.response_last = answer.last.and_then(|stamp| NonZeroU64::new(stamp.frame));
+        self.sink.transaction(&transaction, &self.names);
+    }
+
+    /// Hands on a request that nobody answered.
+    pub fn unanswered(&mut self, link: &Link, id: Option<u64>, request: &Pending) {
+        let back = usize::from(1 - request.direction);
+        self.anomalies.add(Anomaly::RequestUnanswered);
+        if request.holes[back] == link.holes[back] {
+            self.unseen.requests_waiting += 1;
+        } else {
+            self.unseen.requests_after_gap += 1;
+        }
+        self.count_missing_ends(request, None);
+        self.unanswered_member(link, id, request);
+    }
+
+    /// Hands on a part of an unanswered request.
+    pub fn unanswered_member(&mut self, link: &Link, id: Option<u64>, request: &Pending) {
+        self.sink.transaction(&transaction(link, id, request), &self.names);
+    }
+
+    /// Counts an answer that fits no request; `direction` is the answer's.
+    pub fn orphan(&mut self, link: &Link, direction: usize) {
+        self.anomalies.add(Anomaly::ResponseWithoutRequest);
+        if link.holes[1 - direction] == 0 {
+            self.unseen.responses_before_start += 1;
+        } else {
+            self.unseen.responses_after_gap += 1;
+        }
+    }
+
+    fn count_missing_ends(&mut self, request: &Pending, answer: Option<&Answer>) {
+        if request.last.is_none() {
+            self.anomalies.add(Anomaly::RequestEndMissing);
+        }
+        if answer.is_some_and(|answer| answer.last.is_none()) {
+            self.anomalies.add(Anomaly::ResponseEndMissing);
+        }
+    }
+}
+
+/// The request's half of a transaction.
+fn transaction(link: &Link, id: Option<u64>, request: &Pending) -> Transaction {
+    let from = usize::from(request.direction);
+    Transaction {
+        procedure: request.procedure,
+        client: link.ends[from],
+        server: link.ends[1 - from],
+        connection: link.connection,
+        session: request.session,
+        share: request.share,
+        path: request.path,
+        user: request.user,
+        id,
+        compound_position: request.compound_position,
+        status: None,
+        outcome: Outcome::Unanswered,
+        payload_bytes: request.payload,
+        request_bytes: request.bytes,
+        response_bytes: None,
+        request_packets: request.packets,
+        response_packets: None,
+        timeline: Timeline {
+            intended: None,
+            request_first: Some(request.first.time_ns),
+            request_last: request.last.map(|stamp| stamp.time_ns),
+            interim: request.interim,
+            response_first: None,
+            response_last: None,
+        },
+        frames: Frames {
+            request_first: NonZeroU64::new(request.first.frame),
+            request_last: request.last.and_then(|stamp| NonZeroU64::new(stamp.frame)),
+            response_first: None,
+            response_last: None,
+        },
+        vantage: Vantage::Wire,
+        stage: None,
+        held: request.held,
+    }
+}

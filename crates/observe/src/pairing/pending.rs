@@ -1,0 +1,133 @@
+//! Requests that wait, by id, bounded.
+
+use std::collections::{HashMap, VecDeque};
+
+/// Requests waiting at once on one connection, at most: beyond any server's credits or slots.
+const WAITING_MAX: usize = 16_384;
+
+/// Requests that wait for their answers.
+///
+/// Most connections have a handful outstanding, so the newest few stand in a short list that is scanned; the rest
+/// are in a map.
+#[derive(Debug)]
+pub struct PendingTable<T> {
+    near: Vec<(u64, T)>,
+    far: HashMap<u64, T, foldhash::fast::RandomState>,
+    order: VecDeque<u64>,
+    limit: usize,
+}
+
+/// Length of the list that is scanned.
+const NEAR_MAX: usize = 16;
+
+impl<T> Default for PendingTable<T> {
+    fn default() -> Self {
+        Self { near: Vec::new(), far: HashMap::default(), order: VecDeque::new(), limit: WAITING_MAX }
+    }
+}
+
+impl<T> PendingTable<T> {
+    /// The request with this id.
+    #[inline]
+    pub fn get_mut(&mut self, id: u64) -> Option<&mut T> {
+        match self.near.iter().rposition(|(near, _)| *near == id) {
+            Some(at) => Some(&mut self.near[at].1),
+            None if self.far.is_empty() => None,
+            None => self.far.get_mut(&id),
+        }
+    }
+
+    /// Takes the request with this id out.
+    #[inline]
+    pub fn remove(&mut self, id: u64) -> Option<T> {
+        match self.near.iter().rposition(|(near, _)| *near == id) {
+            Some(at) => Some(self.near.remove(at).1),
+            None if self.far.is_empty() => None,
+            None => self.far.remove(&id),
+        }
+    }
+
+    /// Adds a request. Gives back one that has to go: that which had the same id, or the oldest when full.
+    #[inline]
+    pub fn insert(&mut self, id: u64, request: T) -> Option<Displaced<T>> {
+        let same = self.remove(id).map(|old| Displaced::SameId(id, old));
+        if self.near.len() == NEAR_MAX {
+            let (id, old) = self.near.remove(0);
+            self.far.insert(id, old);
+            self.order.push_back(id);
+        }
+        self.near.push((id, request));
+        same.or_else(|| self.make_room())
+    }
+
+    /// How many wait.
+    pub fn len(&self) -> usize {
+        self.near.len() + self.far.len()
+    }
+
+    /// Whether none waits.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Takes all out, in the order of their ids.
+    pub fn drain(&mut self) -> Vec<(u64, T)> {
+        let mut all: Vec<_> = self.near.drain(..).chain(self.far.drain()).collect();
+        self.order.clear();
+        all.sort_by_key(|(id, _)| *id);
+        all
+    }
+
+    #[inline]
+    fn make_room(&mut self) -> Option<Displaced<T>> {
+        // The order may hold ids long gone; drop those before they pile up.
+        while self.order.len() > 2 * self.far.len() + NEAR_MAX {
+            let id = self.order.pop_front()?;
+            if self.far.contains_key(&id) {
+                self.order.push_back(id);
+            }
+        }
+        while self.len() > self.limit {
+            let id = self.order.pop_front()?;
+            if let Some(old) = self.far.remove(&id) {
+                return Some(Displaced::Oldest(id, old));
+            }
+        }
+        None
+    }
+}
+
+/// A request that had to leave the table.
+#[derive(Debug)]
+pub enum Displaced<T> {
+    /// Another request took its id.
+    SameId(u64, T),
+    /// Too many were waiting.
+    Oldest(u64, T),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn far_and_near_are_one_table() {
+        let mut table = PendingTable::default();
+        for id in 0..100u64 {
+            assert!(table.insert(id, id * 2).is_none());
+        }
+        assert_eq!(table.len(), 100);
+        assert_eq!((table.remove(3), table.remove(99), table.remove(3)), (Some(6), Some(198), None));
+        assert!(matches!(table.insert(50, 7), Some(Displaced::SameId(50, 100))));
+        assert_eq!(table.get_mut(50), Some(&mut 7));
+        assert_eq!(table.drain().len(), 98);
+    }
+
+    #[test]
+    fn a_full_table_gives_up_the_oldest() {
+        let mut table = PendingTable { limit: 100, ..PendingTable::default() };
+        let gone = (0..1_000_000u64).filter(|&id| matches!(table.insert(id, ()), Some(Displaced::Oldest(..)))).count();
+        assert_eq!((gone, table.len()), (999_900, 100));
+        assert!(table.order.len() < 400);
+    }
+}

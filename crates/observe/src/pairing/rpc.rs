@@ -1,0 +1,260 @@
+//! ONC RPC by xid: NFS 2 to 4.2, MOUNT, NLM, NFSACL, portmap.
+//!
+//! An xid is asked again by a client that got no answer, and answered again by a server that had answered: both are
+//! counted, the first request and the first answer make the pair.
+//!
+//! Spec: RFC 5531 9.
+
+mod compound;
+mod procedure;
+
+use plimsoll_model::{Anomaly, Outcome, Sink, Symbol};
+use plimsoll_wire::nfs::{self, Facts};
+use plimsoll_wire::rpc::{self, AcceptStat, Call, Credential, Protection, Reply};
+
+use super::pending::Displaced;
+use super::{Answer, Link, Output, Pending, PendingTable};
+use crate::message::Message;
+use crate::names::{Handles, Object};
+
+/// Answered xids remembered on each connection, each way: a power of two.
+const ANSWERED: usize = 256;
+
+/// A call that waits.
+#[derive(Debug)]
+struct Waiting {
+    pending: Pending,
+    program: u32,
+    version: u32,
+    procedure: u32,
+    protection: Option<Protection>,
+    /// What the answer's handle will stand for.
+    made: Object,
+    /// The operations of an NFSv4 compound.
+    members: Vec<compound::Member>,
+}
+
+/// The RPC calls of one connection, both ways (callbacks come from the server).
+#[derive(Debug)]
+pub struct Rpc {
+    waiting: [PendingTable<Waiting>; 2],
+    /// Lately answered xids, each at its own slot; 0 is not remembered.
+    answered: [Box<[u32; ANSWERED]>; 2],
+    /// Answers that came before any call with their xid, each at its own slot.
+    early: Box<[u32; ANSWERED]>,
+    user: Option<(u32, Symbol)>,
+}
+
+impl Default for Rpc {
+    fn default() -> Self {
+        let blank = || Box::new([0; ANSWERED]);
+        Self { waiting: Default::default(), answered: [blank(), blank()], early: blank(), user: None }
+    }
+}
+
+impl Rpc {
+    /// Takes a message that went in `direction`. Returns whether it was a call that a client sends (no callback).
+    #[inline]
+    pub fn message<S: Sink>(
+        &mut self,
+        message: &Message<'_>,
+        direction: usize,
+        link: &Link,
+        handles: &mut Handles,
+        output: &mut Output<S>,
+    ) -> bool {
+        if let Some(call) = Call::new(message.bytes) {
+            self.call(&call, message, direction, link, handles, output);
+            return !rpc::is_transient(call.program());
+        }
+        match Reply::new(message.bytes) {
+            Some(reply) => self.reply(&reply, message, direction, link, handles, output),
+            None => output.anomalies.add(Anomaly::MessageMalformed),
+        }
+        false
+    }
+
+    /// The connection has ended: what still waits was not answered.
+    pub fn end<S: Sink>(&mut self, link: &Link, output: &mut Output<S>) {
+        for direction in 0..2 {
+            for (xid, waiting) in self.waiting[direction].drain() {
+                unanswered(xid, &waiting, link, output);
+            }
+        }
+    }
+
+    #[inline]
+    fn call<S: Sink>(
+        &mut self,
+        call: &Call<'_>,
+        message: &Message<'_>,
+        direction: usize,
+        link: &Link,
+        handles: &mut Handles,
+        output: &mut Output<S>,
+    ) {
+        let xid = call.xid();
+        if self.answered[direction][slot(xid)] == xid && xid != 0
+            || self.waiting[direction].get_mut(u64::from(xid)).is_some()
+        {
+            output.anomalies.add(Anomaly::DuplicateRequest);
+            return;
+        }
+        if self.early[slot(xid)] == xid && xid != 0 {
+            self.early[slot(xid)] = 0;
+            output.anomalies.add(Anomaly::NegativeTime);
+        }
+        let mut waiting = self.waiting(call, message, direction, link);
+        waiting.pending.user = self.user(call, output);
+        if let Some(arguments) = call.arguments() {
+            note_arguments(&mut waiting, arguments, handles, output);
+        }
+        if waiting.pending.procedure.is_unknown() {
+            output.anomalies.add(Anomaly::ProcedureUnknown);
+        }
+        match self.waiting[direction].insert(u64::from(xid), waiting) {
+            Some(Displaced::Oldest(xid, old) | Displaced::SameId(xid, old)) => {
+                output.anomalies.add(Anomaly::PendingEvicted);
+                unanswered(xid, &old, link, output);
+            }
+            None => {}
+        }
+    }
+
+    fn waiting(&self, call: &Call<'_>, message: &Message<'_>, direction: usize, link: &Link) -> Waiting {
+        let (program, version, number) = (call.program(), call.version(), call.procedure());
+        let pending = Pending::of(message, direction, link, procedure::of(program, version, number));
+        let (made, members) = Default::default();
+        Waiting { pending, program, version, procedure: number, protection: call.protection(), made, members }
+    }
+
+    #[inline]
+    fn reply<S: Sink>(
+        &mut self,
+        reply: &Reply<'_>,
+        message: &Message<'_>,
+        direction: usize,
+        link: &Link,
+        handles: &mut Handles,
+        output: &mut Output<S>,
+    ) {
+        let (asked, xid) = (1 - direction, reply.xid());
+        let Some(waiting) = self.waiting[asked].remove(u64::from(xid)) else {
+            if self.answered[asked][slot(xid)] == xid && xid != 0 {
+                output.anomalies.add(Anomaly::DuplicateResponse);
+            } else {
+                self.early[slot(xid)] = xid;
+                output.orphan(link, direction);
+            }
+            return;
+        };
+        self.answered[asked][slot(xid)] = xid;
+        let mut answer = Answer::of(message, None, outcome(reply));
+        let results = waiting.protection.and_then(|protection| reply.results_under(protection));
+        if is_compound(&waiting) {
+            compound::pair(&waiting, results, &mut answer, u64::from(xid), link, handles, output);
+            return;
+        }
+        if let Some(results) = results {
+            let facts = nfs::results(waiting.program, waiting.version, waiting.procedure, results);
+            note_results(&waiting, &facts, &mut answer, handles, output);
+        }
+        output.pair(link, Some(u64::from(xid)), &waiting.pending, &answer);
+    }
+
+    /// The caller's numeric uid, as text; formatted once while it stays the same.
+    fn user<S: Sink>(&mut self, call: &Call<'_>, output: &mut Output<S>) -> Symbol {
+        let Some(Credential::Sys(sys)) = call.credential() else { return Symbol::NONE };
+        match self.user {
+            Some((uid, symbol)) if uid == sys.uid => symbol,
+            _ => {
+                let symbol = output.names.intern(&sys.uid.to_string());
+                self.user = Some((sys.uid, symbol));
+                symbol
+            }
+        }
+    }
+}
+
+/// Spread over the slots whichever byte the client counts in (some count in the highest).
+#[inline]
+fn slot(xid: u32) -> usize {
+    (xid.wrapping_mul(0x9e37_79b1) >> 24) as usize % ANSWERED
+}
+
+fn is_compound(waiting: &Waiting) -> bool {
+    waiting.procedure == 1 && (rpc::is_transient(waiting.program) || (waiting.program, waiting.version) == (NFS, 4))
+}
+
+const NFS: u32 = 100_003;
+const MOUNT: u32 = 100_005;
+const MOUNT_MNT: u32 = 1;
+
+#[inline]
+fn note_arguments<S: Sink>(waiting: &mut Waiting, bytes: &[u8], handles: &mut Handles, output: &mut Output<S>) {
+    if is_compound(waiting) {
+        compound::note(waiting, bytes, handles, output);
+        return;
+    }
+    let facts = nfs::arguments(waiting.program, waiting.version, waiting.procedure, bytes);
+    waiting.pending.payload = facts.payload.map(u64::from);
+    waiting.pending.held = waiting.pending.held || procedure::waits(waiting.program, waiting.procedure, &facts);
+    if waiting.program == MOUNT {
+        if let Some(export) = facts.name {
+            waiting.pending.share = output.names.intern(&String::from_utf8_lossy(export));
+        }
+        return;
+    }
+    let Some(handle) = facts.handle else { return };
+    let object = handles.object(handle, &mut output.names);
+    let object = match facts.name {
+        Some(name) => handles.child(object, name, &mut output.names),
+        None => object,
+    };
+    waiting.made = object;
+    waiting.pending.share = object.share;
+    waiting.pending.path = object.path;
+}
+
+#[inline]
+fn note_results<S: Sink>(
+    waiting: &Waiting,
+    facts: &Facts<'_>,
+    answer: &mut Answer,
+    handles: &mut Handles,
+    output: &mut Output<S>,
+) {
+    answer.payload = facts.payload.map(u64::from);
+    if facts.status.is_some() {
+        answer.status = facts.status;
+    }
+    if facts.status.is_some_and(|status| status != 0) {
+        answer.outcome = Outcome::Refused;
+    }
+    let Some(handle) = facts.handle else { return };
+    if (waiting.program, waiting.procedure) == (MOUNT, MOUNT_MNT) {
+        if let Some(export) = output.names.text(waiting.pending.share).map(str::to_owned) {
+            handles.learn_root(handle, export.as_bytes(), &mut output.names);
+        }
+    } else if waiting.made.path.is_some() {
+        handles.learn(handle, waiting.made);
+    }
+}
+
+/// What the RPC layer says of how it ended; the procedure's own status may say worse.
+fn outcome(reply: &Reply<'_>) -> Outcome {
+    match reply.reply_stat() {
+        Some(rpc::ReplyStat::Denied) => Outcome::Refused,
+        _ => match reply.accept_stat() {
+            None | Some(AcceptStat::Success) => Outcome::Succeeded,
+            Some(_) => Outcome::Refused,
+        },
+    }
+}
+
+fn unanswered<S: Sink>(xid: u64, waiting: &Waiting, link: &Link, output: &mut Output<S>) {
+    output.unanswered(link, Some(xid), &waiting.pending);
+    for member in &waiting.members {
+        output.unanswered_member(link, Some(xid), &member.pending(&waiting.pending));
+    }
+}

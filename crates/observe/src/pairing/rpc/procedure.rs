@@ -1,0 +1,29 @@
+//! Programs, versions and procedure numbers as rows of the one table.
+
+use plimsoll_model::{Procedure, Protocol};
+use plimsoll_wire::nfs::Facts;
+use plimsoll_wire::rpc::{self, Program};
+
+/// The row of an RPC procedure.
+#[inline]
+pub(super) fn of(program: u32, version: u32, number: u32) -> Procedure {
+    let protocol = match (Program::from_wire(program), version) {
+        (Some(Program::Nfs), 2) => Protocol::Nfs2,
+        (Some(Program::Nfs), 3) => Protocol::Nfs3,
+        (Some(Program::Nfs), 4) => Protocol::Nfs4,
+        (Some(Program::Mount), _) => Protocol::Mount,
+        (Some(Program::Portmap), _) => Protocol::Portmap,
+        (Some(Program::Nlm), _) => Protocol::Nlm,
+        (Some(Program::NfsAcl), _) => Protocol::NfsAcl,
+        (None, _) if rpc::is_transient(program) => Protocol::Nfs4Callback,
+        _ => Protocol::Rpc,
+    };
+    Procedure::of(protocol, u16::try_from(number).unwrap_or(u16::MAX))
+}
+
+/// Whether these arguments make a request that waits by design. NFS and NLM servers answer a lock that must wait at
+/// once (NLM_BLOCKED, NFS4ERR_DENIED), so none does.
+#[inline]
+pub(super) fn waits(_program: u32, _number: u32, _facts: &Facts<'_>) -> bool {
+    false
+}

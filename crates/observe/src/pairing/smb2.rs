@@ -1,0 +1,282 @@
+//! SMB 2 and 3 by message id.
+//!
+//! Ids never come round on a connection, so an id and its command make a pair. An interim answer (STATUS_PENDING)
+//! moves the request to a table shared by all connections, keyed by its async id: the final answer may come on
+//! another channel of the session.
+//!
+//! Spec: MS-SMB2 3.2.5.1, 3.3.4.2.
+
+mod context;
+
+use std::collections::HashMap;
+
+use plimsoll_model::{Anomaly, Endpoint, Outcome, Procedure, Protocol, Sink, Symbol};
+use plimsoll_wire::smb2::compound::{Member, Members};
+use plimsoll_wire::smb2::header::{self, Header};
+use plimsoll_wire::smb2::{Command, Kind, status};
+
+use super::pending::Displaced;
+use super::{Answer, Link, Output, Pending, PendingTable};
+use crate::message::Message;
+use crate::names::Smb2Names;
+
+/// Requests with an interim answer waiting at once over all connections, at most.
+const ASYNC_MAX: usize = 65_536;
+
+/// A request that waits.
+#[derive(Debug)]
+struct Waiting {
+    pending: Pending,
+    command: u16,
+    id: Option<u64>,
+    /// It may wait by design, and does if an interim answer says so (a blocking lock).
+    may_wait: bool,
+    /// What its answer will teach.
+    lesson: context::Lesson,
+}
+
+/// What all SMB2 connections share.
+#[derive(Debug, Default)]
+pub struct Smb2Shared {
+    /// What ids stand for.
+    pub names: Smb2Names,
+    /// Requests with an interim answer, by server, session and async id.
+    pending: HashMap<(Endpoint, u64, u64), (Link, Waiting), foldhash::fast::RandomState>,
+}
+
+impl Smb2Shared {
+    /// The capture has ended: what still waits was not answered.
+    pub fn end<S: Sink>(&mut self, output: &mut Output<S>) {
+        let mut all: Vec<_> = self.pending.drain().map(|(_, waiting)| waiting).collect();
+        all.sort_by_key(|(_, waiting)| waiting.pending.first.frame);
+        for (link, waiting) in all {
+            output.unanswered(&link, waiting.id, &waiting.pending);
+        }
+    }
+}
+
+/// The SMB2 requests of one connection.
+#[derive(Debug, Default)]
+pub struct Smb2 {
+    waiting: PendingTable<Waiting>,
+    /// Highest message id seen whole, by which cut-off ids are completed.
+    highest: Option<u64>,
+}
+
+impl Smb2 {
+    /// Takes a message that went in `direction`. Returns whether it was a request.
+    #[inline]
+    pub fn message<S: Sink>(
+        &mut self,
+        message: &Message<'_>,
+        direction: usize,
+        link: &Link,
+        shared: &mut Smb2Shared,
+        output: &mut Output<S>,
+    ) -> bool {
+        match Kind::of(message.bytes) {
+            Some(Kind::Plain) => {}
+            Some(Kind::Encrypted) => {
+                output.anomalies.add(Anomaly::MessageEncrypted);
+                return false;
+            }
+            Some(Kind::Compressed) => {
+                output.anomalies.add(Anomaly::MessageCompressed);
+                return false;
+            }
+            None => {
+                output.anomalies.add(Anomaly::MessageMalformed);
+                return false;
+            }
+        }
+        let mut members = Members::new(message.bytes, message.len as usize);
+        let (mut is_request, mut chain) = (false, context::Chain::default());
+        for member in members.by_ref() {
+            let alone = member.position == 0 && member.header.next_command() == 0;
+            let part = Part { message, member: &member, position: (!alone).then_some(member.position) };
+            if member.header.is_response() {
+                self.response(&part, direction, link, shared, output);
+            } else {
+                is_request = true;
+                self.request(&part, direction, link, &mut chain, shared, output);
+            }
+        }
+        if members.malformed() {
+            output.anomalies.add(Anomaly::MessageMalformed);
+        }
+        if members.cut_short() {
+            output.anomalies.add(Anomaly::HeaderCutShort);
+        }
+        is_request
+    }
+
+    /// The connection has ended: what still waits was not answered.
+    pub fn end<S: Sink>(&mut self, link: &Link, output: &mut Output<S>) {
+        for (_, waiting) in self.waiting.drain() {
+            output.unanswered(link, waiting.id, &waiting.pending);
+        }
+    }
+
+    fn request<S: Sink>(
+        &mut self,
+        part: &Part<'_, '_>,
+        direction: usize,
+        link: &Link,
+        chain: &mut context::Chain,
+        shared: &mut Smb2Shared,
+        output: &mut Output<S>,
+    ) {
+        let header = &part.member.header;
+        let (key, id) = self.id(header, link, output);
+        if header.command() == Command::Cancel {
+            output.one_way += 1;
+            return;
+        }
+        let command = header.command_code();
+        let mut pending = Pending::of(part.message, direction, link, Procedure::of(Protocol::Smb2, command));
+        if pending.procedure.is_unknown() {
+            output.anomalies.add(Anomaly::ProcedureUnknown);
+        }
+        pending.compound_position = part.position;
+        pending.bytes = part.member.len as u64;
+        let mut waiting = Waiting { pending, command, id, may_wait: false, lesson: context::Lesson::default() };
+        context::note_request(&mut waiting, part.member, link, chain, &shared.names, output);
+        match self.waiting.insert(key, waiting) {
+            Some(Displaced::SameId(_, old)) => {
+                output.anomalies.add(Anomaly::IdReused);
+                output.unanswered(link, old.id, &old.pending);
+            }
+            Some(Displaced::Oldest(_, old)) => {
+                output.anomalies.add(Anomaly::PendingEvicted);
+                output.unanswered(link, old.id, &old.pending);
+            }
+            None => {}
+        }
+    }
+
+    fn response<S: Sink>(
+        &mut self,
+        part: &Part<'_, '_>,
+        direction: usize,
+        link: &Link,
+        shared: &mut Smb2Shared,
+        output: &mut Output<S>,
+    ) {
+        let header = &part.member.header;
+        if is_break_notification(header) {
+            output.one_way += 1;
+            return;
+        }
+        let (key, _) = self.id(header, link, output);
+        let status = header.status();
+        let across = across_channels(header, link.ends[direction]);
+        if status == Some(status::STATUS_PENDING) && header.is_async() {
+            self.interim(key, across, part, link, shared, output);
+            return;
+        }
+        let command = header.command_code();
+        let (link, waiting) = match self.waiting.get_mut(key).map(|waiting| waiting.command == command) {
+            Some(true) => (*link, self.waiting.remove(key)),
+            Some(false) => {
+                output.anomalies.add(Anomaly::ResponseMismatch);
+                (*link, None)
+            }
+            None => match across.and_then(|across| shared.pending.remove(&across)) {
+                Some((link, waiting)) if waiting.command == command => (link, Some(waiting)),
+                _ => (*link, None),
+            },
+        };
+        let Some(waiting) = waiting else { return output.orphan(&link, direction) };
+        let mut answer = Answer::of(part.message, status, outcome(status));
+        answer.bytes = part.member.len as u64;
+        context::note_response(&waiting, part.member, &link, &mut answer, &mut shared.names);
+        output.pair(&link, waiting.id, &waiting.pending, &answer);
+    }
+
+    fn interim<S: Sink>(
+        &mut self,
+        key: u64,
+        across: Option<(Endpoint, u64, u64)>,
+        part: &Part<'_, '_>,
+        link: &Link,
+        shared: &mut Smb2Shared,
+        output: &mut Output<S>,
+    ) {
+        let Some(waiting) = self.waiting.get_mut(key) else { return };
+        waiting.pending.interim.get_or_insert(part.message.first.time_ns);
+        waiting.pending.held |= waiting.may_wait;
+        let Some(across) = across else { return };
+        if shared.pending.len() >= ASYNC_MAX {
+            return;
+        }
+        if let Some(waiting) = self.waiting.remove(key)
+            && let Some((link, old)) = shared.pending.insert(across, (*link, waiting))
+        {
+            output.anomalies.add(Anomaly::IdReused);
+            output.unanswered(&link, old.id, &old.pending);
+        }
+    }
+
+    /// The key to pair by, and the message id where it is known: a short snaplen leaves its low 16 bits, which are
+    /// completed to the id nearest to those seen. A client never has 32,768 ids outstanding.
+    #[inline]
+    fn id<S: Sink>(&mut self, header: &Header<'_>, link: &Link, output: &mut Output<S>) -> (u64, Option<u64>) {
+        if let Some(id) = header.message_id() {
+            if id != header::UNSOLICITED {
+                self.highest = Some(self.highest.map_or(id, |highest| highest.max(id)));
+            }
+            return (id, Some(id));
+        }
+        output.anomalies.add(Anomaly::IdReconstructed);
+        let known = self.highest.is_some() || link.from_start;
+        let low = header.message_id_low16();
+        let near = self.highest.unwrap_or(0);
+        let key = near.checked_add_signed(i64::from(low.wrapping_sub(near as u16) as i16)).unwrap_or(u64::from(low));
+        if known {
+            self.highest = Some(near.max(key));
+        }
+        (key, known.then_some(key))
+    }
+}
+
+/// A member in its message.
+struct Part<'p, 'b> {
+    message: &'p Message<'b>,
+    member: &'p Member<'b>,
+    /// Place in the compound, if it is in one.
+    position: Option<u16>,
+}
+
+/// The server tells the client that an oplock or lease was broken: an answer that nobody asked for.
+fn is_break_notification(header: &Header<'_>) -> bool {
+    header.command() == Command::OplockBreak
+        && header.message_id().map_or(header.message_id_low16() == u16::MAX, |id| id == header::UNSOLICITED)
+}
+
+/// Key of an asynchronous answer among all connections of its server.
+fn across_channels(header: &Header<'_>, server: Endpoint) -> Option<(Endpoint, u64, u64)> {
+    Some((server, header.session_id()?, header.async_id()?))
+}
+
+/// Whether a status is an error. MORE_PROCESSING_REQUIRED is a step of a logon that goes on.
+pub(super) fn outcome(status: Option<u32>) -> Outcome {
+    match status {
+        Some(status::STATUS_CANCELLED) => Outcome::Cancelled,
+        Some(status::STATUS_MORE_PROCESSING_REQUIRED) | None => Outcome::Succeeded,
+        Some(status) if status >> 30 == 3 => Outcome::Refused,
+        Some(_) => Outcome::Succeeded,
+    }
+}
+
+/// The user of an NTLMSSP logon, as `DOMAIN\user`.
+pub(super) fn user<S: Sink>(blob: &[u8], output: &mut Output<S>) -> Symbol {
+    let Some(logon) = plimsoll_wire::ntlmssp::Authenticate::find(blob) else { return Symbol::NONE };
+    if logon.is_anonymous() == Some(true) {
+        return output.names.intern("[anonymous]");
+    }
+    let Some(user) = logon.user() else { return Symbol::NONE };
+    match logon.domain() {
+        Some(domain) if !domain.is_empty() => output.names.intern(&format!("{domain}\\{user}")),
+        _ => output.names.intern(&user.to_string()),
+    }
+}

@@ -1,0 +1,205 @@
+//! What the bodies of requests and answers tell: share, path, user, payload, and what waits by design.
+
+use std::fmt::Write;
+
+use plimsoll_model::{Names, Procedure, Protocol, Sink, Symbol};
+use plimsoll_wire::smb2::compound::Member;
+use plimsoll_wire::smb2::{
+    Command, FileId, change_notify, close, create, flush, ioctl, lock, query_directory, query_info, read,
+    session_setup, set_info, tree_connect, write,
+};
+
+use super::{Answer, Link, Output, Waiting};
+use crate::names::Smb2Names;
+
+/// What a request's answer will teach.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) enum Lesson {
+    /// Nothing.
+    #[default]
+    None,
+    /// The file id that the path was opened with.
+    Open,
+    /// The file id is free again.
+    Close([u8; 16]),
+    /// The tree id of the share.
+    Share,
+    /// The session of the user.
+    User,
+}
+
+/// What members of a compound hand to those behind them.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Chain {
+    path: Symbol,
+    share: Symbol,
+    user: Symbol,
+}
+
+/// Notes what a request's body tells.
+pub(super) fn note_request<S: Sink>(
+    waiting: &mut Waiting,
+    member: &Member<'_>,
+    link: &Link,
+    chain: &mut Chain,
+    names: &Smb2Names,
+    output: &mut Output<S>,
+) {
+    let header = &member.header;
+    let server = link.ends[1 - usize::from(waiting.pending.direction)];
+    let pending = &mut waiting.pending;
+    if header.is_related() {
+        (pending.share, pending.user) = (chain.share, chain.user);
+    } else if let Some(session) = header.session_id() {
+        pending.session = (session != 0).then_some(session);
+        pending.user = names.user(server, session);
+        if let Some(tree) = header.tree_id() {
+            pending.share = names.share(server, session, tree);
+        }
+    }
+    let body = Body { bytes: member.bytes, command: header.command() };
+    if let Some(file) = body.file_id() {
+        pending.path = if file.is_previous() { chain.path } else { names.path(server, file.0) };
+    }
+    note_body(waiting, &body, output);
+    let pending = &waiting.pending;
+    *chain = Chain { path: pending.path, share: pending.share, user: pending.user };
+}
+
+fn note_body<S: Sink>(waiting: &mut Waiting, body: &Body<'_>, output: &mut Output<S>) {
+    let pending = &mut waiting.pending;
+    let bytes = body.bytes;
+    match body.command {
+        Command::Create => {
+            if let Some(name) = create::Request::new(bytes).and_then(|request| request.name()) {
+                pending.path = intern(&mut output.names, &name);
+                waiting.lesson = Lesson::Open;
+            }
+        }
+        Command::Close => {
+            if let Some(file) = body.file_id().filter(|file| !file.is_previous()) {
+                waiting.lesson = Lesson::Close(file.0);
+            }
+        }
+        Command::Write => {
+            pending.payload = write::Request::new(bytes).and_then(|request| request.data_len()).map(u64::from);
+        }
+        // A read of a pipe waits until there is something to read.
+        Command::Read => pending.held = is_pipe_share(pending.share, &output.names),
+        Command::Lock => {
+            let first = lock::Request::new(bytes).and_then(|request| request.first_flags());
+            waiting.may_wait = first.is_some_and(|flags| flags.waits());
+        }
+        Command::TreeConnect => {
+            if let Some(path) = tree_connect::Request::new(bytes).and_then(|request| request.path()) {
+                pending.share = intern(&mut output.names, &path);
+                waiting.lesson = Lesson::Share;
+            }
+        }
+        Command::SessionSetup => {
+            if let Some(blob) = session_setup::Request::new(bytes).and_then(|request| request.security_buffer()) {
+                pending.user = super::user(blob, output);
+                waiting.lesson = Lesson::User;
+            }
+        }
+        Command::QueryInfo | Command::SetInfo | Command::Ioctl => pending.procedure = body.subcommand(),
+        _ => {}
+    }
+}
+
+/// Notes what an answer's body tells.
+pub(super) fn note_response(
+    waiting: &Waiting,
+    member: &Member<'_>,
+    link: &Link,
+    answer: &mut Answer,
+    names: &mut Smb2Names,
+) {
+    let server = link.ends[1 - usize::from(waiting.pending.direction)];
+    let header = &member.header;
+    if header.command() == Command::Read {
+        answer.payload = read::Response::new(member.bytes).and_then(|response| response.data_len()).map(u64::from);
+    }
+    if answer.status != Some(0) {
+        return;
+    }
+    match waiting.lesson {
+        Lesson::None => {}
+        Lesson::Open => {
+            if let Some(file) = create::Response::new(member.bytes).and_then(|response| response.file_id()) {
+                names.learn_path(server, file.0, waiting.pending.path);
+            }
+        }
+        Lesson::Close(file) => names.forget_path(server, file),
+        Lesson::Share => {
+            if let (Some(session), Some(tree)) = (header.session_id(), header.tree_id()) {
+                names.learn_share(server, session, tree, waiting.pending.share);
+            }
+        }
+        Lesson::User => {
+            if let Some(session) = header.session_id()
+                && waiting.pending.user.is_some()
+            {
+                names.learn_user(server, session, waiting.pending.user);
+            }
+        }
+    }
+}
+
+/// A request's bytes from its header on.
+struct Body<'a> {
+    bytes: &'a [u8],
+    command: Command,
+}
+
+impl Body<'_> {
+    /// The file that the request is about, for the commands that have one.
+    fn file_id(&self) -> Option<FileId> {
+        let bytes = self.bytes;
+        match self.command {
+            Command::Close => close::Request::new(bytes)?.file_id(),
+            Command::Flush => flush::Request::new(bytes)?.file_id(),
+            Command::Read => read::Request::new(bytes)?.file_id(),
+            Command::Write => write::Request::new(bytes)?.file_id(),
+            Command::Lock => lock::Request::new(bytes)?.file_id(),
+            Command::Ioctl => ioctl::Request::new(bytes)?.file_id(),
+            Command::QueryDirectory => query_directory::Request::new(bytes)?.file_id(),
+            Command::ChangeNotify => change_notify::Request::new(bytes)?.file_id(),
+            Command::QueryInfo => query_info::Request::new(bytes)?.file_id(),
+            Command::SetInfo => set_info::Request::new(bytes)?.file_id(),
+            _ => None,
+        }
+    }
+
+    /// The row of QUERY_INFO, SET_INFO and IOCTL with what they are about; the command's own where that was cut off.
+    fn subcommand(&self) -> Procedure {
+        let command = self.command.code();
+        let whole = Procedure::of(Protocol::Smb2, command);
+        let byte = |at: usize| self.bytes.get(at).copied().map(u16::from);
+        match self.command {
+            Command::QueryInfo => {
+                byte(query_info::INFO_TYPE).map_or(whole, |kind| Procedure::of_sub(Protocol::Smb2, command, kind))
+            }
+            Command::SetInfo => match (byte(set_info::INFO_TYPE), byte(set_info::INFO_CLASS)) {
+                (Some(kind), Some(class)) => Procedure::of_sub(Protocol::Smb2, command, kind << 8 | class),
+                _ => whole,
+            },
+            Command::Ioctl => ioctl::Request::new(self.bytes)
+                .and_then(|request| request.ctl_code())
+                .map_or(whole, Procedure::smb2_ioctl),
+            _ => whole,
+        }
+    }
+}
+
+fn intern(names: &mut Names, text: &impl std::fmt::Display) -> Symbol {
+    let mut buffer = String::new();
+    // Writing to a String does not fail.
+    let _ = write!(buffer, "{text}");
+    if buffer.is_empty() { names.intern("\\") } else { names.intern(&buffer) }
+}
+
+fn is_pipe_share(share: Symbol, names: &Names) -> bool {
+    const PIPES: &[u8] = b"\\IPC$";
+    names.text(share).and_then(|share| share.as_bytes().last_chunk::<5>()).is_some_and(|end| end.eq_ignore_ascii_case(PIPES))
+}

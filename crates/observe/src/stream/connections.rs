@@ -1,0 +1,146 @@
+//! The connections being followed, bounded: the one idle for longest makes room for a new one.
+
+use std::collections::HashMap;
+
+use crate::packet::{Address, Path};
+
+/// Connections followed at once. Each costs a few KiB, so all of them stay below some 100 MiB.
+const CONNECTIONS_MAX: usize = 16_384;
+
+/// Both ends of a connection, lower address and port first, whichever way a packet goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Key {
+    low: (Address, u16),
+    high: (Address, u16),
+    udp: bool,
+}
+
+/// A place in the table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Slot(usize);
+
+#[derive(Debug)]
+struct Entry<C> {
+    key: Key,
+    used: u64,
+    connection: C,
+}
+
+/// Connections by their ends.
+#[derive(Debug)]
+pub struct Connections<C> {
+    by_key: HashMap<Key, usize, foldhash::fast::RandomState>,
+    entries: Vec<Entry<C>>,
+    last: Option<(Key, usize)>,
+    clock: u64,
+    limit: usize,
+}
+
+impl<C> Default for Connections<C> {
+    fn default() -> Self {
+        Self::with_limit(CONNECTIONS_MAX)
+    }
+}
+
+impl<C> Connections<C> {
+    /// A table that follows at most `limit` (at least 1) connections.
+    pub fn with_limit(limit: usize) -> Self {
+        Self { by_key: HashMap::default(), entries: Vec::new(), last: None, clock: 0, limit: limit.max(1) }
+    }
+
+    /// The connection of a packet, made by `new` where there is none, and which way the packet goes: 0 from the
+    /// lower end, 1 from the higher. Also gives a connection that had to make room.
+    #[inline]
+    pub fn find(&mut self, path: &Path, udp: bool, new: impl FnOnce() -> C) -> (Slot, usize, Option<C>) {
+        let (source, destination) = ((path.source, path.source_port), (path.destination, path.destination_port));
+        let direction = usize::from(source > destination);
+        let (low, high) = if direction == 0 { (source, destination) } else { (destination, source) };
+        let key = Key { low, high, udp };
+        self.clock += 1;
+        if let Some((last, at)) = self.last
+            && last == key
+        {
+            self.entries[at].used = self.clock;
+            return (Slot(at), direction, None);
+        }
+        let mut evicted = None;
+        let at = match self.by_key.get(&key) {
+            Some(&at) => at,
+            None => {
+                let entry = Entry { key, used: self.clock, connection: new() };
+                let (at, old) = self.insert(entry);
+                evicted = old;
+                at
+            }
+        };
+        self.entries[at].used = self.clock;
+        self.last = Some((key, at));
+        (Slot(at), direction, evicted)
+    }
+
+    /// The connection in a slot that [`Connections::find`] has just given.
+    #[inline]
+    pub fn get(&mut self, slot: Slot) -> &mut C {
+        &mut self.entries[slot.0].connection
+    }
+
+    /// All connections, oldest slot first, leaving the table empty.
+    pub fn drain(&mut self) -> impl Iterator<Item = C> + '_ {
+        self.by_key.clear();
+        self.last = None;
+        self.entries.drain(..).map(|entry| entry.connection)
+    }
+
+    fn insert(&mut self, entry: Entry<C>) -> (usize, Option<C>) {
+        let key = entry.key;
+        if self.entries.len() < self.limit {
+            self.entries.push(entry);
+            self.by_key.insert(key, self.entries.len() - 1);
+            return (self.entries.len() - 1, None);
+        }
+        let at = self.idlest();
+        let old = std::mem::replace(&mut self.entries[at], entry);
+        self.by_key.remove(&old.key);
+        self.by_key.insert(key, at);
+        (at, Some(old.connection))
+    }
+
+    /// A slot idle for long. Looking at a sample keeps a flood of new connections from costing a scan each.
+    fn idlest(&self) -> usize {
+        const SAMPLE: u64 = 64;
+        let len = self.entries.len() as u64;
+        (0..SAMPLE.min(len))
+            .map(|i| ((self.clock + i).wrapping_mul(0x9e37_79b9_7f4a_7c15) % len) as usize)
+            .min_by_key(|&at| self.entries[at].used)
+            .unwrap_or(0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn path(source: u16, destination: u16) -> Path {
+        Path { source: 1, destination: 2, source_port: source, destination_port: destination }
+    }
+
+    #[test]
+    fn both_ways_are_one_connection() {
+        let mut table = Connections::default();
+        let (slot, way, _) = table.find(&path(10, 20), false, || 'a');
+        let back = Path { source: 2, destination: 1, source_port: 20, destination_port: 10 };
+        let (same, other_way, _) = table.find(&back, false, || 'b');
+        assert_eq!((slot, way ^ other_way), (same, 1));
+        assert_eq!(*table.get(same), 'a');
+        let (udp, ..) = table.find(&path(10, 20), true, || 'c');
+        assert_ne!(udp, slot);
+    }
+
+    #[test]
+    fn a_full_table_gives_up_an_idle_connection() {
+        let mut table = Connections::with_limit(8);
+        let evicted = (0..100u16).filter_map(|port| table.find(&path(port, 445), false, || port).2).count();
+        assert_eq!(evicted, 92);
+        assert_eq!(table.drain().count(), 8);
+    }
+}

@@ -1,0 +1,312 @@
+//! One direction of a TCP connection, put back in order.
+//!
+//! Spec: RFC 9293 3.4, 3.10.
+
+use super::offset;
+use crate::packet::Segment;
+
+/// Segments held back behind a hole, at most. A window of 64 KiB segments is far below it.
+const HELD_SEGMENTS_MAX: usize = 1_024;
+/// Bytes held back behind a hole, at most, each direction.
+const HELD_BYTES_MAX: usize = 1 << 20;
+/// A jump in sequence numbers further than any window (RFC 7323: 1 GiB) is another life of the connection.
+const JUMP_MAX: u64 = 1 << 30;
+
+/// Bytes of a stream as one packet brought them.
+#[derive(Clone, Copy, Debug)]
+pub struct Chunk<'a> {
+    /// Place of the first byte in the stream.
+    pub offset: u64,
+    /// What was captured; shorter than `wire_len` where a snaplen cut it.
+    pub bytes: &'a [u8],
+    /// Length on the wire.
+    pub wire_len: u32,
+    /// Capture time, ns since the Unix epoch.
+    pub time_ns: i64,
+    /// Frame number.
+    pub frame: u64,
+    /// How far this packet acknowledged the other direction, as an offset there; 0 where it does not say.
+    pub acknowledges: u64,
+}
+
+/// What comes out of a [`Half`], in stream order.
+#[derive(Clone, Copy, Debug)]
+pub enum Event<'a> {
+    /// Bytes.
+    Data(Chunk<'a>),
+    /// This many bytes will never be seen; `acknowledged` if the receiver got them.
+    Hole {
+        /// Length of the hole, bytes.
+        len: u64,
+        /// Stream offset behind it.
+        end: u64,
+        /// The receiver acknowledged them: the capture dropped them.
+        acknowledged: bool,
+    },
+    /// The stream began anew at an unrelated place: whatever was under way is lost.
+    Restart,
+}
+
+/// What a segment turned out to be.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Data seen before.
+    pub retransmitted: u64,
+    /// A keep-alive probe: its byte was seen before, by design.
+    pub keep_alive: u64,
+    /// New data, but later data was there already.
+    pub out_of_order: u64,
+    /// New data whose hole had been given up.
+    pub late: u64,
+    /// Holes opened and then filled.
+    pub holes_filled: u64,
+}
+
+impl Counts {
+    /// What has come since an earlier reading.
+    pub fn since(&self, before: &Counts) -> Counts {
+        Counts {
+            retransmitted: self.retransmitted - before.retransmitted,
+            keep_alive: self.keep_alive - before.keep_alive,
+            out_of_order: self.out_of_order - before.out_of_order,
+            late: self.late - before.late,
+            holes_filled: self.holes_filled - before.holes_filled,
+        }
+    }
+}
+
+#[derive(Debug)]
+struct Held {
+    offset: u64,
+    bytes: Vec<u8>,
+    wire_len: u32,
+    time_ns: i64,
+    frame: u64,
+    acknowledges: u64,
+}
+
+/// One direction of a TCP connection.
+#[derive(Debug, Default)]
+pub struct Half {
+    /// Next offset to hand on; meaningless until `known`.
+    next: u64,
+    known: bool,
+    /// Offset of the first byte, where the SYN was seen.
+    origin: Option<u64>,
+    /// Offset up to which the other side has acknowledged.
+    acknowledged: u64,
+    /// Segments behind a hole, by offset.
+    held: Vec<Held>,
+    held_bytes: usize,
+    /// Holes given up lately, so that a late arrival is told from a retransmission: (start, end).
+    given_up: [(u64, u64); 4],
+    given_up_next: usize,
+    /// Largest payload seen in a packet, bytes: what a dropped packet holds at most.
+    pub largest: u32,
+    /// Holes handed on so far.
+    pub holes: u32,
+    /// FIN seen.
+    pub finished: bool,
+    /// What the segments were.
+    pub counts: Counts,
+}
+
+impl Half {
+    /// Next offset to hand on, where known.
+    pub fn next(&self) -> Option<u64> {
+        self.known.then_some(self.next)
+    }
+
+    /// Whether this SYN opens another connection than the one being followed.
+    pub fn is_other_start(&self, seq: u32) -> bool {
+        // The same SYN again, or the first one after an acknowledgement that was captured before it.
+        let start = offset::nearest(seq.wrapping_add(1), self.next);
+        self.known && self.origin != Some(start) && start != self.next
+    }
+
+    /// The other side acknowledged up to `ack`. Gives its offset, and whether it acknowledges something new.
+    /// Holes that it covers are given up and what is held behind them is handed on.
+    #[inline]
+    pub fn acknowledge(&mut self, ack: u32, out: impl FnMut(Event<'_>)) -> (u64, bool) {
+        if !self.known {
+            // Joined midstream: the receiver says where we are.
+            self.known = true;
+            self.next = offset::first(ack);
+            self.acknowledged = self.next;
+            return (self.next, true);
+        }
+        let acked = offset::nearest(ack, self.next);
+        if acked <= self.acknowledged || acked.saturating_sub(self.next) > JUMP_MAX {
+            return (acked, false);
+        }
+        self.acknowledged = acked;
+        if !self.held.is_empty() {
+            self.release(out);
+        }
+        (acked, true)
+    }
+
+    /// Takes a segment with data, SYN or FIN.
+    #[inline]
+    pub fn segment(
+        &mut self,
+        segment: &Segment<'_>,
+        (time_ns, frame, acknowledges): (i64, u64, u64),
+        mut out: impl FnMut(Event<'_>),
+    ) {
+        let start = self.start(segment, &mut out);
+        let wire_len = segment.wire_len;
+        if segment.flags.fin() {
+            self.finished = true;
+        }
+        if wire_len == 0 {
+            return;
+        }
+        self.largest = self.largest.max(wire_len);
+        let bytes = segment.payload.get(..segment.payload.len().min(wire_len as usize)).unwrap_or_default();
+        let chunk = Chunk { offset: start, bytes, wire_len, time_ns, frame, acknowledges };
+        if start == self.next {
+            self.next += u64::from(wire_len);
+            out(Event::Data(chunk));
+            if !self.held.is_empty() {
+                self.counts.out_of_order += 1;
+                self.counts.holes_filled += u64::from(self.held[0].offset <= self.next);
+                self.release(out);
+            }
+        } else {
+            self.unexpected(chunk, out);
+        }
+    }
+
+    /// Nothing more will come: hands on what is held, holes and all.
+    pub fn finish(&mut self, mut out: impl FnMut(Event<'_>)) {
+        while !self.held.is_empty() {
+            self.skip_hole(&mut out);
+            self.release(&mut out);
+        }
+    }
+
+    /// The segment's offset; learns where the stream is from its first packet.
+    #[inline]
+    fn start(&mut self, segment: &Segment<'_>, out: &mut impl FnMut(Event<'_>)) -> u64 {
+        let seq = segment.seq.wrapping_add(u32::from(segment.flags.syn()));
+        if !self.known {
+            self.known = true;
+            self.next = offset::first(seq);
+            self.acknowledged = self.next;
+            self.origin = segment.flags.syn().then_some(self.next);
+            return self.next;
+        }
+        let start = offset::nearest(seq, self.next);
+        if segment.flags.syn() && start == self.next {
+            self.origin = Some(start);
+        }
+        if start.abs_diff(self.next) > JUMP_MAX {
+            self.finish(&mut *out);
+            out(Event::Restart);
+            self.next = start;
+            self.acknowledged = start;
+        }
+        start
+    }
+
+    /// A segment that is not the next one: seen before, or ahead of a hole.
+    #[cold]
+    fn unexpected(&mut self, chunk: Chunk<'_>, mut out: impl FnMut(Event<'_>)) {
+        let end = chunk.offset + u64::from(chunk.wire_len);
+        if end <= self.next {
+            self.count_old(chunk.offset, end);
+        } else if chunk.offset < self.next {
+            self.counts.retransmitted += 1;
+            let fresh = trim(chunk, self.next);
+            self.next = end;
+            out(Event::Data(fresh));
+            self.release(out);
+        } else if chunk.offset <= self.acknowledged {
+            // The hole before it has been acknowledged: the capture dropped it.
+            self.hold(chunk);
+            self.release(out);
+        } else {
+            self.hold(chunk);
+            if self.held.len() > HELD_SEGMENTS_MAX || self.held_bytes > HELD_BYTES_MAX {
+                self.skip_hole(&mut out);
+                self.release(out);
+            }
+        }
+    }
+
+    fn count_old(&mut self, start: u64, end: u64) {
+        let in_hole = self.given_up.iter().any(|&(from, to)| start >= from && end <= to && from < to);
+        if in_hole {
+            self.counts.late += 1;
+        } else if end - start == 1 && end == self.next {
+            self.counts.keep_alive += 1;
+        } else {
+            self.counts.retransmitted += 1;
+        }
+    }
+
+    fn hold(&mut self, chunk: Chunk<'_>) {
+        let at = self.held.partition_point(|held| held.offset < chunk.offset);
+        let twin = self.held.get(at).is_some_and(|held| held.offset == chunk.offset && held.wire_len >= chunk.wire_len);
+        if twin {
+            self.counts.retransmitted += 1;
+            return;
+        }
+        if at < self.held.len() {
+            self.counts.out_of_order += 1;
+        }
+        self.held_bytes += chunk.bytes.len();
+        let Chunk { offset, wire_len, time_ns, frame, acknowledges, .. } = chunk;
+        self.held.insert(at, Held { offset, bytes: chunk.bytes.to_vec(), wire_len, time_ns, frame, acknowledges });
+    }
+
+    /// Hands on what is held as far as it is in order or its holes are acknowledged.
+    #[cold]
+    fn release(&mut self, mut out: impl FnMut(Event<'_>)) {
+        while let Some(first) = self.held.first() {
+            let start = first.offset;
+            if start > self.next {
+                if start > self.acknowledged {
+                    return;
+                }
+                self.skip_hole(&mut out);
+            }
+            let held = self.held.remove(0);
+            self.held_bytes -= held.bytes.len();
+            let end = held.offset + u64::from(held.wire_len);
+            if end <= self.next {
+                self.counts.retransmitted += 1;
+                continue;
+            }
+            let Held { offset, ref bytes, wire_len, time_ns, frame, acknowledges } = held;
+            let chunk = Chunk { offset, bytes, wire_len, time_ns, frame, acknowledges };
+            let chunk = if offset < self.next { trim(chunk, self.next) } else { chunk };
+            self.next = end;
+            out(Event::Data(chunk));
+        }
+    }
+
+    /// Gives up the hole before the first held segment.
+    fn skip_hole(&mut self, out: &mut impl FnMut(Event<'_>)) {
+        let Some(first) = self.held.first() else { return };
+        let Some(len) = first.offset.checked_sub(self.next).filter(|&len| len > 0) else { return };
+        self.given_up[self.given_up_next] = (self.next, first.offset);
+        self.given_up_next = (self.given_up_next + 1) % self.given_up.len();
+        let acknowledged = first.offset <= self.acknowledged;
+        self.next = first.offset;
+        self.holes += 1;
+        out(Event::Hole { len, end: self.next, acknowledged });
+    }
+}
+
+/// The part of a chunk from `from` on.
+fn trim(chunk: Chunk<'_>, from: u64) -> Chunk<'_> {
+    let cut = from - chunk.offset;
+    Chunk {
+        offset: from,
+        bytes: chunk.bytes.get(cut as usize..).unwrap_or_default(),
+        wire_len: chunk.wire_len - cut as u32,
+        ..chunk
+    }
+}
