@@ -70,6 +70,11 @@ impl Procedure {
         }
     }
 
+    /// The unanswered part of an SMB1 WRITE_RAW (seed 1, section 5): a row of its own, but no request of its own.
+    pub fn write_raw_async() -> Procedure {
+        Procedure::of_sub(Protocol::Smb1, smb1::WRITE_RAW, smb1::WRITE_RAW_ASYNC)
+    }
+
     /// Every procedure, in the table's order: a command is followed by its subcommands.
     pub fn all() -> impl Iterator<Item = Procedure> {
         (0..table::ROWS.len() as u16).map(Procedure)

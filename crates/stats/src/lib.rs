@@ -1,1 +1,43 @@
-//! Transactions become distributions, rates, queue depths and heat maps
+//! Transactions become distributions, rates, queue depths and heat maps.
+//!
+//! [`Statistics`] is a sink: a pure function of the transactions that it took, in bounded memory. Everything that is
+//! added up is integers, so parts computed apart and merged are the whole, to the last bit, where not said otherwise.
+//!
+//! What counts where:
+//!
+//! | | operations | groups, total, series, heat maps, breakdown | slowest | queue depth |
+//! |---|---|---|---|---|
+//! | a request | its row | yes | yes | yes |
+//! | a member of an SMB1 AndX chain or SMB2 compound | its row | yes | one a message | yes |
+//! | an NFSv4 compound as a whole | its row | group Compound only | one a message | yes |
+//! | a member of an NFSv4 compound | its row | yes | one a message | no: it is the compound's request |
+//! | Write_Raw's asynchronous part | its row | its bytes only (groups) | no | no |
+//! | a request that waits by design (`held`) | no: a table of its own | no | no | no |
+//! | a request that was never sent | `never_sent` of its row | no | no | no |
+
+mod accumulator;
+mod bins;
+mod by;
+mod depth;
+mod groups;
+mod heat;
+mod moments;
+mod series;
+mod sparse;
+mod statistics;
+mod times;
+mod top;
+
+pub use accumulator::{Accumulator, MAX_STATUSES, StatusCount};
+pub use bins::{BASE_NS, Bins, Cell};
+pub use by::{Breakdown, Dimension, Key, KeyStats, MAX_KEYS};
+pub use depth::{DepthTally, MAX_DEPTH, QueueDepth};
+pub use groups::GroupKey;
+pub use heat::{HEAT_EDGES_NS, HEAT_ROWS, HeatMap, MAX_HEAT_COLUMNS};
+pub use moments::Moments;
+pub use series::{MAX_SERIES_BINS, Series, SeriesCell};
+pub use sparse::SparseHistogram;
+pub use statistics::{Options, Statistics};
+pub use times::{CURVE_PERCENTILES, Decades, SIGNIFICANT_DIGITS, Times};
+
+use accumulator::Measured;

@@ -14,6 +14,11 @@ use super::Row;
 use super::table::{row, unknown};
 use crate::{Group as G, Operation as O, Protocol};
 
+/// Code of WRITE_RAW.
+pub(super) const WRITE_RAW: u16 = 0x1D;
+/// Pseudo-subcommand of its unanswered part.
+pub(super) const WRITE_RAW_ASYNC: u16 = 1;
+
 const fn c(code: u16, name: &'static str, operation: O, group: G) -> Row {
     row(Protocol::Smb1, code, name, operation, group)
 }
@@ -56,8 +61,8 @@ pub(super) const ROWS: &[Row] = &[
     c(0x1B, "READ_MPX", O::Read, G::Read),
     c(0x1C, "READ_MPX_SECONDARY", O::Read, G::Read),
     // Seed 1, section 5: the request and the interim answer are the first row; the block that nobody answers the second.
-    c(0x1D, "WRITE_RAW", O::Write, G::Write).seed("Write_Raw"),
-    c(0x1D, "async portion", O::Write, G::Write).sub(1).seed("async portion"),
+    c(WRITE_RAW, "WRITE_RAW", O::Write, G::Write).seed("Write_Raw"),
+    c(WRITE_RAW, "async portion", O::Write, G::Write).sub(WRITE_RAW_ASYNC).seed("async portion"),
     c(0x1E, "WRITE_MPX", O::Write, G::Write),
     c(0x1F, "WRITE_MPX_SECONDARY", O::Write, G::Write),
     c(0x20, "WRITE_COMPLETE", O::Write, G::Write),

@@ -79,6 +79,11 @@ fn only_what_always_waits_is_held() {
 }
 
 #[test]
+fn the_asynchronous_part_of_a_raw_write_has_its_row() {
+    assert_eq!(Procedure::write_raw_async().name(), "WRITE_RAW async portion");
+}
+
+#[test]
 fn smb2_subcommands_mean_what_they_do() {
     for (command, sub, operation, group) in [
         (0x11, 0x10A, Operation::Rename, Group::Directory),

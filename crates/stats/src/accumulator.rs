@@ -1,0 +1,211 @@
+//! What is added up for one procedure, or for several together.
+
+use plimsoll_model::{Outcome, Transaction};
+
+use crate::{Decades, Times};
+
+/// Distinct statuses kept a row; answers with others are counted together.
+pub const MAX_STATUSES: usize = 64;
+
+/// Answers with one status.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StatusCount {
+    /// As on the wire.
+    pub status: u32,
+    /// Whether it was an error ([`Outcome::is_error`]).
+    pub error: bool,
+    /// How many.
+    pub count: u64,
+}
+
+/// The sums and distributions of one row.
+///
+/// `count` = `answered` + `unanswered` + failed without a status; a request that was never sent is in `never_sent`
+/// alone.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Accumulator {
+    count: u64,
+    answered: u64,
+    unanswered: u64,
+    errors: u64,
+    never_sent: u64,
+    pairs: u64,
+    packets: u64,
+    payload_bytes: u64,
+    wire_bytes: u64,
+    response: Times,
+    service: Times,
+    decades: Decades,
+    statuses: Vec<StatusCount>,
+    other_statuses: u64,
+}
+
+impl Accumulator {
+    /// Takes one transaction.
+    #[inline]
+    pub(crate) fn record(&mut self, t: &Transaction, measured: &Measured) {
+        match t.outcome {
+            Outcome::NeverSent => {
+                self.never_sent += 1;
+                return;
+            }
+            Outcome::Unanswered => self.unanswered += u64::from(!measured.one_way),
+            Outcome::Failed => self.answered += u64::from(t.status.is_some()),
+            Outcome::Succeeded | Outcome::Refused | Outcome::Cancelled => self.answered += 1,
+        }
+        self.count += 1;
+        self.errors += u64::from(t.outcome.is_error());
+        if t.response_packets.is_some() || measured.one_way {
+            self.pairs += 1;
+            self.packets += u64::from(t.request_packets) + u64::from(t.response_packets.unwrap_or(0));
+        }
+        // Sizes come from the wire, where anything can stand: saturate.
+        self.payload_bytes = self.payload_bytes.saturating_add(t.payload_bytes.unwrap_or(0));
+        self.wire_bytes = self.wire_bytes.saturating_add(wire_bytes(t));
+        if let Some(ns) = measured.response {
+            self.response.record(ns);
+            if ns >= 0 {
+                self.decades.add(measured.decade);
+            }
+        }
+        if let Some(ns) = t.timeline.service_time() {
+            self.service.record(ns);
+        }
+        if let Some(status) = t.status
+            && (status != 0 || t.outcome != Outcome::Succeeded)
+        {
+            self.count_status(StatusCount { status, error: t.outcome.is_error(), count: 1 });
+        }
+    }
+
+    fn count_status(&mut self, new: StatusCount) {
+        let known = self.statuses.iter().position(|s| s.status == new.status && s.error == new.error);
+        match known {
+            Some(known) => self.statuses[known].count += new.count,
+            None if self.statuses.len() < MAX_STATUSES => self.statuses.push(new),
+            None => self.other_statuses += new.count,
+        }
+    }
+
+    /// Adds another part of the same data, or another row. Exact, but for which statuses are kept beyond
+    /// [`MAX_STATUSES`].
+    pub fn merge(&mut self, other: &Accumulator) {
+        self.count += other.count;
+        self.answered += other.answered;
+        self.unanswered += other.unanswered;
+        self.errors += other.errors;
+        self.never_sent += other.never_sent;
+        self.pairs += other.pairs;
+        self.packets += other.packets;
+        self.merge_bytes(other);
+        self.response.merge(&other.response);
+        self.service.merge(&other.service);
+        self.decades.merge(&other.decades);
+        other.statuses.iter().for_each(|&status| self.count_status(status));
+        self.other_statuses += other.other_statuses;
+    }
+
+    /// Adds the bytes alone: Write_Raw's asynchronous part moves data but is no operation of its own.
+    pub(crate) fn merge_bytes(&mut self, other: &Accumulator) {
+        self.payload_bytes = self.payload_bytes.saturating_add(other.payload_bytes);
+        self.wire_bytes = self.wire_bytes.saturating_add(other.wire_bytes);
+    }
+
+    /// Requests.
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// Answered requests.
+    pub fn answered(&self) -> u64 {
+        self.answered
+    }
+
+    /// Requests whose answer was not seen.
+    pub fn unanswered(&self) -> u64 {
+        self.unanswered
+    }
+
+    /// Answers with an error status, and failures.
+    pub fn errors(&self) -> u64 {
+        self.errors
+    }
+
+    /// Planned requests that were never put on the wire; in no other number.
+    pub fn never_sent(&self) -> u64 {
+        self.never_sent
+    }
+
+    /// Mean packets a pair, both ways; `None` where no pair was whole.
+    pub fn packets_mean(&self) -> Option<f64> {
+        (self.pairs > 0).then(|| self.packets as f64 / self.pairs as f64)
+    }
+
+    /// File data moved, bytes.
+    pub fn payload_bytes(&self) -> u64 {
+        self.payload_bytes
+    }
+
+    /// Request and response bytes.
+    pub fn wire_bytes(&self) -> u64 {
+        self.wire_bytes
+    }
+
+    /// Response times (`Timeline::response_time`).
+    pub fn response(&self) -> &Times {
+        &self.response
+    }
+
+    /// Service times (`Timeline::service_time`).
+    pub fn service(&self) -> &Times {
+        &self.service
+    }
+
+    /// Response times by decade.
+    pub fn decades(&self) -> &Decades {
+        &self.decades
+    }
+
+    /// Answers by status other than plain success, most frequent first.
+    pub fn statuses(&self) -> Vec<StatusCount> {
+        let mut statuses = self.statuses.clone();
+        statuses.sort_by_key(|s| (std::cmp::Reverse(s.count), s.status, s.error));
+        statuses
+    }
+
+    /// Answers whose status was not kept, there being more than [`MAX_STATUSES`].
+    pub fn other_statuses(&self) -> u64 {
+        self.other_statuses
+    }
+}
+
+/// Request and response bytes of one transaction.
+#[inline]
+pub(crate) fn wire_bytes(t: &Transaction) -> u64 {
+    t.request_bytes.saturating_add(t.response_bytes.unwrap_or(0))
+}
+
+/// What is computed once a transaction and used by several accumulators.
+pub(crate) struct Measured {
+    /// `Timeline::response_time`, ns; may be negative.
+    pub(crate) response: Option<i64>,
+    /// Its decade, where it is not negative.
+    pub(crate) decade: usize,
+    /// Write_Raw's asynchronous part, which nobody answers.
+    pub(crate) one_way: bool,
+}
+
+impl Measured {
+    #[inline]
+    pub(crate) fn of(t: &Transaction, one_way: bool) -> Self {
+        let response = t.timeline.response_time();
+        let decade = response.and_then(|ns| u64::try_from(ns).ok()).map_or(0, Decades::of);
+        Self { response, decade, one_way }
+    }
+
+    /// The response time where it is not negative, ns.
+    #[inline]
+    pub(crate) fn response_ns(&self) -> Option<u64> {
+        u64::try_from(self.response?).ok()
+    }
+}

@@ -1,0 +1,189 @@
+//! Equal bins of time that widen when there get too many.
+
+use std::collections::VecDeque;
+
+/// What a bin holds.
+pub trait Cell: Default {
+    /// Adds another cell.
+    fn absorb(&mut self, other: &Self);
+}
+
+/// Equal bins of time, at most `limit` of them.
+///
+/// A bin's width is [`BASE_NS`] times a power of two, the smallest for which the bins suffice, and bins begin at
+/// multiples of their width since the Unix epoch. So the bins depend on the earliest and latest time alone, not on the
+/// order of arrival, and parts merge into exactly the whole.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Bins<T> {
+    limit: usize,
+    doublings: u32,
+    first: i64,
+    cells: VecDeque<T>,
+}
+
+/// Narrowest bin, ns: 1 ms shows the shape of a capture of a second.
+pub const BASE_NS: i64 = 1_000_000;
+
+impl<T: Cell> Bins<T> {
+    /// No bins yet. (At least two are kept: no power of two joins the bins on both sides of the epoch.)
+    pub fn new(limit: usize) -> Self {
+        Self { limit: limit.max(2), doublings: 0, first: 0, cells: VecDeque::new() }
+    }
+
+    /// The bin of a time.
+    #[inline]
+    pub fn at(&mut self, ns: i64) -> Option<&mut T> {
+        let mut bin = ns.div_euclid(BASE_NS) >> self.doublings;
+        let mut offset = bin.wrapping_sub(self.first);
+        if offset < 0 || offset >= self.cells.len() as i64 {
+            self.cover(bin, bin);
+            bin = ns.div_euclid(BASE_NS) >> self.doublings;
+            offset = bin - self.first;
+        }
+        self.cells.get_mut(usize::try_from(offset).ok()?)
+    }
+
+    /// Makes room for the bins `from..=to` (numbered at the present width), widening all as often as it takes.
+    #[cold]
+    fn cover(&mut self, mut from: i64, mut to: i64) {
+        if self.cells.is_empty() {
+            self.first = from;
+        }
+        let mut last = self.first + self.cells.len() as i64 - 1;
+        let is_empty = self.cells.is_empty();
+        loop {
+            let low = if is_empty { from } else { from.min(self.first) };
+            let high = if is_empty { to } else { to.max(last) };
+            if high - low < self.limit as i64 {
+                while !is_empty && self.first > low {
+                    self.cells.push_front(T::default());
+                    self.first -= 1;
+                }
+                self.first = low;
+                while (self.cells.len() as i64) < high - low + 1 {
+                    self.cells.push_back(T::default());
+                }
+                return;
+            }
+            self.double();
+            (from, to, last) = (from >> 1, to >> 1, last >> 1);
+        }
+    }
+
+    fn double(&mut self) {
+        let (old_first, old) = (self.first, std::mem::take(&mut self.cells));
+        self.doublings += 1;
+        self.first >>= 1;
+        for (i, cell) in old.into_iter().enumerate() {
+            let place = ((old_first + i as i64) >> 1) - self.first;
+            if place < self.cells.len() as i64 {
+                if let Some(last) = self.cells.back_mut() {
+                    last.absorb(&cell);
+                }
+            } else {
+                self.cells.push_back(cell);
+            }
+        }
+    }
+
+    /// Adds another part of the same data.
+    pub fn merge(&mut self, other: &Bins<T>) {
+        if other.cells.is_empty() {
+            return;
+        }
+        while self.doublings < other.doublings {
+            self.double();
+        }
+        let shift = self.doublings - other.doublings;
+        let last = other.first + other.cells.len() as i64 - 1;
+        self.cover(other.first >> shift, last >> shift);
+        let shift = self.doublings - other.doublings;
+        for (i, cell) in other.cells.iter().enumerate() {
+            let place = ((other.first + i as i64) >> shift) - self.first;
+            if let Some(mine) = usize::try_from(place).ok().and_then(|place| self.cells.get_mut(place)) {
+                mine.absorb(cell);
+            }
+        }
+    }
+
+    /// Start of the first bin, ns since the Unix epoch; 0 without bins.
+    pub fn start_ns(&self) -> i64 {
+        self.first.saturating_mul(self.width_ns())
+    }
+
+    /// Width of a bin, ns.
+    pub fn width_ns(&self) -> i64 {
+        BASE_NS.checked_shl(self.doublings).filter(|w| *w > 0).unwrap_or(i64::MAX)
+    }
+
+    /// The bins, in time order.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = &T> {
+        self.cells.iter()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[derive(Clone, Debug, Default, PartialEq)]
+    struct Count(u64);
+
+    impl Cell for Count {
+        fn absorb(&mut self, other: &Self) {
+            self.0 += other.0;
+        }
+    }
+
+    fn of(times: &[i64]) -> Bins<Count> {
+        let mut bins: Bins<Count> = Bins::new(10);
+        for &t in times {
+            bins.at(t).unwrap().0 += 1;
+        }
+        bins
+    }
+
+    #[test]
+    fn bins_widen_and_keep_their_counts() {
+        let bins = of(&[0, 999_999, 1_000_000, 9_999_999]);
+        assert_eq!((bins.width_ns(), bins.iter().len()), (BASE_NS, 10));
+        let bins = of(&[0, 999_999, 1_000_000, 9_999_999, 10_000_000]);
+        assert_eq!((bins.width_ns(), bins.start_ns()), (2 * BASE_NS, 0));
+        assert_eq!(bins.iter().map(|c| c.0).collect::<Vec<_>>(), [3, 0, 0, 0, 1, 1]);
+    }
+
+    #[test]
+    fn a_time_before_the_first_bin_is_taken() {
+        let bins = of(&[5_000_000, -1]);
+        assert_eq!((bins.start_ns(), bins.iter().len()), (-BASE_NS, 7));
+        assert_eq!(bins.iter().map(|c| c.0).sum::<u64>(), 2);
+    }
+
+    #[test]
+    fn the_whole_range_of_times_is_taken() {
+        let bins = of(&[i64::MIN, i64::MAX, 0]);
+        assert!(bins.iter().len() <= 10);
+        assert_eq!(bins.iter().map(|c| c.0).sum::<u64>(), 3);
+    }
+
+    proptest! {
+        #[test]
+        fn parts_in_any_order_make_the_whole(
+            times in prop::collection::vec(-1_000_000_000_000i64..1_000_000_000_000, 0..60), parts in 1usize..8
+        ) {
+            let whole = of(&times);
+            let mut merged = Bins::new(10);
+            for part in 0..parts {
+                let mine: Vec<_> = times.iter().skip(part).step_by(parts).copied().collect();
+                merged.merge(&of(&mine));
+            }
+            prop_assert_eq!(&merged, &whole);
+            prop_assert!(whole.iter().len() <= 10);
+            prop_assert_eq!(whole.iter().map(|c| c.0).sum::<u64>(), times.len() as u64);
+            let mut backwards = times.clone();
+            backwards.reverse();
+            prop_assert_eq!(of(&backwards), whole);
+        }
+    }
+}

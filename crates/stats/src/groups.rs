@@ -1,0 +1,43 @@
+//! The rows of sums.
+
+use plimsoll_model::Group;
+
+/// A row of sums: a group, or the seed's "Other", which is the sum of three.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum GroupKey {
+    /// One group.
+    One(Group),
+    /// Attributes, Directory and Locking together.
+    Other,
+}
+
+impl GroupKey {
+    /// Every row, in the seed's order: "Other" before its parts.
+    pub const ALL: [GroupKey; 9] = [
+        GroupKey::One(Group::OpenClose),
+        GroupKey::Other,
+        GroupKey::One(Group::Attributes),
+        GroupKey::One(Group::Directory),
+        GroupKey::One(Group::Locking),
+        GroupKey::One(Group::Read),
+        GroupKey::One(Group::Write),
+        GroupKey::One(Group::Session),
+        GroupKey::One(Group::Compound),
+    ];
+
+    /// The word used in tables and files.
+    pub fn label(self) -> &'static str {
+        match self {
+            GroupKey::One(group) => group.label(),
+            GroupKey::Other => "Other",
+        }
+    }
+
+    /// Whether a group is summed in it.
+    pub fn holds(self, group: Group) -> bool {
+        match self {
+            GroupKey::One(one) => one == group,
+            GroupKey::Other => group.is_other(),
+        }
+    }
+}

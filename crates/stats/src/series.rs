@@ -1,0 +1,64 @@
+//! Throughput over time.
+
+use plimsoll_model::{Operation, Transaction};
+
+use crate::Measured;
+use crate::bins::{Bins, Cell};
+
+/// Most bins of a series.
+pub const MAX_SERIES_BINS: usize = 600;
+
+/// Throughput in equal bins of time; an operation counts where its answer ended. Those without an answer are not here.
+pub type Series = Bins<SeriesCell>;
+
+/// One bin of a series.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SeriesCell {
+    /// Operations that ended in the bin.
+    pub operations: u64,
+    /// Errors among them.
+    pub errors: u64,
+    /// File data read, bytes.
+    pub read_bytes: u64,
+    /// File data written, bytes.
+    pub write_bytes: u64,
+    /// Operations with a response time that is not negative.
+    pub timed: u64,
+    /// Sum of their response times, ns.
+    pub response_sum_ns: u128,
+}
+
+impl SeriesCell {
+    /// Mean response time, ns.
+    pub fn response_mean_ns(&self) -> Option<f64> {
+        (self.timed > 0).then(|| self.response_sum_ns as f64 / self.timed as f64)
+    }
+
+    #[inline]
+    pub(crate) fn record(&mut self, t: &Transaction, measured: &Measured) {
+        self.operations += 1;
+        self.errors += u64::from(t.outcome.is_error());
+        if let Some(bytes) = t.payload_bytes {
+            match t.procedure.row().operation {
+                Operation::Read => self.read_bytes = self.read_bytes.saturating_add(bytes),
+                Operation::Write => self.write_bytes = self.write_bytes.saturating_add(bytes),
+                _ => {}
+            }
+        }
+        if let Some(ns) = measured.response_ns() {
+            self.timed += 1;
+            self.response_sum_ns += u128::from(ns);
+        }
+    }
+}
+
+impl Cell for SeriesCell {
+    fn absorb(&mut self, other: &Self) {
+        self.operations += other.operations;
+        self.errors += other.errors;
+        self.read_bytes = self.read_bytes.saturating_add(other.read_bytes);
+        self.write_bytes = self.write_bytes.saturating_add(other.write_bytes);
+        self.timed += other.timed;
+        self.response_sum_ns += other.response_sum_ns;
+    }
+}

@@ -1,0 +1,149 @@
+//! A histogram small enough to have thousands of.
+
+/// Most cells of one histogram: 4 KiB.
+const MAX_CELLS: usize = 512;
+/// Cells an octave at the finest: values are told apart to 1/128.
+const FINEST_BITS: u32 = 7;
+
+/// A histogram that keeps the cells in use alone.
+///
+/// Cells are an octave's 128th (0.8 %, 0.4 % either way from the middle). When more than 512 are in use, pairs of
+/// neighbours are joined until they fit (1.6 %, 3.1 %, …): [`SparseHistogram::resolution`] tells. The resolution
+/// depends on the values alone, not on their order, so parts merge into exactly the whole.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SparseHistogram {
+    // Sorted by cell number.
+    cells: Vec<(u16, u64)>,
+    joined: u32,
+}
+
+impl SparseHistogram {
+    /// Takes one value.
+    #[inline]
+    pub fn record(&mut self, value: u64) {
+        self.add(cell_of(value) >> self.joined, 1);
+    }
+
+    fn add(&mut self, cell: u16, count: u64) {
+        match self.cells.binary_search_by_key(&cell, |&(cell, _)| cell) {
+            Ok(found) => self.cells[found].1 += count,
+            Err(place) => {
+                self.cells.insert(place, (cell, count));
+                while self.cells.len() > MAX_CELLS {
+                    self.join();
+                }
+            }
+        }
+    }
+
+    fn join(&mut self) {
+        self.joined += 1;
+        self.cells.iter_mut().for_each(|(cell, _)| *cell >>= 1);
+        self.cells.dedup_by(|next, kept| {
+            let same = next.0 == kept.0;
+            if same {
+                kept.1 += next.1;
+            }
+            same
+        });
+    }
+
+    /// Adds another part of the same data.
+    pub fn merge(&mut self, other: &SparseHistogram) {
+        while self.joined < other.joined {
+            self.join();
+        }
+        for &(cell, count) in &other.cells {
+            // `self` may join more while adding.
+            self.add(cell >> (self.joined - other.joined), count);
+        }
+    }
+
+    /// The value that at least `percentile` (0..=100) per cent do not exceed, to [`SparseHistogram::resolution`].
+    pub fn percentile(&self, percentile: f64) -> Option<u64> {
+        let total: u64 = self.cells.iter().map(|&(_, count)| count).sum();
+        let rank = ((percentile / 100.0 * total as f64).ceil() as u64).clamp(1, total.max(1));
+        let mut below = 0;
+        for &(cell, count) in &self.cells {
+            below += count;
+            if below >= rank {
+                let first = lowest(u32::from(cell) << self.joined);
+                let next = lowest((u32::from(cell) + 1) << self.joined);
+                return Some(first + (next - first) / 2);
+            }
+        }
+        None
+    }
+
+    /// Width of a cell over its value, at most.
+    pub fn resolution(&self) -> f64 {
+        f64::from(1 << self.joined) / f64::from(1 << FINEST_BITS)
+    }
+}
+
+/// Values below 256 have a cell each, then 128 cells an octave; below 7,424.
+#[inline]
+fn cell_of(value: u64) -> u16 {
+    let shift = (u64::BITS - value.leading_zeros()).saturating_sub(FINEST_BITS + 1);
+    ((shift << FINEST_BITS) as u64 + (value >> shift)) as u16
+}
+
+/// The lowest value of a cell; `u64::MAX` beyond the last.
+fn lowest(cell: u32) -> u64 {
+    let shift = (cell >> FINEST_BITS).saturating_sub(1);
+    let mantissa = u64::from(cell - (shift << FINEST_BITS));
+    mantissa.checked_mul(1u64.checked_shl(shift).unwrap_or(0)).filter(|&v| v > 0 || cell == 0).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn of(values: &[u64]) -> SparseHistogram {
+        let mut histogram = SparseHistogram::default();
+        values.iter().for_each(|&v| histogram.record(v));
+        histogram
+    }
+
+    #[test]
+    fn percentiles_are_within_half_a_cell() {
+        let histogram = of(&(1..=100_000).map(|v| 10_000_000 + v * 100).collect::<Vec<_>>());
+        assert_eq!(histogram.resolution(), 1.0 / 128.0);
+        for p in [1.0, 50.0, 99.0, 99.9] {
+            let exact = 1e7 + p / 100.0 * 1e7;
+            let found = histogram.percentile(p).unwrap() as f64;
+            assert!((found / exact - 1.0).abs() <= 0.0041, "p{p}: {found} for {exact}");
+        }
+    }
+
+    #[test]
+    fn a_wide_distribution_costs_resolution_not_memory() {
+        let histogram = of(&(0..1_000_000u64).map(|v| v * v).collect::<Vec<_>>());
+        assert!(histogram.cells.len() <= MAX_CELLS);
+        assert!(histogram.resolution() > 1.0 / 128.0);
+        let (found, exact) = (histogram.percentile(50.0).unwrap() as f64, 500_000f64.powi(2));
+        assert!((found / exact - 1.0).abs() <= histogram.resolution() / 2.0 + 1e-3, "{found} for {exact}");
+    }
+
+    proptest! {
+        #[test]
+        fn a_cell_holds_its_value(value in prop::num::u64::ANY, shift in 0u32..64) {
+            let value = value >> shift;
+            let cell = u32::from(cell_of(value));
+            prop_assert!(lowest(cell) <= value);
+            prop_assert!(value < lowest(cell + 1) || lowest(cell + 1) == u64::MAX);
+        }
+
+        #[test]
+        fn parts_make_the_whole(seeds in prop::collection::vec((prop::num::u64::ANY, 0u32..64), 0..2000), parts in 1usize..8) {
+            let values: Vec<_> = seeds.iter().map(|&(value, shift)| value >> shift).collect();
+            let whole = of(&values);
+            let mut merged = SparseHistogram::default();
+            for part in 0..parts {
+                merged.merge(&of(&values.iter().skip(part).step_by(parts).copied().collect::<Vec<_>>()));
+            }
+            prop_assert_eq!(merged, whole);
+        }
+    }
+}

@@ -1,0 +1,218 @@
+//! The sink that adds everything up.
+
+use plimsoll_model::{Group, Names, Outcome, Procedure, Protocol, Sink, Transaction};
+
+use crate::heat::HeatMaps;
+use crate::top::Top;
+use crate::{
+    Accumulator, Breakdown, DepthTally, Dimension, GroupKey, HeatMap, MAX_SERIES_BINS, Measured, QueueDepth, Series,
+};
+
+/// What to compute.
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    /// How many of the slowest, and of the longest-waiting unanswered, to keep.
+    pub slowest: usize,
+    /// What to break down by.
+    pub by: Option<Dimension>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { slowest: 20, by: None }
+    }
+}
+
+/// Everything that a report says about transactions. See the crate's table for what counts where.
+#[derive(Clone, Debug)]
+pub struct Statistics {
+    operations: Table,
+    held: Table,
+    slowest: Top,
+    unanswered: Top,
+    depth: QueueDepth,
+    series: Series,
+    heat: HeatMaps,
+    breakdown: Option<Breakdown>,
+    write_raw_async: Procedure,
+}
+
+/// One accumulator a procedure, made when it is first seen.
+#[derive(Clone, Debug, PartialEq)]
+struct Table(Vec<Option<Box<Accumulator>>>);
+
+impl Statistics {
+    /// Nothing counted yet.
+    pub fn new(options: Options) -> Self {
+        Self {
+            operations: Table::new(),
+            held: Table::new(),
+            slowest: Top::new(options.slowest),
+            unanswered: Top::new(options.slowest),
+            depth: QueueDepth::default(),
+            series: Series::new(MAX_SERIES_BINS),
+            heat: HeatMaps::new(),
+            breakdown: options.by.map(Breakdown::new),
+            write_raw_async: Procedure::write_raw_async(),
+        }
+    }
+
+    /// Takes one transaction.
+    #[inline]
+    pub fn record(&mut self, t: &Transaction) {
+        let one_way = t.procedure == self.write_raw_async;
+        let measured = Measured::of(t, one_way);
+        let table = if t.held { &mut self.held } else { &mut self.operations };
+        table.at(t.procedure).record(t, &measured);
+        if one_way || t.held || t.outcome == Outcome::NeverSent {
+            return;
+        }
+        let row = t.procedure.row();
+        if let Some(ns) = measured.response {
+            self.slowest.offer(ns, t);
+        } else if t.outcome == Outcome::Unanswered
+            && let Some(asked) = t.timeline.request_first
+        {
+            // Who asked first has waited longest.
+            self.unanswered.offer(asked.saturating_neg(), t);
+        }
+        let carried = t.compound_position.is_some() && matches!(row.protocol, Protocol::Nfs4 | Protocol::Nfs4Callback);
+        if !carried {
+            match (t.timeline.request_first, t.timeline.response_last) {
+                (Some(start), Some(end)) => self.depth.record(start, end),
+                _ => self.depth.leave_out(),
+            }
+        }
+        if row.group == Group::Compound {
+            return;
+        }
+        if let Some(end) = t.timeline.response_last {
+            if let Some(cell) = self.series.at(end) {
+                cell.record(t, &measured);
+            }
+            self.heat.record(end, row.group, &measured);
+        }
+        if let Some(breakdown) = &mut self.breakdown {
+            breakdown.record(t, &measured);
+        }
+    }
+
+    /// Adds another part of the same data. (Paths, shares and users must come from the same [`Names`].)
+    pub fn merge(&mut self, other: &Statistics) {
+        self.operations.merge(&other.operations);
+        self.held.merge(&other.held);
+        self.slowest.merge(&other.slowest);
+        self.unanswered.merge(&other.unanswered);
+        self.depth.merge(&other.depth);
+        self.series.merge(&other.series);
+        self.heat.merge(&other.heat);
+        match (&mut self.breakdown, &other.breakdown) {
+            (Some(mine), Some(theirs)) => mine.merge(theirs),
+            (None, theirs) => self.breakdown.clone_from(theirs),
+            (Some(_), None) => {}
+        }
+    }
+
+    /// The procedures seen, in the table's order, held requests apart.
+    pub fn operations(&self) -> impl Iterator<Item = (Procedure, &Accumulator)> {
+        self.operations.iter()
+    }
+
+    /// Requests that wait by design, by procedure.
+    pub fn held(&self) -> impl Iterator<Item = (Procedure, &Accumulator)> {
+        self.held.iter()
+    }
+
+    /// A command together with its subcommands, as the seed shows Transaction2; `None` where none was seen.
+    /// Write_Raw's asynchronous part is not in it.
+    pub fn with_subcommands(&self, command: Procedure) -> Option<Accumulator> {
+        let belongs = |p: Procedure| p.command() == command.command() && p != self.write_raw_async;
+        let mut rows = self.operations().filter(|&(procedure, _)| belongs(procedure));
+        let mut sum = rows.next()?.1.clone();
+        rows.for_each(|(_, row)| sum.merge(row));
+        Some(sum)
+    }
+
+    /// Requests in all: the denominator of every share of the total. NFSv4 compounds count as their members, and
+    /// Write_Raw's asynchronous part is no request.
+    pub fn total(&self) -> u64 {
+        let counts = |p: Procedure| p.row().group != Group::Compound && p != self.write_raw_async;
+        self.operations().filter(|&(procedure, _)| counts(procedure)).map(|(_, row)| row.count()).sum()
+    }
+
+    /// The sums with traffic, in the seed's order, "Other" before its three parts.
+    pub fn groups(&self) -> Vec<(GroupKey, Accumulator)> {
+        GroupKey::ALL.iter().filter_map(|&key| Some((key, self.group(key)?))).collect()
+    }
+
+    /// One sum; `None` without traffic.
+    pub fn group(&self, key: GroupKey) -> Option<Accumulator> {
+        let mut sum = Accumulator::default();
+        for (procedure, row) in self.operations().filter(|(procedure, _)| key.holds(procedure.row().group)) {
+            if procedure == self.write_raw_async {
+                sum.merge_bytes(row);
+            } else {
+                sum.merge(row);
+            }
+        }
+        (sum.count() > 0).then_some(sum)
+    }
+
+    /// The slowest, slowest first; one a message.
+    pub fn slowest(&self) -> impl Iterator<Item = &Transaction> {
+        self.slowest.iter()
+    }
+
+    /// The unanswered requests that have waited longest, longest first; one a message.
+    pub fn unanswered(&self) -> impl Iterator<Item = &Transaction> {
+        self.unanswered.iter()
+    }
+
+    /// Requests outstanding at once.
+    pub fn queue_depth(&self) -> DepthTally {
+        self.depth.tally()
+    }
+
+    /// Throughput over time.
+    pub fn series(&self) -> &Series {
+        &self.series
+    }
+
+    /// Latency over time: all together, then by group.
+    pub fn heat_maps(&self) -> Vec<HeatMap> {
+        self.heat.maps()
+    }
+
+    /// The numbers by key, where asked for.
+    pub fn breakdown(&self) -> Option<&Breakdown> {
+        self.breakdown.as_ref()
+    }
+}
+
+impl Sink for Statistics {
+    #[inline]
+    fn transaction(&mut self, transaction: &Transaction, _names: &Names) {
+        self.record(transaction);
+    }
+}
+
+impl Table {
+    fn new() -> Self {
+        Self(std::iter::repeat_with(|| None).take(Procedure::COUNT).collect())
+    }
+
+    #[inline]
+    fn at(&mut self, procedure: Procedure) -> &mut Accumulator {
+        self.0[procedure.index()].get_or_insert_with(Box::default)
+    }
+
+    fn merge(&mut self, other: &Table) {
+        for (procedure, row) in other.iter() {
+            self.at(procedure).merge(row);
+        }
+    }
+
+    fn iter(&self) -> impl Iterator<Item = (Procedure, &Accumulator)> {
+        Procedure::all().zip(&self.0).filter_map(|(procedure, row)| Some((procedure, row.as_deref()?)))
+    }
+}

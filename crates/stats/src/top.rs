@@ -1,0 +1,75 @@
+//! The few worst: slowest operations, longest-waiting requests.
+
+use plimsoll_model::{Group, Transaction};
+
+/// Keeps the `limit` transactions with the highest score, one a message.
+///
+/// The members of a compound or an AndX chain share a message and so its times; the most telling of them stands for
+/// it: not the compound as a whole, nor what only frames it (SEQUENCE, PUTFH), nor the attributes that ride along.
+#[derive(Clone, Debug)]
+pub(crate) struct Top {
+    limit: usize,
+    // Best first.
+    kept: Vec<(Rank, Transaction)>,
+}
+
+/// Score, then earliest first; equal ranks are one message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Rank {
+    score: i64,
+    early: std::cmp::Reverse<(Option<i64>, u32, Option<u64>)>,
+}
+
+impl Top {
+    /// Keeps nothing yet.
+    pub(crate) fn new(limit: usize) -> Self {
+        Self { limit, kept: Vec::new() }
+    }
+
+    /// Offers a transaction.
+    #[inline]
+    pub(crate) fn offer(&mut self, score: i64, t: &Transaction) {
+        if self.kept.len() >= self.limit && self.kept.last().is_none_or(|(worst, _)| score < worst.score) {
+            return;
+        }
+        self.insert(score, t);
+    }
+
+    #[cold]
+    fn insert(&mut self, score: i64, t: &Transaction) {
+        let rank = Rank { score, early: std::cmp::Reverse((t.timeline.request_first, t.connection, t.id)) };
+        match self.kept.binary_search_by(|(kept, _)| rank.cmp(kept)) {
+            Ok(same) => {
+                if telling(t) > telling(&self.kept[same].1) {
+                    self.kept[same].1 = t.clone();
+                }
+            }
+            Err(place) if place < self.limit => {
+                self.kept.truncate(self.limit - 1);
+                self.kept.insert(place, (rank, t.clone()));
+            }
+            Err(_) => {}
+        }
+    }
+
+    /// Adds another part of the same data.
+    pub(crate) fn merge(&mut self, other: &Top) {
+        other.kept.iter().for_each(|(rank, t)| self.offer(rank.score, t));
+    }
+
+    /// Highest score first.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Transaction> {
+        self.kept.iter().map(|(_, t)| t)
+    }
+}
+
+/// How much a member says about its message; the earlier of two equals.
+fn telling(t: &Transaction) -> (u8, std::cmp::Reverse<Option<u16>>) {
+    let kind = match t.procedure.row().group {
+        Group::Compound => 0,
+        Group::Session => 1,
+        Group::Attributes => 2,
+        _ => 3,
+    };
+    (kind, std::cmp::Reverse(t.compound_position))
+}
