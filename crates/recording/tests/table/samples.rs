@@ -1,0 +1,90 @@
+//! Transactions to write.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::num::NonZeroU64;
+
+use plimsoll_model::{Endpoint, Frames, Names, Outcome, Procedure, Protocol, Symbol, Timeline, Transaction, Vantage};
+
+/// Everything is known.
+pub(crate) fn full(names: &mut Names, path: &str) -> Transaction {
+    Transaction {
+        procedure: Procedure::of(Protocol::Smb2, 5),
+        client: Endpoint { ip: IpAddr::V4(Ipv4Addr::new(192, 0, 2, 7)), port: 49152 },
+        server: Endpoint { ip: IpAddr::V6(Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 1)), port: 445 },
+        connection: u32::MAX,
+        session: Some(0xfedc_ba98_7654_3210),
+        share: names.intern("\\\\server\\share"),
+        path: names.intern(path),
+        user: names.intern("DOMAIN\\user"),
+        id: Some(u64::MAX - 1),
+        compound_position: Some(2),
+        status: Some(0xC000_0034),
+        outcome: Outcome::Refused,
+        payload_bytes: Some(65536),
+        request_bytes: 65700,
+        response_bytes: Some(84),
+        request_packets: 46,
+        response_packets: Some(1),
+        timeline: Timeline {
+            intended: Some(1_700_000_000_000_000_000),
+            request_first: Some(1_700_000_000_000_000_001),
+            request_last: Some(1_700_000_000_000_000_002),
+            interim: Some(1_700_000_000_000_000_003),
+            response_first: Some(1_700_000_000_000_000_004),
+            response_last: Some(1_700_000_000_000_000_005),
+        },
+        frames: Frames {
+            request_first: NonZeroU64::new(1),
+            request_last: NonZeroU64::new(46),
+            response_first: NonZeroU64::new(48),
+            response_last: NonZeroU64::new(1 << 40),
+        },
+        vantage: Vantage::Wire,
+        stage: Some(4),
+        held: true,
+    }
+}
+
+/// Nothing is known that can be unknown.
+pub(crate) fn bare() -> Transaction {
+    Transaction {
+        procedure: Procedure::of(Protocol::Nfs3, 6),
+        client: Endpoint { ip: IpAddr::V4(Ipv4Addr::LOCALHOST), port: 1 },
+        server: Endpoint { ip: IpAddr::V4(Ipv4Addr::LOCALHOST), port: 2049 },
+        connection: 0,
+        session: None,
+        share: Symbol::NONE,
+        path: Symbol::NONE,
+        user: Symbol::NONE,
+        id: None,
+        compound_position: None,
+        status: None,
+        outcome: Outcome::Unanswered,
+        payload_bytes: None,
+        request_bytes: 0,
+        response_bytes: None,
+        request_packets: 0,
+        response_packets: None,
+        timeline: Timeline::default(),
+        frames: Frames::default(),
+        vantage: Vantage::Client,
+        stage: None,
+        held: false,
+    }
+}
+
+/// What strangers call their files: markup, quotes, controls, formulas, other scripts, nothing at all.
+pub(crate) const NASTY: [&str; 12] = [
+    "=cmd|' /C calc'!A0",
+    "+1-1",
+    "@SUM(A1:A9)",
+    "a,b;c\td",
+    "quote\"quote\"\"",
+    "line\nbreak\r\nand\rmore",
+    "\u{1b}[2J\u{1b}]0;title\u{7}",
+    "nul\0inside",
+    "<script>alert(1)</script>",
+    "Zürich/東京/\u{202e}fdp.exe/\u{1F4C1}",
+    " leading and trailing ",
+    "",
+];
