@@ -1,2 +1,61 @@
-//! Plimsoll's own build, test and bench commands.
-fn main() {}
+//! Plimsoll's own build, test and bench commands: `cargo xtask COMMAND`. One file a command.
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "a tool for a terminal")]
+
+mod bench;
+mod check;
+mod fuzz;
+mod process;
+mod setup;
+mod test;
+mod tidy;
+mod workspace;
+
+use std::process::ExitCode;
+
+const USAGE: &str = "\
+cargo xtask COMMAND
+
+  check             all that CI runs: format, tidy, clippy, documentation, licences, tests
+  test [ARG]...     set up, then every test; arguments go to `cargo test`
+  tidy              the walls between the crates and the rules of the sources
+  bench [ARG]...    every bench; arguments go to the bench programs
+  fuzz [--seconds N] [TARGET]...
+                    every fuzz target (or those named), N seconds each (60)
+  setup             install what tests and benches use, or say what is missing
+";
+
+/// What a command says when it did not work.
+type Outcome = Result<(), String>;
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let (command, rest) = match arguments.split_first() {
+        Some((command, rest)) => (command.as_str(), rest),
+        None => ("help", [].as_slice()),
+    };
+    let outcome = match command {
+        "check" => check::run(),
+        "test" => test::run(rest),
+        "tidy" => tidy::run(),
+        "bench" => bench::run(rest),
+        "fuzz" => fuzz::run(rest),
+        "setup" => setup::run(),
+        "help" | "-h" | "--help" => {
+            print!("{USAGE}");
+            Ok(())
+        }
+        other => {
+            eprintln!("no command {other:?}\n\n{USAGE}");
+            return ExitCode::from(2);
+        }
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            if !message.is_empty() {
+                eprintln!("cargo xtask {command}: {message}");
+            }
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -1,0 +1,53 @@
+//! `cargo xtask check`: all that CI runs. Every step runs even after one failed, quick ones first, tests last.
+
+use crate::{Outcome, process, test, tidy};
+
+/// Runs every step; the last line is the tests' counts.
+pub(crate) fn run() -> Outcome {
+    let mut failed = Vec::new();
+    for (name, step) in STEPS {
+        println!("\n== {name}");
+        if let Err(message) = step() {
+            eprintln!("{message}");
+            failed.push(name);
+        }
+    }
+    println!("\n== tests");
+    let (tally, outcome) = test::tests(&[]);
+    if let Err(message) = outcome {
+        println!("{message}");
+        failed.push("tests");
+    }
+    let failed = failed.join(", ");
+    if !failed.is_empty() {
+        println!("failed: {failed}");
+    }
+    println!("{}", tally.line());
+    if failed.is_empty() { Ok(()) } else { Err(String::new()) }
+}
+
+type Step = (&'static str, fn() -> Outcome);
+
+const STEPS: [Step; 5] =
+    [("format", format), ("tidy", tidy::run), ("licences", licences), ("clippy", clippy), ("documentation", document)];
+
+fn format() -> Outcome {
+    process::run(&mut process::cargo(&["fmt", "--all", "--check"]))
+}
+
+fn clippy() -> Outcome {
+    process::run(&mut process::cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]))
+}
+
+fn document() -> Outcome {
+    let arguments = ["doc", "--workspace", "--no-deps", "--document-private-items"];
+    process::run(process::cargo(&arguments).env("RUSTDOCFLAGS", "-D warnings"))
+}
+
+fn licences() -> Outcome {
+    if process::find("cargo-deny").is_none() {
+        println!("skipped: cargo-deny is not installed (cargo install --locked cargo-deny)");
+        return Ok(());
+    }
+    process::run(&mut process::cargo(&["deny", "check", "bans", "licenses", "sources"]))
+}

@@ -1,0 +1,123 @@
+//! `cargo xtask setup`: what tests, benches and the demonstration use besides Rust.
+//!
+//! All of it is optional. As root on Debian what is missing is installed; elsewhere it is named, with what will be
+//! skipped for want of it.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use crate::{Outcome, process, workspace};
+
+/// A Debian package, the program by which we know that it is there, and what is skipped without it.
+struct Package {
+    name: &'static str,
+    program: &'static str,
+    used_for: &'static str,
+}
+
+const fn package(name: &'static str, program: &'static str, used_for: &'static str) -> Package {
+    Package { name, program, used_for }
+}
+
+const PACKAGES: [Package; 10] = [
+    package("tshark", "tshark", "comparing pairs and speed with Wireshark's"),
+    package("tcpdump", "tcpdump", "recording captures"),
+    package("samba", "smbd", "captures of a real SMB server"),
+    package("samba-testsuite", "smbtorture", "the NetBench load"),
+    package("smbclient", "smbclient", "a real SMB client"),
+    package("nfstrace", "nfstrace", "comparing speed with nfstrace's"),
+    package("dbench", "dbench", "the dbench load"),
+    package("chromium", "chromium", "trying the HTML report in a browser"),
+    package("zstd", "zstd", "making compressed captures"),
+    package("time", "time", "measuring peak memory"),
+];
+
+/// Python modules with which a test reads our tables.
+const PYTHON_MODULES: [&str; 3] = ["duckdb", "pandas", "pyarrow"];
+
+/// Installs what is missing where it may. Fails never: what stays missing is named.
+pub(crate) fn run() -> Outcome {
+    let missing: Vec<&Package> = PACKAGES.iter().filter(|package| process::find(package.program).is_none()).collect();
+    if !missing.is_empty() && process::find("apt-get").is_some() && is_root() {
+        install(&missing);
+    }
+    let missing: Vec<&Package> =
+        missing.into_iter().filter(|package| process::find(package.program).is_none()).collect();
+    for package in &missing {
+        println!("setup: {} is missing; skipped without it: {}", package.program, package.used_for);
+    }
+    if !missing.is_empty() {
+        let names: Vec<&str> = missing.iter().map(|package| package.name).collect();
+        println!("setup: on Debian: apt-get install {}", names.join(" "));
+    }
+    if let Err(error) = make_python() {
+        println!(
+            "setup: no Python with {}; skipped without it: reading our tables from Python",
+            PYTHON_MODULES.join(", ")
+        );
+        println!("setup: {}", error.lines().last().unwrap_or_default());
+    }
+    Ok(())
+}
+
+/// An interpreter that has the modules, once made by [`run`].
+pub(crate) fn python() -> Option<PathBuf> {
+    let python = python_folder().join("bin/python");
+    python_folder().join("complete").is_file().then_some(python)
+}
+
+fn install(missing: &[&Package]) {
+    let names: Vec<&str> = missing.iter().map(|package| package.name).collect();
+    if let Err(error) = process::run(apt_get(&["update", "-qq"]).stdout(Stdio::null())) {
+        println!("setup: {error}");
+    }
+    if apt_install(&names).is_ok() {
+        return;
+    }
+    // One that this release does not have must not keep the others out.
+    for name in names {
+        if let Err(error) = apt_install(&[name]) {
+            println!("setup: {error}");
+        }
+    }
+}
+
+fn apt_install(names: &[&str]) -> Outcome {
+    process::run(apt_get(&["install", "-qq", "--yes", "--no-install-recommends"]).args(names).stdout(Stdio::null()))
+}
+
+fn apt_get(arguments: &[&str]) -> Command {
+    let mut command = Command::new("apt-get");
+    // Another apt may be at work on a fresh machine.
+    command.args(["-o", "DPkg::Lock::Timeout=300", "-o", "Acquire::Retries=2"]).args(arguments);
+    command.env("DEBIAN_FRONTEND", "noninteractive").stdin(Stdio::null());
+    command
+}
+
+fn is_root() -> bool {
+    process::output(Command::new("id").arg("-u")).is_ok_and(|id| id.trim() == "0")
+}
+
+fn python_folder() -> PathBuf {
+    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| workspace::root().join("target"), PathBuf::from);
+    target.join("python")
+}
+
+/// A virtual environment of our own: nothing is installed into the system's Python.
+fn make_python() -> Outcome {
+    if python().is_some() {
+        return Ok(());
+    }
+    let folder = python_folder();
+    process::output(Command::new("python3").args(["-m", "venv"]).arg(&folder).stdin(Stdio::null()))?;
+    println!("setup: installing {} into {}", PYTHON_MODULES.join(", "), shown(&folder));
+    let mut pip = Command::new(folder.join("bin/python"));
+    pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--retries", "1"]);
+    process::output(pip.args(PYTHON_MODULES).stdin(Stdio::null()))?;
+    fs::write(folder.join("complete"), "").map_err(|error| error.to_string())
+}
+
+fn shown(folder: &Path) -> String {
+    folder.strip_prefix(workspace::root()).unwrap_or(folder).display().to_string()
+}

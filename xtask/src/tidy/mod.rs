@@ -1,0 +1,46 @@
+//! `cargo xtask tidy`: what the compiler and clippy do not see. One small function a rule, each with a test that it
+//! can fail; rules are pure, over [`Package`]s and [`Source`]s.
+
+mod map;
+mod purity;
+mod sizes;
+mod source;
+mod spec;
+mod strangers;
+mod walls;
+
+use crate::workspace::{self, Package};
+use crate::{Outcome, tidy::source::Source};
+
+/// Checks every rule, prints notices and problems.
+pub(crate) fn run() -> Outcome {
+    let sources = source::read_all(&workspace::files()?)?;
+    let packages = workspace::packages()?;
+    for notice in sizes::notices(&sources) {
+        println!("notice: {notice}");
+    }
+    let problems = problems(&packages, &sources);
+    for problem in &problems {
+        println!("{problem}");
+    }
+    match problems.len() {
+        0 => {
+            println!("tidy: {} packages and {} files, no problem", packages.len(), sources.len());
+            Ok(())
+        }
+        1 => Err("1 problem".to_owned()),
+        count => Err(format!("{count} problems")),
+    }
+}
+
+fn problems(packages: &[Package], sources: &[Source]) -> Vec<String> {
+    let mut problems = walls::breaches(packages);
+    problems.extend(walls::undeclared_paths(sources));
+    problems.extend(purity::breaches(sources));
+    problems.extend(sizes::problems(sources));
+    problems.extend(spec::missing(sources));
+    problems.extend(strangers::problems(sources));
+    problems.extend(map::missing_crates(packages, sources));
+    problems.extend(map::vague_names(sources));
+    problems
+}

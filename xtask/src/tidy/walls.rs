@@ -1,0 +1,139 @@
+//! Who may depend on whom. The design's walls, as one table.
+
+use crate::workspace::Package;
+
+use super::source::Source;
+
+/// A crate and what it may name in its manifest.
+struct Wall {
+    name: &'static str,
+    /// Crates of the workspace.
+    inside: &'static [&'static str],
+    outside: Outside,
+}
+
+/// Crates from elsewhere.
+enum Outside {
+    Any,
+    Only(&'static [&'static str]),
+}
+
+const MODEL: &str = "plimsoll-model";
+const WIRE: &str = "plimsoll-wire";
+const OBSERVE: &str = "plimsoll-observe";
+const DRIVE: &str = "plimsoll-drive";
+const STATS: &str = "plimsoll-stats";
+const RECORDING: &str = "plimsoll-recording";
+const REPORT: &str = "plimsoll-report";
+const TESTKIT: &str = "plimsoll-testkit";
+const CLI: &str = "plimsoll-cli";
+
+/// The halves, observe and drive, never name each other; nothing outside the workspace gets into model and wire.
+const WALLS: [Wall; 10] = [
+    Wall { name: MODEL, inside: &[], outside: Outside::Only(&[]) },
+    Wall { name: WIRE, inside: &[], outside: Outside::Only(&[]) },
+    Wall { name: OBSERVE, inside: &[MODEL, WIRE], outside: Outside::Any },
+    Wall { name: DRIVE, inside: &[MODEL, WIRE], outside: Outside::Any },
+    Wall { name: STATS, inside: &[MODEL], outside: Outside::Only(&["hdrhistogram"]) },
+    Wall { name: RECORDING, inside: &[MODEL], outside: Outside::Any },
+    Wall { name: REPORT, inside: &[MODEL, STATS], outside: Outside::Any },
+    Wall { name: TESTKIT, inside: &[MODEL, WIRE], outside: Outside::Any },
+    Wall { name: CLI, inside: &[MODEL, OBSERVE, DRIVE, STATS, RECORDING, REPORT], outside: Outside::Any },
+    Wall { name: "xtask", inside: &[], outside: Outside::Only(&["serde_json"]) },
+];
+
+/// Heavy crates live in recording alone, in tests too.
+const HEAVY: [&str; 2] = ["arrow", "parquet"];
+
+/// Dependencies that a wall forbids, and crates for which no wall stands.
+pub(crate) fn breaches(packages: &[Package]) -> Vec<String> {
+    packages.iter().flat_map(breaches_of).collect()
+}
+
+fn breaches_of(package: &Package) -> Vec<String> {
+    let Some(wall) = WALLS.iter().find(|wall| wall.name == package.name) else {
+        return vec![format!("{}: no wall says what it may depend on (xtask/src/tidy/walls.rs)", package.name)];
+    };
+    let forbidden = package.dependencies.iter().filter(|dependency| !wall.allows(&dependency.name, dependency.dev));
+    forbidden.map(|dependency| format!("{}: may not depend on {}", package.name, dependency.name)).collect()
+}
+
+impl Wall {
+    fn allows(&self, dependency: &str, dev: bool) -> bool {
+        if HEAVY.iter().any(|heavy| dependency == *heavy || dependency.starts_with(&format!("{heavy}-"))) {
+            return self.name == RECORDING;
+        }
+        if WALLS.iter().any(|wall| wall.name == dependency) {
+            return self.inside.contains(&dependency) || (dev && dependency == TESTKIT);
+        }
+        match self.outside {
+            Outside::Any => true,
+            Outside::Only(names) => dev || names.contains(&dependency),
+        }
+    }
+}
+
+/// Files that reach into another crate's folder behind the manifests' back.
+pub(crate) fn undeclared_paths(sources: &[Source]) -> Vec<String> {
+    let reaches = |line: &str| line.trim_start().starts_with("#[path") && line.contains("../../");
+    let rust = sources.iter().filter(|source| source.is_rust());
+    let found = rust.filter(|source| source.text.lines().any(reaches));
+    found.map(|source| format!("{}: includes a module from another crate's folder", source.path)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::workspace::Dependency;
+
+    fn breaks(name: &str, dependency: &str, dev: bool) -> bool {
+        let dependencies = vec![Dependency { name: dependency.to_owned(), dev }];
+        !breaches(&[Package { name: name.to_owned(), dependencies, benches: Vec::new() }]).is_empty()
+    }
+
+    #[test]
+    fn the_halves_never_import_each_other() {
+        for dev in [false, true] {
+            assert!(breaks(OBSERVE, DRIVE, dev));
+            assert!(breaks(DRIVE, OBSERVE, dev));
+        }
+        assert!(!breaks(CLI, OBSERVE, false) && !breaks(CLI, DRIVE, false));
+    }
+
+    #[test]
+    fn model_and_wire_stand_alone() {
+        assert!(breaks(MODEL, "serde", false) && breaks(WIRE, "log", false) && breaks(WIRE, MODEL, false));
+        assert!(!breaks(WIRE, "proptest", true), "what tests use is theirs");
+    }
+
+    #[test]
+    fn stats_and_report_see_no_traffic() {
+        assert!(breaks(STATS, WIRE, false) && breaks(STATS, "serde", false) && breaks(REPORT, OBSERVE, false));
+        assert!(!breaks(STATS, "hdrhistogram", false) && !breaks(REPORT, STATS, false));
+    }
+
+    #[test]
+    fn parquet_and_arrow_live_in_recording_alone() {
+        assert!(breaks(CLI, "parquet", false) && breaks(STATS, "arrow-array", true));
+        assert!(!breaks(RECORDING, "parquet", false));
+    }
+
+    #[test]
+    fn the_testkit_is_for_tests_only() {
+        assert!(breaks(CLI, TESTKIT, false));
+        assert!(!breaks(CLI, TESTKIT, true));
+    }
+
+    #[test]
+    fn a_crate_without_a_wall_is_told() {
+        assert!(breaks("plimsoll-extra", "serde", false));
+    }
+
+    #[test]
+    fn a_module_from_another_crate_is_seen() {
+        let reach = Source::new("crates/stats/src/lib.rs", "#[path = \"../../wire/src/lib.rs\"]\nmod wire;\n");
+        assert_eq!(undeclared_paths(&[reach]).len(), 1);
+        let near = Source::new("crates/stats/tests/a.rs", "#[path = \"table/samples.rs\"]\nmod samples;\n");
+        assert!(undeclared_paths(&[near]).is_empty());
+    }
+}
