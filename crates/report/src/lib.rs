@@ -1,3 +1,7 @@
 //! Findings become text, JSON and HTML.
 
+pub mod collect;
 pub mod findings;
+pub mod json;
+pub mod safe;
+pub mod text;

@@ -1,0 +1,184 @@
+//! Findings from statistics and coverage.
+
+mod rows;
+mod single;
+mod validity;
+
+use crate::findings::*;
+use plimsoll_model::{Coverage, Names, Protocol};
+use plimsoll_stats::{HEAT_EDGES_NS, Key, KeyStats, Statistics};
+
+/// Seconds a nanosecond.
+const SECONDS: f64 = 1e-9;
+
+/// What gives a wire status its name; `None` where the standard has none.
+pub type StatusName = fn(Protocol, u32) -> Option<&'static str>;
+
+impl Findings {
+    /// Everything a report shows of one analysis. `names` must be the set that the transactions' symbols are from.
+    pub fn collect(
+        statistics: &Statistics,
+        coverage: &Coverage,
+        names: &Names,
+        source: Source,
+        status_name: StatusName,
+    ) -> Findings {
+        let context = single::Context { names, status_name, last_ns: coverage.last_ns };
+        let operations = rows::operations(statistics, status_name);
+        let mut findings = Findings {
+            schema: SCHEMA.to_owned(),
+            source,
+            validity: validity::judge(statistics, coverage),
+            span: span(coverage),
+            packets: packets(coverage),
+            clock: Clock {
+                granularity_s: coverage.clock.estimate_ns.map(|ns| ns as f64 * SECONDS),
+                at_most: coverage.clock.at_most,
+                backward_steps: coverage.clock.backward_steps,
+            },
+            unseen: unseen(coverage),
+            operations,
+            groups: rows::groups(statistics),
+            held: rows::held(statistics, status_name),
+            breakdown: breakdown(statistics, names),
+            queue_depth: queue_depth(statistics),
+            slowest: statistics.slowest().map(|t| single::slow(t, &context)).collect(),
+            unanswered: statistics.unanswered().map(|t| single::slow(t, &context)).collect(),
+            series: series(statistics),
+            heat_maps: heat_maps(statistics),
+            anomalies: anomalies(coverage),
+            warnings: Vec::new(),
+            one_way: coverage.one_way,
+            connections: coverage.connections,
+        };
+        findings.warnings = validity::warnings(&findings, coverage);
+        findings
+    }
+}
+
+fn span(coverage: &Coverage) -> Span {
+    let elapsed = coverage.last_ns.zip(coverage.first_ns).and_then(|(last, first)| last.checked_sub(first));
+    Span {
+        first_ns: coverage.first_ns,
+        last_ns: coverage.last_ns,
+        elapsed_s: elapsed.map(|elapsed| elapsed as f64 * SECONDS),
+    }
+}
+
+fn packets(coverage: &Coverage) -> Packets {
+    let p = &coverage.packets;
+    Packets {
+        total: p.total,
+        tcp: p.tcp,
+        tcp_data: p.tcp_data,
+        ack_only: p.ack_only,
+        ack_repeated: p.ack_repeated,
+        udp: p.udp,
+        other: p.other,
+        retransmitted: p.retransmitted,
+        out_of_order: p.out_of_order,
+        dropped_at_least: p.dropped_at_least,
+        truncated: p.truncated,
+        continued: p.continued,
+        commands: p.commands,
+        command_first: p.command_first,
+        command_continued_sync: p.command_continued_sync,
+        command_continued_async: p.command_continued_async,
+        command_ack: p.command_ack,
+        command_retry: p.command_retry,
+        captured_bytes: p.captured_bytes,
+        wire_bytes: p.wire_bytes,
+    }
+}
+
+fn unseen(coverage: &Coverage) -> Unseen {
+    let u = &coverage.unseen;
+    Unseen {
+        paired: u.paired,
+        requests_after_gap: u.requests_after_gap,
+        responses_after_gap: u.responses_after_gap,
+        requests_waiting: u.requests_waiting,
+        responses_before_start: u.responses_before_start,
+        share_lost_at_least: u.share_lost_at_least(),
+    }
+}
+
+/// Rows of a breakdown that a report holds; the others are summed.
+const MAX_BREAKDOWN_ROWS: usize = 1000;
+
+fn breakdown(statistics: &Statistics, names: &Names) -> Option<Breakdown> {
+    let breakdown = statistics.breakdown()?;
+    let all = breakdown.rows();
+    let total = statistics.total();
+    let row = |(key, stats): &(Key, &KeyStats)| BreakdownRow { key: key.text(names), row: rows::of_key(stats, total) };
+    let rows: Vec<BreakdownRow> = all.iter().take(MAX_BREAKDOWN_ROWS).map(row).collect();
+    let beyond: u64 = all.iter().skip(MAX_BREAKDOWN_ROWS).map(|(_, stats)| stats.count).sum();
+    let others = beyond + breakdown.unknown().count + breakdown.refused().count;
+    Some(Breakdown { by: breakdown.dimension().label().to_owned(), rows, others })
+}
+
+fn queue_depth(statistics: &Statistics) -> QueueDepth {
+    let tally = statistics.queue_depth();
+    let (arrivals, times) = (tally.arrivals_by_range(), tally.time_by_range());
+    let all: u64 = arrivals.iter().map(|&(_, _, count)| count).sum();
+    let time: u128 = times.iter().map(|&(_, _, ns)| ns).sum();
+    let share = |part: f64, whole: f64| if whole > 0.0 { part / whole } else { 0.0 };
+    QueueDepth {
+        at_arrival: arrivals
+            .into_iter()
+            .map(|(from, to, n)| DepthShare { from, to, count: Some(n), share: share(n as f64, all as f64) })
+            .collect(),
+        over_time: times
+            .into_iter()
+            .map(|(from, to, ns)| DepthShare { from, to, count: None, share: share(ns as f64, time as f64) })
+            .collect(),
+        mean: tally.mean(),
+        max: tally.max(),
+        entered_late: tally.entered_late,
+    }
+}
+
+fn series(statistics: &Statistics) -> Series {
+    let bins = statistics.series();
+    Series {
+        start_ns: bins.start_ns(),
+        bin_s: bins.width_ns() as f64 * SECONDS,
+        operations: bins.iter().map(|cell| cell.operations).collect(),
+        errors: bins.iter().map(|cell| cell.errors).collect(),
+        read_bytes: bins.iter().map(|cell| cell.read_bytes).collect(),
+        write_bytes: bins.iter().map(|cell| cell.write_bytes).collect(),
+        response_mean_s: bins.iter().map(|cell| cell.response_mean_ns().map(|ns| ns * SECONDS)).collect(),
+    }
+}
+
+/// Only the latency rows in use, and their edges: an empty map tells nothing and 82 rows are long.
+fn heat_maps(statistics: &Statistics) -> Vec<HeatMap> {
+    let maps = statistics.heat_maps();
+    let used = || maps.iter().flat_map(|map| &map.cells).map(|&(_, row, _)| row);
+    let (Some(lowest), Some(highest)) = (used().min(), used().max()) else { return Vec::new() };
+    let mut edges_s: Vec<f64> =
+        HEAT_EDGES_NS.iter().skip(lowest).take(highest - lowest + 1).map(|&ns| ns as f64 * SECONDS).collect();
+    // The last row of all has no end: ten times its beginning stands for it.
+    let end = HEAT_EDGES_NS.get(highest + 1).copied().unwrap_or_else(|| HEAT_EDGES_NS[HEAT_EDGES_NS.len() - 1] * 10);
+    edges_s.push(end as f64 * SECONDS);
+    let number = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
+    maps.iter()
+        .map(|map| HeatMap {
+            group: map.group.map_or_else(|| "All".to_owned(), |key| key.label().to_owned()),
+            start_ns: map.start_ns,
+            column_s: map.column_ns as f64 * SECONDS,
+            columns: number(map.columns),
+            edges_s: edges_s.clone(),
+            cells: map.cells.iter().map(|&(column, row, n)| (number(column), number(row - lowest), n)).collect(),
+        })
+        .collect()
+}
+
+fn anomalies(coverage: &Coverage) -> Vec<AnomalyCount> {
+    let count = |(kind, count): (plimsoll_model::Anomaly, u64)| AnomalyCount {
+        kind: kind.label().to_owned(),
+        count,
+        text: kind.text().to_owned(),
+    };
+    coverage.anomalies.iter().map(count).collect()
+}

@@ -1,0 +1,180 @@
+//! Rows of the tables.
+
+use super::{SECONDS, StatusName};
+use crate::findings::{Bucket, OperationRow, PercentilePoint, StatusCount, Times};
+use plimsoll_model::{Procedure, Protocol};
+use plimsoll_stats::{Accumulator, KeyStats, Statistics};
+use std::collections::BTreeMap;
+
+/// One row a procedure in table order; a command that has subcommands with traffic has a row that sums them and its
+/// own, and they follow it with `parent` set.
+pub(super) fn operations(statistics: &Statistics, status_name: StatusName) -> Vec<OperationRow> {
+    let total = statistics.total();
+    nested(statistics.operations().collect(), |command| statistics.with_subcommands(command), total, status_name)
+}
+
+/// Held requests, likewise; their shares are of one another.
+pub(super) fn held(statistics: &Statistics, status_name: StatusName) -> Vec<OperationRow> {
+    let total = statistics.held().map(|(_, sums)| sums.count()).sum();
+    let combined = |command: Procedure| {
+        let mut rows = statistics.held().filter(|(procedure, _)| procedure.command() == command);
+        let mut sum = rows.next()?.1.clone();
+        rows.for_each(|(_, row)| sum.merge(row));
+        Some(sum)
+    };
+    nested(statistics.held().collect(), combined, total, status_name)
+}
+
+fn nested(
+    seen: Vec<(Procedure, &Accumulator)>,
+    combined: impl Fn(Procedure) -> Option<Accumulator>,
+    total: u64,
+    status_name: StatusName,
+) -> Vec<OperationRow> {
+    let mut by_command: BTreeMap<Procedure, Vec<(Procedure, &Accumulator)>> = BTreeMap::new();
+    for (procedure, sums) in seen {
+        by_command.entry(procedure.command()).or_default().push((procedure, sums));
+    }
+    let mut rows = Vec::new();
+    for (command, members) in by_command {
+        if let Some(sum) = combined(command).filter(|sum| sum.count() > 0) {
+            rows.push(of_procedure(command, &sum, total, status_name));
+        }
+        let subcommands = members.iter().filter(|(procedure, sums)| *procedure != command && sums.count() > 0);
+        rows.extend(subcommands.map(|&(procedure, sums)| of_procedure(procedure, sums, total, status_name)));
+    }
+    rows
+}
+
+/// The sums with traffic, "Other" before its parts. Compounds hold their members, so their share is of them.
+pub(super) fn groups(statistics: &Statistics) -> Vec<OperationRow> {
+    let total = statistics.total();
+    let row = |(key, sums): (plimsoll_stats::GroupKey, Accumulator)| OperationRow {
+        group: key.label().to_owned(),
+        ..of_sums(&sums, total)
+    };
+    statistics.groups().into_iter().map(row).collect()
+}
+
+fn of_procedure(procedure: Procedure, sums: &Accumulator, total: u64, status_name: StatusName) -> OperationRow {
+    let row = procedure.row();
+    let parent = (procedure.command() != procedure).then(|| procedure.command().name());
+    OperationRow {
+        protocol: row.protocol.label().to_owned(),
+        procedure: procedure.name(),
+        seed_name: row.seed_name.map(str::to_owned),
+        parent,
+        operation: row.operation.label().to_owned(),
+        group: row.group.label().to_owned(),
+        statuses: statuses(row.protocol, sums, status_name),
+        ..of_sums(sums, total)
+    }
+}
+
+/// The numbers; the words are for the caller to add. Statuses mean different things in different protocols, so a sum
+/// over several has none.
+fn of_sums(sums: &Accumulator, total: u64) -> OperationRow {
+    let seconds = |ns: u64| ns as f64 * SECONDS;
+    let curve = sums.response().curve();
+    let point = |(percentile, ns)| PercentilePoint { percentile, value_s: seconds(ns) };
+    OperationRow {
+        count: sums.count(),
+        share: share(sums.count(), total),
+        answered: sums.answered(),
+        unanswered: sums.unanswered(),
+        errors: sums.errors(),
+        packets_mean: sums.packets_mean(),
+        payload_bytes: sums.payload_bytes(),
+        wire_bytes: sums.wire_bytes(),
+        response_time: times(sums.response().moments(), |p| sums.response().percentile_ns(p)),
+        service_time: times(sums.service().moments(), |p| sums.service().percentile_ns(p)),
+        distribution: sums
+            .decades()
+            .in_use()
+            .into_iter()
+            .map(|(below, count)| Bucket { below_s: decade_s(below), count })
+            .collect(),
+        percentiles: curve.into_iter().map(point).collect(),
+        ..without_numbers()
+    }
+}
+
+/// A key of a breakdown.
+pub(super) fn of_key(stats: &KeyStats, total: u64) -> OperationRow {
+    OperationRow {
+        count: stats.count,
+        share: share(stats.count, total),
+        answered: stats.answered,
+        unanswered: stats.unanswered,
+        errors: stats.errors,
+        payload_bytes: stats.payload_bytes,
+        wire_bytes: stats.wire_bytes,
+        response_time: times(&stats.response, |p| stats.percentile_ns(p)),
+        ..without_numbers()
+    }
+}
+
+fn without_numbers() -> OperationRow {
+    OperationRow {
+        protocol: String::new(),
+        procedure: String::new(),
+        seed_name: None,
+        parent: None,
+        operation: String::new(),
+        group: String::new(),
+        count: 0,
+        share: 0.0,
+        answered: 0,
+        unanswered: 0,
+        errors: 0,
+        packets_mean: None,
+        payload_bytes: 0,
+        wire_bytes: 0,
+        response_time: None,
+        service_time: None,
+        distribution: Vec::new(),
+        statuses: Vec::new(),
+        percentiles: Vec::new(),
+    }
+}
+
+fn times(moments: &plimsoll_stats::Moments, percentile: impl Fn(f64) -> Option<u64>) -> Option<Times> {
+    let at = |p| percentile(p).map(|ns| ns as f64 * SECONDS);
+    Some(Times {
+        count: moments.count(),
+        min_s: moments.min_ns()? as f64 * SECONDS,
+        max_s: moments.max_ns()? as f64 * SECONDS,
+        mean_s: moments.mean_ns()? * SECONDS,
+        stddev_s: moments.stddev_ns().map(|ns| ns * SECONDS),
+        p50_s: at(50.0)?,
+        p90_s: at(90.0)?,
+        p95_s: at(95.0)?,
+        p99_s: at(99.0)?,
+        p999_s: at(99.9)?,
+    })
+}
+
+/// A power of ten of nanoseconds in seconds, divided so that it is the nearest number to the decade (0.001, not
+/// 0.0010000000000000002).
+fn decade_s(ns: u64) -> f64 {
+    ns as f64 / 1e9
+}
+
+fn share(count: u64, total: u64) -> f64 {
+    if total == 0 { 0.0 } else { count as f64 / total as f64 }
+}
+
+fn statuses(protocol: Protocol, sums: &Accumulator, status_name: StatusName) -> Vec<StatusCount> {
+    let named = |s: plimsoll_stats::StatusCount| StatusCount {
+        status: s.status,
+        name: name_of(protocol, s.status, status_name),
+        count: s.count,
+        error: s.error,
+    };
+    sums.statuses().into_iter().map(named).collect()
+}
+
+/// The standard's name, or hexadecimal.
+pub(super) fn name_of(protocol: Protocol, status: u32, status_name: StatusName) -> String {
+    status_name(protocol, status).map_or_else(|| format!("{status:#010x}"), str::to_owned)
+}

@@ -1,0 +1,127 @@
+//! Whether the numbers may be used, and what to know before believing them.
+
+use crate::findings::{Findings, Validity};
+use crate::text::time;
+use plimsoll_model::{Anomaly, Coverage};
+use plimsoll_stats::Statistics;
+
+/// A clock step coarser than this share of a median makes the times of that row guesses (seed 1, section 3).
+const COARSE: f64 = 0.1;
+/// Rows named in one warning.
+const NAMED: usize = 3;
+
+/// Invalid where no operation was found; the reason says what was seen instead.
+pub(super) fn judge(statistics: &Statistics, coverage: &Coverage) -> Validity {
+    let any = statistics.operations().chain(statistics.held()).any(|(_, sums)| sums.count() > 0);
+    let reasons = if any { Vec::new() } else { vec![instead(coverage)] };
+    Validity { valid: reasons.is_empty(), reasons }
+}
+
+fn instead(coverage: &Coverage) -> String {
+    let p = &coverage.packets;
+    let encrypted = coverage.anomalies.count(Anomaly::MessageEncrypted);
+    let unpaired = coverage.unseen.responses_after_gap.saturating_add(coverage.unseen.responses_before_start);
+    if p.total == 0 {
+        "No operation was found: the input has no packets.".to_owned()
+    } else if encrypted > 0 {
+        let messages = plural(encrypted, "encrypted message");
+        format!(
+            "No operation was found: {messages} seen, and nothing else of a file server's. Capture without encryption, or on the server before it encrypts."
+        )
+    } else if unpaired > 0 {
+        format!("No operation was found: {} seen, none with its request.", plural(unpaired, "response"))
+    } else {
+        let mut seen = Vec::new();
+        for (count, what) in [(p.tcp, "TCP packet"), (p.udp, "UDP packet"), (p.other, "other packet")] {
+            if count > 0 {
+                seen.push(plural(count, what));
+            }
+        }
+        format!("No operation was found: {} seen, none recognised as SMB or RPC.", seen.join(", "))
+    }
+}
+
+pub(super) fn warnings(findings: &Findings, coverage: &Coverage) -> Vec<String> {
+    let mut warnings = Vec::new();
+    warnings.extend(coarse_clock(findings));
+    let lost = findings.unseen.share_lost_at_least;
+    if findings.packets.dropped_at_least > 0 || lost > 0.0 {
+        warnings.push(format!(
+            "The capture dropped {} or more; at least {} of the operations could not be paired for that. \
+             What is missing may well be the slowest.",
+            plural(findings.packets.dropped_at_least, "packet"),
+            if lost > 0.0 && lost < 0.0005 {
+                "some, but less than 0.1 %,".to_owned()
+            } else {
+                format!("{:.1} %", lost * 100.0)
+            },
+        ));
+    }
+    if findings.packets.truncated > 0 {
+        let packets = plural(findings.packets.truncated, "packet");
+        warnings
+            .push(format!("The capture cut {packets} short (snaplen): names and sizes beyond the cut are not known."));
+    }
+    let mut say = |kind, text: &str| {
+        let count = coverage.anomalies.count(kind);
+        if count > 0 {
+            warnings.push(format!("{} {text}", plural(count, "message")));
+        }
+    };
+    say(Anomaly::MessageEncrypted, "encrypted: the operations in them are in no number here.");
+    say(Anomaly::MessageCompressed, "compressed: the operations in them are in no number here.");
+    say(Anomaly::NegativeTime, "answered before they were asked, by the capture's times: they are in no time here.");
+    if findings.clock.backward_steps > 0 {
+        let steps = plural(findings.clock.backward_steps, "time");
+        warnings.push(format!(
+            "The capture's clock went backwards {steps}: frames are out of order, or the clock was set."
+        ));
+    }
+    warnings
+}
+
+fn coarse_clock(findings: &Findings) -> Option<String> {
+    // An upper bound proves no coarseness.
+    let step = findings.clock.granularity_s.filter(|_| !findings.clock.at_most)?;
+    let coarse: Vec<&str> = findings
+        .operations
+        .iter()
+        .filter(|row| row.response_time.is_some_and(|t| step > t.p50_s * COARSE))
+        .map(|row| row.procedure.as_str())
+        .collect();
+    let (first, rest) = (coarse.iter().take(NAMED).copied().collect::<Vec<_>>(), coarse.len().saturating_sub(NAMED));
+    (!first.is_empty()).then(|| {
+        let more = if rest > 0 { format!(" and {rest} more") } else { String::new() };
+        format!(
+            "The capture's clock moves in steps of {}, which is coarser than a tenth of the median response time of {}{more}.",
+            time(step),
+            first.join(", "),
+        )
+    })
+}
+
+/// `1 packet`, `1,200 packets`.
+fn plural(count: u64, what: &str) -> String {
+    let digits = count.to_string();
+    let mut grouped = String::new();
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i) % 3 == 0 {
+            grouped.push(',');
+        }
+        grouped.push(digit);
+    }
+    format!("{grouped} {what}{}", if count == 1 { "" } else { "s" })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::plural;
+
+    #[test]
+    fn counts_read_well() {
+        assert_eq!(plural(1, "packet"), "1 packet");
+        assert_eq!(plural(1200, "TCP packet"), "1,200 TCP packets");
+        assert_eq!(plural(123, "packet"), "123 packets");
+        assert_eq!(plural(1_234_567, "packet"), "1,234,567 packets");
+    }
+}

@@ -1,0 +1,153 @@
+//! Text from strangers, made harmless for a terminal.
+//!
+//! Names of files, shares and users in a capture were chosen by whoever made the traffic. Printed as they are,
+//! they could move the cursor, rename the window, hide lines or turn the reading direction round. Everything that
+//! acts instead of showing is replaced by a visible escape such as `\u{202e}`.
+//!
+//! A backslash itself is left alone (SMB paths are full of them), so a name that really contains the text
+//! `\u{202e}` looks the same as one that contains the character. The JSON report keeps names as they are: there
+//! the serialiser escapes control characters.
+
+use std::borrow::Cow;
+use std::fmt::Write as _;
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+
+const ELLIPSIS: char = '…';
+
+/// `text` with every character that would act on a terminal, or that cannot be seen, as a visible escape.
+///
+/// Those are C0 and C1 controls (ESC, newline and tab among them), bidirectional marks, overrides and isolates, line
+/// and paragraph separators, zero-width and other invisible format characters, and language tags.
+pub fn for_terminal(text: &str) -> Cow<'_, str> {
+    if !text.chars().any(acts) {
+        return Cow::Borrowed(text);
+    }
+    let mut safe = String::with_capacity(text.len() + 16);
+    for c in text.chars() {
+        if acts(c) {
+            // Writing to a String cannot fail.
+            let _ = write!(safe, "{}", c.escape_unicode());
+        } else {
+            safe.push(c);
+        }
+    }
+    Cow::Owned(safe)
+}
+
+/// [`for_terminal`], at most `columns` wide: what does not fit is cut at the end and replaced by an ellipsis.
+pub fn fit(text: &str, columns: usize) -> String {
+    cut(text, columns, false)
+}
+
+/// [`for_terminal`], at most `columns` wide: what does not fit is cut at the start, for the end of a path says most.
+pub fn fit_path(text: &str, columns: usize) -> String {
+    cut(text, columns, true)
+}
+
+/// Columns that `text` takes on a terminal.
+pub fn columns(text: &str) -> usize {
+    text.width()
+}
+
+fn acts(c: char) -> bool {
+    c.is_control()
+        || matches!(c,
+            '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{3164}' | '\u{ffa0}'
+            | '\u{180b}'..='\u{180f}'
+            // Zero widths and marks; separators, embeddings, overrides; invisible operators, isolates.
+            | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}'
+            | '\u{feff}' | '\u{fff0}'..='\u{fffb}'
+            | '\u{1d173}'..='\u{1d17a}'
+            | '\u{e0000}'..='\u{e0fff}')
+}
+
+fn cut(text: &str, columns: usize, keep_end: bool) -> String {
+    // A name may be 64 KiB: only as much of it is made safe as could be shown. No character takes less than a byte,
+    // and combining marks (no columns) must not make it long either.
+    let safe = for_terminal(text);
+    if safe.width() <= columns && safe.chars().count() <= columns.saturating_mul(4) {
+        return safe.into_owned();
+    }
+    if columns == 0 {
+        return String::new();
+    }
+    let mut room = columns - 1;
+    let mut characters = columns.saturating_mul(4);
+    let mut takes = |c: &char| {
+        let width = c.width().unwrap_or(0);
+        if width > room || characters == 0 {
+            return false;
+        }
+        room -= width;
+        characters -= 1;
+        true
+    };
+    let mut kept: Vec<char> = if keep_end {
+        safe.chars().rev().take_while(&mut takes).collect()
+    } else {
+        safe.chars().take_while(&mut takes).collect()
+    };
+    kept.push(ELLIPSIS);
+    if keep_end {
+        kept.reverse();
+    }
+    kept.into_iter().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ordinary_names_stay_as_they_are() {
+        for name in [r"\dir\file.txt", "/home/ü/日本語.txt", "naïve – “quoted”", "", "😀"] {
+            assert!(matches!(for_terminal(name), Cow::Borrowed(_)), "{name}");
+        }
+    }
+
+    #[test]
+    fn what_acts_becomes_visible() {
+        let nasty = [
+            ("\x1b[2J", r"\u{1b}[2J"),
+            ("\x1b]0;owned\x07", r"\u{1b}]0;owned\u{7}"),
+            ("a\nINVALID", r"a\u{a}INVALID"),
+            ("a\r\tb\x08\x7f", r"a\u{d}\u{9}b\u{8}\u{7f}"),
+            ("\u{9b}31m", r"\u{9b}31m"),
+            ("\0", r"\u{0}"),
+            ("invoice\u{202e}fdp.exe", r"invoice\u{202e}fdp.exe"),
+            ("\u{2066}x\u{2069}\u{200e}\u{200f}\u{61c}", r"\u{2066}x\u{2069}\u{200e}\u{200f}\u{61c}"),
+            ("a\u{2028}b\u{2029}c\u{85}", r"a\u{2028}b\u{2029}c\u{85}"),
+            ("same\u{200b}name\u{feff}", r"same\u{200b}name\u{feff}"),
+            ("\u{e0041}", r"\u{e0041}"),
+        ];
+        for (name, shown) in nasty {
+            assert_eq!(for_terminal(name), shown);
+            assert_eq!(for_terminal(&for_terminal(name)), shown, "and stays so");
+        }
+    }
+
+    #[test]
+    fn no_control_character_passes() {
+        let all: String = (0..=0x10_ffff).filter_map(char::from_u32).filter(|&c| c.is_control() || acts(c)).collect();
+        assert!(for_terminal(&all).bytes().all(|b| (b' '..=b'~').contains(&b)));
+    }
+
+    #[test]
+    fn cutting_counts_columns_not_bytes() {
+        assert_eq!(fit("abcdef", 6), "abcdef");
+        assert_eq!(fit("abcdef", 5), "abcd…");
+        assert_eq!(fit_path("/a/very/long/path", 8), "…ng/path");
+        assert_eq!(fit("日本語", 5), "日本…");
+        assert_eq!(fit("日本語", 4), "日…", "a wide character is not halved");
+        assert_eq!(fit("abc", 1), "…");
+        assert_eq!(fit("abc", 0), "");
+        assert_eq!(fit("\x1b\x1b", 8), r"\u{1b}\…");
+    }
+
+    #[test]
+    fn marks_without_width_cannot_flood_a_line() {
+        let zalgo = format!("a{}", "\u{301}".repeat(60_000));
+        assert!(fit(&zalgo, 10).chars().count() <= 41);
+        assert!(columns(&fit(&zalgo, 10)) <= 10);
+    }
+}

@@ -1,0 +1,233 @@
+//! The terminal report: everything in seed 1's Appendix A in its order, then what it does not have.
+//!
+//! Drawn from [`Findings`] alone. Every string that came out of a capture goes through [`crate::safe`]; every number
+//! has a unit in its cell or its head. Nothing is coloured unless the caller says so.
+
+mod breakdown;
+mod commands;
+mod distributions;
+mod errors;
+mod packets;
+mod page;
+mod percentiles;
+mod queue_depth;
+mod slowest;
+mod table;
+mod throughput;
+mod units;
+mod unseen;
+
+use crate::findings::{Findings, OperationRow};
+use page::Page;
+use std::fmt;
+pub(crate) use units::time;
+
+/// Parts of the report. The title and the verdict are no parts: they are always there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(u8)]
+pub enum Section {
+    /// Packet counts, elapsed time, clock; what to know before believing the numbers.
+    Packets,
+    /// The command table.
+    Commands,
+    /// The group table.
+    Groups,
+    /// Distributions in decades for every command and group.
+    Distributions,
+    /// Anomalies, counted.
+    Warnings,
+    /// Percentiles of response and service time.
+    Percentiles,
+    /// Operations and bytes a second.
+    Throughput,
+    /// Answers by status.
+    Errors,
+    /// Requests that wait by design.
+    Held,
+    /// Requests outstanding at once.
+    QueueDepth,
+    /// By client, server, share, user, path or connection, where asked for.
+    Breakdown,
+    /// The slowest operations, and where to find them in the capture.
+    Slowest,
+    /// The longest-waiting requests without an answer.
+    Unanswered,
+    /// What could not be seen.
+    Unseen,
+}
+
+impl Section {
+    /// Every section, in the order of the report.
+    pub const ALL: [Section; 14] = [
+        Section::Packets,
+        Section::Commands,
+        Section::Groups,
+        Section::Distributions,
+        Section::Warnings,
+        Section::Percentiles,
+        Section::Throughput,
+        Section::Errors,
+        Section::Held,
+        Section::QueueDepth,
+        Section::Breakdown,
+        Section::Slowest,
+        Section::Unanswered,
+        Section::Unseen,
+    ];
+
+    /// The word used in flags.
+    pub fn label(self) -> &'static str {
+        match self {
+            Section::Packets => "packets",
+            Section::Commands => "commands",
+            Section::Groups => "groups",
+            Section::Distributions => "distributions",
+            Section::Warnings => "warnings",
+            Section::Percentiles => "percentiles",
+            Section::Throughput => "throughput",
+            Section::Errors => "errors",
+            Section::Held => "held",
+            Section::QueueDepth => "queue-depth",
+            Section::Breakdown => "breakdown",
+            Section::Slowest => "slowest",
+            Section::Unanswered => "unanswered",
+            Section::Unseen => "unseen",
+        }
+    }
+}
+
+/// A set of [`Section`]s.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sections(u32);
+
+impl Sections {
+    /// The whole report.
+    pub const ALL: Sections = Sections(u32::MAX);
+    /// Title and verdict only.
+    pub const NONE: Sections = Sections(0);
+
+    /// With one more.
+    #[must_use]
+    pub const fn with(self, section: Section) -> Sections {
+        Sections(self.0 | 1 << section as u8)
+    }
+
+    /// With one less.
+    #[must_use]
+    pub const fn without(self, section: Section) -> Sections {
+        Sections(self.0 & !(1 << section as u8))
+    }
+
+    /// Whether it is in the set.
+    pub const fn contains(self, section: Section) -> bool {
+        self.0 >> section as u8 & 1 == 1
+    }
+}
+
+/// How the report is to look. The caller decides: nothing here looks at a terminal or the environment.
+#[derive(Clone, Copy, Debug)]
+pub struct Style {
+    /// Whether to use ANSI colours.
+    pub colour: bool,
+    /// Columns that no line exceeds, display filters excepted (they are there to be copied). At least 40.
+    pub width: u16,
+    /// What to show.
+    pub sections: Sections,
+}
+
+impl Style {
+    /// Narrowest report: below this its longest numbers do not fit beside their words.
+    pub const MIN_WIDTH: u16 = 40;
+
+    /// The whole report without colour.
+    pub const fn plain(width: u16) -> Style {
+        Style { colour: false, width, sections: Sections::ALL }
+    }
+
+    fn width(&self) -> usize {
+        usize::from(self.width.max(Self::MIN_WIDTH))
+    }
+}
+
+impl Default for Style {
+    /// The whole report, 80 columns wide, without colour.
+    fn default() -> Self {
+        Style::plain(80)
+    }
+}
+
+/// Writes the report. Fails only where `out` does.
+pub fn write(findings: &Findings, style: &Style, out: &mut dyn fmt::Write) -> fmt::Result {
+    let mut page = Page::new(out, style);
+    packets::title(&mut page, findings)?;
+    for section in Section::ALL.into_iter().filter(|&section| style.sections.contains(section)) {
+        match section {
+            Section::Packets => packets::draw(&mut page, findings)?,
+            Section::Commands => commands::draw(&mut page, findings)?,
+            Section::Groups => commands::groups(&mut page, findings)?,
+            Section::Distributions => distributions::draw(&mut page, findings)?,
+            Section::Warnings => unseen::warnings(&mut page, findings)?,
+            Section::Percentiles => percentiles::draw(&mut page, findings)?,
+            Section::Throughput => throughput::draw(&mut page, findings)?,
+            Section::Errors => errors::draw(&mut page, findings)?,
+            Section::Held => commands::held(&mut page, findings)?,
+            Section::QueueDepth => queue_depth::draw(&mut page, findings)?,
+            Section::Breakdown => breakdown::draw(&mut page, findings)?,
+            Section::Slowest => slowest::slowest(&mut page, findings)?,
+            Section::Unanswered => slowest::unanswered(&mut page, findings)?,
+            Section::Unseen => unseen::draw(&mut page, findings)?,
+        }
+    }
+    Ok(())
+}
+
+/// The report as a string.
+pub fn to_string(findings: &Findings, style: &Style) -> String {
+    let mut text = String::new();
+    // Writing to a String cannot fail.
+    let _ = write(findings, style, &mut text);
+    text
+}
+
+/// A row's name in a table under its protocol's head: the seed's, else the standard's; a subcommand's without its
+/// command's, indented.
+fn name(row: &OperationRow) -> String {
+    match &row.parent {
+        Some(_) => format!("  {}", own_name(row)),
+        None => own_name(row).to_owned(),
+    }
+}
+
+fn own_name(row: &OperationRow) -> &str {
+    if let Some(seed) = &row.seed_name {
+        return seed;
+    }
+    let standard = row.procedure.as_str();
+    row.parent.as_deref().and_then(|parent| standard.strip_prefix(parent)).map_or(standard, str::trim_start)
+}
+
+/// A row's name where it stands alone: `Transaction2 (Find_First)`, with the protocol where there are several.
+fn full_name(row: &OperationRow, rows: &[OperationRow]) -> String {
+    let own = match &row.parent {
+        Some(parent) => {
+            let command = rows
+                .iter()
+                .find(|other| other.parent.is_none() && other.protocol == row.protocol && &other.procedure == parent);
+            format!("{} ({})", command.map_or(parent.as_str(), own_name), own_name(row))
+        }
+        None => own_name(row).to_owned(),
+    };
+    if several_protocols(rows) { format!("{} {own}", row.protocol) } else { own }
+}
+
+fn several_protocols(rows: &[OperationRow]) -> bool {
+    rows.windows(2).any(|pair| pair[0].protocol != pair[1].protocol)
+}
+
+/// A group's name in a table: subgroups of Other indented, without their "Other.".
+fn group_name(row: &OperationRow) -> String {
+    match row.group.split_once('.') {
+        Some((_, subgroup)) => format!("  {subgroup}"),
+        None => row.group.clone(),
+    }
+}

@@ -1,0 +1,49 @@
+//! `--by`: one line a key.
+
+use super::page::{Page, Role};
+use super::table::Table;
+use super::units::{NONE, TimeScale, bytes, percent};
+use crate::findings::Findings;
+use crate::safe;
+use std::fmt;
+
+/// Keys shown; the JSON report has more.
+const SHOWN: usize = 25;
+/// A key (a path, say) is cut to this many columns, or to a third of a wider page.
+const KEY_COLUMNS: usize = 26;
+
+pub(super) fn draw(page: &mut Page<'_>, findings: &Findings) -> fmt::Result {
+    let Some(breakdown) = &findings.breakdown else { return Ok(()) };
+    let times = || breakdown.rows.iter().filter_map(|entry| entry.row.response_time.as_ref());
+    let scale = TimeScale::of(times().flat_map(|t| [t.mean_s, t.p99_s, t.max_s]));
+    page.heading(&format!("By {}, response times {}:", breakdown.by, scale.words()))?;
+    page.blank()?;
+    let room = KEY_COLUMNS.max(page.width() / 3);
+    let mut table = Table::new();
+    table.head(&["Key", "Count", "% Tot", "Errors", "Data", "Average", "p99", "Slowest"]);
+    for entry in breakdown.rows.iter().take(SHOWN) {
+        let row = &entry.row;
+        let key = if entry.key.is_empty() { "(empty)".to_owned() } else { safe::fit_path(&entry.key, room) };
+        let time = |pick: fn(&crate::findings::Times) -> f64| scale.show_maybe(row.response_time.as_ref().map(pick));
+        table.row(vec![
+            key,
+            row.count.to_string(),
+            percent(row.share),
+            row.errors.to_string(),
+            if row.payload_bytes == 0 { NONE.to_owned() } else { bytes(row.payload_bytes) },
+            time(|t| t.mean_s),
+            time(|t| t.p99_s),
+            time(|t| t.max_s),
+        ]);
+    }
+    page.table(&table)?;
+    if breakdown.rows.len() > SHOWN {
+        let text = format!("{} more keys are in the JSON report.", breakdown.rows.len() - SHOWN);
+        page.paragraph(Role::Quiet, "", &text)?;
+    }
+    if breakdown.others > 0 {
+        let text = format!("{} operations belong to other keys or to none.", breakdown.others);
+        page.paragraph(Role::Quiet, "", &text)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,85 @@
+//! Response times in decades with bars, for every command, subcommand and group, as in Appendix A.
+
+use super::commands::is_write_raw;
+use super::full_name;
+use super::page::{Page, Role};
+use super::table::Table;
+use super::units::{edge, percent_of};
+use crate::findings::{Bucket, Findings};
+use std::fmt;
+
+/// Columns before the bar at their widest: indent, edge, a nine-digit count, two shares, the gaps between.
+const BEFORE_BAR: usize = 40;
+/// Stars that stand for everything: as many as fit.
+const FULL_BARS: [usize; 4] = [100, 50, 40, 20];
+
+pub(super) fn draw(page: &mut Page<'_>, findings: &Findings) -> fmt::Result {
+    let rows = &findings.operations;
+    if rows.iter().chain(&findings.groups).all(|row| row.distribution.is_empty()) {
+        return Ok(());
+    }
+    let full = full_bar(page.width());
+    let each = 100.0 / full as f64;
+    page.heading(&format!(
+        "Response time distributions per command: below each edge (seconds) the count, its share and the sum of shares; a star is {each} %."
+    ))?;
+    for row in rows {
+        let part = if is_write_raw(row) { " (synchronous portion only)" } else { "" };
+        one(page, &format!("{}{part}:", full_name(row, rows)), &row.distribution, full)?;
+    }
+    for row in &findings.groups {
+        one(page, &format!("Group - {}:", row.group), &row.distribution, full)?;
+    }
+    Ok(())
+}
+
+fn one(page: &mut Page<'_>, name: &str, buckets: &[Bucket], full: usize) -> fmt::Result {
+    if buckets.is_empty() {
+        return Ok(());
+    }
+    page.blank()?;
+    page.paragraph(Role::Heading, "", name)?;
+    let total: u64 = buckets.iter().map(|bucket| bucket.count).fold(0, u64::saturating_add);
+    let mut table = Table::new().left(4);
+    let mut sum = 0_u64;
+    for bucket in buckets {
+        sum = sum.saturating_add(bucket.count);
+        table.row(vec![
+            format!("  {}", edge(bucket.below_s)),
+            format!("{:>8}", bucket.count),
+            format!("{:>6}", percent_of(bucket.count, total)),
+            format!("{:>6}", percent_of(sum, total)),
+            bar(bucket.count, total, full),
+        ]);
+    }
+    page.table(&table)
+}
+
+/// Stars that stand for all at this width.
+pub(super) fn full_bar(width: usize) -> usize {
+    FULL_BARS.into_iter().find(|full| BEFORE_BAR + full <= width).unwrap_or(10)
+}
+
+/// Whole stars only: a share below a star has none.
+pub(super) fn bar(count: u64, total: u64, full: usize) -> String {
+    if total == 0 {
+        return String::new();
+    }
+    "*".repeat((u128::from(count) * full as u128 / u128::from(total)).min(full as u128) as usize)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bars_fit_their_width() {
+        assert_eq!(full_bar(80), 40);
+        assert_eq!(full_bar(200), 100);
+        assert_eq!(full_bar(0), 10);
+        assert_eq!(bar(155, 235, 40).len(), 26);
+        assert_eq!(bar(4, 235, 40), "", "1.7 % is less than a star of 2.5 %");
+        assert_eq!(bar(u64::MAX, u64::MAX, 40).len(), 40);
+        assert_eq!(bar(1, 0, 40), "");
+    }
+}

@@ -1,0 +1,35 @@
+//! Answers by status other than success.
+
+use super::full_name;
+use super::page::{Page, Role};
+use super::table::Table;
+use super::units::percent_of;
+use crate::findings::Findings;
+use std::fmt;
+
+pub(super) fn draw(page: &mut Page<'_>, findings: &Findings) -> fmt::Result {
+    let rows = &findings.operations;
+    // A command's row has its subcommands' answers too: they are shown where they are most particular.
+    let all = || rows.iter().chain(&findings.held).filter(|row| !row.statuses.is_empty());
+    if all().next().is_none() {
+        page.heading("Answers with a status other than success: none")?;
+        return Ok(());
+    }
+    page.heading("Answers with a status other than success (share of the command's answers):")?;
+    page.blank()?;
+    let mut table = Table::new();
+    for row in all() {
+        table.row_as(Role::Heading, vec![format!("{}:", full_name(row, rows))]);
+        for status in &row.statuses {
+            let kind = if status.error { "error" } else { "no error" };
+            table.row(vec![
+                format!("  {}", status.name),
+                status.count.to_string(),
+                percent_of(status.count, row.answered),
+                kind.to_owned(),
+                format!("{:#010x}", status.status),
+            ]);
+        }
+    }
+    page.table(&table)
+}

@@ -1,0 +1,136 @@
+//! The head of the report: title, verdict, packet counts as in Appendix A, elapsed time, clock.
+
+use super::page::{Page, Role};
+use super::table::Table;
+use super::units::{NONE, bytes, clock_face, percent_of, time};
+use crate::findings::Findings;
+use crate::safe;
+use std::fmt;
+
+pub(super) fn title(page: &mut Page<'_>, findings: &Findings) -> fmt::Result {
+    let inputs = &findings.source.inputs;
+    let name = match inputs.as_slice() {
+        [] => "no input".to_owned(),
+        [only] if only == "-" => "standard input".to_owned(),
+        [only] => only.clone(),
+        [first, others @ ..] => format!("{first} and {} more", others.len()),
+    };
+    let name = safe::fit_path(&name, page.width().saturating_sub(4));
+    let rule = "*".repeat(safe::columns(&name) + 4);
+    page.line(&rule)?;
+    let name = page.paint(Role::Heading, &name);
+    page.line(&format!("* {name} *"))?;
+    page.line(&rule)?;
+    if !findings.validity.valid {
+        page.blank()?;
+        if findings.validity.reasons.is_empty() {
+            page.paragraph(Role::Bad, "", "INVALID")?;
+        }
+        for reason in &findings.validity.reasons {
+            page.paragraph(Role::Bad, "INVALID: ", reason)?;
+        }
+    }
+    Ok(())
+}
+
+pub(super) fn draw(page: &mut Page<'_>, findings: &Findings) -> fmt::Result {
+    page.blank()?;
+    page.table(&counts(findings))?;
+    page.blank()?;
+    if let Some(elapsed) = findings.span.elapsed_s {
+        page.paragraph(Role::Plain, "", &format!("Elapsed time: {} ({elapsed:.5} seconds)", clock_face(elapsed)))?;
+    } else {
+        page.line(&format!("Elapsed time: {NONE}"))?;
+    }
+    page.paragraph(Role::Plain, "", &clock(findings))?;
+    let source = &findings.source;
+    if !source.filters.is_empty() {
+        page.paragraph(Role::Plain, "Filters: ", &source.filters.join(" "))?;
+    }
+    if !findings.warnings.is_empty() {
+        page.heading("Before you believe these numbers:")?;
+        for warning in &findings.warnings {
+            page.paragraph(Role::Plain, "  - ", warning)?;
+        }
+    }
+    Ok(())
+}
+
+/// The bases of the shares are Appendix A's: packets for packets, commands for their parts, continued commands for
+/// theirs. Counts that it does not have are in the last lines of each block.
+fn counts(findings: &Findings) -> Table {
+    let p = &findings.packets;
+    let mut table = Table::new().left(3);
+    let mut row = |indent: usize, name: &str, count: u64, share: String, note: &str| {
+        let name = format!("{}{name}", "  ".repeat(indent));
+        table.row(vec![name, count.to_string(), share, note.to_owned()]);
+    };
+    let of_all = |count| percent_of(count, p.total);
+    row(0, "Packets:", p.total, String::new(), "");
+    row(1, "IP/TCP:", p.tcp_data, of_all(p.tcp_data), "with data");
+    row(1, "IP/TCP Ack:", p.ack_only, of_all(p.ack_only), "without data");
+    row(1, "IP/TCP UAk:", p.ack_repeated, of_all(p.ack_repeated), "acknowledging nothing new");
+    for (name, count) in [("UDP:", p.udp), ("other:", p.other)] {
+        if count > 0 {
+            row(1, name, count, of_all(count), "");
+        }
+    }
+    row(1, "retrans:", p.retransmitted, of_all(p.retransmitted), "");
+    row(1, "dropped:", p.dropped_at_least, String::new(), "(or more)");
+    for (name, count, note) in
+        [("out of order:", p.out_of_order, ""), ("truncated:", p.truncated, "cut by the snaplen")]
+    {
+        if count > 0 {
+            row(1, name, count, of_all(count), note);
+        }
+    }
+    row(0, "Continue:", p.continued, of_all(p.continued), "carrying on a message");
+    row(0, "Commands:", p.commands, of_all(p.commands), "client to server");
+    let of_commands = |count| percent_of(count, p.commands);
+    let continued = p.command_continued_sync.saturating_add(p.command_continued_async);
+    row(1, first_label(findings), p.command_first, of_commands(p.command_first), "beginning a request");
+    row(1, "continue:", continued, of_commands(continued), "");
+    row(2, "sync:", p.command_continued_sync, percent_of(p.command_continued_sync, continued), "of continue");
+    row(2, "async:", p.command_continued_async, percent_of(p.command_continued_async, continued), "of continue");
+    row(1, "TCP ack:", p.command_ack, of_commands(p.command_ack), "");
+    row(1, "TCP retry:", p.command_retry, of_commands(p.command_retry), "");
+    row(0, "Connections:", findings.connections, String::new(), "with file-server traffic");
+    if findings.one_way > 0 {
+        row(0, "One-way:", findings.one_way, String::new(), "breaks, cancels");
+    }
+    table.row(vec![
+        "Bytes:".to_owned(),
+        bytes(p.wire_bytes),
+        String::new(),
+        format!("on the wire, {} captured", bytes(p.captured_bytes)),
+    ]);
+    table
+}
+
+/// "SMB" as in Appendix A, where that is what the requests are.
+fn first_label(findings: &Findings) -> &'static str {
+    let smb = |protocol: &str| protocol.starts_with("SMB");
+    let rows = || findings.operations.iter().chain(&findings.held);
+    match (rows().any(|row| smb(&row.protocol)), rows().any(|row| !smb(&row.protocol))) {
+        (true, true) => "SMB, RPC:",
+        (false, true) => "RPC:",
+        _ => "SMB:",
+    }
+}
+
+fn clock(findings: &Findings) -> String {
+    let mut text = match findings.clock.granularity_s {
+        None => "Clock granularity: not known (too few packets).".to_owned(),
+        Some(step) if findings.clock.at_most => format!("Clock granularity: {} or finer.", time(step)),
+        Some(step) => format!("Clock granularity: {}.", time(step)),
+    };
+    if findings.source.vantage == "client" {
+        text.push_str(" Times are from the client's clock around its socket.");
+    }
+    match findings.clock.backward_steps {
+        0 => {}
+        1 => text.push_str(" Time went backwards once."),
+        n => text.push_str(&format!(" Time went backwards {n} times.")),
+    }
+    text
+}

@@ -1,0 +1,134 @@
+//! Where lines go: colour, wrapping and headings in one place.
+
+use super::Style;
+use super::table::Table;
+use crate::safe;
+use std::fmt;
+
+/// What a piece of text is, for colour.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Role {
+    Plain,
+    Heading,
+    Bar,
+    Bad,
+    Quiet,
+}
+
+impl Role {
+    fn select_graphic_rendition(self) -> Option<&'static str> {
+        match self {
+            Role::Plain => None,
+            Role::Heading => Some("1"),
+            Role::Bar => Some("36"),
+            Role::Bad => Some("1;31"),
+            Role::Quiet => Some("2"),
+        }
+    }
+}
+
+/// The report being written.
+pub(super) struct Page<'a> {
+    out: &'a mut dyn fmt::Write,
+    colour: bool,
+    width: usize,
+}
+
+impl<'a> Page<'a> {
+    pub(super) fn new(out: &'a mut dyn fmt::Write, style: &Style) -> Self {
+        Self { out, colour: style.colour, width: style.width() }
+    }
+
+    /// Columns that a line may take.
+    pub(super) fn width(&self) -> usize {
+        self.width
+    }
+
+    /// `text` as it goes out; colour codes take no columns, so this comes after all alignment.
+    pub(super) fn paint(&self, role: Role, text: &str) -> String {
+        match role.select_graphic_rendition() {
+            Some(code) if self.colour && !text.trim().is_empty() => format!("\x1b[{code}m{text}\x1b[0m"),
+            _ => text.to_owned(),
+        }
+    }
+
+    pub(super) fn blank(&mut self) -> fmt::Result {
+        self.out.write_char('\n')
+    }
+
+    /// A line that is already safe and narrow enough.
+    pub(super) fn line(&mut self, text: &str) -> fmt::Result {
+        self.out.write_str(text.trim_end())?;
+        self.out.write_char('\n')
+    }
+
+    /// A blank line, then a heading that says what follows and in which unit.
+    pub(super) fn heading(&mut self, text: &str) -> fmt::Result {
+        self.blank()?;
+        self.paragraph(Role::Heading, "", text)
+    }
+
+    /// Wraps a sentence at its spaces; `lead` starts the first line and its width indents the others.
+    pub(super) fn paragraph(&mut self, role: Role, lead: &str, text: &str) -> fmt::Result {
+        let indent = safe::columns(lead);
+        let room = self.width.saturating_sub(indent).max(1);
+        let text = safe::for_terminal(text);
+        for (i, part) in wrap(&text, room).iter().enumerate() {
+            let start = if i == 0 { lead.to_owned() } else { " ".repeat(indent) };
+            let painted = self.paint(role, part);
+            self.line(&format!("{start}{painted}"))?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn table(&mut self, table: &Table) -> fmt::Result {
+        for line in table.lines(self) {
+            self.line(&line)?;
+        }
+        Ok(())
+    }
+}
+
+/// Breaks at spaces; a word that is wider than the room is cut into pieces, for nothing is to be lost.
+pub(super) fn wrap(text: &str, room: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    let mut used = 0;
+    for word in text.split(' ').filter(|word| !word.is_empty()) {
+        let space = usize::from(used > 0);
+        if used > 0 && used + space + safe::columns(word) > room {
+            lines.push(String::new());
+            used = 0;
+        } else if space > 0
+            && let Some(line) = lines.last_mut()
+        {
+            line.push(' ');
+            used += 1;
+        }
+        for c in word.chars() {
+            let mut buffer = [0; 4];
+            let width = safe::columns(c.encode_utf8(&mut buffer));
+            if used > 0 && used + width > room {
+                lines.push(String::new());
+                used = 0;
+            }
+            if let Some(line) = lines.last_mut() {
+                line.push(c);
+                used += width;
+            }
+        }
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::wrap;
+
+    #[test]
+    fn wraps_at_spaces_and_loses_nothing() {
+        assert_eq!(wrap("one two three", 7), ["one two", "three"]);
+        assert_eq!(wrap("incomprehensibilities", 8), ["incompre", "hensibil", "ities"]);
+        assert_eq!(wrap("", 8), [""]);
+        assert_eq!(wrap("a  b", 80), ["a b"]);
+    }
+}

@@ -1,0 +1,49 @@
+//! How many requests were outstanding at once.
+
+use super::distributions::{bar, full_bar};
+use super::page::{Page, Role};
+use super::table::Table;
+use super::units::{NONE, percent, significant};
+use crate::findings::{DepthShare, Findings};
+use std::fmt;
+
+/// Parts in which a share is counted for its bar: more than stars.
+const PARTS: u64 = 1_000_000;
+
+pub(super) fn draw(page: &mut Page<'_>, findings: &Findings) -> fmt::Result {
+    let depth = &findings.queue_depth;
+    if depth.at_arrival.is_empty() && depth.over_time.is_empty() {
+        return Ok(());
+    }
+    page.heading("Queue depth (requests outstanding at once; held requests are not counted):")?;
+    let mean = depth.mean.map_or_else(|| NONE.to_owned(), significant);
+    page.line(&format!("  mean over time {mean}, highest {}", depth.max))?;
+    page.blank()?;
+    let mut ranges: Vec<(u64, u64)> = depth.at_arrival.iter().chain(&depth.over_time).map(|d| (d.from, d.to)).collect();
+    ranges.sort_unstable();
+    ranges.dedup();
+    let find = |list: &[DepthShare], range| list.iter().find(|d| (d.from, d.to) == range).copied();
+    let mut table = Table::new().left(4);
+    table.head(&["  Depth", "Arrivals", "%", "% of time", ""]);
+    for range in ranges {
+        let (arrivals, time) = (find(&depth.at_arrival, range), find(&depth.over_time, range));
+        let show = |share: Option<DepthShare>| share.map_or_else(|| NONE.to_owned(), |d| percent(d.share));
+        let stars = time.map_or(0.0, |d| d.share.clamp(0.0, 1.0) * PARTS as f64) as u64;
+        table.row(vec![
+            if range.0 == range.1 { format!("  {}", range.0) } else { format!("  {} to {}", range.0, range.1) },
+            arrivals.and_then(|d| d.count).map_or_else(|| NONE.to_owned(), |count| count.to_string()),
+            show(arrivals),
+            show(time),
+            bar(stars, PARTS, full_bar(page.width())),
+        ]);
+    }
+    page.table(&table)?;
+    if depth.entered_late > 0 {
+        let text = format!(
+            "Requests that outlived the window of this calculation and were entered late: {}.",
+            depth.entered_late
+        );
+        page.paragraph(Role::Plain, "  ", &text)?;
+    }
+    Ok(())
+}

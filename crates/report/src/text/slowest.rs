@@ -1,0 +1,64 @@
+//! Single operations to look at in Wireshark: the slowest, and those that nobody answered.
+
+use super::page::{Page, Role};
+use super::units::time;
+use crate::findings::{Findings, Slow};
+use crate::safe;
+use std::fmt;
+
+pub(super) fn slowest(page: &mut Page<'_>, findings: &Findings) -> fmt::Result {
+    if findings.slowest.is_empty() {
+        return Ok(());
+    }
+    page.heading("Slowest operations (the last line of each is a Wireshark display filter):")?;
+    list(page, findings, &findings.slowest, "")
+}
+
+pub(super) fn unanswered(page: &mut Page<'_>, findings: &Findings) -> fmt::Result {
+    if findings.unanswered.is_empty() {
+        return Ok(());
+    }
+    page.heading("Requests without an answer, and how long they had waited when the capture ended:")?;
+    list(page, findings, &findings.unanswered, "waited ")
+}
+
+fn list(page: &mut Page<'_>, findings: &Findings, entries: &[Slow], before_time: &str) -> fmt::Result {
+    for (i, slow) in entries.iter().enumerate() {
+        let lead = format!("{:>4}. ", i + 1);
+        page.blank()?;
+        page.paragraph(Role::Plain, &lead, &format!("{before_time}{}", facts(slow, findings)))?;
+        let indent = " ".repeat(lead.len());
+        page.paragraph(Role::Plain, &indent, &format!("{} to {}", slow.client, slow.server))?;
+        let room = page.width().saturating_sub(lead.len() + 6);
+        for (what, value) in [("share", &slow.share), ("path", &slow.path), ("user", &slow.user)] {
+            if let Some(value) = value {
+                page.line(&format!("{indent}{what:<5} {}", safe::fit_path(value, room)))?;
+            }
+        }
+        if !slow.display_filter.is_empty() {
+            let filter = page.paint(Role::Quiet, &safe::for_terminal(&slow.display_filter));
+            page.line(&format!("{indent}{filter}"))?;
+        }
+    }
+    Ok(())
+}
+
+fn facts(slow: &Slow, findings: &Findings) -> String {
+    let mut facts = format!("{} {} {}", time(slow.response_time_s), slow.protocol, slow.procedure);
+    if let Some(service) = slow.service_time_s {
+        facts.push_str(&format!(", service {}", time(service)));
+    }
+    if let Some(status) = &slow.status {
+        facts.push_str(&format!(", {status}"));
+    }
+    match (slow.request_frame, slow.response_frame) {
+        (Some(request), Some(response)) => facts.push_str(&format!(", frames {request} to {response}")),
+        (Some(frame), None) => facts.push_str(&format!(", frame {frame}")),
+        (None, Some(frame)) => facts.push_str(&format!(", answered in frame {frame}")),
+        (None, None) => {}
+    }
+    if let Some(offset) = findings.span.first_ns.and_then(|first| slow.at_ns.checked_sub(first)) {
+        facts.push_str(&format!(", {:.5} s after the start", offset as f64 / 1e9));
+    }
+    facts
+}

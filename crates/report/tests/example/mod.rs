@@ -1,0 +1,357 @@
+//! Findings made by hand: every part of a report is in the rich one, nothing in the empty one.
+#![allow(dead_code, reason = "each test crate uses some of it")]
+
+use plimsoll_report::findings::*;
+
+/// Nothing was seen.
+pub(crate) fn empty() -> Findings {
+    Findings {
+        schema: SCHEMA.to_owned(),
+        source: Source { tool: "plimsoll 0.1.0".into(), vantage: "wire".into(), ..Source::default() },
+        validity: Validity { valid: false, reasons: vec!["no packets".into()] },
+        span: Span::default(),
+        packets: Packets::default(),
+        clock: Clock::default(),
+        unseen: Unseen::default(),
+        operations: vec![],
+        groups: vec![],
+        held: vec![],
+        breakdown: None,
+        queue_depth: QueueDepth::default(),
+        slowest: vec![],
+        unanswered: vec![],
+        series: Series::default(),
+        heat_maps: vec![],
+        anomalies: vec![],
+        warnings: vec![],
+        one_way: 0,
+        connections: 0,
+    }
+}
+
+/// A row as Appendix A has it: count, share, packets, then fastest, slowest, median, average, deviation (s), and counts
+/// below 0.001, 0.01, 0.1, 1, 10 s.
+pub(crate) fn row(
+    seed: &str,
+    procedure: &str,
+    group: &str,
+    n: u64,
+    packets: f64,
+    times: [f64; 5],
+    decades: [u64; 5],
+) -> OperationRow {
+    let [min_s, max_s, p50_s, mean_s, deviation] = times;
+    let edges = [0.001, 0.01, 0.1, 1.0, 10.0];
+    let all: Vec<Bucket> = edges.iter().zip(decades).map(|(&below_s, count)| Bucket { below_s, count }).collect();
+    let first = all.iter().position(|bucket| bucket.count > 0).unwrap_or(0);
+    let last = all.iter().rposition(|bucket| bucket.count > 0).unwrap_or(0);
+    let times = Times {
+        count: n,
+        min_s,
+        max_s,
+        mean_s,
+        stddev_s: (n > 1).then_some(deviation),
+        p50_s,
+        p90_s: mean_s * 1.5,
+        p95_s: mean_s * 1.8,
+        p99_s: (mean_s * 2.5).min(max_s),
+        p999_s: (mean_s * 3.5).min(max_s),
+    };
+    OperationRow {
+        protocol: if procedure.is_empty() { String::new() } else { "SMB1".into() },
+        procedure: procedure.into(),
+        seed_name: (!seed.is_empty()).then(|| seed.into()),
+        parent: None,
+        operation: if procedure.is_empty() { String::new() } else { "other".into() },
+        group: group.into(),
+        count: n,
+        share: n as f64 / 23_507.0,
+        answered: n,
+        unanswered: 0,
+        errors: 0,
+        packets_mean: Some(packets),
+        payload_bytes: if group == "Read" || group == "Write" { n * 4096 } else { 0 },
+        wire_bytes: n * 4300,
+        response_time: Some(times),
+        service_time: Some(Times { min_s: min_s * 0.5, mean_s: mean_s * 0.5, p50_s: p50_s * 0.5, ..times }),
+        distribution: if decades == [0; 5] { vec![] } else { all[first..=last].to_vec() },
+        statuses: vec![],
+        percentiles: vec![
+            PercentilePoint { percentile: 50.0, value_s: p50_s },
+            PercentilePoint { percentile: 100.0, value_s: max_s },
+        ],
+    }
+}
+
+/// Part of seed 1's Appendix A, and something of everything that it does not have. File names are nasty.
+pub(crate) fn rich() -> Findings {
+    Findings {
+        source: Source {
+            tool: "plimsoll 0.1.0".into(),
+            inputs: vec!["f630 - 80 clients".into()],
+            filters: vec!["--server 10.0.0.2".into()],
+            vantage: "wire".into(),
+        },
+        validity: Validity { valid: true, reasons: vec![] },
+        span: Span {
+            first_ns: Some(870_000_000_000_000_000),
+            last_ns: Some(870_000_651_795_400_000),
+            elapsed_s: Some(651.795_4),
+        },
+        packets: packets(),
+        clock: Clock { granularity_s: Some(4e-6), at_most: true, backward_steps: 1 },
+        unseen: Unseen {
+            paired: 23_507,
+            requests_after_gap: 100,
+            responses_after_gap: 37,
+            requests_waiting: 2,
+            responses_before_start: 1,
+            share_lost_at_least: 137.0 / 23_644.0,
+        },
+        operations: operations(),
+        groups: groups(),
+        held: vec![row(
+            "",
+            "NT_TRANSACT NOTIFY_CHANGE",
+            "Other.Directory",
+            3,
+            2.0,
+            [1.5, 600.0, 30.0, 210.5, 337.0],
+            [0; 5],
+        )],
+        breakdown: Some(breakdown()),
+        queue_depth: queue_depth(),
+        slowest: vec![slow()],
+        unanswered: vec![waiting()],
+        series: Series {
+            start_ns: 870_000_000_000_000_000,
+            bin_s: 10.0,
+            operations: vec![1, 2],
+            errors: vec![0, 1],
+            read_bytes: vec![0, 4096],
+            write_bytes: vec![0, 0],
+            response_mean_s: vec![None, Some(0.01)],
+        },
+        heat_maps: vec![HeatMap {
+            group: "All".into(),
+            start_ns: 870_000_000_000_000_000,
+            column_s: 10.0,
+            columns: 2,
+            edges_s: vec![0.001, 0.002, 0.004],
+            cells: vec![(0, 0, 5), (1, 1, 7)],
+        }],
+        anomalies: vec![
+            anomaly("gap_in_capture", 7065, "preceding packet(s) dropped by the capture"),
+            anomaly("request_end_missing", 24, "final packet of request missing"),
+            anomaly("response_mismatch", 137, "response that fits an id but not its request"),
+        ],
+        warnings: vec![
+            "The capture dropped 7065 packets or more: at least 0.6 % of the operations could not be paired.".into(),
+        ],
+        one_way: 5,
+        connections: 80,
+        ..empty()
+    }
+}
+
+fn packets() -> Packets {
+    Packets {
+        total: 91_748,
+        tcp: 91_748,
+        tcp_data: 74_112,
+        ack_only: 17_623,
+        ack_repeated: 13,
+        retransmitted: 6,
+        out_of_order: 2,
+        dropped_at_least: 7065,
+        truncated: 1,
+        continued: 26_787,
+        commands: 44_510,
+        command_first: 23_665,
+        command_continued_sync: 5907,
+        command_continued_async: 6707,
+        command_ack: 8219,
+        command_retry: 13,
+        captured_bytes: 60_000_000,
+        wire_bytes: 61_234_567,
+        ..Packets::default()
+    }
+}
+
+fn operations() -> Vec<OperationRow> {
+    let mut rows = vec![
+        row(
+            "Check_Directory",
+            "CHECK_DIRECTORY",
+            "Other.Directory",
+            235,
+            2.0,
+            [0.00032, 0.0382, 0.00724, 0.0089, 0.0049],
+            [4, 155, 76, 0, 0],
+        ),
+        row(
+            "Delete_File",
+            "DELETE",
+            "Other.Directory",
+            269,
+            2.004,
+            [0.00096, 1.64518, 0.00811, 0.04184, 0.1945],
+            [1, 159, 101, 4, 4],
+        ),
+        row(
+            "Read+X",
+            "READ_ANDX",
+            "Read",
+            8735,
+            3.6,
+            [0.0002, 0.17699, 0.00732, 0.01063, 0.0126],
+            [105, 6031, 2562, 37, 0],
+        ),
+        row(
+            "Set_File_Attributes",
+            "SET_INFORMATION",
+            "Other.Attributes",
+            1,
+            2.0,
+            [0.0139, 0.0139, 0.0139, 0.0139, 0.0],
+            [0, 0, 1, 0, 0],
+        ),
+        row(
+            "Transaction2",
+            "TRANSACTION2",
+            "Other.Directory",
+            820,
+            2.001,
+            [0.00032, 0.09482, 0.00779, 0.00967, 0.006],
+            [3, 519, 298, 0, 0],
+        ),
+        row(
+            "Find_First",
+            "TRANSACTION2 FIND_FIRST2",
+            "Other.Directory",
+            469,
+            2.0,
+            [0.00073, 0.09482, 0.00755, 0.00943, 0.0063],
+            [1, 320, 148, 0, 0],
+        ),
+        row(
+            "",
+            "TRANSACTION2 SET_FS_INFORMATION",
+            "Other.Attributes",
+            85,
+            2.0,
+            [0.0039, 0.03716, 0.00792, 0.00997, 0.0056],
+            [0, 53, 32, 0, 0],
+        ),
+        row(
+            "Write_Raw",
+            "WRITE_RAW",
+            "Write",
+            261,
+            7.1,
+            [0.00699, 0.20911, 0.02325, 0.02672, 0.0157],
+            [0, 3, 257, 1, 0],
+        ),
+    ];
+    for child in &mut rows[5..7] {
+        child.parent = Some("TRANSACTION2".into());
+    }
+    rows[1].errors = 3;
+    rows[1].statuses = vec![
+        StatusCount { status: 0xc000_0034, name: "STATUS_OBJECT_NAME_NOT_FOUND".into(), count: 3, error: true },
+        StatusCount { status: 0x8000_0005, name: "STATUS_BUFFER_OVERFLOW".into(), count: 1, error: false },
+    ];
+    rows.push(OperationRow {
+        parent: Some("WRITE_RAW".into()),
+        answered: 0,
+        response_time: None,
+        service_time: None,
+        ..row("async portion", "WRITE_RAW async portion", "Write", 263, 25.5, [0.0; 5], [0; 5])
+    });
+    rows.push(OperationRow {
+        protocol: "NFS3".into(),
+        answered: 0,
+        unanswered: 2,
+        packets_mean: None,
+        response_time: None,
+        service_time: None,
+        distribution: vec![],
+        percentiles: vec![],
+        ..row("", "READDIRPLUS", "Other.Directory", 2, 2.0, [0.0; 5], [0; 5])
+    });
+    rows
+}
+
+fn groups() -> Vec<OperationRow> {
+    vec![
+        row("", "", "Open/Close", 3275, 2.0001, [0.00021, 0.04957, 0.00739, 0.00893, 0.0048], [46, 2206, 1023, 0, 0]),
+        row("", "", "Other", 5455, 2.0, [0.00016, 1.64518, 0.00727, 0.01043, 0.0441], [80, 3702, 1664, 5, 4]),
+        row("", "", "Other.Attributes", 3412, 2.0, [0.00026, 0.1525, 0.00719, 0.00866, 0.0052], [60, 2343, 1008, 1, 0]),
+        row("", "", "Other.Directory", 1754, 2.0, [0.00016, 1.64518, 0.00751, 0.01422, 0.0773], [16, 1140, 590, 4, 4]),
+        row("", "", "Read", 8735, 3.6, [0.0002, 0.17699, 0.00732, 0.01063, 0.0126], [105, 6031, 2562, 37, 0]),
+        row("", "", "Write", 6042, 3.02, [0.00034, 0.77066, 0.00789, 0.0108, 0.0181], [54, 3756, 2225, 7, 0]),
+    ]
+}
+
+fn breakdown() -> Breakdown {
+    let entry = |key: &str, n| BreakdownRow {
+        key: key.into(),
+        row: row("", "", "", n, 2.0, [0.0002, 0.2, 0.007, 0.01, 0.01], [1, n - 1, 0, 0, 0]),
+    };
+    Breakdown {
+        by: "path".into(),
+        rows: vec![
+            entry(r"\\f630\share\a rather long directory name\with a file in it.doc", 900),
+            entry("\x1b]0;owned\x07\u{202e}fdp.exe", 10),
+        ],
+        others: 22_597,
+    }
+}
+
+fn queue_depth() -> QueueDepth {
+    let share = |from, to, count, share| DepthShare { from, to, count, share };
+    QueueDepth {
+        at_arrival: vec![share(0, 0, Some(20_000), 0.85), share(1, 1, Some(3000), 0.13), share(2, 3, Some(507), 0.02)],
+        over_time: vec![share(0, 0, None, 0.6), share(1, 1, None, 0.35), share(2, 3, None, 0.05)],
+        mean: Some(0.45),
+        max: 3,
+        entered_late: 1,
+    }
+}
+
+fn slow() -> Slow {
+    Slow {
+        protocol: "SMB1".into(),
+        procedure: "DELETE".into(),
+        response_time_s: 1.645_18,
+        service_time_s: Some(1.645_1),
+        at_ns: 870_000_012_345_678_900,
+        client: "10.0.0.1:1025".into(),
+        server: "10.0.0.2:139".into(),
+        share: Some(r"\\F630\BENCH".into()),
+        path: Some("\\CLIENTS\\CLIENT1\\\x1b[31mRED\u{202e}TXT.EXE\nINVALID".into()),
+        user: Some("tester".into()),
+        status: Some("STATUS_SUCCESS".into()),
+        request_frame: Some(12),
+        response_frame: Some(15),
+        display_filter: "frame.number == 12 || frame.number == 15".into(),
+    }
+}
+
+fn waiting() -> Slow {
+    Slow {
+        procedure: "READ_ANDX".into(),
+        service_time_s: None,
+        status: None,
+        path: None,
+        user: None,
+        request_frame: Some(91_000),
+        response_frame: None,
+        display_filter: "frame.number == 91000".into(),
+        ..slow()
+    }
+}
+
+fn anomaly(kind: &str, count: u64, text: &str) -> AnomalyCount {
+    AnomalyCount { kind: kind.into(), count, text: text.into() }
+}
