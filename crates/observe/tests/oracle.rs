@@ -9,11 +9,17 @@ use plimsoll_model::{Names, Protocol, Sink, Transaction};
 use plimsoll_observe::Observer;
 use plimsoll_observe::capture::{Captures, Input};
 
+/// Captures cut short by a snaplen: tshark cannot put their messages together, so it names the frame of a
+/// response's header where we know the frame that completed it.
+const CUT_SHORT: &[&str] = &["nfs3-snaplen96-stalls.cap"];
+
 /// protocol family, id, frame that completed the request, frame that completed the response.
 type Pair = (String, String, u64, u64);
 
-#[derive(Default)]
-struct Pairs(Vec<Pair>);
+struct Pairs {
+    found: Vec<Pair>,
+    to_header: bool,
+}
 
 impl Sink for Pairs {
     fn transaction(&mut self, transaction: &Transaction, _names: &Names) {
@@ -27,20 +33,22 @@ impl Sink for Pairs {
             Protocol::Nfs4 | Protocol::Nfs4Callback if transaction.compound_position.is_some() => return,
             _ => ("rpc", format!("0x{:08x}", transaction.id.unwrap_or_default())),
         };
-        let (request, response) = (transaction.frames.request_last, transaction.frames.response_last);
+        let frames = &transaction.frames;
+        let response = if self.to_header { frames.response_first } else { frames.response_last };
+        let request = frames.request_last;
         if let (Some(request), Some(response)) = (request, response) {
-            self.0.push((family.to_owned(), id, request.get(), response.get()));
+            self.found.push((family.to_owned(), id, request.get(), response.get()));
         }
     }
 }
 
-fn observed(capture: &Path) -> Vec<Pair> {
+fn observed(capture: &Path, to_header: bool) -> Vec<Pair> {
     let mut captures = Captures::open(vec![Input::File(capture.to_owned())]).expect("the capture opens");
-    let mut observer = Observer::new(Pairs::default());
+    let mut observer = Observer::new(Pairs { found: Vec::new(), to_header });
     while let Some(frame) = captures.next().expect("the capture reads") {
         observer.frame(&frame);
     }
-    let mut pairs = observer.finish().sink.0;
+    let mut pairs = observer.finish().sink.found;
     pairs.sort();
     pairs
 }
@@ -80,21 +88,35 @@ fn pairs_equal_the_oracles() {
     let mut files: Vec<PathBuf> =
         std::fs::read_dir(&captures).expect("the folder reads").map(|entry| entry.expect("an entry").path()).collect();
     files.sort();
+    let explained = explained();
     let mut unexplained = Vec::new();
     for file in files.iter().filter(|file| file.extension().is_some_and(|extension| extension != "md")) {
         let name = file.file_name().expect("a file").to_string_lossy().into_owned();
-        let (ours, theirs) = (observed(file), oracle(&tool, file));
+        let (ours, theirs) = (observed(file, CUT_SHORT.contains(&name.as_str())), oracle(&tool, file));
         let (our_set, their_set): (BTreeSet<_>, BTreeSet<_>) = (ours.iter().collect(), theirs.iter().collect());
         println!("{name}: {} pairs here, {} there", ours.len(), theirs.len());
         for pair in our_set.difference(&their_set) {
-            unexplained.push(format!("{name}: only here {pair:?}"));
+            unexplained.push(difference(&name, "here", pair));
         }
         for pair in their_set.difference(&our_set) {
-            unexplained.push(format!("{name}: only there {pair:?}"));
+            unexplained.push(difference(&name, "there", pair));
         }
     }
-    for line in unexplained.iter() {
+    let found: BTreeSet<String> = unexplained.into_iter().collect();
+    let surprises: Vec<&String> = found.symmetric_difference(&explained).collect();
+    for line in &surprises {
         println!("{line}");
     }
-    assert!(unexplained.is_empty(), "{} unexplained differences", unexplained.len());
+    assert!(surprises.is_empty(), "{} differences that the table does not explain, or no longer there", surprises.len());
+}
+
+fn difference(capture: &str, side: &str, (protocol, id, request, response): &Pair) -> String {
+    format!("{capture},{side},{protocol},{id},{request},{response}")
+}
+
+/// The table of differences, without their reasons.
+fn explained() -> BTreeSet<String> {
+    let table = include_str!("oracle/differences.csv");
+    let rows = table.lines().filter(|line| !line.starts_with('#')).skip(1);
+    rows.map(|line| line.splitn(7, ',').take(6).collect::<Vec<_>>().join(",")).collect()
 }

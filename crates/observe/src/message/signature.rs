@@ -47,7 +47,27 @@ pub(super) fn find(framing: Framing, bytes: &[u8]) -> Option<usize> {
     match framing {
         Framing::Unknown => None,
         Framing::Smb => find_smb(bytes),
-        Framing::Rpc => rpc::find_record(bytes).map(|(at, _, _)| at),
+        Framing::Rpc => find_rpc(bytes),
+    }
+}
+
+/// A call's header is a strong sign anywhere. A reply's is weak (libraries and archives hold hundreds by chance), so
+/// one inside a segment must also lead to another record or exactly to the segment's end.
+fn find_rpc(bytes: &[u8]) -> Option<usize> {
+    let mut from = 0;
+    loop {
+        let (found, mark, kind) = rpc::find_record(bytes.get(from..)?)?;
+        let at = from + found;
+        let end = at + rpc::RecordMark::SIZE + mark.length as usize;
+        let leads_on = || match bytes.get(end..) {
+            Some([]) => true,
+            Some(next) => rpc::plausible_record(next).is_some(),
+            None => false,
+        };
+        if at == 0 || kind == rpc::Message::Call || leads_on() {
+            return Some(at);
+        }
+        from = at + 1;
     }
 }
 

@@ -35,23 +35,47 @@ struct Waiting {
     lesson: context::Lesson,
 }
 
+/// Server, session, async id and message id of a request with an interim answer. Servers before SMB 3 number
+/// sessions and async ids anew on every connection, so even all four may stand for several requests.
+type AcrossChannels = (Endpoint, u64, u64, u64);
+
 /// What all SMB2 connections share.
 #[derive(Debug, Default)]
 pub struct Smb2Shared {
     /// What ids stand for.
     pub names: Smb2Names,
-    /// Requests with an interim answer, by server, session and async id.
-    pending: HashMap<(Endpoint, u64, u64), (Link, Waiting), foldhash::fast::RandomState>,
+    /// Requests with an interim answer.
+    pending: HashMap<AcrossChannels, Vec<(Link, Waiting)>, foldhash::fast::RandomState>,
+    pending_count: usize,
 }
 
 impl Smb2Shared {
     /// The capture has ended: what still waits was not answered.
     pub fn end<S: Sink>(&mut self, output: &mut Output<S>) {
-        let mut all: Vec<_> = self.pending.drain().map(|(_, waiting)| waiting).collect();
+        let mut all: Vec<_> = self.pending.drain().flat_map(|(_, waiting)| waiting).collect();
         all.sort_by_key(|(_, waiting)| waiting.pending.first.frame);
         for (link, waiting) in all {
             output.unanswered(&link, waiting.id, &waiting.pending);
         }
+    }
+
+    fn hold(&mut self, across: AcrossChannels, link: Link, waiting: Waiting) {
+        self.pending.entry(across).or_default().push((link, waiting));
+        self.pending_count += 1;
+    }
+
+    /// The request that a final asynchronous answer on this connection is for: one of this connection, or the only
+    /// one on another channel of the session.
+    fn release(&mut self, across: AcrossChannels, connection: u32, command: u16) -> Option<(Link, Waiting)> {
+        let held = self.pending.get_mut(&across)?;
+        let own = held.iter().position(|(link, _)| link.connection == connection);
+        let at = own.or((held.len() == 1).then_some(0)).filter(|&at| held[at].1.command == command)?;
+        let found = held.swap_remove(at);
+        if held.is_empty() {
+            self.pending.remove(&across);
+        }
+        self.pending_count -= 1;
+        Some(found)
     }
 }
 
@@ -171,7 +195,7 @@ impl Smb2 {
         let status = header.status();
         let across = across_channels(header, link.ends[direction]);
         if status == Some(status::STATUS_PENDING) && header.is_async() {
-            self.interim(key, across, part, link, shared, output);
+            self.interim(key, across, part, link, shared);
             return;
         }
         let command = header.command_code();
@@ -181,9 +205,9 @@ impl Smb2 {
                 output.anomalies.add(Anomaly::ResponseMismatch);
                 (*link, None)
             }
-            None => match across.and_then(|across| shared.pending.remove(&across)) {
-                Some((link, waiting)) if waiting.command == command => (link, Some(waiting)),
-                _ => (*link, None),
+            None => match across.and_then(|across| shared.release(across, link.connection, command)) {
+                Some((link, waiting)) => (link, Some(waiting)),
+                None => (*link, None),
             },
         };
         let Some(waiting) = waiting else { return output.orphan(&link, direction) };
@@ -193,27 +217,23 @@ impl Smb2 {
         output.pair(&link, waiting.id, &waiting.pending, &answer);
     }
 
-    fn interim<S: Sink>(
+    fn interim(
         &mut self,
         key: u64,
-        across: Option<(Endpoint, u64, u64)>,
+        across: Option<AcrossChannels>,
         part: &Part<'_, '_>,
         link: &Link,
         shared: &mut Smb2Shared,
-        output: &mut Output<S>,
     ) {
         let Some(waiting) = self.waiting.get_mut(key) else { return };
         waiting.pending.interim.get_or_insert(part.message.first.time_ns);
         waiting.pending.held |= waiting.may_wait;
         let Some(across) = across else { return };
-        if shared.pending.len() >= ASYNC_MAX {
-            return;
-        }
-        if let Some(waiting) = self.waiting.remove(key)
-            && let Some((link, old)) = shared.pending.insert(across, (*link, waiting))
+        // A full table leaves the request where it is: only an answer on another channel would miss it.
+        if shared.pending_count < ASYNC_MAX
+            && let Some(waiting) = self.waiting.remove(key)
         {
-            output.anomalies.add(Anomaly::IdReused);
-            output.unanswered(&link, old.id, &old.pending);
+            shared.hold(across, *link, waiting);
         }
     }
 
@@ -254,8 +274,8 @@ fn is_break_notification(header: &Header<'_>) -> bool {
 }
 
 /// Key of an asynchronous answer among all connections of its server.
-fn across_channels(header: &Header<'_>, server: Endpoint) -> Option<(Endpoint, u64, u64)> {
-    Some((server, header.session_id()?, header.async_id()?))
+fn across_channels(header: &Header<'_>, server: Endpoint) -> Option<AcrossChannels> {
+    Some((server, header.session_id()?, header.async_id()?, header.message_id()?))
 }
 
 /// Whether a status is an error. MORE_PROCESSING_REQUIRED is a step of a logon that goes on.
