@@ -1,0 +1,69 @@
+//! What can make a capture unusable, and what to do about it.
+
+use std::io;
+
+/// Why a capture could not be opened or read on.
+///
+/// Damage after the first packet of a file is not an error: it ends that file and is counted in
+/// [`CaptureAnomalies`](super::CaptureAnomalies). After an error, reading goes on with the next file.
+#[derive(Debug, thiserror::Error)]
+pub enum CaptureError {
+    /// The file or standard input could not be opened or read.
+    #[error("{input}: cannot be read: {source}")]
+    Io {
+        /// The file's path, or `standard input`.
+        input: Box<str>,
+        /// What the operating system said.
+        source: io::Error,
+    },
+    /// The first bytes are those of no capture format that Plimsoll reads.
+    #[error("{input}: not a capture in a known format: it starts with {start}. {advice}")]
+    UnknownFormat {
+        /// The file's path, or `standard input`.
+        input: Box<str>,
+        /// The first bytes in hexadecimal.
+        start: Box<str>,
+        /// What to do about it.
+        advice: Box<str>,
+    },
+    /// The format is known, but this version or variant of it is not read.
+    #[error("{input}: {what}; convert it with `editcap -F pcap IN OUT`")]
+    Unsupported {
+        /// The file's path, or `standard input`.
+        input: Box<str>,
+        /// Which version or variant it is.
+        what: Box<str>,
+    },
+    /// The file is damaged before its first packet, so nothing of it can be used.
+    #[error("{input}: damaged at byte {offset}, before the first packet: {what}")]
+    Damaged {
+        /// The file's path, or `standard input`.
+        input: Box<str>,
+        /// Where, in bytes from the start of the (decompressed) capture.
+        offset: u64,
+        /// What was found there.
+        what: Box<str>,
+    },
+    /// There was nothing to read: no input was given, or each was empty.
+    #[error("no capture: {0}")]
+    Empty(Box<str>),
+}
+
+/// Why a parser stopped inside a file.
+#[derive(Debug)]
+pub(super) enum Stop {
+    /// The file ends in the middle of a record, or its compressed stream in the middle of a block.
+    Truncated,
+    /// The bytes at `offset` (of the decompressed capture) make no sense.
+    Bad { offset: u64, what: String },
+    /// The format is known, its variant is not read.
+    Unsupported(String),
+    /// Reading failed.
+    Io(io::Error),
+}
+
+impl From<io::Error> for Stop {
+    fn from(error: io::Error) -> Self {
+        Self::Io(error)
+    }
+}

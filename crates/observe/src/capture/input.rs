@@ -1,0 +1,148 @@
+//! Files and standard input, plain or compressed, become a [`Source`].
+
+use std::fs::File;
+use std::io::{self, Cursor, Read, Seek, SeekFrom};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::source::{Backing, Source};
+
+/// Where a capture is read from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Input {
+    /// A file, or a named pipe.
+    File(PathBuf),
+    /// Standard input.
+    Stdin,
+}
+
+impl Input {
+    /// The name for messages.
+    pub(super) fn name(&self) -> Box<str> {
+        match self {
+            Self::File(path) => path.display().to_string().into(),
+            Self::Stdin => "standard input".into(),
+        }
+    }
+
+    /// The size of a regular file in bytes, None for what has none.
+    pub(super) fn size(&self) -> io::Result<Option<u64>> {
+        let Self::File(path) = self else { return Ok(None) };
+        let metadata = std::fs::metadata(path)?;
+        if metadata.is_dir() {
+            return Err(io::Error::from(io::ErrorKind::IsADirectory));
+        }
+        Ok(metadata.is_file().then_some(metadata.len()))
+    }
+}
+
+/// How a capture is packed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Compression {
+    /// Not at all.
+    None,
+    /// RFC 1952, with as many members as there are.
+    Gzip,
+    /// RFC 8878, with as many frames as there are.
+    Zstd,
+}
+
+/// Enough to tell a compressed file by, in bytes.
+pub(super) const SNIFF_BYTES: usize = 8;
+/// Compressed bytes read at once.
+const COMPRESSED_READ: usize = 128 << 10;
+/// The largest zstd window that is accepted: 2 to this power bytes, 64 MiB. `zstd --ultra -22` needs 128 MiB and
+/// is refused with zstd's own message; `zstd -19` needs 8 MiB.
+const ZSTD_WINDOW_LOG: u32 = 26;
+
+/// What the first bytes tell of the packing.
+pub(super) fn compression(first: &[u8]) -> Compression {
+    match first {
+        [0x1f, 0x8b, ..] => Compression::Gzip,
+        // A frame, or a skippable frame as some parallel writers begin with.
+        [0x28, 0xb5, 0x2f, 0xfd, ..] | [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..] => Compression::Zstd,
+        _ => Compression::None,
+    }
+}
+
+/// The first bytes of a regular file; fewer if it is shorter.
+pub(super) fn first_bytes(mut from: impl Read) -> io::Result<Vec<u8>> {
+    let mut first = Vec::with_capacity(SNIFF_BYTES);
+    from.by_ref().take(SNIFF_BYTES as u64).read_to_end(&mut first)?;
+    Ok(first)
+}
+
+/// An opened input: its window, its packing, and whether it held no byte at all.
+pub(super) struct Opened {
+    pub(super) source: Source,
+    pub(super) compression: Compression,
+    pub(super) empty: bool,
+}
+
+/// Opens an input. The bytes that are read from it are added to `read`.
+pub(super) fn open(input: &Input, read: &Arc<AtomicU64>) -> io::Result<Opened> {
+    let read = Arc::clone(read);
+    match input {
+        Input::Stdin => stream(Counted { inner: io::stdin(), read }),
+        Input::File(path) => {
+            let mut file = File::open(path)?;
+            if !file.metadata()?.is_file() {
+                return stream(Counted { inner: file, read });
+            }
+            let first = first_bytes(&file)?;
+            file.seek(SeekFrom::Start(0))?;
+            let file = Counted { inner: file, read };
+            let compression = compression(&first);
+            let source = match compression {
+                Compression::None => Source::new(Backing::Seekable(Box::new(file)), false),
+                packed => Source::new(Backing::Stream(unpack(file, packed)?), true),
+            };
+            Ok(Opened { source, compression, empty: first.is_empty() })
+        }
+    }
+}
+
+/// Opens what can only be read once, from front to back.
+fn stream(mut from: impl Read + Send + 'static) -> io::Result<Opened> {
+    let first = first_bytes(&mut from)?;
+    let (compression, empty) = (compression(&first), first.is_empty());
+    let whole = Cursor::new(first).chain(from);
+    let stream = unpack(whole, compression)?;
+    Ok(Opened { source: Source::new(Backing::Stream(stream), compression != Compression::None), compression, empty })
+}
+
+/// The decompressed bytes of a stream. Both decoders work in pieces: a small file that unpacks to a huge one costs
+/// time, never memory.
+fn unpack(from: impl Read + Send + 'static, compression: Compression) -> io::Result<Box<dyn Read + Send>> {
+    let buffered = |from| io::BufReader::with_capacity(COMPRESSED_READ, from);
+    match compression {
+        Compression::None => Ok(Box::new(from)),
+        Compression::Gzip => Ok(Box::new(flate2::bufread::MultiGzDecoder::new(buffered(from)))),
+        Compression::Zstd => {
+            let mut decoder = zstd::stream::read::Decoder::with_buffer(buffered(from))?;
+            decoder.window_log_max(ZSTD_WINDOW_LOG)?;
+            Ok(Box::new(decoder))
+        }
+    }
+}
+
+/// Counts what is read, for the progress.
+struct Counted<R> {
+    inner: R,
+    read: Arc<AtomicU64>,
+}
+
+impl<R: Read> Read for Counted<R> {
+    fn read(&mut self, room: &mut [u8]) -> io::Result<usize> {
+        let count = self.inner.read(room)?;
+        self.read.fetch_add(count as u64, Ordering::Relaxed);
+        Ok(count)
+    }
+}
+
+impl<R: Seek> Seek for Counted<R> {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        self.inner.seek(to)
+    }
+}

@@ -1,0 +1,47 @@
+//! What the first byte of a captured packet belongs to.
+
+/// The link layer of a captured packet.
+///
+/// Numbers are those of the registry at <https://www.tcpdump.org/linktypes.html>; formats that count otherwise
+/// (snoop, NetMon, NetXRay) are mapped to it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum LinkType {
+    /// Ethernet II or IEEE 802.3, from the destination address on (1).
+    Ethernet,
+    /// Linux "cooked" capture, version 1: a 16-byte header (113).
+    LinuxCooked1,
+    /// Linux "cooked" capture, version 2: a 20-byte header (276).
+    LinuxCooked2,
+    /// BSD loopback: a 4-byte address family in the byte order of the capturing machine (0).
+    Null,
+    /// OpenBSD loopback: a 4-byte address family in network byte order (108).
+    Loop,
+    /// An IPv4 or IPv6 packet without link layer (101, 228 and 229; 12 and 14 on some systems).
+    RawIp,
+    /// Anything else: its number in the registry, or [`LinkType::UNREGISTERED`] plus the number of a format
+    /// that has its own where the registry has no equal.
+    Other(u32),
+}
+
+impl LinkType {
+    /// Added to a snoop, NetMon or NetXRay network number that the registry has no number for.
+    pub const UNREGISTERED: u32 = 0x8000_0000;
+
+    /// The link type of a number in the registry.
+    pub fn from_registry(number: u32) -> Self {
+        match number {
+            0 => Self::Null,
+            1 => Self::Ethernet,
+            12 | 14 | 101 | 228 | 229 => Self::RawIp,
+            108 => Self::Loop,
+            113 => Self::LinuxCooked1,
+            276 => Self::LinuxCooked2,
+            other => Self::Other(other),
+        }
+    }
+
+    /// A number of a format that counts otherwise and that has no equal in the registry.
+    pub(super) fn unregistered(number: u32) -> Self {
+        Self::Other(Self::UNREGISTERED | number)
+    }
+}

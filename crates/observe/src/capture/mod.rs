@@ -1,0 +1,284 @@
+//! Capture files become packets with the time at which each was captured.
+//!
+//! [`Captures`] reads pcap, pcapng, snoop, NetXRay 2 and NetMon 2, plain or packed with gzip or zstd, from files in
+//! the given order or from standard input, and gives out one borrowed [`Frame`] after the other. Nothing is copied
+//! but by the read itself, and the memory taken does not grow with the capture. [`ClockEstimate`] tells how fine
+//! the capture's clock was.
+//!
+//! What is wrong with a capture is counted, see [`CaptureAnomalies`]; only what makes a file useless from its first
+//! packet on is an error.
+
+mod bytes;
+mod clock;
+mod error;
+mod format;
+mod input;
+mod link;
+mod netmon;
+mod netxray;
+mod pcap;
+mod pcapng;
+mod resolution;
+mod snoop;
+mod source;
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+pub use clock::{ClockEstimate, Granularity};
+pub use error::CaptureError;
+pub use format::Format;
+pub use input::{Compression, Input};
+pub use link::LinkType;
+
+use error::Stop;
+use format::{Located, Parser};
+use source::Source;
+
+/// The most bytes of a packet that are believed, in bytes: what libpcap and Wireshark allow for these link types.
+/// A record that claims more is taken for damage, and nothing is allocated for it.
+pub const MAX_PACKET_BYTES: u32 = 256 << 10;
+
+/// One captured packet, borrowed from the reader until the next call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Frame<'a> {
+    /// 1-based, counted across files in order, as tshark numbers them.
+    pub number: u64,
+    /// When it was captured, in nanoseconds since the Unix epoch. None where the format has no time (simple packet
+    /// blocks of pcapng) or one that 64 bits cannot hold.
+    pub time_ns: Option<i64>,
+    /// What the first captured byte belongs to.
+    pub link: LinkType,
+    /// The bytes that were kept.
+    pub captured: &'a [u8],
+    /// How long the packet was, in bytes. Some writers set less than was captured.
+    pub original_len: u32,
+}
+
+/// How far the reader is, on disk: of a compressed file it is the compressed bytes that count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Progress {
+    /// Bytes read of all inputs so far. The window reads ahead, by up to 256 KiB.
+    pub bytes_read: u64,
+    /// The size of all inputs in bytes, None if one of them is a pipe.
+    pub bytes_total: Option<u64>,
+}
+
+/// What was wrong with the captures so far.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct CaptureAnomalies {
+    /// Files that end in the middle of a record, or whose compressed stream ends too early. Everything before is used.
+    pub truncated_tail: u64,
+    /// Records that made no sense, of a file that had given packets before. In pcapng a bad packet block is stepped
+    /// over; otherwise the place of the next record is lost, and the rest of that file is not read. Neither takes a
+    /// frame number.
+    pub bad_records: u64,
+    /// pcapng blocks of a kind that is not known, stepped over.
+    pub skipped_blocks: u64,
+    /// Packets that have a time stamp which cannot be told as nanoseconds since 1970 in 64 bits.
+    pub unusable_times: u64,
+    /// Files without a single byte, as a ring of captures may end with.
+    pub empty_files: u64,
+    /// Packets that the capturing program itself said it lost: snoop's drop counts, and the greater of the two in
+    /// the statistics of each pcapng interface. At least so many.
+    pub reported_drops: u64,
+}
+
+/// What one input turned out to be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileFormat {
+    /// The file's path, or `standard input`.
+    pub input: Box<str>,
+    /// The capture format.
+    pub format: Format,
+    /// How it is packed.
+    pub compression: Compression,
+    /// Nanoseconds in a unit of the time stamps, rounded up. None in pcapng, where each interface has its own. The
+    /// clock may be coarser: see [`ClockEstimate`].
+    pub tick_ns: Option<u64>,
+}
+
+/// A reader of captures, in the order in which they are given.
+pub struct Captures {
+    inputs: std::vec::IntoIter<Input>,
+    current: Box<str>,
+    source: Source,
+    parser: Parser,
+    /// The number of the last frame that was given out, and of the last one of the file before.
+    number: u64,
+    number_before: u64,
+    anomalies: CaptureAnomalies,
+    formats: Vec<FileFormat>,
+    bytes_read: Arc<AtomicU64>,
+    bytes_total: Option<u64>,
+}
+
+impl Captures {
+    /// Looks at every file and opens the first input.
+    ///
+    /// # Errors
+    /// If there is no input, if one of the files does not exist, cannot be read or is in no known format (pipes are
+    /// found out about later), or if the first one is damaged before its first packet.
+    pub fn open(inputs: Vec<Input>) -> Result<Self, CaptureError> {
+        if inputs.is_empty() {
+            return Err(CaptureError::Empty("no input was given".into()));
+        }
+        let mut bytes_total = Some(0u64);
+        for input in &inputs {
+            let size = look_at(input)?;
+            bytes_total = bytes_total.zip(size).map(|(sum, size)| sum.saturating_add(size));
+        }
+        let mut this = Self {
+            inputs: inputs.into_iter(),
+            current: "".into(),
+            source: Source::empty(),
+            parser: Parser::Closed,
+            number: 0,
+            number_before: 0,
+            anomalies: CaptureAnomalies::default(),
+            formats: Vec::new(),
+            bytes_read: Arc::default(),
+            bytes_total,
+        };
+        this.open_next()?;
+        Ok(this)
+    }
+
+    /// The next packet, None when all inputs are read.
+    ///
+    /// # Errors
+    /// If an input cannot be read, is in no known format or is damaged before its first packet. The call after an
+    /// error goes on with the next input.
+    #[inline]
+    #[expect(clippy::should_implement_trait, reason = "a frame borrows from the reader, which an Iterator cannot say")]
+    pub fn next(&mut self) -> Result<Option<Frame<'_>>, CaptureError> {
+        let quick = match &self.parser {
+            Parser::Pcap(pcap) => pcap.quick(&mut self.source),
+            _ => None,
+        };
+        let located = match quick {
+            Some(located) => located,
+            None => match self.search()? {
+                Some(located) => located,
+                None => return Ok(None),
+            },
+        };
+        self.number += 1;
+        Ok(Some(Frame {
+            number: self.number,
+            time_ns: located.time_ns,
+            link: located.link,
+            captured: self.source.slice(located.start, located.len),
+            original_len: located.original_len,
+        }))
+    }
+
+    /// How far the reader is.
+    pub fn progress(&self) -> Progress {
+        let bytes_read = self.bytes_read.load(Ordering::Relaxed);
+        // A file that is read out of order may be read twice in places.
+        let bytes_read = self.bytes_total.map_or(bytes_read, |total| bytes_read.min(total));
+        Progress { bytes_read, bytes_total: self.bytes_total }
+    }
+
+    /// What was wrong so far.
+    pub fn anomalies(&self) -> CaptureAnomalies {
+        self.anomalies
+    }
+
+    /// What the inputs that were opened so far turned out to be; empty ones have no entry.
+    pub fn formats(&self) -> &[FileFormat] {
+        &self.formats
+    }
+
+    /// The next packet by the long way: refilling the window, and on to the next file.
+    #[inline(never)]
+    fn search(&mut self) -> Result<Option<Located>, CaptureError> {
+        loop {
+            match self.parser.next(&mut self.source, &mut self.anomalies) {
+                Ok(Some(located)) => return Ok(Some(located)),
+                Ok(None) => {}
+                Err(stop) => self.stop(stop)?,
+            }
+            if !self.open_next()? {
+                return Ok(None);
+            }
+        }
+    }
+
+    /// Opens the next input that holds anything. False if there is none.
+    fn open_next(&mut self) -> Result<bool, CaptureError> {
+        self.parser = Parser::Closed;
+        self.number_before = self.number;
+        while let Some(input) = self.inputs.next() {
+            self.current = input.name();
+            let opened = input::open(&input, &self.bytes_read)
+                .map_err(|source| CaptureError::Io { input: input.name(), source })?;
+            if opened.empty {
+                self.anomalies.empty_files += 1;
+                continue;
+            }
+            self.source = opened.source;
+            match Parser::open(&mut self.source) {
+                Ok(Some(parser)) => {
+                    if let Some((format, tick_ns)) = parser.describe() {
+                        let (input, compression) = (input.name(), opened.compression);
+                        self.formats.push(FileFormat { input, format, compression, tick_ns });
+                    }
+                    self.parser = parser;
+                    return Ok(true);
+                }
+                Ok(None) => return Err(unknown(&input, self.source.available())),
+                Err(stop) => self.stop(stop)?,
+            }
+        }
+        if self.formats.is_empty() && self.anomalies.truncated_tail == 0 {
+            return Err(CaptureError::Empty("every input is empty".into()));
+        }
+        Ok(false)
+    }
+
+    /// Ends the file that is being read: what it means depends on whether it gave any packet.
+    fn stop(&mut self, stop: Stop) -> Result<(), CaptureError> {
+        self.parser = Parser::Closed;
+        let input = self.current.clone();
+        match stop {
+            Stop::Truncated => self.anomalies.truncated_tail += 1,
+            Stop::Bad { .. } if self.number > self.number_before => self.anomalies.bad_records += 1,
+            Stop::Bad { offset, what } => return Err(CaptureError::Damaged { input, offset, what: what.into() }),
+            Stop::Unsupported(what) => return Err(CaptureError::Unsupported { input, what: what.into() }),
+            Stop::Io(source) => return Err(CaptureError::Io { input, source }),
+        }
+        Ok(())
+    }
+}
+
+/// Finds out before the work begins that a file is missing or of no known format. Its size, if it has one.
+fn look_at(input: &Input) -> Result<Option<u64>, CaptureError> {
+    let failed = |source| CaptureError::Io { input: input.name(), source };
+    let size = input.size().map_err(failed)?;
+    if let (Input::File(path), Some(_)) = (input, size) {
+        let first = std::fs::File::open(path).and_then(input::first_bytes).map_err(failed)?;
+        let packed = input::compression(&first) != Compression::None;
+        if !first.is_empty() && !packed && !format::is_known(&first) {
+            return Err(unknown(input, &first));
+        }
+    }
+    Ok(size)
+}
+
+/// The error for a file whose first bytes say nothing.
+fn unknown(input: &Input, window: &[u8]) -> CaptureError {
+    let first = window.get(..window.len().min(input::SNIFF_BYTES)).unwrap_or_default();
+    let hex: Vec<String> = first.iter().map(|byte| format!("{byte:02x}")).collect();
+    let start = if hex.is_empty() { "nothing".to_owned() } else { hex.join(" ") };
+    CaptureError::UnknownFormat { input: input.name(), start: start.into(), advice: format::advice(first).into() }
+}
+
+impl std::fmt::Debug for Captures {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Captures").field("current", &self.current).field("number", &self.number).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,146 @@
+//! The classic capture format of libpcap, with its nanosecond and "modified" variants, in both byte orders.
+//!
+//! Spec: draft-ietf-opsawg-pcap-04 4 and 5
+//!
+//! Files before version 2.3 have the two lengths swapped, version 2.3 has them either way; as Wireshark does, they
+//! are told apart by which is the greater. The time zone field is not applied (no writer sets it), the frame
+//! check sequence bits of the link type are masked off (what follows the IP packet is nobody's payload).
+
+use super::bytes::Order;
+use super::error::Stop;
+use super::format::Located;
+use super::link::LinkType;
+use super::source::Source;
+use super::{Format, MAX_PACKET_BYTES};
+
+/// The file header: magic, version, time zone, accuracy, snaplen, link type.
+const FILE_HEADER: usize = 24;
+/// The record header: seconds, fraction, captured length, original length.
+const RECORD_HEADER: usize = 16;
+/// The record header of A. Kuznetzov's patched tcpdump: as before, then interface, protocol, packet type.
+const MODIFIED_RECORD_HEADER: usize = 24;
+/// The registry's numbers use the lower 26 bits of the field; the others tell of a frame check sequence.
+const LINK_TYPE_MASK: u32 = 0x03ff_ffff;
+
+/// Which of the two lengths in a record header comes first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Lengths {
+    CapturedFirst,
+    OriginalFirst,
+    CapturedIsTheSmaller,
+}
+
+/// A reader of one pcap file.
+#[derive(Debug)]
+pub(super) struct Pcap {
+    order: Order,
+    /// Nanoseconds in a unit of the record header's fraction: 1000 or 1.
+    fraction_ns: u32,
+    link: LinkType,
+    record_header: usize,
+    lengths: Lengths,
+}
+
+/// Which byte order and variant the first four bytes tell of: order, nanoseconds in a unit, record header.
+fn magic(first: &[u8]) -> Option<(Order, u32, usize)> {
+    let found = match Order::Big.u32(first.get(..4)?, 0) {
+        0xa1b2_c3d4 => (Order::Big, 1000, RECORD_HEADER),
+        0xd4c3_b2a1 => (Order::Little, 1000, RECORD_HEADER),
+        0xa1b2_3c4d => (Order::Big, 1, RECORD_HEADER),
+        0x4d3c_b2a1 => (Order::Little, 1, RECORD_HEADER),
+        0xa1b2_cd34 => (Order::Big, 1000, MODIFIED_RECORD_HEADER),
+        0x34cd_b2a1 => (Order::Little, 1000, MODIFIED_RECORD_HEADER),
+        _ => return None,
+    };
+    Some(found)
+}
+
+/// Whether these are the first bytes of such a file.
+pub(super) fn recognise(first: &[u8]) -> bool {
+    magic(first).is_some()
+}
+
+impl Pcap {
+    /// Reads the file header.
+    pub(super) fn open(source: &mut Source) -> Result<Self, Stop> {
+        source.rest(FILE_HEADER)?;
+        let header = source.available();
+        let Some((order, fraction_ns, record_header)) = magic(header) else {
+            return Err(Stop::Bad { offset: 0, what: "no magic number".into() });
+        };
+        let version = (order.u16(header, 4), order.u16(header, 6));
+        if version.0 != 2 {
+            return Err(Stop::Unsupported(format!("pcap version {}.{} is not read", version.0, version.1)));
+        }
+        let lengths = match version.1 {
+            0..=2 => Lengths::OriginalFirst,
+            3 => Lengths::CapturedIsTheSmaller,
+            _ => Lengths::CapturedFirst,
+        };
+        let link = LinkType::from_registry(order.u32(header, 20) & LINK_TYPE_MASK);
+        source.consume(FILE_HEADER);
+        Ok(Self { order, fraction_ns, link, record_header, lengths })
+    }
+
+    /// The variant, and the nanoseconds in a unit of its time stamps.
+    pub(super) fn describe(&self) -> (Format, u64) {
+        let format = match (self.record_header, self.fraction_ns) {
+            (MODIFIED_RECORD_HEADER, _) => Format::PcapModified,
+            (_, 1) => Format::PcapNanosecond,
+            _ => Format::Pcap,
+        };
+        (format, u64::from(self.fraction_ns))
+    }
+
+    /// The next packet if its record lies whole and sound in the window, else none: ask [`Pcap::next`].
+    #[inline]
+    pub(super) fn quick(&self, source: &mut Source) -> Option<Located> {
+        let window = source.available();
+        let header = window.first_chunk::<MODIFIED_RECORD_HEADER>()?;
+        let captured = self.order.u32(header, 8);
+        let end = self.record_header + captured as usize;
+        if captured > MAX_PACKET_BYTES || end > window.len() || self.lengths != Lengths::CapturedFirst {
+            return None;
+        }
+        let located = Located {
+            start: source.position() + self.record_header,
+            len: captured as usize,
+            original_len: self.order.u32(header, 12),
+            time_ns: Some(self.time(header)),
+            link: self.link,
+        };
+        source.consume(end);
+        Some(located)
+    }
+
+    /// The next packet, None at the end of the file.
+    pub(super) fn next(&mut self, source: &mut Source) -> Result<Option<Located>, Stop> {
+        if !source.record(self.record_header)? {
+            return Ok(None);
+        }
+        let header = source.available();
+        let (first, second) = (self.order.u32(header, 8), self.order.u32(header, 12));
+        let (captured, original_len) = match self.lengths {
+            Lengths::CapturedFirst => (first, second),
+            Lengths::OriginalFirst => (second, first),
+            Lengths::CapturedIsTheSmaller => (first.min(second), first.max(second)),
+        };
+        if captured > MAX_PACKET_BYTES {
+            let what = format!("a record claims {captured} captured bytes, more than {MAX_PACKET_BYTES}");
+            return Err(Stop::Bad { offset: source.offset(), what });
+        }
+        let time_ns = Some(self.time(header));
+        let len = captured as usize;
+        source.rest(self.record_header + len)?;
+        let start = source.position() + self.record_header;
+        source.consume(self.record_header + len);
+        Ok(Some(Located { start, len, original_len, time_ns, link: self.link }))
+    }
+
+    /// Seconds are unsigned, as Wireshark has them. A fraction of more than a second is added as it stands.
+    #[inline]
+    fn time(&self, header: &[u8]) -> i64 {
+        let (seconds, fraction) = (self.order.u32(header, 0), self.order.u32(header, 4));
+        i64::from(seconds) * 1_000_000_000 + i64::from(fraction) * i64::from(self.fraction_ns)
+    }
+}

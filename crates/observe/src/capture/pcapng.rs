@@ -1,0 +1,226 @@
+//! The pcapng capture format: sections, interfaces, packets of three kinds, anything else stepped over.
+//!
+//! Spec: draft-ietf-opsawg-pcapng-03 3 and 4
+//!
+//! Each section has its own byte order, each interface its own link type, clock resolution and clock offset.
+//! A packet that names an interface that was not described, or that does not fit its block, is counted as a bad
+//! record and stepped over: the block's own length still tells where the next one starts.
+
+use super::bytes::Order;
+use super::error::Stop;
+use super::format::Located;
+use super::link::LinkType;
+use super::resolution::Resolution;
+use super::source::{LONGEST_NEED, Source};
+use super::{CaptureAnomalies, MAX_PACKET_BYTES};
+
+/// The type of a section header block, the same in both byte orders, and so the file's first bytes.
+pub(super) const MAGIC: &[u8] = &[0x0a, 0x0d, 0x0d, 0x0a];
+const SECTION_HEADER: u32 = 0x0a0d_0d0a;
+const INTERFACE_DESCRIPTION: u32 = 1;
+const PACKET: u32 = 2;
+const SIMPLE_PACKET: u32 = 3;
+const INTERFACE_STATISTICS: u32 = 5;
+const ENHANCED_PACKET: u32 = 6;
+/// Blocks that hold no packets: name resolution, decryption secrets, and the custom ones.
+const NO_PACKETS: [u32; 4] = [4, 0x0a, 0x0bad, 0x4000_0bad];
+
+/// Type and length before a block's body, length behind it.
+const BLOCK_HEADER: usize = 8;
+const BLOCK_OVERHEAD: usize = 12;
+/// The shortest section header block.
+const SHORTEST_SECTION: u32 = 28;
+/// What stands before the packet in an enhanced packet block and in a packet block.
+const PACKET_HEADER: usize = 28;
+/// What stands before the packet in a simple packet block.
+const SIMPLE_HEADER: usize = 12;
+/// More interfaces than this in a section are refused, so that a file cannot fill the memory with them.
+const MAX_INTERFACES: usize = 64 << 10;
+
+/// One interface of a section.
+#[derive(Debug)]
+struct Interface {
+    link: LinkType,
+    /// The most bytes kept of a packet; 0 is no limit.
+    snaplen: u32,
+    clock: Resolution,
+    /// What its last statistics said was lost.
+    drops: u64,
+}
+
+/// A reader of one pcapng file.
+#[derive(Debug)]
+pub(super) struct Pcapng {
+    order: Order,
+    interfaces: Vec<Interface>,
+}
+
+impl Pcapng {
+    /// Reads the first section header, so that a file that only begins like one is refused at once.
+    pub(super) fn open(source: &mut Source) -> Result<Self, Stop> {
+        let mut this = Self { order: Order::Little, interfaces: Vec::new() };
+        source.rest(BLOCK_OVERHEAD)?;
+        this.section(source)?;
+        Ok(this)
+    }
+
+    /// The next packet, None at the end of the file.
+    pub(super) fn next(
+        &mut self,
+        source: &mut Source,
+        anomalies: &mut CaptureAnomalies,
+    ) -> Result<Option<Located>, Stop> {
+        while source.record(BLOCK_OVERHEAD)? {
+            let header = source.available();
+            let kind = self.order.u32(header, 0);
+            if kind == SECTION_HEADER {
+                self.section(source)?;
+                continue;
+            }
+            let len = self.order.u32(header, 4);
+            if !len.is_multiple_of(4) || (len as usize) < BLOCK_OVERHEAD {
+                let what = format!("a block of type {kind:#x} claims a length of {len} bytes");
+                return Err(Stop::Bad { offset: source.offset(), what });
+            }
+            let packet = matches!(kind, PACKET | SIMPLE_PACKET | ENHANCED_PACKET);
+            let known = packet || matches!(kind, INTERFACE_DESCRIPTION | INTERFACE_STATISTICS);
+            if !known || len as usize > LONGEST_NEED {
+                anomalies.bad_records += u64::from(packet);
+                anomalies.skipped_blocks += u64::from(!packet && !NO_PACKETS.contains(&kind));
+                source.skip(u64::from(len))?;
+                continue;
+            }
+            let len = len as usize;
+            source.rest(len)?;
+            self.check_trailer(source, len)?;
+            if packet {
+                let located = self.packet(kind, source.available().get(..len).unwrap_or_default(), source.position());
+                source.consume(len);
+                match located {
+                    Some((located, untimed)) => {
+                        anomalies.unusable_times += u64::from(untimed);
+                        return Ok(Some(located));
+                    }
+                    None => anomalies.bad_records += 1,
+                }
+                continue;
+            }
+            let block = source.available().get(..len).unwrap_or_default();
+            if kind == INTERFACE_STATISTICS {
+                self.statistics(block, anomalies);
+            } else if !self.interface(block) {
+                let what = "an interface description that cannot be used".into();
+                return Err(Stop::Bad { offset: source.offset(), what });
+            }
+            source.consume(len);
+        }
+        Ok(None)
+    }
+
+    /// A section header: byte order, version, and a new list of interfaces.
+    fn section(&mut self, source: &mut Source) -> Result<(), Stop> {
+        let offset = source.offset();
+        source.rest(SHORTEST_SECTION as usize)?;
+        let header = source.available();
+        self.order = match Order::Big.u32(header, 8) {
+            0x1a2b_3c4d => Order::Big,
+            0x4d3c_2b1a => Order::Little,
+            other => return Err(Stop::Bad { offset, what: format!("no byte-order magic in a section: {other:#x}") }),
+        };
+        let len = self.order.u32(header, 4);
+        let version = (self.order.u16(header, 12), self.order.u16(header, 14));
+        if !len.is_multiple_of(4) || len < SHORTEST_SECTION {
+            return Err(Stop::Bad { offset, what: format!("a section header claims a length of {len} bytes") });
+        }
+        if version.0 != 1 {
+            return Err(Stop::Unsupported(format!("pcapng version {}.{} is not read", version.0, version.1)));
+        }
+        source.skip(u64::from(len))?;
+        self.interfaces.clear();
+        Ok(())
+    }
+
+    /// The length behind a block must repeat the one before it; if not, the next block's place is not known.
+    fn check_trailer(&self, source: &Source, len: usize) -> Result<(), Stop> {
+        let trailer = self.order.u32(source.available(), len - 4) as usize;
+        if trailer == len {
+            return Ok(());
+        }
+        let what = format!("a block is {len} bytes long by its header and {trailer} by its trailer");
+        Err(Stop::Bad { offset: source.offset(), what })
+    }
+
+    /// An interface description. False if it is too short, or one too many.
+    fn interface(&mut self, block: &[u8]) -> bool {
+        if block.len() < 20 || self.interfaces.len() >= MAX_INTERFACES {
+            return false;
+        }
+        let link = LinkType::from_registry(u32::from(self.order.u16(block, 8)));
+        let (mut unit, mut offset_s) = (None, 0);
+        for (code, value) in self.options(block, 16) {
+            match (code, value.len()) {
+                (9, 1) => unit = value.first().copied(),
+                (14, 8) => offset_s = self.order.u64(value, 0) as i64,
+                _ => {}
+            }
+        }
+        let clock = Resolution::new(unit.unwrap_or(6), offset_s);
+        self.interfaces.push(Interface { link, snaplen: self.order.u32(block, 12), clock, drops: 0 });
+        true
+    }
+
+    /// Interface statistics: drops by the interface and by the system, of which the greater is certain.
+    fn statistics(&mut self, block: &[u8], anomalies: &mut CaptureAnomalies) {
+        let drops = self.options(block, 20).filter(|(code, value)| matches!(code, 5 | 7) && value.len() == 8);
+        let drops = drops.map(|(_, value)| self.order.u64(value, 0)).max().unwrap_or(0);
+        if let Some(interface) = self.interfaces.get_mut(self.order.u32(block, 8) as usize) {
+            let more = drops.saturating_sub(interface.drops);
+            anomalies.reported_drops = anomalies.reported_drops.saturating_add(more);
+            interface.drops = interface.drops.max(drops);
+        }
+    }
+
+    /// The packet of a block, and whether its time could not be told although the block has one.
+    fn packet(&self, kind: u32, block: &[u8], position: usize) -> Option<(Located, bool)> {
+        let order = self.order;
+        let (interface, header) = match kind {
+            SIMPLE_PACKET => (0, SIMPLE_HEADER),
+            PACKET => (u32::from(order.u16(block, BLOCK_HEADER)), PACKET_HEADER),
+            _ => (order.u32(block, BLOCK_HEADER), PACKET_HEADER),
+        };
+        let room = block.len().checked_sub(header + 4)?;
+        let interface = self.interfaces.get(interface as usize)?;
+        let (captured, original_len) = if kind == SIMPLE_PACKET {
+            let original = order.u32(block, BLOCK_HEADER);
+            let limit = if interface.snaplen == 0 { u32::MAX } else { interface.snaplen };
+            (original.min(limit), original)
+        } else {
+            (order.u32(block, 20), order.u32(block, 24))
+        };
+        if captured > MAX_PACKET_BYTES || captured as usize > room {
+            return None;
+        }
+        let time_ns = if kind == SIMPLE_PACKET {
+            None
+        } else {
+            let ticks = u64::from(order.u32(block, 12)) << 32 | u64::from(order.u32(block, 16));
+            interface.clock.time_ns(ticks)
+        };
+        let untimed = kind != SIMPLE_PACKET && time_ns.is_none();
+        let (start, len) = (position + header, captured as usize);
+        Some((Located { start, len, original_len, time_ns, link: interface.link }, untimed))
+    }
+
+    /// The options of a block from `at` on: code and value, until the end mark, the trailer or the first that does not fit.
+    fn options<'a>(&self, block: &'a [u8], at: usize) -> impl Iterator<Item = (u16, &'a [u8])> + use<'a> {
+        let order = self.order;
+        let mut rest = block.get(at..block.len().saturating_sub(4)).unwrap_or_default();
+        std::iter::from_fn(move || {
+            let (header, tail) = rest.split_first_chunk::<4>()?;
+            let (code, len) = (order.u16(header, 0), usize::from(order.u16(header, 2)));
+            let value = tail.get(..len)?;
+            rest = tail.get(len.next_multiple_of(4)..).unwrap_or_default();
+            (code != 0).then_some((code, value))
+        })
+    }
+}

@@ -1,0 +1,200 @@
+//! Every format gives back what was put in, however it is packed and cut into files.
+
+use super::super::{Captures, Compression, Format, Input, LinkType};
+use super::builders::{self, Endian, packets};
+use super::{Folder, Owned, gzip, read, read_bytes, zstd};
+
+#[test]
+fn each_format_gives_back_its_packets() {
+    let packets = packets(LinkType::Ethernet);
+    for (name, bytes) in builders::all(&packets) {
+        let (frames, anomalies) = read_bytes(&bytes).unwrap();
+        assert_eq!(frames, packets, "{name}");
+        let drops = if name == "snoop" { 10 } else { 0 };
+        assert_eq!(anomalies.reported_drops, drops, "{name}");
+        assert_eq!((anomalies.truncated_tail, anomalies.bad_records, anomalies.unusable_times), (0, 0, 0), "{name}");
+    }
+}
+
+#[test]
+fn packed_captures_give_the_same_frames() {
+    let packets = packets(LinkType::Ethernet);
+    for (name, bytes) in builders::all(&packets) {
+        let (first, second) = bytes.split_at(bytes.len() / 3);
+        let skippable = [0x50, 0x2a, 0x4d, 0x18, 3, 0, 0, 0, 1, 2, 3];
+        let packed = [
+            gzip(&bytes),
+            [gzip(first), gzip(second)].concat(),
+            zstd(&bytes),
+            [zstd(first), zstd(second)].concat(),
+            [skippable.to_vec(), zstd(&bytes)].concat(),
+        ];
+        for (index, packed) in packed.iter().enumerate() {
+            assert_eq!(read_bytes(packed).unwrap().0, packets, "{name}, packing {index}");
+        }
+    }
+}
+
+#[test]
+fn a_window_slides_over_a_large_capture() {
+    // Packets of up to the largest size: several windows of them, none of whose edges falls between two records.
+    let sizes = [262_144, 1, 65_549, 100_003, 60, 262_143, 1514];
+    let packet = |number: u64| Owned {
+        number,
+        time_ns: Some(1_000_000_000_000 + number as i64 * 1000),
+        link: LinkType::Ethernet,
+        captured: vec![number as u8; sizes[number as usize % sizes.len()]],
+        original_len: sizes[number as usize % sizes.len()] as u32,
+    };
+    let packets: Vec<Owned> = (1..=60).map(packet).collect();
+    for bytes in [
+        builders::pcap(Endian::Little, 0xa1b2_c3d4, 1, &packets),
+        builders::pcapng(Endian::Big, &packets),
+        builders::snoop(4, &packets),
+        builders::netmon(3, &packets),
+    ] {
+        assert!(read_bytes(&bytes).unwrap().0 == packets);
+        assert!(read_bytes(&zstd(&bytes)).unwrap().0 == packets);
+    }
+}
+
+#[test]
+fn rings_are_numbered_on_in_the_given_order() {
+    let packets = packets(LinkType::Ethernet);
+    let folder = Folder::new();
+    let all = builders::all(&packets);
+    let mut inputs: Vec<Input> = Vec::new();
+    for (index, (_, bytes)) in all.iter().enumerate() {
+        let bytes = if index % 2 == 0 { bytes.clone() } else { gzip(bytes) };
+        inputs.push(folder.file(&format!("ring{index}"), &bytes));
+    }
+    inputs.push(folder.file("not-yet-written", b""));
+    let on_disk: u64 = inputs.iter().map(|input| input.size().unwrap().unwrap()).sum();
+
+    let mut captures = Captures::open(inputs.clone()).unwrap();
+    let mut count = 0;
+    while let Some(frame) = captures.next().unwrap() {
+        let expected = &packets[count % packets.len()];
+        count += 1;
+        assert_eq!((frame.number, frame.captured), (count as u64, &expected.captured[..]));
+    }
+    assert_eq!(count, packets.len() * all.len());
+    assert_eq!(captures.anomalies().empty_files, 1);
+    let progress = captures.progress();
+    assert_eq!((progress.bytes_read, progress.bytes_total), (on_disk, Some(on_disk)));
+    let formats = captures.formats();
+    assert_eq!((formats.len(), formats[0].format, formats[0].tick_ns), (all.len(), Format::Pcap, Some(1000)));
+    assert_eq!((formats[1].compression, formats[2].format), (Compression::Gzip, Format::PcapNanosecond));
+}
+
+#[cfg(unix)]
+#[test]
+fn a_named_pipe_is_read_like_a_file() {
+    let packets = packets(LinkType::Ethernet);
+    let folder = Folder::new();
+    let path = folder.0.join("pipe");
+    if !std::process::Command::new("mkfifo").arg(&path).status().is_ok_and(|status| status.success()) {
+        println!("skipped: mkfifo is missing");
+        return;
+    }
+    for (name, bytes) in builders::all(&packets) {
+        let target = path.clone();
+        let writer = std::thread::spawn(move || std::fs::write(target, bytes));
+        assert_eq!(read(vec![Input::File(path.clone())]).unwrap().0, packets, "{name}");
+        writer.join().unwrap().unwrap();
+    }
+}
+
+#[test]
+fn link_types_are_told_apart() {
+    let numbers = [
+        (0, LinkType::Null),
+        (12, LinkType::RawIp),
+        (14, LinkType::RawIp),
+        (101, LinkType::RawIp),
+        (108, LinkType::Loop),
+        (113, LinkType::LinuxCooked1),
+        (228, LinkType::RawIp),
+        (229, LinkType::RawIp),
+        (276, LinkType::LinuxCooked2),
+        (105, LinkType::Other(105)),
+        // A frame check sequence of four bytes is told of in the upper bits.
+        (0x2400_0001, LinkType::Ethernet),
+    ];
+    for (number, link) in numbers {
+        let packets = packets(link);
+        assert_eq!(read_bytes(&builders::pcap(Endian::Big, 0xa1b2_c3d4, number, &packets)).unwrap().0, packets);
+    }
+    for (number, link) in [(0, LinkType::Ethernet), (8, LinkType::Other(10)), (26, LinkType::Other(0x8000_001a))] {
+        let packets = packets(link);
+        assert_eq!(read_bytes(&builders::snoop(number, &packets)).unwrap().0, packets);
+    }
+}
+
+#[test]
+fn old_pcap_files_have_their_lengths_the_other_way_round() {
+    let packets = packets(LinkType::Ethernet);
+    for (minor, swapped) in [(2, true), (3, true), (3, false)] {
+        let mut bytes = builders::pcap(Endian::Little, 0xa1b2_c3d4, 1, &packets);
+        bytes[6] = minor;
+        let mut at = 24;
+        for packet in &packets {
+            let mut lengths = [packet.captured.len() as u32, packet.original_len].map(u32::to_le_bytes);
+            if swapped {
+                lengths.reverse();
+            }
+            bytes[at + 8..at + 16].copy_from_slice(&lengths.concat());
+            at += 16 + packet.captured.len();
+        }
+        assert_eq!(read_bytes(&bytes).unwrap().0, packets, "2.{minor}");
+    }
+}
+
+#[test]
+fn pcapng_interfaces_keep_their_own_clock_and_link() {
+    let e = Endian::Little;
+    let mut expected: Vec<Owned> = packets(LinkType::Ethernet).into_iter().chain(packets(LinkType::Null)).collect();
+    expected.iter_mut().zip(1..).for_each(|(packet, number)| packet.number = number);
+    let time = 1_600_000_000;
+    let mut file = [
+        builders::section(e),
+        builders::interface(e, 1, 0, Some(9), 0),
+        builders::interface(e, 113, 0, Some(0x80 | 10), 0),
+        builders::interface(e, 101, 0, Some(3), time),
+    ]
+    .concat();
+    file.extend(builders::enhanced(e, 0, 1_600_000_000_123_456_789, &expected[0]));
+    file.extend(builders::block(e, 0x0bad, b"custom"));
+    file.extend(builders::enhanced(e, 1, ((time as u64) << 10) + 256, &expected[1]));
+    file.extend(builders::block(e, 0x7777, &[1; 300_000]));
+    file.extend(builders::obsolete(e, 2, 1_500, &expected[2]));
+    // Statistics: 5 dropped by the interface, 3 by the system; then 9 by the interface in all.
+    for (ifdrop, osdrop) in [(5, 3), (9, 3)] {
+        let drops = [builders::option(e, 5, &e.u64(ifdrop)), builders::option(e, 7, &e.u64(osdrop))].concat();
+        file.extend(builders::block(e, 5, &[e.u32(1).to_vec(), vec![0; 8], drops].concat()));
+    }
+    // A second section, of the other byte order, with interfaces and a snaplen of its own.
+    let e = Endian::Big;
+    file.extend(builders::section(e));
+    file.extend(builders::interface(e, 0, 96, None, 0));
+    file.extend(builders::simple(e, &expected[7]));
+    file.extend(builders::enhanced(e, 0, 42, &expected[4]));
+
+    let (frames, anomalies) = read_bytes(&file).unwrap();
+    let told: Vec<_> = frames.iter().map(|frame| (frame.link, frame.time_ns)).collect();
+    let second = 1_000_000_000;
+    assert_eq!(
+        told,
+        [
+            (LinkType::Ethernet, Some(1_600_000_000_123_456_789)),
+            (LinkType::LinuxCooked1, Some(time * second + 250_000_000)),
+            (LinkType::RawIp, Some(time * second + 1_500_000_000)),
+            (LinkType::Null, None),
+            (LinkType::Null, Some(42_000)),
+        ]
+    );
+    let captured: Vec<_> = frames.iter().map(|frame| &frame.captured).collect();
+    let written = [0, 1, 2, 7, 4].map(|index| &expected[index].captured);
+    assert_eq!(captured, written);
+    assert_eq!((anomalies.skipped_blocks, anomalies.reported_drops, anomalies.bad_records), (1, 9, 0));
+}
