@@ -47,7 +47,9 @@ fn command(arguments: &[String]) -> Command {
     // Arguments may hold a `--` of their own; what comes after it is for the test programs.
     let split = arguments.iter().position(|argument| argument == "--").unwrap_or(arguments.len());
     let (for_cargo, for_tests) = arguments.split_at(split);
-    let mut command = process::cargo(&["test", "--workspace", "--no-fail-fast"]);
+    let some = for_cargo.iter().any(|argument| argument.starts_with("-p") || argument.starts_with("--package"));
+    let what = if some { &["test", "--no-fail-fast"][..] } else { &["test", "--workspace", "--no-fail-fast"] };
+    let mut command = process::cargo(what);
     // Output of tests that passed holds the reasons of those that skipped.
     command.args(for_cargo).args(["--", "--show-output"]).args(for_tests.iter().skip(1));
     if let Some(python) = setup::python() {
