@@ -8,8 +8,8 @@ use crate::findings::*;
 use plimsoll_model::{Coverage, Names, Protocol};
 use plimsoll_stats::{HEAT_EDGES_NS, Key, KeyStats, Statistics};
 
-/// Seconds a nanosecond.
-const SECONDS: f64 = 1e-9;
+/// Nanoseconds a second. Times are divided by it: that gives the nearest number (0.001), multiplying by 1e-9 does not.
+const SECOND: f64 = 1e9;
 
 /// What gives a wire status its name; `None` where the standard has none.
 pub type StatusName = fn(Protocol, u32) -> Option<&'static str>;
@@ -32,7 +32,7 @@ impl Findings {
             span: span(coverage),
             packets: packets(coverage),
             clock: Clock {
-                granularity_s: coverage.clock.estimate_ns.map(|ns| ns as f64 * SECONDS),
+                granularity_s: coverage.clock.estimate_ns.map(|ns| ns as f64 / SECOND),
                 at_most: coverage.clock.at_most,
                 backward_steps: coverage.clock.backward_steps,
             },
@@ -61,7 +61,7 @@ fn span(coverage: &Coverage) -> Span {
     Span {
         first_ns: coverage.first_ns,
         last_ns: coverage.last_ns,
-        elapsed_s: elapsed.map(|elapsed| elapsed as f64 * SECONDS),
+        elapsed_s: elapsed.map(|elapsed| elapsed as f64 / SECOND),
     }
 }
 
@@ -142,12 +142,12 @@ fn series(statistics: &Statistics) -> Series {
     let bins = statistics.series();
     Series {
         start_ns: bins.start_ns(),
-        bin_s: bins.width_ns() as f64 * SECONDS,
+        bin_s: bins.width_ns() as f64 / SECOND,
         operations: bins.iter().map(|cell| cell.operations).collect(),
         errors: bins.iter().map(|cell| cell.errors).collect(),
         read_bytes: bins.iter().map(|cell| cell.read_bytes).collect(),
         write_bytes: bins.iter().map(|cell| cell.write_bytes).collect(),
-        response_mean_s: bins.iter().map(|cell| cell.response_mean_ns().map(|ns| ns * SECONDS)).collect(),
+        response_mean_s: bins.iter().map(|cell| cell.response_mean_ns().map(|ns| ns / SECOND)).collect(),
     }
 }
 
@@ -157,16 +157,16 @@ fn heat_maps(statistics: &Statistics) -> Vec<HeatMap> {
     let used = || maps.iter().flat_map(|map| &map.cells).map(|&(_, row, _)| row);
     let (Some(lowest), Some(highest)) = (used().min(), used().max()) else { return Vec::new() };
     let mut edges_s: Vec<f64> =
-        HEAT_EDGES_NS.iter().skip(lowest).take(highest - lowest + 1).map(|&ns| ns as f64 * SECONDS).collect();
+        HEAT_EDGES_NS.iter().skip(lowest).take(highest - lowest + 1).map(|&ns| ns as f64 / SECOND).collect();
     // The last row of all has no end: ten times its beginning stands for it.
     let end = HEAT_EDGES_NS.get(highest + 1).copied().unwrap_or_else(|| HEAT_EDGES_NS[HEAT_EDGES_NS.len() - 1] * 10);
-    edges_s.push(end as f64 * SECONDS);
+    edges_s.push(end as f64 / SECOND);
     let number = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
     maps.iter()
         .map(|map| HeatMap {
             group: map.group.map_or_else(|| "All".to_owned(), |key| key.label().to_owned()),
             start_ns: map.start_ns,
-            column_s: map.column_ns as f64 * SECONDS,
+            column_s: map.column_ns as f64 / SECOND,
             columns: number(map.columns),
             edges_s: edges_s.clone(),
             cells: map.cells.iter().map(|&(column, row, n)| (number(column), number(row - lowest), n)).collect(),

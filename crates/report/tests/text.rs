@@ -1,4 +1,5 @@
 //! The terminal report, held to golden files and to its promises.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 #[path = "example/bless.rs"]
 mod bless;

@@ -1,6 +1,6 @@
 //! Rows of the tables.
 
-use super::{SECONDS, StatusName};
+use super::{SECOND, StatusName};
 use crate::findings::{Bucket, OperationRow, PercentilePoint, StatusCount, Times};
 use plimsoll_model::{Procedure, Protocol};
 use plimsoll_stats::{Accumulator, KeyStats, Statistics};
@@ -74,7 +74,7 @@ fn of_procedure(procedure: Procedure, sums: &Accumulator, total: u64, status_nam
 /// The numbers; the words are for the caller to add. Statuses mean different things in different protocols, so a sum
 /// over several has none.
 fn of_sums(sums: &Accumulator, total: u64) -> OperationRow {
-    let seconds = |ns: u64| ns as f64 * SECONDS;
+    let seconds = |ns: u64| ns as f64 / SECOND;
     let curve = sums.response().curve();
     let point = |(percentile, ns)| PercentilePoint { percentile, value_s: seconds(ns) };
     OperationRow {
@@ -92,7 +92,7 @@ fn of_sums(sums: &Accumulator, total: u64) -> OperationRow {
             .decades()
             .in_use()
             .into_iter()
-            .map(|(below, count)| Bucket { below_s: decade_s(below), count })
+            .map(|(below, count)| Bucket { below_s: seconds(below), count })
             .collect(),
         percentiles: curve.into_iter().map(point).collect(),
         ..without_numbers()
@@ -139,25 +139,19 @@ fn without_numbers() -> OperationRow {
 }
 
 fn times(moments: &plimsoll_stats::Moments, percentile: impl Fn(f64) -> Option<u64>) -> Option<Times> {
-    let at = |p| percentile(p).map(|ns| ns as f64 * SECONDS);
+    let at = |p| percentile(p).map(|ns| ns as f64 / SECOND);
     Some(Times {
         count: moments.count(),
-        min_s: moments.min_ns()? as f64 * SECONDS,
-        max_s: moments.max_ns()? as f64 * SECONDS,
-        mean_s: moments.mean_ns()? * SECONDS,
-        stddev_s: moments.stddev_ns().map(|ns| ns * SECONDS),
+        min_s: moments.min_ns()? as f64 / SECOND,
+        max_s: moments.max_ns()? as f64 / SECOND,
+        mean_s: moments.mean_ns()? / SECOND,
+        stddev_s: moments.stddev_ns().map(|ns| ns / SECOND),
         p50_s: at(50.0)?,
         p90_s: at(90.0)?,
         p95_s: at(95.0)?,
         p99_s: at(99.0)?,
         p999_s: at(99.9)?,
     })
-}
-
-/// A power of ten of nanoseconds in seconds, divided so that it is the nearest number to the decade (0.001, not
-/// 0.0010000000000000002).
-fn decade_s(ns: u64) -> f64 {
-    ns as f64 / 1e9
 }
 
 fn share(count: u64, total: u64) -> f64 {

@@ -1,6 +1,6 @@
 //! Single operations, and how to find them in Wireshark.
 
-use super::{SECONDS, StatusName, rows};
+use super::{SECOND, StatusName, rows};
 use crate::findings::Slow;
 use plimsoll_model::{Names, Protocol, Symbol, Transaction};
 use std::net::IpAddr;
@@ -20,8 +20,8 @@ pub(super) fn slow(t: &Transaction, context: &Context<'_>) -> Slow {
     Slow {
         protocol: row.protocol.label().to_owned(),
         procedure: t.procedure.name(),
-        response_time_s: took as f64 * SECONDS,
-        service_time_s: t.timeline.service_time().map(|ns| ns as f64 * SECONDS),
+        response_time_s: took as f64 / SECOND,
+        service_time_s: t.timeline.service_time().map(|ns| ns as f64 / SECOND),
         at_ns,
         client: t.client.to_string(),
         server: t.server.to_string(),

@@ -79,7 +79,7 @@ pub(crate) fn time(seconds: f64) -> String {
     let size = seconds.abs();
     // From 999.5 units on, three digits round up to the next unit.
     let (factor, unit) = match size {
-        s if s == 0.0 => return "0 s".to_owned(),
+        0.0 => return "0 s".to_owned(),
         s if s < 0.9995e-6 => (1e9, "ns"),
         s if s < 0.9995e-3 => (1e6, "µs"),
         s if s < 0.9995 => (1e3, "ms"),

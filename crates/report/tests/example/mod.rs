@@ -178,6 +178,7 @@ fn packets() -> Packets {
     }
 }
 
+#[allow(clippy::too_many_lines, reason = "rows of a table")]
 fn operations() -> Vec<OperationRow> {
     let mut rows = vec![
         row(

@@ -1,0 +1,196 @@
+//! Findings made from transactions and coverage.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+use plimsoll_model::{
+    Anomaly, Coverage, Endpoint, Frames, Names, Outcome, Procedure, Protocol, Symbol, Timeline, Transaction, Vantage,
+};
+use plimsoll_report::findings::{Findings, Source};
+use plimsoll_report::text::{Style, to_string};
+use plimsoll_stats::{Dimension, Options, Statistics};
+use std::num::NonZeroU64;
+
+const MS: i64 = 1_000_000;
+
+/// Asked at `at` ms, answered `took` ms later (or never), in frames 2n and 2n+1.
+fn transaction(procedure: Procedure, at: i64, took: Option<i64>) -> Transaction {
+    let end = took.map(|took| (at + took) * MS);
+    let frame = |n: i64| NonZeroU64::new(n as u64);
+    Transaction {
+        procedure,
+        client: Endpoint { ip: [10, 0, 0, 1].into(), port: 1025 },
+        server: Endpoint { ip: [10, 0, 0, 2].into(), port: 445 },
+        connection: 0,
+        session: None,
+        share: Symbol::NONE,
+        path: Symbol::NONE,
+        user: Symbol::NONE,
+        id: Some(7),
+        compound_position: None,
+        status: took.map(|_| 0),
+        outcome: if took.is_some() { Outcome::Succeeded } else { Outcome::Unanswered },
+        payload_bytes: None,
+        request_bytes: 100,
+        response_bytes: took.map(|_| 50),
+        request_packets: 1,
+        response_packets: took.map(|_| 1),
+        timeline: Timeline {
+            request_first: Some(at * MS),
+            request_last: Some(at * MS),
+            response_first: end,
+            response_last: end,
+            ..Timeline::default()
+        },
+        frames: Frames {
+            request_first: frame(2 * at),
+            request_last: frame(2 * at),
+            response_first: took.and_then(|_| frame(2 * at + 1)),
+            response_last: took.and_then(|_| frame(2 * at + 1)),
+        },
+        vantage: Vantage::Wire,
+        stage: None,
+        held: false,
+    }
+}
+
+fn status_name(protocol: Protocol, status: u32) -> Option<&'static str> {
+    (protocol == Protocol::Smb1 && status == 0xc000_0034).then_some("STATUS_OBJECT_NAME_NOT_FOUND")
+}
+
+fn collected(transactions: &[Transaction], coverage: &Coverage, names: &Names) -> Findings {
+    let mut statistics = Statistics::new(Options { by: Some(Dimension::Client), ..Options::default() });
+    transactions.iter().for_each(|t| statistics.record(t));
+    Findings::collect(&statistics, coverage, names, Source::default(), status_name)
+}
+
+fn from(transactions: &[Transaction]) -> Findings {
+    let coverage = Coverage { first_ns: Some(0), last_ns: Some(1000 * MS), ..Coverage::default() };
+    collected(transactions, &coverage, &Names::default())
+}
+
+fn find_first() -> Procedure {
+    Procedure::of_sub(Protocol::Smb1, 0x32, 1)
+}
+
+#[test]
+fn a_command_sums_its_subcommands() {
+    let other = Procedure::of_sub(Protocol::Smb1, 0x32, 0xfffe);
+    assert_eq!(other, find_first().command(), "an unknown subcommand counts for its command");
+    let findings = from(&[
+        transaction(find_first(), 10, Some(1)),
+        transaction(find_first(), 20, Some(3)),
+        transaction(other, 30, Some(20)),
+    ]);
+    let [command, sub] = findings.operations.as_slice() else { panic!("{:#?}", findings.operations) };
+    assert_eq!((command.procedure.as_str(), command.parent.as_deref(), command.count), ("TRANSACTION2", None, 3));
+    assert_eq!((sub.parent.as_deref(), sub.count), (Some("TRANSACTION2"), 2));
+    let (all, subs) = (command.response_time.unwrap(), sub.response_time.unwrap());
+    assert_eq!((all.min_s, all.max_s, all.mean_s), (0.001, 0.02, 0.008));
+    assert_eq!((subs.max_s, subs.mean_s), (0.003, 0.002));
+    // 3 ms to the 0.1 % of a histogram: a median that no combination of summaries could give.
+    assert!((all.p50_s - 0.003).abs() < 0.003 * 0.001, "{}", all.p50_s);
+    assert_eq!(command.share, 1.0);
+    let edges: Vec<(f64, u64)> = command.distribution.iter().map(|b| (b.below_s, b.count)).collect();
+    assert_eq!(edges, [(0.01, 2), (0.1, 1)], "1 ms is not below 0.001");
+    let breakdown = findings.breakdown.as_ref().unwrap();
+    assert_eq!(
+        (breakdown.by.as_str(), breakdown.rows[0].key.as_str(), breakdown.rows[0].row.count),
+        ("client", "10.0.0.1", 3)
+    );
+    let text = to_string(&findings, &Style::default());
+    assert!(text.contains("\nTransaction2 (Find_First):\n"), "{text}");
+}
+
+#[test]
+fn the_asynchronous_part_of_write_raw_is_packets_only() {
+    let mut part = transaction(Procedure::write_raw_async(), 12, None);
+    part.request_packets = 25;
+    let write_raw = Procedure::write_raw_async().command();
+    let findings = from(&[transaction(write_raw, 10, Some(1)), part]);
+    let text = to_string(&findings, &Style::default());
+    let line = text.lines().find(|line| line.trim_start().starts_with("async portion")).unwrap();
+    assert_eq!(line.split_whitespace().collect::<Vec<_>>(), ["async", "portion", "25"]);
+    assert!(text.contains("Write_Raw (synchronous portion only):"), "{text}");
+    assert_eq!(findings.groups.iter().find(|row| row.group == "Write").unwrap().count, 1);
+}
+
+#[test]
+fn single_operations_can_be_found_in_wireshark() {
+    let mut no_frames = transaction(Procedure::of(Protocol::Smb2, 8), 1, Some(5));
+    no_frames.frames = Frames::default();
+    let findings = from(&[transaction(find_first(), 10, Some(3)), no_frames, transaction(find_first(), 400, None)]);
+    let filters: Vec<&str> = findings.slowest.iter().map(|slow| slow.display_filter.as_str()).collect();
+    assert_eq!(
+        filters,
+        ["smb2.msg_id == 7 && tcp.port == 1025 && ip.addr == 10.0.0.1", "frame.number == 20 || frame.number == 21"]
+    );
+    let [waiting] = findings.unanswered.as_slice() else { panic!() };
+    assert_eq!((waiting.response_time_s, waiting.status.as_deref()), (0.6, None));
+    assert_eq!(waiting.display_filter, "frame.number == 800");
+}
+
+#[test]
+fn statuses_have_names_or_numbers() {
+    let refused = |status| Transaction {
+        status: Some(status),
+        outcome: Outcome::Refused,
+        ..transaction(find_first(), 10, Some(1))
+    };
+    let findings = from(&[refused(0xc000_0034), refused(0xc000_0034), refused(0xc0de_0000)]);
+    let statuses: Vec<(&str, u64, bool)> =
+        findings.operations[0].statuses.iter().map(|s| (s.name.as_str(), s.count, s.error)).collect();
+    assert_eq!(statuses, [("STATUS_OBJECT_NAME_NOT_FOUND", 2, true), ("0xc0de0000", 1, true)]);
+}
+
+#[test]
+fn nothing_found_is_invalid_and_says_what_was_there() {
+    let reason = |coverage: &Coverage| {
+        let findings = collected(&[], coverage, &Names::default());
+        assert!(!findings.validity.valid);
+        findings.validity.reasons.join(" ")
+    };
+    let mut coverage = Coverage::default();
+    assert!(reason(&coverage).contains("no packets"));
+    coverage.packets.total = 1203;
+    coverage.packets.tcp = 1200;
+    coverage.packets.udp = 3;
+    assert_eq!(
+        reason(&coverage),
+        "No operation was found: 1,200 TCP packets, 3 UDP packets seen, none recognised as SMB or RPC."
+    );
+    coverage.anomalies.add_many(Anomaly::MessageEncrypted, 5);
+    assert!(reason(&coverage).contains("5 encrypted messages"));
+    assert!(from(&[transaction(find_first(), 1, Some(1))]).validity.valid);
+}
+
+#[test]
+fn a_coarse_clock_is_told_only_where_it_is_proven() {
+    let mut coverage = Coverage { first_ns: Some(0), last_ns: Some(MS), ..Coverage::default() };
+    coverage.clock.estimate_ns = Some(200_000);
+    let all = [transaction(find_first(), 1, Some(1))];
+    let told = |coverage: &Coverage| collected(&all, coverage, &Names::default()).warnings.join(" ");
+    assert!(told(&coverage).contains("steps of 200 µs"), "{}", told(&coverage));
+    coverage.clock.at_most = true;
+    assert_eq!(told(&coverage), "");
+    coverage.clock.at_most = false;
+    coverage.clock.estimate_ns = Some(50_000);
+    assert_eq!(told(&coverage), "", "a twentieth of the median");
+}
+
+#[test]
+fn what_is_collected_keeps_to_the_schema() {
+    let schema = include_str!("../../../schemas/plimsoll.report.1.schema.json");
+    let validator = jsonschema::draft202012::new(&serde_json::from_str(schema).unwrap()).unwrap();
+    let mut all: Vec<Transaction> = Procedure::all().map(|procedure| transaction(procedure, 10, Some(2))).collect();
+    all.push(transaction(find_first(), 500, None));
+    all.push(Transaction { held: true, ..transaction(find_first(), 20, Some(900)) });
+    let findings = from(&all);
+    assert_eq!(findings.held.len(), 2, "the command and its subcommand");
+    let rows = findings.heat_maps[0].edges_s.len() as u32 - 1;
+    assert!(findings.heat_maps.iter().flat_map(|map| &map.cells).all(|&(_, row, _)| row < rows));
+    let value = serde_json::to_value(&findings).unwrap();
+    let errors: Vec<String> = validator.iter_errors(&value).map(|e| format!("{}: {e}", e.instance_path())).collect();
+    assert!(errors.is_empty(), "{errors:#?}");
+    for line in to_string(&findings, &Style::default()).lines() {
+        assert!(plimsoll_report::safe::columns(line) <= 80 || line.contains("frame.number"), "{line}");
+    }
+}
