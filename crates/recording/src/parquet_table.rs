@@ -17,11 +17,11 @@ use parquet::schema::types::{ColumnPath, Type};
 use crate::columns::{COLUMNS, Cell, Column, ColumnKind, Row};
 use crate::error::Cause;
 
-/// Rows of a row group: enough for dictionaries to pay, few enough to hold (some 14 MiB) while they are gathered.
+/// Rows of a row group: enough for dictionaries to pay, few enough to hold (some 15 MiB) while they are gathered.
 const GROUP_ROWS: usize = 64 << 10;
 /// Rows handed to a column's encoder at once.
 const BATCH_ROWS: usize = 4 << 10;
-/// The lowest level: on our own traffic, higher ones took longer and saved little (decision 0006).
+/// The lowest level: higher ones saved next to nothing (decision 0006).
 const ZSTD_LEVEL: i32 = 1;
 
 pub(crate) struct ParquetTable {
