@@ -2,6 +2,8 @@
 
 /// Starts and ends that are kept in order before the earlier half is taken: 1 MiB.
 const WINDOW: usize = 128 * 1024;
+/// How far from the end a time is inserted in its place; farther ones wait for the sort.
+const NEAR: usize = 16;
 /// Highest depth told apart; deeper counts here.
 pub const MAX_DEPTH: usize = 65_535;
 
@@ -15,7 +17,7 @@ pub const MAX_DEPTH: usize = 65_535;
 ///
 /// Left out, because nobody knows how long they were outstanding: requests without a seen answer
 /// ([`QueueDepth::left_out`]), and pairs with a negative time.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct QueueDepth {
     starts: Vec<i64>,
     ends: Vec<i64>,
@@ -23,7 +25,27 @@ pub struct QueueDepth {
     points: Vec<i64>,
     taken_until: Option<i64>,
     depth: usize,
-    tally: DepthTally,
+    // All depths from the start, so that the loop over events needs no check; untouched pages cost nothing.
+    at_arrival: Vec<u64>,
+    time_ns: Vec<u128>,
+    entered_late: u64,
+    left_out: u64,
+}
+
+impl Default for QueueDepth {
+    fn default() -> Self {
+        Self {
+            starts: Vec::new(),
+            ends: Vec::new(),
+            points: Vec::new(),
+            taken_until: None,
+            depth: 0,
+            at_arrival: vec![0; MAX_DEPTH + 1],
+            time_ns: vec![0; MAX_DEPTH + 1],
+            entered_late: 0,
+            left_out: 0,
+        }
+    }
 }
 
 /// The depths found.
@@ -31,7 +53,7 @@ pub struct QueueDepth {
 pub struct DepthTally {
     /// Requests by the depth they met, themselves not counted.
     pub at_arrival: Vec<u64>,
-    /// Time at each depth, ns; idle time before the first request and after the last answer is not in it.
+    /// Time at each depth, ns, from the first request to the last answer.
     pub time_ns: Vec<u128>,
     /// Requests that outlived the window and were entered late.
     pub entered_late: u64,
@@ -50,7 +72,7 @@ impl QueueDepth {
         if let Some(mark) = self.taken_until
             && start < mark
         {
-            self.tally.entered_late += 1;
+            self.entered_late += 1;
             if end > mark {
                 self.depth += 1;
                 self.ends.push(end);
@@ -58,58 +80,88 @@ impl QueueDepth {
         } else if start == end {
             self.points.push(start);
         } else {
-            self.starts.push(start);
-            self.ends.push(end);
+            push_nearly_sorted(&mut self.starts, start);
+            push_nearly_sorted(&mut self.ends, end);
         }
-        if self.starts.len() + self.ends.len() + self.points.len() >= WINDOW {
-            self.take(WINDOW / 2);
-        }
+        self.take_if_full();
     }
 
     /// Counts a request whose end is not known.
     pub fn leave_out(&mut self) {
-        self.tally.left_out += 1;
+        self.left_out += 1;
     }
 
-    /// Takes the earliest `count` events. At one instant, ends come first (the answer had arrived), then requests
-    /// that took no time, then starts.
-    #[cold]
-    fn take(&mut self, count: usize) {
-        // Stable sorts: they use that both lists are nearly sorted.
+    #[inline]
+    fn take_if_full(&mut self) {
+        if self.starts.len() + self.ends.len() + self.points.len() >= WINDOW {
+            self.sort();
+            // Half of the longest list, so a sixth of all at least: the window stays bounded whatever the times are.
+            let lists = [&self.starts, &self.ends, &self.points];
+            let longest = lists.into_iter().max_by_key(|list| list.len());
+            if let Some(&middle) = longest.and_then(|list| list.get(list.len() / 2)) {
+                self.take_until(middle);
+            }
+        }
+    }
+
+    fn sort(&mut self) {
+        // Stable sorts: they use that the lists are sorted but for their newest part.
         self.starts.sort();
         self.ends.sort();
         self.points.sort();
-        let (mut starts, mut ends, mut points) = (0, 0, 0);
-        for _ in 0..count {
-            let start = self.starts.get(starts).copied();
-            let end = self.ends.get(ends).copied();
-            let point = self.points.get(points).copied();
-            let Some(now) = [start, end, point].into_iter().flatten().min() else { break };
-            self.pass_until(now);
-            if end == Some(now) {
-                self.depth = self.depth.saturating_sub(1);
-                ends += 1;
-            } else {
-                add(&mut self.tally.at_arrival, self.depth, 1);
-                if point == Some(now) {
-                    points += 1;
-                } else {
-                    self.depth += 1;
-                    starts += 1;
-                }
-            }
-        }
+    }
+
+    /// Takes all events up to and including the instant `mark`; the lists are sorted. At one instant, ends come first
+    /// (the answer had arrived), then requests that took no time, then starts.
+    #[cold]
+    fn take_until(&mut self, mark: i64) {
+        let [starts, ends, points] =
+            [&self.starts, &self.ends, &self.points].map(|list| list.partition_point(|&time| time <= mark));
+        let lists = [&self.starts[..starts], &self.ends[..ends], &self.points[..points]];
+        let (Some(first), Some(last)) =
+            (lists.iter().filter_map(|list| list.first()).min(), lists.iter().filter_map(|list| list.last()).max())
+        else {
+            return;
+        };
+        let (first, last) = (*first, *last);
+        self.take_points(starts, ends, points);
+        let now = self.take_spans(starts, ends, self.taken_until.unwrap_or(first));
+        self.time_ns[self.depth.min(MAX_DEPTH)] += u128::from(last.abs_diff(now));
+        self.taken_until = Some(last);
         self.starts.drain(..starts);
         self.ends.drain(..ends);
         self.points.drain(..points);
     }
 
-    fn pass_until(&mut self, now: i64) {
-        let passed = now.abs_diff(self.taken_until.unwrap_or(now));
-        if passed > 0 {
-            add(&mut self.tally.time_ns, self.depth, u128::from(passed));
+    fn take_points(&mut self, starts: usize, ends: usize, points: usize) {
+        let (starts, ends) = (&self.starts[..starts], &self.ends[..ends]);
+        let (mut started, mut ended) = (0, 0);
+        for &point in &self.points[..points] {
+            started += starts[started..].iter().take_while(|&&start| start < point).count();
+            ended += ends[ended..].iter().take_while(|&&end| end <= point).count();
+            self.at_arrival[(self.depth + started).saturating_sub(ended).min(MAX_DEPTH)] += 1;
         }
-        self.taken_until = Some(now);
+    }
+
+    /// Begins at the instant `last`, returns the last instant taken.
+    fn take_spans(&mut self, starts: usize, ends: usize, mut last: i64) -> i64 {
+        let (starts, ends) = (&self.starts[..starts], &self.ends[..ends]);
+        let (mut started, mut ended, before) = (0, 0, self.depth);
+        while started < starts.len() || ended < ends.len() {
+            // Whether a start or an end comes next is a coin's toss: no branch on it while there are both.
+            let depth = (before + started).saturating_sub(ended).min(MAX_DEPTH);
+            let start = starts.get(started).copied().unwrap_or(i64::MAX);
+            let end = ends.get(ended).copied().unwrap_or(i64::MAX);
+            let is_start = start < end || ended == ends.len();
+            let now = start.min(end);
+            self.time_ns[depth] += u128::from(now.abs_diff(last));
+            self.at_arrival[depth] += u64::from(is_start);
+            started += usize::from(is_start);
+            ended += usize::from(!is_start);
+            last = now;
+        }
+        self.depth = (before + started).saturating_sub(ended);
+        last
     }
 
     /// Adds another part. Exact while neither part has outgrown its window; beyond that the parts should follow each
@@ -119,22 +171,38 @@ impl QueueDepth {
             self.starts.extend(&other.starts);
             self.ends.extend(&other.ends);
             self.points.extend(&other.points);
-            self.tally.add(&other.tally);
-            if self.starts.len() + self.ends.len() + self.points.len() >= WINDOW {
-                self.take(WINDOW / 2);
-            }
+            self.entered_late += other.entered_late;
+            self.left_out += other.left_out;
+            self.take_if_full();
         } else {
-            let mut tally = self.tally();
-            tally.add(&other.tally());
-            *self = QueueDepth { tally, taken_until: self.taken_until.max(other.taken_until), ..QueueDepth::default() };
+            let taken_until = self.taken_until.max(other.taken_until);
+            self.take_rest();
+            let theirs = other.tally();
+            self.at_arrival.iter_mut().zip(theirs.at_arrival).for_each(|(mine, n)| *mine += n);
+            self.time_ns.iter_mut().zip(theirs.time_ns).for_each(|(mine, ns)| *mine += ns);
+            self.entered_late += theirs.entered_late;
+            self.left_out += theirs.left_out;
+            self.taken_until = taken_until;
         }
+    }
+
+    fn take_rest(&mut self) {
+        self.sort();
+        self.take_until(i64::MAX);
     }
 
     /// The depths found, with what is still in the window.
     pub fn tally(&self) -> DepthTally {
-        let mut rest = self.clone();
-        rest.take(usize::MAX);
-        rest.tally
+        let mut all = self.clone();
+        all.take_rest();
+        trim(&mut all.at_arrival);
+        trim(&mut all.time_ns);
+        DepthTally {
+            at_arrival: all.at_arrival,
+            time_ns: all.time_ns,
+            entered_late: all.entered_late,
+            left_out: all.left_out,
+        }
     }
 }
 
@@ -162,21 +230,24 @@ impl DepthTally {
     pub fn time_by_range(&self) -> Vec<(u64, u64, u128)> {
         ranges(&self.time_ns, |&ns| ns)
     }
+}
 
-    fn add(&mut self, other: &DepthTally) {
-        other.at_arrival.iter().enumerate().for_each(|(depth, &n)| add(&mut self.at_arrival, depth, n));
-        other.time_ns.iter().enumerate().for_each(|(depth, &ns)| add(&mut self.time_ns, depth, ns));
-        self.entered_late += other.entered_late;
-        self.left_out += other.left_out;
+/// Appends, or inserts not far from the end: at depths of some ten the list stays sorted and costs no sorting later.
+#[inline]
+fn push_nearly_sorted(list: &mut Vec<i64>, time: i64) {
+    let near = list.len().saturating_sub(NEAR);
+    let later = list[near..].iter().rev().take_while(|&&other| other > time).count();
+    list.push(time);
+    if (1..NEAR).contains(&later) {
+        let end = list.len();
+        list[end - 1 - later..].rotate_right(1);
     }
 }
 
-fn add<T: Copy + Default + std::ops::AddAssign>(by_depth: &mut Vec<T>, depth: usize, amount: T) {
-    let depth = depth.min(MAX_DEPTH);
-    if depth >= by_depth.len() {
-        by_depth.resize(depth + 1, T::default());
-    }
-    by_depth[depth] += amount;
+fn trim<T: Default + PartialEq>(by_depth: &mut Vec<T>) {
+    let used = by_depth.iter().rposition(|value| *value != T::default()).map_or(0, |last| last + 1);
+    by_depth.truncate(used);
+    by_depth.shrink_to_fit();
 }
 
 fn ranges<T>(by_depth: &[T], value: fn(&T) -> u128) -> Vec<(u64, u64, u128)> {
@@ -226,6 +297,17 @@ mod tests {
         assert_eq!(tally.at_arrival[7], 200_000 - 8 + 1, "all but the first eight meet seven others");
         assert!((tally.mean().unwrap() - 8.0).abs() < 0.01);
         assert_eq!(tally.max(), 8);
+        let last_end = 199_999 / 8 * 1000 + 7 + 1000;
+        assert_eq!(tally.time_ns.iter().sum::<u128>(), last_end, "no time is lost between windows");
+    }
+
+    #[test]
+    fn requests_that_take_no_time_are_bounded_too() {
+        let mut depth = QueueDepth::default();
+        (0..300_000).for_each(|i| depth.record(i, i));
+        assert!(depth.points.len() < WINDOW);
+        let tally = depth.tally();
+        assert_eq!((tally.at_arrival, tally.time_ns), (vec![300_000], vec![299_999]));
     }
 
     #[test]
@@ -262,12 +344,12 @@ mod tests {
             let intervals: Vec<_> = spans.iter().map(|&(start, length)| (start, start + length)).collect();
             let tally = of(&intervals).tally();
             let (first, last) = (intervals.iter().map(|i| i.0).min().unwrap(), intervals.iter().map(|i| i.1).max().unwrap());
-            let mut naive = vec![0u128; 1];
+            let mut naive = vec![0u128; 41];
             for now in first..last {
-                add(&mut naive, intervals.iter().filter(|i| i.0 <= now && now < i.1).count(), 1);
+                naive[intervals.iter().filter(|i| i.0 <= now && now < i.1).count()] += 1;
             }
-            let trimmed = |v: &[u128]| { let mut v = v.to_vec(); while v.last() == Some(&0) { v.pop(); } v };
-            prop_assert_eq!(trimmed(&tally.time_ns), trimmed(&naive));
+            trim(&mut naive);
+            prop_assert_eq!(&tally.time_ns, &naive);
             prop_assert_eq!(tally.at_arrival.iter().sum::<u64>(), intervals.len() as u64);
             let mut merged = QueueDepth::default();
             for part in 0..parts {

@@ -19,8 +19,8 @@ pub const CURVE_PERCENTILES: [f64; 28] = [
 /// A negative time (the answer captured before its question) is in none of them: it is counted in
 /// [`Times::negative`] alone, and the observer counts it as `NegativeTime`.
 ///
-/// The histogram grows with the longest time seen, 8 KiB an octave above 2 µs: 112 KiB up to 10 ms, 168 KiB up to
-/// 1 s, 224 KiB up to 100 s, 440 KiB for the whole range of 584 years.
+/// The histogram grows with the longest time seen, 8 KiB an octave above 2 µs: 120 KiB up to 10 ms, 168 KiB up to
+/// 1 s, 224 KiB up to 100 s, 432 KiB for the whole range of 292 years.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Times {
     moments: Moments,
@@ -173,6 +173,15 @@ mod tests {
         let mut times = Times::default();
         times.record(-5);
         assert_eq!((times.negative(), times.moments().count(), times.percentile_ns(50.0)), (1, 0, None));
+    }
+
+    #[test]
+    fn memory_is_what_the_documents_say() {
+        for (ns, kib) in [(0, 16), (10_000_000, 120), (1_000_000_000, 168), (100_000_000_000, 224), (i64::MAX, 432)] {
+            let mut times = Times::default();
+            times.record(ns);
+            assert_eq!(times.histogram.unwrap().distinct_values() * 8 / 1024, kib, "{ns}");
+        }
     }
 
     #[test]

@@ -1,0 +1,304 @@
+//! What counts where, and that parts merged are the whole.
+
+use std::net::{IpAddr, Ipv4Addr};
+
+use plimsoll_model::{
+    Endpoint, Frames, Group, Names, Outcome, Procedure, Protocol, Symbol, Timeline, Transaction, Vantage,
+};
+use plimsoll_stats::{Dimension, GroupKey, HEAT_EDGES_NS, Key, MAX_KEYS, MAX_STATUSES, Options, Statistics};
+use proptest::prelude::*;
+
+const MS: i64 = 1_000_000;
+
+fn endpoint(host: u8, port: u16) -> Endpoint {
+    Endpoint { ip: IpAddr::V4(Ipv4Addr::new(10, 0, 0, host)), port }
+}
+
+/// A request of two packets at `start`, answered after `took` ns.
+fn transaction(procedure: Procedure, start: i64, took: i64) -> Transaction {
+    Transaction {
+        procedure,
+        client: endpoint(2, 900),
+        server: endpoint(1, 445),
+        connection: 0,
+        session: None,
+        share: Symbol::NONE,
+        path: Symbol::NONE,
+        user: Symbol::NONE,
+        id: u64::try_from(start).ok(),
+        compound_position: None,
+        status: Some(0),
+        outcome: Outcome::Succeeded,
+        payload_bytes: None,
+        request_bytes: 100,
+        response_bytes: Some(50),
+        request_packets: 1,
+        response_packets: Some(1),
+        timeline: Timeline {
+            intended: None,
+            request_first: Some(start),
+            request_last: Some(start),
+            interim: None,
+            response_first: Some(start + took),
+            response_last: Some(start + took),
+        },
+        frames: Frames::default(),
+        vantage: Vantage::Wire,
+        stage: None,
+        held: false,
+    }
+}
+
+fn unanswered(procedure: Procedure, start: i64) -> Transaction {
+    let mut t = transaction(procedure, start, 0);
+    (t.outcome, t.status, t.response_bytes, t.response_packets) = (Outcome::Unanswered, None, None, None);
+    (t.timeline.response_first, t.timeline.response_last) = (None, None);
+    t
+}
+
+fn of(options: Options, all: &[Transaction]) -> Statistics {
+    let mut statistics = Statistics::new(options);
+    all.iter().for_each(|t| statistics.record(t));
+    statistics
+}
+
+fn smb2(code: u16) -> Procedure {
+    Procedure::of(Protocol::Smb2, code)
+}
+
+#[test]
+fn a_row_adds_up() {
+    let mut refused = transaction(smb2(8), 10, 3 * MS);
+    (refused.status, refused.outcome) = (Some(0xC000_0011), Outcome::Refused);
+    let mut paid = transaction(smb2(8), 0, MS);
+    paid.payload_bytes = Some(4096);
+    let mut never = unanswered(smb2(8), 0);
+    never.outcome = Outcome::NeverSent;
+    let mut broken = unanswered(smb2(8), 0);
+    broken.outcome = Outcome::Failed;
+    let statistics = of(Options::default(), &[paid, refused, unanswered(smb2(8), 20), never, broken]);
+    let (procedure, row) = statistics.operations().next().unwrap();
+    assert_eq!(procedure.name(), "READ");
+    assert_eq!((row.count(), row.answered(), row.unanswered(), row.errors(), row.never_sent()), (4, 2, 1, 2, 1));
+    assert_eq!((row.payload_bytes(), row.wire_bytes(), row.packets_mean()), (4096, 500, Some(2.0)));
+    let moments = row.response().moments();
+    assert_eq!((moments.count(), moments.mean_ns(), moments.max_ns()), (2, Some(2e6), Some(3_000_000)));
+    assert_eq!(row.decades().in_use(), [(10_000_000, 2)]);
+    let statuses: Vec<_> = row.statuses().iter().map(|s| (s.status, s.error, s.count)).collect();
+    assert_eq!(statuses, [(0xC000_0011, true, 1)], "plain success is not listed");
+    assert_eq!(statistics.unanswered().count(), 1);
+    assert_eq!(statistics.queue_depth().left_out, 2);
+}
+
+#[test]
+fn statuses_are_bounded_and_the_rest_is_counted() {
+    let statuses = (1..=100).map(|status| {
+        let mut t = transaction(smb2(8), 0, MS);
+        (t.status, t.outcome) = (Some(status), Outcome::Refused);
+        t
+    });
+    let statistics = of(Options::default(), &statuses.collect::<Vec<_>>());
+    let (_, row) = statistics.operations().next().unwrap();
+    assert_eq!((row.statuses().len(), row.other_statuses()), (MAX_STATUSES, 100 - MAX_STATUSES as u64));
+}
+
+#[test]
+fn a_negative_time_is_counted_and_in_no_distribution() {
+    let statistics = of(Options::default(), &[transaction(smb2(8), 10, -5)]);
+    let (_, row) = statistics.operations().next().unwrap();
+    assert_eq!((row.count(), row.answered(), row.response().negative()), (1, 1, 1));
+    assert_eq!(row.response().moments().count(), 0);
+    assert!(row.decades().in_use().is_empty() && statistics.heat_maps().is_empty());
+}
+
+#[test]
+fn held_requests_stand_apart() {
+    let mut held = transaction(smb2(0x0F), 0, 1_000 * MS);
+    held.held = true;
+    let statistics = of(Options::default(), &[held]);
+    assert_eq!((statistics.operations().count(), statistics.held().count(), statistics.total()), (0, 1, 0));
+    assert_eq!((statistics.slowest().count(), statistics.groups().len()), (0, 0));
+    assert!(statistics.queue_depth().at_arrival.is_empty());
+}
+
+#[test]
+fn an_nfs4_compound_counts_once() {
+    let member = |op: u16, position: u16| {
+        let mut t = transaction(Procedure::of(Protocol::Nfs4, op), 100, 5 * MS);
+        t.compound_position = Some(position);
+        t
+    };
+    let whole = transaction(Procedure::of(Protocol::Nfs4, 1), 100, 5 * MS);
+    // SEQUENCE, PUTFH, READ, GETATTR
+    let all = [member(53, 0), member(22, 1), member(25, 2), member(9, 3), whole];
+    let statistics = of(Options::default(), &all);
+    assert_eq!(statistics.total(), 4);
+    assert_eq!(statistics.queue_depth().at_arrival, [1]);
+    assert_eq!(statistics.series().iter().map(|cell| cell.operations).sum::<u64>(), 4);
+    let slowest: Vec<_> = statistics.slowest().map(|t| t.procedure.name()).collect();
+    assert_eq!(slowest, ["READ"], "one a message, the most telling");
+    assert_eq!(statistics.group(GroupKey::One(Group::Compound)).unwrap().count(), 1);
+}
+
+#[test]
+fn write_raws_asynchronous_part_is_a_row_but_no_operation() {
+    let mut block = unanswered(Procedure::write_raw_async(), 50);
+    (block.request_packets, block.payload_bytes, block.request_bytes) = (25, Some(60_000), 60_000);
+    let raw = transaction(Procedure::of(Protocol::Smb1, 0x1D), 0, MS);
+    let statistics = of(Options::default(), &[raw, block]);
+    assert_eq!(statistics.total(), 1);
+    let (_, row) = statistics.operations().find(|(p, _)| *p == Procedure::write_raw_async()).unwrap();
+    assert_eq!((row.count(), row.unanswered(), row.packets_mean()), (1, 0, Some(25.0)));
+    let group = statistics.group(GroupKey::One(Group::Write)).unwrap();
+    assert_eq!((group.count(), group.payload_bytes(), group.packets_mean()), (1, 60_000, Some(2.0)));
+    assert_eq!(statistics.unanswered().count(), 0);
+    assert_eq!(statistics.with_subcommands(Procedure::of(Protocol::Smb1, 0x1D)).unwrap().count(), 1);
+}
+
+#[test]
+fn other_is_the_sum_of_its_three_and_stands_before_them() {
+    // QUERY_INFO, QUERY_DIRECTORY, LOCK, READ
+    let all = [0x10, 0x0E, 0x0A, 0x08].map(|code| transaction(smb2(code), i64::from(code), MS));
+    let statistics = of(Options::default(), &all);
+    let groups: Vec<_> = statistics.groups().iter().map(|(key, sum)| (key.label(), sum.count())).collect();
+    let expected = [("Other", 3), ("Other.Attributes", 1), ("Other.Directory", 1), ("Other.Locking", 1), ("Read", 1)];
+    assert_eq!(groups, expected);
+    let maps: Vec<_> = statistics.heat_maps().iter().map(|map| map.group.map_or("All", GroupKey::label)).collect();
+    assert_eq!(maps, ["All", "Other", "Other.Attributes", "Other.Directory", "Other.Locking", "Read"]);
+    let all = &statistics.heat_maps()[0];
+    let &[(0, row, 4)] = &all.cells[..] else { panic!("{:?}", all.cells) };
+    assert_eq!(HEAT_EDGES_NS[row], 1_000_000, "1 ms begins its row");
+}
+
+#[test]
+fn a_command_is_shown_with_its_subcommands() {
+    let subs = [1, 1, 2, 3, 0x77].map(|sub| transaction(Procedure::of_sub(Protocol::Smb1, 0x32, sub), 0, MS));
+    let statistics = of(Options::default(), &subs);
+    let sum = statistics.with_subcommands(Procedure::of(Protocol::Smb1, 0x32)).unwrap();
+    assert_eq!(sum.count(), 5);
+    assert!(statistics.with_subcommands(smb2(8)).is_none());
+}
+
+#[test]
+fn the_slowest_and_the_longest_waiting_come_first() {
+    let times = [5, 1, 9, 7, 3, 9, 2];
+    let all: Vec<_> = times.iter().enumerate().map(|(i, &ms)| transaction(smb2(8), i as i64, ms * MS)).collect();
+    let waiting: Vec<_> = [30, 10, 20].iter().map(|&start| unanswered(smb2(8), start)).collect();
+    let options = Options { slowest: 3, by: None };
+    let statistics = of(options, &[all, waiting].concat());
+    let slowest: Vec<_> = statistics.slowest().map(|t| (t.timeline.response_time(), t.id)).collect();
+    assert_eq!(slowest, [(Some(9 * MS), Some(2)), (Some(9 * MS), Some(5)), (Some(7 * MS), Some(3))]);
+    let waiting: Vec<_> = statistics.unanswered().map(|t| t.timeline.request_first).collect();
+    assert_eq!(waiting, [Some(10), Some(20), Some(30)]);
+    assert_eq!(of(Options { slowest: 0, by: None }, &all_of(10)).slowest().count(), 0);
+}
+
+fn all_of(n: i64) -> Vec<Transaction> {
+    (0..n).map(|i| transaction(smb2(8), i * MS, (1 + i % 7) * MS)).collect()
+}
+
+#[test]
+fn a_breakdown_has_its_keys_and_says_what_it_left_out() {
+    let mut names = Names::default();
+    let path = names.intern("a/b");
+    let mut known = transaction(smb2(8), 0, 2 * MS);
+    (known.share, known.path) = (names.intern("data"), path);
+    let statistics = of(
+        Options { by: Some(Dimension::Path), ..Options::default() },
+        &[known.clone(), transaction(smb2(8), 1, MS), known],
+    );
+    let breakdown = statistics.breakdown().unwrap();
+    let rows = breakdown.rows();
+    assert_eq!((rows.len(), rows[0].0.text(&names).as_str()), (1, "data: a/b"));
+    assert_eq!((rows[0].1.count, rows[0].1.percentile_ns(50.0)), (2, Some(2_000_000)));
+    assert_eq!((breakdown.unknown().count, breakdown.refused().count), (1, 0));
+}
+
+#[test]
+fn too_many_keys_are_summed_as_refused() {
+    let mut statistics = Statistics::new(Options { by: Some(Dimension::Connection), ..Options::default() });
+    for i in 0..MAX_KEYS as u32 + 5 {
+        let mut t = transaction(smb2(8), 0, MS);
+        t.connection = i;
+        statistics.record(&t);
+    }
+    let breakdown = statistics.breakdown().unwrap();
+    assert_eq!((breakdown.rows().len(), breakdown.refused().count), (MAX_KEYS, 5));
+    assert!(matches!(breakdown.rows()[0].0, Key::Connection(0, ..)));
+}
+
+/// Of every kind: groups, subcommands, Write_Raw's parts, an NFSv4 compound and its members.
+const MIX: [(Protocol, u16, u16); 9] = [
+    (Protocol::Smb1, 0x1D, 0),
+    (Protocol::Smb1, 0x1D, 1),
+    (Protocol::Smb1, 0x32, 1),
+    (Protocol::Smb2, 8, 0),
+    (Protocol::Smb2, 0x10, 3),
+    (Protocol::Nfs3, 7, 0),
+    (Protocol::Nfs4, 1, 0),
+    (Protocol::Nfs4, 25, 0),
+    (Protocol::Nfs4, 53, 0),
+];
+
+prop_compose! {
+    fn any_transaction()(
+        index in 0..MIX.len(), start in 0i64..2_000_000_000, took in -1_000i64..40_000_000,
+        kind in 0u8..12, host in 2u8..6, bytes in 0u64..100_000, position in prop::option::of(0u16..3),
+    ) -> Transaction {
+        let (protocol, code, sub) = MIX[index];
+        let procedure = Procedure::of_sub(protocol, code, sub);
+        let mut t = if kind == 0 { unanswered(procedure, start) } else { transaction(procedure, start, took) };
+        if kind == 1 {
+            (t.outcome, t.status) = (Outcome::Refused, Some(u32::from(host)));
+        }
+        t.held = kind == 2;
+        (t.client, t.payload_bytes, t.compound_position) = (endpoint(host, 900), Some(bytes), position);
+        t
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(16))]
+
+    #[test]
+    fn parts_merged_are_the_whole(all in prop::collection::vec(any_transaction(), 0..150)) {
+        let options = Options { slowest: 5, by: Some(Dimension::Client) };
+        let whole = of(options, &all);
+        for parts in [1, 2, 7] {
+            let mut merged = Statistics::new(options);
+            for part in 0..parts {
+                let mine: Vec<_> = all.iter().skip(part).step_by(parts).cloned().collect();
+                merged.merge(&of(options, &mine));
+            }
+            same(&merged, &whole)?;
+        }
+    }
+}
+
+fn same(a: &Statistics, b: &Statistics) -> Result<(), TestCaseError> {
+    // The order of statuses inside a row is that of arrival, so rows are compared by what they show.
+    let rows = |s: &Statistics| -> Vec<_> {
+        let all = s.operations().chain(s.held()).map(|(p, row)| (p.name(), row.clone()));
+        all.chain(s.groups().into_iter().map(|(key, row)| (key.label().to_owned(), row))).collect()
+    };
+    let (rows_a, rows_b) = (rows(a), rows(b));
+    prop_assert_eq!(rows_a.len(), rows_b.len());
+    for ((name_a, a), (name_b, b)) in rows_a.iter().zip(&rows_b) {
+        prop_assert_eq!(name_a, name_b);
+        prop_assert_eq!((a.count(), a.answered(), a.unanswered()), (b.count(), b.answered(), b.unanswered()));
+        prop_assert_eq!((a.errors(), a.packets_mean()), (b.errors(), b.packets_mean()));
+        prop_assert_eq!((a.payload_bytes(), a.wire_bytes()), (b.payload_bytes(), b.wire_bytes()));
+        prop_assert_eq!((a.statuses(), a.decades()), (b.statuses(), b.decades()));
+        prop_assert_eq!((a.response(), a.service()), (b.response(), b.service()));
+    }
+    prop_assert_eq!(a.total(), b.total());
+    prop_assert_eq!(a.queue_depth(), b.queue_depth());
+    prop_assert_eq!(a.series(), b.series());
+    prop_assert_eq!(a.heat_maps(), b.heat_maps());
+    prop_assert_eq!(a.breakdown().map(|b| b.rows()), b.breakdown().map(|b| b.rows()));
+    let times = |s: &Statistics| -> Vec<_> {
+        s.slowest().chain(s.unanswered()).map(|t| (t.timeline.response_time(), t.timeline.request_first)).collect()
+    };
+    prop_assert_eq!(times(a), times(b));
+    Ok(())
+}
