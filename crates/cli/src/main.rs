@@ -1,2 +1,32 @@
-//! The plimsoll command.
-fn main() {}
+//! The `plimsoll` command: a subcommand a file, arguments in, exit code out.
+
+mod analyze;
+mod exit;
+mod filter;
+mod output;
+mod progress;
+mod when;
+
+use clap::{Parser, Subcommand};
+
+/// Response time beside throughput, for every operation of a file server.
+#[derive(Debug, Parser)]
+#[command(name = "plimsoll", version, max_term_width = 100)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Turn a packet capture of SMB or NFS traffic into response times.
+    Analyze(analyze::Arguments),
+}
+
+fn main() -> std::process::ExitCode {
+    let Arguments { command } = Arguments::parse();
+    let result = match command {
+        Command::Analyze(arguments) => analyze::run(arguments),
+    };
+    exit::code(result)
+}

@@ -31,6 +31,12 @@ anomalies! {
     CaptureFileTruncated "capture_file_truncated" "capture file ends in the middle of a record";
     /// Records of a capture file that made no sense; what follows in that file was not read.
     CaptureRecordBad "capture_record_bad" "capture record makes no sense; the rest of that file was not read";
+    /// Blocks of a pcapng file of a kind that is not known, stepped over.
+    CaptureBlockSkipped "capture_block_skipped" "capture block of an unknown kind stepped over";
+    /// Files without a single byte, as a ring of captures may end with.
+    CaptureFileEmpty "capture_file_empty" "empty capture file";
+    /// Packets that the capturing program itself says it lost.
+    CaptureDropsReported "capture_drops_reported" "packet lost by the capture, as the capture itself reports";
     /// Packets whose record has no time; they carry no transaction.
     PacketWithoutTime "packet_without_time" "packet without a time of capture";
     /// Packets with a link type that is not understood.
@@ -89,8 +95,6 @@ anomalies! {
     IdReconstructed "id_reconstructed" "message id completed from its low 16 bits";
     /// Names not kept for want of room.
     NameRefused "name_refused" "name not kept: too many";
-    /// Packets captured twice (a mirror port that sees both ways in, say).
-    PacketCapturedTwice "packet_captured_twice" "packet captured twice";
 }
 
 /// A count of each [`Anomaly`].

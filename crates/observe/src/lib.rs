@@ -14,3 +14,4 @@ pub mod pairing;
 pub mod stream;
 
 pub use observer::{Observed, Observer};
+pub use pairing::status_name;

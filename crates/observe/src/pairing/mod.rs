@@ -6,9 +6,12 @@
 
 mod pending;
 pub mod rpc;
+pub mod smb1;
 pub mod smb2;
+mod status;
 
 pub use pending::PendingTable;
+pub use status::status_name;
 
 use std::num::NonZeroU64;
 
@@ -20,6 +23,7 @@ use plimsoll_model::{
 use crate::message::{Message, Stamp};
 use crate::names::Handles;
 use rpc::Rpc;
+use smb1::Smb1;
 use smb2::{Smb2, Smb2Shared};
 
 /// What all connections share.
@@ -42,6 +46,7 @@ pub(crate) struct Pairing {
     /// Direction in which requests go, once one was seen.
     pub(crate) client: Option<usize>,
     rpc: Option<Box<Rpc>>,
+    smb1: Option<Box<Smb1>>,
     smb2: Option<Box<Smb2>>,
 }
 
@@ -57,11 +62,17 @@ impl Pairing {
     ) {
         let Shared { output, handles, smb2 } = shared;
         let is_request = match message.bytes {
+            _ if message.raw => self.smb1.get_or_insert_default().message(message, direction, link, output),
             [0xfc..=0xfe, b'S', b'M', b'B', ..] => {
+                if self.smb1.as_mut().is_some_and(|smb1| smb1.is_negotiated_in_smb2(message, direction, output)) {
+                    return;
+                }
                 let pairing = self.smb2.get_or_insert_default();
                 pairing.message(message, direction, link, smb2, output)
             }
-            [0xff, b'S', b'M', b'B', ..] => false,
+            [0xff, b'S', b'M', b'B', ..] => {
+                self.smb1.get_or_insert_default().message(message, direction, link, output)
+            }
             _ => self.rpc.get_or_insert_default().message(message, direction, link, handles, output),
         };
         if is_request {
@@ -71,14 +82,17 @@ impl Pairing {
 
     /// Whether a block without a header may come in this direction (SMB1 Read_Raw, Write_Raw).
     #[inline]
-    pub(crate) fn expects_raw(&self, _direction: usize) -> bool {
-        false
+    pub(crate) fn expects_raw(&self, direction: usize) -> bool {
+        self.smb1.as_ref().is_some_and(|smb1| smb1.expects_raw(direction))
     }
 
     /// The connection has ended.
     pub(crate) fn end<S: Sink>(&mut self, link: &Link, shared: &mut Shared<S>) {
         if let Some(rpc) = &mut self.rpc {
             rpc.end(link, &mut shared.output);
+        }
+        if let Some(smb1) = &mut self.smb1 {
+            smb1.end(link, &mut shared.output);
         }
         if let Some(smb2) = &mut self.smb2 {
             smb2.end(link, &mut shared.output);
@@ -260,6 +274,14 @@ impl<S: Sink> Output<S> {
     /// Hands on a part of an unanswered request.
     pub fn unanswered_member(&mut self, link: &Link, id: Option<u64>, request: &Pending) {
         self.sink.transaction(&transaction(link, id, request), &self.names);
+    }
+
+    /// Hands on a request that was not carried out, as an answer says that is not its own: the commands of an AndX
+    /// chain behind the one that failed.
+    pub fn not_carried_out(&mut self, link: &Link, id: Option<u64>, request: &Pending) {
+        self.count_missing_ends(request, None);
+        let transaction = Transaction { outcome: Outcome::Failed, ..transaction(link, id, request) };
+        self.sink.transaction(&transaction, &self.names);
     }
 
     /// Counts an answer that fits no request; `direction` is the answer's.

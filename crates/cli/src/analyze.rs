@@ -1,0 +1,113 @@
+//! `plimsoll analyze`: a packet capture becomes response times.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use plimsoll_model::{Anomaly, Coverage};
+use plimsoll_observe::capture::{CaptureAnomalies, Captures, Input};
+use plimsoll_observe::{Observed, Observer, status_name};
+use plimsoll_recording::TransactionsFile;
+use plimsoll_report::findings::{Findings, Source};
+use plimsoll_stats::{Dimension, Options, Statistics};
+
+use crate::exit::Done;
+use crate::filter::{Filter, Filtered};
+use crate::output::Output;
+use crate::progress::Bar;
+
+/// Reads pcap, pcapng, snoop, NetXRay and NetMon captures, plain or packed with gzip or zstd.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Arguments {
+    /// Captures, in the order in which they were made; - for standard input
+    #[arg(required = true, value_name = "CAPTURE")]
+    captures: Vec<PathBuf>,
+    #[command(flatten)]
+    filter: Filter,
+    /// Break the numbers down by this as well
+    #[arg(long, value_name = "WHAT", value_parser = parse_dimension)]
+    by: Option<Dimension>,
+    /// How many of the slowest and of the unanswered operations to list
+    #[arg(long, value_name = "COUNT", default_value_t = 20)]
+    slowest: usize,
+    /// Write every transaction to a table, one row each: FILE.parquet or FILE.csv
+    #[arg(long, value_name = "FILE")]
+    transactions: Option<PathBuf>,
+    #[command(flatten)]
+    output: Output,
+}
+
+type Sinks = Filtered<(Statistics, Option<TransactionsFile>)>;
+
+/// Runs the subcommand.
+pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
+    arguments.output.check()?;
+    let inputs = arguments.captures.iter().map(|path| input(path)).collect();
+    let mut captures = Captures::open(inputs)?;
+    let table = arguments.transactions.as_ref().map(TransactionsFile::create).transpose()?;
+    let observed = observe(&mut captures, table, &arguments)?;
+    let Observed { sink: Filtered { sink: (statistics, table), .. }, names, mut coverage } = observed;
+    note_capture_anomalies(&captures.anomalies(), &mut coverage);
+    if let Some(table) = table {
+        table.finish()?;
+    }
+    let source = Source {
+        tool: format!("plimsoll {}", env!("CARGO_PKG_VERSION")),
+        inputs: arguments.captures.iter().map(|path| path.display().to_string()).collect(),
+        filters: arguments.filter.describe(),
+        vantage: "wire".to_owned(),
+    };
+    let findings = Findings::collect(&statistics, &coverage, &names, source, status_name);
+    arguments.output.write(&findings)?;
+    Ok(if findings.validity.valid { Done::Valid } else { Done::Invalid })
+}
+
+/// Gives every frame to an observer.
+fn observe(
+    captures: &mut Captures,
+    table: Option<TransactionsFile>,
+    arguments: &Arguments,
+) -> anyhow::Result<Observed<Sinks>> {
+    let statistics = Statistics::new(Options { slowest: arguments.slowest, by: arguments.by });
+    let mut sinks = Some((statistics, table));
+    let mut observer = None;
+    let mut bar = Bar::new(arguments.output.quiet);
+    while let Some(frame) = captures.next()? {
+        // Filters that count from the capture's start need its first frame.
+        let observer = observer.get_or_insert_with(|| {
+            let sinks = sinks.take().unwrap_or_else(|| (Statistics::new(Options::default()), None));
+            Observer::new(arguments.filter.before(frame.time_ns.unwrap_or_default(), sinks))
+        });
+        observer.frame(&frame);
+        bar.frame(|| {
+            let progress = captures.progress();
+            (progress.bytes_read, progress.bytes_total)
+        });
+    }
+    bar.finish();
+    observer.map(Observer::finish).context("the capture holds no packet")
+}
+
+fn note_capture_anomalies(found: &CaptureAnomalies, coverage: &mut Coverage) {
+    let counts = [
+        (Anomaly::CaptureFileTruncated, found.truncated_tail),
+        (Anomaly::CaptureRecordBad, found.bad_records),
+        (Anomaly::CaptureBlockSkipped, found.skipped_blocks),
+        (Anomaly::CaptureFileEmpty, found.empty_files),
+        (Anomaly::CaptureDropsReported, found.reported_drops),
+    ];
+    for (anomaly, count) in counts {
+        coverage.anomalies.add_many(anomaly, count);
+    }
+}
+
+fn input(path: &Path) -> Input {
+    if path == Path::new("-") { Input::Stdin } else { Input::File(path.to_owned()) }
+}
+
+fn parse_dimension(text: &str) -> Result<Dimension, String> {
+    let known = Dimension::ALL.iter().find(|dimension| dimension.label() == text);
+    known.copied().ok_or_else(|| {
+        let labels: Vec<&str> = Dimension::ALL.iter().map(|dimension| dimension.label()).collect();
+        format!("{text} is none of {}", labels.join(", "))
+    })
+}

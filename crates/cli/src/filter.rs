@@ -1,0 +1,163 @@
+//! `--from`, `--to`, `--server`, `--operation`: which transactions count.
+
+use std::net::IpAddr;
+
+use plimsoll_model::{Endpoint, Group, Names, Operation, Procedure, Sink, Transaction};
+
+use crate::when::When;
+
+/// Which transactions count, as flags.
+#[derive(Clone, Debug, Default, clap::Args)]
+pub(crate) struct Filter {
+    /// Only requests sent from then on: seconds or a duration since the first packet, or an RFC 3339 time
+    #[arg(long, value_name = "WHEN", allow_hyphen_values = true)]
+    from: Option<When>,
+    /// Only requests sent before then
+    #[arg(long, value_name = "WHEN", allow_hyphen_values = true)]
+    to: Option<When>,
+    /// Only this server: an address, or address:port; may be repeated
+    #[arg(long, value_name = "ADDRESS[:PORT]", value_parser = parse_server)]
+    server: Vec<Server>,
+    /// Only this operation (read), procedure (READ_ANDX) or group (Other.Directory); may be repeated
+    #[arg(long, value_name = "NAME", value_parser = parse_operation)]
+    operation: Vec<Wanted>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Server {
+    ip: IpAddr,
+    port: Option<u16>,
+}
+
+/// Procedures wanted, as a set over the table.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Wanted {
+    name: String,
+    procedures: Vec<Procedure>,
+}
+
+impl Filter {
+    /// The filters in force, as the user wrote them.
+    pub(crate) fn describe(&self) -> Vec<String> {
+        let time = |flag: &str, when: &When| match when {
+            When::SinceStart(after) => format!("--{flag} {}", humantime::format_duration(*after)),
+            When::Absolute(_) => {
+                let at = std::time::SystemTime::UNIX_EPOCH + std::time::Duration::from_nanos(when.resolve(0) as u64);
+                format!("--{flag} {}", humantime::format_rfc3339_nanos(at))
+            }
+        };
+        let times = [("from", &self.from), ("to", &self.to)];
+        let mut all: Vec<String> =
+            times.iter().filter_map(|(flag, when)| when.as_ref().map(|when| time(flag, when))).collect();
+        all.extend(self.server.iter().map(|server| match server.port {
+            Some(port) => format!("--server {}", Endpoint { ip: server.ip, port }),
+            None => format!("--server {}", server.ip),
+        }));
+        all.extend(self.operation.iter().map(|wanted| format!("--operation {}", wanted.name)));
+        all
+    }
+
+    /// A sink that lets the wanted transactions through to `sink`, the capture having begun at `start_ns`.
+    pub(crate) fn before<S>(&self, start_ns: i64, sink: S) -> Filtered<S> {
+        let mut procedures = vec![self.operation.is_empty(); Procedure::COUNT];
+        for procedure in self.operation.iter().flat_map(|wanted| &wanted.procedures) {
+            procedures[procedure.index()] = true;
+        }
+        Filtered {
+            from_ns: self.from.map(|when| when.resolve(start_ns)),
+            to_ns: self.to.map(|when| when.resolve(start_ns)),
+            servers: self.server.clone(),
+            procedures,
+            sink,
+        }
+    }
+}
+
+/// Lets the wanted transactions through.
+#[derive(Debug)]
+pub(crate) struct Filtered<S> {
+    from_ns: Option<i64>,
+    to_ns: Option<i64>,
+    servers: Vec<Server>,
+    procedures: Vec<bool>,
+    /// Where they go.
+    pub(crate) sink: S,
+}
+
+impl<S: Sink> Sink for Filtered<S> {
+    #[inline]
+    fn transaction(&mut self, transaction: &Transaction, names: &Names) {
+        let at = transaction.timeline.request_first;
+        let in_time = self.from_ns.is_none_or(|from| at.is_some_and(|at| at >= from))
+            && self.to_ns.is_none_or(|to| at.is_some_and(|at| at < to));
+        let server = transaction.server;
+        let of_server = self.servers.is_empty()
+            || self.servers.iter().any(|want| want.ip == server.ip && want.port.is_none_or(|port| port == server.port));
+        if in_time && of_server && self.procedures[transaction.procedure.index()] {
+            self.sink.transaction(transaction, names);
+        }
+    }
+}
+
+fn parse_server(text: &str) -> Result<Server, String> {
+    if let Ok(ip) = text.trim_matches(['[', ']']).parse::<IpAddr>() {
+        return Ok(Server { ip, port: None });
+    }
+    let address = text.parse::<std::net::SocketAddr>();
+    let address = address.map_err(|_| format!("{text} is no address (192.0.2.1, 192.0.2.1:445, [2001:db8::1]:2049)"))?;
+    Ok(Server { ip: address.ip(), port: Some(address.port()) })
+}
+
+fn parse_operation(text: &str) -> Result<Wanted, String> {
+    let is = |name: &str| name.eq_ignore_ascii_case(text);
+    let procedures: Vec<Procedure> = Procedure::all()
+        .filter(|procedure| {
+            let row = procedure.row();
+            is(row.operation.label())
+                || is(row.group.label())
+                || (row.group.is_other() && is("Other"))
+                || is(&procedure.name())
+                || is(&procedure.command().name())
+                || row.seed_name.is_some_and(is)
+        })
+        .collect();
+    if procedures.is_empty() {
+        let operations: Vec<&str> = operations().map(Operation::label).collect();
+        let groups: Vec<&str> = Group::ALL.iter().map(|group| group.label()).collect();
+        return Err(format!(
+            "{text} is no operation ({}), group ({}) or procedure (docs/vocabulary.md lists them)",
+            operations.join(", "),
+            groups.join(", ")
+        ));
+    }
+    Ok(Wanted { name: text.to_owned(), procedures })
+}
+
+/// Every operation that some procedure has, once.
+fn operations() -> impl Iterator<Item = Operation> {
+    let all: std::collections::BTreeSet<Operation> =
+        Procedure::all().map(|procedure| procedure.row().operation).collect();
+    all.into_iter()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn operations_groups_and_procedures_are_all_names() {
+        let count = |name: &str| parse_operation(name).unwrap().procedures.len();
+        assert!(count("read") > 3 && count("READ") == count("read"));
+        assert_eq!(count("READ_ANDX"), 1);
+        assert!(count("Other") > count("Other.Locking"));
+        assert!(count("TRANSACTION2") > 5, "a command stands for its subcommands too");
+        assert!(parse_operation("raed").unwrap_err().contains("getattr"));
+    }
+
+    #[test]
+    fn servers_with_and_without_port() {
+        assert_eq!(parse_server("[::1]:2049").unwrap().port, Some(2049));
+        assert_eq!(parse_server("::1").unwrap().port, None);
+        assert!(parse_server("filer").is_err());
+    }
+}

@@ -1,0 +1,79 @@
+//! Where findings go: the terminal, `--json`, `--html`.
+
+use std::fs::File;
+use std::io::{self, BufWriter, IsTerminal, Write};
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use plimsoll_report::findings::Findings;
+use plimsoll_report::{html, json, text};
+
+use crate::exit::Usage;
+
+/// Where the report goes, as flags.
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct Output {
+    /// Write the report as JSON (schemas/plimsoll.report.1.schema.json); - for standard output
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+    /// Write the report as one self-contained page
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+    /// Print nothing but what was asked for with --json -, and no progress
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+}
+
+impl Output {
+    /// Refuses what cannot work, before anything long begins.
+    pub(crate) fn check(&self) -> anyhow::Result<()> {
+        if self.html.as_deref() == Some(Path::new("-")) {
+            return Err(Usage("--html - : the page goes to a file, name one".to_owned()).into());
+        }
+        for file in self.json.iter().chain(&self.html).filter(|file| !is_standard_output(file)) {
+            let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
+            if folder.is_some_and(|folder| !folder.is_dir()) {
+                return Err(Usage(format!("{}: no such folder", file.display())).into());
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes the findings wherever they are wanted.
+    pub(crate) fn write(&self, findings: &Findings) -> anyhow::Result<()> {
+        if let Some(file) = &self.html {
+            let page = html::page(findings).context("the page")?;
+            std::fs::write(file, page).with_context(|| file.display().to_string())?;
+        }
+        match &self.json {
+            Some(file) if is_standard_output(file) => return json_to(findings, io::stdout().lock()),
+            Some(file) => {
+                let out = File::create(file).with_context(|| file.display().to_string())?;
+                json_to(findings, out).with_context(|| file.display().to_string())?;
+            }
+            None => {}
+        }
+        if !self.quiet {
+            let report = text::to_string(findings, &style());
+            io::stdout().lock().write_all(report.as_bytes())?;
+        }
+        Ok(())
+    }
+}
+
+fn is_standard_output(file: &Path) -> bool {
+    file == Path::new("-")
+}
+
+fn json_to(findings: &Findings, out: impl Write) -> anyhow::Result<()> {
+    let mut out = BufWriter::new(out);
+    json::write(findings, json::Layout::Pretty, &mut out)?;
+    out.flush()?;
+    Ok(())
+}
+
+/// Colour only where a terminal shows it and the user has not said NO_COLOR (no-color.org).
+fn style() -> text::Style {
+    let wanted = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
+    text::Style { colour: wanted && io::stdout().is_terminal(), ..text::Style::default() }
+}

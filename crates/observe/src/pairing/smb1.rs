@@ -1,0 +1,383 @@
+//! SMB 1 by PID and MID.
+//!
+//! MIDs come round again (after a thousand requests with some clients), so an id is not enough: an answer must have
+//! the command, the tree and the user of its request, and its packet must acknowledge the request's last byte. After
+//! losses both ways even that may fit a stranger's answer, and the request is left unpaired.
+//!
+//! Spec: MS-CIFS 2.2.1.6, 3.2.4.1, 3.3.4.1
+
+mod bodies;
+mod exchange;
+mod ids;
+mod parts;
+mod raw;
+#[cfg(test)]
+mod tests;
+
+use plimsoll_model::{Anomaly, Outcome, Procedure, Protocol, Sink};
+use plimsoll_wire::smb1::andx::{Chain, Link as Command};
+use plimsoll_wire::smb1::header::{Header, Status};
+use plimsoll_wire::smb1::{command, locking, session, transaction};
+use plimsoll_wire::smb2;
+
+use super::pending::Displaced;
+use super::smb2::outcome as nt_outcome;
+use super::{Answer, Link, Output, Pending, PendingTable};
+use crate::message::Message;
+use exchange::{Exchange, Row};
+use ids::Ids;
+use parts::Parts;
+
+/// The SMB1 requests of one connection.
+#[derive(Debug, Default)]
+pub struct Smb1 {
+    waiting: PendingTable<Exchange>,
+    ids: Ids,
+    raw: raw::Raw,
+    /// A NEGOTIATE that waits, which may be answered in SMB2.
+    negotiate: Option<u64>,
+}
+
+/// The fields of a header that pair.
+#[derive(Clone, Copy, Debug)]
+struct Fields {
+    /// PIDHigh << 32 | PID << 16 | MID, which pairs.
+    id: u64,
+    tid: u16,
+    uid: u16,
+    is_response: bool,
+}
+
+impl Fields {
+    /// `None` where the header was cut off.
+    fn of(header: &Header<'_>) -> Option<Self> {
+        Some(Self {
+            id: u64::from(header.pid()?) << 16 | u64::from(header.mid()?),
+            tid: header.tid()?,
+            uid: header.uid()?,
+            is_response: header.is_response()?,
+        })
+    }
+}
+
+/// A message under way.
+#[derive(Clone, Copy)]
+struct Arrival<'m, 'b> {
+    message: &'m Message<'b>,
+    fields: Fields,
+    direction: usize,
+    link: &'m Link,
+}
+
+impl Smb1 {
+    /// Takes a message that went in `direction`. Returns whether it was a client's request.
+    pub fn message<S: Sink>(
+        &mut self,
+        message: &Message<'_>,
+        direction: usize,
+        link: &Link,
+        output: &mut Output<S>,
+    ) -> bool {
+        if message.raw {
+            self.block(message, direction, link, output);
+            return false;
+        }
+        let Some(mut chain) = Chain::new(message.bytes, usize::try_from(message.len).unwrap_or(usize::MAX)) else {
+            output.anomalies.add(Anomaly::MessageMalformed);
+            return false;
+        };
+        let header = chain.header();
+        let Some(fields) = Fields::of(&header) else {
+            output.anomalies.add(Anomaly::HeaderCutShort);
+            return header.is_response() == Some(false);
+        };
+        if header.is_unsolicited() == Some(true) && header.command() == Some(command::LOCKING_ANDX) {
+            // The server's notice that an oplock is broken.
+            output.one_way += 1;
+            return false;
+        }
+        let arrival = Arrival { message, fields, direction, link };
+        if fields.is_response {
+            self.response(&mut chain, &arrival, output);
+        } else {
+            self.request(&mut chain, &arrival, output);
+        }
+        if chain.malformed() {
+            output.anomalies.add(Anomaly::MessageMalformed);
+        }
+        !fields.is_response
+    }
+
+    /// Whether a block without a header may come in this direction.
+    #[inline]
+    pub fn expects_raw(&self, direction: usize) -> bool {
+        self.raw.expects(direction)
+    }
+
+    /// Whether `message` is the SMB2 answer to a waiting SMB1 NEGOTIATE. Both are then done with: they count as one-way
+    /// messages, being no pair of either protocol.
+    ///
+    /// Spec: MS-SMB2 3.3.5.3.1
+    pub fn is_negotiated_in_smb2<S: Sink>(
+        &mut self,
+        message: &Message<'_>,
+        direction: usize,
+        output: &mut Output<S>,
+    ) -> bool {
+        let Some(id) = self.negotiate else { return false };
+        let Some(header) = smb2::header::Header::new(message.bytes) else { return false };
+        let answers = header.is_response()
+            && header.command() == smb2::Command::Negotiate
+            && header.message_id().map_or(header.message_id_low16() == 0, |id| id == 0);
+        let waits = self.waiting.get_mut(id).is_some_and(|exchange| exchange.awaits(command::NEGOTIATE, direction));
+        if !answers || !waits {
+            return false;
+        }
+        self.negotiate = None;
+        self.waiting.remove(id);
+        output.one_way += 2;
+        true
+    }
+
+    /// The connection has ended: what still waits was not answered, or not to the end.
+    pub fn end<S: Sink>(&mut self, link: &Link, output: &mut Output<S>) {
+        for (_, exchange) in self.waiting.drain() {
+            exchange.give_up(link, output);
+        }
+    }
+
+    fn request<S: Sink>(&mut self, chain: &mut Chain<'_>, arrival: &Arrival<'_, '_>, output: &mut Output<S>) {
+        let Arrival { fields, direction, link, .. } = *arrival;
+        let Some(first) = chain.next() else { return };
+        let primary = command::primary(first.command);
+        if command::is_unanswered(first.command) || (first.command == command::ECHO && wants_no_answer(&first)) {
+            output.one_way += 1;
+            return;
+        }
+        if primary != first.command && first.command != command::WRITE_COMPLETE {
+            self.further_part(&first, primary, arrival);
+            return;
+        }
+        let second = chain.next();
+        if second.is_none() && is_oplock_acknowledgment(&first) {
+            output.one_way += 1;
+            return;
+        }
+        self.raw.client_went_on(direction);
+        let rows = self.rows(first, second, chain, arrival, output);
+        let mut exchange = Exchange::new(fields, rows);
+        exchange.parts = Parts::of_request(&first);
+        match first.command {
+            command::NEGOTIATE => self.negotiate = Some(fields.id),
+            command::READ_RAW => self.raw.read_asked(fields.id, direction),
+            command::WRITE_RAW => exchange.write_raw = raw::WriteRaw::new(&first),
+            _ => {}
+        }
+        self.wait(exchange, link, output);
+    }
+
+    /// A request begins to wait.
+    fn wait<S: Sink>(&mut self, exchange: Exchange, link: &Link, output: &mut Output<S>) {
+        match self.waiting.insert(exchange.id, exchange) {
+            Some(Displaced::SameId(_, old)) => {
+                output.anomalies.add(Anomaly::IdReused);
+                old.give_up(link, output);
+            }
+            Some(Displaced::Oldest(_, old)) => {
+                output.anomalies.add(Anomaly::PendingEvicted);
+                old.give_up(link, output);
+            }
+            None => {}
+        }
+    }
+
+    /// The rows of a request: one for each command of its chain.
+    fn rows<'a, S: Sink>(
+        &self,
+        first: Command<'a>,
+        second: Option<Command<'a>>,
+        chain: &mut Chain<'a>,
+        arrival: &Arrival<'_, '_>,
+        output: &mut Output<S>,
+    ) -> (Row, Vec<Row>) {
+        let mut context = bodies::Context::default();
+        let alone = second.is_none();
+        let mut row = |command: &Command<'_>, end: u64, output: &mut Output<S>| {
+            let procedure = Procedure::of(Protocol::Smb1, u16::from(command.command));
+            if procedure.is_unknown() {
+                output.anomalies.add(Anomaly::ProcedureUnknown);
+            }
+            let mut pending = Pending::of(arrival.message, arrival.direction, arrival.link, procedure);
+            pending.compound_position = (!alone).then_some(command.position);
+            pending.bytes = own_part(command, end);
+            let mut row = Row { pending, command: command.command, lesson: bodies::Lesson::None };
+            bodies::note_request(&mut row, command, &arrival.fields, arrival.link, &self.ids, &mut context, output);
+            row
+        };
+        let len = arrival.message.len;
+        let mut head = row(&first, second.map_or(len, |next| next.offset as u64), output);
+        let (mut rest, mut next) = (Vec::new(), second);
+        while let Some(command) = next {
+            next = chain.next();
+            rest.push(row(&command, next.map_or(len, |next| next.offset as u64), output));
+        }
+        if head.pending.held || rest.iter().any(|row| row.pending.held) {
+            // All are answered together, so all wait for the one that waits.
+            head.pending.held = true;
+            rest.iter_mut().for_each(|row| row.pending.held = true);
+        }
+        (head, rest)
+    }
+
+    /// A further part of a request. Without its first part it is nothing: the answer will be counted as an orphan.
+    fn further_part(&mut self, part: &Command<'_>, primary: u8, arrival: &Arrival<'_, '_>) {
+        let Arrival { message, fields, direction, link } = *arrival;
+        let Some(exchange) = self.waiting.get_mut(fields.id) else { return };
+        let same = exchange.first.command == primary
+            && usize::from(exchange.first.pending.direction) == direction
+            && (exchange.tid, exchange.uid) == (fields.tid, fields.uid)
+            && !exchange.first.pending.is_ambiguous(link);
+        if !same {
+            return;
+        }
+        let pending = &mut exchange.first.pending;
+        pending.last = message.last;
+        pending.bytes += message.len;
+        pending.packets = pending.packets.saturating_add(message.packets);
+        pending.end_offset = message.end_offset;
+        exchange.parts.add_request(part);
+    }
+
+    fn response<S: Sink>(&mut self, chain: &mut Chain<'_>, arrival: &Arrival<'_, '_>, output: &mut Output<S>) {
+        let Arrival { message, fields, direction, link } = *arrival;
+        let Some(first) = chain.next() else { return };
+        if first.command == command::ECHO && session::echo_number(&first).is_some_and(|number| number > 1) {
+            // One request, many answers: the first one is the pair.
+            output.one_way += 1;
+            return;
+        }
+        let Some(exchange) = self.waiting.get_mut(fields.id) else {
+            return self.orphan(first, chain, direction, link, output);
+        };
+        if !exchange.is_answered_by(first.command, arrival) {
+            output.anomalies.add(Anomaly::ResponseMismatch);
+            return self.orphan(first, chain, direction, link, output);
+        }
+        if exchange.is_ambiguous(link) {
+            output.anomalies.add(Anomaly::PairAmbiguous);
+            if let Some(old) = self.waiting.remove(fields.id) {
+                old.give_up(link, output);
+            }
+            return;
+        }
+        if transaction::is_interim(&first) && !exchange.parts.request_complete() {
+            return;
+        }
+        if !Parts::add_response(exchange, &first, message, ending(&first.header())) {
+            return;
+        }
+        let Some(exchange) = self.waiting.remove(fields.id) else { return };
+        self.finish(exchange, first, chain, arrival, output);
+    }
+
+    /// Hands on an exchange with its final answer.
+    fn finish<'a, S: Sink>(
+        &mut self,
+        mut exchange: Exchange,
+        first: Command<'a>,
+        chain: &mut Chain<'a>,
+        arrival: &Arrival<'_, '_>,
+        output: &mut Output<S>,
+    ) {
+        let Arrival { message, link, .. } = *arrival;
+        let (status, outcome) = ending(&first.header());
+        if !exchange.parts.request_end_seen() && outcome != Outcome::Refused {
+            // The server has it all, so its last part was lost to us. (It may refuse before it has all.)
+            exchange.first.pending.last = None;
+        }
+        self.raw.answered(&exchange, &first);
+        let id = Some(shown(exchange.id));
+        let partial = exchange.answer.take();
+        let (mut next, mut cut) = (Some(first), false);
+        for row in exchange.rows() {
+            let command = next.take();
+            let Some(command) = command.filter(|command| answers(command.command, row.command)) else {
+                if cut && outcome == Outcome::Succeeded {
+                    // The rest of the answer was not captured, but the chain's status covers it.
+                    let answer = Answer { bytes: 0, ..Answer::of(message, status, outcome) };
+                    output.pair(link, id, &row.pending, &answer);
+                } else {
+                    output.not_carried_out(link, id, &row.pending);
+                }
+                continue;
+            };
+            next = chain.next();
+            // The status is that of the last command carried out; those before it went well.
+            let (status, outcome) = if next.is_some() { (status.map(|_| 0), Outcome::Succeeded) } else { (status, outcome) };
+            let mut answer = partial.unwrap_or_else(|| Answer::of(message, status, outcome));
+            if partial.is_none() {
+                answer.bytes = own_part(&command, next.map_or(message.len, |next| next.offset as u64));
+            }
+            bodies::note_response(row, &command, &arrival.fields, link, &mut answer, &mut self.ids);
+            output.pair(link, id, &row.pending, &answer);
+            cut = next.is_none() && (message.bytes.len() as u64) < message.len;
+        }
+    }
+
+    /// An answer whose request was not seen: each command of its chain is half an operation. What it opened has a new
+    /// meaning that we do not know.
+    fn orphan<S: Sink>(
+        &mut self,
+        first: Command<'_>,
+        chain: &mut Chain<'_>,
+        direction: usize,
+        link: &Link,
+        output: &mut Output<S>,
+    ) {
+        let mut next = Some(first);
+        while let Some(command) = next {
+            self.ids.forget_answered(&command);
+            output.orphan(link, direction);
+            next = chain.next();
+        }
+    }
+}
+
+/// The id that a row shows: PID << 16 | MID, as Wireshark's filters have them. PIDHigh is left out: clients before NT
+/// have something else in its place.
+fn shown(id: u64) -> u64 {
+    id & 0xffff_ffff
+}
+
+/// Size of a command's own part of its message that ends at `end`; the header belongs to the first.
+fn own_part(command: &Command<'_>, end: u64) -> u64 {
+    let start = if command.position == 0 { 0 } else { command.offset as u64 };
+    end.saturating_sub(start)
+}
+
+/// Whether an answer's command answers a request's: WRITE_COMPLETE ends a WRITE_RAW.
+fn answers(answer: u8, request: u8) -> bool {
+    command::primary(answer) == request
+}
+
+fn wants_no_answer(echo: &Command<'_>) -> bool {
+    session::echo_number(echo) == Some(0)
+}
+
+fn is_oplock_acknowledgment(command: &Command<'_>) -> bool {
+    locking::Locking::new(command).is_some_and(|locking| locking.is_oplock_acknowledgment())
+}
+
+/// Status as on the wire, and what it says. A DOS error is an error, but for the two that NT has as warnings: no more
+/// files (ERRDOS 18), more data (ERRDOS 234).
+fn ending(header: &Header<'_>) -> (Option<u32>, Outcome) {
+    const ERRDOS: u8 = 1;
+    let outcome = match header.status() {
+        None => Outcome::Succeeded,
+        Some(Status::Nt(status)) => nt_outcome(Some(status)),
+        Some(Status::Dos { class: ERRDOS, code: 18 | 234 }) => Outcome::Succeeded,
+        Some(status) if status.is_success() => Outcome::Succeeded,
+        Some(_) => Outcome::Refused,
+    };
+    (header.status_wire(), outcome)
+}

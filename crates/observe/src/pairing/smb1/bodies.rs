@@ -1,0 +1,246 @@
+//! What the bodies of requests and answers tell: share, path, user, payload, subcommand, and what waits by design.
+
+use std::fmt::Write as _;
+
+use plimsoll_model::{Names, Outcome, Procedure, Protocol, Sink, Symbol};
+use plimsoll_wire::smb1::andx::Link as Command;
+use plimsoll_wire::smb1::session::{self, Credentials};
+use plimsoll_wire::smb1::string::SmbString;
+use plimsoll_wire::smb1::subcommand::{nt, trans2};
+use plimsoll_wire::smb1::transaction::Transaction;
+use plimsoll_wire::smb1::{command, locking, open, path, raw, read, trans2 as open2, write};
+
+use super::exchange::Row;
+use super::ids::Ids;
+use super::{Answer, Fields, Link, Output};
+
+/// What a request's answer will teach.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Lesson {
+    /// Nothing.
+    None,
+    /// The FID that the path was opened with.
+    Open,
+    /// Likewise, for an open that is a transaction with this function.
+    OpenBy(u16),
+    /// The FID is free again.
+    Close(u16),
+    /// The TID of the share.
+    Share,
+    /// The TID is free again.
+    NoShare,
+    /// The UID of the user.
+    User,
+    /// The UID is free again.
+    NoUser,
+}
+
+/// What commands of a chain hand to those behind them: ids that the answer is yet to give.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Context {
+    opened: Option<Symbol>,
+    share: Option<Symbol>,
+    user: Option<Symbol>,
+}
+
+/// Notes what a request's body tells.
+pub(super) fn note_request<S: Sink>(
+    row: &mut Row,
+    command: &Command<'_>,
+    fields: &Fields,
+    link: &Link,
+    ids: &Ids,
+    context: &mut Context,
+    output: &mut Output<S>,
+) {
+    let pending = &mut row.pending;
+    pending.session = (fields.uid != 0).then_some(u64::from(fields.uid));
+    pending.share = context.share.unwrap_or_else(|| ids.share(fields.tid));
+    pending.user = context.user.unwrap_or_else(|| ids.user(fields.uid));
+    let fid = path::fid(command);
+    pending.path = match (path::path(command), fid) {
+        (Some(name), _) if is_relative(command) => below(root_path(command, ids, link), &name, &mut output.names),
+        (Some(name), _) if !names_pipe_by_fid(command, fid) => symbol(&name, &mut output.names),
+        (_, Some(fid)) => context.opened.unwrap_or_else(|| ids.path(fid, link)),
+        _ => Symbol::NONE,
+    };
+    note_session(row, command, context, output);
+    note_io(row, command, fid, &output.names);
+    if row.lesson == Lesson::Open {
+        context.opened = Some(row.pending.path);
+    }
+}
+
+/// Notes what an answer's body tells.
+pub(super) fn note_response(
+    row: &Row,
+    command: &Command<'_>,
+    fields: &Fields,
+    link: &Link,
+    answer: &mut Answer,
+    ids: &mut Ids,
+) {
+    answer.payload = read::data_length(command).map(u64::from);
+    if answer.outcome != Outcome::Succeeded {
+        return;
+    }
+    let pending = &row.pending;
+    match row.lesson {
+        Lesson::None => {}
+        Lesson::Open => {
+            if let Some(fid) = open::opened_fid(command) {
+                ids.learn_path(fid, pending.path, link);
+            }
+        }
+        Lesson::OpenBy(function) => {
+            let transaction = Transaction::new(command);
+            let fid = transaction.and_then(|transaction| match row.command {
+                command::TRANSACTION2 if function == trans2::OPEN2 => open2::opened_fid(&transaction),
+                _ => transaction.nt_created_fid(),
+            });
+            if let Some(fid) = fid {
+                ids.learn_path(fid, pending.path, link);
+            }
+        }
+        Lesson::Close(fid) => ids.forget_path(fid),
+        Lesson::Share if row.command == command::TREE_CONNECT => {
+            if let Some(tid) = command.u16(CORE_TID) {
+                ids.learn_share(tid, pending.share);
+            }
+        }
+        Lesson::Share => ids.learn_share(fields.tid, pending.share),
+        Lesson::NoShare => ids.forget_share(fields.tid),
+        Lesson::User if pending.user.is_some() => ids.learn_user(fields.uid, pending.user),
+        Lesson::User => {}
+        Lesson::NoUser => ids.forget_user(fields.uid),
+    }
+}
+
+/// TREE_CONNECT response: TID behind MaxBufferSize.
+const CORE_TID: usize = 2;
+
+/// Who and where: session setup and tree connect.
+fn note_session<S: Sink>(row: &mut Row, command: &Command<'_>, context: &mut Context, output: &mut Output<S>) {
+    match command.command {
+        command::SESSION_SETUP_ANDX => {
+            row.pending.user = user(command, output);
+            row.lesson = Lesson::User;
+            context.user = Some(row.pending.user);
+        }
+        command::LOGOFF_ANDX => row.lesson = Lesson::NoUser,
+        command::TREE_CONNECT | command::TREE_CONNECT_ANDX => {
+            let path = session::TreeConnect::new(command).map(|connect| connect.path);
+            row.pending.share = path.map_or(Symbol::NONE, |path| symbol(&path, &mut output.names));
+            row.lesson = Lesson::Share;
+            context.share = Some(row.pending.share);
+        }
+        command::TREE_DISCONNECT => row.lesson = Lesson::NoShare,
+        _ => {}
+    }
+}
+
+/// What is done with a file: opening, closing, payload, waiting, subcommands.
+fn note_io(row: &mut Row, command: &Command<'_>, fid: Option<u16>, names: &Names) {
+    let pending = &mut row.pending;
+    match command.command {
+        command::OPEN
+        | command::CREATE
+        | command::CREATE_NEW
+        | command::CREATE_TEMPORARY
+        | command::OPEN_ANDX
+        | command::NT_CREATE_ANDX
+        | command::OPEN_PRINT_FILE => row.lesson = Lesson::Open,
+        command::CLOSE | command::WRITE_AND_CLOSE | command::CLOSE_AND_TREE_DISC | command::CLOSE_PRINT_FILE => {
+            row.lesson = fid.map_or(Lesson::None, Lesson::Close);
+        }
+        // A read of a pipe waits until there is something to read.
+        command::READ | command::READ_ANDX => pending.held |= is_pipe_share(pending.share, names),
+        command::LOCKING_ANDX => {
+            pending.held |= locking::Locking::new(command).is_some_and(|locking| locking.may_wait());
+        }
+        command::TRANSACTION | command::TRANSACTION2 | command::NT_TRANSACT => note_transaction(row, command),
+        _ => {}
+    }
+    let written = write::Write::new(command).map(|write| u64::from(write.count));
+    let immediate = || raw::WriteRaw::new(command).map(|write| u64::from(write.immediate));
+    row.pending.payload = written.or_else(immediate);
+}
+
+/// The row of a transaction's function.
+fn note_transaction(row: &mut Row, command: &Command<'_>) {
+    let Some(transaction) = Transaction::new(command) else { return };
+    let Some(function) = transaction.function() else { return };
+    if command.command == command::TRANSACTION {
+        // The functions are those of named pipes; a mailslot's write has one of their numbers.
+        let is_pipe = transaction.name().is_some_and(|name| name.starts_with_ignore_case("\\PIPE\\"));
+        if !is_pipe {
+            return;
+        }
+    }
+    let procedure = Procedure::of_sub(Protocol::Smb1, u16::from(command.command), function);
+    row.pending.procedure = procedure;
+    row.pending.held = procedure.row().held;
+    let opens = match command.command {
+        command::TRANSACTION2 => function == trans2::OPEN2,
+        command::NT_TRANSACT => function == nt::CREATE,
+        _ => false,
+    };
+    if opens {
+        row.lesson = Lesson::OpenBy(function);
+    }
+}
+
+/// The user of a session setup, as `DOMAIN\user`.
+fn user<S: Sink>(command: &Command<'_>, output: &mut Output<S>) -> Symbol {
+    match session::credentials(command) {
+        None => Symbol::NONE,
+        Some(Credentials::Blob { token, .. }) => crate::pairing::smb2::user(token, output),
+        Some(Credentials::Account { account, .. }) if account.is_empty() => output.names.intern("[anonymous]"),
+        Some(Credentials::Account { account, .. }) if !account.complete => Symbol::NONE,
+        Some(Credentials::Account { account, domain }) => {
+            let domain = domain.filter(|domain| domain.complete && !domain.is_empty());
+            let text = match domain {
+                Some(domain) => format!("{}\\{}", domain.text(), account.text()),
+                None => account.text().to_string(),
+            };
+            output.names.intern(&text)
+        }
+    }
+}
+
+/// A call on an open pipe has a name too, but always the bare `\PIPE\`: its FID says more.
+fn names_pipe_by_fid(command: &Command<'_>, fid: Option<u16>) -> bool {
+    command.command == command::TRANSACTION && fid.is_some()
+}
+
+fn is_relative(command: &Command<'_>) -> bool {
+    open::NtCreate::new(command).is_some_and(|create| create.root_fid != 0)
+}
+
+/// The directory that an open is relative to.
+fn root_path(command: &Command<'_>, ids: &Ids, link: &Link) -> Symbol {
+    let root = open::NtCreate::new(command).and_then(|create| u16::try_from(create.root_fid).ok());
+    root.map_or(Symbol::NONE, |fid| ids.path(fid, link))
+}
+
+/// A path below a directory; unknown where the directory is.
+fn below(root: Symbol, name: &SmbString<'_>, names: &mut Names) -> Symbol {
+    let Some(root) = names.text(root).filter(|_| name.complete) else { return Symbol::NONE };
+    let text = format!("{}\\{}", root.trim_end_matches('\\'), name.text());
+    names.intern(&text)
+}
+
+/// A name; unknown where its end was cut off.
+fn symbol(name: &SmbString<'_>, names: &mut Names) -> Symbol {
+    if !name.complete {
+        return Symbol::NONE;
+    }
+    let mut text = String::new();
+    // Writing to a String does not fail.
+    let _ = write!(text, "{}", name.text());
+    if text.is_empty() { names.intern("\\") } else { names.intern(&text) }
+}
+
+fn is_pipe_share(share: Symbol, names: &Names) -> bool {
+    names.text(share).is_some_and(|share| share.to_ascii_uppercase().ends_with("IPC$"))
+}

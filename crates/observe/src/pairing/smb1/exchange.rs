@@ -1,0 +1,97 @@
+//! What is remembered of a request message while it waits: its rows and how far its parts have come.
+
+use plimsoll_model::Sink;
+use plimsoll_wire::smb1::command;
+use plimsoll_wire::smb1::raw::WriteRaw;
+
+use super::bodies::Lesson;
+use super::parts::Parts;
+use super::{Answer, Arrival, Fields, Link, Output, Pending, answers, shown};
+
+/// One command of a request.
+#[derive(Debug)]
+pub(super) struct Row {
+    pub(super) pending: Pending,
+    pub(super) command: u8,
+    /// What its answer will teach.
+    pub(super) lesson: Lesson,
+}
+
+/// A request message that waits.
+#[derive(Debug)]
+pub(super) struct Exchange {
+    pub(super) id: u64,
+    pub(super) tid: u16,
+    pub(super) uid: u16,
+    pub(super) first: Row,
+    /// The further commands of an AndX chain.
+    pub(super) rest: Vec<Row>,
+    /// How much of a transaction was seen.
+    pub(super) parts: Parts,
+    /// The parts of the answer so far.
+    pub(super) answer: Option<Answer>,
+    /// The raw write that it begins.
+    pub(super) write_raw: Option<WriteRaw>,
+}
+
+impl Exchange {
+    pub(super) fn new(fields: Fields, (first, rest): (Row, Vec<Row>)) -> Self {
+        let Fields { id, tid, uid, .. } = fields;
+        Self { id, tid, uid, first, rest, parts: Parts::default(), answer: None, write_raw: None }
+    }
+
+    /// All rows, in the order of the chain.
+    pub(super) fn rows(&self) -> impl Iterator<Item = &Row> {
+        std::iter::once(&self.first).chain(&self.rest)
+    }
+
+    /// Whether this is a request with a command that an answer in `direction` may be for.
+    pub(super) fn awaits(&self, command: u8, direction: usize) -> bool {
+        self.first.command == command && usize::from(self.first.pending.direction) != direction
+    }
+
+    /// Whether an answer is consistent with this request.
+    pub(super) fn is_answered_by(&self, command: u8, arrival: &Arrival<'_, '_>) -> bool {
+        let Arrival { fields, direction, .. } = *arrival;
+        let same_ids = (self.tid, self.uid) == (fields.tid, fields.uid) || self.changes_ids();
+        let opposite = usize::from(self.first.pending.direction) != direction;
+        // The further parts of an answer begun in time are in time.
+        answers(command, self.first.command) && same_ids && opposite && (self.answer.is_some() || self.is_acknowledged(arrival))
+    }
+
+    /// Whether the answer's packet acknowledges the request's last byte: no server answers what it has not received.
+    pub(super) fn is_acknowledged(&self, arrival: &Arrival<'_, '_>) -> bool {
+        let (has, needs) = (arrival.message.acknowledges, self.first.pending.end_offset);
+        has == 0 || needs == 0 || has >= needs
+    }
+
+    /// Whether losses both ways make its id worthless. An answer that has begun has settled that.
+    pub(super) fn is_ambiguous(&self, link: &Link) -> bool {
+        self.answer.is_none() && self.first.pending.is_ambiguous(link)
+    }
+
+    /// No (further) answer will come.
+    pub(super) fn give_up<S: Sink>(&self, link: &Link, output: &mut Output<S>) {
+        let id = Some(shown(self.id));
+        if let Some(answer) = self.answer {
+            return output.pair(link, id, &self.first.pending, &Answer { last: None, ..answer });
+        }
+        for row in self.rows() {
+            output.unanswered(link, id, &row.pending);
+        }
+    }
+
+    /// Whether the answer gives a new tree or user id.
+    fn changes_ids(&self) -> bool {
+        self.rows().any(|row| {
+            matches!(
+                row.command,
+                command::NEGOTIATE
+                    | command::SESSION_SETUP_ANDX
+                    | command::LOGOFF_ANDX
+                    | command::TREE_CONNECT
+                    | command::TREE_CONNECT_ANDX
+            )
+        })
+    }
+}

@@ -1,0 +1,109 @@
+//! What ids of a connection stand for: UID → user, TID → share, FID → path.
+//!
+//! Ids come round again here too. A FID whose meaning was learnt before losses both ways may have been closed and
+//! given to another file unseen, so it is not believed any more; a share or a user lasts longer than that.
+
+use std::collections::HashMap;
+
+use plimsoll_model::Symbol;
+use plimsoll_wire::smb1::andx::Link as Command;
+use plimsoll_wire::smb1::{command, open};
+
+use super::Link;
+
+/// FIDs remembered on each connection, at most.
+const FIDS_MAX: usize = 16_384;
+/// TIDs and UIDs remembered on each connection, at most.
+const TIDS_MAX: usize = 1_024;
+
+type Map<V> = HashMap<u16, V, foldhash::fast::RandomState>;
+
+/// What the ids of a connection stand for.
+#[derive(Debug, Default)]
+pub(super) struct Ids {
+    users: Map<Symbol>,
+    shares: Map<Symbol>,
+    files: Map<Opened>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Opened {
+    path: Symbol,
+    /// Holes in each direction when it was opened.
+    holes: [u32; 2],
+}
+
+impl Ids {
+    pub(super) fn user(&self, uid: u16) -> Symbol {
+        self.users.get(&uid).copied().unwrap_or_default()
+    }
+
+    pub(super) fn share(&self, tid: u16) -> Symbol {
+        self.shares.get(&tid).copied().unwrap_or_default()
+    }
+
+    pub(super) fn path(&self, fid: u16, link: &Link) -> Symbol {
+        match self.files.get(&fid) {
+            Some(opened) if opened.holes[0] == link.holes[0] || opened.holes[1] == link.holes[1] => opened.path,
+            _ => Symbol::NONE,
+        }
+    }
+
+    pub(super) fn learn_user(&mut self, uid: u16, user: Symbol) {
+        insert(&mut self.users, uid, user, TIDS_MAX);
+    }
+
+    pub(super) fn learn_share(&mut self, tid: u16, share: Symbol) {
+        insert(&mut self.shares, tid, share, TIDS_MAX);
+    }
+
+    pub(super) fn learn_path(&mut self, fid: u16, path: Symbol, link: &Link) {
+        insert(&mut self.files, fid, Opened { path, holes: link.holes }, FIDS_MAX);
+    }
+
+    pub(super) fn forget_user(&mut self, uid: u16) {
+        self.users.remove(&uid);
+    }
+
+    pub(super) fn forget_share(&mut self, tid: u16) {
+        self.shares.remove(&tid);
+    }
+
+    pub(super) fn forget_path(&mut self, fid: u16) {
+        self.files.remove(&fid);
+    }
+
+    /// An answer gave an id a meaning, but what was asked for was not seen.
+    pub(super) fn forget_answered(&mut self, answer: &Command<'_>) {
+        let header = answer.header();
+        match answer.command {
+            command::TREE_CONNECT => {
+                if let Some(tid) = answer.u16(2) {
+                    self.forget_share(tid);
+                }
+            }
+            command::TREE_CONNECT_ANDX => {
+                if let Some(tid) = header.tid() {
+                    self.forget_share(tid);
+                }
+            }
+            command::SESSION_SETUP_ANDX => {
+                if let Some(uid) = header.uid() {
+                    self.forget_user(uid);
+                }
+            }
+            _ => {
+                if let Some(fid) = open::opened_fid(answer) {
+                    self.forget_path(fid);
+                }
+            }
+        }
+    }
+}
+
+/// A known id takes its new meaning even when the map is full.
+fn insert<V>(map: &mut Map<V>, id: u16, value: V, max: usize) {
+    if map.len() < max || map.contains_key(&id) {
+        map.insert(id, value);
+    }
+}

@@ -1,0 +1,71 @@
+//! Transactions in several messages, both ways.
+//!
+//! Spec: MS-CIFS 2.2.4.33, 2.2.4.34
+
+use plimsoll_model::Outcome;
+use plimsoll_wire::smb1::andx::Link as Command;
+use plimsoll_wire::smb1::transaction::{Progress, Transaction};
+
+use super::exchange::Exchange;
+use super::{Answer, Message};
+
+/// How much of a transaction was seen.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Parts {
+    asked: Progress,
+    answered: Progress,
+    /// All of the request was seen; `None` for what is no transaction, or where its counts were cut off.
+    complete: Option<bool>,
+    /// Its last part was seen, whatever may be missing before.
+    end_seen: bool,
+}
+
+impl Parts {
+    pub(super) fn of_request(command: &Command<'_>) -> Self {
+        let mut parts = Self::default();
+        parts.add_request(command);
+        parts
+    }
+
+    /// Adds a message of the request.
+    pub(super) fn add_request(&mut self, command: &Command<'_>) {
+        let Some(transaction) = Transaction::new(command) else { return };
+        self.complete = Some(self.asked.add(&transaction));
+        self.end_seen = transaction.reaches_end();
+    }
+
+    /// Whether the whole request was seen.
+    pub(super) fn request_complete(&self) -> bool {
+        self.complete == Some(true)
+    }
+
+    /// Whether the request's last byte was seen, as far as its counts tell.
+    pub(super) fn request_end_seen(&self) -> bool {
+        self.complete != Some(false) || self.end_seen
+    }
+
+    /// Adds a message of the answer to `exchange`; whether it was the last.
+    pub(super) fn add_response(
+        exchange: &mut Exchange,
+        command: &Command<'_>,
+        message: &Message<'_>,
+        (status, outcome): (Option<u32>, Outcome),
+    ) -> bool {
+        // An error has no counts, and nothing follows it.
+        let done = Transaction::new(command)
+            .is_none_or(|transaction| exchange.parts.answered.add(&transaction) || transaction.reaches_end());
+        match &mut exchange.answer {
+            None if done => {}
+            None => exchange.answer = Some(Answer::of(message, status, outcome)),
+            Some(answer) => {
+                answer.last = message.last;
+                answer.bytes += message.len;
+                answer.packets = answer.packets.saturating_add(message.packets);
+                if outcome != Outcome::Succeeded {
+                    (answer.status, answer.outcome) = (status, outcome);
+                }
+            }
+        }
+        done
+    }
+}

@@ -1,0 +1,149 @@
+//! Raw reads and writes: blocks of data without any header, told only by what went before them.
+//!
+//! A raw write is reported in two parts, as seed 1 does: the request with the answer that asks for the block, which
+//! has a response time, and the block. In most cases nobody answers the block; its row has no answer then and is not
+//! counted among the unanswered requests. In write-through mode WRITE_COMPLETE answers it.
+//!
+//! Spec: MS-CIFS 2.2.4.22, 2.2.4.25, 3.2.4.14, 3.2.4.15
+
+use plimsoll_model::{Anomaly, Outcome, Procedure, Sink};
+use plimsoll_wire::smb1::andx::Link as Command;
+use plimsoll_wire::smb1::command;
+use plimsoll_wire::smb1::raw::{self, Answer as RawAnswer};
+pub(super) use plimsoll_wire::smb1::raw::WriteRaw;
+
+use super::exchange::{Exchange, Row};
+use super::{Answer, Arrival, Fields, Link, Output, Pending, Smb1, bodies, shown};
+use crate::message::Message;
+
+/// The blocks that may come. One each way: a client has nothing else under way meanwhile.
+#[derive(Debug, Default)]
+pub(super) struct Raw {
+    read: Option<Read>,
+    write: Option<Write>,
+}
+
+/// A READ_RAW that waits for its block.
+#[derive(Clone, Copy, Debug)]
+struct Read {
+    id: u64,
+    direction: usize,
+    /// The client has asked for nothing else since. Else the block went by unseen, and what comes is no block.
+    open: bool,
+}
+
+/// A WRITE_RAW whose block was asked for.
+#[derive(Debug)]
+struct Write {
+    id: u64,
+    tid: u16,
+    uid: u16,
+    request: Pending,
+    asked: WriteRaw,
+}
+
+impl Raw {
+    /// Whether a block may come in this direction.
+    #[inline]
+    pub(super) fn expects(&self, direction: usize) -> bool {
+        self.read.is_some_and(|read| read.open && read.direction != direction)
+            || self.write.as_ref().is_some_and(|write| usize::from(write.request.direction) == direction)
+    }
+
+    /// The client asked for a block.
+    pub(super) fn read_asked(&mut self, id: u64, direction: usize) {
+        self.read = Some(Read { id, direction, open: true });
+    }
+
+    /// The client sent another request: blocks that have not come are not to come any more.
+    pub(super) fn client_went_on(&mut self, direction: usize) {
+        if self.write.as_ref().is_some_and(|write| usize::from(write.request.direction) == direction) {
+            self.write = None;
+        }
+        if let Some(read) = self.read.as_mut().filter(|read| read.direction == direction) {
+            read.open = false;
+        }
+    }
+
+    /// A request got its answer: perhaps a WRITE_RAW may send its block now.
+    pub(super) fn answered(&mut self, exchange: &Exchange, answer: &Command<'_>) {
+        if let (Some(asked), Some(RawAnswer::Interim { .. })) = (exchange.write_raw, raw::answer(answer)) {
+            let Exchange { id, tid, uid, .. } = *exchange;
+            self.write = Some(Write { id, tid, uid, request: exchange.first.pending.clone(), asked });
+        }
+    }
+}
+
+impl Smb1 {
+    /// Takes a block without a header.
+    pub(super) fn block<S: Sink>(
+        &mut self,
+        message: &Message<'_>,
+        direction: usize,
+        link: &Link,
+        output: &mut Output<S>,
+    ) {
+        let written = self.raw.write.take_if(|write| usize::from(write.request.direction) == direction);
+        if let Some(write) = written {
+            return self.block_written(write, message, direction, link, output);
+        }
+        match self.raw.read.take_if(|read| read.direction != direction) {
+            Some(read) => self.block_read(read, message, direction, link, output),
+            None => output.anomalies.add(Anomaly::BytesUnrecognised),
+        }
+    }
+
+    /// The answer to a READ_RAW. It has no status: an empty one says end of file or error, which of them the client
+    /// learns by asking in another way; it counts as an answer without data.
+    fn block_read<S: Sink>(
+        &mut self,
+        read: Read,
+        message: &Message<'_>,
+        direction: usize,
+        link: &Link,
+        output: &mut Output<S>,
+    ) {
+        let waits = self.waiting.get_mut(read.id).filter(|exchange| exchange.awaits(command::READ_RAW, direction));
+        let Some(exchange) = waits else { return output.orphan(link, direction) };
+        let fields = Fields { id: read.id, tid: exchange.tid, uid: exchange.uid, is_response: true };
+        if !exchange.is_acknowledged(&Arrival { message, fields, direction, link }) {
+            // The block of an earlier READ_RAW that was lost to us.
+            self.raw.read = Some(read);
+            output.anomalies.add(Anomaly::ResponseMismatch);
+            return output.orphan(link, direction);
+        }
+        let ambiguous = exchange.is_ambiguous(link);
+        let Some(exchange) = self.waiting.remove(read.id) else { return };
+        if ambiguous {
+            output.anomalies.add(Anomaly::PairAmbiguous);
+            return exchange.give_up(link, output);
+        }
+        let answer = Answer { payload: Some(message.len), ..Answer::of(message, None, Outcome::Succeeded) };
+        output.pair(link, Some(shown(read.id)), &exchange.first.pending, &answer);
+    }
+
+    /// The block of a WRITE_RAW.
+    fn block_written<S: Sink>(
+        &mut self,
+        write: Write,
+        message: &Message<'_>,
+        direction: usize,
+        link: &Link,
+        output: &mut Output<S>,
+    ) {
+        let Write { id, tid, uid, request, asked } = write;
+        if message.len > u64::from(asked.block_len()) {
+            output.anomalies.add(Anomaly::MessageMalformed);
+            return;
+        }
+        let Pending { session, share, path, user, .. } = request;
+        let block = Pending::of(message, direction, link, Procedure::write_raw_async());
+        let block = Pending { payload: Some(message.len), session, share, path, user, ..block };
+        if !asked.expects_final() {
+            return output.unanswered_member(link, Some(shown(id)), &block);
+        }
+        let fields = Fields { id, tid, uid, is_response: false };
+        let row = Row { pending: block, command: command::WRITE_RAW, lesson: bodies::Lesson::None };
+        self.wait(Exchange::new(fields, (row, Vec::new())), link, output);
+    }
+}
