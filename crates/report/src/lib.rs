@@ -2,6 +2,7 @@
 
 pub mod collect;
 pub mod findings;
+pub mod html;
 pub mod json;
 pub mod safe;
 pub mod text;

@@ -1,0 +1,176 @@
+//! The main tables: operations, groups, held requests and a breakdown, one shape for all four.
+
+use super::units::{UNKNOWN, bytes, count, milliseconds, optional, percent};
+use super::untrusted::Untrusted;
+use crate::findings::{Findings, OperationRow, Times};
+use maud::{Markup, html};
+
+/// The row's own heading, the counts, nine response times, two service times, bytes.
+const COLUMNS: usize = 18;
+
+/// Sums over groups and subgroups.
+pub(super) fn groups(findings: &Findings) -> Option<Markup> {
+    let rows = &findings.groups;
+    (!rows.is_empty()).then(|| {
+        table("groups", "Groups of operations. Other is the sum of its three subgroups; compounds are counted apart.", "Group", &html! {
+            tbody { @for row in rows {
+                @let (name, sub) = row.group.split_once('.').map_or((row.group.as_str(), false), |(_, sub)| (sub, true));
+                (line(&html! { (Untrusted(name)) }, row, sub))
+            } }
+        })
+    })
+}
+
+/// One row a procedure, subcommands below their command, protocols apart.
+pub(super) fn operations(findings: &Findings) -> Option<Markup> {
+    (!findings.operations.is_empty()).then(|| {
+        table(
+            "operations",
+            "Every procedure that was seen, with its response times.",
+            "Operation",
+            &procedures(&findings.operations),
+        )
+    })
+}
+
+/// Requests that wait by design.
+pub(super) fn held(findings: &Findings) -> Option<Markup> {
+    (!findings.held.is_empty()).then(|| {
+        table(
+            "held",
+            "Requests that wait by design (change notification, blocking locks, reads of pipes). They are in no other number.",
+            "Operation",
+            &procedures(&findings.held),
+        )
+    })
+}
+
+/// The same numbers by client, server, share, user, path or connection.
+pub(super) fn breakdown(findings: &Findings) -> Option<Markup> {
+    let breakdown = findings.breakdown.as_ref()?;
+    Some(html! {
+        (table("breakdown", &format!("Operations by {}, most first.", breakdown.by), &breakdown.by, &html! {
+            tbody { @for entry in &breakdown.rows {
+                (line(&html! { bdi { (Untrusted(&entry.key)) } }, &entry.row, false))
+            } }
+        }))
+        @if breakdown.others > 0 {
+            p.note { (count(breakdown.others)) " more operations belong to keys that are not listed, or to no known key." }
+        }
+    })
+}
+
+fn procedures(rows: &[OperationRow]) -> Markup {
+    html! {
+        @for protocol in rows.chunk_by(|a, b| a.protocol == b.protocol) {
+            tbody {
+                @if let Some(first) = protocol.first() {
+                    tr.heading { th scope="rowgroup" colspan=(COLUMNS) { (Untrusted(&first.protocol)) } }
+                }
+                @for family in protocol.chunk_by(|a, b| a.parent.is_some() && a.parent == b.parent) {
+                    @if let Some(parent) = family.first().and_then(|row| row.parent.as_deref()) {
+                        (parent_line(parent, family))
+                        @for row in family {
+                            @let name = row.procedure.strip_prefix(parent).map_or(row.procedure.as_str(), str::trim_start);
+                            (line(&procedure(name, row), row, true))
+                        }
+                    } @else {
+                        @for row in family { (line(&procedure(&row.procedure, row), row, false)) }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn procedure(name: &str, row: &OperationRow) -> Markup {
+    html! {
+        (Untrusted(if name.is_empty() { &row.procedure } else { name }))
+        @if let Some(seed) = &row.seed_name { small.alias { (Untrusted(seed)) } }
+    }
+}
+
+/// A command's sum over its subcommands: counts, and what is exact of the times without their histogram.
+fn parent_line(name: &str, family: &[OperationRow]) -> Markup {
+    let sum = |of: fn(&OperationRow) -> u64| family.iter().fold(0_u64, |sum, row| sum.saturating_add(of(row)));
+    let times: Vec<&Times> = family.iter().filter_map(|row| row.response_time.as_ref()).collect();
+    let fastest = times.iter().map(|t| t.min_s).reduce(f64::min);
+    let slowest = times.iter().map(|t| t.max_s).reduce(f64::max);
+    let timed: f64 = times.iter().map(|t| t.count as f64).sum();
+    let mean = (timed > 0.0).then(|| times.iter().map(|t| t.mean_s * t.count as f64).sum::<f64>() / timed);
+    html! {
+        tr.parent {
+            th scope="row" { (Untrusted(name)) }
+            td { (count(sum(|row| row.count))) }
+            td { (percent(family.iter().map(|row| row.share).sum())) }
+            (alarming(sum(|row| row.unanswered)))
+            (alarming(sum(|row| row.errors)))
+            td { (UNKNOWN) }
+            td { (optional(fastest, milliseconds)) }
+            td { (optional(slowest, milliseconds)) }
+            td { (UNKNOWN) }
+            td { (optional(mean, milliseconds)) }
+            @for _ in 0..7 { td { (UNKNOWN) } }
+            td { (bytes(sum(|row| row.payload_bytes) as f64)) }
+        }
+    }
+}
+
+fn line(name: &Markup, row: &OperationRow, sub: bool) -> Markup {
+    let response = |of: fn(&Times) -> f64| optional(row.response_time.as_ref(), |t| milliseconds(of(t)));
+    let service = |of: fn(&Times) -> f64| optional(row.service_time.as_ref(), |t| milliseconds(of(t)));
+    let stddev = row.response_time.as_ref().and_then(|t| t.stddev_s);
+    html! {
+        tr.sub[sub] {
+            th scope="row" { (name) }
+            td { (count(row.count)) }
+            td { (percent(row.share)) }
+            (alarming(row.unanswered))
+            (alarming(row.errors))
+            td { (optional(row.packets_mean, |n| format!("{n:.1}"))) }
+            td { (response(|t| t.min_s)) }
+            td { (response(|t| t.max_s)) }
+            td.key { (response(|t| t.p50_s)) }
+            td { (response(|t| t.mean_s)) }
+            td { (optional(stddev, milliseconds)) }
+            td { (response(|t| t.p90_s)) }
+            td { (response(|t| t.p95_s)) }
+            td.key { (response(|t| t.p99_s)) }
+            td { (response(|t| t.p999_s)) }
+            td { (service(|t| t.p50_s)) }
+            td { (service(|t| t.p99_s)) }
+            td { (bytes(row.payload_bytes as f64)) }
+        }
+    }
+}
+
+/// A count that should be nought: pale when it is.
+fn alarming(n: u64) -> Markup {
+    html! { td.alarming[n > 0].nought[n == 0] { (count(n)) } }
+}
+
+fn table(id: &str, caption: &str, first: &str, body: &Markup) -> Markup {
+    html! {
+        div.scroll tabindex="0" role="region" aria-labelledby={ (id) "-caption" } {
+            table.operations {
+                caption id={ (id) "-caption" } { (Untrusted(caption)) " Times in milliseconds." }
+                thead {
+                    tr {
+                        th scope="col" rowspan="2" { (Untrusted(first)) }
+                        th scope="colgroup" colspan="5" { "Requests" }
+                        th scope="colgroup" colspan="9" { "Response time, ms" }
+                        th scope="colgroup" colspan="2" { "Service time, ms" }
+                        th scope="col" rowspan="2" { "File data" }
+                    }
+                    tr {
+                        @for name in [
+                            "Count", "Share", "No answer", "Errors", "Packets", "Fastest", "Slowest", "Median", "Mean",
+                            "Std dev", "p90", "p95", "p99", "p99.9", "Median", "p99",
+                        ] { th scope="col" { (name) } }
+                    }
+                }
+                (body)
+            }
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! Single things to look at: statuses, the slowest operations, the requests without an answer.
+
+use super::units::{UNKNOWN, count, instant, milliseconds, optional, percent_of};
+use super::untrusted::Untrusted;
+use crate::findings::{Findings, OperationRow, Slow};
+use maud::{Markup, html};
+
+/// Answers other than success, by procedure and status.
+pub(super) fn statuses(findings: &Findings) -> Option<Markup> {
+    let rows: Vec<&OperationRow> =
+        findings.operations.iter().chain(&findings.held).filter(|row| !row.statuses.is_empty()).collect();
+    (!rows.is_empty()).then(|| {
+        html! {
+            div.scroll tabindex="0" role="region" aria-labelledby="statuses-caption" {
+                table.statuses {
+                    caption #statuses-caption {
+                        "Answers with a status other than success. Not every one is an error: the end of a listing is a status too."
+                    }
+                    thead { tr {
+                        th scope="col" { "Operation" } th.text scope="col" { "Status" } th scope="col" { "Number" }
+                        th.text scope="col" { "Counts as" } th scope="col" { "Answers" } th scope="col" { "Of its answers" }
+                    } }
+                    tbody { @for row in rows { @for status in &row.statuses {
+                        tr {
+                            th scope="row" { (Untrusted(&row.protocol)) " " (Untrusted(&row.procedure)) }
+                            td.text { (Untrusted(&status.name)) }
+                            td { code { (format!("0x{:08X}", status.status)) } }
+                            td.text { @if status.error { span.error { "error" } } @else { "no error" } }
+                            td { (count(status.count)) }
+                            td { (percent_of(status.count, row.answered)) }
+                        }
+                    } } }
+                }
+            }
+        }
+    })
+}
+
+/// The slowest operations, with what Wireshark needs to show them.
+pub(super) fn slowest(findings: &Findings) -> Option<Markup> {
+    let rows = &findings.slowest;
+    let caption = "The slowest operations. The display filter shows both messages in Wireshark.";
+    (!rows.is_empty()).then(|| table("slowest", caption, "Response, ms", rows))
+}
+
+/// Requests that nobody was seen to answer, longest wait first.
+pub(super) fn unanswered(findings: &Findings) -> Option<Markup> {
+    let rows = &findings.unanswered;
+    let caption = "Requests whose answer was not seen, and how long they had waited when the capture ended.";
+    (!rows.is_empty()).then(|| table("unanswered", caption, "Waited, ms", rows))
+}
+
+fn table(id: &str, caption: &str, time: &str, rows: &[Slow]) -> Markup {
+    let answered = rows.iter().any(|row| row.service_time_s.is_some() || row.status.is_some());
+    html! {
+        div.scroll tabindex="0" role="region" aria-labelledby={ (id) "-caption" } {
+            table.particulars {
+                caption id={ (id) "-caption" } { (caption) }
+                thead { tr {
+                    th scope="col" { "Operation" } th scope="col" { (time) }
+                    @if answered { th scope="col" { "Service, ms" } }
+                    th.text scope="col" { "Request sent, UTC" } th.text scope="col" { "Client, server" }
+                    th.text scope="col" { "On" }
+                    @if answered { th.text scope="col" { "Status" } }
+                    th scope="col" { "Frames" } th.text scope="col" { "Display filter" }
+                } }
+                tbody { @for row in rows { (line(row, answered)) } }
+            }
+        }
+    }
+}
+
+fn line(row: &Slow, answered: bool) -> Markup {
+    html! {
+        tr {
+            th scope="row" { (Untrusted(&row.protocol)) " " (Untrusted(&row.procedure)) }
+            td.key { (milliseconds(row.response_time_s)) }
+            @if answered { td { (optional(row.service_time_s, milliseconds)) } }
+            td.text.when { (instant(Some(row.at_ns))) }
+            td.text.ends { (Untrusted(&row.client)) " →" br; (Untrusted(&row.server)) }
+            td.text.on { (object(row)) }
+            @if answered {
+                td.text { @if let Some(status) = &row.status { (Untrusted(status)) } @else { (UNKNOWN) } }
+            }
+            td { (frames(row)) }
+            td.text.filter { code { (Untrusted(&row.display_filter)) } }
+        }
+    }
+}
+
+/// First frame of the request, last of the response; ungrouped, as Wireshark shows them.
+fn frames(row: &Slow) -> String {
+    match (row.request_frame, row.response_frame) {
+        (Some(first), Some(last)) => format!("{first} – {last}"),
+        (Some(only), None) | (None, Some(only)) => only.to_string(),
+        (None, None) => UNKNOWN.into(),
+    }
+}
+
+/// Share, path and user, as far as they are known.
+fn object(row: &Slow) -> Markup {
+    html! {
+        @if let Some(path) = &row.path { bdi.path { (Untrusted(path)) } }
+        @if let Some(share) = &row.share { small { "share " bdi { (Untrusted(share)) } } }
+        @if let Some(user) = &row.user { small { "user " bdi { (Untrusted(user)) } } }
+        @if row.path.is_none() && row.share.is_none() && row.user.is_none() { (UNKNOWN) }
+    }
+}

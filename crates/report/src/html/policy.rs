@@ -1,0 +1,47 @@
+//! What the page may do: run our two scripts, known by their digests, and nothing else from anywhere.
+
+/// The bundled part of Apache ECharts, made by `assets/build.sh`.
+pub(super) const LIBRARY: &str = include_str!("../../assets/echarts.min.js");
+/// Draws the charts from the embedded findings.
+pub(super) const PAGE: &str = include_str!("../../assets/page.js");
+
+/// SHA-256 of [`LIBRARY`], base64. `tests::digests_are_those_of_the_scripts` says the right one when it changes.
+const LIBRARY_SHA256: &str = "3vPHTLFzppnvAvSrFnAOts00937PwNY5q0RKVgeBhBo=";
+/// SHA-256 of [`PAGE`], base64.
+const PAGE_SHA256: &str = "CS4LUjN59VikZAYKi6WnNl/xrfMivO6JizDhPmAnjsA=";
+
+/// The page's Content-Security-Policy. Styles may stand inline because charts and bars set them per element; they
+/// can fetch nothing, since images may only be data and every other source is closed.
+pub(super) fn content() -> String {
+    format!(
+        "default-src 'none'; script-src 'sha256-{LIBRARY_SHA256}' 'sha256-{PAGE_SHA256}'; style-src 'unsafe-inline'; \
+         img-src data:; base-uri 'none'; form-action 'none'"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use base64::Engine as _;
+    use sha2::{Digest as _, Sha256};
+
+    fn digest(script: &str) -> String {
+        base64::engine::general_purpose::STANDARD.encode(Sha256::digest(script.as_bytes()))
+    }
+
+    #[test]
+    fn digests_are_those_of_the_scripts() {
+        assert_eq!(PAGE_SHA256, digest(PAGE), "assets/page.js changed: PAGE_SHA256 follows it");
+        assert_eq!(LIBRARY_SHA256, digest(LIBRARY), "assets/echarts.min.js changed: LIBRARY_SHA256 follows it");
+    }
+
+    #[test]
+    fn scripts_stay_inside_their_elements() {
+        for script in [LIBRARY, PAGE] {
+            let lower = script.to_ascii_lowercase();
+            assert!(!lower.contains("</script"), "would end its element");
+            assert!(!lower.contains("<!--"), "would change how the rest of the element is read");
+            assert!(!script.contains('\r'), "an HTML parser rewrites line ends, and the digest with them");
+        }
+    }
+}

@@ -1,0 +1,209 @@
+//! The first screen: what somebody without time needs to know, and whether to believe it.
+
+use super::units::{bytes, count, duration, long_duration, optional, percent, percent_of};
+use super::untrusted::Untrusted;
+use crate::findings::{Findings, OperationRow, Source, Validity};
+use maud::{Markup, html};
+
+/// Compounds are counted apart: their members have rows of their own.
+const COMPOUND: &str = "Compound";
+
+/// How many input files the header names.
+const INPUTS_NAMED: usize = 4;
+
+/// Requests by what became of them, over all operations.
+#[derive(Default)]
+pub(super) struct Totals {
+    pub(super) requests: u64,
+    pub(super) answered: u64,
+    pub(super) unanswered: u64,
+    pub(super) errors: u64,
+}
+
+/// Sums over the operations, compounds left out.
+pub(super) fn totals(findings: &Findings) -> Totals {
+    let mut sum = Totals::default();
+    for row in findings.operations.iter().filter(|row| row.group != COMPOUND) {
+        sum.requests = sum.requests.saturating_add(row.count);
+        sum.answered = sum.answered.saturating_add(row.answered);
+        sum.unanswered = sum.unanswered.saturating_add(row.unanswered);
+        sum.errors = sum.errors.saturating_add(row.errors);
+    }
+    sum
+}
+
+/// Whether the numbers may be used, at a glance.
+pub(super) fn stamp(validity: &Validity) -> Markup {
+    html! {
+        @if validity.valid {
+            p.stamp.valid { "Valid" }
+        } @else {
+            p.stamp.invalid { "Invalid" }
+        }
+    }
+}
+
+/// The input files' names; "-" is standard input.
+pub(super) fn inputs(source: &Source) -> Markup {
+    html! {
+        @for (i, input) in source.inputs.iter().take(INPUTS_NAMED).enumerate() {
+            @if i > 0 { ", " }
+            @if input == "-" { "standard input" } @else { bdi { (Untrusted(input)) } }
+        }
+        @if source.inputs.len() > INPUTS_NAMED {
+            " and " (source.inputs.len() - INPUTS_NAMED) " more"
+        }
+    }
+}
+
+/// Where the clock stood, in words.
+pub(super) fn vantage(vantage: &str) -> Markup {
+    html! {
+        @match vantage {
+            "wire" => "on the wire",
+            "client" => "in the client",
+            other => (Untrusted(other)),
+        }
+    }
+}
+
+/// Validity, the story in sentences, the key figures, the main groups, the warnings.
+pub(super) fn section(findings: &Findings) -> Markup {
+    html! {
+        @if !findings.validity.valid {
+            div.notice.bad role="alert" {
+                p { strong { "These numbers may not be used." } }
+                ul { @for reason in &findings.validity.reasons { li { (Untrusted(reason)) } } }
+            }
+        }
+        (story(findings))
+        (tiles(findings))
+        (felt(findings))
+        @if !findings.warnings.is_empty() {
+            div.notice {
+                h3 { "Know before you believe the numbers" }
+                ul { @for warning in &findings.warnings { li { (Untrusted(warning)) } } }
+            }
+        }
+    }
+}
+
+fn story(findings: &Findings) -> Markup {
+    let totals = totals(findings);
+    let elapsed = optional(findings.span.elapsed_s, long_duration);
+    html! {
+        p.story {
+            "In " strong { (elapsed) } ", "
+            strong { (count(totals.requests)) @if totals.requests == 1 { " request" } @else { " requests" } }
+            " to file servers were seen on " (count(findings.connections))
+            @if findings.connections == 1 { " connection. " } @else { " connections. " }
+            @if let Some(busiest) = leading(findings).into_iter().max_by_key(|row| row.count) {
+                @if let Some(times) = &busiest.response_time {
+                    @if busiest.share > 0.5 { "Most were " } @else { "The most frequent were " }
+                    em { (group_words(&busiest.group)) } " (" (percent(busiest.share)) "): half of them took up to "
+                    strong { (duration(times.p50_s)) } ", 99 in 100 up to " strong { (duration(times.p99_s)) } ". "
+                }
+            }
+            @if totals.errors == 0 {
+                "None ended in an error. "
+            } @else {
+                (count(totals.errors)) " (" (percent_of(totals.errors, totals.answered)) " of those answered) ended in an error. "
+            }
+            @if totals.unanswered > 0 { (count(totals.unanswered)) " had no answer that was seen. " }
+            @if findings.unseen.share_lost_at_least > 0.0 {
+                "The capture has holes: at least " strong { (percent(findings.unseen.share_lost_at_least)) }
+                " of the operations could not be measured."
+            } @else {
+                "No operation is known to be missing."
+            }
+        }
+    }
+}
+
+/// Groups that are no part of another, session traffic and compounds aside.
+fn leading(findings: &Findings) -> Vec<&OperationRow> {
+    findings.groups.iter().filter(|row| !row.group.contains('.') && row.group != COMPOUND).collect()
+}
+
+fn group_words(group: &str) -> Markup {
+    html! {
+        @match group {
+            "Read" => "reads",
+            "Write" => "writes",
+            "Open/Close" => "opens and closes",
+            "Other" => "other operations (attributes, directories, locks)",
+            "Session" => "session requests",
+            other => (Untrusted(other)),
+        }
+    }
+}
+
+fn tiles(findings: &Findings) -> Markup {
+    let totals = totals(findings);
+    let elapsed = findings.span.elapsed_s.filter(|s| *s > 0.0);
+    let rate = |total: f64| optional(elapsed, |s| format!("{}/s", bytes(total / s)));
+    let read: u64 = findings.series.read_bytes.iter().fold(0, |sum, n| sum.saturating_add(*n));
+    let written: u64 = findings.series.write_bytes.iter().fold(0, |sum, n| sum.saturating_add(*n));
+    let per_second = optional(elapsed, |s| {
+        let rate = totals.requests as f64 / s;
+        if rate < 100.0 { format!("{rate:.1}/s") } else { format!("{}/s", count(rate.round() as u64)) }
+    });
+    html! {
+        dl.tiles {
+            (tile("Operations", &count(totals.requests), &format!("{per_second} on average")))
+            (tile("Data read", &rate(read as f64), &format!("{} in all", bytes(read as f64))))
+            (tile("Data written", &rate(written as f64), &format!("{} in all", bytes(written as f64))))
+            (tile("Errors", &count(totals.errors), &format!("{} of answers", percent_of(totals.errors, totals.answered))))
+            (tile("Unanswered", &count(totals.unanswered), &format!("{} of requests", percent_of(totals.unanswered, totals.requests))))
+            (tile("Not measurable", &at_least(findings.unseen.share_lost_at_least), "lost to holes in the capture"))
+        }
+    }
+}
+
+fn at_least(share: f64) -> String {
+    if share > 0.0 { format!("≥ {}", percent(share)) } else { percent(share) }
+}
+
+fn tile(name: &str, value: &str, note: &str) -> Markup {
+    html! { div { dt { (name) } dd { strong { (value) } small { (note) } } } }
+}
+
+/// Response times are not collapsed into one number: a mix of reads and renames has no median that says anything.
+fn felt(findings: &Findings) -> Markup {
+    let rows: Vec<_> =
+        leading(findings).into_iter().filter_map(|row| Some((row, row.response_time.as_ref()?))).collect();
+    let slowest = rows.iter().map(|(_, times)| times.p99_s).fold(0.0_f64, f64::max);
+    html! {
+        @if !rows.is_empty() {
+            div.scroll tabindex="0" role="region" aria-labelledby="felt-caption" {
+                table.felt {
+                    caption #felt-caption { "What users felt: response times by group" }
+                    thead { tr {
+                        th scope="col" { "Group" } th scope="col" { "Requests" } th scope="col" { "Median" }
+                        th scope="col" { "Mean" } th scope="col" { "95 in 100 below" } th scope="col" { "99 in 100 below" }
+                        th.wide scope="col" { "Median to 99th percentile" }
+                    } }
+                    tbody { @for (row, times) in rows {
+                        tr {
+                            th scope="row" { (Untrusted(&row.group)) }
+                            td { (count(row.count)) } td { (duration(times.p50_s)) } td { (duration(times.mean_s)) }
+                            td { (duration(times.p95_s)) } td { (duration(times.p99_s)) }
+                            td.wide { (range_bar(times.p50_s, times.p99_s, slowest)) }
+                        }
+                    } }
+                }
+            }
+        }
+    }
+}
+
+/// Median and p99 on one linear scale from zero: lengths may be compared across rows.
+fn range_bar(p50: f64, p99: f64, full: f64) -> Markup {
+    let at = |s: f64| if full > 0.0 { (s / full * 100.0).clamp(0.0, 100.0) } else { 0.0 };
+    html! {
+        span.range aria-hidden="true" {
+            span style=(format!("left:{:.2}%;width:{:.2}%", at(p50), (at(p99) - at(p50)).max(0.6))) {}
+            i style=(format!("left:{:.2}%", at(p50))) {}
+        }
+    }
+}

@@ -1,0 +1,175 @@
+//! The page as text: strangers' names stay text, nothing outside is referred to, the numbers are those of the findings.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+mod html_synthetic;
+
+use html_synthetic::{NASTY, busy, invalid};
+use plimsoll_report::findings::Findings;
+use plimsoll_report::html;
+
+/// Ceiling for a typical page, bytes.
+const TYPICAL: usize = 2_000_000;
+
+/// The page without its scripts and its data: what an HTML parser sees as markup.
+fn markup(page: &str) -> String {
+    let mut markup = String::new();
+    let mut rest = page;
+    while let Some(start) = rest.find("<script") {
+        let (before, script) = rest.split_at(start);
+        markup.push_str(before);
+        rest = script.split_once("</script>").expect("every script ends").1;
+    }
+    markup.push_str(rest);
+    markup
+}
+
+fn embedded(page: &str) -> &str {
+    let start = "<script type=\"application/json\" id=\"findings\">";
+    page.split_once(start).expect("the data are there").1.split_once("</script>").expect("and end").0
+}
+
+#[test]
+fn names_from_strangers_stay_text() {
+    let page = html::page(&busy()).unwrap();
+    let markup = markup(&page);
+    assert_eq!(page.matches("<script").count(), page.matches("</script>").count());
+    // Three elements: the data, the library, our script. A name that got through would add one.
+    assert_eq!(page.matches("</script>").count(), 3);
+    for raw in ["<img", "onerror=alert(2)>", "<!--", "' onmouseover='alert(3)\""] {
+        assert!(!markup.contains(raw), "{raw} is in the markup");
+    }
+    for shown in [
+        "&lt;script&gt;alert(1)&lt;/script&gt;",
+        "&quot;&gt;&lt;img src=x onerror=alert(2)&gt;",
+        "&lt;/script&gt;&lt;script&gt;alert(4)//",
+        "invoice\\u{202e}fdp.exe",
+        "\\u{1b}[31mred\\u{85}\\u{2028}\\u{2029}\\u{200b}line\\u{a}break",
+        "&amp;lt;b&amp;gt; {{7*7}}",
+        "طلب\\u{2069} наряд 注文",
+    ] {
+        assert!(markup.contains(shown), "{shown} is not shown");
+    }
+    let acting = |c: &char| matches!(c, '\u{0}'..='\u{8}' | '\u{b}'..='\u{1f}' | '\u{7f}'..='\u{9f}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}');
+    assert_eq!(page.chars().find(acting), None, "a character that acts is in the page");
+}
+
+#[test]
+fn attributes_hold_whatever_a_name_holds() {
+    let mut findings = busy();
+    for (row, name) in findings.groups.iter_mut().zip(NASTY) {
+        row.group = name.into();
+    }
+    for map in &mut findings.heat_maps {
+        map.group = NASTY[1].into();
+    }
+    findings.source.tool = NASTY[1].into();
+    let markup = markup(&html::page(&findings).unwrap());
+    assert!(!markup.contains("<img"));
+    assert!(markup.contains("aria-label=\"Latency heat map, &quot;&gt;&lt;img"));
+}
+
+#[test]
+fn data_come_back_as_they_were() {
+    for findings in [busy(), invalid()] {
+        let page = html::page(&findings).unwrap();
+        let data = embedded(&page);
+        assert!(!data.contains(['<', '>', '&', '\u{2028}', '\u{2029}']));
+        assert_eq!(serde_json::from_str::<Findings>(data).unwrap(), findings);
+    }
+}
+
+#[test]
+fn nothing_outside_is_referred_to() {
+    let page = html::page(&busy()).unwrap();
+    let markup = markup(&page);
+    for attribute in
+        [" src=", " srcset=", " action=", " data=", "<iframe", "<object", "<embed", "<base", "@import", "url("]
+    {
+        // Names full of markup are shown with their quotes escaped, never as an attribute of ours.
+        let ours = markup.replace("&lt;img src=x onerror", "");
+        assert!(!ours.contains(attribute), "{attribute}");
+    }
+    for part in markup.split(" href=\"").skip(1) {
+        assert!(part.starts_with('#') || part.starts_with("data:"), "{}", &part[..40.min(part.len())]);
+    }
+    assert!(!markup.contains("https://"));
+    // The one address is the name of the SVG vocabulary inside the icon, which nothing fetches.
+    assert_eq!(markup.matches("http://").count(), markup.matches("xmlns='http://www.w3.org/2000/svg'").count());
+    let policy = "content=\"default-src 'none'; script-src 'sha256-";
+    assert!(markup.contains(policy) && !markup.contains("unsafe-eval"));
+}
+
+#[test]
+fn numbers_are_those_of_the_findings() {
+    let findings = busy();
+    let markup = markup(&html::page(&findings).unwrap());
+    let read = findings.operations.iter().find(|row| row.procedure == "READ_ANDX").unwrap();
+    let line = markup.split("<th scope=\"row\">READ_ANDX").nth(1).unwrap().split("</tr>").next().unwrap();
+    let cells: Vec<&str> =
+        line.split("<td").skip(1).map(|cell| cell.split('>').nth(1).unwrap().trim_end_matches("</td")).collect();
+    let times = read.response_time.unwrap();
+    let plain = |cell: &str| cell.replace(',', "").parse::<f64>().unwrap();
+    let expected = [
+        times.min_s,
+        times.max_s,
+        times.p50_s,
+        times.mean_s,
+        times.stddev_s.unwrap(),
+        times.p90_s,
+        times.p95_s,
+        times.p99_s,
+        times.p999_s,
+    ];
+    assert_eq!(plain(cells[0]), read.count as f64);
+    assert_eq!(plain(cells[3]), read.errors as f64);
+    for (cell, s) in cells[5..14].iter().zip(expected) {
+        assert!((plain(cell) - s * 1e3).abs() <= 0.0005, "{cell} is not {s} s");
+    }
+}
+
+#[test]
+fn validity_is_said_first() {
+    let valid = markup(&html::page(&busy()).unwrap());
+    assert!(valid.contains("<p class=\"stamp valid\">Valid</p>") && !valid.contains("may not be used"));
+    let not = markup(&html::page(&invalid()).unwrap());
+    assert!(not.contains("<p class=\"stamp invalid\">Invalid</p>"));
+    assert!(not.contains("62 % of the packets were dropped by the capture."));
+}
+
+#[test]
+fn tables_are_tables_to_a_screen_reader() {
+    let markup = markup(&html::page(&busy()).unwrap());
+    assert_eq!(markup.matches("<table").count(), markup.matches("<caption").count());
+    assert_eq!(markup.matches("<th").count() - markup.matches("<thead").count(), markup.matches(" scope=\"").count());
+    assert_eq!(markup.matches("class=\"chart\"").count(), 6);
+    assert_eq!(markup.matches("<svg viewBox=\"0 0 960 280\" role=\"img\" aria-label=\"").count(), 6);
+}
+
+#[test]
+fn typical_pages_are_small() {
+    let page = html::page(&busy()).unwrap();
+    assert!(page.len() < TYPICAL, "{} bytes, {} of them data", page.len(), embedded(&page).len());
+}
+
+#[test]
+fn odd_findings_make_a_page() {
+    // No series, no maps; maps that begin at nought, have no cells, or cells outside their edges; times of nought.
+    let mut findings = busy();
+    findings.series = Default::default();
+    findings.heat_maps.clear();
+    assert!(!html::page(&findings).unwrap().contains("data-chart=\"heat\""));
+
+    let mut findings = busy();
+    findings.heat_maps[0].edges_s[0] = 0.0;
+    findings.heat_maps[0].cells.push((u32::MAX, u32::MAX, u64::MAX));
+    findings.heat_maps[1].cells.clear();
+    findings.series.bin_s = 0.0;
+    findings.span = Default::default();
+    for row in findings.groups.iter_mut().chain(&mut findings.operations) {
+        row.distribution.push(plimsoll_report::findings::Bucket { below_s: 0.0, count: u64::MAX });
+        row.percentiles.insert(0, plimsoll_report::findings::PercentilePoint { percentile: 0.0, value_s: 0.0 });
+        row.count = u64::MAX;
+    }
+    html::page(&findings).unwrap();
+}
