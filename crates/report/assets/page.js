@@ -201,7 +201,7 @@
     const exponent = (b) => Math.round(Math.log10(b.below_s));
     const used = barred.flatMap((g) => g.distribution.map(exponent));
     const low = used.reduce((a, b) => Math.min(a, b)), high = used.reduce((a, b) => Math.max(a, b));
-    const names = Array.from({ length: high - low + 1 }, (_, i) => edge(10 ** (low + i - 1)) + ' – ' + edge(10 ** (low + i)));
+    const names = Array.from({ length: high - low + 1 }, (_, i) => (i === 0 ? 'below ' : edge(10 ** (low + i - 1)) + ' – ') + edge(10 ** (low + i)));
     return base({
       grid: { left: 78, right: 26, top: 16, bottom: 34 },
       xAxis: { type: 'category', data: names, ...lines(), splitLine: { show: false } },

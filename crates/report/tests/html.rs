@@ -129,6 +129,16 @@ fn numbers_are_those_of_the_findings() {
 }
 
 #[test]
+fn a_request_is_counted_once() {
+    let findings = busy();
+    let markup = markup(&html::page(&findings).unwrap());
+    let once = findings.operations.iter().filter(|row| row.parent.is_none() && row.group != "Compound");
+    let tile = markup.split("<dt>Operations</dt><dd><strong>").nth(1).unwrap().split('<').next().unwrap();
+    assert_eq!(tile.replace(',', "").parse::<u64>().unwrap(), once.map(|row| row.count).sum::<u64>());
+    assert!(findings.operations.iter().any(|row| row.parent.is_some()), "there are subcommands to count twice");
+}
+
+#[test]
 fn validity_is_said_first() {
     let valid = markup(&html::page(&busy()).unwrap());
     assert!(valid.contains("<p class=\"stamp valid\">Valid</p>") && !valid.contains("may not be used"));

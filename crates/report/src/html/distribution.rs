@@ -1,6 +1,7 @@
 //! Response times by decade: the first seed's bars, for every group and every operation.
 
 use super::charts;
+use super::operations::short_name;
 use super::units::{count, duration, percent_of};
 use super::untrusted::Untrusted;
 use crate::findings::{Bucket, Findings, OperationRow};
@@ -10,7 +11,8 @@ use maud::{Markup, html};
 pub(super) fn section(findings: &Findings) -> Option<Markup> {
     let decades = decades(&findings.groups, &findings.operations)?;
     let caption = "Response times by decade: how many of a row's times fall in each, and their share. \
-                   Each column holds the times from a tenth of its heading up to it.";
+                   Each column holds the times from a tenth of its heading up to it, the first \
+                   also all that are faster.";
     Some(html! {
         @for figure in [charts::percentiles(findings), charts::decades(findings)].iter().flatten() { (figure) }
         div.scroll tabindex="0" role="region" aria-labelledby="decades-caption" {
@@ -23,12 +25,14 @@ pub(super) fn section(findings: &Findings) -> Option<Markup> {
                 } }
                 tbody {
                     tr.heading { th scope="rowgroup" colspan=(decades.len() + 2) { "Groups" } }
-                    @for row in &findings.groups { (line(&row.group, row, &decades)) }
+                    @for row in &findings.groups { (line(&row.group, row, false, &decades)) }
                 }
                 tbody {
                     tr.heading { th scope="rowgroup" colspan=(decades.len() + 2) { "Operations" } }
                     @for row in &findings.operations {
-                        (line(&format!("{} {}", row.protocol, row.procedure), row, &decades))
+                        @let sub = row.parent.is_some();
+                        @let name = if sub { short_name(row).to_owned() } else { format!("{} {}", row.protocol, row.procedure) };
+                        (line(&name, row, sub, &decades))
                     }
                 }
             }
@@ -55,12 +59,12 @@ pub(super) fn edge(exponent: i32) -> String {
     duration(10_f64.powi(exponent)).replace(".00", "").replace(".0", "")
 }
 
-fn line(name: &str, row: &OperationRow, decades: &[i32]) -> Markup {
+fn line(name: &str, row: &OperationRow, sub: bool, decades: &[i32]) -> Markup {
     let total = row.distribution.iter().fold(0_u64, |sum, bucket| sum.saturating_add(bucket.count));
     let in_decade = |decade: i32| row.distribution.iter().find(|b| exponent(b) == Some(decade)).map_or(0, |b| b.count);
     html! {
         @if total > 0 {
-            tr {
+            tr.sub[sub] {
                 th scope="row" { (Untrusted(name)) }
                 td { (count(total)) }
                 @for decade in decades {

@@ -26,7 +26,7 @@ pub(super) fn operations(findings: &Findings) -> Option<Markup> {
     (!findings.operations.is_empty()).then(|| {
         table(
             "operations",
-            "Every procedure that was seen, with its response times.",
+            "Every procedure that was seen. A command's line holds those of its subcommands, which follow it.",
             "Operation",
             &procedures(&findings.operations),
         )
@@ -67,52 +67,41 @@ fn procedures(rows: &[OperationRow]) -> Markup {
                 @if let Some(first) = protocol.first() {
                     tr.heading { th scope="rowgroup" colspan=(COLUMNS) { (Untrusted(&first.protocol)) } }
                 }
-                @for family in protocol.chunk_by(|a, b| a.parent.is_some() && a.parent == b.parent) {
-                    @if let Some(parent) = family.first().and_then(|row| row.parent.as_deref()) {
-                        (parent_line(parent, family))
-                        @for row in family {
-                            @let name = row.procedure.strip_prefix(parent).map_or(row.procedure.as_str(), str::trim_start);
-                            (line(&procedure(name, row), row, true))
-                        }
-                    } @else {
-                        @for row in family { (line(&procedure(&row.procedure, row), row, false)) }
-                    }
+                @for row in protocol {
+                    @if is_asynchronous(row) { (unanswerable(row)) } @else { (line(&procedure(short_name(row), row), row, row.parent.is_some())) }
                 }
             }
         }
     }
 }
 
-fn procedure(name: &str, row: &OperationRow) -> Markup {
+/// A subcommand's name without its command's, below which it stands.
+pub(super) fn short_name(row: &OperationRow) -> &str {
+    let rest = row.parent.as_deref().and_then(|parent| row.procedure.strip_prefix(parent)).map(str::trim_start);
+    rest.filter(|rest| !rest.is_empty()).unwrap_or(&row.procedure)
+}
+
+/// Write_Raw's block, which nobody answers (seed 1, section 5): its packets and bytes are all that can be said of it.
+fn is_asynchronous(row: &OperationRow) -> bool {
+    row.protocol == "SMB1" && row.procedure == "WRITE_RAW async portion"
+}
+
+fn unanswerable(row: &OperationRow) -> Markup {
     html! {
-        (Untrusted(if name.is_empty() { &row.procedure } else { name }))
-        @if let Some(seed) = &row.seed_name { small.alias { (Untrusted(seed)) } }
+        tr.sub {
+            th scope="row" { (procedure(short_name(row), row)) }
+            @for _ in 0..4 { td { (UNKNOWN) } }
+            td { (optional(row.packets_mean, |n| format!("{n:.1}"))) }
+            @for _ in 0..11 { td { (UNKNOWN) } }
+            td { (bytes(row.payload_bytes as f64)) }
+        }
     }
 }
 
-/// A command's sum over its subcommands: counts, and what is exact of the times without their histogram.
-fn parent_line(name: &str, family: &[OperationRow]) -> Markup {
-    let sum = |of: fn(&OperationRow) -> u64| family.iter().fold(0_u64, |sum, row| sum.saturating_add(of(row)));
-    let times: Vec<&Times> = family.iter().filter_map(|row| row.response_time.as_ref()).collect();
-    let fastest = times.iter().map(|t| t.min_s).reduce(f64::min);
-    let slowest = times.iter().map(|t| t.max_s).reduce(f64::max);
-    let timed: f64 = times.iter().map(|t| t.count as f64).sum();
-    let mean = (timed > 0.0).then(|| times.iter().map(|t| t.mean_s * t.count as f64).sum::<f64>() / timed);
+fn procedure(name: &str, row: &OperationRow) -> Markup {
     html! {
-        tr.parent {
-            th scope="row" { (Untrusted(name)) }
-            td { (count(sum(|row| row.count))) }
-            td { (percent(family.iter().map(|row| row.share).sum())) }
-            (alarming(sum(|row| row.unanswered)))
-            (alarming(sum(|row| row.errors)))
-            td { (UNKNOWN) }
-            td { (optional(fastest, milliseconds)) }
-            td { (optional(slowest, milliseconds)) }
-            td { (UNKNOWN) }
-            td { (optional(mean, milliseconds)) }
-            @for _ in 0..7 { td { (UNKNOWN) } }
-            td { (bytes(sum(|row| row.payload_bytes) as f64)) }
-        }
+        (Untrusted(name))
+        @if let Some(seed) = &row.seed_name { small.alias { (Untrusted(seed)) } }
     }
 }
 

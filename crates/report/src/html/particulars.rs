@@ -1,5 +1,6 @@
 //! Single things to look at: statuses, the slowest operations, the requests without an answer.
 
+use super::operations::short_name;
 use super::units::{UNKNOWN, count, instant, milliseconds, optional, percent_of};
 use super::untrusted::Untrusted;
 use crate::findings::{Findings, OperationRow, Slow};
@@ -14,15 +15,19 @@ pub(super) fn statuses(findings: &Findings) -> Option<Markup> {
             div.scroll tabindex="0" role="region" aria-labelledby="statuses-caption" {
                 table.statuses {
                     caption #statuses-caption {
-                        "Answers with a status other than success. Not every one is an error: the end of a listing is a status too."
+                        "Answers with a status other than success. Not every one is an error: the end of a listing is a status too. \
+                         A command's lines hold those of its subcommands."
                     }
                     thead { tr {
                         th scope="col" { "Operation" } th.text scope="col" { "Status" } th scope="col" { "Number" }
                         th.text scope="col" { "Counts as" } th scope="col" { "Answers" } th scope="col" { "Of its answers" }
                     } }
                     tbody { @for row in rows { @for status in &row.statuses {
-                        tr {
-                            th scope="row" { (Untrusted(&row.protocol)) " " (Untrusted(&row.procedure)) }
+                        tr.sub[row.parent.is_some()] {
+                            th scope="row" {
+                                @if row.parent.is_some() { (Untrusted(short_name(row))) }
+                                @else { (Untrusted(&row.protocol)) " " (Untrusted(&row.procedure)) }
+                            }
                             td.text { (Untrusted(&status.name)) }
                             td { code { (format!("0x{:08X}", status.status)) } }
                             td.text { @if status.error { span.error { "error" } } @else { "no error" } }

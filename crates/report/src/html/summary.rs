@@ -20,10 +20,10 @@ pub(super) struct Totals {
     pub(super) errors: u64,
 }
 
-/// Sums over the operations, compounds left out.
+/// Every operation once: subcommands are in their command's row, a compound's members have rows of their own.
 pub(super) fn totals(findings: &Findings) -> Totals {
     let mut sum = Totals::default();
-    for row in findings.operations.iter().filter(|row| row.group != COMPOUND) {
+    for row in findings.operations.iter().filter(|row| row.parent.is_none() && row.group != COMPOUND) {
         sum.requests = sum.requests.saturating_add(row.count);
         sum.answered = sum.answered.saturating_add(row.answered);
         sum.unanswered = sum.unanswered.saturating_add(row.unanswered);

@@ -62,7 +62,7 @@ fn bar(share: Option<f64>) -> Markup {
 /// Packet counts, in the first seed's order.
 pub(super) fn packets(findings: &Findings) -> Option<Markup> {
     let p = &findings.packets;
-    // Nested lines are parts of the line above them; the share is of the packets or of the commands' packets.
+    // Nested lines are parts of the line above them; shares are of all packets, or of those from clients.
     let lines = [
         ("Packets", p.total, p.total, false),
         ("TCP with data", p.tcp_data, p.total, true),
@@ -73,13 +73,13 @@ pub(super) fn packets(findings: &Findings) -> Option<Markup> {
         ("Retransmitted", p.retransmitted, p.total, true),
         ("Out of order", p.out_of_order, p.total, true),
         ("Cut short by the capture", p.truncated, p.total, true),
-        ("Continuations of a message", p.continued, p.total, true),
-        ("Packets of file server traffic", p.commands, p.total, false),
-        ("First of a message", p.command_first, p.commands, true),
-        ("Continuation, synchronous", p.command_continued_sync, p.commands, true),
-        ("Continuation, asynchronous", p.command_continued_async, p.commands, true),
-        ("TCP acknowledgement", p.command_ack, p.commands, true),
-        ("TCP retry", p.command_retry, p.commands, true),
+        ("Continuing a message", p.continued, p.total, true),
+        ("From clients, on file server connections", p.commands, p.total, false),
+        ("Beginning a request", p.command_first, p.commands, true),
+        ("Continuing a request that is answered", p.command_continued_sync, p.commands, true),
+        ("Continuing a part that is not answered (Write_Raw)", p.command_continued_async, p.commands, true),
+        ("Acknowledging only", p.command_ack, p.commands, true),
+        ("Sent again, or acknowledging again", p.command_retry, p.commands, true),
     ];
     (p.total > 0).then(|| {
         html! {
@@ -109,8 +109,8 @@ pub(super) fn unseen(findings: &Findings) -> Markup {
     let lines = [
         ("Requests and answers paired", u.paired),
         ("Packets the capture dropped, at least", findings.packets.dropped_at_least),
-        ("Requests without an answer, after a hole", u.requests_after_gap),
-        ("Answers without a request, after a hole", u.responses_after_gap),
+        ("Requests whose answer fell into a hole", u.requests_after_gap),
+        ("Answers whose request fell into a hole", u.responses_after_gap),
         ("Requests still waiting at the end", u.requests_waiting),
         ("Answers to requests from before the start", u.responses_before_start),
     ];

@@ -120,7 +120,7 @@ pub(crate) fn busy() -> Findings {
 fn make() -> Findings {
     let ones = operations();
     let total = ones.iter().filter(|one| KINDS[one.kind].5 != "Compound").count() as u64;
-    let rows: Vec<OperationRow> = (0..KINDS.len())
+    let mut rows: Vec<OperationRow> = (0..KINDS.len())
         .map(|kind| {
             let these: Vec<One> = ones.iter().filter(|one| one.kind == kind).copied().collect();
             let (protocol, procedure, parent, seed, operation, group, ..) = KINDS[kind];
@@ -135,6 +135,16 @@ fn make() -> Findings {
             }
         })
         .collect();
+    // A command's row, the sum of its subcommands, stands before them.
+    let command: Vec<One> = ones.iter().filter(|one| KINDS[one.kind].2.is_some()).copied().collect();
+    let first = rows.iter().position(|row| row.parent.is_some()).unwrap();
+    let named = OperationRow {
+        protocol: "SMB1".into(),
+        procedure: "TRANSACTION2".into(),
+        operation: "other".into(),
+        ..row(&command, total)
+    };
+    rows.insert(first, named);
     let groups = [
         "Open/Close",
         "Other",
