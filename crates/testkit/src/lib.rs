@@ -1,1 +1,21 @@
-//! For tests only: builds captures and other inputs
+//! For tests only: builds captures and the messages in them, so that a test states what went over the wire and not
+//! which bytes that makes.
+//!
+//! - [`Traffic`] collects frames, with the clock, link type, VLAN tags and snaplen that the test sets, and writes a
+//!   pcap file of them.
+//! - [`Tcp`] keeps the sequence numbers of a connection right. It makes [`Segment`]s; a test sends one now, later
+//!   (reordered), twice (retransmitted) or not at all (dropped).
+//! - [`smb1`], [`smb2`], [`rpc`] and [`nbss()`] build messages, minimal but valid.
+//!
+//! Checksums are left 0: nothing under test looks at them, and offload leaves captures so too.
+
+mod frame;
+mod ip;
+mod messages;
+mod tcp;
+mod traffic;
+
+pub use frame::{Frame, Link, pcap, pcap_big_endian_micros};
+pub use messages::{nbss, rpc, smb1, smb2};
+pub use tcp::{Segment, Side, Tcp};
+pub use traffic::Traffic;

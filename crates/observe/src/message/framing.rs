@@ -157,8 +157,8 @@ impl Framer {
                 State::Body => self.body(&mut cursor, &mut out),
                 State::Boundary => self.boundary(&mut cursor, framing, allow_raw, &mut out),
                 State::Lost => self.search(&mut cursor, framing),
-                State::Prefix => self.prefix_byte(&mut cursor, framing, allow_raw),
-                State::Mark => self.mark_byte(&mut cursor),
+                State::Prefix => self.prefix_byte(&mut cursor, framing, allow_raw, &mut out),
+                State::Mark => self.mark_byte(&mut cursor, &mut out),
             }
         }
         cursor.begun
@@ -321,7 +321,13 @@ impl Framer {
     }
 
     #[cold]
-    fn prefix_byte(&mut self, cursor: &mut Cursor<'_, '_>, framing: Framing, allow_raw: bool) {
+    fn prefix_byte(
+        &mut self,
+        cursor: &mut Cursor<'_, '_>,
+        framing: Framing,
+        allow_raw: bool,
+        out: &mut impl FnMut(&Message<'_>),
+    ) {
         self.count_packet(cursor.chunk.frame);
         let Some(&byte) = cursor.rest().first() else { return self.cut_short(cursor) };
         cursor.at += 1;
@@ -339,6 +345,9 @@ impl Framer {
                 self.buffer.drain(..MARK_LEN);
                 // What the signature needed beyond the prefix already belongs to the body.
                 self.remaining = self.remaining.saturating_sub(self.buffer.len() as u64);
+                if self.remaining == 0 {
+                    self.fragment_end(Some(cursor.stamp()), cursor.offset(), out);
+                }
             }
         }
     }
@@ -351,7 +360,7 @@ impl Framer {
     }
 
     #[cold]
-    fn mark_byte(&mut self, cursor: &mut Cursor<'_, '_>) {
+    fn mark_byte(&mut self, cursor: &mut Cursor<'_, '_>, out: &mut impl FnMut(&Message<'_>)) {
         self.count_packet(cursor.chunk.frame);
         let Some(&byte) = cursor.rest().first() else { return self.cut_short(cursor) };
         cursor.at += 1;
@@ -366,6 +375,8 @@ impl Framer {
             if self.len > MESSAGE_MAX || (self.remaining == 0 && self.more_fragments) {
                 self.faults.malformed += 1;
                 self.state = State::Lost;
+            } else if self.remaining == 0 {
+                self.fragment_end(Some(cursor.stamp()), cursor.offset(), out);
             }
         }
     }
@@ -454,7 +465,10 @@ fn rpc_prefix(bytes: &[u8]) -> Parsed {
     if bytes.len() < RPC_NEED.min(MARK_LEN + len as usize) {
         return Parsed::More;
     }
-    match plimsoll_wire::rpc::plausible_message(&bytes[MARK_LEN..]) {
+    // What follows the record belongs to the next one, and the search looks no further either.
+    let body = bytes.get(MARK_LEN..).unwrap_or_default();
+    let body = body.get(..len as usize).unwrap_or(body);
+    match plimsoll_wire::rpc::plausible_message(body) {
         Some(_) => Parsed::Ok(Prefix { len, more_fragments: mark >> 31 == 0, ignored: false, raw: false }),
         None => Parsed::Wrong,
     }

@@ -12,8 +12,12 @@ const WAITING_MAX: usize = 16_384;
 #[derive(Debug)]
 pub struct PendingTable<T> {
     near: Vec<(u64, T)>,
-    far: HashMap<u64, T, foldhash::fast::RandomState>,
-    order: VecDeque<u64>,
+    /// With the turn in which it came here.
+    far: HashMap<u64, (u64, T), foldhash::fast::RandomState>,
+    /// Ids as they came to `far`, each with its turn. One that has left since, or has left and come again, stays
+    /// here for a while.
+    order: VecDeque<(u64, u64)>,
+    turn: u64,
     limit: usize,
 }
 
@@ -22,7 +26,7 @@ const NEAR_MAX: usize = 16;
 
 impl<T> Default for PendingTable<T> {
     fn default() -> Self {
-        Self { near: Vec::new(), far: HashMap::default(), order: VecDeque::new(), limit: WAITING_MAX }
+        Self { near: Vec::new(), far: HashMap::default(), order: VecDeque::new(), turn: 0, limit: WAITING_MAX }
     }
 }
 
@@ -33,7 +37,7 @@ impl<T> PendingTable<T> {
         match self.near.iter().rposition(|(near, _)| *near == id) {
             Some(at) => Some(&mut self.near[at].1),
             None if self.far.is_empty() => None,
-            None => self.far.get_mut(&id),
+            None => self.far.get_mut(&id).map(|(_, request)| request),
         }
     }
 
@@ -43,7 +47,7 @@ impl<T> PendingTable<T> {
         match self.near.iter().rposition(|(near, _)| *near == id) {
             Some(at) => Some(self.near.remove(at).1),
             None if self.far.is_empty() => None,
-            None => self.far.remove(&id),
+            None => self.far.remove(&id).map(|(_, request)| request),
         }
     }
 
@@ -53,8 +57,10 @@ impl<T> PendingTable<T> {
         let same = self.remove(id).map(|old| Displaced::SameId(id, old));
         if self.near.len() == NEAR_MAX {
             let (id, old) = self.near.remove(0);
-            self.far.insert(id, old);
-            self.order.push_back(id);
+            self.turn += 1;
+            self.far.insert(id, (self.turn, old));
+            self.order.push_back((id, self.turn));
+            self.forget_order();
         }
         self.near.push((id, request));
         same.or_else(|| self.make_room())
@@ -72,25 +78,28 @@ impl<T> PendingTable<T> {
 
     /// Takes all out, in the order of their ids.
     pub fn drain(&mut self) -> Vec<(u64, T)> {
-        let mut all: Vec<_> = self.near.drain(..).chain(self.far.drain()).collect();
+        let mut all: Vec<_> = self.near.drain(..).collect();
+        all.extend(self.far.drain().map(|(id, (_, request))| (id, request)));
         self.order.clear();
         all.sort_by_key(|(id, _)| *id);
         all
     }
 
+    /// Drops ids long gone from the order before they pile up.
+    #[inline]
+    fn forget_order(&mut self) {
+        if self.order.len() > 2 * self.far.len() + NEAR_MAX {
+            let far = &self.far;
+            self.order.retain(|(id, turn)| far.get(id).is_some_and(|(here, _)| here == turn));
+        }
+    }
+
     #[inline]
     fn make_room(&mut self) -> Option<Displaced<T>> {
-        // The order may hold ids long gone; drop those before they pile up.
-        while self.order.len() > 2 * self.far.len() + NEAR_MAX {
-            let id = self.order.pop_front()?;
-            if self.far.contains_key(&id) {
-                self.order.push_back(id);
-            }
-        }
         while self.len() > self.limit {
-            let id = self.order.pop_front()?;
-            if let Some(old) = self.far.remove(&id) {
-                return Some(Displaced::Oldest(id, old));
+            let (id, turn) = self.order.pop_front()?;
+            if self.far.get(&id).is_some_and(|(here, _)| *here == turn) {
+                return self.far.remove(&id).map(|(_, old)| Displaced::Oldest(id, old));
             }
         }
         None
@@ -129,5 +138,27 @@ mod tests {
         let gone = (0..1_000_000u64).filter(|&id| matches!(table.insert(id, ()), Some(Displaced::Oldest(..)))).count();
         assert_eq!((gone, table.len()), (999_900, 100));
         assert!(table.order.len() < 400);
+    }
+
+    /// Found by fuzzing: the order kept an entry for every time that an id came, and the search for those long gone
+    /// went round for ever.
+    #[test]
+    fn ids_taken_again_and_again_leave_nothing_behind() {
+        let mut table = PendingTable::default();
+        for turn in 0..10_000u64 {
+            table.insert(turn % 17, turn);
+            assert!(table.order.len() <= 2 * 17 + NEAR_MAX);
+        }
+        assert!(table.insert(100, 0).is_none());
+        assert_eq!(table.len(), 18);
+    }
+
+    #[test]
+    fn the_oldest_is_the_one_that_waits_longest_not_its_namesake() {
+        let mut table = PendingTable { limit: 20, ..PendingTable::default() };
+        (0..20).for_each(|id| assert!(table.insert(id, 'a').is_none()));
+        assert_eq!(table.remove(0), Some('a'));
+        assert!(table.insert(0, 'b').is_none());
+        assert!(matches!(table.insert(20, 'a'), Some(Displaced::Oldest(1, 'a'))));
     }
 }

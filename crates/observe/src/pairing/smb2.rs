@@ -22,6 +22,8 @@ use crate::names::Smb2Names;
 
 /// Requests with an interim answer waiting at once over all connections, at most.
 const ASYNC_MAX: usize = 65_536;
+/// … of which so many may have one key, at most: as many connections of one server as use the same ids.
+const ALIKE_MAX: usize = 256;
 
 /// A request that waits.
 #[derive(Debug)]
@@ -59,6 +61,12 @@ impl Smb2Shared {
         }
     }
 
+    /// Whether there is room for one more with this key. Without a limit on those alike, looking for one of them
+    /// would cost bad input nothing and us a scan of them all.
+    fn has_room(&self, across: &AcrossChannels) -> bool {
+        self.pending_count < ASYNC_MAX && self.pending.get(across).is_none_or(|alike| alike.len() < ALIKE_MAX)
+    }
+
     fn hold(&mut self, across: AcrossChannels, link: Link, waiting: Waiting) {
         self.pending.entry(across).or_default().push((link, waiting));
         self.pending_count += 1;
@@ -83,8 +91,10 @@ impl Smb2Shared {
 #[derive(Debug, Default)]
 pub struct Smb2 {
     waiting: PendingTable<Waiting>,
-    /// Highest message id seen whole, by which cut-off ids are completed.
+    /// Highest message id, by which cut-off ids are completed.
     highest: Option<u64>,
+    /// Only its low 16 bits are known.
+    guessed: bool,
 }
 
 impl Smb2 {
@@ -230,7 +240,7 @@ impl Smb2 {
         waiting.pending.held |= waiting.may_wait;
         let Some(across) = across else { return };
         // A full table leaves the request where it is: only an answer on another channel would miss it.
-        if shared.pending_count < ASYNC_MAX
+        if shared.has_room(&across)
             && let Some(waiting) = self.waiting.remove(key)
         {
             shared.hold(across, *link, waiting);
@@ -243,19 +253,23 @@ impl Smb2 {
     fn id<S: Sink>(&mut self, header: &Header<'_>, link: &Link, output: &mut Output<S>) -> (u64, Option<u64>) {
         if let Some(id) = header.message_id() {
             if id != header::UNSOLICITED {
-                self.highest = Some(self.highest.map_or(id, |highest| highest.max(id)));
+                let highest = self.highest.filter(|_| !self.guessed);
+                self.highest = Some(highest.map_or(id, |highest| highest.max(id)));
+                self.guessed = false;
             }
             return (id, Some(id));
         }
         output.anomalies.add(Anomaly::IdReconstructed);
-        let known = self.highest.is_some() || link.from_start;
         let low = header.message_id_low16();
-        let near = self.highest.unwrap_or(0);
+        // Joined midstream, the ids' upper bits are not known, but how often the low ones have come round since is:
+        // without it a request would pair with the answer to another, 65,536 later.
+        let near = *self.highest.get_or_insert_with(|| {
+            self.guessed = !link.from_start;
+            if self.guessed { 1 << 32 | u64::from(low) } else { 0 }
+        });
         let key = near.checked_add_signed(i64::from(low.wrapping_sub(near as u16) as i16)).unwrap_or(u64::from(low));
-        if known {
-            self.highest = Some(near.max(key));
-        }
-        (key, known.then_some(key))
+        self.highest = Some(near.max(key));
+        (key, (!self.guessed).then_some(key))
     }
 }
 

@@ -204,8 +204,11 @@ impl Half {
         if start.abs_diff(self.next) > JUMP_MAX {
             self.finish(&mut *out);
             out(Event::Restart);
-            self.next = start;
-            self.acknowledged = start;
+            // Never back: offsets stay comparable, and far from 0.
+            let ahead = if start < self.next { start + (1 << 32) } else { start };
+            self.next = ahead;
+            self.acknowledged = ahead;
+            return ahead;
         }
         start
     }
@@ -310,3 +313,6 @@ fn trim(chunk: Chunk<'_>, from: u64) -> Chunk<'_> {
         ..chunk
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,76 @@
+//! Why to believe the reassembly in its corners; the random cases are in `tests/stream_model.rs`.
+
+use super::*;
+use crate::packet::TcpFlags;
+
+fn segment(seq: u32, payload: &[u8]) -> Segment<'_> {
+    Segment { seq, ack: 0, flags: TcpFlags(0x10), payload, wire_len: payload.len() as u32 }
+}
+
+/// What comes out, in short: bytes as they are, a hole as its length, a restart as `Restart`.
+fn told(event: Event<'_>) -> String {
+    match event {
+        Event::Data(chunk) => String::from_utf8_lossy(chunk.bytes).into_owned(),
+        Event::Hole { len, acknowledged, .. } => format!("{len}{}", if acknowledged { "a" } else { "" }),
+        Event::Restart => "Restart".to_owned(),
+    }
+}
+
+fn give(half: &mut Half, seq: u32, payload: &[u8], out: &mut Vec<String>) {
+    half.segment(&segment(seq, payload), (0, 1, 0), |event| out.push(told(event)));
+}
+
+#[test]
+fn jumps_back_for_ever_stay_in_range() {
+    let (mut half, mut out, mut seq, mut last) = (Half::default(), Vec::new(), 0u32, 0);
+    for _ in 0..100 {
+        give(&mut half, seq, b"x", &mut out);
+        let next = half.next().unwrap();
+        assert!(next > last, "offsets never go back: {next} after {last}");
+        (last, seq) = (next, seq.wrapping_sub(0x7000_0000));
+    }
+    assert_eq!(out.iter().filter(|told| *told == "Restart").count(), 99);
+    assert_eq!(out.iter().filter(|told| *told == "x").count(), 100);
+}
+
+#[test]
+fn a_hole_waits_for_its_acknowledgement_and_no_longer() {
+    let (mut half, mut out) = (Half::default(), Vec::new());
+    give(&mut half, 100, b"ab", &mut out);
+    give(&mut half, 105, b"fg", &mut out);
+    assert_eq!(half.acknowledge(104, |_| panic!("the hole is not covered")), (first_offset(104), true));
+    let mut released = Vec::new();
+    assert!(half.acknowledge(105, |event| released.push(told(event))).1);
+    assert_eq!((out, released), (vec!["ab".to_owned()], vec!["3a".to_owned(), "fg".to_owned()]));
+    give(&mut half, 102, b"cde", &mut Vec::new());
+    assert_eq!((half.counts.late, half.counts.retransmitted, half.holes), (1, 0, 1));
+}
+
+#[test]
+fn a_longer_retransmission_brings_what_is_new_in_it() {
+    let (mut half, mut out) = (Half::default(), Vec::new());
+    give(&mut half, u32::MAX, b"ab", &mut out);
+    give(&mut half, u32::MAX, b"abcd", &mut out);
+    give(&mut half, 5, b"gh", &mut out);
+    give(&mut half, 3, b"efgh", &mut out);
+    assert_eq!(out, ["ab", "cd", "efgh"]);
+    assert_eq!(half.next(), Some(first_offset(0) + (1 << 32) + 7));
+}
+
+#[test]
+fn what_is_held_is_bounded_and_comes_out_at_the_end() {
+    let (mut half, mut out) = (Half::default(), Vec::new());
+    give(&mut half, 0, b"a", &mut out);
+    for index in 0..2_000u32 {
+        give(&mut half, 10 + 2 * index, b"x", &mut out);
+        assert!(half.held.len() <= HELD_SEGMENTS_MAX + 1);
+    }
+    half.finish(|event| out.push(told(event)));
+    assert!(half.held.is_empty());
+    assert_eq!(out.iter().filter(|told| *told == "x").count(), 2_000);
+    assert_eq!((out[1].as_str(), out[3].as_str()), ("9", "1"), "nobody acknowledged the holes");
+}
+
+fn first_offset(seq: u32) -> u64 {
+    offset::first(seq)
+}
