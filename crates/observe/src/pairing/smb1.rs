@@ -273,7 +273,12 @@ impl Smb1 {
         if transaction::is_interim(&first) && !exchange.parts.request_complete() {
             return;
         }
-        if !Parts::add_response(exchange, &first, message, ending(&first.header())) {
+        let (status, outcome) = ending(&first.header());
+        if !exchange.parts.request_end_seen() && outcome != Outcome::Refused {
+            // The server has it all, so its last part was lost to us. (It may refuse before it has all.)
+            exchange.first.pending.last = None;
+        }
+        if !Parts::add_response(exchange, &first, message, (status, outcome)) {
             return;
         }
         let Some(exchange) = self.waiting.remove(fields.id) else { return };
@@ -291,10 +296,6 @@ impl Smb1 {
     ) {
         let Arrival { message, link, .. } = *arrival;
         let (status, outcome) = ending(&first.header());
-        if !exchange.parts.request_end_seen() && outcome != Outcome::Refused {
-            // The server has it all, so its last part was lost to us. (It may refuse before it has all.)
-            exchange.first.pending.last = None;
-        }
         self.raw.answered(&exchange, &first);
         let id = Some(shown(exchange.id));
         let partial = exchange.answer.take();
@@ -313,7 +314,8 @@ impl Smb1 {
             };
             next = chain.next();
             // The status is that of the last command carried out; those before it went well.
-            let (status, outcome) = if next.is_some() { (status.map(|_| 0), Outcome::Succeeded) } else { (status, outcome) };
+            let (status, outcome) =
+                if next.is_some() { (status.map(|_| 0), Outcome::Succeeded) } else { (status, outcome) };
             let mut answer = partial.unwrap_or_else(|| Answer::of(message, status, outcome));
             if partial.is_none() {
                 answer.bytes = own_part(&command, next.map_or(message.len, |next| next.offset as u64));

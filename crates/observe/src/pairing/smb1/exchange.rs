@@ -56,7 +56,10 @@ impl Exchange {
         let same_ids = (self.tid, self.uid) == (fields.tid, fields.uid) || self.changes_ids();
         let opposite = usize::from(self.first.pending.direction) != direction;
         // The further parts of an answer begun in time are in time.
-        answers(command, self.first.command) && same_ids && opposite && (self.answer.is_some() || self.is_acknowledged(arrival))
+        answers(command, self.first.command)
+            && same_ids
+            && opposite
+            && (self.answer.is_some() || self.is_acknowledged(arrival))
     }
 
     /// Whether the answer's packet acknowledges the request's last byte: no server answers what it has not received.

@@ -9,8 +9,8 @@
 use plimsoll_model::{Anomaly, Outcome, Procedure, Sink};
 use plimsoll_wire::smb1::andx::Link as Command;
 use plimsoll_wire::smb1::command;
-use plimsoll_wire::smb1::raw::{self, Answer as RawAnswer};
 pub(super) use plimsoll_wire::smb1::raw::WriteRaw;
+use plimsoll_wire::smb1::raw::{self, Answer as RawAnswer};
 
 use super::exchange::{Exchange, Row};
 use super::{Answer, Arrival, Fields, Link, Output, Pending, Smb1, bodies, shown};

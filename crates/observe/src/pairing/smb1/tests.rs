@@ -1,0 +1,399 @@
+//! Messages are built after MS-CIFS 2.2.3; what must come out follows from seed 1, sections 4 and 5.
+
+use plimsoll_model::{Endpoint, Names, Transaction as Row};
+use proptest::prelude::{any, proptest};
+
+use super::*;
+use crate::message::Stamp;
+
+#[derive(Debug, Default)]
+struct Rows(Vec<Row>);
+
+impl Sink for Rows {
+    fn transaction(&mut self, transaction: &Row, _names: &Names) {
+        self.0.push(transaction.clone());
+    }
+}
+
+/// A connection under test: every message is a packet of its own, one millisecond after the one before.
+struct Bench {
+    smb1: Smb1,
+    output: Output<Rows>,
+    link: Link,
+    frame: u64,
+    /// Stream offset behind what each direction sent.
+    sent: [u64; 2],
+}
+
+const CLIENT: usize = 0;
+const SERVER: usize = 1;
+const OK: u32 = 0;
+const DENIED: u32 = 0xc000_0022;
+
+impl Bench {
+    fn new() -> Self {
+        let end = |port| Endpoint { ip: std::net::IpAddr::from([127, 0, 0, 1]), port };
+        let (sink, names) = (Rows::default(), Names::default());
+        let output = Output { sink, names, anomalies: Default::default(), unseen: Default::default(), one_way: 0 };
+        let link = Link { connection: 0, ends: [end(1024), end(445)], holes: [0; 2], from_start: true };
+        Self { smb1: Smb1::default(), output, link, frame: 0, sent: [1_000; 2] }
+    }
+
+    fn message(&mut self, direction: usize, bytes: &[u8], raw: bool, acknowledges: u64) {
+        self.frame += 1;
+        self.sent[direction] += bytes.len() as u64 + 4;
+        let stamp = Stamp { time_ns: self.frame as i64 * 1_000_000, frame: self.frame };
+        let (len, end_offset) = (bytes.len() as u64, self.sent[direction]);
+        let (first, last) = (stamp, Some(stamp));
+        let message = Message { bytes, len, first, last, end_offset, acknowledges, packets: 1, raw };
+        self.smb1.message(&message, direction, &self.link, &mut self.output);
+    }
+
+    fn asks(&mut self, bytes: &[u8]) {
+        self.message(CLIENT, bytes, false, self.sent[SERVER]);
+    }
+
+    fn says(&mut self, bytes: &[u8]) {
+        self.message(SERVER, bytes, false, self.sent[CLIENT]);
+    }
+
+    fn block(&mut self, direction: usize, len: usize) {
+        assert!(self.smb1.expects_raw(direction), "the framer would not take this block");
+        self.message(direction, &vec![0x55; len], true, self.sent[1 - direction]);
+    }
+
+    fn count(&self, anomaly: Anomaly) -> u64 {
+        self.output.anomalies.count(anomaly)
+    }
+
+    /// Names, outcomes and frames of the rows so far.
+    fn rows(&self) -> Vec<(String, Outcome, Option<u64>, Option<u64>)> {
+        let frame = |frame: Option<std::num::NonZeroU64>| frame.map(std::num::NonZeroU64::get);
+        let row = |row: &Row| {
+            (row.procedure.name(), row.outcome, frame(row.frames.request_last), frame(row.frames.response_last))
+        };
+        self.output.sink.0.iter().map(row).collect()
+    }
+
+    fn end(&mut self) {
+        self.smb1.end(&self.link, &mut self.output);
+    }
+}
+
+fn row(
+    name: &str,
+    outcome: Outcome,
+    request: u64,
+    response: Option<u64>,
+) -> (String, Outcome, Option<u64>, Option<u64>) {
+    (name.to_owned(), outcome, Some(request), response)
+}
+
+/// A message of one or more blocks (command, words, bytes); TID 1, UID 100.
+fn build(flags: u8, status: u32, mid: u16, blocks: &[(u8, &[u16], &[u8])]) -> Vec<u8> {
+    let mut message = vec![0; 32];
+    message[..4].copy_from_slice(b"\xffSMB");
+    message[4] = blocks[0].0;
+    message[5..9].copy_from_slice(&status.to_le_bytes());
+    message[9] = flags;
+    message[10..12].copy_from_slice(&0x4000u16.to_le_bytes());
+    message[24..32].copy_from_slice(&[1, 0, 0xfe, 0xca, 100, 0, mid as u8, (mid >> 8) as u8]);
+    for (at, (code, words, bytes)) in blocks.iter().enumerate() {
+        let mut words: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+        if command::is_andx(*code) && words.len() >= 4 {
+            let behind = (message.len() + 1 + words.len() + 2 + bytes.len()) as u16;
+            words[0] = blocks.get(at + 1).map_or(0xff, |next| next.0);
+            words[2..4].copy_from_slice(&behind.to_le_bytes());
+        }
+        message.push((words.len() / 2) as u8);
+        message.extend(&words);
+        message.extend((bytes.len() as u16).to_le_bytes());
+        message.extend(*bytes);
+    }
+    message
+}
+
+fn request(mid: u16, code: u8, words: &[u16]) -> Vec<u8> {
+    build(0, OK, mid, &[(code, words, &[])])
+}
+
+fn response(mid: u16, status: u32, code: u8, words: &[u16]) -> Vec<u8> {
+    build(0x80, status, mid, &[(code, words, &[])])
+}
+
+const CLOSE: &[u16] = &[7, 0, 0];
+
+#[test]
+fn an_id_comes_round_again_after_losses_both_ways() {
+    let mut bench = Bench::new();
+    bench.asks(&request(5, command::CLOSE, CLOSE));
+    // Its answer is lost, and so is the next request with the same id; then comes the stranger's answer.
+    bench.link.holes = [1, 1];
+    bench.says(&response(5, OK, command::CLOSE, &[]));
+    assert_eq!(bench.rows(), [row("CLOSE", Outcome::Unanswered, 1, None)]);
+    assert_eq!((bench.count(Anomaly::PairAmbiguous), bench.output.unseen.paired), (1, 0));
+    assert_eq!(bench.output.unseen.requests_after_gap, 1);
+}
+
+#[test]
+fn losses_one_way_leave_no_doubt() {
+    for holes in [[3, 0], [0, 3]] {
+        let mut bench = Bench::new();
+        bench.asks(&request(5, command::CLOSE, CLOSE));
+        bench.link.holes = holes;
+        bench.says(&response(5, OK, command::CLOSE, &[]));
+        assert_eq!(bench.rows(), [row("CLOSE", Outcome::Succeeded, 1, Some(2))]);
+    }
+}
+
+#[test]
+fn an_id_taken_again_leaves_the_old_request_unanswered() {
+    let mut bench = Bench::new();
+    bench.asks(&request(5, command::CLOSE, CLOSE));
+    bench.asks(&request(5, command::FLUSH, &[7]));
+    bench.says(&response(5, OK, command::FLUSH, &[]));
+    let expected = [row("CLOSE", Outcome::Unanswered, 1, None), row("FLUSH", Outcome::Succeeded, 2, Some(3))];
+    assert_eq!(bench.rows(), expected);
+    assert_eq!(bench.count(Anomaly::IdReused), 1);
+}
+
+#[test]
+fn strangers_are_not_paired() {
+    let wrong_tree = {
+        let mut answer = response(5, OK, command::CLOSE, &[]);
+        answer[24] = 2;
+        answer
+    };
+    let wrong_user = {
+        let mut answer = response(5, OK, command::CLOSE, &[]);
+        answer[28] = 2;
+        answer
+    };
+    for stranger in [response(5, OK, command::FLUSH, &[]), wrong_tree, wrong_user] {
+        let mut bench = Bench::new();
+        bench.asks(&request(5, command::CLOSE, CLOSE));
+        bench.says(&stranger);
+        assert_eq!((bench.rows().len(), bench.count(Anomaly::ResponseMismatch)), (0, 1));
+        bench.says(&response(5, OK, command::CLOSE, &[]));
+        assert_eq!(bench.rows(), [row("CLOSE", Outcome::Succeeded, 1, Some(3))]);
+    }
+}
+
+#[test]
+fn an_answer_that_does_not_acknowledge_its_request_is_older() {
+    let mut bench = Bench::new();
+    let before = bench.sent[CLIENT];
+    bench.asks(&request(5, command::CLOSE, CLOSE));
+    bench.message(SERVER, &response(5, OK, command::CLOSE, &[]), false, before);
+    assert_eq!((bench.rows().len(), bench.count(Anomaly::ResponseMismatch)), (0, 1));
+    bench.end();
+    assert_eq!(bench.rows(), [row("CLOSE", Outcome::Unanswered, 1, None)]);
+}
+
+#[test]
+fn a_raw_write_has_two_parts() {
+    let mut bench = Bench::new();
+    // FID, Count 5000, Reserved, Offset, Timeout, WriteMode, Remaining, DataLength 8, DataOffset.
+    let write = |mode| build(0, OK, 9, &[(0x1d, &[7, 5_000, 0, 0, 0, 0, 0, mode, 0, 0, 8, 59], &[1; 8])]);
+    assert!(!bench.smb1.expects_raw(CLIENT));
+    bench.asks(&write(0));
+    assert!(!bench.smb1.expects_raw(CLIENT), "not before the server has asked for it");
+    bench.says(&response(9, OK, 0x1d, &[0xffff]));
+    assert!(!bench.smb1.expects_raw(SERVER));
+    bench.block(CLIENT, 4_992);
+    assert!(!bench.smb1.expects_raw(CLIENT));
+    bench.end();
+    let sync = row("WRITE_RAW", Outcome::Succeeded, 1, Some(2));
+    assert_eq!(bench.rows(), [sync.clone(), row("WRITE_RAW async portion", Outcome::Unanswered, 3, None)]);
+    let payloads: Vec<_> = bench.output.sink.0.iter().map(|row| row.payload_bytes).collect();
+    assert_eq!(payloads, [Some(8), Some(4_992)]);
+    assert_eq!((bench.count(Anomaly::RequestUnanswered), bench.output.unseen.paired), (0, 1));
+
+    // Write-through: the block is answered too.
+    let mut bench = Bench::new();
+    bench.asks(&write(1));
+    bench.says(&response(9, OK, 0x1d, &[0xffff]));
+    bench.block(CLIENT, 4_992);
+    bench.says(&response(9, OK, 0x20, &[5_000]));
+    assert_eq!(bench.rows(), [sync, row("WRITE_RAW async portion", Outcome::Succeeded, 3, Some(4))]);
+
+    // Refused: no block follows.
+    let mut bench = Bench::new();
+    bench.asks(&write(0));
+    bench.says(&response(9, DENIED, 0x20, &[0]));
+    assert!(!bench.smb1.expects_raw(CLIENT));
+    assert_eq!(bench.rows(), [row("WRITE_RAW", Outcome::Refused, 1, Some(2))]);
+}
+
+#[test]
+fn a_raw_read_is_answered_by_a_block_even_an_empty_one() {
+    for len in [0, 30_000] {
+        let mut bench = Bench::new();
+        bench.asks(&request(9, 0x1a, &[7, 0, 0, 30_000, 0, 0, 0, 0]));
+        assert!(!bench.smb1.expects_raw(CLIENT));
+        bench.block(SERVER, len);
+        assert!(!bench.smb1.expects_raw(SERVER));
+        assert_eq!(bench.rows(), [row("READ_RAW", Outcome::Succeeded, 1, Some(2))]);
+        assert_eq!(bench.output.sink.0[0].payload_bytes, Some(len as u64));
+    }
+}
+
+#[test]
+fn a_lost_block_is_not_waited_for() {
+    let mut bench = Bench::new();
+    bench.asks(&request(9, 0x1a, &[7, 0, 0, 30_000, 0, 0, 0, 0]));
+    bench.asks(&request(10, command::CLOSE, CLOSE));
+    assert!(!bench.smb1.expects_raw(SERVER), "the client would not have gone on without it");
+    bench.end();
+    assert_eq!(bench.rows().len(), 2);
+    assert_eq!(bench.output.unseen.requests_waiting, 2);
+}
+
+#[test]
+fn commands_of_a_chain_are_rows_and_an_error_ends_them() {
+    let lock: &[u16] = &[0, 0, 7, 0, 0, 0, 0, 1];
+    let read: &[u16] = &[0, 0, 7, 0, 0, 100, 0, 0, 0, 0];
+    let chain = build(0, OK, 6, &[(0x24, lock, &[0; 10]), (0x2e, read, &[]), (0x04, CLOSE, &[])]);
+    let mut bench = Bench::new();
+    bench.asks(&chain);
+    let answer = build(
+        0x80,
+        OK,
+        6,
+        &[(0x24, &[0, 0], &[]), (0x2e, &[0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0], b"abc"), (0x04, &[], &[])],
+    );
+    bench.says(&answer);
+    let names = ["LOCKING_ANDX", "READ_ANDX", "CLOSE"];
+    assert_eq!(bench.rows(), names.map(|name| row(name, Outcome::Succeeded, 1, Some(2))));
+    let rows = &bench.output.sink.0;
+    assert_eq!(rows.iter().map(|row| row.compound_position).collect::<Vec<_>>(), [Some(0), Some(1), Some(2)]);
+    assert_eq!(rows.iter().map(|row| row.request_bytes).sum::<u64>(), chain.len() as u64);
+    assert_eq!(rows.iter().map(|row| row.response_bytes.unwrap_or(0)).sum::<u64>(), answer.len() as u64);
+    assert_eq!(rows[1].payload_bytes, Some(3));
+
+    let mut bench = Bench::new();
+    bench.asks(&chain);
+    bench.says(&build(0x80, DENIED, 6, &[(0x24, &[0, 0], &[]), (0x2e, &[], &[])]));
+    let expected = [
+        row("LOCKING_ANDX", Outcome::Succeeded, 1, Some(2)),
+        row("READ_ANDX", Outcome::Refused, 1, Some(2)),
+        row("CLOSE", Outcome::Failed, 1, None),
+    ];
+    assert_eq!(bench.rows(), expected);
+    assert_eq!((bench.output.unseen.paired, bench.count(Anomaly::RequestUnanswered)), (2, 0));
+}
+
+/// TRANSACTION2 QUERY_PATH_INFORMATION with 10 of 20 bytes of parameters.
+fn primary() -> Vec<u8> {
+    build(0, OK, 8, &[(0x32, &[20, 0, 10, 40, 0, 0, 0, 0, 0, 10, 66, 0, 0, 1, 5], &[0; 10])])
+}
+
+fn secondary() -> Vec<u8> {
+    build(0, OK, 8, &[(0x33, &[20, 0, 10, 53, 10, 0, 0, 0, 0], &[0; 10])])
+}
+
+/// A part of its answer: 4 bytes of data at a displacement, of 8.
+fn part(at: u16) -> Vec<u8> {
+    build(0x80, OK, 8, &[(0x32, &[0, 8, 0, 0, 0, 0, 4, 56, at, 0], &[0; 4])])
+}
+
+#[test]
+fn a_transaction_ends_with_its_last_part_both_ways() {
+    let mut bench = Bench::new();
+    bench.asks(&primary());
+    bench.says(&response(8, OK, 0x32, &[]));
+    assert!(bench.rows().is_empty(), "the interim answer ends nothing");
+    bench.asks(&secondary());
+    bench.says(&part(0));
+    assert!(bench.rows().is_empty());
+    bench.says(&part(4));
+    assert_eq!(bench.rows(), [row("TRANSACTION2 QUERY_PATH_INFORMATION", Outcome::Succeeded, 3, Some(5))]);
+    let row = &bench.output.sink.0[0];
+    assert_eq!(row.frames.request_first.map(u64::from), Some(1));
+    assert_eq!(row.frames.response_first.map(u64::from), Some(4));
+    assert_eq!((row.request_packets, row.response_packets), (2, Some(2)));
+    assert_eq!(row.request_bytes, (primary().len() + secondary().len()) as u64);
+    assert_eq!(row.response_bytes, Some(2 * part(0).len() as u64));
+}
+
+#[test]
+fn a_transaction_whose_last_parts_were_lost_has_no_end() {
+    let mut bench = Bench::new();
+    bench.asks(&primary());
+    bench.says(&part(0));
+    bench.end();
+    let row = &bench.output.sink.0[0];
+    assert_eq!((row.frames.request_last, row.frames.response_last), (None, None));
+    assert_eq!(bench.count(Anomaly::RequestEndMissing), 1);
+    assert_eq!(bench.count(Anomaly::ResponseEndMissing), 1);
+}
+
+#[test]
+fn messages_that_nobody_answers_are_one_way() {
+    let mut bench = Bench::new();
+    bench.asks(&request(5, command::CLOSE, CLOSE));
+    bench.asks(&request(5, command::NT_CANCEL, &[]));
+    let release: &[u16] = &[0xff, 0, 7, 2, 0, 0, 0, 0];
+    bench.asks(&request(6, command::LOCKING_ANDX, release));
+    let mut notice = request(0xffff, command::LOCKING_ANDX, release);
+    notice[26..28].copy_from_slice(&[0xff, 0xff]);
+    bench.says(&notice);
+    bench.says(&response(5, 0xc000_0120, command::CLOSE, &[]));
+    bench.end();
+    assert_eq!(bench.output.one_way, 3);
+    assert_eq!(bench.rows(), [row("CLOSE", Outcome::Cancelled, 1, Some(5))]);
+}
+
+#[test]
+fn the_first_of_several_echoes_is_the_pair() {
+    let mut bench = Bench::new();
+    bench.asks(&request(5, command::ECHO, &[3]));
+    (1..=3).for_each(|number| bench.says(&response(5, OK, command::ECHO, &[number])));
+    assert_eq!(bench.rows(), [row("ECHO", Outcome::Succeeded, 1, Some(2))]);
+    assert_eq!((bench.output.one_way, bench.count(Anomaly::ResponseWithoutRequest)), (2, 0));
+}
+
+#[test]
+fn a_negotiation_answered_in_smb2_waits_for_nothing() {
+    let mut bench = Bench::new();
+    bench.asks(&request(5, command::NEGOTIATE, &[]));
+    let mut answer = vec![0; 64];
+    answer[..6].copy_from_slice(b"\xfeSMB\x40\0");
+    answer[16] = 1;
+    let stamp = Stamp { time_ns: 0, frame: 2 };
+    let (len, last) = (64, Some(stamp));
+    let message =
+        Message { bytes: &answer, len, first: stamp, last, end_offset: 0, acknowledges: 0, packets: 1, raw: false };
+    assert!(bench.smb1.is_negotiated_in_smb2(&message, SERVER, &mut bench.output));
+    assert!(!bench.smb1.is_negotiated_in_smb2(&message, SERVER, &mut bench.output));
+    bench.end();
+    assert_eq!((bench.rows().len(), bench.output.one_way), (0, 2));
+}
+
+#[test]
+fn a_cut_header_is_counted_and_no_cut_panics() {
+    let chain = build(0, OK, 6, &[(0x24, &[0, 0, 7, 0, 0, 0, 0, 1], &[0; 10]), (0x04, CLOSE, &[])]);
+    for whole in [chain, primary(), secondary(), part(0)] {
+        for cut in 4..whole.len() {
+            let mut bench = Bench::new();
+            bench.asks(&whole[..cut]);
+            bench.says(&whole[..cut]);
+            bench.end();
+            assert_eq!(bench.count(Anomaly::HeaderCutShort), if cut < 32 { 2 } else { 0 }, "cut at {cut}");
+        }
+    }
+}
+
+proptest! {
+    #[test]
+    fn any_bytes_are_taken(messages in proptest::collection::vec((any::<bool>(), any::<bool>(), proptest::collection::vec(any::<u8>(), 0..120)), 0..12)) {
+        let mut bench = Bench::new();
+        for (from_server, raw, mut bytes) in messages {
+            if !raw {
+                bytes.splice(..bytes.len().min(4), *b"\xffSMB");
+            }
+            bench.message(usize::from(from_server), &bytes, raw, 0);
+        }
+        bench.end();
+    }
+}
