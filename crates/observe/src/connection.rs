@@ -5,7 +5,7 @@ use plimsoll_model::{Anomaly, Endpoint, PacketCounts, Sink};
 use crate::message::{self, Framer, Framing, Stamp};
 use crate::packet::Segment;
 use crate::pairing::{Link, Pairing, Shared};
-use crate::stream::{Chunk, Event, Half};
+use crate::stream::{Chunk, Half, Receiver};
 
 /// A TCP connection, or a UDP conversation (which has no streams).
 #[derive(Debug)]
@@ -63,24 +63,24 @@ impl Connection {
             framers: &mut self.framers,
             pairing: &mut self.pairing,
             link: &mut link,
+            direction: 1 - direction,
+            largest: other.largest,
+            shared,
+            packets,
         };
         let (mut acknowledges, mut acknowledged_new) = (0, false);
         if segment.flags.ack() && !segment.flags.rst() {
-            let largest = other.largest;
-            (acknowledges, acknowledged_new) =
-                other.acknowledge(segment.ack, |event| above.event(event, 1 - direction, largest, shared, packets));
+            (acknowledges, acknowledged_new) = other.acknowledge(segment.ack, &mut above);
         }
+        (above.direction, above.largest) = (direction, half.largest);
+        let from_client = above.pairing.client == Some(direction);
+        let before = half.counts;
+        half.segment(segment, (stamp.time_ns, stamp.frame, acknowledges), &mut above);
         if segment.wire_len == 0 {
-            let from_client = above.pairing.client == Some(direction);
-            half.segment(segment, (stamp.time_ns, stamp.frame, acknowledges), |_| {});
             count_empty(segment, acknowledged_new, from_client, packets);
             return;
         }
         packets.tcp_data += 1;
-        let (before, largest) = (half.counts, half.largest);
-        half.segment(segment, (stamp.time_ns, stamp.frame, acknowledges), |event| {
-            above.event(event, direction, largest, shared, packets);
-        });
         if before != half.counts {
             let fresh = half.counts.since(&before);
             packets.retransmitted += fresh.retransmitted;
@@ -98,14 +98,17 @@ impl Connection {
     pub(crate) fn end<S: Sink>(&mut self, shared: &mut Shared<S>, packets: &mut PacketCounts) {
         let mut link = self.link();
         for direction in 0..2 {
-            let largest = self.halves[direction].largest;
             let mut above = Above {
                 framing: &mut self.framing,
                 framers: &mut self.framers,
                 pairing: &mut self.pairing,
                 link: &mut link,
+                direction,
+                largest: self.halves[direction].largest,
+                shared,
+                packets,
             };
-            self.halves[direction].finish(|event| above.event(event, direction, largest, shared, packets));
+            self.halves[direction].finish(&mut above);
         }
         for direction in 0..2 {
             let end = self.halves[direction].next().unwrap_or_default();
@@ -122,58 +125,48 @@ impl Connection {
     }
 }
 
-/// What is above the streams of a connection.
-struct Above<'c> {
+/// What is above one of the streams of a connection.
+struct Above<'c, S> {
     framing: &'c mut Framing,
     framers: &'c mut [Framer; 2],
     pairing: &'c mut Pairing,
     link: &'c mut Link,
+    /// Which stream.
+    direction: usize,
+    /// Its largest segment, bytes.
+    largest: u32,
+    shared: &'c mut Shared<S>,
+    packets: &'c mut PacketCounts,
 }
 
-impl Above<'_> {
-    /// Takes what comes out of a stream.
+impl<S: Sink> Receiver for Above<'_, S> {
     #[inline]
-    fn event<S: Sink>(
-        &mut self,
-        event: Event<'_>,
-        direction: usize,
-        largest: u32,
-        shared: &mut Shared<S>,
-        packets: &mut PacketCounts,
-    ) {
-        match event {
-            Event::Data(chunk) => self.data(&chunk, direction, shared, packets),
-            Event::Hole { len, end, acknowledged } => {
-                self.link.holes[direction] += 1;
-                packets.dropped_at_least += len.div_ceil(u64::from(largest.max(1)));
-                let anomaly = if acknowledged { Anomaly::GapInCapture } else { Anomaly::GapUnexplained };
-                shared.output.anomalies.add(anomaly);
-                let (pairing, link) = (&mut *self.pairing, &*self.link);
-                self.framers[direction].hole(len, end, |message| pairing.take(message, direction, link, shared));
-            }
-            Event::Restart => self.framers[direction].restart(false),
-        }
-    }
-
-    #[inline]
-    fn data<S: Sink>(
-        &mut self,
-        chunk: &Chunk<'_>,
-        direction: usize,
-        shared: &mut Shared<S>,
-        packets: &mut PacketCounts,
-    ) {
+    fn data(&mut self, chunk: &Chunk<'_>) {
         if *self.framing == Framing::Unknown {
             let Some(framing) = message::recognise(chunk.bytes) else { return };
             *self.framing = framing;
         }
-        let continues_raw = self.framers[direction].in_raw();
-        let allow_raw = self.pairing.expects_raw(direction);
-        let (pairing, link) = (&mut *self.pairing, &*self.link);
-        let begun = self.framers[direction].data(chunk, *self.framing, allow_raw, |message| {
+        let Above { pairing, link, direction, shared, .. } = self;
+        let (framer, direction) = (&mut self.framers[*direction], *direction);
+        let continues_raw = framer.in_raw();
+        let allow_raw = pairing.expects_raw(direction);
+        let begun = framer.data(chunk, *self.framing, allow_raw, |message| {
             pairing.take(message, direction, link, shared);
         });
-        count_data(begun, continues_raw, self.pairing.client == Some(direction), packets);
+        count_data(begun, continues_raw, pairing.client == Some(direction), self.packets);
+    }
+
+    fn hole(&mut self, len: u64, end: u64, acknowledged: bool) {
+        self.link.holes[self.direction] += 1;
+        self.packets.dropped_at_least += len.div_ceil(u64::from(self.largest.max(1)));
+        let anomaly = if acknowledged { Anomaly::GapInCapture } else { Anomaly::GapUnexplained };
+        self.shared.output.anomalies.add(anomaly);
+        let Above { pairing, link, direction, shared, .. } = self;
+        self.framers[*direction].hole(len, end, |message| pairing.take(message, *direction, link, shared));
+    }
+
+    fn restart(&mut self) {
+        self.framers[self.direction].restart(false);
     }
 }
 

@@ -83,6 +83,7 @@ impl<S: Sink> Observer<S> {
                 }
                 None => self.fragment_counted(&fragment),
             },
+            Packet::Tcp(path, segment) => self.segment(&path, &segment, stamp),
             packet => self.packet(packet, stamp, stamp, 1),
         }
     }
@@ -122,7 +123,6 @@ impl<S: Sink> Observer<S> {
         }
     }
 
-    #[inline]
     fn packet(&mut self, packet: Packet<'_>, first: Stamp, last: Stamp, packets: u32) {
         match packet {
             Packet::Tcp(path, segment) => self.segment(&path, &segment, last),

@@ -1,6 +1,7 @@
 //! NFS file handles → exports and paths, learnt from MOUNT, LOOKUP, CREATE and their like.
 
 use std::collections::HashMap;
+use std::hash::{BuildHasher, BuildHasherDefault, Hash, Hasher};
 
 use plimsoll_model::{Names, Symbol};
 
@@ -19,17 +20,40 @@ pub struct Object {
 /// Handles and what they stand for. Bounded: beyond the limit new handles keep their bracketed number.
 #[derive(Debug, Default)]
 pub struct Handles {
-    objects: HashMap<u64, Object, foldhash::fast::RandomState>,
-    children: HashMap<u64, Symbol, foldhash::fast::RandomState>,
+    objects: HashMap<u64, Object, BuildHasherDefault<AsIs>>,
+    children: HashMap<u64, Symbol, BuildHasherDefault<AsIs>>,
     hasher: foldhash::quality::RandomState,
+    /// The handle asked for last, its key and object: many calls in a row are about one directory or file.
+    last: (Vec<u8>, u64, Object),
+}
+
+/// Keys are seeded hashes already.
+#[derive(Debug, Default)]
+struct AsIs(u64);
+
+impl Hasher for AsIs {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, _: &[u8]) {
+        debug_assert!(false, "keys are u64");
+    }
+
+    fn write_u64(&mut self, key: u64) {
+        self.0 = key;
+    }
 }
 
 impl Handles {
     /// What a handle stands for.
     #[inline]
     pub fn object(&mut self, handle: &[u8], names: &mut Names) -> Object {
+        if self.last.0 == handle {
+            return self.last.2;
+        }
         let key = self.key(handle);
-        match self.objects.get(&key) {
+        let object = match self.objects.get(&key) {
             Some(&object) => object,
             None => {
                 let path = names.intern(&format!("[handle 0x{:08x}]", crc32fast::hash(handle)));
@@ -37,7 +61,11 @@ impl Handles {
                 self.insert(key, object);
                 object
             }
-        }
+        };
+        self.last.0.clear();
+        self.last.0.extend_from_slice(handle);
+        (self.last.1, self.last.2) = (key, object);
+        object
     }
 
     /// The object called `name` in a directory.
@@ -70,8 +98,16 @@ impl Handles {
     }
 
     fn insert(&mut self, key: u64, object: Object) {
-        if self.objects.len() < HANDLES_MAX || self.objects.contains_key(&key) {
-            self.objects.insert(key, object);
+        if self.last.1 == key {
+            self.last.2 = object;
+        }
+        let full = self.objects.len() >= HANDLES_MAX;
+        match self.objects.get_mut(&key) {
+            Some(known) => *known = object,
+            None if full => {}
+            None => {
+                self.objects.insert(key, object);
+            }
         }
     }
 
@@ -81,9 +117,9 @@ impl Handles {
     }
 
     #[inline]
-    fn key_of(&self, value: &impl std::hash::Hash) -> u64 {
+    fn key_of(&self, value: &impl Hash) -> u64 {
         // 64 seeded bits: among 400,000 handles two alike are not to be expected in 200 million captures.
-        std::hash::BuildHasher::hash_one(&self.hasher, value)
+        self.hasher.hash_one(value)
     }
 }
 

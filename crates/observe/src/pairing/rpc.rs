@@ -20,6 +20,9 @@ use crate::names::{Handles, Object};
 /// Answered xids remembered on each connection, each way: a power of two.
 const ANSWERED: usize = 256;
 
+/// Boxes kept for use again on each connection.
+const SPARE_MAX: usize = 16;
+
 /// A call that waits.
 #[derive(Debug)]
 struct Waiting {
@@ -37,7 +40,9 @@ struct Waiting {
 /// The RPC calls of one connection, both ways (callbacks come from the server).
 #[derive(Debug)]
 pub struct Rpc {
-    waiting: [PendingTable<Waiting>; 2],
+    waiting: [PendingTable<Box<Waiting>>; 2],
+    /// Boxes to use again: a call and its answer should not cost an allocation.
+    spare: Vec<Box<Waiting>>,
     /// Lately answered xids, each at its own slot; 0 is not remembered.
     answered: [Box<[u32; ANSWERED]>; 2],
     /// Answers that came before any call with their xid, each at its own slot.
@@ -48,7 +53,7 @@ pub struct Rpc {
 impl Default for Rpc {
     fn default() -> Self {
         let blank = || Box::new([0; ANSWERED]);
-        Self { waiting: Default::default(), answered: [blank(), blank()], early: blank(), user: None }
+        Self { waiting: Default::default(), spare: Vec::new(), answered: [blank(), blank()], early: blank(), user: None }
     }
 }
 
@@ -104,7 +109,7 @@ impl Rpc {
             self.early[slot(xid)] = 0;
             output.anomalies.add(Anomaly::NegativeTime);
         }
-        let mut waiting = self.waiting(call, message, direction, link);
+        let mut waiting = self.make(call, message, direction, link);
         waiting.pending.user = self.user(call, output);
         if let Some(arguments) = call.arguments() {
             note_arguments(&mut waiting, arguments, handles, output);
@@ -121,11 +126,26 @@ impl Rpc {
         }
     }
 
-    fn waiting(&self, call: &Call<'_>, message: &Message<'_>, direction: usize, link: &Link) -> Waiting {
+    #[inline]
+    fn make(&mut self, call: &Call<'_>, message: &Message<'_>, direction: usize, link: &Link) -> Box<Waiting> {
         let (program, version, number) = (call.program(), call.version(), call.procedure());
         let pending = Pending::of(message, direction, link, procedure::of(program, version, number));
         let (made, members) = Default::default();
-        Waiting { pending, program, version, procedure: number, protection: call.protection(), made, members }
+        let waiting = Waiting { pending, program, version, procedure: number, protection: call.protection(), made, members };
+        match self.spare.pop() {
+            Some(mut spare) => {
+                *spare = waiting;
+                spare
+            }
+            None => Box::new(waiting),
+        }
+    }
+
+    #[inline]
+    fn recycle(&mut self, waiting: Box<Waiting>) {
+        if self.spare.len() < SPARE_MAX {
+            self.spare.push(waiting);
+        }
     }
 
     #[inline]
@@ -153,6 +173,7 @@ impl Rpc {
         let results = waiting.protection.and_then(|protection| reply.results_under(protection));
         if is_compound(&waiting) {
             compound::pair(&waiting, results, &mut answer, u64::from(xid), link, handles, output);
+            self.recycle(waiting);
             return;
         }
         if let Some(results) = results {
@@ -160,6 +181,7 @@ impl Rpc {
             note_results(&waiting, &facts, &mut answer, handles, output);
         }
         output.pair(link, Some(u64::from(xid)), &waiting.pending, &answer);
+        self.recycle(waiting);
     }
 
     /// The caller's numeric uid, as text; formatted once while it stays the same.

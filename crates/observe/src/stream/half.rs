@@ -47,6 +47,30 @@ pub enum Event<'a> {
     Restart,
 }
 
+/// Takes what comes out of a [`Half`]. (Calls, not a value to match on: this is the hottest path there is.)
+pub trait Receiver {
+    /// Bytes, in order.
+    fn data(&mut self, chunk: &Chunk<'_>);
+    /// See [`Event::Hole`].
+    fn hole(&mut self, len: u64, end: u64, acknowledged: bool);
+    /// See [`Event::Restart`].
+    fn restart(&mut self);
+}
+
+impl<F: FnMut(Event<'_>)> Receiver for F {
+    fn data(&mut self, chunk: &Chunk<'_>) {
+        self(Event::Data(*chunk));
+    }
+
+    fn hole(&mut self, len: u64, end: u64, acknowledged: bool) {
+        self(Event::Hole { len, end, acknowledged });
+    }
+
+    fn restart(&mut self) {
+        self(Event::Restart);
+    }
+}
+
 /// What a segment turned out to be.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
@@ -127,7 +151,7 @@ impl Half {
     /// The other side acknowledged up to `ack`. Gives its offset, and whether it acknowledges something new.
     /// Holes that it covers are given up and what is held behind them is handed on.
     #[inline]
-    pub fn acknowledge(&mut self, ack: u32, out: impl FnMut(Event<'_>)) -> (u64, bool) {
+    pub fn acknowledge(&mut self, ack: u32, out: &mut impl Receiver) -> (u64, bool) {
         if !self.known {
             // Joined midstream: the receiver says where we are.
             self.known = true;
@@ -152,9 +176,9 @@ impl Half {
         &mut self,
         segment: &Segment<'_>,
         (time_ns, frame, acknowledges): (i64, u64, u64),
-        mut out: impl FnMut(Event<'_>),
+        out: &mut impl Receiver,
     ) {
-        let start = self.start(segment, &mut out);
+        let start = self.start(segment, out);
         let wire_len = segment.wire_len;
         if segment.flags.fin() {
             self.finished = true;
@@ -167,7 +191,7 @@ impl Half {
         let chunk = Chunk { offset: start, bytes, wire_len, time_ns, frame, acknowledges };
         if start == self.next {
             self.next += u64::from(wire_len);
-            out(Event::Data(chunk));
+            out.data(&chunk);
             if !self.held.is_empty() {
                 self.counts.out_of_order += 1;
                 self.counts.holes_filled += u64::from(self.held[0].offset <= self.next);
@@ -179,16 +203,16 @@ impl Half {
     }
 
     /// Nothing more will come: hands on what is held, holes and all.
-    pub fn finish(&mut self, mut out: impl FnMut(Event<'_>)) {
+    pub fn finish(&mut self, out: &mut impl Receiver) {
         while !self.held.is_empty() {
-            self.skip_hole(&mut out);
-            self.release(&mut out);
+            self.skip_hole(out);
+            self.release(out);
         }
     }
 
     /// The segment's offset; learns where the stream is from its first packet.
     #[inline]
-    fn start(&mut self, segment: &Segment<'_>, out: &mut impl FnMut(Event<'_>)) -> u64 {
+    fn start(&mut self, segment: &Segment<'_>, out: &mut impl Receiver) -> u64 {
         let seq = segment.seq.wrapping_add(u32::from(segment.flags.syn()));
         if !self.known {
             self.known = true;
@@ -202,8 +226,8 @@ impl Half {
             self.origin = Some(start);
         }
         if start.abs_diff(self.next) > JUMP_MAX {
-            self.finish(&mut *out);
-            out(Event::Restart);
+            self.finish(out);
+            out.restart();
             // Never back: offsets stay comparable, and far from 0.
             let ahead = if start < self.next { start + (1 << 32) } else { start };
             self.next = ahead;
@@ -215,7 +239,7 @@ impl Half {
 
     /// A segment that is not the next one: seen before, or ahead of a hole.
     #[cold]
-    fn unexpected(&mut self, chunk: Chunk<'_>, mut out: impl FnMut(Event<'_>)) {
+    fn unexpected(&mut self, chunk: Chunk<'_>, out: &mut impl Receiver) {
         let end = chunk.offset + u64::from(chunk.wire_len);
         if end <= self.next {
             self.count_old(chunk.offset, end);
@@ -223,7 +247,7 @@ impl Half {
             self.counts.retransmitted += 1;
             let fresh = trim(chunk, self.next);
             self.next = end;
-            out(Event::Data(fresh));
+            out.data(&fresh);
             self.release(out);
         } else if chunk.offset <= self.acknowledged {
             // The hole before it has been acknowledged: the capture dropped it.
@@ -232,7 +256,7 @@ impl Half {
         } else {
             self.hold(chunk);
             if self.held.len() > HELD_SEGMENTS_MAX || self.held_bytes > HELD_BYTES_MAX {
-                self.skip_hole(&mut out);
+                self.skip_hole(out);
                 self.release(out);
             }
         }
@@ -266,14 +290,14 @@ impl Half {
 
     /// Hands on what is held as far as it is in order or its holes are acknowledged.
     #[cold]
-    fn release(&mut self, mut out: impl FnMut(Event<'_>)) {
+    fn release(&mut self, out: &mut impl Receiver) {
         while let Some(first) = self.held.first() {
             let start = first.offset;
             if start > self.next {
                 if start > self.acknowledged {
                     return;
                 }
-                self.skip_hole(&mut out);
+                self.skip_hole(out);
             }
             let held = self.held.remove(0);
             self.held_bytes -= held.bytes.len();
@@ -286,12 +310,12 @@ impl Half {
             let chunk = Chunk { offset, bytes, wire_len, time_ns, frame, acknowledges };
             let chunk = if offset < self.next { trim(chunk, self.next) } else { chunk };
             self.next = end;
-            out(Event::Data(chunk));
+            out.data(&chunk);
         }
     }
 
     /// Gives up the hole before the first held segment.
-    fn skip_hole(&mut self, out: &mut impl FnMut(Event<'_>)) {
+    fn skip_hole(&mut self, out: &mut impl Receiver) {
         let Some(first) = self.held.first() else { return };
         let Some(len) = first.offset.checked_sub(self.next).filter(|&len| len > 0) else { return };
         self.given_up[self.given_up_next] = (self.next, first.offset);
@@ -299,7 +323,7 @@ impl Half {
         let acknowledged = first.offset <= self.acknowledged;
         self.next = first.offset;
         self.holes += 1;
-        out(Event::Hole { len, end: self.next, acknowledged });
+        out.hole(len, self.next, acknowledged);
     }
 }
 

@@ -1,6 +1,6 @@
 //! Streams: from TCP segments to bytes in order, each with the time and frame that brought it.
 //!
-//! A [`Half`] is one direction of a connection. It hands on [`Event`]s in stream order: bytes, and holes where the
+//! A [`Half`] is one direction of a connection. It hands on what it has to a [`Receiver`] in stream order: bytes, and holes where the
 //! capture has none. It never waits for what cannot come: a hole is given up as soon as the receiver has
 //! acknowledged it (then the capture dropped it), or when the bounded buffer is full.
 
@@ -9,4 +9,4 @@ mod half;
 mod offset;
 
 pub use connections::{Connections, Slot};
-pub use half::{Chunk, Counts, Event, Half};
+pub use half::{Chunk, Counts, Event, Half, Receiver};
