@@ -137,6 +137,6 @@ mod tests {
         let file = handles.object(b"file", &mut names);
         assert_eq!((names.text(file.share), names.text(file.path)), (Some("/export"), Some("/a.txt")));
         let stranger = handles.object(b"other", &mut names);
-        assert_eq!(names.text(stranger.path), Some("[handle 0x0e9f0af7]"));
+        assert_eq!(names.text(stranger.path), Some("[handle 0xd9583520]"));
     }
 }

@@ -17,7 +17,7 @@ fn told(event: Event<'_>) -> String {
 }
 
 fn give(half: &mut Half, seq: u32, payload: &[u8], out: &mut Vec<String>) {
-    half.segment(&segment(seq, payload), (0, 1, 0), |event| out.push(told(event)));
+    half.segment(&segment(seq, payload), (0, 1, 0), &mut |event: Event<'_>| out.push(told(event)));
 }
 
 #[test]
@@ -38,9 +38,9 @@ fn a_hole_waits_for_its_acknowledgement_and_no_longer() {
     let (mut half, mut out) = (Half::default(), Vec::new());
     give(&mut half, 100, b"ab", &mut out);
     give(&mut half, 105, b"fg", &mut out);
-    assert_eq!(half.acknowledge(104, |_| panic!("the hole is not covered")), (first_offset(104), true));
+    assert_eq!(half.acknowledge(104, &mut |_: Event<'_>| panic!("the hole is not covered")), (first_offset(104), true));
     let mut released = Vec::new();
-    assert!(half.acknowledge(105, |event| released.push(told(event))).1);
+    assert!(half.acknowledge(105, &mut |event: Event<'_>| released.push(told(event))).1);
     assert_eq!((out, released), (vec!["ab".to_owned()], vec!["3a".to_owned(), "fg".to_owned()]));
     give(&mut half, 102, b"cde", &mut Vec::new());
     assert_eq!((half.counts.late, half.counts.retransmitted, half.holes), (1, 0, 1));
@@ -65,7 +65,7 @@ fn what_is_held_is_bounded_and_comes_out_at_the_end() {
         give(&mut half, 10 + 2 * index, b"x", &mut out);
         assert!(half.held.len() <= HELD_SEGMENTS_MAX + 1);
     }
-    half.finish(|event| out.push(told(event)));
+    half.finish(&mut |event: Event<'_>| out.push(told(event)));
     assert!(half.held.is_empty());
     assert_eq!(out.iter().filter(|told| *told == "x").count(), 2_000);
     assert_eq!((out[1].as_str(), out[3].as_str()), ("9", "1"), "nobody acknowledged the holes");
