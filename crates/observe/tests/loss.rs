@@ -121,6 +121,7 @@ fn a_lossy_capture_shows_what_survives_and_nothing_wrong() {
             );
             let missed = possible.saturating_sub(found.len());
             println!("   missed although both header packets survive: {missed}");
+            assert!(missed * 100 <= full.len(), "{name} at {loss}: more than a point below what is possible");
         }
     }
 }
