@@ -5,6 +5,7 @@ mod bench;
 mod check;
 mod fuzz;
 mod process;
+mod record;
 mod setup;
 mod test;
 mod tidy;
@@ -21,6 +22,7 @@ cargo xtask COMMAND
   bench [ARG]...    every bench; arguments go to the bench programs
   fuzz [--seconds N] [TARGET]...
                     every fuzz target (or those named), N seconds each (60)
+  record WHAT ...   captures of real servers and clients: netbench, smb2, smb2-ops, nfs, replicate
   setup             install what tests and benches use, or say what is missing
 ";
 
@@ -39,6 +41,7 @@ fn main() -> ExitCode {
         "tidy" => tidy::run(),
         "bench" => bench::run(rest),
         "fuzz" => fuzz::run(rest),
+        "record" => record::run(rest),
         "setup" => setup::run(),
         "help" | "-h" | "--help" => {
             print!("{USAGE}");
