@@ -65,6 +65,8 @@ anomalies! {
     MessageMalformed "message_malformed" "message malformed";
     /// Messages whose contents are encrypted.
     MessageEncrypted "message_encrypted" "encrypted message, contents not seen";
+    /// Messages that none of the keys given for their session decrypts; they count as encrypted too.
+    MessageUndecryptable "undecryptable_message" "encrypted message that its session's key does not open";
     /// Messages whose contents are compressed.
     MessageCompressed "message_compressed" "compressed message, contents not seen";
     /// Procedures without a row in the table.

@@ -20,13 +20,14 @@ pub(crate) struct Connection {
 }
 
 impl Connection {
-    pub(crate) fn new(number: u32, ends: [Endpoint; 2]) -> Self {
+    /// With `decrypts`, messages that decryption needs whole are kept whole.
+    pub(crate) fn new(number: u32, ends: [Endpoint; 2], decrypts: bool) -> Self {
         Self {
             number,
             ends,
             halves: Default::default(),
             framing: Framing::Unknown,
-            framers: Default::default(),
+            framers: [Framer::new(decrypts), Framer::new(decrypts)],
             from_start: false,
             pairing: Pairing::default(),
         }

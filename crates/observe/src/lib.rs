@@ -6,6 +6,7 @@
 
 pub mod capture;
 mod connection;
+pub mod decrypt;
 pub mod message;
 pub mod names;
 mod observer;

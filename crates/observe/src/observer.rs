@@ -57,6 +57,15 @@ impl<S: Sink> Observer<S> {
         }
     }
 
+    /// Decrypts the messages of the sessions whose keys these are. To be called before the first frame.
+    #[cfg(feature = "decrypt")]
+    #[must_use]
+    pub fn with_session_keys(mut self, keys: crate::decrypt::SessionKeys) -> Self {
+        let decryption = crate::decrypt::Decryption::new(keys);
+        self.shared.smb2.decryption = (!decryption.is_empty()).then(|| Box::new(decryption));
+        self
+    }
+
     /// Takes the next frame of the capture.
     #[inline]
     pub fn frame(&mut self, frame: &Frame<'_>) {
@@ -147,7 +156,7 @@ impl<S: Sink> Observer<S> {
         if segment.flags.syn() && connection.halves[direction].is_other_start(segment.seq) {
             connection.end(&mut self.shared, &mut self.packets);
             let ends = connection.ends;
-            *connection = Connection::new(self.numbered, ends);
+            *connection = Connection::new(self.numbered, ends, self.shared.smb2.decryption.is_some());
             self.numbered += 1;
         }
         let connection = self.connections.get(slot);
@@ -185,14 +194,14 @@ impl<S: Sink> Observer<S> {
 
     #[inline]
     fn connection(&mut self, path: &Path, udp: bool) -> (crate::stream::Slot, usize) {
-        let number = &mut self.numbered;
+        let (number, decrypts) = (&mut self.numbered, self.shared.smb2.decryption.is_some());
         let (slot, direction, evicted) = self.connections.find(path, udp, || {
             let source = Endpoint { ip: ip_address(path.source), port: path.source_port };
             let destination = Endpoint { ip: ip_address(path.destination), port: path.destination_port };
             let low_first = (path.source, path.source_port) <= (path.destination, path.destination_port);
             let ends = if low_first { [source, destination] } else { [destination, source] };
             *number += 1;
-            Connection::new(*number - 1, ends)
+            Connection::new(*number - 1, ends, decrypts)
         });
         if let Some(mut evicted) = evicted {
             self.shared.output.anomalies.add(Anomaly::ConnectionEvicted);

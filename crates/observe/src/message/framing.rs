@@ -24,6 +24,8 @@ pub enum Framing {
 const HEAD_MAX: usize = 4_096;
 /// Bytes kept of an SMB2 compound, whose later members lie behind the payload of earlier ones.
 const COMPOUND_MAX: usize = 2 << 20;
+/// Bytes kept, where messages are decrypted, of those that lead to a session: more than a logon's token has room for.
+const LOGON_MAX: usize = 128 << 10;
 /// Length of a record mark.
 const MARK_LEN: usize = 4;
 
@@ -49,6 +51,8 @@ pub struct Framer {
     /// Prefix and head of the message under way.
     buffer: Vec<u8>,
     head_max: usize,
+    /// Messages are decrypted, for which some must be kept whole.
+    decrypts: bool,
     /// The buffer must not grow: a hole follows what it holds.
     head_closed: bool,
     remaining: u64,
@@ -131,6 +135,11 @@ enum Parsed {
 }
 
 impl Framer {
+    /// With `decrypts`, messages that decryption needs whole are kept whole.
+    pub fn new(decrypts: bool) -> Self {
+        Self { decrypts, ..Self::default() }
+    }
+
     /// Whether the message under way is a block of raw data.
     pub fn in_raw(&self) -> bool {
         self.raw && self.state == State::Body
@@ -305,7 +314,13 @@ impl Framer {
         self.ignored = prefix.ignored;
         self.raw = prefix.raw;
         self.head_closed = false;
-        self.head_max = if is_compound(head.get(MARK_LEN..).unwrap_or_default()) { COMPOUND_MAX } else { HEAD_MAX };
+        let head = head.get(MARK_LEN..).unwrap_or_default();
+        self.head_max = match head {
+            [0xfd, b'S', b'M', b'B', ..] if self.decrypts => MESSAGE_MAX as usize,
+            _ if is_compound(head) => COMPOUND_MAX,
+            [0xfe, b'S', b'M', b'B', ..] if self.decrypts && may_be_logon(head) => LOGON_MAX,
+            _ => HEAD_MAX,
+        };
     }
 
     /// Keeps what the head still has room for of the next `take` bytes on the wire.
@@ -478,4 +493,9 @@ fn rpc_prefix(bytes: &[u8]) -> Parsed {
 #[inline]
 fn is_compound(head: &[u8]) -> bool {
     head.first() == Some(&0xfe) && head.get(20..24).is_some_and(|next| next != [0; 4])
+}
+
+/// An SMB2 header of NEGOTIATE or SESSION_SETUP, or one too short to tell.
+fn may_be_logon(head: &[u8]) -> bool {
+    head.get(12..14).is_none_or(|command| matches!(command, [0 | 1, 0]))
 }

@@ -17,6 +17,7 @@ use plimsoll_wire::smb2::{Command, Kind, status};
 
 use super::pending::Displaced;
 use super::{Answer, Link, Output, Pending, PendingTable};
+use crate::decrypt::{Channel, Decryption, Opened};
 use crate::message::Message;
 use crate::names::Smb2Names;
 
@@ -46,6 +47,8 @@ type AcrossChannels = (Endpoint, u64, u64, u64);
 pub struct Smb2Shared {
     /// What ids stand for.
     pub names: Smb2Names,
+    /// Decrypts messages, where keys were given.
+    pub(crate) decryption: Option<Box<Decryption>>,
     /// Requests with an interim answer.
     pending: HashMap<AcrossChannels, Vec<(Link, Waiting)>, foldhash::fast::RandomState>,
     pending_count: usize,
@@ -95,6 +98,8 @@ pub struct Smb2 {
     highest: Option<u64>,
     /// Only its low 16 bits are known.
     guessed: bool,
+    /// What decryption remembers of the connection.
+    channel: Option<Box<Channel>>,
 }
 
 impl Smb2 {
@@ -109,20 +114,60 @@ impl Smb2 {
         output: &mut Output<S>,
     ) -> bool {
         match Kind::of(message.bytes) {
-            Some(Kind::Plain) => {}
-            Some(Kind::Encrypted) => {
-                output.anomalies.add(Anomaly::MessageEncrypted);
-                return false;
+            Some(Kind::Plain) => {
+                if let Some(decryption) = &mut shared.decryption {
+                    self.channel.get_or_insert_default().note(message, decryption);
+                }
+                self.plain(message, direction, link, shared, output)
             }
-            Some(Kind::Compressed) => {
-                output.anomalies.add(Anomaly::MessageCompressed);
-                return false;
-            }
-            None => {
-                output.anomalies.add(Anomaly::MessageMalformed);
-                return false;
-            }
+            Some(Kind::Encrypted) => self.encrypted(message, direction, link, shared, output),
+            kind => unreadable(kind, output),
         }
+    }
+
+    /// Takes an encrypted message, as if its contents had come in plain where its key is known.
+    #[cold]
+    fn encrypted<S: Sink>(
+        &mut self,
+        message: &Message<'_>,
+        direction: usize,
+        link: &Link,
+        shared: &mut Smb2Shared,
+        output: &mut Output<S>,
+    ) -> bool {
+        let opened = match &mut shared.decryption {
+            Some(decryption) => self.channel.get_or_insert_default().open(message, direction, decryption),
+            None => Opened::NoKey,
+        };
+        match opened {
+            Opened::Plain(plain) => {
+                let inner = Message { bytes: &plain, len: plain.len() as u64, ..*message };
+                let is_request = match Kind::of(&plain) {
+                    Some(Kind::Plain) => self.plain(&inner, direction, link, shared, output),
+                    kind => unreadable(kind, output),
+                };
+                if let Some(decryption) = &mut shared.decryption {
+                    decryption.recycle(plain);
+                }
+                return is_request;
+            }
+            Opened::Refused => output.anomalies.add(Anomaly::MessageUndecryptable),
+            Opened::Malformed => output.anomalies.add(Anomaly::MessageMalformed),
+            Opened::NoKey | Opened::Incomplete => {}
+        }
+        output.anomalies.add(Anomaly::MessageEncrypted);
+        false
+    }
+
+    #[inline]
+    fn plain<S: Sink>(
+        &mut self,
+        message: &Message<'_>,
+        direction: usize,
+        link: &Link,
+        shared: &mut Smb2Shared,
+        output: &mut Output<S>,
+    ) -> bool {
         let mut members = Members::new(message.bytes, message.len as usize);
         let (mut is_request, mut chain) = (false, context::Chain::default());
         for member in members.by_ref() {
@@ -271,6 +316,15 @@ impl Smb2 {
         self.highest = Some(near.max(key));
         (key, (!self.guessed).then_some(key))
     }
+}
+
+/// Counts a message that is no plain one; always false, for it is no request to our knowledge.
+fn unreadable<S>(kind: Option<Kind>, output: &mut Output<S>) -> bool {
+    output.anomalies.add(match kind {
+        Some(Kind::Compressed) => Anomaly::MessageCompressed,
+        _ => Anomaly::MessageMalformed,
+    });
+    false
 }
 
 /// A member in its message.
