@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use plimsoll_model::{Anomaly, Coverage};
 use plimsoll_observe::capture::{CaptureAnomalies, Captures, Input};
+use plimsoll_observe::decrypt::SessionKeys;
 use plimsoll_observe::{Observed, Observer, status_name};
 use plimsoll_recording::{RecordingError, TransactionsFile};
 use plimsoll_report::findings::{Findings, Source};
@@ -12,6 +13,7 @@ use plimsoll_stats::{Dimension, Options, Statistics};
 
 use crate::exit::{Done, Usage};
 use crate::filter::{Filter, Filtered};
+use crate::keys::Keys;
 use crate::output::Output;
 use crate::progress::Bar;
 
@@ -23,6 +25,8 @@ pub(crate) struct Arguments {
     captures: Vec<PathBuf>,
     #[command(flatten)]
     filter: Filter,
+    #[command(flatten)]
+    keys: Keys,
     /// Break the numbers down by this as well
     #[arg(long, value_name = "WHAT", value_parser = parse_dimension)]
     by: Option<Dimension>,
@@ -41,10 +45,11 @@ type Sinks = Filtered<(Statistics, Option<TransactionsFile>)>;
 /// Runs the subcommand.
 pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
     arguments.output.check()?;
+    let keys = arguments.keys.read()?;
     let inputs = arguments.captures.iter().map(|path| input(path)).collect();
     let mut captures = Captures::open(inputs)?;
     let table = arguments.transactions.as_deref().map(table).transpose()?;
-    let observed = observe(&mut captures, table, &arguments)?;
+    let observed = observe(&mut captures, table, keys, &arguments)?;
     let Observed { sink: Filtered { sink: (statistics, table), .. }, names, mut coverage } = observed;
     note_capture_anomalies(&captures.anomalies(), &mut coverage);
     if let Some(table) = table {
@@ -72,6 +77,7 @@ fn table(path: &Path) -> anyhow::Result<TransactionsFile> {
 fn observe(
     captures: &mut Captures,
     table: Option<TransactionsFile>,
+    mut keys: SessionKeys,
     arguments: &Arguments,
 ) -> anyhow::Result<Observed<Sinks>> {
     let statistics = Statistics::new(Options { slowest: arguments.slowest, by: arguments.by });
@@ -82,7 +88,8 @@ fn observe(
         // Filters that count from the capture's start need its first frame.
         let observer = observer.get_or_insert_with(|| {
             let sinks = sinks.take().unwrap_or_else(|| (Statistics::new(Options::default()), None));
-            Observer::new(arguments.filter.before(frame.time_ns.unwrap_or_default(), sinks))
+            let sinks = arguments.filter.before(frame.time_ns.unwrap_or_default(), sinks);
+            Observer::new(sinks).with_session_keys(std::mem::take(&mut keys))
         });
         observer.frame(&frame);
         bar.frame(|| {

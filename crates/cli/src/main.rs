@@ -3,6 +3,7 @@
 mod analyze;
 mod exit;
 mod filter;
+mod keys;
 mod output;
 mod progress;
 mod when;
