@@ -13,12 +13,30 @@ pub trait Cell: Default {
 /// A bin's width is [`BASE_NS`] times a power of two, the smallest for which the bins suffice, and bins begin at
 /// multiples of their width since the Unix epoch. So the bins depend on the earliest and latest time alone, not on the
 /// order of arrival, and parts merge into exactly the whole.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct Bins<T> {
     limit: usize,
     doublings: u32,
     first: i64,
     cells: VecDeque<T>,
+    here: Here,
+}
+
+/// The bin that was asked for last, for times come in runs.
+#[derive(Clone, Copy, Debug, Default)]
+struct Here {
+    start_ns: i64,
+    /// 0 where it is not known.
+    width_ns: u64,
+    place: usize,
+}
+
+impl<T: PartialEq> PartialEq for Bins<T> {
+    /// Which bin was asked for last makes no difference.
+    fn eq(&self, other: &Self) -> bool {
+        let key = |bins: &Self| (bins.limit, bins.doublings, bins.first);
+        key(self) == key(other) && self.cells == other.cells
+    }
 }
 
 /// Narrowest bin, ns: 1 ms shows the shape of a capture of a second.
@@ -27,12 +45,19 @@ pub const BASE_NS: i64 = 1_000_000;
 impl<T: Cell> Bins<T> {
     /// No bins yet. (At least two are kept: no power of two joins the bins on both sides of the epoch.)
     pub fn new(limit: usize) -> Self {
-        Self { limit: limit.max(2), doublings: 0, first: 0, cells: VecDeque::new() }
+        Self { limit: limit.max(2), doublings: 0, first: 0, cells: VecDeque::new(), here: Here::default() }
     }
 
     /// The bin of a time.
     #[inline]
     pub fn at(&mut self, ns: i64) -> Option<&mut T> {
+        if ns >= self.here.start_ns && ns.abs_diff(self.here.start_ns) < self.here.width_ns {
+            return self.cells.get_mut(self.here.place);
+        }
+        self.look_up(ns)
+    }
+
+    fn look_up(&mut self, ns: i64) -> Option<&mut T> {
         let mut bin = ns.div_euclid(BASE_NS) >> self.doublings;
         let mut offset = bin.wrapping_sub(self.first);
         if offset < 0 || offset >= self.cells.len() as i64 {
@@ -40,12 +65,19 @@ impl<T: Cell> Bins<T> {
             bin = ns.div_euclid(BASE_NS) >> self.doublings;
             offset = bin - self.first;
         }
-        self.cells.get_mut(usize::try_from(offset).ok()?)
+        let (place, width_ns) = (usize::try_from(offset).ok()?, self.width_ns());
+        // (A bin that begins before the earliest time there is is not remembered.)
+        self.here = match bin.checked_mul(width_ns) {
+            Some(start_ns) => Here { start_ns, width_ns: width_ns.unsigned_abs(), place },
+            None => Here::default(),
+        };
+        self.cells.get_mut(place)
     }
 
     /// Makes room for the bins `from..=to` (numbered at the present width), widening all as often as it takes.
     #[cold]
     fn cover(&mut self, mut from: i64, mut to: i64) {
+        self.here = Here::default();
         if self.cells.is_empty() {
             self.first = from;
         }
@@ -71,6 +103,7 @@ impl<T: Cell> Bins<T> {
     }
 
     fn double(&mut self) {
+        self.here = Here::default();
         let (old_first, old) = (self.first, std::mem::take(&mut self.cells));
         self.doublings += 1;
         self.first >>= 1;

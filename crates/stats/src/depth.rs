@@ -19,10 +19,10 @@ pub const MAX_DEPTH: usize = 65_535;
 /// ([`QueueDepth::left_out`]), and pairs with a negative time.
 #[derive(Clone, Debug)]
 pub struct QueueDepth {
-    starts: Vec<i64>,
-    ends: Vec<i64>,
+    starts: Instants,
+    ends: Instants,
     // Requests that took no measurable time: they arrive, and that is all.
-    points: Vec<i64>,
+    points: Instants,
     taken_until: Option<i64>,
     depth: usize,
     // All depths from the start, so that the loop over events needs no check; untouched pages cost nothing.
@@ -35,9 +35,9 @@ pub struct QueueDepth {
 impl Default for QueueDepth {
     fn default() -> Self {
         Self {
-            starts: Vec::new(),
-            ends: Vec::new(),
-            points: Vec::new(),
+            starts: Instants::default(),
+            ends: Instants::default(),
+            points: Instants::default(),
             taken_until: None,
             depth: 0,
             at_arrival: vec![0; MAX_DEPTH + 1],
@@ -80,8 +80,8 @@ impl QueueDepth {
         } else if start == end {
             self.points.push(start);
         } else {
-            push_nearly_sorted(&mut self.starts, start);
-            push_nearly_sorted(&mut self.ends, end);
+            self.starts.push(start);
+            self.ends.push(end);
         }
         self.take_if_full();
     }
@@ -93,19 +93,23 @@ impl QueueDepth {
 
     #[inline]
     fn take_if_full(&mut self) {
-        if self.starts.len() + self.ends.len() + self.points.len() >= WINDOW {
-            self.sort();
-            // Half of the longest list, so a sixth of all at least: the window stays bounded whatever the times are.
-            let lists = [&self.starts, &self.ends, &self.points];
-            let longest = lists.into_iter().max_by_key(|list| list.len());
-            if let Some(&middle) = longest.and_then(|list| list.get(list.len() / 2)) {
-                self.take_until(middle);
-            }
+        if self.starts.list.len() + self.ends.list.len() + self.points.list.len() >= WINDOW {
+            self.take_half();
+        }
+    }
+
+    #[cold]
+    fn take_half(&mut self) {
+        self.sort();
+        // Half of the longest list, so a sixth of all at least: the window stays bounded whatever the times are.
+        let lists = [&self.starts.list, &self.ends.list, &self.points.list];
+        let longest = lists.into_iter().max_by_key(|list| list.len());
+        if let Some(&middle) = longest.and_then(|list| list.get(list.len() / 2)) {
+            self.take_until(middle);
         }
     }
 
     fn sort(&mut self) {
-        // Stable sorts: they use that the lists are sorted but for their newest part.
         self.starts.sort();
         self.ends.sort();
         self.points.sort();
@@ -113,11 +117,10 @@ impl QueueDepth {
 
     /// Takes all events up to and including the instant `mark`; the lists are sorted. At one instant, ends come first
     /// (the answer had arrived), then requests that took no time, then starts.
-    #[cold]
     fn take_until(&mut self, mark: i64) {
         let [starts, ends, points] =
-            [&self.starts, &self.ends, &self.points].map(|list| list.partition_point(|&time| time <= mark));
-        let lists = [&self.starts[..starts], &self.ends[..ends], &self.points[..points]];
+            [&self.starts, &self.ends, &self.points].map(|of| of.list.partition_point(|&time| time <= mark));
+        let lists = [&self.starts.list[..starts], &self.ends.list[..ends], &self.points.list[..points]];
         let (Some(first), Some(last)) =
             (lists.iter().filter_map(|list| list.first()).min(), lists.iter().filter_map(|list| list.last()).max())
         else {
@@ -128,15 +131,15 @@ impl QueueDepth {
         let now = self.take_spans(starts, ends, self.taken_until.unwrap_or(first));
         self.time_ns[self.depth.min(MAX_DEPTH)] += u128::from(last.abs_diff(now));
         self.taken_until = Some(last);
-        self.starts.drain(..starts);
-        self.ends.drain(..ends);
-        self.points.drain(..points);
+        self.starts.list.drain(..starts);
+        self.ends.list.drain(..ends);
+        self.points.list.drain(..points);
     }
 
     fn take_points(&mut self, starts: usize, ends: usize, points: usize) {
-        let (starts, ends) = (&self.starts[..starts], &self.ends[..ends]);
+        let (starts, ends) = (&self.starts.list[..starts], &self.ends.list[..ends]);
         let (mut started, mut ended) = (0, 0);
-        for &point in &self.points[..points] {
+        for &point in &self.points.list[..points] {
             started += starts[started..].iter().take_while(|&&start| start < point).count();
             ended += ends[ended..].iter().take_while(|&&end| end <= point).count();
             self.at_arrival[(self.depth + started).saturating_sub(ended).min(MAX_DEPTH)] += 1;
@@ -145,20 +148,29 @@ impl QueueDepth {
 
     /// Begins at the instant `last`, returns the last instant taken.
     fn take_spans(&mut self, starts: usize, ends: usize, mut last: i64) -> i64 {
-        let (starts, ends) = (&self.starts[..starts], &self.ends[..ends]);
+        let (starts, ends) = (&self.starts.list[..starts], &self.ends.list[..ends]);
+        let (at_arrival, time_ns) = (&mut self.at_arrival[..=MAX_DEPTH], &mut self.time_ns[..=MAX_DEPTH]);
         let (mut started, mut ended, before) = (0, 0, self.depth);
-        while started < starts.len() || ended < ends.len() {
-            // Whether a start or an end comes next is a coin's toss: no branch on it while there are both.
+        let mut event = |started: usize, ended: usize, now: i64, is_start: bool| {
             let depth = (before + started).saturating_sub(ended).min(MAX_DEPTH);
-            let start = starts.get(started).copied().unwrap_or(i64::MAX);
-            let end = ends.get(ended).copied().unwrap_or(i64::MAX);
-            let is_start = start < end || ended == ends.len();
-            let now = start.min(end);
-            self.time_ns[depth] += u128::from(now.abs_diff(last));
-            self.at_arrival[depth] += u64::from(is_start);
+            time_ns[depth] += u128::from(now.abs_diff(last));
+            at_arrival[depth] += u64::from(is_start);
+            last = now;
+        };
+        while let (Some(&start), Some(&end)) = (starts.get(started), ends.get(ended)) {
+            // Whether a start or an end comes next is a coin's toss: no branch on it.
+            let is_start = start < end;
+            event(started, ended, start.min(end), is_start);
             started += usize::from(is_start);
             ended += usize::from(!is_start);
-            last = now;
+        }
+        for &start in &starts[started..] {
+            event(started, ended, start, true);
+            started += 1;
+        }
+        for &end in &ends[ended..] {
+            event(started, ended, end, false);
+            ended += 1;
         }
         self.depth = (before + started).saturating_sub(ended);
         last
@@ -232,15 +244,48 @@ impl DepthTally {
     }
 }
 
-/// Appends, or inserts not far from the end: at depths of some ten the list stays sorted and costs no sorting later.
-#[inline]
-fn push_nearly_sorted(list: &mut Vec<i64>, time: i64) {
-    let near = list.len().saturating_sub(NEAR);
-    let later = list[near..].iter().rev().take_while(|&&other| other > time).count();
-    list.push(time);
-    if (1..NEAR).contains(&later) {
-        let end = list.len();
-        list[end - 1 - later..].rotate_right(1);
+/// Instants that come nearly in order.
+#[derive(Clone, Debug, Default)]
+struct Instants {
+    list: Vec<i64>,
+    unsorted: bool,
+}
+
+impl Instants {
+    /// Appends, or inserts not far from the end: at depths of some ten the list stays sorted and costs no sorting
+    /// later.
+    #[inline]
+    fn push(&mut self, time: i64) {
+        let is_last = self.list.last().is_none_or(|&last| last <= time);
+        self.list.push(time);
+        if !is_last {
+            self.put_in_place(time);
+        }
+    }
+
+    /// Moves the last one, `time`, to its place.
+    fn put_in_place(&mut self, time: i64) {
+        let end = self.list.len() - 1;
+        let near = end.saturating_sub(NEAR);
+        let later = self.list[near..end].iter().rev().take_while(|&&other| other > time).count();
+        if later < NEAR {
+            self.list[end - later..].rotate_right(1);
+        } else {
+            self.unsorted = true;
+        }
+    }
+
+    fn extend(&mut self, other: &Instants) {
+        self.list.extend(&other.list);
+        self.unsorted = true;
+    }
+
+    fn sort(&mut self) {
+        if self.unsorted {
+            // A stable sort: it uses that the list is sorted but for its newest part.
+            self.list.sort();
+            self.unsorted = false;
+        }
     }
 }
 
@@ -305,7 +350,7 @@ mod tests {
     fn requests_that_take_no_time_are_bounded_too() {
         let mut depth = QueueDepth::default();
         (0..300_000).for_each(|i| depth.record(i, i));
-        assert!(depth.points.len() < WINDOW);
+        assert!(depth.points.list.len() < WINDOW);
         let tally = depth.tally();
         assert_eq!((tally.at_arrival, tally.time_ns), (vec![300_000], vec![299_999]));
     }
@@ -326,7 +371,7 @@ mod tests {
         let mut depth = QueueDepth::default();
         for i in 0..1_000_000 {
             depth.record(i, 10_000_000);
-            assert!(depth.starts.len() + depth.ends.len() <= WINDOW);
+            assert!(depth.starts.list.len() + depth.ends.list.len() <= WINDOW);
         }
     }
 

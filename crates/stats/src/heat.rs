@@ -77,7 +77,7 @@ impl HeatMaps {
         if let Some(column) = self.0.at(end_ns)
             && let Some(rows) = column.0.get_or_insert_with(empty).get_mut(group as usize)
         {
-            rows[row_of(response, measured.decade)] += 1;
+            rows[row_of(response)] += 1;
         }
     }
 
@@ -113,24 +113,45 @@ impl HeatMaps {
     }
 }
 
-/// The row of a response time whose decade (`Decades::of`) is known.
+/// The row of a response time.
 #[inline]
-fn row_of(ns: u64, decade: usize) -> usize {
-    if decade == 0 {
-        return 0;
-    }
-    let start = (decade - 1) * ROWS_A_DECADE + 1;
-    match HEAT_EDGES_NS.get(start + 1..start + ROWS_A_DECADE) {
-        // Counting instead of searching: no branch to mispredict.
-        Some(edges) => start + edges.iter().map(|&edge| usize::from(ns >= edge)).sum::<usize>(),
-        None => HEAT_ROWS - 1,
-    }
+fn row_of(ns: u64) -> usize {
+    let octave = &OCTAVES[(ns | 1).ilog2() as usize];
+    // Counting instead of searching: no branch to mispredict.
+    let above = octave.edges.iter().map(|&edge| usize::from(ns >= edge)).sum::<usize>();
+    (octave.row + above).min(HEAT_ROWS - 1)
 }
+
+/// The times from a power of two up to the next.
+#[derive(Clone, Copy)]
+struct Octave {
+    /// The row of the shortest.
+    row: usize,
+    /// The edges that the others lie between; an octave, ten rows being a decade, has four at most.
+    edges: [u64; 4],
+}
+
+const OCTAVES: [Octave; 64] = {
+    let mut octaves = [Octave { row: 0, edges: [u64::MAX; 4] }; 64];
+    let (mut octave, mut row) = (0, 0);
+    while octave < 64 {
+        while row + 1 < HEAT_ROWS && HEAT_EDGES_NS[row + 1] <= 1 << octave {
+            row += 1;
+        }
+        octaves[octave].row = row;
+        let mut next = 0;
+        while next < 4 && row + 1 + next < HEAT_ROWS {
+            octaves[octave].edges[next] = HEAT_EDGES_NS[row + 1 + next];
+            next += 1;
+        }
+        octave += 1;
+    }
+    octaves
+};
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Decades;
 
     #[test]
     fn edges_rise_and_every_time_is_in_its_row() {
@@ -139,7 +160,7 @@ mod tests {
         let edges = HEAT_EDGES_NS.iter().flat_map(|&e| [e, e + 1, e.saturating_sub(1)]);
         for ns in edges.chain([u64::MAX, 1 << 40, 999_999_999_999, 1_000_000_000_000]) {
             let expected = HEAT_EDGES_NS.iter().rposition(|&edge| edge <= ns).unwrap();
-            assert_eq!(row_of(ns, Decades::of(ns)), expected, "{ns}");
+            assert_eq!(row_of(ns), expected, "{ns}");
         }
     }
 }

@@ -93,10 +93,9 @@ impl Decades {
     /// The decade of a time: 0 below 1 µs, then one a power of ten.
     #[inline]
     pub fn of(ns: u64) -> usize {
-        match ns.checked_ilog10() {
-            Some(power) => (power.saturating_sub(2) as usize).min(Self::LEN - 1),
-            None => 0,
-        }
+        // An octave lies in one decade or in two neighbours.
+        let shortest = DECADE_OF_OCTAVE[(ns | 1).ilog2() as usize];
+        (shortest + usize::from(ns >= DECADE_ENDS_NS[shortest])).min(Self::LEN - 1)
     }
 
     /// Counts one time whose decade is known.
@@ -119,6 +118,29 @@ impl Decades {
         (first..=last).map(|d| (10u64.pow(d as u32 + 3), self.0[d])).collect()
     }
 }
+
+/// Exclusive upper edges of the decades, ns; the last one's is never reached.
+const DECADE_ENDS_NS: [u64; Decades::LEN] = {
+    let mut ends = [u64::MAX; Decades::LEN];
+    let mut decade = 0;
+    while decade + 1 < Decades::LEN {
+        ends[decade] = 10u64.pow(decade as u32 + 3);
+        decade += 1;
+    }
+    ends
+};
+
+/// The decade of each power of two.
+const DECADE_OF_OCTAVE: [usize; 64] = {
+    let mut decades = [0; 64];
+    let mut octave = 1;
+    while octave < 64 {
+        let before = decades[octave - 1];
+        decades[octave] = before + (1u64 << octave >= DECADE_ENDS_NS[before]) as usize;
+        octave += 1;
+    }
+    decades
+};
 
 #[cfg(test)]
 mod tests {
