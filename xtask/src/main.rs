@@ -4,6 +4,7 @@
 mod bench;
 mod check;
 mod fuzz;
+mod loss;
 mod process;
 mod record;
 mod setup;
@@ -19,7 +20,10 @@ cargo xtask COMMAND
   check             all that CI runs: format, tidy, clippy, documentation, licences, tests
   test [ARG]...     set up, then every test; arguments go to `cargo test`
   tidy              the walls between the crates and the rules of the sources
-  bench [ARG]...    every bench; arguments go to the bench programs
+  bench [--stages | --comparison] [--rounds N] [ARG]...
+                    every bench (arguments go to the bench programs), then tshark, nfstrace and a loop over a
+                    memory map beside plimsoll, in N rounds (3)
+  loss [SMB2.pcap]  what captures that lost packets still show (target/bench/smb2-ops.pcap)
   fuzz [--seconds N] [TARGET]...
                     every fuzz target (or those named), N seconds each (60)
   record WHAT ...   captures of real servers and clients: netbench, smb2, smb2-ops, nfs, replicate
@@ -40,6 +44,9 @@ fn main() -> ExitCode {
         "test" => test::run(rest),
         "tidy" => tidy::run(),
         "bench" => bench::run(rest),
+        "loss" => loss::run(rest),
+        // For `bench`, which runs it as a process of its own.
+        "walk" => bench::walk::run(rest),
         "fuzz" => fuzz::run(rest),
         "record" => record::run(rest),
         "setup" => setup::run(),
