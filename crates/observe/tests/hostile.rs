@@ -166,3 +166,14 @@ mod nothing {
         fn transaction(&mut self, _: &plimsoll_model::Transaction, _: &plimsoll_model::Names) {}
     }
 }
+
+/// Found by fuzzing: a packet from an address and port to the very same.
+#[test]
+fn a_packet_to_its_own_sender_is_malformed() {
+    let mut traffic = Traffic::new(Link::Ethernet);
+    let end: SocketAddr = "192.0.2.1:2049".parse().unwrap();
+    traffic.udp(end, end, &rpc::getattr(1, b"fh"), None);
+    let (rows, coverage) = observe(&traffic);
+    assert!(rows.is_empty());
+    assert_eq!(coverage.anomalies.count(Anomaly::PacketMalformed), 1);
+}

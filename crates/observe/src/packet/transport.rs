@@ -54,14 +54,16 @@ pub(super) fn parse<'a>(datagram: &Datagram<'a>) -> Packet<'a> {
     }
 }
 
+/// The ends of a packet; `None` where they are one and the same, for then nobody can tell its direction (a forgery).
 #[inline]
-fn path(datagram: &Datagram<'_>, header: &[u8; 4]) -> Path {
-    Path {
+fn path(datagram: &Datagram<'_>, header: &[u8; 4]) -> Option<Path> {
+    let path = Path {
         source: datagram.source,
         destination: datagram.destination,
         source_port: u16::from_be_bytes([header[0], header[1]]),
         destination_port: u16::from_be_bytes([header[2], header[3]]),
-    }
+    };
+    (path.source_port != path.destination_port || path.source != path.destination).then_some(path)
 }
 
 #[inline]
@@ -80,7 +82,7 @@ fn tcp<'a>(datagram: &Datagram<'a>) -> Option<Packet<'a>> {
         payload: datagram.payload.get(header_len..).unwrap_or_default(),
         wire_len,
     };
-    Some(Packet::Tcp(path(datagram, datagram.payload.first_chunk()?), segment))
+    Some(Packet::Tcp(path(datagram, datagram.payload.first_chunk()?)?, segment))
 }
 
 fn udp<'a>(datagram: &Datagram<'a>) -> Option<Packet<'a>> {
@@ -92,5 +94,5 @@ fn udp<'a>(datagram: &Datagram<'a>) -> Option<Packet<'a>> {
         length => length.min(datagram.wire_len).checked_sub(8)?,
     };
     let captured = datagram.payload.len().min(8 + wire_len as usize);
-    Some(Packet::Udp(path(datagram, datagram.payload.first_chunk()?), datagram.payload.get(8..captured)?, wire_len))
+    Some(Packet::Udp(path(datagram, datagram.payload.first_chunk()?)?, datagram.payload.get(8..captured)?, wire_len))
 }
