@@ -63,6 +63,7 @@ fn operations(bench: &Bench, name: &str, captures: &Captures, plimsoll: &Path, r
     for round in 0..rounds {
         for (program, (all, found)) in programs.iter().zip(&mut taken) {
             let (one, said) = program.run(bench, &captures.long)?;
+            println!("round {}: {} {:.2} s", round + 1, program.name(), one.wall_s);
             all.0.push(one);
             if round == 0 {
                 *found = program.operations(bench, &captures.long, &said)?;

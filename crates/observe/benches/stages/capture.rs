@@ -10,12 +10,12 @@ use crate::traffic::{self, Around, Kind};
 /// Bytes in the file, about: more than the reader's window, by far.
 const FILE_BYTES: usize = 32 << 20;
 
-#[divan::bench(sample_size = 200_000, sample_count = 5)]
+#[divan::bench(sample_size = 10_000, sample_count = 100)]
 fn small_packets(bencher: Bencher<'_, '_>) {
     read(bencher, Kind::Rpc);
 }
 
-#[divan::bench(sample_size = 200_000, sample_count = 5)]
+#[divan::bench(sample_size = 10_000, sample_count = 100)]
 fn full_packets(bencher: Bencher<'_, '_>) {
     read(bencher, Kind::Bulk);
 }

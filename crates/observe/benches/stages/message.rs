@@ -10,18 +10,18 @@ use crate::traffic::{self, Kind, OPERATIONS};
 /// What a packet carries.
 const SEGMENT: usize = 1_448;
 
-#[divan::bench(sample_size = 100_000, sample_count = 5)]
+#[divan::bench(sample_size = 10_000, sample_count = 100)]
 fn rpc(bencher: Bencher<'_, '_>) {
     run(bencher, Kind::Rpc, Framing::Rpc, OPERATIONS);
 }
 
-#[divan::bench(sample_size = 100_000, sample_count = 5)]
+#[divan::bench(sample_size = 10_000, sample_count = 100)]
 fn smb2(bencher: Bencher<'_, '_>) {
     run(bencher, Kind::Smb2, Framing::Smb, OPERATIONS);
 }
 
 /// 47 packets an operation.
-#[divan::bench(sample_size = 20_000, sample_count = 5)]
+#[divan::bench(sample_size = 1_000, sample_count = 100)]
 fn smb2_reads_of_64_kib(bencher: Bencher<'_, '_>) {
     run(bencher, Kind::Bulk, Framing::Smb, 200);
 }

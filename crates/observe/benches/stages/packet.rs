@@ -12,7 +12,7 @@ const AROUND: [Around; 3] = [Around::Ipv4, Around::Ipv6, Around::Vlan];
 /// Operations whose packets are decoded again and again: they stay in the cache, so that it is decoding what is timed.
 const OPERATIONS: u32 = 100;
 
-#[divan::bench(args = AROUND, sample_size = 1_000_000, sample_count = 7)]
+#[divan::bench(args = AROUND, sample_size = 10_000, sample_count = 200)]
 fn ours(bencher: Bencher<'_, '_>, around: Around) {
     let traffic = traffic::of(Kind::Rpc, around, OPERATIONS);
     let frames = traffic::frames(&traffic);
@@ -23,7 +23,7 @@ fn ours(bencher: Bencher<'_, '_>, around: Around) {
     });
 }
 
-#[divan::bench(args = AROUND, sample_size = 1_000_000, sample_count = 7)]
+#[divan::bench(args = AROUND, sample_size = 10_000, sample_count = 200)]
 fn etherparse_strict(bencher: Bencher<'_, '_>, around: Around) {
     let traffic = traffic::of(Kind::Rpc, around, OPERATIONS);
     let frames = traffic::frames(&traffic);
@@ -45,7 +45,7 @@ fn etherparse_strict(bencher: Bencher<'_, '_>, around: Around) {
     });
 }
 
-#[divan::bench(args = AROUND, sample_size = 1_000_000, sample_count = 7)]
+#[divan::bench(args = AROUND, sample_size = 10_000, sample_count = 200)]
 fn etherparse_lax(bencher: Bencher<'_, '_>, around: Around) {
     let traffic = traffic::of(Kind::Rpc, around, OPERATIONS);
     let frames = traffic::frames(&traffic);

@@ -6,12 +6,12 @@ use plimsoll_observe::stream::{Chunk, Connections, Half, Receiver};
 
 use crate::traffic::{self, Around, Kind, OPERATIONS};
 
-#[divan::bench(sample_size = 200_000, sample_count = 5)]
+#[divan::bench(sample_size = 10_000, sample_count = 100)]
 fn in_order(bencher: Bencher<'_, '_>) {
     run(bencher, false);
 }
 
-#[divan::bench(sample_size = 200_000, sample_count = 5)]
+#[divan::bench(sample_size = 10_000, sample_count = 100)]
 fn one_percent_lost(bencher: Bencher<'_, '_>) {
     run(bencher, true);
 }
