@@ -90,25 +90,33 @@ impl<'a> Cursor<'a> {
     #[inline]
     pub fn opaque(&mut self) -> Option<&'a [u8]> {
         let length = self.u32()? as usize;
+        self.padded(length)
+    }
+
+    /// Like [`Self::opaque`], with the limit that the specification gives; a longer one is malformed and gives `None`.
+    #[inline]
+    pub fn opaque_up_to(&mut self, limit: usize) -> Option<&'a [u8]> {
+        let mut after_length = *self;
+        match after_length.u32() {
+            Some(length) if length as usize > limit => None,
+            Some(length) => {
+                *self = after_length;
+                self.padded(length as usize)
+            }
+            None => self.end(),
+        }
+    }
+
+    #[inline]
+    fn padded(&mut self, length: usize) -> Option<&'a [u8]> {
         let data = self.take(length)?;
         let padding = length.wrapping_neg() & 3;
         self.rest = self.rest.get(padding..).unwrap_or_default();
         Some(data)
     }
 
-    /// Like [`Self::opaque`], with the limit that the specification gives; a longer one is malformed and gives `None`.
+    // Inlined, so that a cursor can live in registers.
     #[inline]
-    pub fn opaque_up_to(&mut self, limit: usize) -> Option<&'a [u8]> {
-        let mut ahead = *self;
-        if let Some(length) = ahead.u32()
-            && length as usize > limit
-        {
-            return None;
-        }
-        self.opaque()
-    }
-
-    #[cold]
     fn end<T>(&mut self) -> Option<T> {
         self.ran_out = true;
         self.rest = &[];
@@ -119,8 +127,8 @@ impl<'a> Cursor<'a> {
 /// The big-endian number at `at`, for headers whose items stand at fixed offsets.
 #[inline]
 pub(crate) fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
-    let four = bytes.get(at..)?.first_chunk::<4>()?;
-    Some(u32::from_be_bytes(*four))
+    let four = bytes.get(at..at.checked_add(4)?)?;
+    Some(u32::from_be_bytes(four.try_into().ok()?))
 }
 
 #[cfg(test)]

@@ -2,9 +2,9 @@
 //!
 //! Spec: RFC 5531 9
 
-use super::credential::{Credential, Flavor, GssProcedure, Protection};
-use super::{CALL, CALL_HEADER, MAX_AUTH_BYTES, RPC_VERSION};
-use crate::xdr::{Cursor, u32_at};
+use super::credential::{Credential, Flavor, GssProcedure, Protection, auth_at};
+use super::{CALL, CALL_HEADER, RPC_VERSION};
+use crate::xdr::u32_at;
 
 /// Where a call's items stand, in bytes after the record mark.
 mod at {
@@ -73,10 +73,10 @@ impl<'a> Call<'a> {
     }
 
     /// The credential. One whose body was cut is only known by its flavor.
+    #[inline]
     pub fn credential(&self) -> Option<Credential<'a>> {
-        let mut cursor = self.after_header();
-        let flavor = Flavor::from_wire(cursor.u32()?);
-        let body = cursor.opaque_up_to(MAX_AUTH_BYTES as usize).unwrap_or_default();
+        let flavor = self.flavor()?;
+        let (body, _) = auth_at(self.bytes, CALL_HEADER).unwrap_or_default();
         Some(Credential::new(flavor, body))
     }
 
@@ -97,16 +97,8 @@ impl<'a> Call<'a> {
     /// head under krb5i. `None` when encrypted, when there are none to see, or when the capture ends before them.
     #[inline]
     pub fn arguments(&self) -> Option<&'a [u8]> {
-        let mut cursor = self.after_header();
-        for _ in ["credential", "verifier"] {
-            cursor.u32()?;
-            cursor.opaque_up_to(MAX_AUTH_BYTES as usize)?;
-        }
-        self.protection()?.open(cursor.rest())
-    }
-
-    #[inline]
-    fn after_header(&self) -> Cursor<'a> {
-        Cursor::new(self.bytes.get(CALL_HEADER..).unwrap_or_default())
+        let (_credential, at) = auth_at(self.bytes, CALL_HEADER)?;
+        let (_verifier, at) = auth_at(self.bytes, at)?;
+        self.protection()?.open(self.bytes.get(at..)?)
     }
 }

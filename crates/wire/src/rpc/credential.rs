@@ -2,10 +2,25 @@
 //!
 //! Spec: RFC 5531 8.2, RFC 5531 Appendix A, RFC 2203 5.3.1, RFC 9289 4.1
 
-use crate::xdr::Cursor;
+use super::MAX_AUTH_BYTES;
+use crate::xdr::{Cursor, u32_at};
 
 /// A machine name in AUTH_SYS has at most this many bytes (RFC 5531 Appendix A).
 const MAX_MACHINE_NAME: usize = 255;
+
+/// The body of the credential or verifier (`opaque_auth`) at `at`, and where what follows it begins; `None` unless its
+/// body was captured whole. (Offsets instead of a cursor, for this is read in every message.)
+#[inline]
+pub(super) fn auth_at(bytes: &[u8], at: usize) -> Option<(&[u8], usize)> {
+    let length = u32_at(bytes, at + 4)?;
+    if length > MAX_AUTH_BYTES {
+        return None;
+    }
+    let (start, length) = (at + 8, length as usize);
+    let body = bytes.get(start..start + length)?;
+    // Padding that was cut off is forgiven.
+    Some((body, (start + length.next_multiple_of(4)).min(bytes.len())))
+}
 
 /// The kind of a credential or verifier.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -127,6 +142,7 @@ pub enum Credential<'a> {
 
 impl<'a> Credential<'a> {
     /// Reads the body of a credential of this flavor.
+    #[inline]
     pub(crate) fn new(flavor: Flavor, body: &'a [u8]) -> Self {
         let parsed = match flavor {
             Flavor::Sys => auth_sys(body).map(Self::Sys),
@@ -137,6 +153,7 @@ impl<'a> Credential<'a> {
     }
 }
 
+#[inline]
 fn auth_sys(body: &[u8]) -> Option<AuthSys<'_>> {
     let mut cursor = Cursor::new(body);
     let _stamp = cursor.u32()?;

@@ -2,9 +2,9 @@
 //!
 //! Spec: RFC 5531 9
 
-use super::credential::{Flavor, Protection};
-use super::{MAX_AUTH_BYTES, REPLY, REPLY_HEADER};
-use crate::xdr::{Cursor, u32_at};
+use super::credential::{Flavor, Protection, auth_at};
+use super::{REPLY, REPLY_HEADER};
+use crate::xdr::u32_at;
 
 /// Whether the server took the call on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -93,7 +93,7 @@ impl<'a> Reply<'a> {
     /// How an accepted call ended.
     #[inline]
     pub fn accept_stat(&self) -> Option<AcceptStat> {
-        Some(match self.after_verifier()?.u32()? {
+        Some(match u32_at(self.bytes, self.after_verifier()?)? {
             0 => AcceptStat::Success,
             1 => AcceptStat::ProgramUnavailable,
             2 => AcceptStat::ProgramMismatch,
@@ -126,21 +126,20 @@ impl<'a> Reply<'a> {
     /// The procedure's results, given what [`super::Call::protection`] said of the call.
     #[inline]
     pub fn results_under(&self, protection: Protection) -> Option<&'a [u8]> {
-        let mut cursor = self.after_verifier()?;
-        if cursor.u32()? != 0 {
+        let at = self.after_verifier()?;
+        if u32_at(self.bytes, at)? != 0 {
             return None;
         }
-        protection.open(cursor.rest())
+        protection.open(self.bytes.get(at + 4..)?)
     }
 
+    /// Where an accepted reply's `accept_stat` stands.
     #[inline]
-    fn after_verifier(&self) -> Option<Cursor<'a>> {
+    fn after_verifier(&self) -> Option<usize> {
         if self.reply_stat()? != ReplyStat::Accepted {
             return None;
         }
-        let mut cursor = Cursor::new(self.bytes.get(12..)?);
-        cursor.u32()?;
-        cursor.opaque_up_to(MAX_AUTH_BYTES as usize)?;
-        Some(cursor)
+        let (_verifier, at) = auth_at(self.bytes, 12)?;
+        Some(at)
     }
 }
