@@ -2,7 +2,7 @@
 
 use plimsoll_model::{Anomaly, Endpoint, PacketCounts, Sink};
 
-use crate::message::{self, Framer, Framing, Stamp};
+use crate::message::{self, Framer, Framing, Message, Stamp};
 use crate::packet::Segment;
 use crate::pairing::{Link, Pairing, Shared};
 use crate::stream::{Chunk, Half, Receiver};
@@ -10,12 +10,10 @@ use crate::stream::{Chunk, Half, Receiver};
 /// A TCP connection, or a UDP conversation (which has no streams).
 #[derive(Debug)]
 pub(crate) struct Connection {
-    number: u32,
-    pub(crate) ends: [Endpoint; 2],
+    link: Link,
     pub(crate) halves: [Half; 2],
     pub(crate) framing: Framing,
     framers: [Framer; 2],
-    from_start: bool,
     pub(crate) pairing: Pairing,
 }
 
@@ -23,23 +21,22 @@ impl Connection {
     /// With `decrypts`, messages that decryption needs whole are kept whole.
     pub(crate) fn new(number: u32, ends: [Endpoint; 2], decrypts: bool) -> Self {
         Self {
-            number,
-            ends,
+            link: Link { connection: number, ends, holes: [0; 2], from_start: false },
             halves: Default::default(),
             framing: Framing::Unknown,
             framers: [Framer::new(decrypts), Framer::new(decrypts)],
-            from_start: false,
             pairing: Pairing::default(),
         }
     }
 
-    pub(crate) fn link(&self) -> Link {
-        Link {
-            connection: self.number,
-            ends: self.ends,
-            holes: [self.halves[0].holes, self.halves[1].holes],
-            from_start: self.from_start,
-        }
+    /// The two ends, lower first.
+    pub(crate) fn ends(&self) -> [Endpoint; 2] {
+        self.link.ends
+    }
+
+    /// Takes a message that came in a datagram.
+    pub(crate) fn message<S: Sink>(&mut self, message: &Message<'_>, direction: usize, shared: &mut Shared<S>) {
+        self.pairing.take(message, direction, &self.link, shared);
     }
 
     /// Takes a TCP segment that went in `direction`.
@@ -53,17 +50,16 @@ impl Connection {
         packets: &mut PacketCounts,
     ) {
         if segment.flags.syn() {
-            self.from_start = true;
+            self.link.from_start = true;
             self.framers[direction].restart(true);
         }
-        let mut link = self.link();
         let [low, high] = &mut self.halves;
         let (half, other) = if direction == 0 { (low, high) } else { (high, low) };
         let mut above = Above {
             framing: &mut self.framing,
             framers: &mut self.framers,
             pairing: &mut self.pairing,
-            link: &mut link,
+            link: &mut self.link,
             direction: 1 - direction,
             largest: other.largest,
             shared,
@@ -75,15 +71,13 @@ impl Connection {
         }
         (above.direction, above.largest) = (direction, half.largest);
         let from_client = above.pairing.client == Some(direction);
-        let before = half.counts;
-        half.segment(segment, (stamp.time_ns, stamp.frame, acknowledges), &mut above);
+        let counts = half.segment(segment, (stamp.time_ns, stamp.frame, acknowledges), &mut above);
         if segment.wire_len == 0 {
             count_empty(segment, acknowledged_new, from_client, packets);
             return;
         }
         packets.tcp_data += 1;
-        if before != half.counts {
-            let fresh = half.counts.since(&before);
+        if let Some(fresh) = counts {
             packets.retransmitted += fresh.retransmitted;
             packets.out_of_order += fresh.out_of_order;
             shared.output.anomalies.add_many(Anomaly::SegmentLate, fresh.late);
@@ -97,13 +91,12 @@ impl Connection {
 
     /// The connection has ended or is forgotten: nothing more comes.
     pub(crate) fn end<S: Sink>(&mut self, shared: &mut Shared<S>, packets: &mut PacketCounts) {
-        let mut link = self.link();
         for direction in 0..2 {
             let mut above = Above {
                 framing: &mut self.framing,
                 framers: &mut self.framers,
                 pairing: &mut self.pairing,
-                link: &mut link,
+                link: &mut self.link,
                 direction,
                 largest: self.halves[direction].largest,
                 shared,
@@ -113,8 +106,8 @@ impl Connection {
         }
         for direction in 0..2 {
             let end = self.halves[direction].next().unwrap_or_default();
-            let pairing = &mut self.pairing;
-            self.framers[direction].end(end, |message| pairing.take(message, direction, &link, shared));
+            let (pairing, link) = (&mut self.pairing, &self.link);
+            self.framers[direction].end(end, |message| pairing.take(message, direction, link, shared));
             let faults = self.framers[direction].faults;
             let anomalies = &mut shared.output.anomalies;
             anomalies.add_many(Anomaly::HeaderCutShort, faults.cut_short);
@@ -122,7 +115,7 @@ impl Connection {
             anomalies.add_many(Anomaly::Resynchronised, faults.resynchronised);
             anomalies.add_many(Anomaly::MessageMalformed, faults.malformed);
         }
-        self.pairing.end(&link, shared);
+        self.pairing.end(&self.link, shared);
     }
 }
 

@@ -19,8 +19,8 @@ pub struct Observer<S> {
     clock: ClockEstimate,
     shared: Shared<S>,
     connections_used: u64,
-    first_ns: Option<i64>,
-    last_ns: Option<i64>,
+    /// Earliest and latest time so far, ns; the other way round before the first.
+    span: (i64, i64),
 }
 
 /// What the observer saw.
@@ -52,8 +52,7 @@ impl<S: Sink> Observer<S> {
             clock: ClockEstimate::new(),
             shared: Shared::new(output),
             connections_used: 0,
-            first_ns: None,
-            last_ns: None,
+            span: (i64::MAX, i64::MIN),
         }
     }
 
@@ -81,8 +80,7 @@ impl<S: Sink> Observer<S> {
             return;
         };
         self.clock.observe(time_ns);
-        self.first_ns = Some(self.first_ns.map_or(time_ns, |first| first.min(time_ns)));
-        self.last_ns = Some(self.last_ns.map_or(time_ns, |last| last.max(time_ns)));
+        self.span = (self.span.0.min(time_ns), self.span.1.max(time_ns));
         let stamp = Stamp { time_ns, frame: frame.number };
         match packet::decode(frame.link, frame.captured, frame.original_len) {
             Packet::Fragment(fragment) => match self.fragments.add(&fragment, time_ns, frame.number) {
@@ -107,13 +105,15 @@ impl<S: Sink> Observer<S> {
         smb2.end(&mut output);
         output.anomalies.add_many(Anomaly::FragmentsIncomplete, self.fragments.incomplete());
         output.anomalies.add_many(Anomaly::NameRefused, output.names.refused());
+        let (first_ns, last_ns) = self.span;
+        let timed = first_ns <= last_ns;
         let coverage = Coverage {
             packets: self.packets,
             anomalies: output.anomalies,
             clock: granularity(&self.clock),
             unseen: output.unseen,
-            first_ns: self.first_ns,
-            last_ns: self.last_ns,
+            first_ns: timed.then_some(first_ns),
+            last_ns: timed.then_some(last_ns),
             connections: self.connections_used,
             one_way: output.one_way,
         };
@@ -155,7 +155,7 @@ impl<S: Sink> Observer<S> {
         let connection = self.connections.get(slot);
         if segment.flags.syn() && connection.halves[direction].is_other_start(segment.seq) {
             connection.end(&mut self.shared, &mut self.packets);
-            let ends = connection.ends;
+            let ends = connection.ends();
             *connection = Connection::new(self.numbered, ends, self.shared.smb2.decryption.is_some());
             self.numbered += 1;
         }
@@ -178,7 +178,6 @@ impl<S: Sink> Observer<S> {
             connection.framing = Framing::Rpc;
             self.connections_used += 1;
         }
-        let link = connection.link();
         let message = Message {
             bytes: payload,
             len: u64::from(wire_len),
@@ -189,7 +188,7 @@ impl<S: Sink> Observer<S> {
             packets,
             raw: false,
         };
-        connection.pairing.take(&message, direction, &link, &mut self.shared);
+        connection.message(&message, direction, &mut self.shared);
     }
 
     #[inline]

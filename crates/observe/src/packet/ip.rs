@@ -48,17 +48,18 @@ const IPV4_MAPPED: Address = 0xffff_0000_0000;
 
 #[inline]
 pub(super) fn parse(bytes: &[u8], wire_len: u32) -> Network<'_> {
-    let parsed = match bytes.first().map(|first| first >> 4) {
+    match bytes.first().map(|first| first >> 4) {
         Some(4) => ipv4(bytes, wire_len),
         Some(6) => ipv6(bytes, wire_len),
-        _ => None,
-    };
-    parsed.unwrap_or(Network::Malformed)
+        _ => Network::Malformed,
+    }
 }
 
+// The result is made where it is returned, not unwrapped from an option: it is large, and moved for every packet.
+
 #[inline]
-fn ipv4(bytes: &[u8], wire_len: u32) -> Option<Network<'_>> {
-    let header: &[u8; 20] = bytes.first_chunk()?;
+fn ipv4(bytes: &[u8], wire_len: u32) -> Network<'_> {
+    let Some(header) = bytes.first_chunk::<20>() else { return Network::Malformed };
     let header_len = usize::from(header[0] & 0x0f) * 4;
     // A total length of 0 is what segmentation offload leaves in captures of outgoing packets.
     let total = match u16::from_be_bytes([header[2], header[3]]) {
@@ -66,65 +67,85 @@ fn ipv4(bytes: &[u8], wire_len: u32) -> Option<Network<'_>> {
         total => u32::from(total),
     };
     if header_len < 20 || (total as usize) < header_len {
-        return None;
+        return Network::Malformed;
     }
+    let Some(payload) = clip(bytes, header_len, total as usize) else { return Network::Malformed };
     let datagram = Datagram {
         source: IPV4_MAPPED | Address::from(u32::from_be_bytes([header[12], header[13], header[14], header[15]])),
         destination: IPV4_MAPPED | Address::from(u32::from_be_bytes([header[16], header[17], header[18], header[19]])),
         protocol: header[9],
-        payload: clip(bytes, header_len, total as usize)?,
+        payload,
         wire_len: total - header_len as u32,
     };
     let flags = u16::from_be_bytes([header[6], header[7]]);
     // Bit 13 is "more fragments", the low 13 bits the offset in units of 8 bytes.
     if flags & 0x3fff == 0 {
-        return Some(Network::Datagram(datagram));
+        return Network::Datagram(datagram);
     }
-    Some(Network::Fragment(Fragment {
+    Network::Fragment(Fragment {
         piece: datagram,
         id: u32::from(u16::from_be_bytes([header[4], header[5]])),
         offset: u32::from(flags & 0x1fff) * 8,
         more: flags & 0x2000 != 0,
-    }))
+    })
 }
 
-/// Extension headers that only need stepping over: hop-by-hop, routing, destination options, mobility.
-const EXTENSIONS: [u8; 4] = [0, 43, 60, 135];
-const EXTENSION_FRAGMENT: u8 = 44;
-const EXTENSION_AUTHENTICATION: u8 = 51;
-const EXTENSION_HEADERS_MAX: usize = 16;
-
-fn ipv6(bytes: &[u8], wire_len: u32) -> Option<Network<'_>> {
-    let header: &[u8; 40] = bytes.first_chunk()?;
-    let source = Address::from_be_bytes(*header[8..].first_chunk()?);
-    let destination = Address::from_be_bytes(*header[24..].first_chunk()?);
+#[inline]
+fn ipv6(bytes: &[u8], wire_len: u32) -> Network<'_> {
+    let Some((header, behind)) = bytes.split_first_chunk::<40>() else { return Network::Malformed };
+    let (source, destination) = (address(header, 8), address(header, 24));
     let payload_len = match u32::from(u16::from_be_bytes([header[4], header[5]])) {
         // A jumbogram, or segmentation offload.
-        0 => wire_len.checked_sub(40)?,
+        0 if wire_len < 40 => return Network::Malformed,
+        0 => wire_len - 40,
         length => length,
     };
-    let end = 40 + payload_len as usize;
-    let (mut protocol, mut at) = (header[6], 40usize);
+    let payload = behind.get(..payload_len as usize).unwrap_or(behind);
+    let whole = Datagram { source, destination, protocol: header[6], payload, wire_len: payload_len };
+    match header[6] {
+        HOP_BY_HOP | ROUTING | FRAGMENT | AUTHENTICATION | DESTINATION | MOBILITY => {
+            behind_extensions(whole).unwrap_or(Network::Malformed)
+        }
+        _ => Network::Datagram(whole),
+    }
+}
+
+#[inline]
+fn address(header: &[u8; 40], at: usize) -> Address {
+    Address::from_be_bytes(std::array::from_fn(|i| header[at + i]))
+}
+
+const HOP_BY_HOP: u8 = 0;
+const ROUTING: u8 = 43;
+const FRAGMENT: u8 = 44;
+const AUTHENTICATION: u8 = 51;
+const DESTINATION: u8 = 60;
+const MOBILITY: u8 = 135;
+const EXTENSION_HEADERS_MAX: usize = 16;
+
+/// Steps over the extension headers that `whole` begins with.
+fn behind_extensions(whole: Datagram<'_>) -> Option<Network<'_>> {
+    let (mut protocol, mut at) = (whole.protocol, 0usize);
     let mut piece_of = None;
     for _ in 0..EXTENSION_HEADERS_MAX {
-        if EXTENSIONS.contains(&protocol) {
-            protocol = *bytes.get(at)?;
-            at += (usize::from(*bytes.get(at + 1)?) + 1) * 8;
-        } else if protocol == EXTENSION_AUTHENTICATION {
-            protocol = *bytes.get(at)?;
-            at += (usize::from(*bytes.get(at + 1)?) + 2) * 4;
-        } else if protocol == EXTENSION_FRAGMENT {
-            protocol = *bytes.get(at)?;
-            let flags = be16(bytes, at + 2)?;
-            piece_of = Some((super::be32(bytes, at + 4)?, u32::from(flags & 0xfff8), flags & 1 != 0));
-            at += 8;
-            break;
-        } else {
+        let header = whole.payload.get(at..).unwrap_or_default();
+        match protocol {
+            HOP_BY_HOP | ROUTING | DESTINATION | MOBILITY => at += (usize::from(*header.get(1)?) + 1) * 8,
+            AUTHENTICATION => at += (usize::from(*header.get(1)?) + 2) * 4,
+            FRAGMENT => {
+                let flags = be16(header, 2)?;
+                piece_of = Some((super::be32(header, 4)?, u32::from(flags & 0xfff8), flags & 1 != 0));
+                at += 8;
+            }
+            _ => break,
+        }
+        protocol = *header.first()?;
+        if piece_of.is_some() {
             break;
         }
     }
-    let wire_len = u32::try_from(end.checked_sub(at)?).ok()?;
-    let piece = Datagram { source, destination, protocol, payload: clip(bytes, at, end)?, wire_len };
+    let wire_len = whole.wire_len.checked_sub(u32::try_from(at).ok()?)?;
+    let piece = Datagram { protocol, payload: whole.payload.get(at..)?, wire_len, ..whole };
     Some(match piece_of {
         Some((id, offset, more)) if more || offset > 0 => Network::Fragment(Fragment { piece, id, offset, more }),
         _ => Network::Datagram(piece),

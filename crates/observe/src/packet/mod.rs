@@ -35,6 +35,18 @@ pub struct Path {
     pub destination_port: u16,
 }
 
+impl Path {
+    /// The way back.
+    pub fn reversed(&self) -> Path {
+        Path {
+            source: self.destination,
+            destination: self.source,
+            source_port: self.destination_port,
+            destination_port: self.source_port,
+        }
+    }
+}
+
 /// What a frame turned out to hold.
 #[derive(Clone, Copy, Debug)]
 pub enum Packet<'a> {

@@ -55,6 +55,13 @@ impl<T> PendingTable<T> {
     #[inline]
     pub fn insert(&mut self, id: u64, request: T) -> Option<Displaced<T>> {
         let same = self.remove(id).map(|old| Displaced::SameId(id, old));
+        let oldest = self.insert_new(id, request);
+        same.or(oldest)
+    }
+
+    /// Adds a request whose id none has that waits. Gives back the oldest when full.
+    #[inline]
+    pub fn insert_new(&mut self, id: u64, request: T) -> Option<Displaced<T>> {
         if self.near.len() == NEAR_MAX {
             let (id, old) = self.near.remove(0);
             self.turn += 1;
@@ -63,7 +70,7 @@ impl<T> PendingTable<T> {
             self.forget_order();
         }
         self.near.push((id, request));
-        same.or_else(|| self.make_room())
+        if self.far.is_empty() { None } else { self.make_room() }
     }
 
     /// How many wait.

@@ -53,7 +53,13 @@ pub struct Rpc {
 impl Default for Rpc {
     fn default() -> Self {
         let blank = || Box::new([0; ANSWERED]);
-        Self { waiting: Default::default(), spare: Vec::new(), answered: [blank(), blank()], early: blank(), user: None }
+        Self {
+            waiting: Default::default(),
+            spare: Vec::new(),
+            answered: [blank(), blank()],
+            early: blank(),
+            user: None,
+        }
     }
 }
 
@@ -117,7 +123,7 @@ impl Rpc {
         if waiting.pending.procedure.is_unknown() {
             output.anomalies.add(Anomaly::ProcedureUnknown);
         }
-        match self.waiting[direction].insert(u64::from(xid), waiting) {
+        match self.waiting[direction].insert_new(u64::from(xid), waiting) {
             Some(Displaced::Oldest(xid, old) | Displaced::SameId(xid, old)) => {
                 output.anomalies.add(Anomaly::PendingEvicted);
                 unanswered(xid, &old, link, output);
@@ -131,7 +137,8 @@ impl Rpc {
         let (program, version, number) = (call.program(), call.version(), call.procedure());
         let pending = Pending::of(message, direction, link, procedure::of(program, version, number));
         let (made, members) = Default::default();
-        let waiting = Waiting { pending, program, version, procedure: number, protection: call.protection(), made, members };
+        let waiting =
+            Waiting { pending, program, version, procedure: number, protection: call.protection(), made, members };
         match self.spare.pop() {
             Some(mut spare) => {
                 *spare = waiting;

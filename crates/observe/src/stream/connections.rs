@@ -26,12 +26,21 @@ struct Entry<C> {
     connection: C,
 }
 
+/// The connection found last: packets come in runs, so most are told by comparing two paths.
+#[derive(Debug, Default)]
+struct Last {
+    /// Its path in each direction.
+    paths: Option<[Path; 2]>,
+    udp: bool,
+    slot: usize,
+}
+
 /// Connections by their ends.
 #[derive(Debug)]
 pub struct Connections<C> {
     by_key: HashMap<Key, usize, foldhash::fast::RandomState>,
     entries: Vec<Entry<C>>,
-    last: Option<(Key, usize)>,
+    last: Last,
     clock: u64,
     limit: usize,
 }
@@ -45,24 +54,29 @@ impl<C> Default for Connections<C> {
 impl<C> Connections<C> {
     /// A table that follows at most `limit` (at least 1) connections.
     pub fn with_limit(limit: usize) -> Self {
-        Self { by_key: HashMap::default(), entries: Vec::new(), last: None, clock: 0, limit: limit.max(1) }
+        Self { by_key: HashMap::default(), entries: Vec::new(), last: Last::default(), clock: 0, limit: limit.max(1) }
     }
 
     /// The connection of a packet, made by `new` where there is none, and which way the packet goes: 0 from the
     /// lower end, 1 from the higher. Also gives a connection that had to make room.
     #[inline]
     pub fn find(&mut self, path: &Path, udp: bool, new: impl FnOnce() -> C) -> (Slot, usize, Option<C>) {
+        self.clock += 1;
+        if let Some(paths) = &self.last.paths
+            && self.last.udp == udp
+            && let Some(direction) = paths.iter().position(|last| last == path)
+        {
+            self.entries[self.last.slot].used = self.clock;
+            return (Slot(self.last.slot), direction, None);
+        }
+        self.look_up(path, udp, new)
+    }
+
+    fn look_up(&mut self, path: &Path, udp: bool, new: impl FnOnce() -> C) -> (Slot, usize, Option<C>) {
         let (source, destination) = ((path.source, path.source_port), (path.destination, path.destination_port));
         let direction = usize::from(source > destination);
         let (low, high) = if direction == 0 { (source, destination) } else { (destination, source) };
         let key = Key { low, high, udp };
-        self.clock += 1;
-        if let Some((last, at)) = self.last
-            && last == key
-        {
-            self.entries[at].used = self.clock;
-            return (Slot(at), direction, None);
-        }
         let mut evicted = None;
         let at = match self.by_key.get(&key) {
             Some(&at) => at,
@@ -74,7 +88,8 @@ impl<C> Connections<C> {
             }
         };
         self.entries[at].used = self.clock;
-        self.last = Some((key, at));
+        let paths = if direction == 0 { [*path, path.reversed()] } else { [path.reversed(), *path] };
+        self.last = Last { paths: Some(paths), udp, slot: at };
         (Slot(at), direction, evicted)
     }
 
@@ -87,7 +102,7 @@ impl<C> Connections<C> {
     /// All connections, oldest slot first, leaving the table empty.
     pub fn drain(&mut self) -> impl Iterator<Item = C> + '_ {
         self.by_key.clear();
-        self.last = None;
+        self.last = Last::default();
         self.entries.drain(..).map(|entry| entry.connection)
     }
 

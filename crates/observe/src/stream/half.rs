@@ -127,8 +127,6 @@ pub struct Half {
     given_up_next: usize,
     /// Largest payload seen in a packet, bytes: what a dropped packet holds at most.
     pub largest: u32,
-    /// Holes handed on so far.
-    pub holes: u32,
     /// FIN seen.
     pub finished: bool,
     /// What the segments were.
@@ -170,27 +168,42 @@ impl Half {
         (acked, true)
     }
 
-    /// Takes a segment with data, SYN or FIN.
+    /// Takes a segment with data, SYN or FIN; returns what it was, where it was not simply the next one.
     #[inline]
     pub fn segment(
         &mut self,
         segment: &Segment<'_>,
-        (time_ns, frame, acknowledges): (i64, u64, u64),
+        stamp: (i64, u64, u64),
         out: &mut impl Receiver,
-    ) {
-        let start = self.start(segment, out);
-        let wire_len = segment.wire_len;
-        if segment.flags.fin() {
-            self.finished = true;
+    ) -> Option<Counts> {
+        let is_next = self.known && segment.seq == self.next as u32 && !segment.flags.syn();
+        if is_next && self.held.is_empty() {
+            self.finished |= segment.flags.fin();
+            if segment.wire_len > 0 {
+                self.largest = self.largest.max(segment.wire_len);
+                let chunk = chunk(segment, self.next, stamp);
+                self.next += u64::from(segment.wire_len);
+                out.data(&chunk);
+            }
+            return None;
         }
-        if wire_len == 0 {
+        let before = self.counts;
+        self.other_segment(segment, stamp, out);
+        Some(self.counts.since(&before))
+    }
+
+    /// A segment that opens a stream, does not continue it, or continues it up to what is held.
+    #[cold]
+    fn other_segment(&mut self, segment: &Segment<'_>, stamp: (i64, u64, u64), out: &mut impl Receiver) {
+        let start = self.start(segment, out);
+        self.finished |= segment.flags.fin();
+        if segment.wire_len == 0 {
             return;
         }
-        self.largest = self.largest.max(wire_len);
-        let bytes = segment.payload.get(..segment.payload.len().min(wire_len as usize)).unwrap_or_default();
-        let chunk = Chunk { offset: start, bytes, wire_len, time_ns, frame, acknowledges };
+        self.largest = self.largest.max(segment.wire_len);
+        let chunk = chunk(segment, start, stamp);
         if start == self.next {
-            self.next += u64::from(wire_len);
+            self.next += u64::from(segment.wire_len);
             out.data(&chunk);
             if !self.held.is_empty() {
                 self.counts.out_of_order += 1;
@@ -211,7 +224,6 @@ impl Half {
     }
 
     /// The segment's offset; learns where the stream is from its first packet.
-    #[inline]
     fn start(&mut self, segment: &Segment<'_>, out: &mut impl Receiver) -> u64 {
         let seq = segment.seq.wrapping_add(u32::from(segment.flags.syn()));
         if !self.known {
@@ -238,7 +250,6 @@ impl Half {
     }
 
     /// A segment that is not the next one: seen before, or ahead of a hole.
-    #[cold]
     fn unexpected(&mut self, chunk: Chunk<'_>, out: &mut impl Receiver) {
         let end = chunk.offset + u64::from(chunk.wire_len);
         if end <= self.next {
@@ -322,9 +333,17 @@ impl Half {
         self.given_up_next = (self.given_up_next + 1) % self.given_up.len();
         let acknowledged = first.offset <= self.acknowledged;
         self.next = first.offset;
-        self.holes += 1;
         out.hole(len, self.next, acknowledged);
     }
+}
+
+/// The data of a segment that begins at `offset`; `stamp` is its time, its frame and what it acknowledges.
+#[inline]
+fn chunk<'a>(segment: &Segment<'a>, offset: u64, (time_ns, frame, acknowledges): (i64, u64, u64)) -> Chunk<'a> {
+    let wire_len = segment.wire_len;
+    let captured = segment.payload.len().min(wire_len as usize);
+    let bytes = segment.payload.get(..captured).unwrap_or_default();
+    Chunk { offset, bytes, wire_len, time_ns, frame, acknowledges }
 }
 
 /// The part of a chunk from `from` on.
