@@ -104,7 +104,8 @@ fn parse_server(text: &str) -> Result<Server, String> {
         return Ok(Server { ip, port: None });
     }
     let address = text.parse::<std::net::SocketAddr>();
-    let address = address.map_err(|_| format!("{text} is no address (192.0.2.1, 192.0.2.1:445, [2001:db8::1]:2049)"))?;
+    let address =
+        address.map_err(|_| format!("{text} is no address (192.0.2.1, 192.0.2.1:445, [2001:db8::1]:2049)"))?;
     Ok(Server { ip: address.ip(), port: Some(address.port()) })
 }
 

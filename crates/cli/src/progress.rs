@@ -40,7 +40,9 @@ impl Bar {
         }
         let bar = self.bar.get_or_insert_with(|| {
             let (bar, template) = match total {
-                Some(total) => (ProgressBar::new(total), "{bar:40} {bytes} of {total_bytes}, {bytes_per_sec}, {eta} left"),
+                Some(total) => {
+                    (ProgressBar::new(total), "{bar:40} {bytes} of {total_bytes}, {bytes_per_sec}, {eta} left")
+                }
                 None => (ProgressBar::new_spinner(), "{spinner} {bytes}, {bytes_per_sec}"),
             };
             bar.set_draw_target(ProgressDrawTarget::stderr_with_hz(5));

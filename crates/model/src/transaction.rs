@@ -34,9 +34,9 @@ pub struct Transaction {
     pub outcome: Outcome,
     /// File data carried by a read's answer or a write's request, bytes.
     pub payload_bytes: Option<u64>,
-    /// Size of the request, bytes.
-    pub request_bytes: u64,
-    /// Size of the final response, bytes.
+    /// Size of the request, bytes; `None` for an operation inside an NFSv4 compound, whose size is the compound's.
+    pub request_bytes: Option<u64>,
+    /// Size of the final response, bytes; `None` likewise.
     pub response_bytes: Option<u64>,
     /// Packets that carried the request.
     pub request_packets: u32,

@@ -75,11 +75,19 @@ fn ten_million_random_bytes_behind_every_magic() {
 #[test]
 fn noise_in_a_stream_is_counted_and_the_next_message_found() {
     for (port, request, response) in [
-        (445, nbss(&smb2::request(smb2::command::ECHO, 5).bytes()), nbss(&smb2::response(smb2::command::ECHO, 5, 0).bytes())),
+        (
+            445,
+            nbss(&smb2::request(smb2::command::ECHO, 5).bytes()),
+            nbss(&smb2::response(smb2::command::ECHO, 5, 0).bytes()),
+        ),
         (2049, rpc::record(&rpc::getattr(5, b"fh")), rpc::record(&rpc::reply(5, &rpc::words(&[0])))),
     ] {
         let (mut traffic, mut tcp) = conversation(port);
-        let first = if port == 445 { nbss(&smb2::request(smb2::command::ECHO, 4).bytes()) } else { rpc::record(&rpc::getattr(4, b"fh")) };
+        let first = if port == 445 {
+            nbss(&smb2::request(smb2::command::ECHO, 4).bytes())
+        } else {
+            rpc::record(&rpc::getattr(4, b"fh"))
+        };
         traffic.send(&mut tcp, Side::Client, &first);
         traffic.send(&mut tcp, Side::Client, &noise(100_000, 9));
         traffic.send(&mut tcp, Side::Client, &request);

@@ -107,7 +107,11 @@ fn pairs_equal_the_oracles() {
     for line in &surprises {
         println!("{line}");
     }
-    assert!(surprises.is_empty(), "{} differences that the table does not explain, or no longer there", surprises.len());
+    assert!(
+        surprises.is_empty(),
+        "{} differences that the table does not explain, or no longer there",
+        surprises.len()
+    );
 }
 
 fn difference(capture: &str, side: &str, (protocol, id, request, response): &Pair) -> String {

@@ -147,7 +147,7 @@ pub(crate) static COLUMNS: [Column; 33] = [
     maybe("status", U32, |r| number(r.transaction.status)),
     known("outcome", Text, |r| Cell::Text(r.transaction.outcome.label())),
     maybe("payload_bytes", U64, |r| number(r.transaction.payload_bytes)),
-    known("request_bytes", U64, |r| Cell::Number(r.transaction.request_bytes)),
+    maybe("request_bytes", U64, |r| number(r.transaction.request_bytes)),
     maybe("response_bytes", U64, |r| number(r.transaction.response_bytes)),
     known("request_packets", U32, |r| Cell::Number(r.transaction.request_packets.into())),
     maybe("response_packets", U32, |r| number(r.transaction.response_packets)),

@@ -82,7 +82,7 @@ fn busy_day() -> (Statistics, Names) {
             status: Some(u32::from(next(50) == 0) * 2),
             outcome: Outcome::Succeeded,
             payload_bytes: Some(4_096),
-            request_bytes: 120,
+            request_bytes: Some(120),
             response_bytes: Some(200),
             request_packets: 1,
             response_packets: Some(1),

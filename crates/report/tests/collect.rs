@@ -29,7 +29,7 @@ fn transaction(procedure: Procedure, at: i64, took: Option<i64>) -> Transaction 
         status: took.map(|_| 0),
         outcome: if took.is_some() { Outcome::Succeeded } else { Outcome::Unanswered },
         payload_bytes: None,
-        request_bytes: 100,
+        request_bytes: Some(100),
         response_bytes: took.map(|_| 50),
         request_packets: 1,
         response_packets: took.map(|_| 1),

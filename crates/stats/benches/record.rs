@@ -59,7 +59,7 @@ fn template() -> Transaction {
         status: Some(0),
         outcome: Outcome::Succeeded,
         payload_bytes: Some(4096),
-        request_bytes: 120,
+        request_bytes: Some(120),
         response_bytes: Some(200),
         request_packets: 1,
         response_packets: Some(1),

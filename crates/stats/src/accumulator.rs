@@ -182,7 +182,7 @@ impl Accumulator {
 /// Request and response bytes of one transaction.
 #[inline]
 pub(crate) fn wire_bytes(t: &Transaction) -> u64 {
-    t.request_bytes.saturating_add(t.response_bytes.unwrap_or(0))
+    t.request_bytes.unwrap_or(0).saturating_add(t.response_bytes.unwrap_or(0))
 }
 
 /// What is computed once a transaction and used by several accumulators.

@@ -30,7 +30,7 @@ fn transaction(procedure: Procedure, start: i64, took: i64) -> Transaction {
         status: Some(0),
         outcome: Outcome::Succeeded,
         payload_bytes: None,
-        request_bytes: 100,
+        request_bytes: Some(100),
         response_bytes: Some(50),
         request_packets: 1,
         response_packets: Some(1),
@@ -143,7 +143,7 @@ fn an_nfs4_compound_counts_once() {
 #[test]
 fn write_raws_asynchronous_part_is_a_row_but_no_operation() {
     let mut block = unanswered(Procedure::write_raw_async(), 50);
-    (block.request_packets, block.payload_bytes, block.request_bytes) = (25, Some(60_000), 60_000);
+    (block.request_packets, block.payload_bytes, block.request_bytes) = (25, Some(60_000), Some(60_000));
     let raw = transaction(Procedure::of(Protocol::Smb1, 0x1D), 0, MS);
     let statistics = of(Options::default(), &[raw, block]);
     assert_eq!(statistics.total(), 1);

@@ -70,9 +70,7 @@ impl Pairing {
                 let pairing = self.smb2.get_or_insert_default();
                 pairing.message(message, direction, link, smb2, output)
             }
-            [0xff, b'S', b'M', b'B', ..] => {
-                self.smb1.get_or_insert_default().message(message, direction, link, output)
-            }
+            [0xff, b'S', b'M', b'B', ..] => self.smb1.get_or_insert_default().message(message, direction, link, output),
             _ => self.rpc.get_or_insert_default().message(message, direction, link, handles, output),
         };
         if is_request {
@@ -145,8 +143,8 @@ pub struct Pending {
     pub last: Option<Stamp>,
     /// First interim answer.
     pub interim: Option<i64>,
-    /// Size, bytes.
-    pub bytes: u64,
+    /// Size, bytes; `None` where only the size of what carried it is known.
+    pub bytes: Option<u64>,
     /// Packets.
     pub packets: u32,
     /// File data in the request (writes).
@@ -177,7 +175,7 @@ impl Pending {
             first: message.first,
             last: message.last,
             interim: None,
-            bytes: message.len,
+            bytes: Some(message.len),
             packets: message.packets,
             payload: None,
             end_offset: message.end_offset,
@@ -202,8 +200,8 @@ pub struct Answer {
     pub first: Stamp,
     /// Last byte, where seen.
     pub last: Option<Stamp>,
-    /// Size, bytes.
-    pub bytes: u64,
+    /// Size, bytes; `None` where only the size of what carried it is known.
+    pub bytes: Option<u64>,
     /// Packets.
     pub packets: u32,
     /// Status on the wire, where seen.
@@ -221,7 +219,7 @@ impl Answer {
         Self {
             first: message.first,
             last: message.last,
-            bytes: message.len,
+            bytes: Some(message.len),
             packets: message.packets,
             status,
             payload: None,
@@ -249,7 +247,7 @@ impl<S: Sink> Output<S> {
         transaction.status = answer.status;
         transaction.outcome = answer.outcome;
         transaction.payload_bytes = answer.payload.or(request.payload);
-        transaction.response_bytes = Some(answer.bytes);
+        transaction.response_bytes = answer.bytes;
         transaction.response_packets = Some(answer.packets);
         transaction.timeline.response_first = Some(answer.first.time_ns);
         transaction.timeline.response_last = answer.last.map(|stamp| stamp.time_ns);

@@ -209,7 +209,7 @@ impl Smb1 {
             }
             let mut pending = Pending::of(arrival.message, arrival.direction, arrival.link, procedure);
             pending.compound_position = (!alone).then_some(command.position);
-            pending.bytes = own_part(command, end);
+            pending.bytes = Some(own_part(command, end));
             let mut row = Row { pending, command: command.command, lesson: bodies::Lesson::None };
             bodies::note_request(&mut row, command, &arrival.fields, arrival.link, &self.ids, &mut context, output);
             row
@@ -242,7 +242,7 @@ impl Smb1 {
         }
         let pending = &mut exchange.first.pending;
         pending.last = message.last;
-        pending.bytes += message.len;
+        pending.bytes = pending.bytes.map(|bytes| bytes + message.len);
         pending.packets = pending.packets.saturating_add(message.packets);
         pending.end_offset = message.end_offset;
         exchange.parts.add_request(part);
@@ -305,7 +305,7 @@ impl Smb1 {
             let Some(command) = command.filter(|command| answers(command.command, row.command)) else {
                 if cut && outcome == Outcome::Succeeded {
                     // The rest of the answer was not captured, but the chain's status covers it.
-                    let answer = Answer { bytes: 0, ..Answer::of(message, status, outcome) };
+                    let answer = Answer { bytes: None, ..Answer::of(message, status, outcome) };
                     output.pair(link, id, &row.pending, &answer);
                 } else {
                     output.not_carried_out(link, id, &row.pending);
@@ -318,7 +318,7 @@ impl Smb1 {
                 if next.is_some() { (status.map(|_| 0), Outcome::Succeeded) } else { (status, outcome) };
             let mut answer = partial.unwrap_or_else(|| Answer::of(message, status, outcome));
             if partial.is_none() {
-                answer.bytes = own_part(&command, next.map_or(message.len, |next| next.offset as u64));
+                answer.bytes = Some(own_part(&command, next.map_or(message.len, |next| next.offset as u64)));
             }
             bodies::note_response(row, &command, &arrival.fields, link, &mut answer, &mut self.ids);
             output.pair(link, id, &row.pending, &answer);

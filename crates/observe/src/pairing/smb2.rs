@@ -217,7 +217,7 @@ impl Smb2 {
             output.anomalies.add(Anomaly::ProcedureUnknown);
         }
         pending.compound_position = part.position;
-        pending.bytes = part.member.len as u64;
+        pending.bytes = Some(part.member.len as u64);
         let mut waiting = Waiting { pending, command, id, may_wait: false, lesson: context::Lesson::default() };
         context::note_request(&mut waiting, part.member, link, chain, &shared.names, output);
         match self.waiting.insert(key, waiting) {
@@ -267,7 +267,7 @@ impl Smb2 {
         };
         let Some(waiting) = waiting else { return output.orphan(&link, direction) };
         let mut answer = Answer::of(part.message, status, outcome(status));
-        answer.bytes = part.member.len as u64;
+        answer.bytes = Some(part.member.len as u64);
         context::note_response(&waiting, part.member, &link, &mut answer, &mut shared.names);
         output.pair(&link, waiting.id, &waiting.pending, &answer);
     }

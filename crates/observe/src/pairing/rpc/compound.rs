@@ -39,6 +39,7 @@ impl Member {
         Pending {
             procedure: self.procedure,
             held: false,
+            bytes: None,
             compound_position: Some(self.position),
             payload: self.payload,
             share: self.object.share,
@@ -118,7 +119,7 @@ pub(super) fn pair<S: Sink>(
             let status = operation.facts.status;
             let outcome = if status.is_some_and(|status| status != 0) { Outcome::Refused } else { Outcome::Succeeded };
             let payload = operation.facts.payload.map(u64::from);
-            members.push((member, Answer { status, outcome, payload, ..*answer }));
+            members.push((member, Answer { status, outcome, payload, bytes: None, ..*answer }));
         }
         answer.status = reply.status;
         if reply.status.is_some_and(|status| status != 0) {
@@ -131,7 +132,7 @@ pub(super) fn pair<S: Sink>(
     let whole_succeeded = reply.is_some_and(|reply| reply.status == Some(0));
     if whole_succeeded {
         for member in waiting.members.iter().skip(members.len()) {
-            members.push((*member, Answer { status: Some(0), payload: None, ..*answer }));
+            members.push((*member, Answer { status: Some(0), payload: None, bytes: None, ..*answer }));
         }
     }
     for (member, answer) in &members {

@@ -59,7 +59,7 @@ impl Parts {
             None => exchange.answer = Some(Answer::of(message, status, outcome)),
             Some(answer) => {
                 answer.last = message.last;
-                answer.bytes += message.len;
+                answer.bytes = answer.bytes.map(|bytes| bytes + message.len);
                 answer.packets = answer.packets.saturating_add(message.packets);
                 if outcome != Outcome::Succeeded {
                     (answer.status, answer.outcome) = (status, outcome);

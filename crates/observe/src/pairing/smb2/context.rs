@@ -201,5 +201,8 @@ fn intern(names: &mut Names, text: &impl std::fmt::Display) -> Symbol {
 
 fn is_pipe_share(share: Symbol, names: &Names) -> bool {
     const PIPES: &[u8] = b"\\IPC$";
-    names.text(share).and_then(|share| share.as_bytes().last_chunk::<5>()).is_some_and(|end| end.eq_ignore_ascii_case(PIPES))
+    names
+        .text(share)
+        .and_then(|share| share.as_bytes().last_chunk::<5>())
+        .is_some_and(|end| end.eq_ignore_ascii_case(PIPES))
 }
