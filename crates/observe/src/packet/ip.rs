@@ -112,7 +112,9 @@ fn ipv6(bytes: &[u8], wire_len: u32) -> Network<'_> {
 
 #[inline]
 fn address(header: &[u8; 40], at: usize) -> Address {
-    Address::from_be_bytes(std::array::from_fn(|i| header[at + i]))
+    let mut octets = [0; 16];
+    octets.copy_from_slice(&header[at..at + 16]);
+    Address::from_be_bytes(octets)
 }
 
 const HOP_BY_HOP: u8 = 0;
