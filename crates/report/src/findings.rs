@@ -169,7 +169,7 @@ pub struct OperationRow {
     pub packets_mean: Option<f64>,
     /// File data moved, bytes.
     pub payload_bytes: u64,
-    /// Request and response bytes.
+    /// Request and response bytes; 0 for operations inside NFSv4 compounds, whose bytes are the compound's.
     pub wire_bytes: u64,
     /// Last byte of the response − first byte of the request; null where none had both.
     pub response_time: Option<Times>,

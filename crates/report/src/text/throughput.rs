@@ -69,7 +69,10 @@ impl Sum {
 /// Write_Raw's asynchronous part moves data without being an operation.
 fn together(findings: &Findings) -> Sum {
     let counted = |row: &&OperationRow| (row.parent.is_none() && row.group != "Compound") || is_asynchronous(row);
-    findings.operations.iter().filter(counted).map(Sum::of).fold(Sum::default(), Sum::plus)
+    let all = findings.operations.iter().filter(counted).map(Sum::of).fold(Sum::default(), Sum::plus);
+    // What goes over the wire for a compound's members is in the compound's own row.
+    let compounds = findings.operations.iter().filter(|row| row.parent.is_none() && row.group == "Compound");
+    compounds.fold(all, |all, row| all.plus(Sum { wire: row.wire_bytes, ..Sum::default() }))
 }
 
 fn cells(name: String, sum: &Sum, elapsed: Option<f64>) -> Vec<String> {
@@ -82,6 +85,6 @@ fn cells(name: String, sum: &Sum, elapsed: Option<f64>) -> Vec<String> {
         data(bytes(sum.payload)),
         data(rate(sum.payload as f64 / 1e6)),
         data(rate(sum.payload as f64 * 8.0 / 1e6)),
-        bytes(sum.wire),
+        if sum.wire == 0 { NONE.to_owned() } else { bytes(sum.wire) },
     ]
 }
