@@ -2,6 +2,8 @@
 //!
 //! `PLIMSOLL_BLESS=1 cargo test -p plimsoll-cli --test golden` writes the reports anew: read what changed.
 
+#![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
+
 use std::path::{Path, PathBuf};
 use std::process::Command;
 

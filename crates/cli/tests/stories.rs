@@ -1,5 +1,7 @@
 //! What users do with `plimsoll analyze`, and what they get.
 
+#![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
+
 use std::io::Write;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};

@@ -111,7 +111,7 @@ pub(crate) fn lossy<T>(frames: Vec<T>) -> Vec<T> {
         random ^= random << 13;
         random ^= random >> 7;
         random ^= random << 17;
-        random % 100 != 0
+        !random.is_multiple_of(100)
     });
     kept
 }

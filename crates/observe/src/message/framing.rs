@@ -473,7 +473,7 @@ fn rpc_prefix(bytes: &[u8]) -> Parsed {
     let Some(mark) = bytes.first_chunk::<MARK_LEN>() else { return Parsed::More };
     let mark = u32::from_be_bytes(*mark);
     let len = u64::from(mark & 0x7fff_ffff);
-    if len > MESSAGE_MAX || len < 8 {
+    if !(8..=MESSAGE_MAX).contains(&len) {
         return Parsed::Wrong;
     }
     if bytes.len() < RPC_NEED.min(MARK_LEN + len as usize) {

@@ -42,6 +42,7 @@ struct Waiting {
 pub struct Rpc {
     waiting: [PendingTable<Box<Waiting>>; 2],
     /// Boxes to use again: a call and its answer should not cost an allocation.
+    #[allow(clippy::vec_box, reason = "the boxes themselves are what is kept: they move between here and the tables")]
     spare: Vec<Box<Waiting>>,
     /// Lately answered xids, each at its own slot; 0 is not remembered.
     answered: [Box<[u32; ANSWERED]>; 2],
