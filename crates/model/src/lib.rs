@@ -2,7 +2,7 @@
 //!
 //! No bytes and no I/O here: a [`Transaction`] is one request and its answer, whoever saw it and however it was
 //! seen. [`Procedure`] is what went over the wire, [`Operation`] and [`Group`] what it means to a user of files;
-//! one table ([`procedure`]) maps the first to the others. What could not be seen is an [`Anomaly`], counted.
+//! one table (`procedure`) maps the first to the others. What could not be seen is an [`Anomaly`], counted.
 //!
 //! ```text
 //! observe ─┐

@@ -12,11 +12,11 @@ pub const MAX_DEPTH: usize = 65_535;
 /// A request is outstanding from its first byte to its answer's last. Transactions come in the order of their ends,
 /// so starts have to wait until no earlier one can come: a window of 65,536 transactions is kept, and its earlier half
 /// is taken when it is full. A request that outlives the window (some 32,768 others end before it does) is entered
-/// late: from then on it counts in the depth, its arrival does not, and [`QueueDepth::entered_late`] tells how many.
+/// late: from then on it counts in the depth, its arrival does not, and `entered_late` tells how many.
 /// So a capture of up to 65,536 operations is exact.
 ///
 /// Left out, because nobody knows how long they were outstanding: requests without a seen answer
-/// ([`QueueDepth::left_out`]), and pairs with a negative time.
+/// (`left_out`), and pairs with a negative time.
 #[derive(Clone, Debug)]
 pub struct QueueDepth {
     starts: Instants,
