@@ -1,0 +1,230 @@
+//! What a user does to files, in the words of no protocol, and how it ended.
+
+use std::sync::Arc;
+
+use plimsoll_model::{Outcome, Procedure, Symbol};
+
+use crate::content::Content;
+
+/// An open file as its client numbers it (SMB: a FileId; NFS: a file handle; path: a descriptor).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct FileKey(pub u32);
+
+/// Who asked: chosen by the caller, returned with everything that belongs to the action.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Tag(pub u64);
+
+impl Tag {
+    /// The connecting itself: negotiation, logon, mount.
+    pub const CONNECT: Tag = Tag(u64::MAX);
+    /// The leaving: tree disconnect, logoff, unmount.
+    pub const LEAVE: Tag = Tag(u64::MAX - 1);
+}
+
+/// What goes with an action besides what it does.
+#[derive(Clone, Copy, Debug)]
+pub struct Ticket {
+    /// Who asked.
+    pub tag: Tag,
+    /// When the schedule meant it to start, ns since the Unix epoch; `None` where no schedule drives.
+    pub intended: Option<i64>,
+    /// The path acted on, for the record; `Symbol::NONE` where it is not recorded.
+    pub path: Symbol,
+}
+
+/// What to open for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// Read data.
+    Read,
+    /// Write data.
+    Write,
+    /// Both.
+    ReadWrite,
+}
+
+/// What opening does where the file is or is not there (MS-SMB2 2.2.13 CreateDisposition; RFC 1813 `createmode3`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Disposition {
+    /// It must be there.
+    OpenExisting,
+    /// It must not be there.
+    CreateNew,
+    /// Open it, or make it.
+    OpenOrCreate,
+    /// Make it, or empty it.
+    CreateOrTruncate,
+}
+
+/// What else an SMB open asks for; other protocols have no such thing and ignore it, as their users would.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Caching {
+    /// No oplock, no lease.
+    #[default]
+    None,
+    /// A batch oplock.
+    Batch,
+    /// An exclusive oplock.
+    Exclusive,
+    /// A level II oplock.
+    LevelTwo,
+    /// A read, write and handle lease.
+    Lease,
+    /// A durable handle (with a batch oplock, or a lease in SMB 3).
+    Durable,
+}
+
+/// One thing that a user does. Paths are relative to the share or export, parts separated by `/`, no leading one.
+#[allow(missing_docs, reason = "each variant's line names its fields")]
+#[derive(Clone, Copy, Debug)]
+pub enum Action<'a> {
+    /// Opens (or makes) a file. [`Reply::Opened`].
+    Open { path: &'a str, access: Access, disposition: Disposition, caching: Caching },
+    /// Closes it.
+    Close { file: FileKey },
+    /// Reads. Data is stepped over, unless `keep`: then it comes through [`crate::client::Events::data`]. [`Reply::Read`].
+    Read { file: FileKey, offset: u64, length: u32, keep: bool },
+    /// Writes `length` bytes of `content` for the key `key`. [`Reply::Written`].
+    Write { file: FileKey, offset: u64, length: u32, content: &'a Arc<Content>, key: u64 },
+    /// Makes what was written durable (FLUSH, COMMIT, fsync).
+    Flush { file: FileKey },
+    /// Attributes of a path. [`Reply::Attributes`].
+    GetAttributes { path: &'a str },
+    /// Attributes of an open file. [`Reply::Attributes`].
+    GetAttributesOf { file: FileKey },
+    /// Sets the permission bits (SMB: the times, which it has instead).
+    SetAttributes { path: &'a str, mode: u32 },
+    /// Sets the size.
+    SetSize { file: FileKey, size: u64 },
+    /// What access would be granted (NFS ACCESS; SMB has none and opens for MAXIMUM_ALLOWED).
+    Access { path: &'a str },
+    /// Lists a directory to its end; each name comes through [`crate::client::Events::entry`]. [`Reply::Listed`].
+    List { path: &'a str },
+    /// Makes a directory.
+    MakeDirectory { path: &'a str },
+    /// Removes an empty directory.
+    RemoveDirectory { path: &'a str },
+    /// Removes a file.
+    Remove { path: &'a str },
+    /// Renames within the share; what is at `to` is replaced.
+    Rename { from: &'a str, to: &'a str },
+    /// Makes a hard link.
+    Link { from: &'a str, to: &'a str },
+    /// Makes a symbolic link at `path` that says `text`.
+    SymbolicLink { path: &'a str, text: &'a str },
+    /// Reads a symbolic link.
+    ReadLink { path: &'a str },
+    /// Size and free space of the file system. [`Reply::Space`].
+    FileSystemInfo,
+    /// Locks a range; with `wait` the request is held until it is granted.
+    Lock { file: FileKey, offset: u64, length: u64, exclusive: bool, wait: bool },
+    /// Unlocks it.
+    Unlock { file: FileKey, offset: u64, length: u64 },
+    /// Waits for a change in a directory (held).
+    Watch { path: &'a str },
+    /// Takes back a held action of this tag.
+    Cancel { tag: Tag },
+    /// Copies within the server (SMB FSCTL_SRV_COPYCHUNK).
+    CopyOnServer { from: FileKey, to: FileKey, length: u32 },
+    /// Asks for nothing but an answer (ECHO, NULL).
+    Null,
+}
+
+/// How an action ended.
+#[derive(Clone, Debug)]
+pub struct Done {
+    /// Who asked.
+    pub tag: Tag,
+    /// When the last byte of its last answer was there, ns since the Unix epoch.
+    pub at: i64,
+    /// What came of it.
+    pub result: Result<Reply, Failure>,
+}
+
+/// What an action brought.
+#[allow(missing_docs, reason = "each variant's line names its fields")]
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Reply {
+    /// It was done.
+    Nothing,
+    /// A file was opened.
+    Opened { file: FileKey, size: u64 },
+    /// So many bytes were read; fewer than asked for at the end of the file.
+    Read { bytes: u32 },
+    /// So many bytes were written.
+    Written { bytes: u32 },
+    /// Attributes.
+    Attributes { size: u64, directory: bool },
+    /// So many names, `.` and `..` not counted.
+    Listed { entries: u64 },
+    /// The file system's size and free space, bytes.
+    Space { total: u64, free: u64 },
+    /// What a link says.
+    Text(String),
+    /// A port, from the portmapper.
+    Port(u16),
+    /// A root file handle, from MOUNT.
+    Root(Vec<u8>),
+}
+
+/// Why an action did not succeed. Never sent, not answered and refused are different things.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Failure {
+    /// The procedure that failed; `None` where none was sent.
+    pub procedure: Option<Procedure>,
+    /// The status on the wire, where an answer came.
+    pub status: Option<u32>,
+    /// Its kind.
+    pub outcome: Outcome,
+    /// What happened.
+    pub cause: Cause,
+}
+
+/// What happened to an action that did not succeed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Cause {
+    /// The server answered with an error status.
+    Status,
+    /// The connection was refused.
+    ConnectionRefused,
+    /// The connection was reset.
+    ConnectionReset,
+    /// The server closed the connection.
+    ConnectionClosed,
+    /// No answer within the time allowed.
+    TimedOut,
+    /// The answer made no sense.
+    Malformed,
+    /// Signature or encryption of the answer were wrong or missing.
+    Untrusted,
+    /// The data read were not the data written.
+    WrongData,
+    /// The client cannot do this: the protocol has no such operation, or the file is not open.
+    Unsupported,
+    /// The measurement ended before it was sent.
+    Ended,
+    /// The user's logon was refused.
+    LogonRefused,
+    /// There is no such share or export, or it is not for this user.
+    ShareRefused,
+}
+
+impl Cause {
+    /// The word used in reports.
+    pub fn label(self) -> &'static str {
+        match self {
+            Cause::Status => "error status",
+            Cause::ConnectionRefused => "connection refused",
+            Cause::ConnectionReset => "connection reset",
+            Cause::ConnectionClosed => "connection closed",
+            Cause::TimedOut => "timed out",
+            Cause::Malformed => "malformed answer",
+            Cause::Untrusted => "answer not authentic",
+            Cause::WrongData => "wrong data",
+            Cause::Unsupported => "not supported",
+            Cause::Ended => "ended before it was sent",
+            Cause::LogonRefused => "logon refused",
+            Cause::ShareRefused => "share refused",
+        }
+    }
+}

@@ -1,0 +1,195 @@
+//! Requests that wait for their answers.
+
+use std::collections::VecDeque;
+
+use plimsoll_model::{Endpoint, Frames, Outcome, Procedure, Symbol, Timeline, Transaction, Vantage};
+
+/// What all transactions of a connection have in common.
+#[derive(Clone, Debug)]
+pub struct Identity {
+    /// Our side.
+    pub client: Endpoint,
+    /// The server.
+    pub server: Endpoint,
+    /// Number of the connection in this run, from 0.
+    pub connection: u32,
+    /// Share or export.
+    pub share: Symbol,
+    /// Account.
+    pub user: Symbol,
+}
+
+/// A request on its way.
+#[derive(Clone, Copy, Debug)]
+pub struct Call<W> {
+    /// SMB2 message id, RPC xid.
+    pub id: u64,
+    /// What went over the wire.
+    pub procedure: Procedure,
+    /// Place in its compound.
+    pub compound_position: Option<u16>,
+    /// When the schedule meant it to start, ns.
+    pub intended: Option<i64>,
+    /// The path acted on.
+    pub path: Symbol,
+    /// Session, where there is one.
+    pub session: Option<u64>,
+    /// Size of the request without framing prefix (of a compound's member: its part), bytes.
+    pub request_bytes: u32,
+    /// File data in the request, or `None`.
+    pub payload_bytes: Option<u64>,
+    /// Where its last byte stands in the stream, as [`crate::Outbox::end`] counts.
+    pub ends: u64,
+    /// First and last byte sent, ns; `None` while it waits in the outbox.
+    pub sent: Option<(i64, i64)>,
+    /// First interim answer, ns.
+    pub interim: Option<i64>,
+    /// Waits by design.
+    pub held: bool,
+    /// What the client wants to know about it when its answer comes.
+    pub what: W,
+}
+
+/// How a call ended, for its transaction.
+#[derive(Clone, Copy, Debug)]
+pub struct Ending {
+    /// The final answer's first and last byte, ns.
+    pub answered: Option<(i64, i64)>,
+    /// The status on the wire.
+    pub status: Option<u32>,
+    /// How it ended.
+    pub outcome: Outcome,
+    /// Size of the answer, bytes.
+    pub response_bytes: Option<u64>,
+    /// File data that the answer carries, bytes; `None` leaves what the request carried.
+    pub payload_bytes: Option<u64>,
+}
+
+/// The calls of one connection, in the order in which they were made. Ids grow by one or more from call to call.
+///
+/// Answers come mostly in order, so the call looked for is near the front; ids are found by binary search.
+#[derive(Debug)]
+pub struct Calls<W> {
+    waiting: VecDeque<Option<Call<W>>>,
+    ids: VecDeque<u64>,
+    live: usize,
+    /// Calls before this place were sent.
+    sent: usize,
+}
+
+impl<W> Default for Calls<W> {
+    fn default() -> Self {
+        Self { waiting: VecDeque::new(), ids: VecDeque::new(), live: 0, sent: 0 }
+    }
+}
+
+impl<W> Calls<W> {
+    /// Adds a call whose bytes were just queued. Its id must be greater than all before.
+    pub fn add(&mut self, call: Call<W>) {
+        debug_assert!(self.ids.back().is_none_or(|&last| last < call.id));
+        self.ids.push_back(call.id);
+        self.waiting.push_back(Some(call));
+        self.live += 1;
+    }
+
+    /// The call of an id, if it waits.
+    pub fn get(&mut self, id: u64) -> Option<&mut Call<W>> {
+        let at = self.ids.binary_search(&id).ok()?;
+        self.waiting.get_mut(at)?.as_mut()
+    }
+
+    /// Takes the call of an id out: it was answered.
+    pub fn take(&mut self, id: u64) -> Option<Call<W>> {
+        let at = if self.ids.front() == Some(&id) { 0 } else { self.ids.binary_search(&id).ok()? };
+        let call = self.waiting.get_mut(at)?.take()?;
+        self.live -= 1;
+        while let Some(None) = self.waiting.front() {
+            self.waiting.pop_front();
+            self.ids.pop_front();
+            self.sent = self.sent.saturating_sub(1);
+        }
+        Some(call)
+    }
+
+    /// Every call of which the last byte stands before `through` went out between `first` and `last`.
+    pub fn sent(&mut self, through: u64, first: i64, last: i64) {
+        while let Some(slot) = self.waiting.get_mut(self.sent) {
+            if let Some(call) = slot {
+                if call.ends > through {
+                    // Its beginning went out, its end did not.
+                    let began = through > call.ends.saturating_sub(u64::from(call.request_bytes));
+                    if began && call.sent.is_none() {
+                        call.sent = Some((first, i64::MAX));
+                    }
+                    return;
+                }
+                let first = call.sent.map_or(first, |(began, _)| began);
+                call.sent = Some((first, last));
+            }
+            self.sent += 1;
+        }
+    }
+
+    /// Takes out every call that `which` chooses.
+    pub fn take_where(&mut self, mut which: impl FnMut(&Call<W>) -> bool) -> Vec<Call<W>> {
+        let ids: Vec<u64> = self.iter().filter(|call| which(call)).map(|call| call.id).collect();
+        ids.into_iter().filter_map(|id| self.take(id)).collect()
+    }
+
+    /// Those that wait, oldest first.
+    pub fn iter(&self) -> impl Iterator<Item = &Call<W>> {
+        self.waiting.iter().flatten()
+    }
+
+    /// How many wait.
+    pub fn len(&self) -> usize {
+        self.live
+    }
+
+    /// None waits.
+    pub fn is_empty(&self) -> bool {
+        self.live == 0
+    }
+}
+
+impl<W> Call<W> {
+    /// The finished transaction.
+    pub fn transaction(&self, identity: &Identity, ending: &Ending) -> Transaction {
+        let (request_first, request_last) = match self.sent {
+            Some((first, last)) => (Some(first), (last != i64::MAX).then_some(last)),
+            None => (None, None),
+        };
+        let timeline = Timeline {
+            intended: self.intended,
+            request_first,
+            request_last,
+            interim: self.interim,
+            response_first: ending.answered.map(|(first, _)| first),
+            response_last: ending.answered.map(|(_, last)| last),
+        };
+        Transaction {
+            procedure: self.procedure,
+            client: identity.client,
+            server: identity.server,
+            connection: identity.connection,
+            session: self.session,
+            share: identity.share,
+            path: self.path,
+            user: identity.user,
+            id: Some(self.id),
+            compound_position: self.compound_position,
+            status: ending.status,
+            outcome: ending.outcome,
+            payload_bytes: ending.payload_bytes.or(self.payload_bytes),
+            request_bytes: Some(u64::from(self.request_bytes)),
+            response_bytes: ending.response_bytes,
+            request_packets: 0,
+            response_packets: None,
+            timeline,
+            frames: Frames::default(),
+            vantage: Vantage::Client,
+            stage: None,
+            held: self.held,
+        }
+    }
+}

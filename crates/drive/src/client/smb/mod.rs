@@ -1,0 +1,1 @@
+//! The SMB 2 and 3 client.

@@ -1,0 +1,50 @@
+//! Moves bytes and tells the time: TCP, or memory under a virtual clock.
+
+use std::io::{self, IoSlice};
+use std::net::SocketAddr;
+
+/// A connection, as its owner numbers it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ConnectionKey(pub u32);
+
+/// What happened on a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ready {
+    /// Which one.
+    pub key: ConnectionKey,
+    /// Bytes, an end or an error can be read.
+    pub readable: bool,
+    /// It is connected, and there is room to write.
+    pub writable: bool,
+}
+
+/// What was received.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Received {
+    /// Bytes; 0 where the server closed the connection.
+    pub bytes: usize,
+    /// When the kernel had the last of them, ns since the Unix epoch, where it tells.
+    pub kernel_ns: Option<i64>,
+}
+
+/// A network of connections that this thread alone owns. Nothing blocks but [`Network::wait`].
+pub trait Network {
+    /// Nanoseconds since the Unix epoch, never going back.
+    fn now(&mut self) -> i64;
+    /// Begins to connect; the connection is writable when it is there. Errors show when it is used.
+    fn connect(&mut self, key: ConnectionKey, to: SocketAddr) -> io::Result<()>;
+    /// Our address, once connected.
+    fn local(&self, key: ConnectionKey) -> io::Result<SocketAddr>;
+    /// Sends; how many bytes went. `WouldBlock` where there is no room.
+    fn send(&mut self, key: ConnectionKey, slices: &[IoSlice<'_>]) -> io::Result<usize>;
+    /// Receives. `WouldBlock` where nothing is there.
+    fn receive(&mut self, key: ConnectionKey, buffer: &mut [u8]) -> io::Result<Received>;
+    /// Drops up to `count` received bytes unread.
+    fn discard(&mut self, key: ConnectionKey, count: usize) -> io::Result<Received>;
+    /// Wants (or no longer wants) to know when there is room to write.
+    fn want_writable(&mut self, key: ConnectionKey, wanted: bool) -> io::Result<()>;
+    /// Waits until something happens or the time has come; `None` waits for something to happen.
+    fn wait(&mut self, until: Option<i64>, ready: &mut Vec<Ready>) -> io::Result<()>;
+    /// Closes a connection.
+    fn close(&mut self, key: ConnectionKey);
+}

@@ -1,0 +1,191 @@
+//! Bytes on their way to a socket: headers that a client wrote, and file data that nobody copies.
+
+use std::io::IoSlice;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// What is to be sent on one connection, in order. Owned bytes, with shared data spliced in between.
+#[derive(Debug, Default)]
+pub struct Outbox {
+    bytes: Vec<u8>,
+    shared: Vec<Shared>,
+    queued: u64,
+    taken: u64,
+}
+
+/// Shared data that goes out before the owned byte at `before`.
+#[derive(Debug)]
+struct Shared {
+    before: usize,
+    data: Arc<[u8]>,
+    range: Range<usize>,
+}
+
+impl Outbox {
+    /// Nothing to send.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Appends bytes.
+    pub fn put(&mut self, bytes: &[u8]) {
+        self.bytes.extend_from_slice(bytes);
+        self.queued += bytes.len() as u64;
+    }
+
+    /// Appends what `write` pushes to the vector, and returns the place where it begins for [`Outbox::patch`].
+    /// `write` must only append.
+    pub fn write(&mut self, write: impl FnOnce(&mut Vec<u8>)) -> usize {
+        let start = self.bytes.len();
+        write(&mut self.bytes);
+        self.queued += self.bytes.len().saturating_sub(start) as u64;
+        start
+    }
+
+    /// The owned bytes from `start` on, to fill in lengths and signatures.
+    pub fn patch(&mut self, start: usize) -> &mut [u8] {
+        self.bytes.get_mut(start..).unwrap_or_default()
+    }
+
+    /// Appends shared data without copying it. Ranges outside of it are cut.
+    pub fn share(&mut self, data: &Arc<[u8]>, range: Range<usize>) {
+        let range = range.start.min(data.len())..range.end.min(data.len());
+        self.queued += range.len() as u64;
+        self.shared.push(Shared { before: self.bytes.len(), data: data.clone(), range });
+    }
+
+    /// Bytes ever queued on this connection: the place in the stream where the next byte will stand.
+    #[must_use]
+    pub fn end(&self) -> u64 {
+        self.queued
+    }
+
+    /// Bytes ever taken (sent) from this connection.
+    #[must_use]
+    pub fn sent(&self) -> u64 {
+        self.taken
+    }
+
+    /// Nothing waits.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.queued == self.taken
+    }
+
+    /// What waits, in order, as at most `most` slices.
+    pub fn slices<'a>(&'a self, most: usize, slices: &mut Vec<IoSlice<'a>>) {
+        slices.clear();
+        let mut at = 0;
+        for shared in &self.shared {
+            if slices.len() + 2 > most {
+                return;
+            }
+            push(slices, self.bytes.get(at..shared.before));
+            push(slices, shared.data.get(shared.range.clone()));
+            at = shared.before;
+        }
+        if slices.len() < most {
+            push(slices, self.bytes.get(at..));
+        }
+    }
+
+    /// Forgets the first `count` bytes: they were sent.
+    pub fn consume(&mut self, count: usize) {
+        self.taken += count as u64;
+        if self.is_empty() {
+            self.bytes.clear();
+            self.shared.clear();
+            // A connection that is idle holds no memory for what it once sent.
+            self.bytes.shrink_to(KEPT);
+            self.shared.shrink_to(0);
+            return;
+        }
+        let (mut left, mut owned, mut done) = (count, 0, 0);
+        for shared in &mut self.shared {
+            let own = (shared.before - owned).min(left);
+            owned += own;
+            left -= own;
+            if owned < shared.before || left == 0 {
+                break;
+            }
+            let count = shared.range.len().min(left);
+            shared.range.start += count;
+            left -= count;
+            if !shared.range.is_empty() {
+                break;
+            }
+            done += 1;
+        }
+        owned += left.min(self.bytes.len() - owned);
+        self.shared.drain(..done);
+        self.bytes.drain(..owned);
+        self.shared.iter_mut().for_each(|shared| shared.before -= owned);
+    }
+}
+
+/// Bytes of capacity that an empty outbox keeps.
+const KEPT: usize = 1024;
+
+fn push<'a>(slices: &mut Vec<IoSlice<'a>>, bytes: Option<&'a [u8]>) {
+    if let Some(bytes) = bytes.filter(|bytes| !bytes.is_empty()) {
+        slices.push(IoSlice::new(bytes));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn flat(outbox: &Outbox) -> Vec<u8> {
+        let mut slices = Vec::new();
+        outbox.slices(64, &mut slices);
+        slices.iter().flat_map(|slice| slice.to_vec()).collect()
+    }
+
+    fn filled() -> Outbox {
+        let data: Arc<[u8]> = b"0123456789".to_vec().into();
+        let mut outbox = Outbox::new();
+        outbox.put(b"ab");
+        outbox.share(&data, 2..5);
+        outbox.share(&data, 5..6);
+        let at = outbox.write(|bytes| bytes.extend_from_slice(b"cd"));
+        outbox.patch(at)[1] = b'D';
+        outbox.share(&data, 0..1);
+        outbox
+    }
+
+    #[test]
+    fn taken_at_any_speed_the_bytes_are_the_same() {
+        let whole = b"ab2345cD0";
+        assert_eq!(flat(&filled()), whole);
+        for step in 1..=whole.len() {
+            let mut outbox = filled();
+            let mut seen = Vec::new();
+            while !outbox.is_empty() {
+                let waiting = flat(&outbox);
+                let count = step.min(waiting.len());
+                seen.extend_from_slice(&waiting[..count]);
+                outbox.consume(count);
+            }
+            assert_eq!(seen, whole, "{step} at a time");
+            assert_eq!((outbox.end(), outbox.sent()), (9, 9));
+        }
+    }
+
+    #[test]
+    fn few_slices_lose_nothing() {
+        let mut outbox = filled();
+        let mut seen = Vec::new();
+        while !outbox.is_empty() {
+            let mut slices = Vec::new();
+            outbox.slices(2, &mut slices);
+            let bytes: Vec<u8> = slices.iter().flat_map(|slice| slice.to_vec()).collect();
+            assert!(!bytes.is_empty());
+            seen.extend_from_slice(&bytes);
+            let count = bytes.len();
+            outbox.consume(count);
+        }
+        assert_eq!(seen, b"ab2345cD0");
+    }
+}

@@ -1,0 +1,43 @@
+//! What a user does next.
+
+use plimsoll_model::Symbol;
+
+use crate::action::{Action, Done};
+
+/// What comes next on one lane. A lane is one thread of a user's doing: it has at most one action outstanding, and a
+/// station with a pipelining depth of N has N lanes.
+#[derive(Clone, Copy, Debug)]
+pub enum Step<'a> {
+    /// Do this; ask again when it is done. The symbol is the path acted on, where it is recorded.
+    Act(Action<'a>, Symbol),
+    /// Do nothing for so many nanoseconds.
+    Think(u64),
+    /// The turn is over. A turn is what pacing counts: under a rate, each arrival starts one; in a closed loop the next
+    /// one starts after the think time.
+    TurnOver,
+    /// There is nothing left to do.
+    Finished,
+}
+
+/// A script of one lane. Deterministic: its own seed and what [`Scenario::done`] tells it decide everything.
+pub trait Scenario: Send {
+    /// The next step.
+    fn next(&mut self) -> Step<'_>;
+    /// How the action went that the last [`Step::Act`] asked for. An error means that data read were not what was written:
+    /// the action counts as failed with [`crate::action::Cause::WrongData`].
+    fn done(&mut self, done: &Done) -> Result<(), WrongData>;
+    /// A piece of the data of a read that asked to keep it, in order.
+    fn data(&mut self, offset: u64, piece: &[u8]) {
+        let _ = (offset, piece);
+    }
+    /// A name in the directory that is being listed.
+    fn entry(&mut self, name: &str) {
+        let _ = name;
+    }
+    /// The connection was lost and made again: no file is open any more.
+    fn reconnected(&mut self);
+}
+
+/// Data read were not the data written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WrongData;

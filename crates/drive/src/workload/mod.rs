@@ -1,0 +1,1 @@
+//! Workloads: files that say what users do, on which files, how often.
