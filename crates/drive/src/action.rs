@@ -207,6 +207,11 @@ pub enum Cause {
     LogonRefused,
     /// There is no such share or export, or it is not for this user.
     ShareRefused,
+    /// The server's RPC layer did not take the call on: no such program, version or procedure, arguments it could not
+    /// read, or an error of its own. It says nothing about the file.
+    CallRejected,
+    /// The server lost what it had not made durable: it restarted between a write and its flush (RFC 1813 4.8).
+    LostWrites,
 }
 
 impl Cause {
@@ -225,6 +230,8 @@ impl Cause {
             Cause::Ended => "ended before it was sent",
             Cause::LogonRefused => "logon refused",
             Cause::ShareRefused => "share refused",
+            Cause::CallRejected => "call rejected by RPC",
+            Cause::LostWrites => "writes lost by the server",
         }
     }
 }
