@@ -1,5 +1,6 @@
 //! Protocol machines: actions in, bytes out; bytes in, transactions out. No socket, no clock.
 
+pub mod blocking;
 pub mod calls;
 pub mod nfs;
 pub mod smb;
