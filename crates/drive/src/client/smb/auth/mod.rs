@@ -1,0 +1,65 @@
+//! Who logs on: the tokens of SESSION_SETUP.
+//!
+//! Spec: MS-SMB2 3.2.4.2.3, 3.2.5.3; RFC 4178 (SPNEGO), MS-NLMP (NTLM)
+
+mod secret;
+
+pub use super::keys::SessionKey;
+pub use secret::Secret;
+
+/// One logon, as a sequence of tokens.
+///
+/// The caller asks for the first with [`Auth::next`], sends each in a SESSION_SETUP request, and gives it the security
+/// buffer of each response with `STATUS_MORE_PROCESSING_REQUIRED`. With the successful response it calls
+/// [`Auth::finish`], and then takes the key.
+///
+/// NTLM is the one mechanism here. Kerberos is to be a second implementation of this trait, behind a feature of its own
+/// that is off by default, because it brings 137 crates: it takes one or two tokens, its `finish` checks the server's
+/// AP-REP, and its key may have 32 bytes. Nothing outside of the implementation knows which one it is.
+pub trait Auth: Send {
+    /// The security buffer of the next SESSION_SETUP request. `from_server` is the security buffer of the last
+    /// response: of NEGOTIATE before the first token (`None` or empty where there is none), of SESSION_SETUP after.
+    ///
+    /// # Errors
+    ///
+    /// Where the server's token is malformed, refuses, or asks for what this logon does not do.
+    fn next(&mut self, from_server: Option<&[u8]>) -> Result<Vec<u8>, AuthError>;
+
+    /// Checks the security buffer of the response that says success, which may be empty.
+    ///
+    /// # Errors
+    ///
+    /// Where the server's token is malformed, or does not prove what it should: then the session must not be used.
+    fn finish(&mut self, from_server: &[u8]) -> Result<(), AuthError>;
+
+    /// The key, from the last token on. `None` before, and for an anonymous logon, whose messages cannot be signed or
+    /// sealed. A logon that the server made a guest's has a key, which the protocol forbids to use: that stands in
+    /// the response's SessionFlags, not here.
+    fn session_key(&self) -> Option<SessionKey>;
+}
+
+/// Why a logon goes no further. The server's own refusal (wrong password, say) is a status, not one of these.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum AuthError {
+    /// The token cannot be read.
+    #[error("the server's token is malformed: {0}")]
+    Malformed(&'static str),
+    /// The server names its mechanisms, and ours is not among them.
+    #[error("the server does not offer NTLM (it may take Kerberos alone)")]
+    NotOffered,
+    /// SPNEGO's negState is reject.
+    #[error("the server rejected the mechanism")]
+    Rejected,
+    /// The server does not do what this logon needs.
+    #[error("the server does not negotiate {0}, which a logon needs")]
+    Missing(&'static str),
+    /// The server's mechListMIC is not that of our mechanisms: somebody changed them, or the keys differ.
+    #[error("the server's proof of the negotiated mechanism is wrong: the logon was tampered with")]
+    BadProof,
+    /// A name is too long for the message.
+    #[error("{0} is too long for a logon")]
+    TooLong(&'static str),
+    /// More tokens than the mechanism has.
+    #[error("the server asks for another token after the last")]
+    OutOfTurn,
+}

@@ -1,0 +1,254 @@
+//! Encrypted messages: a TRANSFORM_HEADER, and the message behind it as the cipher left it.
+//!
+//! Spec: MS-SMB2 2.2.41, 3.1.4.3, 3.1.5.1 (2.2.3.1.2 for the ciphers' numbers); RFC 5084 (CCM and GCM)
+
+use aes::{Aes128Enc, Aes256Enc};
+use aws_lc_rs::aead::{AES_128_GCM, AES_256_GCM, Aad, LessSafeKey, Nonce, UnboundKey};
+use ccm::Ccm;
+use ccm::aead::consts::{U11, U16};
+use ccm::aead::{AeadInOut, KeyInit};
+use plimsoll_wire::smb2::transform;
+
+use super::keys::Key;
+
+/// What seals messages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Cipher {
+    /// The only one of dialects 3.0 and 3.0.2.
+    Aes128Ccm,
+    /// Dialect 3.1.1.
+    Aes128Gcm,
+    /// Dialect 3.1.1, servers since 2021.
+    Aes256Ccm,
+    /// Dialect 3.1.1, servers since 2021.
+    Aes256Gcm,
+}
+
+impl Cipher {
+    /// From the number in SMB2_ENCRYPTION_CAPABILITIES; `None` for 0 (none in common) and those that the specification
+    /// does not name.
+    #[must_use]
+    pub const fn from_code(code: u16) -> Option<Self> {
+        match code {
+            1 => Some(Self::Aes128Ccm),
+            2 => Some(Self::Aes128Gcm),
+            3 => Some(Self::Aes256Ccm),
+            4 => Some(Self::Aes256Gcm),
+            _ => None,
+        }
+    }
+
+    /// The number in SMB2_ENCRYPTION_CAPABILITIES.
+    #[must_use]
+    pub const fn code(self) -> u16 {
+        match self {
+            Self::Aes128Ccm => 1,
+            Self::Aes128Gcm => 2,
+            Self::Aes256Ccm => 3,
+            Self::Aes256Gcm => 4,
+        }
+    }
+
+    /// Bytes of its key.
+    #[must_use]
+    pub const fn key_len(self) -> usize {
+        match self {
+            Self::Aes128Ccm | Self::Aes128Gcm => 16,
+            Self::Aes256Ccm | Self::Aes256Gcm => 32,
+        }
+    }
+}
+
+/// Why a message cannot be sealed or opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SealError {
+    /// Shorter than a TRANSFORM_HEADER, or longer than one can say.
+    #[error("a sealed message of {0} bytes, where 52 to 4 GiB are possible")]
+    Length(usize),
+    /// Other bytes than a TRANSFORM_HEADER's at its beginning.
+    #[error("the message is not a sealed one")]
+    NotSealed,
+    /// OriginalMessageSize does not say how long the message is.
+    #[error("a sealed message says that it holds {said} bytes, and holds {held}")]
+    Size {
+        /// What the header says.
+        said: u32,
+        /// What follows the header.
+        held: usize,
+    },
+    /// Sealed for another session.
+    #[error("the message was sealed for session {0:#x}")]
+    Session(u64),
+    /// The Flags do not say that it is encrypted in this way.
+    #[error("a sealed message with flags {0:#x}, where 1 is expected")]
+    Flags(u16),
+    /// Not what the other side sealed with this key: changed on its way, or of another key.
+    #[error("the sealed message is not authentic: it was changed on its way, or sealed with another key")]
+    Refused,
+    /// Every nonce of this key has been used.
+    #[error("the session has sealed as many messages as its key is good for; it must log on anew")]
+    Exhausted,
+}
+
+/// Seals what goes out in one session. One for each key: it counts the nonces.
+#[derive(Debug)]
+pub struct Sealer {
+    key: Aead,
+    session: u64,
+    next: u64,
+}
+
+impl Sealer {
+    /// With the session's key for what this side sends, which no other sealer may have. `None` unless the key has the
+    /// cipher's length.
+    #[must_use]
+    pub fn new(cipher: Cipher, key: &Key, session: u64) -> Option<Self> {
+        Some(Self { key: Aead::new(cipher, key)?, session, next: 0 })
+    }
+
+    /// Seals a message in its place. The first [`transform::ENCRYPTED_LEN`] bytes of `message` are room for the header,
+    /// whatever stands there; the plain message (or compound) follows.
+    ///
+    /// # Errors
+    ///
+    /// Where there is no room for the header, the message is longer than 4 GiB, or the key is used up: then nothing was
+    /// sealed, and `message` is of no use any more.
+    pub fn seal(&mut self, message: &mut [u8]) -> Result<(), SealError> {
+        let length = message.len();
+        let (header, plain) =
+            message.split_first_chunk_mut::<{ transform::ENCRYPTED_LEN }>().ok_or(SealError::Length(length))?;
+        let size = u32::try_from(plain.len()).map_err(|_| SealError::Length(length))?;
+        let count = self.next;
+        self.next = count.checked_add(1).ok_or(SealError::Exhausted)?;
+        let mut nonce = [0; 16];
+        nonce.iter_mut().zip(count.to_le_bytes()).for_each(|(to, from)| *to = from);
+        let mut authenticated = [0; AUTHENTICATED];
+        let fields = [&nonce[..], &size.to_le_bytes(), &[0; 2], &1_u16.to_le_bytes(), &self.session.to_le_bytes()];
+        fill(&mut authenticated, &fields);
+        let tag = self.key.seal(&authenticated, plain).ok_or(SealError::Length(length))?;
+        fill(header, &[&transform::ENCRYPTED_MAGIC, &tag, &authenticated]);
+        Ok(())
+    }
+}
+
+/// Opens what comes in of one session.
+#[derive(Debug)]
+pub struct Opener {
+    key: Aead,
+    session: u64,
+}
+
+impl Opener {
+    /// With the session's key for what the other side sends. `None` unless the key has the cipher's length.
+    #[must_use]
+    pub fn new(cipher: Cipher, key: &Key, session: u64) -> Option<Self> {
+        Some(Self { key: Aead::new(cipher, key)?, session })
+    }
+
+    /// Opens a message in its place: what was inside. On an error the bytes are of no use any more.
+    ///
+    /// # Errors
+    ///
+    /// Where it is cut, not sealed, of another session, or not authentic.
+    pub fn open<'a>(&self, message: &'a mut [u8]) -> Result<&'a mut [u8], SealError> {
+        let length = message.len();
+        let (header, sealed) =
+            message.split_first_chunk_mut::<{ transform::ENCRYPTED_LEN }>().ok_or(SealError::Length(length))?;
+        let view = transform::Encrypted::new(&header[..]).ok_or(SealError::NotSealed)?;
+        let said = view.original_message_size().ok_or(SealError::NotSealed)?;
+        if usize::try_from(said) != Ok(sealed.len()) {
+            return Err(SealError::Size { said, held: sealed.len() });
+        }
+        let session = view.session_id().ok_or(SealError::NotSealed)?;
+        if session != self.session {
+            return Err(SealError::Session(session));
+        }
+        let flags = field(header, transform::ENCRYPTION_FLAGS).map(u16::from_le_bytes).ok_or(SealError::NotSealed)?;
+        if flags != ENCRYPTED {
+            return Err(SealError::Flags(flags));
+        }
+        let tag = field(header, transform::SIGNATURE).ok_or(SealError::NotSealed)?;
+        let authenticated = field(header, transform::NONCE).ok_or(SealError::NotSealed)?;
+        self.key.open(&authenticated, &tag, sealed).ok_or(SealError::Refused)?;
+        Ok(sealed)
+    }
+}
+
+/// Flags of 3.1.1 (encrypted) and EncryptionAlgorithm of 3.0 (AES-128-CCM): the same number.
+const ENCRYPTED: u16 = 1;
+/// Bytes of the header that the cipher authenticates: from the nonce on.
+const AUTHENTICATED: usize = transform::ENCRYPTED_LEN - transform::NONCE;
+
+fn fill(to: &mut [u8], fields: &[&[u8]]) {
+    to.iter_mut().zip(fields.iter().copied().flatten()).for_each(|(to, from)| *to = *from);
+}
+
+fn field<const N: usize>(header: &[u8], at: usize) -> Option<[u8; N]> {
+    header.get(at..)?.first_chunk().copied()
+}
+
+/// A cipher with its key.
+enum Aead {
+    Gcm(Box<LessSafeKey>),
+    Aes128Ccm(Box<Ccm<Aes128Enc, U16, U11>>),
+    Aes256Ccm(Box<Ccm<Aes256Enc, U16, U11>>),
+}
+
+impl Aead {
+    fn new(cipher: Cipher, key: &Key) -> Option<Self> {
+        let key = key.bytes();
+        let gcm = |algorithm| Some(Self::Gcm(Box::new(LessSafeKey::new(UnboundKey::new(algorithm, key).ok()?))));
+        match cipher {
+            Cipher::Aes128Gcm => gcm(&AES_128_GCM),
+            Cipher::Aes256Gcm => gcm(&AES_256_GCM),
+            Cipher::Aes128Ccm => Some(Self::Aes128Ccm(Box::new(KeyInit::new_from_slice(key).ok()?))),
+            Cipher::Aes256Ccm => Some(Self::Aes256Ccm(Box::new(KeyInit::new_from_slice(key).ok()?))),
+        }
+    }
+
+    fn seal(&self, authenticated: &[u8; AUTHENTICATED], plain: &mut [u8]) -> Option<[u8; 16]> {
+        match self {
+            Self::Gcm(key) => {
+                let nonce = Nonce::assume_unique_for_key(field(authenticated, 0)?);
+                let tag = key.seal_in_place_separate_tag(nonce, Aad::from(authenticated), plain).ok()?;
+                tag.as_ref().try_into().ok()
+            }
+            Self::Aes128Ccm(key) => ccm_seal(&**key, authenticated, plain),
+            Self::Aes256Ccm(key) => ccm_seal(&**key, authenticated, plain),
+        }
+    }
+
+    fn open(&self, authenticated: &[u8; AUTHENTICATED], tag: &[u8; 16], sealed: &mut [u8]) -> Option<()> {
+        match self {
+            Self::Gcm(key) => {
+                let nonce = Nonce::assume_unique_for_key(field(authenticated, 0)?);
+                key.open_in_place_separate_tag(nonce, Aad::from(authenticated), tag, sealed).ok()?;
+                Some(())
+            }
+            Self::Aes128Ccm(key) => ccm_open(&**key, authenticated, tag, sealed),
+            Self::Aes256Ccm(key) => ccm_open(&**key, authenticated, tag, sealed),
+        }
+    }
+}
+
+fn ccm_seal<A>(key: &A, authenticated: &[u8; AUTHENTICATED], plain: &mut [u8]) -> Option<[u8; 16]>
+where
+    A: AeadInOut<NonceSize = U11, TagSize = U16>,
+{
+    let nonce: [u8; 11] = field(authenticated, 0)?;
+    key.encrypt_inout_detached(&nonce.into(), authenticated, plain.into()).ok().map(Into::into)
+}
+
+fn ccm_open<A>(key: &A, authenticated: &[u8; AUTHENTICATED], tag: &[u8; 16], sealed: &mut [u8]) -> Option<()>
+where
+    A: AeadInOut<NonceSize = U11, TagSize = U16>,
+{
+    let nonce: [u8; 11] = field(authenticated, 0)?;
+    key.decrypt_inout_detached(&nonce.into(), authenticated, sealed.into(), &(*tag).into()).ok()
+}
+
+impl std::fmt::Debug for Aead {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Aead(..)")
+    }
+}
