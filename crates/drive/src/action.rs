@@ -212,6 +212,10 @@ pub enum Cause {
     CallRejected,
     /// The server lost what it had not made durable: it restarted between a write and its flush (RFC 1813 4.8).
     LostWrites,
+    /// No way to the server (no route, host or network down).
+    Unreachable,
+    /// This machine had no more ports, open files or memory: not the server's fault.
+    OutOfResources,
 }
 
 impl Cause {
@@ -232,6 +236,8 @@ impl Cause {
             Cause::ShareRefused => "share refused",
             Cause::CallRejected => "call rejected by RPC",
             Cause::LostWrites => "writes lost by the server",
+            Cause::Unreachable => "server unreachable",
+            Cause::OutOfResources => "out of local ports, files or memory",
         }
     }
 }

@@ -18,6 +18,8 @@ pub mod engine;
 pub mod network;
 pub mod outbox;
 pub mod scenario;
+pub mod station;
+pub mod tap;
 pub mod target;
 pub mod workload;
 

@@ -1,0 +1,218 @@
+//! How much load, for how long.
+
+use std::sync::Arc;
+
+use super::EngineError;
+use crate::tap::Tap;
+
+/// How much load, for how long, and what happens when the server fails.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// Who starts what, when.
+    pub load: Load,
+    /// Pipelining depth: scenarios that one station runs at a time, each with one action outstanding. At least 1.
+    pub lanes: u32,
+    /// Connections of each station (nconnect), each with a client of its own; lane `n` uses connection `n % connections`.
+    /// At least 1.
+    pub connections: u32,
+    /// Stations that share a connection and its client. At least 1, and 1 where `connections` is more than 1.
+    pub stations_per_connection: u32,
+    /// How long each phase is.
+    pub phases: Phases,
+    /// A request without an answer after so many ns is overdue: reported unanswered, its action failed as timed out. The
+    /// same limit holds for connecting with logon. It is checked often enough to be at most an eighth late.
+    pub timeout_ns: u64,
+    /// Worker threads; 0 for one a core. Never more than there are connections. Where [`super::Setup::address`] is `None`
+    /// (nothing but blocking calls) 0 means one for each connection.
+    pub threads: u32,
+    /// Everything random follows from it.
+    pub seed: u64,
+    /// What happens when a connection cannot be made or is lost.
+    pub reconnect: Reconnect,
+    /// Connections that are being made (or left) at the same time, over all workers. At least 1.
+    pub connecting: u32,
+    /// The load level that transactions of the measured phase belong to.
+    pub stage: Option<u32>,
+    /// Ask the kernel when bytes arrived, and report how much later the generator saw them.
+    pub kernel_times: bool,
+    /// Write what goes over the sockets to a capture file.
+    pub tap: Option<Arc<Tap>>,
+}
+
+/// Who starts what, when. A turn is what a scenario says it is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Load {
+    /// Each lane of each station starts its next turn when the one before is over and the think time has passed. Intended
+    /// is the instant at which the think time ended.
+    Closed {
+        /// Stations.
+        stations: u32,
+        /// Between turns.
+        think: Pause,
+    },
+    /// Turns start on one schedule for all stations, however slow the server is. A turn takes the lane that has been free
+    /// longest; where none is free it waits, its intended instant kept.
+    Open {
+        /// Stations that share the schedule.
+        stations: u32,
+        /// Turns a second, over all stations.
+        rate: f64,
+        /// Their spacing.
+        arrivals: Arrivals,
+    },
+    /// Every user starts a turn on a schedule of his own (FSCT: a scenario every 11 s); within the turn he waits for the
+    /// server. A turn that is due while the one before still runs waits, its intended instant kept, and is counted late.
+    Partly {
+        /// Users, each a station.
+        users: u32,
+        /// Mean time between the starts of one user's turns, ns. First starts are spread evenly over it.
+        every_ns: u64,
+        /// Their spacing.
+        arrivals: Arrivals,
+    },
+}
+
+/// Spacing of arrivals.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Arrivals {
+    /// All gaps are equal.
+    Constant,
+    /// Gaps are exponential: arrivals are independent of each other.
+    Poisson,
+}
+
+/// A pause, ns.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Pause {
+    /// None.
+    None,
+    /// Always the same.
+    Constant(u64),
+    /// Exponential with this mean.
+    Exponential(u64),
+    /// Evenly between two bounds, both included.
+    Uniform(u64, u64),
+}
+
+/// How long each phase is, ns. Connecting comes first and counts in none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Phases {
+    /// All stations must be connected within this; then the run starts with those that are.
+    pub connect_ns: u64,
+    /// Load without measurement.
+    pub warmup_ns: u64,
+    /// The measured phase; `None` until every scenario has finished.
+    pub measured_ns: Option<u64>,
+    /// The longest wait for what is outstanding at its end. What was meant to start before the end is still started.
+    pub drain_ns: u64,
+}
+
+/// What happens when a connection cannot be made or is lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reconnect {
+    /// Attempts in a row before its stations give up; 0: they give up at once. A refused logon or share is not tried again.
+    pub attempts: u32,
+    /// Wait before the first attempt, ns; each later one doubles it.
+    pub first_ns: u64,
+    /// The longest wait, ns.
+    pub most_ns: u64,
+}
+
+impl Default for Reconnect {
+    /// Ten attempts, 100 ms to 5 s apart: some 30 s, as long as a server takes to restart.
+    fn default() -> Self {
+        Self { attempts: 10, first_ns: 100_000_000, most_ns: 5_000_000_000 }
+    }
+}
+
+impl Reconnect {
+    /// Wait before the attempt that follows `failed` failures in a row (1 or more), ns.
+    #[must_use]
+    pub fn wait_ns(&self, failed: u32) -> u64 {
+        let doubled = self.first_ns.saturating_mul(1 << failed.saturating_sub(1).min(32));
+        doubled.min(self.most_ns)
+    }
+}
+
+impl Default for Phases {
+    /// 5 s of warm-up, 30 s measured, at most 10 s of drain.
+    fn default() -> Self {
+        Self {
+            connect_ns: 60_000_000_000,
+            warmup_ns: 5_000_000_000,
+            measured_ns: Some(30_000_000_000),
+            drain_ns: 10_000_000_000,
+        }
+    }
+}
+
+impl Load {
+    /// How many stations there are.
+    #[must_use]
+    pub fn stations(&self) -> u32 {
+        match *self {
+            Load::Closed { stations, .. } | Load::Open { stations, .. } => stations,
+            Load::Partly { users, .. } => users,
+        }
+    }
+
+    /// Turns a second that the schedule asks for; `None` in a closed loop, where the server decides.
+    #[must_use]
+    pub fn asked_rate(&self) -> Option<f64> {
+        match *self {
+            Load::Closed { .. } => None,
+            Load::Open { rate, .. } => Some(rate),
+            Load::Partly { users, every_ns, .. } => Some(f64::from(users) * 1e9 / every_ns as f64),
+        }
+    }
+}
+
+impl Plan {
+    /// A plan for a load, everything else as usual: depth 1, a connection each, a timeout of 30 s.
+    #[must_use]
+    pub fn new(load: Load) -> Self {
+        Self {
+            load,
+            lanes: 1,
+            connections: 1,
+            stations_per_connection: 1,
+            phases: Phases::default(),
+            timeout_ns: 30_000_000_000,
+            threads: 0,
+            seed: 0,
+            reconnect: Reconnect::default(),
+            connecting: 256,
+            stage: None,
+            kernel_times: true,
+            tap: None,
+        }
+    }
+
+    /// Whether it can be run.
+    ///
+    /// # Errors
+    /// What contradicts itself.
+    pub fn check(&self) -> Result<(), EngineError> {
+        let wrong = |condition: bool, what| if condition { Err(EngineError::Plan(what)) } else { Ok(()) };
+        wrong(self.load.stations() == 0, "there must be at least one station")?;
+        wrong(self.lanes == 0, "the depth must be at least 1")?;
+        wrong(self.connections == 0 || self.stations_per_connection == 0, "a station needs a connection")?;
+        wrong(
+            self.connections > 1 && self.stations_per_connection > 1,
+            "several connections a station and several stations a connection exclude each other",
+        )?;
+        wrong(self.connections > self.lanes, "a station cannot use more connections than its depth")?;
+        wrong(self.connecting == 0, "at least one connection must be made at a time")?;
+        wrong(self.timeout_ns == 0, "the timeout must be more than 0")?;
+        let slots = u64::from(self.load.stations()) * u64::from(self.lanes.max(self.connections));
+        wrong(slots > 1 << 24, "stations times depth must be at most 16,777,216")?;
+        match self.load {
+            Load::Open { rate, .. } => wrong(!(rate > 0.0 && rate <= 1e8), "the rate must be above 0 and at most 1e8"),
+            Load::Partly { every_ns, .. } => wrong(every_ns == 0, "users need time between their turns"),
+            Load::Closed { think: Pause::Uniform(low, high), .. } => {
+                wrong(low > high, "the think time's lower bound is above its upper bound")
+            }
+            Load::Closed { .. } => Ok(()),
+        }
+    }
+}

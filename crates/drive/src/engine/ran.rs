@@ -1,0 +1,110 @@
+//! What a run brought.
+
+use super::histogram::Histogram;
+use crate::action::Cause;
+
+/// What a run brought.
+#[derive(Debug)]
+pub struct Ran<S> {
+    /// The sinks, in the order of the workers.
+    pub sinks: Vec<S>,
+    /// Every station, in order.
+    pub stations: Vec<StationTally>,
+    /// How well the load generator itself kept up.
+    pub generator: Generator,
+    /// Begin and end of the measured phase, ns since the Unix epoch. Equal where it was stopped before it began.
+    pub measured: (i64, i64),
+    /// Somebody stopped it before its time.
+    pub stopped: bool,
+}
+
+/// One station. Unless told otherwise it counts actions that belong to the measured phase: intended within it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct StationTally {
+    /// Which one, from 0.
+    pub station: u32,
+    /// Turns that ended in the measured phase.
+    pub turns: u64,
+    /// Actions that succeeded.
+    pub actions: u64,
+    /// Actions that did not succeed, and connections that were lost or could not be made, by what happened. Few kinds.
+    pub errors: Vec<(Cause, u64)>,
+    /// The same outside of the measured phase (connecting, warm-up, drain).
+    pub errors_outside: Vec<(Cause, u64)>,
+    /// File data read and written, bytes.
+    pub payload_bytes: u64,
+    /// Sum of the response times of the actions that succeeded, ns: from when an action was begun to its last answer.
+    pub response_sum_ns: u64,
+    /// Sum of their squares, ns².
+    pub response_squares: f64,
+    /// Turns that were due and found no lane free (partly open load), in the measured phase.
+    pub late_turns: u64,
+    /// Times a connection was made again after a loss, whole run.
+    pub reconnects: u64,
+    /// It was logged on when the measured phase ended.
+    pub connected: bool,
+}
+
+impl StationTally {
+    /// It got nothing done in the measured phase.
+    #[must_use]
+    pub fn starved(&self) -> bool {
+        self.actions == 0
+    }
+
+    /// Errors of the measured phase.
+    #[must_use]
+    pub fn error_count(&self) -> u64 {
+        self.errors.iter().map(|(_, count)| count).sum()
+    }
+}
+
+/// How well the load generator itself kept up. Of the measured phase, unless told otherwise.
+#[derive(Clone, Debug, Default)]
+pub struct Generator {
+    /// CPU time of each worker.
+    pub workers: Vec<WorkerCpu>,
+    /// Schedule lag: how much later than planned the generator got to what a timer or a schedule had planned, ns. Waiting
+    /// for a free lane is not in it: that is the server's.
+    pub schedule_lag: Histogram,
+    /// Wake-up lag: from when the kernel had the bytes to when the generator had read them, ns. Empty where the kernel
+    /// was not asked.
+    pub wake_up_lag: Histogram,
+    /// The smallest step of the clock that was seen, ns.
+    pub clock_granularity_ns: u64,
+    /// Turns a second that the schedule asked for; `None` in a closed loop.
+    pub asked_rate: Option<f64>,
+    /// Turns that the schedule planned for the measured phase.
+    pub planned: u64,
+    /// Turns a second that were over in the measured phase.
+    pub achieved_rate: f64,
+    /// Planned turns that found no free lane and had to wait.
+    pub late_starts: u64,
+    /// Planned turns that were never started: the waiting line was full, or the end came.
+    pub never_sent: u64,
+    /// Actions that had no answer in time, whole run.
+    pub overdue: u64,
+    /// Answers that belonged to no request, whole run.
+    pub strangers: u64,
+    /// Connections closed without logging off, because the time for that was over, whole run.
+    pub left_rudely: u64,
+}
+
+/// CPU time that a worker thread took in the measured phase.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct WorkerCpu {
+    /// In user space, ns.
+    pub user_ns: u64,
+    /// In the kernel, ns.
+    pub system_ns: u64,
+    /// How long it measured, ns.
+    pub elapsed_ns: u64,
+}
+
+impl WorkerCpu {
+    /// Its share of one core, 0 to 1.
+    #[must_use]
+    pub fn utilisation(&self) -> f64 {
+        if self.elapsed_ns == 0 { 0.0 } else { (self.user_ns + self.system_ns) as f64 / self.elapsed_ns as f64 }
+    }
+}

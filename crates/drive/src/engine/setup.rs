@@ -1,0 +1,46 @@
+//! Who makes clients and scenarios.
+
+use std::net::SocketAddr;
+
+use plimsoll_model::{Endpoint, Names, Symbol};
+
+use crate::client::Client;
+use crate::client::calls::Identity;
+use crate::scenario::Scenario;
+
+/// Makes what a run needs. Called from every worker thread.
+pub trait Setup: Sync {
+    /// The server; `None` where clients need no connection (they do all in [`Client::begin`], and block there).
+    fn address(&self) -> Option<SocketAddr>;
+    /// The protocol machine of a connection that was just made: the first, and each one after a loss.
+    fn client(&self, birth: &Birth) -> Box<dyn Client>;
+    /// What one lane of a station does. `seed` is its own.
+    fn scenario(&self, station: u32, lane: u32, seed: u64) -> Box<dyn Scenario>;
+    /// Resolves every symbol that clients and scenarios use.
+    fn names(&self) -> &Names;
+}
+
+/// The circumstances of a new connection.
+#[derive(Clone, Copy, Debug)]
+pub struct Birth {
+    /// The station it belongs to; the first one where several share it.
+    pub station: u32,
+    /// Which of the station's connections it is, from 0.
+    pub of_station: u32,
+    /// Number in this run, from 0, as transactions carry it; a connection made again has a new one.
+    pub connection: u32,
+    /// How many times it was made before.
+    pub made_before: u32,
+    /// Our side; `0.0.0.0:0` where there is no connection.
+    pub client: Endpoint,
+    /// The server; `0.0.0.0:0` where there is no connection.
+    pub server: Endpoint,
+}
+
+impl Birth {
+    /// What its transactions have in common, with the share and the account.
+    #[must_use]
+    pub fn identity(&self, share: Symbol, user: Symbol) -> Identity {
+        Identity { client: self.client, server: self.server, connection: self.connection, share, user }
+    }
+}

@@ -1,0 +1,143 @@
+//! How far a run is, and how to end it.
+
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU8, AtomicU32, AtomicU64, Ordering::Relaxed};
+
+/// How far a run is, and how to end it. Shared between the run, whoever shows progress, and a signal handler.
+///
+/// Counters are brought up to date some hundred times a second. One watch can follow several runs in a row.
+#[derive(Debug, Default)]
+pub struct Watch {
+    stop: AtomicBool,
+    abandon: AtomicBool,
+    phase: AtomicU8,
+    since: AtomicI64,
+    until: AtomicI64,
+    stations: AtomicU32,
+    connected: AtomicU32,
+    turns: AtomicU64,
+    actions: AtomicU64,
+    errors: AtomicU64,
+    bytes: AtomicU64,
+}
+
+/// What a run is doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Phase {
+    /// Not begun.
+    Waiting,
+    /// Stations connect and log on.
+    Connecting,
+    /// Load without measurement.
+    WarmUp,
+    /// Measurement.
+    Measured,
+    /// Waiting for what is outstanding.
+    Drain,
+    /// Logging off.
+    Leaving,
+    /// Over.
+    Over,
+}
+
+/// A snapshot. Counts are of the whole run, all phases.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Progress {
+    /// What the run is doing.
+    pub phase: Phase,
+    /// When that began, ns since the Unix epoch.
+    pub since: i64,
+    /// When it will end, ns since the Unix epoch; 0 where nobody knows.
+    pub until: i64,
+    /// Stations of the plan.
+    pub stations: u32,
+    /// Those that are logged on.
+    pub connected: u32,
+    /// Turns over.
+    pub turns: u64,
+    /// Actions that succeeded.
+    pub actions: u64,
+    /// Actions that failed.
+    pub errors: u64,
+    /// File data read and written, bytes.
+    pub bytes: u64,
+}
+
+const PHASES: [Phase; 7] =
+    [Phase::Waiting, Phase::Connecting, Phase::WarmUp, Phase::Measured, Phase::Drain, Phase::Leaving, Phase::Over];
+
+impl Watch {
+    /// Nothing has begun.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Ends the phase at once, whichever it is: what was measured is kept, what is outstanding is drained, stations log
+    /// off. Safe to call from a signal handler.
+    pub fn stop(&self) {
+        self.stop.store(true, Relaxed);
+    }
+
+    /// As [`Watch::stop`], but waits for nothing and does not log off.
+    pub fn abandon(&self) {
+        self.stop.store(true, Relaxed);
+        self.abandon.store(true, Relaxed);
+    }
+
+    /// Whether somebody wants it to end.
+    #[must_use]
+    pub fn stopped(&self) -> bool {
+        self.stop.load(Relaxed)
+    }
+
+    /// Whether somebody wants it to end without waiting for anything.
+    #[must_use]
+    pub fn abandoned(&self) -> bool {
+        self.abandon.load(Relaxed)
+    }
+
+    /// How far it is.
+    #[must_use]
+    pub fn progress(&self) -> Progress {
+        Progress {
+            phase: PHASES.get(usize::from(self.phase.load(Relaxed))).copied().unwrap_or(Phase::Over),
+            since: self.since.load(Relaxed),
+            until: self.until.load(Relaxed),
+            stations: self.stations.load(Relaxed),
+            connected: self.connected.load(Relaxed),
+            turns: self.turns.load(Relaxed),
+            actions: self.actions.load(Relaxed),
+            errors: self.errors.load(Relaxed),
+            bytes: self.bytes.load(Relaxed),
+        }
+    }
+
+    pub(super) fn begin(&self, stations: u32) {
+        for counter in [&self.turns, &self.actions, &self.errors, &self.bytes] {
+            counter.store(0, Relaxed);
+        }
+        self.connected.store(0, Relaxed);
+        self.stations.store(stations, Relaxed);
+        self.phase.store(Phase::Waiting as u8, Relaxed);
+    }
+
+    /// Enters a phase, unless another worker was there before.
+    pub(super) fn enter(&self, phase: Phase, since: i64, until: i64) {
+        if self.phase.fetch_max(phase as u8, Relaxed) < phase as u8 {
+            self.since.store(since, Relaxed);
+            self.until.store(until, Relaxed);
+        }
+    }
+
+    pub(super) fn add(&self, turns: u64, actions: u64, errors: u64, bytes: u64) {
+        self.turns.fetch_add(turns, Relaxed);
+        self.actions.fetch_add(actions, Relaxed);
+        self.errors.fetch_add(errors, Relaxed);
+        self.bytes.fetch_add(bytes, Relaxed);
+    }
+
+    pub(super) fn connected(&self, more: u32, fewer: u32) {
+        self.connected.fetch_add(more, Relaxed);
+        self.connected.fetch_sub(fewer, Relaxed);
+    }
+}
