@@ -2,9 +2,14 @@
 //!
 //! Spec: MS-SMB2 3.2.4.2.3, 3.2.5.3; RFC 4178 (SPNEGO), MS-NLMP (NTLM)
 
+mod credentials;
+mod ntlm;
 mod secret;
+mod spnego;
 
 pub use super::keys::SessionKey;
+pub use credentials::Credentials;
+pub use ntlm::{Ntlm, Randomness};
 pub use secret::Secret;
 
 /// One logon, as a sequence of tokens.
