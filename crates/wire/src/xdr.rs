@@ -131,6 +131,12 @@ pub(crate) fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
     Some(u32::from_be_bytes(four.try_into().ok()?))
 }
 
+mod emit;
+mod strict;
+
+pub use emit::Emit;
+pub use strict::{Malformed, Strict, padding};
+
 #[cfg(test)]
 pub(crate) mod builder;
 

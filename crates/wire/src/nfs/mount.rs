@@ -1,6 +1,12 @@
 //! MOUNT versions 1 to 3: from an export's path to its first file handle.
 //!
+//! Version 3 can also be said ([`MountCall`]) and strictly read.
+//!
 //! Spec: RFC 1094 A.5, RFC 1813 5.2
+
+mod strict;
+
+pub use strict::{Export, MAX_PATH, MountCall, Mounted, parse_exports, parse_mounted, parse_nothing};
 
 use super::facts::Facts;
 use super::layout::Field::{Handle, Handle32, Name};

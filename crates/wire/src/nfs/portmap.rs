@@ -1,6 +1,12 @@
 //! Portmap (version 2) and rpcbind (3 and 4): on which port a program answers.
 //!
+//! Version 2's GETPORT can also be said ([`GetPort`]) and strictly read.
+//!
 //! Spec: RFC 1833 2.1, RFC 1833 3.1
+
+mod strict;
+
+pub use strict::{GetPort, TCP, parse_port};
 
 use super::procedure::entry;
 use crate::xdr::Cursor;

@@ -1,6 +1,40 @@
 //! NFS version 3: every procedure's arguments and results.
 //!
+//! This file has the tolerant views of an observer. A client says and strictly reads the same procedures with the
+//! modules below, one a procedure: a struct that is a [`Call`], and a `parse` for its results.
+//!
 //! Spec: RFC 1813 3.3
+
+mod answer;
+mod attributes;
+mod handle;
+
+pub mod access;
+pub mod commit;
+pub mod create;
+pub mod fsinfo;
+pub mod fsstat;
+pub mod getattr;
+pub mod link;
+pub mod lookup;
+pub mod mkdir;
+pub mod mknod;
+pub mod null;
+pub mod pathconf;
+pub mod read;
+pub mod readdir;
+pub mod readdirplus;
+pub mod readlink;
+pub mod remove;
+pub mod rename;
+pub mod rmdir;
+pub mod setattr;
+pub mod symlink;
+pub mod write;
+
+pub use answer::{Answer, Call};
+pub use attributes::{Attributes, FileType, POST_OP_ATTR, SetAttributes};
+pub use handle::{FHSIZE, FileHandle, Place};
 
 use super::facts::Facts;
 use super::layout::Field::{Choice, Count, Handle, Name, Offset, Optional, Payload, Skip, Stable, ToHandle, ToName};

@@ -1,4 +1,5 @@
-//! ONC RPC version 2: record marks, calls and replies, as a passive observer sees them.
+//! ONC RPC version 2: record marks, calls and replies, as a passive observer sees them, and as a client says
+//! ([`CallTemplate`]) and strictly reads them ([`Verdict`]).
 //!
 //! Spec: RFC 5531
 //!
@@ -11,6 +12,8 @@ mod plausible;
 mod program;
 mod record;
 mod reply;
+mod template;
+mod verdict;
 
 pub use call::Call;
 pub use credential::{AuthSys, Credential, Flavor, GssCredential, GssProcedure, Protection};
@@ -20,6 +23,8 @@ pub use plausible::{
 pub use program::{Program, TRANSIENT_PROGRAMS, highest_procedure, is_transient};
 pub use record::RecordMark;
 pub use reply::{AcceptStat, RejectStat, Reply, ReplyStat};
+pub use template::{CallTemplate, Caller, CallerError, MAX_GROUPS, MAX_MACHINE_NAME};
+pub use verdict::{SHORTEST_REPLY, Verdict, results_at};
 
 /// Bytes of a call up to and with its procedure number.
 pub const CALL_HEADER: usize = 24;

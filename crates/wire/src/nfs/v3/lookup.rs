@@ -1,0 +1,48 @@
+//! LOOKUP: from a name in a directory to a handle.
+//!
+//! Spec: RFC 1813 3.3.3
+
+use super::answer::{Answer, Call, answer, refused_with_attributes};
+use super::attributes::skip_attributes;
+use super::{Attributes, FileHandle, Place};
+use crate::xdr::Malformed;
+
+/// The call.
+#[derive(Clone, Copy, Debug)]
+pub struct Lookup<'a> {
+    /// Where to look.
+    pub what: Place<'a>,
+}
+
+impl Call for Lookup<'_> {
+    const PROCEDURE: u32 = 3;
+
+    #[inline]
+    fn emit(&self, out: &mut Vec<u8>) {
+        self.what.emit(out);
+    }
+}
+
+/// What was found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Found {
+    /// Its handle.
+    pub object: FileHandle,
+    /// Its attributes, where the server tells.
+    pub attributes: Option<Attributes>,
+}
+
+/// Reads the results.
+#[inline]
+pub fn parse(bytes: &[u8]) -> Result<Answer<Found>, Malformed> {
+    answer(
+        bytes,
+        |reader| {
+            let object = FileHandle::parse(reader)?;
+            let attributes = Attributes::parse_optional(reader)?;
+            skip_attributes(reader)?;
+            Ok(Found { object, attributes })
+        },
+        refused_with_attributes,
+    )
+}

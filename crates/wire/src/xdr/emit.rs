@@ -1,0 +1,68 @@
+//! Appends XDR items to a message.
+//!
+//! Spec: RFC 4506 4
+
+use super::strict::padding;
+
+/// Appends XDR items.
+pub trait Emit {
+    /// An unsigned integer, an enumeration or a boolean.
+    fn put_u32(&mut self, number: u32);
+    /// An unsigned hyper integer.
+    fn put_u64(&mut self, number: u64);
+    /// Bytes as they stand: fixed-length opaque data of a length that is a multiple of four.
+    fn put_fixed(&mut self, bytes: &[u8]);
+    /// Variable-length opaque data or a string: its length, the bytes, padding.
+    fn put_opaque(&mut self, bytes: &[u8]);
+    /// A boolean, and the number if there is one.
+    fn put_optional_u32(&mut self, number: Option<u32>) {
+        self.put_u32(u32::from(number.is_some()));
+        if let Some(number) = number {
+            self.put_u32(number);
+        }
+    }
+}
+
+impl Emit for Vec<u8> {
+    #[inline]
+    fn put_u32(&mut self, number: u32) {
+        self.extend_from_slice(&number.to_be_bytes());
+    }
+
+    #[inline]
+    fn put_u64(&mut self, number: u64) {
+        self.extend_from_slice(&number.to_be_bytes());
+    }
+
+    #[inline]
+    fn put_fixed(&mut self, bytes: &[u8]) {
+        self.extend_from_slice(bytes);
+    }
+
+    #[inline]
+    fn put_opaque(&mut self, bytes: &[u8]) {
+        // Nobody sends 4 GiB in one item; a length that did not fit would be a lie, so the data is cut to it.
+        let length = u32::try_from(bytes.len()).unwrap_or(u32::MAX - 3);
+        self.put_u32(length);
+        self.extend_from_slice(bytes.get(..length as usize).unwrap_or(bytes));
+        self.extend_from_slice(&[0; 3][..padding(length as usize)]);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn opaque_data_is_padded_to_words() {
+        // RFC 4506 7: the file "sillyprog" of its example.
+        let mut bytes = Vec::new();
+        bytes.put_opaque(b"sillyprog");
+        assert_eq!(bytes, b"\0\0\0\x09sillyprog\0\0\0");
+        bytes.clear();
+        bytes.put_opaque(b"");
+        bytes.put_optional_u32(Some(7));
+        bytes.put_optional_u32(None);
+        assert_eq!(bytes, b"\0\0\0\0\0\0\0\x01\0\0\0\x07\0\0\0\0");
+    }
+}
