@@ -1,6 +1,7 @@
 //! Findings from statistics and coverage.
 
 mod rows;
+pub mod run;
 mod single;
 mod validity;
 
@@ -50,6 +51,8 @@ impl Findings {
             warnings: Vec::new(),
             one_way: coverage.one_way,
             connections: coverage.connections,
+            run: None,
+            stages: Vec::new(),
         };
         findings.warnings = validity::warnings(&findings, coverage);
         findings

@@ -4,6 +4,9 @@
 //! reports are drawn from it alone. Times are seconds, sizes bytes, shares 0..=1. Text from captures (paths,
 //! shares, users) is kept as it is here and made safe by each renderer.
 
+mod run;
+
+pub use run::{FailureCount, Fairness, Generator, Run, Stage};
 use serde::{Deserialize, Serialize};
 
 /// The schema's name; its number changes when a field is removed or changes its meaning.
@@ -53,6 +56,10 @@ pub struct Findings {
     pub one_way: u64,
     /// Connections with file-server traffic.
     pub connections: u64,
+    /// How the load was made; null where somebody else made it (a capture).
+    pub run: Option<Run>,
+    /// One entry a load level, in the order in which they ran; empty for a capture.
+    pub stages: Vec<Stage>,
 }
 
 /// What was analysed.
@@ -175,6 +182,8 @@ pub struct OperationRow {
     pub response_time: Option<Times>,
     /// First byte of the response − last byte of the request.
     pub service_time: Option<Times>,
+    /// Last byte of the response − intended start; null where nothing was scheduled (a capture).
+    pub response_time_from_intended: Option<Times>,
     /// Response times counted exactly in decades, from the fastest decade in use to the slowest.
     pub distribution: Vec<Bucket>,
     /// Answers by status other than success, most frequent first.

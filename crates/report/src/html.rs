@@ -16,6 +16,7 @@ mod operations;
 mod particulars;
 mod picture;
 mod policy;
+mod run;
 mod summary;
 mod traffic;
 mod units;
@@ -85,6 +86,7 @@ struct Section {
 fn sections(findings: &Findings) -> Vec<Section> {
     let all = [
         ("summary", "Summary", Some(summary::section(findings))),
+        ("levels", "Load levels", run::section(findings)),
         ("over-time", "Over time", charts::over_time(findings)),
         ("groups", "Groups", operations::groups(findings)),
         ("distributions", "Distributions", distribution::section(findings)),
@@ -95,7 +97,7 @@ fn sections(findings: &Findings) -> Vec<Section> {
         ("slowest", "Slowest", particulars::slowest(findings)),
         ("unanswered", "Unanswered", particulars::unanswered(findings)),
         ("queue-depth", "Queue depth", traffic::queue_depth(findings)),
-        ("packets", "Packets", traffic::packets(findings)),
+        ("packets", "Packets", findings.run.is_none().then(|| traffic::packets(findings)).flatten()),
         ("unseen", "Not seen", Some(traffic::unseen(findings))),
     ];
     all.into_iter().filter_map(|(id, title, body)| Some(Section { id, title, body: body? })).collect()
@@ -129,7 +131,7 @@ fn header(findings: &Findings) -> Markup {
             }
             dl.facts {
                 @if !source.inputs.is_empty() {
-                    div { dt { "Input" } dd { (summary::inputs(source)) } }
+                    div { dt { @if findings.run.is_some() { "Target" } @else { "Input" } } dd { (summary::inputs(source)) } }
                 }
                 div { dt { "From" } dd { (units::instant(findings.span.first_ns)) } }
                 div { dt { "To" } dd { (units::instant(findings.span.last_ns)) } }

@@ -11,6 +11,7 @@ mod packets;
 mod page;
 mod percentiles;
 mod queue_depth;
+mod run;
 mod slowest;
 mod table;
 mod throughput;
@@ -28,6 +29,8 @@ pub(crate) use units::time;
 pub enum Section {
     /// Packet counts, elapsed time, clock; what to know before believing the numbers.
     Packets,
+    /// How the load was made, and a line a load level; nothing for a capture.
+    Run,
     /// The command table.
     Commands,
     /// The group table.
@@ -58,8 +61,9 @@ pub enum Section {
 
 impl Section {
     /// Every section, in the order of the report.
-    pub const ALL: [Section; 14] = [
+    pub const ALL: [Section; 15] = [
         Section::Packets,
+        Section::Run,
         Section::Commands,
         Section::Groups,
         Section::Distributions,
@@ -79,6 +83,7 @@ impl Section {
     pub fn label(self) -> &'static str {
         match self {
             Section::Packets => "packets",
+            Section::Run => "run",
             Section::Commands => "commands",
             Section::Groups => "groups",
             Section::Distributions => "distributions",
@@ -163,6 +168,7 @@ pub fn write(findings: &Findings, style: &Style, out: &mut dyn fmt::Write) -> fm
     for section in Section::ALL.into_iter().filter(|&section| style.sections.contains(section)) {
         match section {
             Section::Packets => packets::draw(&mut page, findings)?,
+            Section::Run => run::draw(&mut page, findings)?,
             Section::Commands => commands::draw(&mut page, findings)?,
             Section::Groups => commands::groups(&mut page, findings)?,
             Section::Distributions => distributions::draw(&mut page, findings)?,

@@ -194,3 +194,51 @@ fn what_is_collected_keeps_to_the_schema() {
         assert!(plimsoll_report::safe::columns(line) <= 80 || line.contains("frame.number"), "{line}");
     }
 }
+
+#[test]
+fn a_run_has_a_stage_a_level_and_one_bad_level_spoils_it() {
+    use plimsoll_report::collect::run::{About, Level};
+    use plimsoll_report::findings::Run;
+    let read = Procedure::of(Protocol::Smb2, 8);
+    let scheduled = |at: i64, took: i64| {
+        let mut t = transaction(read, at, Some(took));
+        t.timeline.intended = Some((at - 3) * MS);
+        t.payload_bytes = Some(1000);
+        t
+    };
+    let mut logon = transaction(Procedure::of(Protocol::Smb2, 1), 0, Some(50));
+    logon.vantage = Vantage::Client;
+    let statistics = |transactions: &[Transaction]| {
+        let mut statistics = Statistics::new(Options::default());
+        transactions.iter().for_each(|t| statistics.record(t));
+        statistics
+    };
+    let first = statistics(&[scheduled(10, 1), scheduled(20, 2), logon]);
+    let second = statistics(&[scheduled(2010, 5)]);
+    let level = |statistics, from: i64, reasons: &[&str]| Level {
+        statistics,
+        span_ns: (from * MS, (from + 500) * MS),
+        turns: 2,
+        about: About {
+            level: "4 stations".into(),
+            reasons: reasons.iter().map(|r| (*r).into()).collect(),
+            failures: vec![("b".into(), 1), ("a".into(), 2)],
+            ..About::default()
+        },
+    };
+    let levels = [level(&first, 0, &[]), level(&second, 2000, &["it was late"])];
+    let run = Run { target: "smb://host".into(), ..Run::default() };
+    let findings = Findings::collect_run(run, &levels, &Names::default(), Source::default(), status_name);
+    assert_eq!(findings.stages.len(), 2);
+    let stage = &findings.stages[0];
+    assert_eq!(stage.count, 2, "logging on is no operation of a user");
+    assert_eq!((stage.operations_per_s, stage.turns_per_s, stage.read_bytes_per_s), (4.0, 4.0, 4000.0));
+    assert_eq!(stage.response_time.map(|t| t.max_s), Some(0.002));
+    assert_eq!(stage.response_time_from_intended.map(|t| t.max_s), Some(0.005));
+    assert_eq!(stage.failures[0].cause, "a", "most frequent first");
+    assert!(stage.validity.valid);
+    assert_eq!(findings.validity.reasons, ["At 4 stations: it was late"]);
+    assert!(!findings.validity.valid);
+    assert_eq!(findings.operations.iter().find(|row| row.procedure == "READ").map(|row| row.count), Some(3));
+    assert_eq!(findings.span.elapsed_s, Some(2.5));
+}

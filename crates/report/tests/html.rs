@@ -5,7 +5,7 @@
 mod html_synthetic;
 
 use html_synthetic::{NASTY, busy, invalid};
-use plimsoll_report::findings::Findings;
+use plimsoll_report::findings::{FailureCount, Fairness, Findings, Generator, Run, Stage};
 use plimsoll_report::html;
 
 /// Ceiling for a typical page, bytes.
@@ -182,4 +182,39 @@ fn odd_findings_make_a_page() {
         row.count = u64::MAX;
     }
     html::page(&findings).unwrap();
+}
+
+#[test]
+fn a_run_shows_its_load_levels_and_no_packets() {
+    let mut findings = busy();
+    let row = findings.operations[0].clone();
+    findings.run = Some(Run { target: NASTY[1].into(), workload: "mixed".into(), ..Run::default() });
+    findings.stages = vec![Stage {
+        number: 0,
+        level: "17 stations".into(),
+        stations: 17,
+        depth: 1,
+        asked_per_s: None,
+        turns_per_s: 4321.0,
+        span: findings.span,
+        validity: findings.validity.clone(),
+        count: 5,
+        errors: 0,
+        unanswered: 0,
+        operations_per_s: 4321.0,
+        read_bytes_per_s: 0.0,
+        write_bytes_per_s: 0.0,
+        response_time: row.response_time,
+        response_time_from_intended: None,
+        operations: vec![row],
+        groups: vec![],
+        generator: Generator::default(),
+        fairness: Fairness::default(),
+        failures: vec![FailureCount { cause: "timed out".into(), count: 123 }],
+    }];
+    let markup = markup(&html::page(&findings).unwrap());
+    for shown in ["17 stations", "4,321/s", "timed out", "id=\"levels\""] {
+        assert!(markup.contains(shown), "{shown} is not shown");
+    }
+    assert!(!markup.contains("id=\"packets\"") && !markup.contains("<img"));
 }

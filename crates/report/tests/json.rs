@@ -24,7 +24,7 @@ fn written(findings: &Findings, layout: Layout) -> String {
 #[test]
 fn findings_keep_to_the_schema() {
     let validator = validator();
-    for findings in [example::rich(), example::empty()] {
+    for findings in [example::rich(), example::empty(), example::run()] {
         let value: Value = serde_json::from_str(&written(&findings, Layout::Pretty)).unwrap();
         let errors: Vec<String> =
             validator.iter_errors(&value).map(|e| format!("{}: {e}", e.instance_path())).collect();

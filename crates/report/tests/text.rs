@@ -24,6 +24,16 @@ fn a_report_of_nothing() {
 }
 
 #[test]
+fn a_run_shows_its_load_levels() {
+    let text = to_string(
+        &example::run(),
+        &Style { sections: Sections::NONE.with(Section::Packets).with(Section::Run), ..Style::default() },
+    );
+    assert!(text.lines().all(|line| safe::columns(line) <= 80), "{text}");
+    bless::hold(&golden("run.txt"), &text, "a_run_shows_its_load_levels");
+}
+
+#[test]
 fn loopback_times_show_digits() {
     let mut findings = example::rich();
     findings.breakdown = None;
@@ -94,12 +104,17 @@ fn colour_changes_no_text() {
 
 #[test]
 fn sections_can_be_left_out() {
-    let only = |sections| to_string(&example::rich(), &Style { sections, ..Style::default() });
-    assert_eq!(only(Sections::NONE).lines().count(), 3, "the title");
+    let rich = example::rich();
+    let run = example::run();
+    let of = |findings: &plimsoll_report::findings::Findings, sections| {
+        to_string(findings, &Style { sections, ..Style::default() })
+    };
+    assert_eq!(of(&rich, Sections::NONE).lines().count(), 3, "the title");
     for section in Section::ALL {
-        let (one, others) = (only(Sections::NONE.with(section)), only(Sections::ALL.without(section)));
+        let findings = if section == Section::Run { &run } else { &rich };
+        let (one, others) = (of(findings, Sections::NONE.with(section)), of(findings, Sections::ALL.without(section)));
         assert!(one.lines().count() > 4, "{section:?}");
-        let own = one.lines().skip(3).find(|line| !line.is_empty()).unwrap();
+        let own = one.lines().skip(3).find(|line| !line.is_empty() && !line.starts_with("INVALID")).unwrap();
         assert!(!others.contains(own), "{section:?}: {own}");
     }
 }

@@ -35,6 +35,8 @@ pub struct Accumulator {
     wire_bytes: u64,
     response: Times,
     service: Times,
+    /// Of scheduled requests alone; boxed, for captures have none.
+    from_intended: Option<Box<Times>>,
     decades: Decades,
     statuses: Vec<StatusCount>,
     other_statuses: u64,
@@ -71,6 +73,9 @@ impl Accumulator {
         if let Some(ns) = t.timeline.service_time() {
             self.service.record(ns);
         }
+        if let Some(ns) = t.timeline.response_time_from_intended() {
+            self.from_intended.get_or_insert_default().record(ns);
+        }
         if let Some(status) = t.status
             && (status != 0 || t.outcome != Outcome::Succeeded)
         {
@@ -100,6 +105,9 @@ impl Accumulator {
         self.merge_bytes(other);
         self.response.merge(&other.response);
         self.service.merge(&other.service);
+        if let Some(theirs) = &other.from_intended {
+            self.from_intended.get_or_insert_default().merge(theirs);
+        }
         self.decades.merge(&other.decades);
         other.statuses.iter().for_each(|&status| self.count_status(status));
         self.other_statuses += other.other_statuses;
@@ -159,6 +167,12 @@ impl Accumulator {
     /// Service times (`Timeline::service_time`).
     pub fn service(&self) -> &Times {
         &self.service
+    }
+
+    /// Response times from the intended start (`Timeline::response_time_from_intended`); `None` where nothing was
+    /// scheduled.
+    pub fn from_intended(&self) -> Option<&Times> {
+        self.from_intended.as_deref()
     }
 
     /// Response times by decade.

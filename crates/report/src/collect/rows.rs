@@ -86,8 +86,9 @@ fn of_sums(sums: &Accumulator, total: u64) -> OperationRow {
         packets_mean: sums.packets_mean(),
         payload_bytes: sums.payload_bytes(),
         wire_bytes: sums.wire_bytes(),
-        response_time: times(sums.response().moments(), |p| sums.response().percentile_ns(p)),
-        service_time: times(sums.service().moments(), |p| sums.service().percentile_ns(p)),
+        response_time: times_of(sums.response()),
+        service_time: times_of(sums.service()),
+        response_time_from_intended: sums.from_intended().and_then(times_of),
         distribution: sums
             .decades()
             .in_use()
@@ -132,10 +133,16 @@ fn without_numbers() -> OperationRow {
         wire_bytes: 0,
         response_time: None,
         service_time: None,
+        response_time_from_intended: None,
         distribution: Vec::new(),
         statuses: Vec::new(),
         percentiles: Vec::new(),
     }
+}
+
+/// A distribution's summary; `None` where it is empty.
+pub(super) fn times_of(of: &plimsoll_stats::Times) -> Option<Times> {
+    times(of.moments(), |p| of.percentile_ns(p))
 }
 
 fn times(moments: &plimsoll_stats::Moments, percentile: impl Fn(f64) -> Option<u64>) -> Option<Times> {

@@ -95,7 +95,7 @@ fn story(findings: &Findings) -> Markup {
         p.story {
             "In " strong { (elapsed) } ", "
             strong { (count(totals.requests)) @if totals.requests == 1 { " request" } @else { " requests" } }
-            " to file servers were seen on " (count(findings.connections))
+            @if findings.run.is_some() { " were sent to the server on " } @else { " to file servers were seen on " } (count(findings.connections))
             @if findings.connections == 1 { " connection. " } @else { " connections. " }
             @if let Some(busiest) = leading(findings).into_iter().max_by_key(|row| row.count) {
                 @if let Some(times) = &busiest.response_time {
@@ -113,7 +113,7 @@ fn story(findings: &Findings) -> Markup {
             @if findings.unseen.share_lost_at_least > 0.0 {
                 "The capture has holes: at least " strong { (percent(findings.unseen.share_lost_at_least)) }
                 " of the operations could not be measured."
-            } @else {
+            } @else if findings.run.is_none() {
                 "No operation is known to be missing."
             }
         }
@@ -155,7 +155,7 @@ fn tiles(findings: &Findings) -> Markup {
             (tile("Data written", &rate(written as f64), &format!("{} in all", bytes(written as f64))))
             (tile("Errors", &count(totals.errors), &format!("{} of answers", percent_of(totals.errors, totals.answered))))
             (tile("Unanswered", &count(totals.unanswered), &format!("{} of requests", percent_of(totals.unanswered, totals.requests))))
-            (tile("Not measurable", &at_least(findings.unseen.share_lost_at_least), "lost to holes in the capture"))
+            @if findings.run.is_none() { (tile("Not measurable", &at_least(findings.unseen.share_lost_at_least), "lost to holes in the capture")) }
         }
     }
 }
@@ -198,7 +198,7 @@ fn felt(findings: &Findings) -> Markup {
 }
 
 /// Median and p99 on one linear scale from zero: lengths may be compared across rows.
-fn range_bar(p50: f64, p99: f64, full: f64) -> Markup {
+pub(super) fn range_bar(p50: f64, p99: f64, full: f64) -> Markup {
     let at = |s: f64| if full > 0.0 { (s / full * 100.0).clamp(0.0, 100.0) } else { 0.0 };
     html! {
         span.range aria-hidden="true" {

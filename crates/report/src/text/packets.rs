@@ -35,8 +35,11 @@ pub(super) fn title(page: &mut Page<'_>, findings: &Findings) -> fmt::Result {
 
 pub(super) fn draw(page: &mut Page<'_>, findings: &Findings) -> fmt::Result {
     page.blank()?;
-    page.table(&counts(findings))?;
-    page.blank()?;
+    // A run looks at no packets.
+    if findings.run.is_none() {
+        page.table(&counts(findings))?;
+        page.blank()?;
+    }
     if let Some(elapsed) = findings.span.elapsed_s {
         page.paragraph(Role::Plain, "", &format!("Elapsed time: {} ({elapsed:.5} seconds)", clock_face(elapsed)))?;
     } else {

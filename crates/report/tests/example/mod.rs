@@ -26,6 +26,8 @@ pub(crate) fn empty() -> Findings {
         warnings: vec![],
         one_way: 0,
         connections: 0,
+        run: None,
+        stages: vec![],
     }
 }
 
@@ -74,6 +76,7 @@ pub(crate) fn row(
         wire_bytes: n * 4300,
         response_time: Some(times),
         service_time: Some(Times { min_s: min_s * 0.5, mean_s: mean_s * 0.5, p50_s: p50_s * 0.5, ..times }),
+        response_time_from_intended: None,
         distribution: if decades == [0; 5] { vec![] } else { all[first..=last].to_vec() },
         statuses: vec![],
         percentiles: vec![
@@ -355,4 +358,73 @@ fn waiting() -> Slow {
 
 fn anomaly(kind: &str, count: u64, text: &str) -> AnomalyCount {
     AnomalyCount { kind: kind.into(), count, text: text.into() }
+}
+
+/// A run of two load levels, the second beyond what the generator could do.
+pub(crate) fn run() -> Findings {
+    let rich = rich();
+    let stage = |number: u32, stations: u64, reasons: &[&str]| Stage {
+        number,
+        level: format!("{stations} stations"),
+        stations,
+        depth: 4,
+        asked_per_s: (number == 1).then_some(2000.0),
+        turns_per_s: 1234.5,
+        span: rich.span,
+        validity: Validity { valid: reasons.is_empty(), reasons: reasons.iter().map(|r| (*r).into()).collect() },
+        count: 2469,
+        errors: 1,
+        unanswered: 1,
+        operations_per_s: 1234.0,
+        read_bytes_per_s: 5e6,
+        write_bytes_per_s: 1e6,
+        response_time: rich.operations[0].response_time,
+        response_time_from_intended: (number == 1).then_some(rich.operations[0].response_time).flatten(),
+        operations: rich.operations.clone(),
+        groups: rich.groups.clone(),
+        generator: Generator {
+            cpu_s: 1.5,
+            cpu_share: 0.75,
+            cpu_per_operation_s: Some(9e-6),
+            schedule_lag: rich.operations[0].service_time,
+            wake_up_lag: None,
+            clock_granularity_s: Some(1e-9),
+            never_sent: 3,
+            strangers: 0,
+        },
+        fairness: Fairness {
+            stations,
+            starved: 0,
+            min: Some(0.9),
+            max: Some(1.1),
+            stddev: Some(0.05),
+            jain: Some(0.997),
+        },
+        failures: vec![FailureCount { cause: "timed out".into(), count: 2 }],
+    };
+    Findings {
+        source: Source {
+            tool: "plimsoll 0.1.0".into(),
+            inputs: vec!["smb://u@host/share".into()],
+            vantage: "client".into(),
+            ..Source::default()
+        },
+        packets: Packets::default(),
+        run: Some(Run {
+            target: "smb://u@host/share".into(),
+            workload: "mixed".into(),
+            description: "a quick <b>taste</b>".into(),
+            workload_sha256: "00".repeat(32),
+            seed: 7,
+            threads: 2,
+            warmup_s: 1.0,
+            facts: vec!["SMB 3.1.1".into()],
+        }),
+        stages: vec![stage(0, 1, &[]), stage(1, 64, &["the generator was busy 97 % of the time"])],
+        validity: Validity {
+            valid: false,
+            reasons: vec!["At 64 stations: the generator was busy 97 % of the time".into()],
+        },
+        ..rich
+    }
 }

@@ -216,6 +216,8 @@ fn make() -> Findings {
         ],
         one_way: 18,
         connections: 24,
+        run: None,
+        stages: vec![],
     }
 }
 
@@ -324,6 +326,7 @@ fn row(these: &[One], total: u64) -> OperationRow {
             StatusCount { status: 0x8000_0006, name: "STATUS_NO_MORE_FILES".into(), count: n / 80, error: false },
         ],
         percentiles: steps.iter().map(|p| PercentilePoint { percentile: *p, value_s: at(*p) }).collect(),
+        response_time_from_intended: None,
     }
 }
 

@@ -1,0 +1,141 @@
+//! Findings of a run: every load level by itself, and all together.
+
+use plimsoll_model::{ClockGranularity, Coverage, Group, Names, Protocol};
+use plimsoll_stats::{Accumulator, GroupKey, Options, Statistics};
+
+use super::{SECOND, StatusName, rows, span};
+use crate::findings::{Fairness, Findings, Generator, Run, Source, Stage, Validity};
+
+/// One load level as it was measured.
+pub struct Level<'a> {
+    /// The transactions of its measured phase.
+    pub statistics: &'a Statistics,
+    /// First and last instant of the measured phase, ns since the Unix epoch.
+    pub span_ns: (i64, i64),
+    /// Turns that ended in it.
+    pub turns: u64,
+    /// All else: identity of the stage, generator, fairness, failures and why it is not valid. Its numbers are computed here.
+    pub about: About,
+}
+
+/// What is known of a load level besides its transactions.
+#[derive(Clone, Debug, Default)]
+pub struct About {
+    /// The load in words.
+    pub level: String,
+    /// Stations.
+    pub stations: u64,
+    /// Requests that a station keeps outstanding at most.
+    pub depth: u32,
+    /// Turns asked for, 1/s.
+    pub asked_per_s: Option<f64>,
+    /// Whether the generator kept up.
+    pub generator: Generator,
+    /// How the server shared itself.
+    pub fairness: Fairness,
+    /// Actions that did not succeed: what happened, how often.
+    pub failures: Vec<(String, u64)>,
+    /// Connections made.
+    pub connections: u64,
+    /// Why the numbers may not be used.
+    pub reasons: Vec<String>,
+}
+
+impl Findings {
+    /// Everything a report shows of one run. `names` must be the set that the transactions' symbols are from.
+    pub fn collect_run(
+        run: Run,
+        levels: &[Level<'_>],
+        names: &Names,
+        source: Source,
+        status_name: StatusName,
+    ) -> Findings {
+        let mut all = Statistics::new(Options::default());
+        levels.iter().for_each(|level| all.merge(level.statistics));
+        let mut findings = Findings::collect(&all, &coverage(levels), names, source, status_name);
+        findings.stages =
+            (0..).zip(levels).map(|(number, level)| stage(number, level, status_name)).collect::<Vec<_>>();
+        findings.validity = together(&findings.stages, findings.validity);
+        findings.run = Some(run);
+        findings
+    }
+}
+
+fn coverage(levels: &[Level<'_>]) -> Coverage {
+    let granularity = levels.iter().find_map(|level| level.about.generator.clock_granularity_s);
+    Coverage {
+        first_ns: levels.iter().map(|level| level.span_ns.0).min(),
+        last_ns: levels.iter().map(|level| level.span_ns.1).max(),
+        connections: levels.iter().map(|level| level.about.connections).max().unwrap_or(0),
+        clock: ClockGranularity {
+            estimate_ns: granularity.map(|s| (s * SECOND).round() as u64),
+            ..ClockGranularity::default()
+        },
+        ..Coverage::default()
+    }
+}
+
+/// A level whose numbers may not be used spoils the whole.
+fn together(stages: &[Stage], own: Validity) -> Validity {
+    let said = |stage: &Stage| {
+        let level = stage.level.clone();
+        stage.validity.reasons.iter().map(move |reason| format!("At {level}: {reason}")).collect::<Vec<_>>()
+    };
+    let mut reasons: Vec<String> = stages.iter().flat_map(said).collect();
+    if !own.valid {
+        reasons.push("No operation was measured.".to_owned());
+    }
+    Validity { valid: reasons.is_empty(), reasons }
+}
+
+fn stage(number: u32, level: &Level<'_>, status_name: StatusName) -> Stage {
+    let (first, last) = level.span_ns;
+    let span = span(&Coverage { first_ns: Some(first), last_ns: Some(last), ..Coverage::default() });
+    let seconds = span.elapsed_s.filter(|&s| s > 0.0);
+    let rate = |amount: u64| seconds.map_or(0.0, |s| amount as f64 / s);
+    let sum = operations_together(level.statistics);
+    let payload = |group| level.statistics.group(group).map_or(0, |sum| sum.payload_bytes());
+    let about = level.about.clone();
+    let mut failures = about.failures;
+    failures.sort_by_key(|(cause, count)| (std::cmp::Reverse(*count), cause.clone()));
+    Stage {
+        number,
+        level: about.level,
+        stations: about.stations,
+        depth: about.depth,
+        asked_per_s: about.asked_per_s,
+        turns_per_s: rate(level.turns),
+        span,
+        validity: Validity { valid: about.reasons.is_empty(), reasons: about.reasons },
+        count: sum.count(),
+        errors: sum.errors(),
+        unanswered: sum.unanswered(),
+        operations_per_s: rate(sum.answered()),
+        read_bytes_per_s: rate(payload(GroupKey::One(Group::Read))),
+        write_bytes_per_s: rate(payload(GroupKey::One(Group::Write))),
+        response_time: rows::times_of(sum.response()),
+        response_time_from_intended: sum.from_intended().and_then(rows::times_of),
+        operations: rows::operations(level.statistics, status_name),
+        groups: rows::groups(level.statistics),
+        generator: Generator {
+            cpu_per_operation_s: (sum.count() > 0).then(|| about.generator.cpu_s / sum.count() as f64),
+            ..about.generator
+        },
+        fairness: about.fairness,
+        failures: failures.into_iter().map(|(cause, count)| crate::findings::FailureCount { cause, count }).collect(),
+    }
+}
+
+/// Everything that users asked for: logging on is not, and a compound stands in its members' rows.
+fn operations_together(statistics: &Statistics) -> Accumulator {
+    let mut sum = Accumulator::default();
+    let counts = |group: Group, protocol: Protocol| {
+        !matches!(group, Group::Compound | Group::Session) && protocol != Protocol::Portmap
+    };
+    for (procedure, row) in statistics.operations() {
+        if counts(procedure.row().group, procedure.row().protocol) {
+            sum.merge(row);
+        }
+    }
+    sum
+}

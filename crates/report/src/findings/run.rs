@@ -1,0 +1,120 @@
+//! What a run adds to what a capture has: how the load was made, and one entry a load level.
+
+use serde::{Deserialize, Serialize};
+
+use super::{OperationRow, Span, Times, Validity};
+
+/// How the load was made.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Run {
+    /// The server, without password.
+    pub target: String,
+    /// The workload's name.
+    pub workload: String,
+    /// What it does, in a sentence.
+    pub description: String,
+    /// SHA-256 of the workload's text, hexadecimal.
+    pub workload_sha256: String,
+    /// What decides every draw.
+    pub seed: u64,
+    /// Threads that made the load.
+    pub threads: u32,
+    /// Length of the warm-up before each measured phase, s.
+    pub warmup_s: f64,
+    /// What was agreed with the server, or asked of it: dialect, signing, encryption, version; and the machine.
+    pub facts: Vec<String>,
+}
+
+/// One load level: a data point of a load curve. Numbers are of its measured phase alone.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Stage {
+    /// Its number, from 0: the column `stage` of the transactions table.
+    pub number: u32,
+    /// The load in words: `4 stations`, `2000 a second`.
+    pub level: String,
+    /// Stations.
+    pub stations: u64,
+    /// Requests that a station keeps outstanding at most.
+    pub depth: u32,
+    /// Turns asked for, 1/s; null in a closed loop.
+    pub asked_per_s: Option<f64>,
+    /// Turns that ended, 1/s. A turn is one operation of a mix, or one run of a script.
+    pub turns_per_s: f64,
+    /// The measured phase.
+    pub span: Span,
+    /// Whether its numbers may be used.
+    pub validity: Validity,
+    /// Requests: those of `response_time`, and those without an answer. Session traffic is not counted.
+    pub count: u64,
+    /// Answers with an error status, and failures.
+    pub errors: u64,
+    /// Requests without an answer.
+    pub unanswered: u64,
+    /// Requests answered, 1/s.
+    pub operations_per_s: f64,
+    /// File data read, bytes/s.
+    pub read_bytes_per_s: f64,
+    /// File data written, bytes/s.
+    pub write_bytes_per_s: f64,
+    /// Response times of all operations together.
+    pub response_time: Option<Times>,
+    /// Last byte of the response − intended start; charges a late start to the server.
+    pub response_time_from_intended: Option<Times>,
+    /// One row a procedure.
+    pub operations: Vec<OperationRow>,
+    /// Sums, as in the report's own `groups`.
+    pub groups: Vec<OperationRow>,
+    /// Whether the load generator kept up.
+    pub generator: Generator,
+    /// How the server shared itself among the stations.
+    pub fairness: Fairness,
+    /// Actions that did not succeed, by what happened, most frequent first.
+    pub failures: Vec<FailureCount>,
+}
+
+/// Whether the load generator kept up.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Generator {
+    /// Processor time of the threads that made the load, s.
+    pub cpu_s: f64,
+    /// Its share of these threads' time, 0..=1: near 1 the generator is the bottleneck.
+    pub cpu_share: f64,
+    /// Processor time per request, s.
+    pub cpu_per_operation_s: Option<f64>,
+    /// Start of sending − intended start.
+    pub schedule_lag: Option<Times>,
+    /// Seen by the program − received by the kernel; null where the kernel does not tell.
+    pub wake_up_lag: Option<Times>,
+    /// Step of the client's clock, s.
+    pub clock_granularity_s: Option<f64>,
+    /// Arrivals that found no station free and were given up.
+    pub never_sent: u64,
+    /// Answers to no request that waited: late, repeated, made up.
+    pub strangers: u64,
+}
+
+/// How the server shared itself among the stations: turns of each station, divided by their mean.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Fairness {
+    /// Stations that were to work.
+    pub stations: u64,
+    /// Stations that ended no turn.
+    pub starved: u64,
+    /// Smallest, over the mean.
+    pub min: Option<f64>,
+    /// Largest, over the mean.
+    pub max: Option<f64>,
+    /// Standard deviation, over the mean.
+    pub stddev: Option<f64>,
+    /// Jain's index: 1 where all are equal, 1/n where one has all.
+    pub jain: Option<f64>,
+}
+
+/// Actions that did not succeed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FailureCount {
+    /// What happened: an error status, a refused connection, a time-out, wrong data, …
+    pub cause: String,
+    /// How many.
+    pub count: u64,
+}

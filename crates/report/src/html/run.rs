@@ -1,0 +1,119 @@
+//! Load levels: the curve as a table, whether the generator kept up, and what did not succeed.
+
+use super::units::{bytes, count, duration, optional, percent};
+use super::untrusted::Untrusted;
+use crate::findings::{Findings, Run, Stage, Times};
+use maud::{Markup, html};
+
+/// Nothing where somebody else made the load.
+pub(super) fn section(findings: &Findings) -> Option<Markup> {
+    let run = findings.run.as_ref()?;
+    Some(html! {
+        (how(run))
+        (levels(&findings.stages))
+        (generator(&findings.stages))
+        (failures(&findings.stages))
+    })
+}
+
+fn how(run: &Run) -> Markup {
+    html! {
+        dl.facts {
+            div { dt { "Target" } dd { (Untrusted(&run.target)) } }
+            div { dt { "Workload" } dd { (Untrusted(&run.workload)) ": " (Untrusted(&run.description)) } }
+            div { dt { "Seed" } dd { (run.seed) } }
+            div { dt { "Threads" } dd { (run.threads) } }
+            div { dt { "Warm-up" } dd { (duration(run.warmup_s)) " before each level" } }
+            @if !run.facts.is_empty() { div { dt { "Agreed" } dd { (Untrusted(&run.facts.join(", "))) } } }
+        }
+    }
+}
+
+fn levels(stages: &[Stage]) -> Markup {
+    let slowest = stages.iter().filter_map(|stage| stage.response_time).map(|t| t.p99_s).fold(0.0, f64::max);
+    html! {
+        div.scroll tabindex="0" role="region" aria-labelledby="levels-caption" {
+            table {
+                caption #levels-caption {
+                    "Throughput and response time at each load level, all operations together. \"From intended\" charges a \
+                     late start to the server."
+                }
+                thead { tr {
+                    th scope="col" { "Level" } th scope="col" { "Operations" } th scope="col" { "Data" } th scope="col" { "Mean" }
+                    th scope="col" { "Median" } th scope="col" { "95 in 100 below" } th scope="col" { "99 in 100 below" }
+                    th scope="col" { "99, from intended" } th scope="col" { "Errors" } th.wide scope="col" { "Median to 99th percentile" }
+                } }
+                tbody { @for stage in stages {
+                    @let show = |pick: fn(&Times) -> f64| optional(stage.response_time.as_ref().map(pick), duration);
+                    tr {
+                        th scope="row" { (Untrusted(&stage.level)) @if !stage.validity.valid { " (invalid)" } }
+                        td { (rate(stage.operations_per_s)) }
+                        td { (bytes(stage.read_bytes_per_s + stage.write_bytes_per_s)) "/s" }
+                        td { (show(|t| t.mean_s)) } td { (show(|t| t.p50_s)) } td { (show(|t| t.p95_s)) } td { (show(|t| t.p99_s)) }
+                        td { (optional(stage.response_time_from_intended.map(|t| t.p99_s), duration)) }
+                        td { (count(stage.failures.iter().map(|failure| failure.count).sum())) }
+                        td.wide { @if let Some(t) = &stage.response_time { (super::summary::range_bar(t.p50_s, t.p99_s, slowest)) } }
+                    }
+                } }
+            }
+        }
+    }
+}
+
+fn generator(stages: &[Stage]) -> Markup {
+    let number = |value: Option<f64>| optional(value, |value| format!("{value:.3}"));
+    html! {
+        div.scroll tabindex="0" role="region" aria-labelledby="generator-caption" {
+            table {
+                caption #generator-caption {
+                    "Whether the load generator kept up, and how the server shared itself among the stations (turns of each, \
+                     over their mean)."
+                }
+                thead { tr {
+                    th scope="col" { "Level" } th scope="col" { "Processor" } th scope="col" { "Processor, an operation" }
+                    th scope="col" { "Schedule lag, median" } th scope="col" { "Schedule lag, 99 in 100 below" }
+                    th scope="col" { "Wake-up, median" } th scope="col" { "Never sent" } th scope="col" { "Starved" }
+                    th scope="col" { "Jain's index" } th scope="col" { "Least" } th scope="col" { "Most" }
+                } }
+                tbody { @for stage in stages {
+                    @let generator = &stage.generator;
+                    tr {
+                        th scope="row" { (Untrusted(&stage.level)) }
+                        td { (percent(generator.cpu_share)) }
+                        td { (optional(generator.cpu_per_operation_s, duration)) }
+                        td { (optional(generator.schedule_lag.map(|t| t.p50_s), duration)) }
+                        td { (optional(generator.schedule_lag.map(|t| t.p99_s), duration)) }
+                        td { (optional(generator.wake_up_lag.map(|t| t.p50_s), duration)) }
+                        td { (count(generator.never_sent)) }
+                        td { (count(stage.fairness.starved)) " of " (count(stage.fairness.stations)) }
+                        td { (number(stage.fairness.jain)) } td { (number(stage.fairness.min)) } td { (number(stage.fairness.max)) }
+                    }
+                } }
+            }
+        }
+    }
+}
+
+fn failures(stages: &[Stage]) -> Markup {
+    html! {
+        @if stages.iter().any(|stage| !stage.failures.is_empty()) {
+            div.scroll tabindex="0" role="region" aria-labelledby="failures-caption" {
+                table {
+                    caption #failures-caption { "What did not succeed." }
+                    thead { tr { th scope="col" { "Level" } th scope="col" { "What happened" } th scope="col" { "How often" } } }
+                    tbody { @for stage in stages { @for failure in &stage.failures {
+                        tr {
+                            th scope="row" { (Untrusted(&stage.level)) }
+                            td { (Untrusted(&failure.cause)) }
+                            td { (count(failure.count)) }
+                        }
+                    } } }
+                }
+            }
+        }
+    }
+}
+
+fn rate(per_second: f64) -> String {
+    if per_second < 100.0 { format!("{per_second:.1}/s") } else { format!("{}/s", count(per_second.round() as u64)) }
+}

@@ -1,0 +1,104 @@
+//! How the load was made, a line a load level, and whether the generator kept up.
+
+use super::page::{Page, Role};
+use super::table::Table;
+use super::units::{NONE, TimeScale, significant, time};
+use crate::findings::{Findings, Stage, Times};
+use std::fmt;
+
+pub(super) fn draw(page: &mut Page<'_>, findings: &Findings) -> fmt::Result {
+    let Some(run) = &findings.run else { return Ok(()) };
+    page.blank()?;
+    page.paragraph(Role::Plain, "Target:   ", &run.target)?;
+    page.paragraph(Role::Plain, "Workload: ", &format!("{}: {}", run.workload, run.description))?;
+    let threads = if run.threads == 1 { "1 thread".to_owned() } else { format!("{} threads", run.threads) };
+    let how = format!("seed {}, {threads}, warm-up {} before each level", run.seed, time(run.warmup_s));
+    page.paragraph(Role::Plain, "Load:     ", &how)?;
+    if !run.facts.is_empty() {
+        page.paragraph(Role::Plain, "Agreed:   ", &run.facts.join(", "))?;
+    }
+    if findings.stages.is_empty() {
+        return Ok(());
+    }
+    levels(page, &findings.stages)?;
+    generator(page, &findings.stages)?;
+    failures(page, &findings.stages)
+}
+
+fn levels(page: &mut Page<'_>, stages: &[Stage]) -> fmt::Result {
+    let both = |stage: &Stage| [stage.response_time, stage.response_time_from_intended];
+    let all: Vec<Times> = stages.iter().flat_map(both).flatten().collect();
+    let scale = TimeScale::of(all.iter().flat_map(|t| [t.mean_s, t.p50_s, t.p95_s, t.p99_s]));
+    page.heading(&format!("Load levels (response times of all operations {}):", scale.words()))?;
+    page.blank()?;
+    let mut table = Table::new();
+    table.head(&["Level", "op/s", "MB/s", "Mean", "p50", "p95", "p99", "p99 int.", "Errors"]);
+    for stage in stages {
+        let show = |pick: fn(&Times) -> f64| scale.show_maybe(stage.response_time.as_ref().map(pick));
+        let data = stage.read_bytes_per_s + stage.write_bytes_per_s;
+        let role = if stage.validity.valid { Role::Plain } else { Role::Bad };
+        let mark = if stage.validity.valid { "" } else { " !" };
+        let cells = vec![
+            format!("{}{mark}", stage.level),
+            significant(stage.operations_per_s),
+            if data > 0.0 { significant(data / 1e6) } else { NONE.to_owned() },
+            show(|t| t.mean_s),
+            show(|t| t.p50_s),
+            show(|t| t.p95_s),
+            show(|t| t.p99_s),
+            scale.show_maybe(stage.response_time_from_intended.map(|t| t.p99_s)),
+            stage.failures.iter().map(|failure| failure.count).sum::<u64>().to_string(),
+        ];
+        table.row_as(role, cells);
+    }
+    page.table(&table)?;
+    let note = "p99 int.: from the intended start of each operation, which charges a late start to the server.";
+    page.paragraph(Role::Quiet, "", note)
+}
+
+fn generator(page: &mut Page<'_>, stages: &[Stage]) -> fmt::Result {
+    page.heading("Did the generator keep up, and was the server fair?")?;
+    page.blank()?;
+    let mut table = Table::new();
+    table.head(&["Level", "CPU", "CPU/op", "Lag p50", "Lag p99", "Wake p50", "Starved", "Jain", "Min", "Max"]);
+    for stage in stages {
+        let generator = &stage.generator;
+        let lag = |pick: fn(&Times) -> f64| optional(generator.schedule_lag.as_ref().map(pick), time);
+        let number = |value: Option<f64>| optional(value, |value| format!("{value:.2}"));
+        table.row(vec![
+            stage.level.clone(),
+            format!("{:.0} %", generator.cpu_share * 100.0),
+            optional(generator.cpu_per_operation_s, time),
+            lag(|t| t.p50_s),
+            lag(|t| t.p99_s),
+            optional(generator.wake_up_lag.map(|t| t.p50_s), time),
+            stage.fairness.starved.to_string(),
+            optional(stage.fairness.jain, |value| format!("{value:.3}")),
+            number(stage.fairness.min),
+            number(stage.fairness.max),
+        ]);
+    }
+    page.table(&table)?;
+    let note = "Lag: start of sending after the intended start. Wake: seen by the program after the kernel had it. \
+                Jain, min, max: turns of the stations, over their mean.";
+    page.paragraph(Role::Quiet, "", note)
+}
+
+fn failures(page: &mut Page<'_>, stages: &[Stage]) -> fmt::Result {
+    if stages.iter().all(|stage| stage.failures.is_empty()) {
+        return Ok(());
+    }
+    page.heading("What did not succeed:")?;
+    page.blank()?;
+    let mut table = Table::new().left(1);
+    for stage in stages {
+        for failure in &stage.failures {
+            table.row(vec![stage.level.clone(), failure.cause.clone(), failure.count.to_string()]);
+        }
+    }
+    page.table(&table)
+}
+
+fn optional(value: Option<f64>, show: impl Fn(f64) -> String) -> String {
+    value.map_or_else(|| NONE.to_owned(), show)
+}
