@@ -20,18 +20,24 @@ const fn package(name: &'static str, program: &'static str, used_for: &'static s
     Package { name, program, used_for }
 }
 
-const PACKAGES: [Package; 10] = [
+const PACKAGES: [Package; 13] = [
     package("tshark", "tshark", "comparing pairs and speed with Wireshark's"),
     package("tcpdump", "tcpdump", "recording captures"),
     package("samba", "smbd", "captures of a real SMB server"),
     package("samba-testsuite", "smbtorture", "the NetBench load"),
     package("smbclient", "smbclient", "a real SMB client"),
+    package("nfs-ganesha", "ganesha.nfsd", "driving a real NFS server"),
+    package("rpcbind", "rpcbind", "the port mapper that NFS-Ganesha registers with"),
+    package("libnfs-utils", "nfs-cp", "a real NFS client"),
     package("nfstrace", "nfstrace", "comparing speed with nfstrace's"),
     package("dbench", "dbench", "the dbench load"),
     package("chromium", "chromium", "trying the HTML report in a browser"),
     package("zstd", "zstd", "making compressed captures"),
     package("time", "time", "measuring peak memory"),
 ];
+
+/// Parts of the programs above that Debian ships by themselves: the file systems that NFS-Ganesha can export.
+const COMPANIONS: [(&str, &[&str]); 1] = [("nfs-ganesha", &["nfs-ganesha-vfs", "nfs-ganesha-mem"])];
 
 /// Python modules with which a test reads our tables.
 const PYTHON_MODULES: [&str; 3] = ["duckdb", "pandas", "pyarrow"];
@@ -61,6 +67,11 @@ pub(crate) fn run() -> Outcome {
     Ok(())
 }
 
+fn with_companions(name: &'static str) -> Vec<&'static str> {
+    let companions = COMPANIONS.iter().find(|(of, _)| *of == name).map_or(&[][..], |(_, companions)| companions);
+    [&[name], companions].concat()
+}
+
 /// An interpreter that has the modules, once made by [`run`].
 pub(crate) fn python() -> Option<PathBuf> {
     let python = python_folder().join("bin/python");
@@ -68,7 +79,7 @@ pub(crate) fn python() -> Option<PathBuf> {
 }
 
 fn install(missing: &[&Package]) {
-    let names: Vec<&str> = missing.iter().map(|package| package.name).collect();
+    let names: Vec<&str> = missing.iter().flat_map(|package| with_companions(package.name)).collect();
     if let Err(error) = process::run(apt_get(&["update", "-qq"]).stdout(Stdio::null())) {
         println!("setup: {error}");
     }
