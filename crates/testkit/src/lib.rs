@@ -6,12 +6,14 @@
 //! - [`Tcp`] keeps the sequence numbers of a connection right. It makes [`Segment`]s; a test sends one now, later
 //!   (reordered), twice (retransmitted) or not at all (dropped).
 //! - [`smb1`], [`smb2`], [`rpc`] and [`nbss()`] build messages, minimal but valid.
+//! - [`servers`] starts real servers on loopback.
 //!
 //! Checksums are left 0: nothing under test looks at them, and offload leaves captures so too.
 
 mod frame;
 mod ip;
 mod messages;
+pub mod servers;
 mod tcp;
 mod traffic;
 

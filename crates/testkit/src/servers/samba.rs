@@ -1,0 +1,255 @@
+//! Samba's smbd with a configuration, accounts and shares of its own.
+
+use std::fmt::Write as _;
+use std::fs::File;
+use std::io::Write as _;
+use std::net::{Ipv4Addr, SocketAddr, TcpStream};
+use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process_group};
+
+use super::{Scratch, Unavailable, free_port, program_exists};
+
+/// A share of the server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Share {
+    /// For the user, to read and write.
+    Data,
+    /// The same for whoever has no account; its folder is another.
+    Guest,
+    /// For the user, to read alone.
+    ReadOnly,
+    /// For the user, on a file system of [`Samba::SMALL`] bytes. Not there where it could not be mounted.
+    Small,
+}
+
+impl Share {
+    const ALL: [Share; 4] = [Share::Data, Share::Guest, Share::ReadOnly, Share::Small];
+
+    /// Its name on the server.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Share::Data => "data",
+            Share::Guest => "guest",
+            Share::ReadOnly => "readonly",
+            Share::Small => "small",
+        }
+    }
+
+    fn settings(self) -> &'static str {
+        match self {
+            Share::Data | Share::Small => "read only = no\n",
+            Share::Guest => "read only = no\nguest ok = yes\n",
+            Share::ReadOnly => "read only = yes\n",
+        }
+    }
+}
+
+/// smbd on a port of loopback. Ended, with everything it started and wrote, when dropped.
+#[derive(Debug)]
+pub struct Samba {
+    scratch: Scratch,
+    port: u16,
+    settings: String,
+    small: bool,
+    process: Option<Child>,
+}
+
+/// How long smbd may take to answer after its start, on a machine that does other things too.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+impl Samba {
+    /// The account.
+    pub const USER: &str = "plimsoll";
+    /// Its password.
+    pub const PASSWORD: &str = "Load-line 7";
+    /// Bytes of the file system behind [`Share::Small`].
+    pub const SMALL: u64 = 1 << 20;
+
+    /// Starts smbd with further lines for `[global]` (`server signing = mandatory`) and waits until it answers.
+    ///
+    /// # Errors
+    /// This machine has no smbd, or we may not start it.
+    ///
+    /// # Panics
+    /// It was started and does not answer: the message has its log.
+    pub fn start(settings: &[&str]) -> Result<Self, Unavailable> {
+        if !program_exists("smbd") || !program_exists("smbpasswd") {
+            return Err(Unavailable("needs smbd (Debian: samba)"));
+        }
+        if !rustix::process::geteuid().is_root() {
+            return Err(Unavailable("needs root, to start smbd"));
+        }
+        let mut scratch = Scratch::new("samba");
+        let small = scratch.small_file_system(Share::Small.name(), Self::SMALL).is_some();
+        let settings = settings.iter().map(|line| format!("{line}\n")).collect();
+        // smbpasswd reads the same file, and takes no port 0.
+        let mut samba = Self { scratch, port: 1, settings, small, process: None };
+        samba.prepare();
+        // Somebody else may take the free port before smbd does: then it ends at once.
+        let answered = (0..5).any(|_| {
+            samba.port = free_port().expect("loopback has free ports");
+            samba.launch()
+        });
+        assert!(answered, "smbd does not answer:\n{}", samba.log());
+        Ok(samba)
+    }
+
+    /// Where it listens.
+    #[must_use]
+    pub fn address(&self) -> SocketAddr {
+        (Ipv4Addr::LOCALHOST, self.port).into()
+    }
+
+    /// The folder behind a share, or `None` where the share is not there.
+    #[must_use]
+    pub fn folder(&self, share: Share) -> Option<PathBuf> {
+        (share != Share::Small || self.small).then(|| self.scratch.path().join(share.name()))
+    }
+
+    /// The process id of the smbd that listens, while it runs.
+    #[must_use]
+    pub fn process_id(&self) -> Option<u32> {
+        self.process.as_ref().map(Child::id)
+    }
+
+    /// Ends smbd and the processes that serve its connections at once, as a crash would.
+    pub fn kill(&mut self) {
+        let Some(mut process) = self.process.take() else { return };
+        // It leads a group of its own, in which everything it starts stays.
+        if let Some(group) = Pid::from_raw(process.id().cast_signed()) {
+            let _ = kill_process_group(group, Signal::KILL);
+        }
+        let _ = process.wait();
+    }
+
+    /// Starts it again on the same port.
+    ///
+    /// # Panics
+    /// It does not answer.
+    pub fn restart(&mut self) {
+        self.kill();
+        assert!(self.launch(), "smbd does not answer after a restart:\n{}", self.log());
+    }
+
+    /// What smbd wrote to its log so far.
+    #[must_use]
+    pub fn log(&self) -> String {
+        let folder = self.scratch.path().join("log");
+        let files = std::fs::read_dir(folder).into_iter().flatten().flatten();
+        files
+            .filter_map(|file| std::fs::read(file.path()).ok())
+            .fold(String::new(), |log, bytes| log + &String::from_utf8_lossy(&bytes))
+    }
+
+    /// Runs smbclient's commands (separated by `;`) in a share, as the user.
+    ///
+    /// # Panics
+    /// There is no smbclient.
+    #[must_use]
+    pub fn smbclient(&self, share: Share, commands: &str) -> Output {
+        let login = self.scratch.path().join("login");
+        let text = format!("username = {}\npassword = {}\n", Self::USER, Self::PASSWORD);
+        std::fs::write(&login, text).expect("a scratch folder can be written to");
+        let target = format!("//127.0.0.1/{}", share.name());
+        let mut command = Command::new("smbclient");
+        command.arg(format!("--configfile={}", self.configuration().display())).arg(target);
+        command.args(["--port", &self.port.to_string(), "--authentication-file"]).arg(login).args(["-c", commands]);
+        command.output().expect("smbclient (Debian: smbclient)")
+    }
+
+    fn configuration(&self) -> PathBuf {
+        self.scratch.path().join("smb.conf")
+    }
+
+    /// Folders and the account.
+    fn prepare(&self) {
+        for folder in ["private", "state", "log"] {
+            let _ = self.scratch.folder(folder);
+        }
+        for share in Share::ALL {
+            let folder = self.scratch.folder(share.name());
+            let everybody = std::fs::Permissions::from_mode(0o777);
+            std::fs::set_permissions(folder, everybody).expect("a scratch folder is ours");
+        }
+        // The account is root's under another name, so that no account of the system has to be made.
+        std::fs::write(self.scratch.path().join("users"), format!("root = {}\n", Self::USER))
+            .expect("a scratch folder can be written to");
+        self.write_configuration();
+        let mut command = Command::new("smbpasswd");
+        command.arg("-c").arg(self.configuration()).args(["-s", "-a", "root"]);
+        let mut process = command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("smbpasswd starts");
+        let twice = format!("{0}\n{0}\n", Self::PASSWORD);
+        process.stdin.take().expect("a pipe").write_all(twice.as_bytes()).expect("smbpasswd reads");
+        let output = process.wait_with_output().expect("smbpasswd ends");
+        assert!(output.status.success(), "smbpasswd: {}", String::from_utf8_lossy(&output.stderr));
+    }
+
+    fn write_configuration(&self) {
+        let home = self.scratch.path().display();
+        let port = self.port;
+        let mut text = format!(
+            "[global]\n\
+             workgroup = PLIMSOLL\nnetbios name = PLIMSOLL\nserver role = standalone server\n\
+             smb ports = {port}\ninterfaces = lo\nbind interfaces only = yes\ndisable netbios = yes\n\
+             private dir = {home}/private\nlock directory = {home}/state\nstate directory = {home}/state\n\
+             cache directory = {home}/state\npid directory = {home}/state\nncalrpc dir = {home}/state/ncalrpc\n\
+             passdb backend = tdbsam:{home}/private/passdb.tdb\nusername map = {home}/users\n\
+             map to guest = Bad User\nguest account = nobody\n\
+             log file = {home}/log/smbd\nmax log size = 0\n\
+             load printers = no\nprinting = bsd\nprintcap name = /dev/null\ndisable spoolss = yes\n\
+             store dos attributes = no\nea support = no\nserver min protocol = SMB2_02\n{}",
+            self.settings
+        );
+        for share in Share::ALL {
+            let (name, settings) = (share.name(), share.settings());
+            // Writing to a String does not fail.
+            let _ = write!(text, "[{name}]\npath = {home}/{name}\n{settings}");
+        }
+        std::fs::write(self.configuration(), text).expect("a scratch folder can be written to");
+    }
+
+    /// Starts it and waits until it answers; false where it ended instead.
+    fn launch(&mut self) -> bool {
+        self.write_configuration();
+        let errors = self.file("log/stderr");
+        let mut command = Command::new("smbd");
+        command.args(["--foreground", "--no-process-group", "--configfile"]).arg(self.configuration());
+        command.process_group(0).stdin(Stdio::null()).stdout(self.file("log/stdout")).stderr(errors);
+        let mut process = command.spawn().expect("smbd starts");
+        let until = Instant::now() + PATIENCE;
+        let mut answered = false;
+        while !answered && Instant::now() < until && matches!(process.try_wait(), Ok(None)) {
+            answered = TcpStream::connect_timeout(&self.address(), Duration::from_secs(1)).is_ok();
+            if !answered {
+                std::thread::sleep(Duration::from_millis(20));
+            }
+        }
+        self.process = Some(process);
+        if !answered {
+            self.kill();
+        }
+        answered
+    }
+
+    fn file(&self, name: &str) -> File {
+        let path: &Path = self.scratch.path();
+        File::options().create(true).append(true).open(path.join(name)).expect("a scratch folder can be written to")
+    }
+}
+
+impl Drop for Samba {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
