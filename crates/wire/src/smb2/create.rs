@@ -2,6 +2,13 @@
 //!
 //! Spec: MS-SMB2 2.2.13, 2.2.14
 
+pub mod context;
+mod reply;
+mod request;
+
+pub use reply::{Durable, Granted, GrantedLease, Opened, parse};
+pub use request::{Context, Create, Lease, Template};
+
 use super::fields::{Fields, to_len, view};
 use super::file_id::FileId;
 use super::header;
@@ -11,6 +18,8 @@ use crate::text::Utf16Le;
 pub const REQUEST_SIZE: u16 = 57;
 /// Request: RequestedOplockLevel, u8.
 pub const REQUEST_OPLOCK: usize = header::LEN + 3;
+/// Request: ImpersonationLevel, u32.
+pub const IMPERSONATION: usize = header::LEN + 4;
 /// Request: DesiredAccess, u32.
 pub const DESIRED_ACCESS: usize = header::LEN + 24;
 /// Request: FileAttributes, u32.
@@ -33,19 +42,83 @@ pub const RESPONSE_SIZE: u16 = 89;
 pub const RESPONSE_OPLOCK: usize = header::LEN + 2;
 /// Response: CreateAction, u32.
 pub const ACTION: usize = header::LEN + 4;
+/// Response: CreationTime, LastAccessTime, LastWriteTime and ChangeTime, u64 each.
+pub const TIMES: usize = header::LEN + 8;
+/// Response: AllocationSize, u64.
+pub const ALLOCATION_SIZE: usize = header::LEN + 40;
 /// Response: EndofFile, u64.
 pub const END_OF_FILE: usize = header::LEN + 48;
 /// Response: FileAttributes, u32.
 pub const RESPONSE_ATTRIBUTES: usize = header::LEN + 56;
 /// Response: FileId, 16 bytes.
 pub const FILE_ID: usize = header::LEN + 64;
+/// Response: CreateContextsOffset and CreateContextsLength, u32 each.
+pub const RESPONSE_CONTEXTS: usize = header::LEN + 80;
+/// Response: end of the fixed part.
+pub const RESPONSE_END: usize = header::LEN + 88;
 
+/// ImpersonationLevel: the server acts as the client, locally. What clients use.
+pub const IMPERSONATION_IMPERSONATION: u32 = 2;
+
+/// ACCESS_MASK bits (2.2.13.1): FILE_READ_DATA, or FILE_LIST_DIRECTORY.
+pub const ACCESS_READ_DATA: u32 = 0x0000_0001;
+/// FILE_WRITE_DATA, or FILE_ADD_FILE.
+pub const ACCESS_WRITE_DATA: u32 = 0x0000_0002;
+/// FILE_APPEND_DATA, or FILE_ADD_SUBDIRECTORY.
+pub const ACCESS_APPEND_DATA: u32 = 0x0000_0004;
+/// FILE_READ_EA.
+pub const ACCESS_READ_EA: u32 = 0x0000_0008;
+/// FILE_WRITE_EA.
+pub const ACCESS_WRITE_EA: u32 = 0x0000_0010;
+/// FILE_READ_ATTRIBUTES.
+pub const ACCESS_READ_ATTRIBUTES: u32 = 0x0000_0080;
+/// FILE_WRITE_ATTRIBUTES.
+pub const ACCESS_WRITE_ATTRIBUTES: u32 = 0x0000_0100;
+/// DELETE: delete or rename it.
+pub const ACCESS_DELETE: u32 = 0x0001_0000;
+/// READ_CONTROL: its owner and access list.
+pub const ACCESS_READ_CONTROL: u32 = 0x0002_0000;
+/// SYNCHRONIZE.
+pub const ACCESS_SYNCHRONIZE: u32 = 0x0010_0000;
+/// MAXIMUM_ALLOWED.
+pub const ACCESS_MAXIMUM_ALLOWED: u32 = 0x0200_0000;
+/// GENERIC_READ.
+pub const ACCESS_GENERIC_READ: u32 = 0x8000_0000;
+/// GENERIC_WRITE.
+pub const ACCESS_GENERIC_WRITE: u32 = 0x4000_0000;
+
+/// ShareAccess: others may read meanwhile.
+pub const SHARE_READ: u32 = 0x0000_0001;
+/// Others may write meanwhile.
+pub const SHARE_WRITE: u32 = 0x0000_0002;
+/// Others may delete or rename it meanwhile.
+pub const SHARE_DELETE: u32 = 0x0000_0004;
+
+/// Lease state: what was read may be cached.
+pub const LEASE_READ: u32 = 0x0000_0001;
+/// The handle may be kept open when its user closes it.
+pub const LEASE_HANDLE: u32 = 0x0000_0002;
+/// What is written may be cached.
+pub const LEASE_WRITE: u32 = 0x0000_0004;
+
+/// FILE_ATTRIBUTE_NORMAL: none of the others.
+pub const ATTRIBUTE_NORMAL: u32 = 0x0000_0080;
 /// FILE_ATTRIBUTE_DIRECTORY.
 pub const ATTRIBUTE_DIRECTORY: u32 = 0x0000_0010;
 /// FILE_DIRECTORY_FILE in the options: must be a directory.
 pub const OPTION_DIRECTORY: u32 = 0x0000_0001;
+/// FILE_WRITE_THROUGH in the options: every write reaches stable storage before its answer.
+pub const OPTION_WRITE_THROUGH: u32 = 0x0000_0002;
+/// FILE_SEQUENTIAL_ONLY in the options: will be read in order.
+pub const OPTION_SEQUENTIAL: u32 = 0x0000_0004;
+/// FILE_NO_INTERMEDIATE_BUFFERING in the options: past the server's cache.
+pub const OPTION_UNBUFFERED: u32 = 0x0000_0008;
 /// FILE_NON_DIRECTORY_FILE in the options: must not be one.
 pub const OPTION_NON_DIRECTORY: u32 = 0x0000_0040;
+/// FILE_RANDOM_ACCESS in the options: will be read in no order.
+pub const OPTION_RANDOM: u32 = 0x0000_0800;
+/// FILE_OPEN_REPARSE_POINT in the options: a symbolic link itself, not what it points to.
+pub const OPTION_OPEN_REPARSE_POINT: u32 = 0x0020_0000;
 /// FILE_DELETE_ON_CLOSE in the options.
 pub const OPTION_DELETE_ON_CLOSE: u32 = 0x0000_1000;
 

@@ -3,6 +3,7 @@
 //! Spec: MS-SMB2 2.2.2, 3.3.4.4
 
 use super::header::{self, Command, Header};
+use super::reply::{Body, Malformed};
 use super::status;
 
 /// StructureSize of the ERROR response's body.
@@ -11,6 +12,8 @@ pub const STRUCTURE_SIZE: u16 = 9;
 pub const CONTEXT_COUNT: usize = header::LEN + 2;
 /// ByteCount, u32.
 pub const BYTE_COUNT: usize = header::LEN + 4;
+/// ErrorData, ByteCount bytes.
+pub const DATA: usize = header::LEN + 8;
 
 /// True when the status says that an ERROR body stands in for the command's own, by the list of exceptions in 3.3.4.4.
 /// That body has the same StructureSize, 9, as five commands' responses: the size alone tells nothing.
@@ -27,6 +30,25 @@ pub(super) fn replaces_body(header: &Header<'_>) -> bool {
         status::STATUS_NOTIFY_ENUM_DIR => header.command() != Command::ChangeNotify,
         other => status::Severity::of(other) != status::Severity::Success,
     }
+}
+
+/// A status that is no success, and what was said about it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Refusal<'a> {
+    /// NTSTATUS.
+    pub status: u32,
+    /// How many error contexts the data holds; 0 where it is no such list, as before dialect 3.1.1.
+    pub contexts: u8,
+    /// ErrorData.
+    pub data: &'a [u8],
+}
+
+/// Reads the ERROR body.
+pub(super) fn parse<'a>(status: u32, body: &Body<'a>) -> Result<Refusal<'a>, Malformed> {
+    body.fixed(STRUCTURE_SIZE, DATA)?;
+    let length = body.u32(BYTE_COUNT, "ByteCount")?;
+    let data = body.variable(DATA as u32, length, DATA, "ErrorData")?;
+    Ok(Refusal { status, contexts: body.u8(CONTEXT_COUNT, "ErrorContextCount")?, data })
 }
 
 #[cfg(test)]

@@ -54,6 +54,16 @@ pub const FLAG_REPLAY: u32 = 0x2000_0000;
 /// The message id of messages that the server sends of its own accord (oplock and lease breaks).
 pub const UNSOLICITED: u64 = u64::MAX;
 
+/// CreditCharge of a request that sends or asks for `payload` bytes, whichever is more, from dialect 2.1 on: a credit
+/// for each 64 KiB that are begun, and one for none (MS-SMB2 3.1.5.2).
+#[inline]
+#[must_use]
+pub const fn charge(payload: u32) -> u16 {
+    // At most 65,536: one too many for the field, and for any server's limit.
+    let charge = payload.saturating_sub(1) / 65_536 + 1;
+    if charge > u16::MAX as u32 { u16::MAX } else { charge as u16 }
+}
+
 /// A borrowed header. Fields within the first [`MIN_CAPTURED`] bytes are always there, the others may be missing.
 #[derive(Clone, Copy, Debug)]
 pub struct Header<'a> {

@@ -1,17 +1,23 @@
-//! SMB2 and SMB3 as a passive observer sees them: borrowed views of messages that may have been cut short.
+//! SMB2 and SMB3 on the wire: borrowed views of messages that may have been cut short, and a client's calls and replies.
 //!
 //! [`Kind`] tells a message's form, [`compound::Members`] walks its members, [`Header`] reads each header, and one file
 //! a command has the views of its bodies. A view takes the member's captured bytes *from the SMB2 header on*, and
 //! every offset counts from there. It exists only for the right command, direction and StructureSize, and not where an
 //! ERROR response stands in for the body. Each accessor gives None for what was not captured: missing, never guessed.
 //!
+//! What a client sends is a [`Call`]: the same file has the call's fields and says where each goes, with the offsets that
+//! its view reads from. What comes back is a [`Reply`], which the file's `parse` reads strictly: what is missing or
+//! wrong is a [`Malformed`] that names the field.
+//!
 //! Spec: MS-SMB2 2.2
 
+pub mod attributes;
 pub mod cancel;
 pub mod change_notify;
 pub mod close;
 pub mod compound;
 pub mod create;
+pub mod draft;
 pub mod echo;
 pub mod error;
 mod fields;
@@ -26,9 +32,11 @@ pub mod oplock_break;
 pub mod query_directory;
 pub mod query_info;
 pub mod read;
+pub mod reply;
 pub mod session_setup;
 pub mod set_info;
 pub mod status;
+pub mod template;
 #[cfg(test)]
 mod testing;
 pub mod transform;
@@ -36,7 +44,10 @@ pub mod tree_connect;
 pub mod tree_disconnect;
 pub mod write;
 
+pub use draft::{Call, Head, TooLong};
 pub use file_id::FileId;
 pub use header::{Command, Header};
+pub use reply::{Answer, Malformed, Reply, replies};
 pub use status::{Severity, status_name};
+pub use template::Template;
 pub use transform::Kind;

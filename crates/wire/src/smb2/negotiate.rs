@@ -2,6 +2,13 @@
 //!
 //! Spec: MS-SMB2 2.2.3, 2.2.4
 
+pub mod context;
+mod reply;
+mod request;
+
+pub use reply::{Chosen, Negotiated, parse};
+pub use request::{Negotiate, Offer};
+
 use super::fields::view;
 use super::header;
 
@@ -9,25 +16,67 @@ use super::header;
 pub const REQUEST_SIZE: u16 = 36;
 /// Request: DialectCount, u16.
 pub const DIALECT_COUNT: usize = header::LEN + 2;
+/// Request: SecurityMode, u16.
+pub const REQUEST_SECURITY_MODE: usize = header::LEN + 4;
 /// Request: Capabilities, u32.
 pub const REQUEST_CAPABILITIES: usize = header::LEN + 8;
 /// Request: ClientGuid, 16 bytes.
 pub const CLIENT_GUID: usize = header::LEN + 12;
+/// Request: NegotiateContextOffset u32, NegotiateContextCount u16, where dialect 3.1.1 is among the dialects.
+pub const REQUEST_CONTEXTS: usize = header::LEN + 28;
 /// Request: Dialects, u16 each.
 pub const DIALECTS: usize = header::LEN + 36;
 /// StructureSize of the response's body.
 pub const RESPONSE_SIZE: u16 = 65;
+/// Response: SecurityMode, u16.
+pub const RESPONSE_SECURITY_MODE: usize = header::LEN + 2;
 /// Response: DialectRevision, u16.
 pub const DIALECT: usize = header::LEN + 4;
+/// Response: NegotiateContextCount, u16, in dialect 3.1.1.
+pub const CONTEXT_COUNT: usize = header::LEN + 6;
 /// Response: ServerGuid, 16 bytes.
 pub const SERVER_GUID: usize = header::LEN + 8;
 /// Response: Capabilities, u32.
 pub const RESPONSE_CAPABILITIES: usize = header::LEN + 24;
+/// Response: MaxTransactSize, u32.
+pub const MAX_TRANSACT: usize = header::LEN + 28;
 /// Response: MaxReadSize, u32.
 pub const MAX_READ: usize = header::LEN + 32;
 /// Response: MaxWriteSize, u32.
 pub const MAX_WRITE: usize = header::LEN + 36;
+/// Response: SystemTime, u64.
+pub const SYSTEM_TIME: usize = header::LEN + 40;
+/// Response: ServerStartTime, u64.
+pub const START_TIME: usize = header::LEN + 48;
+/// Response: SecurityBufferOffset and SecurityBufferLength, u16 each.
+pub const RESPONSE_BUFFER: usize = header::LEN + 56;
+/// Response: NegotiateContextOffset, u32, in dialect 3.1.1.
+pub const CONTEXT_OFFSET: usize = header::LEN + 60;
+/// Response: end of the fixed part.
+pub const RESPONSE_END: usize = header::LEN + 64;
 
+/// SecurityMode: signs if asked to.
+pub const SIGNING_ENABLED: u8 = 0x01;
+/// SecurityMode: signs, and wants signatures.
+pub const SIGNING_REQUIRED: u8 = 0x02;
+
+/// SMB2_GLOBAL_CAP_DFS.
+pub const CAP_DFS: u32 = 0x0000_0001;
+/// SMB2_GLOBAL_CAP_LEASING.
+pub const CAP_LEASING: u32 = 0x0000_0002;
+/// SMB2_GLOBAL_CAP_LARGE_MTU: requests of more than one credit.
+pub const CAP_LARGE_MTU: u32 = 0x0000_0004;
+/// SMB2_GLOBAL_CAP_MULTI_CHANNEL.
+pub const CAP_MULTI_CHANNEL: u32 = 0x0000_0008;
+/// SMB2_GLOBAL_CAP_PERSISTENT_HANDLES.
+pub const CAP_PERSISTENT_HANDLES: u32 = 0x0000_0010;
+/// SMB2_GLOBAL_CAP_DIRECTORY_LEASING.
+pub const CAP_DIRECTORY_LEASING: u32 = 0x0000_0020;
+/// SMB2_GLOBAL_CAP_ENCRYPTION, in the dialects 3.0 and 3.0.2.
+pub const CAP_ENCRYPTION: u32 = 0x0000_0040;
+
+/// Dialect 3.1.1, the one with contexts.
+pub const DIALECT_311: u16 = 0x0311;
 /// The answer to an SMB1 client: "SMB2, ask again".
 pub const DIALECT_WILDCARD: u16 = 0x02FF;
 

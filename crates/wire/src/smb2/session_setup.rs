@@ -2,13 +2,19 @@
 //!
 //! Spec: MS-SMB2 2.2.5, 2.2.6
 
+use super::draft::{Call, Draft, TooLong};
 use super::fields::view;
-use super::header;
+use super::header::{self, Command};
+use super::reply::{Answer, Malformed, Reply};
 
 /// StructureSize of the request's body.
 pub const REQUEST_SIZE: u16 = 25;
 /// Request: Flags, u8.
 pub const REQUEST_FLAGS: usize = header::LEN + 2;
+/// Request: SecurityMode, u8, see [`negotiate`](super::negotiate).
+pub const SECURITY_MODE: usize = header::LEN + 3;
+/// Request: Capabilities, u32.
+pub const REQUEST_CAPABILITIES: usize = header::LEN + 4;
 /// Request: SecurityBufferOffset and SecurityBufferLength, u16 each.
 pub const REQUEST_BUFFER: usize = header::LEN + 12;
 /// Request: PreviousSessionId, u64.
@@ -77,11 +83,64 @@ impl<'a> Response<'a> {
     }
 }
 
+/// The call: the client's step of a logon.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SessionSetup<'a> {
+    /// 0, or [`FLAG_BINDING`].
+    pub flags: u8,
+    /// `SIGNING_` bits of [`negotiate`](super::negotiate).
+    pub security_mode: u8,
+    /// SMB2_GLOBAL_CAP_DFS or none.
+    pub capabilities: u32,
+    /// The session that this one takes over; 0 for none.
+    pub previous_session_id: u64,
+    /// The token.
+    pub security_buffer: &'a [u8],
+}
+
+impl Call for SessionSetup<'_> {
+    const COMMAND: Command = Command::SessionSetup;
+
+    fn body(&self, draft: &mut Draft<'_>) -> Result<(), TooLong> {
+        draft.fixed(REQUEST_SIZE, REQUEST_END);
+        draft.u8(REQUEST_FLAGS, self.flags);
+        draft.u8(SECURITY_MODE, self.security_mode);
+        draft.u32(REQUEST_CAPABILITIES, self.capabilities);
+        draft.u64(PREVIOUS_SESSION_ID, self.previous_session_id);
+        draft.variable16(REQUEST_BUFFER, "SecurityBuffer", |draft| draft.put(self.security_buffer))?;
+        draft.at_least_a_byte(REQUEST_END);
+        Ok(())
+    }
+}
+
+/// The server's step of a logon. The session's id is the reply's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Step<'a> {
+    /// Guest, null, encrypting: see the `SESSION_` constants.
+    pub flags: u16,
+    /// The token.
+    pub security_buffer: &'a [u8],
+}
+
+/// Reads the answer, which with `STATUS_MORE_PROCESSING_REQUIRED` is not the last.
+///
+/// # Errors
+///
+/// Where a field is not what the specification says.
+pub fn parse<'a>(reply: &Reply<'a>) -> Result<Answer<'a, Step<'a>>, Malformed> {
+    reply.answer(Command::SessionSetup, RESPONSE_SIZE, RESPONSE_END, |body| {
+        Ok(Step {
+            flags: body.u16(SESSION_FLAGS, "SessionFlags")?,
+            security_buffer: body.variable16(RESPONSE_BUFFER, RESPONSE_END, "SecurityBuffer")?,
+        })
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::smb2::status::{STATUS_LOGON_FAILURE, STATUS_MORE_PROCESSING_REQUIRED};
-    use crate::smb2::testing::{Message, truncations};
+    use crate::smb2::testing::{Message, emitted, refused, truncations, whole};
 
     /// Hand-assembled from 2.2.5.
     #[test]
@@ -93,6 +152,38 @@ mod tests {
         assert_eq!(view.previous_session_id(), Some(77));
         assert_eq!(Request::new(&bytes[..90]).unwrap().security_buffer(), Some(&b"to"[..]));
         truncations(&bytes, |bytes| Request::new(bytes)?.previous_session_id());
+    }
+
+    #[test]
+    fn a_call_reads_as_it_was_said() {
+        let call = SessionSetup {
+            flags: FLAG_BINDING,
+            security_mode: 2,
+            capabilities: 1,
+            previous_session_id: 77,
+            security_buffer: b"token",
+        };
+        let bytes = emitted(&call);
+        let view = Request::new(&bytes).unwrap();
+        assert_eq!(view.security_buffer(), Some(&b"token"[..]));
+        assert_eq!((view.is_binding(), view.previous_session_id()), (Some(true), Some(77)));
+        assert_eq!((bytes[SECURITY_MODE], bytes[REQUEST_CAPABILITIES], bytes.len()), (2, 1, REQUEST_END + 5));
+    }
+
+    #[test]
+    fn a_step_is_read_strictly() {
+        let body = |offset, len| {
+            let head = Message::response(1, STATUS_MORE_PROCESSING_REQUIRED).u16(9).u16(4);
+            head.u16(offset).u16(len).put(b"tok").bytes()
+        };
+        let good = body(72, 3);
+        let step = Step { flags: SESSION_ENCRYPTS, security_buffer: b"tok" };
+        assert_eq!(parse(&whole(&good)), Ok(Answer::Done(step)));
+        refused(&good, |reply| parse(reply).map(Answer::refusal));
+        for (offset, len) in [(72, 4), (71, 3), (0, 1), (u16::MAX, u16::MAX)] {
+            let error = parse(&whole(&body(offset, len))).unwrap_err();
+            assert_eq!((error.command, error.field), (Command::SessionSetup, "SecurityBuffer"), "{offset} {len}");
+        }
     }
 
     /// Hand-assembled from 2.2.6, and the ERROR response of the same size.

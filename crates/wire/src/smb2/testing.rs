@@ -1,6 +1,10 @@
 //! Builds messages for this module's tests, byte by byte as MS-SMB2 lays them out.
 
+use super::draft::{Call, Head};
+use super::error::Refusal;
 use super::header;
+use super::reply::{Malformed, Reply};
+use super::status::STATUS_ACCESS_DENIED;
 
 /// A message under construction: a whole header, then whatever body was pushed.
 pub(super) struct Message(Vec<u8>);
@@ -74,6 +78,12 @@ impl Message {
         text.encode_utf16().fold(self, Self::u16)
     }
 
+    /// The body of this message behind the header of another.
+    pub(super) fn like(mut self, other: &[u8]) -> Vec<u8> {
+        self.0[..header::LEN].copy_from_slice(&other[..header::LEN]);
+        self.0
+    }
+
     pub(super) fn bytes(self) -> Vec<u8> {
         self.0
     }
@@ -105,4 +115,35 @@ pub(super) fn truncations<'a, T: PartialEq + core::fmt::Debug>(whole: &'a [u8], 
         let got = read(&whole[..cut]);
         assert!(got.is_none() || got == expected, "cut at {cut}: {got:?} is not {expected:?}");
     }
+}
+
+/// A call with a header that nothing depends on, as it goes over the wire.
+pub(super) fn emitted(call: &impl Call) -> Vec<u8> {
+    let head = Head { charge: 1, credits: 1, message_id: 7, tree_id: 3, session_id: 5, ..Head::default() };
+    let mut bytes = Vec::new();
+    call.emit(&head, &mut bytes).unwrap();
+    bytes
+}
+
+/// An answer of which everything was kept.
+pub(super) fn whole(bytes: &[u8]) -> Reply<'_> {
+    Reply::new(bytes, bytes.len()).unwrap()
+}
+
+/// What must hold of every answer's strict reading, given one that is good: no truncation that takes a byte of its
+/// fixed part, no other command and no other StructureSize passes, and an ERROR body is a refusal.
+pub(super) fn refused(good: &[u8], parse: impl for<'b> Fn(&Reply<'b>) -> Result<Option<Refusal<'b>>, Malformed>) {
+    let structure_size = usize::from(u16::from_le_bytes(*good[header::LEN..].first_chunk().unwrap()));
+    for cut in header::LEN..header::LEN + (structure_size & !1) {
+        assert!(parse(&whole(&good[..cut])).is_err(), "cut at {cut}");
+    }
+    for at in [header::COMMAND, header::LEN] {
+        let mut other = good.to_vec();
+        other[at] ^= 0x40;
+        assert!(parse(&whole(&other)).is_err(), "another byte at {at}");
+    }
+    let command = whole(good).command().code();
+    let error = Message::response(command, STATUS_ACCESS_DENIED).u16(9).u16(0).u32(0).u8(0).bytes();
+    let refusal = Refusal { status: STATUS_ACCESS_DENIED, contexts: 0, data: &[] };
+    assert_eq!(parse(&whole(&error)), Ok(Some(refusal)));
 }

@@ -1,0 +1,248 @@
+//! What was opened, and what the server said to the contexts.
+//!
+//! Spec: MS-SMB2 2.2.14, 2.2.14.2
+
+use super::{
+    ACTION, ALLOCATION_SIZE, END_OF_FILE, FILE_ID, Lease, RESPONSE_ATTRIBUTES, RESPONSE_CONTEXTS, RESPONSE_END,
+    RESPONSE_OPLOCK, RESPONSE_SIZE, TIMES, context,
+};
+use crate::smb2::FileId;
+use crate::smb2::attributes::{Attributes, Times};
+use crate::smb2::fields::to_len;
+use crate::smb2::header::Command;
+use crate::smb2::reply::{Answer, Body, Malformed, Reply, Why};
+
+/// What was opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Opened {
+    /// The handle.
+    pub file: FileId,
+    /// The oplock granted, see the `OPLOCK_` constants.
+    pub oplock: u8,
+    /// What was done, see the `ACTION_` constants.
+    pub action: u32,
+    /// Times, sizes, attributes.
+    pub attributes: Attributes,
+    /// What the server granted besides.
+    pub granted: Granted,
+}
+
+/// What came of the contexts. None for those that the server did not answer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Granted {
+    /// The lease, with what may be cached.
+    pub lease: Option<GrantedLease>,
+    /// The handle is durable.
+    pub durable: Option<Durable>,
+    /// NTSTATUS of the question and, where that is 0, what the user may do at most.
+    pub maximal_access: Option<(u32, u32)>,
+    /// The file's number on its disk, and the disk's.
+    pub disk_id: Option<(u64, u64)>,
+}
+
+/// A lease as granted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GrantedLease {
+    /// Key and state.
+    pub lease: Lease,
+    /// It is being broken meanwhile.
+    pub breaking: bool,
+    /// Version 2: counts the lease's changes.
+    pub epoch: Option<u16>,
+}
+
+/// A durable handle as granted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Durable {
+    /// Version 2: how long the server waits for a reconnect, ms.
+    pub timeout_ms: Option<u32>,
+    /// It survives the server too.
+    pub persistent: bool,
+}
+
+/// SMB2_LEASE_FLAG_BREAK_IN_PROGRESS.
+const LEASE_BREAKING: u32 = 0x0000_0002;
+
+/// Reads the answer.
+///
+/// # Errors
+///
+/// Where a field is not what the specification says.
+#[inline]
+pub fn parse<'a>(reply: &Reply<'a>) -> Result<Answer<'a, Opened>, Malformed> {
+    reply.answer(Command::Create, RESPONSE_SIZE, RESPONSE_END, |body| {
+        let contexts = body.variable32(RESPONSE_CONTEXTS, RESPONSE_END, "CreateContexts")?;
+        Ok(Opened {
+            file: body.file_id(FILE_ID, "FileId")?,
+            oplock: body.u8(RESPONSE_OPLOCK, "OplockLevel")?,
+            action: body.u32(ACTION, "CreateAction")?,
+            attributes: Attributes {
+                times: Times::parse(body, TIMES)?,
+                allocation_size: body.u64(ALLOCATION_SIZE, "AllocationSize")?,
+                end_of_file: body.u64(END_OF_FILE, "EndofFile")?,
+                attributes: body.u32(RESPONSE_ATTRIBUTES, "FileAttributes")?,
+            },
+            granted: granted(body, contexts)?,
+        })
+    })
+}
+
+/// Walks the contexts. Each next one begins further on, so any input ends it.
+fn granted(body: &Body<'_>, contexts: &[u8]) -> Result<Granted, Malformed> {
+    let mut granted = Granted::default();
+    let mut rest = contexts;
+    while !rest.is_empty() {
+        let next = to_len(number(body, rest, context::NEXT)?).unwrap_or(usize::MAX);
+        let one = if next == 0 { rest } else { rest.get(..next).ok_or_else(|| place(body, "Next", next, 0))? };
+        let name = part(body, one, context::NAME_OFFSET, half(body, one, context::NAME_OFFSET + 2)?.into(), "Name")?;
+        let data = part(body, one, context::DATA_OFFSET, number(body, one, context::DATA_OFFSET + 2)?, "Data")?;
+        granted.take(body, name, data)?;
+        rest = if next == 0 { &[] } else { rest.get(next..).unwrap_or_default() };
+    }
+    Ok(granted)
+}
+
+impl Granted {
+    fn take(&mut self, body: &Body<'_>, name: &[u8], data: &[u8]) -> Result<(), Malformed> {
+        match *name.first_chunk().unwrap_or(&[0; 4]) {
+            context::LEASE => once(body, "RqLs", &mut self.lease, lease(body, data)?),
+            context::DURABLE => once(body, "DHnQ", &mut self.durable, Durable { timeout_ms: None, persistent: false }),
+            context::DURABLE_2 => {
+                let flags = number(body, data, 4)?;
+                let persistent = flags & context::FLAG_PERSISTENT != 0;
+                let timeout_ms = Some(number(body, data, 0)?);
+                once(body, "DH2Q", &mut self.durable, Durable { timeout_ms, persistent })
+            }
+            context::MAXIMAL_ACCESS => {
+                once(body, "MxAc", &mut self.maximal_access, (number(body, data, 0)?, number(body, data, 4)?))
+            }
+            context::DISK_ID => once(body, "QFid", &mut self.disk_id, (long(body, data, 0)?, long(body, data, 8)?)),
+            // Others were not asked for; 3.2.5.7 names none that a client must look at.
+            _ => Ok(()),
+        }
+    }
+}
+
+/// 2.2.14.2.10 (32 bytes) or 2.2.14.2.11 (52 bytes).
+fn lease(body: &Body<'_>, data: &[u8]) -> Result<GrantedLease, Malformed> {
+    let key = *data.first_chunk().ok_or_else(|| body.malformed("RqLs", Why::Missing))?;
+    let epoch = match data.len() {
+        32 => None,
+        52 => Some(half(body, data, 48)?),
+        other => return Err(body.malformed("RqLs", Why::Value(other as u64))),
+    };
+    let lease = Lease { key, state: number(body, data, 16)? };
+    Ok(GrantedLease { lease, breaking: number(body, data, 20)? & LEASE_BREAKING != 0, epoch })
+}
+
+fn once<T>(body: &Body<'_>, name: &'static str, place: &mut Option<T>, value: T) -> Result<(), Malformed> {
+    if place.replace(value).is_some() {
+        return Err(body.malformed(name, Why::Repeated));
+    }
+    Ok(())
+}
+
+/// `length` bytes of a context, whose offset is the u16 at `at`; they lie behind its fixed part.
+fn part<'a>(
+    body: &Body<'_>,
+    one: &'a [u8],
+    at: usize,
+    length: u32,
+    field: &'static str,
+) -> Result<&'a [u8], Malformed> {
+    let offset = usize::from(half(body, one, at)?);
+    if length == 0 {
+        return Ok(&[]);
+    }
+    let place = || place(body, field, offset, length);
+    let end = to_len(length).and_then(|length| offset.checked_add(length)).ok_or_else(place)?;
+    one.get(offset..end).filter(|_| offset >= context::NAME_AT).ok_or_else(place)
+}
+
+fn place(body: &Body<'_>, field: &'static str, offset: usize, length: u32) -> Malformed {
+    body.malformed(field, Why::Place { offset: offset as u64, length: length.into() })
+}
+
+fn array<const N: usize>(body: &Body<'_>, bytes: &[u8], at: usize) -> Result<[u8; N], Malformed> {
+    let found = bytes.get(at..).and_then(|rest| rest.first_chunk());
+    found.copied().ok_or_else(|| body.malformed("CreateContexts", Why::Missing))
+}
+
+fn half(body: &Body<'_>, bytes: &[u8], at: usize) -> Result<u16, Malformed> {
+    array(body, bytes, at).map(u16::from_le_bytes)
+}
+
+fn number(body: &Body<'_>, bytes: &[u8], at: usize) -> Result<u32, Malformed> {
+    array(body, bytes, at).map(u32::from_le_bytes)
+}
+
+fn long(body: &Body<'_>, bytes: &[u8], at: usize) -> Result<u64, Malformed> {
+    array(body, bytes, at).map(u64::from_le_bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::smb2::create::{ACTION_CREATED, OPLOCK_LEASE};
+    use crate::smb2::testing::{Message, refused, whole};
+
+    /// Hand-assembled from 2.2.14, up to the contexts' place.
+    fn fixed() -> Message {
+        let times = Message::response(5, 0).u16(89).u8(OPLOCK_LEASE).u8(0).u32(ACTION_CREATED);
+        let sizes = times.u64(1).u64(2).u64(3).u64(4).u64(8192).u64(1234).u32(0x20).u32(0);
+        sizes.put(&[3; 16])
+    }
+
+    fn context(message: Message, next: u32, name: &[u8; 4], data: &[u8]) -> Message {
+        let head = message.u32(next).u16(16).u16(4).u16(0).u16(24).u32(data.len() as u32).put(name).u32(0);
+        head.put(data)
+    }
+
+    fn with_contexts() -> Vec<u8> {
+        let lease = [&[0x11; 16][..], &5_u32.to_le_bytes(), &2_u32.to_le_bytes(), &[0; 24], &[9, 0, 0, 0]].concat();
+        let contexts = context(fixed().u32(0x98).u32(32 + 32 + 80), 32, b"MxAc", &[0, 0, 0, 0, 0xFF, 1, 0x1F, 0]);
+        let contexts = context(contexts, 32, b"DH2Q", &[0x60, 0xEA, 0, 0, 2, 0, 0, 0]);
+        context(contexts, 0, b"RqLs", &lease).u32(0).bytes()
+    }
+
+    #[test]
+    fn what_was_opened() {
+        let bytes = fixed().u32(0).u32(0).bytes();
+        let opened = parse(&whole(&bytes)).unwrap().done().unwrap();
+        let times = Times { creation: 1, last_access: 2, last_write: 3, change: 4 };
+        let attributes = Attributes { times, allocation_size: 8192, end_of_file: 1234, attributes: 0x20 };
+        let granted = Granted::default();
+        let expected =
+            Opened { file: FileId([3; 16]), oplock: OPLOCK_LEASE, action: ACTION_CREATED, attributes, granted };
+        assert_eq!(opened, expected);
+        refused(&bytes, |reply| parse(reply).map(Answer::refusal));
+    }
+
+    #[test]
+    fn what_was_granted() {
+        let bytes = with_contexts();
+        let granted = parse(&whole(&bytes)).unwrap().done().unwrap().granted;
+        let lease = Lease { key: [0x11; 16], state: 5 };
+        assert_eq!(granted.lease, Some(GrantedLease { lease, breaking: true, epoch: Some(9) }));
+        assert_eq!(granted.durable, Some(Durable { timeout_ms: Some(60_000), persistent: true }));
+        assert_eq!((granted.maximal_access, granted.disk_id), (Some((0, 0x001F_01FF)), None));
+    }
+
+    #[test]
+    fn contexts_that_cannot_be_are_named() {
+        let error = |change: &dyn Fn(&mut Vec<u8>)| {
+            let mut bytes = with_contexts();
+            change(&mut bytes);
+            parse(&whole(&bytes)).unwrap_err().field
+        };
+        assert_eq!(error(&|bytes| bytes.truncate(0x98 + 100)), "CreateContexts", "outside of the message");
+        assert_eq!(error(&|bytes| bytes[RESPONSE_CONTEXTS] = 0x97), "CreateContexts", "in the fixed part");
+        assert_eq!(error(&|bytes| bytes[0x98 + 1] = 0xFF), "Next", "beyond the contexts");
+        assert_eq!(error(&|bytes| bytes[0x98] = 3), "CreateContexts", "too short for a context");
+        assert_eq!(error(&|bytes| bytes[0x98 + context::NAME_OFFSET] = 8), "Name", "in the fixed part");
+        assert_eq!(error(&|bytes| bytes[0x98 + context::DATA_OFFSET + 2] = 9), "Data", "longer than its context");
+        assert_eq!(error(&|bytes| bytes[0x98 + 64 + context::DATA_OFFSET + 2] = 33), "RqLs", "neither version");
+        let twice = |bytes: &mut Vec<u8>| bytes[0x98 + 32 + 16..0x98 + 32 + 20].copy_from_slice(b"MxAc");
+        assert_eq!(error(&twice), "MxAc", "twice");
+    }
+}
