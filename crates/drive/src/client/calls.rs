@@ -98,6 +98,12 @@ impl<W> Calls<W> {
         self.waiting.get_mut(at)?.as_mut()
     }
 
+    /// The same, to look at.
+    pub fn find(&self, id: u64) -> Option<&Call<W>> {
+        let at = if self.ids.front() == Some(&id) { 0 } else { self.ids.binary_search(&id).ok()? };
+        self.waiting.get(at)?.as_ref()
+    }
+
     /// Takes the call of an id out: it was answered.
     pub fn take(&mut self, id: u64) -> Option<Call<W>> {
         let at = if self.ids.front() == Some(&id) { 0 } else { self.ids.binary_search(&id).ok()? };

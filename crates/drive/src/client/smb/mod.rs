@@ -1,7 +1,39 @@
 //! The SMB 2 and 3 client.
+//!
+//! ```text
+//! begin ── actions ──► Outgoing ── sending ──► Outbox          Calls: requests that wait for answers
+//!             ▲           │ no credits: waits                     │
+//!          progress ◄─ Jobs ◄── answers ◄── receiving ◄── message ┘
+//! ```
+//!
+//! An action is a *job*; each message that it takes is built without ids as an *outgoing*, gets them when there are
+//! credits for it, and is from then on a *call* for each of its requests. Every answer ends a call (a transaction), and
+//! the last answer of a job ends it or leads to its next message.
+//!
+//! Spec: MS-SMB2 3.2
 
+#![expect(dead_code, reason = "actions on paths use it, which come next")]
+
+mod actions;
+mod answers;
 pub mod auth;
+mod breaks;
+mod client;
+mod credits;
+mod files;
+mod jobs;
 pub mod keys;
+mod logon;
+mod options;
+mod outgoing;
 pub mod preauth;
+mod progress;
+mod receiving;
 pub mod sealing;
+mod sending;
+mod session;
 pub mod signing;
+mod step;
+
+pub use client::SmbClient;
+pub use options::{Dialect, Negotiated, SmbOptions, Wish};

@@ -76,11 +76,10 @@ fn read_answer(bytes: &[u8]) -> Option<Result<Answer<'_>, AuthError>> {
             _ => return None,
         });
     }
-    if let Some(mechanism) = optional(&mut rest, field(1)) {
-        if sole(mechanism, OBJECT)? != NTLM {
+    if let Some(mechanism) = optional(&mut rest, field(1))
+        && sole(mechanism, OBJECT)? != NTLM {
             return Some(Err(AuthError::NotOffered));
         }
-    }
     if let Some(token) = optional(&mut rest, field(2)) {
         answer.token = Some(sole(token, OCTETS)?);
     }

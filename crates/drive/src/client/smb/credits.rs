@@ -1,0 +1,88 @@
+//! Message ids and the server's leave to use them.
+//!
+//! Spec: MS-SMB2 3.2.4.1.2, 3.2.4.1.5, 3.2.5.1.4
+
+/// What a connection may send.
+///
+/// Each request uses up as many message ids, in a row, as it costs credits; each answer brings new ones.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Credits {
+    next_id: u64,
+    available: u32,
+    /// Available ones and those that requests on their way have used up.
+    window: u32,
+    /// As many as we would like to have.
+    wanted: u32,
+}
+
+/// More than any server grants; a hostile one shall not make the sums overflow.
+const MOST: u32 = 1 << 20;
+
+impl Credits {
+    /// One credit, as every connection begins.
+    pub(super) fn new(wanted: u16) -> Self {
+        Self { next_id: 0, available: 1, window: 1, wanted: u32::from(wanted.max(1)) }
+    }
+
+    /// What can be spent now.
+    pub(super) fn available(&self) -> u32 {
+        self.available
+    }
+
+    /// What could be spent if every request on its way were answered in kind.
+    pub(super) fn window(&self) -> u32 {
+        self.window
+    }
+
+    /// Spends them on one request: its message id.
+    pub(super) fn spend(&mut self, charge: u16) -> u64 {
+        let id = self.next_id;
+        let charge = charge.max(1);
+        self.next_id += u64::from(charge);
+        self.available = self.available.saturating_sub(u32::from(charge));
+        id
+    }
+
+    /// How many a request of this charge asks for: what it costs, and what is still missing.
+    pub(super) fn ask(&self, charge: u16) -> u16 {
+        let missing = self.wanted.saturating_sub(self.window);
+        u16::try_from(u32::from(charge.max(1)) + missing).unwrap_or(u16::MAX)
+    }
+
+    /// An answer to a request of this charge brought so many (0 where the request had its first answer before).
+    pub(super) fn granted(&mut self, charge: u16, credits: u16) {
+        self.available = self.available.saturating_add(u32::from(credits)).min(MOST);
+        self.window = self.window.saturating_sub(u32::from(charge)).saturating_add(u32::from(credits)).min(MOST);
+    }
+
+    /// Whether a request of ours had this id.
+    pub(super) fn was_used(&self, id: u64) -> bool {
+        id < self.next_id
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn asks_until_it_has_what_it_wants() {
+        let mut credits = Credits::new(512);
+        assert_eq!((credits.spend(1), credits.available(), credits.ask(1)), (0, 0, 512));
+        credits.granted(1, 1);
+        assert_eq!((credits.available(), credits.window()), (1, 1));
+        assert_eq!((credits.spend(1), credits.ask(1)), (1, 512));
+        credits.granted(1, 512);
+        assert_eq!((credits.available(), credits.window()), (512, 512));
+        assert_eq!((credits.spend(16), credits.ask(16)), (2, 16), "what it costs and no more");
+        assert_eq!((credits.spend(0), credits.available()), (18, 495), "dialect 2.0.2 says 0 and means 1");
+        assert!(credits.was_used(18) && !credits.was_used(19));
+    }
+
+    #[test]
+    fn a_generous_server_does_no_harm() {
+        let mut credits = Credits::new(1);
+        (0..1000).for_each(|_| credits.granted(0, u16::MAX));
+        assert_eq!((credits.available(), credits.window(), credits.ask(3)), (MOST, MOST, 3));
+    }
+}

@@ -1,0 +1,214 @@
+//! Actions on their way: how far each is.
+
+use std::sync::Arc;
+
+use plimsoll_model::{Outcome, Procedure, Symbol};
+use plimsoll_wire::smb2::FileId;
+
+use crate::action::{Cause, Failure, FileKey, Reply, Tag, Ticket};
+use crate::content::Content;
+
+/// An action, as the client numbers it while it is on its way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct JobId(u32);
+
+impl JobId {
+    /// Of requests that belong to no action (agreeing to a break, closing what a failed action left open).
+    pub(super) const NONE: JobId = JobId(u32::MAX);
+}
+
+/// An action on its way.
+#[derive(Debug)]
+pub(super) struct Job {
+    pub(super) tag: Tag,
+    pub(super) intended: Option<i64>,
+    pub(super) path: Symbol,
+    pub(super) kind: Kind,
+    /// Requests that have been sent and not been answered.
+    pub(super) pending: u32,
+    /// It waits for credits, to send more of a transfer.
+    pub(super) queued: bool,
+    /// The first thing that went wrong.
+    pub(super) failure: Option<Failure>,
+}
+
+/// What an action does, and how far it is.
+#[derive(Debug)]
+pub(super) enum Kind {
+    /// Logging on.
+    Connect,
+    /// Logging off.
+    Leave,
+    /// One message, whose answers say no more than that it was done.
+    Plain,
+    /// Opening a file; it was opened where there is a key.
+    Open { lease: Option<[u8; 16]>, readable: bool, opened: Option<(FileKey, u64)> },
+    /// Reading.
+    Read { transfer: Transfer, keep: bool },
+    /// Writing.
+    Write { transfer: Transfer, content: Arc<Content>, key: u64 },
+    /// Asking for a file's size, and whether it is a directory.
+    Attributes { found: Option<(u64, bool)> },
+    /// Asking for the file system's size and free bytes.
+    Space { found: Option<(u64, u64)> },
+    /// Listing.
+    List { directory: Directory, entries: u64 },
+    /// Waiting for a change.
+    Watch { directory: Directory },
+    /// Copying in the server.
+    Copy { copy: Copying },
+}
+
+/// Data that is moved in one or more requests.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Transfer {
+    pub(super) file: FileId,
+    /// Where the next request begins.
+    pub(super) next: u64,
+    /// Where the last one ends.
+    pub(super) end: u64,
+    /// Nothing was asked for yet: then even a transfer of nothing asks once.
+    pub(super) fresh: bool,
+    /// Bytes that were moved.
+    pub(super) moved: u32,
+}
+
+impl Transfer {
+    /// `None` where the end is beyond all offsets.
+    pub(super) fn new(file: FileId, offset: u64, length: u32) -> Option<Self> {
+        let end = offset.checked_add(u64::from(length))?;
+        Some(Self { file, next: offset, end, fresh: true, moved: 0 })
+    }
+
+    /// Whether there is something left to ask for.
+    pub(super) fn has_more(&self) -> bool {
+        self.fresh || self.next < self.end
+    }
+
+    /// Takes at most `most` bytes off: offset and length of the next request.
+    pub(super) fn take(&mut self, most: u32) -> (u64, u32) {
+        let offset = self.next;
+        let length = u32::try_from(self.end.saturating_sub(offset)).unwrap_or(u32::MAX).min(most);
+        self.next += u64::from(length);
+        self.fresh = false;
+        (offset, length)
+    }
+
+    /// Asks for no more.
+    pub(super) fn stop(&mut self) {
+        self.next = self.end;
+        self.fresh = false;
+    }
+}
+
+/// A directory that is opened, used and closed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Directory {
+    /// Being opened.
+    Opening,
+    /// In use.
+    Open(FileId),
+    /// Used, and to be closed.
+    Used(FileId),
+    /// Being closed, or never open.
+    Closed,
+}
+
+/// A copy in the server.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Copying {
+    pub(super) to: FileId,
+    pub(super) to_readable: bool,
+    /// Of the file copied from, once it is known.
+    pub(super) resume_key: Option<[u8; 24]>,
+    pub(super) done: u64,
+    pub(super) length: u64,
+}
+
+impl Job {
+    pub(super) fn new(ticket: &Ticket, kind: Kind) -> Self {
+        let Ticket { tag, intended, path } = *ticket;
+        Self { tag, intended, path, kind, pending: 0, queued: false, failure: None }
+    }
+
+    /// Whether the data of its reads are wanted.
+    pub(super) fn keeps_data(&self) -> bool {
+        matches!(self.kind, Kind::Read { keep: true, .. })
+    }
+
+    /// Something went wrong. Only the first counts.
+    pub(super) fn fail(&mut self, failure: Failure) {
+        self.failure.get_or_insert(failure);
+    }
+
+    /// How it ended.
+    pub(super) fn result(self) -> Result<Reply, Failure> {
+        if let Some(failure) = self.failure {
+            return Err(failure);
+        }
+        Ok(match self.kind {
+            Kind::Connect | Kind::Leave | Kind::Plain | Kind::Watch { .. } => Reply::Nothing,
+            Kind::Open { opened, .. } => opened.map(|(file, size)| Reply::Opened { file, size }).ok_or(UNFINISHED)?,
+            Kind::Read { transfer, .. } => Reply::Read { bytes: transfer.moved },
+            Kind::Write { transfer, .. } => Reply::Written { bytes: transfer.moved },
+            Kind::Attributes { found } => {
+                found.map(|(size, directory)| Reply::Attributes { size, directory }).ok_or(UNFINISHED)?
+            }
+            Kind::Space { found } => found.map(|(total, free)| Reply::Space { total, free }).ok_or(UNFINISHED)?,
+            Kind::List { entries, .. } => Reply::Listed { entries },
+            Kind::Copy { copy } => Reply::Written { bytes: u32::try_from(copy.done).unwrap_or(u32::MAX) },
+        })
+    }
+}
+
+/// Every request was answered with success, and one of them without what was asked for.
+const UNFINISHED: Failure =
+    Failure { procedure: None, status: None, outcome: Outcome::Failed, cause: Cause::Malformed };
+
+/// An action that was never sent.
+pub(super) fn never_sent(procedure: Option<Procedure>, cause: Cause) -> Failure {
+    Failure { procedure, status: None, outcome: Outcome::NeverSent, cause }
+}
+
+/// The actions of a connection. Places are used again.
+#[derive(Debug, Default)]
+pub(super) struct Jobs {
+    places: Vec<Option<Job>>,
+    free: Vec<u32>,
+}
+
+impl Jobs {
+    pub(super) fn add(&mut self, job: Job) -> JobId {
+        if let Some(place) = self.free.pop()
+            && let Some(slot) = self.places.get_mut(place as usize)
+        {
+            *slot = Some(job);
+            return JobId(place);
+        }
+        self.places.push(Some(job));
+        // Callers have as many actions on their way as they have lanes: far fewer than 4 billion.
+        JobId((self.places.len() - 1) as u32)
+    }
+
+    pub(super) fn get(&mut self, id: JobId) -> Option<&mut Job> {
+        self.places.get_mut(id.0 as usize)?.as_mut()
+    }
+
+    pub(super) fn remove(&mut self, id: JobId) -> Option<Job> {
+        let job = self.places.get_mut(id.0 as usize)?.take()?;
+        self.free.push(id.0);
+        Some(job)
+    }
+
+    /// The action of a tag.
+    pub(super) fn find(&self, tag: Tag) -> Option<JobId> {
+        let place = self.places.iter().position(|job| job.as_ref().is_some_and(|job| job.tag == tag))?;
+        Some(JobId(place as u32))
+    }
+
+    /// Takes all of them, in no order.
+    pub(super) fn drain(&mut self) -> Vec<Job> {
+        self.free.clear();
+        std::mem::take(&mut self.places).into_iter().flatten().collect()
+    }
+}

@@ -1,0 +1,137 @@
+//! What a client is asked to do, and what it found it could do.
+
+use std::ops::RangeInclusive;
+use std::sync::OnceLock;
+
+use super::auth::Credentials;
+use super::sealing::Cipher;
+use super::signing::SigningAlgorithm;
+
+/// A version of the protocol.
+///
+/// Spec: MS-SMB2 2.2.3 (Dialects)
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Dialect {
+    /// SMB 2.0.2: no multi-credit requests.
+    V202,
+    /// SMB 2.1: leases, multi-credit requests.
+    V210,
+    /// SMB 3.0: encryption.
+    V300,
+    /// SMB 3.0.2.
+    V302,
+    /// SMB 3.1.1: preauthentication integrity, negotiated ciphers and signatures.
+    V311,
+}
+
+impl Dialect {
+    /// Every dialect, lowest first.
+    pub const ALL: [Dialect; 5] = [Self::V202, Self::V210, Self::V300, Self::V302, Self::V311];
+
+    /// The number on the wire.
+    #[must_use]
+    pub const fn code(self) -> u16 {
+        match self {
+            Self::V202 => 0x0202,
+            Self::V210 => 0x0210,
+            Self::V300 => 0x0300,
+            Self::V302 => 0x0302,
+            Self::V311 => 0x0311,
+        }
+    }
+
+    /// From the number on the wire.
+    #[must_use]
+    pub fn from_code(code: u16) -> Option<Self> {
+        Self::ALL.into_iter().find(|dialect| dialect.code() == code)
+    }
+
+    /// As people write it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::V202 => "2.0.2",
+            Self::V210 => "2.1",
+            Self::V300 => "3.0",
+            Self::V302 => "3.0.2",
+            Self::V311 => "3.1.1",
+        }
+    }
+}
+
+/// Whether something is left to the server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Wish {
+    /// Done where the server demands it.
+    #[default]
+    AsServerSays,
+    /// Demanded: a server that cannot is not talked to.
+    Demanded,
+}
+
+/// What all clients of a run have in common.
+#[derive(Debug)]
+pub struct SmbOptions {
+    /// The server, as the user named it: a part of the share's path.
+    pub server: String,
+    /// The share's name.
+    pub share: String,
+    /// Who logs on.
+    pub credentials: Credentials,
+    /// Dialects to offer; one alone is forced.
+    pub dialects: RangeInclusive<Dialect>,
+    /// Signatures on everything.
+    pub signing: Wish,
+    /// Encryption of everything.
+    pub encryption: Wish,
+    /// Ciphers to offer in 3.1.1, the best first.
+    pub ciphers: Vec<Cipher>,
+    /// Signatures to offer in 3.1.1, the best first.
+    pub signing_algorithms: Vec<SigningAlgorithm>,
+    /// Credits that each connection tries to hold: requests of up to 64 KiB that can be on their way at once. At least 1.
+    pub credits: u16,
+    /// What the first client that logged on agreed with the server.
+    pub negotiated: OnceLock<Negotiated>,
+}
+
+impl SmbOptions {
+    /// As Windows and Samba clients do: every dialect, the safest and quickest of everything first, and nothing demanded.
+    #[must_use]
+    pub fn new(server: &str, share: &str, credentials: Credentials) -> Self {
+        Self {
+            server: server.to_owned(),
+            share: share.to_owned(),
+            credentials,
+            dialects: Dialect::V202..=Dialect::V311,
+            signing: Wish::AsServerSays,
+            encryption: Wish::AsServerSays,
+            ciphers: vec![Cipher::Aes128Gcm, Cipher::Aes128Ccm, Cipher::Aes256Gcm, Cipher::Aes256Ccm],
+            signing_algorithms: vec![
+                SigningAlgorithm::AesGmac,
+                SigningAlgorithm::AesCmac,
+                SigningAlgorithm::HmacSha256,
+            ],
+            credits: 512,
+            negotiated: OnceLock::new(),
+        }
+    }
+}
+
+/// What client and server agreed on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Negotiated {
+    /// The dialect.
+    pub dialect: Dialect,
+    /// How everything is signed; `None` where it is not.
+    pub signing: Option<SigningAlgorithm>,
+    /// How everything is encrypted; `None` where it is not.
+    pub encryption: Option<Cipher>,
+    /// The longest read that the server takes, bytes.
+    pub max_read: u32,
+    /// The longest write that the server takes, bytes.
+    pub max_write: u32,
+    /// The server made a guest of the user.
+    pub guest: bool,
+    /// Nobody in particular is logged on.
+    pub anonymous: bool,
+}

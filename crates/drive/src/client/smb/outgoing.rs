@@ -1,0 +1,104 @@
+//! A message that is about to be sent: one request, or a compound of related ones.
+//!
+//! Spec: MS-SMB2 3.2.4.1.4
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use plimsoll_wire::smb2::{Call, Head, TooLong, compound, header};
+
+use super::step::Step;
+use crate::content::Content;
+
+/// A message without ids, signatures and framing, which it gets when it is sent.
+#[derive(Debug, Default)]
+pub(super) struct Outgoing {
+    /// The requests, each but the first at a multiple of 8.
+    pub(super) bytes: Vec<u8>,
+    /// What they are.
+    pub(super) members: Vec<Member>,
+    /// What follows the last of them.
+    pub(super) data: Option<Data>,
+}
+
+/// A request in it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Member {
+    /// Where it begins.
+    pub(super) start: usize,
+    /// What it is for.
+    pub(super) step: Step,
+    /// Credits that it costs from dialect 2.1 on.
+    pub(super) charge: u16,
+    /// The most bytes that its answer may bring, or that it writes.
+    pub(super) asked: u32,
+    /// File data in it.
+    pub(super) payload: Option<u64>,
+    /// It may wait by design.
+    pub(super) may_wait: bool,
+}
+
+/// File data that a WRITE brings.
+#[derive(Clone, Debug)]
+pub(super) struct Data {
+    pub(super) content: Arc<Content>,
+    pub(super) key: u64,
+    pub(super) offset: u64,
+    pub(super) length: u32,
+}
+
+impl Data {
+    /// Where in the content's block it stands, in order.
+    pub(super) fn pieces(&self) -> impl Iterator<Item = Range<usize>> + use<> {
+        self.content.pieces(self.key, self.offset, self.length as usize)
+    }
+}
+
+impl Outgoing {
+    /// Empties it for the next message.
+    pub(super) fn clear(&mut self) {
+        self.bytes.clear();
+        self.members.clear();
+        self.data = None;
+    }
+
+    /// Appends a request. All but the first work on the file that the first opens.
+    ///
+    /// # Errors
+    ///
+    /// Where a name in it is too long for the protocol.
+    pub(super) fn add<C: Call>(&mut self, step: Step, call: &C) -> Result<&mut Member, TooLong> {
+        debug_assert_eq!(step.command(), C::COMMAND);
+        let flags = if self.members.is_empty() { 0 } else { header::FLAG_RELATED };
+        let start = self.bytes.len().next_multiple_of(compound::ALIGNMENT);
+        self.bytes.resize(start, 0);
+        call.emit(&Head { flags, ..Head::default() }, &mut self.bytes)?;
+        if let Some(before) = self.members.last() {
+            // A compound of a few requests is far below 4 GiB.
+            let next = (start - before.start) as u32;
+            let place =
+                self.bytes.get_mut(before.start + header::NEXT_COMMAND..).and_then(|rest| rest.first_chunk_mut());
+            if let Some(place) = place {
+                *place = next.to_le_bytes();
+            }
+        }
+        let (charge, asked) = (header::charge(call.payload()), call.payload());
+        self.members.push(Member { start, step, charge, asked, payload: None, may_wait: false });
+        // It was just pushed.
+        self.members.last_mut().ok_or(TooLong { field: "Compound", bytes: 0, most: 0 })
+    }
+
+    /// What it costs.
+    pub(super) fn charge(&self) -> u32 {
+        self.members.iter().map(|member| u32::from(member.charge)).sum()
+    }
+
+    /// Bytes of a member, with the padding that aligns the next one.
+    pub(super) fn length(&self, position: usize) -> usize {
+        let start = self.members.get(position).map_or(0, |member| member.start);
+        match self.members.get(position + 1) {
+            Some(next) => next.start - start,
+            None => self.bytes.len() - start + self.data.as_ref().map_or(0, |data| data.length as usize),
+        }
+    }
+}

@@ -1,0 +1,130 @@
+//! What an answer means for its job: how it ended, or what comes next.
+
+use plimsoll_model::Outcome;
+use plimsoll_wire::smb2::{Reply, create};
+
+use super::answers::Found;
+use super::client::{SmbClient, What};
+use super::files::{Files, Open};
+use super::jobs::{Job, JobId, Kind};
+use super::receiving::outcome;
+use super::step::Step;
+use crate::action::{Cause, Failure};
+use crate::client::Events;
+use crate::client::calls::Call;
+use crate::outbox::Outbox;
+
+impl SmbClient {
+    /// Takes an answer to one of a job's requests.
+    pub(super) fn progress(
+        &mut self,
+        call: &Call<What>,
+        reply: &Reply<'_>,
+        found: Found<'_>,
+        at: i64,
+        out: &mut Outbox,
+        events: &mut dyn Events,
+    ) -> Result<(), Cause> {
+        let id = call.what.job;
+        let Some(job) = self.jobs.get(id) else { return Ok(()) };
+        job.pending = job.pending.saturating_sub(1);
+        match (&job.kind, found) {
+            (Kind::Connect, found) => {
+                self.logged(call, reply, &found, at, out, events);
+                return Ok(());
+            }
+            (Kind::Leave, _) => {
+                self.left(call, at, out, events);
+                return Ok(());
+            }
+            (_, Found::Refused) => job.refused(call, reply.status()),
+            (_, found) => job.take(call, &found, &mut self.files, events)?,
+        }
+        if job.pending == 0 {
+            self.settle(id, at, out, events);
+        }
+        Ok(())
+    }
+
+    /// Nothing of a job is on its way: it ends, or goes on.
+    fn settle(&mut self, id: JobId, at: i64, out: &mut Outbox, events: &mut dyn Events) {
+        let Some(job) = self.jobs.get(id) else { return };
+        if let Kind::Read { transfer, .. } | Kind::Write { transfer, .. } = &mut job.kind {
+            if job.failure.is_some() {
+                transfer.stop();
+            }
+            if transfer.has_more() {
+                // Where it does not wait for credits, it waited for this answer.
+                if !job.queued {
+                    self.transfer(id, at, out);
+                }
+                return;
+            }
+        }
+        self.end(id, at, events);
+    }
+
+    /// The same where nothing can be sent at the moment.
+    pub(super) fn settle_without_sending(&mut self, id: JobId, at: i64, events: &mut dyn Events) {
+        if self.jobs.get(id).is_some_and(|job| job.pending == 0) {
+            self.end(id, at, events);
+        }
+    }
+
+    fn end(&mut self, id: JobId, at: i64, events: &mut dyn Events) {
+        if self.jobs.get(id).is_some_and(|job| job.queued) {
+            self.waiting.retain(|waiting| waiting.job != id);
+        }
+        self.finish(id, at, events);
+    }
+}
+
+impl Job {
+    /// The server said no.
+    fn refused(&mut self, call: &Call<What>, status: u32) {
+        let outcome = match outcome(status) {
+            // A warning in place of an answer: what was asked for was not done.
+            Outcome::Succeeded => Outcome::Refused,
+            outcome => outcome,
+        };
+        let procedure = Some(call.procedure);
+        self.fail(Failure { procedure, status: Some(status), outcome, cause: Cause::Status });
+    }
+
+    /// The server did what it was asked.
+    fn take(
+        &mut self,
+        call: &Call<What>,
+        found: &Found<'_>,
+        files: &mut Files,
+        events: &mut dyn Events,
+    ) -> Result<(), Cause> {
+        match (&mut self.kind, found) {
+            (Kind::Open { lease, readable, opened }, Found::Opened(found)) => {
+                let lease = lease.filter(|_| found.oplock == create::OPLOCK_LEASE);
+                let open = Open { id: found.file, oplock: found.oplock, lease, readable: *readable };
+                let key = files.add(open).ok_or(Cause::OutOfResources)?;
+                *opened = Some((key, found.attributes.end_of_file));
+            }
+            (Kind::Read { transfer, keep }, Found::Data { length, kept }) => {
+                if *keep {
+                    let offset = transfer.next - u64::from(call.what.asked);
+                    events.data(self.tag, offset, kept);
+                }
+                transfer.moved = transfer.moved.saturating_add(*length);
+                if *length < call.what.asked {
+                    transfer.stop();
+                }
+            }
+            (Kind::Read { transfer, .. }, Found::End) => transfer.stop(),
+            (Kind::Write { transfer, .. }, Found::Written(count)) => {
+                transfer.moved = transfer.moved.saturating_add(*count);
+                if *count < call.what.asked {
+                    transfer.stop();
+                }
+            }
+            _ => debug_assert!(call.what.step != Step::Read),
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,33 @@
+//! A session and what protects its messages.
+
+use super::sealing::{Opener, Sealer};
+use super::signing::Signer;
+
+/// The session of a connection, as far as it is set up.
+#[derive(Debug, Default)]
+pub(super) struct Session {
+    /// SessionId; 0 before the server gave one.
+    pub(super) id: u64,
+    /// TreeId of the share.
+    pub(super) tree: u32,
+    /// Signs; `None` where there is no key to sign with.
+    pub(super) signer: Option<Signer>,
+    /// Every message is signed.
+    pub(super) signs: bool,
+    /// Seals what goes out, and opens what comes in; `None` where there is no cipher.
+    pub(super) seal: Option<Box<(Sealer, Opener)>>,
+    /// Every message is sealed; then none is signed.
+    pub(super) seals: bool,
+}
+
+impl Session {
+    /// The id, once there is one.
+    pub(super) fn id(&self) -> Option<u64> {
+        (self.id != 0).then_some(self.id)
+    }
+
+    /// Whether every byte of every answer is needed.
+    pub(super) fn is_protected(&self) -> bool {
+        self.signs || self.seals
+    }
+}
