@@ -2,9 +2,14 @@
 //!
 //! Spec: MS-SMB2 2.2.31, 2.2.32
 
+pub mod fsctl;
+
+use super::draft::{Call, Draft, TooLong, fit32};
 use super::fields::view;
 use super::file_id::FileId;
-use super::header;
+use super::header::{self, Command};
+use super::reply::{Answer, Buffer, Malformed, Reply};
+use fsctl::Control;
 
 /// StructureSize of the request's body.
 pub const REQUEST_SIZE: u16 = 57;
@@ -12,17 +17,27 @@ pub const REQUEST_SIZE: u16 = 57;
 pub const CTL_CODE: usize = header::LEN + 4;
 /// Request and response: FileId, 16 bytes.
 pub const FILE_ID: usize = header::LEN + 8;
+/// Request and response: InputOffset, u32.
+pub const INPUT_OFFSET: usize = header::LEN + 24;
 /// Request: InputCount, u32.
 pub const INPUT_COUNT: usize = header::LEN + 28;
+/// Request: MaxOutputResponse, u32.
+pub const MAX_OUTPUT: usize = header::LEN + 44;
 /// Request: Flags, u32.
 pub const REQUEST_FLAGS: usize = header::LEN + 48;
+/// Request: end of the fixed part.
+pub const REQUEST_END: usize = header::LEN + 56;
 /// Request flag: an FSCTL, not an IOCTL.
 pub const FLAG_IS_FSCTL: u32 = 0x0000_0001;
 /// StructureSize of the response's body.
 pub const RESPONSE_SIZE: u16 = 49;
+/// Response: OutputOffset, u32.
+pub const OUTPUT_OFFSET: usize = header::LEN + 32;
 /// Response: OutputCount, u32.
 pub const OUTPUT_COUNT: usize = header::LEN + 36;
 
+/// Response: end of the fixed part.
+pub const RESPONSE_END: usize = header::LEN + 48;
 /// FSCTL_PIPE_WAIT: held until a pipe is free.
 pub const FSCTL_PIPE_WAIT: u32 = 0x0011_0018;
 /// FSCTL_PIPE_TRANSCEIVE: a remote procedure call's request and answer in one.
@@ -77,6 +92,68 @@ impl Response<'_> {
     }
 }
 
+/// The call: an FSCTL.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ioctl<'a> {
+    /// The handle; [`FileId::PREVIOUS`] where the control needs none.
+    pub file: FileId,
+    /// What to do.
+    pub control: Control<'a>,
+    /// The longest answer, in bytes.
+    pub max_output: u32,
+}
+
+impl Call for Ioctl<'_> {
+    const COMMAND: Command = Command::Ioctl;
+
+    fn payload(&self) -> u32 {
+        self.max_output.max(self.control.input_len())
+    }
+
+    fn body(&self, draft: &mut Draft<'_>) -> Result<(), TooLong> {
+        draft.fixed(REQUEST_SIZE, REQUEST_END);
+        draft.u32(CTL_CODE, self.control.code());
+        draft.array(FILE_ID, self.file.0);
+        draft.u32(MAX_OUTPUT, self.max_output);
+        draft.u32(REQUEST_FLAGS, FLAG_IS_FSCTL);
+        self.control.put(draft)?;
+        let length = fit32("InputCount", draft.end() - REQUEST_END)?;
+        if length > 0 {
+            draft.u32(INPUT_OFFSET, REQUEST_END as u32);
+            draft.u32(INPUT_COUNT, length);
+        }
+        draft.at_least_a_byte(REQUEST_END);
+        Ok(())
+    }
+}
+
+/// What a control gave.
+#[derive(Clone, Copy, Debug)]
+pub struct Controlled<'a> {
+    /// Which control.
+    pub code: u32,
+    /// The handle.
+    pub file: FileId,
+    /// The output, for [`fsctl`] to read on.
+    pub output: Buffer<'a>,
+}
+
+/// Reads the answer. Server-side copy has an output with `STATUS_INVALID_PARAMETER` too: what the server would take.
+///
+/// # Errors
+///
+/// Where a field is not what the specification says.
+pub fn parse<'a>(reply: &Reply<'a>) -> Result<Answer<'a, Controlled<'a>>, Malformed> {
+    reply.answer(Command::Ioctl, RESPONSE_SIZE, RESPONSE_END, |body| {
+        let output = body.variable32(OUTPUT_OFFSET, RESPONSE_END, "Output")?;
+        Ok(Controlled {
+            code: body.u32(CTL_CODE, "CtlCode")?,
+            file: body.file_id(FILE_ID, "FileId")?,
+            output: Buffer(body.within(output)),
+        })
+    })
+}
+
 /// The specification's name of an FSCTL (MS-SMB2 2.2.31, MS-FSCC 2.3) without its prefix. None for others: print the
 /// number.
 #[must_use]
@@ -107,14 +184,14 @@ pub fn fsctl_name(code: u32) -> Option<&'static str> {
         FSCTL_PIPE_WAIT => "PIPE_WAIT",
         0x0011_400C => "PIPE_PEEK",
         FSCTL_PIPE_TRANSCEIVE => "PIPE_TRANSCEIVE",
-        0x0014_0078 => "SRV_REQUEST_RESUME_KEY",
+        fsctl::REQUEST_RESUME_KEY => "SRV_REQUEST_RESUME_KEY",
         0x0014_01D4 => "LMR_REQUEST_RESILIENCY",
-        0x0014_01FC => "QUERY_NETWORK_INTERFACE_INFO",
-        0x0014_0204 => "VALIDATE_NEGOTIATE_INFO",
+        fsctl::QUERY_NETWORK_INTERFACES => "QUERY_NETWORK_INTERFACE_INFO",
+        fsctl::VALIDATE_NEGOTIATE => "VALIDATE_NEGOTIATE_INFO",
         0x0014_4064 => "SRV_ENUMERATE_SNAPSHOTS",
-        0x0014_40F2 => "SRV_COPYCHUNK",
+        fsctl::COPY_CHUNK => "SRV_COPYCHUNK",
         0x0014_41BB => "SRV_READ_HASH",
-        0x0014_80F2 => "SRV_COPYCHUNK_WRITE",
+        fsctl::COPY_CHUNK_WRITE => "SRV_COPYCHUNK_WRITE",
         _ => return None,
     })
 }

@@ -24,6 +24,7 @@ mod fields;
 pub mod file_id;
 pub mod flush;
 pub mod header;
+pub mod information;
 pub mod ioctl;
 pub mod lock;
 pub mod logoff;

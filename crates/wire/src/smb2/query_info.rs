@@ -2,9 +2,12 @@
 //!
 //! Spec: MS-SMB2 2.2.37, 2.2.38
 
+use super::draft::{Call, Draft, TooLong, set};
 use super::fields::view;
 use super::file_id::FileId;
-use super::header;
+use super::header::{self, Command};
+use super::reply::{Answer, Buffer, Malformed, Reply};
+use super::template::Patch;
 
 /// StructureSize of the request's body.
 pub const REQUEST_SIZE: u16 = 41;
@@ -18,10 +21,24 @@ pub const REQUEST_OUTPUT_LENGTH: usize = header::LEN + 4;
 pub const ADDITIONAL: usize = header::LEN + 16;
 /// Request: FileId, 16 bytes.
 pub const FILE_ID: usize = header::LEN + 24;
+/// Request: end of the fixed part.
+pub const REQUEST_END: usize = header::LEN + 40;
 /// StructureSize of the response's body.
 pub const RESPONSE_SIZE: u16 = 9;
+/// Response: OutputBufferOffset, u16.
+pub const OUTPUT_OFFSET: usize = header::LEN + 2;
 /// Response: OutputBufferLength, u32.
 pub const OUTPUT_LENGTH: usize = header::LEN + 4;
+
+/// Response: end of the fixed part.
+pub const RESPONSE_END: usize = header::LEN + 8;
+
+/// For security: the owner.
+pub const OWNER: u32 = 0x0000_0001;
+/// For security: the group.
+pub const GROUP: u32 = 0x0000_0002;
+/// For security: the access list.
+pub const DACL: u32 = 0x0000_0004;
 
 view! {
     /// What is asked.
@@ -57,6 +74,18 @@ impl InfoType {
             3 => Self::Security,
             4 => Self::Quota,
             other => Self::Unknown(other),
+        }
+    }
+
+    /// The number on the wire.
+    #[must_use]
+    pub const fn code(self) -> u8 {
+        match self {
+            Self::File => 1,
+            Self::FileSystem => 2,
+            Self::Security => 3,
+            Self::Quota => 4,
+            Self::Unknown(code) => code,
         }
     }
 }
@@ -101,11 +130,64 @@ impl Response<'_> {
     }
 }
 
+/// The call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct QueryInfo {
+    /// The handle.
+    pub file: FileId,
+    /// File, file system or security.
+    pub info_type: InfoType,
+    /// Which information, see [`information`](super::information).
+    pub class: u8,
+    /// For security: which parts of the descriptor.
+    pub additional: u32,
+    /// The longest answer, in bytes.
+    pub output_len: u32,
+}
+
+impl Patch for QueryInfo {
+    #[inline]
+    fn patch(&self, message: &mut [u8]) {
+        set(message, INFO_TYPE, [self.info_type.code()]);
+        set(message, INFO_CLASS, [self.class]);
+        set(message, REQUEST_OUTPUT_LENGTH, self.output_len.to_le_bytes());
+        set(message, ADDITIONAL, self.additional.to_le_bytes());
+        set(message, FILE_ID, self.file.0);
+    }
+}
+
+impl Call for QueryInfo {
+    const COMMAND: Command = Command::QueryInfo;
+
+    fn payload(&self) -> u32 {
+        self.output_len
+    }
+
+    fn body(&self, draft: &mut Draft<'_>) -> Result<(), TooLong> {
+        draft.fixed(REQUEST_SIZE, REQUEST_END);
+        self.patch(draft.message());
+        draft.at_least_a_byte(REQUEST_END);
+        Ok(())
+    }
+}
+
+/// Reads the answer. [`information`](super::information) reads on, by what was asked for.
+///
+/// # Errors
+///
+/// Where a field is not what the specification says.
+#[inline]
+pub fn parse<'a>(reply: &Reply<'a>) -> Result<Answer<'a, Buffer<'a>>, Malformed> {
+    reply.answer(Command::QueryInfo, RESPONSE_SIZE, RESPONSE_END, |body| {
+        body.buffer(OUTPUT_OFFSET, OUTPUT_LENGTH, RESPONSE_END)
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::smb2::status::{STATUS_BUFFER_OVERFLOW, STATUS_BUFFER_TOO_SMALL};
-    use crate::smb2::testing::{Message, truncations};
+    use crate::smb2::testing::{Message, emitted, refused, truncations, whole};
 
     /// Hand-assembled from 2.2.37.
     #[test]
@@ -125,5 +207,34 @@ mod tests {
         let response = |status| Message::response(16, status).u16(9).u16(0x48).u32(40).bytes();
         assert_eq!(Response::new(&response(STATUS_BUFFER_OVERFLOW)).unwrap().output_len(), Some(40));
         assert!(Response::new(&response(STATUS_BUFFER_TOO_SMALL)).is_none());
+    }
+
+    #[test]
+    fn a_call_reads_as_it_was_said() {
+        let call = QueryInfo {
+            file: FileId([8; 16]),
+            info_type: InfoType::Security,
+            class: 18,
+            additional: OWNER | DACL,
+            output_len: 65_537,
+        };
+        let bytes = emitted(&call);
+        let view = Request::new(&bytes).unwrap();
+        assert_eq!((view.info_type(), view.info_class()), (Some(InfoType::Security), Some(18)));
+        assert_eq!((view.file_id(), view.additional()), (Some(call.file), Some(5)));
+        assert_eq!((view.output_len(), header::charge(call.payload())), (Some(65_537), 2));
+        let body = Message::request(16).u16(41).u8(3).u8(18).u32(65_537).u64(0).u32(5).u32(0).put(&[8; 16]);
+        assert_eq!(bytes, body.u8(0).like(&bytes), "as 2.2.37 lays it out");
+    }
+
+    #[test]
+    fn an_answer_is_read_strictly() {
+        let response = |offset, len| Message::response(16, 0).u16(9).u16(offset).u32(len).put(b"abcd").bytes();
+        let good = response(72, 4);
+        assert_eq!(parse(&whole(&good)).unwrap().done().unwrap().bytes(), b"abcd");
+        refused(&good, |reply| parse(reply).map(Answer::refusal));
+        for (offset, len) in [(72, 5), (71, 4), (u16::MAX, u32::MAX)] {
+            assert_eq!(parse(&whole(&response(offset, len))).unwrap_err().field, "OutputBuffer");
+        }
     }
 }

@@ -7,7 +7,7 @@ use super::error::{self, Refusal};
 use super::fields::to_len;
 use super::file_id::FileId;
 use super::header::{self, Command, Header};
-use super::status::STATUS_PENDING;
+use super::status::{STATUS_PENDING, Severity};
 
 /// An answer that is not what the specification says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -185,7 +185,11 @@ impl<'a> Reply<'a> {
         if self.command() != command {
             return Err(body.malformed("Command", Why::Value(self.header.command_code().into())));
         }
-        if error::replaces_body(&self.header) {
+        // IOCTL alone may answer STATUS_INVALID_PARAMETER with its own body, and mostly does not.
+        let error_size = error::STRUCTURE_SIZE != structure_size
+            && Severity::of(self.status) == Severity::Error
+            && body.u16(header::LEN, "StructureSize")? == error::STRUCTURE_SIZE;
+        if error::replaces_body(&self.header) || error_size {
             return error::parse(self.status, &body).map(Answer::Refused);
         }
         body.fixed(structure_size, end)?;
@@ -216,7 +220,25 @@ pub fn replies<'a>(bytes: &'a [u8], length: usize) -> impl Iterator<Item = Resul
     })
 }
 
-/// A body whose fields are there or are errors. Offsets count from the header.
+/// What an answer carries for its caller to read further, by what it asked for.
+#[derive(Clone, Copy, Debug)]
+pub struct Buffer<'a>(pub(super) Body<'a>);
+
+impl<'a> Buffer<'a> {
+    #[cfg(test)]
+    pub(super) fn of(bytes: &'a [u8]) -> Self {
+        Self(Body { bytes, length: bytes.len(), command: Command::Unknown(0) })
+    }
+
+    /// Its bytes.
+    #[must_use]
+    pub fn bytes(&self) -> &'a [u8] {
+        self.0.bytes
+    }
+}
+
+/// Bytes whose fields are there or are errors. Offsets count from the header, and in a structure within a message
+/// from its beginning.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Body<'a> {
     bytes: &'a [u8],
@@ -227,6 +249,31 @@ pub(super) struct Body<'a> {
 impl<'a> Body<'a> {
     pub(super) fn malformed(&self, field: &'static str, why: Why) -> Malformed {
         Malformed { command: self.command, field, why }
+    }
+
+    /// A structure within the message.
+    #[inline]
+    pub(super) fn within<'b>(&self, bytes: &'b [u8]) -> Body<'b> {
+        Body { bytes, length: bytes.len(), command: self.command }
+    }
+
+    /// All of it; what is left is empty.
+    #[inline]
+    pub(super) fn take(&mut self) -> Self {
+        core::mem::replace(self, Self { bytes: &[], length: 0, command: self.command })
+    }
+
+    #[inline]
+    pub(super) fn bytes(&self) -> &'a [u8] {
+        self.bytes
+    }
+
+    /// What stands before and from `at` on.
+    pub(super) fn split(&self, at: u32, field: &'static str) -> Result<(Self, Self), Malformed> {
+        let halves = to_len(at).and_then(|at| self.bytes.split_at_checked(at));
+        let place = || self.malformed(field, Why::Place { offset: at.into(), length: 0 });
+        let (before, behind) = halves.ok_or_else(place)?;
+        Ok((self.within(before), self.within(behind)))
     }
 
     /// The fixed part has this StructureSize and reaches to `end`.
@@ -283,6 +330,13 @@ impl<'a> Body<'a> {
     pub(super) fn variable32(&self, at: usize, end: usize, field: &'static str) -> Result<&'a [u8], Malformed> {
         let (offset, length) = (self.u32(at, field)?, self.u32(at + 4, field)?);
         self.variable(offset, length, end, field)
+    }
+
+    /// An output buffer whose offset is a u16 and whose length is a u32.
+    #[inline]
+    pub(super) fn buffer(&self, offset: usize, length: usize, end: usize) -> Result<Buffer<'a>, Malformed> {
+        let (offset, length) = (self.u16(offset, "OutputBufferOffset")?, self.u32(length, "OutputBufferLength")?);
+        self.variable(offset.into(), length, end, "OutputBuffer").map(|bytes| Buffer(self.within(bytes)))
     }
 
     /// `length` bytes at `offset`, all of them. They may not begin before `end`, where the fixed part ends; none may be

@@ -2,10 +2,13 @@
 //!
 //! Spec: MS-SMB2 2.2.39, 2.2.40
 
+use super::draft::{Call, Draft, TooLong, fit32};
 use super::fields::{to_len, view};
 use super::file_id::FileId;
-use super::header;
+use super::header::{self, Command};
+use super::information::{CLASS_BASIC, FileBasic};
 pub use super::query_info::InfoType;
+use super::reply::{Answer, Malformed, Reply};
 use crate::text::Utf16Le;
 
 /// StructureSize of the request's body.
@@ -24,6 +27,10 @@ pub const FILE_ID: usize = header::LEN + 16;
 pub const REQUEST_END: usize = header::LEN + 32;
 /// StructureSize of the response's body.
 pub const RESPONSE_SIZE: u16 = 2;
+/// Response: end.
+pub const RESPONSE_END: usize = header::LEN + 2;
+/// Request: AdditionalInformation, u32.
+pub const ADDITIONAL: usize = header::LEN + 12;
 
 /// FileRenameInformation.
 pub const CLASS_RENAME: u8 = 10;
@@ -31,6 +38,8 @@ pub const CLASS_RENAME: u8 = 10;
 pub const CLASS_LINK: u8 = 11;
 /// FileDispositionInformation: delete on close, or not.
 pub const CLASS_DISPOSITION: u8 = 13;
+/// FileAllocationInformation: room for so many bytes.
+pub const CLASS_ALLOCATION: u8 = 19;
 /// FileEndOfFileInformation: truncate or extend.
 pub const CLASS_END_OF_FILE: u8 = 20;
 /// FileNameLength, u32, within rename and link information (MS-FSCC 2.4.42.2, 2.4.28.2).
@@ -95,10 +104,131 @@ impl<'a> Request<'a> {
     }
 }
 
+/// The call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SetInfo<'a> {
+    /// The handle.
+    pub file: FileId,
+    /// What becomes of it.
+    pub change: Change<'a>,
+}
+
+/// What SET_INFO changes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Change<'a> {
+    /// FileEndOfFileInformation: its length in bytes. Spec: MS-FSCC 2.4.14
+    EndOfFile(u64),
+    /// FileAllocationInformation: room for so many bytes. Spec: MS-FSCC 2.4.4
+    Allocation(u64),
+    /// FileBasicInformation: times (0 leaves one as it is) and attributes (0 leaves them). Spec: MS-FSCC 2.4.7
+    Basic(FileBasic),
+    /// FileDispositionInformation: deleted when its last handle is closed, or not. Spec: MS-FSCC 2.4.11
+    Disposition {
+        /// Delete it.
+        delete: bool,
+    },
+    /// FileRenameInformation. Spec: MS-FSCC 2.4.42.2
+    Rename {
+        /// From the share's root, parts separated by `/` or `\`, none leading.
+        name: &'a str,
+        /// Even where another file has that name.
+        replace: bool,
+    },
+    /// FileLinkInformation: one name more. Spec: MS-FSCC 2.4.28.2
+    Link {
+        /// As in a rename.
+        name: &'a str,
+        /// Even where another file has that name.
+        replace: bool,
+    },
+    /// Any other.
+    Other {
+        /// File, file system, security or quota.
+        info_type: InfoType,
+        /// Which information.
+        class: u8,
+        /// For security: which parts of the descriptor.
+        additional: u32,
+        /// The new values.
+        bytes: &'a [u8],
+    },
+}
+
+/// Bytes of a rename's or link's information, at least: Windows counts the padding of the structure.
+const RENAME_LEN: usize = 24;
+
+impl Change<'_> {
+    const fn class(&self) -> u8 {
+        match self {
+            Self::EndOfFile(_) => CLASS_END_OF_FILE,
+            Self::Allocation(_) => CLASS_ALLOCATION,
+            Self::Basic(_) => CLASS_BASIC,
+            Self::Disposition { .. } => CLASS_DISPOSITION,
+            Self::Rename { .. } => CLASS_RENAME,
+            Self::Link { .. } => CLASS_LINK,
+            Self::Other { class, .. } => *class,
+        }
+    }
+
+    fn put(&self, draft: &mut Draft<'_>) -> Result<(), TooLong> {
+        match self {
+            Self::EndOfFile(bytes) | Self::Allocation(bytes) => draft.put(&bytes.to_le_bytes()),
+            Self::Basic(basic) => basic.put(draft),
+            Self::Disposition { delete } => draft.put(&[u8::from(*delete)]),
+            Self::Rename { name, replace } | Self::Link { name, replace } => put_name(draft, name, *replace)?,
+            Self::Other { bytes, .. } => draft.put(bytes),
+        }
+        Ok(())
+    }
+}
+
+/// ReplaceIfExists, reserved, RootDirectory (0: the name counts from the share's root), FileNameLength, FileName.
+fn put_name(draft: &mut Draft<'_>, name: &str, replace: bool) -> Result<(), TooLong> {
+    let start = draft.end();
+    draft.put(&[0; RENAME_NAME]);
+    draft.u8(start, replace.into());
+    draft.path(name);
+    let length = draft.end() - start - RENAME_NAME;
+    draft.u32(start + RENAME_NAME_LENGTH, fit32("FileNameLength", length)?);
+    draft.put(&[0; RENAME_LEN][..RENAME_LEN.saturating_sub(RENAME_NAME + length)]);
+    Ok(())
+}
+
+impl Call for SetInfo<'_> {
+    const COMMAND: Command = Command::SetInfo;
+
+    fn body(&self, draft: &mut Draft<'_>) -> Result<(), TooLong> {
+        draft.fixed(REQUEST_SIZE, REQUEST_END);
+        let (info_type, additional) = match self.change {
+            Change::Other { info_type, additional, .. } => (info_type, additional),
+            _ => (InfoType::File, 0),
+        };
+        draft.u8(INFO_TYPE, info_type.code());
+        draft.u8(INFO_CLASS, self.change.class());
+        draft.u16(BUFFER_OFFSET, REQUEST_END as u16);
+        draft.u32(ADDITIONAL, additional);
+        draft.array(FILE_ID, self.file.0);
+        self.change.put(draft)?;
+        draft.u32(BUFFER_LENGTH, fit32("BufferLength", draft.end() - REQUEST_END)?);
+        draft.at_least_a_byte(REQUEST_END);
+        Ok(())
+    }
+}
+
+/// Reads the answer.
+///
+/// # Errors
+///
+/// Where it is none of this command, or its body has another size.
+pub fn parse<'a>(reply: &Reply<'a>) -> Result<Answer<'a, ()>, Malformed> {
+    reply.answer(Command::SetInfo, RESPONSE_SIZE, RESPONSE_END, |_| Ok(()))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::smb2::testing::{Message, truncations};
+    use crate::smb2::attributes::Times;
+    use crate::smb2::testing::{Message, emitted, refused, truncations, whole};
     use proptest::prelude::*;
 
     /// Hand-assembled from 2.2.39.
@@ -142,5 +272,53 @@ mod tests {
             prop_assert!(view.new_name().is_none_or(|name| name.0.len() < rest.len()));
             let _ = (view.deletes(), view.file_id());
         }
+    }
+
+    fn said(change: Change<'_>) -> Vec<u8> {
+        emitted(&SetInfo { file: FileId([2; 16]), change })
+    }
+
+    #[test]
+    fn names_read_as_they_were_said() {
+        for (name, read, len) in [("dir/new", r"dir\new", 34), ("x", "x", 24)] {
+            let (rename, link) = (Change::Rename { name, replace: true }, Change::Link { name, replace: true });
+            for (change, class) in [(rename, CLASS_RENAME), (link, CLASS_LINK)] {
+                let bytes = said(change);
+                let view = Request::new(&bytes).unwrap();
+                assert_eq!((view.info_type(), view.info_class()), (Some(InfoType::File), Some(class)));
+                assert_eq!((view.new_name().unwrap() == read, view.buffer_len()), (true, Some(len)));
+                assert_eq!((view.file_id(), bytes.len()), (Some(FileId([2; 16])), REQUEST_END + len as usize));
+                assert_eq!(bytes[REQUEST_END], 1, "ReplaceIfExists");
+            }
+        }
+    }
+
+    #[test]
+    fn values_are_where_the_specification_has_them() {
+        let times = Times { creation: 1, last_access: 2, last_write: 3, change: 4 };
+        let basic = FileBasic { times, attributes: 0x20 };
+        let descriptor = Change::Other { info_type: InfoType::Security, class: 0, additional: 4, bytes: b"dacl" };
+        for (change, info_type, class, expected) in [
+            (Change::EndOfFile(1 << 33), 1, CLASS_END_OF_FILE, Message::structure().u64(1 << 33)),
+            (Change::Allocation(4096), 1, CLASS_ALLOCATION, Message::structure().u64(4096)),
+            (Change::Disposition { delete: true }, 1, CLASS_DISPOSITION, Message::structure().u8(1)),
+            (Change::Basic(basic), 1, 4, Message::structure().u64(1).u64(2).u64(3).u64(4).u32(0x20).u32(0)),
+            (descriptor, 3, 0, Message::structure().put(b"dacl")),
+        ] {
+            let (bytes, expected) = (said(change), expected.bytes());
+            let fixed =
+                Message::request(17).u16(33).u8(info_type).u8(class).u32(expected.len() as u32).u16(0x60).u16(0);
+            let additional = if info_type == 3 { 4 } else { 0 };
+            let whole = fixed.u32(additional).put(&[2; 16]).put(&expected).like(&bytes);
+            assert_eq!(bytes, whole, "{change:?}");
+        }
+        assert_eq!(Request::new(&said(Change::Disposition { delete: false })).unwrap().deletes(), Some(false));
+    }
+
+    #[test]
+    fn an_answer_is_read_strictly() {
+        let good = Message::response(17, 0).u16(2).bytes();
+        assert_eq!(parse(&whole(&good)), Ok(Answer::Done(())));
+        refused(&good, |reply| parse(reply).map(Answer::refusal));
     }
 }

@@ -3,7 +3,7 @@
 use super::draft::{Call, Head};
 use super::error::Refusal;
 use super::header;
-use super::reply::{Malformed, Reply};
+use super::reply::{Buffer, Malformed, Reply};
 use super::status::STATUS_ACCESS_DENIED;
 
 /// A message under construction: a whole header, then whatever body was pushed.
@@ -19,6 +19,11 @@ impl Message {
 
     pub(super) fn response(command: u16, status: u32) -> Self {
         Self::request(command).u32_at(header::STATUS, status).flags(header::FLAG_RESPONSE)
+    }
+
+    /// A structure within a message.
+    pub(super) fn structure() -> Self {
+        Self(Vec::new())
     }
 
     /// Adds flags.
@@ -146,4 +151,20 @@ pub(super) fn refused(good: &[u8], parse: impl for<'b> Fn(&Reply<'b>) -> Result<
     let error = Message::response(command, STATUS_ACCESS_DENIED).u16(9).u16(0).u32(0).u8(0).bytes();
     let refusal = Refusal { status: STATUS_ACCESS_DENIED, contexts: 0, data: &[] };
     assert_eq!(parse(&whole(&error)), Ok(Some(refusal)));
+}
+
+/// A structure that an answer carried.
+pub(super) fn buffer(bytes: &[u8]) -> Buffer<'_> {
+    Buffer::of(bytes)
+}
+
+/// Every truncation of a structure to fewer than `needed` bytes is an error, and none to more.
+pub(super) fn cuts_are_errors<'a, T>(
+    bytes: &'a [u8],
+    needed: usize,
+    parse: impl Fn(Buffer<'a>) -> Result<T, Malformed>,
+) {
+    for cut in 0..=bytes.len() {
+        assert_eq!(parse(buffer(&bytes[..cut])).is_err(), cut < needed, "cut at {cut}");
+    }
 }

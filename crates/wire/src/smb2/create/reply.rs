@@ -8,7 +8,6 @@ use super::{
 };
 use crate::smb2::FileId;
 use crate::smb2::attributes::{Attributes, Times};
-use crate::smb2::fields::to_len;
 use crate::smb2::header::Command;
 use crate::smb2::reply::{Answer, Body, Malformed, Reply, Why};
 
@@ -90,33 +89,35 @@ pub fn parse<'a>(reply: &Reply<'a>) -> Result<Answer<'a, Opened>, Malformed> {
 /// Walks the contexts. Each next one begins further on, so any input ends it.
 fn granted(body: &Body<'_>, contexts: &[u8]) -> Result<Granted, Malformed> {
     let mut granted = Granted::default();
-    let mut rest = contexts;
-    while !rest.is_empty() {
-        let next = to_len(number(body, rest, context::NEXT)?).unwrap_or(usize::MAX);
-        let one = if next == 0 { rest } else { rest.get(..next).ok_or_else(|| place(body, "Next", next, 0))? };
-        let name = part(body, one, context::NAME_OFFSET, half(body, one, context::NAME_OFFSET + 2)?.into(), "Name")?;
-        let data = part(body, one, context::DATA_OFFSET, number(body, one, context::DATA_OFFSET + 2)?, "Data")?;
-        granted.take(body, name, data)?;
-        rest = if next == 0 { &[] } else { rest.get(next..).unwrap_or_default() };
+    let mut rest = body.within(contexts);
+    while !rest.bytes().is_empty() {
+        let next = rest.u32(context::NEXT, "Next")?;
+        let (one, more) = if next == 0 { (rest, rest.within(&[])) } else { rest.split(next, "Next")? };
+        let name = one.variable16(context::NAME_OFFSET, context::NAME_AT, "Name")?;
+        let offset = one.u16(context::DATA_OFFSET, "DataOffset")?;
+        let length = one.u32(context::DATA_OFFSET + 2, "DataLength")?;
+        let data = one.variable(offset.into(), length, context::NAME_AT, "Data")?;
+        granted.take(name, &one.within(data))?;
+        rest = more;
     }
     Ok(granted)
 }
 
 impl Granted {
-    fn take(&mut self, body: &Body<'_>, name: &[u8], data: &[u8]) -> Result<(), Malformed> {
+    fn take(&mut self, name: &[u8], data: &Body<'_>) -> Result<(), Malformed> {
         match *name.first_chunk().unwrap_or(&[0; 4]) {
-            context::LEASE => once(body, "RqLs", &mut self.lease, lease(body, data)?),
-            context::DURABLE => once(body, "DHnQ", &mut self.durable, Durable { timeout_ms: None, persistent: false }),
+            context::LEASE => once(data, "RqLs", &mut self.lease, lease(data)?),
+            context::DURABLE => once(data, "DHnQ", &mut self.durable, Durable { timeout_ms: None, persistent: false }),
             context::DURABLE_2 => {
-                let flags = number(body, data, 4)?;
-                let persistent = flags & context::FLAG_PERSISTENT != 0;
-                let timeout_ms = Some(number(body, data, 0)?);
-                once(body, "DH2Q", &mut self.durable, Durable { timeout_ms, persistent })
+                let persistent = data.u32(4, "DH2Q")? & context::FLAG_PERSISTENT != 0;
+                let timeout_ms = Some(data.u32(0, "DH2Q")?);
+                once(data, "DH2Q", &mut self.durable, Durable { timeout_ms, persistent })
             }
             context::MAXIMAL_ACCESS => {
-                once(body, "MxAc", &mut self.maximal_access, (number(body, data, 0)?, number(body, data, 4)?))
+                let access = (data.u32(0, "MxAc")?, data.u32(4, "MxAc")?);
+                once(data, "MxAc", &mut self.maximal_access, access)
             }
-            context::DISK_ID => once(body, "QFid", &mut self.disk_id, (long(body, data, 0)?, long(body, data, 8)?)),
+            context::DISK_ID => once(data, "QFid", &mut self.disk_id, (data.u64(0, "QFid")?, data.u64(8, "QFid")?)),
             // Others were not asked for; 3.2.5.7 names none that a client must look at.
             _ => Ok(()),
         }
@@ -124,15 +125,14 @@ impl Granted {
 }
 
 /// 2.2.14.2.10 (32 bytes) or 2.2.14.2.11 (52 bytes).
-fn lease(body: &Body<'_>, data: &[u8]) -> Result<GrantedLease, Malformed> {
-    let key = *data.first_chunk().ok_or_else(|| body.malformed("RqLs", Why::Missing))?;
-    let epoch = match data.len() {
+fn lease(data: &Body<'_>) -> Result<GrantedLease, Malformed> {
+    let epoch = match data.bytes().len() {
         32 => None,
-        52 => Some(half(body, data, 48)?),
-        other => return Err(body.malformed("RqLs", Why::Value(other as u64))),
+        52 => Some(data.u16(48, "RqLs")?),
+        other => return Err(data.malformed("RqLs", Why::Value(other as u64))),
     };
-    let lease = Lease { key, state: number(body, data, 16)? };
-    Ok(GrantedLease { lease, breaking: number(body, data, 20)? & LEASE_BREAKING != 0, epoch })
+    let lease = Lease { key: data.array(0, "RqLs")?, state: data.u32(16, "RqLs")? };
+    Ok(GrantedLease { lease, breaking: data.u32(20, "RqLs")? & LEASE_BREAKING != 0, epoch })
 }
 
 fn once<T>(body: &Body<'_>, name: &'static str, place: &mut Option<T>, value: T) -> Result<(), Malformed> {
@@ -140,44 +140,6 @@ fn once<T>(body: &Body<'_>, name: &'static str, place: &mut Option<T>, value: T)
         return Err(body.malformed(name, Why::Repeated));
     }
     Ok(())
-}
-
-/// `length` bytes of a context, whose offset is the u16 at `at`; they lie behind its fixed part.
-fn part<'a>(
-    body: &Body<'_>,
-    one: &'a [u8],
-    at: usize,
-    length: u32,
-    field: &'static str,
-) -> Result<&'a [u8], Malformed> {
-    let offset = usize::from(half(body, one, at)?);
-    if length == 0 {
-        return Ok(&[]);
-    }
-    let place = || place(body, field, offset, length);
-    let end = to_len(length).and_then(|length| offset.checked_add(length)).ok_or_else(place)?;
-    one.get(offset..end).filter(|_| offset >= context::NAME_AT).ok_or_else(place)
-}
-
-fn place(body: &Body<'_>, field: &'static str, offset: usize, length: u32) -> Malformed {
-    body.malformed(field, Why::Place { offset: offset as u64, length: length.into() })
-}
-
-fn array<const N: usize>(body: &Body<'_>, bytes: &[u8], at: usize) -> Result<[u8; N], Malformed> {
-    let found = bytes.get(at..).and_then(|rest| rest.first_chunk());
-    found.copied().ok_or_else(|| body.malformed("CreateContexts", Why::Missing))
-}
-
-fn half(body: &Body<'_>, bytes: &[u8], at: usize) -> Result<u16, Malformed> {
-    array(body, bytes, at).map(u16::from_le_bytes)
-}
-
-fn number(body: &Body<'_>, bytes: &[u8], at: usize) -> Result<u32, Malformed> {
-    array(body, bytes, at).map(u32::from_le_bytes)
-}
-
-fn long(body: &Body<'_>, bytes: &[u8], at: usize) -> Result<u64, Malformed> {
-    array(body, bytes, at).map(u64::from_le_bytes)
 }
 
 #[cfg(test)]
@@ -238,7 +200,7 @@ mod tests {
         assert_eq!(error(&|bytes| bytes.truncate(0x98 + 100)), "CreateContexts", "outside of the message");
         assert_eq!(error(&|bytes| bytes[RESPONSE_CONTEXTS] = 0x97), "CreateContexts", "in the fixed part");
         assert_eq!(error(&|bytes| bytes[0x98 + 1] = 0xFF), "Next", "beyond the contexts");
-        assert_eq!(error(&|bytes| bytes[0x98] = 3), "CreateContexts", "too short for a context");
+        assert_eq!(error(&|bytes| bytes[0x98] = 3), "Name", "too short for a context");
         assert_eq!(error(&|bytes| bytes[0x98 + context::NAME_OFFSET] = 8), "Name", "in the fixed part");
         assert_eq!(error(&|bytes| bytes[0x98 + context::DATA_OFFSET + 2] = 9), "Data", "longer than its context");
         assert_eq!(error(&|bytes| bytes[0x98 + 64 + context::DATA_OFFSET + 2] = 33), "RqLs", "neither version");

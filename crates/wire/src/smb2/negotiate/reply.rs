@@ -83,10 +83,11 @@ impl Chosen {
         let mut at = body.u32(CONTEXT_OFFSET, "NegotiateContextOffset")?;
         for _ in 0..body.u16(CONTEXT_COUNT, "NegotiateContextCount")? {
             let head = body.variable(at, HEADER_LEN as u32, RESPONSE_END, "NegotiateContext")?;
-            let length = u32::from(half(body, head, 2)?);
+            let head = body.within(head);
+            let length = u32::from(head.u16(2, "DataLength")?);
             // `variable` found the header within the message: neither sum can be too large.
             let data = body.variable(at.saturating_add(HEADER_LEN as u32), length, RESPONSE_END, "NegotiateContext")?;
-            chosen.take(body, half(body, head, 0)?, data)?;
+            chosen.take(head.u16(0, "ContextType")?, &body.within(data))?;
             let end = at.saturating_add(HEADER_LEN as u32).saturating_add(length);
             at = end.checked_next_multiple_of(ALIGNMENT as u32).unwrap_or(u32::MAX);
         }
@@ -97,7 +98,7 @@ impl Chosen {
     }
 
     /// Those that nobody asked for are ignored, as 3.2.5.2 has it.
-    fn take(&mut self, body: &Body<'_>, kind: u16, data: &[u8]) -> Result<(), Malformed> {
+    fn take(&mut self, kind: u16, data: &Body<'_>) -> Result<(), Malformed> {
         // The number chosen stands behind a count, and in a hash's context behind the salt's length too.
         let (name, place, at) = match kind {
             context::PREAUTH_INTEGRITY => ("SMB2_PREAUTH_INTEGRITY_CAPABILITIES", &mut self.hash, 4),
@@ -105,20 +106,15 @@ impl Chosen {
             context::SIGNING => ("SMB2_SIGNING_CAPABILITIES", &mut self.signing, 2),
             _ => return Ok(()),
         };
-        let count = half(body, data, 0)?;
+        let count = data.u16(0, name)?;
         if count != 1 {
-            return Err(body.malformed(name, Why::Value(count.into())));
+            return Err(data.malformed(name, Why::Value(count.into())));
         }
-        if place.replace(half(body, data, at)?).is_some() {
-            return Err(body.malformed(name, Why::Repeated));
+        if place.replace(data.u16(at, name)?).is_some() {
+            return Err(data.malformed(name, Why::Repeated));
         }
         Ok(())
     }
-}
-
-fn half(body: &Body<'_>, bytes: &[u8], at: usize) -> Result<u16, Malformed> {
-    let found = bytes.get(at..).and_then(|rest| rest.first_chunk());
-    found.map(|bytes| u16::from_le_bytes(*bytes)).ok_or_else(|| body.malformed("NegotiateContext", Why::Missing))
 }
 
 #[cfg(test)]
