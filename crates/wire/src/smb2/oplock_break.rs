@@ -3,6 +3,10 @@
 //!
 //! Spec: MS-SMB2 2.2.23, 2.2.24, 2.2.25
 
+mod client;
+
+pub use client::{Acknowledge, Notice, notice, parse};
+
 use super::fields::Fields;
 use super::file_id::FileId;
 use super::header::{self, Command, Header, UNSOLICITED};
@@ -17,14 +21,22 @@ pub const LEASE_SIZE: u16 = 36;
 pub const OPLOCK_LEVEL: usize = header::LEN + 2;
 /// Oplock: FileId, 16 bytes.
 pub const FILE_ID: usize = header::LEN + 8;
+/// Oplock: end.
+pub const OPLOCK_END: usize = header::LEN + 24;
+/// Lease notification: NewEpoch, u16, in the dialects 3.
+pub const LEASE_EPOCH: usize = header::LEN + 2;
 /// Lease: Flags, u32.
 pub const LEASE_FLAGS: usize = header::LEN + 4;
 /// Lease: LeaseKey, 16 bytes.
 pub const LEASE_KEY: usize = header::LEN + 8;
 /// Lease acknowledgement and response: LeaseState, u32. Notification: CurrentLeaseState.
 pub const LEASE_STATE: usize = header::LEN + 24;
+/// Lease acknowledgement and response: end.
+pub const LEASE_ACKNOWLEDGEMENT_END: usize = header::LEN + 36;
 /// Lease notification: NewLeaseState, u32.
 pub const NEW_LEASE_STATE: usize = header::LEN + 28;
+/// Lease notification: end.
+pub const LEASE_NOTIFICATION_END: usize = header::LEN + 44;
 /// Notification flag: the server waits for an acknowledgement.
 pub const FLAG_ACK_REQUIRED: u32 = 0x0000_0001;
 

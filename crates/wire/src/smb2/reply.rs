@@ -171,6 +171,11 @@ impl<'a> Reply<'a> {
         self.length
     }
 
+    #[inline]
+    pub(super) fn body(&self) -> Body<'a> {
+        Body { bytes: self.header.bytes(), length: self.length, command: self.command() }
+    }
+
     /// Reads the command's own body with `done`, once its StructureSize is right and all of it up to `end` is there; or
     /// the ERROR body, where the status says that it stands here.
     #[inline]
@@ -181,7 +186,7 @@ impl<'a> Reply<'a> {
         end: usize,
         done: impl FnOnce(&Body<'a>) -> Result<T, Malformed>,
     ) -> Result<Answer<'a, T>, Malformed> {
-        let body = Body { bytes: self.header.bytes(), length: self.length, command: self.command() };
+        let body = self.body();
         if self.command() != command {
             return Err(body.malformed("Command", Why::Value(self.header.command_code().into())));
         }

@@ -2,6 +2,7 @@
 //!
 //! Spec: MS-SMB2 2.2.41, 2.2.42
 
+use super::draft::set;
 use super::fields::to_len;
 use super::header;
 
@@ -90,6 +91,34 @@ impl<'a> Encrypted<'a> {
     #[must_use]
     pub fn session_id(&self) -> Option<u64> {
         array(self.bytes, ENCRYPTED_SESSION_ID).map(u64::from_le_bytes)
+    }
+}
+
+/// What a TRANSFORM_HEADER says, to be written. The dialects 3.0 call its Flags the EncryptionAlgorithm, AES-128-CCM:
+/// the same number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sealed {
+    /// 16 bytes, of which the cipher uses the first 11 or 12.
+    pub nonce: [u8; 16],
+    /// Length of the message inside, in bytes.
+    pub original_message_size: u32,
+    /// The session whose keys seal it.
+    pub session_id: u64,
+}
+
+/// Flags: encrypted.
+pub const FLAG_ENCRYPTED: u16 = 1;
+
+impl Sealed {
+    /// Writes the header, its signature zero: the cipher's tag goes to [`SIGNATURE`]. What the cipher authenticates is
+    /// the header from [`NONCE`] on.
+    pub fn emit(&self, header: &mut [u8; ENCRYPTED_LEN]) {
+        header.fill(0);
+        set(header, 0, ENCRYPTED_MAGIC);
+        set(header, NONCE, self.nonce);
+        set(header, ORIGINAL_MESSAGE_SIZE, self.original_message_size.to_le_bytes());
+        set(header, ENCRYPTION_FLAGS, FLAG_ENCRYPTED.to_le_bytes());
+        set(header, ENCRYPTED_SESSION_ID, self.session_id.to_le_bytes());
     }
 }
 
@@ -248,6 +277,18 @@ mod tests {
         assert_eq!(Kind::of(b"\xFCSMB"), Some(Kind::Compressed));
         assert_eq!(Kind::of(b"\xFFSMB"), None);
         assert_eq!(Kind::of(b"\xFES"), None);
+    }
+
+    /// Hand-assembled from 2.2.41.
+    #[test]
+    fn a_sealed_header_reads_as_it_was_said() {
+        let mut header = [0xEE; ENCRYPTED_LEN];
+        let sealed = Sealed { nonce: [7; 16], original_message_size: 300, session_id: 0x1122_3344_5566_7788 };
+        sealed.emit(&mut header);
+        let view = Encrypted::new(&header).unwrap();
+        assert_eq!((view.original_message_size(), view.session_id()), (Some(300), Some(sealed.session_id)));
+        let fixed = Message::structure().put(b"\xFDSMB").put(&[0; 16]).put(&[7; 16]).u32(300).u16(0).u16(1);
+        assert_eq!(header[..], fixed.u64(sealed.session_id).bytes());
     }
 
     /// Hand-assembled from 2.2.41.

@@ -122,11 +122,10 @@ impl Sealer {
         self.next = count.checked_add(1).ok_or(SealError::Exhausted)?;
         let mut nonce = [0; 16];
         nonce.iter_mut().zip(count.to_le_bytes()).for_each(|(to, from)| *to = from);
-        let mut authenticated = [0; AUTHENTICATED];
-        let fields = [&nonce[..], &size.to_le_bytes(), &[0; 2], &1_u16.to_le_bytes(), &self.session.to_le_bytes()];
-        fill(&mut authenticated, &fields);
+        transform::Sealed { nonce, original_message_size: size, session_id: self.session }.emit(header);
+        let authenticated = field(header, transform::NONCE).ok_or(SealError::Length(length))?;
         let tag = self.key.seal(&authenticated, plain).ok_or(SealError::Length(length))?;
-        fill(header, &[&transform::ENCRYPTED_MAGIC, &tag, &authenticated]);
+        header.iter_mut().skip(transform::SIGNATURE).zip(tag).for_each(|(to, from)| *to = from);
         Ok(())
     }
 }
@@ -164,7 +163,7 @@ impl Opener {
             return Err(SealError::Session(session));
         }
         let flags = field(header, transform::ENCRYPTION_FLAGS).map(u16::from_le_bytes).ok_or(SealError::NotSealed)?;
-        if flags != ENCRYPTED {
+        if flags != transform::FLAG_ENCRYPTED {
             return Err(SealError::Flags(flags));
         }
         let tag = field(header, transform::SIGNATURE).ok_or(SealError::NotSealed)?;
@@ -174,14 +173,8 @@ impl Opener {
     }
 }
 
-/// Flags of 3.1.1 (encrypted) and EncryptionAlgorithm of 3.0 (AES-128-CCM): the same number.
-const ENCRYPTED: u16 = 1;
 /// Bytes of the header that the cipher authenticates: from the nonce on.
 const AUTHENTICATED: usize = transform::ENCRYPTED_LEN - transform::NONCE;
-
-fn fill(to: &mut [u8], fields: &[&[u8]]) {
-    to.iter_mut().zip(fields.iter().copied().flatten()).for_each(|(to, from)| *to = *from);
-}
 
 fn field<const N: usize>(header: &[u8], at: usize) -> Option<[u8; N]> {
     header.get(at..)?.first_chunk().copied()

@@ -3,8 +3,10 @@
 //! Spec: MS-SMB2 2.2.13, 2.2.13.2
 
 use super::{
-    DESIRED_ACCESS, DISPOSITION, IMPERSONATION, NAME, OPTIONS, REQUEST_ATTRIBUTES, REQUEST_CONTEXTS, REQUEST_END,
-    REQUEST_OPLOCK, REQUEST_SIZE, SHARE_ACCESS, context,
+    ACCESS_READ_ATTRIBUTES, ACCESS_READ_CONTROL, ACCESS_READ_DATA, ACCESS_READ_EA, ACCESS_SYNCHRONIZE, DESIRED_ACCESS,
+    DISPOSITION, DISPOSITION_OPEN, IMPERSONATION, IMPERSONATION_IMPERSONATION, NAME, OPLOCK_NONE, OPTIONS,
+    REQUEST_ATTRIBUTES, REQUEST_CONTEXTS, REQUEST_END, REQUEST_OPLOCK, REQUEST_SIZE, SHARE_ACCESS, SHARE_DELETE,
+    SHARE_READ, SHARE_WRITE, context,
 };
 use crate::smb2::FileId;
 use crate::smb2::draft::{Call, Draft, TooLong, fit16, fit32};
@@ -31,6 +33,28 @@ pub struct Create<'a> {
     pub options: u32,
     /// What else is asked for, each kind at most once.
     pub contexts: &'a [Context<'a>],
+}
+
+impl<'a> Create<'a> {
+    /// Opens what is there to read it, beside whoever reads, writes or deletes it too.
+    #[must_use]
+    pub const fn reading(name: &'a str) -> Self {
+        Self {
+            name,
+            oplock: OPLOCK_NONE,
+            impersonation: IMPERSONATION_IMPERSONATION,
+            access: ACCESS_READ_DATA
+                | ACCESS_READ_EA
+                | ACCESS_READ_ATTRIBUTES
+                | ACCESS_READ_CONTROL
+                | ACCESS_SYNCHRONIZE,
+            attributes: 0,
+            share: SHARE_READ | SHARE_WRITE | SHARE_DELETE,
+            disposition: DISPOSITION_OPEN,
+            options: 0,
+            contexts: &[],
+        }
+    }
 }
 
 /// A create context of a request.
@@ -264,8 +288,7 @@ mod tests {
     use super::*;
     use crate::smb2::Head;
     use crate::smb2::create::{
-        self, DISPOSITION_OPEN_IF, IMPERSONATION_IMPERSONATION, LEASE_HANDLE, LEASE_READ, LEASE_WRITE, OPLOCK_LEASE,
-        OPTION_NON_DIRECTORY, SHARE_READ, SHARE_WRITE,
+        self, DISPOSITION_OPEN_IF, LEASE_HANDLE, LEASE_READ, LEASE_WRITE, OPLOCK_LEASE, OPTION_NON_DIRECTORY,
     };
     use crate::smb2::testing::{Message, emitted};
 

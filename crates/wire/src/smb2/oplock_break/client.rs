@@ -1,0 +1,175 @@
+//! What a client hears of breaks, and what it says to them.
+//!
+//! Spec: MS-SMB2 2.2.23, 2.2.24, 2.2.25, 3.2.5.19
+
+use super::{
+    FILE_ID, FLAG_ACK_REQUIRED, LEASE_ACKNOWLEDGEMENT_END, LEASE_EPOCH, LEASE_FLAGS, LEASE_KEY, LEASE_NOTIFICATION_END,
+    LEASE_NOTIFICATION_SIZE, LEASE_SIZE, LEASE_STATE, NEW_LEASE_STATE, OPLOCK_END, OPLOCK_LEVEL, OPLOCK_SIZE,
+};
+use crate::smb2::FileId;
+use crate::smb2::create::Lease;
+use crate::smb2::draft::{Call, Draft, TooLong};
+use crate::smb2::header::{self, Command};
+use crate::smb2::reply::{Answer, Body, Malformed, Reply, Why};
+
+/// The server takes a right back, of its own accord.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Notice {
+    /// An oplock: level II and exclusive ones are acknowledged where they are broken from exclusive or batch.
+    Oplock {
+        /// The handle.
+        file: FileId,
+        /// The level that remains.
+        level: u8,
+    },
+    /// A lease.
+    Lease {
+        /// Key, and the state that remains.
+        lease: Lease,
+        /// The state that it had.
+        from: u32,
+        /// Version 2: counts the lease's changes.
+        epoch: u16,
+        /// The server waits for an acknowledgement.
+        acknowledge: bool,
+    },
+}
+
+/// The call: the client gives the right back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Acknowledge {
+    /// An oplock.
+    Oplock {
+        /// The handle.
+        file: FileId,
+        /// The level that remains.
+        level: u8,
+    },
+    /// A lease, with the state that remains.
+    Lease(Lease),
+}
+
+impl Call for Acknowledge {
+    const COMMAND: Command = Command::OplockBreak;
+
+    fn body(&self, draft: &mut Draft<'_>) -> Result<(), TooLong> {
+        match *self {
+            Self::Oplock { file, level } => {
+                draft.fixed(OPLOCK_SIZE, OPLOCK_END);
+                draft.u8(OPLOCK_LEVEL, level);
+                draft.array(FILE_ID, file.0);
+            }
+            Self::Lease(lease) => {
+                draft.fixed(LEASE_SIZE, LEASE_ACKNOWLEDGEMENT_END);
+                draft.array(LEASE_KEY, lease.key);
+                draft.u32(LEASE_STATE, lease.state);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Reads a break that nobody asked for: a reply with the message id [`header::UNSOLICITED`].
+///
+/// # Errors
+///
+/// Where a field is not what the specification says.
+pub fn notice(reply: &Reply<'_>) -> Result<Notice, Malformed> {
+    let body = reply.body();
+    if reply.command() != Command::OplockBreak {
+        return Err(body.malformed("Command", Why::Value(reply.header().command_code().into())));
+    }
+    if is_oplock(&body)? {
+        body.fixed(OPLOCK_SIZE, OPLOCK_END)?;
+        return Ok(Notice::Oplock {
+            file: body.file_id(FILE_ID, "FileId")?,
+            level: body.u8(OPLOCK_LEVEL, "OplockLevel")?,
+        });
+    }
+    body.fixed(LEASE_NOTIFICATION_SIZE, LEASE_NOTIFICATION_END)?;
+    Ok(Notice::Lease {
+        lease: Lease { key: body.array(LEASE_KEY, "LeaseKey")?, state: body.u32(NEW_LEASE_STATE, "NewLeaseState")? },
+        from: body.u32(LEASE_STATE, "CurrentLeaseState")?,
+        epoch: body.u16(LEASE_EPOCH, "NewEpoch")?,
+        acknowledge: body.u32(LEASE_FLAGS, "Flags")? & FLAG_ACK_REQUIRED != 0,
+    })
+}
+
+/// Reads the answer to an acknowledgement: what remains, as the server has it now.
+///
+/// # Errors
+///
+/// Where a field is not what the specification says.
+pub fn parse<'a>(reply: &Reply<'a>) -> Result<Answer<'a, Acknowledge>, Malformed> {
+    if is_oplock(&reply.body())? {
+        return reply.answer(Command::OplockBreak, OPLOCK_SIZE, OPLOCK_END, |body| {
+            let level = body.u8(OPLOCK_LEVEL, "OplockLevel")?;
+            Ok(Acknowledge::Oplock { file: body.file_id(FILE_ID, "FileId")?, level })
+        });
+    }
+    reply.answer(Command::OplockBreak, LEASE_SIZE, LEASE_ACKNOWLEDGEMENT_END, |body| {
+        let state = body.u32(LEASE_STATE, "LeaseState")?;
+        Ok(Acknowledge::Lease(Lease { key: body.array(LEASE_KEY, "LeaseKey")?, state }))
+    })
+}
+
+/// The StructureSize tells the forms apart.
+fn is_oplock(body: &Body<'_>) -> Result<bool, Malformed> {
+    Ok(body.u16(header::LEN, "StructureSize")? == OPLOCK_SIZE)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::smb2::create::{OPLOCK_BATCH, OPLOCK_II};
+    use crate::smb2::oplock_break::{Break, Form, Role};
+    use crate::smb2::testing::{Message, emitted, refused, whole};
+
+    const LEASE: Lease = Lease { key: [4; 16], state: 3 };
+
+    #[test]
+    fn acknowledgements_read_as_they_were_said() {
+        let bytes = emitted(&Acknowledge::Oplock { file: FileId([3; 16]), level: OPLOCK_II });
+        let view = Break::new(&bytes).unwrap();
+        assert_eq!((view.role(), view.form()), (Role::Acknowledgement, Form::Oplock));
+        assert_eq!((view.file_id(), view.oplock_level()), (Some(FileId([3; 16])), Some(OPLOCK_II)));
+        assert_eq!(bytes.len(), header::LEN + 24);
+        let bytes = emitted(&Acknowledge::Lease(LEASE));
+        let view = Break::new(&bytes).unwrap();
+        assert_eq!((view.role(), view.form()), (Role::Acknowledgement, Form::Lease));
+        assert_eq!((view.lease_key(), view.lease_state()), (Some([4; 16]), Some(3)));
+        assert_eq!(bytes.len(), header::LEN + 36);
+    }
+
+    /// Hand-assembled from 2.2.23.1 and 2.2.23.2.
+    #[test]
+    fn notices_are_read_strictly() {
+        let unasked = || Message::response(18, 0).message_id(header::UNSOLICITED);
+        let oplock = unasked().u16(24).u8(OPLOCK_BATCH).u8(0).u32(0).put(&[3; 16]).bytes();
+        let lease = unasked().u16(44).u16(9).u32(1).put(&[4; 16]).u32(7).u32(3).u32(0).u32(0).u32(0).bytes();
+        let file = FileId([3; 16]);
+        assert_eq!(notice(&whole(&oplock)), Ok(Notice::Oplock { file, level: OPLOCK_BATCH }));
+        let expected = Notice::Lease { lease: LEASE, from: 7, epoch: 9, acknowledge: true };
+        assert_eq!(notice(&whole(&lease)), Ok(expected));
+        for bytes in [oplock, lease] {
+            for cut in header::LEN..bytes.len() {
+                assert!(notice(&whole(&bytes[..cut])).is_err(), "cut at {cut}");
+            }
+        }
+        let other = Message::response(6, 0).u16(24).fill(22).bytes();
+        assert_eq!(notice(&whole(&other)).unwrap_err().field, "Command");
+    }
+
+    /// Hand-assembled from 2.2.25.1 and 2.2.25.2.
+    #[test]
+    fn answers_are_read_strictly() {
+        let oplock = Message::response(18, 0).u16(24).u8(1).u8(0).u32(0).put(&[3; 16]).bytes();
+        let lease = Message::response(18, 0).u16(36).u16(0).u32(0).put(&[4; 16]).u32(3).u64(0).bytes();
+        let left = Acknowledge::Oplock { file: FileId([3; 16]), level: OPLOCK_II };
+        assert_eq!(parse(&whole(&oplock)), Ok(Answer::Done(left)));
+        assert_eq!(parse(&whole(&lease)), Ok(Answer::Done(Acknowledge::Lease(LEASE))));
+        for good in [oplock, lease] {
+            refused(&good, |reply| parse(reply).map(Answer::refusal));
+        }
+    }
+}
