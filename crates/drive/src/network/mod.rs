@@ -1,5 +1,10 @@
 //! Moves bytes and tells the time: TCP, or memory under a virtual clock.
 
+pub mod clock;
+pub mod memory;
+mod stamps;
+pub mod tcp;
+
 use std::io::{self, IoSlice};
 use std::net::SocketAddr;
 
@@ -31,9 +36,10 @@ pub struct Received {
 pub trait Network {
     /// Nanoseconds since the Unix epoch, never going back.
     fn now(&mut self) -> i64;
-    /// Begins to connect; the connection is writable when it is there. Errors show when it is used.
+    /// Begins to connect; the connection is writable when it is there, or when it could not be made: then
+    /// [`Network::local`] says why.
     fn connect(&mut self, key: ConnectionKey, to: SocketAddr) -> io::Result<()>;
-    /// Our address, once connected.
+    /// Our address, once connected; `WouldBlock` before.
     fn local(&self, key: ConnectionKey) -> io::Result<SocketAddr>;
     /// Sends; how many bytes went. `WouldBlock` where there is no room.
     fn send(&mut self, key: ConnectionKey, slices: &[IoSlice<'_>]) -> io::Result<usize>;

@@ -1,0 +1,73 @@
+//! Three system calls that rustix does not offer: SO_TIMESTAMPNS, a `recvmsg` that reads its stamp, and `recv` without a
+//! buffer.
+//!
+//! Spec: Linux Documentation/networking/timestamping.rst 1.2 (SO_TIMESTAMPNS); tcp(7), MSG_TRUNC
+
+use std::io;
+use std::mem::{size_of, zeroed};
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::ptr;
+
+/// Asks the kernel to say when bytes arrived.
+pub(super) fn ask_for(socket: &OwnedFd) -> io::Result<()> {
+    let on: libc::c_int = 1;
+    // SAFETY: the pointer and the length are those of `on`, which outlives the call.
+    let result = unsafe {
+        libc::setsockopt(
+            socket.as_raw_fd(),
+            libc::SOL_SOCKET,
+            libc::SO_TIMESTAMPNS,
+            (&raw const on).cast(),
+            size_of::<libc::c_int>() as libc::socklen_t,
+        )
+    };
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}
+
+/// Room for control messages, aligned as the kernel writes them. A stamp takes 32 bytes.
+#[repr(C, align(8))]
+struct Control([u8; 64]);
+
+/// Receives bytes, and the time of day (ns since the Unix epoch) at which the kernel had the last of them, if it says.
+pub(super) fn receive(socket: &OwnedFd, buffer: &mut [u8]) -> io::Result<(usize, Option<i64>)> {
+    let mut control = Control([0; 64]);
+    let mut part = libc::iovec { iov_base: buffer.as_mut_ptr().cast(), iov_len: buffer.len() };
+    // SAFETY: all zeros is a valid `msghdr` (null pointers with lengths of zero).
+    let mut header: libc::msghdr = unsafe { zeroed() };
+    header.msg_iov = &raw mut part;
+    header.msg_iovlen = 1;
+    header.msg_control = control.0.as_mut_ptr().cast();
+    header.msg_controllen = control.0.len() as _;
+    // SAFETY: `header` points to `part` and `control`, and `part` to `buffer`; all outlive the call, and the kernel writes
+    // no more than the lengths beside the pointers.
+    let count = unsafe { libc::recvmsg(socket.as_raw_fd(), &raw mut header, 0) };
+    let count = usize::try_from(count).map_err(|_| io::Error::last_os_error())?;
+    // SAFETY: the kernel has set `msg_controllen` to what it wrote into `control`, which is still there.
+    Ok((count, unsafe { stamp(&header) }))
+}
+
+/// The stamp among the control messages.
+///
+/// # Safety
+/// `header` must be as `recvmsg` left it, and its control buffer alive.
+unsafe fn stamp(header: &libc::msghdr) -> Option<i64> {
+    // SAFETY: as the caller promises; the macros stay within `msg_controllen`.
+    unsafe {
+        let mut message = libc::CMSG_FIRSTHDR(header);
+        while let Some(found) = message.as_ref() {
+            if found.cmsg_level == libc::SOL_SOCKET && found.cmsg_type == libc::SCM_TIMESTAMPNS {
+                let time: libc::timespec = ptr::read_unaligned(libc::CMSG_DATA(message).cast());
+                return Some(time.tv_sec.saturating_mul(1_000_000_000) + time.tv_nsec);
+            }
+            message = libc::CMSG_NXTHDR(header, message);
+        }
+        None
+    }
+}
+
+/// Drops up to `count` received bytes; nothing is copied.
+pub(super) fn discard(socket: &OwnedFd, count: usize) -> io::Result<usize> {
+    // SAFETY: with MSG_TRUNC, TCP writes nothing to the buffer, so none is given.
+    let dropped = unsafe { libc::recv(socket.as_raw_fd(), ptr::null_mut(), count, libc::MSG_TRUNC) };
+    usize::try_from(dropped).map_err(|_| io::Error::last_os_error())
+}

@@ -1,0 +1,277 @@
+//! TCP connections of one thread, in one epoll set.
+//!
+//! Level-triggered: one `recv` a readiness is enough, what it leaves is told again. Waits are to the nanosecond
+//! (`epoll_pwait2`, Linux 5.11) and the thread's timer slack is 1 ns: the default of 50 µs would be the largest part of
+//! the schedule lag.
+
+use std::io::{self, IoSlice};
+use std::net::SocketAddr;
+use std::num::NonZeroU64;
+use std::os::fd::OwnedFd;
+
+use rustix::event::{Timespec, epoll};
+use rustix::io::Errno;
+use rustix::net::{
+    AddressFamily, RecvFlags, SendAncillaryBuffer, SendFlags, SocketFlags, SocketType, connect, getpeername,
+    getsockname, recv, send, sendmsg, socket_with, sockopt,
+};
+
+use super::clock::Clock;
+use super::{ConnectionKey, Network, Ready, Received, stamps};
+
+/// Events taken from the kernel at a time. Few, so that timers are looked at often however many connections are ready.
+const EVENTS: usize = 64;
+/// The kernel's stamps are of the time of day; how far that is from our clock is looked up again after so long, ns.
+const DRIFT_EVERY_NS: i64 = 1_000_000_000;
+
+/// TCP connections of one thread.
+pub struct Tcp {
+    clock: Clock,
+    epoll: OwnedFd,
+    sockets: Vec<Option<OwnedFd>>,
+    events: Vec<epoll::Event>,
+    kernel_times: bool,
+    /// How far the time of day is ahead of our clock, ns, and when that was looked up.
+    drift: (i64, i64),
+    last: i64,
+}
+
+impl std::fmt::Debug for Tcp {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Tcp").field("sockets", &self.sockets.iter().flatten().count()).finish_non_exhaustive()
+    }
+}
+
+impl Tcp {
+    /// An empty set for the calling thread, of which it changes the timer slack. With `kernel_times` the kernel is asked
+    /// when bytes arrived.
+    ///
+    /// # Errors
+    /// The system has no more files to give.
+    pub fn new(kernel_times: bool) -> io::Result<Self> {
+        let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
+        rustix::thread::set_current_timer_slack(NonZeroU64::new(1))?;
+        let clock = Clock::new();
+        let drift = (clock.drift(), clock.now());
+        let (sockets, events) = (Vec::new(), Vec::with_capacity(EVENTS));
+        Ok(Self { clock, epoll, sockets, events, kernel_times, drift, last: drift.1 })
+    }
+
+    fn socket(&self, key: ConnectionKey) -> io::Result<&OwnedFd> {
+        let socket = self.sockets.get(key.0 as usize).and_then(Option::as_ref);
+        socket.ok_or_else(|| io::ErrorKind::NotConnected.into())
+    }
+
+    /// A time of day on our clock.
+    fn on_our_clock(&mut self, time_of_day: i64) -> i64 {
+        let (ahead, since) = self.drift;
+        if self.last - since < DRIFT_EVERY_NS {
+            return time_of_day - ahead;
+        }
+        self.drift = (self.clock.drift(), self.last);
+        time_of_day - self.drift.0
+    }
+}
+
+impl Network for Tcp {
+    #[inline]
+    fn now(&mut self) -> i64 {
+        self.last = self.clock.now();
+        self.last
+    }
+
+    fn connect(&mut self, key: ConnectionKey, to: SocketAddr) -> io::Result<()> {
+        let family = if to.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
+        let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
+        let socket = socket_with(family, SocketType::STREAM, flags, None)?;
+        sockopt::set_tcp_nodelay(&socket, true)?;
+        if self.kernel_times {
+            stamps::ask_for(&socket)?;
+        }
+        match connect(&socket, &to) {
+            Ok(()) | Err(Errno::INPROGRESS) => {}
+            Err(error) => return Err(error.into()),
+        }
+        let wanted = epoll::EventFlags::IN | epoll::EventFlags::OUT;
+        epoll::add(&self.epoll, &socket, epoll::EventData::new_u64(u64::from(key.0)), wanted)?;
+        let at = key.0 as usize;
+        if self.sockets.len() <= at {
+            self.sockets.resize_with(at + 1, || None);
+        }
+        self.sockets[at] = Some(socket);
+        Ok(())
+    }
+
+    fn local(&self, key: ConnectionKey) -> io::Result<SocketAddr> {
+        let socket = self.socket(key)?;
+        sockopt::socket_error(socket)??;
+        match getpeername(socket) {
+            Ok(_) => {}
+            Err(Errno::NOTCONN) => return Err(io::ErrorKind::WouldBlock.into()),
+            Err(error) => return Err(error.into()),
+        }
+        Ok(SocketAddr::try_from(getsockname(socket)?)?)
+    }
+
+    #[inline]
+    fn send(&mut self, key: ConnectionKey, slices: &[IoSlice<'_>]) -> io::Result<usize> {
+        let socket = self.socket(key)?;
+        // A connection that was reset must not end the process.
+        let flags = SendFlags::NOSIGNAL;
+        let sent = match slices {
+            [one] => send(socket, one, flags)?,
+            many => sendmsg(socket, many, &mut SendAncillaryBuffer::default(), flags)?,
+        };
+        Ok(sent)
+    }
+
+    #[inline]
+    fn receive(&mut self, key: ConnectionKey, buffer: &mut [u8]) -> io::Result<Received> {
+        let socket = self.socket(key)?;
+        if !self.kernel_times {
+            let (bytes, _) = recv(socket, buffer, RecvFlags::empty())?;
+            return Ok(Received { bytes, kernel_ns: None });
+        }
+        let (bytes, stamp) = stamps::receive(socket, buffer)?;
+        let kernel_ns = stamp.map(|stamp| self.on_our_clock(stamp));
+        Ok(Received { bytes, kernel_ns })
+    }
+
+    fn discard(&mut self, key: ConnectionKey, count: usize) -> io::Result<Received> {
+        let bytes = stamps::discard(self.socket(key)?, count)?;
+        Ok(Received { bytes, kernel_ns: None })
+    }
+
+    fn want_writable(&mut self, key: ConnectionKey, wanted: bool) -> io::Result<()> {
+        let also = if wanted { epoll::EventFlags::OUT } else { epoll::EventFlags::empty() };
+        let data = epoll::EventData::new_u64(u64::from(key.0));
+        Ok(epoll::modify(&self.epoll, self.socket(key)?, data, epoll::EventFlags::IN | also)?)
+    }
+
+    fn wait(&mut self, until: Option<i64>, ready: &mut Vec<Ready>) -> io::Result<()> {
+        let limit = until.map(|until| {
+            let left = until.saturating_sub(self.now()).max(0);
+            Timespec { tv_sec: left / 1_000_000_000, tv_nsec: left % 1_000_000_000 }
+        });
+        self.events.clear();
+        match epoll::wait(&self.epoll, rustix::buffer::spare_capacity(&mut self.events), limit.as_ref()) {
+            Ok(_) | Err(Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+        let failed = epoll::EventFlags::ERR | epoll::EventFlags::HUP;
+        ready.extend(self.events.iter().map(|event| {
+            let (flags, data) = (event.flags, event.data);
+            Ready {
+                // Only our keys are in the set.
+                key: ConnectionKey(data.u64() as u32),
+                readable: flags.intersects(epoll::EventFlags::IN | failed),
+                writable: flags.intersects(epoll::EventFlags::OUT | failed),
+            }
+        }));
+        Ok(())
+    }
+
+    fn close(&mut self, key: ConnectionKey) {
+        // Closing takes it out of the epoll set as well: nobody else has a copy of the descriptor.
+        if let Some(socket) = self.sockets.get_mut(key.0 as usize) {
+            *socket = None;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Read, Write};
+    use std::net::{TcpListener, TcpStream};
+
+    use super::*;
+
+    const KEY: ConnectionKey = ConnectionKey(3);
+
+    /// Waits until the connection is (at least) as wanted.
+    fn until(net: &mut Tcp, wanted: impl Fn(&Ready) -> bool) {
+        let mut ready = Vec::new();
+        while !ready.iter().any(|ready: &Ready| ready.key == KEY && wanted(ready)) {
+            ready.clear();
+            net.wait(None, &mut ready).unwrap();
+        }
+    }
+
+    fn pair(kernel_times: bool) -> (Tcp, TcpStream) {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let mut net = Tcp::new(kernel_times).unwrap();
+        net.connect(KEY, listener.local_addr().unwrap()).unwrap();
+        until(&mut net, |ready| ready.writable);
+        let (server, peer) = listener.accept().unwrap();
+        assert_eq!(net.local(KEY).unwrap(), peer);
+        net.want_writable(KEY, false).unwrap();
+        (net, server)
+    }
+
+    #[test]
+    fn bytes_go_out_gathered_and_come_back_stamped_or_dropped() {
+        for kernel_times in [false, true] {
+            let (mut net, mut server) = pair(kernel_times);
+            let mut buffer = [0; 16];
+            assert_eq!(net.receive(KEY, &mut buffer).unwrap_err().kind(), io::ErrorKind::WouldBlock);
+            assert_eq!(net.send(KEY, &[IoSlice::new(b"ab"), IoSlice::new(b"cde")]).unwrap(), 5);
+            server.read_exact(&mut buffer[..5]).unwrap();
+            assert_eq!(&buffer[..5], b"abcde");
+            server.write_all(b"0123456789").unwrap();
+            until(&mut net, |ready| ready.readable);
+            let received = net.receive(KEY, &mut buffer[..4]).unwrap();
+            assert_eq!((received.bytes, &buffer[..4]), (4, &b"0123"[..]));
+            assert!(received.kernel_ns.is_none() || kernel_times);
+            assert_eq!(net.discard(KEY, 3).unwrap().bytes, 3);
+            assert_eq!(net.receive(KEY, &mut buffer).unwrap().bytes, 3);
+            assert_eq!(&buffer[..3], b"789");
+            drop(server);
+            until(&mut net, |ready| ready.readable);
+            assert_eq!(net.receive(KEY, &mut buffer).unwrap().bytes, 0);
+        }
+    }
+
+    #[test]
+    fn the_kernel_stamps_what_it_is_asked_to() {
+        let (mut net, mut server) = pair(true);
+        // The first bytes after a long time without any stamps on this machine may have none.
+        for _ in 0..10_000 {
+            let before = net.now();
+            server.write_all(b"x").unwrap();
+            until(&mut net, |ready| ready.readable);
+            let stamp = net.receive(KEY, &mut [0; 16]).unwrap().kernel_ns;
+            let after = net.now();
+            if let Some(at) = stamp {
+                // Two clocks are compared: leave them a millisecond.
+                assert!(before - 1_000_000 <= at && at <= after + 1_000_000, "{before} {at} {after}");
+                return;
+            }
+        }
+        panic!("no stamp");
+    }
+
+    #[test]
+    fn a_connection_that_is_refused_says_so_when_it_is_looked_at() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let nobody = listener.local_addr().unwrap();
+        drop(listener);
+        let mut net = Tcp::new(true).unwrap();
+        net.connect(KEY, nobody).unwrap();
+        until(&mut net, |ready| ready.writable);
+        assert_eq!(net.local(KEY).unwrap_err().kind(), io::ErrorKind::ConnectionRefused);
+        net.close(KEY);
+        assert_eq!(net.local(KEY).unwrap_err().kind(), io::ErrorKind::NotConnected);
+    }
+
+    #[test]
+    fn a_wait_ends_when_its_time_has_come_and_not_before() {
+        let mut net = Tcp::new(false).unwrap();
+        let until = net.now() + 3_000_100;
+        let mut ready = Vec::new();
+        while net.now() < until {
+            net.wait(Some(until), &mut ready).unwrap();
+        }
+        assert!(ready.is_empty());
+        net.wait(Some(0), &mut ready).unwrap();
+    }
+}
