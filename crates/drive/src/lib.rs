@@ -9,6 +9,7 @@
 //! * a [`client::Client`] is one connection's protocol machine: actions in, bytes out; bytes in, transactions out. It has
 //!   no socket and no clock;
 //! * a [`network::Network`] moves bytes and tells the time: TCP through epoll, or memory under a virtual clock;
+//! * [`reach`] finds the server of a target and makes its clients;
 //! * the [`engine`] ties them: a thread a core, timers, pacing, phases.
 
 pub mod action;
@@ -17,6 +18,7 @@ pub mod content;
 pub mod engine;
 pub mod network;
 pub mod outbox;
+pub mod reach;
 pub mod scenario;
 pub mod station;
 pub mod tap;

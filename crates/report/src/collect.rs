@@ -5,6 +5,8 @@ pub mod run;
 mod single;
 mod validity;
 
+pub use rows::times_of;
+
 use crate::findings::*;
 use plimsoll_model::{Coverage, Names, Protocol};
 use plimsoll_stats::{HEAT_EDGES_NS, Key, KeyStats, Statistics};

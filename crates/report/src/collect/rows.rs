@@ -141,7 +141,8 @@ fn without_numbers() -> OperationRow {
 }
 
 /// A distribution's summary; `None` where it is empty.
-pub(super) fn times_of(of: &plimsoll_stats::Times) -> Option<Times> {
+/// A distribution's summary in seconds; `None` where nothing was measured.
+pub fn times_of(of: &plimsoll_stats::Times) -> Option<Times> {
     times(of.moments(), |p| of.percentile_ns(p))
 }
 

@@ -25,6 +25,17 @@ pub enum Cipher {
 }
 
 impl Cipher {
+    /// As the specification writes it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Aes128Ccm => "AES-128-CCM",
+            Self::Aes128Gcm => "AES-128-GCM",
+            Self::Aes256Ccm => "AES-256-CCM",
+            Self::Aes256Gcm => "AES-256-GCM",
+        }
+    }
+
     /// From the number in SMB2_ENCRYPTION_CAPABILITIES; `None` for 0 (none in common) and those that the specification
     /// does not name.
     #[must_use]

@@ -24,6 +24,16 @@ pub enum SigningAlgorithm {
 }
 
 impl SigningAlgorithm {
+    /// As the specification writes it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::HmacSha256 => "HMAC-SHA256",
+            Self::AesCmac => "AES-CMAC",
+            Self::AesGmac => "AES-GMAC",
+        }
+    }
+
     /// From the number in SMB2_SIGNING_CAPABILITIES; `None` for those that the specification does not name.
     #[must_use]
     pub const fn from_code(code: u16) -> Option<Self> {

@@ -77,9 +77,10 @@ fn read_answer(bytes: &[u8]) -> Option<Result<Answer<'_>, AuthError>> {
         });
     }
     if let Some(mechanism) = optional(&mut rest, field(1))
-        && sole(mechanism, OBJECT)? != NTLM {
-            return Some(Err(AuthError::NotOffered));
-        }
+        && sole(mechanism, OBJECT)? != NTLM
+    {
+        return Some(Err(AuthError::NotOffered));
+    }
     if let Some(token) = optional(&mut rest, field(2)) {
         answer.token = Some(sole(token, OCTETS)?);
     }

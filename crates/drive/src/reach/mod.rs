@@ -1,0 +1,66 @@
+//! A server that was found: how clients for it are made.
+//!
+//! ```text
+//! target ─ resolve, portmap, MOUNT ─ Reached ─┐
+//! workload ─ scenario ────────────────────────┴─ Work (an engine's Setup)
+//! ```
+
+mod smb;
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use plimsoll_model::Names;
+
+use crate::client::Client;
+use crate::engine::{Birth, Setup};
+use crate::scenario::Scenario;
+
+pub use smb::SmbServer;
+
+/// A server that was found.
+pub trait Reached: Send + Sync {
+    /// Where it is; `None` where clients need no connection.
+    fn address(&self) -> Option<SocketAddr>;
+    /// The protocol machine of a connection that was just made.
+    fn client(&self, birth: &Birth) -> Box<dyn Client>;
+    /// What clients and server agreed on so far, in words, for the report.
+    fn facts(&self) -> Vec<String>;
+}
+
+/// Makes the scenario of a lane: its station, its number within it, its seed.
+pub type Scenarios<'a> = Box<dyn Fn(u32, u32, u64) -> Box<dyn Scenario> + Sync + 'a>;
+
+/// A server and what is done on it.
+pub struct Work<'a> {
+    /// The server.
+    pub server: &'a dyn Reached,
+    /// What is done.
+    pub scenarios: Scenarios<'a>,
+    /// Resolves every symbol of both.
+    pub names: Arc<Names>,
+}
+
+impl std::fmt::Debug for Work<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Work").field("address", &self.server.address()).finish_non_exhaustive()
+    }
+}
+
+impl Setup for Work<'_> {
+    fn address(&self) -> Option<SocketAddr> {
+        self.server.address()
+    }
+
+    fn client(&self, birth: &Birth) -> Box<dyn Client> {
+        self.server.client(birth)
+    }
+
+    fn scenario(&self, station: u32, lane: u32, seed: u64) -> Box<dyn Scenario> {
+        (self.scenarios)(station, lane, seed)
+    }
+
+    fn names(&self) -> &Names {
+        &self.names
+    }
+}

@@ -1,0 +1,62 @@
+//! An SMB server.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use plimsoll_model::Symbol;
+use rand::RngCore as _;
+
+use super::Reached;
+use crate::client::Client;
+use crate::client::smb::{Negotiated, SmbClient, SmbOptions};
+use crate::engine::{Birth, Rng, seed_of};
+
+/// An SMB server and how its clients log on.
+#[derive(Debug)]
+pub struct SmbServer {
+    /// Where it is.
+    pub address: SocketAddr,
+    /// How clients log on.
+    pub options: Arc<SmbOptions>,
+    /// The share's name in transactions.
+    pub share: Symbol,
+    /// The account's name in transactions.
+    pub user: Symbol,
+    /// What client GUIDs follow from: two runs at once want two.
+    pub seed: u64,
+}
+
+impl SmbServer {
+    /// Each connection is a client computer of its own (Samba serves all connections of one GUID in one process), and
+    /// stays the same one when it is made again.
+    fn guid(&self, birth: &Birth) -> [u8; 16] {
+        let mut guid = [0; 16];
+        Rng::new(seed_of(self.seed, birth.station, birth.of_station)).fill_bytes(&mut guid);
+        guid
+    }
+}
+
+impl Reached for SmbServer {
+    fn address(&self) -> Option<SocketAddr> {
+        Some(self.address)
+    }
+
+    fn client(&self, birth: &Birth) -> Box<dyn Client> {
+        let identity = birth.identity(self.share, self.user);
+        Box::new(SmbClient::new(Arc::clone(&self.options), identity, self.guid(birth)))
+    }
+
+    fn facts(&self) -> Vec<String> {
+        let Some(agreed) = self.options.negotiated.get() else { return Vec::new() };
+        let Negotiated { dialect, signing, encryption, max_read, max_write, guest, anonymous } = agreed;
+        let mut facts = vec![format!("SMB {}", dialect.name())];
+        facts.push(signing.map_or_else(|| "not signed".to_owned(), |how| format!("signed with {}", how.name())));
+        facts.push(
+            encryption.map_or_else(|| "not encrypted".to_owned(), |how| format!("encrypted with {}", how.name())),
+        );
+        facts.push(format!("reads up to {} KiB, writes up to {} KiB", max_read >> 10, max_write >> 10));
+        facts.extend(guest.then(|| "logged on as a guest".to_owned()));
+        facts.extend(anonymous.then(|| "nobody logged on".to_owned()));
+        facts
+    }
+}
