@@ -1,0 +1,209 @@
+//! URLs as people write them, and as they mistype them.
+
+use std::io::Write;
+use std::path::Path;
+
+use proptest::prelude::*;
+
+use super::*;
+
+fn smb(url: &str) -> SmbTarget {
+    match Target::parse(url) {
+        Ok(Target::Smb(target)) => target,
+        other => panic!("{url}: {other:?}"),
+    }
+}
+
+fn nfs(url: &str) -> NfsTarget {
+    match Target::parse(url) {
+        Ok(Target::Nfs(target)) => target,
+        other => panic!("{url}: {other:?}"),
+    }
+}
+
+#[test]
+fn an_smb_target_in_full() {
+    let target = smb("smb://anna:s%3Acr%2Fet%40@files.example:1445/home/a%20b/c");
+    assert_eq!(target.server, Server { host: "files.example".into(), port: 1445 });
+    assert_eq!((target.share.as_str(), target.path.as_str()), ("home", "a b/c"));
+    assert_eq!((target.credentials.user.as_str(), target.credentials.domain.as_str()), ("anna", ""));
+    assert_eq!(target.credentials.password.expose(), "s:cr/et@");
+}
+
+#[test]
+fn what_is_left_out_is_as_usual() {
+    let target = smb("smb://host/share");
+    assert_eq!((target.server.port, target.path.as_str()), (445, ""));
+    assert!(target.credentials.is_anonymous());
+    let target = nfs("nfs://host/");
+    assert_eq!((target.server.port, target.export.as_str(), target.version), (2049, "/", 3));
+    assert_eq!((target.mount_port, target.portmap_port), (None, 111));
+}
+
+#[test]
+fn users_have_domains() {
+    for url in ["smb://WORK;anna:x@h/s", "smb://WORK\\anna:x@h/s", "smb://WORK%5Canna:x@h/s", "smb://WORK%3banna:x@h/s"]
+    {
+        let credentials = smb(url).credentials;
+        assert_eq!((credentials.domain.as_str(), credentials.user.as_str()), ("WORK", "anna"), "{url}");
+    }
+    // A user principal name has its domain in itself.
+    assert_eq!(smb("smb://anna%40work.example@h/s").credentials.user, "anna@work.example");
+    assert_eq!(smb("smb://anna:p@ss:word@h/s").credentials.password.expose(), "p@ss:word");
+}
+
+#[test]
+fn ipv6_stands_in_brackets() {
+    assert_eq!(smb("smb://[::1]/s").server, Server { host: "::1".into(), port: 445 });
+    assert_eq!(nfs("nfs://[fe80::2%25eth0]:12049/x").server, Server { host: "fe80::2%eth0".into(), port: 12049 });
+    assert_eq!(nfs("nfs://[fe80::2%25eth0]:12049/x").server.to_string(), "[fe80::2%25eth0]:12049");
+    assert_eq!(Server { host: "::1".into(), port: 7 }.resolve().unwrap(), "[::1]:7".parse().unwrap());
+}
+
+#[test]
+fn an_nfs_target_in_full() {
+    let target = nfs("nfs://10.0.0.1:12049/export/a%3Fb?version=3&mountport=20048&portmapport=1111");
+    assert_eq!((target.export.as_str(), target.mount_port, target.portmap_port), ("/export/a?b", Some(20048), 1111));
+}
+
+#[test]
+fn paths_and_embedded_servers() {
+    let path = |url: &str| match Target::parse(url) {
+        Ok(Target::Path(path)) => path,
+        other => panic!("{url}: {other:?}"),
+    };
+    assert_eq!(path("file:///mnt/a%20b/@x"), Path::new("/mnt/a b/@x"));
+    assert_eq!(path("file://localhost/mnt"), Path::new("/mnt"));
+    assert!(matches!(Target::parse("embedded:smb"), Ok(Target::Embedded(Embedded::Smb))));
+    assert!(matches!(Target::parse("embedded:nfs"), Ok(Target::Embedded(Embedded::Nfs))));
+}
+
+/// Each holds the word "geheim" where a password may have got to.
+const MISTYPED: &[&str] = &[
+    "geheim",
+    "anna:geheim@host/share",
+    "smb:anna:geheim@host/share",
+    "smb:/anna:geheim@host/share",
+    "cifs://anna:geheim@host/share",
+    "geheim://host/share",
+    "embedded:geheim",
+    "smb://anna:geheim@",
+    "smb://anna:geheim@/share",
+    "smb://anna:geheim@host",
+    "smb://anna:geheim@host/",
+    "smb://anna:geheim@host:0/share",
+    "smb://anna:geheim@host:65536/share",
+    "smb://anna:geheim@host:+1/share",
+    "smb://anna:geheim@host:smb/share",
+    "smb://anna:geheim@[::1/share",
+    "smb://anna:geheim@[::g]/share",
+    "smb://anna:geheim@[::1]445/share",
+    "smb://anna:geheim@a b/share",
+    "smb://anna:geheim%@host/share",
+    "smb://anna:geheim%f@host/share",
+    "smb://anna:geheim%ff@host/share",
+    "smb://:geheim@host/share",
+    "smb://WORK;:geheim@host/share",
+    "smb://anna:geheim/1@host/share",
+    "smb://anna:445/geheim@host/share",
+    "smb://anna:445/share?geheim@host/share",
+    "smb://anna:445?geheim@host/share",
+    "smb://anna:1#geheim@host/share",
+    "smb://anna:geheim@host/share?x=1",
+    "smb://anna:geheim@host/share/../up",
+    "smb://anna:geheim@host/share/a%2Fb",
+    "smb://anna:geheim@host/share/a%5Cb",
+    "smb://anna:geheim@host/share/a%00b",
+    "nfs://anna:geheim@host/export",
+    "nfs://host:geheim/export",
+    "nfs://host",
+    "nfs://host?version=3",
+    "nfs://host/export?version=4",
+    "nfs://host/export?geheim=3",
+    "nfs://host/export?mountport=geheim",
+    "nfs://host/export?mountport=0",
+    "file://geheim/path",
+    "file:geheim",
+    "file:///a?geheim",
+    "file:///a%0",
+    "file:///a%00b",
+];
+
+#[test]
+fn a_mistyped_target_is_refused_and_not_repeated() {
+    for url in MISTYPED {
+        let error = Target::parse(url).expect_err(url);
+        let shown = format!("{error} {error:?}");
+        assert!(!shown.contains("geheim"), "{url}: {shown}");
+    }
+}
+
+#[test]
+fn no_password_is_shown() {
+    let target = Target::parse("smb://W;anna:geheim@host:1/share/a%20%40b").unwrap();
+    assert_eq!(target.to_string(), "smb://W;anna@host:1/share/a%20%40b");
+    assert!(!format!("{target:?}").contains("geheim"));
+}
+
+fn find(url: &str, file: Option<&Path>, variable: Option<&str>) -> Result<String, String> {
+    let mut target = Target::parse(url).unwrap();
+    target.find_password(file, variable.map(Into::into)).map_err(|error| error.to_string())?;
+    match target {
+        Target::Smb(target) => Ok(target.credentials.password.expose().to_owned()),
+        _ => Ok(String::new()),
+    }
+}
+
+fn holding(bytes: &[u8]) -> tempfile::NamedTempFile {
+    let mut file = tempfile::NamedTempFile::new().unwrap();
+    file.write_all(bytes).unwrap();
+    file
+}
+
+#[test]
+fn a_password_comes_from_the_target_a_file_or_the_environment() {
+    let file = holding(b"from file\r\nsecond line\n");
+    let (file, variable) = (Some(file.path()), Some("from environment"));
+    assert_eq!(find("smb://u:own@h/s", None, variable).unwrap(), "own");
+    assert_eq!(find("smb://u@h/s", file, variable).unwrap(), "from file");
+    assert_eq!(find("smb://u@h/s", None, variable).unwrap(), "from environment");
+    assert_eq!(find("smb://u@h/s", None, None).unwrap(), "");
+    // Nobody has no password, whatever stands in the environment; nor has NFS.
+    assert_eq!(find("smb://h/s", None, variable).unwrap(), "");
+    assert_eq!(find("nfs://h/s", None, variable).unwrap(), "");
+    for url in ["smb://u:own@h/s", "smb://h/s", "nfs://h/s", "embedded:smb"] {
+        assert!(find(url, file, None).is_err(), "{url}");
+    }
+}
+
+#[test]
+fn a_password_file_of_no_use_is_told_and_not_shown() {
+    let long = vec![b'g'; 5000];
+    for bytes in [&b"\ngeheim"[..], b"", b"geheim\xff\n", &long] {
+        let file = holding(bytes);
+        let error = find("smb://u@h/s", Some(file.path()), None).unwrap_err();
+        assert!(error.contains(&file.path().display().to_string()), "{error}");
+        assert!(!error.contains("geheim") && !error.contains("ggg"), "{error}");
+    }
+    assert!(find("smb://u@h/s", Some(Path::new("/does/not/exist")), None).is_err());
+}
+
+proptest! {
+    #[test]
+    fn nothing_makes_it_panic(url in "\\PC*", scheme in "(smb|nfs|file)://") {
+        let _ = Target::parse(&url);
+        let _ = Target::parse(&format!("{scheme}{url}"));
+    }
+
+    #[test]
+    fn what_is_shown_means_the_same(
+        share in "[^/\\\\\\pC.]{1,20}", path in "[^/\\\\\\pC.]{1,20}", user in "[^;\\\\\\pC]{1,20}", port in 1_u16..,
+    ) {
+        let server = Server { host: "h".into(), port };
+        let credentials = Credentials { user, ..Credentials::default() };
+        let target = Target::Smb(SmbTarget { server, share, path, credentials });
+        let shown = target.to_string();
+        let again = Target::parse(&shown).unwrap();
+        prop_assert_eq!(format!("{:?}", target), format!("{:?}", again), "{}", shown);
+    }
+}
