@@ -2,18 +2,38 @@
 //!
 //! Spec: MS-SMB2 3.2.5.19
 
-use plimsoll_wire::smb2::{Command, Reply};
+use plimsoll_wire::smb2::oplock_break::{self, Acknowledge, Notice};
+use plimsoll_wire::smb2::{Reply, create};
 
 use super::client::SmbClient;
+use super::jobs::JobId;
+use super::step::Step;
 use crate::action::Cause;
 use crate::outbox::Outbox;
 
 impl SmbClient {
     /// Takes what the server says of its own accord.
-    pub(super) fn notified(&mut self, reply: &Reply<'_>, _at: i64, _out: &mut Outbox) -> Result<(), Cause> {
-        if reply.command() != Command::OplockBreak {
-            return Err(Cause::Malformed);
-        }
+    pub(super) fn notified(&mut self, reply: &Reply<'_>, at: i64, out: &mut Outbox) -> Result<(), Cause> {
+        let call = match oplock_break::notice(reply).map_err(|_| Cause::Malformed)? {
+            Notice::Oplock { file, level } => {
+                let open = self.files.iter_mut().find(|open| open.id == file);
+                // A level II oplock is gone without more ado; and what we are closing needs no answer either.
+                let holds = [create::OPLOCK_EXCLUSIVE, create::OPLOCK_BATCH];
+                let Some(open) = open.filter(|open| holds.contains(&open.oplock)) else { return Ok(()) };
+                open.oplock = level;
+                Acknowledge::Oplock { file, level }
+            }
+            Notice::Lease { acknowledge: false, .. } => return Ok(()),
+            Notice::Lease { lease, .. } => {
+                if !self.files.iter_mut().any(|open| open.lease == Some(lease.key)) {
+                    return Ok(());
+                }
+                Acknowledge::Lease(lease)
+            }
+        };
+        self.outgoing.clear();
+        self.outgoing.add(Step::BreakAcknowledgement, &call).map_err(|_| Cause::Malformed)?;
+        self.submit(JobId::NONE, at, out);
         Ok(())
     }
 }

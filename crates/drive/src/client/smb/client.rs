@@ -215,9 +215,8 @@ impl SmbClient {
         for id in jobs {
             let Some(job) = self.jobs.get(id) else { continue };
             job.fail(never_sent(None, Cause::TimedOut));
-            if job.pending == 0 {
-                self.finish(id, now, events);
-            }
+            job.queued = false;
+            self.settle_without_sending(id, now, events);
         }
     }
 }

@@ -54,11 +54,6 @@ impl Credits {
         self.available = self.available.saturating_add(u32::from(credits)).min(MOST);
         self.window = self.window.saturating_sub(u32::from(charge)).saturating_add(u32::from(credits)).min(MOST);
     }
-
-    /// Whether a request of ours had this id.
-    pub(super) fn was_used(&self, id: u64) -> bool {
-        id < self.next_id
-    }
 }
 
 #[cfg(test)]
@@ -76,7 +71,6 @@ mod tests {
         assert_eq!((credits.available(), credits.window()), (512, 512));
         assert_eq!((credits.spend(16), credits.ask(16)), (2, 16), "what it costs and no more");
         assert_eq!((credits.spend(0), credits.available()), (18, 495), "dialect 2.0.2 says 0 and means 1");
-        assert!(credits.was_used(18) && !credits.was_used(19));
     }
 
     #[test]

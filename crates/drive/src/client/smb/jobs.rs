@@ -114,6 +114,21 @@ pub(super) enum Directory {
     Closed,
 }
 
+impl Directory {
+    /// It has served.
+    pub(super) fn used(&mut self) {
+        *self = self.file().map_or(Directory::Closed, Directory::Used);
+    }
+
+    /// The handle, while it is there to be closed.
+    pub(super) fn file(self) -> Option<FileId> {
+        match self {
+            Directory::Open(file) | Directory::Used(file) => Some(file),
+            Directory::Opening | Directory::Closed => None,
+        }
+    }
+}
+
 /// A copy in the server.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Copying {

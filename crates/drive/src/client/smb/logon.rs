@@ -3,6 +3,7 @@
 //! Spec: MS-SMB2 3.2.4.2, 3.2.5.2, 3.2.5.3, 3.2.5.5
 
 use plimsoll_model::Outcome;
+use plimsoll_wire::smb2::ioctl::fsctl;
 use plimsoll_wire::smb2::{Reply, logoff, negotiate, session_setup, tree_connect, tree_disconnect};
 use rand::SeedableRng;
 use rand::rngs::StdRng;
@@ -34,20 +35,11 @@ pub(super) struct Logon {
     /// Client or server demand signatures.
     signs: bool,
     /// What the server said in its NEGOTIATE, to be confirmed under signature.
-    pub(super) said: Said,
+    pub(super) said: fsctl::Validated,
     /// SessionFlags.
     flags: u16,
     /// Tokens sent.
     rounds: u8,
-}
-
-/// What a NEGOTIATE response says that VALIDATE_NEGOTIATE_INFO confirms.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Said {
-    pub(super) capabilities: u32,
-    pub(super) guid: [u8; 16],
-    pub(super) security_mode: u16,
-    pub(super) dialect: u16,
 }
 
 /// No mechanism has more tokens; a server that always wants another one is not followed.
@@ -76,7 +68,7 @@ impl SmbClient {
             cipher: None,
             algorithm: SigningAlgorithm::HmacSha256,
             signs: self.options.signing == Wish::Demanded,
-            said: Said::default(),
+            said: fsctl::Validated { capabilities: 0, guid: [0; 16], security_mode: 0, dialect: 0 },
             flags: 0,
             rounds: 0,
         }));
@@ -141,6 +133,8 @@ impl SmbClient {
             Found::SessionSetup(setup) if reply.status() == 0 => self.session_is_up(job, reply, setup, at, out),
             Found::SessionSetup(setup) => self.next_token(job, reply, setup, at, out),
             Found::TreeConnected(share) => self.share_is_there(job, reply, share, at, out, events),
+            Found::Validated(said) => self.validated(job, reply, said, at, events),
+            _ if step == Step::Validate => self.not_validated(job, reply, at, events),
             _ => Err(match step {
                 Step::Negotiate => Cause::Status,
                 Step::TreeConnect => Cause::ShareRefused,
@@ -198,7 +192,7 @@ impl SmbClient {
         let logon = self.logon.as_mut().ok_or(Cause::Malformed)?;
         logon.preauth.add(&[reply.header().bytes()]);
         logon.signs |= chosen.security_mode & u16::from(negotiate::SIGNING_REQUIRED) != 0;
-        logon.said = Said {
+        logon.said = fsctl::Validated {
             capabilities: chosen.capabilities,
             guid: chosen.server_guid,
             security_mode: chosen.security_mode,
@@ -298,7 +292,7 @@ impl SmbClient {
         reply: &Reply<'_>,
         share: &tree_connect::Connected,
         at: i64,
-        _out: &mut Outbox,
+        out: &mut Outbox,
         events: &mut dyn Events,
     ) -> Result<(), Cause> {
         self.session.tree = reply.header().tree_id().ok_or(Cause::Malformed)?;
@@ -307,6 +301,9 @@ impl SmbClient {
             if self.session.seal.is_none() {
                 return Err(Cause::Untrusted);
             }
+        }
+        if self.must_validate() {
+            return self.validate(job, at, out);
         }
         self.ready(job, at, events);
         Ok(())

@@ -12,8 +12,6 @@
 //!
 //! Spec: MS-SMB2 3.2
 
-#![expect(dead_code, reason = "actions on paths use it, which come next")]
-
 mod actions;
 mod answers;
 pub mod auth;
@@ -34,6 +32,7 @@ mod sending;
 mod session;
 pub mod signing;
 mod step;
+mod validation;
 
 pub use client::SmbClient;
 pub use options::{Dialect, Negotiated, SmbOptions, Wish};

@@ -1,15 +1,17 @@
 //! What an answer means for its job: how it ended, or what comes next.
 
 use plimsoll_model::Outcome;
+use plimsoll_wire::smb2::query_directory::Entries;
+use plimsoll_wire::smb2::reply::Buffer;
 use plimsoll_wire::smb2::{Reply, create};
 
+use super::actions::ENTRIES;
 use super::answers::Found;
 use super::client::{SmbClient, What};
 use super::files::{Files, Open};
-use super::jobs::{Job, JobId, Kind};
+use super::jobs::{Directory, Job, JobId, Kind};
 use super::receiving::outcome;
-use super::step::Step;
-use crate::action::{Cause, Failure};
+use crate::action::{Cause, Failure, Tag};
 use crate::client::Events;
 use crate::client::calls::Call;
 use crate::outbox::Outbox;
@@ -61,14 +63,22 @@ impl SmbClient {
                 return;
             }
         }
-        self.end(id, at, events);
+        if !self.next_stage(id, at, out) {
+            self.end(id, at, events);
+        }
     }
 
     /// The same where nothing can be sent at the moment.
     pub(super) fn settle_without_sending(&mut self, id: JobId, at: i64, events: &mut dyn Events) {
-        if self.jobs.get(id).is_some_and(|job| job.pending == 0) {
-            self.end(id, at, events);
+        let Some(job) = self.jobs.get(id).filter(|job| job.pending == 0) else { return };
+        let open = match job.kind {
+            Kind::List { directory, .. } | Kind::Watch { directory } => directory.file(),
+            _ => None,
+        };
+        if let Some(file) = open {
+            self.close_later(file, at);
         }
+        self.end(id, at, events);
     }
 
     fn end(&mut self, id: JobId, at: i64, events: &mut dyn Events) {
@@ -87,6 +97,9 @@ impl Job {
             Outcome::Succeeded => Outcome::Refused,
             outcome => outcome,
         };
+        if let Kind::List { directory, .. } | Kind::Watch { directory } = &mut self.kind {
+            directory.used();
+        }
         let procedure = Some(call.procedure);
         self.fail(Failure { procedure, status: Some(status), outcome, cause: Cause::Status });
     }
@@ -123,8 +136,38 @@ impl Job {
                     transfer.stop();
                 }
             }
-            _ => debug_assert!(call.what.step != Step::Read),
+            (Kind::Attributes { found }, Found::Attributes(size, directory)) => *found = Some((*size, *directory)),
+            (Kind::Space { found }, Found::Space(total, free)) => *found = Some((*total, *free)),
+            (Kind::List { directory, .. } | Kind::Watch { directory }, Found::Opened(opened)) => {
+                *directory = Directory::Open(opened.file);
+            }
+            (Kind::List { entries, .. }, Found::Entries(buffer)) => *entries += tell(self.tag, buffer, events),
+            (Kind::List { directory, .. }, Found::End) => directory.used(),
+            (Kind::Watch { directory }, Found::Nothing) => directory.used(),
+            (Kind::Copy { copy }, Found::ResumeKey(key)) => copy.resume_key = Some(*key),
+            (Kind::Copy { copy }, Found::Copied(bytes)) => {
+                if *bytes == 0 {
+                    return Err(Cause::Malformed);
+                }
+                copy.done = copy.done.saturating_add(u64::from(*bytes));
+            }
+            _ => {}
         }
         Ok(())
     }
+}
+
+/// Tells the names of entries, and how many there were but for the directory itself and its parent.
+fn tell(tag: Tag, buffer: &Buffer<'_>, events: &mut dyn Events) -> u64 {
+    let mut name = String::new();
+    let mut count = 0;
+    for entry in Entries::new(buffer, ENTRIES).flatten() {
+        name.clear();
+        name.extend(entry.name.chars());
+        if name != "." && name != ".." {
+            events.entry(tag, &name);
+            count += 1;
+        }
+    }
+    count
 }

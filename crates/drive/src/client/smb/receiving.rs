@@ -70,7 +70,7 @@ impl SmbClient {
         let at = (message.first, message.last);
         let taken = match Kind::of(bytes) {
             Some(Kind::Plain) if self.session.seals => Err(Cause::Untrusted),
-            Some(Kind::Plain) => self.plain(bytes, length, false, at, out, events),
+            Some(Kind::Plain) => self.members(bytes, length, false, at, out, events),
             Some(Kind::Encrypted) => self.sealed(bytes, at, out, events),
             Some(Kind::Compressed) | None => Err(Cause::Malformed),
         };
@@ -92,12 +92,12 @@ impl SmbClient {
             Some(seal) => seal.1.open(&mut buffer).map_err(|_| Cause::Untrusted),
             None => Err(Cause::Malformed),
         };
-        let taken = opened.and_then(|plain| self.plain(plain, plain.len(), true, at, out, events));
+        let taken = opened.and_then(|plain| self.members(plain, plain.len(), true, at, out, events));
         OPENED.set(buffer);
         taken
     }
 
-    fn plain(
+    fn members(
         &mut self,
         bytes: &[u8],
         length: usize,

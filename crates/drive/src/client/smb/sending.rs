@@ -26,6 +26,16 @@ pub(super) enum Protection {
     None,
 }
 
+/// Where a message stands in the outbox.
+struct Place {
+    /// What follows the transport's prefix.
+    transport: usize,
+    /// The first header.
+    header: usize,
+    /// It will be sealed.
+    sealed: bool,
+}
+
 impl SmbClient {
     /// Sends the message that was built, or lets it wait for credits.
     pub(super) fn submit(&mut self, job: JobId, now: i64, out: &mut Outbox) {
@@ -97,7 +107,31 @@ impl SmbClient {
     /// header in the outbox.
     pub(super) fn launch(&mut self, job: JobId, protection: Protection, now: i64, out: &mut Outbox) -> usize {
         let outgoing = std::mem::take(&mut self.outgoing);
-        let sealed = protection != Protection::None && self.session.seals && self.session.seal.is_some();
+        let place = self.frame_out(&outgoing, protection, out);
+        let first = self.stamp(&outgoing, out.patch(place.header));
+        self.protect(&outgoing, &place, protection, out);
+        self.remember(&outgoing, job, first, now, out.end());
+        self.outgoing = outgoing;
+        place.header
+    }
+
+    /// Puts a CANCEL that was built into the outbox. It costs nothing, and has the id of what it takes back.
+    pub(super) fn launch_cancel(&mut self, id: u64, is_async: bool, out: &mut Outbox) {
+        let outgoing = std::mem::take(&mut self.outgoing);
+        let place = self.frame_out(&outgoing, Protection::Usual, out);
+        let header = out.patch(place.header);
+        set(header, header::MESSAGE_ID, id.to_le_bytes());
+        set(header, header::SESSION_ID, self.session.id.to_le_bytes());
+        if !is_async {
+            set(header, header::TREE_ID, self.session.tree.to_le_bytes());
+        }
+        self.protect(&outgoing, &place, Protection::Usual, out);
+        self.outgoing = outgoing;
+    }
+
+    /// Appends the transport's prefix, room for a seal where there will be one, and the message.
+    fn frame_out(&self, outgoing: &Outgoing, protection: Protection, out: &mut Outbox) -> Place {
+        let sealed = protection != Protection::None && self.session.seals;
         let data = outgoing.data.as_ref().map_or(0, |data| data.length as usize);
         let room = if sealed { transform::ENCRYPTED_LEN } else { 0 };
         // Far below the 16 MiB that a transport message may have: requests are cut to 8 MiB.
@@ -111,26 +145,24 @@ impl SmbClient {
                 data.pieces().filter_map(|piece| block.get(piece)).for_each(|piece| bytes.extend_from_slice(piece));
             }
         });
-        let header = start + nbss::PREFIX_LEN + room;
-        let first_call = self.stamp(&outgoing, out.patch(header));
-        if sealed {
-            if let Some(seal) = &mut self.session.seal {
-                // It has room for the header, is below 4 GiB, and a key is good for more messages than anybody sends.
-                let sealed = seal.0.seal(out.patch(start + nbss::PREFIX_LEN));
-                debug_assert!(sealed.is_ok(), "{sealed:?}");
-            }
-        } else {
-            let signs = protection == Protection::Signed || protection == Protection::Usual && self.session.signs;
-            if signs {
-                self.sign(&outgoing, out.patch(header));
-            }
-            if let Some(data) = &outgoing.data {
-                data.pieces().for_each(|piece| out.share(data.content.block(), piece));
-            }
+        let transport = start + nbss::PREFIX_LEN;
+        Place { transport, header: transport + room, sealed }
+    }
+
+    /// Signs or seals what is in the outbox, and appends the data that is not.
+    fn protect(&mut self, outgoing: &Outgoing, place: &Place, protection: Protection, out: &mut Outbox) {
+        if place.sealed {
+            // There is room for its header, it is below 4 GiB, and a key is good for more messages than anybody sends.
+            let sealed = self.session.seal.as_mut().map(|seal| seal.0.seal(out.patch(place.transport)));
+            debug_assert!(matches!(sealed, Some(Ok(()))), "{sealed:?}");
+            return;
         }
-        self.remember(&outgoing, job, first_call, now, out.end());
-        self.outgoing = outgoing;
-        header
+        if protection == Protection::Signed || protection == Protection::Usual && self.session.signs {
+            self.sign(outgoing, out.patch(place.header));
+        }
+        if let Some(data) = &outgoing.data {
+            data.pieces().for_each(|piece| out.share(data.content.block(), piece));
+        }
     }
 
     /// Fills in what headers get last. Returns the id of the first request.

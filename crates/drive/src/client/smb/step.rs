@@ -4,6 +4,7 @@ use std::sync::LazyLock;
 
 use plimsoll_model::{Procedure, Protocol};
 use plimsoll_wire::smb2::Command;
+use plimsoll_wire::smb2::ioctl::fsctl;
 
 /// What a request is for: how its answer is read, and what becomes of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,16 +61,10 @@ pub(super) enum Step {
     CopyWriteOnly,
     /// Asks for nothing.
     Echo,
+    /// Takes a request back; has no answer.
+    Cancel,
     /// Agrees to a break of an oplock or lease.
     BreakAcknowledgement,
-}
-
-/// Control codes (MS-SMB2 2.2.31).
-pub(super) mod control {
-    pub(in super::super) const VALIDATE_NEGOTIATE_INFO: u32 = 0x0014_0204;
-    pub(in super::super) const SRV_REQUEST_RESUME_KEY: u32 = 0x0014_0078;
-    pub(in super::super) const SRV_COPYCHUNK: u32 = 0x0014_40F2;
-    pub(in super::super) const SRV_COPYCHUNK_WRITE: u32 = 0x0014_80F2;
 }
 
 /// How many steps there are.
@@ -103,6 +98,7 @@ impl Step {
         Step::Copy,
         Step::CopyWriteOnly,
         Step::Echo,
+        Step::Cancel,
         Step::BreakAcknowledgement,
     ];
 
@@ -123,10 +119,10 @@ impl Step {
             Step::Link => sub(1 << 8 | 11),
             Step::Dispose => sub(1 << 8 | 13),
             Step::SetSize => sub(1 << 8 | 20),
-            Step::Validate => Procedure::smb2_ioctl(control::VALIDATE_NEGOTIATE_INFO),
-            Step::ResumeKey => Procedure::smb2_ioctl(control::SRV_REQUEST_RESUME_KEY),
-            Step::Copy => Procedure::smb2_ioctl(control::SRV_COPYCHUNK),
-            Step::CopyWriteOnly => Procedure::smb2_ioctl(control::SRV_COPYCHUNK_WRITE),
+            Step::Validate => Procedure::smb2_ioctl(fsctl::VALIDATE_NEGOTIATE),
+            Step::ResumeKey => Procedure::smb2_ioctl(fsctl::REQUEST_RESUME_KEY),
+            Step::Copy => Procedure::smb2_ioctl(fsctl::COPY_CHUNK),
+            Step::CopyWriteOnly => Procedure::smb2_ioctl(fsctl::COPY_CHUNK_WRITE),
             _ => Procedure::of(Protocol::Smb2, self.command().code()),
         }
     }
@@ -151,6 +147,7 @@ impl Step {
             Step::Lock => Command::Lock,
             Step::Validate | Step::ResumeKey | Step::Copy | Step::CopyWriteOnly => Command::Ioctl,
             Step::Echo => Command::Echo,
+            Step::Cancel => Command::Cancel,
             Step::BreakAcknowledgement => Command::OplockBreak,
         }
     }

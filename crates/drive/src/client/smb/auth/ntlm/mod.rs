@@ -24,7 +24,7 @@ pub struct Randomness {
 impl Randomness {
     /// Draws from a generator.
     #[must_use]
-    pub fn draw(generator: &mut (impl rand::CryptoRng)) -> Self {
+    pub fn draw(generator: &mut impl rand::CryptoRng) -> Self {
         let mut drawn = Self { client_challenge: [0; 8], session_key: Zeroizing::default() };
         generator.fill_bytes(&mut drawn.client_challenge);
         generator.fill_bytes(&mut drawn.session_key[..]);

@@ -1,0 +1,129 @@
+//! Actions on paths: open, do, close, in one message.
+//!
+//! Spec: MS-SMB2 3.2.4.1.4
+
+use plimsoll_wire::smb2::attributes::Times;
+use plimsoll_wire::smb2::create::{
+    ACCESS_DELETE, ACCESS_MAXIMUM_ALLOWED, ACCESS_READ_ATTRIBUTES, ACCESS_SYNCHRONIZE, ACCESS_WRITE_ATTRIBUTES, Create,
+    DISPOSITION_CREATE, DISPOSITION_OPEN, IMPERSONATION_IMPERSONATION, OPLOCK_NONE, OPTION_DELETE_ON_CLOSE,
+    OPTION_DIRECTORY, OPTION_NON_DIRECTORY, SHARE_DELETE, SHARE_READ, SHARE_WRITE,
+};
+use plimsoll_wire::smb2::information::{self, FileBasic};
+use plimsoll_wire::smb2::query_info::{InfoType, QueryInfo};
+use plimsoll_wire::smb2::set_info::{Change, SetInfo};
+use plimsoll_wire::smb2::{FileId, close};
+
+use super::super::client::SmbClient;
+use super::super::jobs::Kind;
+use super::super::step::Step;
+use crate::action::{Action, Cause};
+
+/// The file that the compound's first member opens.
+const FILE: FileId = FileId::PREVIOUS;
+
+impl SmbClient {
+    /// Builds the message of an action on a path.
+    pub(super) fn compound(&mut self, action: &Action<'_>, now: i64) -> Result<Kind, Cause> {
+        let kind = match *action {
+            Action::GetAttributes { path } => {
+                self.add(Step::Create, &existing(path, ACCESS_READ_ATTRIBUTES, 0))?;
+                self.add(Step::Attributes, &super::attributes_of(FILE))?;
+                Kind::Attributes { found: None }
+            }
+            Action::FileSystemInfo => {
+                self.add(Step::Create, &existing("", ACCESS_READ_ATTRIBUTES, OPTION_DIRECTORY))?;
+                self.add(Step::Space, &FULL_SIZE)?;
+                Kind::Space { found: None }
+            }
+            Action::Access { path } => {
+                self.add(Step::Create, &existing(path, ACCESS_MAXIMUM_ALLOWED, 0))?;
+                Kind::Plain
+            }
+            Action::SetAttributes { path, .. } => {
+                // What an SMB user has in place of permission bits: the time of the last change.
+                let times = Times { last_write: filetime(now), ..Times::default() };
+                let change = Change::Basic(FileBasic { times, attributes: 0 });
+                self.changed(path, ACCESS_WRITE_ATTRIBUTES, 0, Step::SetTimes, change)?
+            }
+            Action::MakeDirectory { path } => {
+                let options = OPTION_DIRECTORY;
+                let create =
+                    Create { disposition: DISPOSITION_CREATE, ..existing(path, ACCESS_READ_ATTRIBUTES, options) };
+                self.add(Step::Create, &create)?;
+                Kind::Plain
+            }
+            // Unlike removal on close, this says so where the directory is not empty.
+            Action::RemoveDirectory { path } => {
+                let change = Change::Disposition { delete: true };
+                self.changed(path, ACCESS_DELETE, OPTION_DIRECTORY, Step::Dispose, change)?
+            }
+            Action::Remove { path } => {
+                let options = OPTION_NON_DIRECTORY | OPTION_DELETE_ON_CLOSE;
+                self.add(Step::Create, &existing(path, ACCESS_DELETE, options))?;
+                Kind::Plain
+            }
+            Action::Rename { from, to } => {
+                let change = Change::Rename { name: to, replace: true };
+                self.changed(from, ACCESS_DELETE | ACCESS_READ_ATTRIBUTES, 0, Step::Rename, change)?
+            }
+            Action::Link { from, to } => {
+                let change = Change::Link { name: to, replace: false };
+                self.changed(from, ACCESS_WRITE_ATTRIBUTES, 0, Step::Link, change)?
+            }
+            // Servers make and show symbolic links in ways of their own, or not at all.
+            _ => return Err(Cause::Unsupported),
+        };
+        self.add(Step::Close, &close::Close { file: FILE, attributes: false })?;
+        Ok(kind)
+    }
+
+    fn changed(
+        &mut self,
+        path: &str,
+        access: u32,
+        options: u32,
+        step: Step,
+        change: Change<'_>,
+    ) -> Result<Kind, Cause> {
+        self.add(Step::Create, &existing(path, access, options))?;
+        self.add(step, &SetInfo { file: FILE, change })?;
+        Ok(Kind::Plain)
+    }
+
+    /// Builds the request that opens a directory to list or watch it.
+    pub(super) fn open_directory(&mut self, path: &str) -> Result<(), Cause> {
+        use plimsoll_wire::smb2::create::ACCESS_READ_DATA;
+        self.add(Step::Open, &existing(path, ACCESS_READ_DATA | ACCESS_READ_ATTRIBUTES, OPTION_DIRECTORY))
+    }
+}
+
+/// Opens what is there.
+fn existing(name: &str, access: u32, options: u32) -> Create<'_> {
+    Create {
+        name,
+        oplock: OPLOCK_NONE,
+        impersonation: IMPERSONATION_IMPERSONATION,
+        access: access | ACCESS_SYNCHRONIZE,
+        attributes: 0,
+        share: SHARE_READ | SHARE_WRITE | SHARE_DELETE,
+        disposition: DISPOSITION_OPEN,
+        options,
+        contexts: &[],
+    }
+}
+
+/// Asks for the size of the file system.
+const FULL_SIZE: QueryInfo = QueryInfo {
+    file: FILE,
+    info_type: InfoType::FileSystem,
+    class: information::CLASS_FS_FULL_SIZE,
+    additional: 0,
+    // FileFsFullSizeInformation (MS-FSCC 2.5.4)
+    output_len: 32,
+};
+
+/// Nanoseconds since 1970 as 100 ns since 1601.
+fn filetime(ns: i64) -> u64 {
+    const EPOCH: i64 = 116_444_736_000_000_000;
+    (ns / 100).saturating_add(EPOCH).max(1).cast_unsigned()
+}

@@ -1,0 +1,70 @@
+//! What may wait by design, and how it is taken back.
+//!
+//! Spec: MS-SMB2 3.2.4.19, 3.2.4.24
+
+use plimsoll_model::Outcome;
+use plimsoll_wire::smb2::lock::{Element, FLAG_EXCLUSIVE, FLAG_FAIL_IMMEDIATELY, FLAG_SHARED, FLAG_UNLOCK, LockFlags};
+use plimsoll_wire::smb2::{cancel, lock};
+
+use super::super::client::SmbClient;
+use super::super::jobs::{Directory, JobId, Kind};
+use super::super::step::Step;
+use crate::action::{Cause, Failure, FileKey, Tag};
+use crate::client::Events;
+use crate::outbox::Outbox;
+
+/// Gives a range back.
+pub(super) const UNLOCK: LockFlags = LockFlags(FLAG_UNLOCK);
+
+/// Takes a range.
+pub(super) fn lock_flags(exclusive: bool, wait: bool) -> LockFlags {
+    let kind = if exclusive { FLAG_EXCLUSIVE } else { FLAG_SHARED };
+    LockFlags(if wait { kind } else { kind | FLAG_FAIL_IMMEDIATELY })
+}
+
+impl SmbClient {
+    /// Builds the request.
+    pub(super) fn lock(&mut self, file: FileKey, offset: u64, length: u64, flags: LockFlags) -> Result<Kind, Cause> {
+        let file = self.opened(file)?.id;
+        let elements = [Element { offset, length, flags }];
+        let call = lock::Lock { file, sequence: 0, elements: &elements };
+        let member = self.outgoing.add(Step::Lock, &call).map_err(|_| Cause::Unsupported)?;
+        member.may_wait = flags.waits();
+        Ok(Kind::Plain)
+    }
+
+    /// Takes a held action back. One that is not held, or over, is left alone.
+    pub(super) fn cancel(&mut self, tag: Tag, now: i64, out: &mut Outbox, events: &mut dyn Events) {
+        let Some(id) = self.jobs.find(tag) else { return };
+        let held = self.calls.iter().chain(&self.parked).find(|call| {
+            call.what.job == id && (call.what.step == Step::Watch || call.what.step == Step::Lock && call.what.may_wait)
+        });
+        if let Some((message_id, async_id)) = held.map(|call| (call.id, call.what.async_id)) {
+            self.outgoing.clear();
+            // It has no variable part that could be too long.
+            let built = self.outgoing.add(Step::Cancel, &cancel::Cancel { async_id });
+            debug_assert!(built.is_ok());
+            return self.launch_cancel(message_id, async_id.is_some(), out);
+        }
+        self.cancel_early(id, now, events);
+    }
+
+    /// Takes back what has not come to the request that would be held.
+    fn cancel_early(&mut self, id: JobId, now: i64, events: &mut dyn Events) {
+        let Some(job) = self.jobs.get(id) else { return };
+        let waits = self.waiting.iter().position(|waiting| waiting.job == id);
+        let holds = match &job.kind {
+            Kind::Watch { directory: Directory::Opening | Directory::Open(_) } => true,
+            Kind::Plain => waits.is_some(),
+            _ => false,
+        };
+        if !holds {
+            return;
+        }
+        job.fail(Failure { procedure: None, status: None, outcome: Outcome::Cancelled, cause: Cause::Ended });
+        if let Some(waits) = waits {
+            self.waiting.remove(waits);
+            self.settle_without_sending(id, now, events);
+        }
+    }
+}

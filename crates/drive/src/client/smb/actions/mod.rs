@@ -1,0 +1,140 @@
+//! From actions to messages.
+
+mod compounds;
+mod held;
+mod open;
+mod stages;
+mod transfer;
+
+pub(super) use stages::ENTRIES;
+
+use plimsoll_wire::smb2::query_info::InfoType;
+use plimsoll_wire::smb2::set_info::Change;
+use plimsoll_wire::smb2::{Call, close, echo, flush, information, ioctl, query_info, set_info};
+
+use super::client::SmbClient;
+use super::files::Open;
+use super::jobs::{Copying, Directory, Job, Kind};
+use super::step::Step;
+use crate::action::{Action, Cause, FileKey, Ticket};
+use crate::client::Events;
+use crate::outbox::Outbox;
+
+impl SmbClient {
+    /// Begins an action on a share that is there.
+    pub(super) fn begin_action(
+        &mut self,
+        action: &Action<'_>,
+        ticket: &Ticket,
+        now: i64,
+        out: &mut Outbox,
+        events: &mut dyn Events,
+    ) {
+        let begun = match *action {
+            Action::Read { file, offset, length, keep } => self
+                .transfer_of(file, offset, length)
+                .map(|transfer| self.begin_transfer(Kind::Read { transfer, keep }, ticket, now, out)),
+            Action::Write { file, offset, length, content, key } => {
+                self.transfer_of(file, offset, length).map(|transfer| {
+                    let kind = Kind::Write { transfer, content: content.clone(), key };
+                    self.begin_transfer(kind, ticket, now, out);
+                })
+            }
+            Action::Cancel { tag } => {
+                self.cancel(tag, now, out, events);
+                return events.done(crate::Done { tag: ticket.tag, at: now, result: Ok(crate::Reply::Nothing) });
+            }
+            _ => {
+                self.outgoing.clear();
+                self.first_message(action, now).map(|kind| {
+                    let job = self.jobs.add(Job::new(ticket, kind));
+                    self.submit(job, now, out);
+                })
+            }
+        };
+        if let Err(cause) = begun {
+            Self::refuse(ticket.tag, now, cause, events);
+        }
+    }
+
+    /// Builds the first message of an action, and often its only one.
+    fn first_message(&mut self, action: &Action<'_>, now: i64) -> Result<Kind, Cause> {
+        match *action {
+            Action::Open { path, access, disposition, caching } => self.open(path, access, disposition, caching),
+            Action::Close { file } => {
+                let Open { id, .. } = self.files.remove(file).ok_or(Cause::Unsupported)?;
+                self.plain(Step::Close, &close::Close { file: id, attributes: false })
+            }
+            Action::Flush { file } => {
+                let file = self.opened(file)?.id;
+                self.plain(Step::Flush, &flush::Flush { file })
+            }
+            Action::SetSize { file, size } => {
+                let file = self.opened(file)?.id;
+                self.plain(Step::SetSize, &set_info::SetInfo { file, change: Change::EndOfFile(size) })
+            }
+            Action::GetAttributesOf { file } => {
+                let file = self.opened(file)?.id;
+                self.add(Step::Attributes, &attributes_of(file))?;
+                Ok(Kind::Attributes { found: None })
+            }
+            Action::Lock { file, offset, length, exclusive, wait } => {
+                self.lock(file, offset, length, held::lock_flags(exclusive, wait))
+            }
+            Action::Unlock { file, offset, length } => self.lock(file, offset, length, held::UNLOCK),
+            Action::Watch { path } => {
+                self.open_directory(path)?;
+                Ok(Kind::Watch { directory: Directory::Opening })
+            }
+            Action::List { path } => {
+                self.open_directory(path)?;
+                Ok(Kind::List { directory: Directory::Opening, entries: 0 })
+            }
+            Action::CopyOnServer { from, to, length } => self.copy(from, to, length),
+            Action::Null => self.plain(Step::Echo, &echo::Echo),
+            _ => self.compound(action, now),
+        }
+    }
+
+    /// Adds a request to the message that is being built.
+    fn add<C: Call>(&mut self, step: Step, call: &C) -> Result<(), Cause> {
+        // A name longer than the protocol has room for.
+        self.outgoing.add(step, call).map(|_| ()).map_err(|_| Cause::Unsupported)
+    }
+
+    /// A message of one request that brings nothing.
+    fn plain<C: Call>(&mut self, step: Step, call: &C) -> Result<Kind, Cause> {
+        self.add(step, call)?;
+        Ok(Kind::Plain)
+    }
+
+    fn opened(&mut self, file: FileKey) -> Result<Open, Cause> {
+        self.files.get(file).ok_or(Cause::Unsupported)
+    }
+
+    /// A copy begins with the source's name for it.
+    fn copy(&mut self, from: FileKey, to: FileKey, length: u32) -> Result<Kind, Cause> {
+        let (from, to) = (self.opened(from)?, self.opened(to)?);
+        let control = ioctl::fsctl::Control::RequestResumeKey;
+        self.add(Step::ResumeKey, &ioctl::Ioctl { file: from.id, control, max_output: RESUME_KEY_OUTPUT })?;
+        let (to, to_readable) = (to.id, to.readable);
+        Ok(Kind::Copy { copy: Copying { to, to_readable, resume_key: None, done: 0, length: length.into() } })
+    }
+}
+
+/// Bytes of SRV_REQUEST_RESUME_KEY's output: key, ContextLength, and room for a Context.
+const RESUME_KEY_OUTPUT: u32 = 32;
+
+/// Asks for size and kind of a file.
+fn attributes_of(file: plimsoll_wire::smb2::FileId) -> query_info::QueryInfo {
+    query_info::QueryInfo {
+        file,
+        info_type: InfoType::File,
+        class: information::CLASS_NETWORK_OPEN,
+        additional: 0,
+        output_len: NETWORK_OPEN_LEN,
+    }
+}
+
+/// Bytes of FileNetworkOpenInformation (MS-FSCC 2.4.33).
+const NETWORK_OPEN_LEN: u32 = 56;

@@ -1,0 +1,88 @@
+//! Opening a file, with what the client would like to cache.
+//!
+//! Spec: MS-SMB2 3.2.4.3
+
+use plimsoll_wire::smb2::create;
+
+use super::super::client::SmbClient;
+use super::super::jobs::Kind;
+use super::super::options::Dialect;
+use super::super::step::Step;
+use crate::action::{Access, Caching, Cause, Disposition};
+
+impl SmbClient {
+    /// Builds the request.
+    pub(super) fn open(
+        &mut self,
+        path: &str,
+        access: Access,
+        disposition: Disposition,
+        caching: Caching,
+    ) -> Result<Kind, Cause> {
+        let reads = create::ACCESS_READ_DATA | create::ACCESS_READ_EA;
+        let writes = create::ACCESS_WRITE_DATA | create::ACCESS_APPEND_DATA | create::ACCESS_WRITE_ATTRIBUTES;
+        let always = create::ACCESS_READ_ATTRIBUTES | create::ACCESS_READ_CONTROL | create::ACCESS_SYNCHRONIZE;
+        let (rights, readable) = match access {
+            Access::Read => (reads, true),
+            Access::Write => (writes, false),
+            Access::ReadWrite => (reads | writes, true),
+        };
+        let (oplock, lease) = self.oplock(caching);
+        let mut contexts = Vec::new();
+        if let Some(key) = lease {
+            let state = create::LEASE_READ | create::LEASE_HANDLE | create::LEASE_WRITE;
+            let lease = create::Lease { key, state };
+            contexts.push(if self.limits.dialect >= Dialect::V300 {
+                create::Context::Lease2 { lease, parent: None, epoch: 0 }
+            } else {
+                create::Context::Lease(lease)
+            });
+        }
+        if caching == Caching::Durable {
+            contexts.push(if self.limits.dialect >= Dialect::V300 {
+                create::Context::Durable2 { timeout_ms: 0, persistent: false, guid: self.new_key() }
+            } else {
+                create::Context::Durable
+            });
+        }
+        let call = create::Create {
+            name: path,
+            oplock,
+            impersonation: create::IMPERSONATION_IMPERSONATION,
+            access: rights | always,
+            attributes: create::ATTRIBUTE_NORMAL,
+            share: create::SHARE_READ | create::SHARE_WRITE | create::SHARE_DELETE,
+            disposition: match disposition {
+                Disposition::OpenExisting => create::DISPOSITION_OPEN,
+                Disposition::CreateNew => create::DISPOSITION_CREATE,
+                Disposition::OpenOrCreate => create::DISPOSITION_OPEN_IF,
+                Disposition::CreateOrTruncate => create::DISPOSITION_OVERWRITE_IF,
+            },
+            options: create::OPTION_NON_DIRECTORY,
+            contexts: &contexts,
+        };
+        self.outgoing.clear();
+        self.outgoing.add(Step::Open, &call).map_err(|_| Cause::Unsupported)?;
+        Ok(Kind::Open { lease, readable, opened: None })
+    }
+
+    /// The oplock to ask for, and the key of the lease where it is one.
+    fn oplock(&mut self, caching: Caching) -> (u8, Option<[u8; 16]>) {
+        let leases = self.limits.dialect >= Dialect::V210;
+        match caching {
+            Caching::None => (create::OPLOCK_NONE, None),
+            Caching::LevelTwo => (create::OPLOCK_II, None),
+            Caching::Exclusive => (create::OPLOCK_EXCLUSIVE, None),
+            Caching::Durable if self.limits.dialect >= Dialect::V300 => (create::OPLOCK_LEASE, Some(self.new_key())),
+            Caching::Lease if leases => (create::OPLOCK_LEASE, Some(self.new_key())),
+            // Dialect 2.0.2 has no leases.
+            Caching::Batch | Caching::Durable | Caching::Lease => (create::OPLOCK_BATCH, None),
+        }
+    }
+
+    /// A name for a lease or a durable open, unlike all others of this client.
+    fn new_key(&mut self) -> [u8; 16] {
+        self.leases += 1;
+        (u128::from_le_bytes(self.guid) ^ u128::from(self.leases)).to_le_bytes()
+    }
+}

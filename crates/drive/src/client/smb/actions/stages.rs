@@ -1,0 +1,77 @@
+//! Actions of several messages, one after the other: what comes next.
+
+use plimsoll_wire::smb2::ioctl::fsctl::{Chunk, Control, ResumeKey};
+use plimsoll_wire::smb2::query_directory::{Class, QueryDirectory};
+use plimsoll_wire::smb2::{FileId, change_notify, close, ioctl};
+
+use super::super::client::{CREDIT, SmbClient};
+use super::super::jobs::{Copying, Directory, JobId, Kind};
+use super::super::step::Step;
+use crate::action::Cause;
+use crate::outbox::Outbox;
+
+/// What is asked of each entry of a directory: as Windows does.
+pub(in super::super) const ENTRIES: Class = Class::IdBothDirectory;
+/// Bytes of changes that a watch takes.
+const CHANGES: u32 = 4096;
+/// Any change of names, attributes, sizes, times and security (MS-SMB2 2.2.35, CompletionFilter).
+const ANY_CHANGE: u32 = 0x17F;
+/// Bytes that are copied by one chunk, at most (MS-SMB2 3.3.3: ServerSideCopyMaxChunkSize).
+const CHUNK: u64 = 1 << 20;
+/// Chunks in a request, at most (ServerSideCopyMaxDataSize is 16 MiB, and Windows takes 256 chunks).
+const CHUNKS: usize = 16;
+
+impl SmbClient {
+    /// Sends the next message of a job of which nothing is on its way. Returns whether there was one.
+    pub(in super::super) fn next_stage(&mut self, id: JobId, now: i64, out: &mut Outbox) -> bool {
+        self.outgoing.clear();
+        let Some(job) = self.jobs.get(id) else { return false };
+        let failed = job.failure.is_some();
+        let built = match &mut job.kind {
+            Kind::List { directory, .. } | Kind::Watch { directory } => match *directory {
+                Directory::Open(file) if !failed => self.use_directory(id, file),
+                Directory::Open(file) | Directory::Used(file) => {
+                    *directory = Directory::Closed;
+                    self.add(Step::Close, &close::Close { file, attributes: false })
+                }
+                Directory::Opening | Directory::Closed => return false,
+            },
+            Kind::Copy { copy } if !failed && copy.done < copy.length => {
+                let copy = *copy;
+                self.copy_more(&copy)
+            }
+            _ => return false,
+        };
+        // None of these has a name in it that could be too long.
+        debug_assert!(built.is_ok());
+        self.submit(id, now, out);
+        true
+    }
+
+    fn use_directory(&mut self, id: JobId, file: FileId) -> Result<(), Cause> {
+        if self.jobs.get(id).is_some_and(|job| matches!(job.kind, Kind::Watch { .. })) {
+            let call =
+                change_notify::ChangeNotify { directory: file, tree: false, filter: ANY_CHANGE, output_len: CHANGES };
+            return self.add(Step::Watch, &call);
+        }
+        let output_len = self.limits.max_transact.min(CREDIT);
+        let call = QueryDirectory { directory: file, class: ENTRIES, flags: 0, index: 0, pattern: "*", output_len };
+        self.add(Step::List, &call)
+    }
+
+    fn copy_more(&mut self, copy: &Copying) -> Result<(), Cause> {
+        let key = copy.resume_key.ok_or(Cause::Malformed)?;
+        let mut chunks = Vec::new();
+        let mut at = copy.done;
+        while at < copy.length && chunks.len() < CHUNKS {
+            let length = (copy.length - at).min(CHUNK);
+            // At most CHUNK.
+            chunks.push(Chunk { source: at, target: at, length: length as u32 });
+            at += length;
+        }
+        let write_only = !copy.to_readable;
+        let control = Control::CopyChunk { source: ResumeKey(key), chunks: &chunks, write_only };
+        let step = if write_only { Step::CopyWriteOnly } else { Step::Copy };
+        self.add(step, &ioctl::Ioctl { file: copy.to, control, max_output: 12 })
+    }
+}

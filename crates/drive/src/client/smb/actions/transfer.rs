@@ -1,0 +1,82 @@
+//! Reading and writing: as many requests as the length takes and credits allow.
+//!
+//! Spec: MS-SMB2 3.2.4.6, 3.2.4.7
+
+use plimsoll_wire::smb2::{header, read, write};
+
+use super::super::client::{CREDIT, SmbClient, Waiting};
+use super::super::jobs::{Job, JobId, Kind, Transfer};
+use super::super::outgoing::Data;
+use super::super::sending::Protection;
+use super::super::step::Step;
+use crate::action::{Cause, FileKey, Ticket};
+use crate::outbox::Outbox;
+
+impl SmbClient {
+    /// A transfer from or to an open file.
+    pub(super) fn transfer_of(&mut self, file: FileKey, offset: u64, length: u32) -> Result<Transfer, Cause> {
+        let open = self.files.get(file).ok_or(Cause::Unsupported)?;
+        Transfer::new(open.id, offset, length).ok_or(Cause::Unsupported)
+    }
+
+    pub(super) fn begin_transfer(&mut self, kind: Kind, ticket: &Ticket, now: i64, out: &mut Outbox) {
+        let job = self.jobs.add(Job::new(ticket, kind));
+        self.transfer(job, now, out);
+    }
+
+    /// Sends requests of a transfer, or lets it wait for credits.
+    pub(in super::super) fn transfer(&mut self, id: JobId, now: i64, out: &mut Outbox) {
+        if self.waiting.is_empty() && self.next_chunks(id, now, out) {
+            return;
+        }
+        if let Some(job) = self.jobs.get(id) {
+            job.queued = true;
+            self.waiting.push_back(Waiting { job: id, since: now, outgoing: None });
+        }
+    }
+
+    /// Sends as many requests of a transfer as it has and credits allow. Returns whether it need not wait for credits.
+    pub(in super::super) fn next_chunks(&mut self, id: JobId, now: i64, out: &mut Outbox) -> bool {
+        loop {
+            let (max_read, max_write, multi) = (self.limits.max_read, self.limits.max_write, self.limits.multi_credit);
+            let (available, window) = (self.credits.available(), self.credits.window());
+            let Some(job) = self.jobs.get(id) else { return true };
+            let pending = job.pending;
+            let (transfer, most, sequential) = match &mut job.kind {
+                // Data are told of in order.
+                Kind::Read { transfer, keep } => (transfer, max_read, *keep),
+                Kind::Write { transfer, .. } => (transfer, max_write, false),
+                _ => return true,
+            };
+            if !transfer.has_more() || sequential && pending > 0 {
+                job.queued = false;
+                return true;
+            }
+            // A server that grants few credits is asked for little at a time.
+            let most = most.min(window.clamp(1, u32::MAX / CREDIT) * CREDIT);
+            let left = u32::try_from(transfer.end - transfer.next).unwrap_or(u32::MAX).min(most);
+            let charge = if multi { u32::from(header::charge(left)) } else { 1 };
+            if charge > available {
+                return false;
+            }
+            let (offset, length) = transfer.take(most);
+            let file = transfer.file;
+            self.outgoing.clear();
+            let built = match &job.kind {
+                Kind::Write { content, key, .. } => {
+                    let data = Data { content: content.clone(), key: *key, offset, length };
+                    self.outgoing.data = Some(data);
+                    let call = write::Write { file, offset, length, flags: 0 };
+                    self.outgoing.add(Step::Write, &call).map(|member| member.payload = Some(u64::from(length)))
+                }
+                _ => {
+                    let call = read::Read { file, offset, length, minimum: 0, flags: 0 };
+                    self.outgoing.add(Step::Read, &call).map(|_| ())
+                }
+            };
+            // Neither has a variable part that could be too long.
+            debug_assert!(built.is_ok());
+            self.launch(id, Protection::Usual, now, out);
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! VALIDATE_NEGOTIATE_INFO: before dialect 3.1.1, whether somebody changed our negotiation on its way.
+//!
+//! Spec: MS-SMB2 3.2.5.5, 3.2.5.14.12
+
+use plimsoll_wire::smb2::ioctl::fsctl;
+use plimsoll_wire::smb2::{FileId, Reply, ioctl, status};
+
+use super::client::SmbClient;
+use super::jobs::JobId;
+use super::options::Dialect;
+use super::sending::Protection;
+use super::step::Step;
+use crate::action::Cause;
+use crate::client::Events;
+use crate::outbox::Outbox;
+
+/// Bytes of VALIDATE_NEGOTIATE_INFO's output.
+const VALIDATED_LEN: u32 = 24;
+
+impl SmbClient {
+    /// Whether somebody could have talked us down to an older dialect: 3.1.1 is safe by its hash, and without a key
+    /// nothing can be proven.
+    pub(super) fn must_validate(&self) -> bool {
+        let could_more = *self.options.dialects.end() >= Dialect::V300;
+        could_more && self.limits.dialect < Dialect::V311 && self.session.signer.is_some()
+    }
+
+    pub(super) fn validate(&mut self, job: JobId, at: i64, out: &mut Outbox) -> Result<(), Cause> {
+        let dialects: Vec<u16> = self.offered().map(Dialect::code).collect();
+        let control = fsctl::Control::ValidateNegotiate {
+            capabilities: self.capabilities(),
+            guid: self.guid,
+            security_mode: self.security_mode().into(),
+            dialects: &dialects,
+        };
+        self.outgoing.clear();
+        let call = ioctl::Ioctl { file: FileId::PREVIOUS, control, max_output: VALIDATED_LEN };
+        self.outgoing.add(Step::Validate, &call).map_err(|_| Cause::Unsupported)?;
+        self.launch(job, Protection::Signed, at, out);
+        Ok(())
+    }
+
+    pub(super) fn validated(
+        &mut self,
+        job: JobId,
+        reply: &Reply<'_>,
+        said: &fsctl::Validated,
+        at: i64,
+        events: &mut dyn Events,
+    ) -> Result<(), Cause> {
+        let before = self.logon.as_ref().map(|logon| logon.said);
+        if !self.is_proven(reply) || before != Some(*said) {
+            return Err(Cause::Untrusted);
+        }
+        self.ready(job, at, events);
+        Ok(())
+    }
+
+    /// Servers that know no dialect 3 do not know the question either; that they do not is proven by their signature.
+    pub(super) fn not_validated(
+        &mut self,
+        job: JobId,
+        reply: &Reply<'_>,
+        at: i64,
+        events: &mut dyn Events,
+    ) -> Result<(), Cause> {
+        let unknown = [
+            status::STATUS_NOT_SUPPORTED,
+            status::STATUS_INVALID_DEVICE_REQUEST,
+            status::STATUS_FILE_CLOSED,
+            status::STATUS_FS_DRIVER_REQUIRED,
+        ];
+        if !self.is_proven(reply) || !unknown.contains(&reply.status()) {
+            return Err(Cause::Untrusted);
+        }
+        self.ready(job, at, events);
+        Ok(())
+    }
+
+    /// The answer came sealed, or signed: what is signed was verified.
+    fn is_proven(&self, reply: &Reply<'_>) -> bool {
+        self.session.seals || reply.header().is_signed()
+    }
+}
