@@ -38,7 +38,9 @@ pub struct Call<W> {
     pub request_bytes: u32,
     /// File data in the request, or `None`.
     pub payload_bytes: Option<u64>,
-    /// Where its last byte stands in the stream, as [`crate::Outbox::end`] counts.
+    /// Where its message begins in the stream, framing prefix included: all members of a compound are sent together.
+    pub begins: u64,
+    /// Where its last byte (of a compound: the last member's) stands in the stream, as [`crate::Outbox::end`] counts.
     pub ends: u64,
     /// First and last byte sent, ns; `None` while it waits in the outbox.
     pub sent: Option<(i64, i64)>,
@@ -122,17 +124,16 @@ impl<W> Calls<W> {
         while let Some(slot) = self.waiting.get_mut(self.sent) {
             if let Some(call) = slot {
                 if call.ends > through {
-                    // Its beginning went out, its end did not.
-                    let began = through > call.ends.saturating_sub(u64::from(call.request_bytes));
-                    if began && call.sent.is_none() {
-                        call.sent = Some((first, i64::MAX));
-                    }
-                    return;
+                    break;
                 }
                 let first = call.sent.map_or(first, |(began, _)| began);
                 call.sent = Some((first, last));
             }
             self.sent += 1;
+        }
+        // The beginning of these went out, their end did not.
+        for call in self.waiting.iter_mut().skip(self.sent).flatten().take_while(|call| call.begins < through) {
+            call.sent.get_or_insert((first, i64::MAX));
         }
     }
 
@@ -197,5 +198,61 @@ impl<W> Call<W> {
             stage: None,
             held: self.held,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use plimsoll_model::Protocol;
+
+    fn call(id: u64, stream: std::ops::Range<u64>) -> Call<()> {
+        Call {
+            id,
+            procedure: Procedure::of(Protocol::Smb2, 0),
+            compound_position: None,
+            intended: None,
+            path: Symbol::NONE,
+            session: None,
+            request_bytes: 10,
+            payload_bytes: None,
+            begins: stream.start,
+            ends: stream.end,
+            sent: None,
+            interim: None,
+            held: false,
+            what: (),
+        }
+    }
+
+    #[test]
+    fn a_call_is_sent_from_its_first_byte_to_its_last() {
+        let mut calls = Calls::default();
+        calls.add(call(1, 0..20));
+        // Two members of one message.
+        calls.add(call(2, 20..60));
+        calls.add(call(3, 20..60));
+        calls.add(call(9, 60..70));
+        calls.sent(21, 100, 101);
+        let sent = |calls: &Calls<()>| calls.iter().map(|call| call.sent).collect::<Vec<_>>();
+        assert_eq!(sent(&calls), [Some((100, 101)), Some((100, i64::MAX)), Some((100, i64::MAX)), None]);
+        calls.sent(59, 200, 201);
+        calls.sent(70, 300, 301);
+        assert_eq!(sent(&calls), [Some((100, 101)), Some((100, 301)), Some((100, 301)), Some((300, 301))]);
+    }
+
+    #[test]
+    fn answers_come_in_any_order() {
+        let mut calls = Calls::default();
+        (0..4).for_each(|n| calls.add(call(1 + 3 * n, 0..1)));
+        assert!(calls.take(2).is_none() && calls.take(11).is_none());
+        assert_eq!(calls.take(7).map(|call| call.id), Some(7));
+        assert!(calls.take(7).is_none() && calls.find(7).is_none() && calls.find(10).is_some());
+        assert_eq!(calls.take(1).map(|call| call.id), Some(1));
+        assert_eq!((calls.len(), calls.take_where(|call| call.id > 4).len(), calls.len()), (2, 1, 1));
+        assert_eq!(calls.iter().map(|call| call.id).collect::<Vec<_>>(), [4]);
+        calls.add(call(20, 0..1));
+        calls.sent(1, 5, 6);
+        assert!(calls.iter().all(|call| call.sent == Some((5, 6))));
     }
 }

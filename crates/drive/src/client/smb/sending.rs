@@ -2,6 +2,8 @@
 //!
 //! Spec: MS-SMB2 3.2.4.1
 
+use std::ops::Range;
+
 use plimsoll_wire::nbss;
 use plimsoll_wire::smb2::{FileId, close, echo, header, transform};
 
@@ -34,6 +36,8 @@ struct Place {
     header: usize,
     /// It will be sealed.
     sealed: bool,
+    /// All of it, with the transport's prefix, bytes.
+    length: u64,
 }
 
 impl SmbClient {
@@ -110,7 +114,8 @@ impl SmbClient {
         let place = self.frame_out(&outgoing, protection, out);
         let first = self.stamp(&outgoing, out.patch(place.header));
         self.protect(&outgoing, &place, protection, out);
-        self.remember(&outgoing, job, first, now, out.end());
+        let begins = out.end() - place.length;
+        self.remember(&outgoing, job, first, now, begins..out.end());
         self.outgoing = outgoing;
         place.header
     }
@@ -146,7 +151,8 @@ impl SmbClient {
             }
         });
         let transport = start + nbss::PREFIX_LEN;
-        Place { transport, header: transport + room, sealed }
+        let length = u64::from(length) + nbss::PREFIX_LEN as u64;
+        Place { transport, header: transport + room, sealed, length }
     }
 
     /// Signs or seals what is in the outbox, and appends the data that is not.
@@ -210,7 +216,7 @@ impl SmbClient {
     }
 
     /// Makes a call of each request.
-    fn remember(&mut self, outgoing: &Outgoing, job: JobId, first: u64, now: i64, ends: u64) {
+    fn remember(&mut self, outgoing: &Outgoing, job: JobId, first: u64, now: i64, stream: Range<u64>) {
         let alone = outgoing.members.len() == 1;
         let mut id = first;
         for (position, member) in outgoing.members.iter().enumerate() {
@@ -235,7 +241,8 @@ impl SmbClient {
                 session: self.session.id(),
                 request_bytes: u32::try_from(outgoing.length(position)).unwrap_or(u32::MAX),
                 payload_bytes: member.payload,
-                ends,
+                begins: stream.start,
+                ends: stream.end,
                 sent: None,
                 interim: None,
                 held,
