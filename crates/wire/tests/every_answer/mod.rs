@@ -1,0 +1,107 @@
+//! Any SMB2 answer, read to its end as the client reads it that asked for it.
+
+use plimsoll_wire::smb2::header::UNSOLICITED;
+use plimsoll_wire::smb2::information::{
+    CLASS_ALL, CLASS_BASIC, CLASS_FS_FULL_SIZE, CLASS_NETWORK_OPEN, CLASS_STANDARD, FileAll, FileBasic, FileStandard,
+    FullSize, network_open,
+};
+use plimsoll_wire::smb2::ioctl::fsctl;
+use plimsoll_wire::smb2::query_directory::{Class, Entries};
+use plimsoll_wire::smb2::reply::Buffer;
+use plimsoll_wire::smb2::status::STATUS_SUCCESS;
+use plimsoll_wire::smb2::{
+    Answer, Command, Malformed, Reply, change_notify, close, create, echo, flush, ioctl, lock, logoff, negotiate,
+    oplock_break, query_directory, query_info, read, session_setup, set_info, tree_connect, tree_disconnect, write,
+};
+
+/// What an answer turned out to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// The command's own body.
+    Done,
+    /// The ERROR body.
+    Refused,
+    /// Only that the answer will come later.
+    Interim,
+    /// A break that nobody asked for.
+    Notice,
+    /// A command that no client here sends.
+    Unread,
+}
+
+/// Reads an answer. `info_type` and `class` are what QUERY_INFO or QUERY_DIRECTORY asked for.
+pub(crate) fn read(reply: &Reply<'_>, info_type: u8, class: u8) -> Result<Kind, Malformed> {
+    if reply.is_interim() {
+        return Ok(Kind::Interim);
+    }
+    if reply.command() == Command::OplockBreak && reply.message_id() == UNSOLICITED {
+        return oplock_break::notice(reply).map(|_| Kind::Notice);
+    }
+    match reply.command() {
+        Command::Negotiate => kind(negotiate::parse(reply)?),
+        Command::SessionSetup => kind(session_setup::parse(reply)?),
+        Command::Logoff => kind(logoff::parse(reply)?),
+        Command::TreeConnect => kind(tree_connect::parse(reply)?),
+        Command::TreeDisconnect => kind(tree_disconnect::parse(reply)?),
+        Command::Create => kind(create::parse(reply)?),
+        Command::Close => kind(close::parse(reply)?),
+        Command::Flush => kind(flush::parse(reply)?),
+        Command::Read => kind(read::parse(reply)?),
+        Command::Write => kind(write::parse(reply)?),
+        Command::Lock => kind(lock::parse(reply)?),
+        Command::Ioctl => further(ioctl::parse(reply)?, |answer| controlled(&answer)),
+        Command::Echo => kind(echo::parse(reply)?),
+        Command::QueryDirectory => further(query_directory::parse(reply)?, |buffer| {
+            let class = Class::ALL.into_iter().find(|one| one.code() == class);
+            class.map_or(Ok(()), |class| Entries::new(&buffer, class).try_for_each(|entry| entry.map(|_| ())))
+        }),
+        Command::ChangeNotify => {
+            further(change_notify::parse(reply)?, |mut changes| changes.try_for_each(|change| change.map(|_| ())))
+        }
+        Command::QueryInfo => further(query_info::parse(reply)?, |buffer| {
+            information(&buffer, info_type, class, reply.status() == STATUS_SUCCESS)
+        }),
+        Command::SetInfo => kind(set_info::parse(reply)?),
+        Command::OplockBreak => kind(oplock_break::parse(reply)?),
+        Command::Cancel | Command::ServerToClientNotification | Command::Unknown(_) => Ok(Kind::Unread),
+    }
+}
+
+fn kind<T>(answer: Answer<'_, T>) -> Result<Kind, Malformed> {
+    further(answer, |_| Ok(()))
+}
+
+/// What was done is read on; what was refused is read in its parts.
+fn further<T>(answer: Answer<'_, T>, read: impl FnOnce(T) -> Result<(), Malformed>) -> Result<Kind, Malformed> {
+    match answer {
+        Answer::Done(done) => read(done).map(|()| Kind::Done),
+        Answer::Refused(refusal) => {
+            assert!(refusal.parts().count() <= usize::from(refusal.contexts).max(1));
+            let _ = (refusal.required_len(), refusal.symlink());
+            Ok(Kind::Refused)
+        }
+    }
+}
+
+fn controlled(answer: &ioctl::Controlled<'_>) -> Result<(), Malformed> {
+    match answer.code {
+        fsctl::REQUEST_RESUME_KEY => fsctl::resume_key(&answer.output).map(|_| ()),
+        fsctl::COPY_CHUNK | fsctl::COPY_CHUNK_WRITE => fsctl::copied(&answer.output).map(|_| ()),
+        fsctl::VALIDATE_NEGOTIATE => fsctl::validated(&answer.output).map(|_| ()),
+        fsctl::QUERY_NETWORK_INTERFACES => {
+            fsctl::Interfaces::new(&answer.output).try_for_each(|interface| interface.map(|_| ()))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn information(buffer: &Buffer<'_>, info_type: u8, class: u8, whole: bool) -> Result<(), Malformed> {
+    match (info_type, class) {
+        (1, CLASS_BASIC) => FileBasic::parse(buffer).map(|_| ()),
+        (1, CLASS_STANDARD) => FileStandard::parse(buffer).map(|_| ()),
+        (1, CLASS_ALL) => FileAll::parse(buffer, whole).map(|_| ()),
+        (1, CLASS_NETWORK_OPEN) => network_open(buffer).map(|_| ()),
+        (2, CLASS_FS_FULL_SIZE) => FullSize::parse(buffer).map(|_| ()),
+        _ => Ok(()),
+    }
+}
