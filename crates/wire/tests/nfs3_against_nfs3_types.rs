@@ -1,5 +1,7 @@
 //! A second opinion on NFSv3: what we say is what the `nfs3_types` crate reads, and what it says is what we read.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot make its input has failed")]
+
 use nfs3_types::nfs3::*;
 use nfs3_types::xdr_codec::{List, Opaque, Pack, Unpack, Void};
 use plimsoll_wire::nfs::v3::{self, Answer, Attributes, Call, FileHandle, FileType, Place, SetAttributes};
