@@ -1,8 +1,10 @@
 //! Real servers, started for one test on loopback and ended with it.
 
+mod ganesha;
 mod samba;
 mod scratch;
 
+pub use ganesha::{Export, Ganesha};
 pub use samba::{Samba, Share};
 pub use scratch::Scratch;
 

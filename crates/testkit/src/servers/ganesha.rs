@@ -1,0 +1,235 @@
+//! NFS-Ganesha with a configuration and exports of its own.
+
+use std::fs::File;
+use std::net::{Ipv4Addr, SocketAddr, TcpStream};
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use super::{Scratch, Unavailable, free_port, program_exists};
+
+/// An export of the server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Export {
+    /// A folder, to read and write.
+    Data,
+    /// A folder, to read alone.
+    ReadOnly,
+    /// On a file system of [`Ganesha::SMALL`] bytes. Not there where it could not be mounted.
+    Small,
+    /// In the server's memory.
+    Memory,
+}
+
+impl Export {
+    const ALL: [Export; 4] = [Export::Data, Export::ReadOnly, Export::Small, Export::Memory];
+
+    /// The path that MOUNT is asked for.
+    #[must_use]
+    pub fn path(self) -> &'static str {
+        match self {
+            Export::Data => "/data",
+            Export::ReadOnly => "/readonly",
+            Export::Small => "/small",
+            Export::Memory => "/memory",
+        }
+    }
+
+    fn folder(self) -> &'static str {
+        self.path().trim_start_matches('/')
+    }
+
+    fn settings(self) -> &'static str {
+        match self {
+            Export::Data | Export::Small => "Access_Type = RW; FSAL { Name = VFS; }",
+            Export::ReadOnly => "Access_Type = RO; FSAL { Name = VFS; }",
+            Export::Memory => "Access_Type = RW; FSAL { Name = MEM; }",
+        }
+    }
+}
+
+/// Ganesha on ports of loopback. Ended, with everything it wrote, when dropped.
+#[derive(Debug)]
+pub struct Ganesha {
+    scratch: Scratch,
+    nfs: u16,
+    mount: u16,
+    small: bool,
+    process: Option<Child>,
+}
+
+/// How long Ganesha may take to answer after its start, on a machine that does other things too.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+impl Ganesha {
+    /// Bytes of the file system behind [`Export::Small`].
+    pub const SMALL: u64 = 1 << 20;
+
+    /// Starts Ganesha and waits until it answers.
+    ///
+    /// # Errors
+    /// This machine has no Ganesha or no rpcbind, or we may not start them.
+    ///
+    /// # Panics
+    /// It was started and does not answer: the message has its log.
+    pub fn start() -> Result<Self, Unavailable> {
+        if !program_exists("ganesha.nfsd") {
+            return Err(Unavailable("needs ganesha.nfsd (Debian: nfs-ganesha, nfs-ganesha-vfs, nfs-ganesha-mem)"));
+        }
+        if !program_exists("rpcbind") {
+            return Err(Unavailable("needs rpcbind"));
+        }
+        if !rustix::process::geteuid().is_root() {
+            return Err(Unavailable("needs root, to start ganesha.nfsd"));
+        }
+        start_rpcbind();
+        let mut scratch = Scratch::new("ganesha");
+        for export in Export::ALL {
+            let _ = scratch.folder(export.folder());
+        }
+        let small = scratch.small_file_system(Export::Small.folder(), Self::SMALL).is_some();
+        let mut ganesha = Self { scratch, nfs: 0, mount: 0, small, process: None };
+        // Somebody else may take a free port before Ganesha does: then it ends at once.
+        let answered = (0..5).any(|_| {
+            ganesha.nfs = free_port().expect("loopback has free ports");
+            ganesha.mount = free_port().expect("loopback has free ports");
+            ganesha.launch()
+        });
+        assert!(answered, "ganesha.nfsd does not answer:\n{}", ganesha.log());
+        Ok(ganesha)
+    }
+
+    /// Where NFS listens.
+    #[must_use]
+    pub fn address(&self) -> SocketAddr {
+        (Ipv4Addr::LOCALHOST, self.nfs).into()
+    }
+
+    /// The port of MOUNT.
+    #[must_use]
+    pub fn mount_port(&self) -> u16 {
+        self.mount
+    }
+
+    /// The folder behind an export, or `None` where there is none.
+    #[must_use]
+    pub fn folder(&self, export: Export) -> Option<PathBuf> {
+        let there = export != Export::Memory && (export != Export::Small || self.small);
+        there.then(|| self.scratch.path().join(export.folder()))
+    }
+
+    /// An export's URL as Plimsoll writes it.
+    #[must_use]
+    pub fn target(&self, export: Export) -> String {
+        format!("nfs://{}{}?version=3&mountport={}", self.address(), export.path(), self.mount)
+    }
+
+    /// The URL of a file of an export as libnfs writes it.
+    #[must_use]
+    pub fn libnfs_url(&self, export: Export, file: &str) -> String {
+        let (path, nfs, mount) = (export.path(), self.nfs, self.mount);
+        format!("nfs://127.0.0.1{path}/{file}?version=3&nfsport={nfs}&mountport={mount}")
+    }
+
+    /// Its process id, while it runs.
+    #[must_use]
+    pub fn process_id(&self) -> Option<u32> {
+        self.process.as_ref().map(Child::id)
+    }
+
+    /// Ends it at once, as a crash would.
+    pub fn kill(&mut self) {
+        if let Some(mut process) = self.process.take() {
+            let _ = process.kill();
+            let _ = process.wait();
+        }
+    }
+
+    /// Starts it again on the same ports.
+    ///
+    /// # Panics
+    /// It does not answer.
+    pub fn restart(&mut self) {
+        self.kill();
+        assert!(self.launch(), "ganesha.nfsd does not answer after a restart:\n{}", self.log());
+    }
+
+    /// What it wrote to its log so far.
+    #[must_use]
+    pub fn log(&self) -> String {
+        let bytes = std::fs::read(self.scratch.path().join("log")).unwrap_or_default();
+        String::from_utf8_lossy(&bytes).into_owned()
+    }
+
+    fn write_configuration(&self) -> PathBuf {
+        let home = self.scratch.path().display();
+        let Self { nfs, mount, .. } = self;
+        let mut text = format!(
+            "NFS_CORE_PARAM {{ NFS_Port = {nfs}; MNT_Port = {mount}; Bind_addr = 127.0.0.1; Protocols = 3, 4;\n\
+             Enable_NLM = false; Enable_RQUOTA = false; mount_path_pseudo = true; }}\n\
+             NFSV4 {{ Graceless = true; RecoveryRoot = \"{home}/recovery\"; }}\n\
+             LOG {{ Default_Log_Level = EVENT; }}\n"
+        );
+        let there = Export::ALL.into_iter().filter(|export| *export != Export::Small || self.small);
+        for (number, export) in (1..).zip(there) {
+            let (folder, path, settings) = (export.folder(), export.path(), export.settings());
+            text += &format!(
+                "EXPORT {{ Export_Id = {number}; Filesystem_Id = {number}.{number}; Path = {home}/{folder}; Pseudo = {path};\n\
+                 Squash = No_Root_Squash; SecType = sys; Protocols = 3, 4; Transports = TCP; {settings} }}\n"
+            );
+        }
+        let file = self.scratch.path().join("ganesha.conf");
+        std::fs::write(&file, text).expect("a scratch folder can be written to");
+        file
+    }
+
+    /// Starts it and waits until it answers; false where it ended instead.
+    fn launch(&mut self) -> bool {
+        let home = self.scratch.path();
+        // What the log says must be of this start.
+        let _ = std::fs::remove_file(home.join("log"));
+        let stdio = || File::create(home.join("output")).map_or_else(|_| Stdio::null(), Stdio::from);
+        let mut command = Command::new("ganesha.nfsd");
+        command.arg("-F").arg("-f").arg(self.write_configuration()).arg("-L").arg(home.join("log"));
+        command.arg("-p").arg(home.join("pid")).stdin(Stdio::null()).stdout(stdio()).stderr(stdio());
+        let mut process = command.spawn().expect("ganesha.nfsd starts");
+        let until = Instant::now() + PATIENCE;
+        let mut answered = false;
+        while !answered && Instant::now() < until && matches!(process.try_wait(), Ok(None)) {
+            // It listens before it serves: only the log tells.
+            answered = self.log().contains("NFS SERVER INITIALIZED") && connects(self.nfs) && connects(self.mount);
+            if !answered {
+                std::thread::sleep(Duration::from_millis(50));
+            }
+        }
+        self.process = Some(process);
+        if !answered {
+            self.kill();
+        }
+        answered
+    }
+}
+
+fn connects(port: u16) -> bool {
+    TcpStream::connect_timeout(&(Ipv4Addr::LOCALHOST, port).into(), Duration::from_secs(1)).is_ok()
+}
+
+/// Ganesha does not start without a portmapper. One that was not there is started and stays: it is the machine's, and
+/// another test may have begun to use it.
+fn start_rpcbind() {
+    if connects(111) {
+        return;
+    }
+    let _ = std::fs::create_dir_all("/run/rpcbind");
+    let _ = Command::new("rpcbind").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status();
+    let until = Instant::now() + PATIENCE;
+    while !connects(111) && Instant::now() < until {
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+impl Drop for Ganesha {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
