@@ -127,10 +127,8 @@ impl<C: Client> Blocking<C> {
     pub fn wait(&mut self, tag: Tag) -> Result<Reply, Failure> {
         let until = Instant::now() + self.patience;
         loop {
-            if let Some(at) = self.seen.done.iter().position(|done| done.tag == tag)
-                && let Some(done) = self.seen.done.remove(at)
-            {
-                return done.result;
+            if let Some(result) = self.take_done(tag) {
+                return result;
             }
             if self.ended || Instant::now() >= until {
                 // The client owes a `done` for everything that was begun: it comes now, if it has not come.
@@ -144,6 +142,12 @@ impl<C: Client> Blocking<C> {
             }
             self.step(until.saturating_duration_since(Instant::now()));
         }
+    }
+
+    /// How something went that was begun, if it is over.
+    pub fn take_done(&mut self, tag: Tag) -> Option<Result<Reply, Failure>> {
+        let at = self.seen.done.iter().position(|done| done.tag == tag)?;
+        self.seen.done.remove(at).map(|done| done.result)
     }
 
     /// Moves bytes for so long, or until nothing waits for an answer any more. What comes is kept.

@@ -20,14 +20,24 @@ impl SmbClient {
                 // A level II oplock is gone without more ado; and what we are closing needs no answer either.
                 let holds = [create::OPLOCK_EXCLUSIVE, create::OPLOCK_BATCH];
                 let Some(open) = open.filter(|open| holds.contains(&open.oplock)) else { return Ok(()) };
+                if ![create::OPLOCK_NONE, create::OPLOCK_II].contains(&level) {
+                    return Err(Cause::Malformed);
+                }
                 open.oplock = level;
                 Acknowledge::Oplock { file, level }
             }
             Notice::Lease { acknowledge: false, .. } => return Ok(()),
             Notice::Lease { lease, .. } => {
-                if !self.files.iter_mut().any(|open| open.lease == Some(lease.key)) {
+                let leases = self.files.iter_mut().filter_map(|open| open.lease.as_mut());
+                let Some(held) = leases.into_iter().find(|held| held.key == lease.key) else { return Ok(()) };
+                // Each break takes something away: there is an end to them.
+                if lease.state & !held.state != 0 {
+                    return Err(Cause::Malformed);
+                }
+                if lease.state == held.state {
                     return Ok(());
                 }
+                held.state = lease.state;
                 Acknowledge::Lease(lease)
             }
         };

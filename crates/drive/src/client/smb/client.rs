@@ -38,8 +38,8 @@ pub struct SmbClient {
     pub(super) jobs: Jobs,
     pub(super) waiting: VecDeque<Waiting>,
     pub(super) files: Files,
-    /// Ids and charges of calls that were given up; an answer that comes still brings credits.
-    pub(super) late: VecDeque<(u64, u16)>,
+    /// Ids of calls that were given up; an answer that comes still brings credits.
+    pub(super) late: VecDeque<u64>,
     pub(super) strangers: u64,
     /// Leases were asked for so often.
     pub(super) leases: u64,
@@ -205,7 +205,8 @@ impl SmbClient {
         if self.late.len() == LATE {
             self.late.pop_front();
         }
-        self.late.push_back((call.id, call.what.charge));
+        self.late.push_back(call.id);
+        self.credits.lost(call.what.charge);
     }
 
     /// Fails what has been waiting for credits since before `before`: it was never sent.

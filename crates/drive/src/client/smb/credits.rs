@@ -49,6 +49,11 @@ impl Credits {
         u16::try_from(u32::from(charge.max(1)) + missing).unwrap_or(u16::MAX)
     }
 
+    /// A request of this charge gets no answer any more, or a late one.
+    pub(super) fn lost(&mut self, charge: u16) {
+        self.window = self.window.saturating_sub(u32::from(charge));
+    }
+
     /// An answer to a request of this charge brought so many (0 where the request had its first answer before).
     pub(super) fn granted(&mut self, charge: u16, credits: u16) {
         self.available = self.available.saturating_add(u32::from(credits)).min(MOST);
@@ -71,6 +76,17 @@ mod tests {
         assert_eq!((credits.available(), credits.window()), (512, 512));
         assert_eq!((credits.spend(16), credits.ask(16)), (2, 16), "what it costs and no more");
         assert_eq!((credits.spend(0), credits.available()), (18, 495), "dialect 2.0.2 says 0 and means 1");
+    }
+
+    #[test]
+    fn what_is_lost_is_asked_for_again() {
+        let mut credits = Credits::new(8);
+        credits.granted(1, 8);
+        credits.spend(3);
+        credits.lost(3);
+        assert_eq!((credits.available(), credits.window(), credits.ask(1)), (5, 5, 4));
+        credits.granted(0, 3);
+        assert_eq!((credits.available(), credits.window(), credits.ask(1)), (8, 8, 1));
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Files that are open.
 
-use plimsoll_wire::smb2::FileId;
+use plimsoll_wire::smb2::{FileId, create};
 
 use crate::action::FileKey;
 
@@ -11,8 +11,8 @@ pub(super) struct Open {
     pub(super) id: FileId,
     /// The oplock that it has.
     pub(super) oplock: u8,
-    /// The lease that it was opened with.
-    pub(super) lease: Option<[u8; 16]>,
+    /// The lease that it was opened with, and what may still be cached.
+    pub(super) lease: Option<create::Lease>,
     /// It was opened for reading.
     pub(super) readable: bool,
 }

@@ -313,14 +313,17 @@ impl SmbClient {
     pub(super) fn ready(&mut self, job: JobId, at: i64, events: &mut dyn Events) {
         let Some(logon) = self.logon.take() else { return };
         let session = &self.session;
+        let guest = logon.flags & session_setup::SESSION_IS_GUEST != 0;
         let negotiated = Negotiated {
             dialect: self.limits.dialect,
             signing: session.signer.as_ref().filter(|_| session.signs && !session.seals).map(Signer::algorithm),
             encryption: logon.cipher.filter(|_| session.seals),
             max_read: self.limits.max_read,
             max_write: self.limits.max_write,
-            guest: logon.flags & session_setup::SESSION_IS_GUEST != 0,
-            anonymous: logon.flags & session_setup::SESSION_IS_NULL != 0,
+            guest,
+            // Samba leaves the flag away.
+            anonymous: logon.flags & session_setup::SESSION_IS_NULL != 0
+                || !guest && self.options.credentials.is_anonymous(),
         };
         // The first client to log on tells; all have the same options and the same server.
         let _ = self.options.negotiated.set(negotiated);

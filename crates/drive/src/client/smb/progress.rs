@@ -114,7 +114,8 @@ impl Job {
     ) -> Result<(), Cause> {
         match (&mut self.kind, found) {
             (Kind::Open { lease, readable, opened }, Found::Opened(found)) => {
-                let lease = lease.filter(|_| found.oplock == create::OPLOCK_LEASE);
+                let ours = |granted: &create::Lease| Some(granted.key) == *lease;
+                let lease = found.granted.lease.map(|granted| granted.lease).filter(ours);
                 let open = Open { id: found.file, oplock: found.oplock, lease, readable: *readable };
                 let key = files.add(open).ok_or(Cause::OutOfResources)?;
                 *opened = Some((key, found.attributes.end_of_file));

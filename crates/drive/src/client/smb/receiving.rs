@@ -156,7 +156,7 @@ impl SmbClient {
     /// Takes the call that an answer is for, wherever it waits.
     fn take_call(&mut self, id: u64) -> Option<Call<What>> {
         if let Some(call) = self.calls.take(id) {
-            self.held -= usize::from(call.held);
+            self.held = self.held.saturating_sub(usize::from(call.held));
             return Some(call);
         }
         let place = self.parked.iter().position(|call| call.id == id)?;
@@ -166,14 +166,12 @@ impl SmbClient {
     /// An answer to nothing that waits: late, sent twice, or made up.
     fn stranger(&mut self, reply: &Reply<'_>) {
         self.strangers += 1;
-        if let Some(place) = self.late.iter().position(|(id, _)| *id == reply.message_id()) {
+        if let Some(place) = self.late.iter().position(|id| *id == reply.message_id()) {
+            self.credits.granted(0, reply.credits());
             // The final answer may still come after an interim one.
-            let (_, charge) = if reply.is_interim() {
-                self.late.get_mut(place).map(|(id, charge)| (*id, std::mem::take(charge))).unwrap_or_default()
-            } else {
-                self.late.remove(place).unwrap_or_default()
-            };
-            self.credits.granted(charge, reply.credits());
+            if !reply.is_interim() {
+                self.late.remove(place);
+            }
         }
     }
 
