@@ -10,7 +10,8 @@ use crate::content::Content;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct FileKey(pub u32);
 
-/// Who asked: chosen by the caller, returned with everything that belongs to the action.
+/// Who asked: chosen by the caller, returned with everything that belongs to the action. The engine's tags are the
+/// station's number in the upper 32 bits and the lane's in the lower.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Tag(pub u64);
 

@@ -9,13 +9,19 @@
 //! A [`Plan`] says how much load there is and for how long; a [`Setup`] makes clients and scenarios; a [`Watch`] shows
 //! how far it is and can end it. What comes back is what was measured, and how well the generator itself kept up.
 
+mod cpu;
+mod crew;
 mod error;
 mod histogram;
+mod link;
 mod plan;
 mod ran;
 mod rng;
 mod setup;
+pub(crate) mod share;
+mod timers;
 mod watch;
+mod worker;
 
 pub use error::EngineError;
 pub use histogram::Histogram;
@@ -25,7 +31,18 @@ pub use rng::{Rng, seed_of};
 pub use setup::{Birth, Setup};
 pub use watch::{Phase, Progress, Watch};
 
+use std::io;
+use std::thread::{Scope, ScopedJoinHandle};
+
 use plimsoll_model::Sink;
+
+use self::crew::Crew;
+use self::share::Share;
+use self::worker::{Brought, Job, Worker};
+use crate::action::Cause;
+use crate::network::Network;
+use crate::network::clock::Clock;
+use crate::network::tcp::Tcp;
 
 /// Runs a plan to its end: connects every station, warms up, measures, drains, logs off. Returns when all of it is done;
 /// every phase has an end, so it always returns.
@@ -44,7 +61,107 @@ pub fn run<S: Sink + Send>(
     sinks: impl Fn(u32) -> S + Sync,
     watch: &Watch,
 ) -> Result<Ran<S>, EngineError> {
+    let blocking = setup.address().is_none();
+    run_on(plan, setup, sinks, watch, |_| Tcp::new(plan.kernel_times && !blocking))
+}
+
+/// As [`run`], over networks of the caller's choosing: `networks` is called once on each worker's thread.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_on<S: Sink + Send, N: Network>(
+    plan: &Plan,
+    setup: &dyn Setup,
+    sinks: impl Fn(u32) -> S + Sync,
+    watch: &Watch,
+    networks: impl Fn(u32) -> io::Result<N> + Sync,
+) -> Result<Ran<S>, EngineError> {
     plan.check()?;
-    let _ = (setup, sinks, watch);
-    Err(EngineError::NobodyConnected { cause: crate::action::Cause::Ended, status: None })
+    let links = Share::links_of(plan);
+    let wanted = match (plan.threads, setup.address()) {
+        (0, None) => links,
+        (0, Some(_)) => std::thread::available_parallelism().map_or(1, |cores| cores.get() as u32),
+        (threads, _) => threads,
+    };
+    let workers = wanted.min(Share::units(plan));
+    let crew = Crew::new(workers, links);
+    let job = Job { plan, setup, watch, crew: &crew };
+    watch.begin(plan.load.stations());
+    let work = |worker: u32| {
+        let guard = Guard(&crew);
+        let made = networks(worker).map_err(|source| ("making an event queue", source));
+        let brought = made.and_then(|net| {
+            let share = Share::new(plan, worker, workers);
+            let run = Worker::new(job, share, (worker, workers), net, sinks(worker)).run();
+            run.map_err(|source| ("waiting for events", source))
+        });
+        std::mem::forget(guard);
+        brought.map_err(|(doing, source)| crew.fail(doing, source)).ok()
+    };
+    let brought: Vec<Option<Brought<S>>> = std::thread::scope(|scope| {
+        let spawned: Vec<_> = (0..workers).map(|worker| spawn(scope, &crew, worker, &work)).collect();
+        spawned.into_iter().map(|thread| thread.and_then(|thread| thread.join().ok().flatten())).collect()
+    });
+    let over = brought.iter().flatten().map(|brought| brought.measured.1).max().unwrap_or(0);
+    watch.enter(Phase::Over, over, over);
+    if let Some((doing, source)) = crew.failure() {
+        return Err(EngineError::Machine { doing, source });
+    }
+    if let (false, false, Some((cause, status))) = (crew.anybody_up(), watch.stopped(), crew.first_failure()) {
+        return Err(EngineError::NobodyConnected { cause, status });
+    }
+    if !crew.anybody_up() && !watch.stopped() {
+        return Err(EngineError::NobodyConnected { cause: Cause::TimedOut, status: None });
+    }
+    Ok(gathered(plan, brought.into_iter().flatten()))
+}
+
+/// A worker that panics does not leave the others waiting.
+struct Guard<'a>(&'a Crew);
+
+impl Drop for Guard<'_> {
+    fn drop(&mut self) {
+        self.0.fail("running a worker", io::Error::other("a worker panicked"));
+    }
+}
+
+/// Stack of a worker. Small, because clients that block have a thread for each connection.
+const STACK: usize = 1 << 20;
+
+fn spawn<'s, 'e, T: Send + 's>(
+    scope: &'s Scope<'s, 'e>,
+    crew: &Crew,
+    worker: u32,
+    work: &'s (impl Fn(u32) -> T + Sync),
+) -> Option<ScopedJoinHandle<'s, T>> {
+    let builder = std::thread::Builder::new().name(format!("worker {worker}")).stack_size(STACK);
+    let spawned = builder.spawn_scoped(scope, move || work(worker));
+    spawned.map_err(|source| crew.fail("starting a thread", source)).ok()
+}
+
+/// Puts together what the workers brought.
+fn gathered<S>(plan: &Plan, brought: impl Iterator<Item = Brought<S>>) -> Ran<S> {
+    let mut ran = Ran {
+        sinks: Vec::new(),
+        stations: Vec::new(),
+        generator: Generator { asked_rate: plan.load.asked_rate(), ..Generator::default() },
+        measured: (i64::MIN, i64::MIN),
+        stopped: false,
+    };
+    ran.generator.clock_granularity_ns = Clock::new().granularity();
+    for part in brought {
+        ran.sinks.push(part.sink);
+        ran.stations.extend(part.tallies);
+        ran.generator.workers.push(part.cpu);
+        ran.generator.add(&part.generator);
+        // Workers agree on both, unless nothing was measured.
+        ran.measured = (ran.measured.0.max(part.measured.0), ran.measured.1.max(part.measured.1));
+        ran.stopped |= part.stopped;
+    }
+    ran.measured.0 = ran.measured.0.min(ran.measured.1);
+    ran.stations.sort_by_key(|tally| tally.station);
+    let seconds = (ran.measured.1 - ran.measured.0) as f64 / 1e9;
+    let turns: u64 = ran.stations.iter().map(|tally| tally.turns).sum();
+    ran.generator.achieved_rate = if seconds > 0.0 { turns as f64 / seconds } else { 0.0 };
+    ran
 }

@@ -29,7 +29,7 @@ pub struct Plan {
     pub seed: u64,
     /// What happens when a connection cannot be made or is lost.
     pub reconnect: Reconnect,
-    /// Connections that are being made (or left) at the same time, over all workers. At least 1.
+    /// Connections that are being made (or left) at the same time, over all workers. At least 1 for each of them.
     pub connecting: u32,
     /// The load level that transactions of the measured phase belong to.
     pub stage: Option<u32>,
@@ -43,7 +43,8 @@ pub struct Plan {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Load {
     /// Each lane of each station starts its next turn when the one before is over and the think time has passed. Intended
-    /// is the instant at which the think time ended.
+    /// is the instant at which the think time ended. The first turn comes after a think time, too, so that stations do
+    /// not march in step: constant ones are spread evenly over one think time.
     Closed {
         /// Stations.
         stations: u32,
@@ -51,7 +52,9 @@ pub enum Load {
         think: Pause,
     },
     /// Turns start on one schedule for all stations, however slow the server is. A turn takes the lane that has been free
-    /// longest; where none is free it waits, its intended instant kept.
+    /// longest; where none is free it waits, its intended instant kept. The schedule depends on rate and seed alone. With
+    /// several threads, turn `n` goes to the thread of station `n % stations` and to the lanes of that thread: as long as
+    /// lanes are free, and answers come in the order of their requests, to the same lane as with one thread.
     Open {
         /// Stations that share the schedule.
         stations: u32,
@@ -101,9 +104,12 @@ pub struct Phases {
     pub connect_ns: u64,
     /// Load without measurement.
     pub warmup_ns: u64,
-    /// The measured phase; `None` until every scenario has finished.
+    /// The measured phase; `None` until every scenario has finished. When no lane has anything left to do (scenarios have
+    /// finished, connections were given up) it ends early.
     pub measured_ns: Option<u64>,
-    /// The longest wait for what is outstanding at its end. What was meant to start before the end is still started.
+    /// The longest wait for what is outstanding at its end. What was meant to start before the end is still started; turns
+    /// of a schedule (open, partly open) are still gone through to their ends. Nothing is started any more where somebody
+    /// stopped the run.
     pub drain_ns: u64,
 }
 

@@ -90,6 +90,20 @@ pub struct Generator {
     pub left_rudely: u64,
 }
 
+impl Generator {
+    /// Adds what another worker counted. Rates, CPU and granularity are of the run, not of a worker.
+    pub(super) fn add(&mut self, other: &Generator) {
+        self.schedule_lag.merge(&other.schedule_lag);
+        self.wake_up_lag.merge(&other.wake_up_lag);
+        self.planned += other.planned;
+        self.late_starts += other.late_starts;
+        self.never_sent += other.never_sent;
+        self.overdue += other.overdue;
+        self.strangers += other.strangers;
+        self.left_rudely += other.left_rudely;
+    }
+}
+
 /// CPU time that a worker thread took in the measured phase.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WorkerCpu {

@@ -1,0 +1,37 @@
+//! What a worker costs.
+
+use std::mem::zeroed;
+
+use super::WorkerCpu;
+
+/// CPU time of the calling thread since it began, at `now`.
+pub(super) fn of_this_thread(now: i64) -> Reading {
+    // SAFETY: all zeros is a valid `rusage`, which is numbers only.
+    let mut usage: libc::rusage = unsafe { zeroed() };
+    // SAFETY: the pointer is to a whole `rusage` that outlives the call. It cannot fail with these arguments.
+    unsafe { libc::getrusage(libc::RUSAGE_THREAD, &raw mut usage) };
+    Reading { at: now, user_ns: nanoseconds(usage.ru_utime), system_ns: nanoseconds(usage.ru_stime) }
+}
+
+/// CPU time up to an instant.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Reading {
+    at: i64,
+    user_ns: u64,
+    system_ns: u64,
+}
+
+impl Reading {
+    /// What was taken between an earlier reading and this one.
+    pub(super) fn since(&self, earlier: &Reading) -> WorkerCpu {
+        WorkerCpu {
+            user_ns: self.user_ns.saturating_sub(earlier.user_ns),
+            system_ns: self.system_ns.saturating_sub(earlier.system_ns),
+            elapsed_ns: u64::try_from(self.at - earlier.at).unwrap_or(0),
+        }
+    }
+}
+
+fn nanoseconds(time: libc::timeval) -> u64 {
+    u64::try_from(time.tv_sec * 1_000_000_000 + time.tv_usec * 1_000).unwrap_or(0)
+}

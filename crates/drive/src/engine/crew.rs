@@ -1,0 +1,146 @@
+//! What the workers of a run agree on: when it starts, and when it ends.
+
+use std::io;
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, Ordering::SeqCst};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use super::Watch;
+use crate::action::Cause;
+
+/// Workers that wait for each other look so often whether somebody has ended the run.
+const LOOK: Duration = Duration::from_millis(10);
+/// What workers need to wake up before the common start, ns.
+const WAKING_UP_NS: i64 = 1_000_000;
+
+/// What the workers of a run share.
+#[derive(Debug)]
+pub(super) struct Crew {
+    size: u32,
+    gathering: Mutex<Gathering>,
+    gathered: Condvar,
+    /// The agreed end of the measured phase; `i64::MAX` while nobody has said.
+    end: AtomicI64,
+    /// Workers that have nothing left to do, and when the last of them did something.
+    idle: AtomicU32,
+    last: AtomicI64,
+    drained: AtomicU32,
+    failed: AtomicBool,
+    connections: AtomicU32,
+}
+
+#[derive(Debug, Default)]
+struct Gathering {
+    arrived: u32,
+    latest: i64,
+    up: u32,
+    first_failure: Option<(i64, Cause, Option<u32>)>,
+    machine: Option<(&'static str, io::Error)>,
+}
+
+impl Crew {
+    /// So many workers, and so many connections that have numbers already.
+    pub(super) fn new(size: u32, connections: u32) -> Self {
+        Self {
+            size,
+            gathering: Mutex::default(),
+            gathered: Condvar::new(),
+            end: AtomicI64::new(i64::MAX),
+            idle: AtomicU32::new(0),
+            last: AtomicI64::new(i64::MIN),
+            drained: AtomicU32::new(0),
+            failed: AtomicBool::new(false),
+            connections: AtomicU32::new(connections),
+        }
+    }
+
+    /// Waits until every worker has connected; the instant at which all begin. `None` if there is nothing to begin:
+    /// nobody is connected, or the run was ended.
+    pub(super) fn gather(&self, now: i64, up: u32, watch: &Watch) -> Option<i64> {
+        let mut gathering = self.lock();
+        gathering.arrived += 1;
+        gathering.latest = gathering.latest.max(now);
+        gathering.up += up;
+        self.gathered.notify_all();
+        while gathering.arrived < self.size && !self.failed() && !watch.abandoned() {
+            let waited = self.gathered.wait_timeout(gathering, LOOK);
+            gathering = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+        let complete = gathering.arrived == self.size && gathering.up > 0 && !self.failed() && !watch.stopped();
+        let waking_up = if self.size > 1 { WAKING_UP_NS } else { 0 };
+        complete.then_some(gathering.latest + waking_up)
+    }
+
+    /// Says that the measured phase ends at `at`, unless somebody has named an earlier end.
+    pub(super) fn end_at(&self, at: i64) {
+        self.end.fetch_min(at, SeqCst);
+    }
+
+    /// The agreed end.
+    pub(super) fn end(&self) -> i64 {
+        self.end.load(SeqCst)
+    }
+
+    /// A worker has nothing left to do since `last`. The last one to say so ends the run for all.
+    pub(super) fn idle(&self, last: i64) {
+        self.last.fetch_max(last, SeqCst);
+        if self.idle.fetch_add(1, SeqCst) + 1 == self.size {
+            self.end_at(self.last.load(SeqCst));
+        }
+    }
+
+    /// A worker has nothing outstanding any more.
+    pub(super) fn drained(&self) {
+        self.drained.fetch_add(1, SeqCst);
+    }
+
+    /// No worker has anything outstanding.
+    pub(super) fn all_drained(&self) -> bool {
+        self.drained.load(SeqCst) >= self.size || self.failed()
+    }
+
+    /// A station could not connect.
+    pub(super) fn could_not_connect(&self, at: i64, cause: Cause, status: Option<u32>) {
+        let mut gathering = self.lock();
+        if gathering.first_failure.is_none_or(|(first, ..)| at < first) {
+            gathering.first_failure = Some((at, cause, status));
+        }
+    }
+
+    /// What happened to the first station that could not connect.
+    pub(super) fn first_failure(&self) -> Option<(Cause, Option<u32>)> {
+        self.lock().first_failure.map(|(_, cause, status)| (cause, status))
+    }
+
+    /// Whether anybody was connected when all had gathered.
+    pub(super) fn anybody_up(&self) -> bool {
+        self.lock().up > 0
+    }
+
+    /// A worker cannot go on: the run ends for all.
+    pub(super) fn fail(&self, doing: &'static str, source: io::Error) {
+        self.failed.store(true, SeqCst);
+        self.end_at(i64::MIN);
+        self.lock().machine.get_or_insert((doing, source));
+        self.gathered.notify_all();
+    }
+
+    /// A worker could not go on.
+    pub(super) fn failed(&self) -> bool {
+        self.failed.load(SeqCst)
+    }
+
+    /// Why a worker could not go on.
+    pub(super) fn failure(&self) -> Option<(&'static str, io::Error)> {
+        self.lock().machine.take()
+    }
+
+    /// A number for a connection that is made again.
+    pub(super) fn next_connection(&self) -> u32 {
+        self.connections.fetch_add(1, SeqCst)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Gathering> {
+        self.gathering.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

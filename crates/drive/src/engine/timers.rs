@@ -1,0 +1,69 @@
+//! What is to happen when.
+//!
+//! A binary heap: exact to the nanosecond, and what is due at the same instant comes in the order in which it was asked
+//! for, so that a run is the same every time. A wheel would be cheaper only beyond some 100,000 timers: with 10,000, a push
+//! and a pop take below 0.2 µs beside the 8 µs of an action's system calls. Nothing is ever taken back; what has become
+//! meaningless is recognised when it comes.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// What is to happen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Timer {
+    /// The measured phase begins.
+    Measure,
+    /// A lane has thought enough.
+    Lane(u32),
+    /// A turn is due on a schedule.
+    Arrival(u32),
+    /// A link may be tried again.
+    Retry(u32),
+    /// Connecting, logging on or leaving has taken too long: the link, and the life that this is about.
+    Deadline(u32, u32),
+}
+
+/// What is to happen, soonest first.
+#[derive(Debug, Default)]
+pub(super) struct Timers {
+    heap: BinaryHeap<Reverse<(i64, u64, Timer)>>,
+    sequence: u64,
+}
+
+impl Timers {
+    /// Adds something.
+    pub(super) fn push(&mut self, at: i64, timer: Timer) {
+        self.sequence += 1;
+        self.heap.push(Reverse((at, self.sequence, timer)));
+    }
+
+    /// When the next thing is to happen.
+    pub(super) fn next(&self) -> Option<i64> {
+        self.heap.peek().map(|Reverse((at, ..))| *at)
+    }
+
+    /// Takes the next thing out if it is due.
+    pub(super) fn due(&mut self, now: i64) -> Option<(i64, Timer)> {
+        if self.next()? > now {
+            return None;
+        }
+        self.heap.pop().map(|Reverse((at, _, timer))| (at, timer))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn soonest_first_and_in_order_at_the_same_instant() {
+        let mut timers = Timers::default();
+        for (at, lane) in [(30, 0), (10, 1), (20, 2), (10, 3), (10, 0)] {
+            timers.push(at, Timer::Lane(lane));
+        }
+        assert_eq!(timers.due(9), None);
+        let due: Vec<_> = std::iter::from_fn(|| timers.due(20)).collect();
+        assert_eq!(due, [(10, Timer::Lane(1)), (10, Timer::Lane(3)), (10, Timer::Lane(0)), (20, Timer::Lane(2))]);
+        assert_eq!(timers.next(), Some(30));
+    }
+}

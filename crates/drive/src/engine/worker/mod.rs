@@ -1,0 +1,286 @@
+//! One worker: a thread with its own stations, connections and timers.
+//!
+//! | file | what it does |
+//! | --- | --- |
+//! | `phases.rs` | connect, warm-up, measured, drain, leave, and the instants between them |
+//! | `links.rs` | connections: made, lost, made again, left |
+//! | `turns.rs` | lanes: what is next, what ended |
+//! | `traffic.rs` | bytes in and out |
+//!
+//! Everything hangs on [`Worker::step`]: what is due, what ended, what can be sent, then one wait for whatever comes next.
+
+mod links;
+mod phases;
+mod traffic;
+mod turns;
+
+use std::collections::VecDeque;
+use std::io;
+use std::net::SocketAddr;
+
+use plimsoll_model::Sink;
+
+use super::cpu::{self, Reading};
+use super::crew::Crew;
+use super::link::{Link, LinkState};
+use super::share::Share;
+use super::timers::{Timer, Timers};
+use super::{Generator, Load, Phase, Plan, Setup, StationTally, Watch, WorkerCpu};
+use crate::network::{Network, Ready};
+use crate::station::floor::Floor;
+use crate::station::rota::Rota;
+
+/// Bytes received at once. Shared by all connections of a worker.
+const BUFFER: usize = 256 << 10;
+/// The watch is looked at, and brought up to date, this often, ns.
+const TICK_NS: i64 = 10_000_000;
+/// An end that somebody asked for comes two ticks later, so that all workers know it before.
+const NOTICE_NS: i64 = 2 * TICK_NS;
+/// Timers and answers dealt with before what they cause is sent.
+const BATCH: usize = 64;
+
+/// What all workers are given.
+pub(super) struct Job<'a> {
+    pub(super) plan: &'a Plan,
+    pub(super) setup: &'a dyn Setup,
+    pub(super) watch: &'a Watch,
+    pub(super) crew: &'a Crew,
+}
+
+impl Clone for Job<'_> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl Copy for Job<'_> {}
+
+/// One worker.
+pub(super) struct Worker<'a, S, N> {
+    job: Job<'a>,
+    share: Share,
+    net: N,
+    address: Option<SocketAddr>,
+    floor: Floor<'a, S>,
+    links: Vec<Link>,
+    /// For each station: how many of its connections are up.
+    up: Vec<u32>,
+    rotas: Vec<Rota>,
+    timers: Timers,
+    /// When the clock was last read.
+    now: i64,
+    next_tick: i64,
+    next_count: i64,
+    phase: Phase,
+    /// From then on nothing new is begun.
+    limit: i64,
+    /// Somebody ended the run before its time.
+    stopped: bool,
+    /// Lanes that are not over, and when the last one was.
+    live: u32,
+    last: i64,
+    told_idle: bool,
+    /// Actions that are outstanding.
+    acting: u32,
+    /// Connections that wait until they may be made (or left), that are being, and how many may be at a time.
+    queue: VecDeque<u32>,
+    busy: u32,
+    most_busy: u32,
+    /// Connections that were neither connected nor given up so far.
+    unsettled: u32,
+    /// Connections with something to send, schedules with lanes that became free.
+    dirty: Vec<u32>,
+    served: Vec<u32>,
+    /// The next connection that is asked for overdue requests.
+    swept: u32,
+    generator: Generator,
+    begin: Option<Reading>,
+    cpu: WorkerCpu,
+    buffer: Vec<u8>,
+    ready: Vec<Ready>,
+}
+
+/// What a worker brings.
+pub(super) struct Brought<S> {
+    pub(super) sink: S,
+    pub(super) tallies: Vec<StationTally>,
+    /// Its `workers`, `asked_rate` and `clock_granularity_ns` are not filled in.
+    pub(super) generator: Generator,
+    pub(super) cpu: WorkerCpu,
+    pub(super) measured: (i64, i64),
+    pub(super) stopped: bool,
+}
+
+impl<'a, S: Sink, N: Network> Worker<'a, S, N> {
+    /// A worker with its share of the plan. It owns `net`.
+    pub(super) fn new(job: Job<'a>, share: Share, (worker, workers): (u32, u32), net: N, sink: S) -> Self {
+        let floor = Floor::new(share, sink, job.setup.names(), job.plan.stage);
+        let links: Vec<Link> = (0..share.links()).map(|_| Link::new()).collect();
+        let plan = job.plan;
+        let most_busy = plan.connecting / workers + u32::from(worker < plan.connecting % workers);
+        let address = job.setup.address();
+        Self {
+            job,
+            share,
+            net,
+            address,
+            up: vec![0; floor.tallies.len()],
+            floor,
+            queue: (0..share.links()).collect(),
+            busy: 0,
+            most_busy: most_busy.max(1),
+            unsettled: share.links(),
+            links,
+            rotas: Vec::new(),
+            timers: Timers::default(),
+            now: 0,
+            next_tick: 0,
+            next_count: 0,
+            phase: Phase::Waiting,
+            limit: i64::MAX,
+            stopped: false,
+            live: 0,
+            last: 0,
+            told_idle: false,
+            acting: 0,
+            dirty: Vec::new(),
+            served: Vec::new(),
+            swept: 0,
+            generator: Generator::default(),
+            begin: None,
+            cpu: WorkerCpu::default(),
+            // Where nothing is received, nothing is needed.
+            buffer: vec![0; if address.is_some() { BUFFER } else { 0 }],
+            ready: Vec::with_capacity(BATCH),
+        }
+    }
+
+    /// One turn of the loop: what is due, what ended, what can be sent; then waits, at most until `until`.
+    fn step(&mut self, until: i64) -> io::Result<()> {
+        self.now = self.net.now();
+        if self.now >= self.next_tick {
+            self.tick();
+        }
+        self.connect_more();
+        let all_fired = self.fire();
+        let all_settled = self.settle();
+        self.flush_all();
+        let until = if all_fired && all_settled {
+            self.timers.next().unwrap_or(i64::MAX).min(until).min(self.next_tick)
+        } else {
+            self.now
+        };
+        if self.address.is_none() && until <= self.now {
+            return Ok(());
+        }
+        let mut ready = std::mem::take(&mut self.ready);
+        ready.clear();
+        self.net.wait(Some(until), &mut ready)?;
+        for event in &ready {
+            // However many connections are ready, a timer does not wait for all of them.
+            if self.timers.next().is_some_and(|next| next <= self.now) {
+                self.fire();
+                self.settle();
+                self.flush_all();
+            }
+            if event.writable {
+                self.writable(event.key.0);
+            }
+            if event.readable {
+                self.readable(event.key.0);
+            }
+            self.settle();
+            self.flush_all();
+        }
+        self.ready = ready;
+        Ok(())
+    }
+
+    /// Does what is due. `false` if more is.
+    fn fire(&mut self) -> bool {
+        for _ in 0..BATCH {
+            let Some((at, timer)) = self.timers.due(self.now) else { return true };
+            match timer {
+                Timer::Measure => self.measure(at),
+                Timer::Lane(lane) => {
+                    self.lag(at);
+                    self.advance(lane as usize, at);
+                }
+                Timer::Arrival(rota) => {
+                    if let Some(rota) = self.rotas.get_mut(rota as usize) {
+                        rota.armed = false;
+                    }
+                    self.serve(rota);
+                }
+                Timer::Retry(link) => self.queue.push_back(link),
+                Timer::Deadline(link, life) => self.too_long(link, life),
+            }
+        }
+        false
+    }
+
+    /// Something that was planned for `at` is got to now.
+    fn lag(&mut self, at: i64) {
+        if self.floor.measures(at) {
+            self.generator.schedule_lag.record(u64::try_from(self.now - at).unwrap_or(0));
+        }
+    }
+
+    /// Several times a second: looks whether somebody wants an end, says how far we are, looks for overdue requests.
+    fn tick(&mut self) {
+        let period = TICK_NS.min(eighth(self.job.plan.timeout_ns));
+        self.next_tick = self.now + period;
+        let fresh = std::mem::take(&mut self.floor.fresh);
+        self.job.watch.add(fresh.turns, fresh.actions, fresh.errors, fresh.bytes);
+        if self.job.watch.stopped() && matches!(self.phase, Phase::WarmUp | Phase::Measured) && !self.stopped {
+            self.stopped = true;
+            self.job.crew.end_at(self.now + NOTICE_NS);
+        }
+        self.sweep(period);
+    }
+
+    /// Asks the next few clients for overdue requests, so that each is asked once in an eighth of the timeout.
+    fn sweep(&mut self, period: i64) {
+        let timeout = i64::try_from(self.job.plan.timeout_ns).unwrap_or(i64::MAX);
+        let rounds = (eighth(self.job.plan.timeout_ns) / period).max(1);
+        let count = (self.links.len() as u64).div_ceil(rounds as u64);
+        for _ in 0..count {
+            let at = self.swept;
+            self.swept = (at + 1) % (self.links.len() as u32).max(1);
+            let Some(link) = self.links.get_mut(at as usize) else { return };
+            if !matches!(link.state, LinkState::Up | LinkState::Leaving) {
+                continue;
+            }
+            if link.full_since.is_some_and(|since| since < self.now - timeout) {
+                self.lose(at, crate::action::Cause::TimedOut);
+                continue;
+            }
+            if let Some(client) = &mut link.client {
+                self.floor.caller = at;
+                client.overdue(self.now - timeout, self.now, &mut self.floor);
+            }
+        }
+    }
+
+    /// Begins to measure: the CPU time until now was not the measured phase's.
+    fn measure(&mut self, at: i64) {
+        self.begin = Some(cpu::of_this_thread(self.now));
+        self.phase = Phase::Measured;
+        self.job.watch.enter(Phase::Measured, at, known(self.floor.window.1));
+    }
+
+    /// Whether turns start on a schedule.
+    fn scheduled(&self) -> bool {
+        !matches!(self.job.plan.load, Load::Closed { .. })
+    }
+}
+
+/// An instant as the watch shows it: 0 where nobody knows.
+fn known(at: i64) -> i64 {
+    if at == i64::MAX { 0 } else { at }
+}
+
+/// An eighth of a time, at least 1 ns.
+fn eighth(ns: u64) -> i64 {
+    i64::try_from(ns / 8).unwrap_or(i64::MAX).max(1)
+}

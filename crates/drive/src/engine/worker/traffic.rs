@@ -1,0 +1,141 @@
+//! Bytes in and out.
+
+use std::io::{self, ErrorKind};
+
+use plimsoll_model::Sink;
+
+use super::Worker;
+use super::turns::cause_of;
+use crate::action::Cause;
+use crate::client::{Arrived, Client};
+use crate::network::{ConnectionKey, Network, Received};
+
+/// Slices handed to the kernel at once (it takes at most 1,024).
+const SLICES: usize = 256;
+/// Times that one connection is read before others have their turn.
+const READS: usize = 8;
+/// What is read of a message of which most is expected to be dropped.
+const HEAD: usize = 1024;
+
+impl<S: Sink, N: Network> Worker<'_, S, N> {
+    /// Sends what waits: one system call a connection for all that has come together, as long as the kernel has room.
+    pub(super) fn flush_all(&mut self) {
+        // Losing a connection while sending may cause more to be sent.
+        while let Some(link) = self.dirty.pop() {
+            if let Some(link) = self.links.get_mut(link as usize) {
+                link.dirty = false;
+            }
+            self.flush(link);
+        }
+    }
+
+    pub(super) fn flush(&mut self, at: u32) {
+        let key = ConnectionKey(at);
+        loop {
+            let Some(link) = self.links.get_mut(at as usize) else { return };
+            if link.out.is_empty() || !link.alive() || link.full_since.is_some() {
+                return;
+            }
+            let mut slices = Vec::with_capacity(4);
+            link.out.slices(SLICES, &mut slices);
+            let offered: usize = slices.iter().map(|slice| slice.len()).sum();
+            let first = self.net.now();
+            let sent = self.net.send(key, &slices);
+            self.now = self.net.now();
+            let count = match sent {
+                Ok(count) => count,
+                Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+                Err(error) if error.kind() == ErrorKind::WouldBlock => 0,
+                Err(error) => return self.lose(at, cause_of(&error)),
+            };
+            drop(slices);
+            if count > 0 {
+                link.out.consume(count);
+                if let Some(client) = &mut link.client {
+                    client.sent(link.out.sent(), first, self.now);
+                }
+            }
+            if count < offered {
+                link.full_since = Some(self.now);
+                if let Err(error) = self.net.want_writable(key, true) {
+                    self.lose(at, cause_of(&error));
+                }
+                return;
+            }
+        }
+    }
+
+    /// There is something to read: bytes, an end or an error.
+    pub(super) fn readable(&mut self, at: u32) {
+        if !self.links.get(at as usize).is_some_and(|link| link.alive()) {
+            return;
+        }
+        let mut buffer = std::mem::take(&mut self.buffer);
+        for _ in 0..READS {
+            match self.read(at, &mut buffer) {
+                Ok(true) => {}
+                Ok(false) => break,
+                Err(error) if error.kind() == ErrorKind::WouldBlock => break,
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => {
+                    let malformed = error.kind() == ErrorKind::InvalidData;
+                    self.lose(at, if malformed { Cause::Malformed } else { cause_of(&error) });
+                    break;
+                }
+            }
+        }
+        self.buffer = buffer;
+    }
+
+    /// Reads once. `true` if there is certainly more.
+    fn read(&mut self, at: u32, buffer: &mut [u8]) -> io::Result<bool> {
+        let key = ConnectionKey(at);
+        let Some(link) = self.links.get_mut(at as usize) else { return Ok(false) };
+        let unwanted = link.inbox.unwanted();
+        if unwanted >= buffer.len() as u64 / 16 {
+            let unwanted = usize::try_from(unwanted).unwrap_or(usize::MAX);
+            let received = self.net.discard(key, unwanted)?;
+            self.arrived(at, &[], received)?;
+            // What is behind the message is certainly there if all of it was.
+            return Ok(false);
+        }
+        let room = if link.inbox.bulky && link.inbox.is_empty() { HEAD.min(buffer.len()) } else { buffer.len() };
+        let buffer = buffer.get_mut(..room).unwrap_or_default();
+        let received = self.net.receive(key, buffer)?;
+        self.arrived(at, buffer.get(..received.bytes).unwrap_or_default(), received)?;
+        Ok(received.bytes == room)
+    }
+
+    /// Bytes arrived: `bytes`, or where they are fewer than were received, bytes that were dropped.
+    fn arrived(&mut self, at: u32, mut bytes: &[u8], received: Received) -> io::Result<()> {
+        if received.bytes == 0 {
+            return Err(ErrorKind::UnexpectedEof.into());
+        }
+        self.now = self.net.now();
+        let now = self.now;
+        if let Some(kernel) = received.kernel_ns.filter(|_| self.floor.measures(now)) {
+            // The kernel's clock may have been set: what it says is left out if it cannot be.
+            if let Ok(lag) = u64::try_from(now - kernel) {
+                self.generator.wake_up_lag.record(lag);
+            }
+        }
+        let Some(link) = self.links.get_mut(at as usize) else { return Ok(()) };
+        let Some(client) = &mut link.client else { return Ok(()) };
+        let (floor, out) = (&mut self.floor, &mut link.out);
+        floor.caller = at;
+        let mut take = |client: &mut dyn Client, message: Arrived<'_>| client.message(message, out, floor);
+        let dropped = received.bytes.saturating_sub(bytes.len()) as u64;
+        let mut sane = true;
+        if dropped > 0 {
+            link.inbox.drop_unread(dropped, now, client.as_mut(), &mut take);
+        }
+        while sane && !bytes.is_empty() {
+            sane = link.inbox.feed(&mut bytes, now, client.as_mut(), &mut take);
+        }
+        if !link.dirty && !link.out.is_empty() {
+            link.dirty = true;
+            self.dirty.push(at);
+        }
+        if sane { Ok(()) } else { Err(ErrorKind::InvalidData.into()) }
+    }
+}

@@ -1,0 +1,185 @@
+//! Everything of a worker's stations but their connections: it is what clients talk to.
+
+use std::collections::VecDeque;
+
+use plimsoll_model::{Names, Sink, Transaction};
+
+use super::lane::{Lane, State};
+use crate::action::{Cause, Done, Failure, Reply, Tag};
+use crate::client::Events;
+use crate::engine::StationTally;
+use crate::engine::share::Share;
+
+/// Lanes, tallies, and where transactions go.
+pub(crate) struct Floor<'a, S> {
+    pub(crate) share: Share,
+    pub(crate) lanes: Vec<Lane>,
+    pub(crate) tallies: Vec<StationTally>,
+    pub(crate) sink: S,
+    pub(crate) names: &'a Names,
+    pub(crate) stage: Option<u32>,
+    /// The measured phase: from, until before.
+    pub(crate) window: (i64, i64),
+    /// The connection whose client was called last.
+    pub(crate) caller: u32,
+    /// Actions that ended and were not looked at yet, and the connection that they ran on.
+    pub(crate) ended: VecDeque<(u32, Done)>,
+    /// What came for a lane while it was saying what it wants: (lane, true for a name, offset, where its bytes end).
+    aside: Vec<(usize, bool, u64, usize)>,
+    aside_bytes: Vec<u8>,
+    /// Since they were last published.
+    pub(crate) fresh: Fresh,
+}
+
+/// What happened since it was last told.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Fresh {
+    pub(crate) turns: u64,
+    pub(crate) actions: u64,
+    pub(crate) errors: u64,
+    pub(crate) bytes: u64,
+}
+
+impl<S: Sink> Events for Floor<'_, S> {
+    fn transaction(&mut self, transaction: &Transaction) {
+        let timeline = &transaction.timeline;
+        let measured = timeline.intended.or(timeline.request_first).is_some_and(|at| self.measures(at));
+        let stage = self.stage.filter(|_| measured);
+        self.sink.transaction(&Transaction { stage, ..transaction.clone() }, self.names);
+    }
+
+    fn done(&mut self, done: Done) {
+        self.ended.push_back((self.caller, done));
+    }
+
+    fn data(&mut self, tag: Tag, offset: u64, piece: &[u8]) {
+        let Some(lane) = self.share.lane(tag) else { return };
+        match self.lanes.get_mut(lane).and_then(|lane| lane.scenario.as_mut()) {
+            Some(scenario) => scenario.data(offset, piece),
+            None => self.set_aside(lane, false, offset, piece),
+        }
+    }
+
+    fn entry(&mut self, tag: Tag, name: &str) {
+        let Some(lane) = self.share.lane(tag) else { return };
+        match self.lanes.get_mut(lane).and_then(|lane| lane.scenario.as_mut()) {
+            Some(scenario) => scenario.entry(name),
+            None => self.set_aside(lane, true, 0, name.as_bytes()),
+        }
+    }
+}
+
+impl<'a, S: Sink> Floor<'a, S> {
+    /// Nobody has done anything yet.
+    pub(crate) fn new(share: Share, sink: S, names: &'a Names, stage: Option<u32>) -> Self {
+        let tallies = share.stations().map(|station| StationTally { station, ..StationTally::default() }).collect();
+        Self {
+            share,
+            lanes: Vec::new(),
+            tallies,
+            sink,
+            names,
+            stage,
+            window: (i64::MAX, i64::MAX),
+            caller: 0,
+            ended: VecDeque::new(),
+            aside: Vec::new(),
+            aside_bytes: Vec::new(),
+            fresh: Fresh::default(),
+        }
+    }
+
+    /// Whether what was intended at `at` belongs to the measured phase.
+    pub(crate) fn measures(&self, at: i64) -> bool {
+        self.window.0 <= at && at < self.window.1
+    }
+
+    /// A client that does everything at once answers while the lane is still asked what it wants: kept for a moment.
+    fn set_aside(&mut self, lane: usize, name: bool, offset: u64, bytes: &[u8]) {
+        self.aside_bytes.extend_from_slice(bytes);
+        self.aside.push((lane, name, offset, self.aside_bytes.len()));
+    }
+
+    /// Gives lanes what was set aside for them.
+    pub(crate) fn hand_out(&mut self) {
+        if self.aside.is_empty() {
+            return;
+        }
+        let mut from = 0;
+        for (lane, name, offset, until) in self.aside.drain(..) {
+            let bytes = self.aside_bytes.get(from..until).unwrap_or_default();
+            from = until;
+            let Some(scenario) = self.lanes.get_mut(lane).and_then(|lane| lane.scenario.as_mut()) else { continue };
+            match name {
+                true => scenario.entry(&String::from_utf8_lossy(bytes)),
+                false => scenario.data(offset, bytes),
+            }
+        }
+        self.aside_bytes = Vec::new();
+    }
+
+    /// An action of a lane ended: its scenario is told, its station's tally gets it.
+    pub(crate) fn account(&mut self, lane: usize, done: &Done) {
+        let station = self.share.station(lane);
+        let Some(lane) = self.lanes.get_mut(lane) else { return };
+        let wrong = lane.scenario.as_mut().is_some_and(|scenario| scenario.done(done).is_err());
+        let cause = match &done.result {
+            Ok(_) if wrong => Some(Cause::WrongData),
+            Ok(_) => None,
+            Err(Failure { cause, .. }) => Some(*cause),
+        };
+        let (intended, begun) = (lane.intended, lane.begun);
+        if let Some(cause) = cause {
+            self.error(station, cause, intended);
+            return;
+        }
+        let bytes = match done.result {
+            Ok(Reply::Read { bytes } | Reply::Written { bytes }) => u64::from(bytes),
+            _ => 0,
+        };
+        self.fresh.actions += 1;
+        self.fresh.bytes += bytes;
+        if self.measures(intended)
+            && let Some(tally) = self.tallies.get_mut(station)
+        {
+            let response = u64::try_from(done.at.saturating_sub(begun)).unwrap_or(0);
+            tally.actions += 1;
+            tally.payload_bytes += bytes;
+            tally.response_sum_ns = tally.response_sum_ns.saturating_add(response);
+            tally.response_squares += (response as f64).powi(2);
+        }
+    }
+
+    /// Something went wrong for a station at `at`.
+    pub(crate) fn error(&mut self, station: usize, cause: Cause, at: i64) {
+        self.fresh.errors += 1;
+        let measured = self.measures(at);
+        let Some(tally) = self.tallies.get_mut(station) else { return };
+        let errors = if measured { &mut tally.errors } else { &mut tally.errors_outside };
+        match errors.iter_mut().find(|(known, _)| *known == cause) {
+            Some((_, count)) => *count += 1,
+            None => errors.push((cause, 1)),
+        }
+    }
+
+    /// A turn of a lane ended at `at`.
+    pub(crate) fn turn_over(&mut self, lane: usize, at: i64) {
+        self.fresh.turns += 1;
+        let (measured, station) = (self.measures(at), self.share.station(lane));
+        if let Some(tally) = self.tallies.get_mut(station).filter(|_| measured) {
+            tally.turns += 1;
+        }
+    }
+
+    /// What a lane is doing.
+    pub(crate) fn state(&self, lane: usize) -> State {
+        self.lanes.get(lane).map_or(State::Over, |lane| lane.state)
+    }
+
+    /// A lane does something else from now on.
+    pub(crate) fn set(&mut self, lane: usize, state: State) {
+        if let Some(lane) = self.lanes.get_mut(lane) {
+            lane.state = state;
+        }
+    }
+}

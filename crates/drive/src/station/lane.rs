@@ -1,0 +1,38 @@
+//! One thread of a user's doing.
+
+use crate::engine::Rng;
+use crate::scenario::Scenario;
+
+/// One thread of a user's doing.
+pub(crate) struct Lane {
+    /// What it does; out while it is asked for a step.
+    pub(crate) scenario: Option<Box<dyn Scenario>>,
+    /// What it is doing.
+    pub(crate) state: State,
+    /// When its action was meant to start, and when it was begun, ns.
+    pub(crate) intended: i64,
+    pub(crate) begun: i64,
+    /// For its pauses.
+    pub(crate) rng: Rng,
+}
+
+/// What a lane is doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum State {
+    /// It waits for a turn since then (arrival-driven loads only), and whether it stands in the rota.
+    Idle(i64, bool),
+    /// A timer will wake it.
+    Thinking,
+    /// It was due at that time, but its connection is not there.
+    Held(i64),
+    /// An action is outstanding.
+    Acting,
+    /// It has finished, or its connection was given up.
+    Over,
+}
+
+impl std::fmt::Debug for Lane {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Lane").field("state", &self.state).field("intended", &self.intended).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,322 @@
+//! A protocol that is as small as one can be, its client, its server, and scripts of it.
+//!
+//! A message: length (of all of it), id, status (in requests: what is asked for), then bytes.
+
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
+use std::sync::{Arc, Mutex};
+
+use plimsoll_drive::Outbox;
+use plimsoll_drive::action::{Action, Cause, Done, Failure, FileKey, Reply, Tag, Ticket};
+use plimsoll_drive::client::calls::{Call, Calls, Ending, Identity};
+use plimsoll_drive::client::{Arrived, Client, Events, Framing};
+use plimsoll_drive::engine::{Birth, Setup};
+use plimsoll_drive::scenario::{Scenario, Step, WrongData};
+use plimsoll_model::{Names, Outcome, Procedure, Protocol, Symbol};
+
+/// Bytes of a message's head.
+pub(crate) const HEAD: usize = 16;
+/// What a request may ask for.
+pub(crate) const NOTHING: u32 = 0;
+pub(crate) const HOLD: u32 = 1;
+pub(crate) const LOG_ON: u32 = 2;
+pub(crate) const LOG_OFF: u32 = 3;
+/// From here on: so many bytes of data.
+pub(crate) const DATA: u32 = 1 << 16;
+
+pub(crate) fn message(id: u64, word: u32, data: usize) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(HEAD + data);
+    bytes.extend_from_slice(&((HEAD + data) as u32).to_le_bytes());
+    bytes.extend_from_slice(&id.to_le_bytes());
+    bytes.extend_from_slice(&word.to_le_bytes());
+    bytes.resize(HEAD + data, b'x');
+    bytes
+}
+
+/// Length, id and word of the message at the front.
+pub(crate) fn head(bytes: &[u8]) -> Option<(usize, u64, u32)> {
+    let length = u32::from_le_bytes(bytes.get(..4)?.try_into().unwrap());
+    let id = u64::from_le_bytes(bytes.get(4..12)?.try_into().unwrap());
+    let word = u32::from_le_bytes(bytes.get(12..16)?.try_into().unwrap());
+    Some((length as usize, id, word))
+}
+
+/// The answer to a request; `None` where there is none.
+pub(crate) fn answer(id: u64, word: u32) -> Option<Vec<u8>> {
+    match word {
+        HOLD => None,
+        word if word >= DATA => Some(message(id, 0, (word - DATA) as usize)),
+        _ => Some(message(id, 0, 0)),
+    }
+}
+
+pub(crate) struct ToyClient {
+    identity: Identity,
+    calls: Calls<What>,
+    next_id: u64,
+    strangers: u64,
+    /// Bytes of data from which on they are dropped rather than kept.
+    log_on: bool,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct What {
+    tag: Tag,
+    bytes: Option<u32>,
+    keep: bool,
+}
+
+impl ToyClient {
+    pub(crate) fn new(birth: &Birth, log_on: bool) -> Self {
+        let identity = birth.identity(Symbol::NONE, Symbol::NONE);
+        Self { identity, calls: Calls::default(), next_id: 1, strangers: 0, log_on }
+    }
+
+    fn call(&mut self, word: u32, ticket: Ticket, keep: bool, out: &mut Outbox) {
+        let id = self.next_id;
+        self.next_id += 1;
+        out.put(&message(id, word, 0));
+        let bytes = word.checked_sub(DATA);
+        self.calls.add(Call {
+            id,
+            procedure: Procedure::of(Protocol::Smb2, 13),
+            compound_position: None,
+            intended: ticket.intended,
+            path: ticket.path,
+            session: None,
+            request_bytes: HEAD as u32,
+            payload_bytes: None,
+            ends: out.end(),
+            sent: None,
+            interim: None,
+            held: word == HOLD,
+            what: What { tag: ticket.tag, bytes, keep },
+        });
+    }
+
+    fn end(&mut self, call: &Call<What>, at: i64, cause: Cause, outcome: Outcome, events: &mut dyn Events) {
+        let ending = Ending { answered: None, status: None, outcome, response_bytes: None, payload_bytes: None };
+        events.transaction(&call.transaction(&self.identity, &ending));
+        let failure = Failure { procedure: Some(call.procedure), status: None, outcome, cause };
+        events.done(Done { tag: call.what.tag, at, result: Err(failure) });
+    }
+}
+
+impl Client for ToyClient {
+    fn connect(&mut self, now: i64, out: &mut Outbox, events: &mut dyn Events) {
+        let ticket = Ticket { tag: Tag::CONNECT, intended: None, path: Symbol::NONE };
+        match self.log_on {
+            true => self.call(LOG_ON, ticket, false, out),
+            false => events.done(Done { tag: Tag::CONNECT, at: now, result: Ok(Reply::Nothing) }),
+        }
+    }
+
+    fn begin(&mut self, action: &Action<'_>, ticket: Ticket, now: i64, out: &mut Outbox, events: &mut dyn Events) {
+        match *action {
+            Action::Null => self.call(NOTHING, ticket, false, out),
+            Action::Read { length, keep, .. } => self.call(DATA + length, ticket, keep, out),
+            Action::Watch { .. } => self.call(HOLD, ticket, false, out),
+            _ => {
+                let (outcome, cause) = (Outcome::NeverSent, Cause::Unsupported);
+                let failure = Failure { procedure: None, status: None, outcome, cause };
+                events.done(Done { tag: ticket.tag, at: now, result: Err(failure) });
+            }
+        }
+    }
+
+    fn framing(&self, bytes: &[u8]) -> Framing {
+        match head(bytes) {
+            None => Framing::Need(HEAD),
+            Some((length, ..)) if length < HEAD => Framing::Broken,
+            Some((length, id, _)) => {
+                let keep = match self.calls.iter().find(|call| call.id == id) {
+                    Some(call) if call.what.keep => length,
+                    _ => HEAD,
+                };
+                Framing::Message { length: length as u64, keep }
+            }
+        }
+    }
+
+    fn message(&mut self, message: Arrived<'_>, _out: &mut Outbox, events: &mut dyn Events) {
+        let (length, id, status) = head(message.head).unwrap();
+        assert_eq!(length as u64, message.length);
+        let Some(call) = self.calls.take(id) else {
+            self.strangers += 1;
+            return;
+        };
+        assert!(call.sent.is_some(), "an answer to what was not sent");
+        let outcome = if status == 0 { Outcome::Succeeded } else { Outcome::Refused };
+        let ending = Ending {
+            answered: Some((message.first, message.last)),
+            status: Some(status),
+            outcome,
+            response_bytes: Some(message.length),
+            payload_bytes: call.what.bytes.map(u64::from),
+        };
+        events.transaction(&call.transaction(&self.identity, &ending));
+        if call.what.keep {
+            assert_eq!(message.head.len() as u64, message.length);
+            events.data(call.what.tag, 0, &message.head[HEAD..]);
+        }
+        let result = match (status, call.what.bytes) {
+            (0, Some(bytes)) => Ok(Reply::Read { bytes }),
+            (0, None) => Ok(Reply::Nothing),
+            _ => {
+                let cause = if call.what.tag == Tag::CONNECT { Cause::LogonRefused } else { Cause::Status };
+                Err(Failure { procedure: Some(call.procedure), status: Some(status), outcome, cause })
+            }
+        };
+        events.done(Done { tag: call.what.tag, at: message.last, result });
+    }
+
+    fn sent(&mut self, through: u64, first: i64, last: i64) {
+        self.calls.sent(through, first, last);
+    }
+
+    fn broken(&mut self, at: i64, cause: Cause, events: &mut dyn Events) {
+        for call in self.calls.take_where(|_| true) {
+            self.end(&call, at, cause, Outcome::Failed, events);
+        }
+    }
+
+    fn overdue(&mut self, before: i64, now: i64, events: &mut dyn Events) {
+        let late = |call: &Call<What>| !call.held && call.sent.is_some_and(|(first, _)| first < before);
+        for call in self.calls.take_where(late) {
+            self.end(&call, now, Cause::TimedOut, Outcome::Unanswered, events);
+        }
+    }
+
+    fn leave(&mut self, now: i64, out: &mut Outbox, events: &mut dyn Events) {
+        let ticket = Ticket { tag: Tag::LEAVE, intended: None, path: Symbol::NONE };
+        match self.log_on {
+            true => self.call(LOG_OFF, ticket, false, out),
+            false => events.done(Done { tag: Tag::LEAVE, at: now, result: Ok(Reply::Nothing) }),
+        }
+    }
+
+    fn outstanding(&self) -> usize {
+        self.calls.iter().filter(|call| !call.held).count()
+    }
+
+    fn strangers(&self) -> u64 {
+        self.strangers
+    }
+}
+
+/// A line of a script.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Do {
+    Null,
+    Read(u32),
+    ReadKept(u32),
+    Hold,
+    /// Something that the protocol does not have.
+    Impossible,
+    Think(u64),
+    TurnOver,
+    Finish,
+}
+
+/// Station, lane, and how an action ended.
+pub(crate) type End = (u32, u32, Result<Reply, Cause>);
+
+/// What lanes saw.
+#[derive(Debug, Default)]
+pub(crate) struct Seen {
+    pub(crate) begun: AtomicU64,
+    pub(crate) done: AtomicU64,
+    pub(crate) data: AtomicU64,
+    pub(crate) reconnected: AtomicU64,
+    /// How each action ended, in that order.
+    pub(crate) ends: Mutex<Vec<End>>,
+    /// Station of each turn that began, with its lane.
+    pub(crate) turns: Mutex<Vec<(u32, u32)>>,
+}
+
+/// Runs a script over and over.
+pub(crate) struct Script {
+    lines: Arc<[Do]>,
+    next: usize,
+    who: (u32, u32),
+    seen: Arc<Seen>,
+    waiting: bool,
+}
+
+impl Scenario for Script {
+    fn next(&mut self) -> Step<'_> {
+        assert!(!self.waiting, "asked again before it was done");
+        let line = self.lines[self.next];
+        if self.next == 0 {
+            self.seen.turns.lock().unwrap().push(self.who);
+        }
+        self.next = (self.next + 1) % self.lines.len();
+        let file = FileKey(0);
+        let action = match line {
+            Do::Null => Action::Null,
+            Do::Read(length) => Action::Read { file, offset: 0, length, keep: false },
+            Do::ReadKept(length) => Action::Read { file, offset: 0, length, keep: true },
+            Do::Hold => Action::Watch { path: "" },
+            Do::Impossible => Action::FileSystemInfo,
+            Do::Think(ns) => return Step::Think(ns),
+            Do::TurnOver => return Step::TurnOver,
+            Do::Finish => return Step::Finished,
+        };
+        self.waiting = true;
+        self.seen.begun.fetch_add(1, SeqCst);
+        Step::Act(action, Symbol::NONE)
+    }
+
+    fn done(&mut self, done: &Done) -> Result<(), WrongData> {
+        assert!(std::mem::replace(&mut self.waiting, false), "done without having begun");
+        self.seen.done.fetch_add(1, SeqCst);
+        let result = done.result.clone().map_err(|failure| failure.cause);
+        self.seen.ends.lock().unwrap().push((self.who.0, self.who.1, result));
+        Ok(())
+    }
+
+    fn data(&mut self, _offset: u64, piece: &[u8]) {
+        self.seen.data.fetch_add(piece.len() as u64, SeqCst);
+    }
+
+    fn reconnected(&mut self) {
+        self.seen.reconnected.fetch_add(1, SeqCst);
+    }
+}
+
+/// Makes toy clients and scripts.
+pub(crate) struct Toys {
+    pub(crate) address: Option<SocketAddr>,
+    pub(crate) lines: Arc<[Do]>,
+    pub(crate) log_on: bool,
+    pub(crate) seen: Arc<Seen>,
+    pub(crate) names: Names,
+}
+
+impl Toys {
+    /// Every lane runs `lines`, over memory.
+    pub(crate) fn new(lines: &[Do]) -> Self {
+        let address = Some(SocketAddr::from(([10, 0, 0, 1], 445)));
+        let names = Names::with_limit(0);
+        Self { address, lines: lines.into(), log_on: false, seen: Arc::default(), names }
+    }
+}
+
+impl Setup for Toys {
+    fn address(&self) -> Option<SocketAddr> {
+        self.address
+    }
+
+    fn client(&self, birth: &Birth) -> Box<dyn Client> {
+        Box::new(ToyClient::new(birth, self.log_on))
+    }
+
+    fn scenario(&self, station: u32, lane: u32, _seed: u64) -> Box<dyn Scenario> {
+        let (lines, seen) = (self.lines.clone(), self.seen.clone());
+        Box::new(Script { lines, next: 0, who: (station, lane), seen, waiting: false })
+    }
+
+    fn names(&self) -> &Names {
+        &self.names
+    }
+}
