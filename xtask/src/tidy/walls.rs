@@ -25,11 +25,12 @@ const DRIVE: &str = "plimsoll-drive";
 const STATS: &str = "plimsoll-stats";
 const RECORDING: &str = "plimsoll-recording";
 const REPORT: &str = "plimsoll-report";
+const SERVE: &str = "plimsoll-serve";
 const TESTKIT: &str = "plimsoll-testkit";
 const CLI: &str = "plimsoll-cli";
 
 /// The halves, observe and drive, never name each other; nothing outside the workspace gets into model and wire.
-const WALLS: [Wall; 10] = [
+const WALLS: [Wall; 11] = [
     Wall { name: MODEL, inside: &[], outside: Outside::Only(&[]) },
     Wall { name: WIRE, inside: &[], outside: Outside::Only(&[]) },
     Wall { name: OBSERVE, inside: &[MODEL, WIRE], outside: Outside::Any },
@@ -37,13 +38,16 @@ const WALLS: [Wall; 10] = [
     Wall { name: STATS, inside: &[MODEL], outside: Outside::Only(&["hdrhistogram"]) },
     Wall { name: RECORDING, inside: &[MODEL], outside: Outside::Any },
     Wall { name: REPORT, inside: &[MODEL, STATS], outside: Outside::Any },
+    Wall { name: SERVE, inside: &[], outside: Outside::Any },
     Wall { name: TESTKIT, inside: &[MODEL, WIRE], outside: Outside::Any },
-    Wall { name: CLI, inside: &[MODEL, OBSERVE, DRIVE, STATS, RECORDING, REPORT], outside: Outside::Any },
+    Wall { name: CLI, inside: &[MODEL, OBSERVE, DRIVE, STATS, RECORDING, REPORT, SERVE], outside: Outside::Any },
     Wall { name: "xtask", inside: &[], outside: Outside::Only(&["libc", "memmap2", "serde_json"]) },
 ];
 
 /// Heavy crates live in recording alone, in tests too.
 const HEAVY: [&str; 2] = ["arrow", "parquet"];
+/// Async runtimes live in the embedded servers alone, in tests too: nothing that is timed waits for one.
+const ASYNC: [&str; 3] = ["async-std", "smol", "tokio"];
 
 /// Dependencies that a wall forbids, and crates for which no wall stands.
 pub(crate) fn breaches(packages: &[Package]) -> Vec<String> {
@@ -62,6 +66,9 @@ impl Wall {
     fn allows(&self, dependency: &str, dev: bool) -> bool {
         if HEAVY.iter().any(|heavy| dependency == *heavy || dependency.starts_with(&format!("{heavy}-"))) {
             return self.name == RECORDING;
+        }
+        if ASYNC.contains(&dependency) {
+            return self.name == SERVE;
         }
         if WALLS.iter().any(|wall| wall.name == dependency) {
             return self.inside.contains(&dependency) || (dev && dependency == TESTKIT);
@@ -116,6 +123,12 @@ mod tests {
     fn parquet_and_arrow_live_in_recording_alone() {
         assert!(breaks(CLI, "parquet", false) && breaks(STATS, "arrow-array", true));
         assert!(!breaks(RECORDING, "parquet", false));
+    }
+
+    #[test]
+    fn async_runtimes_live_in_the_servers_alone() {
+        assert!(breaks(DRIVE, "tokio", false) && breaks(CLI, "tokio", true));
+        assert!(!breaks(SERVE, "tokio", false));
     }
 
     #[test]

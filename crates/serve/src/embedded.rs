@@ -1,0 +1,188 @@
+//! A server that runs as long as it is held.
+
+use std::fmt::Write as _;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::net::{TcpListener, TcpSocket};
+use tokio::runtime::{Builder, Runtime};
+
+use crate::memory::FileSystem;
+use crate::{Account, Kind, Options, ServeError, nfs, smb};
+
+/// Connections that may wait to be accepted; the system caps it (net.core.somaxconn).
+const BACKLOG: u32 = 4096;
+/// How long dropping a server waits for its threads. None of them waits for anything but the network.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// A server in this process. Dropping it ends it, its connections and its threads.
+#[derive(Debug)]
+pub struct Embedded {
+    kind: Kind,
+    address: SocketAddr,
+    share: String,
+    account: Option<Account>,
+    /// `Some` until dropped.
+    runtime: Option<Runtime>,
+}
+
+impl Embedded {
+    /// Starts a server. When this returns, it can be connected to.
+    ///
+    /// # Errors
+    /// The options do not go together, the address cannot be had, or the system has no more threads.
+    pub fn start(kind: Kind, options: Options) -> Result<Self, ServeError> {
+        options.check(kind)?;
+        let name = match kind {
+            Kind::Smb => "plimsoll-smb",
+            Kind::Nfs => "plimsoll-nfs",
+        };
+        let mut builder = Builder::new_multi_thread();
+        let runtime = builder.worker_threads(options.threads.get()).thread_name(name).enable_all().build();
+        let runtime = runtime.map_err(ServeError::Threads)?;
+        let system = FileSystem::new(options.size).map_err(|_| ServeError::Size(options.size))?;
+        let address = match kind {
+            Kind::Smb => {
+                let (server, address) = runtime.block_on(smb::bind(&options, system))?;
+                // It ends with the runtime; until then it goes on whatever `accept` says.
+                drop(runtime.spawn(server.serve()));
+                address
+            }
+            Kind::Nfs => {
+                let listener = runtime.block_on(async { listen(options.listen) })?;
+                let address = local(&listener, options.listen)?;
+                let export = format!("/{}", options.share);
+                drop(runtime.spawn(nfs::serve(listener, Arc::new(system), export, options.read_only)));
+                address
+            }
+        };
+        let Options { share, account, .. } = options;
+        Ok(Self { kind, address, share, account, runtime: Some(runtime) })
+    }
+
+    /// Where it listens, with the port that it got.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// The target's URL, **with the password**: for the process itself.
+    pub fn target(&self) -> String {
+        self.url(true)
+    }
+
+    /// The target's URL without the password: for people.
+    pub fn shown(&self) -> String {
+        self.url(false)
+    }
+
+    fn url(&self, secret: bool) -> String {
+        let Self { address, share, .. } = self;
+        let scheme = match self.kind {
+            Kind::Smb => "smb",
+            Kind::Nfs => "nfs",
+        };
+        let who = match &self.account {
+            Some(Account { user, password }) if secret => format!("{}:{}@", escaped(user), escaped(password)),
+            Some(Account { user, .. }) => format!("{}@", escaped(user)),
+            None => String::new(),
+        };
+        format!("{scheme}://{who}{address}/{share}")
+    }
+}
+
+impl Drop for Embedded {
+    fn drop(&mut self) {
+        if let Some(runtime) = self.runtime.take() {
+            runtime.shutdown_timeout(PATIENCE);
+        }
+    }
+}
+
+fn listen(address: SocketAddr) -> Result<TcpListener, ServeError> {
+    let listen = || {
+        let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
+        socket.set_reuseaddr(true)?;
+        socket.bind(address)?;
+        socket.listen(BACKLOG)
+    };
+    listen().map_err(|source| ServeError::Listen { address, source })
+}
+
+fn local(listener: &TcpListener, address: SocketAddr) -> Result<SocketAddr, ServeError> {
+    listener.local_addr().map_err(|source| ServeError::Listen { address, source })
+}
+
+/// A part of a URL, whatever is in it (RFC 3986 2.1).
+fn escaped(part: &str) -> String {
+    part.bytes().fold(String::with_capacity(part.len()), |mut url, byte| {
+        if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
+            url.push(char::from(byte));
+        } else {
+            // Writing to a String cannot fail.
+            let _ = write!(url, "%{byte:02X}");
+        }
+        url
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpStream;
+
+    use super::*;
+
+    fn options() -> Options {
+        Options { threads: std::num::NonZeroUsize::MIN, ..Options::default() }
+    }
+
+    #[test]
+    fn targets_are_urls_and_only_one_has_the_password() {
+        let account = Some(Account::new("a b@c", "p:w/\u{e4}"));
+        let server = Embedded::start(Kind::Smb, Options { account, ..options() }).unwrap();
+        let address = server.address();
+        assert_eq!(server.target(), format!("smb://a%20b%40c:p%3Aw%2F%C3%A4@{address}/plimsoll"));
+        assert_eq!(server.shown(), format!("smb://a%20b%40c@{address}/plimsoll"));
+        assert!(!format!("{server:?}").contains("p:w"), "debug output has no password");
+        let open = Embedded::start(Kind::Nfs, Options { share: "x".to_owned(), ..options() }).unwrap();
+        assert_eq!((open.target(), open.shown()), (format!("nfs://{}/x", open.address()), open.target()));
+        assert_ne!(Account::random().unwrap().password, Account::random().unwrap().password);
+    }
+
+    #[test]
+    fn what_does_not_go_together_is_refused_with_what_to_do() {
+        let refused = |kind, options| Embedded::start(kind, options).unwrap_err().to_string();
+        let everywhere = SocketAddr::from(([0, 0, 0, 0], 0));
+        for kind in [Kind::Smb, Kind::Nfs] {
+            assert!(refused(kind, Options { listen: everywhere, ..options() }).contains("--allow-remote"));
+            for share in ["", "a/b", "IPC$", "a b", &"x".repeat(81)] {
+                assert!(refused(kind, Options { share: share.to_owned(), ..options() }).contains("name of a share"));
+            }
+            assert!(refused(kind, Options { size: 9, ..options() }).contains("too few"));
+            let taken = Embedded::start(kind, options()).unwrap();
+            assert!(refused(kind, Options { listen: taken.address(), ..options() }).contains("cannot listen on 127."));
+        }
+        let remote = Options { listen: everywhere, allow_remote: true, ..options() };
+        assert!(refused(Kind::Smb, remote.clone()).contains("--user"));
+        let account = Some(Account::new("u", "p"));
+        assert!(refused(Kind::Nfs, Options { account, ..options() }).contains("no passwords"));
+        for user in ["", "Anonymous"] {
+            let account = Some(Account::new(user, "p"));
+            assert!(refused(Kind::Smb, Options { account, ..options() }).contains("cannot be a user name"));
+        }
+        drop(Embedded::start(Kind::Nfs, remote).unwrap());
+    }
+
+    #[test]
+    fn a_dropped_server_is_gone_with_its_connections() {
+        for kind in [Kind::Smb, Kind::Nfs] {
+            let server = Embedded::start(kind, options()).unwrap();
+            let address = server.address();
+            let mut open = TcpStream::connect(address).unwrap();
+            drop(server);
+            assert!(matches!(std::io::Read::read(&mut open, &mut [0]), Ok(0) | Err(_)));
+            assert!(TcpStream::connect(address).is_err());
+            drop(Embedded::start(kind, Options { listen: address, ..options() }).unwrap());
+        }
+    }
+}

@@ -1,0 +1,44 @@
+//! Why a server did not start.
+
+use std::io;
+use std::net::SocketAddr;
+
+/// Why a server did not start.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ServeError {
+    /// Others could reach it, and nobody said that they may.
+    #[error(
+        "{0} can be reached from other machines, and this server is for trying things out: listen on 127.0.0.1, or allow it (--allow-remote)"
+    )]
+    Remote(SocketAddr),
+    /// NFSv3 knows no passwords.
+    #[error("NFSv3 has no passwords: a user name and password are for SMB")]
+    NoPasswords,
+    /// Everybody who can reach it could read and write.
+    #[error("an SMB server that others can reach needs a user and a password (--user, --password-file)")]
+    NeedsAccount,
+    /// A name that clients could not ask for.
+    #[error("{0:?} cannot be the name of a share: letters, digits, `-`, `_` and `.` can, 80 at most")]
+    Name(String),
+    /// A user name that the protocol keeps for something else.
+    #[error("{0:?} cannot be a user name")]
+    User(String),
+    /// Not even the root directory fits.
+    #[error("{0} bytes are too few for a file system")]
+    Size(u64),
+    /// The address cannot be had.
+    #[error("cannot listen on {address}: {source}")]
+    Listen {
+        /// The address asked for.
+        address: SocketAddr,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The system gave no threads.
+    #[error("cannot start the server's threads: {0}")]
+    Threads(io::Error),
+    /// The system gave no random bytes for a password.
+    #[error("the system gave no random bytes: {0}")]
+    Random(String),
+}

@@ -1,0 +1,54 @@
+//! One file system in memory, behind both servers: names, attributes and bytes, bounded, for many threads at once.
+//!
+//! A [`Node`] is a file, a directory or a symbolic link. It lives as long as it has a name or somebody holds it, so that
+//! a file may be removed or renamed while it is open. Locks are taken in one order: the file system's `moving` (by what
+//! changes two directories), then directories, then whatever is no directory.
+
+mod attributes;
+mod budget;
+mod content;
+mod directory;
+mod moving;
+mod node;
+mod system;
+#[cfg(test)]
+mod tests;
+
+pub(crate) use attributes::{Change, Set};
+pub(crate) use moving::Replace;
+pub(crate) use node::{Kind, Node, Stat};
+pub(crate) use system::{FileSystem, New};
+
+/// Why something could not be done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Trouble {
+    /// No such name.
+    NotFound,
+    /// There is such a name.
+    Exists,
+    /// A directory was needed.
+    NotADirectory,
+    /// Something else than a directory was needed.
+    IsADirectory,
+    /// Only a symbolic link, or only a file, will do.
+    WrongKind,
+    /// The directory has entries.
+    NotEmpty,
+    /// A name that nothing can have.
+    InvalidName,
+    /// A name of more than [`LONGEST_NAME`] bytes.
+    NameTooLong,
+    /// A directory would be moved into itself.
+    IntoItself,
+    /// No memory left of what this file system may take.
+    NoSpace,
+    /// Behind the end of the longest file.
+    TooLarge,
+    /// The node has no name any more.
+    Stale,
+}
+
+/// Bytes of a name, as on most file systems.
+pub(crate) const LONGEST_NAME: usize = 255;
+/// Bytes of a symbolic link's text, as POSIX's PATH_MAX.
+pub(crate) const LONGEST_LINK: usize = 4096;

@@ -1,0 +1,48 @@
+//! What the tests with other programs have in common.
+
+use std::path::PathBuf;
+use std::process::{Command, Output, Stdio};
+
+/// Whether these programs are here; says which is not.
+pub(crate) fn needs(programs: &[&str]) -> bool {
+    let missing = programs.iter().find(|program| {
+        let paths = std::env::var_os("PATH").unwrap_or_default();
+        !std::env::split_paths(&paths).any(|folder| folder.join(program).is_file())
+    });
+    if let Some(program) = missing {
+        println!("SKIPPED: needs {program}");
+    }
+    missing.is_none()
+}
+
+/// Runs a program to its end.
+pub(crate) fn run(program: &str, arguments: &[&str]) -> Output {
+    Command::new(program).args(arguments).stdin(Stdio::null()).output().unwrap()
+}
+
+/// What it put out, if it succeeded.
+pub(crate) fn must(output: Output) -> Output {
+    let told = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "{told}");
+    output
+}
+
+/// A folder of this test's own.
+pub(crate) fn scratch(name: &str) -> PathBuf {
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let _ = std::fs::remove_dir_all(&folder);
+    std::fs::create_dir_all(&folder).unwrap();
+    folder
+}
+
+/// Bytes that differ from one seed to the next and nowhere repeat within a page.
+pub(crate) fn bytes(seed: u64, length: usize) -> Vec<u8> {
+    let mut state = seed.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let mut step = || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        state as u8
+    };
+    (0..length).map(|_| step()).collect()
+}
