@@ -32,6 +32,8 @@ mod sending;
 mod session;
 pub mod signing;
 mod step;
+#[cfg(test)]
+mod tests;
 mod validation;
 
 pub use client::SmbClient;

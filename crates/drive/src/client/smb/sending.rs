@@ -76,8 +76,8 @@ impl SmbClient {
     }
 
     /// Nothing is on its way that could bring credits.
-    fn is_stuck(&self) -> bool {
-        self.calls.is_empty() && self.parked.is_empty()
+    pub(super) fn is_stuck(&self) -> bool {
+        self.calls.is_empty() && self.parked.is_empty() && self.late.is_empty()
     }
 
     /// The first that waits needs more credits than there will be: asks once for more with an ECHO, and then fails it.

@@ -55,6 +55,10 @@ impl SmbClient {
         if let Err(cause) = begun {
             Self::refuse(ticket.tag, now, cause, events);
         }
+        // What waits goes on with the next answer; where none is to come, now.
+        if !self.waiting.is_empty() && self.is_stuck() {
+            self.pump(now, out, events);
+        }
     }
 
     /// Builds the first message of an action, and often its only one.
