@@ -58,19 +58,16 @@ impl Connection {
         let mut above = Above {
             framing: &mut self.framing,
             framers: &mut self.framers,
-            pairing: &mut self.pairing,
-            link: &mut self.link,
-            direction: 1 - direction,
+            messages: Messages { pairing: &mut self.pairing, link: &mut self.link, direction: 1 - direction, shared },
             largest: other.largest,
-            shared,
             packets,
         };
         let (mut acknowledges, mut acknowledged_new) = (0, false);
         if segment.flags.ack() && !segment.flags.rst() {
             (acknowledges, acknowledged_new) = other.acknowledge(segment.ack, &mut above);
         }
-        (above.direction, above.largest) = (direction, half.largest);
-        let from_client = above.pairing.client == Some(direction);
+        (above.messages.direction, above.largest) = (direction, half.largest);
+        let from_client = above.messages.pairing.client == Some(direction);
         let counts = half.segment(segment, (stamp.time_ns, stamp.frame, acknowledges), &mut above);
         if segment.wire_len == 0 {
             count_empty(segment, acknowledged_new, from_client, packets);
@@ -95,11 +92,8 @@ impl Connection {
             let mut above = Above {
                 framing: &mut self.framing,
                 framers: &mut self.framers,
-                pairing: &mut self.pairing,
-                link: &mut self.link,
-                direction,
+                messages: Messages { pairing: &mut self.pairing, link: &mut self.link, direction, shared },
                 largest: self.halves[direction].largest,
-                shared,
                 packets,
             };
             self.halves[direction].finish(&mut above);
@@ -123,14 +117,26 @@ impl Connection {
 struct Above<'c, S> {
     framing: &'c mut Framing,
     framers: &'c mut [Framer; 2],
+    messages: Messages<'c, S>,
+    /// The stream's largest segment, bytes.
+    largest: u32,
+    packets: &'c mut PacketCounts,
+}
+
+/// Where the messages of one of the streams go.
+struct Messages<'c, S> {
     pairing: &'c mut Pairing,
     link: &'c mut Link,
     /// Which stream.
     direction: usize,
-    /// Its largest segment, bytes.
-    largest: u32,
     shared: &'c mut Shared<S>,
-    packets: &'c mut PacketCounts,
+}
+
+impl<S: Sink> Messages<'_, S> {
+    #[inline]
+    fn take(&mut self, message: &Message<'_>) {
+        self.pairing.take(message, self.direction, self.link, self.shared);
+    }
 }
 
 impl<S: Sink> Receiver for Above<'_, S> {
@@ -140,27 +146,26 @@ impl<S: Sink> Receiver for Above<'_, S> {
             let Some(framing) = message::recognise(chunk.bytes) else { return };
             *self.framing = framing;
         }
-        let Above { pairing, link, direction, shared, .. } = self;
-        let (framer, direction) = (&mut self.framers[*direction], *direction);
+        let messages = &mut self.messages;
+        let framer = &mut self.framers[messages.direction];
         let continues_raw = framer.in_raw();
-        let allow_raw = pairing.expects_raw(direction);
-        let begun = framer.data(chunk, *self.framing, allow_raw, |message| {
-            pairing.take(message, direction, link, shared);
-        });
-        count_data(begun, continues_raw, pairing.client == Some(direction), self.packets);
+        let allow_raw = messages.pairing.expects_raw(messages.direction);
+        let begun = framer.data(chunk, *self.framing, allow_raw, |message| messages.take(message));
+        let from_client = self.messages.pairing.client == Some(self.messages.direction);
+        count_data(begun, continues_raw, from_client, self.packets);
     }
 
     fn hole(&mut self, len: u64, end: u64, acknowledged: bool) {
-        self.link.holes[self.direction] += 1;
+        let messages = &mut self.messages;
+        messages.link.holes[messages.direction] += 1;
         self.packets.dropped_at_least += len.div_ceil(u64::from(self.largest.max(1)));
         let anomaly = if acknowledged { Anomaly::GapInCapture } else { Anomaly::GapUnexplained };
-        self.shared.output.anomalies.add(anomaly);
-        let Above { pairing, link, direction, shared, .. } = self;
-        self.framers[*direction].hole(len, end, |message| pairing.take(message, *direction, link, shared));
+        messages.shared.output.anomalies.add(anomaly);
+        self.framers[messages.direction].hole(len, end, |message| messages.take(message));
     }
 
     fn restart(&mut self) {
-        self.framers[self.direction].restart(false);
+        self.framers[self.messages.direction].restart(false);
     }
 }
 

@@ -82,15 +82,16 @@ impl<S: Sink> Observer<S> {
         self.clock.observe(time_ns);
         self.span = (self.span.0.min(time_ns), self.span.1.max(time_ns));
         let stamp = Stamp { time_ns, frame: frame.number };
-        match packet::decode(frame.link, frame.captured, frame.original_len) {
-            Packet::Fragment(fragment) => match self.fragments.add(&fragment, time_ns, frame.number) {
+        // Matched where it lies: to move it once more would cost more than to decode it.
+        match &packet::decode(frame.link, frame.captured, frame.original_len) {
+            Packet::Tcp(path, segment) => self.segment(path, segment, stamp),
+            Packet::Fragment(fragment) => match self.fragments.add(fragment, time_ns, frame.number) {
                 Some(whole) => {
                     let first = Stamp { time_ns: whole.first.0, frame: whole.first.1 };
-                    self.packet(packet::decode_whole(&whole.datagram()), first, stamp, whole.packets);
+                    self.packet(&packet::decode_whole(&whole.datagram()), first, stamp, whole.packets);
                 }
-                None => self.fragment_counted(&fragment),
+                None => self.fragment_counted(fragment),
             },
-            Packet::Tcp(path, segment) => self.segment(&path, &segment, stamp),
             packet => self.packet(packet, stamp, stamp, 1),
         }
     }
@@ -132,10 +133,10 @@ impl<S: Sink> Observer<S> {
         }
     }
 
-    fn packet(&mut self, packet: Packet<'_>, first: Stamp, last: Stamp, packets: u32) {
+    fn packet(&mut self, packet: &Packet<'_>, first: Stamp, last: Stamp, packets: u32) {
         match packet {
-            Packet::Tcp(path, segment) => self.segment(&path, &segment, last),
-            Packet::Udp(path, payload, wire_len) => self.datagram(&path, payload, wire_len, first, last, packets),
+            Packet::Tcp(path, segment) => self.segment(path, segment, last),
+            Packet::Udp(path, payload, wire_len) => self.datagram(path, payload, *wire_len, first, last, packets),
             Packet::Other | Packet::Fragment(_) => self.packets.other += 1,
             Packet::Malformed => self.other(Anomaly::PacketMalformed),
             Packet::UnknownLink => self.other(Anomaly::LinkTypeUnknown),
