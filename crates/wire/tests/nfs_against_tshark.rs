@@ -212,7 +212,8 @@ fn note(message: &[u8], calls: &mut Calls, seen: &mut Seen) {
 
 fn note_arguments(call: &Call<'_>, seen: &mut Seen) {
     let Some(bytes) = call.arguments() else { return };
-    let facts = arguments(call.program(), call.version(), call.procedure(), bytes);
+    let mut facts = Facts::default();
+    arguments(call.program(), call.version(), call.procedure(), bytes, &mut facts);
     match (call.program(), call.version(), call.procedure()) {
         (100_003, 4, 1) => note_operations(CompoundCall::new(bytes).operations(), seen),
         (100_003, 3, 6 | 7 | 21) => note_range(facts, ["offset3", "count3"], seen),
@@ -229,7 +230,8 @@ fn note_range(facts: Facts<'_>, [offset, count]: [&'static str; 2], seen: &mut S
 }
 
 fn note_results((program, version, procedure): (u32, u32, u32), bytes: &[u8], seen: &mut Seen) {
-    let facts = results(program, version, procedure, bytes);
+    let mut facts = Facts::default();
+    results(program, version, procedure, bytes, &mut facts);
     let status = facts.status.unwrap_or_default();
     match (program, version, procedure) {
         (100_003, 4, 1) => {

@@ -5,7 +5,7 @@ use std::hash::{BuildHasher, BuildHasherDefault, Hash, Hasher};
 
 use plimsoll_model::{Names, Symbol};
 
-/// Handles remembered, at most: 24 bytes each.
+/// Handles remembered, at most: some 24 bytes each, and some 48 each of the names that lead to them.
 const HANDLES_MAX: usize = 400_000;
 
 /// What a handle stands for.
@@ -17,11 +17,48 @@ pub struct Object {
     pub path: Symbol,
 }
 
+/// An object, and what is known of the name by which it was asked for.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Named {
+    /// What it is.
+    pub object: Object,
+    /// The key of its name in its directory, where it was asked for by that.
+    child: Option<u64>,
+    learnt: Learnt,
+}
+
+impl From<Object> for Named {
+    fn from(object: Object) -> Self {
+        Self { object, ..Self::default() }
+    }
+}
+
+/// A handle that was learnt to stand for a name's object. As long as no handle has changed its meaning since, learning
+/// it once more changes nothing, and need not be looked up.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Learnt {
+    /// Key of the handle.
+    handle: u64,
+    /// The object's export then.
+    share: Symbol,
+    /// [`Handles::changes`] then; 0 where none was learnt.
+    changes: u64,
+}
+
+/// What a name in a directory stands for.
+#[derive(Clone, Copy, Debug)]
+struct Child {
+    path: Symbol,
+    learnt: Learnt,
+}
+
 /// Handles and what they stand for. Bounded: beyond the limit new handles keep their bracketed number.
 #[derive(Debug, Default)]
 pub struct Handles {
     objects: HashMap<u64, Object, BuildHasherDefault<AsIs>>,
-    children: HashMap<u64, Symbol, BuildHasherDefault<AsIs>>,
+    children: HashMap<u64, Child, BuildHasherDefault<AsIs>>,
+    /// How often a known handle came to stand for something else.
+    changes: u64,
     hasher: foldhash::quality::RandomState,
     /// The handle asked for last, its key and object: many calls in a row are about one directory or file.
     last: (Vec<u8>, u64, Object),
@@ -70,19 +107,25 @@ impl Handles {
 
     /// The object called `name` in a directory.
     #[inline]
-    pub fn child(&mut self, directory: Object, name: &[u8], names: &mut Names) -> Object {
+    pub fn child(&mut self, directory: Object, name: &[u8], names: &mut Names) -> Named {
         let key = self.key_of(&(directory.path, name));
-        if let Some(&path) = self.children.get(&key) {
-            return Object { share: directory.share, path };
-        }
+        let (path, learnt) = match self.children.get(&key) {
+            Some(child) => (child.path, child.learnt),
+            None => (self.new_child(key, directory, name, names), Learnt::default()),
+        };
+        Named { object: Object { share: directory.share, path }, child: Some(key), learnt }
+    }
+
+    #[cold]
+    fn new_child(&mut self, key: u64, directory: Object, name: &[u8], names: &mut Names) -> Symbol {
         let parent = names.text(directory.path).unwrap_or("[unknown]");
         let slash = if parent.ends_with('/') { "" } else { "/" };
         let text = format!("{parent}{slash}{}", String::from_utf8_lossy(name));
         let path = names.intern(&text);
         if self.children.len() < HANDLES_MAX {
-            self.children.insert(key, path);
+            self.children.insert(key, Child { path, learnt: Learnt::default() });
         }
-        Object { share: directory.share, path }
+        path
     }
 
     /// A handle turned out to stand for an object.
@@ -91,24 +134,51 @@ impl Handles {
         self.insert(key, object);
     }
 
+    /// A handle turned out to stand for an object that was asked for.
+    #[inline]
+    pub fn learn_named(&mut self, handle: &[u8], named: &Named) {
+        let key = self.key(handle);
+        // Counted from 1, so that no default is equal.
+        let learnt = Learnt { handle: key, share: named.object.share, changes: self.changes + 1 };
+        if named.learnt != learnt {
+            self.learn_anew(key, named);
+        }
+    }
+
+    #[cold]
+    fn learn_anew(&mut self, key: u64, named: &Named) {
+        if !self.insert(key, named.object) {
+            return;
+        }
+        let learnt = Learnt { handle: key, share: named.object.share, changes: self.changes + 1 };
+        if let Some(child) = named.child.and_then(|child| self.children.get_mut(&child)) {
+            child.learnt = learnt;
+        }
+    }
+
     /// A handle turned out to be the root of an export.
     pub fn learn_root(&mut self, handle: &[u8], export: &[u8], names: &mut Names) {
         let object = Object { share: names.intern(&String::from_utf8_lossy(export)), path: names.intern("/") };
         self.learn(handle, object);
     }
 
-    fn insert(&mut self, key: u64, object: Object) {
+    /// Whether it is remembered.
+    fn insert(&mut self, key: u64, object: Object) -> bool {
         if self.last.1 == key {
             self.last.2 = object;
         }
         let full = self.objects.len() >= HANDLES_MAX;
         match self.objects.get_mut(&key) {
-            Some(known) => *known = object,
-            None if full => {}
+            Some(known) => {
+                self.changes += u64::from(*known != object);
+                *known = object;
+            }
+            None if full => return false,
             None => {
                 self.objects.insert(key, object);
             }
         }
+        true
     }
 
     #[inline]
@@ -133,10 +203,38 @@ mod tests {
         handles.learn_root(b"root", b"/export", &mut names);
         let root = handles.object(b"root", &mut names);
         let file = handles.child(root, b"a.txt", &mut names);
-        handles.learn(b"file", file);
+        handles.learn_named(b"file", &file);
         let file = handles.object(b"file", &mut names);
         assert_eq!((names.text(file.share), names.text(file.path)), (Some("/export"), Some("/a.txt")));
         let stranger = handles.object(b"other", &mut names);
         assert_eq!(names.text(stranger.path), Some("[handle 0xd9583520]"));
+    }
+    /// What is learnt again is not looked up, unless a handle has changed its meaning meanwhile.
+    #[test]
+    fn the_name_learnt_last_counts() {
+        let (mut handles, mut names) = (Handles::default(), Names::default());
+        handles.learn_root(b"root", b"/export", &mut names);
+        let root = handles.object(b"root", &mut names);
+        for name in ["a", "a", "b", "a", "a", "b", "b"] {
+            let asked = handles.child(root, name.as_bytes(), &mut names);
+            handles.learn_named(b"file", &asked);
+            let file = handles.object(b"file", &mut names);
+            assert_eq!(names.text(file.path), Some(format!("/{name}").as_str()));
+            handles.object(b"root", &mut names);
+        }
+        // The same name asked for twice at once, and its handle another's in between.
+        let [first, second] = [(); 2].map(|()| handles.child(root, b"b", &mut names));
+        handles.learn_named(b"file", &first);
+        handles.learn_root(b"file", b"/other", &mut names);
+        handles.learn_named(b"file", &second);
+        let file = handles.object(b"file", &mut names);
+        assert_eq!((names.text(file.share), names.text(file.path)), (Some("/export"), Some("/b")));
+        // Another export, where the same path has the same name.
+        handles.learn_root(b"root", b"/elsewhere", &mut names);
+        let root = handles.object(b"root", &mut names);
+        let asked = handles.child(root, b"b", &mut names);
+        handles.learn_named(b"file", &asked);
+        let file = handles.object(b"file", &mut names);
+        assert_eq!(names.text(file.share), Some("/elsewhere"));
     }
 }

@@ -3,5 +3,5 @@
 mod handles;
 mod smb2;
 
-pub use handles::{Handles, Object};
+pub use handles::{Handles, Named, Object};
 pub use smb2::Smb2Names;

@@ -15,7 +15,7 @@ use plimsoll_wire::rpc::{self, AcceptStat, Call, Credential, Protection, Reply};
 use super::pending::Displaced;
 use super::{Answer, Link, Output, Pending, PendingTable};
 use crate::message::Message;
-use crate::names::{Handles, Object};
+use crate::names::{Handles, Named};
 
 /// Answered xids remembered on each connection, each way: a power of two.
 const ANSWERED: usize = 256;
@@ -32,7 +32,7 @@ struct Waiting {
     procedure: u32,
     protection: Option<Protection>,
     /// What the answer's handle will stand for.
-    made: Object,
+    made: Named,
     /// The operations of an NFSv4 compound.
     members: Vec<compound::Member>,
 }
@@ -135,17 +135,18 @@ impl Rpc {
 
     #[inline]
     fn make(&mut self, call: &Call<'_>, message: &Message<'_>, direction: usize, link: &Link) -> Box<Waiting> {
-        let (program, version, number) = (call.program(), call.version(), call.procedure());
-        let pending = Pending::of(message, direction, link, procedure::of(program, version, number));
-        let (made, members) = Default::default();
-        let waiting =
-            Waiting { pending, program, version, procedure: number, protection: call.protection(), made, members };
+        let (program, version, procedure) = (call.program(), call.version(), call.procedure());
+        let pending = Pending::of(message, direction, link, procedure::of(program, version, procedure));
+        let (protection, made, members) = (call.protection(), Named::default(), Vec::new());
         match self.spare.pop() {
             Some(mut spare) => {
-                *spare = waiting;
+                // Part by part: the whole would be put together elsewhere and then moved.
+                spare.pending = pending;
+                (spare.program, spare.version, spare.procedure) = (program, version, procedure);
+                (spare.protection, spare.made, spare.members) = (protection, made, members);
                 spare
             }
-            None => Box::new(waiting),
+            None => Box::new(Waiting { pending, program, version, procedure, protection, made, members }),
         }
     }
 
@@ -185,7 +186,8 @@ impl Rpc {
             return;
         }
         if let Some(results) = results {
-            let facts = nfs::results(waiting.program, waiting.version, waiting.procedure, results);
+            let mut facts = Facts::default();
+            nfs::results(waiting.program, waiting.version, waiting.procedure, results, &mut facts);
             note_results(&waiting, &facts, &mut answer, handles, output);
         }
         output.pair(link, Some(u64::from(xid)), &waiting.pending, &answer);
@@ -226,7 +228,8 @@ fn note_arguments<S: Sink>(waiting: &mut Waiting, bytes: &[u8], handles: &mut Ha
         compound::note(waiting, bytes, handles, output);
         return;
     }
-    let facts = nfs::arguments(waiting.program, waiting.version, waiting.procedure, bytes);
+    let mut facts = Facts::default();
+    nfs::arguments(waiting.program, waiting.version, waiting.procedure, bytes, &mut facts);
     waiting.pending.payload = facts.payload.map(u64::from);
     waiting.pending.held = waiting.pending.held || procedure::waits(waiting.program, waiting.procedure, &facts);
     if waiting.program == MOUNT {
@@ -237,13 +240,12 @@ fn note_arguments<S: Sink>(waiting: &mut Waiting, bytes: &[u8], handles: &mut Ha
     }
     let Some(handle) = facts.handle else { return };
     let object = handles.object(handle, &mut output.names);
-    let object = match facts.name {
+    waiting.made = match facts.name {
         Some(name) => handles.child(object, name, &mut output.names),
-        None => object,
+        None => object.into(),
     };
-    waiting.made = object;
-    waiting.pending.share = object.share;
-    waiting.pending.path = object.path;
+    waiting.pending.share = waiting.made.object.share;
+    waiting.pending.path = waiting.made.object.path;
 }
 
 #[inline]
@@ -266,8 +268,8 @@ fn note_results<S: Sink>(
         if let Some(export) = output.names.text(waiting.pending.share).map(str::to_owned) {
             handles.learn_root(handle, export.as_bytes(), &mut output.names);
         }
-    } else if waiting.made.path.is_some() {
-        handles.learn(handle, waiting.made);
+    } else if waiting.made.object.path.is_some() {
+        handles.learn_named(handle, &waiting.made);
     }
 }
 

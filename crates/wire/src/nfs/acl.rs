@@ -32,7 +32,7 @@ pub fn procedure_name(version: u32, procedure: u32) -> Option<&'static str> {
 /// What a call's arguments say.
 #[inline]
 pub fn arguments(version: u32, procedure: u32, bytes: &[u8]) -> Facts<'_> {
-    find(version, procedure).map(|row| facts_of(row.arguments, bytes)).unwrap_or_default()
+    facts_of(find(version, procedure).map_or(NOTHING, |row| row.arguments), bytes)
 }
 
 /// What a reply's results say: the status has the numbers of the NFS version. NULL returns nothing at all.
@@ -41,7 +41,8 @@ pub fn results(version: u32, procedure: u32, bytes: &[u8]) -> Facts<'_> {
     if procedure == 0 {
         return Facts::default();
     }
-    find(version, procedure).map(|row| facts_of_results(row.results, bytes)).unwrap_or_default()
+    let Some(row) = find(version, procedure) else { return Facts::default() };
+    facts_of_results(row.results, bytes)
 }
 
 fn find(version: u32, procedure: u32) -> Option<&'static Row> {

@@ -167,19 +167,31 @@ pub(crate) const fn row(name: &'static str, arguments: Layout, results: Layout) 
 #[inline]
 pub(crate) fn facts_of<'a>(layout: Layout, bytes: &'a [u8]) -> Facts<'a> {
     let mut facts = Facts::default();
-    // Where the walk stopped does not matter: what it found is whole, and what it did not find is None.
-    let _ = walk(layout, &mut Cursor::new(bytes), &mut facts);
+    note(layout, bytes, &mut facts);
     facts
+}
+
+/// The same, written where the caller wants them: for the busiest tables, as a copy would cost as much as the walk.
+#[inline]
+pub(crate) fn note<'a>(layout: Layout, bytes: &'a [u8], facts: &mut Facts<'a>) {
+    // Where the walk stopped does not matter: what it found is whole, and what it did not find is None.
+    let _ = walk(layout, &mut Cursor::new(bytes), facts);
 }
 
 /// The facts of results: a status, and what this layout says when the status is 0.
 #[inline]
 pub(crate) fn facts_of_results<'a>(layout: Layout, bytes: &'a [u8]) -> Facts<'a> {
     let mut facts = Facts::default();
+    note_results(layout, bytes, &mut facts);
+    facts
+}
+
+/// The same, written where the caller wants them.
+#[inline]
+pub(crate) fn note_results<'a>(layout: Layout, bytes: &'a [u8], facts: &mut Facts<'a>) {
     let mut cursor = Cursor::new(bytes);
     facts.status = cursor.u32();
-    if facts.status == Some(0) {
-        let _ = walk(layout, &mut cursor, &mut facts);
+    if facts.status == Some(0) && !layout.is_empty() {
+        let _ = walk(layout, &mut cursor, facts);
     }
-    facts
 }

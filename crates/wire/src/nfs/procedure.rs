@@ -23,31 +23,47 @@ pub fn procedure_name(program: u32, version: u32, procedure: u32) -> Option<&'st
     }
 }
 
-/// What the arguments say. All `None` for what this module does not know, and for NFS 4 (see [`v4`]).
+/// What the arguments say, noted in `facts` that say nothing yet. Nothing is noted of what this module does not know,
+/// nor of NFS 4 (see [`v4`]).
 #[inline]
-pub fn arguments<'a>(program: u32, version: u32, procedure: u32, bytes: &'a [u8]) -> Facts<'a> {
+pub fn arguments<'a>(program: u32, version: u32, procedure: u32, bytes: &'a [u8], facts: &mut Facts<'a>) {
     match (Program::from_wire(program), version) {
-        (Some(Program::Nfs), 3) => v3::arguments(procedure, bytes),
-        (Some(Program::Nfs), 2) => v2::arguments(procedure, bytes),
-        (Some(Program::NfsAcl), _) => acl::arguments(version, procedure, bytes),
-        (Some(Program::Mount), _) => mount::arguments(version, procedure, bytes),
-        (Some(Program::Nlm), _) => nlm::Arguments::new(version, procedure, bytes).facts(),
-        _ => Facts::default(),
+        (Some(Program::Nfs), 3) => v3::note_arguments(procedure, bytes, facts),
+        (Some(known), _) => rare_arguments(known, version, procedure, bytes, facts),
+        (None, _) => {}
     }
 }
 
-/// What the results say; the reply does not name its procedure, so take it from the call. All `None` for what this
-/// module does not know, and for NFS 4 (see [`v4`]).
+#[inline(never)]
+fn rare_arguments<'a>(program: Program, version: u32, procedure: u32, bytes: &'a [u8], facts: &mut Facts<'a>) {
+    *facts = match (program, version) {
+        (Program::Nfs, 2) => v2::arguments(procedure, bytes),
+        (Program::NfsAcl, _) => acl::arguments(version, procedure, bytes),
+        (Program::Mount, _) => mount::arguments(version, procedure, bytes),
+        (Program::Nlm, _) => nlm::Arguments::new(version, procedure, bytes).facts(),
+        _ => return,
+    };
+}
+
+/// What the results say; the reply does not name its procedure, so take it from the call. Noted like the arguments.
 #[inline]
-pub fn results<'a>(program: u32, version: u32, procedure: u32, bytes: &'a [u8]) -> Facts<'a> {
+pub fn results<'a>(program: u32, version: u32, procedure: u32, bytes: &'a [u8], facts: &mut Facts<'a>) {
     match (Program::from_wire(program), version) {
-        (Some(Program::Nfs), 3) => v3::results(procedure, bytes),
-        (Some(Program::Nfs), 2) => v2::results(procedure, bytes),
-        (Some(Program::NfsAcl), _) => acl::results(version, procedure, bytes),
-        (Some(Program::Mount), _) => mount::results(version, procedure, bytes),
-        (Some(Program::Nlm), _) => nlm::results(version, procedure, bytes),
-        _ => Facts::default(),
+        (Some(Program::Nfs), 3) => v3::note_results(procedure, bytes, facts),
+        (Some(known), _) => rare_results(known, version, procedure, bytes, facts),
+        (None, _) => {}
     }
+}
+
+#[inline(never)]
+fn rare_results<'a>(program: Program, version: u32, procedure: u32, bytes: &'a [u8], facts: &mut Facts<'a>) {
+    *facts = match (program, version) {
+        (Program::Nfs, 2) => v2::results(procedure, bytes),
+        (Program::NfsAcl, _) => acl::results(version, procedure, bytes),
+        (Program::Mount, _) => mount::results(version, procedure, bytes),
+        (Program::Nlm, _) => nlm::results(version, procedure, bytes),
+        _ => return,
+    };
 }
 
 /// X/Open XNFS C702, chapter 11.

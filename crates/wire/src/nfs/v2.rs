@@ -44,7 +44,7 @@ pub fn procedure_name(procedure: u32) -> Option<&'static str> {
 /// What a call's arguments say.
 #[inline]
 pub fn arguments(procedure: u32, bytes: &[u8]) -> Facts<'_> {
-    let mut facts = find(procedure).map(|row| facts_of(row.arguments, bytes)).unwrap_or_default();
+    let mut facts = facts_of(find(procedure).map_or(NOTHING, |row| row.arguments), bytes);
     if facts.count.is_none() {
         // WRITE counts its bytes by carrying them: `totalcount` is documented as ignored.
         facts.count = facts.payload.map(u64::from);
@@ -58,7 +58,8 @@ pub fn results(procedure: u32, bytes: &[u8]) -> Facts<'_> {
     if matches!(procedure, 0 | 3 | 7) {
         return Facts::default();
     }
-    let mut facts = find(procedure).map(|row| facts_of_results(row.results, bytes)).unwrap_or_default();
+    let Some(row) = find(procedure) else { return Facts::default() };
+    let mut facts = facts_of_results(row.results, bytes);
     facts.count = facts.payload.map(u64::from);
     facts
 }

@@ -38,7 +38,7 @@ pub use handle::{FHSIZE, FileHandle, Place};
 
 use super::facts::Facts;
 use super::layout::Field::{Choice, Count, Handle, Name, Offset, Optional, Payload, Skip, Stable, ToHandle, ToName};
-use super::layout::{Field, Layout, Otherwise, Row, facts_of, facts_of_results, row};
+use super::layout::{self, Field, Layout, Otherwise, Row, note, row};
 
 /// `post_op_attr`: a boolean and, if true, `fattr3` (RFC 1813 2.6).
 const ATTRIBUTES: Field = Optional(&[Skip(84)]);
@@ -99,24 +99,40 @@ pub fn procedure_name(procedure: u32) -> Option<&'static str> {
 /// What a call's arguments say. The count of READDIR is its reply's limit in bytes, and READDIRPLUS's `maxcount`.
 #[inline]
 pub fn arguments(procedure: u32, bytes: &[u8]) -> Facts<'_> {
-    let mut facts = find(procedure).map(|row| facts_of(row.arguments, bytes)).unwrap_or_default();
-    if procedure == WRITE && facts.payload.is_none() {
-        facts.payload = payload_from_count(&facts);
-    }
+    let mut facts = Facts::default();
+    note_arguments(procedure, bytes, &mut facts);
     facts
+}
+
+/// The same, into `facts` that say nothing yet.
+#[inline]
+pub(super) fn note_arguments<'a>(procedure: u32, bytes: &'a [u8], facts: &mut Facts<'a>) {
+    let Some(row) = find(procedure) else { return };
+    note(row.arguments, bytes, facts);
+    if procedure == WRITE && facts.payload.is_none() {
+        facts.payload = payload_from_count(facts);
+    }
 }
 
 /// What a reply's results say. NULL returns nothing at all.
 #[inline]
 pub fn results(procedure: u32, bytes: &[u8]) -> Facts<'_> {
-    if procedure == 0 {
-        return Facts::default();
-    }
-    let mut facts = find(procedure).map(|row| facts_of_results(row.results, bytes)).unwrap_or_default();
-    if procedure == READ && facts.payload.is_none() {
-        facts.payload = payload_from_count(&facts);
-    }
+    let mut facts = Facts::default();
+    note_results(procedure, bytes, &mut facts);
     facts
+}
+
+/// The same, into `facts` that say nothing yet.
+#[inline]
+pub(super) fn note_results<'a>(procedure: u32, bytes: &'a [u8], facts: &mut Facts<'a>) {
+    let Some(row) = find(procedure) else { return };
+    if procedure == 0 {
+        return;
+    }
+    layout::note_results(row.results, bytes, facts);
+    if procedure == READ && facts.payload.is_none() {
+        facts.payload = payload_from_count(facts);
+    }
 }
 
 const READ: u32 = 6;

@@ -62,7 +62,7 @@ pub(super) fn note<S: Sink>(waiting: &mut Waiting, arguments: &[u8], handles: &m
             (OP_PUTFH, None, _) => current = Object::default(),
             (OP_PUTROOTFH, ..) => current = Object { path: output.names.intern("/"), ..Object::default() },
             (OP_LOOKUP | OP_OPEN | OP_CREATE, _, Some(name)) => {
-                current = handles.child(current, name, &mut output.names);
+                current = handles.child(current, name, &mut output.names).object;
             }
             (OP_LOOKUP, _, None) => current = Object::default(),
             (OP_SAVEFH, ..) => saved = current,

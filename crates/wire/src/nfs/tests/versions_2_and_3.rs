@@ -153,8 +153,9 @@ fn damage_is_survived() {
         damage(&message, |bytes| {
             for version in 2..=3 {
                 for procedure in 0..=22 {
-                    let _ = arguments(NFS, version, procedure, bytes);
-                    let _ = results(NFS, version, procedure, bytes);
+                    let mut facts = Facts::default();
+                    arguments(NFS, version, procedure, bytes, &mut facts);
+                    results(NFS, version, procedure, bytes, &mut facts);
                 }
             }
         });
@@ -169,7 +170,10 @@ proptest! {
         procedure in 0u32..30,
         bytes in proptest::collection::vec(prop_oneof![Just(0u8), Just(1u8), any::<u8>()], 0..200),
     ) {
-        for facts in [arguments(program, version, procedure, &bytes), results(program, version, procedure, &bytes)] {
+        let mut sides = [Facts::default(); 2];
+        arguments(program, version, procedure, &bytes, &mut sides[0]);
+        results(program, version, procedure, &bytes, &mut sides[1]);
+        for facts in sides {
             for part in [facts.handle, facts.to_handle, facts.name, facts.to_name].into_iter().flatten() {
                 prop_assert!(part.is_empty() || bytes.windows(part.len()).any(|window| window == part));
             }
