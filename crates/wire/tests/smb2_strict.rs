@@ -4,10 +4,8 @@
 #![allow(clippy::print_stdout)]
 #![allow(clippy::unwrap_used, reason = "a test that cannot read its input has failed")]
 
-mod every_answer;
-
-use every_answer::Kind;
 use plimsoll_wire::nbss;
+use plimsoll_wire::smb2::any_answer::{self, Form};
 use plimsoll_wire::smb2::compound::Members;
 use plimsoll_wire::smb2::{self, Command, Reply, replies};
 use proptest::prelude::*;
@@ -130,14 +128,14 @@ impl Seen {
 
     fn reply(&mut self, flow: &Flow, reply: &Reply<'_>) {
         let (info_type, class) = self.asked.get(&(flow.clone(), reply.message_id())).copied().unwrap_or_default();
-        match every_answer::read(reply, info_type, class) {
-            Ok(kind) => {
-                let name = match kind {
-                    Kind::Done => "done",
-                    Kind::Refused => "refused",
-                    Kind::Interim => "interim",
-                    Kind::Notice => "notice",
-                    Kind::Unread => "unread",
+        match any_answer::read(reply, info_type, class) {
+            Ok(form) => {
+                let name = match form {
+                    Form::Done => "done",
+                    Form::Refused => "refused",
+                    Form::Interim => "interim",
+                    Form::Notice => "notice",
+                    Form::Unread => "unread",
                 };
                 *self.kinds.entry((reply.command().code(), name)).or_default() += 1;
             }
@@ -250,7 +248,7 @@ proptest! {
     fn any_answer_is_read_or_refused(bytes in answers(), more in 0..4096_usize, info_type in 0..4_u8, class in 0..40_u8) {
         if let Ok(reply) = Reply::new(&bytes, bytes.len() + more) {
             // That it ends without a panic is the point; what cannot be right names a field.
-            if let Err(error) = every_answer::read(&reply, info_type, class) {
+            if let Err(error) = any_answer::read(&reply, info_type, class) {
                 prop_assert!(!error.field.is_empty());
                 prop_assert_eq!(error.command, reply.command());
             }
@@ -287,7 +285,7 @@ fn changed_answers_are_read_or_refused() {
             }
             for reply in replies(&changed, changed.len()).flatten() {
                 let (info_type, class) = (next() as u8 % 4, next() as u8 % 40);
-                refused += usize::from(every_answer::read(&reply, info_type, class).is_err());
+                refused += usize::from(any_answer::read(&reply, info_type, class).is_err());
             }
         }
     }

@@ -11,6 +11,7 @@
 //!
 //! Spec: MS-SMB2 2.2
 
+pub mod any_answer;
 pub mod attributes;
 pub mod cancel;
 pub mod change_notify;

@@ -1,22 +1,24 @@
-//! Any SMB2 answer, read to its end as the client reads it that asked for it.
+//! Any answer, read to its end: for whoever wants to know that it is what the specification says, and not what it says.
+//!
+//! Spec: MS-SMB2 2.2
 
-use plimsoll_wire::smb2::header::UNSOLICITED;
-use plimsoll_wire::smb2::information::{
+use super::header::UNSOLICITED;
+use super::information::{
     CLASS_ALL, CLASS_BASIC, CLASS_FS_FULL_SIZE, CLASS_NETWORK_OPEN, CLASS_STANDARD, FileAll, FileBasic, FileStandard,
     FullSize, network_open,
 };
-use plimsoll_wire::smb2::ioctl::fsctl;
-use plimsoll_wire::smb2::query_directory::{Class, Entries};
-use plimsoll_wire::smb2::reply::Buffer;
-use plimsoll_wire::smb2::status::STATUS_SUCCESS;
-use plimsoll_wire::smb2::{
+use super::ioctl::fsctl;
+use super::query_directory::{Class, Entries};
+use super::reply::Buffer;
+use super::status::STATUS_SUCCESS;
+use super::{
     Answer, Command, Malformed, Reply, change_notify, close, create, echo, flush, ioctl, lock, logoff, negotiate,
     oplock_break, query_directory, query_info, read, session_setup, set_info, tree_connect, tree_disconnect, write,
 };
 
 /// What an answer turned out to be.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Form {
     /// The command's own body.
     Done,
     /// The ERROR body.
@@ -29,28 +31,33 @@ pub(crate) enum Kind {
     Unread,
 }
 
-/// Reads an answer. `info_type` and `class` are what QUERY_INFO or QUERY_DIRECTORY asked for.
-pub(crate) fn read(reply: &Reply<'_>, info_type: u8, class: u8) -> Result<Kind, Malformed> {
+/// Reads an answer. `info_type` and `class` are what QUERY_INFO or QUERY_DIRECTORY asked for; what a class says that is
+/// not read here is left alone.
+///
+/// # Errors
+///
+/// Where a field is not what the specification says.
+pub fn read(reply: &Reply<'_>, info_type: u8, class: u8) -> Result<Form, Malformed> {
     if reply.is_interim() {
-        return Ok(Kind::Interim);
+        return Ok(Form::Interim);
     }
     if reply.command() == Command::OplockBreak && reply.message_id() == UNSOLICITED {
-        return oplock_break::notice(reply).map(|_| Kind::Notice);
+        return oplock_break::notice(reply).map(|_| Form::Notice);
     }
     match reply.command() {
-        Command::Negotiate => kind(negotiate::parse(reply)?),
-        Command::SessionSetup => kind(session_setup::parse(reply)?),
-        Command::Logoff => kind(logoff::parse(reply)?),
-        Command::TreeConnect => kind(tree_connect::parse(reply)?),
-        Command::TreeDisconnect => kind(tree_disconnect::parse(reply)?),
-        Command::Create => kind(create::parse(reply)?),
-        Command::Close => kind(close::parse(reply)?),
-        Command::Flush => kind(flush::parse(reply)?),
-        Command::Read => kind(read::parse(reply)?),
-        Command::Write => kind(write::parse(reply)?),
-        Command::Lock => kind(lock::parse(reply)?),
+        Command::Negotiate => form(negotiate::parse(reply)?),
+        Command::SessionSetup => form(session_setup::parse(reply)?),
+        Command::Logoff => form(logoff::parse(reply)?),
+        Command::TreeConnect => form(tree_connect::parse(reply)?),
+        Command::TreeDisconnect => form(tree_disconnect::parse(reply)?),
+        Command::Create => form(create::parse(reply)?),
+        Command::Close => form(close::parse(reply)?),
+        Command::Flush => form(flush::parse(reply)?),
+        Command::Read => form(read::parse(reply)?),
+        Command::Write => form(write::parse(reply)?),
+        Command::Lock => form(lock::parse(reply)?),
         Command::Ioctl => further(ioctl::parse(reply)?, |answer| controlled(&answer)),
-        Command::Echo => kind(echo::parse(reply)?),
+        Command::Echo => form(echo::parse(reply)?),
         Command::QueryDirectory => further(query_directory::parse(reply)?, |buffer| {
             let class = Class::ALL.into_iter().find(|one| one.code() == class);
             class.map_or(Ok(()), |class| Entries::new(&buffer, class).try_for_each(|entry| entry.map(|_| ())))
@@ -61,24 +68,24 @@ pub(crate) fn read(reply: &Reply<'_>, info_type: u8, class: u8) -> Result<Kind, 
         Command::QueryInfo => further(query_info::parse(reply)?, |buffer| {
             information(&buffer, info_type, class, reply.status() == STATUS_SUCCESS)
         }),
-        Command::SetInfo => kind(set_info::parse(reply)?),
-        Command::OplockBreak => kind(oplock_break::parse(reply)?),
-        Command::Cancel | Command::ServerToClientNotification | Command::Unknown(_) => Ok(Kind::Unread),
+        Command::SetInfo => form(set_info::parse(reply)?),
+        Command::OplockBreak => form(oplock_break::parse(reply)?),
+        Command::Cancel | Command::ServerToClientNotification | Command::Unknown(_) => Ok(Form::Unread),
     }
 }
 
-fn kind<T>(answer: Answer<'_, T>) -> Result<Kind, Malformed> {
+fn form<T>(answer: Answer<'_, T>) -> Result<Form, Malformed> {
     further(answer, |_| Ok(()))
 }
 
 /// What was done is read on; what was refused is read in its parts.
-fn further<T>(answer: Answer<'_, T>, read: impl FnOnce(T) -> Result<(), Malformed>) -> Result<Kind, Malformed> {
+fn further<T>(answer: Answer<'_, T>, read: impl FnOnce(T) -> Result<(), Malformed>) -> Result<Form, Malformed> {
     match answer {
-        Answer::Done(done) => read(done).map(|()| Kind::Done),
+        Answer::Done(done) => read(done).map(|()| Form::Done),
         Answer::Refused(refusal) => {
-            assert!(refusal.parts().count() <= usize::from(refusal.contexts).max(1));
-            let _ = (refusal.required_len(), refusal.symlink());
-            Ok(Kind::Refused)
+            // They have no errors of their own: what was refused is clear without them.
+            let _ = (refusal.parts().count(), refusal.required_len(), refusal.symlink());
+            Ok(Form::Refused)
         }
     }
 }
