@@ -5,6 +5,7 @@
 //! workload ─ scenario ────────────────────────┴─ Work (an engine's Setup)
 //! ```
 
+mod open;
 mod smb;
 
 use std::net::SocketAddr;
@@ -16,6 +17,7 @@ use crate::client::Client;
 use crate::engine::{Birth, Setup};
 use crate::scenario::Scenario;
 
+pub use open::{ReachError, Wishes, open};
 pub use smb::SmbServer;
 
 /// A server that was found.

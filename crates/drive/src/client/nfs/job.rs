@@ -1,0 +1,224 @@
+//! Actions on their way: how far each is.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use plimsoll_model::{Outcome, Procedure, Symbol};
+use plimsoll_wire::nfs::v3::{Attributes, FileHandle};
+
+use super::transfer::Transfer;
+use crate::action::{Cause, Disposition, Failure, FileKey, Reply, Tag, Ticket};
+use crate::content::Content;
+
+/// An action, as the client numbers it while it is on its way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct JobId(u32);
+
+/// An action on its way.
+#[derive(Debug)]
+pub(super) struct Job {
+    pub(super) tag: Tag,
+    pub(super) intended: Option<i64>,
+    pub(super) path: Symbol,
+    pub(super) goal: Goal,
+    /// Paths that must be walked first, in order.
+    pub(super) walks: [Option<Walk>; 2],
+    /// Calls that have been sent and not been answered.
+    pub(super) pending: u32,
+    /// The first thing that went wrong.
+    pub(super) failure: Option<Failure>,
+    /// What it brought.
+    pub(super) reply: Option<Reply>,
+}
+
+/// What an action does once its paths are walked.
+#[derive(Debug)]
+pub(super) enum Goal {
+    /// FSINFO, to begin with.
+    Connect,
+    /// Nothing but an answer.
+    Null,
+    Open {
+        disposition: Disposition,
+        emptied: bool,
+    },
+    GetAttributes,
+    GetAttributesOf(FileHandle),
+    SetMode(u32),
+    SetSize(FileHandle, u64),
+    Access,
+    List {
+        cookie: u64,
+        verifier: [u8; 8],
+        entries: u64,
+        plus: bool,
+    },
+    ReadLink,
+    MakeDirectory,
+    RemoveDirectory,
+    Remove,
+    Rename,
+    Link,
+    SymbolicLink(Box<[u8]>),
+    Space,
+    Read {
+        transfer: Transfer,
+        keep: bool,
+    },
+    Write {
+        file: FileKey,
+        transfer: Transfer,
+        content: Arc<Content>,
+        key: u64,
+    },
+    Flush(FileKey, FileHandle),
+}
+
+/// A path on its way to a handle.
+#[derive(Debug)]
+pub(super) struct Walk {
+    pub(super) path: String,
+    /// The whole path is looked up; else its last part is left out, for it is to be made or removed.
+    pub(super) whole: bool,
+    /// Bytes of the path that are behind.
+    at: usize,
+    /// Their handle.
+    pub(super) handle: FileHandle,
+    /// What the last LOOKUP said of it.
+    pub(super) attributes: Option<Attributes>,
+}
+
+impl Walk {
+    /// A walk from `at` bytes on, whose handle is known.
+    pub(super) fn new(path: &str, whole: bool, at: usize, handle: FileHandle) -> Self {
+        Self { path: path.to_owned(), whole, at, handle, attributes: None }
+    }
+
+    /// The part to look up next; `None` at the end.
+    pub(super) fn part(&self) -> Option<Range<usize>> {
+        let rest = self.path.get(self.at..)?;
+        let start = self.at + usize::from(rest.starts_with('/'));
+        let rest = self.path.get(start..)?;
+        let end = rest.find('/').map_or(self.path.len(), |length| start + length);
+        let last = end == self.path.len();
+        (start < end && (self.whole || !last)).then_some(start..end)
+    }
+
+    /// A part was found. Returns the path up to it.
+    pub(super) fn found(&mut self, end: usize, handle: FileHandle, attributes: Option<Attributes>) -> &str {
+        self.at = end;
+        self.handle = handle;
+        self.attributes = attributes;
+        self.path.get(..end).unwrap_or_default()
+    }
+
+    /// The last part: what is to be made or removed in the directory that was walked to.
+    pub(super) fn name(&self) -> &[u8] {
+        self.path.rsplit('/').next().unwrap_or_default().as_bytes()
+    }
+}
+
+impl Job {
+    pub(super) fn new(ticket: &Ticket, goal: Goal) -> Self {
+        let Ticket { tag, intended, path } = *ticket;
+        Self { tag, intended, path, goal, walks: [None, None], pending: 0, failure: None, reply: None }
+    }
+
+    /// The walk that is not at its end.
+    pub(super) fn walking(&self) -> Option<&Walk> {
+        self.walks.iter().flatten().find(|walk| walk.part().is_some())
+    }
+
+    /// The same, to go on.
+    pub(super) fn walking_mut(&mut self) -> Option<&mut Walk> {
+        self.walks.iter_mut().flatten().find(|walk| walk.part().is_some())
+    }
+
+    /// Something went wrong. Only the first counts.
+    pub(super) fn fail(&mut self, failure: Failure) {
+        self.failure.get_or_insert(failure);
+    }
+
+    /// How it ended.
+    pub(super) fn result(self) -> Result<Reply, Failure> {
+        self.failure.map_or_else(|| Ok(self.reply.unwrap_or(Reply::Nothing)), Err)
+    }
+}
+
+/// An action that was never sent.
+pub(super) fn never_sent(procedure: Option<Procedure>, cause: Cause) -> Failure {
+    Failure { procedure, status: None, outcome: Outcome::NeverSent, cause }
+}
+
+/// The actions of a connection. Places are used again.
+#[derive(Debug, Default)]
+pub(super) struct Jobs {
+    places: Vec<Option<Job>>,
+    free: Vec<u32>,
+}
+
+impl Jobs {
+    pub(super) fn add(&mut self, job: Job) -> JobId {
+        if let Some(place) = self.free.pop()
+            && let Some(slot) = self.places.get_mut(place as usize)
+        {
+            *slot = Some(job);
+            return JobId(place);
+        }
+        self.places.push(Some(job));
+        // Callers have as many actions on their way as they have lanes: far fewer than 4 billion.
+        JobId((self.places.len() - 1) as u32)
+    }
+
+    pub(super) fn get(&mut self, id: JobId) -> Option<&mut Job> {
+        self.places.get_mut(id.0 as usize)?.as_mut()
+    }
+
+    /// Takes a job out for a while; [`Jobs::put`] or [`Jobs::release`] must follow.
+    pub(super) fn take(&mut self, id: JobId) -> Option<Job> {
+        self.places.get_mut(id.0 as usize)?.take()
+    }
+
+    /// Puts it back.
+    pub(super) fn put(&mut self, id: JobId, job: Job) {
+        if let Some(place) = self.places.get_mut(id.0 as usize) {
+            *place = Some(job);
+        }
+    }
+
+    /// It is over: its place is free.
+    pub(super) fn release(&mut self, id: JobId) {
+        self.free.push(id.0);
+    }
+
+    /// Takes all of them out.
+    pub(super) fn drain(&mut self) -> impl Iterator<Item = Job> + use<> {
+        self.free.clear();
+        std::mem::take(&mut self.places).into_iter().flatten()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parts(path: &str, whole: bool) -> Vec<String> {
+        let handle = FileHandle::new(&[1]).unwrap();
+        let mut walk = Walk::new(path, whole, 0, handle);
+        let mut parts = Vec::new();
+        while let Some(part) = walk.part() {
+            parts.push(path[part.clone()].to_owned());
+            walk.found(part.end, handle, None);
+        }
+        parts
+    }
+
+    #[test]
+    fn a_path_is_walked_part_by_part() {
+        assert_eq!(parts("a/bc/d", true), ["a", "bc", "d"]);
+        assert_eq!(parts("a/bc/d", false), ["a", "bc"]);
+        assert_eq!((parts("", true).len(), parts("x", false).len()), (0, 0));
+        let walk = Walk::new("a/bc/d", false, 1, FileHandle::new(&[1]).unwrap());
+        assert_eq!((walk.part(), walk.name()), (Some(2..4), &b"d"[..]));
+    }
+}

@@ -1,0 +1,237 @@
+//! From an export's path to its handle: portmap, MOUNT. Once a run, before anything is timed.
+//!
+//! Spec: RFC 1813 5, RFC 1833 3
+
+use std::io::{self, Read, Write};
+use std::net::{IpAddr, SocketAddr, TcpStream};
+use std::time::Duration;
+
+use plimsoll_wire::nfs::mount::{self as wire, MountCall};
+use plimsoll_wire::nfs::mount_status_name;
+use plimsoll_wire::nfs::portmap::{GetPort, TCP, parse_port};
+use plimsoll_wire::nfs::status_name;
+use plimsoll_wire::nfs::v3::lookup::{self, Lookup};
+use plimsoll_wire::nfs::v3::{Answer, Call, FileHandle, Place};
+use plimsoll_wire::rpc::{CallTemplate, Caller, CallerError, Verdict};
+
+use super::options::{PROGRAM, VERSION};
+
+/// The portmapper's program and version.
+const PORTMAP: (u32, u32) = (100_000, 2);
+/// MOUNT's program and version.
+const MOUNT: (u32, u32) = (100_005, 3);
+/// How long each of these calls may take.
+const PATIENCE: Duration = Duration::from_secs(20);
+/// The longest answer, bytes.
+const LONGEST: usize = 64 << 10;
+/// MNT3ERR_NOENT, MNT3ERR_ACCES, MNT3ERR_NOTDIR: the path may lie below an export.
+const PERHAPS_BELOW: [u32; 3] = [2, 13, 20];
+
+/// An export that was mounted.
+#[derive(Clone, Debug)]
+pub struct Mounted {
+    /// The handle of the path asked for.
+    pub root: FileHandle,
+    /// The path that MOUNT took: the one asked for, or one above it.
+    pub export: String,
+    /// Where MOUNT answers.
+    pub mount: SocketAddr,
+}
+
+/// Why an export cannot be mounted.
+#[derive(Debug, thiserror::Error)]
+pub enum MountError {
+    /// The connection failed.
+    #[error("{what} at {address}: {source}")]
+    Connection {
+        /// Who was called.
+        what: &'static str,
+        /// Where.
+        address: SocketAddr,
+        /// What happened.
+        source: io::Error,
+    },
+    /// The server's RPC layer did not take the call on, or its answer made no sense.
+    #[error("{what} at {address} answered what cannot be used: {problem}")]
+    Answer {
+        /// Who was called.
+        what: &'static str,
+        /// Where.
+        address: SocketAddr,
+        /// What was wrong.
+        problem: String,
+    },
+    /// No MOUNT is registered with the portmapper.
+    #[error("the portmapper at {0} knows no MOUNT version 3 on TCP; name its port in the target: ?mountport=NUMBER")]
+    NotRegistered(SocketAddr),
+    /// The server refused.
+    #[error("{path} cannot be mounted: {status}")]
+    Refused {
+        /// The path.
+        path: String,
+        /// The status, by name.
+        status: String,
+    },
+    /// A part of the path below the export is not there.
+    #[error("{path}, below the export {export}: {status}")]
+    Below {
+        /// The export.
+        export: String,
+        /// The path below it.
+        path: String,
+        /// The status, by name.
+        status: String,
+    },
+    /// The credential cannot be said.
+    #[error(transparent)]
+    Caller(#[from] CallerError),
+}
+
+/// Finds the handle of a path. MOUNT's port is asked of the portmapper where none is given. A path below an export is
+/// looked up from the export.
+///
+/// # Errors
+/// The server cannot be reached, refuses, or makes no sense.
+pub fn mount(
+    nfs: SocketAddr,
+    path: &str,
+    mount_port: Option<u16>,
+    portmap_port: u16,
+    caller: &Caller<'_>,
+) -> Result<Mounted, MountError> {
+    let port = mount_port.map_or_else(|| ask_port(nfs.ip(), portmap_port), Ok)?;
+    let address = SocketAddr::new(nfs.ip(), port);
+    let mut first = None;
+    let mut export = path;
+    loop {
+        match ask_handle(address, export, caller)? {
+            wire::Mounted::Root(handle, _) => {
+                let root = look_up(nfs, handle, export, path, caller)?;
+                return Ok(Mounted { root, export: export.to_owned(), mount: address });
+            }
+            wire::Mounted::Refused(status) => {
+                let said = *first.get_or_insert(status);
+                let above = export.trim_end_matches('/').rfind('/').filter(|_| export.len() > 1);
+                let Some(end) = above.filter(|_| PERHAPS_BELOW.contains(&status)) else {
+                    let status = mount_status_name(said).map_or_else(|| said.to_string(), str::to_owned);
+                    return Err(MountError::Refused { path: path.to_owned(), status });
+                };
+                export = path.get(..end.max(1)).unwrap_or("/");
+            }
+        }
+    }
+}
+
+/// Tells the server that the export is not mounted any more.
+///
+/// # Errors
+/// The server cannot be reached, or makes no sense.
+pub fn unmount(mounted: &Mounted, caller: &Caller<'_>) -> Result<(), MountError> {
+    let call = MountCall::Unmount(&mounted.export);
+    let server = Server { what: "MOUNT", address: mounted.mount, program: MOUNT };
+    let results = server.call(call.procedure(), caller, |out| call.emit(out))?;
+    wire::parse_nothing(&results).map_err(|error| server.answer(error.to_string()))
+}
+
+fn ask_port(host: IpAddr, portmap_port: u16) -> Result<u16, MountError> {
+    let server = Server { what: "the portmapper", address: SocketAddr::new(host, portmap_port), program: PORTMAP };
+    let ask = GetPort { program: MOUNT.0, version: MOUNT.1, protocol: TCP };
+    let results = server.call(GetPort::PROCEDURE, &Caller::Nobody, |out| ask.emit(out))?;
+    match parse_port(&results) {
+        Ok(0) => Err(MountError::NotRegistered(server.address)),
+        Ok(port) => Ok(port),
+        Err(error) => Err(server.answer(error.to_string())),
+    }
+}
+
+fn ask_handle(address: SocketAddr, path: &str, caller: &Caller<'_>) -> Result<wire::Mounted, MountError> {
+    let call = MountCall::Mount(path);
+    let server = Server { what: "MOUNT", address, program: MOUNT };
+    let results = server.call(call.procedure(), caller, |out| call.emit(out))?;
+    wire::parse_mounted(&results).map_err(|error| server.answer(error.to_string()))
+}
+
+/// From an export's handle to that of a path below it.
+fn look_up(
+    nfs: SocketAddr,
+    handle: FileHandle,
+    export: &str,
+    path: &str,
+    caller: &Caller<'_>,
+) -> Result<FileHandle, MountError> {
+    let server = Server { what: "NFS", address: nfs, program: (PROGRAM, VERSION) };
+    let below = path.strip_prefix(export).unwrap_or_default();
+    below.split('/').filter(|part| !part.is_empty()).try_fold(handle, |directory, part| {
+        let ask = Lookup { what: Place { directory: &directory, name: part.as_bytes() } };
+        let results = server.call(Lookup::PROCEDURE, caller, |out| ask.emit(out))?;
+        match lookup::parse(&results).map_err(|error| server.answer(error.to_string()))? {
+            Answer::Done(found) => Ok(found.object),
+            Answer::Refused(status) => {
+                let (export, path) = (export.to_owned(), below.to_owned());
+                let status = status_name(3, status).map_or_else(|| status.to_string(), str::to_owned);
+                Err(MountError::Below { export, path, status })
+            }
+        }
+    })
+}
+
+/// A program that is called once.
+struct Server {
+    what: &'static str,
+    address: SocketAddr,
+    program: (u32, u32),
+}
+
+impl Server {
+    /// Calls a procedure on a connection of its own; its results.
+    fn call(
+        &self,
+        procedure: u32,
+        caller: &Caller<'_>,
+        arguments: impl FnOnce(&mut Vec<u8>),
+    ) -> Result<Vec<u8>, MountError> {
+        const XID: u32 = 0x506C_696D;
+        let mut call = Vec::new();
+        CallTemplate::new(self.program.0, self.program.1, caller)?.begin(XID, procedure, &mut call);
+        arguments(&mut call);
+        // A call of a path and a credential fits into a fragment.
+        let _ = CallTemplate::finish(&mut call, 0);
+        let reply = self.exchange(&call).map_err(|source| {
+            let Self { what, address, .. } = *self;
+            MountError::Connection { what, address, source }
+        })?;
+        match Verdict::parse(&reply) {
+            Ok((XID, Verdict::Success(results))) => Ok(results.to_vec()),
+            Ok((XID, verdict)) => Err(self.answer(format!("{verdict:?}"))),
+            Ok(_) => Err(self.answer("the answer to another call".to_owned())),
+            Err(error) => Err(self.answer(error.to_string())),
+        }
+    }
+
+    /// Sends a record, and reads one.
+    fn exchange(&self, call: &[u8]) -> io::Result<Vec<u8>> {
+        let mut stream = TcpStream::connect_timeout(&self.address, PATIENCE)?;
+        stream.set_read_timeout(Some(PATIENCE))?;
+        stream.set_write_timeout(Some(PATIENCE))?;
+        stream.write_all(call)?;
+        let mut reply = Vec::new();
+        loop {
+            let mut mark = [0; 4];
+            stream.read_exact(&mut mark)?;
+            let mark = u32::from_be_bytes(mark);
+            let (start, length) = (reply.len(), (mark & 0x7FFF_FFFF) as usize);
+            if start + length > LONGEST {
+                return Err(io::Error::new(io::ErrorKind::InvalidData, "an answer that is much too long"));
+            }
+            reply.resize(start + length, 0);
+            stream.read_exact(reply.get_mut(start..).unwrap_or_default())?;
+            if mark & 0x8000_0000 != 0 {
+                return Ok(reply);
+            }
+        }
+    }
+
+    fn answer(&self, problem: String) -> MountError {
+        MountError::Answer { what: self.what, address: self.address, problem }
+    }
+}
