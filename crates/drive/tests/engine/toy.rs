@@ -75,6 +75,7 @@ impl ToyClient {
     fn call(&mut self, word: u32, ticket: Ticket, keep: bool, out: &mut Outbox) {
         let id = self.next_id;
         self.next_id += 1;
+        let begins = out.end();
         out.put(&message(id, word, 0));
         let bytes = word.checked_sub(DATA);
         self.calls.add(Call {
@@ -86,6 +87,7 @@ impl ToyClient {
             session: None,
             request_bytes: HEAD as u32,
             payload_bytes: None,
+            begins,
             ends: out.end(),
             sent: None,
             interim: None,
