@@ -23,6 +23,18 @@ impl Content {
         Self { block: block.into() }
     }
 
+    /// A text in place of random bytes: it stands at the beginning of the file [`Content::HELD`], zeros behind it. What is
+    /// longer than [`PERIOD`] is cut.
+    #[must_use]
+    pub fn holding(text: &[u8]) -> Self {
+        let mut block = vec![0; PERIOD];
+        block.iter_mut().zip(text).for_each(|(byte, given)| *byte = *given);
+        Self { block: block.into() }
+    }
+
+    /// The key whose file begins where the block begins.
+    pub const HELD: u64 = 0;
+
     /// The shared block that [`Content::pieces`] index.
     #[must_use]
     pub fn block(&self) -> &Arc<[u8]> {
@@ -83,6 +95,12 @@ mod tests {
             assert_eq!(cut, whole[offset..offset + length]);
             assert!(content.matches(3, offset as u64, &cut));
         }
+    }
+
+    #[test]
+    fn a_text_can_be_held() {
+        let content = Content::holding(b"a manifest");
+        assert_eq!(bytes(&content, Content::HELD, 0, 11), b"a manifest\0");
     }
 
     #[test]

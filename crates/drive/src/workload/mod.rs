@@ -1,1 +1,194 @@
 //! Workloads: files that say what users do, on which files, how often.
+//!
+//! ```text
+//! TOML text ─ text (as written) ─ program (checked) ─ lane: a Scenario ─┐
+//!      └ fileset: what is there before, made by Scenarios of its own ───┴─ engine
+//! ```
+//!
+//! A lane does *turns*, each a short script of steps on one subject. Which turn, which file and which place in it are
+//! drawn from one numbering of all files, which every lane of every station knows; the draws of a turn follow from the
+//! lane's seed and the turn's number and from nothing else. So what is touched, and how often, does not depend on how
+//! many stations, threads or processes share the work: the union of the lanes has the distribution of one lane (a test
+//! holds that; SPEC withdrew SFS 2.0 in 2001 because there it had not).
+//!
+//! Every turn leaves the files as they were. What it makes it removes, under names of the lane's own, and writes to files of the
+//! set write what is there already, so lanes never meet, and any read can be verified at any time.
+
+mod builtin;
+mod distribution;
+mod error;
+pub mod fileset;
+mod lane;
+mod load;
+mod open_files;
+mod program;
+mod quantity;
+#[cfg(test)]
+mod testing;
+#[cfg(test)]
+mod tests;
+mod text;
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use aws_lc_rs::digest::{SHA256, digest};
+
+pub use builtin::{BUILTINS, Builtin};
+pub use error::WorkloadError;
+pub use fileset::FileSet;
+pub use load::Defaults;
+
+use crate::action::Caching;
+use crate::scenario::Scenario;
+
+/// The largest workload file, bytes.
+const LARGEST: usize = 1 << 20;
+/// The longest name, characters: file sets are called after it.
+const LONGEST_NAME: usize = 40;
+/// The most kinds of turns.
+const MOST_TURNS: usize = 1000;
+/// The most files that a lane keeps open.
+const MOST_KEPT: u32 = 1000;
+
+/// What users do, on which files, how often. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct Workload {
+    work: Arc<Work>,
+}
+
+/// All of it, checked.
+#[derive(Debug)]
+struct Work {
+    name: String,
+    description: String,
+    digest: String,
+    files: text::Files,
+    defaults: Defaults,
+    /// Files that a lane keeps open from turn to turn; 0: opens and closes in each.
+    keep_open: usize,
+    /// Reads that keep and verify their data, 0 to 1.
+    verify: f64,
+    caching: Caching,
+    turns: Vec<program::Turn>,
+    /// Whether any turn writes to files of the set.
+    writes_to_the_set: bool,
+    /// Sums of the turns' weights up to each.
+    weights: Vec<u64>,
+}
+
+impl Workload {
+    /// Takes a workload file apart; `file` is what errors call it.
+    ///
+    /// # Errors
+    /// Where it is wrong, what stands there, and what would do.
+    pub fn parse(file: &str, text: &str) -> Result<Self, WorkloadError> {
+        if text.len() > LARGEST {
+            return Err(WorkloadError::whole(file, format!("a workload file may have {LARGEST} bytes")));
+        }
+        let read: text::Text = toml::from_str(text).map_err(|error| match error.span() {
+            Some(place) => WorkloadError::at(file, text, &place, error.message()),
+            None => WorkloadError::whole(file, error.message()),
+        })?;
+        let work =
+            Work::check(read, text).map_err(|(place, problem)| WorkloadError::at(file, text, &place, problem))?;
+        Ok(Self { work: Arc::new(work) })
+    }
+
+    /// What reports call it.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.work.name
+    }
+
+    /// One line about it.
+    #[must_use]
+    pub fn description(&self) -> &str {
+        &self.work.description
+    }
+
+    /// SHA-256 of its text, in hexadecimal digits.
+    #[must_use]
+    pub fn digest(&self) -> &str {
+        &self.work.digest
+    }
+
+    /// The load that it asks for where no flag says otherwise.
+    #[must_use]
+    pub fn defaults(&self) -> &Defaults {
+        &self.work.defaults
+    }
+
+    /// The kinds of turns with their shares, 0 to 1.
+    pub fn turns(&self) -> impl Iterator<Item = (&str, f64)> {
+        let all = self.work.weights.last().copied().unwrap_or(1) as f64;
+        self.work.turns.iter().map(move |turn| (turn.name.as_str(), f64::from(turn.weight) / all))
+    }
+
+    /// What one lane of a station does on a file set of this workload. Needs no other lane, and never ends.
+    #[must_use]
+    pub fn scenario(&self, files: &Arc<FileSet>, station: u32, lane: u32, seed: u64) -> Box<dyn Scenario> {
+        Box::new(lane::Lane::new(self.work.clone(), files.clone(), station, lane, seed))
+    }
+}
+
+impl Work {
+    fn check(text: text::Text, whole: &str) -> Result<Self, program::Wrong> {
+        let name = text.name.get_ref();
+        let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+        if name.is_empty() || name.len() > LONGEST_NAME || !name.chars().all(plain) {
+            let problem = format!("a name has 1 to {LONGEST_NAME} lower-case letters, digits and '-'");
+            return Err((text.name.span(), problem));
+        }
+        if text.description.get_ref().contains(char::is_control) {
+            return Err((text.description.span(), "a description is one line".to_owned()));
+        }
+        fileset::check(text.files.get_ref()).map_err(|problem| (text.files.span(), problem))?;
+        let defaults = match &text.load {
+            Some(load) => Defaults::of(load.get_ref()).map_err(|problem| (load.span(), problem))?,
+            None => Defaults::of(&text::Load::default()).map_err(|problem| (0..0, problem))?,
+        };
+        let keep_open = match &text.lane.keep_open {
+            Some(kept) if *kept.get_ref() > MOST_KEPT => {
+                return Err((kept.span(), format!("a lane may keep {MOST_KEPT} files open")));
+            }
+            kept => kept.as_ref().map_or(0, |kept| *kept.get_ref()),
+        };
+        let turns: Vec<_> = text.turns.iter().map(program::Turn::compile).collect::<Result<_, _>>()?;
+        let weights: Vec<u64> = turns
+            .iter()
+            .scan(0, |sum, turn| {
+                *sum += u64::from(turn.weight);
+                Some(*sum)
+            })
+            .collect();
+        if turns.len() > MOST_TURNS || weights.last().is_none_or(|sum| *sum == 0) {
+            let problem = format!("a workload has 1 to {MOST_TURNS} [[turns]], one of them with a weight above 0");
+            return Err((0..0, problem));
+        }
+        if text.files.get_ref().count == 0 && turns.iter().any(program::Turn::needs_the_set) {
+            return Err((text.files.span(), "there are turns on = \"file\": count must be above 0".to_owned()));
+        }
+        Ok(Self {
+            name: name.clone(),
+            description: text.description.get_ref().clone(),
+            digest: hexadecimal(digest(&SHA256, whole.as_bytes()).as_ref()),
+            files: text.files.into_inner(),
+            defaults,
+            keep_open: keep_open as usize,
+            verify: text.lane.verify.map_or(0.0, |share| share.0),
+            caching: text.lane.caching.into(),
+            writes_to_the_set: turns.iter().any(program::Turn::writes_to_the_set),
+            turns,
+            weights,
+        })
+    }
+}
+
+fn hexadecimal(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::new(), |mut text, byte| {
+        // Writing to a string cannot fail.
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}

@@ -1,0 +1,63 @@
+//! The workloads that come with the program.
+
+use super::{LARGEST, Workload, WorkloadError};
+
+/// A workload that comes with the program: a file of `workloads/`.
+#[derive(Clone, Copy, Debug)]
+pub struct Builtin {
+    /// Its name.
+    pub name: &'static str,
+    /// Its text.
+    pub text: &'static str,
+}
+
+/// All of them, the quick taste first.
+pub const BUILTINS: &[Builtin] = &[
+    Builtin { name: "mixed", text: include_str!("../../../../workloads/mixed.toml") },
+    Builtin { name: "stream-read", text: include_str!("../../../../workloads/stream-read.toml") },
+    Builtin { name: "stream-write", text: include_str!("../../../../workloads/stream-write.toml") },
+    Builtin { name: "random-read", text: include_str!("../../../../workloads/random-read.toml") },
+    Builtin { name: "metadata", text: include_str!("../../../../workloads/metadata.toml") },
+    Builtin { name: "getattr", text: include_str!("../../../../workloads/getattr.toml") },
+];
+
+impl Workload {
+    /// The one that comes with the program under this name, else the one in the file of this name.
+    ///
+    /// # Errors
+    /// There is neither, or the file is of no use.
+    pub fn find(name: &str) -> Result<Self, WorkloadError> {
+        if let Some(builtin) = Builtin::named(name) {
+            return builtin.workload();
+        }
+        match std::fs::metadata(name) {
+            Ok(found) if found.len() > LARGEST as u64 => {
+                return Err(WorkloadError::whole(name, format!("a workload file may have {LARGEST} bytes")));
+            }
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                let names: Vec<_> = BUILTINS.iter().map(|builtin| builtin.name).collect();
+                let problem = format!("no such workload, and no such file; there are {}", names.join(", "));
+                return Err(WorkloadError::whole(name, problem));
+            }
+            Ok(_) | Err(_) => {}
+        }
+        let text = std::fs::read_to_string(name).map_err(|error| WorkloadError::whole(name, error.to_string()))?;
+        Self::parse(name, &text)
+    }
+}
+
+impl Builtin {
+    /// The one of a name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<&'static Builtin> {
+        BUILTINS.iter().find(|builtin| builtin.name == name)
+    }
+
+    /// What it says.
+    ///
+    /// # Errors
+    /// None, as a test holds; but nothing here takes that for granted.
+    pub fn workload(&self) -> Result<Workload, WorkloadError> {
+        Workload::parse(&format!("workloads/{}.toml", self.name), self.text)
+    }
+}

@@ -1,0 +1,189 @@
+//! Removes a file set, or what is left of one.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use plimsoll_model::Symbol;
+
+use super::job::{FileSetError, Job, JobProgress, Patience, Tally, WAIT};
+use super::verify::is_numbered;
+use super::{FileSet, MANIFEST, OWN_DIRECTORY, OWN_FILE};
+use crate::action::{Action, Done};
+use crate::scenario::{Scenario, Step, WrongData};
+
+/// Removes a file set, or what is left of one: its manifest first, so that what is left of it is never taken for whole.
+///
+/// It goes by what it finds, and takes nothing but what bears a name that Plimsoll gives.
+#[derive(Debug)]
+pub struct Remove {
+    tally: Tally,
+    work: Mutex<Work>,
+}
+
+/// What is known to stand there.
+#[derive(Debug)]
+struct Work {
+    /// Directories that were not listed yet.
+    to_list: Vec<String>,
+    /// Files to remove. At most those of one listing for each lane, and a lane lists only when there are none.
+    files: Vec<String>,
+    /// Directories that were listed: to be removed when all else is gone, the deepest first.
+    emptied: Vec<String>,
+    /// Items that lanes are at.
+    busy: u64,
+}
+
+#[derive(Clone, Debug)]
+enum Item {
+    List(String),
+    File(String),
+    Directory(String),
+}
+
+enum Claim {
+    Item(Item),
+    Wait,
+    Nothing,
+}
+
+impl Remove {
+    /// Removes this one.
+    #[must_use]
+    pub fn new(files: &FileSet) -> Arc<Self> {
+        let to_list = vec![files.root.clone()];
+        let work = Work { to_list, files: Vec::new(), emptied: Vec::new(), busy: 0 };
+        // The root: listed, then removed.
+        Arc::new(Self { tally: Tally::of(1), work: Mutex::new(work) })
+    }
+
+    /// What came of it.
+    ///
+    /// # Errors
+    /// What went wrong first, or that it was ended before.
+    pub fn outcome(&self) -> Result<(), FileSetError> {
+        self.tally.outcome()
+    }
+
+    fn work(&self) -> MutexGuard<'_, Work> {
+        self.work.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Job for Remove {
+    fn scenario(self: Arc<Self>) -> Box<dyn Scenario> {
+        let (names, patience) = (Vec::new(), Patience::default());
+        Box::new(Remover { job: self, item: None, over: false, foreign: None, names, patience })
+    }
+
+    fn progress(&self) -> JobProgress {
+        self.tally.progress()
+    }
+}
+
+impl Work {
+    fn claim(&mut self) -> Claim {
+        let item = if let Some(file) = self.files.pop() {
+            Item::File(file)
+        } else if let Some(directory) = self.to_list.pop() {
+            Item::List(directory)
+        } else if self.busy > 0 {
+            // What others are at may bring more, and must be gone before its directory can go.
+            return Claim::Wait;
+        } else if let Some(directory) = self.emptied.pop() {
+            Item::Directory(directory)
+        } else {
+            return Claim::Nothing;
+        };
+        self.busy += 1;
+        Claim::Item(item)
+    }
+
+    /// Takes over what a listing brought.
+    fn listed(&mut self, directory: String, names: &mut Vec<String>) {
+        for name in names.drain(..) {
+            let path = format!("{directory}/{name}");
+            if name.starts_with(OWN_DIRECTORY) || name.starts_with(['s', 'd']) {
+                self.to_list.push(path);
+            } else {
+                self.files.push(path);
+            }
+        }
+        // The last one is taken first.
+        if let Some(at) = self.files.iter().position(|path| path.ends_with(&format!("/{MANIFEST}"))) {
+            let manifest = self.files.remove(at);
+            self.files.push(manifest);
+        }
+        self.emptied.push(directory);
+        self.emptied.sort_by_key(|path| path.matches('/').count());
+    }
+}
+
+/// One lane.
+#[derive(Debug)]
+struct Remover {
+    job: Arc<Remove>,
+    item: Option<Item>,
+    over: bool,
+    foreign: Option<String>,
+    names: Vec<String>,
+    patience: Patience,
+}
+
+impl Remover {
+    fn listed(&mut self, directory: String) {
+        if let Some(name) = self.foreign.take() {
+            self.job.tally.fail(FileSetError::Foreign(format!("{directory}/{name}")));
+        }
+        self.job.tally.found(self.names.len() as u64);
+        self.job.work().listed(directory, &mut self.names);
+    }
+}
+
+impl Scenario for Remover {
+    fn next(&mut self) -> Step<'_> {
+        if std::mem::take(&mut self.over) {
+            return Step::TurnOver;
+        }
+        if self.job.tally.stopped() {
+            return Step::Finished;
+        }
+        if self.item.is_none() {
+            let claim = self.job.work().claim();
+            match claim {
+                Claim::Item(item) => self.item = Some(item),
+                Claim::Wait if self.patience.lasts(self.job.tally.done()) => return Step::Think(WAIT),
+                Claim::Wait | Claim::Nothing => return Step::Finished,
+            }
+        }
+        let action = match &self.item {
+            Some(Item::List(path)) => Action::List { path },
+            Some(Item::File(path)) => Action::Remove { path },
+            Some(Item::Directory(path)) => Action::RemoveDirectory { path },
+            None => return Step::Finished,
+        };
+        Step::Act(action, Symbol::NONE)
+    }
+
+    fn done(&mut self, done: &Done) -> Result<(), WrongData> {
+        let Some(item) = self.item.take() else { return Ok(()) };
+        match (&done.result, item) {
+            (Err(failure), Item::List(path) | Item::File(path) | Item::Directory(path)) => {
+                self.job.tally.fail(FileSetError::Failed { doing: "removing", path, failure: failure.clone() });
+            }
+            (Ok(_), Item::List(path)) => self.listed(path),
+            (Ok(_), Item::File(_) | Item::Directory(_)) => self.job.tally.finished_one(),
+        }
+        self.over = true;
+        self.job.work().busy -= 1;
+        Ok(())
+    }
+
+    fn entry(&mut self, name: &str) {
+        if name == MANIFEST || is_numbered(name) || name.starts_with(OWN_FILE) || name.starts_with(OWN_DIRECTORY) {
+            self.names.push(name.to_owned());
+        } else {
+            self.foreign.get_or_insert_with(|| name.to_owned());
+        }
+    }
+
+    fn reconnected(&mut self) {}
+}

@@ -1,0 +1,117 @@
+//! Sizes, times and shares as people write them: "8KiB", "10ms", "1%".
+
+use std::fmt;
+
+use serde::de::{Deserialize, Deserializer, Error, Visitor};
+
+/// Bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Size(pub(super) u64);
+
+/// Nanoseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Time(pub(super) u64);
+
+/// From 0 to 1.
+#[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
+pub(super) struct Share(pub(super) f64);
+
+/// Units of size, longest name first, bytes.
+const UNITS: [(&str, u64); 5] = [("TiB", 1 << 40), ("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10), ("B", 1)];
+
+impl Size {
+    const EXPECTED: &str = "a size such as \"8KiB\", in B, KiB, MiB, GiB or TiB";
+
+    pub(super) fn parse(text: &str) -> Option<Self> {
+        let (digits, unit) = UNITS.iter().find_map(|(name, unit)| Some((text.strip_suffix(name)?, unit)))?;
+        let digits = digits.trim_end();
+        let plain = digits.bytes().all(|byte| byte.is_ascii_digit());
+        digits.parse::<u64>().ok().filter(|_| plain)?.checked_mul(*unit).map(Self)
+    }
+}
+
+/// In the largest unit that leaves no rest.
+impl fmt::Display for Size {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let fits = |unit: u64| self.0 >= unit && self.0.is_multiple_of(unit);
+        let (name, unit) = UNITS.into_iter().find(|(_, unit)| fits(*unit)).unwrap_or(("B", 1));
+        write!(f, "{}{name}", self.0 / unit)
+    }
+}
+
+impl Time {
+    const EXPECTED: &str = "a time such as \"10ms\", in ns, us, ms, s, min or h";
+
+    fn parse(text: &str) -> Option<Self> {
+        let nanoseconds = humantime::parse_duration(text).ok()?.as_nanos();
+        u64::try_from(nanoseconds).ok().filter(|&time| time <= LONGEST).map(Self)
+    }
+}
+
+/// The longest time, ns: 100 days.
+const LONGEST: u64 = 100 * 86_400 * 1_000_000_000;
+
+impl Share {
+    const EXPECTED: &str = "a share such as \"1%\", from 0% to 100%";
+
+    fn parse(text: &str) -> Option<Self> {
+        let percent: f64 = text.strip_suffix('%')?.trim_end().parse().ok()?;
+        (0.0..=100.0).contains(&percent).then_some(Self(percent / 100.0))
+    }
+}
+
+/// Takes a text, and nothing but a text.
+struct Written<T> {
+    expected: &'static str,
+    parse: fn(&str) -> Option<T>,
+}
+
+impl<T> Visitor<'_> for Written<T> {
+    type Value = T;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.expected)
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<T, E> {
+        (self.parse)(text).ok_or_else(|| E::custom(format_args!("expected {}, not \"{text}\"", self.expected)))
+    }
+}
+
+macro_rules! written {
+    ($($name:ident),*) => {$(
+        impl<'de> Deserialize<'de> for $name {
+            fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+                from.deserialize_str(Written { expected: Self::EXPECTED, parse: Self::parse })
+            }
+        }
+    )*};
+}
+written!(Size, Time, Share);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_have_units() {
+        let bytes = |text| Size::parse(text).map(|size| size.0);
+        assert_eq!([bytes("1B"), bytes("8KiB"), bytes("1 MiB")], [Some(1), Some(8192), Some(1 << 20)]);
+        for text in ["", "8", "8K", "8KB", "-1B", "+1B", "1.5KiB", "KiB", "17000000TiB", "8kib"] {
+            assert_eq!(bytes(text), None, "{text}");
+        }
+        for text in ["0B", "1B", "1025B", "8KiB", "3MiB", "1TiB"] {
+            assert_eq!(Size::parse(text).unwrap().to_string(), text);
+        }
+    }
+
+    #[test]
+    fn times_and_shares_have_units() {
+        let times = ["0s", "10ms", "1m", "2 h", "5", "-1s", "200days"].map(|text| Time::parse(text).map(|time| time.0));
+        let hour = 3_600_000_000_000;
+        assert_eq!(times, [Some(0), Some(10_000_000), Some(60_000_000_000), Some(2 * hour), None, None, None]);
+        let shares =
+            ["0%", "1%", "0.5 %", "100%", "101%", "1", "NaN%"].map(|text| Share::parse(text).map(|share| share.0));
+        assert_eq!(shares, [Some(0.0), Some(0.01), Some(0.005), Some(1.0), None, None, None]);
+    }
+}

@@ -1,0 +1,273 @@
+//! For tests: a file server that is a map, stricter than any protocol, and a loop that runs lanes on it.
+
+use std::collections::BTreeMap;
+
+use rand::Rng as _;
+
+use plimsoll_model::{Names, Outcome};
+
+use super::fileset::{Create, FileSet, Job};
+use super::*;
+use crate::action::{Access, Action, Cause, Disposition, Done, Failure, FileKey, Reply, Tag};
+use crate::engine::{Rng, seed_of};
+use crate::scenario::Step;
+
+/// Files with their bytes; directories without.
+#[derive(Debug, Default, Clone)]
+pub(super) struct Model {
+    pub(super) nodes: BTreeMap<String, Option<Vec<u8>>>,
+    handles: Vec<Option<(String, bool)>>,
+}
+
+type Answer = Result<Reply, &'static str>;
+
+impl Model {
+    pub(super) fn open_files(&self) -> usize {
+        self.handles.iter().flatten().count()
+    }
+
+    /// Everybody is gone, and what they had open is closed.
+    pub(super) fn disconnect(&mut self) {
+        self.handles.clear();
+    }
+
+    fn parent(path: &str) -> &str {
+        path.rsplit_once('/').map_or("", |(parent, _)| parent)
+    }
+
+    fn directory(&self, path: &str) -> Result<(), &'static str> {
+        match self.nodes.get(path) {
+            _ if path.is_empty() => Ok(()),
+            Some(None) => Ok(()),
+            Some(Some(_)) => Err("is a file"),
+            None => Err("no such directory"),
+        }
+    }
+
+    fn children<'a>(&'a self, path: &'a str) -> impl Iterator<Item = &'a str> {
+        let names = self.nodes.keys().filter(move |node| !node.is_empty() && Self::parent(node) == path);
+        names.map(|node| node.rsplit('/').next().unwrap())
+    }
+
+    fn handle(&self, file: FileKey) -> Result<&(String, bool), &'static str> {
+        self.handles.get(file.0 as usize).and_then(Option::as_ref).ok_or("not open")
+    }
+
+    fn bytes(&mut self, file: FileKey, write: bool) -> Result<&mut Vec<u8>, &'static str> {
+        let (path, writable) = self.handle(file)?.clone();
+        if write && !writable {
+            return Err("not open for writing");
+        }
+        self.nodes.get_mut(&path).and_then(Option::as_mut).ok_or("gone")
+    }
+
+    fn unused(&self, path: &str) -> Result<(), &'static str> {
+        let open = self.handles.iter().flatten().any(|(open, _)| open == path);
+        if open { Err("in use") } else { Ok(()) }
+    }
+
+    fn open(&mut self, path: &str, access: Access, disposition: Disposition) -> Answer {
+        self.directory(Self::parent(path))?;
+        match (self.nodes.get_mut(path), disposition) {
+            (Some(None), _) => return Err("is a directory"),
+            (None, Disposition::OpenExisting) => return Err("no such file"),
+            (Some(_), Disposition::CreateNew) => return Err("is there already"),
+            (Some(Some(bytes)), Disposition::CreateOrTruncate) => bytes.clear(),
+            (Some(Some(_)), _) => {}
+            (None, _) => {
+                self.nodes.insert(path.to_owned(), Some(Vec::new()));
+            }
+        }
+        self.handles.push(Some((path.to_owned(), access != Access::Read)));
+        let size = self.nodes[path].as_ref().unwrap().len() as u64;
+        Ok(Reply::Opened { file: FileKey(self.handles.len() as u32 - 1), size })
+    }
+
+    fn names(&mut self, action: &Action<'_>) -> Answer {
+        match *action {
+            Action::MakeDirectory { path } => {
+                self.directory(Self::parent(path))?;
+                match self.nodes.insert(path.to_owned(), None) {
+                    None => Ok(Reply::Nothing),
+                    Some(_) => Err("is there already"),
+                }
+            }
+            Action::RemoveDirectory { path } => {
+                self.directory(path)?;
+                if self.children(path).next().is_some() {
+                    return Err("not empty");
+                }
+                self.nodes.remove(path).map(|_| Reply::Nothing).ok_or("no such directory")
+            }
+            Action::Remove { path } => {
+                self.unused(path)?;
+                match self.nodes.get(path) {
+                    Some(Some(_)) => self.nodes.remove(path).map(|_| Reply::Nothing).ok_or("no such file"),
+                    _ => Err("no such file"),
+                }
+            }
+            Action::Rename { from, to } => {
+                self.unused(from)?;
+                self.directory(Self::parent(to))?;
+                let node = self.nodes.remove(from).ok_or("no such file")?;
+                match self.nodes.insert(to.to_owned(), node) {
+                    None => Ok(Reply::Nothing),
+                    Some(_) => Err("is there already"),
+                }
+            }
+            _ => Err("not supported"),
+        }
+    }
+
+    /// Does it; what it brings besides goes to the scenario.
+    pub(super) fn act(
+        &mut self,
+        action: &Action<'_>,
+        data: &mut Vec<(u64, Vec<u8>)>,
+        names: &mut Vec<String>,
+    ) -> Answer {
+        match *action {
+            Action::Open { path, access, disposition, .. } => self.open(path, access, disposition),
+            Action::Close { file } => {
+                self.handle(file)?;
+                self.handles[file.0 as usize] = None;
+                Ok(Reply::Nothing)
+            }
+            Action::Read { file, offset, length, keep } => {
+                let bytes = self.bytes(file, false)?;
+                let start = bytes.len().min(offset as usize);
+                let found = &bytes[start..bytes.len().min(start + length as usize)];
+                if keep {
+                    // In pieces, as they come from a wire.
+                    data.extend(found.chunks(999).zip(0..).map(|(piece, i)| (offset + 999 * i, piece.to_vec())));
+                }
+                Ok(Reply::Read { bytes: found.len() as u32 })
+            }
+            Action::Write { file, offset, length, content, key } => {
+                let bytes = self.bytes(file, true)?;
+                let end = offset as usize + length as usize;
+                if bytes.len() < end {
+                    bytes.resize(end, 0);
+                }
+                let pieces = content.pieces(key, offset, length as usize).map(|piece| &content.block()[piece]);
+                bytes[offset as usize..end].copy_from_slice(&pieces.collect::<Vec<_>>().concat());
+                Ok(Reply::Written { bytes: length })
+            }
+            Action::Flush { file } => self.bytes(file, true).map(|_| Reply::Nothing),
+            Action::SetSize { file, size } => {
+                self.bytes(file, true)?.resize(size as usize, 0);
+                Ok(Reply::Nothing)
+            }
+            Action::GetAttributesOf { file } => {
+                Ok(Reply::Attributes { size: self.bytes(file, false)?.len() as u64, directory: false })
+            }
+            Action::GetAttributes { path } | Action::SetAttributes { path, .. } | Action::Access { path } => {
+                let node = self.nodes.get(path).ok_or("no such file")?;
+                let size = node.as_ref().map_or(4096, |bytes| bytes.len() as u64);
+                Ok(Reply::Attributes { size, directory: node.is_none() })
+            }
+            Action::List { path } => {
+                self.directory(path)?;
+                names.extend(self.children(path).map(str::to_owned));
+                Ok(Reply::Listed { entries: names.len() as u64 })
+            }
+            Action::FileSystemInfo => Ok(Reply::Space { total: 1, free: 1 }),
+            Action::Null => Ok(Reply::Nothing),
+            _ => self.names(action),
+        }
+    }
+}
+
+/// What a run of lanes came to.
+#[derive(Debug, Default)]
+pub(super) struct Ran {
+    pub(super) turns: u64,
+    pub(super) errors: Vec<String>,
+    pub(super) wrong: u64,
+    /// Every action, with its path where it has one.
+    pub(super) actions: Vec<String>,
+    pub(super) verified: u64,
+}
+
+/// Runs lanes, interleaved at random, until each has done so many turns or has finished. `fault` may fail an action, given
+/// how many there were before.
+pub(super) fn run(
+    server: &mut Model,
+    lanes: &mut [Box<dyn Scenario>],
+    turns: u64,
+    mut fault: impl FnMut(u64) -> Option<Cause>,
+) -> Ran {
+    let (mut ran, mut rng) = (Ran::default(), Rng::new(99));
+    let mut left: Vec<(usize, u64)> = (0..lanes.len()).map(|lane| (lane, turns)).collect();
+    while !left.is_empty() {
+        let chosen = rng.random_range(0..left.len());
+        let lane = &mut lanes[left[chosen].0];
+        let (mut data, mut names) = (Vec::new(), Vec::new());
+        let (result, shown) = match lane.next() {
+            Step::Think(_) => continue,
+            Step::TurnOver => {
+                ran.turns += 1;
+                left[chosen].1 -= 1;
+                left.retain(|(_, turns)| *turns > 0);
+                continue;
+            }
+            Step::Finished => {
+                left.remove(chosen);
+                continue;
+            }
+            Step::Act(action, _) => {
+                let shown = format!("{action:?}");
+                match fault(ran.actions.len() as u64) {
+                    Some(cause) => (Err(cause), shown),
+                    None => (
+                        server.act(&action, &mut data, &mut names).map_err(|problem| {
+                            ran.errors.push(format!("{problem}: {shown}"));
+                            Cause::Status
+                        }),
+                        shown,
+                    ),
+                }
+            }
+        };
+        ran.actions.push(shown);
+        ran.verified += data.iter().map(|(_, piece)| piece.len() as u64).sum::<u64>();
+        data.iter().for_each(|(offset, piece)| lane.data(*offset, piece));
+        names.iter().for_each(|name| lane.entry(name));
+        let lost = matches!(result, Err(Cause::ConnectionReset));
+        let failed = |cause| Failure { procedure: None, status: None, outcome: Outcome::Failed, cause };
+        let done = Done { tag: Tag(0), at: 0, result: result.map_err(failed) };
+        ran.wrong += u64::from(lane.done(&done).is_err());
+        if lost {
+            lane.reconnected();
+        }
+    }
+    ran
+}
+
+/// No action fails.
+pub(super) fn sound(_: u64) -> Option<Cause> {
+    None
+}
+
+/// The lanes of so many stations.
+pub(super) fn lanes(workload: &Workload, files: &Arc<FileSet>, stations: u32, depth: u32) -> Vec<Box<dyn Scenario>> {
+    let all = (0..stations).flat_map(|station| (0..depth).map(move |lane| (station, lane)));
+    all.map(|(station, lane)| workload.scenario(files, station, lane, seed_of(7, station, lane))).collect()
+}
+
+/// Lanes of a job.
+pub(super) fn workers(job: &Arc<impl Job + 'static>, count: usize) -> Vec<Box<dyn Scenario>> {
+    (0..count).map(|_| job.clone().scenario()).collect()
+}
+
+/// A server with the files of a workload below the directory `base`.
+pub(super) fn with_files(workload: &Workload, stations: u32) -> (Model, Arc<FileSet>) {
+    let files = Arc::new(FileSet::new(workload, "base", stations, &mut Names::default()).unwrap());
+    let mut server = Model::default();
+    server.nodes.insert("base".to_owned(), None);
+    let job = Create::new(files.clone());
+    let ran = run(&mut server, &mut workers(&job, 3), u64::MAX, sound);
+    assert_eq!(ran.errors, [""; 0]);
+    job.outcome().unwrap();
+    (server, files)
+}

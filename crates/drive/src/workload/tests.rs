@@ -1,0 +1,338 @@
+//! Workloads do what they say, wherever and however many.
+
+use std::collections::BTreeMap;
+
+use super::testing::{Model, Ran, lanes, run, sound, with_files};
+use super::*;
+use crate::action::Cause;
+use crate::engine::{Load, Pause};
+
+fn parse(turns: &str) -> Result<Workload, WorkloadError> {
+    let head = "name = \"w\"\ndescription = \"\"\n[files]\ncount = 40\ndirectories = 4\ndepth = 2\nsize = \"10KiB\"\n";
+    Workload::parse("w.toml", &format!("{head}{turns}"))
+}
+
+fn turns(turns: &str) -> Workload {
+    parse(turns).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// Runs so many stations and lanes on a server of their own, and holds that they leave it as it was.
+fn ran(workload: &Workload, stations: u32, depth: u32, turns: u64) -> Ran {
+    let (mut server, files) = with_files(workload, stations);
+    let before = server.nodes.clone();
+    let ran = run(&mut server, &mut lanes(workload, &files, stations, depth), turns, sound);
+    assert!(server.nodes == before, "the files are as they were");
+    assert_eq!((ran.wrong, &ran.errors), (0, &Vec::new()), "{}", workload.name());
+    assert_eq!(ran.turns, u64::from(stations * depth) * turns);
+    ran
+}
+
+#[test]
+fn every_builtin_runs_without_errors_for_any_number_of_stations() {
+    for builtin in BUILTINS {
+        let workload = builtin.workload().unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(workload.name(), builtin.name);
+        let turns = if builtin.name.starts_with("stream") { 2 } else { 200 };
+        for (stations, depth) in [(1, 1), (3, 1), (2, 4)] {
+            let ran = ran(&workload, stations, depth, turns);
+            assert!(ran.actions.len() as u64 >= ran.turns);
+        }
+    }
+}
+
+#[test]
+fn every_line_of_a_builtin_is_explained() {
+    for builtin in BUILTINS {
+        let mut before = "";
+        for line in builtin.text.lines().filter(|line| !line.is_empty()) {
+            let explained = line.contains('#') || before.trim_start().starts_with('#') || line == "]";
+            // The first kind of turn explains the keys that the others use again.
+            let known = ["[[turns]]", "name =", "weight =", "on =", "steps =", "  \"", "description ="];
+            assert!(explained || known.iter().any(|key| line.starts_with(key)), "{}: {line}", builtin.name);
+            before = line;
+        }
+        assert!(!builtin.workload().unwrap().description().is_empty());
+    }
+}
+
+#[test]
+fn everything_a_turn_can_do_is_done() {
+    let workload = turns(
+        r#"
+        [lane]
+        keep_open = 2
+        verify = "100%"
+        [[turns]]
+        name = "set"
+        on = "file"
+        pick = { zipf = 1.0 }
+        steps = [
+            "open", { read = { size = "3KiB", count = 2 } }, { read = { size = "1KiB", at = { zipf = 0.8 }, count = 3 } },
+            { write = { size = "4KiB", whole = true } }, { write = { size = "700B", at = "random" } }, "flush",
+            "getattr-open", "getattr", "setattr", "access", "list", "fsinfo", "null", { think = "1ms" }, "close",
+        ]
+        [[turns]]
+        name = "own"
+        on = "own"
+        steps = [
+            "list", "create", { write = { size = "1KiB", total = { uniform = ["0B", "9KiB"] } } },
+            { write = { size = "1KiB", count = 3 } }, { read = { size = "2KiB", whole = true } }, { truncate = "100B" },
+            { read = { size = "64B", at = "random", count = 3 } }, { truncate = "1KiB" }, { read = { size = "2KiB" } },
+            "getattr-open", "flush", "close", "getattr", "setattr", "list", "rename", "open", "close", "rename", "remove",
+            "list", "mkdir", "list", "getattr", "access", "rename", "setattr", "rmdir", "create", "close", "remove",
+            { repeat = { times = 3, steps = ["mkdir", { repeat = { times = 2, steps = ["rename"] } }, "rmdir"] } },
+        ]
+        [[turns]]
+        name = "directory"
+        on = "directory"
+        steps = ["getattr", "access", "list"]
+        "#,
+    );
+    let ran = ran(&workload, 3, 2, 300);
+    assert!(ran.verified > 1 << 20);
+    for wanted in [
+        "Open",
+        "Close",
+        "Read",
+        "Write",
+        "Flush",
+        "SetSize",
+        "GetAttributes",
+        "GetAttributesOf",
+        "SetAttributes",
+        "Access",
+        "List",
+        "MakeDirectory",
+        "RemoveDirectory",
+        "Remove",
+        "Rename",
+        "FileSystemInfo",
+        "Null",
+    ] {
+        let words = |action: &String| action.split([' ', '{']).next() == Some(wanted);
+        assert!(ran.actions.iter().any(words), "{wanted}");
+    }
+}
+
+#[test]
+fn as_many_files_are_kept_open_as_asked() {
+    for (kept, most) in [(0, 1), (1, 1), (5, 5)] {
+        let workload = turns(&format!(
+            "[lane]\nkeep_open = {kept}\n[[turns]]\nname = \"r\"\non = \"file\"\nsteps = [{{ read = {{ size = \"1KiB\" }} }}]\n"
+        ));
+        let (mut server, files) = with_files(&workload, 1);
+        let mut lanes = lanes(&workload, &files, 1, 1);
+        for _ in 0..300 {
+            run(&mut server, &mut lanes, 1, sound);
+            assert!(server.open_files() <= most);
+        }
+        assert_eq!(server.open_files(), kept);
+    }
+}
+
+#[test]
+fn a_failing_server_leaves_no_debris_but_what_it_refuses_to_remove() {
+    let workload = Workload::find("mixed").unwrap();
+    for cause in [Cause::Status, Cause::ConnectionReset, Cause::TimedOut] {
+        let (mut server, files) = with_files(&workload, 3);
+        let before = server.nodes.len();
+        let mut lanes = lanes(&workload, &files, 3, 2);
+        let ran = run(&mut server, &mut lanes, 300, |n| n.is_multiple_of(11).then_some(cause));
+        assert_eq!((ran.wrong, ran.turns), (0, 1800));
+        // Files whose removal was refused too.
+        let debris = server.nodes.len() - before;
+        assert!(debris < 60, "{debris}");
+        let more = run(&mut server, &mut lanes, 50, sound);
+        assert_eq!((more.wrong, more.errors), (0, Vec::new()), "the lanes go on as before");
+        assert_eq!(server.nodes.len() - before, debris);
+    }
+}
+
+#[test]
+fn wrong_data_are_found() {
+    let workload = turns(
+        "[lane]\nverify = \"100%\"\n[[turns]]\nname = \"r\"\non = \"file\"\nsteps = [{ read = { size = \"4KiB\", whole = true } }]\n",
+    );
+    let damages: [fn(&mut Vec<u8>); 3] =
+        [|bytes| bytes[5000] ^= 1, |bytes| bytes.truncate(10_239), |bytes| bytes.swap(4095, 4096)];
+    for damage in damages {
+        let (mut server, files) = with_files(&workload, 1);
+        let mut path = String::new();
+        files.file_path(3, &mut path);
+        damage(server.nodes.get_mut(&path).unwrap().as_mut().unwrap());
+        let ran = run(&mut server, &mut lanes(&workload, &files, 1, 1), 400, sound);
+        let hits = ran
+            .actions
+            .iter()
+            .filter(|action| action.starts_with("Open") && action.contains(&format!("{path}\"")))
+            .count();
+        assert!(hits > 0);
+        assert_eq!(ran.wrong, hits as u64);
+    }
+}
+
+/// How often each file was opened by its readers, over all lanes.
+fn accesses(workload: &Workload, stations: u32, all_turns: u64) -> BTreeMap<String, f64> {
+    let (mut server, files) = with_files(workload, stations);
+    let ran = run(&mut server, &mut lanes(workload, &files, stations, 1), all_turns / u64::from(stations), sound);
+    let mut counts = BTreeMap::new();
+    for action in ran.actions.iter().filter(|action| action.starts_with("GetAttributes {")) {
+        *counts.entry(action.clone()).or_default() += 1.0;
+    }
+    counts
+}
+
+/// Two-sample chi-square statistic and its degrees of freedom.
+fn chi_square(a: &BTreeMap<String, f64>, b: &BTreeMap<String, f64>) -> (f64, f64) {
+    let (all_a, all_b): (f64, f64) = (a.values().sum(), b.values().sum());
+    let names: std::collections::BTreeSet<_> = a.keys().chain(b.keys()).collect();
+    let of = |counts: &BTreeMap<String, f64>, name: &String| counts.get(name).copied().unwrap_or(0.0);
+    let terms = names.iter().map(|name| {
+        let (seen_a, seen_b) = (of(a, name), of(b, name));
+        (seen_a * (all_b / all_a).sqrt() - seen_b * (all_a / all_b).sqrt()).powi(2) / (seen_a + seen_b)
+    });
+    (terms.sum(), names.len() as f64 - 1.0)
+}
+
+/// SPEC withdrew SFS 2.0 in 2001: what its processes touched depended on how many there were.
+#[test]
+fn what_is_touched_does_not_depend_on_how_many_stations_share_the_work() {
+    for pick in ["\"uniform\"", "{ zipf = 0.9 }"] {
+        let text = format!("[[turns]]\nname = \"g\"\non = \"file\"\npick = {pick}\nsteps = [\"getattr\"]\n");
+        let workload = turns(&text);
+        let counts = [1, 4, 64].map(|stations| accesses(&workload, stations, 64_000));
+        for other in [&counts[1], &counts[2]] {
+            let (chi, freedom) = chi_square(&counts[0], other);
+            assert_eq!(freedom, 39.0, "the working set is the same: all files");
+            // 39 degrees of freedom: 72.05 is passed once in a thousand seeds, and the seeds are fixed.
+            assert!(chi < 72.05, "{pick}: {chi}");
+        }
+    }
+}
+
+/// The same for places in files, and for kinds of turns.
+#[test]
+fn places_and_kinds_do_not_depend_on_it_either() {
+    let workload = turns(
+        r#"
+        [[turns]]
+        name = "r"
+        weight = 3
+        on = "file"
+        steps = [{ read = { size = "256B", at = "random" } }]
+        [[turns]]
+        name = "n"
+        on = "directory"
+        steps = ["null"]
+        "#,
+    );
+    let shape = |stations: u32| {
+        let (mut server, files) = with_files(&workload, stations);
+        let turns = 16_000 / u64::from(stations);
+        let ran = run(&mut server, &mut lanes(&workload, &files, stations, 1), turns, sound);
+        let mut counts: BTreeMap<String, f64> = BTreeMap::new();
+        for action in &ran.actions {
+            let kind = match action.split_once("offset: ") {
+                Some((_, rest)) => rest.split(',').next().unwrap(),
+                None if action.starts_with("Null") => "null",
+                None => continue,
+            };
+            *counts.entry(kind.to_owned()).or_default() += 1.0;
+        }
+        counts
+    };
+    let counts = [1, 4, 64].map(shape);
+    for other in [&counts[1], &counts[2]] {
+        let (chi, freedom) = chi_square(&counts[0], other);
+        assert_eq!(freedom, 40.0, "40 places of 256 bytes, and null");
+        // 40 degrees of freedom: 73.40.
+        assert!(chi < 73.40, "{chi}");
+    }
+}
+
+#[test]
+fn a_lane_does_the_same_again_whatever_the_others_do() {
+    let workload = Workload::find("mixed").unwrap();
+    let alone = |with: u32| {
+        let (mut server, files) = with_files(&workload, 1);
+        let mut first = vec![workload.scenario(&files, 0, 0, 42)];
+        let mut others: Vec<_> = (1..with).map(|station| workload.scenario(&files, station, 0, 1000)).collect();
+        run(&mut server, &mut others, 50, sound);
+        run(&mut server, &mut first, 100, sound).actions.iter().map(|action| without_key(action)).collect::<Vec<_>>()
+    };
+    assert_eq!(alone(1), alone(4));
+}
+
+/// An action without the number that the server gave to the open file.
+fn without_key(action: &str) -> String {
+    action.split("FileKey(").map(|part| part.trim_start_matches(|c: char| c.is_ascii_digit())).collect()
+}
+
+#[test]
+fn errors_name_file_line_key_value_and_limit() {
+    let turn = |steps: &str| format!("[[turns]]\nname = \"t\"\non = \"own\"\nsteps = [{steps}]\n");
+    for (text, line, wanted) in [
+        (turn("\"create\", \"close\""), 8, "leaves its own file"),
+        (turn("\"close\""), 11, "not open"),
+        (turn("\"create\", \"remove\""), 11, "\"close\" the file first"),
+        (turn("{ read = { size = \"8K\" } }"), 11, "not \"8K\""),
+        (turn("{ read = { size = \"1GiB\" } }"), 11, "16MiB"),
+        (turn("\"creat\""), 11, "unknown variant `creat`"),
+        (turn("{ read = { size = \"1B\", counts = 1 } }"), 11, "unknown field `counts`"),
+        (turn(""), 8, "no steps"),
+        (turn("{ repeat = { times = 0, steps = [\"null\"] } }"), 11, "from 1 to 10000"),
+        (turn("{ repeat = { times = 9999, steps = [\"null\", \"null\"] } }"), 11, "10000 steps"),
+        (turn("\"null\"").replace("own", "file").replace("\"null\"", "\"rename\""), 11, "on = \"own\""),
+        ("[lane]\nverify = \"200%\"\n".to_owned() + &turn("\"null\""), 9, "from 0% to 100%"),
+        ("[lane]\nkeep_open = 1001\n".to_owned() + &turn("\"null\""), 9, "1000 files"),
+        ("[load]\nstations = 0\n".to_owned() + &turn("\"null\""), 8, "from 1 to 1000000, not 0"),
+        ("[load]\nrate = 5.0\nusers = 3\n".to_owned() + &turn("\"null\""), 8, "stations and rate"),
+        ("[loaf]\n".to_owned() + &turn("\"null\""), 8, "unknown field `loaf`"),
+        ("turns = []\n".to_owned(), 8, "unknown field `turns`"),
+    ] {
+        let error = parse(&text).unwrap_err();
+        assert!(error.problem.contains(wanted), "{error}");
+        assert_eq!((error.file.as_str(), error.line), ("w.toml", line), "{error}");
+    }
+    let error = Workload::find("no-such").unwrap_err().to_string();
+    assert!(error.contains("mixed, stream-read"), "{error}");
+}
+
+#[test]
+fn defaults_become_a_load() {
+    let with = |load: &str| {
+        *turns(&format!("[load]\n{load}\n[[turns]]\nname = \"t\"\non = \"file\"\nsteps = [\"null\"]\n")).defaults()
+    };
+    let second = 1_000_000_000;
+    let closed = with("stations = 7\nthink = { exponential = \"1s\" }\ndepth = 3\nwarmup = \"1s\"\nduration = \"2s\"");
+    assert_eq!(closed.load, Load::Closed { stations: 7, think: Pause::Exponential(second) });
+    assert_eq!((closed.lanes, closed.phases.warmup_ns, closed.phases.measured_ns), (3, second, Some(2 * second)));
+    let open = with("stations = 7\nrate = 100.0\narrivals = \"constant\"").load;
+    assert_eq!((open.stations(), open.asked_rate()), (7, Some(100.0)));
+    let partly = with("users = 22\nevery = \"11s\"").load;
+    assert_eq!((partly.stations(), partly.asked_rate()), (22, Some(2.0)));
+}
+
+#[test]
+fn the_digest_is_that_of_the_text() {
+    let text = Builtin::named("mixed").unwrap().text;
+    let digest = Workload::find("mixed").unwrap().digest().to_owned();
+    assert_eq!(digest.len(), 64);
+    assert_ne!(Workload::parse("m", &format!("{text}\n")).unwrap().digest(), digest);
+    // FIPS 180-4's example.
+    let abc = hexadecimal(digest_of(b"abc").as_ref());
+    assert!(abc.starts_with("ba7816bf8f01cfea414140de5dae2223"));
+}
+
+fn digest_of(bytes: &[u8]) -> aws_lc_rs::digest::Digest {
+    aws_lc_rs::digest::digest(&aws_lc_rs::digest::SHA256, bytes)
+}
+
+#[test]
+fn the_model_is_strict() {
+    let mut server = Model::default();
+    let mut act = |action: crate::Action<'_>| server.act(&action, &mut Vec::new(), &mut Vec::new());
+    assert!(act(crate::Action::MakeDirectory { path: "a/b" }).is_err());
+    assert!(act(crate::Action::Remove { path: "a" }).is_err());
+    assert!(act(crate::Action::Close { file: crate::FileKey(0) }).is_err());
+}

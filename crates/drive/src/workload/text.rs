@@ -1,0 +1,278 @@
+//! A workload file as it is written.
+
+use std::fmt;
+
+use serde::Deserialize;
+use serde::de::{Deserializer, Error, MapAccess, Visitor, value::MapAccessDeserializer};
+use toml::Spanned;
+
+use super::distribution::{Pick, Sizes};
+use super::quantity::{Share, Size, Time};
+use crate::action::Caching;
+use crate::engine::{Arrivals, Pause};
+
+/// The whole file.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Text {
+    pub(super) name: Spanned<String>,
+    pub(super) description: Spanned<String>,
+    pub(super) files: Spanned<Files>,
+    pub(super) load: Option<Spanned<Load>>,
+    #[serde(default)]
+    pub(super) lane: LaneText,
+    pub(super) turns: Vec<Spanned<TurnText>>,
+}
+
+/// `[files]`: what is there before anything is measured.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Files {
+    pub(super) count: u32,
+    pub(super) directories: u32,
+    pub(super) depth: u32,
+    pub(super) size: Sizes,
+    #[serde(default)]
+    pub(super) shared: Sharing,
+    #[serde(default)]
+    pub(super) seed: u32,
+}
+
+/// Who works on which files.
+#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum Sharing {
+    /// All stations work on the same files.
+    #[default]
+    ByAll,
+    /// Each station has as many files of its own, in a directory of its own.
+    ByNone,
+}
+
+/// `[load]`: what holds unless flags say otherwise.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct Load {
+    pub(super) stations: Option<u32>,
+    pub(super) think: Option<Think>,
+    pub(super) rate: Option<f64>,
+    pub(super) users: Option<u32>,
+    pub(super) every: Option<Time>,
+    pub(super) arrivals: ArrivalsText,
+    pub(super) depth: u32,
+    pub(super) warmup: Time,
+    pub(super) duration: Time,
+}
+
+impl Default for Load {
+    fn default() -> Self {
+        let second = 1_000_000_000;
+        Self {
+            stations: None,
+            think: None,
+            rate: None,
+            users: None,
+            every: None,
+            arrivals: ArrivalsText::Poisson,
+            depth: 1,
+            warmup: Time(5 * second),
+            duration: Time(30 * second),
+        }
+    }
+}
+
+/// Spacing of arrivals.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum ArrivalsText {
+    Constant,
+    Poisson,
+}
+
+impl From<ArrivalsText> for Arrivals {
+    fn from(text: ArrivalsText) -> Self {
+        match text {
+            ArrivalsText::Constant => Arrivals::Constant,
+            ArrivalsText::Poisson => Arrivals::Poisson,
+        }
+    }
+}
+
+/// `[lane]`: how a lane goes about its files.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct LaneText {
+    pub(super) keep_open: Option<Spanned<u32>>,
+    pub(super) verify: Option<Share>,
+    pub(super) caching: CachingText,
+}
+
+/// What an SMB open asks for.
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum CachingText {
+    #[default]
+    None,
+    Batch,
+    Exclusive,
+    LevelTwo,
+    Lease,
+    Durable,
+}
+
+impl From<CachingText> for Caching {
+    fn from(text: CachingText) -> Self {
+        match text {
+            CachingText::None => Caching::None,
+            CachingText::Batch => Caching::Batch,
+            CachingText::Exclusive => Caching::Exclusive,
+            CachingText::LevelTwo => Caching::LevelTwo,
+            CachingText::Lease => Caching::Lease,
+            CachingText::Durable => Caching::Durable,
+        }
+    }
+}
+
+/// `[[turns]]`: one kind of turn.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct TurnText {
+    pub(super) name: String,
+    #[serde(default = "one")]
+    pub(super) weight: u32,
+    pub(super) on: Subject,
+    #[serde(default)]
+    pub(super) pick: Pick,
+    pub(super) steps: Vec<Spanned<StepText>>,
+}
+
+fn one() -> u32 {
+    1
+}
+
+/// What a turn is about.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum Subject {
+    /// A file of the set.
+    File,
+    /// A directory of the set.
+    Directory,
+    /// A file or directory that the lane makes in a directory of the set, and removes.
+    Own,
+}
+
+/// One step of a turn.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum StepText {
+    Create,
+    Open,
+    Close,
+    Read(ReadText),
+    Write(WriteText),
+    Flush,
+    Truncate(Size),
+    Getattr,
+    GetattrOpen,
+    Setattr,
+    Access,
+    List,
+    Mkdir,
+    Rmdir,
+    Remove,
+    Rename,
+    Fsinfo,
+    Null,
+    Think(Time),
+    Repeat(RepeatText),
+}
+
+/// How a file is read.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ReadText {
+    pub(super) size: Size,
+    #[serde(default)]
+    pub(super) at: At,
+    pub(super) count: Option<u32>,
+    #[serde(default)]
+    pub(super) whole: bool,
+}
+
+/// How a file is written.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct WriteText {
+    pub(super) size: Size,
+    #[serde(default)]
+    pub(super) at: At,
+    pub(super) count: Option<u32>,
+    #[serde(default)]
+    pub(super) whole: bool,
+    pub(super) total: Option<Sizes>,
+}
+
+/// Where in the file.
+#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum At {
+    /// From its beginning on.
+    #[default]
+    Sequential,
+    /// At any multiple of the request's size, all alike.
+    Random,
+    /// Likewise, the nth in proportion to n to the power of −exponent.
+    Zipf(super::distribution::Exponent),
+}
+
+/// Steps done several times.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RepeatText {
+    pub(super) times: u32,
+    pub(super) steps: Vec<Spanned<StepText>>,
+}
+
+/// A pause between turns.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Think(pub(super) Pause);
+
+/// What stands in a table instead of a plain time.
+#[derive(Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum ThinkTable {
+    Exponential(Time),
+    Uniform([Time; 2]),
+}
+
+impl<'de> Deserialize<'de> for Think {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        from.deserialize_any(ThinkVisitor)
+    }
+}
+
+struct ThinkVisitor;
+
+impl<'de> Visitor<'de> for ThinkVisitor {
+    type Value = Think;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a time such as \"10ms\", or { exponential = \"10ms\" } or { uniform = [\"1ms\", \"5ms\"] }")
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<Think, E> {
+        let time = Time::deserialize(serde::de::value::StrDeserializer::new(text))?;
+        Ok(Think(if time.0 == 0 { Pause::None } else { Pause::Constant(time.0) }))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Think, A::Error> {
+        match ThinkTable::deserialize(MapAccessDeserializer::new(map))? {
+            ThinkTable::Exponential(Time(mean)) => Ok(Think(Pause::Exponential(mean))),
+            ThinkTable::Uniform([least, most]) if least > most => {
+                Err(A::Error::custom("the first time must not be above the second"))
+            }
+            ThinkTable::Uniform([Time(least), Time(most)]) => Ok(Think(Pause::Uniform(least, most))),
+        }
+    }
+}
