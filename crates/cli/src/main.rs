@@ -6,6 +6,7 @@ mod filter;
 mod keys;
 mod output;
 mod progress;
+mod serve;
 mod when;
 
 use clap::{Parser, Subcommand};
@@ -22,12 +23,15 @@ struct Arguments {
 enum Command {
     /// Turn a packet capture of SMB or NFS traffic into response times.
     Analyze(analyze::Arguments),
+    /// Be an SMB or NFS server, in memory, to try things with.
+    Serve(serve::Arguments),
 }
 
 fn main() -> std::process::ExitCode {
     let Arguments { command } = Arguments::parse();
     let result = match command {
         Command::Analyze(arguments) => analyze::run(arguments),
+        Command::Serve(arguments) => serve::run(arguments),
     };
     exit::code(result)
 }

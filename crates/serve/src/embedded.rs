@@ -78,16 +78,17 @@ impl Embedded {
 
     fn url(&self, secret: bool) -> String {
         let Self { address, share, .. } = self;
-        let scheme = match self.kind {
-            Kind::Smb => "smb",
-            Kind::Nfs => "nfs",
+        // The NFS server's MOUNT listens where it does, and nobody asks a portmapper at port 111 about it.
+        let (scheme, options) = match self.kind {
+            Kind::Smb => ("smb", String::new()),
+            Kind::Nfs => ("nfs", format!("?mountport={}", address.port())),
         };
         let who = match &self.account {
             Some(Account { user, password }) if secret => format!("{}:{}@", escaped(user), escaped(password)),
             Some(Account { user, .. }) => format!("{}@", escaped(user)),
             None => String::new(),
         };
-        format!("{scheme}://{who}{address}/{share}")
+        format!("{scheme}://{who}{address}/{share}{options}")
     }
 }
 
@@ -145,7 +146,9 @@ mod tests {
         assert_eq!(server.shown(), format!("smb://a%20b%40c@{address}/plimsoll"));
         assert!(!format!("{server:?}").contains("p:w"), "debug output has no password");
         let open = Embedded::start(Kind::Nfs, Options { share: "x".to_owned(), ..options() }).unwrap();
-        assert_eq!((open.target(), open.shown()), (format!("nfs://{}/x", open.address()), open.target()));
+        let address = open.address();
+        assert_eq!(open.target(), format!("nfs://{address}/x?mountport={}", address.port()));
+        assert_eq!(open.shown(), open.target());
         assert_ne!(Account::random().unwrap().password, Account::random().unwrap().password);
     }
 

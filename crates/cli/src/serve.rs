@@ -1,0 +1,180 @@
+//! `plimsoll serve`: a server in memory until Ctrl-C.
+
+use std::ffi::OsString;
+use std::io::Write;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc;
+
+use anyhow::Context;
+use plimsoll_serve::{Account, Embedded, Kind, Options, ServeError};
+
+use crate::exit::{Done, Usage};
+
+/// Where the password comes from when no file is named.
+const PASSWORD_VARIABLE: &str = "PLIMSOLL_PASSWORD";
+/// Where it listens when nobody says: ports that need no root.
+const SMB_PORT: u16 = 4450;
+const NFS_PORT: u16 = 20_490;
+
+/// Arguments of `plimsoll serve`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "The first line on standard output is the target's URL, without the password.\n\
+    Everything that is written stays in memory and is gone when the server ends.")]
+pub(crate) struct Arguments {
+    /// Which protocol
+    #[arg(value_enum)]
+    protocol: Protocol,
+    /// Where to listen; port 0 lets the system choose [default: 127.0.0.1:4450 (smb), 127.0.0.1:20490 (nfs)]
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    listen: Option<SocketAddr>,
+    /// Listen where other machines can reach it
+    #[arg(long)]
+    allow_remote: bool,
+    /// The user who may log on (smb); without one, everybody may
+    #[arg(long, value_name = "NAME")]
+    user: Option<String>,
+    /// The password's file: its first line (else the environment's PLIMSOLL_PASSWORD)
+    #[arg(long, value_name = "FILE", requires = "user")]
+    password_file: Option<PathBuf>,
+    /// The name of the share or export
+    #[arg(long, value_name = "NAME", default_value = "plimsoll")]
+    share: String,
+    /// Memory that files may take, taken when it is written: 512MiB, 4GiB …
+    #[arg(long, value_name = "BYTES", default_value = "4GiB", value_parser = parse_size)]
+    size: u64,
+    /// Threads that serve [default: as many as there are cores]
+    #[arg(long, value_name = "COUNT")]
+    threads: Option<NonZeroUsize>,
+    /// Refuse all changes
+    #[arg(long)]
+    read_only: bool,
+}
+
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+enum Protocol {
+    Smb,
+    Nfs,
+}
+
+impl Arguments {
+    fn options(self) -> anyhow::Result<(Kind, Options)> {
+        let (kind, port) = match self.protocol {
+            Protocol::Smb => (Kind::Smb, SMB_PORT),
+            Protocol::Nfs => (Kind::Nfs, NFS_PORT),
+        };
+        let account = match self.user {
+            Some(user) => {
+                let password = password(self.password_file.as_deref(), std::env::var_os(PASSWORD_VARIABLE))?;
+                Some(Account::new(user, password))
+            }
+            None => None,
+        };
+        let usual = Options::default();
+        let options = Options {
+            listen: self.listen.unwrap_or(SocketAddr::from((Ipv4Addr::LOCALHOST, port))),
+            allow_remote: self.allow_remote,
+            account,
+            share: self.share,
+            threads: self.threads.unwrap_or(usual.threads),
+            size: self.size,
+            read_only: self.read_only,
+        };
+        Ok((kind, options))
+    }
+}
+
+/// Serves until it is interrupted.
+pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
+    let (kind, options) = arguments.options()?;
+    let (interrupted, interruption) = mpsc::channel();
+    let interrupt = move || {
+        // A second one finds nobody waiting, and does no harm.
+        let _ = interrupted.send(());
+    };
+    ctrlc::set_handler(interrupt).context("Ctrl-C cannot be waited for")?;
+    let open = options.allow_remote && options.account.is_none();
+    let server = Embedded::start(kind, options).map_err(refused)?;
+    let mut out = anstream::stdout();
+    writeln!(out, "{}", server.shown()).and_then(|()| out.flush()).context("standard output")?;
+    if open {
+        anstream::eprintln!("NFSv3 has no passwords: everybody who can reach this server can read and write.");
+    }
+    anstream::eprintln!("{}\nCtrl-C ends it, and what was written is gone with it.", example(kind, &server));
+    interruption.recv().context("Ctrl-C cannot be waited for any more")?;
+    drop(server);
+    Ok(Done::Valid)
+}
+
+/// How to look at it with somebody else's client.
+fn example(kind: Kind, server: &Embedded) -> String {
+    let (ip, port) = (server.address().ip(), server.address().port());
+    let shown = server.shown();
+    let path = shown.split('?').next().and_then(|url| url.rsplit('/').next()).unwrap_or_default();
+    match kind {
+        Kind::Smb => {
+            let who = if shown.contains('@') { "-U NAME" } else { "-N" };
+            format!("Also for: smbclient //{ip}/{path} -p {port} {who}")
+        }
+        Kind::Nfs => format!("Also for: nfs-ls 'nfs://{ip}/{path}?nfsport={port}&mountport={port}&version=3'"),
+    }
+}
+
+/// What the user can put right is usage; what the system refuses is not.
+fn refused(error: ServeError) -> anyhow::Error {
+    match error {
+        ServeError::Listen { .. } | ServeError::Threads(_) | ServeError::Random(_) => error.into(),
+        other => Usage(other.to_string()).into(),
+    }
+}
+
+/// The first line of a file, or what stands in the environment.
+fn password(file: Option<&Path>, variable: Option<OsString>) -> anyhow::Result<String> {
+    if let Some(file) = file {
+        let text = std::fs::read_to_string(file).with_context(|| format!("{}", file.display()))?;
+        return Ok(text.lines().next().unwrap_or_default().to_owned());
+    }
+    let usage = |problem: &str| Usage(format!("--user: {problem}")).into();
+    match variable.map(OsString::into_string) {
+        Some(Ok(password)) => Ok(password),
+        Some(Err(_)) => Err(usage("the password in PLIMSOLL_PASSWORD is no UTF-8")),
+        None => Err(usage("the password is missing: --password-file FILE, or PLIMSOLL_PASSWORD in the environment")),
+    }
+}
+
+fn parse_size(text: &str) -> Result<u64, String> {
+    let split = text.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(text.len());
+    let (digits, unit) = text.split_at(split);
+    let shift = match unit {
+        "" | "B" => 0,
+        "KiB" => 10,
+        "MiB" => 20,
+        "GiB" => 30,
+        "TiB" => 40,
+        _ => return Err("a number and nothing, KiB, MiB, GiB or TiB: 512MiB".to_owned()),
+    };
+    let count = digits.parse::<u64>().map_err(|error| error.to_string())?;
+    count.checked_mul(1 << shift).ok_or_else(|| "more than any machine has".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_have_units() {
+        assert_eq!(parse_size("4GiB"), Ok(4 << 30));
+        assert_eq!((parse_size("123"), parse_size("1KiB"), parse_size("7B")), (Ok(123), Ok(1024), Ok(7)));
+        for wrong in ["", "GiB", "4GB", "-1", "1.5GiB", "99999999TiB", "18446744073709551616"] {
+            assert!(parse_size(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_user_needs_a_password_from_somewhere() {
+        assert!(password(None, None).unwrap_err().is::<Usage>());
+        assert_eq!(password(None, Some("secret".into())).unwrap(), "secret");
+        assert!(password(Some(Path::new("/none/such")), Some("secret".into())).is_err());
+    }
+}
