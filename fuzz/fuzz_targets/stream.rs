@@ -144,7 +144,7 @@ fuzz_target!(|script: Script| {
     let mut ids = std::collections::HashSet::new();
     for pair in observed.sink.transactions.iter().filter(|one| one.outcome != Outcome::Unanswered) {
         let Some(id) = pair.id else { continue };
-        let found = (id, pair.request_bytes, pair.response_bytes.unwrap_or_default());
+        let found = (id, pair.request_bytes.unwrap_or_default(), pair.response_bytes.unwrap_or_default());
         assert!(truth.pairs.contains(&found), "{found:?} is no pair");
         assert!(ids.insert(id), "{id} was paired twice");
     }
