@@ -1,8 +1,9 @@
-//! Real servers, started for one test on loopback and ended with it.
+//! Servers for one test, on loopback and ended with it: real ones, and made-up ones that do what they are told.
 
 mod ganesha;
 mod samba;
 mod scratch;
+pub mod scripted;
 
 pub use ganesha::{Export, Ganesha};
 pub use samba::{Samba, Share};

@@ -1,0 +1,247 @@
+//! The thread that answers: one epoll set, and a heap of what is due.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap};
+use std::io::{self, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::num::NonZeroU64;
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+use rustix::event::{Timespec, epoll};
+
+use super::answers::{Answer, answer};
+use super::schedule::Schedule;
+
+/// So long before something is due the thread stops sleeping, ns: waking up takes some ten microseconds, more on a
+/// machine that saves power.
+const EARLY: u64 = 150_000;
+/// How often it looks whether it is to stop, at least, ns.
+const GLANCE: u64 = 20_000_000;
+/// The longest call, bytes.
+const LONGEST_CALL: usize = 64 << 10;
+/// Answers kept for [`super::Scripted::stop`].
+const MOST_KEPT: usize = 4 << 20;
+/// The listener among the connections.
+const LISTENER: u64 = 0;
+
+/// A timed call that was answered. Nanoseconds since its arrival.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Answered {
+    /// When it was to be answered.
+    pub due: u64,
+    /// When its answer was given to the system: what is between them is the server's own error.
+    pub sent: u64,
+}
+
+#[derive(Debug)]
+pub(super) struct Machine {
+    listener: TcpListener,
+    epoll: OwnedFd,
+    schedule: Schedule,
+    stop: Arc<AtomicBool>,
+    clock: Instant,
+    connections: BTreeMap<u64, Connection>,
+    next: u64,
+    /// Due time, order of arrival, connection.
+    due: BinaryHeap<Reverse<(u64, u64)>>,
+    waiting: BTreeMap<u64, Waiting>,
+    arrivals: u64,
+    answered: Vec<Answered>,
+}
+
+#[derive(Debug)]
+struct Waiting {
+    connection: u64,
+    arrived: u64,
+    due: u64,
+    answer: Answer,
+}
+
+#[derive(Debug)]
+struct Connection {
+    stream: TcpStream,
+    incoming: Vec<u8>,
+    outgoing: Vec<u8>,
+    /// Waits until it can be written to.
+    full: bool,
+}
+
+impl Machine {
+    pub(super) fn new(listener: TcpListener, schedule: Schedule, stop: Arc<AtomicBool>) -> io::Result<Self> {
+        listener.set_nonblocking(true)?;
+        let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
+        epoll::add(&epoll, &listener, epoll::EventData::new_u64(LISTENER), epoll::EventFlags::IN)?;
+        Ok(Self {
+            listener,
+            epoll,
+            schedule,
+            stop,
+            clock: Instant::now(),
+            connections: BTreeMap::new(),
+            next: LISTENER + 1,
+            due: BinaryHeap::new(),
+            waiting: BTreeMap::new(),
+            arrivals: 0,
+            answered: Vec::new(),
+        })
+    }
+
+    pub(super) fn run(mut self) -> io::Result<Vec<Answered>> {
+        // The default of 50 µs would be the largest part of every wake-up's lateness.
+        rustix::thread::set_current_timer_slack(NonZeroU64::new(1))?;
+        let mut events = Vec::with_capacity(256);
+        while !self.stop.load(Ordering::Relaxed) {
+            self.send_due();
+            let now = self.now();
+            let next = self.due.peek().map_or(u64::MAX, |Reverse((at, _))| *at);
+            let sleep = next.saturating_sub(now).saturating_sub(EARLY).min(GLANCE);
+            let limit = Timespec { tv_sec: 0, tv_nsec: i64::try_from(sleep).unwrap_or(0) };
+            events.clear();
+            match epoll::wait(&self.epoll, rustix::buffer::spare_capacity(&mut events), Some(&limit)) {
+                Ok(_) | Err(rustix::io::Errno::INTR) => (),
+                Err(error) => return Err(error.into()),
+            }
+            for event in &events {
+                match event.data.u64() {
+                    LISTENER => self.accept()?,
+                    key => self.serve(key),
+                }
+            }
+        }
+        Ok(self.answered)
+    }
+
+    fn now(&self) -> u64 {
+        super::nanoseconds(self.clock.elapsed())
+    }
+
+    fn accept(&mut self) -> io::Result<()> {
+        loop {
+            match self.listener.accept() {
+                Ok((stream, _)) => {
+                    stream.set_nonblocking(true)?;
+                    stream.set_nodelay(true)?;
+                    let (key, flags) = (self.next, epoll::EventFlags::IN);
+                    self.next += 1;
+                    epoll::add(&self.epoll, &stream, epoll::EventData::new_u64(key), flags)?;
+                    let connection = Connection { stream, incoming: Vec::new(), outgoing: Vec::new(), full: false };
+                    self.connections.insert(key, connection);
+                }
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
+                // The client took it back.
+                Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => (),
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// Reads what came and writes what can be; a connection that ends takes its calls with it.
+    fn serve(&mut self, key: u64) {
+        let Some(connection) = self.connections.get_mut(&key) else { return };
+        let arrived = super::nanoseconds(self.clock.elapsed());
+        let calls = connection.receive();
+        let Ok(calls) = calls else {
+            self.connections.remove(&key);
+            return;
+        };
+        for answer in calls {
+            if answer.timed {
+                let (order, due) = (self.arrivals, self.schedule.due(arrived));
+                self.arrivals += 1;
+                self.due.push(Reverse((due, order)));
+                self.waiting.insert(order, Waiting { connection: key, arrived, due, answer });
+            } else {
+                answer.write(&mut connection.outgoing);
+            }
+        }
+        self.flush(key);
+    }
+
+    /// Sends everything whose time has come, what goes to one connection together.
+    fn send_due(&mut self) {
+        let mut touched = Vec::new();
+        let mut gone = Vec::new();
+        while let Some(Reverse((due, order))) = self.due.peek().copied()
+            && due <= self.now()
+        {
+            self.due.pop();
+            let Some(waiting) = self.waiting.remove(&order) else { continue };
+            let Some(connection) = self.connections.get_mut(&waiting.connection) else { continue };
+            waiting.answer.write(&mut connection.outgoing);
+            if !touched.contains(&waiting.connection) {
+                touched.push(waiting.connection);
+            }
+            gone.push((waiting.arrived, waiting.due));
+        }
+        for key in touched {
+            self.flush(key);
+        }
+        let sent = self.now();
+        let room = MOST_KEPT.saturating_sub(self.answered.len());
+        let answered = gone.into_iter().take(room);
+        self.answered.extend(answered.map(|(arrived, due)| Answered { due: due - arrived, sent: sent - arrived }));
+    }
+
+    fn flush(&mut self, key: u64) {
+        let Some(connection) = self.connections.get_mut(&key) else { return };
+        let before = connection.full;
+        let alive = connection.send();
+        let flags = match connection.full {
+            true => epoll::EventFlags::OUT,
+            false => epoll::EventFlags::IN,
+        };
+        let changed = before == connection.full
+            || epoll::modify(&self.epoll, &connection.stream, epoll::EventData::new_u64(key), flags).is_ok();
+        if alive.is_err() || !changed {
+            self.connections.remove(&key);
+        }
+    }
+}
+
+impl Connection {
+    /// The calls that are complete now. While answers cannot be written, none are taken: memory stays bounded.
+    fn receive(&mut self) -> io::Result<Vec<Answer>> {
+        let mut calls = Vec::new();
+        let mut buffer = [0; 16 << 10];
+        loop {
+            match if self.full { Err(io::ErrorKind::WouldBlock.into()) } else { self.stream.read(&mut buffer) } {
+                Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+                Ok(count) => self.incoming.extend_from_slice(buffer.get(..count).unwrap_or_default()),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(calls),
+                Err(error) => return Err(error),
+            }
+            while let Some((record, length)) = first_record(&self.incoming)? {
+                calls.push(answer(record).ok_or(io::ErrorKind::InvalidData)?);
+                self.incoming.drain(..length);
+            }
+        }
+    }
+
+    fn send(&mut self) -> io::Result<()> {
+        while !self.outgoing.is_empty() {
+            match self.stream.write(&self.outgoing) {
+                Ok(count) => drop(self.outgoing.drain(..count)),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    self.full = true;
+                    return Ok(());
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        self.full = false;
+        Ok(())
+    }
+}
+
+/// The first record, which must be one fragment, and its length with its mark.
+fn first_record(bytes: &[u8]) -> io::Result<Option<(&[u8], usize)>> {
+    let Some(mark) = bytes.first_chunk().map(|mark| u32::from_be_bytes(*mark)) else { return Ok(None) };
+    let length = (mark & 0x7fff_ffff) as usize;
+    if mark & 0x8000_0000 == 0 || length > LONGEST_CALL {
+        return Err(io::ErrorKind::InvalidData.into());
+    }
+    Ok(bytes.get(4..4 + length).map(|record| (record, 4 + length)))
+}

@@ -1,0 +1,167 @@
+//! When a call that arrived then is to be answered.
+
+use std::time::Duration;
+
+use super::latency::Sampler;
+use super::{Script, nanoseconds};
+
+/// Whether calls wait for each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Service {
+    /// Each is answered after its own time, however many there are.
+    Parallel,
+    /// One at a time, in the order in which they arrive: the time drawn is the time at work, and waiting comes on top.
+    Queue,
+}
+
+/// When the whole server stands still: nothing is answered, and what was due then is answered at the end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stalls {
+    /// When the first one begins, after the first timed call arrived.
+    pub first: Duration,
+    /// From the beginning of one to that of the next; longer than [`Stalls::length`].
+    pub every: Duration,
+    /// How long each is.
+    pub length: Duration,
+}
+
+impl Stalls {
+    /// The end of the stall that this instant is in, ns after the first timed call.
+    fn end(&self, at: u64) -> Option<u64> {
+        let (first, every) = (nanoseconds(self.first), nanoseconds(self.every).max(1));
+        let since = at.checked_sub(first)?;
+        let begun = first + since / every * every;
+        let end = begun + nanoseconds(self.length);
+        (at < end).then_some(end)
+    }
+}
+
+/// The answer to a constant latency with stalls, under calls that arrive evenly: the response time that a part `q` of
+/// them does not exceed. Of all calls, `length / every` meet a stall, and wait for what is left of it.
+#[must_use]
+pub fn stalled(latency: Duration, stalls: &Stalls, q: f64) -> Duration {
+    let share = stalls.length.as_secs_f64() / stalls.every.as_secs_f64();
+    // Due within a stall: arrived up to `latency` before it began, until `latency` before it ends.
+    if q <= 1.0 - share { latency } else { latency + stalls.length.mul_f64((q - (1.0 - share)) / share) }
+}
+
+/// The answer to a queue with exponential times at work and Poisson arrivals of `rate` a second (M/M/1): the response
+/// time that a part `q` of the calls does not exceed; `None` where the queue grows for ever.
+#[must_use]
+pub fn queued_exponential(mean: Duration, rate: f64, q: f64) -> Option<Duration> {
+    let spare = 1.0 / mean.as_secs_f64() - rate;
+    (spare > 0.0).then(|| Duration::from_secs_f64(-(1.0 - q).ln() / spare))
+}
+
+/// Follows a script. All times are nanoseconds of the server's clock.
+#[derive(Debug)]
+pub(super) struct Schedule {
+    sampler: Sampler,
+    service: Service,
+    stalls: Option<Stalls>,
+    /// When the first timed call arrived.
+    began: Option<u64>,
+    /// Until when the one at work keeps the queue.
+    busy_until: u64,
+}
+
+impl Schedule {
+    pub(super) fn new(script: &Script) -> Self {
+        let sampler = Sampler::new(script.latency, script.draw, script.seed);
+        Self { sampler, service: script.service, stalls: script.stalls, began: None, busy_until: 0 }
+    }
+
+    /// When to answer the timed call that arrived at `arrived`; calls come in the order of their arrival.
+    pub(super) fn due(&mut self, arrived: u64) -> u64 {
+        let began = *self.began.get_or_insert(arrived);
+        let time = nanoseconds(self.sampler.next());
+        let start = match self.service {
+            Service::Parallel => arrived,
+            Service::Queue => arrived.max(self.busy_until),
+        };
+        let mut due = start.saturating_add(time);
+        if let Some(stalls) = &self.stalls
+            && let Some(end) = stalls.end(due - began)
+        {
+            due = began + end;
+        }
+        self.busy_until = due;
+        due
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Draw, Latency};
+    use super::*;
+
+    const MS: Duration = Duration::from_millis(1);
+
+    /// Response times, sorted, of calls at these instants.
+    fn responses(script: &Script, arrivals: impl Iterator<Item = u64>) -> Vec<u64> {
+        let mut schedule = Schedule::new(script);
+        let mut times: Vec<u64> = arrivals.map(|at| schedule.due(at) - at).collect();
+        times.sort_unstable();
+        times
+    }
+
+    #[test]
+    fn parallel_calls_do_not_wait() {
+        let script = Script::parallel(Latency::Constant(10 * MS));
+        assert_eq!(responses(&script, [5, 5, 5, 6].into_iter()), [10_000_000; 4]);
+    }
+
+    #[test]
+    fn queued_calls_wait_for_those_before() {
+        let script = Script::queue(Latency::Constant(MS));
+        assert_eq!(
+            responses(&script, [0, 0, 500_000, 9_000_000].into_iter()),
+            [1_000_000, 1_000_000, 2_000_000, 2_500_000]
+        );
+    }
+
+    /// 2,000 operations a second for a minute with one stall of 1.4 s: more than 2 % of the calls see it.
+    #[test]
+    fn a_stall_shows_in_the_tail_as_the_closed_form_says() {
+        let stalls = Stalls { first: 30_000 * MS, every: 60_000 * MS, length: 1400 * MS };
+        let latency = Latency::Constant(2 * MS);
+        let script = Script { stalls: Some(stalls), ..Script::parallel(latency) };
+        let count = 120_000_usize;
+        let times = responses(&script, (0..count as u64).map(|call| call * 500_000));
+        for q in [0.5, 0.9, 0.95, 0.98, 0.99, 0.995, 0.999] {
+            let got = times[(q * count as f64) as usize] as f64 / 1e9;
+            let wanted = stalled(2 * MS, &stalls, q).as_secs_f64();
+            assert!((got - wanted).abs() < 0.01 * wanted, "p{q}: {got} s instead of {wanted} s");
+        }
+        assert!(stalled(2 * MS, &stalls, 0.99).as_secs_f64() > 0.7);
+    }
+
+    #[test]
+    fn a_queue_is_as_slow_as_theory_says() {
+        let script = Script { seed: 5, ..Script::queue(Latency::Exponential { mean: MS }) };
+        let rate = 600.0;
+        let mut gaps =
+            Sampler::new(Latency::Exponential { mean: Duration::from_secs_f64(1.0 / rate) }, Draw::Independent, 9);
+        let mut at = 0;
+        let arrivals = (0..300_000).map(|_| {
+            at += nanoseconds(gaps.next());
+            at
+        });
+        let times = responses(&script, arrivals);
+        for q in [0.5, 0.9, 0.99] {
+            let got = times[(q * times.len() as f64) as usize] as f64 / 1e9;
+            let wanted = queued_exponential(MS, rate, q).unwrap().as_secs_f64();
+            assert!((got / wanted - 1.0).abs() < 0.03, "p{q}: {got} s instead of {wanted} s");
+        }
+        assert_eq!(queued_exponential(MS, 1000.0, 0.5), None);
+    }
+
+    #[test]
+    fn a_stalled_queue_goes_on_behind_the_stall() {
+        let stalls = Stalls { first: 2 * MS, every: 100 * MS, length: 10 * MS };
+        let script = Script { stalls: Some(stalls), ..Script::queue(Latency::Constant(MS)) };
+        let mut schedule = Schedule::new(&script);
+        let due: Vec<u64> = [0, 1_500_000, 1_600_000].into_iter().map(|at| schedule.due(at)).collect();
+        assert_eq!(due, [1_000_000, 12_000_000, 13_000_000]);
+    }
+}
