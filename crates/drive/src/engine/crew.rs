@@ -85,7 +85,8 @@ impl Crew {
     pub(super) fn idle(&self, last: i64) {
         self.last.fetch_max(last, SeqCst);
         if self.idle.fetch_add(1, SeqCst) + 1 == self.size {
-            self.end_at(self.last.load(SeqCst));
+            // What happened at the last instant belongs to the run.
+            self.end_at(self.last.load(SeqCst).saturating_add(1));
         }
     }
 

@@ -13,6 +13,8 @@ pub(super) struct Link {
     pub(super) inbox: Inbox,
     /// Since when there is no room to write; `None` while there is.
     pub(super) full_since: Option<i64>,
+    /// Since when actions can be begun.
+    pub(super) up_since: i64,
     /// It stands in the list of those with something to send.
     pub(super) dirty: bool,
     /// Connections made here before.
@@ -50,6 +52,7 @@ impl Link {
             out: Outbox::new(),
             inbox: Inbox::default(),
             full_since: None,
+            up_since: 0,
             dirty: false,
             made: 0,
             failed: 0,

@@ -104,7 +104,7 @@ pub struct Phases {
     pub connect_ns: u64,
     /// Load without measurement.
     pub warmup_ns: u64,
-    /// The measured phase; `None` until every scenario has finished. When no lane has anything left to do (scenarios have
+    /// The measured phase; `None` until every scenario has finished (never, if one holds a request that nobody answers). When no lane has anything left to do (scenarios have
     /// finished, connections were given up) it ends early.
     pub measured_ns: Option<u64>,
     /// The longest wait for what is outstanding at its end. What was meant to start before the end is still started; turns

@@ -1,8 +1,9 @@
 //! The engine, over memory under a virtual clock and over TCP.
 #![allow(clippy::unwrap_used, reason = "a test")]
-#![allow(dead_code, reason = "the toy's parts for tests to come")]
 
+mod failures;
 mod memory;
+mod property;
 mod schedules;
 mod tcp;
 mod toy;

@@ -212,6 +212,8 @@ pub(crate) enum Do {
     Null,
     Read(u32),
     ReadKept(u32),
+    /// What comes is taken to be wrong.
+    ReadWrong(u32),
     Hold,
     /// Something that the protocol does not have.
     Impossible,
@@ -243,6 +245,7 @@ pub(crate) struct Script {
     who: (u32, u32),
     seen: Arc<Seen>,
     waiting: bool,
+    wrong: bool,
 }
 
 impl Scenario for Script {
@@ -256,7 +259,7 @@ impl Scenario for Script {
         let file = FileKey(0);
         let action = match line {
             Do::Null => Action::Null,
-            Do::Read(length) => Action::Read { file, offset: 0, length, keep: false },
+            Do::Read(length) | Do::ReadWrong(length) => Action::Read { file, offset: 0, length, keep: false },
             Do::ReadKept(length) => Action::Read { file, offset: 0, length, keep: true },
             Do::Hold => Action::Watch { path: "" },
             Do::Impossible => Action::FileSystemInfo,
@@ -265,6 +268,7 @@ impl Scenario for Script {
             Do::Finish => return Step::Finished,
         };
         self.waiting = true;
+        self.wrong = matches!(line, Do::ReadWrong(_));
         self.seen.begun.fetch_add(1, SeqCst);
         Step::Act(action, Symbol::NONE)
     }
@@ -274,7 +278,7 @@ impl Scenario for Script {
         self.seen.done.fetch_add(1, SeqCst);
         let result = done.result.clone().map_err(|failure| failure.cause);
         self.seen.ends.lock().unwrap().push((self.who.0, self.who.1, result));
-        Ok(())
+        if self.wrong { Err(WrongData) } else { Ok(()) }
     }
 
     fn data(&mut self, _offset: u64, piece: &[u8]) {
@@ -315,7 +319,7 @@ impl Setup for Toys {
 
     fn scenario(&self, station: u32, lane: u32, _seed: u64) -> Box<dyn Scenario> {
         let (lines, seen) = (self.lines.clone(), self.seen.clone());
-        Box::new(Script { lines, next: 0, who: (station, lane), seen, waiting: false })
+        Box::new(Script { lines, next: 0, who: (station, lane), seen, waiting: false, wrong: false })
     }
 
     fn names(&self) -> &Names {

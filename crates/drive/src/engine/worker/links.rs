@@ -97,8 +97,9 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
         if let Err(Failure { cause, status, .. }) = done.result {
             return self.could_not_connect(at, cause, status);
         }
+        self.now = self.now.max(done.at);
         link.enter(LinkState::Up);
-        link.failed = 0;
+        (link.failed, link.up_since) = (0, self.now);
         let again = link.made > 1;
         self.unsettled -= u32::from(!std::mem::replace(&mut link.settled, true));
         self.busy -= 1;
@@ -110,7 +111,6 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
                 tally.reconnects += u64::from(again);
             }
         }
-        self.now = self.now.max(done.at);
         for lane in self.share.lanes_of(at) {
             if let Some(scenario) = self.floor.lanes.get_mut(lane).and_then(|lane| lane.scenario.as_mut())
                 && again

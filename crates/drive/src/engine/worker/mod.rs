@@ -161,8 +161,8 @@ impl<'a, S: Sink, N: Network> Worker<'a, S, N> {
         if self.now >= self.next_tick {
             self.tick();
         }
-        self.connect_more();
         let all_fired = self.fire();
+        self.connect_more();
         let all_settled = self.settle();
         self.flush_all();
         let until = if all_fired && all_settled {

@@ -36,7 +36,7 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
         for round in 0..BATCH {
             // Where clients block, an action takes its time: others do not wait for a whole batch.
             let due = self.timers.next().unwrap_or(i64::MAX).min(self.next_tick);
-            if round > 0 && due <= self.now {
+            if round > 0 && self.address.is_none() && due <= self.now {
                 break;
             }
             while let Some(rota) = self.served.pop() {
@@ -159,7 +159,9 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
             let rng = &mut self.floor.lanes.get_mut(lane)?.rng;
             return Some(at.saturating_add(pause(think, rng)));
         }
-        self.wait_for_a_turn(lane, at);
+        // A lane whose connection was lost in the meantime was not free before it was there again.
+        let up_since = self.links.get(self.share.link(lane) as usize).map_or(at, |link| link.up_since);
+        self.wait_for_a_turn(lane, at.max(up_since));
         None
     }
 
