@@ -31,6 +31,7 @@ pub(super) enum Lesson {
 /// What members of a compound hand to those behind them.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Chain {
+    session: Option<u64>,
     path: Symbol,
     share: Symbol,
     user: Symbol,
@@ -49,7 +50,7 @@ pub(super) fn note_request<S: Sink>(
     let server = link.ends[1 - usize::from(waiting.pending.direction)];
     let pending = &mut waiting.pending;
     if header.is_related() {
-        (pending.share, pending.user) = (chain.share, chain.user);
+        (pending.session, pending.share, pending.user) = (chain.session, chain.share, chain.user);
     } else if let Some(session) = header.session_id() {
         pending.session = (session != 0).then_some(session);
         pending.user = names.user(server, session);
@@ -63,7 +64,7 @@ pub(super) fn note_request<S: Sink>(
     }
     note_body(waiting, &body, output);
     let pending = &waiting.pending;
-    *chain = Chain { path: pending.path, share: pending.share, user: pending.user };
+    *chain = Chain { session: pending.session, path: pending.path, share: pending.share, user: pending.user };
 }
 
 fn note_body<S: Sink>(waiting: &mut Waiting, body: &Body<'_>, output: &mut Output<S>) {
