@@ -5,6 +5,7 @@
 //! workload ─ scenario ────────────────────────┴─ Work (an engine's Setup)
 //! ```
 
+mod nfs;
 mod open;
 mod smb;
 
@@ -17,6 +18,7 @@ use crate::client::Client;
 use crate::engine::{Birth, Setup};
 use crate::scenario::Scenario;
 
+pub use nfs::NfsServer;
 pub use open::{ReachError, Wishes, open};
 pub use smb::SmbServer;
 

@@ -1,14 +1,17 @@
 //! From a target to a server that was found.
 
 use std::io;
+use std::net::SocketAddr;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use plimsoll_model::Names;
+use plimsoll_wire::rpc::Caller;
 
-use super::{Reached, SmbServer};
+use super::{NfsServer, Reached, SmbServer};
+use crate::client::nfs::{MountError, NfsOptions, mount};
 use crate::client::smb::{Dialect, SmbOptions, Wish};
-use crate::target::{SmbTarget, Target};
+use crate::target::{NfsTarget, Server, SmbTarget, Target};
 
 /// What is asked of the server besides what its target says.
 #[derive(Clone, Debug)]
@@ -41,6 +44,9 @@ pub enum ReachError {
         /// What the resolver said.
         source: io::Error,
     },
+    /// Its export cannot be mounted.
+    #[error(transparent)]
+    Mount(#[from] MountError),
     /// It stands for a server in this process, which must be started first and reached under its own address.
     #[error("an embedded server is reached under the address that it was started at")]
     Embedded,
@@ -53,14 +59,34 @@ pub enum ReachError {
 pub fn open(target: &Target, wishes: &Wishes, names: &mut Names) -> Result<Box<dyn Reached>, ReachError> {
     match target {
         Target::Smb(target) => smb(target, wishes, names),
-        Target::Nfs(_) | Target::Path(_) => Err(ReachError::Embedded),
+        Target::Nfs(target) => nfs(target, names),
+        Target::Path(_) => Err(ReachError::Embedded),
         Target::Embedded(_) => Err(ReachError::Embedded),
     }
 }
 
+fn resolve(server: &Server) -> Result<SocketAddr, ReachError> {
+    server.resolve().map_err(|source| ReachError::Resolve { host: server.host.clone(), source })
+}
+
+/// Who calls: the user who runs Plimsoll.
+pub(super) fn caller() -> Caller<'static> {
+    let (uid, gid) = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
+    Caller::User { stamp: 0, machine: "plimsoll", uid, gid, groups: &[] }
+}
+
+fn nfs(target: &NfsTarget, names: &mut Names) -> Result<Box<dyn Reached>, ReachError> {
+    let address = resolve(&target.server)?;
+    let caller = caller();
+    let mounted = mount(address, &target.export, target.mount_port, target.portmap_port, &caller)?;
+    let options = NfsOptions::new(mounted.root, &caller).map_err(MountError::from)?;
+    let share = names.intern(&target.export);
+    let user = names.intern(&rustix::process::geteuid().as_raw().to_string());
+    Ok(Box::new(NfsServer { address, options: Arc::new(options), share, user, mounted }))
+}
+
 fn smb(target: &SmbTarget, wishes: &Wishes, names: &mut Names) -> Result<Box<dyn Reached>, ReachError> {
-    let resolved = target.server.resolve();
-    let address = resolved.map_err(|source| ReachError::Resolve { host: target.server.host.clone(), source })?;
+    let address = resolve(&target.server)?;
     let options = SmbOptions {
         dialects: wishes.dialects.clone(),
         signing: wishes.signing,

@@ -1,0 +1,140 @@
+//! All clients in turns, and the table.
+
+use std::collections::BTreeMap;
+use std::error::Error;
+use std::process::{Child, Command, Stdio};
+
+use crate::libnfs;
+use crate::measured::Measured;
+use crate::operation::{FILE, Operation, SIZE};
+use crate::servers::Servers;
+
+/// Depths that are measured.
+const DEPTHS: [usize; 2] = [1, 32];
+
+/// Costs of one operation at one depth: a client's name and its rounds, and the server's time while Plimsoll ran.
+#[derive(Default)]
+struct Costs {
+    clients: BTreeMap<&'static str, Vec<f64>>,
+    server: Vec<f64>,
+}
+
+/// Runs everything `rounds` times, in turns, and prints the table.
+pub fn run(rounds: usize) -> Result<(), Box<dyn Error>> {
+    let servers = Servers::start()?;
+    let libnfs = libnfs::build(servers.folder())?;
+    println!("Processor time of the client, µs an operation (median of {rounds} rounds in turns), user and system.");
+    println!();
+    println!("| operation | depth | plimsoll | echo | smb2 crate | libnfs | server | promises |");
+    println!("| --- | --- | --- | --- | --- | --- | --- | --- |");
+    for operation in Operation::ALL {
+        for depth in DEPTHS {
+            let mut costs = Costs::default();
+            for _ in 0..rounds {
+                round(&servers, libnfs.as_deref(), operation, depth, &mut costs)?;
+            }
+            println!("{}", costs.row(operation, depth));
+        }
+    }
+    Ok(())
+}
+
+fn round(
+    servers: &Servers,
+    libnfs: Option<&std::path::Path>,
+    operation: Operation,
+    depth: usize,
+    costs: &mut Costs,
+) -> Result<(), Box<dyn Error>> {
+    let count = operation.count(depth);
+    let (number, deep) = (count.to_string(), depth.to_string());
+    let own = |program: &str, rest: &[&str]| -> Result<Measured, Box<dyn Error>> {
+        let mut command = Command::new(std::env::current_exe()?);
+        command.args(["client", program, operation.name(), &deep, &number]).args(rest);
+        measure(command)
+    };
+    let before = servers.cpu(operation)?;
+    let plimsoll = own("plimsoll", &[&servers.target(operation)])?;
+    let server = (servers.cpu(operation)? - before).as_secs_f64() * 1e6;
+    // The client's warm-up is a tenth of its work, and the server did that too.
+    costs.server.push(server / (plimsoll.operations as f64 * 1.1));
+    costs.add("plimsoll", &plimsoll);
+    let (request, answer) = (plimsoll.request.to_string(), plimsoll.answer.to_string());
+    let (mut echo, address) = echo_server(&request, &answer)?;
+    let result = own("echo", &[&address, &request, &answer]);
+    echo.kill()?;
+    echo.wait()?;
+    let result = result?;
+    costs.add("echo", &Measured { operations: result.operations / operation.exchanges(), ..result });
+    if operation.is_smb() {
+        let address = servers.smb_address().to_string();
+        costs.add("smb2", &own("smb2", &[&address, servers.share(), servers.user(), servers.password()])?);
+    } else if let Some(libnfs) = libnfs {
+        let mut command = Command::new(libnfs);
+        let what = if operation.length() > 0 { "read" } else { "getattr" };
+        command.args([&servers.libnfs_url(), what, &number, &deep, &operation.length().to_string(), FILE]);
+        costs.add("libnfs", &measure(command)?);
+    }
+    Ok(())
+}
+
+fn measure(mut command: Command) -> Result<Measured, Box<dyn Error>> {
+    let output = command.stderr(Stdio::inherit()).output()?;
+    let line = String::from_utf8_lossy(&output.stdout);
+    let measured = Measured::parse(line.trim()).filter(|_| output.status.success());
+    measured.ok_or_else(|| format!("{:?}: {} {line}", command.get_program(), output.status).into())
+}
+
+fn echo_server(request: &str, answer: &str) -> Result<(Child, String), Box<dyn Error>> {
+    use std::io::BufRead as _;
+    let mut command = Command::new(std::env::current_exe()?);
+    let mut child = command.args(["echo-server", request, answer]).stdout(Stdio::piped()).spawn()?;
+    let mut line = String::new();
+    std::io::BufReader::new(child.stdout.take().ok_or("no pipe")?).read_line(&mut line)?;
+    Ok((child, line.trim().to_owned()))
+}
+
+impl Costs {
+    fn add(&mut self, client: &'static str, measured: &Measured) {
+        self.clients.entry(client).or_default().push(measured.cost_us());
+    }
+
+    fn of(&self, client: &str) -> Option<f64> {
+        self.clients.get(client).map(|rounds| median(rounds))
+    }
+
+    fn row(&self, operation: Operation, depth: usize) -> String {
+        let show = |value: Option<f64>| value.map_or_else(|| "–".to_owned(), |us| format!("{us:.2}"));
+        let columns = ["plimsoll", "echo", "smb2", "libnfs"].map(|client| show(self.of(client)));
+        let promises = self.promises(depth).join("; ");
+        let server = median(&self.server);
+        format!("| {} | {depth} | {} | {server:.2} | {promises} |", operation.name(), columns.join(" | "))
+    }
+
+    /// Each promise: the ratio, its limit, and whether it is kept.
+    fn promises(&self, depth: usize) -> Vec<String> {
+        let own = self.of("plimsoll").unwrap_or(f64::NAN);
+        let ratio = |name: &str, other: Option<f64>, limit: f64| {
+            let ratio = own / other?;
+            let kept = if ratio <= limit { "kept" } else { "missed" };
+            Some(format!("{ratio:.2} × {name} (≤ {limit}: {kept})"))
+        };
+        let limits = if depth == 1 {
+            [ratio("echo", self.of("echo"), 1.25), None, None]
+        } else {
+            [None, ratio("smb2", self.of("smb2"), 0.5), ratio("libnfs", self.of("libnfs"), 0.8)]
+        };
+        limits.into_iter().flatten().chain(ratio("server", Some(median(&self.server)), 1.0)).collect()
+    }
+}
+
+fn median(of: &[f64]) -> f64 {
+    let mut sorted = of.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    sorted.get(sorted.len() / 2).copied().unwrap_or(f64::NAN)
+}
+
+/// What the file that is read holds.
+pub fn content() -> Vec<u8> {
+    (0..SIZE).map(|at| (at * 31 >> 3) as u8).collect()
+}

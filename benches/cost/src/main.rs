@@ -1,0 +1,62 @@
+//! What an operation costs the client, in processor time: Plimsoll beside a bare TCP echo of the same sizes, the smb2
+//! crate and libnfs, against the same Samba and NFS-Ganesha, in turns. `cargo xtask bench --cost` builds and runs it.
+//!
+//! Each client is a process of its own, so that its processor time is its own.
+
+mod compare;
+mod echo;
+mod libnfs;
+mod measured;
+mod operation;
+mod plimsoll;
+mod servers;
+mod smb2_crate;
+
+use std::error::Error;
+use std::net::SocketAddr;
+use std::process::ExitCode;
+
+use measured::Measured;
+use operation::Operation;
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let result = match arguments.as_slice() {
+        [] => compare::run(3),
+        ["--rounds", rounds] => rounds.parse().map_err(Into::into).and_then(compare::run),
+        ["echo-server", request, answer] => echo_server(request, answer),
+        ["client", program, operation, depth, count, rest @ ..] => client(program, operation, depth, count, rest),
+        _ => Err("arguments: [--rounds NUMBER]".into()),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("cost: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn echo_server(request: &str, answer: &str) -> Result<(), Box<dyn Error>> {
+    Ok(echo::serve(request.parse()?, answer.parse()?)?)
+}
+
+/// One client's run; prints its line.
+fn client(program: &str, operation: &str, depth: &str, count: &str, rest: &[&str]) -> Result<(), Box<dyn Error>> {
+    let (depth, count) = (depth.parse()?, count.parse()?);
+    let operation = Operation::named(operation).ok_or("no such operation")?;
+    let measured: Measured = match (program, rest) {
+        ("echo", [to, request, answer]) => {
+            echo::exchange(to.parse()?, request.parse()?, answer.parse()?, depth, count * operation.exchanges())?
+        }
+        ("plimsoll", [target]) => plimsoll::run(operation, target, depth, count)?,
+        ("smb2", [to, share, user, password]) => {
+            let to: SocketAddr = to.parse()?;
+            smb2_crate::run(operation, to, share, (user, password), depth, count)?
+        }
+        _ => return Err("no such client".into()),
+    };
+    println!("{}", measured.line());
+    Ok(())
+}

@@ -1,0 +1,63 @@
+//! What a client program reports: a line of numbers on its standard output.
+
+use std::time::{Duration, Instant};
+
+/// What a client did after its warm-up.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Measured {
+    /// Operations.
+    pub operations: u64,
+    /// Processor time of the whole process, user and system.
+    pub cpu: Duration,
+    /// Wall-clock time.
+    pub elapsed: Duration,
+    /// Bytes of a request on the stream, framing included; 0 where the client does not know.
+    pub request: u64,
+    /// Bytes of an answer.
+    pub answer: u64,
+}
+
+impl Measured {
+    /// The line that stands for it.
+    pub fn line(&self) -> String {
+        let Self { operations, cpu, elapsed, request, answer } = self;
+        format!("{operations} {} {} {request} {answer}", cpu.as_nanos(), elapsed.as_nanos())
+    }
+
+    /// From such a line.
+    pub fn parse(line: &str) -> Option<Self> {
+        let numbers: Option<Vec<u64>> = line.split_whitespace().map(|number| number.parse().ok()).collect();
+        let [operations, cpu, elapsed, request, answer] = numbers?.try_into().ok()?;
+        let (cpu, elapsed) = (Duration::from_nanos(cpu), Duration::from_nanos(elapsed));
+        Some(Self { operations, cpu, elapsed, request, answer })
+    }
+
+    /// Processor time of an operation, µs.
+    pub fn cost_us(&self) -> f64 {
+        self.cpu.as_secs_f64() * 1e6 / self.operations as f64
+    }
+}
+
+/// A stopwatch for wall-clock and processor time of this process.
+pub struct Watch {
+    cpu: Duration,
+    started: Instant,
+}
+
+impl Watch {
+    /// Starts.
+    pub fn start() -> Self {
+        Self { cpu: cpu_time(), started: Instant::now() }
+    }
+
+    /// What so many operations took.
+    pub fn stop(&self, operations: u64) -> Measured {
+        let (cpu, elapsed) = (cpu_time() - self.cpu, self.started.elapsed());
+        Measured { operations, cpu, elapsed, request: 0, answer: 0 }
+    }
+}
+
+fn cpu_time() -> Duration {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
+    Duration::new(time.tv_sec.unsigned_abs(), u32::try_from(time.tv_nsec).unwrap_or(0))
+}

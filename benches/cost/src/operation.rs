@@ -1,0 +1,73 @@
+//! What is measured.
+
+/// One kind of operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Operation {
+    /// SMB2 READ of one byte of an open file.
+    SmbRead1,
+    /// SMB2 READ of 8 KiB.
+    SmbRead8k,
+    /// SMB2 CREATE of a file that is there, and CLOSE: two exchanges.
+    SmbCreateClose,
+    /// NFS3 GETATTR of a known handle.
+    NfsGetattr,
+    /// NFS3 READ of 8 KiB.
+    NfsRead8k,
+}
+
+/// The file that is read.
+pub const FILE: &str = "cost.bin";
+/// Its size, bytes: small enough to stay in the server's cache.
+pub const SIZE: u64 = 8 << 20;
+
+impl Operation {
+    /// All.
+    pub const ALL: [Operation; 5] = [
+        Operation::SmbRead1,
+        Operation::SmbRead8k,
+        Operation::SmbCreateClose,
+        Operation::NfsGetattr,
+        Operation::NfsRead8k,
+    ];
+
+    /// Its name, on the command line and in the table.
+    pub fn name(self) -> &'static str {
+        match self {
+            Operation::SmbRead1 => "smb-read-1",
+            Operation::SmbRead8k => "smb-read-8k",
+            Operation::SmbCreateClose => "smb-create-close",
+            Operation::NfsGetattr => "nfs-getattr",
+            Operation::NfsRead8k => "nfs-read-8k",
+        }
+    }
+
+    /// By name.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|operation| operation.name() == name)
+    }
+
+    /// Whether the server is an SMB server.
+    pub fn is_smb(self) -> bool {
+        matches!(self, Operation::SmbRead1 | Operation::SmbRead8k | Operation::SmbCreateClose)
+    }
+
+    /// Exchanges on the wire.
+    pub fn exchanges(self) -> u64 {
+        if self == Operation::SmbCreateClose { 2 } else { 1 }
+    }
+
+    /// Bytes read.
+    pub fn length(self) -> u32 {
+        match self {
+            Operation::SmbRead1 => 1,
+            Operation::SmbRead8k | Operation::NfsRead8k => 8192,
+            Operation::SmbCreateClose | Operation::NfsGetattr => 0,
+        }
+    }
+
+    /// How many are measured: a few seconds' worth.
+    pub fn count(self, depth: usize) -> u64 {
+        let base = if self == Operation::SmbCreateClose { 15_000 } else { 40_000 };
+        if depth > 1 { base * 2 } else { base }
+    }
+}

@@ -1,0 +1,126 @@
+//! The same operations through Plimsoll's own engine and clients: one station on one thread, `depth` lanes.
+
+use std::error::Error;
+use std::sync::Arc;
+use std::time::Duration;
+
+use plimsoll_drive::action::{Access, Action, Caching, Disposition, Done, FileKey, Reply};
+use plimsoll_drive::engine::{Load, Pause, Phases, Plan, Watch, run as run_plan};
+use plimsoll_drive::reach::{self, Wishes, Work};
+use plimsoll_drive::scenario::{Scenario, Step, WrongData};
+use plimsoll_drive::target::Target;
+use plimsoll_model::{Group, Names, Sink, Symbol, Transaction};
+
+use crate::measured::Measured;
+use crate::operation::{FILE, Operation, SIZE};
+
+/// Measures for as long as `count` operations take at a guess; the engine tells its own processor time.
+pub fn run(operation: Operation, target: &str, depth: usize, count: u64) -> Result<Measured, Box<dyn Error>> {
+    let mut names = Names::default();
+    let server = reach::open(&Target::parse(target)?, &Wishes::default(), &mut names)?;
+    let scenarios = Box::new(move |_, lane, _| Box::new(Lane::new(operation, lane)) as Box<dyn Scenario>);
+    let work = Work { server: &*server, scenarios, names: Arc::new(names) };
+    // Ten microseconds an operation at the least.
+    let measured = Duration::from_micros(count * 20 / if depth > 1 { 2 } else { 1 });
+    let plan = Plan {
+        lanes: u32::try_from(depth)?,
+        threads: 1,
+        stage: Some(0),
+        phases: Phases {
+            warmup_ns: 300_000_000,
+            measured_ns: Some(u64::try_from(measured.as_nanos())?),
+            ..Phases::default()
+        },
+        ..Plan::new(Load::Closed { stations: 1, think: Pause::None })
+    };
+    let ran = run_plan(&plan, &work, |_| Sizes::default(), &Watch::new())?;
+    let sizes = ran.sinks.into_iter().next().ok_or("no worker")?;
+    let turns: u64 = ran.stations.iter().map(|station| station.turns).sum();
+    let errors: u64 = ran.stations.iter().map(|station| station.error_count()).sum();
+    if errors > 0 || turns == 0 {
+        return Err(format!("{errors} errors, {turns} operations").into());
+    }
+    let cpu = ran.generator.workers.iter().map(|worker| worker.user_ns + worker.system_ns).sum();
+    let elapsed = u64::try_from(ran.measured.1 - ran.measured.0)?;
+    Ok(Measured {
+        operations: turns,
+        cpu: Duration::from_nanos(cpu),
+        elapsed: Duration::from_nanos(elapsed),
+        request: sizes.requests / sizes.count,
+        answer: sizes.answers / sizes.count,
+    })
+}
+
+/// Sums of sizes, the four bytes of framing included.
+#[derive(Default)]
+struct Sizes {
+    count: u64,
+    requests: u64,
+    answers: u64,
+}
+
+impl Sink for Sizes {
+    fn transaction(&mut self, transaction: &Transaction, _: &Names) {
+        if transaction.stage.is_some() && transaction.procedure.row().group != Group::Session {
+            self.count += 1;
+            self.requests += transaction.request_bytes.unwrap_or(0) + 4;
+            self.answers += transaction.response_bytes.unwrap_or(0) + 4;
+        }
+    }
+}
+
+/// One lane: opens the file once, then does the same thing again and again.
+struct Lane {
+    operation: Operation,
+    file: Option<FileKey>,
+    number: u64,
+    /// The last step ended a turn, and that was not said yet.
+    over: bool,
+}
+
+impl Lane {
+    fn new(operation: Operation, lane: u32) -> Self {
+        Self { operation, file: None, number: u64::from(lane) * 7919, over: false }
+    }
+}
+
+impl Scenario for Lane {
+    fn next(&mut self) -> Step<'_> {
+        if std::mem::take(&mut self.over) {
+            return Step::TurnOver;
+        }
+        let Some(file) = self.file else {
+            let (access, disposition) = (Access::Read, Disposition::OpenExisting);
+            return Step::Act(Action::Open { path: FILE, access, disposition, caching: Caching::None }, Symbol::NONE);
+        };
+        let length = self.operation.length();
+        let offset = self.number * u64::from(length) % SIZE;
+        let action = match self.operation {
+            Operation::SmbRead1 | Operation::SmbRead8k | Operation::NfsRead8k => {
+                Action::Read { file, offset, length, keep: false }
+            }
+            Operation::SmbCreateClose => Action::Close { file },
+            Operation::NfsGetattr => Action::GetAttributesOf { file },
+        };
+        Step::Act(action, Symbol::NONE)
+    }
+
+    fn done(&mut self, done: &Done) -> Result<(), WrongData> {
+        match &done.result {
+            Ok(Reply::Opened { file, .. }) => self.file = Some(*file),
+            Ok(_) => {
+                self.number += 1;
+                self.over = true;
+                if self.operation == Operation::SmbCreateClose {
+                    self.file = None;
+                }
+            }
+            Err(_) => self.file = None,
+        }
+        Ok(())
+    }
+
+    fn reconnected(&mut self) {
+        self.file = None;
+    }
+}

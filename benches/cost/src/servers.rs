@@ -1,0 +1,91 @@
+//! The servers that all clients talk to: Samba and NFS-Ganesha, with the same file.
+
+use std::error::Error;
+use std::net::SocketAddr;
+use std::path::Path;
+use std::time::Duration;
+
+use plimsoll_testkit::servers::{Export, Ganesha, Samba, Scratch, Share};
+
+use crate::compare::content;
+use crate::operation::{FILE, Operation};
+
+/// Both servers.
+pub struct Servers {
+    samba: Samba,
+    ganesha: Ganesha,
+    scratch: Scratch,
+}
+
+impl Servers {
+    /// Starts them.
+    pub fn start() -> Result<Self, Box<dyn Error>> {
+        let samba = Samba::start(&[]).map_err(|missing| missing.to_string())?;
+        let ganesha = Ganesha::start().map_err(|missing| missing.to_string())?;
+        let folders = [samba.folder(Share::Guest), ganesha.folder(Export::Data)];
+        for folder in folders.into_iter().flatten() {
+            std::fs::write(folder.join(FILE), content())?;
+        }
+        Ok(Self { samba, ganesha, scratch: Scratch::new("cost") })
+    }
+
+    /// A folder for what is built.
+    pub fn folder(&self) -> &Path {
+        self.scratch.path()
+    }
+
+    /// The target's URL as Plimsoll writes it. Everybody logs on as a guest, so that nobody signs.
+    pub fn target(&self, operation: Operation) -> String {
+        if operation.is_smb() {
+            format!("smb://{}@{}/{}", self.user(), self.samba.address(), self.share())
+        } else {
+            self.ganesha.target(Export::Data)
+        }
+    }
+
+    /// Where Samba listens.
+    pub fn smb_address(&self) -> SocketAddr {
+        self.samba.address()
+    }
+
+    /// Samba's share.
+    pub fn share(&self) -> &'static str {
+        Share::Guest.name()
+    }
+
+    /// Who logs on to it.
+    pub fn user(&self) -> &'static str {
+        "Guest"
+    }
+
+    /// The password.
+    pub fn password(&self) -> &'static str {
+        ""
+    }
+
+    /// The export as libnfs writes it.
+    pub fn libnfs_url(&self) -> String {
+        self.ganesha.libnfs_url(Export::Data, "").trim_end_matches('/').replace("/?", "?")
+    }
+
+    /// Processor time that the server of an operation has taken so far, with the processes that it started.
+    pub fn cpu(&self, operation: Operation) -> Result<Duration, Box<dyn Error>> {
+        let leader = if operation.is_smb() { self.samba.process_id() } else { self.ganesha.process_id() };
+        let leader = leader.ok_or("the server has ended")?.to_string();
+        let mut ticks = 0;
+        for process in std::fs::read_dir("/proc")? {
+            let Ok(stat) = std::fs::read_to_string(process?.path().join("stat")) else { continue };
+            // proc(5): behind the name in parentheses: state, ppid, pgrp, … utime and stime are fields 14 and 15, and
+            // those of children that have ended 16 and 17.
+            let Some((_, fields)) = stat.rsplit_once(") ") else { continue };
+            let fields: Vec<&str> = fields.split(' ').collect();
+            let own = stat.split(' ').next() == Some(&leader);
+            if own || (operation.is_smb() && fields.get(2) == Some(&leader.as_str())) {
+                let times = fields.get(11..if own { 15 } else { 13 }).unwrap_or_default();
+                ticks += times.iter().filter_map(|time| time.parse::<u64>().ok()).sum::<u64>();
+            }
+        }
+        let a_second = rustix::param::clock_ticks_per_second();
+        Ok(Duration::from_secs_f64(ticks as f64 / a_second as f64))
+    }
+}

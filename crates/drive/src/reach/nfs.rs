@@ -1,0 +1,52 @@
+//! An NFS server.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use plimsoll_model::Symbol;
+
+use super::Reached;
+use crate::client::Client;
+use crate::client::nfs::{Mounted, NfsClient, NfsLimits, NfsOptions, unmount};
+use crate::engine::Birth;
+
+/// An NFS server with an export that is mounted; unmounted when dropped.
+#[derive(Debug)]
+pub struct NfsServer {
+    /// Where it is.
+    pub address: SocketAddr,
+    /// How clients call.
+    pub options: Arc<NfsOptions>,
+    /// The export's name in transactions.
+    pub share: Symbol,
+    /// The caller's name in transactions: its user id.
+    pub user: Symbol,
+    /// What was mounted.
+    pub mounted: Mounted,
+}
+
+impl Reached for NfsServer {
+    fn address(&self) -> Option<SocketAddr> {
+        Some(self.address)
+    }
+
+    fn client(&self, birth: &Birth) -> Box<dyn Client> {
+        let identity = birth.identity(self.share, self.user);
+        Box::new(NfsClient::new(Arc::clone(&self.options), identity))
+    }
+
+    fn facts(&self) -> Vec<String> {
+        let mut facts = vec!["NFS 3".to_owned(), "AUTH_SYS".to_owned()];
+        if let Some(NfsLimits { read, write, .. }) = self.options.limits.get() {
+            facts.push(format!("reads up to {} KiB, writes up to {} KiB", read >> 10, write >> 10));
+        }
+        facts
+    }
+}
+
+impl Drop for NfsServer {
+    fn drop(&mut self) {
+        // A courtesy: servers list who has mounted what, and nothing depends on it (RFC 1813 5.2.3).
+        let _ = unmount(&self.mounted, &super::open::caller());
+    }
+}
