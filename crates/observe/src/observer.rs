@@ -7,7 +7,7 @@ use crate::connection::Connection;
 use crate::message::{Framing, Message, Stamp};
 use crate::packet::{self, Fragments, Packet, Path, Segment, ip_address};
 use crate::pairing::{Output, Shared};
-use crate::stream::Connections;
+use crate::stream::{Connections, Slot};
 
 /// Frames in, transactions out.
 #[derive(Debug)]
@@ -82,10 +82,16 @@ impl<S: Sink> Observer<S> {
         self.clock.observe(time_ns);
         self.span = (self.span.0.min(time_ns), self.span.1.max(time_ns));
         let stamp = Stamp { time_ns, frame: frame.number };
-        // Matched where it lies: to move it once more would cost more than to decode it.
+        match packet::decode_plain_tcp(frame.link, frame.captured) {
+            Some((path, segment)) => self.segment(&path, &segment, stamp),
+            None => self.other_frame(frame, stamp),
+        }
+    }
+
+    #[inline(never)]
+    fn other_frame(&mut self, frame: &Frame<'_>, stamp: Stamp) {
         match &packet::decode(frame.link, frame.captured, frame.original_len) {
-            Packet::Tcp(path, segment) => self.segment(path, segment, stamp),
-            Packet::Fragment(fragment) => match self.fragments.add(fragment, time_ns, frame.number) {
+            Packet::Fragment(fragment) => match self.fragments.add(fragment, stamp.time_ns, frame.number) {
                 Some(whole) => {
                     let first = Stamp { time_ns: whole.first.0, frame: whole.first.1 };
                     self.packet(&packet::decode_whole(&whole.datagram()), first, stamp, whole.packets);
@@ -151,20 +157,30 @@ impl<S: Sink> Observer<S> {
     #[inline]
     fn segment(&mut self, path: &Path, segment: &Segment<'_>, stamp: Stamp) {
         self.packets.tcp += 1;
-        let slot = self.connection(path, false);
-        let (slot, direction) = slot;
-        let connection = self.connections.get(slot);
-        if segment.flags.syn() && connection.halves[direction].is_other_start(segment.seq) {
-            connection.end(&mut self.shared, &mut self.packets);
-            let ends = connection.ends();
-            *connection = Connection::new(self.numbered, ends, self.shared.smb2.decryption.is_some());
-            self.numbered += 1;
+        let (slot, direction) = match self.connections.find_again(path, false) {
+            Some(found) => found,
+            None => self.connection(path, false),
+        };
+        if segment.flags.syn() {
+            self.opening(slot, direction, segment);
         }
         let connection = self.connections.get(slot);
         let used = connection.framing != Framing::Unknown;
         connection.segment(segment, direction, stamp, &mut self.shared, &mut self.packets);
         if !used && connection.framing != Framing::Unknown {
             self.connections_used += 1;
+        }
+    }
+
+    /// A SYN may be that of another connection between the same ends.
+    #[cold]
+    fn opening(&mut self, slot: Slot, direction: usize, segment: &Segment<'_>) {
+        let connection = self.connections.get(slot);
+        if connection.halves[direction].is_other_start(segment.seq) {
+            connection.end(&mut self.shared, &mut self.packets);
+            let ends = connection.ends();
+            *connection = Connection::new(self.numbered, ends, self.shared.smb2.decryption.is_some());
+            self.numbered += 1;
         }
     }
 
@@ -192,8 +208,8 @@ impl<S: Sink> Observer<S> {
         connection.message(&message, direction, &mut self.shared);
     }
 
-    #[inline]
-    fn connection(&mut self, path: &Path, udp: bool) -> (crate::stream::Slot, usize) {
+    #[inline(never)]
+    fn connection(&mut self, path: &Path, udp: bool) -> (Slot, usize) {
         let (number, decrypts) = (&mut self.numbered, self.shared.smb2.decryption.is_some());
         let (slot, direction, evicted) = self.connections.find(path, udp, || {
             let source = Endpoint { ip: ip_address(path.source), port: path.source_port };

@@ -55,6 +55,45 @@ pub(super) fn parse(bytes: &[u8], wire_len: u32) -> Network<'_> {
     }
 }
 
+/// The datagram of a packet whose header is the plainest there is and says its length: no options, no extension headers,
+/// no fragment. `None` for all others, which are for [`parse`].
+#[inline]
+pub(super) fn parse_plain(bytes: &[u8]) -> Option<Datagram<'_>> {
+    let start = bytes.first_chunk::<20>()?;
+    match start[0] {
+        0x45 => {
+            let total = u32::from(u16::from_be_bytes([start[2], start[3]]));
+            let is_fragment = u16::from_be_bytes([start[6], start[7]]) & 0x3fff != 0;
+            if total < 20 || is_fragment {
+                return None;
+            }
+            Some(Datagram {
+                source: ipv4_address([start[12], start[13], start[14], start[15]]),
+                destination: ipv4_address([start[16], start[17], start[18], start[19]]),
+                protocol: start[9],
+                payload: clip(bytes, 20, total as usize)?,
+                wire_len: total - 20,
+            })
+        }
+        0x60..=0x6f => {
+            let (header, behind) = bytes.split_first_chunk::<40>()?;
+            let wire_len = u32::from(u16::from_be_bytes([header[4], header[5]]));
+            if wire_len == 0 || is_extension(header[6]) {
+                return None;
+            }
+            let payload = behind.get(..wire_len as usize).unwrap_or(behind);
+            let (source, destination) = (address(header, 8), address(header, 24));
+            Some(Datagram { source, destination, protocol: header[6], payload, wire_len })
+        }
+        _ => None,
+    }
+}
+
+#[inline]
+fn ipv4_address(octets: [u8; 4]) -> Address {
+    IPV4_MAPPED | Address::from(u32::from_be_bytes(octets))
+}
+
 // The result is made where it is returned, not unwrapped from an option: it is large, and moved for every packet.
 
 #[inline]
@@ -71,8 +110,8 @@ fn ipv4(bytes: &[u8], wire_len: u32) -> Network<'_> {
     }
     let Some(payload) = clip(bytes, header_len, total as usize) else { return Network::Malformed };
     let datagram = Datagram {
-        source: IPV4_MAPPED | Address::from(u32::from_be_bytes([header[12], header[13], header[14], header[15]])),
-        destination: IPV4_MAPPED | Address::from(u32::from_be_bytes([header[16], header[17], header[18], header[19]])),
+        source: ipv4_address([header[12], header[13], header[14], header[15]]),
+        destination: ipv4_address([header[16], header[17], header[18], header[19]]),
         protocol: header[9],
         payload,
         wire_len: total - header_len as u32,
@@ -102,12 +141,16 @@ fn ipv6(bytes: &[u8], wire_len: u32) -> Network<'_> {
     };
     let payload = behind.get(..payload_len as usize).unwrap_or(behind);
     let whole = Datagram { source, destination, protocol: header[6], payload, wire_len: payload_len };
-    match header[6] {
-        HOP_BY_HOP | ROUTING | FRAGMENT | AUTHENTICATION | DESTINATION | MOBILITY => {
-            behind_extensions(whole).unwrap_or(Network::Malformed)
-        }
-        _ => Network::Datagram(whole),
+    if is_extension(header[6]) {
+        behind_extensions(whole).unwrap_or(Network::Malformed)
+    } else {
+        Network::Datagram(whole)
     }
+}
+
+#[inline]
+fn is_extension(protocol: u8) -> bool {
+    matches!(protocol, HOP_BY_HOP | ROUTING | FRAGMENT | AUTHENTICATION | DESTINATION | MOBILITY)
 }
 
 #[inline]

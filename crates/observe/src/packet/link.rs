@@ -21,6 +21,15 @@ const ETHERNET_LEN: usize = 14;
 /// Deeper stacks of VLAN tags than this are taken for garbage.
 const VLAN_TAGS_MAX: usize = 4;
 
+/// The IP packet behind the plainest header there is: Ethernet without VLAN tags. `None` for all others, which are for
+/// [`network`].
+#[inline]
+pub(super) fn plain(link: LinkType, frame: &[u8]) -> Option<&[u8]> {
+    let (header, ip) = frame.split_first_chunk::<ETHERNET_LEN>()?;
+    let ethertype = u16::from_be_bytes([header[12], header[13]]);
+    (link == LinkType::Ethernet && matches!(ethertype, ETHERTYPE_IPV4 | ETHERTYPE_IPV6)).then_some(ip)
+}
+
 #[inline]
 pub(super) fn network(link: LinkType, frame: &[u8], wire_len: u32) -> Payload<'_> {
     match link {

@@ -42,13 +42,13 @@ pub struct Segment<'a> {
     pub wire_len: u32,
 }
 
-const TCP: u8 = 6;
+pub(super) const TCP: u8 = 6;
 const UDP: u8 = 17;
 
 #[inline]
 pub(super) fn parse<'a>(datagram: &Datagram<'a>) -> Packet<'a> {
     match datagram.protocol {
-        TCP => tcp(datagram).unwrap_or(Packet::Malformed),
+        TCP => tcp(datagram).map_or(Packet::Malformed, |(path, segment)| Packet::Tcp(path, segment)),
         UDP => udp(datagram).unwrap_or(Packet::Malformed),
         _ => Packet::Other,
     }
@@ -66,8 +66,9 @@ fn path(datagram: &Datagram<'_>, header: &[u8; 4]) -> Option<Path> {
     (path.source_port != path.destination_port || path.source != path.destination).then_some(path)
 }
 
+/// The segment of a datagram that holds TCP; `None` where it is malformed.
 #[inline]
-fn tcp<'a>(datagram: &Datagram<'a>) -> Option<Packet<'a>> {
+pub(super) fn tcp<'a>(datagram: &Datagram<'a>) -> Option<(Path, Segment<'a>)> {
     let header: &[u8; 20] = datagram.payload.first_chunk()?;
     let header_len = usize::from(header[12] >> 4) * 4;
     let wire_len = datagram.wire_len.checked_sub(header_len as u32)?;
@@ -82,7 +83,7 @@ fn tcp<'a>(datagram: &Datagram<'a>) -> Option<Packet<'a>> {
         payload: datagram.payload.get(header_len..).unwrap_or_default(),
         wire_len,
     };
-    Some(Packet::Tcp(path(datagram, datagram.payload.first_chunk()?)?, segment))
+    Some((path(datagram, datagram.payload.first_chunk()?)?, segment))
 }
 
 fn udp<'a>(datagram: &Datagram<'a>) -> Option<Packet<'a>> {

@@ -57,22 +57,30 @@ impl<C> Connections<C> {
         Self { by_key: HashMap::default(), entries: Vec::new(), last: Last::default(), clock: 0, limit: limit.max(1) }
     }
 
-    /// The connection of a packet, made by `new` where there is none, and which way the packet goes: 0 from the
-    /// lower end, 1 from the higher. Also gives a connection that had to make room.
+    /// The connection of a packet and its direction, as [`Connections::find`] would give them, if it is the connection
+    /// that was found last.
     #[inline]
-    pub fn find(&mut self, path: &Path, udp: bool, new: impl FnOnce() -> C) -> (Slot, usize, Option<C>) {
-        self.clock += 1;
-        if let Some(paths) = &self.last.paths
-            && self.last.udp == udp
-            && let Some(direction) = paths.iter().position(|last| last == path)
-        {
-            self.entries[self.last.slot].used = self.clock;
-            return (Slot(self.last.slot), direction, None);
+    pub fn find_again(&mut self, path: &Path, udp: bool) -> Option<(Slot, usize)> {
+        let paths = self.last.paths.as_ref()?;
+        if self.last.udp != udp {
+            return None;
         }
-        self.look_up(path, udp, new)
+        let direction = usize::from(paths[0] != *path);
+        if direction == 1 && paths[1] != *path {
+            return None;
+        }
+        self.clock += 1;
+        self.entries[self.last.slot].used = self.clock;
+        Some((Slot(self.last.slot), direction))
     }
 
-    fn look_up(&mut self, path: &Path, udp: bool, new: impl FnOnce() -> C) -> (Slot, usize, Option<C>) {
+    /// The connection of a packet, made by `new` where there is none, and which way the packet goes: 0 from the
+    /// lower end, 1 from the higher. Also gives a connection that had to make room.
+    pub fn find(&mut self, path: &Path, udp: bool, new: impl FnOnce() -> C) -> (Slot, usize, Option<C>) {
+        if let Some((slot, direction)) = self.find_again(path, udp) {
+            return (slot, direction, None);
+        }
+        self.clock += 1;
         let (source, destination) = ((path.source, path.source_port), (path.destination, path.destination_port));
         let direction = usize::from(source > destination);
         let (low, high) = if direction == 0 { (source, destination) } else { (destination, source) };
