@@ -2,23 +2,10 @@
 //!
 //! Spec: RFC 1002 4.3.1; MS-SMB2 2.1; RFC 5531 11.
 
-use plimsoll_wire::nbss;
-
-use super::signature::{self, MESSAGE_MAX, RPC_NEED, SMB_NEED};
-use super::{Message, Stamp};
+use super::prefix::{MARK_LEN, Parsed, Prefix, prefix};
+use super::signature::{self, MESSAGE_MAX};
+use super::{Framing, Message, Stamp};
 use crate::stream::Chunk;
-
-/// How messages are delimited on a connection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub enum Framing {
-    /// Not recognised yet.
-    #[default]
-    Unknown,
-    /// NetBIOS session service or direct TCP: a type byte and a 24-bit length.
-    Smb,
-    /// ONC RPC record marking.
-    Rpc,
-}
 
 /// Bytes kept of a message: more than any header with its names needs.
 const HEAD_MAX: usize = 4_096;
@@ -26,8 +13,6 @@ const HEAD_MAX: usize = 4_096;
 const COMPOUND_MAX: usize = 2 << 20;
 /// Bytes kept, where messages are decrypted, of those that lead to a session: more than a logon's token has room for.
 const LOGON_MAX: usize = 128 << 10;
-/// Length of a record mark.
-const MARK_LEN: usize = 4;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 enum State {
@@ -86,14 +71,6 @@ pub struct Faults {
     pub malformed: u64,
 }
 
-struct Prefix {
-    /// Payload length behind the prefix (of the first fragment).
-    len: u64,
-    more_fragments: bool,
-    ignored: bool,
-    raw: bool,
-}
-
 /// A place in a chunk.
 struct Cursor<'c, 'b> {
     chunk: &'c Chunk<'b>,
@@ -128,12 +105,6 @@ impl<'b> Cursor<'_, 'b> {
     }
 }
 
-enum Parsed {
-    Ok(Prefix),
-    More,
-    Wrong,
-}
-
 impl Framer {
     /// With `decrypts`, messages that decryption needs whole are kept whole.
     pub fn new(decrypts: bool) -> Self {
@@ -160,6 +131,9 @@ impl Framer {
         allow_raw: bool,
         mut out: impl FnMut(&Message<'_>),
     ) -> u32 {
+        if self.state == State::Boundary && self.whole(chunk, framing, allow_raw, &mut out) {
+            return 1;
+        }
         let mut cursor = Cursor { chunk, at: 0, begun: 0 };
         while cursor.at < chunk.wire_len as usize {
             match self.state {
@@ -171,6 +145,40 @@ impl Framer {
             }
         }
         cursor.begun
+    }
+
+    /// Most messages fill a segment of their own, and need no cursor. False where this is not one of them.
+    #[inline]
+    fn whole(
+        &mut self,
+        chunk: &Chunk<'_>,
+        framing: Framing,
+        allow_raw: bool,
+        out: &mut impl FnMut(&Message<'_>),
+    ) -> bool {
+        let Some((mark, bytes)) = chunk.bytes.split_first_chunk::<MARK_LEN>() else { return false };
+        // Both framings have the length in the low three bytes, and none that is believed needs more.
+        let len = u32::from_be_bytes([0, mark[1], mark[2], mark[3]]);
+        if bytes.len() != len as usize || chunk.bytes.len() != chunk.wire_len as usize {
+            return false;
+        }
+        let Parsed::Ok(prefix) = prefix(framing, chunk.bytes, allow_raw) else { return false };
+        if prefix.len != u64::from(len) || prefix.more_fragments || prefix.ignored {
+            return false;
+        }
+        self.found_once = true;
+        let stamp = Stamp { time_ns: chunk.time_ns, frame: chunk.frame };
+        out(&Message {
+            bytes,
+            len: prefix.len,
+            first: stamp,
+            last: Some(stamp),
+            end_offset: chunk.offset + u64::from(chunk.wire_len),
+            acknowledges: chunk.acknowledges,
+            packets: 1,
+            raw: prefix.raw,
+        });
+        true
     }
 
     /// A hole in the stream: `len` bytes that will never be seen.
@@ -429,62 +437,6 @@ impl Framer {
         self.raw = false;
         // Messages of several packets are few; thousands of idle connections with a buffer each are not.
         self.buffer = Vec::new();
-    }
-}
-
-/// Reads the prefix of a message and checks the signature behind it.
-#[inline]
-fn prefix(framing: Framing, bytes: &[u8], allow_raw: bool) -> Parsed {
-    match framing {
-        Framing::Smb => smb_prefix(bytes, allow_raw),
-        Framing::Rpc => rpc_prefix(bytes),
-        Framing::Unknown => Parsed::Wrong,
-    }
-}
-
-#[inline]
-fn smb_prefix(bytes: &[u8], allow_raw: bool) -> Parsed {
-    let Some(header) = nbss::Header::parse(bytes) else {
-        return if bytes.len() < nbss::PREFIX_LEN { Parsed::More } else { Parsed::Wrong };
-    };
-    let len = u64::from(header.length);
-    let ok = |ignored, raw| Parsed::Ok(Prefix { len, more_fragments: false, ignored, raw });
-    if header.kind != nbss::MESSAGE {
-        // Session requests and keep-alives are short; anything else with such a type is not a prefix.
-        return if header.is_known() && len < 256 { ok(true, false) } else { Parsed::Wrong };
-    }
-    if len < 4 {
-        return if allow_raw { ok(false, true) } else { Parsed::Wrong };
-    }
-    if bytes.len() < SMB_NEED {
-        return Parsed::More;
-    }
-    if signature::is_smb(bytes) {
-        ok(false, false)
-    } else if allow_raw {
-        ok(false, true)
-    } else {
-        Parsed::Wrong
-    }
-}
-
-#[inline]
-fn rpc_prefix(bytes: &[u8]) -> Parsed {
-    let Some(mark) = bytes.first_chunk::<MARK_LEN>() else { return Parsed::More };
-    let mark = u32::from_be_bytes(*mark);
-    let len = u64::from(mark & 0x7fff_ffff);
-    if !(8..=MESSAGE_MAX).contains(&len) {
-        return Parsed::Wrong;
-    }
-    if bytes.len() < RPC_NEED.min(MARK_LEN + len as usize) {
-        return Parsed::More;
-    }
-    // What follows the record belongs to the next one, and the search looks no further either.
-    let body = bytes.get(MARK_LEN..).unwrap_or_default();
-    let body = body.get(..len as usize).unwrap_or(body);
-    match plimsoll_wire::rpc::plausible_message(body) {
-        Some(_) => Parsed::Ok(Prefix { len, more_fragments: mark >> 31 == 0, ignored: false, raw: false }),
-        None => Parsed::Wrong,
     }
 }
 

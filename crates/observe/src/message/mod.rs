@@ -4,9 +4,11 @@
 //! across it where they can; where a header was lost, the next message is found again by its signature.
 
 mod framing;
+mod prefix;
 mod signature;
 
-pub use framing::{Faults, Framer, Framing};
+pub use framing::{Faults, Framer};
+pub use prefix::Framing;
 pub use signature::recognise;
 
 /// A time and the frame that it belongs to.
