@@ -64,6 +64,7 @@ impl Filter {
             procedures[procedure.index()] = true;
         }
         Filtered {
+            all: self.describe().is_empty(),
             from_ns: self.from.map(|when| when.resolve(start_ns)),
             to_ns: self.to.map(|when| when.resolve(start_ns)),
             servers: self.server.clone(),
@@ -76,6 +77,8 @@ impl Filter {
 /// Lets the wanted transactions through.
 #[derive(Debug)]
 pub(crate) struct Filtered<S> {
+    /// Nothing is filtered.
+    all: bool,
     from_ns: Option<i64>,
     to_ns: Option<i64>,
     servers: Vec<Server>,
@@ -84,16 +87,22 @@ pub(crate) struct Filtered<S> {
     pub(crate) sink: S,
 }
 
-impl<S: Sink> Sink for Filtered<S> {
-    #[inline]
-    fn transaction(&mut self, transaction: &Transaction, names: &Names) {
+impl<S> Filtered<S> {
+    fn wants(&self, transaction: &Transaction) -> bool {
         let at = transaction.timeline.request_first;
         let in_time = self.from_ns.is_none_or(|from| at.is_some_and(|at| at >= from))
             && self.to_ns.is_none_or(|to| at.is_some_and(|at| at < to));
         let server = transaction.server;
         let of_server = self.servers.is_empty()
             || self.servers.iter().any(|want| want.ip == server.ip && want.port.is_none_or(|port| port == server.port));
-        if in_time && of_server && self.procedures[transaction.procedure.index()] {
+        in_time && of_server && self.procedures[transaction.procedure.index()]
+    }
+}
+
+impl<S: Sink> Sink for Filtered<S> {
+    #[inline]
+    fn transaction(&mut self, transaction: &Transaction, names: &Names) {
+        if self.all || self.wants(transaction) {
             self.sink.transaction(transaction, names);
         }
     }
