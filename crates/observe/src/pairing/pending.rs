@@ -45,6 +45,8 @@ impl<T> PendingTable<T> {
     #[inline]
     pub fn remove(&mut self, id: u64) -> Option<T> {
         match self.near.iter().rposition(|(near, _)| *near == id) {
+            // Mostly there is but one.
+            Some(at) if at + 1 == self.near.len() => self.near.pop().map(|(_, request)| request),
             Some(at) => Some(self.near.remove(at).1),
             None if self.far.is_empty() => None,
             None => self.far.remove(&id).map(|(_, request)| request),

@@ -8,7 +8,7 @@
 mod compound;
 mod procedure;
 
-use plimsoll_model::{Anomaly, Outcome, Sink, Symbol};
+use plimsoll_model::{Anomaly, Names, Outcome, Sink, Symbol};
 use plimsoll_wire::nfs::{self, Facts};
 use plimsoll_wire::rpc::{self, AcceptStat, Call, Credential, Protection, Reply};
 
@@ -195,16 +195,20 @@ impl Rpc {
     }
 
     /// The caller's numeric uid, as text; formatted once while it stays the same.
+    #[inline]
     fn user<S: Sink>(&mut self, call: &Call<'_>, output: &mut Output<S>) -> Symbol {
         let Some(Credential::Sys(sys)) = call.credential() else { return Symbol::NONE };
         match self.user {
             Some((uid, symbol)) if uid == sys.uid => symbol,
-            _ => {
-                let symbol = output.names.intern(&sys.uid.to_string());
-                self.user = Some((sys.uid, symbol));
-                symbol
-            }
+            _ => self.other_user(sys.uid, &mut output.names),
         }
+    }
+
+    #[cold]
+    fn other_user(&mut self, uid: u32, names: &mut Names) -> Symbol {
+        let symbol = names.intern(&uid.to_string());
+        self.user = Some((uid, symbol));
+        symbol
     }
 }
 
