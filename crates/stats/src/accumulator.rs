@@ -1,5 +1,7 @@
 //! What is added up for one procedure, or for several together.
 
+use std::borrow::Cow;
+
 use plimsoll_model::{Outcome, Transaction};
 
 use crate::{Decades, Times};
@@ -33,7 +35,11 @@ pub struct Accumulator {
     packets: u64,
     payload_bytes: u64,
     wire_bytes: u64,
+    /// Response times that are service times too, as they are where request and answer took a packet each: most.
+    both: Times,
+    /// The other response times.
     response: Times,
+    /// The other service times.
     service: Times,
     /// Of scheduled requests alone; boxed, for captures have none.
     from_intended: Option<Box<Times>>,
@@ -64,15 +70,7 @@ impl Accumulator {
         // Sizes come from the wire, where anything can stand: saturate.
         self.payload_bytes = self.payload_bytes.saturating_add(t.payload_bytes.unwrap_or(0));
         self.wire_bytes = self.wire_bytes.saturating_add(wire_bytes(t));
-        if let Some(ns) = measured.response {
-            self.response.record(ns);
-            if ns >= 0 {
-                self.decades.add(measured.decade);
-            }
-        }
-        if let Some(ns) = t.timeline.service_time() {
-            self.service.record(ns);
-        }
+        self.record_times(t, measured);
         if let Some(ns) = t.timeline.response_time_from_intended() {
             self.from_intended.get_or_insert_default().record(ns);
         }
@@ -80,6 +78,20 @@ impl Accumulator {
             && (status != 0 || t.outcome != Outcome::Succeeded)
         {
             self.count_status(StatusCount { status, error: t.outcome.is_error(), count: 1 });
+        }
+    }
+
+    #[inline]
+    fn record_times(&mut self, t: &Transaction, measured: &Measured) {
+        match (measured.response, t.timeline.service_time()) {
+            (Some(response), Some(service)) if response == service => self.both.record(response),
+            (response, service) => {
+                response.into_iter().for_each(|ns| self.response.record(ns));
+                service.into_iter().for_each(|ns| self.service.record(ns));
+            }
+        }
+        if measured.response.is_some_and(|ns| ns >= 0) {
+            self.decades.add(measured.decade);
         }
     }
 
@@ -103,6 +115,7 @@ impl Accumulator {
         self.pairs += other.pairs;
         self.packets += other.packets;
         self.merge_bytes(other);
+        self.both.merge(&other.both);
         self.response.merge(&other.response);
         self.service.merge(&other.service);
         if let Some(theirs) = &other.from_intended {
@@ -160,13 +173,13 @@ impl Accumulator {
     }
 
     /// Response times (`Timeline::response_time`).
-    pub fn response(&self) -> &Times {
-        &self.response
+    pub fn response(&self) -> Cow<'_, Times> {
+        together(&self.both, &self.response)
     }
 
     /// Service times (`Timeline::service_time`).
-    pub fn service(&self) -> &Times {
-        &self.service
+    pub fn service(&self) -> Cow<'_, Times> {
+        together(&self.both, &self.service)
     }
 
     /// Response times from the intended start (`Timeline::response_time_from_intended`); `None` where nothing was
@@ -190,6 +203,19 @@ impl Accumulator {
     /// Answers whose status was not kept, there being more than [`MAX_STATUSES`].
     pub fn other_statuses(&self) -> u64 {
         self.other_statuses
+    }
+}
+
+/// The sum of both; a copy only where both hold something.
+fn together<'t>(some: &'t Times, others: &'t Times) -> Cow<'t, Times> {
+    if others.is_empty() {
+        Cow::Borrowed(some)
+    } else if some.is_empty() {
+        Cow::Borrowed(others)
+    } else {
+        let mut sum = some.clone();
+        sum.merge(others);
+        Cow::Owned(sum)
     }
 }
 

@@ -59,6 +59,11 @@ impl Times {
         }
     }
 
+    /// Whether no time was taken, nor a negative one.
+    pub fn is_empty(&self) -> bool {
+        self.moments.count() == 0 && self.negative == 0
+    }
+
     /// Count, extremes, mean and deviation.
     pub fn moments(&self) -> &Moments {
         &self.moments

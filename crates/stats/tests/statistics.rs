@@ -81,7 +81,8 @@ fn a_row_adds_up() {
     assert_eq!(procedure.name(), "READ");
     assert_eq!((row.count(), row.answered(), row.unanswered(), row.errors(), row.never_sent()), (4, 2, 1, 2, 1));
     assert_eq!((row.payload_bytes(), row.wire_bytes(), row.packets_mean()), (4096, 500, Some(2.0)));
-    let moments = row.response().moments();
+    let response = row.response();
+    let moments = response.moments();
     assert_eq!((moments.count(), moments.mean_ns(), moments.max_ns()), (2, Some(2e6), Some(3_000_000)));
     assert_eq!(row.decades().in_use(), [(10_000_000, 2)]);
     let statuses: Vec<_> = row.statuses().iter().map(|s| (s.status, s.error, s.count)).collect();

@@ -75,7 +75,8 @@ fn of_procedure(procedure: Procedure, sums: &Accumulator, total: u64, status_nam
 /// over several has none.
 fn of_sums(sums: &Accumulator, total: u64) -> OperationRow {
     let seconds = |ns: u64| ns as f64 / SECOND;
-    let curve = sums.response().curve();
+    let response = sums.response();
+    let curve = response.curve();
     let point = |(percentile, ns)| PercentilePoint { percentile, value_s: seconds(ns) };
     OperationRow {
         count: sums.count(),
@@ -86,8 +87,8 @@ fn of_sums(sums: &Accumulator, total: u64) -> OperationRow {
         packets_mean: sums.packets_mean(),
         payload_bytes: sums.payload_bytes(),
         wire_bytes: sums.wire_bytes(),
-        response_time: times_of(sums.response()),
-        service_time: times_of(sums.service()),
+        response_time: times_of(&response),
+        service_time: times_of(&sums.service()),
         response_time_from_intended: sums.from_intended().and_then(times_of),
         distribution: sums
             .decades()

@@ -113,7 +113,7 @@ fn stage(number: u32, level: &Level<'_>, status_name: StatusName) -> Stage {
         operations_per_s: rate(sum.answered()),
         read_bytes_per_s: rate(payload(GroupKey::One(Group::Read))),
         write_bytes_per_s: rate(payload(GroupKey::One(Group::Write))),
-        response_time: rows::times_of(sum.response()),
+        response_time: rows::times_of(&sum.response()),
         response_time_from_intended: sum.from_intended().and_then(rows::times_of),
         operations: rows::operations(level.statistics, status_name),
         groups: rows::groups(level.statistics),
