@@ -1,0 +1,157 @@
+//! A proxy in front of any server of SMB or RPC over TCP that spoils its answers as a test says: resets at a byte,
+//! messages never sent, sent twice, late, out of order or with a bit turned over; and the whole server dead, and back.
+
+mod framing;
+mod pump;
+mod rules;
+
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+pub use framing::Framing;
+pub use rules::{Fault, Rule, Which};
+
+use pump::Pump;
+
+/// How often a thread looks whether it is to stop.
+const GLANCE: Duration = Duration::from_millis(2);
+
+/// The proxy, until it is dropped.
+#[derive(Debug)]
+pub struct Faulty {
+    address: SocketAddr,
+    shared: Arc<Shared>,
+    up: Option<Up>,
+}
+
+/// What all connections have in common.
+#[derive(Debug)]
+struct Shared {
+    upstream: SocketAddr,
+    framing: Framing,
+    rules: Mutex<Vec<Rule>>,
+    seen: Mutex<Vec<Seen>>,
+}
+
+/// The threads of a proxy that listens.
+#[derive(Debug)]
+struct Up {
+    down: Arc<AtomicBool>,
+    accepting: JoinHandle<()>,
+}
+
+/// What the server answered on one connection, before anything was done to it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Seen {
+    /// Whole messages.
+    pub replies: u64,
+    /// Bytes, framing included.
+    pub bytes: u64,
+}
+
+impl Faulty {
+    /// Listens on a free port of loopback, in front of this server. The server need not be there yet.
+    ///
+    /// # Errors
+    /// The system gives no port or thread.
+    pub fn start(upstream: SocketAddr, framing: Framing, rules: Vec<Rule>) -> io::Result<Self> {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
+        let address = listener.local_addr()?;
+        let (rules, seen) = (Mutex::new(rules), Mutex::default());
+        let shared = Arc::new(Shared { upstream, framing, rules, seen });
+        let up = Some(Up::start(listener, &shared)?);
+        Ok(Self { address, shared, up })
+    }
+
+    /// Where to connect.
+    #[must_use]
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Other rules, for connections that are made from now on; their count begins anew.
+    pub fn set_rules(&self, rules: Vec<Rule>) {
+        *self.shared.rules.lock().unwrap_or_else(PoisonError::into_inner) = rules;
+        self.shared.seen.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    }
+
+    /// What the server answered, a connection an entry, in the order in which they were made.
+    #[must_use]
+    pub fn seen(&self) -> Vec<Seen> {
+        self.shared.seen.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Dead: every connection is reset, and new ones are refused. Back with [`Faulty::up`].
+    pub fn down(&mut self) {
+        if let Some(up) = self.up.take() {
+            up.down.store(true, Ordering::Relaxed);
+            // It holds nothing that could be lost.
+            let _ended = up.accepting.join();
+        }
+    }
+
+    /// Back, on the same port.
+    ///
+    /// # Errors
+    /// Somebody else has the port meanwhile.
+    pub fn up(&mut self) -> io::Result<()> {
+        if self.up.is_none() {
+            self.up = Some(Up::start(TcpListener::bind(self.address)?, &self.shared)?);
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Faulty {
+    fn drop(&mut self) {
+        self.down();
+    }
+}
+
+impl Up {
+    fn start(listener: TcpListener, shared: &Arc<Shared>) -> io::Result<Self> {
+        listener.set_nonblocking(true)?;
+        let down = Arc::new(AtomicBool::new(false));
+        let (shared, stop) = (Arc::clone(shared), Arc::clone(&down));
+        let accepting = std::thread::Builder::new().name("faulty".to_owned());
+        let accepting = accepting.spawn(move || accept(&listener, &shared, &stop))?;
+        Ok(Self { down, accepting })
+    }
+}
+
+/// Accepts until it is to stop, then waits for what it began. A thread a connection: tests have few.
+fn accept(listener: &TcpListener, shared: &Arc<Shared>, down: &AtomicBool) {
+    std::thread::scope(|scope| {
+        while !down.load(Ordering::Relaxed) {
+            let Ok((client, _)) = listener.accept() else {
+                std::thread::sleep(GLANCE);
+                continue;
+            };
+            let number = {
+                let mut seen = shared.seen.lock().unwrap_or_else(PoisonError::into_inner);
+                seen.push(Seen::default());
+                seen.len() - 1
+            };
+            scope.spawn(move || converse(client, number, shared, down));
+        }
+    });
+}
+
+/// One connection to its end. Where the server is not there, the client's connection is reset.
+fn converse(client: TcpStream, number: usize, shared: &Shared, down: &AtomicBool) {
+    let rules = shared.rules.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    let note = |seen: Seen| {
+        if let Some(kept) = shared.seen.lock().unwrap_or_else(PoisonError::into_inner).get_mut(number) {
+            *kept = seen;
+        }
+    };
+    let Ok(server) = TcpStream::connect(shared.upstream) else { return pump::reset(client) };
+    // Else the client is gone already.
+    if let Ok(pump) = Pump::new(client, server, shared.framing, rules::Judge::new(rules, number)) {
+        pump.run(down, note);
+    }
+}

@@ -1,0 +1,145 @@
+//! What happens to which answer.
+
+use std::time::Duration;
+
+/// What happens to an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// It never comes.
+    Never,
+    /// It comes twice.
+    Twice,
+    /// It comes so much later; others overtake it.
+    Delayed(Duration),
+    /// It comes after so many of those behind it.
+    After(u64),
+    /// One bit of it is turned over: this one, counted from the first bit of its framing, around and around.
+    Flipped(u64),
+    /// Only so many bytes of it come, and then those of the next.
+    Cut(usize),
+}
+
+/// Which answers of a connection, counted from 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Which {
+    /// This one.
+    Nth(u64),
+    /// This one and all behind it.
+    From(u64),
+    /// Every so many: `Every(3)` are 2, 5, 8 …
+    Every(u64),
+}
+
+impl Which {
+    fn has(self, reply: u64) -> bool {
+        match self {
+            Which::Nth(nth) => reply == nth,
+            Which::From(first) => reply >= first,
+            Which::Every(count) => (reply + 1).is_multiple_of(count),
+        }
+    }
+}
+
+/// A rule. The first that fits an answer counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rule {
+    /// Something happens to answers.
+    Answers {
+        /// On which connection, counted from 0; on all where none is named.
+        connection: Option<usize>,
+        /// Which answers.
+        which: Which,
+        /// What happens.
+        fault: Fault,
+    },
+    /// The connection ends after so many bytes of answers, framing included.
+    End {
+        /// On which connection, counted from 0; on all where none is named.
+        connection: Option<usize>,
+        /// After so many bytes.
+        offset: u64,
+        /// By a reset; else in order, by closing.
+        reset: bool,
+    },
+}
+
+impl Rule {
+    /// This happens to these answers on every connection.
+    #[must_use]
+    pub fn answers(which: Which, fault: Fault) -> Self {
+        Rule::Answers { connection: None, which, fault }
+    }
+
+    /// Every connection is reset after so many bytes of answers.
+    #[must_use]
+    pub fn reset_at(offset: u64) -> Self {
+        Rule::End { connection: None, offset, reset: true }
+    }
+}
+
+/// The rules as they stand for one connection.
+#[derive(Debug)]
+pub(super) struct Judge {
+    rules: Vec<Rule>,
+    connection: usize,
+    replies: u64,
+}
+
+impl Judge {
+    pub(super) fn new(rules: Vec<Rule>, connection: usize) -> Self {
+        Self { rules, connection, replies: 0 }
+    }
+
+    /// What happens to the next answer.
+    pub(super) fn next(&mut self) -> Option<Fault> {
+        let reply = self.replies;
+        self.replies += 1;
+        self.rules.iter().find_map(|rule| match rule {
+            Rule::Answers { connection, which, fault } => {
+                (self.here(*connection) && which.has(reply)).then_some(*fault)
+            }
+            Rule::End { .. } => None,
+        })
+    }
+
+    /// After how many bytes the connection ends, and whether by a reset.
+    pub(super) fn end(&self) -> Option<(u64, bool)> {
+        self.rules.iter().find_map(|rule| match rule {
+            Rule::End { connection, offset, reset } => self.here(*connection).then_some((*offset, *reset)),
+            Rule::Answers { .. } => None,
+        })
+    }
+
+    fn here(&self, connection: Option<usize>) -> bool {
+        connection.is_none_or(|connection| connection == self.connection)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_rule_that_fits_counts() {
+        let elsewhere = Rule::Answers { connection: Some(1), which: Which::From(0), fault: Fault::Twice };
+        let rules = vec![
+            elsewhere,
+            Rule::answers(Which::Nth(2), Fault::Never),
+            Rule::answers(Which::Every(3), Fault::Twice),
+            Rule::answers(Which::From(6), Fault::Cut(1)),
+            Rule::reset_at(9),
+        ];
+        let mut judge = Judge::new(rules.clone(), 0);
+        let faults: Vec<Option<Fault>> = (0..9).map(|_| judge.next()).collect();
+        let expected = [2, 5, 6, 7, 8].map(|reply| match reply {
+            2 => (reply, Fault::Never),
+            5 | 8 => (reply, Fault::Twice),
+            _ => (reply, Fault::Cut(1)),
+        });
+        for (reply, fault) in faults.into_iter().enumerate() {
+            assert_eq!(fault, expected.iter().find(|(which, _)| *which == reply).map(|(_, fault)| *fault), "{reply}");
+        }
+        assert_eq!(judge.end(), Some((9, true)));
+        assert_eq!(Judge::new(rules, 1).next(), Some(Fault::Twice));
+    }
+}
