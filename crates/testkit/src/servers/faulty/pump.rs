@@ -81,10 +81,11 @@ impl Pump {
     /// Until it ends, of itself or because everything does.
     pub(super) fn run(mut self, down: &AtomicBool, note: impl Fn(Seen)) {
         loop {
-            // An error is one connection's reset, which becomes the other's.
-            let state = self.step().unwrap_or(State::Reset);
+            let taken = self.take();
+            // Before the client can know of it.
             note(self.seen);
-            match state {
+            // An error is one connection's reset, which becomes the other's.
+            match taken.and_then(|()| self.forward()).unwrap_or(State::Reset) {
                 State::Going if !down.load(Ordering::Relaxed) => self.wait(),
                 State::Closed => return self.close(down),
                 State::Going | State::Reset => {
@@ -95,8 +96,8 @@ impl Pump {
         }
     }
 
-    /// Moves what can be moved.
-    fn step(&mut self) -> io::Result<State> {
+    /// Takes what came, from both sides, and gives the server its part.
+    fn take(&mut self) -> io::Result<()> {
         self.client_done.0 |= receive(&mut self.client, &mut self.to_server)?;
         send(&mut self.server, &mut self.to_server, usize::MAX)?;
         if self.client_done == (true, false) && self.to_server.is_empty() {
@@ -116,7 +117,7 @@ impl Pump {
             // What is left of a message that the server did not finish.
             self.to_client.append(&mut self.incoming);
         }
-        self.forward()
+        Ok(())
     }
 
     /// One message, as the rules say.
@@ -192,7 +193,7 @@ impl Pump {
         });
         let limit = due.min().unwrap_or(GLANCE).min(GLANCE);
         let limit = Timespec { tv_sec: 0, tv_nsec: i64::from(limit.subsec_nanos()) };
-        // Whatever it says, the next step finds out.
+        // Whatever it says, the next round finds out.
         let _ready = rustix::event::poll(&mut sockets, Some(&limit));
     }
 
