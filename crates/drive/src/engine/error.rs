@@ -24,7 +24,4 @@ pub enum EngineError {
         /// What the operating system said.
         source: std::io::Error,
     },
-    /// The tap's file could not be written; the run was measured, but its recording is cut.
-    #[error("the tap could not be written: {0}")]
-    Tap(std::io::Error),
 }

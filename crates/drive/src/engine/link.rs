@@ -2,6 +2,7 @@
 
 use crate::client::{Arrived, Client, Framing};
 use crate::outbox::Outbox;
+use crate::tap::Stream;
 
 /// A place for a connection.
 pub(super) struct Link {
@@ -23,6 +24,8 @@ pub(super) struct Link {
     pub(super) failed: u32,
     /// It was connected, or given up, once.
     pub(super) settled: bool,
+    /// Its connection in the tap.
+    pub(super) tapped: Option<Stream>,
 }
 
 /// What a place for a connection is doing.
@@ -57,6 +60,7 @@ impl Link {
             made: 0,
             failed: 0,
             settled: false,
+            tapped: None,
         }
     }
 

@@ -35,7 +35,7 @@ pub struct Plan {
     pub stage: Option<u32>,
     /// Ask the kernel when bytes arrived, and report how much later the generator saw them.
     pub kernel_times: bool,
-    /// Write what goes over the sockets to a capture file.
+    /// Write what goes over the sockets to a capture file. Several runs in a row can share one; who made it finishes it.
     pub tap: Option<Arc<Tap>>,
 }
 

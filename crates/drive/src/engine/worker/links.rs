@@ -13,6 +13,7 @@ use crate::action::{Cause, Done, Failure};
 use crate::network::{ConnectionKey, Network};
 use crate::outbox::Outbox;
 use crate::station::lane::State;
+use crate::tap::Ended;
 
 /// The address of both ends where there is no connection.
 const NOWHERE: Endpoint = Endpoint { ip: IpAddr::V4(Ipv4Addr::UNSPECIFIED), port: 0 };
@@ -58,7 +59,12 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
             self.now = self.net.now();
             match (self.net.local(key), self.address) {
                 (Ok(local), Some(to)) => match self.net.want_writable(key, false) {
-                    Ok(()) => self.born(at, endpoint(local), endpoint(to)),
+                    Ok(()) => {
+                        if let (Some(link), Some(tap)) = (self.links.get_mut(at as usize), &self.job.plan.tap) {
+                            link.tapped = Some(tap.opened(self.now, local, to));
+                        }
+                        self.born(at, endpoint(local), endpoint(to));
+                    }
                     Err(error) => self.could_not_connect(at, cause_of(&error), None),
                 },
                 (Err(error), _) if error.kind() == std::io::ErrorKind::WouldBlock => {}
@@ -199,6 +205,14 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
         let Some(link) = self.links.get_mut(at as usize) else { return };
         if let Some(client) = link.client.take() {
             self.generator.strangers += client.strangers();
+        }
+        if let (Some(stream), Some(tap)) = (link.tapped.take(), &self.job.plan.tap) {
+            let ended = match cause {
+                Cause::ConnectionReset => Ended::Reset,
+                Cause::ConnectionClosed => Ended::ByServer,
+                _ => Ended::ByClient,
+            };
+            tap.closed(stream, now, ended);
         }
         (link.out, link.inbox, link.full_since) = (Outbox::new(), Inbox::default(), None);
         if was_open && self.address.is_some() {

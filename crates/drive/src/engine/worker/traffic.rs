@@ -48,6 +48,9 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
                 Err(error) if error.kind() == ErrorKind::WouldBlock => 0,
                 Err(error) => return self.lose(at, cause_of(&error)),
             };
+            if let (Some(stream), Some(tap)) = (&mut link.tapped, &self.job.plan.tap) {
+                tap.sent(stream, first, &slices, count);
+            }
             drop(slices);
             if count > 0 {
                 link.out.consume(count);
@@ -119,15 +122,18 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
                 self.generator.wake_up_lag.record(lag);
             }
         }
+        let dropped = received.bytes.saturating_sub(bytes.len());
         let Some(link) = self.links.get_mut(at as usize) else { return Ok(()) };
+        if let (Some(stream), Some(tap)) = (&mut link.tapped, &self.job.plan.tap) {
+            tap.received(stream, now, bytes, dropped);
+        }
         let Some(client) = &mut link.client else { return Ok(()) };
         let (floor, out) = (&mut self.floor, &mut link.out);
         floor.caller = at;
         let mut take = |client: &mut dyn Client, message: Arrived<'_>| client.message(message, out, floor);
-        let dropped = received.bytes.saturating_sub(bytes.len()) as u64;
         let mut sane = true;
         if dropped > 0 {
-            link.inbox.drop_unread(dropped, now, client.as_mut(), &mut take);
+            link.inbox.drop_unread(dropped as u64, now, client.as_mut(), &mut take);
         }
         while sane && !bytes.is_empty() {
             sane = link.inbox.feed(&mut bytes, now, client.as_mut(), &mut take);
