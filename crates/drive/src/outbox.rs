@@ -98,7 +98,7 @@ impl Outbox {
             self.shared.clear();
             // A connection that is idle holds no memory for what it once sent.
             self.bytes.shrink_to(KEPT);
-            self.shared.shrink_to(0);
+            self.shared.shrink_to(SHARED_KEPT);
             return;
         }
         let (mut left, mut owned, mut done) = (count, 0, 0);
@@ -126,6 +126,8 @@ impl Outbox {
 
 /// Bytes of capacity that an empty outbox keeps.
 const KEPT: usize = 1024;
+/// Pieces of shared data that an empty outbox keeps room for: a write or two.
+const SHARED_KEPT: usize = 4;
 
 fn push<'a>(slices: &mut Vec<IoSlice<'a>>, bytes: Option<&'a [u8]>) {
     if let Some(bytes) = bytes.filter(|bytes| !bytes.is_empty()) {

@@ -2,6 +2,7 @@
 
 pub mod blocking;
 pub mod calls;
+mod files;
 pub mod nfs;
 pub mod smb;
 

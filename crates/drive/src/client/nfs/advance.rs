@@ -38,14 +38,20 @@ const FILE_MODE: u32 = 0o644;
 /// Permission bits of directories that are made.
 const DIRECTORY_MODE: u32 = 0o755;
 
+/// Texts kept to be used again, at most.
+const SPARE: usize = 16;
+/// Bytes of one that is kept, at most.
+const SPARE_LENGTH: usize = 256;
+
 impl NfsClient {
     /// Sends what a job needs next, or ends it where there is nothing left.
     pub(super) fn advance(&mut self, id: JobId, now: i64, out: &mut Outbox, events: &mut dyn Events) {
         let Some(mut job) = self.jobs.take(id) else { return };
-        if job.failure.is_none() && job.reply.is_none() && job.pending == 0 {
+        let room = job.window().saturating_sub(job.pending);
+        if job.failure.is_none() && job.reply.is_none() && room > 0 {
             let before = self.calls.len();
-            Calling { client: self, id, now, out }.next(&mut job);
-            job.pending = u32::try_from(self.calls.len() - before).unwrap_or(u32::MAX);
+            Calling { client: self, id, now, out, room }.next(&mut job);
+            job.pending += u32::try_from(self.calls.len() - before).unwrap_or(u32::MAX);
         }
         if job.pending > 0 {
             return self.jobs.put(id, job);
@@ -54,6 +60,12 @@ impl NfsClient {
         if job.reply.is_none() {
             // It has all its answers, and none of them had what it is about.
             job.fail(Failure { procedure: None, status: None, outcome: Outcome::Failed, cause: Cause::Malformed });
+        }
+        for mut walk in job.walks.iter_mut().filter_map(Option::take) {
+            if self.spare.len() < SPARE && walk.path.len() <= SPARE_LENGTH {
+                walk.path.clear();
+                self.spare.push(walk.path);
+            }
         }
         events.done(Done { tag: job.tag, at: now, result: job.result() });
     }
@@ -65,6 +77,8 @@ struct Calling<'a> {
     id: JobId,
     now: i64,
     out: &'a mut Outbox,
+    /// Calls that may be sent.
+    room: u32,
 }
 
 impl Calling<'_> {
@@ -162,19 +176,21 @@ impl Calling<'_> {
         }
     }
 
-    /// Every request that is left of a transfer.
+    /// The next requests of a transfer.
     fn transfer(&mut self, job: &mut Job) {
         let (path, intended) = (job.path, job.intended);
         let limits = self.client.limits;
         match &mut job.goal {
             Goal::Read { transfer, keep } => {
-                while let Some((offset, count)) = transfer.take(limits.read) {
+                for _ in 0..self.room {
+                    let Some((offset, count)) = transfer.take(limits.read) else { break };
                     let call = Read { file: &transfer.handle, offset, count };
                     self.say_about(&call, path, intended, (offset, count, *keep), None);
                 }
             }
             Goal::Write { transfer, content, key, .. } => {
-                while let Some((offset, count)) = transfer.take(limits.write) {
+                for _ in 0..self.room {
+                    let Some((offset, count)) = transfer.take(limits.write) else { break };
                     let call = Write { file: &transfer.handle, offset, count, stable: Stable::Unstable };
                     let data = Some((&**content, *key));
                     self.say_about(&call, path, intended, (offset, count, false), data);
@@ -197,7 +213,7 @@ impl Calling<'_> {
         about: (u64, u32, bool),
         data: Option<(&Content, u64)>,
     ) {
-        let Self { client, id, now, out } = self;
+        let Self { client, id, now, out, .. } = self;
         let (offset, count, keep) = about;
         let number = client.next_id;
         client.next_id += 1;

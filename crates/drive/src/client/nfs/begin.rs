@@ -19,6 +19,8 @@ impl NfsClient {
     ) {
         if let Action::Close { file } = action {
             let result = match self.files.remove(*file) {
+                // Who never asks whether it is durable is told at last.
+                Some(file) if file.is_lost() => Err(never_sent(None, Cause::LostWrites)),
                 Some(_) => Ok(Reply::Nothing),
                 None => Err(never_sent(None, Cause::Unsupported)),
             };
@@ -35,8 +37,8 @@ impl NfsClient {
     }
 
     /// What an action is about; `None` where NFSv3 has no such thing, or the file is not open.
-    fn goal(&mut self, action: &Action<'_>) -> Option<Goal> {
-        let mut handle = |file| self.files.get(file).map(|file| file.handle);
+    fn goal(&self, action: &Action<'_>) -> Option<Goal> {
+        let handle = |file| self.files.get(file).map(|file| file.handle);
         Some(match *action {
             Action::Open { disposition, .. } => Goal::Open { disposition, emptied: false },
             Action::Read { file, offset, length, keep } => {
@@ -72,10 +74,12 @@ impl NfsClient {
     }
 
     /// The paths that must be walked first.
-    fn walks(&self, action: &Action<'_>) -> [Option<Walk>; 2] {
-        let walk = |path: &str, whole| {
+    fn walks(&mut self, action: &Action<'_>) -> [Option<Walk>; 2] {
+        let mut walk = |path: &str, whole| {
             let (at, handle) = self.handles.longest(path, whole);
-            Some(Walk::new(path, whole, at, handle))
+            let mut text = self.spare.pop().unwrap_or_default();
+            text.push_str(path);
+            Some(Walk::new(text, whole, at, handle))
         };
         match *action {
             Action::Open { path, disposition, .. } => {

@@ -1,6 +1,7 @@
 //! The client: what it remembers, and how its caller talks to it.
 
 use std::cell::RefCell;
+use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 
 use plimsoll_model::{Outcome, Symbol};
@@ -8,8 +9,9 @@ use plimsoll_wire::rpc::Verdict;
 use plimsoll_wire::xdr::Malformed;
 
 use super::answers::Arrival;
+use super::file::Files;
 use super::framing;
-use super::handles::{Files, Handles};
+use super::handles::Handles;
 use super::job::{Goal, Job, JobId, Jobs, never_sent};
 use super::options::{NfsLimits, NfsOptions};
 use crate::action::{Action, Cause, Done, Failure, Tag, Ticket};
@@ -33,6 +35,8 @@ pub struct NfsClient {
     pub(super) jobs: Jobs,
     pub(super) handles: Handles,
     pub(super) files: Files,
+    /// Empty texts, to be paths again.
+    pub(super) spare: Vec<String>,
     pub(super) limits: NfsLimits,
     /// The server has no READDIRPLUS.
     pub(super) without_plus: bool,
@@ -62,12 +66,11 @@ impl What {
 }
 
 impl NfsClient {
-    /// A client for a connection that was just made. Its xids begin at a number of the connection's own, so that two
-    /// connections never look alike to a server's cache of repeated requests.
+    /// A client for a connection that was just made. Its xids begin anywhere: a server that remembers calls by address,
+    /// port and xid must not take it for a connection that was there before, in this run or in another.
     #[must_use]
     pub fn new(options: Arc<NfsOptions>, identity: Identity) -> Self {
-        let unknown = NfsLimits { read: 4 << 10, write: 4 << 10, directory: 4 << 10 };
-        let first = crate::engine::seed_of(u64::from(identity.client.port), identity.connection, 0);
+        let first = RandomState::new().hash_one(identity.connection);
         Self {
             over: None,
             calls: Calls::default(),
@@ -76,7 +79,8 @@ impl NfsClient {
             jobs: Jobs::default(),
             handles: Handles::new(options.root),
             files: Files::default(),
-            limits: options.limits.get().copied().unwrap_or(unknown),
+            spare: Vec::new(),
+            limits: options.limits.get().copied().unwrap_or(NfsLimits::UNKNOWN),
             without_plus: false,
             strangers: 0,
             options,
@@ -142,7 +146,10 @@ impl NfsClient {
 
     fn reply(&mut self, arrival: &Arrival<'_>, out: &mut Outbox, events: &mut dyn Events) -> Result<(), Malformed> {
         let (xid, verdict) = Verdict::parse(arrival.kept)?;
-        let Some(call) = self.calls.take(self.id_of(xid)) else {
+        let id = self.id_of(xid);
+        // An answer to what was not even sent is made up.
+        let asked = self.calls.find(id).is_some_and(|call| call.sent.is_some());
+        let Some(call) = asked.then(|| self.calls.take(id)).flatten() else {
             self.strangers += 1;
             return Ok(());
         };

@@ -3,7 +3,7 @@
 //! Spec: RFC 5531 11
 
 use plimsoll_wire::nfs::v3::read::BEFORE_DATA;
-use plimsoll_wire::rpc::results_at;
+use plimsoll_wire::rpc::{MAX_AUTH_BYTES, results_at};
 
 use super::client::NfsClient;
 use crate::client::Framing;
@@ -14,8 +14,10 @@ const MARK: usize = 4;
 const LAST: u32 = 0x8000_0000;
 /// The longest answer that is taken, bytes: above the largest READ of any server, with room for its head.
 const LONGEST: usize = 16 << 20;
-/// Fragments of one record, at most. Servers send one.
-const FRAGMENTS: usize = 64;
+/// Fragments of one record, at most. Servers send one, or cut long records at 4 KiB or more.
+const FRAGMENTS: usize = 4096;
+/// Bytes that are kept of an answer to nothing: enough for its head.
+const STRANGER: usize = 1024;
 /// Where the length of an accepted reply's verifier ends: xid, REPLY, MSG_ACCEPTED, flavour, length.
 const VERIFIER_END: usize = MARK + 20;
 
@@ -27,11 +29,12 @@ impl NfsClient {
             let Some(mark) = word(head, at) else { return Framing::Need(at + MARK) };
             let length = (mark & !LAST) as usize;
             data += length;
-            if data > LONGEST {
+            at += MARK + length;
+            let last = mark & LAST != 0;
+            if data > LONGEST || length == 0 && !last {
                 return Framing::Broken;
             }
-            at += MARK + length;
-            if mark & LAST != 0 {
+            if last {
                 // Of several fragments all bytes are kept.
                 return if number == 0 { self.single(head, at) } else { whole(at) };
             }
@@ -47,10 +50,14 @@ impl NfsClient {
         let (Some(xid), Some(verifier)) = (word(head, MARK), word(head, VERIFIER_END - 4)) else {
             return Framing::Need(VERIFIER_END);
         };
-        let drops = self.calls.find(self.id_of(xid)).is_some_and(|call| call.what.drops_data());
-        let needed = MARK + results_at(verifier.min(400) as usize) + BEFORE_DATA;
-        let keep = if drops { needed.min(length) } else { length };
-        Framing::Message { length: length as u64, keep }
+        let keep = match self.calls.find(self.id_of(xid)) {
+            None => STRANGER,
+            Some(call) if call.what.drops_data() => {
+                MARK + results_at(verifier.min(MAX_AUTH_BYTES) as usize) + BEFORE_DATA
+            }
+            Some(_) => length,
+        };
+        Framing::Message { length: length as u64, keep: keep.min(length) }
     }
 }
 

@@ -1,24 +1,33 @@
-//! Handles of paths, and open files.
+//! Handles of paths.
 
 use std::collections::HashMap;
 
 use plimsoll_wire::nfs::v3::FileHandle;
 
-use crate::action::FileKey;
-
-/// Paths whose handles a connection keeps; one more, and all are forgotten. A handle costs some 150 bytes.
+/// Paths whose handles a connection keeps, at most; each costs some 150 bytes. Of more than that those that were not used
+/// lately are forgotten, half of them at a time.
 const MOST: usize = 4096;
 
 /// Handles of paths below the root.
 #[derive(Debug)]
 pub(super) struct Handles {
     root: FileHandle,
-    known: HashMap<Box<str>, FileHandle>,
+    young: HashMap<Box<str>, Known>,
+    /// What was young until there was too much of it, and was not used since.
+    old: HashMap<Box<str>, Known>,
+}
+
+/// What is known of a path.
+#[derive(Clone, Copy, Debug)]
+struct Known {
+    handle: FileHandle,
+    /// It is no directory: there is nothing below it.
+    leaf: bool,
 }
 
 impl Handles {
     pub(super) fn new(root: FileHandle) -> Self {
-        Self { root, known: HashMap::new() }
+        Self { root, young: HashMap::new(), old: HashMap::new() }
     }
 
     pub(super) fn root(&self) -> FileHandle {
@@ -27,102 +36,66 @@ impl Handles {
 
     /// The longest part of a path that is known: its length and handle. Where the path is not wanted `whole`, its last
     /// part does not count.
-    pub(super) fn longest(&self, path: &str, whole: bool) -> (usize, FileHandle) {
+    pub(super) fn longest(&mut self, path: &str, whole: bool) -> (usize, FileHandle) {
         let mut end = if whole { Some(path.len()) } else { path.rfind('/') };
-        while let Some(length) = end {
-            let Some(prefix) = path.get(..length) else { break };
-            if let Some(&handle) = self.known.get(prefix) {
-                return (length, handle);
+        while let Some(prefix) = end.and_then(|length| path.get(..length)) {
+            if let Some(handle) = self.find(prefix) {
+                return (prefix.len(), handle);
             }
             end = prefix.rfind('/');
         }
         (0, self.root)
     }
 
-    pub(super) fn learn(&mut self, path: &str, handle: FileHandle) {
-        if path.is_empty() {
-            return;
+    fn find(&mut self, path: &str) -> Option<FileHandle> {
+        if let Some(known) = self.young.get(path) {
+            return Some(known.handle);
         }
-        if let Some(known) = self.known.get_mut(path) {
-            *known = handle;
-            return;
-        }
-        if self.known.len() == MOST {
-            self.known.clear();
-        }
-        self.known.insert(path.into(), handle);
+        let (path, known) = self.old.remove_entry(path)?;
+        self.keep(path, known);
+        Some(known.handle)
     }
 
-    /// A file is no longer there under this path.
+    /// Learns the handle of a path; `leaf` where it is known to be no directory.
+    pub(super) fn learn(&mut self, path: &str, handle: FileHandle, leaf: bool) {
+        let now = Known { handle, leaf };
+        if let Some(known) = self.young.get_mut(path) {
+            *known = now;
+        } else if !path.is_empty() {
+            let path = self.old.remove_entry(path).map_or_else(|| path.into(), |(path, _)| path);
+            self.keep(path, now);
+        }
+    }
+
+    fn keep(&mut self, path: Box<str>, known: Known) {
+        if self.young.len() >= MOST / 2 {
+            std::mem::swap(&mut self.young, &mut self.old);
+            self.young.clear();
+        }
+        self.young.insert(path, known);
+    }
+
+    /// A path does not lead any more to where it led, nor does any below it.
     pub(super) fn forget(&mut self, path: &str) {
-        self.known.remove(path);
+        let known = self.young.remove(path).or_else(|| self.old.remove(path));
+        if !known.is_some_and(|known| known.leaf) {
+            let below = |known: &str| known.strip_prefix(path).is_some_and(|rest| rest.starts_with('/'));
+            self.young.retain(|path, _| !below(path));
+            self.old.retain(|path, _| !below(path));
+        }
     }
 
-    /// Nothing below this path is where it was, nor is the path itself.
-    pub(super) fn forget_below(&mut self, path: &str) {
-        self.known
-            .retain(|known, _| known.strip_prefix(path).is_none_or(|rest| !rest.is_empty() && !rest.starts_with('/')));
+    /// A file is not there any more under this path.
+    pub(super) fn forget_file(&mut self, path: &str) {
+        if self.young.remove(path).is_none() {
+            self.old.remove(path);
+        }
     }
 
     /// A handle means nothing any more.
     pub(super) fn stale(&mut self, handle: &FileHandle) {
-        self.known.retain(|_, known| known != handle);
-    }
-}
-
-/// An open file.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct File {
-    pub(super) handle: FileHandle,
-    /// The verifier that unstable writes were answered with since the last COMMIT.
-    pub(super) verifier: Option<[u8; 8]>,
-    /// Two of them differed: the server restarted, and may have lost what came before.
-    pub(super) lost: bool,
-}
-
-/// Open files. Numbers are used again.
-#[derive(Debug, Default)]
-pub(super) struct Files {
-    open: Vec<Option<File>>,
-    free: Vec<u32>,
-}
-
-impl Files {
-    pub(super) fn add(&mut self, handle: FileHandle) -> FileKey {
-        let file = Some(File { handle, verifier: None, lost: false });
-        if let Some(number) = self.free.pop()
-            && let Some(place) = self.open.get_mut(number as usize)
-        {
-            *place = file;
-            return FileKey(number);
-        }
-        self.open.push(file);
-        FileKey((self.open.len() - 1) as u32)
-    }
-
-    pub(super) fn get(&mut self, key: FileKey) -> Option<&mut File> {
-        self.open.get_mut(key.0 as usize)?.as_mut()
-    }
-
-    pub(super) fn remove(&mut self, key: FileKey) -> Option<File> {
-        let file = self.open.get_mut(key.0 as usize)?.take()?;
-        self.free.push(key.0);
-        Some(file)
-    }
-}
-
-impl File {
-    /// An unstable write was answered with this verifier.
-    pub(super) fn written(&mut self, verifier: [u8; 8]) {
-        self.lost |= self.verifier.is_some_and(|before| before != verifier);
-        self.verifier = Some(verifier);
-    }
-
-    /// A COMMIT was answered with this verifier. False where what was written before may be lost.
-    pub(super) fn committed(&mut self, verifier: [u8; 8]) -> bool {
-        let kept = !self.lost && self.verifier.is_none_or(|before| before == verifier);
-        (self.verifier, self.lost) = (None, false);
-        kept
+        self.young.retain(|_, known| known.handle != *handle);
+        self.old.retain(|_, known| known.handle != *handle);
     }
 }
 
@@ -137,33 +110,33 @@ mod tests {
     #[test]
     fn the_longest_known_part_counts() {
         let mut handles = Handles::new(handle(0));
-        handles.learn("a", handle(1));
-        handles.learn("a/b", handle(2));
-        handles.learn("ab", handle(3));
+        handles.learn("a", handle(1), false);
+        handles.learn("a/b", handle(2), true);
+        handles.learn("ab", handle(3), true);
         assert_eq!(handles.longest("a/b/c", true), (3, handle(2)));
         assert_eq!((handles.longest("a/b", true), handles.longest("a/b", false)), ((3, handle(2)), (1, handle(1))));
         assert_eq!(handles.longest("x/y", true), (0, handle(0)));
-        handles.forget_below("a");
+        handles.forget("a");
         assert_eq!((handles.longest("a/b", true).0, handles.longest("ab", true).0), (0, 2));
         handles.stale(&handle(3));
         assert_eq!(handles.longest("ab", true).0, 0);
-        (0..=MOST).for_each(|number| handles.learn(&number.to_string(), handle(9)));
-        assert!(handles.known.len() <= MOST);
+        handles.learn("ab", handle(3), true);
+        handles.forget_file("ab");
+        assert_eq!(handles.longest("ab", true).0, 0);
     }
 
     #[test]
-    fn a_verifier_that_changes_is_a_loss() {
-        let mut files = Files::default();
-        let key = files.add(handle(1));
-        let file = files.get(key).unwrap();
-        file.written([1; 8]);
-        assert!(file.committed([1; 8]));
-        file.written([1; 8]);
-        assert!(!file.committed([2; 8]), "the server restarted before the commit");
-        file.written([2; 8]);
-        file.written([3; 8]);
-        assert!(!file.committed([3; 8]), "the server restarted between two writes");
-        assert!(file.committed([4; 8]), "nothing was written since");
-        assert!(files.remove(key).is_some() && files.get(key).is_none() && files.add(handle(2)) == key);
+    fn what_is_used_is_kept_and_the_rest_is_bounded() {
+        let mut handles = Handles::new(handle(0));
+        handles.learn("hot", handle(1), false);
+        for number in 0..3 * MOST {
+            handles.learn(&format!("hot/{number}"), handle(2), true);
+            assert_eq!(handles.longest("hot", true), (3, handle(1)));
+        }
+        assert!(handles.young.len() + handles.old.len() <= MOST);
+        let last = format!("hot/{}", 3 * MOST - 1);
+        assert_eq!((handles.longest(&last, true).1, handles.longest("hot/0", true).1), (handle(2), handle(1)));
+        handles.forget("hot");
+        assert_eq!(handles.young.len() + handles.old.len(), 0, "nothing below it is where it was");
     }
 }

@@ -10,6 +10,9 @@ use super::transfer::Transfer;
 use crate::action::{Cause, Disposition, Failure, FileKey, Reply, Tag, Ticket};
 use crate::content::Content;
 
+/// Requests of one READ or WRITE action that are on their way at once, at most.
+const WINDOW: u32 = 64;
+
 /// An action, as the client numbers it while it is on its way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct JobId(u32);
@@ -90,8 +93,8 @@ pub(super) struct Walk {
 
 impl Walk {
     /// A walk from `at` bytes on, whose handle is known.
-    pub(super) fn new(path: &str, whole: bool, at: usize, handle: FileHandle) -> Self {
-        Self { path: path.to_owned(), whole, at, handle, attributes: None }
+    pub(super) fn new(path: String, whole: bool, at: usize, handle: FileHandle) -> Self {
+        Self { path, whole, at, handle, attributes: None }
     }
 
     /// The part to look up next; `None` at the end.
@@ -132,6 +135,25 @@ impl Job {
     /// The same, to go on.
     pub(super) fn walking_mut(&mut self) -> Option<&mut Walk> {
         self.walks.iter_mut().flatten().find(|walk| walk.part().is_some())
+    }
+
+    /// Every handle that it makes use of.
+    pub(super) fn handles(&self) -> impl Iterator<Item = &FileHandle> {
+        let of_goal = match &self.goal {
+            Goal::GetAttributesOf(handle) | Goal::SetSize(handle, _) | Goal::Flush(_, handle) => Some(handle),
+            Goal::Read { transfer, .. } | Goal::Write { transfer, .. } => Some(&transfer.handle),
+            _ => None,
+        };
+        self.walks.iter().flatten().map(|walk| &walk.handle).chain(of_goal)
+    }
+
+    /// How many calls it may have on their way at once.
+    pub(super) fn window(&self) -> u32 {
+        match self.goal {
+            // Data that are wanted are told of in order.
+            Goal::Read { keep: false, .. } | Goal::Write { .. } => WINDOW,
+            _ => 1,
+        }
     }
 
     /// Something went wrong. Only the first counts.
@@ -204,7 +226,7 @@ mod tests {
 
     fn parts(path: &str, whole: bool) -> Vec<String> {
         let handle = FileHandle::new(&[1]).unwrap();
-        let mut walk = Walk::new(path, whole, 0, handle);
+        let mut walk = Walk::new(path.to_owned(), whole, 0, handle);
         let mut parts = Vec::new();
         while let Some(part) = walk.part() {
             parts.push(path[part.clone()].to_owned());
@@ -218,7 +240,7 @@ mod tests {
         assert_eq!(parts("a/bc/d", true), ["a", "bc", "d"]);
         assert_eq!(parts("a/bc/d", false), ["a", "bc"]);
         assert_eq!((parts("", true).len(), parts("x", false).len()), (0, 0));
-        let walk = Walk::new("a/bc/d", false, 1, FileHandle::new(&[1]).unwrap());
+        let walk = Walk::new("a/bc/d".to_owned(), false, 1, FileHandle::new(&[1]).unwrap());
         assert_eq!((walk.part(), walk.name()), (Some(2..4), &b"d"[..]));
     }
 }

@@ -10,12 +10,24 @@
 //! client does with its name cache; then comes the call that the action is about. Policies, which decide how many
 //! requests an action takes:
 //!
-//! * handles of paths are kept per connection ([`handles`]), attributes never: asking for them always costs a request;
-//! * opening a file that must be there is its LOOKUP, or a GETATTR where its handle is known; closing costs nothing;
-//! * writes are UNSTABLE, FLUSH is one COMMIT of the file, and a write verifier that changed is a loss that is told;
-//! * listing is READDIRPLUS, or READDIR where the server does not have it; handles in it are not kept.
+//! * connecting is one FSINFO of the root: it tells the sizes of READ and WRITE, and whether handle and credential hold.
+//!   MOUNT is done once a run ([`mount()`]), and leaving costs nothing;
+//! * handles of paths are kept per connection, 4,096 of them; attributes never: asking for them always costs a request.
+//!   A handle that means nothing any more (STALE, BADHANDLE) is forgotten, and its action fails: nothing is tried again;
+//! * opening a file that must be there is its LOOKUP, or a GETATTR where its handle is known; one that is made costs a
+//!   CREATE. A kernel's client asks ACCESS besides, once a file and user: workloads that want it say so. Closing costs
+//!   nothing;
+//! * links in paths are not followed, and a directory may be opened: the server says what can be done with it;
+//! * a READ or WRITE is cut into requests of the server's largest size, of which 64 are on their way at once; where the
+//!   data are wanted one after the other, for they are told of in order. What an answer leaves out is asked for again;
+//! * writes are UNSTABLE, FLUSH is always one COMMIT of the whole file. A write verifier that changed meanwhile is a loss:
+//!   the FLUSH fails with [`Cause::LostWrites`](crate::action::Cause::LostWrites), or the closing where two writes told;
+//! * listing is READDIRPLUS, or READDIR where the server does not have it; handles in it are not kept;
+//! * no call is sent twice: over TCP a late answer is late (RFC 5531 8 leaves that to the transport). JUKEBOX is a status
+//!   like any other: when to ask again is the user's to say.
 //!
-//! NFSv4.1 will be a module beside this one's `v3` calls; `mount` and `handles` are of NFSv3 alone.
+//! NFSv4.1 will be a folder beside these files, with `framing` and `calls` in common; `mount`, `handles` and `file` are of
+//! version 3 alone.
 //!
 //! Spec: RFC 1813 3.3, RFC 5531
 
@@ -23,9 +35,11 @@ mod advance;
 mod answers;
 mod begin;
 mod client;
+mod file;
 mod framing;
 mod handles;
 mod job;
+mod listing;
 mod mount;
 mod options;
 mod transfer;

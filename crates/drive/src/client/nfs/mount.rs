@@ -4,7 +4,7 @@
 
 use std::io::{self, Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpStream};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use plimsoll_wire::nfs::mount::{self as wire, MountCall};
 use plimsoll_wire::nfs::mount_status_name;
@@ -24,6 +24,10 @@ const MOUNT: (u32, u32) = (100_005, 3);
 const PATIENCE: Duration = Duration::from_secs(20);
 /// The longest answer, bytes.
 const LONGEST: usize = 64 << 10;
+/// Pieces that an answer comes in, at most.
+const FRAGMENTS: usize = 1024;
+/// AUTH_NONE and AUTH_SYS: what we can say. (RFC 5531 8.1)
+const FLAVORS: [u32; 2] = [0, 1];
 /// MNT3ERR_NOENT, MNT3ERR_ACCES, MNT3ERR_NOTDIR: the path may lie below an export.
 const PERHAPS_BELOW: [u32; 3] = [2, 13, 20];
 
@@ -72,6 +76,14 @@ pub enum MountError {
         /// The status, by name.
         status: String,
     },
+    /// The server wants credentials of other kinds.
+    #[error("{path} takes no AUTH_SYS, which is all there is here; it takes the flavors {flavors:?}")]
+    Flavors {
+        /// The path.
+        path: String,
+        /// What the server takes: 6 and 390,003 to 390,005 are Kerberos (RFC 2623 2.1).
+        flavors: Vec<u32>,
+    },
     /// A part of the path below the export is not there.
     #[error("{path}, below the export {export}: {status}")]
     Below {
@@ -105,6 +117,9 @@ pub fn mount(
     let mut export = path;
     loop {
         match ask_handle(address, export, caller)? {
+            wire::Mounted::Root(_, flavors) if !flavors.is_empty() && !flavors.iter().any(|f| FLAVORS.contains(f)) => {
+                return Err(MountError::Flavors { path: export.to_owned(), flavors });
+            }
             wire::Mounted::Root(handle, _) => {
                 let root = look_up(nfs, handle, export, path, caller)?;
                 return Ok(Mounted { root, export: export.to_owned(), mount: address });
@@ -210,28 +225,48 @@ impl Server {
 
     /// Sends a record, and reads one.
     fn exchange(&self, call: &[u8]) -> io::Result<Vec<u8>> {
+        let until = Instant::now() + PATIENCE;
         let mut stream = TcpStream::connect_timeout(&self.address, PATIENCE)?;
-        stream.set_read_timeout(Some(PATIENCE))?;
         stream.set_write_timeout(Some(PATIENCE))?;
         stream.write_all(call)?;
         let mut reply = Vec::new();
-        loop {
+        for _ in 0..FRAGMENTS {
             let mut mark = [0; 4];
-            stream.read_exact(&mut mark)?;
+            read_until(&mut stream, until, &mut mark)?;
             let mark = u32::from_be_bytes(mark);
             let (start, length) = (reply.len(), (mark & 0x7FFF_FFFF) as usize);
             if start + length > LONGEST {
-                return Err(io::Error::new(io::ErrorKind::InvalidData, "an answer that is much too long"));
+                break;
             }
             reply.resize(start + length, 0);
-            stream.read_exact(reply.get_mut(start..).unwrap_or_default())?;
+            read_until(&mut stream, until, reply.get_mut(start..).unwrap_or_default())?;
             if mark & 0x8000_0000 != 0 {
                 return Ok(reply);
             }
         }
+        Err(io::Error::new(io::ErrorKind::InvalidData, "an answer that is much too long"))
     }
 
     fn answer(&self, problem: String) -> MountError {
         MountError::Answer { what: self.what, address: self.address, problem }
     }
+}
+
+/// Fills a buffer, however slowly its bytes come, but not for ever.
+fn read_until(stream: &mut TcpStream, until: Instant, mut buffer: &mut [u8]) -> io::Result<()> {
+    while !buffer.is_empty() {
+        let left = until.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Err(io::ErrorKind::TimedOut.into());
+        }
+        stream.set_read_timeout(Some(left))?;
+        match stream.read(buffer) {
+            Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+            Ok(count) => buffer = buffer.get_mut(count..).unwrap_or_default(),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Err(io::ErrorKind::TimedOut.into()),
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
 }

@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-use plimsoll_wire::nfs::v3::FileHandle;
+use plimsoll_wire::nfs::v3::{FileHandle, fsinfo};
 use plimsoll_wire::rpc::{CallTemplate, Caller, CallerError};
 
 /// What all clients of a run have in common.
@@ -34,6 +34,25 @@ pub struct NfsLimits {
     pub write: u32,
     /// Preferred size of a READDIR's answer, bytes.
     pub directory: u32,
+}
+
+/// The longest READ or WRITE whatever anybody asks for, bytes: its message fits into what is taken with room to spare.
+const CEILING: u32 = 8 << 20;
+/// What is used where a server does not say, bytes; NFS version 2 had no more.
+const UNTOLD: u32 = 8 << 10;
+/// Answers of READDIRPLUS and READDIR, bytes: at least, and at most.
+const PIECE: (u32, u32) = (4 << 10, 64 << 10);
+
+impl NfsLimits {
+    /// Before the server was asked.
+    pub(super) const UNKNOWN: Self = Self { read: UNTOLD, write: UNTOLD, directory: PIECE.0 };
+
+    /// What a server's limits come to.
+    pub(super) fn of(limits: &fsinfo::Limits, most: u32) -> Self {
+        let longest = |max: u32| if max == 0 { UNTOLD } else { max }.min(most.clamp(1, CEILING));
+        let directory = limits.directory_preferred.clamp(PIECE.0, PIECE.1);
+        Self { read: longest(limits.read_max), write: longest(limits.write_max), directory }
+    }
 }
 
 impl NfsOptions {

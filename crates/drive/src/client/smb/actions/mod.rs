@@ -113,7 +113,7 @@ impl SmbClient {
     }
 
     fn opened(&mut self, file: FileKey) -> Result<Open, Cause> {
-        self.files.get(file).ok_or(Cause::Unsupported)
+        self.files.get(file).copied().ok_or(Cause::Unsupported)
     }
 
     /// A copy begins with the source's name for it.
