@@ -28,7 +28,7 @@ pub(crate) fn run(arguments: &[String]) -> Outcome {
     let [path] = arguments else { return Err("name one capture".to_owned()) };
     let file = File::open(path).map_err(|error| format!("{path}: {error}"))?;
     // SAFETY: the map is only read. Whoever truncates a file of target/bench while it is walked ends this program
-    // (SIGBUS), which is one of the reasons for which plimsoll itself reads no maps.
+    // (SIGBUS), which is why plimsoll itself maps a file only while nobody can.
     let map = unsafe { MmapOptions::new().map(&file) }.map_err(|error| format!("{path}: {error}"))?;
     let sums = walk(&map);
     println!("{} packets, {} of TCP, {} bytes in them ({})", sums.packets, sums.tcp, sums.payload, sums.seconds);

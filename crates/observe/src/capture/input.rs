@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use super::plain::Plain;
 use super::source::{Backing, Source};
 
 /// Where a capture is read from.
@@ -92,11 +93,10 @@ pub(super) fn open(input: &Input, read: &Arc<AtomicU64>) -> io::Result<Opened> {
             }
             let first = first_bytes(&file)?;
             file.seek(SeekFrom::Start(0))?;
-            let file = Counted { inner: file, read };
             let compression = compression(&first);
             let source = match compression {
-                Compression::None => Source::new(Backing::Seekable(Box::new(file)), false),
-                packed => Source::new(Backing::Stream(unpack(file, packed)?), true),
+                Compression::None => Source::new(Backing::Plain(Plain::new(file, read)), false),
+                packed => Source::new(Backing::Stream(unpack(Counted { inner: file, read }, packed)?), true),
             };
             Ok(Opened { source, compression, empty: first.is_empty() })
         }
@@ -138,11 +138,5 @@ impl<R: Read> Read for Counted<R> {
         let count = self.inner.read(room)?;
         self.read.fetch_add(count as u64, Ordering::Relaxed);
         Ok(count)
-    }
-}
-
-impl<R: Seek> Seek for Counted<R> {
-    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
-        self.inner.seek(to)
     }
 }

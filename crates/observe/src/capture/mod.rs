@@ -2,22 +2,26 @@
 //!
 //! [`Captures`] reads pcap, pcapng, snoop, NetXRay 2 and NetMon 2, plain or packed with gzip or zstd, from files in
 //! the given order or from standard input, and gives out one borrowed [`Frame`] after the other. Nothing is copied
-//! but by the read itself, and the memory taken does not grow with the capture. [`ClockEstimate`] tells how fine
+//! but by the read itself (a file that can be mapped safely is not even that), and the memory taken does not grow with the capture. [`ClockEstimate`] tells how fine
 //! the capture's clock was.
 //!
 //! What is wrong with a capture is counted, see [`CaptureAnomalies`]; only what makes a file useless from its first
 //! packet on is an error.
 
+mod ahead;
 mod bytes;
 mod clock;
 mod error;
 mod format;
 mod input;
+#[cfg_attr(not(target_os = "linux"), path = "lease/absent.rs")]
+mod lease;
 mod link;
 mod netmon;
 mod netxray;
 mod pcap;
 mod pcapng;
+mod plain;
 mod resolution;
 mod snoop;
 mod source;
@@ -60,7 +64,7 @@ pub struct Frame<'a> {
 /// How far the reader is, on disk: of a compressed file it is the compressed bytes that count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Progress {
-    /// Bytes read of all inputs so far. The window reads ahead, by up to 256 KiB.
+    /// Bytes read of all inputs so far. The window reads ahead, by up to 2 MiB.
     pub bytes_read: u64,
     /// The size of all inputs in bytes, None if one of them is a pipe.
     pub bytes_total: Option<u64>,
@@ -234,6 +238,7 @@ impl Captures {
                 Err(stop) => self.stop(stop)?,
             }
         }
+        self.source = Source::empty();
         if self.formats.is_empty() && self.anomalies.truncated_tail == 0 {
             return Err(CaptureError::Empty("every input is empty".into()));
         }

@@ -109,7 +109,7 @@ impl Pcap {
             time_ns: Some(self.time(header)),
             link: self.link,
         };
-        source.consume(end);
+        source.pass(end);
         Some(located)
     }
 
@@ -133,7 +133,7 @@ impl Pcap {
         let len = captured as usize;
         source.rest(self.record_header + len)?;
         let start = source.position() + self.record_header;
-        source.consume(self.record_header + len);
+        source.pass(self.record_header + len);
         Ok(Some(Located { start, len, original_len, time_ns, link: self.link }))
     }
 

@@ -95,7 +95,7 @@ impl Pcapng {
             self.check_trailer(source, len)?;
             if packet {
                 let located = self.packet(kind, source.available().get(..len).unwrap_or_default(), source.position());
-                source.consume(len);
+                source.pass(len);
                 match located {
                     Some((located, untimed)) => {
                         anomalies.unusable_times += u64::from(untimed);

@@ -81,7 +81,7 @@ impl Snoop {
         let len = captured as usize;
         source.rest(RECORD_HEADER + len)?;
         let start = source.position() + RECORD_HEADER;
-        source.consume(RECORD_HEADER + len);
+        source.pass(RECORD_HEADER + len);
         self.padding = padding;
         anomalies.reported_drops += u64::from(drops.saturating_sub(self.drops));
         self.drops = self.drops.max(drops);

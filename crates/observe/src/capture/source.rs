@@ -1,12 +1,16 @@
 //! A window that slides over the bytes of one capture, decompressed.
 //!
-//! Every format is parsed from this one window. It is filled by large reads into one buffer that stays in the
-//! second-level cache: on the machines measured that beats a memory map (see docs/decisions/0002), needs no
-//! `unsafe`, and a file that somebody truncates meanwhile is an ordinary end instead of a signal.
+//! Every format is parsed from this one window. It is a part of the file in memory where the system lets nobody change the file
+//! meanwhile; else it is filled by large reads into one buffer that stays in the second-level cache. See
+//! docs/decisions/0002.
 
-use std::io::{self, Read, Seek, SeekFrom};
+use std::io::{self, Cursor, Read};
 
+use memmap2::Mmap;
+
+use super::ahead;
 use super::error::Stop;
+use super::plain::{Mapped, Plain};
 
 /// Bytes asked for in one read. 128 KiB to 1 MiB measured alike on an idle machine; the less of the second-level
 /// cache is taken, the more is left for what comes after.
@@ -18,16 +22,14 @@ pub(super) const LONGEST_NEED: usize = 384 << 10;
 /// The most of a stream that is kept in memory for a format that must be read out of order, in bytes.
 pub(super) const MEMORY_LIMIT: u64 = 48 << 20;
 
-/// Something that can be read from any place.
-pub(super) trait ReadSeek: Read + Seek + Send {}
-impl<T: Read + Seek + Send> ReadSeek for T {}
-
 /// Where a window's bytes come from.
 pub(super) enum Backing {
     /// Forward only: a pipe, or a compressed file.
     Stream(Box<dyn Read + Send>),
-    /// A plain file, or a stream that was read to memory.
-    Seekable(Box<dyn ReadSeek>),
+    /// A plain file.
+    Plain(Plain),
+    /// A stream that was read to memory.
+    Memory(Cursor<Vec<u8>>),
 }
 
 /// The window over one capture's bytes.
@@ -35,11 +37,13 @@ pub(super) struct Source {
     backing: Backing,
     /// The bytes are decompressed on the way, so that an error without a number from the system means damage.
     compressed: bool,
+    /// What was read; not used while there is a map.
     buffer: Vec<u8>,
-    /// `buffer[pos..filled]` is what is there and not consumed.
+    map: Option<Mmap>,
+    /// `pos..filled` of the map or the buffer is what is there and not consumed.
     pos: usize,
     filled: usize,
-    /// Where `buffer[0]` stands in the capture.
+    /// Where the map or the buffer stands in the capture.
     base: u64,
     ended: bool,
     /// The compressed stream ended too early.
@@ -50,20 +54,25 @@ impl Source {
     /// A window at the start of `backing`.
     pub(super) fn new(backing: Backing, compressed: bool) -> Self {
         let buffer = vec![0; LONGEST_NEED + READ_BYTES];
-        Self { backing, compressed, buffer, pos: 0, filled: 0, base: 0, ended: false, cut: false }
+        Self { backing, compressed, buffer, map: None, pos: 0, filled: 0, base: 0, ended: false, cut: false }
     }
 
     /// A window over nothing.
     pub(super) fn empty() -> Self {
-        let backing = Backing::Stream(Box::new(io::empty()));
-        Self { backing, compressed: false, buffer: Vec::new(), pos: 0, filled: 0, base: 0, ended: true, cut: false }
+        let (backing, buffer) = (Backing::Memory(Cursor::default()), Vec::new());
+        Self { backing, compressed: false, buffer, map: None, pos: 0, filled: 0, base: 0, ended: true, cut: false }
+    }
+
+    #[inline]
+    fn bytes(&self) -> &[u8] {
+        self.map.as_deref().unwrap_or(&self.buffer)
     }
 
     /// The bytes in the window that are not consumed; more may follow.
     #[inline]
     pub(super) fn available(&self) -> &[u8] {
         // `get` instead of an index: both bounds always hold, and a wrong one must not end the process.
-        self.buffer.get(self.pos..self.filled).unwrap_or_default()
+        self.bytes().get(self.pos..self.filled).unwrap_or_default()
     }
 
     /// Whether the compressed stream ended too early.
@@ -71,16 +80,16 @@ impl Source {
         self.cut
     }
 
-    /// Where `available()` starts in the buffer, for [`Source::slice`].
+    /// Where `available()` starts in the window, for [`Source::slice`].
     #[inline]
     pub(super) fn position(&self) -> usize {
         self.pos
     }
 
-    /// Bytes of the buffer, good until the next `need`, `record` or `seek`.
+    /// Bytes of the window, good until the next `need`, `record` or `seek`.
     #[inline]
     pub(super) fn slice(&self, start: usize, len: usize) -> &[u8] {
-        self.buffer.get(start..start.saturating_add(len)).unwrap_or_default()
+        self.bytes().get(start..start.saturating_add(len)).unwrap_or_default()
     }
 
     /// Where `available()` starts in the capture, in bytes.
@@ -92,6 +101,16 @@ impl Source {
     #[inline]
     pub(super) fn consume(&mut self, bytes: usize) {
         self.pos = self.pos.saturating_add(bytes).min(self.filled);
+    }
+
+    /// Steps over a whole record; the next ones are likely of its length.
+    #[inline]
+    pub(super) fn pass(&mut self, record: usize) {
+        self.consume(record);
+        // What was read is in the cache.
+        if let Some(map) = &self.map {
+            ahead::ask(map, self.pos, record);
+        }
     }
 
     /// Makes sure that the next record's first `bytes` bytes are in the window. False at a clean end.
@@ -125,12 +144,16 @@ impl Source {
             if self.ended {
                 return Ok(false);
             }
+            if self.remap()? {
+                continue;
+            }
             self.compact();
             let end = self.filled + READ_BYTES;
             let Some(room) = self.buffer.get_mut(self.filled..end) else { return Ok(false) };
             let read = match &mut self.backing {
                 Backing::Stream(stream) => stream.read(room),
-                Backing::Seekable(file) => file.read(room),
+                Backing::Plain(file) => file.read(room),
+                Backing::Memory(bytes) => bytes.read(room),
             };
             match read {
                 Ok(0) => self.ended = true,
@@ -141,6 +164,28 @@ impl Source {
             }
         }
         Ok(true)
+    }
+
+    /// Maps on from the first byte that is not consumed. False where the file must be read; then the next read brings that byte, or
+    /// what follows it in the buffer.
+    fn remap(&mut self) -> io::Result<bool> {
+        let Backing::Plain(file) = &mut self.backing else { return Ok(false) };
+        // The first piece is read: most files that are looked at are small, and most that are not captures end here.
+        if self.base == 0 && self.filled == 0 {
+            return Ok(false);
+        }
+        let offset = self.base.saturating_add(self.pos as u64);
+        let was_mapped = self.map.take().is_some();
+        if let Some(Mapped { bytes, base, last }) = file.map(offset) {
+            (self.base, self.pos, self.filled, self.ended) = (base, (offset - base) as usize, bytes.len(), last);
+            self.map = Some(bytes);
+            return Ok(true);
+        }
+        if was_mapped {
+            file.seek(offset)?;
+            (self.base, self.pos, self.filled) = (offset, 0, 0);
+        }
+        Ok(false)
     }
 
     /// An error of the decompressor: the compressed file ends too early, or is damaged.
@@ -182,9 +227,9 @@ impl Source {
             Err(error) if self.compressed && error.raw_os_error().is_none() => self.cut = true,
             Err(error) => return Err(Stop::Io(error)),
         }
-        let mut memory = io::Cursor::new(bytes);
+        let mut memory = Cursor::new(bytes);
         memory.set_position(self.filled as u64);
-        self.backing = Backing::Seekable(Box::new(memory));
+        self.backing = Backing::Memory(memory);
         self.ended = false;
         Ok(())
     }
@@ -198,9 +243,12 @@ impl Source {
             self.pos = within;
             return Ok(());
         }
-        if let Backing::Seekable(file) = &mut self.backing {
-            file.seek(SeekFrom::Start(offset))?;
+        match &mut self.backing {
+            Backing::Plain(file) => file.seek(offset)?,
+            Backing::Memory(bytes) => bytes.set_position(offset),
+            Backing::Stream(_) => {}
         }
+        self.map = None;
         (self.base, self.pos, self.filled, self.ended) = (offset, 0, 0, false);
         Ok(())
     }

@@ -4,6 +4,8 @@
 mod builders;
 mod damage;
 mod formats;
+#[cfg(target_os = "linux")]
+mod maps;
 mod samples;
 
 use std::io::Write;

@@ -1,0 +1,39 @@
+//! Asking memory for what will be looked at soon.
+//!
+//! Of a large packet only the headers are looked at, and where the next one begins stands in the record before: a chain in which
+//! each link waits for memory. But packets come in runs of one length, so a guess breaks it; a wrong one costs a line of the cache.
+
+/// Records shorter than this, in bytes, are looked at whole.
+const WHOLE: usize = 512;
+/// How far ahead of short records, bytes.
+const SHORT_AHEAD: usize = 1_024;
+/// How far ahead of long ones, records of the same length.
+const LONG_AHEAD: usize = 4;
+/// Bytes of a long record that are looked at: its own header and those of Ethernet, IP and TCP.
+const HEADERS: usize = 128;
+/// Bytes in a line of the cache.
+const LINE: usize = 64;
+
+/// Behind `at` in the window, just behind a record of `record` bytes, others like it follow.
+#[inline]
+pub(super) fn ask(window: &[u8], at: usize, record: usize) {
+    let (from, bytes) = if record < WHOLE { (at + SHORT_AHEAD, record) } else { (at + LONG_AHEAD * record, HEADERS) };
+    for line in (0..bytes).step_by(LINE) {
+        if let Some(byte) = window.get(from + line) {
+            prefetch(byte);
+        }
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+#[inline]
+fn prefetch(byte: &u8) {
+    use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+    // SAFETY: a hint reads nothing into the program; the address is that of a live byte besides.
+    unsafe { _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(byte).cast()) };
+}
+
+/// Elsewhere there is no such call in stable Rust, and nothing is asked.
+#[cfg(not(target_arch = "x86_64"))]
+#[inline]
+fn prefetch(_byte: &u8) {}

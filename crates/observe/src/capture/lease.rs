@@ -1,0 +1,57 @@
+//! Read leases: Linux's promise that nobody changes a file meanwhile.
+//!
+//! A memory map of a file that somebody truncates ends the process with SIGBUS, and bytes that change under a slice are
+//! undefined behaviour. While a process holds a read lease on a file, whoever wants to open it for writing or to truncate it waits
+//! in the kernel until the lease is given back, for 45 seconds at most (/proc/sys/fs/lease-break-time). The lease is
+//! granted on one's own files (or with CAP_LEASE) that nobody has open for writing.
+//!
+//! Spec: fcntl(2) F_SETLEASE
+
+use std::ffi::c_int;
+use std::fs::File;
+use std::os::fd::AsRawFd;
+
+use memmap2::{Advice, Mmap, MmapOptions};
+
+/// Which signal tells of somebody who waits (include/uapi/asm-generic/fcntl.h; libc does not have it).
+const F_SETSIG: c_int = 10;
+
+/// File systems that live on this machine alone, so that nobody changes their files past its kernel: ext2 to 4, XFS, btrfs, F2FS
+/// and tmpfs (include/uapi/linux/magic.h).
+const LOCAL: [u32; 5] = [0xef53, 0x5846_5342, 0x9123_683e, 0xf2f5_2010, 0x0102_1994];
+
+/// Takes a lease. False where there is none to be had.
+pub(super) fn take(file: &File) -> bool {
+    let local = rustix::fs::fstatfs(file).is_ok_and(|system| LOCAL.contains(&(system.f_type as u32)));
+    // Nobody listens for the signal: `holds` asks. SIGURG is one that does nothing to those who do not expect it.
+    local
+        && control(file, F_SETSIG, libc::SIGURG) == Some(0)
+        && control(file, libc::F_SETLEASE, libc::F_RDLCK) == Some(0)
+}
+
+/// Whether the lease stands, and nobody waits for its end.
+pub(super) fn holds(file: &File) -> bool {
+    control(file, libc::F_GETLEASE, 0) == Some(libc::F_RDLCK)
+}
+
+/// Gives the lease back; no map of the file may be left. (Closing the file does so too.)
+pub(super) fn give_back(file: &File) {
+    // That there was none any more is as good.
+    let _ = control(file, libc::F_SETLEASE, libc::F_UNLCK);
+}
+
+/// A part of a file on which a lease is held, all of it within the file. To be dropped before the lease is given back.
+pub(super) fn map(file: &File, offset: u64, len: usize) -> Option<Mmap> {
+    // SAFETY: as long as the lease stands, nobody can open the file for writing or truncate it, and for 45 s longer. The reader
+    // asks for it with every map, which holds a millisecond's worth of packets.
+    let bytes = unsafe { MmapOptions::new().offset(offset).len(len).map(file) }.ok()?;
+    // Fills the page table at once. And a disk that fails does so here, without a signal: reading then tells what it is.
+    bytes.advise(Advice::PopulateRead).ok()?;
+    Some(bytes)
+}
+
+fn control(file: &File, command: c_int, argument: c_int) -> Option<c_int> {
+    // SAFETY: the descriptor is open as long as `file`, and these commands take numbers, no pointers.
+    let result = unsafe { libc::fcntl(file.as_raw_fd(), command, argument) };
+    (result >= 0).then_some(result)
+}

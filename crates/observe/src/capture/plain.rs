@@ -1,0 +1,111 @@
+//! A plain file: mapped where that is safe and pays, else read. See docs/decisions/0002.
+
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use memmap2::Mmap;
+
+use super::lease;
+
+/// Bytes mapped at once. From 1 MiB on the cost of a map no longer shows.
+const MAP_BYTES: u64 = 2 << 20;
+/// A file with less than this left, in bytes, is not worth a lease.
+const WORTH_A_LEASE: u64 = 4 << 20;
+/// Where a map may begin, in bytes: a multiple of every page size.
+const GRAIN: u64 = 64 << 10;
+
+/// Whether the file may be mapped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Lease {
+    Untried,
+    Held,
+    Refused,
+}
+
+/// A plain file, open for reading.
+#[derive(Debug)]
+pub(super) struct Plain {
+    file: File,
+    /// Its size in bytes; cannot change while the lease is held.
+    size: u64,
+    lease: Lease,
+    /// Where the next read begins.
+    position: u64,
+    /// How far it was read or mapped, also told to the progress.
+    furthest: u64,
+    progress: Arc<AtomicU64>,
+}
+
+/// A part of a file in memory.
+#[derive(Debug)]
+pub(super) struct Mapped {
+    pub(super) bytes: Mmap,
+    /// Where it stands in the file.
+    pub(super) base: u64,
+    /// The file ends with it.
+    pub(super) last: bool,
+}
+
+impl Plain {
+    /// A file that stands at its start. The bytes that are read are added to `progress`.
+    pub(super) fn new(file: File, progress: Arc<AtomicU64>) -> Self {
+        Self { file, size: 0, lease: Lease::Untried, position: 0, furthest: 0, progress }
+    }
+
+    /// Reads on from where the last read or seek ended.
+    pub(super) fn read(&mut self, room: &mut [u8]) -> io::Result<usize> {
+        let count = self.file.read(room)?;
+        self.position = self.position.saturating_add(count as u64);
+        self.reached(self.position);
+        Ok(count)
+    }
+
+    /// The next read begins at `offset`.
+    pub(super) fn seek(&mut self, offset: u64) -> io::Result<()> {
+        self.position = self.file.seek(SeekFrom::Start(offset))?;
+        Ok(())
+    }
+
+    /// The bytes around and behind `offset`, None where they must be read. The map before must be gone by then.
+    pub(super) fn map(&mut self, offset: u64) -> Option<Mapped> {
+        if self.lease == Lease::Untried {
+            self.lease = self.ask(offset);
+        }
+        if self.lease != Lease::Held {
+            return None;
+        }
+        let mapped = if lease::holds(&self.file) { self.part(offset) } else { None };
+        if mapped.is_none() {
+            lease::give_back(&self.file);
+            self.lease = Lease::Refused;
+        }
+        mapped
+    }
+
+    /// Takes a lease, if the file is worth one.
+    fn ask(&mut self, offset: u64) -> Lease {
+        let size = |file: &File| file.metadata().map_or(0, |metadata| metadata.len());
+        if size(&self.file).saturating_sub(offset) < WORTH_A_LEASE || !lease::take(&self.file) {
+            return Lease::Refused;
+        }
+        // Asked again: what was the size before the lease may not be it any more.
+        self.size = size(&self.file);
+        Lease::Held
+    }
+
+    fn part(&mut self, offset: u64) -> Option<Mapped> {
+        let base = offset - offset % GRAIN;
+        let len = self.size.checked_sub(base).filter(|&len| len > 0)?.min(MAP_BYTES);
+        let bytes = lease::map(&self.file, base, usize::try_from(len).ok()?)?;
+        self.reached(base + len);
+        Some(Mapped { bytes, base, last: base + len == self.size })
+    }
+
+    fn reached(&mut self, offset: u64) {
+        let more = offset.saturating_sub(self.furthest);
+        self.furthest += more;
+        self.progress.fetch_add(more, Ordering::Relaxed);
+    }
+}
