@@ -7,11 +7,11 @@ use plimsoll_model::{Anomaly, Coverage};
 use plimsoll_observe::capture::{CaptureAnomalies, Captures, Input};
 use plimsoll_observe::decrypt::SessionKeys;
 use plimsoll_observe::{Observed, Observer, status_name};
-use plimsoll_recording::{RecordingError, TransactionsFile};
+use plimsoll_recording::TransactionsFile;
 use plimsoll_report::findings::{Findings, Source};
 use plimsoll_stats::{Dimension, Options, Statistics};
 
-use crate::exit::{Done, Usage};
+use crate::exit::Done;
 use crate::filter::{Filter, Filtered};
 use crate::keys::Keys;
 use crate::output::Output;
@@ -48,7 +48,7 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
     let keys = arguments.keys.read()?;
     let inputs = arguments.captures.iter().map(|path| input(path)).collect();
     let mut captures = Captures::open(inputs)?;
-    let table = arguments.transactions.as_deref().map(table).transpose()?;
+    let table = arguments.transactions.as_deref().map(crate::output::table).transpose()?;
     let observed = observe(&mut captures, table, keys, &arguments)?;
     let Observed { sink: Filtered { sink: (statistics, table), .. }, names, mut coverage } = observed;
     note_capture_anomalies(&captures.anomalies(), &mut coverage);
@@ -64,13 +64,6 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
     let findings = Findings::collect(&statistics, &coverage, &names, source, status_name);
     arguments.output.write(&findings)?;
     Ok(if findings.validity.valid { Done::Valid } else { Done::Invalid })
-}
-
-fn table(path: &Path) -> anyhow::Result<TransactionsFile> {
-    TransactionsFile::create(path).map_err(|error| match error {
-        RecordingError::UnknownFormat { .. } | RecordingError::NotAFile { .. } => Usage(error.to_string()).into(),
-        error => error.into(),
-    })
 }
 
 /// Gives every frame to an observer.

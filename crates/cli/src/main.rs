@@ -6,6 +6,7 @@ mod filter;
 mod keys;
 mod output;
 mod progress;
+mod run;
 mod serve;
 mod when;
 
@@ -23,6 +24,8 @@ struct Arguments {
 enum Command {
     /// Turn a packet capture of SMB or NFS traffic into response times.
     Analyze(analyze::Arguments),
+    /// Drive an SMB or NFS server with a workload, and report response times.
+    Run(Box<run::Arguments>),
     /// Be an SMB or NFS server, in memory, to try things with.
     Serve(serve::Arguments),
 }
@@ -31,6 +34,7 @@ fn main() -> std::process::ExitCode {
     let Arguments { command } = Arguments::parse();
     let result = match command {
         Command::Analyze(arguments) => analyze::run(arguments),
+        Command::Run(arguments) => run::run(*arguments),
         Command::Serve(arguments) => serve::run(arguments),
     };
     exit::code(result)

@@ -5,6 +5,7 @@ use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
+use plimsoll_recording::{RecordingError, TransactionsFile};
 use plimsoll_report::findings::Findings;
 use plimsoll_report::{html, json, text};
 
@@ -59,6 +60,14 @@ impl Output {
         }
         Ok(())
     }
+}
+
+/// The transactions table of `--transactions`.
+pub(crate) fn table(path: &Path) -> anyhow::Result<TransactionsFile> {
+    TransactionsFile::create(path).map_err(|error| match error {
+        RecordingError::UnknownFormat { .. } | RecordingError::NotAFile { .. } => Usage(error.to_string()).into(),
+        error => error.into(),
+    })
 }
 
 fn is_standard_output(file: &Path) -> bool {

@@ -1,0 +1,157 @@
+//! One load level: it runs, and what it brought becomes what a report shows.
+
+use std::collections::BTreeMap;
+
+use plimsoll_drive::engine::{self, EngineError, Histogram, Plan, Ran, Setup, StationTally, Watch, WorkerCpu};
+use plimsoll_report::collect::run::{About, Level};
+use plimsoll_report::findings::{Fairness, Generator, Times};
+use plimsoll_stats::{Accumulator, Options, Statistics};
+
+use super::sink::{Measured, Table};
+use super::validity;
+
+/// A load level that was measured.
+pub(crate) struct LevelRan {
+    statistics: Statistics,
+    span_ns: (i64, i64),
+    turns: u64,
+    about: About,
+    /// Threads that made the load.
+    pub(crate) threads: u32,
+}
+
+impl LevelRan {
+    /// As the report wants it.
+    pub(crate) fn as_level(&self) -> Level<'_> {
+        Level { statistics: &self.statistics, span_ns: self.span_ns, turns: self.turns, about: self.about.clone() }
+    }
+}
+
+/// Runs a plan; `words` says its load.
+pub(crate) fn run(
+    plan: &Plan,
+    words: &str,
+    setup: &dyn Setup,
+    table: Option<&Table>,
+    watch: &Watch,
+) -> Result<LevelRan, EngineError> {
+    let ran = engine::run(plan, setup, |_| Measured::new(table), watch)?;
+    let Ran { sinks, stations, generator, measured, stopped } = ran;
+    let mut statistics = Statistics::new(Options::default());
+    for sink in sinks {
+        statistics.merge(&sink.finish(setup.names()));
+    }
+    let response = response(&statistics);
+    let lag = times(&generator.schedule_lag);
+    let reasons = validity::reasons(&validity::Level { generator: &generator, stations: &stations, lag, response });
+    let words = if stopped { format!("{words} (stopped early)") } else { words.to_owned() };
+    let about = About {
+        level: words,
+        stations: stations.len() as u64,
+        depth: plan.lanes,
+        asked_per_s: generator.asked_rate,
+        generator: keeping_up(&generator),
+        fairness: fairness(&stations),
+        failures: failures(&stations),
+        connections: u64::from(plan.load.stations()) * u64::from(plan.connections)
+            / u64::from(plan.stations_per_connection.max(1)),
+        reasons,
+    };
+    let turns = stations.iter().map(|station| station.turns).sum();
+    let threads = u32::try_from(generator.workers.len()).unwrap_or(u32::MAX);
+    Ok(LevelRan { statistics, span_ns: measured, turns, about, threads })
+}
+
+/// Response times of all operations together.
+fn response(statistics: &Statistics) -> Option<Times> {
+    let mut sum = Accumulator::default();
+    statistics.operations().for_each(|(_, row)| sum.merge(row));
+    plimsoll_report::collect::times_of(&sum.response())
+}
+
+fn keeping_up(generator: &engine::Generator) -> Generator {
+    let cpu = |worker: &WorkerCpu| (worker.user_ns + worker.system_ns) as f64 / 1e9;
+    let cpu_s: f64 = generator.workers.iter().map(cpu).sum();
+    let elapsed_s: f64 = generator.workers.iter().map(|worker| worker.elapsed_ns as f64 / 1e9).sum();
+    Generator {
+        cpu_s,
+        cpu_share: if elapsed_s > 0.0 { cpu_s / elapsed_s } else { 0.0 },
+        cpu_per_operation_s: None,
+        schedule_lag: times(&generator.schedule_lag),
+        wake_up_lag: times(&generator.wake_up_lag),
+        clock_granularity_s: (generator.clock_granularity_ns > 0).then(|| generator.clock_granularity_ns as f64 / 1e9),
+        never_sent: generator.never_sent,
+        strangers: generator.strangers,
+    }
+}
+
+/// How the server shared itself among the stations: turns of each, over their mean.
+fn fairness(stations: &[StationTally]) -> Fairness {
+    let count = stations.len() as f64;
+    let turns = || stations.iter().map(|station| station.turns as f64);
+    let mean = turns().sum::<f64>() / count;
+    let starved = stations.iter().filter(|station| station.turns == 0).count() as u64;
+    let stations = stations.len() as u64;
+    if stations == 0 || mean == 0.0 {
+        return Fairness { stations, starved, ..Fairness::default() };
+    }
+    let squares: f64 = turns().map(|turns| turns * turns).sum();
+    let spread = turns().map(|turns| (turns - mean).powi(2)).sum::<f64>() / (count - 1.0);
+    Fairness {
+        stations,
+        starved,
+        min: turns().reduce(f64::min).map(|turns| turns / mean),
+        max: turns().reduce(f64::max).map(|turns| turns / mean),
+        stddev: (stations > 1).then(|| spread.sqrt() / mean),
+        jain: Some((mean * count).powi(2) / (count * squares)),
+    }
+}
+
+fn failures(stations: &[StationTally]) -> Vec<(String, u64)> {
+    let mut sums = BTreeMap::new();
+    for station in stations {
+        for &(cause, count) in &station.errors {
+            *sums.entry(cause.label().to_owned()).or_insert(0) += count;
+        }
+        // What failed before or after the measured phase spoils no number, and is said all the same.
+        for &(cause, count) in &station.errors_outside {
+            *sums.entry(format!("{} (not in the measured phase)", cause.label())).or_insert(0) += count;
+        }
+    }
+    sums.into_iter().collect()
+}
+
+/// Seconds of a histogram of nanoseconds.
+fn times(of: &Histogram) -> Option<Times> {
+    let at = |quantile| of.quantile(quantile).map(|ns| ns as f64 / 1e9);
+    Some(Times {
+        count: of.count(),
+        min_s: of.min()? as f64 / 1e9,
+        max_s: of.max()? as f64 / 1e9,
+        mean_s: of.mean()? / 1e9,
+        stddev_s: of.stddev().map(|ns| ns / 1e9),
+        p50_s: at(0.5)?,
+        p90_s: at(0.9)?,
+        p95_s: at(0.95)?,
+        p99_s: at(0.99)?,
+        p999_s: at(0.999)?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fairness_of_equals_and_of_one_who_has_all() {
+        let stations = |turns: &[u64]| -> Vec<StationTally> {
+            turns.iter().map(|&turns| StationTally { turns, ..StationTally::default() }).collect()
+        };
+        let equal = fairness(&stations(&[5, 5, 5, 5]));
+        assert_eq!((equal.jain, equal.min, equal.max, equal.stddev), (Some(1.0), Some(1.0), Some(1.0), Some(0.0)));
+        let one = fairness(&stations(&[8, 0, 0, 0]));
+        assert_eq!((one.jain, one.starved, one.max), (Some(0.25), 3, Some(4.0)));
+        assert_eq!(fairness(&stations(&[0, 0])).jain, None);
+        assert_eq!(fairness(&[]).stations, 0);
+    }
+}

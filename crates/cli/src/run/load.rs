@@ -1,0 +1,224 @@
+//! How much load: the flags, and the plans that they make, one a level.
+
+use std::time::Duration;
+
+use plimsoll_drive::engine::{Arrivals, Load, Pause, Phases, Plan};
+use plimsoll_drive::workload::Defaults;
+
+use crate::exit::Usage;
+
+/// How much load, as flags. What is not given is the workload's.
+#[derive(Clone, Debug, Default, clap::Args)]
+#[command(next_help_heading = "Load")]
+pub(crate) struct LoadFlags {
+    /// Simulated workstations, each with its own connection and session; each does its next thing when the last is done
+    #[arg(long, value_name = "COUNT")]
+    pub(crate) stations: Option<u32>,
+    /// Users who each start a turn on a schedule of their own, however slow the server is (see --every)
+    #[arg(long, value_name = "COUNT", conflicts_with_all = ["rate", "stations", "think"])]
+    pub(crate) users: Option<u32>,
+    /// Turns a second that are started on schedule, over all stations, however slow the server is
+    #[arg(long, value_name = "PER_SECOND", conflicts_with = "think")]
+    pub(crate) rate: Option<f64>,
+    /// What a station keeps outstanding at most
+    #[arg(long, value_name = "COUNT")]
+    pub(crate) depth: Option<u32>,
+    /// Run one load level after the other: so many stations (or users with --users, turns a second with --rate)
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    pub(crate) levels: Vec<f64>,
+    /// Length of each measured phase
+    #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
+    pub(crate) duration: Option<Duration>,
+    /// Load without measurement before it
+    #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
+    pub(crate) warmup: Option<Duration>,
+    /// Pause of a station between its turns: 10ms, exponential:10ms, or 5ms..20ms
+    #[arg(long, value_name = "TIME", value_parser = parse_pause)]
+    pub(crate) think: Option<Pause>,
+    /// Mean time between the starts of one user's turns
+    #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
+    pub(crate) every: Option<Duration>,
+    /// Spacing of what is started on schedule: constant or poisson
+    #[arg(long, value_name = "HOW", value_parser = parse_arrivals)]
+    pub(crate) arrivals: Option<Arrivals>,
+    /// TCP connections of each station (nconnect)
+    #[arg(long, value_name = "COUNT", default_value_t = 1)]
+    pub(crate) connections: u32,
+    /// Stations that share one connection and session
+    #[arg(long, value_name = "COUNT", default_value_t = 1)]
+    pub(crate) stations_per_connection: u32,
+    /// Threads that make the load; 0 for one a core
+    #[arg(long, value_name = "COUNT", default_value_t = 0)]
+    pub(crate) threads: u32,
+    /// A request without an answer after so long is given up and counted
+    #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration, default_value = "30s")]
+    pub(crate) timeout: Duration,
+    /// Everything random follows from it
+    #[arg(long, value_name = "NUMBER", default_value_t = 1)]
+    pub(crate) seed: u64,
+}
+
+/// A load level: its plan, and its load in words.
+#[derive(Clone, Debug)]
+pub(crate) struct Step {
+    pub(crate) plan: Plan,
+    pub(crate) words: String,
+}
+
+/// The levels that the flags ask for, in order.
+pub(crate) fn steps(flags: &LoadFlags, defaults: &Defaults) -> anyhow::Result<Vec<Step>> {
+    let base = base(flags, &defaults.load)?;
+    let loads = match flags.levels.as_slice() {
+        [] => vec![base],
+        levels => levels.iter().map(|&level| at_level(base, level)).collect::<Result<_, _>>()?,
+    };
+    (0..).zip(loads).map(|(number, load)| step(flags, defaults, load, number)).collect()
+}
+
+/// The load without levels.
+fn base(flags: &LoadFlags, default: &Load) -> Result<Load, Usage> {
+    let stations = flags.stations.unwrap_or(default.stations());
+    let arrivals = flags.arrivals.unwrap_or(match *default {
+        Load::Open { arrivals, .. } | Load::Partly { arrivals, .. } => arrivals,
+        Load::Closed { .. } => Arrivals::Constant,
+    });
+    let default_think = if let Load::Closed { think, .. } = *default { think } else { Pause::None };
+    let every = match (flags.every, *default) {
+        (Some(every), _) => Some(nanoseconds(every)),
+        (None, Load::Partly { every_ns, .. }) => Some(every_ns),
+        (None, _) => None,
+    };
+    match (flags.users, flags.rate, *default) {
+        (Some(users), _, _) => {
+            let missing = || Usage("--users: say with --every how often a user starts a turn (11s)".to_owned());
+            Ok(Load::Partly { users, every_ns: every.ok_or_else(missing)?, arrivals })
+        }
+        (None, Some(rate), _) => Ok(Load::Open { stations, rate, arrivals }),
+        (None, None, Load::Open { rate, .. }) if flags.think.is_none() => Ok(Load::Open { stations, rate, arrivals }),
+        (None, None, Load::Partly { every_ns, .. }) if flags.think.is_none() && flags.stations.is_none() => {
+            Ok(Load::Partly { users: default.stations(), every_ns: every.unwrap_or(every_ns), arrivals })
+        }
+        _ => Ok(Load::Closed { stations, think: flags.think.unwrap_or(default_think) }),
+    }
+}
+
+fn at_level(base: Load, level: f64) -> Result<Load, Usage> {
+    let whole = || {
+        let counted = level.fract() == 0.0 && level >= 1.0 && level <= f64::from(u32::MAX);
+        let wrong = || Usage(format!("--levels {level}: a number of stations or users is whole and at least 1"));
+        // It was just seen to fit.
+        if counted { Ok(level as u32) } else { Err(wrong()) }
+    };
+    Ok(match base {
+        Load::Closed { think, .. } => Load::Closed { stations: whole()?, think },
+        Load::Open { stations, arrivals, .. } => Load::Open { stations, rate: level, arrivals },
+        Load::Partly { every_ns, arrivals, .. } => Load::Partly { users: whole()?, every_ns, arrivals },
+    })
+}
+
+fn step(flags: &LoadFlags, defaults: &Defaults, load: Load, number: u32) -> anyhow::Result<Step> {
+    let lanes = flags.depth.unwrap_or(defaults.lanes);
+    let plan = Plan {
+        // A station with several connections has work for each of them.
+        lanes: if flags.depth.is_none() { lanes.max(flags.connections) } else { lanes },
+        connections: flags.connections,
+        stations_per_connection: flags.stations_per_connection,
+        phases: Phases {
+            warmup_ns: flags.warmup.map_or(defaults.phases.warmup_ns, nanoseconds),
+            measured_ns: flags.duration.map(nanoseconds).or(defaults.phases.measured_ns),
+            ..defaults.phases
+        },
+        timeout_ns: nanoseconds(flags.timeout),
+        threads: flags.threads,
+        seed: flags.seed,
+        stage: Some(number),
+        ..Plan::new(load)
+    };
+    plan.check().map_err(|error| Usage(error.to_string()))?;
+    Ok(Step { words: words(&load), plan })
+}
+
+fn words(load: &Load) -> String {
+    let plural = |count: u32, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
+    match *load {
+        Load::Closed { stations, .. } => plural(stations, "station"),
+        Load::Open { rate, .. } => format!("{rate} a second"),
+        Load::Partly { users, .. } => plural(users, "user"),
+    }
+}
+
+pub(crate) fn nanoseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
+}
+
+fn parse_arrivals(text: &str) -> Result<Arrivals, String> {
+    match text {
+        "constant" => Ok(Arrivals::Constant),
+        "poisson" => Ok(Arrivals::Poisson),
+        _ => Err("neither constant nor poisson".to_owned()),
+    }
+}
+
+fn parse_pause(text: &str) -> Result<Pause, String> {
+    let time = |text: &str| {
+        humantime::parse_duration(text)
+            .map(nanoseconds)
+            .map_err(|error| format!("{text}: {error} (10ms, 1.5s: 1500ms)"))
+    };
+    if let Some(mean) = text.strip_prefix("exponential:") {
+        return time(mean).map(Pause::Exponential);
+    }
+    if let Some((low, high)) = text.split_once("..") {
+        return Ok(Pause::Uniform(time(low)?, time(high)?));
+    }
+    time(text).map(|ns| if ns == 0 { Pause::None } else { Pause::Constant(ns) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PHASES: Phases =
+        Phases { connect_ns: 1, warmup_ns: 1_000_000_000, measured_ns: Some(2_000_000_000), drain_ns: 1 };
+    const DEFAULTS: Defaults =
+        Defaults { load: Load::Closed { stations: 4, think: Pause::Constant(5) }, lanes: 1, phases: PHASES };
+
+    fn flags() -> LoadFlags {
+        let timeout = Duration::from_secs(30);
+        LoadFlags { connections: 1, stations_per_connection: 1, timeout, ..LoadFlags::default() }
+    }
+
+    fn loads(flags: &LoadFlags) -> Vec<Load> {
+        steps(flags, &DEFAULTS).unwrap().iter().map(|step| step.plan.load).collect()
+    }
+
+    #[test]
+    fn without_flags_the_workload_decides() {
+        let step = &steps(&flags(), &DEFAULTS).unwrap()[0];
+        assert_eq!(step.plan.load, DEFAULTS.load);
+        assert_eq!((step.words.as_str(), step.plan.phases.warmup_ns), ("4 stations", 1_000_000_000));
+    }
+
+    #[test]
+    fn levels_are_of_what_is_asked_for() {
+        let levels = vec![1.0, 8.0];
+        let closed = |stations| Load::Closed { stations, think: Pause::Constant(5) };
+        assert_eq!(loads(&LoadFlags { levels: levels.clone(), ..flags() }), [closed(1), closed(8)]);
+        let open = |rate| Load::Open { stations: 4, rate, arrivals: Arrivals::Constant };
+        let rated = LoadFlags { levels: levels.clone(), rate: Some(1.0), ..flags() };
+        assert_eq!(loads(&rated), [open(1.0), open(8.0)]);
+        let every = Some(Duration::from_secs(1));
+        let users = LoadFlags { levels, users: Some(1), every, ..flags() };
+        assert!(matches!(loads(&users)[1], Load::Partly { users: 8, every_ns: 1_000_000_000, .. }));
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_said() {
+        assert!(steps(&LoadFlags { levels: vec![1.5], ..flags() }, &DEFAULTS).is_err());
+        assert!(steps(&LoadFlags { users: Some(3), ..flags() }, &DEFAULTS).is_err());
+        assert!(steps(&LoadFlags { stations: Some(0), ..flags() }, &DEFAULTS).is_err());
+        assert!(parse_pause("soon").is_err() && parse_arrivals("often").is_err());
+        assert_eq!(parse_pause("5ms..20ms"), Ok(Pause::Uniform(5_000_000, 20_000_000)));
+        assert_eq!(parse_pause("0s"), Ok(Pause::None));
+    }
+}

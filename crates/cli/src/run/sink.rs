@@ -1,0 +1,57 @@
+//! Where a run's transactions go: the statistics of the measured phase, and the table of everything.
+
+use std::sync::{Arc, Mutex};
+
+use plimsoll_model::{Names, Sink, Transaction};
+use plimsoll_recording::TransactionsFile;
+use plimsoll_stats::{Options, Statistics};
+
+/// Rows that a worker collects before it takes the table's lock: some 200 KiB of them.
+const ROWS: usize = 512;
+
+/// The transactions table, shared by the workers of all levels.
+pub(crate) type Table = Arc<Mutex<TransactionsFile>>;
+
+/// One worker's sink.
+pub(crate) struct Measured {
+    /// Of the measured phase alone.
+    pub(crate) statistics: Statistics,
+    table: Option<(Table, Vec<Transaction>)>,
+}
+
+impl Measured {
+    /// An empty one.
+    pub(crate) fn new(table: Option<&Table>) -> Self {
+        let table = table.map(|table| (Arc::clone(table), Vec::with_capacity(ROWS)));
+        Self { statistics: Statistics::new(Options::default()), table }
+    }
+
+    /// Its statistics, after what was collected for the table went there.
+    pub(crate) fn finish(mut self, names: &Names) -> Statistics {
+        self.flush(names);
+        self.statistics
+    }
+
+    #[cold]
+    fn flush(&mut self, names: &Names) {
+        if let Some((table, rows)) = &mut self.table {
+            // A worker that panicked while it held the table has ended the run already.
+            let mut table = table.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+            rows.drain(..).for_each(|row| table.transaction(&row, names));
+        }
+    }
+}
+
+impl Sink for Measured {
+    fn transaction(&mut self, transaction: &Transaction, names: &Names) {
+        if transaction.stage.is_some() {
+            self.statistics.record(transaction);
+        }
+        if let Some((_, rows)) = &mut self.table {
+            rows.push(transaction.clone());
+            if rows.len() == ROWS {
+                self.flush(names);
+            }
+        }
+    }
+}

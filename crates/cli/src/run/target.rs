@@ -1,0 +1,112 @@
+//! Which server: the flags, and an embedded one where none is named.
+
+use std::path::PathBuf;
+
+use plimsoll_drive::client::smb::{Dialect, Wish};
+use plimsoll_drive::reach::Wishes;
+use plimsoll_drive::target::{PASSWORD_VARIABLE, Target};
+use plimsoll_serve::{Account, Embedded, Kind, Options};
+
+use super::title;
+use crate::exit::Usage;
+
+/// Which server, as flags.
+#[derive(Clone, Debug, clap::Args)]
+#[command(next_help_heading = "Server")]
+pub(crate) struct TargetFlags {
+    /// smb://user@host[:port]/share[/path], nfs://host[:port]/export, file:///path, embedded:smb or embedded:nfs
+    #[arg(long, value_name = "URL", default_value = "embedded:smb")]
+    target: String,
+    /// The password's file (else the environment's PLIMSOLL_PASSWORD, else the target's own)
+    #[arg(long, value_name = "FILE")]
+    password_file: Option<PathBuf>,
+    #[command(flatten)]
+    wishes: WishFlags,
+}
+
+/// What is asked of an SMB server.
+#[derive(Clone, Debug, clap::Args)]
+#[command(next_help_heading = "Server")]
+pub(crate) struct WishFlags {
+    /// Force this SMB dialect: 2.0.2, 2.1, 3.0, 3.0.2 or 3.1.1
+    #[arg(long, value_name = "VERSION", value_parser = parse_dialect)]
+    dialect: Option<Dialect>,
+    /// Demand SMB signing
+    #[arg(long)]
+    signing: bool,
+    /// Demand SMB encryption
+    #[arg(long)]
+    encryption: bool,
+}
+
+/// A target that can be reached, and the server in this process behind it, if it is one.
+pub(crate) struct Chosen {
+    /// What to reach.
+    pub(crate) target: Target,
+    /// What people are told.
+    pub(crate) shown: String,
+    /// Held as long as it is needed.
+    _embedded: Option<Embedded>,
+}
+
+impl TargetFlags {
+    /// The target, its password found and hidden, its server started where that is ours to do.
+    pub(crate) fn choose(&self) -> anyhow::Result<Chosen> {
+        let mut target = Target::parse(&self.target).map_err(|error| Usage(error.to_string()))?;
+        hide_password(&self.target)?;
+        let variable = std::env::var_os(PASSWORD_VARIABLE);
+        target.find_password(self.password_file.as_deref(), variable).map_err(|error| Usage(error.to_string()))?;
+        Chosen::start(target)
+    }
+
+    /// What is asked of it.
+    pub(crate) fn wishes(&self, seed: u64) -> Wishes {
+        self.wishes.with_seed(seed)
+    }
+}
+
+impl WishFlags {
+    fn with_seed(&self, seed: u64) -> Wishes {
+        let wish = |demanded| if demanded { Wish::Demanded } else { Wish::AsServerSays };
+        let dialects = self.dialect.map_or(Dialect::V202..=Dialect::V311, |dialect| dialect..=dialect);
+        Wishes { dialects, signing: wish(self.signing), encryption: wish(self.encryption), seed }
+    }
+}
+
+impl Chosen {
+    /// Starts the embedded server that a target stands for; any other target is there already.
+    pub(crate) fn start(target: Target) -> anyhow::Result<Self> {
+        let shown = target.to_string();
+        let Target::Embedded(which) = target else {
+            return Ok(Self { target, shown, _embedded: None });
+        };
+        let (kind, account) = match which {
+            plimsoll_drive::target::Embedded::Smb => (Kind::Smb, Some(Account::random()?)),
+            plimsoll_drive::target::Embedded::Nfs => (Kind::Nfs, None),
+        };
+        let server = Embedded::start(kind, Options { account, ..Options::default() })?;
+        // Our own URL, which parses.
+        let target = Target::parse(&server.target())?;
+        Ok(Self { target, shown, _embedded: Some(server) })
+    }
+}
+
+/// Everybody on this machine can read a command line.
+fn hide_password(url: &str) -> anyhow::Result<()> {
+    // As it stands in the URL, escapes and all: between the first colon and the last @ of what comes before the path.
+    let authority = url.split_once("://").map_or("", |(_, rest)| rest).split('/').next().unwrap_or_default();
+    let Some((user, _)) = authority.rsplit_once('@') else { return Ok(()) };
+    let Some((_, password)) = user.split_once(':') else { return Ok(()) };
+    title::hide(password).map_err(|error| {
+        let what =
+            "the password could not be hidden from the process list; give it by --password-file or PLIMSOLL_PASSWORD";
+        anyhow::Error::new(error).context(what)
+    })
+}
+
+fn parse_dialect(text: &str) -> Result<Dialect, String> {
+    Dialect::ALL.into_iter().find(|dialect| dialect.name() == text).ok_or_else(|| {
+        let known: Vec<&str> = Dialect::ALL.iter().map(|dialect| dialect.name()).collect();
+        format!("none of {}", known.join(", "))
+    })
+}

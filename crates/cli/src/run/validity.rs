@@ -1,0 +1,158 @@
+//! Whether a load level's numbers may be used: the gates, each with its threshold. MEASUREMENT.md tells them.
+
+use plimsoll_drive::action::Cause;
+use plimsoll_drive::engine::{Generator, StationTally};
+use plimsoll_report::findings::Times;
+
+/// A worker thread busier than this share of its core is the bottleneck itself.
+const CPU: f64 = 0.90;
+/// The median schedule lag may be this share of the median response time.
+const LAG: f64 = 0.10;
+/// Turns over, of those asked for.
+const ACHIEVED: f64 = 0.95;
+/// Actions that may fail.
+const ERRORS: f64 = 0.01;
+/// The clock's step may be this share of the median response time.
+const GRANULARITY: f64 = 0.10;
+
+/// What the gates look at.
+pub(super) struct Level<'a> {
+    pub(super) generator: &'a Generator,
+    pub(super) stations: &'a [StationTally],
+    /// Schedule lag.
+    pub(super) lag: Option<Times>,
+    /// Response times of all operations together.
+    pub(super) response: Option<Times>,
+}
+
+/// Why the numbers may not be used; empty where they may.
+pub(super) fn reasons(level: &Level<'_>) -> Vec<String> {
+    let gates = [nothing, busy, late, behind, failing, wrong, starving, coarse];
+    gates.iter().filter_map(|gate| gate(level)).collect()
+}
+
+fn nothing(level: &Level<'_>) -> Option<String> {
+    let actions: u64 = level.stations.iter().map(|station| station.actions).sum();
+    (actions == 0).then(|| "not one operation succeeded in the measured phase".to_owned())
+}
+
+fn busy(level: &Level<'_>) -> Option<String> {
+    let workers = &level.generator.workers;
+    let most = workers.iter().map(plimsoll_drive::engine::WorkerCpu::utilisation).fold(0.0, f64::max);
+    (most > CPU).then(|| {
+        format!(
+            "the load generator is the bottleneck: a thread of it was busy {:.0} % of the time (limit {:.0} %); \
+             use more threads, another machine, or less load",
+            most * 100.0,
+            CPU * 100.0
+        )
+    })
+}
+
+fn late(level: &Level<'_>) -> Option<String> {
+    let (lag, response) = (level.lag?, level.response?);
+    let say = |which: &str, lag: f64, limit: f64| {
+        format!(
+            "the load generator was late: {which} schedule lag {:.1} µs, limit {:.1} µs at this median response time",
+            lag * 1e6,
+            limit * 1e6
+        )
+    };
+    if lag.p50_s > LAG * response.p50_s {
+        return Some(say("median", lag.p50_s, LAG * response.p50_s));
+    }
+    (lag.p99_s > response.p50_s).then(|| say("99th percentile of", lag.p99_s, response.p50_s))
+}
+
+fn behind(level: &Level<'_>) -> Option<String> {
+    let generator = level.generator;
+    let asked = generator.asked_rate?;
+    (generator.achieved_rate < ACHIEVED * asked).then(|| {
+        format!(
+            "the rate was not held: {:.1} of {asked:.1} turns a second (limit {:.0} %); {} planned turns were never sent",
+            generator.achieved_rate,
+            ACHIEVED * 100.0,
+            generator.never_sent
+        )
+    })
+}
+
+fn failing(level: &Level<'_>) -> Option<String> {
+    let actions: u64 = level.stations.iter().map(|station| station.actions).sum();
+    let errors: u64 = level.stations.iter().map(StationTally::error_count).sum();
+    (errors as f64 > ERRORS * (actions + errors) as f64).then(|| {
+        let share = 100.0 * errors as f64 / (actions + errors) as f64;
+        format!("{errors} operations failed, {share:.2} % (limit {:.0} %)", ERRORS * 100.0)
+    })
+}
+
+fn wrong(level: &Level<'_>) -> Option<String> {
+    let all = level.stations.iter().flat_map(|station| station.errors.iter().chain(&station.errors_outside));
+    let count: u64 = all.filter(|(cause, _)| *cause == Cause::WrongData).map(|(_, count)| count).sum();
+    (count > 0).then(|| format!("the server returned wrong data {count} times"))
+}
+
+fn starving(level: &Level<'_>) -> Option<String> {
+    let starved = level.stations.iter().filter(|station| station.starved()).count();
+    let some = starved > 0 && starved < level.stations.len();
+    some.then(|| format!("{starved} of {} stations got nothing done", level.stations.len()))
+}
+
+fn coarse(level: &Level<'_>) -> Option<String> {
+    let step = level.generator.clock_granularity_ns as f64 / 1e9;
+    let median = level.response?.p50_s;
+    (step > GRANULARITY * median).then(|| {
+        format!(
+            "the clock steps by {:.3} µs, too coarse for a median response time of {:.3} µs",
+            step * 1e6,
+            median * 1e6
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use plimsoll_drive::engine::WorkerCpu;
+
+    fn times(p50_s: f64, p99_s: f64) -> Option<Times> {
+        let (min_s, max_s, mean_s) = (p50_s, p99_s, p50_s);
+        let (p90_s, p95_s, p999_s) = (p50_s, p50_s, p99_s);
+        Some(Times { count: 9, min_s, max_s, mean_s, stddev_s: None, p50_s, p90_s, p95_s, p99_s, p999_s })
+    }
+
+    fn station(actions: u64, errors: &[(Cause, u64)]) -> StationTally {
+        StationTally { actions, errors: errors.to_vec(), ..StationTally::default() }
+    }
+
+    fn said(generator: Generator, stations: &[StationTally], lag: Option<Times>) -> String {
+        let response = times(1e-3, 2e-3);
+        reasons(&Level { generator: &generator, stations, lag, response }).join("; ")
+    }
+
+    #[test]
+    fn a_run_that_kept_up_is_valid() {
+        let workers = vec![WorkerCpu { user_ns: 5, system_ns: 4, elapsed_ns: 10 }];
+        let generator = Generator { workers, asked_rate: Some(100.0), achieved_rate: 95.0, ..Generator::default() };
+        assert_eq!(said(generator, &[station(99, &[(Cause::Status, 1)])], times(1e-4, 1e-3)), "");
+    }
+
+    #[test]
+    fn each_gate_closes_by_itself() {
+        let fine = [station(100, &[])];
+        let workers = vec![WorkerCpu::default(), WorkerCpu { user_ns: 91, system_ns: 0, elapsed_ns: 100 }];
+        let busy = Generator { workers, ..Generator::default() };
+        assert!(said(busy, &fine, None).starts_with("the load generator is the bottleneck"));
+        assert!(said(Generator::default(), &fine, times(1.1e-4, 2e-4)).contains("median schedule lag 110.0 µs"));
+        assert!(said(Generator::default(), &fine, times(1e-5, 1.1e-3)).contains("99th percentile"));
+        let behind = Generator { asked_rate: Some(100.0), achieved_rate: 94.0, never_sent: 6, ..Generator::default() };
+        assert!(said(behind, &fine, None).contains("94.0 of 100.0"));
+        let coarse = Generator { clock_granularity_ns: 1_000_000, ..Generator::default() };
+        assert!(said(coarse, &fine, None).contains("too coarse"));
+        let none = Generator::default;
+        assert!(said(none(), &[station(98, &[(Cause::TimedOut, 2)])], None).contains("2 operations failed, 2.00 %"));
+        assert!(said(none(), &[station(1000, &[(Cause::WrongData, 1)])], None).contains("wrong data"));
+        assert!(said(none(), &[station(9, &[]), station(0, &[])], None).contains("1 of 2 stations"));
+        assert!(said(none(), &[station(0, &[])], None).contains("not one operation"));
+    }
+}

@@ -1,0 +1,115 @@
+//! What a person sees while a run goes on, and what Ctrl-C does.
+
+use std::io::IsTerminal;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use anyhow::Context;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use plimsoll_drive::engine::{Phase, Progress, Watch};
+use plimsoll_drive::workload::fileset::JobProgress;
+
+/// Between two looks at the run.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// Watches runs, one after the other.
+pub(crate) struct Watching {
+    watch: Arc<Watch>,
+    shown: bool,
+}
+
+impl Watching {
+    /// From now on the first Ctrl-C (or SIGTERM) ends the phase and cleans up, the second one waits for nothing.
+    pub(crate) fn new(quiet: bool) -> anyhow::Result<Self> {
+        let watch = Arc::new(Watch::new());
+        let (handled, presses) = (Arc::clone(&watch), AtomicU32::new(0));
+        ctrlc::set_handler(move || if presses.fetch_add(1, Relaxed) == 0 { handled.stop() } else { handled.abandon() })
+            .context("Ctrl-C cannot be caught")?;
+        Ok(Self { watch, shown: !quiet && std::io::stderr().is_terminal() })
+    }
+
+    /// Whether somebody wants it all to end.
+    pub(crate) fn stopped(&self) -> bool {
+        self.watch.stopped()
+    }
+
+    /// Does `work`, showing how far it is, under the name `what`.
+    pub(crate) fn during<T: Send>(&self, what: &str, work: impl FnOnce(&Watch) -> T + Send) -> T {
+        let mut before = self.watch.progress();
+        self.showing(what, work, |bar| {
+            let now = self.watch.progress();
+            show(bar, &now, &before);
+            before = now;
+        })
+    }
+
+    /// The same for work on files, of which `progress` tells how far it is.
+    pub(crate) fn during_files<T: Send>(
+        &self,
+        what: &str,
+        work: impl FnOnce(&Watch) -> T + Send,
+        progress: impl Fn() -> JobProgress,
+    ) -> T {
+        self.showing(what, work, |bar| {
+            let JobProgress { done, total } = progress();
+            bar.set_length(total);
+            bar.set_position(done);
+            bar.set_message(format!("{done} of {total} files and directories"));
+        })
+    }
+
+    fn showing<T: Send>(
+        &self,
+        what: &str,
+        work: impl FnOnce(&Watch) -> T + Send,
+        mut look: impl FnMut(&ProgressBar),
+    ) -> T {
+        if !self.shown {
+            return work(&self.watch);
+        }
+        let bar = ProgressBar::no_length().with_prefix(what.to_owned());
+        bar.set_draw_target(ProgressDrawTarget::stderr_with_hz(10));
+        // The template is ours; were it wrong, the plain bar would do.
+        let style = ProgressStyle::with_template("{prefix} {bar:24} {msg}");
+        bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+        let result = std::thread::scope(|scope| {
+            let worker = scope.spawn(|| work(&self.watch));
+            while !worker.is_finished() {
+                std::thread::sleep(LOOK);
+                look(&bar);
+            }
+            worker.join()
+        });
+        bar.finish_and_clear();
+        result.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    }
+}
+
+fn show(bar: &ProgressBar, now: &Progress, before: &Progress) {
+    let rate = now.actions.saturating_sub(before.actions) as f64 / LOOK.as_secs_f64();
+    let errors = if now.errors > 0 { format!(", {} errors", now.errors) } else { String::new() };
+    let (total, done) = match now.phase {
+        Phase::Connecting => (u64::from(now.stations), u64::from(now.connected)),
+        _ => elapsed(now),
+    };
+    bar.set_length(total);
+    bar.set_position(done.min(total));
+    bar.set_message(match now.phase {
+        Phase::Waiting => "waiting".to_owned(),
+        Phase::Connecting => format!("connecting: {} of {} stations{errors}", now.connected, now.stations),
+        Phase::WarmUp => format!("warm-up: {rate:.0} op/s{errors}"),
+        Phase::Measured => format!("measuring: {rate:.0} op/s{errors}"),
+        Phase::Drain => format!("waiting for the last answers{errors}"),
+        Phase::Leaving => format!("logging off: {} of {} left", now.connected, now.stations),
+        Phase::Over => "done".to_owned(),
+    });
+}
+
+/// Milliseconds of the phase, and those that have passed; nothing of nothing where its end is not known.
+fn elapsed(now: &Progress) -> (u64, u64) {
+    let epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let at = i64::try_from(epoch.as_nanos()).unwrap_or(i64::MAX);
+    let ms = |ns: i64| u64::try_from(ns / 1_000_000).unwrap_or(0);
+    if now.until > now.since { (ms(now.until - now.since), ms(at - now.since)) } else { (0, 0) }
+}
