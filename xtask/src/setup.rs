@@ -23,7 +23,7 @@ const fn package(name: &'static str, program: &'static str, used_for: &'static s
 const PACKAGES: [Package; 13] = [
     package("tshark", "tshark", "comparing pairs and speed with Wireshark's"),
     package("tcpdump", "tcpdump", "recording captures"),
-    package("samba", "smbd", "captures of a real SMB server"),
+    package("samba", "smbd", "driving a real SMB server, and captures of it"),
     package("samba-testsuite", "smbtorture", "the NetBench load"),
     package("smbclient", "smbclient", "a real SMB client"),
     package("nfs-ganesha", "ganesha.nfsd", "driving a real NFS server"),

@@ -81,6 +81,7 @@ mod tests {
     #[test]
     fn what_is_lost_is_asked_for_again() {
         let mut credits = Credits::new(8);
+        credits.spend(1);
         credits.granted(1, 8);
         credits.spend(3);
         credits.lost(3);
