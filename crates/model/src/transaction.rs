@@ -38,7 +38,7 @@ pub struct Transaction {
     pub request_bytes: Option<u64>,
     /// Size of the final response, bytes; `None` likewise.
     pub response_bytes: Option<u64>,
-    /// Packets that carried the request.
+    /// Packets that carried the request; 0 where nobody looked at packets.
     pub request_packets: u32,
     /// Packets that carried the final response.
     pub response_packets: Option<u32>,

@@ -1,7 +1,7 @@
 //! The transactions table: its columns, in order, and what each takes from a transaction.
 
 use std::fmt::Write as _;
-use std::num::NonZeroU64;
+use std::num::{NonZeroU32, NonZeroU64};
 
 use plimsoll_model::{Endpoint, Names, Procedure, Transaction};
 
@@ -149,7 +149,8 @@ pub(crate) static COLUMNS: [Column; 33] = [
     maybe("payload_bytes", U64, |r| number(r.transaction.payload_bytes)),
     maybe("request_bytes", U64, |r| number(r.transaction.request_bytes)),
     maybe("response_bytes", U64, |r| number(r.transaction.response_bytes)),
-    known("request_packets", U32, |r| Cell::Number(r.transaction.request_packets.into())),
+    // The client does not see packets: none were counted, and a request that was seen took at least one.
+    maybe("request_packets", U32, |r| number(NonZeroU32::new(r.transaction.request_packets).map(NonZeroU32::get))),
     maybe("response_packets", U32, |r| number(r.transaction.response_packets)),
     maybe("intended_ns", Instant, |r| instant(r.transaction.timeline.intended)),
     maybe("request_first_ns", Instant, |r| instant(r.transaction.timeline.request_first)),

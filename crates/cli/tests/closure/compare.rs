@@ -1,0 +1,61 @@
+//! Whether two lists of transactions are the same.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use plimsoll_model::{Endpoint, Outcome, Procedure, Transaction};
+
+use super::Both;
+
+/// What names a request on the wire.
+type Key = (Endpoint, Option<u64>, Option<u16>);
+
+/// What both sides must say of a request alike.
+#[derive(Debug, PartialEq)]
+struct Facts {
+    procedure: Procedure,
+    server: Endpoint,
+    session: Option<u64>,
+    status: Option<u32>,
+    outcome: Outcome,
+    payload_bytes: Option<u64>,
+    request_bytes: Option<u64>,
+    response_bytes: Option<u64>,
+    held: bool,
+    /// First byte of the request, of the answer, last byte of the answer, ns.
+    instants: [Option<i64>; 3],
+}
+
+fn by_key(transactions: &[Transaction]) -> BTreeMap<Key, Facts> {
+    let keyed = transactions.iter().map(|t| {
+        let line = &t.timeline;
+        let facts = Facts {
+            procedure: t.procedure,
+            server: t.server,
+            session: t.session,
+            status: t.status,
+            outcome: t.outcome,
+            payload_bytes: t.payload_bytes,
+            request_bytes: t.request_bytes,
+            response_bytes: t.response_bytes,
+            held: t.held,
+            instants: [line.request_first, line.response_first, line.response_last],
+        };
+        ((t.client, t.id, t.compound_position), facts)
+    });
+    let map: BTreeMap<Key, Facts> = keyed.collect();
+    assert_eq!(map.len(), transactions.len(), "a request is there twice");
+    map
+}
+
+/// Requires that both are the same, and that there are at least so many kinds of requests.
+pub(crate) fn same(both: &Both, least: usize) {
+    let (driven, observed) = (by_key(&both.driven), by_key(&both.observed));
+    for (key, facts) in &driven {
+        let seen = observed.get(key).unwrap_or_else(|| panic!("not on the wire: {key:?} {facts:?}"));
+        assert_eq!(facts, seen, "{key:?}");
+    }
+    let unknown: Vec<_> = observed.iter().filter(|(key, _)| !driven.contains_key(key)).collect();
+    assert!(unknown.is_empty(), "on the wire alone: {unknown:?}");
+    let kinds: BTreeSet<String> = driven.values().map(|facts| facts.procedure.name()).collect();
+    assert!(kinds.len() >= least, "only {}: {kinds:?}", kinds.len());
+}

@@ -1,0 +1,90 @@
+//! The closure test: a server is driven through a tap, the tap's capture is observed, and both lists of transactions
+//! must be the same, one for one: every action of every client, against every server that this machine has.
+#![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
+
+mod compare;
+mod tour;
+
+use std::sync::Arc;
+
+use plimsoll_drive::engine::{Load, Pause, Phases, Plan, Watch, run};
+use plimsoll_drive::reach::{self, Wishes, Work};
+use plimsoll_drive::tap::Tap;
+use plimsoll_drive::target::Target;
+use plimsoll_model::{Names, Transaction};
+use plimsoll_observe::Observer;
+use plimsoll_observe::capture::{Captures, Input};
+use plimsoll_serve::{Embedded, Kind, Options};
+use plimsoll_testkit::servers::{Export, Ganesha, Samba, Scratch, Share};
+
+/// Stations, each with its own connection, and lanes of each: actions overlap on the wire.
+const STATIONS: u32 = 3;
+const LANES: u32 = 4;
+
+/// Every transaction of a drive, as the client and as the tap saw it.
+struct Both {
+    driven: Vec<Transaction>,
+    observed: Vec<Transaction>,
+}
+
+fn drive(target: &str, wishes: &Wishes) -> Both {
+    let scratch = Scratch::new("closure");
+    let file = scratch.path().join("tap.pcapng");
+    let tap = Arc::new(Tap::create(&file).unwrap());
+    let mut names = Names::default();
+    let server = reach::open(&Target::parse(target).unwrap(), wishes, &mut names).unwrap();
+    let scenarios = Box::new(|station, lane, _| tour::lane(station, lane));
+    let work = Work { server: &*server, scenarios, names: Arc::new(names) };
+    let phases = Phases { warmup_ns: 0, measured_ns: None, ..Phases::default() };
+    let load = Load::Closed { stations: STATIONS, think: Pause::None };
+    let plan = Plan { lanes: LANES, phases, tap: Some(Arc::clone(&tap)), threads: 2, ..Plan::new(load) };
+    let ran = run(&plan, &work, |_| Vec::new(), &Watch::new()).unwrap();
+    tap.finish().unwrap();
+    let errors: Vec<_> = ran.stations.iter().flat_map(|station| &station.errors).collect();
+    assert!(errors.iter().all(|(cause, _)| tour::EXPECTED.contains(cause)), "{target}: {errors:?}");
+    Both { driven: ran.sinks.concat(), observed: observe(&file) }
+}
+
+fn observe(file: &std::path::Path) -> Vec<Transaction> {
+    let mut captures = Captures::open(vec![Input::File(file.to_owned())]).unwrap();
+    let mut observer = Observer::new(Vec::new());
+    while let Some(frame) = captures.next().unwrap() {
+        observer.frame(&frame);
+    }
+    observer.finish().sink
+}
+
+#[expect(clippy::print_stdout, reason = "the reason for skipping")]
+fn skip(reason: impl std::fmt::Display) {
+    println!("SKIPPED: {reason}");
+}
+
+#[test]
+fn against_the_embedded_servers() {
+    for (kind, least) in [(Kind::Smb, 20), (Kind::Nfs, 15)] {
+        let server = Embedded::start(kind, Options::default()).unwrap();
+        compare::same(&drive(&server.target(), &Wishes::default()), least);
+    }
+}
+
+#[test]
+fn against_samba_in_every_dialect() {
+    let samba = match Samba::start(&[]) {
+        Ok(samba) => samba,
+        Err(reason) => return skip(reason),
+    };
+    let (user, address, share) = (Samba::USER, samba.address(), Share::Data.name());
+    let target = format!("smb://{user}:{}@{address}/{share}", Samba::PASSWORD.replace(' ', "%20"));
+    for dialect in plimsoll_drive::client::smb::Dialect::ALL {
+        compare::same(&drive(&target, &Wishes { dialects: dialect..=dialect, ..Wishes::default() }), 22);
+    }
+}
+
+#[test]
+fn against_ganesha() {
+    let ganesha = match Ganesha::start() {
+        Ok(ganesha) => ganesha,
+        Err(reason) => return skip(reason),
+    };
+    compare::same(&drive(&ganesha.target(Export::Data), &Wishes::default()), 19);
+}

@@ -1,0 +1,95 @@
+//! A scenario that does every action once, in an order that makes sense, on files of its own.
+
+use std::sync::Arc;
+
+use plimsoll_drive::action::{Access, Action, Caching, Cause, Disposition, Done, FileKey, Reply};
+use plimsoll_drive::content::Content;
+use plimsoll_drive::scenario::{Scenario, Step, WrongData};
+use plimsoll_model::Symbol;
+
+/// What may come of an action here: the protocol or the server does not have it, or the server refuses it.
+pub(crate) const EXPECTED: [Cause; 3] = [Cause::Unsupported, Cause::Status, Cause::CallRejected];
+
+/// The tour of a lane.
+pub(crate) fn lane(station: u32, lane: u32) -> Box<dyn Scenario> {
+    let directory = format!("tour-{station}-{lane}");
+    let path = |name: &str| format!("{directory}/{name}");
+    let paths =
+        ["", "a", "b", "c", "d", "nowhere"].map(|name| if name.is_empty() { directory.clone() } else { path(name) });
+    Box::new(Tour { paths, content: Arc::new(Content::new(7)), step: 0, file: None, other: None })
+}
+
+struct Tour {
+    paths: [String; 6],
+    content: Arc<Content>,
+    step: usize,
+    file: Option<FileKey>,
+    other: Option<FileKey>,
+}
+
+impl Tour {
+    fn action(&self) -> Option<Action<'_>> {
+        let [directory, a, b, c, d, nowhere] = &self.paths;
+        // Where an open failed its file is none that is open: the client says so.
+        let (file, other) = (self.file.unwrap_or(FileKey(u32::MAX)), self.other.unwrap_or(FileKey(u32::MAX)));
+        let open = |path, disposition, caching| Action::Open { path, access: Access::ReadWrite, disposition, caching };
+        let content = &self.content;
+        let plain = Caching::None;
+        Some(match self.step {
+            0 => Action::Null,
+            1 => Action::MakeDirectory { path: directory },
+            2 => open(a, Disposition::CreateNew, plain),
+            3 => Action::Write { file, offset: 0, length: 3_000_000, content, key: 5 },
+            4 => Action::Flush { file },
+            5 => Action::Read { file, offset: 0, length: 1, keep: false },
+            6 => Action::Read { file, offset: 4096, length: 8192, keep: true },
+            7 => Action::Read { file, offset: 100, length: 2_900_000, keep: false },
+            8 => Action::Read { file, offset: 5_000_000, length: 10, keep: false },
+            9 => Action::GetAttributesOf { file },
+            10 => Action::GetAttributes { path: a },
+            11 => Action::GetAttributes { path: nowhere },
+            12 => Action::SetAttributes { path: a, mode: 0o640 },
+            13 => Action::SetSize { file, size: 70_000 },
+            14 => Action::Access { path: a },
+            15 => open(b, Disposition::OpenOrCreate, Caching::LevelTwo),
+            16 => Action::CopyOnServer { from: file, to: other, length: 50_000 },
+            17 => Action::Lock { file, offset: 0, length: 10, exclusive: true, wait: false },
+            18 => Action::Unlock { file, offset: 0, length: 10 },
+            19 => Action::Close { file: other },
+            20 => Action::List { path: directory },
+            21 => Action::Link { from: a, to: c },
+            22 => Action::SymbolicLink { path: d, text: "a" },
+            23 => Action::ReadLink { path: d },
+            24 => Action::FileSystemInfo,
+            25 => Action::Close { file },
+            26 => Action::Rename { from: b, to: nowhere },
+            27 => open(a, Disposition::CreateOrTruncate, plain),
+            28 => Action::Close { file: other },
+            29 => open(b, Disposition::OpenExisting, plain),
+            30 => Action::Remove { path: a },
+            31 => Action::Remove { path: nowhere },
+            32 => Action::Remove { path: c },
+            33 => Action::Remove { path: d },
+            34 => Action::RemoveDirectory { path: directory },
+            _ => return None,
+        })
+    }
+}
+
+impl Scenario for Tour {
+    fn next(&mut self) -> Step<'_> {
+        self.action().map_or(Step::Finished, |action| Step::Act(action, Symbol::NONE))
+    }
+
+    fn done(&mut self, done: &Done) -> Result<(), WrongData> {
+        if let Ok(Reply::Opened { file, .. }) = done.result {
+            *(if self.step == 2 { &mut self.file } else { &mut self.other }) = Some(file);
+        }
+        self.step += 1;
+        Ok(())
+    }
+
+    fn reconnected(&mut self) {
+        (self.file, self.other) = (None, None);
+    }
+}
