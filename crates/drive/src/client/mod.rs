@@ -1,6 +1,7 @@
 //! Protocol machines: actions in, bytes out; bytes in, transactions out. No socket, no clock.
 
 pub mod blocking;
+mod boxed;
 pub mod calls;
 mod files;
 pub mod nfs;

@@ -1,7 +1,8 @@
 //! The SMB server: `smb-server` answers (2.0.2 to 3.1.1, NTLMv2, signing and encryption, leases, durable handles, change
 //! notification, locks), on the memory file system. Names differ by case, as on the file system behind it.
 //!
-//! It grants leases and no oplocks, and copies nothing on the server.
+//! It grants leases and no oplocks, lets nobody wait for a lock, copies nothing on the server, makes no links, and does the
+//! requests of one connection one after the other.
 
 mod backend;
 mod handle;

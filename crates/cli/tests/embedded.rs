@@ -1,0 +1,298 @@
+//! Our clients on our embedded servers: everything that both know.
+#![allow(clippy::unwrap_used, reason = "a test")]
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use plimsoll_drive::action::{Access, Caching, Cause, Disposition};
+use plimsoll_drive::client::Client;
+use plimsoll_drive::client::blocking::Blocking;
+use plimsoll_drive::client::smb::{Dialect, Wish};
+use plimsoll_drive::content::Content;
+use plimsoll_drive::engine::Birth;
+use plimsoll_drive::reach::{self, Reached, Wishes};
+use plimsoll_drive::target::Target;
+use plimsoll_drive::{Action, Failure, FileKey, Reply};
+use plimsoll_model::{Endpoint, Names, Outcome};
+use plimsoll_serve::{Account, Embedded, Kind, Options};
+
+/// Longer than any action takes, on a machine that does other things too.
+const PATIENCE: Duration = Duration::from_secs(60);
+const FINE: Result<Reply, Failure> = Ok(Reply::Nothing);
+
+type Driven = Blocking<Box<dyn Client>>;
+
+fn embedded(kind: Kind) -> Embedded {
+    let account = (kind == Kind::Smb).then(|| Account::random().unwrap());
+    Embedded::start(kind, Options { account, ..Options::default() }).unwrap()
+}
+
+/// Reached by its own URL, as a run reaches it.
+fn reached(server: &Embedded, wishes: &Wishes) -> Box<dyn Reached> {
+    reach::open(&Target::parse(&server.target()).unwrap(), wishes, &mut Names::default()).unwrap()
+}
+
+fn connect(server: &dyn Reached) -> Driven {
+    let address = server.address().unwrap();
+    let mut client = Blocking::open(address, PATIENCE, |local| {
+        let (client, server_end) = (end(local), end(address));
+        let station = u32::from(local.port());
+        server.client(&Birth { station, of_station: 0, connection: 0, made_before: 0, client, server: server_end })
+    })
+    .unwrap();
+    assert_eq!(client.connect(), FINE);
+    client
+}
+
+fn end(address: std::net::SocketAddr) -> Endpoint {
+    Endpoint { ip: address.ip(), port: address.port() }
+}
+
+fn open(client: &mut Driven, path: &str, disposition: Disposition, caching: Caching) -> FileKey {
+    match client.act(&Action::Open { path, access: Access::ReadWrite, disposition, caching }) {
+        Ok(Reply::Opened { file, .. }) => file,
+        other => panic!("{path}: {other:?}"),
+    }
+}
+
+fn read_back(client: &mut Driven, file: FileKey, length: u32) -> Vec<u8> {
+    client.seen.data.clear();
+    assert_eq!(client.act(&Action::Read { file, offset: 0, length, keep: true }), Ok(Reply::Read { bytes: length }));
+    let mut bytes = vec![0; length as usize];
+    for (_, offset, piece) in client.seen.data.drain(..) {
+        bytes[offset as usize..][..piece.len()].copy_from_slice(&piece);
+    }
+    bytes
+}
+
+/// Bytes of the file of the tour: several requests of the largest size.
+const LENGTH: u32 = 3_000_001;
+
+/// What both protocols have.
+fn tour(client: &mut Driven, content: &Arc<Content>) {
+    assert_eq!(client.act(&Action::Null), FINE);
+    for path in ["dir", "dir/sub"] {
+        assert_eq!(client.act(&Action::MakeDirectory { path }), FINE);
+    }
+    let one = open(client, "dir/sub/fil\u{e9}", Disposition::CreateNew, Caching::None);
+    let write = Action::Write { file: one, offset: 0, length: LENGTH, content, key: 3 };
+    assert_eq!(client.act(&write), Ok(Reply::Written { bytes: LENGTH }));
+    assert_eq!(client.act(&Action::Flush { file: one }), FINE);
+    assert!(content.matches(3, 0, &read_back(client, one, LENGTH)));
+    let read = |offset, length| Action::Read { file: one, offset, length, keep: false };
+    assert_eq!(client.act(&read(u64::from(LENGTH) - 1, 9)), Ok(Reply::Read { bytes: 1 }));
+    assert_eq!(client.act(&read(1 << 40, 9)), Ok(Reply::Read { bytes: 0 }));
+    let whole = Ok(Reply::Attributes { size: u64::from(LENGTH), directory: false });
+    assert_eq!(client.act(&Action::GetAttributesOf { file: one }), whole);
+    assert_eq!(client.act(&Action::GetAttributes { path: "dir/sub/fil\u{e9}" }), whole);
+    assert!(matches!(client.act(&Action::GetAttributes { path: "" }), Ok(Reply::Attributes { directory: true, .. })));
+    assert_eq!(client.act(&Action::SetSize { file: one, size: 1_234 }), FINE);
+    let short = Ok(Reply::Attributes { size: 1_234, directory: false });
+    assert_eq!(client.act(&Action::GetAttributesOf { file: one }), short);
+    assert_eq!(client.act(&Action::SetAttributes { path: "dir/sub/fil\u{e9}", mode: 0o600 }), FINE);
+    assert_eq!(client.act(&Action::Access { path: "dir" }), FINE);
+    let Ok(Reply::Space { total, free }) = client.act(&Action::FileSystemInfo) else { panic!("no space told") };
+    assert!(free > 0 && free <= total);
+    assert_eq!(client.act(&Action::Close { file: one }), FINE);
+    let again = client.act(&Action::Open {
+        path: "dir/sub/fil\u{e9}",
+        access: Access::ReadWrite,
+        disposition: Disposition::CreateNew,
+        caching: Caching::None,
+    });
+    assert_eq!(again.unwrap_err().cause, Cause::Status);
+    let other = open(client, "dir/other", Disposition::OpenOrCreate, Caching::None);
+    assert_eq!(client.act(&Action::Close { file: other }), FINE);
+    assert_eq!(client.act(&Action::Rename { from: "dir/sub/fil\u{e9}", to: "dir/other" }), FINE);
+    let gone = client.act(&Action::GetAttributes { path: "dir/sub/fil\u{e9}" }).unwrap_err();
+    assert_eq!((gone.outcome, gone.cause), (Outcome::Refused, Cause::Status));
+    assert!(matches!(
+        client.act(&Action::GetAttributes { path: "dir/other" }),
+        Ok(Reply::Attributes { size: 1_234, .. })
+    ));
+    let emptied = open(client, "dir/other", Disposition::CreateOrTruncate, Caching::None);
+    assert_eq!(
+        client.act(&Action::GetAttributesOf { file: emptied }),
+        Ok(Reply::Attributes { size: 0, directory: false })
+    );
+    assert_eq!(client.act(&Action::Close { file: emptied }), FINE);
+    assert_eq!(
+        client.act(&Action::RemoveDirectory { path: "dir" }).unwrap_err().cause,
+        Cause::Status,
+        "it is not empty"
+    );
+    assert_eq!(client.act(&Action::Remove { path: "dir/other" }), FINE);
+    for path in ["dir/sub", "dir"] {
+        assert_eq!(client.act(&Action::RemoveDirectory { path }), FINE);
+    }
+}
+
+/// More names than one answer holds.
+fn listing(client: &mut Driven) {
+    const COUNT: u64 = 1500;
+    assert_eq!(client.act(&Action::MakeDirectory { path: "many" }), FINE);
+    for number in 0..COUNT {
+        let path = format!("many/a-name-that-is-somewhat-longer-{number}");
+        let file = open(client, &path, Disposition::CreateNew, Caching::None);
+        assert_eq!(client.act(&Action::Close { file }), FINE);
+    }
+    client.seen.entries.clear();
+    assert_eq!(client.act(&Action::List { path: "many" }), Ok(Reply::Listed { entries: COUNT }));
+    let names: BTreeSet<String> = client.seen.entries.drain(..).map(|(_, name)| name).collect();
+    assert_eq!(names, (0..COUNT).map(|number| format!("a-name-that-is-somewhat-longer-{number}")).collect());
+}
+
+/// What failed is what the tour wants refused, and nothing else; no answer came that nobody waited for.
+fn rows_are_sound(client: &Driven, refusals: &[&str]) {
+    let refused = client.seen.transactions.iter().filter(|row| row.outcome != Outcome::Succeeded);
+    let told: Vec<String> =
+        refused.map(|row| format!("{} {:x}", row.procedure.name(), row.status.unwrap_or_default())).collect();
+    assert_eq!(told, refusals);
+    assert_eq!(client.client.strangers(), 0);
+}
+
+/// Behind the end; there already; not there (three members of one compound); not empty.
+const SMB_REFUSALS: [&str; 6] = [
+    "READ c0000011",
+    "CREATE c0000035",
+    "CREATE c0000034",
+    "QUERY_INFO FILE c0000034",
+    "CLOSE c0000034",
+    "SET_INFO DISPOSITION c0000101",
+];
+/// There already; not there; not empty.
+const NFS_REFUSALS: [&str; 3] = ["CREATE 11", "LOOKUP 2", "RMDIR 42"];
+
+#[test]
+fn every_action_on_the_embedded_nfs_server() {
+    let server = embedded(Kind::Nfs);
+    let reached = reached(&server, &Wishes::default());
+    let mut client = connect(&*reached);
+    tour(&mut client, &Arc::new(Content::new(1)));
+    rows_are_sound(&client, &NFS_REFUSALS);
+    listing(&mut client);
+    assert_eq!(client.act(&Action::SymbolicLink { path: "soft", text: "many" }), FINE);
+    assert_eq!(client.act(&Action::ReadLink { path: "soft" }), Ok(Reply::Text("many".to_owned())));
+    // The library behind it has no LINK.
+    assert_eq!(client.act(&Action::Link { from: "soft", to: "hard" }).unwrap_err().cause, Cause::CallRejected);
+    assert_eq!(client.leave(), FINE);
+}
+
+#[test]
+fn every_action_on_the_embedded_smb_server_in_every_dialect() {
+    for dialect in Dialect::ALL {
+        let server = embedded(Kind::Smb);
+        let reached = reached(&server, &Wishes { dialects: dialect..=dialect, ..Wishes::default() });
+        let mut client = connect(&*reached);
+        tour(&mut client, &Arc::new(Content::new(2)));
+        rows_are_sound(&client, &SMB_REFUSALS);
+        if dialect == Dialect::V311 {
+            listing(&mut client);
+        }
+        for caching in [Caching::Batch, Caching::Exclusive, Caching::LevelTwo, Caching::Lease, Caching::Durable] {
+            let file = open(&mut client, "cached", Disposition::OpenOrCreate, caching);
+            assert_eq!(client.act(&Action::Close { file }), FINE, "{caching:?}");
+        }
+        locks_and_watches(&mut client, &mut connect(&*reached));
+        assert_eq!(client.leave(), FINE);
+    }
+}
+
+fn locks_and_watches(one: &mut Driven, two: &mut Driven) {
+    let held = open(one, "locked", Disposition::OpenOrCreate, Caching::None);
+    let other = open(two, "locked", Disposition::OpenOrCreate, Caching::None);
+    let lock = |file, wait| Action::Lock { file, offset: 0, length: 10, exclusive: true, wait };
+    assert_eq!(one.act(&lock(held, false)), FINE);
+    // The library behind it lets nobody wait for a lock, as it may (MS-SMB2 3.3.5.14.2).
+    for wait in [false, true] {
+        assert_eq!(two.act(&lock(other, wait)).unwrap_err().status, Some(0xC000_0055), "LOCK_NOT_GRANTED");
+    }
+    assert_eq!(one.act(&Action::Unlock { file: held, offset: 0, length: 10 }), FINE);
+    assert_eq!(two.act(&lock(other, true)), FINE);
+    let watching = one.begin(&Action::Watch { path: "" });
+    until_held(one);
+    assert_eq!(two.act(&Action::MakeDirectory { path: "new" }), FINE);
+    assert_eq!(one.wait(watching), FINE);
+    assert_eq!(two.act(&Action::RemoveDirectory { path: "new" }), FINE);
+    let watching = one.begin(&Action::Watch { path: "" });
+    until_held(one);
+    assert_eq!(one.act(&Action::Cancel { tag: watching }), FINE);
+    assert_eq!(one.wait(watching).unwrap_err().outcome, Outcome::Cancelled);
+}
+
+/// The server said that it holds everything that is not answered.
+fn until_held(client: &mut Driven) {
+    for _ in 0..10_000 {
+        if client.client.outstanding() == 0 {
+            return;
+        }
+        client.run_for(Duration::from_millis(5));
+    }
+    panic!("nothing is held");
+}
+
+#[test]
+fn the_embedded_smb_server_signs_and_encrypts() {
+    let content = Arc::new(Content::new(3));
+    for dialect in Dialect::ALL {
+        for encryption in [Wish::AsServerSays, Wish::Demanded] {
+            if encryption == Wish::Demanded && dialect < Dialect::V300 {
+                continue;
+            }
+            let server = embedded(Kind::Smb);
+            let signing = Wish::Demanded;
+            let wishes = Wishes { dialects: dialect..=dialect, signing, encryption, ..Wishes::default() };
+            let mut client = connect(&*reached(&server, &wishes));
+            tour(&mut client, &content);
+            rows_are_sound(&client, &SMB_REFUSALS);
+            assert_eq!(client.leave(), FINE);
+        }
+    }
+}
+
+#[test]
+fn many_connections_and_many_calls_outstanding() {
+    for kind in [Kind::Smb, Kind::Nfs] {
+        let server = embedded(kind);
+        let reached = reached(&server, &Wishes::default());
+        let content = Arc::new(Content::new(4));
+        let mut clients: Vec<Driven> = (0..64).map(|_| connect(&*reached)).collect();
+        std::thread::scope(|scope| {
+            for (number, client) in clients.iter_mut().enumerate() {
+                let content = &content;
+                scope.spawn(move || {
+                    let (path, key) = (format!("file{number}"), number as u64);
+                    let file = open(client, &path, Disposition::CreateNew, Caching::None);
+                    let write = Action::Write { file, offset: 0, length: 64 << 10, content, key };
+                    assert_eq!(client.act(&write), Ok(Reply::Written { bytes: 64 << 10 }));
+                    let read = |n: u64| Action::Read { file, offset: n * 1024, length: 1024, keep: true };
+                    let tags: Vec<_> = (0..64).map(|n| client.begin(&read(n))).collect();
+                    for tag in tags {
+                        assert_eq!(client.wait(tag), Ok(Reply::Read { bytes: 1024 }));
+                    }
+                    let data = &client.seen.data;
+                    assert!(data.iter().all(|(_, offset, piece)| content.matches(key, *offset, piece)));
+                    assert_eq!(data.iter().map(|(_, _, piece)| piece.len()).sum::<usize>(), 64 << 10);
+                });
+            }
+        });
+    }
+}
+
+#[test]
+fn a_full_embedded_server_says_so() {
+    for kind in [Kind::Smb, Kind::Nfs] {
+        let account = (kind == Kind::Smb).then(|| Account::random().unwrap());
+        let server = Embedded::start(kind, Options { account, size: 1 << 20, ..Options::default() }).unwrap();
+        let mut client = connect(&*reached(&server, &Wishes::default()));
+        let content = Arc::new(Content::new(5));
+        let file = open(&mut client, "large", Disposition::CreateNew, Caching::None);
+        let write = Action::Write { file, offset: 0, length: 4 << 20, content: &content, key: 1 };
+        let full = client.act(&write).unwrap_err();
+        let status = if kind == Kind::Smb { 0xC000_007F } else { 28 };
+        assert_eq!((full.cause, full.status), (Cause::Status, Some(status)));
+        let small = Action::Write { file, offset: 0, length: 1000, content: &content, key: 1 };
+        assert_eq!(client.act(&small), Ok(Reply::Written { bytes: 1000 }));
+    }
+}

@@ -1,0 +1,45 @@
+//! A client whose protocol only its server knows.
+
+use super::{Action, Arrived, Cause, Client, Events, Framing, Outbox, Ticket};
+
+impl<C: Client + ?Sized> Client for Box<C> {
+    fn connect(&mut self, now: i64, out: &mut Outbox, events: &mut dyn Events) {
+        (**self).connect(now, out, events);
+    }
+
+    fn begin(&mut self, action: &Action<'_>, ticket: Ticket, now: i64, out: &mut Outbox, events: &mut dyn Events) {
+        (**self).begin(action, ticket, now, out, events);
+    }
+
+    fn framing(&self, head: &[u8]) -> Framing {
+        (**self).framing(head)
+    }
+
+    fn message(&mut self, message: Arrived<'_>, out: &mut Outbox, events: &mut dyn Events) {
+        (**self).message(message, out, events);
+    }
+
+    fn sent(&mut self, through: u64, first: i64, last: i64) {
+        (**self).sent(through, first, last);
+    }
+
+    fn broken(&mut self, at: i64, cause: Cause, events: &mut dyn Events) {
+        (**self).broken(at, cause, events);
+    }
+
+    fn overdue(&mut self, before: i64, now: i64, events: &mut dyn Events) {
+        (**self).overdue(before, now, events);
+    }
+
+    fn leave(&mut self, now: i64, out: &mut Outbox, events: &mut dyn Events) {
+        (**self).leave(now, out, events);
+    }
+
+    fn outstanding(&self) -> usize {
+        (**self).outstanding()
+    }
+
+    fn strangers(&self) -> u64 {
+        (**self).strangers()
+    }
+}
