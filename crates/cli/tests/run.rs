@@ -1,0 +1,176 @@
+//! `plimsoll run` against real servers, beside tcpdump.
+#![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
+
+use std::collections::HashMap;
+use std::io::{BufRead, BufReader};
+use std::net::SocketAddr;
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
+use std::time::Duration;
+
+use plimsoll_testkit::servers::{Export, Ganesha, Samba, Scratch, Share};
+use serde_json::Value;
+
+/// The workloads that come with the program.
+const WORKLOADS: [&str; 6] = ["mixed", "stream-read", "stream-write", "random-read", "metadata", "getattr"];
+/// Long enough for every kind of turn, short enough for every workload on every server.
+const SHORT: [&str; 6] = ["--duration", "400ms", "--warmup", "100ms", "--stations", "3"];
+
+#[expect(clippy::print_stdout, reason = "the reason for skipping")]
+fn skip(reason: impl std::fmt::Display) {
+    println!("SKIPPED: {reason}");
+}
+
+fn plimsoll(arguments: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_plimsoll"));
+    command.args(arguments).env("PLIMSOLL_PASSWORD", Samba::PASSWORD).output().unwrap()
+}
+
+/// Runs a workload; the report. The machine may be too busy for a valid one: errors are what counts here.
+fn run(workload: &str, target: &str, more: &[&str]) -> Value {
+    let fixed = ["run", workload, "--target", target, "--json", "-", "-q"];
+    let output = plimsoll(&[&fixed[..], &SHORT, more].concat());
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(matches!(output.status.code(), Some(0 | 1)), "{workload} on {target}: {said}");
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    for stage in report["stages"].as_array().unwrap() {
+        assert_eq!(stage["errors"], 0, "{workload} on {target}: {stage:#}");
+        assert_eq!(stage["failures"].as_array().unwrap().len(), 0, "{workload} on {target}: {}", stage["failures"]);
+        assert!(stage["count"].as_u64().unwrap() > 0, "{workload} on {target} did nothing");
+    }
+    report
+}
+
+/// tcpdump of one port of loopback.
+struct Dump(Child);
+
+impl Dump {
+    fn start(address: SocketAddr, file: &Path) -> Option<Self> {
+        let mut command = Command::new("tcpdump");
+        command.args(["-i", "lo", "-U", "-B", "65536", "-s", "0", "-w"]).arg(file);
+        command.args(["tcp", "port", &address.port().to_string()]).stderr(Stdio::piped());
+        let mut child = command.spawn().ok()?;
+        let mut line = String::new();
+        BufReader::new(child.stderr.take()?).read_line(&mut line).ok()?;
+        line.contains("listening").then_some(Self(child))
+    }
+
+    fn stop(mut self) {
+        // What was captured is still on its way through the kernel.
+        std::thread::sleep(Duration::from_millis(1_500));
+        let process = rustix::process::Pid::from_raw(self.0.id().cast_signed()).unwrap();
+        rustix::process::kill_process(process, rustix::process::Signal::INT).unwrap();
+        self.0.wait().unwrap();
+    }
+}
+
+/// Rows of a transactions table, by what names a request on the wire; with the row's instants in ns.
+type Rows = HashMap<(String, String, String), HashMap<String, String>>;
+
+fn rows(csv: &Path) -> Rows {
+    let text = std::fs::read_to_string(csv).unwrap();
+    let mut lines = text.lines();
+    let names: Vec<&str> = lines.next().unwrap().split(',').collect();
+    let row = |line: &str| {
+        // No field of these servers holds a comma.
+        let row: HashMap<String, String> =
+            names.iter().map(|name| (*name).to_owned()).zip(line.split(',').map(str::to_owned)).collect();
+        assert_eq!(row.len(), names.len(), "{line}");
+        ((row["client"].clone(), row["id"].clone(), row["compound_position"].clone()), row)
+    };
+    lines.map(row).collect()
+}
+
+/// A workload beside tcpdump: the same requests, one for one, and never slower on the wire than in the client.
+fn beside_tcpdump(workload: &str, target: &str, address: SocketAddr) {
+    let scratch = Scratch::new("tcpdump");
+    let [capture, client, wire] = ["a.pcap", "client.csv", "wire.csv"].map(|name| scratch.path().join(name));
+    // Its files are there: what makes them is no part of the table.
+    run(workload, target, &[]);
+    let Some(dump) = Dump::start(address, &capture) else { return skip("needs tcpdump, and root to start it") };
+    run(workload, target, &["--transactions", client.to_str().unwrap(), "--rate", "500"]);
+    dump.stop();
+    let analyzed = plimsoll(&["analyze", capture.to_str().unwrap(), "-q", "--transactions", wire.to_str().unwrap()]);
+    assert_eq!(analyzed.status.code(), Some(0), "{}", String::from_utf8_lossy(&analyzed.stderr));
+    let (client, wire) = (rows(&client), rows(&wire));
+    assert!(client.len() > 50, "{workload} did little: {}", client.len());
+    for (key, row) in &client {
+        let seen = wire.get(key).unwrap_or_else(|| panic!("{workload}: not on the wire: {row:?}"));
+        for column in ["procedure", "status", "outcome", "payload_bytes", "request_bytes", "response_bytes"] {
+            assert_eq!(row[column], seen[column], "{workload}: {column} of {row:?}");
+        }
+        let took = |row: &HashMap<String, String>| {
+            let at = |name: &str| row[name].parse::<i64>().unwrap();
+            at("response_last_ns") - at("request_first_ns")
+        };
+        assert!(took(seen) <= took(row), "{workload}: slower on the wire than in the client: {row:?} {seen:?}");
+    }
+    // On the wire there are also the connections on which the files were verified.
+    let clients: std::collections::HashSet<&String> = client.keys().map(|(client, _, _)| client).collect();
+    let unknown = wire.keys().filter(|(client, _, _)| clients.contains(client)).count();
+    assert_eq!(unknown, client.len(), "{workload}: requests on the wire that the client does not know of");
+}
+
+#[test]
+fn every_workload_on_samba() {
+    let samba = match Samba::start(&[]) {
+        Ok(samba) => samba,
+        Err(reason) => return skip(reason),
+    };
+    let target = format!("smb://{}@{}/{}", Samba::USER, samba.address(), Share::Data.name());
+    for workload in WORKLOADS {
+        run(workload, &target, &[]);
+    }
+    for demanded in ["--signing", "--encryption"] {
+        run("mixed", &target, &[demanded]);
+    }
+    for workload in ["mixed", "metadata"] {
+        beside_tcpdump(workload, &target, samba.address());
+    }
+    let whole = run("getattr", &target, &["--remove-files", "--depth", "4"]);
+    assert!(whole["run"]["facts"].to_string().contains("SMB 3.1.1"));
+    let left = std::fs::read_dir(samba.folder(Share::Data).unwrap()).unwrap();
+    assert!(left.filter(|file| file.as_ref().unwrap().file_name().to_string_lossy().contains("getattr")).count() == 0);
+}
+
+#[test]
+fn every_workload_on_ganesha() {
+    let ganesha = match Ganesha::start() {
+        Ok(ganesha) => ganesha,
+        Err(reason) => return skip(reason),
+    };
+    let target = ganesha.target(Export::Data);
+    for workload in WORKLOADS {
+        run(workload, &target, &[]);
+    }
+    run("random-read", &target, &["--connections", "2", "--depth", "4"]);
+    for workload in ["mixed", "metadata"] {
+        beside_tcpdump(workload, &target, ganesha.address());
+    }
+}
+
+#[test]
+fn several_levels_are_several_stages() {
+    let report = run("getattr", "embedded:nfs", &["--levels", "1,3"]);
+    let stages = report["stages"].as_array().unwrap();
+    assert_eq!(
+        stages.iter().map(|stage| stage["level"].as_str().unwrap()).collect::<Vec<_>>(),
+        ["1 station", "3 stations"]
+    );
+    assert_eq!(report["run"]["workload"], "getattr");
+    let rated = run("getattr", "embedded:smb", &["--rate", "200", "--arrivals", "poisson"]);
+    assert_eq!(rated["stages"][0]["asked_per_s"], 200.0);
+    assert!(rated["stages"][0]["response_time_from_intended"]["count"].as_u64().unwrap() > 10);
+}
+
+#[test]
+fn what_makes_no_sense_is_usage_and_what_is_not_there_is_not() {
+    let code = |arguments: &[&str]| plimsoll(&[&["run"], arguments].concat()).status.code();
+    assert_eq!(code(&["nothing-like-it"]), Some(2));
+    assert_eq!(code(&["mixed", "--levels", "1.5"]), Some(2));
+    assert_eq!(code(&["mixed", "--target", "ftp://host/"]), Some(2));
+    assert_eq!(code(&["mixed", "--stations", "0"]), Some(2));
+    // Nobody listens on port 1 of loopback.
+    assert_eq!(code(&["mixed", "--target", "smb://u@127.0.0.1:1/share"]), Some(3));
+    assert_eq!(code(&["mixed", "--target", "nfs://127.0.0.1:1/export"]), Some(3));
+}
