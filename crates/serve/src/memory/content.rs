@@ -152,7 +152,7 @@ mod tests {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             (state >> 33) % below
         };
-        for round in 0..400_u64 {
+        for round in 0..150_u64 {
             let (offset, length) = (random(5 * PAGE), random(2 * PAGE));
             if random(4) == 0 {
                 content.set_size(offset).unwrap();

@@ -2,14 +2,15 @@
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
-use std::io::{self, Read, Write};
+use std::io::{self, IoSliceMut, Write};
 use std::net::{TcpListener, TcpStream};
 use std::num::NonZeroU64;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Instant;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+use nix::sys::socket::{ControlMessageOwned, MsgFlags, recvmsg, setsockopt, sockopt};
 use rustix::event::{Timespec, epoll};
 
 use super::answers::{Answer, answer};
@@ -27,12 +28,12 @@ const MOST_KEPT: usize = 4 << 20;
 /// The listener among the connections.
 const LISTENER: u64 = 0;
 
-/// A timed call that was answered. Nanoseconds since its arrival.
+/// A timed call that was answered. Nanoseconds since the kernel had it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Answered {
     /// When it was to be answered.
     pub due: u64,
-    /// When its answer was given to the system: what is between them is the server's own error.
+    /// When the server began to send the answer: what is between them is its own error.
     pub sent: u64,
 }
 
@@ -124,6 +125,7 @@ impl Machine {
                 Ok((stream, _)) => {
                     stream.set_nonblocking(true)?;
                     stream.set_nodelay(true)?;
+                    setsockopt(&stream, sockopt::ReceiveTimestampns, &true)?;
                     let (key, flags) = (self.next, epoll::EventFlags::IN);
                     self.next += 1;
                     epoll::add(&self.epoll, &stream, epoll::EventData::new_u64(key), flags)?;
@@ -141,13 +143,15 @@ impl Machine {
     /// Reads what came and writes what can be; a connection that ends takes its calls with it.
     fn serve(&mut self, key: u64) {
         let Some(connection) = self.connections.get_mut(&key) else { return };
-        let arrived = super::nanoseconds(self.clock.elapsed());
-        let calls = connection.receive();
-        let Ok(calls) = calls else {
+        let Ok(calls) = connection.receive() else {
             self.connections.remove(&key);
             return;
         };
-        for answer in calls {
+        let (now, time_of_day) = (self.clock.elapsed(), SystemTime::now());
+        for (stamp, answer) in calls {
+            // The kernel's time of day in terms of our clock: however late this thread woke up, the call is not.
+            let since = time_of_day.duration_since(UNIX_EPOCH + stamp).unwrap_or_default();
+            let arrived = super::nanoseconds(now.saturating_sub(since));
             if answer.timed {
                 let (order, due) = (self.arrivals, self.schedule.due(arrived));
                 self.arrivals += 1;
@@ -162,8 +166,7 @@ impl Machine {
 
     /// Sends everything whose time has come, what goes to one connection together.
     fn send_due(&mut self) {
-        let mut touched = Vec::new();
-        let mut gone = Vec::new();
+        let mut gone: BTreeMap<u64, Vec<(u64, u64)>> = BTreeMap::new();
         while let Some(Reverse((due, order))) = self.due.peek().copied()
             && due <= self.now()
         {
@@ -171,18 +174,14 @@ impl Machine {
             let Some(waiting) = self.waiting.remove(&order) else { continue };
             let Some(connection) = self.connections.get_mut(&waiting.connection) else { continue };
             waiting.answer.write(&mut connection.outgoing);
-            if !touched.contains(&waiting.connection) {
-                touched.push(waiting.connection);
-            }
-            gone.push((waiting.arrived, waiting.due));
+            gone.entry(waiting.connection).or_default().push((waiting.arrived, waiting.due));
         }
-        for key in touched {
+        for (key, answers) in gone {
+            let (sent, room) = (self.now(), MOST_KEPT.saturating_sub(self.answered.len()));
+            let answered = answers.into_iter().take(room);
+            self.answered.extend(answered.map(|(arrived, due)| Answered { due: due - arrived, sent: sent - arrived }));
             self.flush(key);
         }
-        let sent = self.now();
-        let room = MOST_KEPT.saturating_sub(self.answered.len());
-        let answered = gone.into_iter().take(room);
-        self.answered.extend(answered.map(|(arrived, due)| Answered { due: due - arrived, sent: sent - arrived }));
     }
 
     fn flush(&mut self, key: u64) {
@@ -202,22 +201,25 @@ impl Machine {
 }
 
 impl Connection {
-    /// The calls that are complete now. While answers cannot be written, none are taken: memory stays bounded.
-    fn receive(&mut self) -> io::Result<Vec<Answer>> {
+    /// The calls that are complete now, each with the time of day at which the kernel had the last of what was read with
+    /// it. While answers cannot be written, none are taken: memory stays bounded.
+    fn receive(&mut self) -> io::Result<Vec<(Duration, Answer)>> {
         let mut calls = Vec::new();
         let mut buffer = [0; 16 << 10];
-        loop {
-            match if self.full { Err(io::ErrorKind::WouldBlock.into()) } else { self.stream.read(&mut buffer) } {
-                Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
-                Ok(count) => self.incoming.extend_from_slice(buffer.get(..count).unwrap_or_default()),
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(calls),
+        while !self.full {
+            let (count, stamp) = match stamped(&self.stream, &mut buffer) {
+                Ok((0, _)) => return Err(io::ErrorKind::UnexpectedEof.into()),
+                Ok(read) => read,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
                 Err(error) => return Err(error),
-            }
+            };
+            self.incoming.extend_from_slice(buffer.get(..count).unwrap_or_default());
             while let Some((record, length)) = first_record(&self.incoming)? {
-                calls.push(answer(record).ok_or(io::ErrorKind::InvalidData)?);
+                calls.push((stamp, answer(record).ok_or(io::ErrorKind::InvalidData)?));
                 self.incoming.drain(..length);
             }
         }
+        Ok(calls)
     }
 
     fn send(&mut self) -> io::Result<()> {
@@ -234,6 +236,19 @@ impl Connection {
         self.full = false;
         Ok(())
     }
+}
+
+/// Reads, and tells when the kernel had the last of it, since 1970; now, where it does not say.
+fn stamped(stream: &TcpStream, buffer: &mut [u8]) -> io::Result<(usize, Duration)> {
+    let mut control = nix::cmsg_space!(nix::sys::time::TimeSpec);
+    let mut parts = [IoSliceMut::new(buffer)];
+    let read = recvmsg::<()>(stream.as_raw_fd(), &mut parts, Some(&mut control), MsgFlags::empty())?;
+    let stamp = read.cmsgs()?.find_map(|message| match message {
+        ControlMessageOwned::ScmTimestampns(time) => Some(Duration::from(time)),
+        _ => None,
+    });
+    let now = || SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    Ok((read.bytes, stamp.unwrap_or_else(now)))
 }
 
 /// The first record, which must be one fragment, and its length with its mark.

@@ -81,7 +81,7 @@ impl Schedule {
         };
         let mut due = start.saturating_add(time);
         if let Some(stalls) = &self.stalls
-            && let Some(end) = stalls.end(due - began)
+            && let Some(end) = stalls.end(due.saturating_sub(began))
         {
             due = began + end;
         }
