@@ -28,7 +28,7 @@ pub use endpoint::Endpoint;
 pub use names::{Names, Symbol};
 pub use operation::{Group, Operation};
 pub use outcome::Outcome;
-pub use procedure::{Procedure, Row};
+pub use procedure::{FileCall, Procedure, Row};
 pub use protocol::Protocol;
 pub use sink::Sink;
 pub use timeline::{Frames, Timeline, Vantage};

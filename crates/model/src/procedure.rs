@@ -1,6 +1,10 @@
 //! The one table from what goes on the wire to what it means: see `table.rs` for the rows.
 
 use crate::{Group, Operation, Protocol};
+
+pub use file::FileCall;
+
+mod file;
 mod nfs;
 mod rpc;
 mod smb1;
@@ -68,6 +72,11 @@ impl Procedure {
             Some(sub) => Procedure::of_sub(Protocol::Smb2, smb2::IOCTL, sub),
             None => Procedure::of(Protocol::Smb2, smb2::IOCTL),
         }
+    }
+
+    /// The row of a call to the operating system.
+    pub fn of_call(call: FileCall) -> Procedure {
+        Procedure::of(Protocol::File, call as u16)
     }
 
     /// The unanswered part of an SMB1 WRITE_RAW (seed 1, section 5): a row of its own, but no request of its own.

@@ -25,11 +25,13 @@ pub enum Protocol {
     Nfs4Callback,
     /// Another ONC RPC program.
     Rpc,
+    /// Calls to the operating system, on whatever is mounted at a path.
+    File,
 }
 
 impl Protocol {
     /// Every protocol, in the order in which reports list them.
-    pub const ALL: [Protocol; 11] = [
+    pub const ALL: [Protocol; 12] = [
         Protocol::Smb1,
         Protocol::Smb2,
         Protocol::Portmap,
@@ -41,6 +43,7 @@ impl Protocol {
         Protocol::Nfs4,
         Protocol::Nfs4Callback,
         Protocol::Rpc,
+        Protocol::File,
     ];
 
     /// The word used in tables and files.
@@ -57,6 +60,7 @@ impl Protocol {
             Protocol::Nfs4 => "NFS4",
             Protocol::Nfs4Callback => "NFS4CB",
             Protocol::Rpc => "RPC",
+            Protocol::File => "FILE",
         }
     }
 }

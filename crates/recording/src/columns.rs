@@ -115,6 +115,11 @@ fn instant<'a>(known: Option<i64>) -> Cell<'a> {
     known.map_or(Cell::Null, Cell::Instant)
 }
 
+/// Calls to the operating system have no connection.
+fn endpoint(endpoint: Endpoint, label: &str) -> Cell<'_> {
+    if endpoint.is_somewhere() { Cell::Text(label) } else { Cell::Null }
+}
+
 fn frame<'a>(known: Option<NonZeroU64>) -> Cell<'a> {
     number(known)
 }
@@ -135,8 +140,8 @@ pub(crate) static COLUMNS: [Column; 33] = [
     known("procedure", Text, |r| text(r.labels.procedures.get(r.transaction.procedure.index()).map(String::as_str))),
     known("operation", Text, |r| Cell::Text(r.transaction.procedure.row().operation.label())),
     known("group", Text, |r| Cell::Text(r.transaction.procedure.row().group.label())),
-    known("client", Text, |r| Cell::Text(&r.labels.client.text)),
-    known("server", Text, |r| Cell::Text(&r.labels.server.text)),
+    maybe("client", Text, |r| endpoint(r.transaction.client, &r.labels.client.text)),
+    maybe("server", Text, |r| endpoint(r.transaction.server, &r.labels.server.text)),
     known("connection", U32, |r| Cell::Number(r.transaction.connection.into())),
     maybe("session", Text, |r| r.transaction.session.map_or(Cell::Null, |_| Cell::Text(&r.labels.session.text))),
     maybe("share", Text, |r| text(r.names.text(r.transaction.share))),

@@ -5,6 +5,7 @@ mod boxed;
 pub mod calls;
 mod files;
 pub mod nfs;
+pub mod path;
 pub mod smb;
 
 use plimsoll_model::Transaction;

@@ -7,6 +7,7 @@
 
 mod nfs;
 mod open;
+mod path;
 mod smb;
 
 use std::net::SocketAddr;
@@ -20,6 +21,7 @@ use crate::scenario::Scenario;
 
 pub use nfs::NfsServer;
 pub use open::{ReachError, Wishes, open};
+pub use path::PathServer;
 pub use smb::SmbServer;
 
 /// A server that was found.

@@ -3,13 +3,15 @@
 use std::io;
 use std::net::SocketAddr;
 use std::ops::RangeInclusive;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use plimsoll_model::Names;
 use plimsoll_wire::rpc::Caller;
 
-use super::{NfsServer, Reached, SmbServer};
+use super::{NfsServer, PathServer, Reached, SmbServer};
 use crate::client::nfs::{MountError, NfsOptions, mount};
+use crate::client::path::Root;
 use crate::client::smb::{Dialect, SmbOptions, Wish};
 use crate::target::{NfsTarget, Server, SmbTarget, Target};
 
@@ -44,6 +46,14 @@ pub enum ReachError {
         /// What the resolver said.
         source: io::Error,
     },
+    /// Its directory cannot be opened.
+    #[error("{}: {source}", path.display())]
+    Directory {
+        /// The directory.
+        path: PathBuf,
+        /// Why not.
+        source: io::Error,
+    },
     /// Its export cannot be mounted.
     #[error(transparent)]
     Mount(#[from] MountError),
@@ -60,7 +70,7 @@ pub fn open(target: &Target, wishes: &Wishes, names: &mut Names) -> Result<Box<d
     match target {
         Target::Smb(target) => smb(target, wishes, names),
         Target::Nfs(target) => nfs(target, names),
-        Target::Path(_) => Err(ReachError::Embedded),
+        Target::Path(path) => directory(path, names),
         Target::Embedded(_) => Err(ReachError::Embedded),
     }
 }
@@ -83,6 +93,13 @@ fn nfs(target: &NfsTarget, names: &mut Names) -> Result<Box<dyn Reached>, ReachE
     let share = names.intern(&target.export);
     let user = names.intern(&rustix::process::geteuid().as_raw().to_string());
     Ok(Box::new(NfsServer { address, options: Arc::new(options), share, user, mounted }))
+}
+
+fn directory(path: &Path, names: &mut Names) -> Result<Box<dyn Reached>, ReachError> {
+    let root = Root::open(path).map_err(|source| ReachError::Directory { path: path.to_owned(), source })?;
+    let share = names.intern(&path.to_string_lossy());
+    let user = names.intern(&rustix::process::geteuid().as_raw().to_string());
+    Ok(Box::new(PathServer { root, share, user }))
 }
 
 fn smb(target: &SmbTarget, wishes: &Wishes, names: &mut Names) -> Result<Box<dyn Reached>, ReachError> {

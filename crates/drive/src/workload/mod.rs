@@ -62,6 +62,7 @@ pub struct Workload {
 struct Work {
     name: String,
     description: String,
+    text: String,
     digest: String,
     files: text::Files,
     defaults: Defaults,
@@ -105,6 +106,12 @@ impl Workload {
     #[must_use]
     pub fn description(&self) -> &str {
         &self.work.description
+    }
+
+    /// Its file, as it was read.
+    #[must_use]
+    pub fn text(&self) -> &str {
+        &self.work.text
     }
 
     /// SHA-256 of its text, in hexadecimal digits.
@@ -172,6 +179,7 @@ impl Work {
         Ok(Self {
             name: name.clone(),
             description: text.description.get_ref().clone(),
+            text: whole.to_owned(),
             digest: hexadecimal(digest(&SHA256, whole.as_bytes()).as_ref()),
             files: text.files.into_inner(),
             defaults,

@@ -1,16 +1,32 @@
-//! For tests: a file server that is a map, stricter than any protocol, and a loop that runs lanes on it.
+//! For tests: a file server that is a map, stricter than any protocol; a directory of this machine; and a loop that runs
+//! lanes on either.
 
 use std::collections::BTreeMap;
 
 use rand::Rng as _;
 
-use plimsoll_model::{Names, Outcome};
+use plimsoll_model::{Endpoint, Names, Outcome, Symbol, Transaction};
 
 use super::fileset::{Create, FileSet, Job};
 use super::*;
-use crate::action::{Access, Action, Cause, Disposition, Done, Failure, FileKey, Reply, Tag};
+use crate::action::{Access, Action, Cause, Disposition, Done, Failure, FileKey, Reply, Tag, Ticket};
+use crate::client::calls::Identity;
+use crate::client::path::{PathClient, Root};
+use crate::client::{Client, Events};
 use crate::engine::{Rng, seed_of};
+use crate::outbox::Outbox;
 use crate::scenario::Step;
+
+/// What lanes are run on.
+pub(super) trait Server {
+    /// Does an action; what it brings besides goes to the scenario.
+    fn act(
+        &mut self,
+        action: &Action<'_>,
+        data: &mut Vec<(u64, Vec<u8>)>,
+        names: &mut Vec<String>,
+    ) -> Result<Reply, String>;
+}
 
 /// Files with their bytes; directories without.
 #[derive(Debug, Default, Clone)]
@@ -119,13 +135,7 @@ impl Model {
         }
     }
 
-    /// Does it; what it brings besides goes to the scenario.
-    pub(super) fn act(
-        &mut self,
-        action: &Action<'_>,
-        data: &mut Vec<(u64, Vec<u8>)>,
-        names: &mut Vec<String>,
-    ) -> Answer {
+    fn does(&mut self, action: &Action<'_>, data: &mut Vec<(u64, Vec<u8>)>, names: &mut Vec<String>) -> Answer {
         match *action {
             Action::Open { path, access, disposition, .. } => self.open(path, access, disposition),
             Action::Close { file } => {
@@ -178,6 +188,79 @@ impl Model {
     }
 }
 
+impl Server for Model {
+    fn act(
+        &mut self,
+        action: &Action<'_>,
+        data: &mut Vec<(u64, Vec<u8>)>,
+        names: &mut Vec<String>,
+    ) -> Result<Reply, String> {
+        self.does(action, data, names).map_err(str::to_owned)
+    }
+}
+
+/// A directory of this machine, through one path client for all lanes.
+#[derive(Debug)]
+pub(super) struct Directory {
+    client: PathClient,
+    begun: u64,
+}
+
+impl Directory {
+    pub(super) fn at(path: &std::path::Path) -> Self {
+        let (nowhere, share, user) = (Endpoint::NOWHERE, Symbol::NONE, Symbol::NONE);
+        let identity = Identity { client: nowhere, server: nowhere, connection: 0, share, user };
+        Self { client: PathClient::new(Root::open(path).unwrap(), identity), begun: 0 }
+    }
+}
+
+impl Server for Directory {
+    fn act(
+        &mut self,
+        action: &Action<'_>,
+        data: &mut Vec<(u64, Vec<u8>)>,
+        names: &mut Vec<String>,
+    ) -> Result<Reply, String> {
+        let mut told = Told::default();
+        self.begun += 1;
+        let ticket = Ticket { tag: Tag(self.begun), intended: None, path: Symbol::NONE };
+        self.client.begin(action, ticket, 0, &mut Outbox::new(), &mut told);
+        assert_eq!(told.transactions, 1, "{action:?}");
+        data.extend(told.data);
+        names.extend(told.names);
+        let done = told.done.expect("it is done at once");
+        assert_eq!(done.tag, ticket.tag);
+        done.result.map_err(|failure| format!("{failure:?}"))
+    }
+}
+
+/// What a client told about one action.
+#[derive(Default)]
+struct Told {
+    transactions: u32,
+    done: Option<Done>,
+    data: Vec<(u64, Vec<u8>)>,
+    names: Vec<String>,
+}
+
+impl Events for Told {
+    fn transaction(&mut self, _: &Transaction) {
+        self.transactions += 1;
+    }
+
+    fn done(&mut self, done: Done) {
+        assert!(self.done.replace(done).is_none());
+    }
+
+    fn data(&mut self, _: Tag, offset: u64, piece: &[u8]) {
+        self.data.push((offset, piece.to_vec()));
+    }
+
+    fn entry(&mut self, _: Tag, name: &str) {
+        self.names.push(name.to_owned());
+    }
+}
+
 /// What a run of lanes came to.
 #[derive(Debug, Default)]
 pub(super) struct Ran {
@@ -192,7 +275,7 @@ pub(super) struct Ran {
 /// Runs lanes, interleaved at random, until each has done so many turns or has finished. `fault` may fail an action, given
 /// how many there were before.
 pub(super) fn run(
-    server: &mut Model,
+    server: &mut impl Server,
     lanes: &mut [Box<dyn Scenario>],
     turns: u64,
     mut fault: impl FnMut(u64) -> Option<Cause>,

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::testing::{Model, Ran, lanes, run, sound, with_files};
+use super::fileset::{Create, Found, Look, Remove, Verify};
+use super::testing::{Directory, Model, Ran, Server, lanes, run, sound, with_files, workers};
 use super::*;
 use crate::action::Cause;
 use crate::engine::{Load, Pause};
@@ -37,6 +38,35 @@ fn every_builtin_runs_without_errors_for_any_number_of_stations() {
             let ran = ran(&workload, stations, depth, turns);
             assert!(ran.actions.len() as u64 >= ran.turns);
         }
+    }
+}
+
+#[test]
+fn every_builtin_runs_without_errors_in_a_directory() {
+    for builtin in BUILTINS {
+        let folder = tempfile::tempdir().unwrap();
+        let mut server = Directory::at(folder.path());
+        let workload = builtin.workload().unwrap();
+        let files = Arc::new(FileSet::new(&workload, "", 8, &mut plimsoll_model::Names::default()).unwrap());
+        let create = Create::new(files.clone());
+        assert_eq!(run(&mut server, &mut workers(&create, 4), u64::MAX, sound).errors, [""; 0]);
+        create.outcome().unwrap();
+        let look = Look::new(files.clone());
+        run(&mut server, &mut workers(&look, 1), u64::MAX, sound);
+        assert_eq!(look.outcome(), Ok(Found::Set));
+        let turns = if builtin.name.starts_with("stream") { 4 } else { 300 };
+        for stations in [1, 3, 8] {
+            let ran = run(&mut server, &mut lanes(&workload, &files, stations, 1), turns, sound);
+            assert_eq!((ran.wrong, ran.errors), (0, Vec::new()), "{}", builtin.name);
+            assert_eq!(ran.turns, u64::from(stations) * turns);
+        }
+        let verify = Verify::new(files.clone());
+        run(&mut server, &mut workers(&verify, 4), u64::MAX, sound);
+        verify.outcome().unwrap();
+        let remove = Remove::new(&files);
+        run(&mut server, &mut workers(&remove, 4), u64::MAX, sound);
+        remove.outcome().unwrap();
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
     }
 }
 

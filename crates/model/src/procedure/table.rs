@@ -1,9 +1,9 @@
 //! The rows, by protocol in the order of [`Protocol::ALL`], each command followed by its subcommands.
 //!
-//! The rows themselves stand in `smb1.rs`, `smb2.rs`, `nfs.rs` and `rpc.rs`; here they become one table and its
+//! The rows themselves stand in `smb1.rs`, `smb2.rs`, `nfs.rs`, `rpc.rs` and `file.rs`; here they become one table and its
 //! index, at compile time.
 
-use super::{Row, nfs, rpc, smb1, smb2};
+use super::{Row, file, nfs, rpc, smb1, smb2};
 use crate::{Group as G, Operation as O, Protocol};
 
 /// Marks a code without a row.
@@ -11,7 +11,8 @@ pub(super) const NO_ROW: u16 = u16::MAX;
 const CODES: usize = 256;
 
 /// The parts in the order of [`Protocol::ALL`].
-const PARTS: [&[Row]; 6] = [smb1::ROWS, smb2::ROWS, rpc::ROWS, nfs::ROWS, nfs::CALLBACK_ROWS, rpc::OTHER_ROWS];
+const PARTS: [&[Row]; 7] =
+    [smb1::ROWS, smb2::ROWS, rpc::ROWS, nfs::ROWS, nfs::CALLBACK_ROWS, rpc::OTHER_ROWS, file::ROWS];
 const COUNT: usize = count();
 
 /// The table.

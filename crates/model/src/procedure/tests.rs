@@ -73,6 +73,13 @@ fn control_codes_have_their_names() {
 }
 
 #[test]
+fn calls_to_the_operating_system_have_rows() {
+    assert_eq!(Procedure::of_call(FileCall::Null).name(), "fstat of the root");
+    assert_eq!(Procedure::of_call(FileCall::CopyRange).name(), "copy_file_range");
+    assert_eq!(Procedure::of_call(FileCall::Unlink).row().operation, Operation::Remove);
+}
+
+#[test]
 fn only_what_always_waits_is_held() {
     let held: Vec<_> = Procedure::all().filter(|p| p.row().held).map(|p| p.name()).collect();
     assert_eq!(held, ["TRANSACTION WAIT_NMPIPE", "NT_TRANSACT NOTIFY_CHANGE", "IOCTL PIPE_WAIT", "CHANGE_NOTIFY"]);

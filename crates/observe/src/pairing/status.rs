@@ -13,7 +13,8 @@ pub fn status_name(protocol: Protocol, status: u32) -> Option<&'static str> {
         Protocol::Nfs4 | Protocol::Nfs4Callback => nfs::status_name(4, status),
         Protocol::Mount => nfs::mount_status_name(status),
         Protocol::Nlm => nfs::nlm_status_name(status),
-        Protocol::Portmap | Protocol::Rpc => None,
+        // No traffic: calls to the operating system are in no capture.
+        Protocol::Portmap | Protocol::Rpc | Protocol::File => None,
     }
 }
 

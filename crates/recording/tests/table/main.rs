@@ -116,7 +116,7 @@ fn what_is_not_known_is_null_and_never_zero() {
         assert_eq!(csv[1][i].is_empty(), optional, "{name}");
         nulls += u32::from(optional);
     }
-    assert_eq!(nulls, 23);
+    assert_eq!(nulls, 25);
 }
 
 #[test]

@@ -56,6 +56,7 @@ fn display_filter(t: &Transaction) -> String {
     match t.procedure.row().protocol {
         Protocol::Smb1 => format!("smb.pid == {} && smb.mid == {} && {who}", id >> 16, id & 0xffff),
         Protocol::Smb2 => format!("smb2.msg_id == {id} && tcp.port == {} && {who}", t.client.port),
+        Protocol::File => String::new(),
         _ => format!("rpc.xid == {id:#010x} && {who}"),
     }
 }
