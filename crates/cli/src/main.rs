@@ -1,6 +1,7 @@
 //! The `plimsoll` command: a subcommand a file, arguments in, exit code out.
 
 mod analyze;
+mod demo;
 mod exit;
 mod filter;
 mod keys;
@@ -24,6 +25,8 @@ struct Arguments {
 enum Command {
     /// Turn a packet capture of SMB or NFS traffic into response times.
     Analyze(analyze::Arguments),
+    /// See what this is: both protocols under a growing load, on servers of its own, in half a minute.
+    Demo(demo::Arguments),
     /// Drive an SMB or NFS server with a workload, and report response times.
     Run(Box<run::Arguments>),
     /// Be an SMB or NFS server, in memory, to try things with.
@@ -34,6 +37,7 @@ fn main() -> std::process::ExitCode {
     let Arguments { command } = Arguments::parse();
     let result = match command {
         Command::Analyze(arguments) => analyze::run(arguments),
+        Command::Demo(arguments) => demo::run(arguments),
         Command::Run(arguments) => run::run(*arguments),
         Command::Serve(arguments) => serve::run(arguments),
     };

@@ -40,6 +40,11 @@ impl Output {
         Ok(())
     }
 
+    /// A page is written in any case: to `file` where no other was named. Tells which.
+    pub(crate) fn page_at_least(&mut self, file: &str) -> &Path {
+        self.html.get_or_insert_with(|| PathBuf::from(file))
+    }
+
     /// Writes the findings wherever they are wanted.
     pub(crate) fn write(&self, findings: &Findings) -> anyhow::Result<()> {
         if let Some(file) = &self.html {

@@ -164,6 +164,20 @@ fn several_levels_are_several_stages() {
 }
 
 #[test]
+fn the_demonstration_shows_both_protocols() {
+    let scratch = Scratch::new("demo");
+    let page = scratch.path().join("demo.html");
+    let output = plimsoll(&["demo", "--html", page.to_str().unwrap(), "--json", "-", "-q"]);
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let stages = report["stages"].as_array().unwrap();
+    assert_eq!(stages.len(), 6);
+    assert!(stages.iter().all(|stage| stage["errors"] == 0 && stage["count"].as_u64().unwrap() > 100), "{stages:#?}");
+    let named = |name: &str| report["operations"].as_array().unwrap().iter().any(|row| row["protocol"] == name);
+    assert!(named("SMB2") && named("NFS3"));
+    assert!(std::fs::read_to_string(&page).unwrap().contains("NFS, 16 stations"));
+}
+
+#[test]
 fn what_makes_no_sense_is_usage_and_what_is_not_there_is_not() {
     let code = |arguments: &[&str]| plimsoll(&[&["run"], arguments].concat()).status.code();
     assert_eq!(code(&["nothing-like-it"]), Some(2));

@@ -1,5 +1,6 @@
 //! `plimsoll run`: a workload becomes response times.
 
+mod drive;
 mod files;
 mod level;
 mod load;
@@ -13,24 +14,21 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
 use anyhow::Context;
-use plimsoll_drive::engine::Setup;
-use plimsoll_drive::reach::{self, Work};
 use plimsoll_drive::tap::Tap;
-use plimsoll_drive::target::Target;
-use plimsoll_drive::workload::{FileSet, Workload};
+use plimsoll_drive::workload::Workload;
 use plimsoll_model::Names;
-use plimsoll_observe::status_name;
 use plimsoll_recording::TransactionsFile;
-use plimsoll_report::findings::{Findings, Run, Source};
 
 use crate::exit::{Done, Usage};
 use crate::output::Output;
-use files::Files;
-use level::LevelRan;
-use load::{LoadFlags, Step};
+use load::LoadFlags;
 use sink::Table;
-use target::{Chosen, TargetFlags};
-use watching::Watching;
+use target::TargetFlags;
+
+pub(crate) use drive::{Drive, Told};
+pub(crate) use load::Step;
+pub(crate) use target::Chosen;
+pub(crate) use watching::Watching;
 
 /// Drives a server with a workload and reports response time beside throughput.
 #[derive(Debug, clap::Args)]
@@ -69,104 +67,41 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
         .map(|file| Tap::create(file).map(Arc::new).with_context(|| file.display().to_string()));
     let tap = tap.transpose()?;
     let watching = Watching::new(arguments.output.quiet)?;
-    let measured = measure(&arguments, &workload, steps, &chosen, table.as_ref(), tap.as_ref(), &watching)?;
+    let drive = Drive {
+        workload: &workload,
+        watching: &watching,
+        table: table.as_ref(),
+        tap: tap.as_ref(),
+        timeout_ns: load::nanoseconds(arguments.load.timeout),
+        remove_files: arguments.remove_files,
+    };
+    let findings = measure(&arguments, &drive, steps, &chosen)?.findings();
     if let Some(tap) = tap {
         tap.finish().context("the tap")?;
     }
     if let Some(table) = table {
         finish(table)?;
     }
-    let findings = measured.findings(&arguments, &workload, &chosen);
     arguments.output.write(&findings)?;
     Ok(if findings.validity.valid { Done::Valid } else { Done::Invalid })
 }
 
-/// What a run brought.
-struct Measured {
-    levels: Vec<LevelRan>,
-    names: Arc<Names>,
-    facts: Vec<String>,
-    warmup_s: f64,
-}
-
-/// Runs every level, with the files in place.
-fn measure(
+fn measure<'a>(
     arguments: &Arguments,
-    workload: &Workload,
+    drive: &Drive<'a>,
     steps: Vec<Step>,
     chosen: &Chosen,
-    table: Option<&Table>,
-    tap: Option<&Arc<Tap>>,
-    watching: &Watching,
-) -> anyhow::Result<Measured> {
+) -> anyhow::Result<Told<'a>> {
     let mut names = Names::default();
-    let seed = arguments.load.seed ^ u64::from(std::process::id()) << 32;
-    let server = reach::open(&chosen.target, &arguments.target.wishes(seed), &mut names)?;
-    let stations = steps.iter().map(|step| step.plan.load.stations()).max().unwrap_or(1);
-    let set = Arc::new(FileSet::new(workload, base(&chosen.target), stations, &mut names)?);
+    let seed = arguments.load.seed;
+    // Two runs at once must not look like one client computer.
+    let wishes = arguments.target.wishes(seed ^ u64::from(std::process::id()) << 32);
+    let site = drive.reach(chosen, &wishes, &steps, &mut names)?;
     let names = Arc::new(names);
-    let timeout_ns = load::nanoseconds(arguments.load.timeout);
-    let (at, with) = (Arc::clone(&set), Arc::clone(&names));
-    let files = Files { server: &*server, set: at, names: with, watching, timeout_ns };
-    files.prepare()?;
-    let scenarios = Box::new(|station, lane, seed| workload.scenario(&set, station, lane, seed));
-    let work = Work { server: &*server, scenarios, names: Arc::clone(&names) };
-    let warmup_s = steps.first().map_or(0.0, |step| step.plan.phases.warmup_ns as f64 / 1e9);
-    let levels = levels(steps, &work, table, tap, watching)?;
-    if arguments.remove_files && !watching.stopped() {
-        files.remove()?;
-    }
-    let mut facts = server.facts();
-    let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-    facts.push(format!("client with {cores} cores"));
-    Ok(Measured { levels, names, facts, warmup_s })
-}
-
-fn levels(
-    steps: Vec<Step>,
-    work: &Work<'_>,
-    table: Option<&Table>,
-    tap: Option<&Arc<Tap>>,
-    watching: &Watching,
-) -> anyhow::Result<Vec<LevelRan>> {
-    let mut levels = Vec::new();
-    for Step { mut plan, words } in steps {
-        if watching.stopped() {
-            break;
-        }
-        plan.tap = tap.cloned();
-        let setup: &dyn Setup = work;
-        levels.push(watching.during(&words, |watch| level::run(&plan, &words, setup, table, watch))?);
-    }
-    Ok(levels)
-}
-
-impl Measured {
-    fn findings(&self, arguments: &Arguments, workload: &Workload, chosen: &Chosen) -> Findings {
-        let run = Run {
-            target: chosen.shown.clone(),
-            workload: workload.name().to_owned(),
-            description: workload.description().to_owned(),
-            workload_sha256: workload.digest().to_owned(),
-            seed: arguments.load.seed,
-            threads: self.levels.iter().map(|level| level.threads).max().unwrap_or(0),
-            warmup_s: self.warmup_s,
-            facts: self.facts.clone(),
-        };
-        let source = Source {
-            tool: format!("plimsoll {}", env!("CARGO_PKG_VERSION")),
-            inputs: vec![chosen.shown.clone()],
-            filters: Vec::new(),
-            vantage: "client".to_owned(),
-        };
-        let levels: Vec<_> = self.levels.iter().map(LevelRan::as_level).collect();
-        Findings::collect_run(run, &levels, &self.names, source, status_name)
-    }
-}
-
-/// The directory of the share or export that files stand in. Of an export it is what was mounted.
-fn base(target: &Target) -> &str {
-    if let Target::Smb(target) = target { &target.path } else { "" }
+    let warmup_ns = steps.first().map_or(0, |step| step.plan.phases.warmup_ns);
+    let levels = drive.levels(&site, &names, steps)?;
+    let (workload, target, facts) = (drive.workload, chosen.shown.clone(), site.server.facts());
+    Ok(Told { workload, target, seed, levels, names, facts, warmup_ns })
 }
 
 /// Every worker has given its sink back, so nobody else holds the table.

@@ -1,0 +1,90 @@
+//! `plimsoll demo`: what a newcomer sees first.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use plimsoll_drive::engine::{Load, Pause, Phases, Plan};
+use plimsoll_drive::reach::Wishes;
+use plimsoll_drive::target::{Embedded, Target};
+use plimsoll_drive::workload::Workload;
+use plimsoll_model::Names;
+
+use crate::exit::Done;
+use crate::output::Output;
+use crate::run::{Chosen, Drive, Step, Told, Watching};
+
+/// Load levels, stations. Few enough, with the pause between turns, for a laptop that is client and server at once.
+const LEVELS: [u32; 3] = [1, 4, 16];
+/// Mean pause of a station between turns.
+const THINK: Duration = Duration::from_millis(10);
+/// Unmeasured and measured part of each level.
+const PHASES: (Duration, Duration) = (Duration::from_millis(500), Duration::from_secs(3));
+/// Where the page goes when nobody says.
+const PAGE: &str = "plimsoll-demo.html";
+/// Of everything random.
+const SEED: u64 = 1;
+
+/// Starts an SMB and an NFS server in memory, runs the workload `mixed` against each at a few load levels, prints the
+/// report and writes it as a page.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    output: Output,
+}
+
+/// Runs the subcommand.
+pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
+    let mut output = arguments.output;
+    let page = output.page_at_least(PAGE).display().to_string();
+    output.check()?;
+    let workload = Workload::find("mixed")?;
+    let watching = Watching::new(output.quiet)?;
+    let timeout_ns = Plan::new(Load::Closed { stations: 1, think: Pause::None }).timeout_ns;
+    let (table, tap) = (None, None);
+    let drive = Drive { workload: &workload, watching: &watching, table, tap, timeout_ns, remove_files: false };
+    let findings = drive_both(&drive)?.findings();
+    output.write(&findings)?;
+    if !output.quiet {
+        anstream::eprintln!("\nThe same as a page, with charts: {page}");
+        anstream::eprintln!("Next: plimsoll run --target smb://user@server/share, and plimsoll run --help");
+    }
+    Ok(if findings.validity.valid { Done::Valid } else { Done::Invalid })
+}
+
+fn drive_both<'a>(drive: &Drive<'a>) -> anyhow::Result<Told<'a>> {
+    let mut names = Names::default();
+    let mut sites = Vec::new();
+    for (which, name) in [(Embedded::Smb, "SMB"), (Embedded::Nfs, "NFS")] {
+        let chosen = Chosen::start(Target::Embedded(which))?;
+        let steps = steps(name, sites.len());
+        let site = drive.reach(&chosen, &Wishes::default(), &steps, &mut names)?;
+        sites.push((chosen, site, steps));
+    }
+    let names = Arc::new(names);
+    let (mut levels, mut facts) = (Vec::new(), Vec::new());
+    for (chosen, site, steps) in sites {
+        levels.extend(drive.levels(&site, &names, steps)?);
+        facts.extend(site.server.facts());
+        drop(chosen);
+    }
+    let target = "an SMB and an NFS server in this process, in memory".to_owned();
+    let warmup_ns = nanoseconds(PHASES.0);
+    Ok(Told { workload: drive.workload, target, seed: SEED, levels, names, facts, warmup_ns })
+}
+
+/// The levels of one server, the `place`th one.
+fn steps(name: &str, place: usize) -> Vec<Step> {
+    let first = u32::try_from(place * LEVELS.len()).unwrap_or(0);
+    let step = |(number, stations): (u32, u32)| {
+        let load = Load::Closed { stations, think: Pause::Exponential(nanoseconds(THINK)) };
+        let (warmup_ns, measured_ns) = (nanoseconds(PHASES.0), Some(nanoseconds(PHASES.1)));
+        let phases = Phases { warmup_ns, measured_ns, ..Phases::default() };
+        let plan = Plan { phases, seed: SEED, stage: Some(first + number), ..Plan::new(load) };
+        Step { plan, words: format!("{name}, {stations} station{}", if stations == 1 { "" } else { "s" }) }
+    };
+    (0..).zip(LEVELS).map(step).collect()
+}
+
+fn nanoseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
+}
