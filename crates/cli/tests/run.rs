@@ -155,6 +155,15 @@ fn every_workload_on_ganesha() {
 }
 
 #[test]
+fn every_workload_on_a_mounted_directory() {
+    let scratch = Scratch::new("directory");
+    let target = format!("file://{}", scratch.path().display());
+    for workload in WORKLOADS {
+        run(workload, &target, &[]);
+    }
+}
+
+#[test]
 fn several_levels_are_several_stages() {
     let report = run("getattr", "embedded:nfs", &["--levels", "1,3"]);
     let stages = report["stages"].as_array().unwrap();

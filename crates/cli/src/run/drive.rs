@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
+use plimsoll_drive::client::path::errno_name;
 use plimsoll_drive::engine::Setup;
 use plimsoll_drive::reach::{self, Reached, Wishes, Work};
 use plimsoll_drive::tap::Tap;
 use plimsoll_drive::target::Target;
 use plimsoll_drive::workload::{FileSet, Workload};
-use plimsoll_model::Names;
-use plimsoll_observe::status_name;
+use plimsoll_model::{Names, Protocol};
 use plimsoll_report::findings::{Findings, Run, Source};
 
 use super::files::Files;
@@ -119,4 +119,9 @@ impl Told<'_> {
 /// The directory of the share or export that files stand in. Of an export it is what was mounted.
 fn base(target: &Target) -> &str {
     if let Target::Smb(target) = target { &target.path } else { "" }
+}
+
+/// The name of a status: of a protocol, or of the operating system.
+fn status_name(protocol: Protocol, status: u32) -> Option<&'static str> {
+    if protocol == Protocol::File { errno_name(status) } else { plimsoll_observe::status_name(protocol, status) }
 }
