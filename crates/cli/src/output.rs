@@ -13,6 +13,7 @@ use crate::exit::Usage;
 
 /// Where the report goes, as flags.
 #[derive(Clone, Debug, clap::Args)]
+#[command(next_help_heading = "Output")]
 pub(crate) struct Output {
     /// Write the report as JSON (schemas/plimsoll.report.1.schema.json); - for standard output
     #[arg(long, value_name = "FILE")]

@@ -41,13 +41,13 @@ pub(crate) struct Arguments {
     #[command(flatten)]
     load: LoadFlags,
     /// Remove the workload's files from the server afterwards; they are kept for the next run else
-    #[arg(long)]
+    #[arg(long, help_heading = "Output")]
     remove_files: bool,
     /// Write every transaction to a table, one row each: FILE.parquet or FILE.csv
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
     transactions: Option<PathBuf>,
     /// Write what goes over the sockets as a capture, which `plimsoll analyze` and Wireshark read
-    #[arg(long, value_name = "FILE.pcapng")]
+    #[arg(long, value_name = "FILE.pcapng", help_heading = "Output")]
     tap: Option<PathBuf>,
     #[command(flatten)]
     output: Output,
