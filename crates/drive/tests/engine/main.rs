@@ -1,6 +1,7 @@
 //! The engine, over memory under a virtual clock and over TCP.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
+mod blocking;
 mod failures;
 mod memory;
 mod property;

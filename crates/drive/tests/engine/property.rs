@@ -131,7 +131,8 @@ proptest! {
         let ends = seen.ends.lock().unwrap();
         prop_assert_eq!(ends.len() as u64, seen.done.load(SeqCst));
         let Ok(ran) = ran else {
-            prop_assert!(trouble > 0.0, "{:?}", ran);
+            // Connecting and logging on take up to 5 ms.
+            prop_assert!(trouble > 0.0 || plan.timeout_ns < 6 * MS as u64, "{:?}", ran);
             prop_assert!(ends.is_empty());
             return Ok(());
         };

@@ -231,6 +231,7 @@ pub(crate) struct Seen {
     pub(crate) begun: AtomicU64,
     pub(crate) done: AtomicU64,
     pub(crate) data: AtomicU64,
+    pub(crate) names: AtomicU64,
     pub(crate) reconnected: AtomicU64,
     /// How each action ended, in that order.
     pub(crate) ends: Mutex<Vec<End>>,
@@ -283,6 +284,10 @@ impl Scenario for Script {
 
     fn data(&mut self, _offset: u64, piece: &[u8]) {
         self.seen.data.fetch_add(piece.len() as u64, SeqCst);
+    }
+
+    fn entry(&mut self, _name: &str) {
+        self.seen.names.fetch_add(1, SeqCst);
     }
 
     fn reconnected(&mut self) {

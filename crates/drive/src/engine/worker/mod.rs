@@ -157,7 +157,10 @@ impl<'a, S: Sink, N: Network> Worker<'a, S, N> {
 
     /// One turn of the loop: what is due, what ended, what can be sent; then waits, at most until `until`.
     fn step(&mut self, until: i64) -> io::Result<()> {
-        self.now = self.net.now();
+        // After events the clock has just been read.
+        if self.ready.is_empty() {
+            self.now = self.net.now();
+        }
         if self.now >= self.next_tick {
             self.tick();
         }

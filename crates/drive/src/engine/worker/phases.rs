@@ -169,7 +169,9 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
         let until = after(self.now.max(self.floor.window.1), self.job.plan.phases.drain_ns);
         self.phase = Phase::Drain;
         self.job.watch.enter(Phase::Drain, self.now, until);
-        while self.now < until && !self.gone() && !self.drained() {
+        // Whoever stops the drain wants its end; whoever stopped the load has not waited for it yet.
+        let stopped = self.stopped;
+        while self.now < until && !self.gone() && (stopped || !self.job.watch.stopped()) && !self.drained() {
             self.step(until)?;
         }
         // Whatever has no answer now has none.

@@ -235,7 +235,8 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
         if self.floor.state(lane) != State::Over {
             self.floor.set(lane, State::Over);
             self.live -= 1;
-            self.last = self.last.max(at);
+            // A turn that started late was meant for an earlier instant than that of what was done before it.
+            self.last = self.last.max(at).max(self.now);
         }
     }
 
