@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use plimsoll_drive::action::{Access, Caching, Cause, Disposition};
+use plimsoll_drive::client::Client;
 use plimsoll_drive::client::blocking::Blocking;
 use plimsoll_drive::client::calls::Identity;
 use plimsoll_drive::client::nfs::{self, MountError, NfsClient, NfsOptions};
@@ -223,4 +224,57 @@ fn refusals_are_told_as_what_they_are() {
     assert!(matches!(lost.cause, Cause::ConnectionClosed | Cause::ConnectionReset), "{lost:?}");
     ganesha.restart();
     assert_eq!(open(&ganesha, &options).act(&Action::Null), FINE);
+}
+
+#[test]
+fn a_server_that_dies_under_load_leaves_no_action_without_an_end() {
+    let Some(mut ganesha) = ganesha() else { return };
+    let options = mounted(&ganesha, Export::Data);
+    let mut client = open(&ganesha, &options);
+    let content = Arc::new(Content::new(1));
+    let key = file(&mut client, "load", Disposition::CreateNew);
+    let write = |n: u64| Action::Write { file: key, offset: n << 16, length: 1 << 16, content: &content, key: 1 };
+    let mut tags: Vec<_> = (0..64).map(|n| client.begin(&write(n))).collect();
+    // One is answered, so that the others are on their way.
+    assert_eq!(client.wait(tags.remove(0)), Ok(Reply::Written { bytes: 1 << 16 }));
+    ganesha.kill();
+    for tag in tags {
+        match client.wait(tag) {
+            Ok(reply) => assert_eq!(reply, Reply::Written { bytes: 1 << 16 }),
+            Err(failure) => {
+                assert!(matches!(failure.cause, Cause::ConnectionClosed | Cause::ConnectionReset), "{failure:?}");
+                assert!(matches!(failure.outcome, Outcome::Unanswered | Outcome::NeverSent), "{failure:?}");
+            }
+        }
+    }
+    let writes = client.seen.transactions.iter().filter(|t| t.procedure.name() == "WRITE");
+    assert_eq!((writes.count(), client.client.outstanding()), (64, 0), "each call is told of once");
+    // Handles outlive the server: what was mounted before is there again.
+    ganesha.restart();
+    let mut client = open(&ganesha, &options);
+    let key = file(&mut client, "load", Disposition::OpenExisting);
+    assert_eq!(client.act(&Action::Flush { file: key }), FINE);
+}
+
+#[test]
+fn a_handle_that_means_nothing_any_more_is_told_once_and_forgotten() {
+    let Some(ganesha) = ganesha() else { return };
+    let (mut one, mut other) = {
+        let options = mounted(&ganesha, Export::Data);
+        (open(&ganesha, &options), open(&ganesha, &options))
+    };
+    let attributes = Action::GetAttributes { path: "here" };
+    let first = file(&mut one, "here", Disposition::CreateNew);
+    assert!(matches!(one.act(&attributes), Ok(Reply::Attributes { size: 0, .. })));
+    assert_eq!(other.act(&Action::Remove { path: "here" }), FINE);
+    let again = file(&mut other, "here", Disposition::CreateNew);
+    assert_eq!(other.act(&Action::SetSize { file: again, size: 7 }), FINE);
+    let stale = one.act(&attributes).unwrap_err();
+    assert_eq!((stale.status, stale.cause), (Some(70), Cause::Status), "NFS3ERR_STALE");
+    assert_eq!(one.act(&attributes), Ok(Reply::Attributes { size: 7, directory: false }));
+    assert_eq!(
+        one.act(&Action::GetAttributesOf { file: first }).unwrap_err().status,
+        Some(70),
+        "a file stays what it was"
+    );
 }

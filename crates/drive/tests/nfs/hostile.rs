@@ -60,6 +60,8 @@ struct Play {
     over: bool,
     next: u64,
     begun: u64,
+    /// One of so many answers makes no sense.
+    malice: u32,
     content: Arc<Content>,
 }
 
@@ -69,7 +71,8 @@ impl Play {
     fn new(seed: u64, content: &Arc<Content>) -> Self {
         let client = NfsClient::new(options(), identity());
         let (seen, stream, server) = (Seen::default(), Vec::new(), Server::default());
-        let (rng, content) = (StdRng::seed_from_u64(seed), content.clone());
+        let (mut rng, content) = (StdRng::seed_from_u64(seed), content.clone());
+        let malice = [3, 30, 300, 3_000][rng.random_range(0..4)];
         let mut play = Self {
             client,
             out: Outbox::new(),
@@ -81,6 +84,7 @@ impl Play {
             over: false,
             next: 0,
             begun: 1,
+            malice,
             content,
         };
         play.seen.open.insert(Tag::CONNECT);
@@ -147,20 +151,21 @@ impl Play {
     /// The server answers one call or another, more or less as it should.
     fn answer(&mut self) {
         let Some(asked) = self.server.pick(&mut self.rng) else { return };
-        let mut record = asked.answer(&mut self.rng);
-        match self.rng.random_range(0..40) {
+        let spoilt = self.rng.random_range(0..self.malice) == 0;
+        let mut record = asked.answer(&mut self.rng, spoilt);
+        match self.rng.random_range(0..if spoilt { 8 } else { 80 }) {
             0 => record = script::cut_up(&record, &mut self.rng),
             1 => record.extend_from_slice(&record.clone()),
-            2 => {
+            2 if spoilt => {
                 let at = self.rng.random_range(0..record.len());
                 record[at] ^= 1 << self.rng.random_range(0..8);
             }
-            3 => {
+            3 if spoilt => {
                 let length = self.rng.random_range(0..record.len());
                 record.truncate(length);
             }
-            4..=6 => record = script::rejection(asked.xid, &mut self.rng),
-            7 => record = script::rejection(self.rng.random(), &mut self.rng),
+            4..=6 => record = script::rejection(asked.xid, self.rng.random_range(0..script::REJECTIONS)),
+            7 => record = script::rejection(self.rng.random(), 0),
             _ => {}
         }
         self.stream.extend_from_slice(&record);
@@ -196,6 +201,9 @@ impl Play {
     }
 
     fn step(&mut self) {
+        if self.over {
+            return;
+        }
         match self.rng.random_range(0..10) {
             0..=2 => self.begin(),
             3..=4 => self.send(),
@@ -209,6 +217,9 @@ impl Play {
             }
             _ => {}
         }
+        if self.client.outstanding() == 0 {
+            assert!(self.seen.open.is_empty(), "nothing is on its way that could end {:?}", self.seen.open);
+        }
     }
 }
 
@@ -221,6 +232,7 @@ proptest! {
         for _ in 0..steps {
             play.step();
         }
+        (0..3).for_each(|_| play.begin());
         let sent = play.seen.transactions + play.client.outstanding() as u64;
         play.end(Cause::ConnectionReset);
         prop_assert!(play.seen.open.is_empty(), "never ended: {:?}", play.seen.open);
@@ -270,7 +282,7 @@ fn answers_in_several_fragments_late_or_made_up_are_told_apart() {
     });
     assert_eq!((play.seen.ended.get(&Tag::CONNECT), play.client.strangers()), (Some(&1), 0));
     play.stream.extend(late.take());
-    play.stream.extend(script::rejection(rng.random(), &mut rng));
+    play.stream.extend(script::rejection(rng.random(), 0));
     play.receive();
     assert_eq!((play.over, play.client.strangers()), (false, 2));
 }

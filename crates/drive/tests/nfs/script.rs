@@ -90,17 +90,20 @@ impl Asked {
         self.with(&Choice { attributes: true, handle: true, status: 0, count: self.count, eof: true, number: 1 })
     }
 
-    /// An answer as it may be.
-    pub(crate) fn answer(&self, rng: &mut impl Rng) -> Vec<u8> {
+    /// An answer as it may be, or as it may not.
+    pub(crate) fn answer(&self, rng: &mut impl Rng, spoilt: bool) -> Vec<u8> {
         let statuses = [2, 5, 13, 17, 20, 28, 70, 10_001, 10_004, 10_008, 4_711];
         let status = if rng.random_range(0..6) == 0 { statuses[rng.random_range(0..statuses.len())] } else { 0 };
         let count = match rng.random_range(0..6) {
-            0 => rng.random_range(0..=self.count),
-            1 if rng.random_range(0..10) == 0 => self.count.saturating_add(1),
+            0 => rng.random_range(self.count.min(1)..=self.count),
+            _ if spoilt => self.count.saturating_add(1),
             _ => self.count,
         };
         let (attributes, handle) = (rng.random(), rng.random_range(0..5) > 0);
-        self.with(&Choice { attributes, handle, status, count, eof: rng.random(), number: rng.random() })
+        let number: u64 = rng.random();
+        // A piece of a directory without names is its end.
+        let eof = rng.random_range(0..3) > 0 || !spoilt && number % 5 < 3;
+        self.with(&Choice { attributes, handle, status, count, eof, number })
     }
 
     fn with(&self, choice: &Choice) -> Vec<u8> {
@@ -223,7 +226,7 @@ fn put_optional(choice: &Choice, out: &mut Vec<u8>) {
 }
 
 /// An accepted reply with results, as a record.
-fn record(xid: u32, results: &[u8]) -> Vec<u8> {
+pub(crate) fn record(xid: u32, results: &[u8]) -> Vec<u8> {
     let mut bytes = Vec::new();
     bytes.put_u32(0x8000_0000 | (24 + results.len()) as u32);
     [xid, 1, 0, 0, 0, 0].iter().for_each(|&word| bytes.put_u32(word));
@@ -231,9 +234,12 @@ fn record(xid: u32, results: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// The RPC layer says no.
-pub(crate) fn rejection(xid: u32, rng: &mut impl Rng) -> Vec<u8> {
-    let words: &[u32] = match rng.random_range(0..7) {
+/// Kinds of [`rejection`].
+pub(crate) const REJECTIONS: u32 = 7;
+
+/// The RPC layer says no, in one way or another.
+pub(crate) fn rejection(xid: u32, kind: u32) -> Vec<u8> {
+    let words: &[u32] = match kind {
         0 => &[0, 0, 0, 1],
         1 => &[0, 0, 0, 2, 2, 4],
         2 => &[0, 0, 0, 3],

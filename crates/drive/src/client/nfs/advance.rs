@@ -56,18 +56,24 @@ impl NfsClient {
         if job.pending > 0 {
             return self.jobs.put(id, job);
         }
-        self.jobs.release(id);
         if job.reply.is_none() {
             // It has all its answers, and none of them had what it is about.
             job.fail(Failure { procedure: None, status: None, outcome: Outcome::Failed, cause: Cause::Malformed });
         }
+        self.end(id, job, now, events);
+    }
+
+    /// Ends a job that was taken out.
+    pub(super) fn end(&mut self, id: JobId, mut job: Box<Job>, at: i64, events: &mut dyn Events) {
+        let done = Done { tag: job.tag, at, result: job.result() };
         for mut walk in job.walks.iter_mut().filter_map(Option::take) {
             if self.spare.len() < SPARE && walk.path.len() <= SPARE_LENGTH {
                 walk.path.clear();
                 self.spare.push(walk.path);
             }
         }
-        events.done(Done { tag: job.tag, at: now, result: job.result() });
+        self.jobs.release(id, job);
+        events.done(done);
     }
 }
 

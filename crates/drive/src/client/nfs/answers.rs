@@ -51,7 +51,7 @@ impl NfsClient {
         let read = match verdict {
             Verdict::Success(results) => {
                 let length = results.len() + arrival.length.saturating_sub(arrival.kept.len());
-                self.results(call, job.as_mut(), results, length, &mut ending, events)
+                self.results(call, job.as_deref_mut(), results, length, &mut ending, events)
             }
             _ => Ok(None),
         };

@@ -201,8 +201,7 @@ impl Client for NfsClient {
             if self.jobs.get(id).is_some_and(|job| job.pending == 0)
                 && let Some(job) = self.jobs.take(id)
             {
-                self.jobs.release(id);
-                events.done(Done { tag: job.tag, at: now, result: job.result() });
+                self.end(id, job, now, events);
             }
         }
     }

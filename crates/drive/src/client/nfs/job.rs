@@ -162,8 +162,11 @@ impl Job {
     }
 
     /// How it ended.
-    pub(super) fn result(self) -> Result<Reply, Failure> {
-        self.failure.map_or_else(|| Ok(self.reply.unwrap_or(Reply::Nothing)), Err)
+    pub(super) fn result(&mut self) -> Result<Reply, Failure> {
+        match self.failure.take() {
+            Some(failure) => Err(failure),
+            None => Ok(self.reply.take().unwrap_or(Reply::Nothing)),
+        }
     }
 }
 
@@ -172,15 +175,28 @@ pub(super) fn never_sent(procedure: Option<Procedure>, cause: Cause) -> Failure 
     Failure { procedure, status: None, outcome: Outcome::NeverSent, cause }
 }
 
-/// The actions of a connection. Places are used again.
+/// The actions of a connection. Places are used again, and so is the memory of jobs, which are too large to be moved
+/// around.
 #[derive(Debug, Default)]
 pub(super) struct Jobs {
-    places: Vec<Option<Job>>,
+    places: Vec<Option<Box<Job>>>,
     free: Vec<u32>,
+    #[expect(clippy::vec_box, reason = "the boxes themselves are what is kept")]
+    spare: Vec<Box<Job>>,
 }
+
+/// Jobs whose memory is kept, at most.
+const SPARE: usize = 16;
 
 impl Jobs {
     pub(super) fn add(&mut self, job: Job) -> JobId {
+        let job = match self.spare.pop() {
+            Some(mut spare) => {
+                *spare = job;
+                spare
+            }
+            None => Box::new(job),
+        };
         if let Some(place) = self.free.pop()
             && let Some(slot) = self.places.get_mut(place as usize)
         {
@@ -193,28 +209,33 @@ impl Jobs {
     }
 
     pub(super) fn get(&mut self, id: JobId) -> Option<&mut Job> {
-        self.places.get_mut(id.0 as usize)?.as_mut()
+        self.places.get_mut(id.0 as usize)?.as_deref_mut()
     }
 
     /// Takes a job out for a while; [`Jobs::put`] or [`Jobs::release`] must follow.
-    pub(super) fn take(&mut self, id: JobId) -> Option<Job> {
+    pub(super) fn take(&mut self, id: JobId) -> Option<Box<Job>> {
         self.places.get_mut(id.0 as usize)?.take()
     }
 
     /// Puts it back.
-    pub(super) fn put(&mut self, id: JobId, job: Job) {
+    pub(super) fn put(&mut self, id: JobId, job: Box<Job>) {
         if let Some(place) = self.places.get_mut(id.0 as usize) {
             *place = Some(job);
         }
     }
 
-    /// It is over: its place is free.
-    pub(super) fn release(&mut self, id: JobId) {
+    /// A job that was taken out is over: its place is free.
+    pub(super) fn release(&mut self, id: JobId, mut job: Box<Job>) {
         self.free.push(id.0);
+        if self.spare.len() < SPARE {
+            // What it held is let go of now, not when it is used again.
+            job.goal = Goal::Null;
+            self.spare.push(job);
+        }
     }
 
     /// Takes all of them out.
-    pub(super) fn drain(&mut self) -> impl Iterator<Item = Job> + use<> {
+    pub(super) fn drain(&mut self) -> impl Iterator<Item = Box<Job>> + use<> {
         self.free.clear();
         std::mem::take(&mut self.places).into_iter().flatten()
     }
