@@ -10,6 +10,7 @@ mod progress;
 mod run;
 mod serve;
 mod when;
+mod workloads;
 
 use clap::{Parser, Subcommand};
 
@@ -31,6 +32,8 @@ enum Command {
     Run(Box<run::Arguments>),
     /// Be an SMB or NFS server, in memory, to try things with.
     Serve(serve::Arguments),
+    /// Show the workloads that there are, and what they do.
+    Workloads(workloads::Arguments),
 }
 
 fn main() -> std::process::ExitCode {
@@ -40,6 +43,7 @@ fn main() -> std::process::ExitCode {
         Command::Demo(arguments) => demo::run(arguments),
         Command::Run(arguments) => run::run(*arguments),
         Command::Serve(arguments) => serve::run(arguments),
+        Command::Workloads(arguments) => workloads::run(arguments),
     };
     exit::code(result)
 }

@@ -31,9 +31,9 @@ pub struct Birth {
     pub connection: u32,
     /// How many times it was made before.
     pub made_before: u32,
-    /// Our side; `0.0.0.0:0` where there is no connection.
+    /// Our side; [`Endpoint::NOWHERE`] where there is no connection.
     pub client: Endpoint,
-    /// The server; `0.0.0.0:0` where there is no connection.
+    /// The server; [`Endpoint::NOWHERE`] where there is no connection.
     pub server: Endpoint,
 }
 

@@ -1,6 +1,6 @@
 //! Connections: made, lost, made again, left.
 
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::SocketAddr;
 
 use plimsoll_model::{Endpoint, Sink};
 
@@ -14,9 +14,6 @@ use crate::network::{ConnectionKey, Network};
 use crate::outbox::Outbox;
 use crate::station::lane::State;
 use crate::tap::Ended;
-
-/// The address of both ends where there is no connection.
-const NOWHERE: Endpoint = Endpoint { ip: IpAddr::V4(Ipv4Addr::UNSPECIFIED), port: 0 };
 
 impl<S: Sink, N: Network> Worker<'_, S, N> {
     /// Begins to make (or to leave) connections, as many as may be at a time.
@@ -38,7 +35,7 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
         let life = link.life;
         self.busy += 1;
         let Some(to) = self.address else {
-            return self.born(at, NOWHERE, NOWHERE);
+            return self.born(at, Endpoint::NOWHERE, Endpoint::NOWHERE);
         };
         match self.net.connect(ConnectionKey(at), to) {
             Ok(()) => self.timers.push(self.patience(), Timer::Deadline(at, life)),

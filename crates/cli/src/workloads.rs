@@ -1,0 +1,70 @@
+//! `plimsoll workloads`: which there are, and what they do.
+
+use std::io::{self, Write};
+
+use plimsoll_drive::workload::{BUILTINS, FileSet, Workload};
+use plimsoll_model::Names;
+use plimsoll_report::safe::for_terminal;
+
+use crate::exit::{Done, Usage};
+
+/// Arguments of `plimsoll workloads`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Command {
+    /// The workloads that come with Plimsoll, a line each
+    List,
+    /// A workload's file, each line explained: change it and run your own
+    Show {
+        /// One that comes with Plimsoll, or a file
+        #[arg(value_name = "NAME|FILE")]
+        name: String,
+    },
+}
+
+pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
+    let mut out = io::stdout().lock();
+    match arguments.command {
+        Command::List => list(&mut out)?,
+        Command::Show { name } => show(&name, &mut out)?,
+    }
+    Ok(Done::Valid)
+}
+
+fn list(out: &mut impl Write) -> anyhow::Result<()> {
+    let widest = BUILTINS.iter().map(|builtin| builtin.name.len()).max().unwrap_or(0);
+    for builtin in BUILTINS {
+        let workload = builtin.workload()?;
+        let (name, description) = (workload.name(), workload.description());
+        writeln!(out, "{name:widest$}  {description} ({})", files(&workload)?)?;
+    }
+    Ok(())
+}
+
+/// The file as it is; what follows from it comes behind it as comments, so that the whole can be a file again.
+fn show(name: &str, out: &mut impl Write) -> anyhow::Result<()> {
+    let workload = Workload::find(name).map_err(|error| Usage(error.to_string()))?;
+    for line in workload.text().lines() {
+        writeln!(out, "{}", for_terminal(line))?;
+    }
+    writeln!(out, "\n# File set: {}", files(&workload)?)?;
+    for (name, share) in workload.turns() {
+        writeln!(out, "# {:5.1} % of the turns: {}", share * 100.0, for_terminal(name))?;
+    }
+    Ok(writeln!(out, "# SHA-256 of this file: {}", workload.digest())?)
+}
+
+/// How large the file set is for as many stations as the workload asks for.
+fn files(workload: &Workload) -> anyhow::Result<String> {
+    let stations = workload.defaults().load.stations();
+    let set = FileSet::new(workload, "", stations, &mut Names::with_limit(0))?;
+    Ok(match set.files() {
+        0 => "makes its own files".to_owned(),
+        count => format!("{count} files, {}", indicatif::BinaryBytes(set.bytes())),
+    })
+}

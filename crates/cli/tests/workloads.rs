@@ -1,0 +1,49 @@
+//! What users do with `plimsoll workloads`, and what they get.
+
+#![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
+
+use std::process::{Command, Output};
+
+fn workloads(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_plimsoll")).arg("workloads").args(arguments).output().unwrap()
+}
+
+fn told(output: &Output) -> (String, String) {
+    (String::from_utf8(output.stdout.clone()).unwrap(), String::from_utf8(output.stderr.clone()).unwrap())
+}
+
+#[test]
+fn the_list_has_a_line_for_each() {
+    let (list, errors) = told(&workloads(&["list"]));
+    assert_eq!((list.lines().count(), errors.as_str()), (6, ""));
+    for (line, name) in list.lines().zip(["mixed", "stream-read", "stream-write", "random-read", "metadata", "getattr"])
+    {
+        assert!(line.starts_with(name) && line.ends_with(')'), "{line}");
+    }
+    assert!(list.contains("8 files, 128.00 MiB"), "{list}");
+}
+
+#[test]
+fn what_is_shown_is_a_workload_again() {
+    let (shown, _) = told(&workloads(&["show", "mixed"]));
+    assert!(shown.contains("30.0 % of the turns: read\n") && shown.contains("# SHA-256"), "{shown}");
+    let path = std::env::temp_dir().join(format!("plimsoll-workloads-{}.toml", std::process::id()));
+    std::fs::write(&path, &shown).unwrap();
+    let again = workloads(&["show", path.to_str().unwrap()]);
+    std::fs::remove_file(&path).unwrap();
+    assert!(again.status.success());
+    assert!(told(&again).0.starts_with(&shown));
+}
+
+#[test]
+fn what_is_none_is_refused_with_its_place() {
+    let output = workloads(&["show", "mixd"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(told(&output).1.contains("there are mixed, stream-read"), "{:?}", told(&output));
+    let path = std::env::temp_dir().join(format!("plimsoll-wrong-{}.toml", std::process::id()));
+    std::fs::write(&path, "name = \"w\"\ndescription = \"\"\n[files]\ncount = -1\n").unwrap();
+    let output = workloads(&["show", path.to_str().unwrap()]);
+    std::fs::remove_file(&path).unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(told(&output).1.contains("line 4:"), "{:?}", told(&output));
+}

@@ -1,0 +1,117 @@
+//! Workloads under the engine, on a directory, a real Samba and a real NFS-Ganesha: file sets are made byte for byte, every
+//! workload runs without an error, nothing is left.
+
+#![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
+
+use std::path::Path;
+use std::sync::Arc;
+
+use plimsoll_drive::engine::{self, Load, Pause, Phases, Plan, Ran, Watch};
+use plimsoll_drive::reach::{Scenarios, Wishes, Work, open};
+use plimsoll_drive::target::Target;
+use plimsoll_drive::workload::fileset::{Create, Found, Job, Look, Remove, Verify};
+use plimsoll_drive::workload::{BUILTINS, Builtin, FileSet};
+use plimsoll_model::{Names, Outcome, Protocol, Transaction};
+use plimsoll_testkit::servers::{Export, Ganesha, Samba, Share};
+
+/// Where files are made, and the folder in which they then are.
+struct Place<'a> {
+    target: Target,
+    folder: &'a Path,
+    protocol: Protocol,
+}
+
+impl Place<'_> {
+    /// Runs a load until its scenarios finish, or for so many ns.
+    fn run(&self, stations: u32, lanes: u32, time: Option<u64>, scenarios: Scenarios<'_>) -> Ran<Vec<Transaction>> {
+        let mut names = Names::default();
+        let server = open(&self.target, &Wishes::default(), &mut names).unwrap();
+        let work = Work { server: server.as_ref(), scenarios, names: Arc::new(names) };
+        let mut plan = Plan::new(Load::Closed { stations, think: Pause::None });
+        plan.lanes = lanes;
+        plan.phases = Phases { warmup_ns: 0, measured_ns: time, ..Phases::default() };
+        let ran = engine::run(&plan, &work, |_| Vec::new(), &Watch::new()).unwrap();
+        for station in &ran.stations {
+            assert_eq!((&station.errors, &station.errors_outside), (&Vec::new(), &Vec::new()), "{}", self.target);
+        }
+        ran
+    }
+
+    fn finish(&self, job: &Arc<impl Job + 'static>) {
+        self.run(3, 1, None, Box::new(|_, _, _| job.clone().scenario()));
+        let progress = job.progress();
+        assert_eq!(progress.done, progress.total);
+    }
+
+    fn every_builtin(&self) {
+        BUILTINS.iter().for_each(|builtin| self.builtin(builtin));
+    }
+
+    fn builtin(&self, builtin: &Builtin) {
+        let workload = builtin.workload().unwrap();
+        let files = Arc::new(FileSet::new(&workload, "", 3, &mut Names::default()).unwrap());
+        let create = Create::new(files.clone());
+        self.finish(&create);
+        create.outcome().unwrap();
+        for file in 0..files.files() {
+            let mut path = String::new();
+            files.file_path(file, &mut path);
+            let bytes = std::fs::read(self.folder.join(&path)).unwrap();
+            assert!(bytes.len() as u64 == files.size(file) && files.content().matches(file, 0, &bytes), "{path}");
+        }
+        let look = Look::new(files.clone());
+        self.finish(&look);
+        assert_eq!(look.outcome(), Ok(Found::Set));
+
+        // However slow the machine is, a run has a first action.
+        let scenarios: Scenarios<'_> = Box::new(|station, lane, seed| workload.scenario(&files, station, lane, seed));
+        let ran = self.run(3, 2, Some(300_000_000), scenarios);
+        let transactions: Vec<&Transaction> = ran.sinks.iter().flatten().collect();
+        assert!(transactions.iter().any(|transaction| transaction.procedure.row().protocol == self.protocol));
+        for transaction in transactions {
+            // A logon in several steps says "more" before it says yes.
+            let first_of_a_logon = transaction.procedure.name() == "SESSION_SETUP";
+            assert!(transaction.outcome == Outcome::Succeeded || first_of_a_logon, "{transaction:?}");
+        }
+
+        // The end came in the middle of turns: what they left is known for what it is.
+        let verify = Verify::new(files.clone());
+        self.finish(&verify);
+        verify.outcome().unwrap();
+        let remove = Remove::new(&files);
+        self.finish(&remove);
+        remove.outcome().unwrap();
+        assert!(!self.folder.join(files.root()).exists());
+    }
+}
+
+#[test]
+fn every_builtin_runs_on_a_directory() {
+    let folder = tempfile::tempdir().unwrap();
+    let target = Target::Path(folder.path().to_owned());
+    Place { target, folder: folder.path(), protocol: Protocol::File }.every_builtin();
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn every_builtin_runs_on_samba() {
+    let samba = match Samba::start(&[]) {
+        Ok(samba) => samba,
+        Err(reason) => return println!("SKIPPED: {reason}"),
+    };
+    let (share, password) = (Share::Data, Samba::PASSWORD.replace(' ', "%20"));
+    let url = format!("smb://{}:{password}@{}/{}", Samba::USER, samba.address(), share.name());
+    let (target, folder) = (Target::parse(&url).unwrap(), samba.folder(share).unwrap());
+    Place { target, folder: &folder, protocol: Protocol::Smb2 }.every_builtin();
+}
+
+#[test]
+fn every_builtin_runs_on_ganesha() {
+    let ganesha = match Ganesha::start() {
+        Ok(ganesha) => ganesha,
+        Err(reason) => return println!("SKIPPED: {reason}"),
+    };
+    let target = Target::parse(&ganesha.target(Export::Data)).unwrap();
+    let folder = ganesha.folder(Export::Data).unwrap();
+    Place { target, folder: &folder, protocol: Protocol::Nfs3 }.every_builtin();
+}
