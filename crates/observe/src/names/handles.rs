@@ -1,11 +1,11 @@
 //! NFS file handles → exports and paths, learnt from MOUNT, LOOKUP, CREATE and their like.
 
-use std::collections::HashMap;
 use std::hash::{BuildHasher, BuildHasherDefault, Hash, Hasher};
 
+use indexmap::IndexMap;
 use plimsoll_model::{Names, Symbol};
 
-/// Handles remembered, at most: some 24 bytes each, and some 48 each of the names that lead to them.
+/// Handles remembered, at most: some 36 bytes each, and some 52 each of the names that lead to them.
 const HANDLES_MAX: usize = 400_000;
 
 /// What a handle stands for.
@@ -55,14 +55,18 @@ struct Child {
 /// Handles and what they stand for. Bounded: beyond the limit new handles keep their bracketed number.
 #[derive(Debug, Default)]
 pub struct Handles {
-    objects: HashMap<u64, Object, BuildHasherDefault<AsIs>>,
-    children: HashMap<u64, Child, BuildHasherDefault<AsIs>>,
+    objects: InOrder<Object>,
+    children: InOrder<Child>,
     /// How often a known handle came to stand for something else.
     changes: u64,
     hasher: foldhash::quality::RandomState,
     /// The handle asked for last, its key and object: many calls in a row are about one directory or file.
     last: (Vec<u8>, u64, Object),
 }
+
+/// By key, in the order in which they came: what is used together came together, so that it shares cache lines
+/// (docs/decisions/0011-names-in-order.md).
+type InOrder<T> = IndexMap<u64, T, BuildHasherDefault<AsIs>>;
 
 /// Keys are seeded hashes already.
 #[derive(Debug, Default)]
