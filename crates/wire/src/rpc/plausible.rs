@@ -78,6 +78,42 @@ pub fn plausible_reply(bytes: &[u8]) -> bool {
 /// Which kind of message the bytes, after any record mark, plausibly start.
 #[inline]
 pub fn plausible_message(bytes: &[u8]) -> Option<Message> {
+    if is_usual_reply(bytes) {
+        Some(Message::Reply)
+    } else if is_usual_call(bytes) {
+        Some(Message::Call)
+    } else {
+        any_plausible_message(bytes)
+    }
+}
+
+/// A reply as nearly all are: accepted, an empty AUTH_NONE verifier, an accept_stat that exists. Is
+/// [`plausible_reply`], at a fraction of its cost.
+#[inline]
+fn is_usual_reply(bytes: &[u8]) -> bool {
+    let Some(head) = bytes.first_chunk::<24>() else { return false };
+    let (kind, accept_stat) = (u32_at(head, 4), u32_at(head, 20));
+    kind == Some(REPLY) && head[8..20] == [0; 12] && accept_stat.is_some_and(|accept_stat| accept_stat <= 5)
+}
+
+/// A call as most are: NFS 3 for a user of AUTH_SYS, with an empty AUTH_NONE verifier. Is [`plausible_call`].
+#[inline]
+fn is_usual_call(bytes: &[u8]) -> bool {
+    let Some(head) = bytes.first_chunk::<32>() else { return false };
+    // CALL, RPC version 2, program 100003, version 3.
+    if head[4..20] != [0, 0, 0, 0, 0, 0, 0, 2, 0, 1, 0x86, 0xa3, 0, 0, 0, 3] {
+        return false;
+    }
+    let (Some(procedure), Some(flavor), Some(length)) = (u32_at(head, 20), u32_at(head, 24), u32_at(head, 28)) else {
+        return false;
+    };
+    let is_sane = procedure <= 21 && flavor == 1 && (20..=MAX_AUTH_BYTES).contains(&length);
+    let verifier = 32 + (length as usize).next_multiple_of(4);
+    is_sane && bytes.get(verifier..).and_then(|rest| rest.first_chunk::<8>()) == Some(&[0; 8])
+}
+
+#[inline(never)]
+fn any_plausible_message(bytes: &[u8]) -> Option<Message> {
     match u32_at(bytes, 4)? {
         CALL if plausible_call(bytes) => Some(Message::Call),
         REPLY if plausible_reply(bytes) => Some(Message::Reply),
@@ -142,4 +178,43 @@ fn plausible_auth(bytes: &[u8], at: usize, of_reply: bool) -> Auth {
         _ => length <= MAX_AUTH_BYTES,
     };
     if sane { Auth::Sane(at + 8 + (length as usize).next_multiple_of(4)) } else { Auth::Wrong }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// The header of an NFS 3 call by AUTH_SYS, and of a reply.
+    fn usual(call: bool) -> Vec<u8> {
+        let words: &[u32] = if call {
+            &[7, CALL, RPC_VERSION, 100_003, 3, 4, 1, 24, 9, 4, 0x6162_6364, 0, 0, 0, 0, 0, 1]
+        } else {
+            &[7, REPLY, 0, 0, 0, 0, 0]
+        };
+        words.iter().flat_map(|word| word.to_be_bytes()).collect()
+    }
+
+    #[test]
+    fn the_usual_is_known_at_once() {
+        assert!(is_usual_call(&usual(true)) && !is_usual_reply(&usual(true)));
+        assert!(is_usual_reply(&usual(false)) && !is_usual_call(&usual(false)));
+    }
+
+    proptest! {
+        #[test]
+        fn the_short_way_says_what_the_long_one_does(
+            call: bool, cut in 0usize..72,
+            damage in prop::collection::vec((0usize..68, prop_oneof![any::<u8>(), 0u8..30]), 0..4)
+        ) {
+            let mut bytes = usual(call);
+            for (at, byte) in damage {
+                let len = bytes.len();
+                bytes[at % len] = byte;
+            }
+            bytes.truncate(cut.max(4));
+            prop_assert_eq!(plausible_message(&bytes), any_plausible_message(&bytes));
+        }
+    }
 }
