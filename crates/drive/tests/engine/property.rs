@@ -106,7 +106,7 @@ fn moody(seed: u64, trouble: f64) -> Memory {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 96, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn everything_begun_is_done_once_and_counted_once(

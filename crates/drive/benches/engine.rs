@@ -1,0 +1,170 @@
+//! What the engine itself costs: client CPU per operation beside a bare loop of the same system calls, and memory and
+//! fairness with 10,000 stations. The server is this program again, in a process of its own.
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a bench")]
+
+#[allow(dead_code, reason = "parts that tests use")]
+#[path = "../tests/engine/toy.rs"]
+mod toy;
+
+use std::io::{BufRead, BufReader, ErrorKind, IoSlice, Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::process::{Child, Command, Stdio};
+
+use plimsoll_drive::engine::{Load, Pause, Phases, Plan, Ran, Watch, run};
+use plimsoll_drive::network::tcp::Tcp;
+use plimsoll_drive::network::{ConnectionKey, Network};
+use plimsoll_model::{Names, Sink, Transaction};
+use rustix::event::epoll;
+
+use crate::toy::{Do, HEAD, NOTHING, Toys, answer, head, message};
+
+fn main() {
+    if std::env::args().any(|argument| argument == "serve") {
+        return serve();
+    }
+    for depth in [1, 32] {
+        // One after the other, several times: the machine's mood changes.
+        for _ in 0..3 {
+            let (mut child, to) = server();
+            let bare = bare_loop(to, depth);
+            let engine = engine(to, depth);
+            println!("depth {depth}: bare {bare:.2} µs, engine {engine:.2} µs an operation ({:.2} ×)", engine / bare);
+            child.kill().unwrap();
+            child.wait().unwrap();
+        }
+    }
+    many_stations();
+}
+
+/// A server in a process of its own.
+fn server() -> (Child, SocketAddr) {
+    let mut child = Command::new(std::env::current_exe().unwrap()).arg("serve").stdout(Stdio::piped()).spawn().unwrap();
+    let mut line = String::new();
+    BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
+    (child, line.trim().parse().unwrap())
+}
+
+/// Answers on any number of connections.
+fn serve() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    rustix::net::listen(&listener, 4096).unwrap();
+    println!("{}", listener.local_addr().unwrap());
+    let queue = epoll::create(epoll::CreateFlags::CLOEXEC).unwrap();
+    epoll::add(&queue, &listener, epoll::EventData::new_u64(u64::MAX), epoll::EventFlags::IN).unwrap();
+    let mut streams: Vec<Option<(TcpStream, Vec<u8>)>> = Vec::new();
+    let mut events = Vec::with_capacity(64);
+    let mut chunk = vec![0; 64 << 10];
+    loop {
+        events.clear();
+        epoll::wait(&queue, rustix::buffer::spare_capacity(&mut events), None).unwrap();
+        for event in &events {
+            let key = event.data.u64();
+            if key == u64::MAX {
+                let (stream, _) = listener.accept().unwrap();
+                stream.set_nodelay(true).unwrap();
+                let data = epoll::EventData::new_u64(streams.len() as u64);
+                epoll::add(&queue, &stream, data, epoll::EventFlags::IN).unwrap();
+                streams.push(Some((stream, Vec::new())));
+                continue;
+            }
+            let Some((stream, bytes)) = &mut streams[key as usize] else { continue };
+            let count = stream.read(&mut chunk).unwrap_or(0);
+            if count == 0 {
+                streams[key as usize] = None;
+                continue;
+            }
+            bytes.extend_from_slice(&chunk[..count]);
+            let mut replies = Vec::new();
+            while let Some((length, id, word)) = head(bytes).filter(|(length, ..)| bytes.len() >= *length) {
+                bytes.drain(..length);
+                replies.extend(answer(id, word).unwrap_or_default());
+            }
+            let _ = stream.write_all(&replies);
+        }
+    }
+}
+
+fn cpu_ns() -> u64 {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+}
+
+/// Client CPU of an operation, µs: wait, receive, send, and nothing else.
+fn bare_loop(to: SocketAddr, depth: usize) -> f64 {
+    let mut net = Tcp::new(false).unwrap();
+    let key = ConnectionKey(0);
+    let mut ready = Vec::new();
+    net.connect(key, to).unwrap();
+    net.wait(None, &mut ready).unwrap();
+    net.want_writable(key, false).unwrap();
+    let request = message(1, NOTHING, 0).repeat(depth);
+    let mut buffer = vec![0; 256 << 10];
+    net.send(key, &[IoSlice::new(&request)]).unwrap();
+    let (mut done, mut begin) = (0, (0, 0));
+    while done < 400_000 {
+        if begin.0 == 0 && done > 40_000 {
+            begin = (done, cpu_ns());
+        }
+        ready.clear();
+        net.wait(None, &mut ready).unwrap();
+        match net.receive(key, &mut buffer) {
+            Ok(received) => {
+                net.send(key, &[IoSlice::new(&request[..received.bytes])]).unwrap();
+                done += received.bytes / HEAD;
+            }
+            Err(error) => assert_eq!(error.kind(), ErrorKind::WouldBlock),
+        }
+    }
+    (cpu_ns() - begin.1) as f64 / (done - begin.0) as f64 / 1e3
+}
+
+struct Nothing;
+
+impl Sink for Nothing {
+    fn transaction(&mut self, _: &Transaction, _: &Names) {}
+}
+
+fn toys(to: SocketAddr) -> Toys {
+    let mut toys = Toys::new(&[Do::Null, Do::TurnOver]);
+    toys.address = Some(to);
+    toys.quiet = true;
+    toys
+}
+
+fn plan(stations: u32, think: Pause, seconds: u64) -> Plan {
+    let phases = Phases { warmup_ns: 500_000_000, measured_ns: Some(seconds * 1_000_000_000), ..Phases::default() };
+    Plan { phases, threads: 1, stage: Some(0), ..Plan::new(Load::Closed { stations, think }) }
+}
+
+/// Client CPU of an operation, µs, through the engine.
+fn engine(to: SocketAddr, depth: usize) -> f64 {
+    let plan = Plan { lanes: depth as u32, ..plan(1, Pause::None, 3) };
+    let ran = run(&plan, &toys(to), |_| Nothing, &Watch::new()).unwrap();
+    let cpu = ran.generator.workers[0];
+    (cpu.user_ns + cpu.system_ns) as f64 / actions(&ran) as f64 / 1e3
+}
+
+fn actions<S>(ran: &Ran<S>) -> u64 {
+    ran.stations.iter().map(|tally| tally.actions).sum()
+}
+
+/// Bytes of memory that this process has.
+fn resident() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let line = status.lines().find(|line| line.starts_with("VmHWM")).unwrap();
+    line.split_whitespace().nth(1).unwrap().parse::<u64>().unwrap() << 10
+}
+
+fn many_stations() {
+    let (mut child, to) = server();
+    let before = resident();
+    let mut toys = toys(to);
+    toys.log_on = true;
+    let ran = run(&plan(10_000, Pause::Exponential(1_000_000_000), 10), &toys, |_| Nothing, &Watch::new()).unwrap();
+    let starved = ran.stations.iter().filter(|tally| tally.starved()).count();
+    let each = (resident() - before) / 10_000;
+    println!("10,000 stations: {} actions, {starved} starved, {each} B of memory each at the most", actions(&ran));
+    println!("{:?}", ran.generator);
+    child.kill().unwrap();
+    child.wait().unwrap();
+}
