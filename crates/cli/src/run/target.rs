@@ -14,8 +14,8 @@ use crate::exit::Usage;
 #[derive(Clone, Debug, clap::Args)]
 #[command(next_help_heading = "Server")]
 pub(crate) struct TargetFlags {
-    /// smb://user@host[:port]/share[/path], nfs://host[:port]/export, file:///path, embedded:smb or embedded:nfs
-    #[arg(long, value_name = "URL", default_value = "embedded:smb")]
+    /// Which one.
+    #[arg(long, value_name = "URL", default_value = "embedded:smb", help = TARGETS)]
     target: String,
     /// The password's file (else the environment's PLIMSOLL_PASSWORD, else the target's own)
     #[arg(long, value_name = "FILE")]
@@ -23,6 +23,9 @@ pub(crate) struct TargetFlags {
     #[command(flatten)]
     wishes: WishFlags,
 }
+
+const TARGETS: &str =
+    "smb://user@host[:port]/share[/path], nfs://host[:port]/export, file:///path, embedded:smb or embedded:nfs";
 
 /// What is asked of an SMB server.
 #[derive(Clone, Debug, clap::Args)]
