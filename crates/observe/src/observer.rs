@@ -104,8 +104,7 @@ impl<S: Sink> Observer<S> {
 
     /// The capture has ended: hands on what still waits.
     pub fn finish(mut self) -> Observed<S> {
-        let ending: Vec<Connection> = self.connections.drain().collect();
-        for mut connection in ending {
+        for mut connection in self.connections.drain() {
             connection.end(&mut self.shared, &mut self.packets);
         }
         let Shared { mut output, mut smb2, .. } = self.shared;

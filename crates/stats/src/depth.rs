@@ -206,6 +206,11 @@ impl QueueDepth {
     /// The depths found, with what is still in the window.
     pub fn tally(&self) -> DepthTally {
         let mut all = self.clone();
+        for instants in [&mut all.starts, &mut all.ends, &mut all.points] {
+            // Once only, so not the stable sort: it would take half as much memory again.
+            instants.list.sort_unstable();
+            instants.unsorted = false;
+        }
         all.take_rest();
         trim(&mut all.at_arrival);
         trim(&mut all.time_ns);

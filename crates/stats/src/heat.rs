@@ -50,20 +50,22 @@ pub struct HeatMap {
 pub(crate) struct HeatMaps(Bins<Column>);
 
 #[derive(Clone, Debug, Default, PartialEq)]
-struct Column(Option<Box<[[u64; HEAT_ROWS]; GROUPS]>>);
+struct Column([Option<Box<Rows>>; GROUPS]);
+
+/// A column of a group's map; most columns have few groups.
+type Rows = [u64; HEAT_ROWS];
 
 impl Cell for Column {
     fn absorb(&mut self, other: &Self) {
-        let Some(theirs) = &other.0 else { return };
-        let mine = self.0.get_or_insert_with(empty);
-        for (a, b) in mine.iter_mut().flatten().zip(theirs.iter().flatten()) {
-            *a += b;
+        for (mine, theirs) in self.0.iter_mut().zip(&other.0) {
+            let Some(theirs) = theirs else { continue };
+            mine.get_or_insert_with(empty).iter_mut().zip(theirs.iter()).for_each(|(a, b)| *a += b);
         }
     }
 }
 
-fn empty() -> Box<[[u64; HEAT_ROWS]; GROUPS]> {
-    Box::new([[0; HEAT_ROWS]; GROUPS])
+fn empty() -> Box<Rows> {
+    Box::new([0; HEAT_ROWS])
 }
 
 impl HeatMaps {
@@ -75,9 +77,9 @@ impl HeatMaps {
     pub(crate) fn record(&mut self, end_ns: i64, group: Group, measured: &Measured) {
         let Some(response) = measured.response_ns() else { return };
         if let Some(column) = self.0.at(end_ns)
-            && let Some(rows) = column.0.get_or_insert_with(empty).get_mut(group as usize)
+            && let Some(rows) = column.0.get_mut(group as usize)
         {
-            rows[row_of(response)] += 1;
+            rows.get_or_insert_with(empty)[row_of(response)] += 1;
         }
     }
 
@@ -100,9 +102,9 @@ impl HeatMaps {
             .filter(|&group| group < GROUPS)
             .collect();
         for (i, column) in self.0.iter().enumerate() {
-            let Some(maps) = &column.0 else { continue };
+            let maps: Vec<&Rows> = groups.iter().filter_map(|&group| column.0[group].as_deref()).collect();
             for row in 0..HEAT_ROWS {
-                let count: u64 = groups.iter().map(|&group| maps[group][row]).sum();
+                let count: u64 = maps.iter().map(|rows| rows[row]).sum();
                 if count > 0 {
                     cells.push((i, row, count));
                 }

@@ -6,19 +6,19 @@
 //! Spec: RFC 5531 9.
 
 mod compound;
+mod lately;
 mod procedure;
 
 use plimsoll_model::{Anomaly, Names, Outcome, Sink, Symbol};
 use plimsoll_wire::nfs::{self, Facts};
 use plimsoll_wire::rpc::{self, AcceptStat, Call, Credential, Protection, Reply};
 
+use lately::Lately;
+
 use super::pending::Displaced;
 use super::{Answer, Link, Output, Pending, PendingTable};
 use crate::message::Message;
 use crate::names::{Handles, Named};
-
-/// Answered xids remembered on each connection, each way: a power of two.
-const ANSWERED: usize = 256;
 
 /// Boxes kept for use again on each connection.
 const SPARE_MAX: usize = 16;
@@ -38,30 +38,17 @@ struct Waiting {
 }
 
 /// The RPC calls of one connection, both ways (callbacks come from the server).
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Rpc {
     waiting: [PendingTable<Box<Waiting>>; 2],
     /// Boxes to use again: a call and its answer should not cost an allocation.
     #[allow(clippy::vec_box, reason = "the boxes themselves are what is kept: they move between here and the tables")]
     spare: Vec<Box<Waiting>>,
-    /// Lately answered xids, each at its own slot; 0 is not remembered.
-    answered: [Box<[u32; ANSWERED]>; 2],
-    /// Answers that came before any call with their xid, each at its own slot.
-    early: Box<[u32; ANSWERED]>,
+    /// Xids that were answered.
+    answered: [Lately; 2],
+    /// Xids of answers that came before any call.
+    early: Lately,
     user: Option<(u32, Symbol)>,
-}
-
-impl Default for Rpc {
-    fn default() -> Self {
-        let blank = || Box::new([0; ANSWERED]);
-        Self {
-            waiting: Default::default(),
-            spare: Vec::new(),
-            answered: [blank(), blank()],
-            early: blank(),
-            user: None,
-        }
-    }
 }
 
 impl Rpc {
@@ -106,14 +93,11 @@ impl Rpc {
         output: &mut Output<S>,
     ) {
         let xid = call.xid();
-        if self.answered[direction][slot(xid)] == xid && xid != 0
-            || self.waiting[direction].get_mut(u64::from(xid)).is_some()
-        {
+        if self.answered[direction].has(xid) || self.waiting[direction].get_mut(u64::from(xid)).is_some() {
             output.anomalies.add(Anomaly::DuplicateRequest);
             return;
         }
-        if self.early[slot(xid)] == xid && xid != 0 {
-            self.early[slot(xid)] = 0;
+        if self.early.forget(xid) {
             output.anomalies.add(Anomaly::NegativeTime);
         }
         let mut waiting = self.make(call, message, direction, link);
@@ -169,15 +153,15 @@ impl Rpc {
     ) {
         let (asked, xid) = (1 - direction, reply.xid());
         let Some(waiting) = self.waiting[asked].remove(u64::from(xid)) else {
-            if self.answered[asked][slot(xid)] == xid && xid != 0 {
+            if self.answered[asked].has(xid) {
                 output.anomalies.add(Anomaly::DuplicateResponse);
             } else {
-                self.early[slot(xid)] = xid;
+                self.early.add(xid);
                 output.orphan(link, direction);
             }
             return;
         };
-        self.answered[asked][slot(xid)] = xid;
+        self.answered[asked].add(xid);
         let mut answer = Answer::of(message, None, outcome(reply));
         let results = waiting.protection.and_then(|protection| reply.results_under(protection));
         if is_compound(&waiting) {
@@ -210,12 +194,6 @@ impl Rpc {
         self.user = Some((uid, symbol));
         symbol
     }
-}
-
-/// Spread over the slots whichever byte the client counts in (some count in the highest).
-#[inline]
-fn slot(xid: u32) -> usize {
-    (xid.wrapping_mul(0x9e37_79b1) >> 24) as usize % ANSWERED
 }
 
 fn is_compound(waiting: &Waiting) -> bool {

@@ -1,0 +1,95 @@
+//! Xids seen lately, to tell a second request or answer from a first one.
+
+/// Xids in a table: a power of two.
+const TABLE: usize = 256;
+/// So many need no table. Most connections never have more: a call of portmap or MOUNT, and the end.
+const FEW: usize = 16;
+
+/// Xids seen lately; 0 is not remembered.
+#[derive(Debug)]
+pub(super) enum Lately {
+    Few(Vec<u32>),
+    /// Each at its own slot, from which a later one drives it out.
+    Many(Box<[u32; TABLE]>),
+}
+
+impl Default for Lately {
+    fn default() -> Self {
+        Self::Few(Vec::new())
+    }
+}
+
+impl Lately {
+    /// Whether it is remembered.
+    #[inline]
+    pub(super) fn has(&self, xid: u32) -> bool {
+        xid != 0
+            && match self {
+                Self::Few(few) => few.contains(&xid),
+                Self::Many(table) => table[slot(xid)] == xid,
+            }
+    }
+
+    /// Remembers it.
+    #[inline]
+    pub(super) fn add(&mut self, xid: u32) {
+        match self {
+            Self::Many(table) => table[slot(xid)] = xid,
+            Self::Few(few) if few.len() < FEW => few.push(xid),
+            Self::Few(few) => {
+                let mut table = Box::new([0; TABLE]);
+                few.iter().for_each(|&old| table[slot(old)] = old);
+                table[slot(xid)] = xid;
+                *self = Self::Many(table);
+            }
+        }
+    }
+
+    /// Forgets it; whether it was remembered.
+    #[inline]
+    pub(super) fn forget(&mut self, xid: u32) -> bool {
+        let had = self.has(xid);
+        if had {
+            match self {
+                Self::Few(few) => few.retain(|&old| old != xid),
+                Self::Many(table) => table[slot(xid)] = 0,
+            }
+        }
+        had
+    }
+}
+
+/// Spread over the slots whichever byte the client counts in (some count in the highest).
+#[inline]
+fn slot(xid: u32) -> usize {
+    (xid.wrapping_mul(0x9e37_79b1) >> 24) as usize % TABLE
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_latest_are_remembered_and_what_is_forgotten_is_not() {
+        for step in [1, 0x0100_0000] {
+            let mut lately = Lately::default();
+            for index in 1..=200u32 {
+                let xid = index.wrapping_mul(step);
+                assert!(!lately.has(xid) || xid == 0);
+                lately.add(xid);
+                assert_eq!(lately.has(xid), xid != 0, "{xid:#x}");
+                assert!(index <= FEW as u32 || matches!(lately, Lately::Many(_)));
+            }
+            assert!((1..=200u32).filter(|index| lately.has(index.wrapping_mul(step))).count() > 100);
+            assert!(lately.forget(200u32.wrapping_mul(step)));
+            assert!(!lately.forget(200u32.wrapping_mul(step)));
+        }
+    }
+
+    #[test]
+    fn a_few_are_forgotten_one_by_one() {
+        let mut lately = Lately::default();
+        (1..=5).for_each(|xid| lately.add(xid));
+        assert!(lately.forget(3) && !lately.forget(3) && !lately.forget(0) && lately.has(5));
+    }
+}
