@@ -29,6 +29,13 @@ pub struct Chunk<'a> {
     pub acknowledges: u64,
 }
 
+impl Chunk<'_> {
+    /// Place behind the last byte.
+    fn end(&self) -> u64 {
+        self.offset + u64::from(self.wire_len)
+    }
+}
+
 /// What comes out of a [`Half`], in stream order.
 #[derive(Clone, Copy, Debug)]
 pub enum Event<'a> {
@@ -109,6 +116,22 @@ struct Held {
     acknowledges: u64,
 }
 
+impl Held {
+    fn of(chunk: &Chunk<'_>) -> Self {
+        let Chunk { offset, bytes, wire_len, time_ns, frame, acknowledges } = *chunk;
+        Self { offset, bytes: bytes.to_vec(), wire_len, time_ns, frame, acknowledges }
+    }
+
+    fn chunk(&self) -> Chunk<'_> {
+        let Self { offset, ref bytes, wire_len, time_ns, frame, acknowledges } = *self;
+        Chunk { offset, bytes, wire_len, time_ns, frame, acknowledges }
+    }
+
+    fn end(&self) -> u64 {
+        self.offset + u64::from(self.wire_len)
+    }
+}
+
 /// One direction of a TCP connection.
 #[derive(Debug, Default)]
 pub struct Half {
@@ -119,7 +142,7 @@ pub struct Half {
     origin: Option<u64>,
     /// Offset up to which the other side has acknowledged.
     acknowledged: u64,
-    /// Segments behind a hole, by offset.
+    /// Segments behind a hole, by offset; no two overlap.
     held: Vec<Held>,
     held_bytes: usize,
     /// Holes given up lately, so that a late arrival is told from a retransmission: (start, end).
@@ -202,17 +225,25 @@ impl Half {
         }
         self.largest = self.largest.max(segment.wire_len);
         let chunk = chunk(segment, start, stamp);
-        if start == self.next {
-            self.next += u64::from(segment.wire_len);
-            out.data(&chunk);
-            if !self.held.is_empty() {
-                self.counts.out_of_order += 1;
-                self.counts.holes_filled += u64::from(self.held[0].offset <= self.next);
-                self.release(out);
-            }
+        if start == self.next { self.continuing(&chunk, out) } else { self.unexpected(chunk, out) }
+    }
+
+    /// A chunk that begins where the stream stands.
+    fn continuing(&mut self, chunk: &Chunk<'_>, out: &mut impl Receiver) {
+        let end = chunk.end();
+        let Some(held) = self.held.first().map(|first| first.offset) else {
+            self.next = end;
+            return out.data(chunk);
+        };
+        self.counts.holes_filled += u64::from(held <= end);
+        if end <= held {
+            self.counts.out_of_order += 1;
+            self.next = end;
+            out.data(chunk);
         } else {
-            self.unexpected(chunk, out);
+            self.hold(chunk);
         }
+        self.release(out);
     }
 
     /// Nothing more will come: hands on what is held, holes and all.
@@ -251,22 +282,19 @@ impl Half {
 
     /// A segment that is not the next one: seen before, or ahead of a hole.
     fn unexpected(&mut self, chunk: Chunk<'_>, out: &mut impl Receiver) {
-        let end = chunk.offset + u64::from(chunk.wire_len);
+        let end = chunk.end();
         if end <= self.next {
             self.count_old(chunk.offset, end);
         } else if chunk.offset < self.next {
             self.counts.retransmitted += 1;
-            let fresh = trim(chunk, self.next);
-            self.next = end;
-            out.data(&fresh);
-            self.release(out);
-        } else if chunk.offset <= self.acknowledged {
-            // The hole before it has been acknowledged: the capture dropped it.
-            self.hold(chunk);
-            self.release(out);
+            self.continuing(&part(&chunk, self.next, end), out);
         } else {
-            self.hold(chunk);
-            if self.held.len() > HELD_SEGMENTS_MAX || self.held_bytes > HELD_BYTES_MAX {
+            self.hold(&chunk);
+            if chunk.offset <= self.acknowledged {
+                // The hole before it has been acknowledged: the capture dropped it.
+                self.release(out);
+            }
+            while self.held.len() > HELD_SEGMENTS_MAX || self.held_bytes > HELD_BYTES_MAX {
                 self.skip_hole(out);
                 self.release(out);
             }
@@ -284,19 +312,31 @@ impl Half {
         }
     }
 
-    fn hold(&mut self, chunk: Chunk<'_>) {
-        let at = self.held.partition_point(|held| held.offset < chunk.offset);
-        let twin = self.held.get(at).is_some_and(|held| held.offset == chunk.offset && held.wire_len >= chunk.wire_len);
-        if twin {
-            self.counts.retransmitted += 1;
-            return;
+    /// Keeps what is new of a chunk. What is held already stays as it is: bytes keep the time and frame that brought them first.
+    fn hold(&mut self, chunk: &Chunk<'_>) {
+        let (mut from, end) = (chunk.offset, chunk.end());
+        let mut at = self.held.partition_point(|held| held.end() <= from);
+        let (mut repeats, mut overtaken) = (false, false);
+        while from < end {
+            let behind = self.held.get(at).map(|held| (held.offset, held.end()));
+            match behind {
+                Some((start, held_end)) if start <= from => {
+                    repeats = true;
+                    from = held_end;
+                }
+                _ => {
+                    let to = behind.map_or(end, |(start, _)| start.min(end));
+                    overtaken |= behind.is_some();
+                    let held = Held::of(&part(chunk, from, to));
+                    self.held_bytes += held.bytes.len();
+                    self.held.insert(at, held);
+                    from = to;
+                }
+            }
+            at += 1;
         }
-        if at < self.held.len() {
-            self.counts.out_of_order += 1;
-        }
-        self.held_bytes += chunk.bytes.len();
-        let Chunk { offset, wire_len, time_ns, frame, acknowledges, .. } = chunk;
-        self.held.insert(at, Held { offset, bytes: chunk.bytes.to_vec(), wire_len, time_ns, frame, acknowledges });
+        self.counts.retransmitted += u64::from(repeats);
+        self.counts.out_of_order += u64::from(overtaken);
     }
 
     /// Hands on what is held as far as it is in order or its holes are acknowledged.
@@ -312,16 +352,8 @@ impl Half {
             }
             let held = self.held.remove(0);
             self.held_bytes -= held.bytes.len();
-            let end = held.offset + u64::from(held.wire_len);
-            if end <= self.next {
-                self.counts.retransmitted += 1;
-                continue;
-            }
-            let Held { offset, ref bytes, wire_len, time_ns, frame, acknowledges } = held;
-            let chunk = Chunk { offset, bytes, wire_len, time_ns, frame, acknowledges };
-            let chunk = if offset < self.next { trim(chunk, self.next) } else { chunk };
-            self.next = end;
-            out.data(&chunk);
+            self.next = held.end();
+            out.data(&held.chunk());
         }
     }
 
@@ -346,15 +378,11 @@ fn chunk<'a>(segment: &Segment<'a>, offset: u64, (time_ns, frame, acknowledges):
     Chunk { offset, bytes, wire_len, time_ns, frame, acknowledges }
 }
 
-/// The part of a chunk from `from` on.
-fn trim(chunk: Chunk<'_>, from: u64) -> Chunk<'_> {
-    let cut = from - chunk.offset;
-    Chunk {
-        offset: from,
-        bytes: chunk.bytes.get(cut as usize..).unwrap_or_default(),
-        wire_len: chunk.wire_len - cut as u32,
-        ..chunk
-    }
+/// The part of a chunk between two offsets within it.
+fn part<'a>(chunk: &Chunk<'a>, from: u64, to: u64) -> Chunk<'a> {
+    let captured = |offset: u64| ((offset - chunk.offset) as usize).min(chunk.bytes.len());
+    let bytes = chunk.bytes.get(captured(from)..captured(to)).unwrap_or_default();
+    Chunk { offset: from, bytes, wire_len: (to - from) as u32, ..*chunk }
 }
 
 #[cfg(test)]

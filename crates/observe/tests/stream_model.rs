@@ -1,0 +1,262 @@
+//! Why to believe the reassembly: whatever comes in whatever order, what it hands on is what a model without any cleverness does.
+//!
+//! The model keeps a stream byte by byte: who brought it first. Every segment brings bytes of its own, so that a byte tells
+//! which packet it came in.
+
+use std::collections::BTreeMap;
+
+use plimsoll_observe::packet::{Segment, TcpFlags};
+use plimsoll_observe::stream::{Event, Half};
+use proptest::prelude::*;
+use proptest::test_runner::{Config, RngAlgorithm, RngSeed};
+
+const SYN: u8 = 0x02;
+const ACK: u8 = 0x10;
+/// Where the model's streams begin, so that a segment can lie before its first byte.
+const START: u64 = 1_000;
+
+/// What a sender, a network and a capture do next. Sizes in bytes.
+#[derive(Clone, Debug)]
+enum Step {
+    /// The next bytes arrive, cut by a snaplen to the second number.
+    Next(u32, u32),
+    /// The next bytes do not, or not yet.
+    Lost(u32),
+    /// Bytes from so far before arrive (again), as many, cut to.
+    Again(u64, u32, u32),
+    /// Bytes from so far ahead arrive.
+    Ahead(u64, u32),
+    /// The receiver acknowledges all but so many bytes of what was sent.
+    Ack(u64),
+}
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    let len = || 1u32..40;
+    let cut = || prop_oneof![4 => Just(u32::MAX), 1 => 0u32..30];
+    let step = prop_oneof![
+        6 => (len(), cut()).prop_map(|(len, cut)| Step::Next(len, cut)),
+        2 => len().prop_map(Step::Lost),
+        4 => (0u64..150, len(), cut()).prop_map(|(back, len, cut)| Step::Again(back, len, cut)),
+        1 => (0u64..60, len()).prop_map(|(gap, len)| Step::Ahead(gap, len)),
+        3 => prop_oneof![Just(0u64), 0u64..120].prop_map(Step::Ack),
+    ];
+    prop::collection::vec(step, 1..60)
+}
+
+/// A byte of the stream as it came out: its place, what brought it first, and its value where it was captured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Told {
+    Byte {
+        at: u64,
+        time_ns: i64,
+        frame: u64,
+        acknowledges: u64,
+        value: Option<u8>,
+    },
+    /// Never seen; whether the receiver had it.
+    Missing {
+        at: u64,
+        acknowledged: bool,
+    },
+}
+
+/// The model: a stream is a map from places to bytes.
+#[derive(Default)]
+struct Model {
+    next: Option<u64>,
+    acknowledged: u64,
+    waiting: BTreeMap<u64, Told>,
+    told: Vec<Told>,
+}
+
+impl Model {
+    fn begin(&mut self, at: u64) -> u64 {
+        if self.next.is_none() {
+            self.acknowledged = at;
+        }
+        *self.next.get_or_insert(at)
+    }
+
+    fn segment(&mut self, at: u64, wire_len: u32, bytes: &[u8], (time_ns, frame, acknowledges): (i64, u64, u64)) {
+        let next = self.begin(at);
+        for index in 0..u64::from(wire_len) {
+            let (at, value) = (at + index, bytes.get(index as usize).copied());
+            if at >= next {
+                self.waiting.entry(at).or_insert(Told::Byte { at, time_ns, frame, acknowledges, value });
+            }
+        }
+        self.hand_on(false);
+    }
+
+    fn acknowledge(&mut self, at: u64) {
+        self.begin(at);
+        self.acknowledged = self.acknowledged.max(at);
+        self.hand_on(false);
+    }
+
+    /// A place is handed on when its byte is there, and given up when something behind the hole is there and the receiver has
+    /// acknowledged all of the hole, or nothing more comes.
+    fn hand_on(&mut self, ended: bool) {
+        while let Some((next, (&first, _))) = self.next.zip(self.waiting.first_key_value()) {
+            let acknowledged = first <= self.acknowledged;
+            if first > next && !acknowledged && !ended {
+                return;
+            }
+            self.told.extend((next..first).map(|at| Told::Missing { at, acknowledged }));
+            self.told.extend(self.waiting.remove(&first));
+            self.next = Some(first + 1);
+        }
+    }
+}
+
+/// The reassembly under test, its events taken apart into bytes.
+struct Real {
+    half: Half,
+    told: Vec<Told>,
+    /// What its offsets are more than the model's.
+    shift: Option<u64>,
+}
+
+fn take(told: &mut Vec<Told>, event: Event<'_>) {
+    match event {
+        Event::Data(chunk) => {
+            let byte = |index: u64| Told::Byte {
+                at: chunk.offset + index,
+                time_ns: chunk.time_ns,
+                frame: chunk.frame,
+                acknowledges: chunk.acknowledges,
+                value: chunk.bytes.get(index as usize).copied(),
+            };
+            told.extend((0..u64::from(chunk.wire_len)).map(byte));
+        }
+        Event::Hole { len, end, acknowledged } => {
+            told.extend((end - len..end).map(|at| Told::Missing { at, acknowledged }));
+        }
+        Event::Restart => panic!("nothing here jumps"),
+    }
+}
+
+/// Runs both over the same steps. `origin` is the sequence number of the model's place 0.
+fn run(steps: &[Step], origin: u32, with_syn: bool) -> (Model, Real) {
+    let mut model = Model::default();
+    let mut real = Real { half: Half::default(), told: Vec::new(), shift: None };
+    let seq = |at: u64| origin.wrapping_add(at as u32);
+    let mut cursor = START;
+    if with_syn {
+        let syn = Segment { seq: seq(cursor - 1), ack: 0, flags: TcpFlags(SYN), payload: &[], wire_len: 0 };
+        real.half.segment(&syn, (0, 1, 0), &mut |event: Event<'_>| take(&mut real.told, event));
+        model.begin(cursor);
+        real.shift = real.half.next().map(|next| next - cursor);
+    }
+    for (frame, step) in (2..).zip(steps) {
+        let (at, len, cut) = match *step {
+            Step::Next(len, cut) => (cursor, len, cut),
+            Step::Lost(len) => {
+                cursor += u64::from(len);
+                continue;
+            }
+            Step::Again(back, len, cut) => (cursor - back.min(START), len, cut),
+            Step::Ahead(gap, len) => (cursor + gap, len, u32::MAX),
+            Step::Ack(back) => {
+                let at = cursor - back.min(START);
+                let first = real.half.next().is_none();
+                real.half.acknowledge(seq(at), &mut |event: Event<'_>| take(&mut real.told, event));
+                if first {
+                    real.shift = real.half.next().map(|next| next - at);
+                }
+                model.acknowledge(at);
+                continue;
+            }
+        };
+        if matches!(step, Step::Next(..)) {
+            cursor += u64::from(len);
+        }
+        let bytes: Vec<u8> = (0..len.min(cut)).map(|index| (frame * 31 + u64::from(index) * 7) as u8).collect();
+        let segment = Segment { seq: seq(at), ack: 0, flags: TcpFlags(ACK), payload: &bytes, wire_len: len };
+        // Time does not tell the frame, and what it acknowledges tells neither.
+        let stamp = (1_000 - frame as i64 * 3, frame, frame * frame);
+        if real.half.next().is_none() {
+            real.shift = Some((1 << 33) + u64::from(seq(at)) - at);
+        }
+        real.half.segment(&segment, stamp, &mut |event: Event<'_>| take(&mut real.told, event));
+        model.segment(at, len, &bytes, stamp);
+    }
+    real.half.finish(&mut |event: Event<'_>| take(&mut real.told, event));
+    model.hand_on(true);
+    (model, real)
+}
+
+/// The same cases in every run, and many.
+fn config() -> Config {
+    let rng_seed = RngSeed::Fixed(0x7c9_2026);
+    Config {
+        cases: 2_000,
+        failure_persistence: None,
+        rng_algorithm: RngAlgorithm::ChaCha,
+        rng_seed,
+        ..Config::default()
+    }
+}
+
+proptest! {
+    #![proptest_config(config())]
+
+    #[test]
+    fn what_is_handed_on_is_what_the_model_hands_on(
+        steps in steps(),
+        // A third of the streams wrap in the middle.
+        origin in prop_oneof![2 => any::<u32>(), 1 => (u32::MAX - 2_500)..(u32::MAX - 500)],
+        with_syn in any::<bool>(),
+    ) {
+        let (model, real) = run(&steps, origin, with_syn);
+        let shift = real.shift.unwrap_or_default();
+        let shifted = |told: &Told| match *told {
+            Told::Byte { at, time_ns, frame, acknowledges, value } => {
+                Told::Byte { at: at + shift, time_ns, frame, acknowledges, value }
+            }
+            Told::Missing { at, acknowledged } => Told::Missing { at: at + shift, acknowledged },
+        };
+        let expected: Vec<Told> = model.told.iter().map(shifted).collect();
+        prop_assert_eq!(real.told, expected);
+        prop_assert_eq!(real.half.next(), model.next.map(|next| next + shift));
+    }
+
+    /// Where nothing is lost for good, everything comes out, in order, whatever was doubled, overlapped and reordered on the way.
+    #[test]
+    fn a_stream_of_which_every_byte_came_is_whole(
+        pieces in prop::collection::vec(1u32..50, 1..40),
+        late in prop::collection::vec((0usize..40, 0usize..6), 0..30),
+        doubled in prop::collection::vec((0usize..40, 0u64..30, 1u32..80), 0..20),
+        origin in any::<u32>(),
+    ) {
+        let total: u64 = pieces.iter().map(|&len| u64::from(len)).sum();
+        let places = pieces.iter().scan(START, |at, &len| { *at += u64::from(len); Some((*at - u64::from(len), len)) });
+        let mut order: Vec<(u64, u32)> = places.collect();
+        // The first one stays first: it tells where the stream is.
+        for (from, by) in late {
+            let from = 1 + from % order.len();
+            if from + by < order.len() {
+                let piece = order.remove(from);
+                order.insert(from + by, piece);
+            }
+        }
+        for (index, back, len) in doubled {
+            let index = 1 + index % order.len();
+            let at = order[index - 1].0.saturating_sub(back).max(START);
+            order.insert(index, (at, len.min((START + total - at) as u32)));
+        }
+        let (mut half, mut told) = (Half::default(), Vec::new());
+        for (frame, (at, len)) in (1..).zip(&order) {
+            let bytes: Vec<u8> = (*at..*at + u64::from(*len)).map(|at| (at * 13) as u8).collect();
+            let seq = origin.wrapping_add(*at as u32);
+            let segment = Segment { seq, ack: 0, flags: TcpFlags(ACK), payload: &bytes, wire_len: *len };
+            half.segment(&segment, (0, frame, 0), &mut |event: Event<'_>| take(&mut told, event));
+        }
+        let values: Vec<Option<u8>> = told.iter().map(|told| match told {
+            Told::Byte { value, .. } => *value,
+            Told::Missing { .. } => None,
+        }).collect();
+        let expected: Vec<Option<u8>> = (START..START + total).map(|at| Some((at * 13) as u8)).collect();
+        prop_assert_eq!(values, expected);
+    }
+}
