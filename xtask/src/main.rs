@@ -20,9 +20,9 @@ cargo xtask COMMAND
   check             all that CI runs: format, tidy, clippy, documentation, licences, tests
   test [ARG]...     set up, then every test; arguments go to `cargo test`
   tidy              the walls between the crates and the rules of the sources
-  bench [--stages | --comparison] [--rounds N] [ARG]...
-                    every bench (arguments go to the bench programs), then tshark, nfstrace and a loop over a
-                    memory map beside plimsoll, in N rounds (3)
+  bench [--stages | --comparison | --cost] [--rounds N] [ARG]...
+                    every bench (arguments go to the bench programs); tshark, nfstrace and a loop over a memory
+                    map beside plimsoll, in N rounds (3); what an operation costs its client
   loss [SMB2.pcap]  what captures that lost packets still show (target/bench/smb2-ops.pcap)
   fuzz [--seconds N] [TARGET]...
                     every fuzz target (or those named), N seconds each (60)

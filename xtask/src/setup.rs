@@ -36,8 +36,10 @@ const PACKAGES: [Package; 13] = [
     package("time", "time", "measuring peak memory"),
 ];
 
-/// Parts of the programs above that Debian ships by themselves: the file systems that NFS-Ganesha can export.
-const COMPANIONS: [(&str, &[&str]); 1] = [("nfs-ganesha", &["nfs-ganesha-vfs", "nfs-ganesha-mem"])];
+/// Parts of the programs above that Debian ships by themselves: the file systems that NFS-Ganesha can export, and what a
+/// program is built with that uses libnfs (`cargo xtask bench --cost`).
+const COMPANIONS: [(&str, &[&str]); 2] =
+    [("nfs-ganesha", &["nfs-ganesha-vfs", "nfs-ganesha-mem"]), ("libnfs-utils", &["libnfs-dev"])];
 
 /// Python modules with which a test reads our tables.
 const PYTHON_MODULES: [&str; 3] = ["duckdb", "pandas", "pyarrow"];
@@ -106,7 +108,8 @@ fn apt_get(arguments: &[&str]) -> Command {
     command
 }
 
-fn is_root() -> bool {
+/// Whether we may install packages and start servers.
+pub(crate) fn is_root() -> bool {
     process::output(Command::new("id").arg("-u")).is_ok_and(|id| id.trim() == "0")
 }
 

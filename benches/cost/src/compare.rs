@@ -7,6 +7,7 @@ use std::process::{Child, Command, Stdio};
 use crate::libnfs;
 use crate::measured::Measured;
 use crate::operation::{FILE, Operation, SIZE};
+use crate::plimsoll;
 use crate::servers::Servers;
 
 /// Depths that are measured.
@@ -20,18 +21,17 @@ struct Costs {
 }
 
 /// Runs everything `rounds` times, in turns, and prints the table.
-pub fn run(rounds: usize) -> Result<(), Box<dyn Error>> {
-    let servers = Servers::start()?;
+pub fn run(servers: &Servers, rounds: usize) -> Result<(), Box<dyn Error>> {
     let libnfs = libnfs::build(servers.folder())?;
     println!("Processor time of the client, µs an operation (median of {rounds} rounds in turns), user and system.");
     println!();
-    println!("| operation | depth | plimsoll | echo | smb2 crate | libnfs | server | promises |");
-    println!("| --- | --- | --- | --- | --- | --- | --- | --- |");
+    println!("| operation | depth | plimsoll | echo | echo, alike | smb2 crate | libnfs | server | promises |");
+    println!("| --- | --- | --- | --- | --- | --- | --- | --- | --- |");
     for operation in Operation::ALL {
         for depth in DEPTHS {
             let mut costs = Costs::default();
             for _ in 0..rounds {
-                round(&servers, libnfs.as_deref(), operation, depth, &mut costs)?;
+                round(servers, libnfs.as_deref(), operation, depth, &mut costs)?;
             }
             println!("{}", costs.row(operation, depth));
         }
@@ -54,18 +54,24 @@ fn round(
         measure(command)
     };
     let before = servers.cpu(operation)?;
-    let plimsoll = own("plimsoll", &[&servers.target(operation)])?;
+    let own_client = own("plimsoll", &[&servers.target(operation)])?;
     let server = (servers.cpu(operation)? - before).as_secs_f64() * 1e6;
-    // The client's warm-up is a tenth of its work, and the server did that too.
-    costs.server.push(server / (plimsoll.operations as f64 * 1.1));
-    costs.add("plimsoll", &plimsoll);
-    let (request, answer) = (plimsoll.request.to_string(), plimsoll.answer.to_string());
-    let (mut echo, address) = echo_server(&request, &answer)?;
-    let result = own("echo", &[&address, &request, &answer]);
-    echo.kill()?;
-    echo.wait()?;
-    let result = result?;
-    costs.add("echo", &Measured { operations: result.operations / operation.exchanges(), ..result });
+    // The server did the client's warm-up, too.
+    let total = plimsoll::total(count, depth);
+    costs.server.push(server / total as f64);
+    costs.add("plimsoll", &own_client);
+    let (request, answer) = (own_client.request.to_string(), own_client.answer.to_string());
+    let exchanges = operation.exchanges();
+    // A real server takes its time, and a client sleeps deeper the longer it waits.
+    let work = (server * 1e3 / (total * exchanges) as f64) as u64;
+    for (program, work) in [("echo", 0), ("echo-epoll", if depth == 1 { work } else { 0 })] {
+        let (mut echo, address) = echo_server(&request, &answer, &work.to_string())?;
+        let result = own(program, &[&address, &request, &answer]);
+        echo.kill()?;
+        echo.wait()?;
+        let result = result?;
+        costs.add(program, &Measured { operations: result.operations / exchanges, ..result });
+    }
     if operation.is_smb() {
         let address = servers.smb_address().to_string();
         costs.add("smb2", &own("smb2", &[&address, servers.share(), servers.user(), servers.password()])?);
@@ -78,17 +84,18 @@ fn round(
     Ok(())
 }
 
-fn measure(mut command: Command) -> Result<Measured, Box<dyn Error>> {
+/// Runs a client program, and reads what it says.
+pub fn measure(mut command: Command) -> Result<Measured, Box<dyn Error>> {
     let output = command.stderr(Stdio::inherit()).output()?;
     let line = String::from_utf8_lossy(&output.stdout);
     let measured = Measured::parse(line.trim()).filter(|_| output.status.success());
     measured.ok_or_else(|| format!("{:?}: {} {line}", command.get_program(), output.status).into())
 }
 
-fn echo_server(request: &str, answer: &str) -> Result<(Child, String), Box<dyn Error>> {
+fn echo_server(request: &str, answer: &str, work_ns: &str) -> Result<(Child, String), Box<dyn Error>> {
     use std::io::BufRead as _;
     let mut command = Command::new(std::env::current_exe()?);
-    let mut child = command.args(["echo-server", request, answer]).stdout(Stdio::piped()).spawn()?;
+    let mut child = command.args(["echo-server", request, answer, work_ns]).stdout(Stdio::piped()).spawn()?;
     let mut line = String::new();
     std::io::BufReader::new(child.stdout.take().ok_or("no pipe")?).read_line(&mut line)?;
     Ok((child, line.trim().to_owned()))
@@ -105,7 +112,7 @@ impl Costs {
 
     fn row(&self, operation: Operation, depth: usize) -> String {
         let show = |value: Option<f64>| value.map_or_else(|| "–".to_owned(), |us| format!("{us:.2}"));
-        let columns = ["plimsoll", "echo", "smb2", "libnfs"].map(|client| show(self.of(client)));
+        let columns = ["plimsoll", "echo", "echo-epoll", "smb2", "libnfs"].map(|client| show(self.of(client)));
         let promises = self.promises(depth).join("; ");
         let server = median(&self.server);
         format!("| {} | {depth} | {} | {server:.2} | {promises} |", operation.name(), columns.join(" | "))
@@ -120,7 +127,7 @@ impl Costs {
             Some(format!("{ratio:.2} × {name} (≤ {limit}: {kept})"))
         };
         let limits = if depth == 1 {
-            [ratio("echo", self.of("echo"), 1.25), None, None]
+            [ratio("echo", self.of("echo"), 1.25), ratio("echo, alike", self.of("echo-epoll"), 1.25), None]
         } else {
             [None, ratio("smb2", self.of("smb2"), 0.5), ratio("libnfs", self.of("libnfs"), 0.8)]
         };
@@ -128,7 +135,8 @@ impl Costs {
     }
 }
 
-fn median(of: &[f64]) -> f64 {
+/// The middle one.
+pub fn median(of: &[f64]) -> f64 {
     let mut sorted = of.to_vec();
     sorted.sort_by(f64::total_cmp);
     sorted.get(sorted.len() / 2).copied().unwrap_or(f64::NAN)

@@ -11,10 +11,12 @@ mod operation;
 mod plimsoll;
 mod servers;
 mod smb2_crate;
+mod stream;
 
 use std::error::Error;
 use std::net::SocketAddr;
 use std::process::ExitCode;
+use std::time::Duration;
 
 use measured::Measured;
 use operation::Operation;
@@ -23,9 +25,11 @@ fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let result = match arguments.as_slice() {
-        [] => compare::run(3),
-        ["--rounds", rounds] => rounds.parse().map_err(Into::into).and_then(compare::run),
-        ["echo-server", request, answer] => echo_server(request, answer),
+        [] => all(3),
+        ["--rounds", rounds] => rounds.parse().map_err(Into::into).and_then(all),
+        ["--streams"] => servers::Servers::start().and_then(|servers| stream::run(&servers, 3)),
+        ["servers"] => servers::keep(),
+        ["echo-server", request, answer, work] => echo_server(request, answer, work),
         ["client", program, operation, depth, count, rest @ ..] => client(program, operation, depth, count, rest),
         _ => Err("arguments: [--rounds NUMBER]".into()),
     };
@@ -38,8 +42,16 @@ fn main() -> ExitCode {
     }
 }
 
-fn echo_server(request: &str, answer: &str) -> Result<(), Box<dyn Error>> {
-    Ok(echo::serve(request.parse()?, answer.parse()?)?)
+/// The cost of operations, then streams.
+fn all(rounds: usize) -> Result<(), Box<dyn Error>> {
+    let servers = servers::Servers::start()?;
+    compare::run(&servers, rounds)?;
+    stream::run(&servers, rounds)
+}
+
+fn echo_server(request: &str, answer: &str, work_ns: &str) -> Result<(), Box<dyn Error>> {
+    let work = Duration::from_nanos(work_ns.parse()?);
+    Ok(echo::serve(request.parse()?, answer.parse()?, work)?)
 }
 
 /// One client's run; prints its line.
@@ -47,8 +59,10 @@ fn client(program: &str, operation: &str, depth: &str, count: &str, rest: &[&str
     let (depth, count) = (depth.parse()?, count.parse()?);
     let operation = Operation::named(operation).ok_or("no such operation")?;
     let measured: Measured = match (program, rest) {
-        ("echo", [to, request, answer]) => {
-            echo::exchange(to.parse()?, request.parse()?, answer.parse()?, depth, count * operation.exchanges())?
+        ("echo" | "echo-epoll", [to, request, answer]) => {
+            let wait = if program == "echo" { echo::Wait::Read } else { echo::Wait::Epoll };
+            let count = count * operation.exchanges();
+            echo::exchange(to.parse()?, request.parse()?, answer.parse()?, depth, count, wait)?
         }
         ("plimsoll", [target]) => plimsoll::run(operation, target, depth, count)?,
         ("smb2", [to, share, user, password]) => {

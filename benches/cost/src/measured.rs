@@ -61,3 +61,19 @@ fn cpu_time() -> Duration {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
     Duration::new(time.tv_sec.unsigned_abs(), u32::try_from(time.tv_nsec).unwrap_or(0))
 }
+
+/// Processor time of all processes that this one started and that have ended.
+pub fn children() -> Duration {
+    // SAFETY: all zeros is a valid `rusage`, which is numbers only, and the pointer is to a whole one that outlives the
+    // call. It cannot fail with these arguments.
+    let usage = unsafe {
+        let mut usage: libc::rusage = std::mem::zeroed();
+        libc::getrusage(libc::RUSAGE_CHILDREN, &raw mut usage);
+        usage
+    };
+    [usage.ru_utime, usage.ru_stime].iter().map(|time| micros(time.tv_sec, time.tv_usec)).sum()
+}
+
+fn micros(seconds: i64, micros: i64) -> Duration {
+    Duration::from_secs(seconds.unsigned_abs()) + Duration::from_micros(micros.unsigned_abs())
+}

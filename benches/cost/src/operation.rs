@@ -13,15 +13,23 @@ pub enum Operation {
     NfsGetattr,
     /// NFS3 READ of 8 KiB.
     NfsRead8k,
+    /// SMB2 READs of 1 MiB, one behind the other.
+    SmbStream,
+    /// NFS3 READs of 1 MiB, one behind the other.
+    NfsStream,
 }
 
 /// The file that is read.
 pub const FILE: &str = "cost.bin";
 /// Its size, bytes: small enough to stay in the server's cache.
 pub const SIZE: u64 = 8 << 20;
+/// The file that is streamed.
+pub const BIG_FILE: &str = "stream.bin";
+/// Its size, bytes.
+pub const BIG_SIZE: u64 = 1 << 30;
 
 impl Operation {
-    /// All.
+    /// Those whose cost is measured by the operation.
     pub const ALL: [Operation; 5] = [
         Operation::SmbRead1,
         Operation::SmbRead8k,
@@ -38,17 +46,20 @@ impl Operation {
             Operation::SmbCreateClose => "smb-create-close",
             Operation::NfsGetattr => "nfs-getattr",
             Operation::NfsRead8k => "nfs-read-8k",
+            Operation::SmbStream => "smb-stream",
+            Operation::NfsStream => "nfs-stream",
         }
     }
 
     /// By name.
     pub fn named(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|operation| operation.name() == name)
+        let mut all = Self::ALL.into_iter().chain([Operation::SmbStream, Operation::NfsStream]);
+        all.find(|operation| operation.name() == name)
     }
 
     /// Whether the server is an SMB server.
     pub fn is_smb(self) -> bool {
-        matches!(self, Operation::SmbRead1 | Operation::SmbRead8k | Operation::SmbCreateClose)
+        !matches!(self, Operation::NfsGetattr | Operation::NfsRead8k | Operation::NfsStream)
     }
 
     /// Exchanges on the wire.
@@ -62,7 +73,13 @@ impl Operation {
             Operation::SmbRead1 => 1,
             Operation::SmbRead8k | Operation::NfsRead8k => 8192,
             Operation::SmbCreateClose | Operation::NfsGetattr => 0,
+            Operation::SmbStream | Operation::NfsStream => 1 << 20,
         }
+    }
+
+    /// The file, and its size in bytes.
+    pub fn file(self) -> (&'static str, u64) {
+        if matches!(self, Operation::SmbStream | Operation::NfsStream) { (BIG_FILE, BIG_SIZE) } else { (FILE, SIZE) }
     }
 
     /// How many are measured: a few seconds' worth.

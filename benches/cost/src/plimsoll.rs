@@ -12,25 +12,23 @@ use plimsoll_drive::target::Target;
 use plimsoll_model::{Group, Names, Sink, Symbol, Transaction};
 
 use crate::measured::Measured;
-use crate::operation::{FILE, Operation, SIZE};
+use crate::operation::Operation;
 
-/// Measures for as long as `count` operations take at a guess; the engine tells its own processor time.
+/// Does a tenth of `count` operations more than that, so that what is measured is about as many; the engine tells its own
+/// processor time.
 pub fn run(operation: Operation, target: &str, depth: usize, count: u64) -> Result<Measured, Box<dyn Error>> {
     let mut names = Names::default();
     let server = reach::open(&Target::parse(target)?, &Wishes::default(), &mut names)?;
-    let scenarios = Box::new(move |_, lane, _| Box::new(Lane::new(operation, lane)) as Box<dyn Scenario>);
+    let each = total(count, depth) / depth as u64;
+    let scenarios =
+        Box::new(move |_, lane, _| Box::new(Lane::new(operation, lane, depth as u64, each)) as Box<dyn Scenario>);
     let work = Work { server: &*server, scenarios, names: Arc::new(names) };
-    // Ten microseconds an operation at the least.
-    let measured = Duration::from_micros(count * 20 / if depth > 1 { 2 } else { 1 });
     let plan = Plan {
         lanes: u32::try_from(depth)?,
         threads: 1,
         stage: Some(0),
-        phases: Phases {
-            warmup_ns: 300_000_000,
-            measured_ns: Some(u64::try_from(measured.as_nanos())?),
-            ..Phases::default()
-        },
+        // It ends when every lane has finished.
+        phases: Phases { warmup_ns: WARMUP_NS, measured_ns: None, ..Phases::default() },
         ..Plan::new(Load::Closed { stations: 1, think: Pause::None })
     };
     let ran = run_plan(&plan, &work, |_| Sizes::default(), &Watch::new())?;
@@ -50,6 +48,15 @@ pub fn run(operation: Operation, target: &str, depth: usize, count: u64) -> Resu
         answer: sizes.answers / sizes.count,
     })
 }
+
+/// How many operations are done in all, so that about `count` are measured.
+pub fn total(count: u64, depth: usize) -> u64 {
+    let depth = depth as u64;
+    count * 11 / 10 / depth * depth
+}
+
+/// Long enough for the fastest operations to be past their beginning, short enough not to use them all up.
+const WARMUP_NS: u64 = 30_000_000;
 
 /// Sums of sizes, the four bytes of framing included.
 #[derive(Default)]
@@ -73,14 +80,18 @@ impl Sink for Sizes {
 struct Lane {
     operation: Operation,
     file: Option<FileKey>,
+    /// Which operation of all lanes is next, and by how much the one behind it is further.
     number: u64,
+    step: u64,
+    /// How many it is still to do.
+    left: u64,
     /// The last step ended a turn, and that was not said yet.
     over: bool,
 }
 
 impl Lane {
-    fn new(operation: Operation, lane: u32) -> Self {
-        Self { operation, file: None, number: u64::from(lane) * 7919, over: false }
+    fn new(operation: Operation, lane: u32, lanes: u64, count: u64) -> Self {
+        Self { operation, file: None, number: lane.into(), step: lanes, left: count, over: false }
     }
 }
 
@@ -89,16 +100,22 @@ impl Scenario for Lane {
         if std::mem::take(&mut self.over) {
             return Step::TurnOver;
         }
+        if self.left == 0 {
+            return Step::Finished;
+        }
+        let (path, size) = self.operation.file();
         let Some(file) = self.file else {
             let (access, disposition) = (Access::Read, Disposition::OpenExisting);
-            return Step::Act(Action::Open { path: FILE, access, disposition, caching: Caching::None }, Symbol::NONE);
+            return Step::Act(Action::Open { path, access, disposition, caching: Caching::None }, Symbol::NONE);
         };
         let length = self.operation.length();
-        let offset = self.number * u64::from(length) % SIZE;
+        let offset = self.number * u64::from(length) % size;
         let action = match self.operation {
-            Operation::SmbRead1 | Operation::SmbRead8k | Operation::NfsRead8k => {
-                Action::Read { file, offset, length, keep: false }
-            }
+            Operation::SmbRead1
+            | Operation::SmbRead8k
+            | Operation::NfsRead8k
+            | Operation::SmbStream
+            | Operation::NfsStream => Action::Read { file, offset, length, keep: false },
             Operation::SmbCreateClose => Action::Close { file },
             Operation::NfsGetattr => Action::GetAttributesOf { file },
         };
@@ -109,7 +126,8 @@ impl Scenario for Lane {
         match &done.result {
             Ok(Reply::Opened { file, .. }) => self.file = Some(*file),
             Ok(_) => {
-                self.number += 1;
+                self.number += self.step;
+                self.left -= 1;
                 self.over = true;
                 if self.operation == Operation::SmbCreateClose {
                     self.file = None;

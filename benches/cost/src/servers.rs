@@ -1,14 +1,26 @@
 //! The servers that all clients talk to: Samba and NFS-Ganesha, with the same file.
 
 use std::error::Error;
+use std::io::Write;
 use std::net::SocketAddr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use plimsoll_testkit::servers::{Export, Ganesha, Samba, Scratch, Share};
 
 use crate::compare::content;
-use crate::operation::{FILE, Operation};
+use crate::operation::{BIG_FILE, BIG_SIZE, FILE, Operation, SIZE};
+use crate::stream::EMPTY;
+
+/// Starts both, says where they are, and ends them when standard input does: for a look at one client with a profiler.
+pub fn keep() -> Result<(), Box<dyn Error>> {
+    let servers = Servers::start()?;
+    println!("{}", servers.target(Operation::SmbRead1));
+    println!("{}", servers.target(Operation::NfsGetattr));
+    println!("{}", servers.libnfs_url());
+    std::io::copy(&mut std::io::stdin(), &mut std::io::sink())?;
+    Ok(())
+}
 
 /// Both servers.
 pub struct Servers {
@@ -66,6 +78,31 @@ impl Servers {
     /// The export as libnfs writes it.
     pub fn libnfs_url(&self) -> String {
         self.ganesha.libnfs_url(Export::Data, "").trim_end_matches('/').replace("/?", "?")
+    }
+
+    /// A file of the export as libnfs writes it.
+    pub fn libnfs_file(&self, file: &str) -> String {
+        self.ganesha.libnfs_url(Export::Data, file)
+    }
+
+    /// Puts a big file into both, which stays in the cache where it was written; and an empty one.
+    pub fn add_big_file(&self) -> Result<(), Box<dyn Error>> {
+        let folders = [self.samba.folder(Share::Guest), self.ganesha.folder(Export::Data)];
+        let mut first: Option<PathBuf> = None;
+        for folder in folders.into_iter().flatten() {
+            std::fs::write(folder.join(EMPTY), "")?;
+            let file = folder.join(BIG_FILE);
+            match &first {
+                // One copy in the cache is enough for both.
+                Some(first) => std::fs::hard_link(first, &file)?,
+                None => {
+                    let mut writer = std::fs::File::create(&file)?;
+                    (0..BIG_SIZE / SIZE).try_for_each(|_| writer.write_all(&content()))?;
+                    first = Some(file);
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Processor time that the server of an operation has taken so far, with the processes that it started.

@@ -2,8 +2,8 @@
 
 use std::error::Error;
 use std::net::SocketAddr;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
 use smb2::client::{Connection, Session, Tree};
@@ -63,7 +63,13 @@ async fn several(
     Ok(())
 }
 
-async fn one(operation: Operation, connection: &mut Connection, tree: &Tree, file: FileId, number: u64) -> smb2::Result<()> {
+async fn one(
+    operation: Operation,
+    connection: &mut Connection,
+    tree: &Tree,
+    file: FileId,
+    number: u64,
+) -> smb2::Result<()> {
     if operation == Operation::SmbCreateClose {
         let (file, _) = tree.open_file(connection, FILE).await?;
         return tree.close_handle(connection, file).await;

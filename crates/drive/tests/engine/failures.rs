@@ -334,7 +334,7 @@ fn a_run_that_is_abandoned_does_not_log_off() {
 
 #[test]
 fn a_run_that_is_stopped_before_it_measures_says_so() {
-    let (_, ran) = told_by_the_server(50 * MS, Watch::stop);
+    let (_, ran) = told_by_the_server(20 * MS, Watch::stop);
     assert!(ran.stopped);
     assert_eq!(ran.measured.0, ran.measured.1);
     assert!(ran.stations.iter().all(|tally| tally.actions == 0));

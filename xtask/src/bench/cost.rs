@@ -1,0 +1,32 @@
+//! What an operation costs its client: a program of its own (`benches/cost`), because other client libraries are not to
+//! come into Plimsoll's tree.
+
+use crate::{Outcome, process, setup, workspace};
+
+/// Why it cannot be measured here, if it cannot.
+pub(crate) fn missing() -> Option<String> {
+    let absent: Vec<&str> = NEEDED.iter().filter(|(name, _)| process::find(name).is_none()).map(|row| row.1).collect();
+    match absent.as_slice() {
+        [] if setup::is_root() => None,
+        [] => Some("needs root, to start smbd and NFS-Ganesha".to_owned()),
+        absent => Some(format!("needs {} (`cargo xtask setup`)", absent.join(", "))),
+    }
+}
+
+/// Programs that it starts, and their Debian packages.
+const NEEDED: [(&str, &str); 4] = [
+    ("smbd", "samba"),
+    ("smbclient", "smbclient"),
+    ("ganesha.nfsd", "nfs-ganesha nfs-ganesha-vfs"),
+    ("nfs-cat", "libnfs-utils"),
+];
+
+/// Builds the program for release, in a folder of its own, and runs it.
+pub(crate) fn run(rounds: usize) -> Outcome {
+    let (source, target) = (workspace::root().join("benches/cost"), workspace::root().join("target/cost"));
+    let mut build = process::cargo(&["build", "--release", "--manifest-path"]);
+    build.arg(source.join("Cargo.toml")).arg("--target-dir").arg(&target);
+    process::run(&mut build)?;
+    let mut command = std::process::Command::new(target.join("release/plimsoll-cost"));
+    process::run(command.args(["--rounds", &rounds.to_string()]))
+}
