@@ -15,6 +15,8 @@ pub(crate) struct Connection {
     pub(crate) framing: Framing,
     framers: [Framer; 2],
     pub(crate) pairing: Pairing,
+    /// Where in each direction bytes were missing that the other end had before it went on to send.
+    unseen_from: [u64; 2],
 }
 
 impl Connection {
@@ -26,6 +28,7 @@ impl Connection {
             framing: Framing::Unknown,
             framers: [Framer::new(decrypts), Framer::new(decrypts)],
             pairing: Pairing::default(),
+            unseen_from: [0; 2],
         }
     }
 
@@ -65,6 +68,13 @@ impl Connection {
         let (mut acknowledges, mut acknowledged_new) = (0, false);
         if segment.flags.ack() && !segment.flags.rst() {
             (acknowledges, acknowledged_new) = other.acknowledge(segment.ack, &mut above);
+            if let Some(next) = other.next()
+                && acknowledges > next
+                && segment.wire_len > 0
+            {
+                let noted = std::mem::replace(&mut self.unseen_from[1 - direction], next) == next;
+                above.answered_unseen(next, acknowledges, noted);
+            }
         }
         (above.messages.direction, above.largest) = (direction, half.largest);
         let from_client = above.messages.pairing.client == Some(direction);
@@ -136,6 +146,17 @@ impl<S: Sink> Messages<'_, S> {
     #[inline]
     fn take(&mut self, message: &Message<'_>) {
         self.pairing.take(message, self.direction, self.link, self.shared);
+    }
+}
+
+impl<S: Sink> Above<'_, S> {
+    /// Data goes the other way, and its sender had more of this stream than was captured: from `next` to `acknowledged`. Where nothing
+    /// follows, nothing but this tells of the hole: it counts as one in time for the pairing, unless it was `noted` before.
+    #[cold]
+    fn answered_unseen(&mut self, next: u64, acknowledged: u64, noted: bool) {
+        let messages = &mut self.messages;
+        messages.link.holes[messages.direction] += u32::from(!noted);
+        self.framers[messages.direction].answered(next, acknowledged, |message| messages.take(message));
     }
 }
 

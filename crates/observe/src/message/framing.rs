@@ -203,6 +203,17 @@ impl Framer {
         }
     }
 
+    /// Hands on the message under way, its end unseen, where the receiver had all of it before it went on to send: this may be the
+    /// answer. What still comes of it (a capture may be out of order) is stepped over. The bytes that were not seen are those
+    /// from `next` to `acknowledged`.
+    pub fn answered(&mut self, next: u64, acknowledged: u64, mut out: impl FnMut(&Message<'_>)) {
+        let end = next + self.remaining;
+        if self.state == State::Body && end <= acknowledged && !self.more_fragments && !self.raw {
+            self.finish(None, end, &mut out, State::Body);
+            self.head_closed = true;
+        }
+    }
+
     /// Nothing more will come: hands on the message under way, its end unseen.
     pub fn end(&mut self, end_offset: u64, mut out: impl FnMut(&Message<'_>)) {
         if matches!(self.state, State::Body | State::Mark) {

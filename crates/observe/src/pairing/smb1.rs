@@ -7,6 +7,7 @@
 //! Spec: MS-CIFS 2.2.1.6, 3.2.4.1, 3.3.4.1
 
 mod bodies;
+mod early;
 mod exchange;
 mod ids;
 mod parts;
@@ -24,6 +25,7 @@ use super::pending::Displaced;
 use super::smb2::outcome as nt_outcome;
 use super::{Answer, Link, Output, Pending, PendingTable};
 use crate::message::Message;
+use early::Early;
 use exchange::{Exchange, Row};
 use ids::Ids;
 use parts::Parts;
@@ -32,6 +34,7 @@ use parts::Parts;
 #[derive(Debug, Default)]
 pub struct Smb1 {
     waiting: PendingTable<Exchange>,
+    early: Early,
     ids: Ids,
     raw: raw::Raw,
     /// A NEGOTIATE that waits, which may be answered in SMB2.
@@ -173,6 +176,10 @@ impl Smb1 {
             command::WRITE_RAW => exchange.write_raw = raw::WriteRaw::new(&first),
             _ => {}
         }
+        if self.early.take(fields.id, arrival.message.end_offset) {
+            output.anomalies.add(Anomaly::NegativeTime);
+            return exchange.give_up(link, output);
+        }
         self.wait(exchange, link, output);
     }
 
@@ -257,10 +264,12 @@ impl Smb1 {
             return;
         }
         let Some(exchange) = self.waiting.get_mut(fields.id) else {
+            self.early.add(fields.id, message.acknowledges);
             return self.orphan(first, chain, direction, link, output);
         };
         if !exchange.is_answered_by(first.command, arrival) {
             output.anomalies.add(Anomaly::ResponseMismatch);
+            self.early.add(fields.id, message.acknowledges);
             return self.orphan(first, chain, direction, link, output);
         }
         if exchange.is_ambiguous(link) {
