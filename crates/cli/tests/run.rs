@@ -46,6 +46,13 @@ fn run(workload: &str, target: &str, more: &[&str]) -> Value {
     report
 }
 
+/// One test drives at a time: two cores are few for two servers, two clients and tcpdump.
+static ALONE: std::sync::Mutex<()> = std::sync::Mutex::new(());
+
+fn alone() -> std::sync::MutexGuard<'static, ()> {
+    ALONE.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+}
+
 /// tcpdump of one port of loopback.
 struct Dump(Child);
 
@@ -118,6 +125,7 @@ fn beside_tcpdump(workload: &str, target: &str, address: SocketAddr) {
 
 #[test]
 fn every_workload_on_samba() {
+    let _alone = alone();
     let samba = match Samba::start(&[]) {
         Ok(samba) => samba,
         Err(reason) => return skip(reason),
@@ -140,6 +148,7 @@ fn every_workload_on_samba() {
 
 #[test]
 fn every_workload_on_ganesha() {
+    let _alone = alone();
     let ganesha = match Ganesha::start() {
         Ok(ganesha) => ganesha,
         Err(reason) => return skip(reason),
@@ -156,6 +165,7 @@ fn every_workload_on_ganesha() {
 
 #[test]
 fn every_workload_on_a_mounted_directory() {
+    let _alone = alone();
     let scratch = Scratch::new("directory");
     let target = format!("file://{}", scratch.path().display());
     for workload in WORKLOADS {
@@ -165,6 +175,7 @@ fn every_workload_on_a_mounted_directory() {
 
 #[test]
 fn several_levels_are_several_stages() {
+    let _alone = alone();
     let report = run("getattr", "embedded:nfs", &["--levels", "1,3"]);
     let stages = report["stages"].as_array().unwrap();
     assert_eq!(
@@ -179,6 +190,7 @@ fn several_levels_are_several_stages() {
 
 #[test]
 fn the_demonstration_shows_both_protocols() {
+    let _alone = alone();
     let scratch = Scratch::new("demo");
     let page = scratch.path().join("demo.html");
     let output = plimsoll(&["demo", "--html", page.to_str().unwrap(), "--json", "-", "-q"]);
