@@ -4,7 +4,7 @@
 use std::net::{IpAddr, Ipv4Addr};
 
 use plimsoll_model::{Endpoint, Frames, Outcome, Procedure, Protocol, Symbol, Timeline, Transaction, Vantage};
-use plimsoll_stats::{Dimension, Options, Statistics};
+use plimsoll_stats::{Dimension, IntervalRecorder, IntervalWidth, Intervals, Options, Statistics};
 
 fn main() {
     divan::main();
@@ -71,9 +71,8 @@ fn template() -> Transaction {
     }
 }
 
-fn run(bencher: divan::Bencher<'_, '_>, options: Options) {
+fn run(bencher: divan::Bencher<'_, '_>, mut record: impl FnMut(&Transaction)) {
     let all = events();
-    let mut statistics = Statistics::new(options);
     let mut t = template();
     let mut next = all.iter().enumerate().cycle();
     bencher.bench_local(|| {
@@ -86,18 +85,39 @@ fn run(bencher: divan::Bencher<'_, '_>, options: Options) {
             t.timeline.request_last = Some(event.start);
             t.timeline.response_first = Some(event.start + event.took - 500);
             t.timeline.response_last = Some(event.start + event.took);
-            statistics.record(divan::black_box(&t));
+            record(divan::black_box(&t));
         }
     });
+}
+
+fn run_statistics(bencher: divan::Bencher<'_, '_>, options: Options) {
+    let mut statistics = Statistics::new(options);
+    run(bencher, |t| statistics.record(t));
     divan::black_box(&statistics);
 }
 
 #[divan::bench(sample_size = 200_000, sample_count = 5)]
 fn statistics(bencher: divan::Bencher<'_, '_>) {
-    run(bencher, Options::default());
+    run_statistics(bencher, Options::default());
 }
 
 #[divan::bench(sample_size = 200_000, sample_count = 5)]
 fn statistics_by_client(bencher: divan::Bencher<'_, '_>) {
-    run(bencher, Options { by: Some(Dimension::Client), ..Options::default() });
+    run_statistics(bencher, Options { by: Some(Dimension::Client), ..Options::default() });
+}
+
+/// What the other benches spend on making a transaction, which is not theirs.
+#[divan::bench(sample_size = 200_000, sample_count = 5)]
+fn nothing(bencher: divan::Bencher<'_, '_>) {
+    run(bencher, |t| {
+        divan::black_box(t.timeline);
+    });
+}
+
+/// A second of these events, again and again: an interval is opened and closed every 50,000 of them.
+#[divan::bench(sample_size = 200_000, sample_count = 5)]
+fn intervals(bencher: divan::Bencher<'_, '_>) {
+    let mut recorder = IntervalRecorder::new(Intervals::new(IntervalWidth::USUAL));
+    run(bencher, |t| recorder.record(t));
+    divan::black_box(&recorder);
 }

@@ -3,6 +3,8 @@
 //! [`Statistics`] is a sink: a pure function of the transactions that it took, in bounded memory. Everything that is
 //! added up is integers, so parts computed apart and merged are the whole, to the last bit, where not said otherwise.
 //!
+//! [`Intervals`] are the same cut by time, for whoever compares: see [`mod@intervals`].
+//!
 //! What counts where:
 //!
 //! | | operations | groups, total, series, heat maps, breakdown | slowest | queue depth |
@@ -19,8 +21,10 @@ mod accumulator;
 mod bins;
 mod by;
 mod depth;
+mod fine;
 mod groups;
 mod heat;
+pub mod intervals;
 mod moments;
 mod series;
 mod sparse;
@@ -32,8 +36,10 @@ pub use accumulator::{Accumulator, MAX_STATUSES, StatusCount};
 pub use bins::{BASE_NS, Bins, Cell};
 pub use by::{Breakdown, Dimension, Key, KeyStats, MAX_KEYS};
 pub use depth::{DepthTally, MAX_DEPTH, QueueDepth};
+pub use fine::{FineCell, FineHistogram};
 pub use groups::GroupKey;
 pub use heat::{HEAT_EDGES_NS, HEAT_ROWS, HeatMap, MAX_HEAT_COLUMNS};
+pub use intervals::{Interval, IntervalRecorder, IntervalRow, IntervalWidth, Intervals};
 pub use moments::Moments;
 pub use series::{MAX_SERIES_BINS, Series, SeriesCell};
 pub use sparse::SparseHistogram;

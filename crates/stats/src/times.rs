@@ -59,6 +59,12 @@ impl Times {
         }
     }
 
+    /// The histogram's counters in use: (highest time that counts there, ns, count), shortest first.
+    pub(crate) fn cells(&self) -> impl Iterator<Item = (u64, u64)> {
+        let counters = self.histogram.iter().flat_map(|histogram| histogram.iter_recorded());
+        counters.map(|counter| (counter.value_iterated_to(), counter.count_at_value()))
+    }
+
     /// Whether no time was taken, nor a negative one.
     pub fn is_empty(&self) -> bool {
         self.moments.count() == 0 && self.negative == 0

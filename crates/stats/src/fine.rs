@@ -1,0 +1,226 @@
+//! A histogram with the cells of HdrHistogram, of which it keeps those in use.
+
+use crate::{SIGNIFICANT_DIGITS, Times};
+
+/// Bits of a value that tell its cell: three significant digits need 2048 cells for the smallest values, then half as
+/// many an octave (as `hdrhistogram` has them).
+const BITS: u32 = 11;
+/// Cells of an octave.
+pub(crate) const OCTAVE: usize = 1 << (BITS - 1);
+/// Octaves: all cells are below `OCTAVES * OCTAVE`, which a `u16` holds.
+pub(crate) const OCTAVES: usize = (u64::BITS - BITS) as usize + 2;
+
+const _: () = assert!(SIGNIFICANT_DIGITS == 3 && OCTAVES * OCTAVE <= 1 << u16::BITS);
+
+/// Counts of times in the cells of HdrHistogram with three significant digits, those in use alone: 10 bytes each.
+///
+/// The cells are those of [`Times`], whatever the values are, and nothing is ever joined: histograms of parts, added up,
+/// are the whole's cell for cell, and have its percentiles. 56,320 cells at most; a second of one procedure has some
+/// hundreds.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FineHistogram {
+    // Rising.
+    cells: Vec<u16>,
+    // As long; none is 0.
+    counts: Vec<u64>,
+}
+
+/// A cell of a [`FineHistogram`], ns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FineCell {
+    /// The lowest time that counts here.
+    pub from_ns: u64,
+    /// The highest; it stands for all, as in HdrHistogram.
+    pub to_ns: u64,
+    /// Times.
+    pub count: u64,
+}
+
+impl FineHistogram {
+    /// Takes one value, ns.
+    pub fn record(&mut self, ns: u64) {
+        self.add(cell_of(ns), 1);
+    }
+
+    /// Takes `count` values of the cell in which `ns` lies: what [`FineHistogram::iter`] gave, given back.
+    pub fn record_many(&mut self, ns: u64, count: u64) {
+        if count > 0 {
+            self.add(cell_of(ns), count);
+        }
+    }
+
+    fn add(&mut self, cell: u16, count: u64) {
+        if self.cells.last().is_none_or(|&last| last < cell) {
+            self.cells.push(cell);
+            self.counts.push(count);
+            return;
+        }
+        match self.cells.binary_search(&cell) {
+            Ok(place) => self.counts[place] = self.counts[place].saturating_add(count),
+            Err(place) => {
+                self.cells.insert(place, cell);
+                self.counts.insert(place, count);
+            }
+        }
+    }
+
+    /// Adds another part of the same data. Exact.
+    pub fn merge(&mut self, other: &FineHistogram) {
+        if self.cells.is_empty() {
+            self.clone_from(other);
+            return;
+        }
+        let mine = std::mem::take(self);
+        self.cells.reserve(mine.len().max(other.len()));
+        self.counts.reserve(mine.len().max(other.len()));
+        let mut theirs = other.pairs().peekable();
+        for (cell, count) in mine.pairs() {
+            while let Some((before, count)) = theirs.next_if(|&(theirs, _)| theirs < cell) {
+                self.add(before, count);
+            }
+            self.add(cell, count);
+            if let Some((same, count)) = theirs.next_if(|&(theirs, _)| theirs == cell) {
+                self.add(same, count);
+            }
+        }
+        theirs.for_each(|(cell, count)| self.add(cell, count));
+    }
+
+    fn pairs(&self) -> impl Iterator<Item = (u16, u64)> {
+        self.cells.iter().copied().zip(self.counts.iter().copied())
+    }
+
+    /// Cells in use.
+    pub fn len(&self) -> usize {
+        self.cells.len()
+    }
+
+    /// Whether no value was taken.
+    pub fn is_empty(&self) -> bool {
+        self.cells.is_empty()
+    }
+
+    /// How many values.
+    pub fn count(&self) -> u64 {
+        self.counts.iter().fold(0, |sum, &count| sum.saturating_add(count))
+    }
+
+    /// The cells in use, shortest times first.
+    pub fn iter(&self) -> impl Iterator<Item = FineCell> {
+        self.pairs().map(|(cell, count)| FineCell { from_ns: lowest(cell), to_ns: highest(cell), count })
+    }
+
+    /// The value that at least `percentile` (0..=100) per cent do not exceed, ns, at most 0.1 % too high.
+    pub fn percentile_ns(&self, percentile: f64) -> Option<u64> {
+        let total = self.count();
+        let rank = ((percentile / 100.0 * total as f64).ceil() as u64).clamp(1, total.max(1));
+        let mut below = 0u64;
+        let cell = self.pairs().find(|&(_, count)| {
+            below = below.saturating_add(count);
+            below >= rank
+        });
+        cell.map(|(cell, _)| highest(cell))
+    }
+
+    /// From counters by cell, which are 0 afterwards.
+    pub(crate) fn take_octave(&mut self, octave: usize, counters: &mut [u32; OCTAVE]) {
+        for (place, counter) in counters.iter_mut().enumerate() {
+            let count = std::mem::take(counter);
+            if count > 0
+                && let Ok(cell) = u16::try_from(octave * OCTAVE + place)
+            {
+                self.add(cell, u64::from(count));
+            }
+        }
+    }
+}
+
+/// Values below 2048 have a cell each, then 1024 cells an octave.
+#[inline]
+pub(crate) fn cell_of(ns: u64) -> u16 {
+    let shift = (u64::BITS - ns.leading_zeros()).saturating_sub(BITS);
+    // At most 53 * 1024 + 2047.
+    ((shift as u64 * OCTAVE as u64) + (ns >> shift)) as u16
+}
+
+fn lowest(cell: u16) -> u64 {
+    let cell = u64::from(cell);
+    let shift = (cell / OCTAVE as u64).saturating_sub(1);
+    (cell - shift * OCTAVE as u64) << shift
+}
+
+fn highest(cell: u16) -> u64 {
+    let shift = (u64::from(cell) / OCTAVE as u64).saturating_sub(1);
+    lowest(cell) + ((1 << shift) - 1)
+}
+
+impl From<&Times> for FineHistogram {
+    /// The same counts in the same cells.
+    fn from(times: &Times) -> Self {
+        let mut same = Self::default();
+        times.cells().for_each(|(ns, count)| same.record_many(ns, count));
+        same
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn of(values: &[u64]) -> FineHistogram {
+        let mut histogram = FineHistogram::default();
+        values.iter().for_each(|&value| histogram.record(value));
+        histogram
+    }
+
+    fn any_values() -> impl Strategy<Value = Vec<u64>> {
+        let value = (prop::num::u64::ANY, 0u32..64).prop_map(|(value, shift)| value >> shift);
+        prop::collection::vec(value, 1..600)
+    }
+
+    #[test]
+    fn the_ends_of_the_range_have_cells() {
+        assert_eq!((cell_of(0), cell_of(2047), cell_of(2048)), (0, 2047, 2048));
+        assert_eq!(usize::from(cell_of(u64::MAX)), OCTAVES * OCTAVE - 1);
+        assert_eq!(highest(cell_of(u64::MAX)), u64::MAX);
+    }
+
+    proptest! {
+        #[test]
+        fn a_cell_holds_its_value_and_is_narrow(value in prop::num::u64::ANY, shift in 0u32..64) {
+            let value = value >> shift;
+            let cell = cell_of(value);
+            prop_assert!((lowest(cell)..=highest(cell)).contains(&value));
+            prop_assert!((highest(cell) - lowest(cell)) as f64 <= lowest(cell) as f64 * 1e-3);
+            prop_assert!(value == 0 || cell_of(lowest(cell) - u64::from(lowest(cell) > 0)) <= cell);
+        }
+
+        /// Against sorting: the value of the same rank is at most 0.1 % lower.
+        #[test]
+        fn percentiles_are_those_of_the_sorted_values(values in any_values(), percentile in 0.0f64..=100.0) {
+            let mut sorted = values.clone();
+            sorted.sort_unstable();
+            let rank = ((percentile / 100.0 * sorted.len() as f64).ceil() as usize).max(1);
+            let (exact, found) = (sorted[rank - 1], of(&values).percentile_ns(percentile).unwrap());
+            prop_assert!(found >= exact && (found - exact) as f64 <= exact as f64 * 1e-3, "{found} for {exact}");
+        }
+
+        #[test]
+        fn the_cells_are_those_of_the_report(values in any_values()) {
+            let values: Vec<u64> = values.iter().map(|value| value >> 1).collect();
+            let mut times = Times::default();
+            values.iter().for_each(|&value| times.record(value.cast_signed()));
+            prop_assert_eq!(FineHistogram::from(&times), of(&values));
+        }
+
+        #[test]
+        fn parts_make_the_whole(values in any_values(), parts in prop::sample::select(&[1usize, 2, 7, 64])) {
+            let mut merged = FineHistogram::default();
+            for part in 0..parts {
+                merged.merge(&of(&values.iter().skip(part).step_by(parts).copied().collect::<Vec<_>>()));
+            }
+            prop_assert_eq!(merged, of(&values));
+        }
+    }
+}
