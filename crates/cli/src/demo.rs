@@ -80,7 +80,8 @@ fn steps(name: &str, place: usize) -> Vec<Step> {
         let (warmup_ns, measured_ns) = (nanoseconds(PHASES.0), Some(nanoseconds(PHASES.1)));
         let phases = Phases { warmup_ns, measured_ns, ..Phases::default() };
         let plan = Plan { phases, seed: SEED, stage: Some(first + number), ..Plan::new(load) };
-        Step { plan, words: format!("{name}, {stations} station{}", if stations == 1 { "" } else { "s" }) }
+        let words = format!("{name}, {stations} station{}", if stations == 1 { "" } else { "s" });
+        Step { plan, words, curve: Some(name.to_owned()) }
     };
     (0..).zip(LEVELS).map(step).collect()
 }

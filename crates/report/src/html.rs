@@ -9,21 +9,29 @@
 //! could end its element (`data`), and the page's policy (`policy`) allows our two scripts by digest and nothing
 //! from any network.
 
-mod charts;
+mod chart;
+mod configuration;
+mod curves;
 mod data;
 mod distribution;
+mod figure;
+mod mix;
 mod operations;
+mod over_time;
 mod particulars;
 mod picture;
 mod policy;
 mod run;
+mod sides;
 mod summary;
 mod traffic;
 mod units;
 mod untrusted;
 
 use crate::findings::Findings;
+use figure::Figure;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
+use sides::Side;
 use untrusted::Untrusted;
 
 const STYLE: &str = include_str!("../assets/page.css");
@@ -45,6 +53,7 @@ const ICON: &str = "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg'
 pub fn page(findings: &Findings) -> Result<String, serde_json::Error> {
     let json = data::embeddable(findings)?;
     let sections = sections(findings);
+    let charts = figure::embedded(sections.iter().flat_map(Section::all_figures))?;
     let page = html! {
         (DOCTYPE)
         html lang="en" {
@@ -65,9 +74,14 @@ pub fn page(findings: &Findings) -> Result<String, serde_json::Error> {
                 nav aria-label="Sections" {
                     ul { @for s in &sections { li { a href={ "#" (s.id) } { (s.title) } } } }
                 }
-                main { @for s in &sections { (section(s)) } }
+                p #keys hidden {
+                    "With the chart in focus: plus and minus zoom, the arrow keys move, 0 shows all. \
+                     The numbers also stand in the tables."
+                }
+                main { @for s in &sections { (s.markup()) } }
                 (footer(findings))
                 script type="application/json" id="findings" { (PreEscaped(json)) }
+                script type="application/json" id="charts" { (PreEscaped(charts)) }
                 script { (PreEscaped(policy::LIBRARY)) }
                 script { (PreEscaped(policy::PAGE)) }
             }
@@ -77,39 +91,86 @@ pub fn page(findings: &Findings) -> Result<String, serde_json::Error> {
 }
 
 /// A part of the page with a heading of its own.
-struct Section {
+struct Section<'a> {
     id: &'static str,
     title: &'static str,
-    body: Markup,
+    parts: Vec<Part<'a>>,
 }
 
-fn sections(findings: &Findings) -> Vec<Section> {
-    let all = [
-        ("summary", "Summary", Some(summary::section(findings))),
-        ("levels", "Load levels", run::section(findings)),
-        ("over-time", "Over time", charts::over_time(findings)),
-        ("groups", "Groups", operations::groups(findings)),
-        ("distributions", "Distributions", distribution::section(findings)),
-        ("operations", "Operations", operations::operations(findings)),
-        ("held", "Held requests", operations::held(findings)),
-        ("breakdown", "Breakdown", operations::breakdown(findings)),
-        ("errors", "Errors", particulars::statuses(findings)),
-        ("slowest", "Slowest", particulars::slowest(findings)),
-        ("unanswered", "Unanswered", particulars::unanswered(findings)),
-        ("queue-depth", "Queue depth", traffic::queue_depth(findings)),
-        ("packets", "Packets", findings.run.is_none().then(|| traffic::packets(findings)).flatten()),
-        ("unseen", "Not seen", Some(traffic::unseen(findings))),
-    ];
-    all.into_iter().filter_map(|(id, title, body)| Some(Section { id, title, body: body? })).collect()
+/// What stands in a section.
+enum Part<'a> {
+    Text(Markup),
+    /// Beside each other where there is room.
+    Figures(Vec<Figure<'a>>),
 }
 
-fn section(section: &Section) -> Markup {
-    html! {
-        section id=(section.id) aria-labelledby={ (section.id) "-title" } {
-            h2 id={ (section.id) "-title" } { (section.title) }
-            (section.body)
+impl<'a> Section<'a> {
+    fn new(id: &'static str, title: &'static str) -> Section<'a> {
+        Section { id, title, parts: Vec::new() }
+    }
+
+    fn text(mut self, text: impl IntoIterator<Item = Markup>) -> Section<'a> {
+        self.parts.extend(text.into_iter().map(Part::Text));
+        self
+    }
+
+    fn figures(mut self, figures: impl IntoIterator<Item = Figure<'a>>) -> Section<'a> {
+        let figures: Vec<_> = figures.into_iter().collect();
+        self.parts.extend((!figures.is_empty()).then_some(Part::Figures(figures)));
+        self
+    }
+
+    fn all_figures(&self) -> impl Iterator<Item = &Figure<'a>> {
+        self.parts.iter().flat_map(|part| match part {
+            Part::Figures(figures) => figures.as_slice(),
+            Part::Text(_) => &[],
+        })
+    }
+
+    fn markup(&self) -> Markup {
+        html! {
+            section id=(self.id) aria-labelledby={ (self.id) "-title" } {
+                h2 id={ (self.id) "-title" } { (self.title) }
+                @for part in &self.parts {
+                    @match part {
+                        Part::Text(text) => (text),
+                        Part::Figures(figures) => div.figures { @for figure in figures { (figure.markup()) } },
+                    }
+                }
+            }
         }
     }
+}
+
+/// Every section that has something to say, in the order of the page.
+fn sections(findings: &Findings) -> Vec<Section<'_>> {
+    let sides = [Side::only(findings)];
+    let is_run = findings.run.is_some();
+    let packets = (!is_run).then(|| traffic::packets(findings)).flatten();
+    let unseen = if is_run { "Validity" } else { "Not seen" };
+    let mut all = vec![
+        Section::new("summary", "Summary").text([summary::section(findings)]),
+        Section::new("levels", "Load levels").figures(curves::figures(&sides)).text(run::section(findings)),
+        Section::new("over-time", "Over time").figures(over_time::figures(&sides)),
+        Section::new("groups", "Groups").text(operations::groups(findings)),
+        Section::new("distributions", "Distributions")
+            .figures(distribution::figures(&sides))
+            .text(distribution::table(findings)),
+        Section::new("operations", "Operations").figures(mix::figure(&sides)).text(operations::operations(findings)),
+        Section::new("held", "Held requests").text(operations::held(findings)),
+        Section::new("breakdown", "Breakdown").text(operations::breakdown(findings)),
+        Section::new("errors", "Errors").text(run::failures(findings)).text(particulars::statuses(findings)),
+        Section::new("slowest", "Slowest").text(particulars::slowest(findings)),
+        Section::new("unanswered", "Unanswered").text(particulars::unanswered(findings)),
+        Section::new("queue-depth", "Queue depth")
+            .figures(traffic::queue_depths(&sides))
+            .text(traffic::queue_depth(findings)),
+        Section::new("packets", "Packets").text(packets),
+        Section::new("unseen", unseen).text(run::generator(findings)).text([traffic::unseen(findings)]),
+        Section::new("configuration", "Configuration").text([configuration::section(findings)]),
+    ];
+    all.retain(|section| !section.parts.is_empty());
+    all
 }
 
 fn title(findings: &Findings) -> Markup {

@@ -221,6 +221,7 @@ fn a_run_has_a_stage_a_level_and_one_bad_level_spoils_it() {
         turns: 2,
         about: About {
             level: "4 stations".into(),
+            curve: None,
             reasons: reasons.iter().map(|r| (*r).into()).collect(),
             failures: vec![("b".into(), 1), ("a".into(), 2)],
             ..About::default()

@@ -1,137 +1,245 @@
-//! The page in a browser without a network: every chart drawn, zoom and series toggles work, nothing complained of.
+//! The page in a browser without a network: every chart drawn with the numbers of the findings, zoom, hover and series
+//! toggles work, nothing complained of; the same without scripts and on paper.
 //!
-//! Needs Chromium; without one the tests say so and pass. `PLIMSOLL_SCREENSHOTS=DIR` keeps the page, pictures of it and a printout.
+//! Needs Chromium. `PLIMSOLL_SCREENSHOTS=DIR` keeps pages, pictures of them and a printout.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+mod browser;
 mod html_synthetic;
 
-use html_synthetic::{busy, invalid};
+use browser::Browser;
+use html_synthetic::{busy, invalid, run};
 use plimsoll_report::findings::Findings;
 use plimsoll_report::html;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use serde_json::{Value, json};
+use std::path::Path;
 
-/// Charts of a page that has all data.
-const CHARTS: usize = 6;
+/// Charts of a capture's page that has all data, and of a run's.
+const CAPTURE: [&str; 9] =
+    ["heat", "throughput", "rate", "mean", "percentiles", "cumulative", "decades", "mix", "depth"];
+const RUN: [&str; 4] = ["load-throughput", "load-response", "throughput-response", "fairness"];
 
-#[allow(clippy::print_stdout, reason = "a skipped test says so")]
-fn browser() -> Option<&'static str> {
-    let names = ["chromium", "chromium-browser", "google-chrome"];
-    let found =
-        names.into_iter().find(|name| Command::new(name).arg("--version").output().is_ok_and(|o| o.status.success()));
-    if found.is_none() {
-        println!("skipped: none of {} is installed", names.join(", "));
-    }
-    found
+fn open(browser: &mut Browser, findings: &Findings) -> Vec<String> {
+    browser.open(&html::page(findings).unwrap());
+    let drawn = browser.value("Object.keys(charts)");
+    let ids: Vec<String> = drawn.as_array().unwrap().iter().map(|id| id.as_str().unwrap().to_owned()).collect();
+    assert_eq!(browser.value("document.documentElement.dataset.charts"), format!("drawn:{}", ids.len()));
+    ids
 }
 
-/// A folder of our own, removed in the end.
-struct Scratch(PathBuf);
+/// The pixels of a chart's canvas as it is after everything that was asked of it, for `then` to look at.
+fn pixels(browser: &mut Browser, id: &str, then: &str) -> Value {
+    // A copy is read: the page's own canvas is not made for it.
+    browser.value(&format!(
+        "(() => {{ charts['{id}'].getZr().flush(); const c = document.querySelector('[data-chart={id}] canvas'); \
+           const copy = new OffscreenCanvas(c.width, c.height).getContext('2d', {{ willReadFrequently: true }}); \
+           copy.drawImage(c, 0, 0); return ({then})(copy.getImageData(0, 0, c.width, c.height).data.buffer); }})()"
+    ))
+}
 
-impl Scratch {
-    fn new(name: &str) -> Scratch {
-        let path = std::env::temp_dir().join(format!("plimsoll-html-{name}-{}", std::process::id()));
-        std::fs::create_dir_all(&path).unwrap();
-        Scratch(path)
+/// What a canvas shows, as a text that differs where the picture does.
+fn look(browser: &mut Browser, id: &str) -> Value {
+    let digest = "b => crypto.subtle.digest('SHA-256', b).then(d => Array.from(new Uint8Array(d)).join())";
+    pixels(browser, id, digest)
+}
+
+fn extent(browser: &mut Browser, id: &str) -> (f64, f64) {
+    let z = browser.value(&format!("(z => [z.start, z.end])(charts['{id}'].getOption().dataZoom[0])"));
+    (z[0].as_f64().unwrap(), z[1].as_f64().unwrap())
+}
+
+fn painted(browser: &mut Browser, id: &str) {
+    let colours = pixels(browser, id, "b => new Set(new Uint32Array(b)).size");
+    assert!(colours.as_u64().unwrap() > 4, "{id} is blank: {colours} colours");
+}
+
+fn zooms(browser: &mut Browser, id: &str) {
+    if browser.value(&format!("charts['{id}'].getOption().dataZoom.length")) == 0 {
+        return;
     }
+    let place = format!("document.querySelector('[data-chart={id}]')");
+    let whole = look(browser, id);
+    let middle = browser.middle(&place);
+    browser.wheel_with_control(middle, -240.0);
+    browser.next_frame();
+    let (start, end) = extent(browser, id);
+    assert!(end - start < 99.0, "{id}: the wheel zooms, {start} to {end}");
+    assert_ne!(look(browser, id), whole, "{id}: zoom shows");
+    browser
+        .click(&format!("document.querySelector('.controls[data-for={id}] [aria-label=\"Show the whole extent\"]')"));
+    assert_eq!(extent(browser, id), (0.0, 100.0), "{id}: all is shown again");
+    browser.value(&format!("{place}.focus()"));
+    browser.key("+", 187);
+    assert_eq!(extent(browser, id), (25.0, 75.0), "{id}: zoom by key");
+    browser.key("ArrowRight", 39);
+    assert_eq!(extent(browser, id), (35.0, 85.0), "{id}: move by key");
+    browser.key("0", 48);
+    assert_eq!(extent(browser, id), (0.0, 100.0), "{id}: whole by key");
+}
 
-    fn page(&self, findings: &Findings) -> String {
-        self.write(&html::page(findings).unwrap())
-    }
-
-    /// The page as a browser without scripts sees it. (Chromium itself needs scripts to dump or draw a page.)
-    fn page_without_scripts(&self, findings: &Findings) -> String {
-        self.write(&html::page(findings).unwrap().replace("<script>", "<script type=\"text/plain\">"))
-    }
-
-    fn write(&self, page: &str) -> String {
-        let path = self.0.join("report.html");
-        std::fs::write(&path, page).unwrap();
-        format!("file://{}", path.display())
+fn toggles(browser: &mut Browser, id: &str) {
+    let buttons = format!("document.querySelectorAll('.controls[data-for={id}] button[data-series]')");
+    let count = browser.value(&format!("{buttons}.length")).as_u64().unwrap();
+    // What follows the mouse is gone when it is: tooltips take a tenth of a second to hide.
+    browser.mouse_to(1.0, 1.0);
+    browser.value("new Promise(done => setTimeout(() => done(1), 300))");
+    for i in 0..count {
+        let one = format!("{buttons}[{i}]");
+        let before = look(browser, id);
+        browser.click(&one);
+        assert_eq!(browser.value(&format!("{one}.getAttribute('aria-pressed')")), "false", "{id}");
+        let shown = format!("charts['{id}'].getOption().legend[0].selected[{one}.dataset.series]");
+        assert_eq!(browser.value(&shown), false, "{id}");
+        let has_numbers = browser.value(&format!(
+            "charts['{id}'].getOption().series.some(s => s.name === {one}.dataset.series && s.data.some(d => d[1] > 0))"
+        ));
+        if has_numbers == true {
+            assert_ne!(look(browser, id), before, "{id}: series {i} goes");
+        }
+        browser.click(&one);
+        assert_eq!(browser.value(&shown), true, "{id}");
+        assert_eq!(look(browser, id), before, "{id}: series {i} comes back");
     }
 }
 
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
+/// The mouse over the first point: a tooltip made of elements, none of them a stranger's.
+fn hovers(browser: &mut Browser, id: &str) {
+    let place = format!("document.querySelector('[data-chart={id}]')");
+    browser.middle(&place);
+    let at = browser.value(&format!(
+        "(() => {{ const c = charts['{id}'], o = c.getOption(), s = o.series[0]; \
+           const i = s.data.findIndex(d => d[1] !== null && d[1] !== undefined); const d = s.data[i]; \
+           const cell = s.dimensions && d.length === 5; \
+           const p = c.convertToPixel({{ seriesIndex: 0 }}, cell ? [(d[0] + d[2]) / 2, Math.sqrt(d[1] * d[3])] : [d[0], d[1]]); \
+           const r = {place}.getBoundingClientRect(); return [r.x + p[0], r.y + p[1]]; }})()"
+    ));
+    browser.mouse_to(at[0].as_f64().unwrap(), at[1].as_f64().unwrap());
+    let tip = browser.value(&format!(
+        "new Promise(done => setTimeout(() => done((t => t && [t.textContent, t.querySelectorAll(':not(div,p,span,i,b)').length])\
+         ({place}.querySelector('.tip'))), 250))"
+    ));
+    assert!(tip[0].as_str().is_some_and(|text| text.len() > 3), "{id}: a tooltip at {at}, not {tip}");
+    assert_eq!(tip[1], 0, "{id}: no name became an element");
+}
+
+fn chart_by_chart(browser: &mut Browser, ids: &[String]) {
+    for id in ids {
+        painted(browser, id);
+        hovers(browser, id);
+        zooms(browser, id);
+        toggles(browser, id);
     }
+    assert_eq!(browser.complaints(), Vec::<String>::new());
+    assert_eq!(browser.value("document.querySelectorAll('img').length"), 0);
 }
 
-/// Chromium on `url` with no network to use: every name resolves to nothing, every proxy is closed.
-fn run(browser: &str, scratch: &Scratch, flags: &[&str], url: &str) -> Output {
-    let profile = format!("--user-data-dir={}", scratch.0.join("profile").display());
-    Command::new(browser)
-        .args(["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--hide-scrollbars"])
-        .args([
-            "--disable-background-networking",
-            "--disable-component-update",
-            "--disable-sync",
-            "--disable-dev-shm-usage",
-        ])
-        .args([
-            "--host-resolver-rules=MAP * ~NOTFOUND",
-            "--proxy-server=127.0.0.1:9",
-            "--enable-logging=stderr",
-            "--v=0",
-        ])
-        .arg(profile)
-        .args(flags)
-        .arg(url)
-        .output()
-        .unwrap()
+/// The numbers in a chart's series, as the canvas has them: all but what stands at the x axis.
+fn numbers(browser: &mut Browser, id: &str, series: usize) -> Vec<Value> {
+    let data = browser.value(&format!("charts['{id}'].getOption().series[{series}].data.map(d => d[1])"));
+    data.as_array().unwrap().clone()
 }
 
-/// What the page wrote on the console: Chromium logs each line with this word.
-fn console(output: &Output) -> Vec<String> {
-    String::from_utf8_lossy(&output.stderr).lines().filter(|line| line.contains("CONSOLE")).map(str::to_owned).collect()
-}
-
-/// The value of an attribute of the root element in a dumped page.
-fn root_attribute(dom: &str, name: &str) -> Option<String> {
-    let root = dom.split_once("<html")?.1.split_once('>')?.0;
-    Some(root.split_once(&format!("{name}=\""))?.1.split_once('"')?.0.to_owned())
-}
-
-fn selftest(findings: &Findings, name: &str, charts: usize, flags: &[&str]) {
-    let Some(browser) = browser() else { return };
-    let scratch = Scratch::new(name);
-    let url = scratch.page(findings) + "#selftest";
-    let flags: Vec<&str> = flags.iter().copied().chain(["--dump-dom", "--window-size=1360,1000"]).collect();
-    let output = run(browser, &scratch, &flags, &url);
-    let dom = String::from_utf8_lossy(&output.stdout);
-    assert_eq!(console(&output), Vec::<String>::new(), "the console is silent");
-    assert_eq!(root_attribute(&dom, "data-charts"), Some(format!("drawn:{charts}")));
-    assert_eq!(root_attribute(&dom, "data-selftest"), Some(format!("passed:{charts}")));
-    assert_eq!(root_attribute(&dom, "data-errors").as_deref(), Some("0"));
-    assert_eq!(root_attribute(&dom, "data-violation"), None, "nothing was tried that the policy forbids");
-    assert_eq!(dom.matches("<img").count(), 0, "no name became an element");
+fn same(charted: &[Value], findings: impl IntoIterator<Item = Option<f64>>, what: &str) {
+    let findings: Vec<Value> = findings.into_iter().map(|n| json!(n)).collect();
+    assert!(!findings.is_empty(), "{what}");
+    assert_eq!(charted.len(), findings.len(), "{what}");
+    for (a, b) in charted.iter().zip(&findings) {
+        assert_eq!(a.as_f64(), b.as_f64(), "{what}");
+    }
 }
 
 #[test]
-fn all_charts_are_drawn_and_react() {
-    selftest(&busy(), "light", CHARTS, &[]);
+fn a_capture_is_drawn_reacts_and_shows_its_numbers() {
+    let Some(mut browser) = Browser::start("capture") else { return };
+    let findings = busy();
+    let ids = open(&mut browser, &findings);
+    assert_eq!(ids, CAPTURE);
+    let bin = findings.series.bin_s;
+    let rate = |n: &u64| Some(*n as f64 / bin);
+    same(&numbers(&mut browser, "throughput", 0), findings.series.read_bytes.iter().map(rate), "read");
+    same(&numbers(&mut browser, "throughput", 1), findings.series.write_bytes.iter().map(rate), "written");
+    same(&numbers(&mut browser, "rate", 0), findings.series.operations.iter().map(rate), "operations");
+    same(&numbers(&mut browser, "rate", 1), findings.series.errors.iter().map(rate), "errors");
+    same(&numbers(&mut browser, "mean", 0), findings.series.response_mean_s.iter().copied(), "mean");
+    for (i, row) in findings.groups.iter().enumerate() {
+        let points = row.percentiles.iter();
+        same(&numbers(&mut browser, "percentiles", i), points.clone().map(|p| Some(p.value_s)), &row.group);
+        same(&numbers(&mut browser, "cumulative", i), points.map(|p| Some(p.percentile)), &row.group);
+    }
+    let depth = &findings.queue_depth;
+    same(&numbers(&mut browser, "depth", 0), depth.at_arrival.iter().map(|d| Some(d.share * 100.0)), "at arrival");
+    same(&numbers(&mut browser, "depth", 1), depth.over_time.iter().map(|d| Some(d.share * 100.0)), "over time");
+    chart_by_chart(&mut browser, &ids);
 }
 
 #[test]
-fn all_charts_are_drawn_in_the_dark() {
-    selftest(&busy(), "dark", CHARTS, &["--blink-settings=preferredColorScheme=0"]);
+fn every_heat_map_can_be_chosen() {
+    let Some(mut browser) = Browser::start("heat") else { return };
+    let findings = busy();
+    open(&mut browser, &findings);
+    let maps = findings.heat_maps.iter().filter(|map| !map.cells.is_empty());
+    for (i, map) in maps.enumerate() {
+        browser.value(&format!(
+            "(s => {{ s.value = '{i}'; s.dispatchEvent(new Event('change')); }})(document.querySelector('.controls[data-for=heat] select'))"
+        ));
+        let drawn = browser.value("charts.heat.getOption().series[0].data.map(d => d[4])");
+        let cells: Vec<u64> = map.cells.iter().map(|cell| cell.2).collect();
+        assert_eq!(drawn, json!(cells), "{}", map.group);
+        painted(&mut browser, "heat");
+        assert_eq!(browser.value("document.activeElement.tagName"), "SELECT", "the focus stays where it was");
+    }
+    assert_eq!(browser.complaints(), Vec::<String>::new());
+}
+
+#[test]
+fn charts_over_time_zoom_together() {
+    let Some(mut browser) = Browser::start("together") else { return };
+    open(&mut browser, &busy());
+    browser.click("document.querySelector('.controls[data-for=throughput] [aria-label=\"Zoom in\"]')");
+    for id in ["heat", "throughput", "rate", "mean"] {
+        let (start, end) = extent(&mut browser, id);
+        assert!((start - 25.0).abs() < 0.1 && (end - 75.0).abs() < 0.1, "{id}: {start} to {end}");
+    }
+    assert_eq!(extent(&mut browser, "percentiles"), (0.0, 100.0), "percentiles have another axis");
+}
+
+#[test]
+fn a_run_shows_its_load_curves() {
+    let Some(mut browser) = Browser::start("run") else { return };
+    let findings = run();
+    let ids = open(&mut browser, &findings);
+    assert_eq!(ids.iter().filter(|id| RUN.contains(&id.as_str())).count(), RUN.len(), "{ids:?}");
+    for (i, curve) in ["SMB", "NFS"].into_iter().enumerate() {
+        let stages: Vec<_> = findings.stages.iter().filter(|stage| stage.curve.as_deref() == Some(curve)).collect();
+        let rates = || stages.iter().map(|stage| Some(stage.operations_per_s));
+        let means = || stages.iter().map(|stage| Some(stage.response_time.unwrap().mean_s));
+        same(&numbers(&mut browser, "load-throughput", i), rates(), curve);
+        same(&numbers(&mut browser, "load-response", i), means(), curve);
+        same(&numbers(&mut browser, "throughput-response", i), means(), curve);
+        let x = browser.value(&format!("charts['throughput-response'].getOption().series[{i}].data.map(d => d[0])"));
+        same(x.as_array().unwrap(), rates(), curve);
+    }
+    chart_by_chart(&mut browser, &ids);
 }
 
 #[test]
 fn what_is_missing_leaves_no_hole() {
+    let Some(mut browser) = Browser::start("missing") else { return };
     let mut findings = busy();
     findings.heat_maps.clear();
     findings.series = Default::default();
-    selftest(&findings, "no-time", 2, &[]);
-
+    findings.queue_depth = Default::default();
+    assert_eq!(open(&mut browser, &findings), ["percentiles", "cumulative", "decades", "mix"]);
     findings.groups.clear();
     findings.operations.clear();
-    selftest(&findings, "nothing", 0, &[]);
+    assert_eq!(open(&mut browser, &findings), Vec::<String>::new());
+    assert_eq!(browser.complaints(), Vec::<String>::new());
 }
 
 #[test]
 fn numbers_at_the_edge_are_drawn() {
+    let Some(mut browser) = Browser::start("edge") else { return };
     let mut findings = busy();
     // A first row that begins at nought, times of nought, one operation in all.
     findings.heat_maps.truncate(1);
@@ -139,42 +247,105 @@ fn numbers_at_the_edge_are_drawn() {
     findings.heat_maps[0].cells = vec![(0, 0, 1)];
     findings.groups.truncate(1);
     findings.groups[0].percentiles[0].value_s = 0.0;
-    selftest(&findings, "edge", CHARTS, &[]);
+    let ids = open(&mut browser, &findings);
+    assert_eq!(ids, CAPTURE);
+    chart_by_chart(&mut browser, &ids);
+}
+
+#[test]
+fn dark_pages_follow_the_reader_and_every_text_can_be_read() {
+    let Some(mut browser) = Browser::start("contrast") else { return };
+    open(&mut browser, &invalid());
+    let light = look(&mut browser, "throughput");
+    for scheme in ["light", "dark"] {
+        browser.media("screen", scheme);
+        let faint = browser.value(include_str!("browser/contrast.js"));
+        assert_eq!(faint, json!([]), "{scheme}: text with a contrast below 4.5 to 1");
+    }
+    assert_ne!(look(&mut browser, "throughput"), light, "charts change with the theme");
+    browser.media("screen", "light");
+    assert_eq!(look(&mut browser, "throughput"), light);
+    assert_eq!(browser.complaints(), Vec::<String>::new());
+}
+
+#[test]
+fn a_keyboard_reaches_everything_and_shows_where_it_is() {
+    let Some(mut browser) = Browser::start("keyboard") else { return };
+    open(&mut browser, &run());
+    let mut reached = Vec::new();
+    for _ in 0..400 {
+        browser.key("Tab", 9);
+        let here = browser.value(
+            "(e => e === document.body ? null : [e.tagName + '.' + e.className, getComputedStyle(e).outlineWidth, \
+             e.getAttribute('aria-label') || e.getAttribute('aria-labelledby') || e.textContent])(document.activeElement)",
+        );
+        if here.is_null() {
+            break;
+        }
+        assert_ne!(here[1], "0px", "{here}: the focus shows");
+        assert_ne!(here[2], "", "{here}: it has a name");
+        reached.push(here[0].as_str().unwrap().to_owned());
+    }
+    assert_eq!(reached.first().map(String::as_str), Some("A.skip"));
+    let charts = reached.iter().filter(|e| *e == "DIV.chart").count();
+    assert_eq!(browser.value("document.querySelectorAll('.chart').length"), charts, "{reached:?}");
+    for control in ["BUTTON.", "SELECT.", "DIV.scroll"] {
+        assert!(reached.iter().any(|e| e == control), "{control} in {reached:?}");
+    }
 }
 
 #[test]
 fn without_scripts_the_pictures_stand() {
-    let Some(browser) = browser() else { return };
-    let scratch = Scratch::new("no-scripts");
-    let output = run(browser, &scratch, &["--dump-dom"], &scratch.page_without_scripts(&busy()));
-    let dom = String::from_utf8_lossy(&output.stdout);
-    assert_eq!(root_attribute(&dom, "data-charts"), None);
-    assert_eq!(dom.matches("<canvas").count(), 0);
-    assert_eq!(dom.matches("<svg viewBox=\"0 0 960 280\"").count(), CHARTS);
+    let Some(mut browser) = Browser::start("no-scripts") else { return };
+    browser.call("Emulation.setScriptExecutionDisabled", json!({ "value": true }));
+    browser.open(&html::page(&run()).unwrap());
+    let root = browser.call("DOM.getDocument", json!({}))["root"]["nodeId"].clone();
+    let mut find = |selector: &str| {
+        let asked = json!({ "nodeId": root, "selector": selector });
+        browser.call("DOM.querySelectorAll", asked)["nodeIds"].as_array().unwrap().clone()
+    };
+    assert_eq!(find("canvas").len(), 0);
+    let pictures = find(".static svg");
+    assert_eq!(pictures.len(), CAPTURE.len() + RUN.len());
+    for picture in pictures {
+        // It has a box only where it is shown.
+        let width = browser.call("DOM.getBoxModel", json!({ "nodeId": picture }))["model"]["width"].clone();
+        assert!(width.as_u64().unwrap() > 400, "{width}");
+    }
+}
+
+#[test]
+fn paper_has_pictures_and_whole_tables() {
+    let Some(mut browser) = Browser::start("paper") else { return };
+    open(&mut browser, &busy());
+    browser.media("print", "light");
+    let shown = "Array.from(document.querySelectorAll('SELECTOR')).filter(e => e.checkVisibility()).length";
+    assert_eq!(browser.value(&shown.replace("SELECTOR", ".static svg")), CAPTURE.len());
+    assert_eq!(browser.value(&shown.replace("SELECTOR", "canvas, nav")), 0);
+    let file = browser.folder().join("page.pdf");
+    browser.print(&file);
+    let pdf = String::from_utf8_lossy(&std::fs::read(&file).unwrap()).into_owned();
+    let pages = pdf.matches("/Type /Page\n").count();
+    assert!((5..40).contains(&pages), "{pages} pages");
 }
 
 #[test]
 fn pictures_for_the_documentation() {
-    let (Some(browser), Some(folder)) = (browser(), std::env::var_os("PLIMSOLL_SCREENSHOTS")) else { return };
+    let Some(folder) = std::env::var_os("PLIMSOLL_SCREENSHOTS") else { return };
+    let Some(mut browser) = Browser::start("pictures") else { return };
     let folder = Path::new(&folder);
-    let scratch = Scratch::new("pictures");
-    let shot = |findings: &Findings, name: &str, size: &str, flags: &[&str]| {
-        let plain = name.contains("no-scripts");
-        let url = if plain { scratch.page_without_scripts(findings) } else { scratch.page(findings) };
-        let kind = if name.ends_with(".pdf") { "--no-pdf-header-footer --print-to-pdf" } else { "--screenshot" };
-        let target = format!("={}", folder.join(name).display());
-        let mut all: Vec<String> = kind.split(' ').map(str::to_owned).collect();
-        all.last_mut().unwrap().push_str(&target);
-        all.push(format!("--window-size={size}"));
-        all.extend(flags.iter().map(|flag| (*flag).to_owned()));
-        run(browser, &scratch, &all.iter().map(String::as_str).collect::<Vec<_>>(), &url);
-        assert!(folder.join(name).exists(), "{name}");
+    std::fs::create_dir_all(folder).unwrap();
+    let mut shot = |findings: &Findings, name: &str, (width, height): (u32, u32), scheme: &str| {
+        let page = html::page(findings).unwrap();
+        std::fs::write(folder.join(name).with_extension("html"), &page).unwrap();
+        browser.size(width, height);
+        browser.media("", scheme);
+        browser.open(&page);
+        browser.picture(&folder.join(name));
     };
-    std::fs::write(folder.join("report.html"), html::page(&busy()).unwrap()).unwrap();
-    let dark = ["--blink-settings=preferredColorScheme=0"];
-    shot(&busy(), "report-light.png", "1360,2600", &[]);
-    shot(&busy(), "report-dark.png", "1360,2600", &dark);
-    shot(&invalid(), "report-invalid-narrow.png", "600,1600", &[]);
-    shot(&busy(), "report-no-scripts.png", "1360,2600", &[]);
-    shot(&busy(), "report-print.pdf", "1360,2600", &dark);
+    shot(&busy(), "report-capture-light.png", (1360, 2300), "light");
+    shot(&run(), "report-run-dark.png", (1360, 2300), "dark");
+    shot(&invalid(), "report-invalid-narrow.png", (600, 1600), "light");
+    browser.open(&html::page(&run()).unwrap());
+    browser.print(&folder.join("report-print.pdf"));
 }

@@ -61,13 +61,13 @@ impl Drive<'_> {
         let work = Work { server, scenarios, names: Arc::clone(names) };
         let setup: &dyn Setup = &work;
         let mut levels = Vec::new();
-        for Step { mut plan, words } in steps {
+        for Step { mut plan, words, curve } in steps {
             if self.watching.stopped() {
                 break;
             }
             plan.tap = self.tap.cloned();
             let ran = self.watching.during(&words, |watch| level::run(&plan, &words, setup, self.table, watch));
-            levels.push(ran?);
+            levels.push(ran?.on(curve));
         }
         if self.remove_files && !self.watching.stopped() {
             files.remove()?;

@@ -21,6 +21,12 @@ pub(crate) struct LevelRan {
 }
 
 impl LevelRan {
+    /// The same as a point of a load curve of several.
+    pub(crate) fn on(mut self, curve: Option<String>) -> LevelRan {
+        self.about.curve = curve;
+        self
+    }
+
     /// As the report wants it.
     pub(crate) fn as_level(&self) -> Level<'_> {
         Level { statistics: &self.statistics, span_ns: self.span_ns, turns: self.turns, about: self.about.clone() }
@@ -47,6 +53,7 @@ pub(crate) fn run(
     let words = if stopped { format!("{words} (stopped early)") } else { words.to_owned() };
     let about = About {
         level: words,
+        curve: None,
         stations: stations.len() as u64,
         depth: plan.lanes,
         asked_per_s: generator.asked_rate,

@@ -63,6 +63,8 @@ pub(crate) struct LoadFlags {
 pub(crate) struct Step {
     pub(crate) plan: Plan,
     pub(crate) words: String,
+    /// The load curve that it is a point of, where there are several.
+    pub(crate) curve: Option<String>,
 }
 
 /// The levels that the flags ask for, in order.
@@ -135,7 +137,7 @@ fn step(flags: &LoadFlags, defaults: &Defaults, load: Load, number: u32) -> anyh
         ..Plan::new(load)
     };
     plan.check().map_err(|error| Usage(error.to_string()))?;
-    Ok(Step { words: words(&load), plan })
+    Ok(Step { words: words(&load), plan, curve: None })
 }
 
 fn words(load: &Load) -> String {

@@ -23,6 +23,8 @@ pub struct Level<'a> {
 pub struct About {
     /// The load in words.
     pub level: String,
+    /// The load curve that it is a point of, where there are several.
+    pub curve: Option<String>,
     /// Stations.
     pub stations: u64,
     /// Requests that a station keeps outstanding at most.
@@ -101,6 +103,7 @@ fn stage(number: u32, level: &Level<'_>, status_name: StatusName) -> Stage {
     Stage {
         number,
         level: about.level,
+        curve: about.curve,
         stations: about.stations,
         depth: about.depth,
         asked_per_s: about.asked_per_s,

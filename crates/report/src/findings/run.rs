@@ -32,6 +32,8 @@ pub struct Stage {
     pub number: u32,
     /// The load in words: `4 stations`, `2000 a second`.
     pub level: String,
+    /// The load curve that it is a point of, where a run has several: `SMB`, `NFS`; null where it has one.
+    pub curve: Option<String>,
     /// Stations.
     pub stations: u64,
     /// Requests that a station keeps outstanding at most.

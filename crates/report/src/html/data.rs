@@ -1,15 +1,14 @@
-//! The findings as JSON inside the page.
+//! Findings and charts as JSON inside the page.
 
-use crate::findings::Findings;
 use serde::Serialize;
 use serde_json::ser::{CharEscape, CompactFormatter, Formatter, Serializer};
 use std::io::{self, Write};
 
-/// JSON that can stand inside a `script` element: it parses to the same findings as `serde_json::to_string`, and
+/// JSON that can stand inside a `script` element: it parses to the same value as what `serde_json::to_string` writes, and
 /// holds no `<`, `>`, `&` or line separator, so that no text in it can end the element or start another.
-pub(super) fn embeddable(findings: &Findings) -> Result<String, serde_json::Error> {
+pub(super) fn embeddable<T: Serialize>(value: &T) -> Result<String, serde_json::Error> {
     let mut bytes = Vec::with_capacity(1 << 16);
-    findings.serialize(&mut Serializer::with_formatter(&mut bytes, Embeddable))?;
+    value.serialize(&mut Serializer::with_formatter(&mut bytes, Embeddable))?;
     String::from_utf8(bytes).map_err(|e| serde_json::Error::io(io::Error::new(io::ErrorKind::InvalidData, e)))
 }
 

@@ -1,20 +1,26 @@
 //! Response times by decade: the first seed's bars, for every group and every operation.
 
-use super::charts;
+use super::chart::{Axis, Chart, Series, Shape, Unit};
+use super::figure::Figure;
 use super::operations::short_name;
+use super::sides::{Side, group, groups, label};
 use super::units::{count, duration, percent_of};
 use super::untrusted::Untrusted;
 use crate::findings::{Bucket, Findings, OperationRow};
 use maud::{Markup, html};
 
-/// Charts of the groups, then one table with a line a group and a line an operation.
-pub(super) fn section(findings: &Findings) -> Option<Markup> {
-    let decades = decades(&findings.groups, &findings.operations)?;
+/// Percentile curves, cumulative distributions and decades of the groups.
+pub(super) fn figures<'a>(sides: &[Side<'a>]) -> Vec<Figure<'a>> {
+    [percentiles(sides), cumulative(sides), by_decade(sides)].into_iter().flatten().collect()
+}
+
+/// One table with a line a group and a line an operation.
+pub(super) fn table(findings: &Findings) -> Option<Markup> {
+    let decades = decades(findings.groups.iter().chain(&findings.operations))?;
     let caption = "Response times by decade: how many of a row's times fall in each, and their share. \
                    Each column holds the times from a tenth of its heading up to it, the first \
                    also all that are faster.";
     Some(html! {
-        @for figure in [charts::percentiles(findings), charts::decades(findings)].iter().flatten() { (figure) }
         div.scroll tabindex="0" role="region" aria-labelledby="decades-caption" {
             table.decades {
                 caption #decades-caption { (caption) }
@@ -40,27 +46,164 @@ pub(super) fn section(findings: &Findings) -> Option<Markup> {
     })
 }
 
+/// One chart with a series a group, or, of several sides, a chart a group with a series a side.
+fn by_group<'a>(
+    sides: &[Side<'a>],
+    wanted: impl Fn(&OperationRow) -> bool,
+    series: impl Fn(&OperationRow, String, usize) -> Series<'a>,
+    chart: impl Fn(Vec<Series<'a>>) -> Option<Chart<'a>>,
+) -> Vec<(String, Chart<'a>)> {
+    let names = groups(sides, &wanted);
+    let row = |side: &Side<'a>, name: &str| group(side, name).filter(|row| wanted(row));
+    if let [only] = sides {
+        let rows = names.iter().filter_map(|name| row(only, name)).enumerate();
+        return chart(rows.map(|(i, row)| series(row, row.group.clone(), i)).collect())
+            .map(|chart| (String::new(), chart))
+            .into_iter()
+            .collect();
+    }
+    let of_group = |name: &&str| {
+        let rows = sides.iter().enumerate().filter_map(|(i, side)| Some((i, side, row(side, name)?)));
+        let all = rows.map(|(i, side, row)| series(row, label(sides, side, ""), i)).collect();
+        Some(((*name).to_owned(), chart(all)?))
+    };
+    names.iter().filter_map(of_group).collect()
+}
+
+/// Response time by percentile, on an axis on which every step is ten times rarer.
+fn percentiles<'a>(sides: &[Side<'a>]) -> Option<Figure<'a>> {
+    let series = |row: &OperationRow, name, color| {
+        let (x, (y, labels)) =
+            rarities(row).map(|(u, percentile, s)| (u, (Some(s).filter(|s| *s > 0.0), at_most(percentile)))).unzip();
+        Series { x, y, labels, ..Series::new(name, Shape::Curve, color) }
+    };
+    let chart = |all: Vec<Series<'a>>| {
+        let rarest = all.iter().flat_map(|series| &series.x).copied().fold(1.0, f64::max);
+        let times = all.iter().flat_map(|series| series.y.iter().flatten()).copied();
+        let y = Axis::log(Unit::Seconds, "response time", times)?;
+        Some(Chart { x: Axis::rarity("share of the operations that were at least as fast", rarest), y, series: all })
+    };
+    Figure {
+        id: "percentiles",
+        title: "Response time by percentile",
+        explanation: "How long the slowest 50 %, 10 %, 1 %, 0.1 % of each group took at least: each step to the right is ten \
+                      times rarer. Both axes are logarithmic.",
+        summary: in_words(sides, "99th percentiles", |row| Some(row.response_time?.p99_s)),
+        choose: "Operations of",
+        charts: by_group(sides, |row| !row.percentiles.is_empty(), series, chart),
+    }
+    .if_any()
+}
+
+/// Share of the operations that took at most a time.
+fn cumulative<'a>(sides: &[Side<'a>]) -> Option<Figure<'a>> {
+    let series = |row: &OperationRow, name, color| {
+        let points = || row.percentiles.iter().filter(|point| point.value_s > 0.0);
+        Series {
+            x: points().map(|point| point.value_s).collect(),
+            y: points().map(|point| Some(point.percentile)).collect(),
+            ..Series::new(name, Shape::Curve, color)
+        }
+    };
+    let chart = |all: Vec<Series<'a>>| {
+        let times = all.iter().flat_map(|series| &series.x).copied();
+        let x = Axis::log(Unit::Seconds, "response time", times)?;
+        Some(Chart { x, y: Axis::percent("at most as slow"), series: all })
+    };
+    Figure {
+        id: "cumulative",
+        title: "Cumulative distribution",
+        explanation: "Share of each group that was answered within a response time. A steep rise is one kind of answer (a cache, \
+                      say), a flat stretch between two rises parts two kinds.",
+        summary: in_words(sides, "Medians", |row| Some(row.response_time?.p50_s)),
+        choose: "Operations of",
+        charts: by_group(sides, |row| !row.percentiles.is_empty(), series, chart),
+    }
+    .if_any()
+}
+
+/// Share of each group's response times in each decade.
+fn by_decade<'a>(sides: &[Side<'a>]) -> Option<Figure<'a>> {
+    let wanted = |row: &OperationRow| row.distribution.iter().any(|bucket| bucket.count > 0);
+    let used = decades(sides.iter().flat_map(|side| &side.findings.groups).filter(|row| wanted(row)))?;
+    let series = |row: &OperationRow, name, color| {
+        let total = total(row) as f64;
+        let buckets = || row.distribution.iter().filter(|b| b.count > 0).filter_map(|b| Some((exponent(b)?, b.count)));
+        let place = |decade| used.iter().position(|other| *other == decade).unwrap_or(0) as f64;
+        Series {
+            x: buckets().map(|(decade, _)| place(decade)).collect(),
+            y: buckets().map(|(_, n)| Some(n as f64 / total * 100.0)).collect(),
+            counts: buckets().map(|(_, n)| n).collect(),
+            ..Series::new(name, Shape::Bars, color)
+        }
+    };
+    let names: Vec<String> = used.iter().map(|decade| format!("below {}", edge(*decade))).collect();
+    let chart = |all| Some(Chart { x: Axis::names(names.clone()), y: Axis::percent(""), series: all });
+    Figure {
+        id: "decades",
+        title: "Response times by decade",
+        explanation: "Share of each group's response times between one power of ten and the next.",
+        summary: "Share of each group's response times by decade; the table below holds the numbers.".into(),
+        choose: "Operations of",
+        charts: by_group(sides, wanted, series, chart),
+    }
+    .if_any()
+}
+
+/// A number of every group in words, for readers who see no picture.
+fn in_words(sides: &[Side<'_>], what: &str, pick: fn(&OperationRow) -> Option<f64>) -> String {
+    let of = |side: &Side<'_>| {
+        let rows = side
+            .findings
+            .groups
+            .iter()
+            .filter_map(|row| Some(format!("{} {}", label(sides, side, &row.group), duration(pick(row)?))));
+        rows.collect::<Vec<_>>()
+    };
+    format!("{what} of response time: {}.", sides.iter().flat_map(of).collect::<Vec<_>>().join("; "))
+}
+
+/// Rarity (0 at 0 %, 1 at 90 %, 2 at 99 %), percentile and response time. The slowest of n stands where one in n is.
+fn rarities(row: &OperationRow) -> impl Iterator<Item = (f64, f64, f64)> + '_ {
+    let rarest = row.response_time.map_or(1.0, |t| (t.count as f64).log10()).max(0.0);
+    let mut highest = 0.0_f64;
+    row.percentiles.iter().map(move |point| {
+        let rarity = if point.percentile < 100.0 { -(1.0 - point.percentile / 100.0).log10() } else { rarest };
+        highest = highest.max(rarity.min(rarest));
+        (highest, point.percentile, point.value_s)
+    })
+}
+
+fn at_most(percentile: f64) -> String {
+    format!("{percentile} % took up to")
+}
+
 /// The exponent of a bucket's upper edge: buckets are decades, so an edge is a power of ten.
-pub(super) fn exponent(bucket: &Bucket) -> Option<i32> {
+fn exponent(bucket: &Bucket) -> Option<i32> {
     let exponent = bucket.below_s.log10().round();
     // Outside a picosecond to thirty thousand years it is no time that anybody measured.
     (exponent.is_finite() && (-12.0..=12.0).contains(&exponent)).then_some(exponent as i32)
 }
 
 /// Exponents of all decades in use, without holes, rising.
-fn decades(groups: &[OperationRow], operations: &[OperationRow]) -> Option<Vec<i32>> {
-    let used = || groups.iter().chain(operations).flat_map(|row| &row.distribution).filter_map(exponent);
-    Some((used().min()?..=used().max()?).collect())
+fn decades<'a>(rows: impl Iterator<Item = &'a OperationRow>) -> Option<Vec<i32>> {
+    let used: Vec<i32> = rows.flat_map(|row| &row.distribution).filter_map(exponent).collect();
+    Some((*used.iter().min()?..=*used.iter().max()?).collect())
+}
+
+/// All times of a row.
+fn total(row: &OperationRow) -> u64 {
+    row.distribution.iter().fold(0_u64, |sum, bucket| sum.saturating_add(bucket.count))
 }
 
 /// The text of a decade's edge: `1 ms`, `10 µs`.
-pub(super) fn edge(exponent: i32) -> String {
+fn edge(exponent: i32) -> String {
     // An edge is a round number: "1.00 ms" would promise digits that mean nothing.
     duration(10_f64.powi(exponent)).replace(".00", "").replace(".0", "")
 }
 
 fn line(name: &str, row: &OperationRow, sub: bool, decades: &[i32]) -> Markup {
-    let total = row.distribution.iter().fold(0_u64, |sum, bucket| sum.saturating_add(bucket.count));
+    let total = total(row);
     let in_decade = |decade: i32| row.distribution.iter().find(|b| exponent(b) == Some(decade)).map_or(0, |b| b.count);
     html! {
         @if total > 0 {

@@ -8,6 +8,9 @@ use maud::{Markup, html};
 /// The row's own heading, the counts, nine response times, two service times, bytes.
 const COLUMNS: usize = 18;
 
+/// Compounds are counted apart: their members have rows of their own.
+pub(super) const COMPOUND: &str = "Compound";
+
 /// Sums over groups and subgroups.
 pub(super) fn groups(findings: &Findings) -> Option<Markup> {
     let rows = &findings.groups;

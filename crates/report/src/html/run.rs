@@ -2,31 +2,12 @@
 
 use super::units::{bytes, count, duration, optional, percent};
 use super::untrusted::Untrusted;
-use crate::findings::{Findings, Run, Stage, Times};
+use crate::findings::{Findings, Stage, Times};
 use maud::{Markup, html};
 
-/// Nothing where somebody else made the load.
+/// The load levels as a table; nothing where somebody else made the load.
 pub(super) fn section(findings: &Findings) -> Option<Markup> {
-    let run = findings.run.as_ref()?;
-    Some(html! {
-        (how(run))
-        (levels(&findings.stages))
-        (generator(&findings.stages))
-        (failures(&findings.stages))
-    })
-}
-
-fn how(run: &Run) -> Markup {
-    html! {
-        dl.facts {
-            div { dt { "Target" } dd { (Untrusted(&run.target)) } }
-            div { dt { "Workload" } dd { (Untrusted(&run.workload)) ": " (Untrusted(&run.description)) } }
-            div { dt { "Seed" } dd { (run.seed) } }
-            div { dt { "Threads" } dd { (run.threads) } }
-            div { dt { "Warm-up" } dd { (duration(run.warmup_s)) " before each level" } }
-            @if !run.facts.is_empty() { div { dt { "Agreed" } dd { (Untrusted(&run.facts.join(", "))) } } }
-        }
-    }
+    (!findings.stages.is_empty()).then(|| levels(&findings.stages))
 }
 
 fn levels(stages: &[Stage]) -> Markup {
@@ -60,43 +41,50 @@ fn levels(stages: &[Stage]) -> Markup {
     }
 }
 
-fn generator(stages: &[Stage]) -> Markup {
+/// Whether the generator kept up at each level; nothing where somebody else made the load.
+pub(super) fn generator(findings: &Findings) -> Option<Markup> {
+    let stages = &findings.stages;
     let number = |value: Option<f64>| optional(value, |value| format!("{value:.3}"));
-    html! {
-        div.scroll tabindex="0" role="region" aria-labelledby="generator-caption" {
-            table {
-                caption #generator-caption {
-                    "Whether the load generator kept up, and how the server shared itself among the stations (turns of each, \
-                     over their mean)."
-                }
-                thead { tr {
-                    th scope="col" { "Level" } th scope="col" { "Processor" } th scope="col" { "Processor, an operation" }
-                    th scope="col" { "Schedule lag, median" } th scope="col" { "Schedule lag, 99 in 100 below" }
-                    th scope="col" { "Wake-up, median" } th scope="col" { "Never sent" } th scope="col" { "Starved" }
-                    th scope="col" { "Jain's index" } th scope="col" { "Least" } th scope="col" { "Most" }
-                } }
-                tbody { @for stage in stages {
-                    @let generator = &stage.generator;
-                    tr {
-                        th scope="row" { (Untrusted(&stage.level)) }
-                        td { (percent(generator.cpu_share)) }
-                        td { (optional(generator.cpu_per_operation_s, duration)) }
-                        td { (optional(generator.schedule_lag.map(|t| t.p50_s), duration)) }
-                        td { (optional(generator.schedule_lag.map(|t| t.p99_s), duration)) }
-                        td { (optional(generator.wake_up_lag.map(|t| t.p50_s), duration)) }
-                        td { (count(generator.never_sent)) }
-                        td { (count(stage.fairness.starved)) " of " (count(stage.fairness.stations)) }
-                        td { (number(stage.fairness.jain)) } td { (number(stage.fairness.min)) } td { (number(stage.fairness.max)) }
+    let table = || {
+        html! {
+            div.scroll tabindex="0" role="region" aria-labelledby="generator-caption" {
+                table {
+                    caption #generator-caption {
+                        "Whether the load generator kept up, and how the server shared itself among the stations (turns of each, \
+                         over their mean)."
                     }
-                } }
+                    thead { tr {
+                        th scope="col" { "Level" } th scope="col" { "Processor" } th scope="col" { "Processor, an operation" }
+                        th scope="col" { "Schedule lag, median" } th scope="col" { "Schedule lag, 99 in 100 below" }
+                        th scope="col" { "Wake-up, median" } th scope="col" { "Never sent" } th scope="col" { "Starved" }
+                        th scope="col" { "Jain's index" } th scope="col" { "Least" } th scope="col" { "Most" }
+                    } }
+                    tbody { @for stage in stages {
+                        @let generator = &stage.generator;
+                        tr {
+                            th scope="row" { (Untrusted(&stage.level)) }
+                            td { (percent(generator.cpu_share)) }
+                            td { (optional(generator.cpu_per_operation_s, duration)) }
+                            td { (optional(generator.schedule_lag.map(|t| t.p50_s), duration)) }
+                            td { (optional(generator.schedule_lag.map(|t| t.p99_s), duration)) }
+                            td { (optional(generator.wake_up_lag.map(|t| t.p50_s), duration)) }
+                            td { (count(generator.never_sent)) }
+                            td { (count(stage.fairness.starved)) " of " (count(stage.fairness.stations)) }
+                            td { (number(stage.fairness.jain)) } td { (number(stage.fairness.min)) } td { (number(stage.fairness.max)) }
+                        }
+                    } }
+                }
             }
         }
-    }
+    };
+    (!stages.is_empty()).then(table)
 }
 
-fn failures(stages: &[Stage]) -> Markup {
-    html! {
-        @if stages.iter().any(|stage| !stage.failures.is_empty()) {
+/// Actions that did not succeed, by level; nothing where all did.
+pub(super) fn failures(findings: &Findings) -> Option<Markup> {
+    let stages = &findings.stages;
+    stages.iter().any(|stage| !stage.failures.is_empty()).then(|| {
+        html! {
             div.scroll tabindex="0" role="region" aria-labelledby="failures-caption" {
                 table {
                     caption #failures-caption { "What did not succeed." }
@@ -111,7 +99,7 @@ fn failures(stages: &[Stage]) -> Markup {
                 }
             }
         }
-    }
+    })
 }
 
 fn rate(per_second: f64) -> String {

@@ -1,12 +1,10 @@
 //! The first screen: what somebody without time needs to know, and whether to believe it.
 
+use super::operations::COMPOUND;
 use super::units::{bytes, count, duration, long_duration, optional, percent, percent_of};
 use super::untrusted::Untrusted;
 use crate::findings::{Findings, OperationRow, Source, Validity};
 use maud::{Markup, html};
-
-/// Compounds are counted apart: their members have rows of their own.
-const COMPOUND: &str = "Compound";
 
 /// How many input files the header names.
 const INPUTS_NAMED: usize = 4;

@@ -1,17 +1,55 @@
 //! The traffic as such: queue depth, packets, and what could not be seen of it.
 
+use super::chart::{Axis, Chart, Series, Shape, Unit};
+use super::figure::Figure;
+use super::sides::{Side, label};
 use super::units::{UNKNOWN, bytes, count, duration, optional, percent, percent_of};
 use super::untrusted::Untrusted;
 use crate::findings::{DepthShare, Findings};
 use maud::{Markup, html};
 
+/// How many requests were outstanding at once, as a chart.
+pub(super) fn queue_depths<'a>(sides: &[Side<'a>]) -> Option<Figure<'a>> {
+    let names: Vec<(u64, u64)> = ranges(sides.iter().map(|side| side.findings));
+    let place = |range: &DepthShare| names.iter().position(|name| *name == (range.from, range.to)).unwrap_or(0) as f64;
+    let mut series = Vec::new();
+    for side in sides {
+        let depth = &side.findings.queue_depth;
+        for (name, list) in [("As arrivals find it", &depth.at_arrival), ("Over time", &depth.over_time)] {
+            let color = series.len();
+            series.push(Series {
+                x: list.iter().map(place).collect(),
+                y: list.iter().map(|range| Some(range.share * 100.0)).collect(),
+                counts: list.iter().filter_map(|range| range.count).collect(),
+                ..Series::new(label(sides, side, name), Shape::Bars, color)
+            });
+        }
+    }
+    let highest = series.iter().flat_map(|series| series.y.iter().flatten()).copied().fold(0.0, f64::max);
+    let means = sides
+        .iter()
+        .filter_map(|side| Some(label(sides, side, &format!("mean {:.2}", side.findings.queue_depth.mean?))));
+    let summary = format!("Requests outstanding at once: {}.", means.collect::<Vec<_>>().join("; "));
+    let x = Axis { name: "requests outstanding".into(), ..Axis::names(names.into_iter().map(range_text).collect()) };
+    let chart = Chart { x, y: Axis::linear(Unit::Percent, "", highest)?, series };
+    let explanation =
+        "How many other requests an arriving one found outstanding, and for which share of the time that many were.";
+    Figure::of(("depth", "Queue depth"), explanation, summary, chart)
+}
+
+/// All ranges of depths in use, rising.
+fn ranges<'f>(all: impl Iterator<Item = &'f Findings>) -> Vec<(u64, u64)> {
+    let of = |findings: &'f Findings| findings.queue_depth.at_arrival.iter().chain(&findings.queue_depth.over_time);
+    let mut ranges: Vec<(u64, u64)> = all.flat_map(of).map(|range| (range.from, range.to)).collect();
+    ranges.sort_unstable();
+    ranges.dedup();
+    ranges
+}
+
 /// How many requests were outstanding at once.
 pub(super) fn queue_depth(findings: &Findings) -> Option<Markup> {
     let depth = &findings.queue_depth;
-    let mut ranges: Vec<(u64, u64)> =
-        depth.at_arrival.iter().chain(&depth.over_time).map(|range| (range.from, range.to)).collect();
-    ranges.sort_unstable();
-    ranges.dedup();
+    let ranges = ranges(std::iter::once(findings));
     let find = |list: &[DepthShare], range: (u64, u64)| list.iter().find(|r| (r.from, r.to) == range).copied();
     (!ranges.is_empty()).then(|| {
         html! {

@@ -366,6 +366,7 @@ pub(crate) fn run() -> Findings {
     let stage = |number: u32, stations: u64, reasons: &[&str]| Stage {
         number,
         level: format!("{stations} stations"),
+        curve: None,
         stations,
         depth: 4,
         asked_per_s: (number == 1).then_some(2000.0),

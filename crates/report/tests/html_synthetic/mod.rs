@@ -1,7 +1,12 @@
 //! A busy file server made up from a seeded generator: eight groups, 300 columns of heat map, a load that rises in
 //! steps, a stall, and the nastiest names that a capture could hold. Sums, shares and histograms agree with each other.
 
+#![allow(dead_code, unused_imports, reason = "each test crate uses some of it")]
+
+mod run;
+
 use plimsoll_report::findings::*;
+pub(crate) use run::run;
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 

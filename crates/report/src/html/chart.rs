@@ -1,0 +1,251 @@
+//! What a chart shows, once: `picture` draws it as SVG for paper and readers without scripts, `assets/page.js` draws the
+//! same numbers, embedded as JSON, on a canvas.
+
+use crate::findings::HeatMap;
+use serde::Serialize;
+
+/// About as many ticks stand on an axis that goes up, and on one to the right.
+pub(super) const TICKS_UP: f64 = 4.0;
+pub(super) const TICKS_RIGHT: f64 = 8.0;
+
+/// One chart.
+#[derive(Debug, Serialize)]
+pub(super) struct Chart<'a> {
+    pub(super) x: Axis,
+    pub(super) y: Axis,
+    pub(super) series: Vec<Series<'a>>,
+}
+
+impl Chart<'_> {
+    /// Whether there is anything to draw.
+    pub(super) fn is_empty(&self) -> bool {
+        self.series.iter().all(|series| series.y.iter().all(Option::is_none) && series.cells.is_none())
+    }
+}
+
+/// How places on an axis follow numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Scale {
+    Linear,
+    Log,
+    /// Seconds since the start, linear.
+    Time,
+    /// −log₁₀ of the share that was slower: 0 at 0 %, 1 at 90 %, 2 at 99 %.
+    Rarity,
+    /// Equal places for names; a number is a place, from 0.
+    Names,
+}
+
+/// How a number is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Unit {
+    /// A plain number, thousands grouped.
+    Count,
+    /// Seconds, in the unit that suits.
+    Seconds,
+    /// A rate, 1/s.
+    PerSecond,
+    /// Bytes a second, in the unit that suits.
+    BytesPerSecond,
+    /// 0 to 100.
+    Percent,
+    /// A number without unit.
+    Ratio,
+}
+
+/// An axis and its extent.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct Axis {
+    pub(super) scale: Scale,
+    pub(super) unit: Unit,
+    /// What stands beside it; empty where the labels say enough.
+    pub(super) name: String,
+    pub(super) low: f64,
+    pub(super) high: f64,
+    /// The places of [`Scale::Names`].
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) names: Vec<String>,
+    /// [`Scale::Time`]: the instant of 0, ns since the Unix epoch.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) start_ns: Option<i64>,
+}
+
+impl Axis {
+    /// From 0 up to a round number above `highest`; `None` where that is no number.
+    pub(super) fn linear(unit: Unit, name: &str, highest: f64) -> Option<Axis> {
+        Axis::from_nought(unit, name, highest, TICKS_UP)
+    }
+
+    /// The same for an axis to the right, which has room for more numbers.
+    pub(super) fn linear_right(unit: Unit, name: &str, highest: f64) -> Option<Axis> {
+        Axis::from_nought(unit, name, highest, TICKS_RIGHT)
+    }
+
+    fn from_nought(unit: Unit, name: &str, highest: f64, ticks: f64) -> Option<Axis> {
+        if !highest.is_finite() {
+            return None;
+        }
+        let highest = if highest > 0.0 { highest } else { 1.0 };
+        let step = nice_step(highest, ticks);
+        let high = (highest / step - 1e-9).ceil().max(1.0) * step;
+        Some(Axis { scale: Scale::Linear, unit, name: name.into(), low: 0.0, high, names: vec![], start_ns: None })
+    }
+
+    /// Whole decades around all positive `values`; `None` where there is none.
+    pub(super) fn log(unit: Unit, name: &str, values: impl Iterator<Item = f64>) -> Option<Axis> {
+        let positive = values.filter(|value| *value > 0.0 && value.is_finite());
+        let (min, max) = positive.fold((f64::INFINITY, 0.0_f64), |(min, max), v| (min.min(v), max.max(v)));
+        let (low, high) = ((min.log10() + 1e-9).floor(), (max.log10() - 1e-9).ceil());
+        // f64 holds some 600 decades: what is finite here is a number on the axis too.
+        (low.is_finite() && high.is_finite()).then(|| {
+            let (low, high) = (10_f64.powf(low), 10_f64.powf(high.max(low + 1.0)));
+            Axis { scale: Scale::Log, unit, name: name.into(), low, high, names: vec![], start_ns: None }
+        })
+    }
+
+    /// Seconds since `start_ns`, up to `end` s.
+    pub(super) fn time(start_ns: i64, end: f64) -> Option<Axis> {
+        let axis = |high| Axis {
+            scale: Scale::Time,
+            unit: Unit::Seconds,
+            name: "since the start".into(),
+            low: 0.0,
+            high,
+            names: vec![],
+            start_ns: Some(start_ns),
+        };
+        (end > 0.0 && end.is_finite()).then(|| axis(end))
+    }
+
+    /// Rarity up to one in 10^`high`.
+    pub(super) fn rarity(name: &str, high: f64) -> Axis {
+        let (scale, unit) = (Scale::Rarity, Unit::Percent);
+        Axis { scale, unit, name: name.into(), low: 0.0, high: high.max(1.0), names: vec![], start_ns: None }
+    }
+
+    /// A place for each name.
+    pub(super) fn names(names: Vec<String>) -> Axis {
+        let high = names.len() as f64 - 0.5;
+        Axis { scale: Scale::Names, unit: Unit::Count, name: String::new(), low: -0.5, high, names, start_ns: None }
+    }
+
+    /// Shares in per cent, 0 to 100.
+    pub(super) fn percent(name: &str) -> Axis {
+        let (scale, unit) = (Scale::Linear, Unit::Percent);
+        Axis { scale, unit, name: name.into(), low: 0.0, high: 100.0, names: vec![], start_ns: None }
+    }
+}
+
+/// How a series is drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Shape {
+    /// A line through the points, interrupted where y is null.
+    Line,
+    /// A line through points that are marked; low to high stand as a band behind it.
+    Curve,
+    /// A bar from 0 to y.
+    Bars,
+    /// A mark at y, and a line from low to high.
+    Range,
+    /// Cells of a heat map.
+    Cells,
+}
+
+/// Numbers that are drawn in one colour and hidden together.
+#[derive(Debug, Serialize)]
+pub(super) struct Series<'a> {
+    pub(super) name: String,
+    pub(super) shape: Shape,
+    /// Number of the colour: `s0` to `s8` in the style sheet, and round again.
+    pub(super) color: usize,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) x: Vec<f64>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) y: Vec<Option<f64>>,
+    /// Lower and upper end of what surrounds each y; as many as y, or none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) low: Vec<f64>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) high: Vec<f64>,
+    /// What low to high is: "50 to 95 in 100".
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub(super) between: String,
+    /// What a point is called; as many as y, or none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) labels: Vec<String>,
+    /// How many stand behind each y; as many as y, or none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) counts: Vec<u64>,
+    /// Whether the area below the line is tinted.
+    pub(super) filled: bool,
+    /// The heat map as a JSON pointer into the findings of the page: its cells need not stand in it twice.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) map: Option<String>,
+    #[serde(skip)]
+    pub(super) cells: Option<&'a HeatMap>,
+}
+
+impl<'a> Series<'a> {
+    /// A series without numbers yet.
+    pub(super) fn new(name: impl Into<String>, shape: Shape, color: usize) -> Series<'a> {
+        Series {
+            name: name.into(),
+            shape,
+            color,
+            x: vec![],
+            y: vec![],
+            low: vec![],
+            high: vec![],
+            between: String::new(),
+            labels: vec![],
+            counts: vec![],
+            filled: false,
+            map: None,
+            cells: None,
+        }
+    }
+
+    /// The cells of `map`, which stands at `pointer` in the page's findings.
+    pub(super) fn cells(map: &'a HeatMap, pointer: String) -> Series<'a> {
+        Series { map: Some(pointer), cells: Some(map), ..Series::new(map.group.clone(), Shape::Cells, 0) }
+    }
+}
+
+/// The lowest edge that a logarithmic scale can show: a first row that begins at nought is drawn as one decade.
+pub(super) fn lowest_edge(map: &HeatMap) -> Option<f64> {
+    let first = *map.edges_s.first()?;
+    Some(if first > 0.0 { first } else { *map.edges_s.get(1)? / 10.0 })
+}
+
+/// A step of 1, 2 or 5 times a power of ten, about `parts` of which make `full`.
+pub(super) fn nice_step(full: f64, parts: f64) -> f64 {
+    let power = 10_f64.powf((full / parts).log10().floor());
+    let wanted = full / parts / power;
+    power * [1.0, 2.0, 5.0].into_iter().find(|m| wanted <= *m).unwrap_or(10.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn axes_end_at_round_numbers() {
+        let high = |highest| Axis::linear(Unit::Count, "", highest).map(|axis| axis.high);
+        assert_eq!(high(1.0), Some(1.0));
+        assert_eq!(high(651.8), Some(800.0));
+        assert_eq!(high(0.0), Some(1.0));
+        assert_eq!(high(f64::INFINITY), None);
+        let log = Axis::log(Unit::Seconds, "", [0.0, 0.002, 0.1].into_iter()).map(|axis| (axis.low, axis.high));
+        assert_eq!(log, Some((0.001, 0.1)));
+        assert!(Axis::log(Unit::Seconds, "", [0.0].into_iter()).is_none());
+    }
+
+    #[test]
+    fn steps_are_round() {
+        assert_eq!(nice_step(651.8, 8.0), 100.0);
+        assert_eq!(nice_step(8.0, 4.0), 2.0);
+    }
+}

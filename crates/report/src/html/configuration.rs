@@ -1,0 +1,48 @@
+//! How the measurement was made, so that it can be made again.
+
+use super::summary;
+use super::units::{count, duration, instant, long_duration, optional};
+use super::untrusted::Untrusted;
+use crate::findings::{Findings, Run};
+use maud::{Markup, html};
+
+/// A table of facts: of the run, or of the capture's analysis.
+pub(super) fn section(findings: &Findings) -> Markup {
+    let source = &findings.source;
+    html! {
+        div.scroll tabindex="0" role="region" aria-labelledby="configuration-caption" {
+            table.configuration {
+                caption #configuration-caption { "What was measured, and how." }
+                thead { tr { th scope="col" { "What" } th.text scope="col" { "Value" } } }
+                tbody {
+                    (fact("Tool", &html! { (Untrusted(&source.tool)) }))
+                    @if let Some(run) = &findings.run { (of_run(run)) } @else { @for input in &source.inputs {
+                        (fact("Input", &html! { bdi { @if input == "-" { "standard input" } @else { (Untrusted(input)) } } }))
+                    } }
+                    @if !source.filters.is_empty() { (fact("Filters", &html! { code { (Untrusted(&source.filters.join(" "))) } })) }
+                    (fact("Clock stands", &summary::vantage(&source.vantage)))
+                    (fact("From, UTC", &instant(findings.span.first_ns)))
+                    (fact("To, UTC", &instant(findings.span.last_ns)))
+                    (fact("Length", &html! { (optional(findings.span.elapsed_s, long_duration)) }))
+                    (fact("Connections", &html! { (count(findings.connections)) }))
+                }
+            }
+        }
+    }
+}
+
+fn of_run(run: &Run) -> Markup {
+    html! {
+        (fact("Target", &html! { bdi { (Untrusted(&run.target)) } }))
+        (fact("Workload", &html! { (Untrusted(&run.workload)) ": " (Untrusted(&run.description)) }))
+        @if !run.workload_sha256.is_empty() { (fact("Workload's SHA-256", &html! { code { (Untrusted(&run.workload_sha256)) } })) }
+        (fact("Seed", &html! { (run.seed) }))
+        (fact("Threads", &html! { (run.threads) }))
+        (fact("Warm-up", &html! { (duration(run.warmup_s)) " before each level, not measured" }))
+        @for agreed in &run.facts { (fact("Agreed", &html! { (Untrusted(agreed)) })) }
+    }
+}
+
+fn fact(what: &str, value: &Markup) -> Markup {
+    html! { tr { th scope="row" { (what) } td.text { (value) } } }
+}

@@ -1,0 +1,185 @@
+//! Load curves: what the server did at each load, and what its users felt there.
+
+use super::chart::{Axis, Chart, Series, Shape, Unit};
+use super::figure::Figure;
+use super::sides::{Side, label};
+use super::units::{count, duration};
+use crate::findings::{Stage, Times};
+
+/// Throughput and response time against load, one against the other, and how evenly the server served its stations.
+pub(super) fn figures<'a>(sides: &[Side<'a>]) -> Vec<Figure<'a>> {
+    let curves = curves(sides);
+    let of_one_level = curves.iter().all(|curve| curve.stages.len() < 2);
+    let loads = if of_one_level { vec![] } else { vec![throughput(&curves), response(&curves), trade(&curves)] };
+    loads.into_iter().chain([fairness(&curves)]).flatten().collect()
+}
+
+/// Levels that belong together.
+struct Curve<'a> {
+    name: String,
+    stages: Vec<&'a Stage>,
+}
+
+fn curves<'a>(sides: &[Side<'a>]) -> Vec<Curve<'a>> {
+    let mut curves: Vec<Curve<'a>> = Vec::new();
+    for side in sides {
+        for stage in &side.findings.stages {
+            let name = label(sides, side, stage.curve.as_deref().unwrap_or_default());
+            match curves.iter_mut().find(|curve| curve.name == name) {
+                Some(curve) => curve.stages.push(stage),
+                None => curves.push(Curve { name, stages: vec![stage] }),
+            }
+        }
+    }
+    for curve in &mut curves {
+        curve.stages.sort_by(|a, b| load(a).total_cmp(&load(b)));
+    }
+    curves
+}
+
+/// What is raised from level to level: the rate asked for, or else the requests that may be outstanding.
+fn load(stage: &Stage) -> f64 {
+    stage.asked_per_s.unwrap_or(stage.stations as f64 * f64::from(stage.depth.max(1)))
+}
+
+fn load_axis(curves: &[Curve<'_>]) -> Option<Axis> {
+    let stages = || curves.iter().flat_map(|curve| &curve.stages);
+    let most = stages().map(|stage| load(stage)).fold(0.0, f64::max);
+    let asked = stages().filter(|stage| stage.asked_per_s.is_some()).count();
+    let deep = stages().any(|stage| stage.depth > 1);
+    match asked {
+        // A closed loop's load and an open loop's are no numbers of one axis.
+        0 if deep => Axis::linear_right(Unit::Count, "requests outstanding at most (stations × depth)", most),
+        0 => Axis::linear_right(Unit::Count, "stations", most),
+        n if n == stages().count() => Axis::linear_right(Unit::PerSecond, "asked for", most),
+        _ => None,
+    }
+}
+
+/// A point a level.
+fn series<'a>(
+    curve: &Curve<'_>,
+    color: usize,
+    x: impl Fn(&Stage) -> f64,
+    y: impl Fn(&Stage) -> Option<f64>,
+) -> Series<'a> {
+    let stages = || curve.stages.iter().copied();
+    Series {
+        x: stages().map(x).collect(),
+        y: stages().map(y).collect(),
+        labels: stages().map(words).collect(),
+        ..Series::new(curve.name.clone(), Shape::Curve, color)
+    }
+}
+
+fn words(stage: &Stage) -> String {
+    if stage.validity.valid { stage.level.clone() } else { format!("{} (invalid)", stage.level) }
+}
+
+fn throughput<'a>(curves: &[Curve<'_>]) -> Option<Figure<'a>> {
+    let rate = |stage: &Stage| Some(stage.operations_per_s);
+    let all: Vec<Series<'a>> = curves.iter().enumerate().map(|(i, curve)| series(curve, i, load, rate)).collect();
+    let y = Axis::linear(Unit::PerSecond, "operations", highest(&all))?;
+    let best = curves
+        .iter()
+        .flat_map(|curve| &curve.stages)
+        .max_by(|a, b| a.operations_per_s.total_cmp(&b.operations_per_s))?;
+    let summary = format!(
+        "Operations a second at each load. Highest: {} a second at {}.",
+        count(best.operations_per_s.round() as u64),
+        best.level
+    );
+    let explanation = "Operations answered a second at each load. Where the curve stops rising, the server is full.";
+    let chart = Chart { x: load_axis(curves)?, y, series: all };
+    Figure::of(("load-throughput", "Throughput against load"), explanation, summary, chart)
+}
+
+fn response<'a>(curves: &[Curve<'_>]) -> Option<Figure<'a>> {
+    let series = felt(curves, load);
+    let explanation = "Mean response time of all operations at each load; the band reaches from the median to the time within \
+                       which 95 in 100 were answered.";
+    let chart = Chart { x: load_axis(curves)?, y: response_axis(&series)?, series };
+    Figure::of(("load-response", "Response time against load"), explanation, felt_words(curves, "load"), chart)
+}
+
+fn trade<'a>(curves: &[Curve<'_>]) -> Option<Figure<'a>> {
+    let series = felt(curves, |stage| stage.operations_per_s);
+    let most = series.iter().flat_map(|series| &series.x).copied().fold(0.0, f64::max);
+    let explanation = "What a throughput costs: mean response time over the operations that were answered a second, a point a \
+                       load level, with the band from the median to 95 in 100. A server is best run left of where it turns up.";
+    let chart =
+        Chart { x: Axis::linear_right(Unit::PerSecond, "operations", most)?, y: response_axis(&series)?, series };
+    Figure::of(
+        ("throughput-response", "Response time against throughput"),
+        explanation,
+        felt_words(curves, "throughput"),
+        chart,
+    )
+}
+
+/// Mean response times with a band from the median to 95 in 100.
+fn felt<'a>(curves: &[Curve<'_>], x: impl Fn(&Stage) -> f64) -> Vec<Series<'a>> {
+    let of = |(color, curve): (usize, &Curve<'_>)| {
+        // Without a response time there is no place in the band.
+        let stages = curve.stages.iter().copied().filter(|stage| stage.response_time.is_some()).collect();
+        let curve = Curve { name: curve.name.clone(), stages };
+        let times = |pick: fn(&Times) -> f64| {
+            curve.stages.iter().filter_map(move |stage| stage.response_time.as_ref().map(pick)).collect::<Vec<f64>>()
+        };
+        Series {
+            low: times(|t| t.p50_s),
+            high: times(|t| t.p95_s),
+            between: "50 to 95 in 100 within".into(),
+            ..series(&curve, color, &x, |stage| stage.response_time.map(|t| t.mean_s))
+        }
+    };
+    curves.iter().enumerate().map(of).collect()
+}
+
+fn response_axis(series: &[Series<'_>]) -> Option<Axis> {
+    let highest = series.iter().flat_map(|series| &series.high).copied().fold(highest(series), f64::max);
+    Axis::linear(Unit::Seconds, "response time", highest)
+}
+
+fn felt_words(curves: &[Curve<'_>], against: &str) -> String {
+    let stages = curves.iter().flat_map(|curve| &curve.stages);
+    let means = stages.filter_map(|stage| Some(format!("{} {}", stage.level, duration(stage.response_time?.mean_s))));
+    format!("Mean response time against {against}: {}.", means.collect::<Vec<_>>().join(", "))
+}
+
+fn highest(series: &[Series<'_>]) -> f64 {
+    series.iter().flat_map(|series| series.y.iter().flatten()).copied().fold(0.0, f64::max)
+}
+
+/// Turns of the stations over their mean, from the least served to the most; only where several shared the server.
+fn fairness<'a>(curves: &[Curve<'_>]) -> Option<Figure<'a>> {
+    let stages: Vec<&Stage> = curves.iter().flat_map(|curve| curve.stages.iter().copied()).collect();
+    let shared: Vec<(&Stage, f64, f64)> = stages
+        .iter()
+        .filter(|stage| stage.fairness.stations > 1)
+        .filter_map(|stage| Some((*stage, stage.fairness.min?, stage.fairness.max?)))
+        .collect();
+    let most = shared.iter().map(|(.., max)| *max).fold(1.0, f64::max);
+    let jain = |stage: &Stage| stage.fairness.jain.map_or_else(String::new, |jain| format!(", Jain's index {jain:.3}"));
+    let range = Series {
+        x: (0..shared.len()).map(|place| place as f64).collect(),
+        y: shared.iter().map(|_| Some(1.0)).collect(),
+        low: shared.iter().map(|(_, min, _)| *min).collect(),
+        high: shared.iter().map(|(.., max)| *max).collect(),
+        between: "Least to most served".into(),
+        labels: shared.iter().map(|(stage, ..)| format!("{}{}", words(stage), jain(stage))).collect(),
+        ..Series::new("Mean of the stations", Shape::Range, 0)
+    };
+    let text = |(stage, min, max): &(&Stage, f64, f64)| format!("{} {min:.2} to {max:.2}{}", stage.level, jain(stage));
+    let summary =
+        format!("Turns of each station over their mean: {}.", shared.iter().map(text).collect::<Vec<_>>().join("; "));
+    let names = shared.iter().map(|(stage, ..)| stage.level.clone()).collect();
+    let chart = Chart {
+        x: Axis::names(names),
+        y: Axis::linear(Unit::Ratio, "turns, over the mean", most)?,
+        series: vec![range],
+    };
+    let explanation = "How evenly the server served its stations: turns of the least and of the most served one, over the mean of \
+                       all. A server that is fair to all keeps both ends near 1.";
+    Figure::of(("fairness", "Fairness"), explanation, summary, chart)
+}

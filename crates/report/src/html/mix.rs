@@ -1,0 +1,105 @@
+//! Operation mix: what was asked for, what it was waited for, and what data it moved.
+
+use super::chart::{Axis, Chart, Series, Shape, Unit};
+use super::figure::Figure;
+use super::operations::COMPOUND;
+use super::sides::{Side, label};
+use super::units::percent;
+use crate::findings::OperationRow;
+
+/// Operations named in the chart; the rarest others are one bar.
+const NAMED: usize = 12;
+const OTHERS: &str = "all others";
+
+/// What a share is of.
+struct Measure {
+    name: &'static str,
+    of: fn(&OperationRow) -> f64,
+}
+
+const MEASURES: [Measure; 3] = [
+    Measure { name: "Requests", of: |row| row.count as f64 },
+    // Waiting in sum: what all users together waited for these.
+    Measure { name: "Time waited", of: |row| row.response_time.map_or(0.0, |t| t.mean_s * t.count as f64) },
+    Measure { name: "File data", of: |row| row.payload_bytes as f64 },
+];
+
+/// Shares of operations in requests, in time waited and in data moved.
+pub(super) fn figure<'a>(sides: &[Side<'a>]) -> Option<Figure<'a>> {
+    let names = names(sides);
+    let place = |row: &OperationRow| {
+        names.iter().position(|name| *name == row.operation).or_else(|| names.iter().position(|name| name == OTHERS))
+    };
+    let series = |side: &Side<'a>, measure: &Measure, name: String, color: usize| {
+        let mut sums = vec![0.0; names.len()];
+        for row in counted(side) {
+            if let Some(sum) = place(row).and_then(|place| sums.get_mut(place)) {
+                *sum += (measure.of)(row);
+            }
+        }
+        let all: f64 = sums.iter().sum();
+        let share = |sum: &f64| (all > 0.0).then(|| sum / all * 100.0).filter(|share| *share > 0.0);
+        Series {
+            x: (0..sums.len()).map(|place| place as f64).collect(),
+            y: sums.iter().map(share).collect(),
+            ..Series::new(name, Shape::Bars, color)
+        }
+    };
+    let chart = |series: Vec<Series<'a>>| {
+        let highest = series.iter().flat_map(|series| series.y.iter().flatten()).copied().fold(0.0, f64::max);
+        Some(Chart { x: Axis::names(names.clone()), y: Axis::linear(Unit::Percent, "", highest)?, series })
+    };
+    let charts = if let [only] = sides {
+        let all =
+            MEASURES.iter().enumerate().map(|(i, measure)| series(only, measure, measure.name.into(), i)).collect();
+        chart(all).map(|chart| (String::new(), chart)).into_iter().collect()
+    } else {
+        let of = |measure: &Measure| {
+            sides.iter().enumerate().map(|(i, side)| series(side, measure, label(sides, side, ""), i)).collect()
+        };
+        MEASURES.iter().filter_map(|measure| Some((measure.name.to_owned(), chart(of(measure))?))).collect()
+    };
+    Figure {
+        id: "mix",
+        title: "Operation mix",
+        explanation: "What users asked for, what they waited for, and what moved data: shares of all requests, of the response \
+                      times summed up, and of the file data.",
+        summary: words(sides),
+        choose: "Shares of",
+        charts,
+    }
+    .if_any()
+}
+
+/// Every request once: subcommands are in their command's row, compounds in their members'.
+fn counted<'s>(side: &'s Side<'_>) -> impl Iterator<Item = &'s OperationRow> {
+    side.findings.operations.iter().filter(|row| row.parent.is_none() && row.group != COMPOUND)
+}
+
+/// Operations by count, most frequent first.
+fn names(sides: &[Side<'_>]) -> Vec<String> {
+    let mut counts: Vec<(&str, u64)> = Vec::new();
+    for row in sides.iter().flat_map(counted) {
+        match counts.iter_mut().find(|(name, _)| *name == row.operation) {
+            Some((_, count)) => *count = count.saturating_add(row.count),
+            None => counts.push((&row.operation, row.count)),
+        }
+    }
+    counts.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    let more = counts.len() > NAMED;
+    let mut names: Vec<String> = counts.into_iter().take(NAMED).map(|(name, _)| name.to_owned()).collect();
+    names.extend(more.then(|| OTHERS.to_owned()));
+    names
+}
+
+fn words(sides: &[Side<'_>]) -> String {
+    let of = |side: &Side<'_>| {
+        let total: u64 = counted(side).fold(0, |sum, row| sum.saturating_add(row.count));
+        let mut rows: Vec<&OperationRow> = counted(side).collect();
+        rows.sort_by_key(|row| std::cmp::Reverse(row.count));
+        let text =
+            |row: &&OperationRow| format!("{} {}", row.procedure, percent(row.count as f64 / total.max(1) as f64));
+        label(sides, side, &rows.iter().take(5).map(text).collect::<Vec<_>>().join(", "))
+    };
+    format!("Most frequent: {}.", sides.iter().map(of).collect::<Vec<_>>().join("; "))
+}

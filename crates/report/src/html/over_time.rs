@@ -1,0 +1,128 @@
+//! Charts over time: the latency heat map, throughput, operations a second, mean response time.
+
+use super::chart::{Axis, Chart, Series, Shape, Unit, lowest_edge};
+use super::figure::Figure;
+use super::sides::{Side, label};
+use super::units::{bytes, count, duration};
+use crate::findings::{HeatMap, Series as Bins};
+
+/// All four, as far as there is a time axis.
+pub(super) fn figures<'a>(sides: &[Side<'a>]) -> Vec<Figure<'a>> {
+    [heat_map(sides), throughput(sides), rate(sides), mean(sides)].into_iter().flatten().collect()
+}
+
+fn heat_map<'a>(sides: &[Side<'a>]) -> Option<Figure<'a>> {
+    let mut charts = Vec::new();
+    for side in sides {
+        for (i, map) in side.findings.heat_maps.iter().enumerate().filter(|(_, map)| !map.cells.is_empty()) {
+            let group = if map.group == "All" { "all groups" } else { &map.group };
+            let pointer = format!("{}/heat_maps/{i}", side.pointer);
+            charts.extend(cells(map, pointer).map(|chart| (label(sides, side, group), chart)));
+        }
+    }
+    let summary = charts.first()?.1.series.first()?.cells.map(words)?;
+    Figure {
+        id: "heat",
+        title: "Latency heat map",
+        explanation: "Each column is a moment, each row a response time on a logarithmic scale; the stronger a cell's colour, \
+                      the more operations ended there with that response time.",
+        summary,
+        choose: "Operations of",
+        charts,
+    }
+    .if_any()
+}
+
+fn cells(map: &HeatMap, pointer: String) -> Option<Chart<'_>> {
+    Some(Chart {
+        x: Axis::time(map.start_ns, f64::from(map.columns) * map.column_s)?,
+        y: Axis::log(Unit::Seconds, "response time", [lowest_edge(map)?, *map.edges_s.last()?].into_iter())?,
+        series: vec![Series::cells(map, pointer)],
+    })
+}
+
+fn words(map: &HeatMap) -> String {
+    let rows = || map.cells.iter().map(|cell| cell.1 as usize);
+    let edge = |row: Option<usize>| row.and_then(|row| map.edges_s.get(row)).copied();
+    let reach = match (edge(rows().min()), edge(rows().max().and_then(|row| row.checked_add(1)))) {
+        (Some(low), Some(high)) => format!(" Response times reach from {} to {}.", duration(low), duration(high)),
+        _ => String::new(),
+    };
+    let fullest = map.cells.iter().map(|cell| cell.2).max().unwrap_or(0);
+    let (columns, width) = (map.columns, duration(map.column_s));
+    format!(
+        "Latency heat map, {}: {columns} columns of {width}.{reach} The fullest cell holds {} operations.",
+        map.group,
+        count(fullest)
+    )
+}
+
+/// A line a bin, `of` every side.
+struct Lines<'s> {
+    name: &'s str,
+    values: fn(&Bins) -> Vec<Option<f64>>,
+}
+
+fn over_time<'a>(sides: &[Side<'a>], unit: Unit, name: &str, lines: &[Lines<'_>], filled: bool) -> Option<Chart<'a>> {
+    let mut series = Vec::new();
+    let (mut end, mut highest) = (0.0_f64, 0.0_f64);
+    for side in sides {
+        let bins = &side.findings.series;
+        for line in lines {
+            let y = (line.values)(bins);
+            end = end.max(y.len() as f64 * bins.bin_s);
+            highest = y.iter().flatten().copied().fold(highest, f64::max);
+            let x = (0..y.len()).map(|bin| (bin as f64 + 0.5) * bins.bin_s).collect();
+            let color = series.len();
+            series.push(Series { x, y, filled, ..Series::new(label(sides, side, line.name), Shape::Line, color) });
+        }
+    }
+    let start_ns = sides.first()?.findings.series.start_ns;
+    let mut x = Axis::time(start_ns, end)?;
+    if sides.len() > 1 {
+        // Every side began at an instant of its own.
+        x.start_ns = None;
+    }
+    Some(Chart { x, y: Axis::linear(unit, name, highest)?, series })
+}
+
+fn throughput<'a>(sides: &[Side<'a>]) -> Option<Figure<'a>> {
+    let lines = [
+        Lines { name: "Read", values: |bins| per_second(&bins.read_bytes, bins.bin_s) },
+        Lines { name: "Written", values: |bins| per_second(&bins.write_bytes, bins.bin_s) },
+    ];
+    let chart = over_time(sides, Unit::BytesPerSecond, "", &lines, sides.len() == 1)?;
+    let peaks = peaks(&chart, |most| format!("{}/s", bytes(most)));
+    let explanation = "File data read and written, a second.";
+    Figure::of(("throughput", "Throughput"), explanation, format!("Throughput over time. Peaks: {peaks}."), chart)
+}
+
+fn rate<'a>(sides: &[Side<'a>]) -> Option<Figure<'a>> {
+    let lines = [
+        Lines { name: "Operations", values: |bins| per_second(&bins.operations, bins.bin_s) },
+        Lines { name: "Errors", values: |bins| per_second(&bins.errors, bins.bin_s) },
+    ];
+    let chart = over_time(sides, Unit::PerSecond, "", &lines, sides.len() == 1)?;
+    let summary = format!("Operations a second over time. Peaks: {}.", peaks(&chart, |most| format!("{most:.1}/s")));
+    let explanation = "Operations that ended, and those of them with an error, a second.";
+    Figure::of(("rate", "Operations"), explanation, summary, chart)
+}
+
+fn mean<'a>(sides: &[Side<'a>]) -> Option<Figure<'a>> {
+    let lines = [Lines { name: "Mean response time", values: |bins| bins.response_mean_s.clone() }];
+    let chart = over_time(sides, Unit::Seconds, "", &lines, false)?;
+    let summary = format!("Mean response time over time. Peaks: {}.", peaks(&chart, duration));
+    let explanation = "Mean over all operations that ended in each interval; no line where none ended.";
+    Figure::of(("mean", "Mean response time"), explanation, summary, chart)
+}
+
+/// The highest point of each line, in words.
+fn peaks(chart: &Chart<'_>, show: impl Fn(f64) -> String) -> String {
+    let peak = |series: &Series<'_>| series.y.iter().flatten().copied().fold(0.0, f64::max);
+    let texts = chart.series.iter().map(|series| format!("{} {}", series.name, show(peak(series))));
+    texts.collect::<Vec<_>>().join(", ")
+}
+
+fn per_second(values: &[u64], bin_s: f64) -> Vec<Option<f64>> {
+    values.iter().map(|n| (bin_s > 0.0).then(|| *n as f64 / bin_s)).collect()
+}

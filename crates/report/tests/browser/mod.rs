@@ -1,0 +1,248 @@
+//! Chromium by its DevTools protocol over two pipes: real clicks, wheels and keys, and everything that a page complains of.
+
+use serde_json::{Value, json};
+use std::io::{BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::{Duration, Instant};
+
+/// A browser that has said nothing for this long hangs.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// Remembers every chart by its name, so that a test can ask what it shows. The page itself has nothing for tests.
+const REMEMBER_CHARTS: &str = "
+    window.charts = {};
+    let library;
+    Object.defineProperty(window, 'echarts', { configurable: true, get: () => library, set: (v) => {
+        library = { ...v, init(place, ...rest) { return (window.charts[place.dataset.chart] = v.init(place, ...rest)); } };
+    } });";
+
+/// The browser's name, where one is installed.
+#[allow(clippy::print_stdout, reason = "a skipped test says so")]
+pub(crate) fn name() -> Option<&'static str> {
+    let names = ["chromium", "chromium-browser", "google-chrome"];
+    let works = |name: &&str| Command::new(name).arg("--version").output().is_ok_and(|o| o.status.success());
+    let found = names.into_iter().find(works);
+    if found.is_none() {
+        println!("SKIPPED: needs chromium to try the HTML report in");
+    }
+    found
+}
+
+/// A browser with one page, without a network, and a folder of its own; all three go with it.
+pub(crate) struct Browser {
+    child: Child,
+    to: ChildStdin,
+    from: Receiver<Value>,
+    folder: PathBuf,
+    session: String,
+    last_id: u64,
+    /// What happened since the page was asked for.
+    events: Vec<Value>,
+}
+
+impl Browser {
+    /// Starts it; `None` where there is none.
+    pub(crate) fn start(test: &str) -> Option<Browser> {
+        let name = name()?;
+        let folder = std::env::temp_dir().join(format!("plimsoll-html-{test}-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        // The protocol is spoken on descriptors 3 and 4; what the browser prints goes nowhere.
+        let mut child = Command::new("sh")
+            .args(["-c", "exec \"$@\" 3<&0 4>&1 </dev/null >/dev/null 2>&1", "sh", name])
+            .args(["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"])
+            .args(["--disable-background-networking", "--disable-component-update", "--disable-sync"])
+            .args(["--disable-dev-shm-usage", "--hide-scrollbars", "--remote-debugging-pipe"])
+            .args(["--host-resolver-rules=MAP * ~NOTFOUND", "--proxy-server=127.0.0.1:9"])
+            .arg(format!("--user-data-dir={}", folder.join("profile").display()))
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let (to, out) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
+        let (sender, from) = channel();
+        std::thread::spawn(move || {
+            for message in BufReader::new(out).split(0) {
+                let Ok(bytes) = message else { break };
+                if sender.send(serde_json::from_slice(&bytes).unwrap()).is_err() {
+                    break;
+                }
+            }
+        });
+        let mut browser = Browser { child, to, from, folder, session: String::new(), last_id: 0, events: Vec::new() };
+        browser.attach();
+        Some(browser)
+    }
+
+    fn attach(&mut self) {
+        let target = self.call("Target.createTarget", json!({ "url": "about:blank" }));
+        let to = json!({ "targetId": target["targetId"], "flatten": true });
+        self.session = self.call("Target.attachToTarget", to)["sessionId"].as_str().unwrap().to_owned();
+        for domain in ["Page", "Runtime", "Log", "Network", "DOM"] {
+            self.call(&format!("{domain}.enable"), json!({}));
+        }
+        let offline = json!({ "offline": true, "latency": 0, "downloadThroughput": 0, "uploadThroughput": 0 });
+        self.call("Network.emulateNetworkConditions", offline);
+        self.call("Page.addScriptToEvaluateOnNewDocument", json!({ "source": REMEMBER_CHARTS }));
+        self.size(1360, 900);
+    }
+
+    /// Sends a command and waits for its answer; what else comes is kept.
+    pub(crate) fn call(&mut self, method: &str, params: Value) -> Value {
+        self.last_id += 1;
+        let id = self.last_id;
+        let mut message = json!({ "id": id, "method": method, "params": params });
+        if !self.session.is_empty() {
+            message["sessionId"] = self.session.clone().into();
+        }
+        let mut bytes = serde_json::to_vec(&message).unwrap();
+        bytes.push(0);
+        self.to.write_all(&bytes).unwrap();
+        self.to.flush().unwrap();
+        let answer = self.wait(method, |message| message["id"] == id);
+        assert!(answer["error"].is_null(), "{method}: {}", answer["error"]);
+        answer["result"].clone()
+    }
+
+    fn wait(&mut self, what: &str, wanted: impl Fn(&Value) -> bool) -> Value {
+        let end = Instant::now() + PATIENCE;
+        loop {
+            let left = end.saturating_duration_since(Instant::now());
+            let message = self.from.recv_timeout(left).unwrap_or_else(|error| panic!("{what}: {error}"));
+            if wanted(&message) {
+                return message;
+            }
+            self.events.push(message);
+        }
+    }
+
+    /// Opens a page from disk and waits until it has loaded.
+    pub(crate) fn open(&mut self, page: &str) {
+        let path = self.folder.join("report.html");
+        std::fs::write(&path, page).unwrap();
+        self.events.clear();
+        self.call("Page.navigate", json!({ "url": format!("file://{}", path.display()) }));
+        if !self.events.iter().any(|event| event["method"] == "Page.loadEventFired") {
+            self.wait("loading", |message| message["method"] == "Page.loadEventFired");
+        }
+    }
+
+    /// A window of `width` × `height` CSS pixels.
+    pub(crate) fn size(&mut self, width: u32, height: u32) {
+        let size = json!({ "width": width, "height": height, "deviceScaleFactor": 1, "mobile": false });
+        self.call("Emulation.setDeviceMetricsOverride", size);
+    }
+
+    /// What the reader's system says: `screen` or `print`, `light` or `dark`.
+    pub(crate) fn media(&mut self, media: &str, scheme: &str) {
+        let features = json!([{ "name": "prefers-color-scheme", "value": scheme }]);
+        self.call("Emulation.setEmulatedMedia", json!({ "media": media, "features": features }));
+        self.next_frame();
+    }
+
+    /// Waits until the page has drawn: wheels and changes of the theme come to it with a frame.
+    pub(crate) fn next_frame(&mut self) {
+        self.value("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done(1))))");
+    }
+
+    /// The value of an expression in the page.
+    pub(crate) fn value(&mut self, expression: &str) -> Value {
+        let asked = json!({ "expression": expression, "returnByValue": true, "awaitPromise": true });
+        let answer = self.call("Runtime.evaluate", asked);
+        assert!(answer["exceptionDetails"].is_null(), "{expression}: {}", answer["exceptionDetails"]);
+        answer["result"]["value"].clone()
+    }
+
+    /// Scrolls the element into sight and gives its middle.
+    pub(crate) fn middle(&mut self, element: &str) -> (f64, f64) {
+        let middle = self.value(&format!(
+            "(() => {{ const e = {element}; e.scrollIntoView({{ block: 'center', behavior: 'instant' }}); \
+             const r = e.getBoundingClientRect(); return [r.x + r.width / 2, r.y + r.height / 2]; }})()"
+        ));
+        (middle[0].as_f64().unwrap(), middle[1].as_f64().unwrap())
+    }
+
+    /// Presses and releases the mouse on the element.
+    pub(crate) fn click(&mut self, element: &str) {
+        let (x, y) = self.middle(element);
+        for kind in ["mousePressed", "mouseReleased"] {
+            let event = json!({ "type": kind, "x": x, "y": y, "button": "left", "clickCount": 1 });
+            self.call("Input.dispatchMouseEvent", event);
+        }
+    }
+
+    pub(crate) fn mouse_to(&mut self, x: f64, y: f64) {
+        self.call("Input.dispatchMouseEvent", json!({ "type": "mouseMoved", "x": x, "y": y }));
+    }
+
+    /// Turns the wheel with the control key held, as zooming asks for.
+    pub(crate) fn wheel_with_control(&mut self, (x, y): (f64, f64), down: f64) {
+        self.mouse_to(x, y);
+        let event = json!({ "type": "mouseWheel", "x": x, "y": y, "deltaX": 0, "deltaY": down, "modifiers": 2 });
+        self.call("Input.dispatchMouseEvent", event);
+    }
+
+    /// Presses a key where the focus is.
+    pub(crate) fn key(&mut self, key: &str, code: u32) {
+        for kind in ["keyDown", "keyUp"] {
+            let mut event = json!({ "type": kind, "key": key, "windowsVirtualKeyCode": code });
+            if kind == "keyDown" && key.chars().count() == 1 {
+                event["text"] = key.into();
+            }
+            self.call("Input.dispatchKeyEvent", event);
+        }
+    }
+
+    /// Everything that the page complained of, and everything that it asked a network for.
+    pub(crate) fn complaints(&mut self) -> Vec<String> {
+        // Whatever was on its way has come when this has.
+        self.value("1");
+        let outside = |event: &Value| {
+            let url = event["params"]["request"]["url"].as_str().unwrap_or_default();
+            !url.starts_with("file:") && !url.starts_with("data:")
+        };
+        let bad = |event: &&Value| match event["method"].as_str().unwrap_or_default() {
+            "Runtime.consoleAPICalled" | "Runtime.exceptionThrown" | "Log.entryAdded" => true,
+            "Network.requestWillBeSent" => outside(event),
+            _ => false,
+        };
+        self.events.iter().filter(bad).map(Value::to_string).collect()
+    }
+
+    /// The page, or as much of it as `height` pixels hold, as PNG.
+    pub(crate) fn picture(&mut self, file: &Path) {
+        let png = self.call("Page.captureScreenshot", json!({ "format": "png" }));
+        write_base64(file, &png["data"]);
+    }
+
+    /// The page on paper.
+    pub(crate) fn print(&mut self, file: &Path) {
+        let pdf = self.call("Page.printToPDF", json!({ "printBackground": true, "preferCSSPageSize": true }));
+        write_base64(file, &pdf["data"]);
+    }
+
+    pub(crate) fn folder(&self) -> &Path {
+        &self.folder
+    }
+}
+
+fn write_base64(file: &Path, data: &Value) {
+    use base64::Engine as _;
+    let bytes = base64::engine::general_purpose::STANDARD.decode(data.as_str().unwrap()).unwrap();
+    std::fs::write(file, bytes).unwrap();
+}
+
+impl Drop for Browser {
+    fn drop(&mut self) {
+        // It ends when told to, or else by force; its own children follow it.
+        let _ = self.to.write_all(b"{\"id\":0,\"method\":\"Browser.close\"}\0");
+        let end = Instant::now() + Duration::from_secs(10);
+        while matches!(self.child.try_wait(), Ok(None)) && Instant::now() < end {
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+        let _ = std::fs::remove_dir_all(&self.folder);
+    }
+}

@@ -1,0 +1,83 @@
+//! A run of two servers at five loads each: a closed queueing model, so that curves bend as real ones do.
+
+use super::{NASTY, busy, times};
+use plimsoll_report::findings::*;
+
+const STATIONS: [u32; 5] = [1, 2, 4, 8, 16];
+
+/// A run with two load curves; its last level is not valid, and its target has a nasty name.
+pub(crate) fn run() -> Findings {
+    let capture = busy();
+    let curves = [("SMB", 0.000_9, 4.0), ("NFS", 0.000_7, 6.0)];
+    let levels = curves.iter().flat_map(|curve| STATIONS.map(|stations| (*curve, stations)));
+    let mut stages: Vec<Stage> = (0..).zip(levels).map(|(number, level)| stage(number, level, &capture)).collect();
+    if let Some(last) = stages.last_mut() {
+        last.validity.valid = false;
+        last.validity.reasons = vec!["the generator used 96 % of its processors".into()];
+        last.failures = vec![FailureCount { cause: NASTY[0].into(), count: 12 }];
+    }
+    Findings {
+        source: Source {
+            inputs: vec!["smb://server/share".into()],
+            vantage: "client".into(),
+            ..capture.source.clone()
+        },
+        packets: Packets::default(),
+        unseen: Unseen::default(),
+        anomalies: vec![],
+        warnings: vec![],
+        run: Some(Run {
+            target: NASTY[1].into(),
+            workload: "mixed".into(),
+            description: "a quick taste of everything that users do to files".into(),
+            workload_sha256: "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08".into(),
+            seed: 1,
+            threads: 2,
+            warmup_s: 0.5,
+            facts: vec!["SMB 3.1.1".into(), NASTY[5].into()],
+        }),
+        stages,
+        ..capture
+    }
+}
+
+fn stage(number: u32, ((curve, service_s, servers), stations): ((&str, f64, f64), u32), capture: &Findings) -> Stage {
+    // Asymptotic bounds of a closed network, softened: throughput rises with the stations and then no more.
+    let (n, think_s) = (f64::from(stations), 0.002);
+    let full = servers / service_s;
+    let rate = 1.0 / ((service_s + think_s) / n + 1.0 / full);
+    let mean_s = n / rate - think_s;
+    let sample: Vec<f64> = (1..2000).map(|i| -mean_s * (1.0 - f64::from(i) / 2000.0).ln()).collect();
+    let spread = 0.02 * n.sqrt();
+    Stage {
+        number,
+        level: format!("{curve}, {stations} stations"),
+        curve: Some(curve.into()),
+        stations: u64::from(stations),
+        depth: 1,
+        asked_per_s: None,
+        turns_per_s: rate,
+        span: capture.span,
+        validity: Validity { valid: true, reasons: vec![] },
+        count: (rate * 3.0) as u64,
+        errors: 0,
+        unanswered: 0,
+        operations_per_s: rate,
+        read_bytes_per_s: rate * 9_000.0,
+        write_bytes_per_s: rate * 2_500.0,
+        response_time: times(&sample),
+        response_time_from_intended: times(&sample),
+        operations: vec![],
+        groups: vec![],
+        generator: Generator { cpu_s: 0.4 * n / 16.0, cpu_share: 0.4 * n / 16.0, ..Generator::default() },
+        fairness: Fairness {
+            stations: u64::from(stations),
+            starved: 0,
+            min: Some(1.0 - spread),
+            max: Some(1.0 + spread),
+            stddev: Some(spread / 2.0),
+            jain: Some(1.0 / (1.0 + spread * spread / 4.0)),
+        },
+        failures: vec![],
+    }
+}
