@@ -20,6 +20,7 @@
 mod accumulator;
 mod bins;
 mod by;
+pub mod comparison;
 mod depth;
 mod fine;
 mod groups;

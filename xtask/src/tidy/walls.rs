@@ -35,7 +35,7 @@ const WALLS: [Wall; 11] = [
     Wall { name: WIRE, inside: &[], outside: Outside::Only(&[]) },
     Wall { name: OBSERVE, inside: &[MODEL, WIRE], outside: Outside::Any },
     Wall { name: DRIVE, inside: &[MODEL, WIRE], outside: Outside::Any },
-    Wall { name: STATS, inside: &[MODEL], outside: Outside::Only(&["hdrhistogram"]) },
+    Wall { name: STATS, inside: &[MODEL], outside: Outside::Only(&["hdrhistogram", "statrs"]) },
     Wall { name: RECORDING, inside: &[MODEL], outside: Outside::Any },
     Wall { name: REPORT, inside: &[MODEL, STATS], outside: Outside::Any },
     Wall { name: SERVE, inside: &[], outside: Outside::Any },

@@ -1,0 +1,199 @@
+//! The difference of two numbers, with its uncertainty, and what may be said of it.
+
+use super::estimate::{Estimate, Known, Missing};
+use super::metric::Metric;
+use super::student;
+
+/// Two ends.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Interval {
+    /// The lower one.
+    pub low: f64,
+    /// The upper one; may be infinite.
+    pub high: f64,
+}
+
+/// A number with its interval, to take differences of.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Side {
+    /// The number.
+    pub value: f64,
+    /// Its interval.
+    pub interval: Interval,
+    /// Degrees of freedom of the interval.
+    pub degrees: f64,
+}
+
+/// How one number differs from another, the baseline.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Difference {
+    /// What it is of.
+    pub metric: Metric,
+    /// Number − baseline, in the metric's unit.
+    pub value: f64,
+    /// Holds the true difference with [`super::CONFIDENCE`].
+    pub interval: Interval,
+    /// (Number − baseline) / baseline; `None` where the baseline is zero.
+    pub relative: Option<f64>,
+    /// Holds the true relative difference; `None` where the baseline may be zero.
+    pub relative_interval: Option<Interval>,
+    /// What may be said.
+    pub verdict: Verdict,
+    /// The probability of a difference as large where there is none, about.
+    pub p_value: f64,
+    /// The smallest change for the worse that runs of this length would have found 9 times of 10, over the baseline.
+    pub detectable: Option<f64>,
+}
+
+/// What may be said of a difference.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// The interval lies on the good side of zero.
+    Better,
+    /// The interval lies on the bad side of zero.
+    Worse,
+    /// The interval holds zero: there may be a difference, but it was not shown.
+    NotShown,
+}
+
+impl Verdict {
+    /// The words used in reports.
+    pub fn label(self) -> &'static str {
+        match self {
+            Verdict::Better => "better",
+            Verdict::Worse => "worse",
+            Verdict::NotShown => "no difference shown",
+        }
+    }
+}
+
+/// Cases of 10 in which [`Difference::detectable`] is found.
+const POWER: f64 = 0.9;
+
+impl Difference {
+    /// The difference of two estimates of the same metric from runs that know nothing of each other.
+    ///
+    /// # Errors
+    /// One of them has no interval.
+    pub fn of(baseline: &Estimate, other: &Estimate) -> Result<Difference, Missing> {
+        let side = |estimate: &Estimate| estimate.known.map(|known| Side::of(estimate.value, &known));
+        Ok(Self::of_sides(baseline.metric, &side(baseline)?, &side(other)?))
+    }
+
+    /// From the two intervals alone (MOVER: Zou and Donner 2008; for ratios, Donner and Zou 2012), which may be lopsided,
+    /// as those of percentiles are. Exact for normal numbers, a little wide where there are few degrees of freedom.
+    pub fn of_sides(metric: Metric, baseline: &Side, other: &Side) -> Difference {
+        let value = other.value - baseline.value;
+        let down = (other.value - other.interval.low).hypot(baseline.interval.high - baseline.value);
+        let up = (other.interval.high - other.value).hypot(baseline.value - baseline.interval.low);
+        let interval = Interval { low: value - down, high: value + up };
+        let degrees = baseline.degrees.min(other.degrees);
+        let relative_interval = ratio(baseline, other).map(|of| Interval { low: of.low - 1.0, high: of.high - 1.0 });
+        Self::judge(metric, value, interval, baseline.value, relative_interval, degrees)
+    }
+
+    /// What an interval means for a user.
+    pub(super) fn judge(
+        metric: Metric,
+        value: f64,
+        interval: Interval,
+        baseline: f64,
+        relative_interval: Option<Interval>,
+        degrees: f64,
+    ) -> Difference {
+        let verdict = match (interval.low > 0.0, interval.high < 0.0) {
+            (true, _) if metric.more_is_better() => Verdict::Better,
+            (_, true) if !metric.more_is_better() => Verdict::Better,
+            (false, false) => Verdict::NotShown,
+            _ => Verdict::Worse,
+        };
+        let t = student::half_width(degrees);
+        let towards_zero = if value >= 0.0 { value - interval.low } else { interval.high - value };
+        let p_value = match (value, towards_zero) {
+            (0.0, _) => 1.0,
+            (_, 0.0) => 0.0,
+            (value, half) => student::two_sided(value.abs() / half * t, degrees),
+        };
+        let for_worse = if metric.more_is_better() { interval.high - value } else { value - interval.low };
+        let needed = for_worse * (1.0 + student::quantile(POWER, degrees) / t);
+        let over = |amount: f64| (baseline > 0.0 && amount.is_finite()).then(|| amount / baseline);
+        let (relative, detectable) = (over(value), over(needed));
+        Difference { metric, value, interval, relative, relative_interval, verdict, p_value, detectable }
+    }
+}
+
+impl Side {
+    fn of(value: f64, known: &Known) -> Self {
+        Self { value, interval: known.interval, degrees: known.degrees }
+    }
+}
+
+/// The interval of other / baseline: those ratios for which the interval of `other − ratio × baseline` holds zero, so
+/// that it leaves out 1 exactly where that of the difference leaves out 0. `None` where the baseline may be zero.
+fn ratio(baseline: &Side, other: &Side) -> Option<Interval> {
+    let (a, b) = (other.value, baseline.value);
+    if b <= 0.0 || baseline.interval.low <= 0.0 {
+        return None;
+    }
+    let square = |value: f64, end: f64| value * value - (value - end).powi(2);
+    // Roots of (b² − (b − end)²) r² − 2abr + (a² − (a − end)²), written so that nothing cancels.
+    let root = |x: f64, y: f64| ((a * b).powi(2) - x * y).max(0.0).sqrt();
+    let (lower_a, upper_b) = (square(a, other.interval.low), square(b, baseline.interval.high));
+    let (upper_a, lower_b) = (square(a, other.interval.high), square(b, baseline.interval.low));
+    let low = lower_a / (a * b + root(lower_a, upper_b));
+    let high = (a * b + root(upper_a, lower_b)) / lower_b;
+    (low.is_finite() && high.is_finite()).then_some(Interval { low, high })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn side(value: f64, low: f64, high: f64) -> Side {
+        Side { value, interval: Interval { low, high }, degrees: 9.0 }
+    }
+
+    #[test]
+    fn equal_half_widths_add_as_squares() {
+        let found = Difference::of_sides(Metric::Mean, &side(10.0, 7.0, 13.0), &side(20.0, 16.0, 24.0));
+        assert_eq!((found.value, found.interval), (10.0, Interval { low: 5.0, high: 15.0 }));
+        assert_eq!((found.verdict, found.relative), (Verdict::Worse, Some(1.0)));
+        // 10 is twice the half-width: t of 9 degrees at 2 × 2.262.
+        assert!((found.p_value - 0.00144).abs() < 2e-5, "{}", found.p_value);
+    }
+
+    #[test]
+    fn verdicts_know_what_is_good() {
+        let verdict = |metric, a: f64, b: f64| {
+            Difference::of_sides(metric, &side(a, a - 1.0, a + 1.0), &side(b, b - 1.0, b + 1.0)).verdict
+        };
+        assert_eq!(verdict(Metric::Mean, 10.0, 12.0), Verdict::Worse);
+        assert_eq!(verdict(Metric::Mean, 12.0, 10.0), Verdict::Better);
+        assert_eq!(verdict(Metric::Throughput, 10.0, 12.0), Verdict::Better);
+        assert_eq!(verdict(Metric::Throughput, 12.0, 10.0), Verdict::Worse);
+        assert_eq!(verdict(Metric::P99, 10.0, 11.0), Verdict::NotShown);
+    }
+
+    #[test]
+    fn of_a_baseline_that_may_be_zero_there_is_no_ratio() {
+        let found = Difference::of_sides(Metric::Errors, &side(0.0, 0.0, 0.01), &side(0.2, 0.1, 0.3));
+        assert_eq!((found.relative, found.relative_interval, found.verdict), (None, None, Verdict::Worse));
+    }
+
+    proptest! {
+        #[test]
+        fn ratio_and_difference_agree_on_whether_there_is_one(
+            a in 1.0..100.0f64, b in 1.0..100.0f64, widths in prop::array::uniform4(0.001..0.9f64)
+        ) {
+            let baseline = side(a, a - a * widths[0], a + a * widths[1]);
+            let other = side(b, b - b * widths[2], b + b * widths[3]);
+            let found = Difference::of_sides(Metric::Mean, &baseline, &other);
+            let relative = found.relative_interval.unwrap();
+            prop_assert!(relative.low <= found.relative.unwrap() && found.relative.unwrap() <= relative.high);
+            let near = found.interval.low.abs().min(found.interval.high.abs()) < 1e-9;
+            prop_assert!(near || (found.interval.low > 0.0) == (relative.low > 0.0));
+            prop_assert!(near || (found.interval.high < 0.0) == (relative.high < 0.0));
+        }
+    }
+}

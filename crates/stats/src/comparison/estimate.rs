@@ -1,0 +1,149 @@
+//! A number and its uncertainty.
+
+use super::batches::{Spread, spread};
+use super::course::{Course, Slot};
+use super::difference::Interval;
+use super::metric::Metric;
+use super::{quantile, student};
+
+/// A number and its uncertainty are one value.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Estimate {
+    /// What it is of; says the unit, and whether more is better.
+    pub metric: Metric,
+    /// The number.
+    pub value: f64,
+    /// Where the true one is, or why nobody can tell.
+    pub known: Result<Known, Missing>,
+}
+
+/// What is known of the true value.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Known {
+    /// Holds it with [`super::CONFIDENCE`].
+    pub interval: Interval,
+    /// Degrees of freedom of the interval.
+    pub degrees: f64,
+    /// Where the interval comes from.
+    pub basis: Basis,
+}
+
+/// Where an interval comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Basis {
+    /// From how much parts of one run differ: so many.
+    Batches(usize),
+    /// From how much runs differ: so many.
+    Runs(usize),
+}
+
+/// Why there is no interval.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Missing {
+    /// The run is too short for the time that the server remembers.
+    TooShort,
+    /// Too few operations, or too few beyond the percentile.
+    TooFew,
+}
+
+impl Missing {
+    /// The words used in reports.
+    pub fn label(self) -> &'static str {
+        match self {
+            Missing::TooShort => "too short",
+            Missing::TooFew => "too few",
+        }
+    }
+}
+
+/// The numbers of a row in one or more runs of the same thing, taken together as if they had been one; `None` where the
+/// row has nothing of the kind. How much runs differ from each other is not in the interval: see [`super::repeats`].
+pub fn estimate(metric: Metric, runs: &[Course]) -> Option<Estimate> {
+    let whole = together(runs);
+    match metric {
+        Metric::Throughput => rate(metric, runs, &whole, Slot::answered),
+        Metric::Bytes => rate(metric, runs, &whole, |slot| slot.row.payload_bytes),
+        Metric::Mean => mean(metric, runs, &whole),
+        Metric::Errors => errors(metric, runs, &whole),
+        _ => quantile::estimate(metric, runs, &whole),
+    }
+}
+
+/// All runs as one part.
+fn together(runs: &[Course]) -> Slot {
+    let mut whole = Slot::default();
+    for part in runs.iter().map(Course::sum) {
+        whole.seconds += part.seconds;
+        whole.row.merge(&part.row);
+    }
+    whole
+}
+
+/// Scatter of the sum of residuals over the parts of all runs, one run after the other.
+pub(super) fn spread_over(runs: &[Course], residual: impl Fn(&Slot) -> f64) -> Result<Spread, Missing> {
+    let residuals: Vec<f64> = runs.iter().flat_map(|run| &run.slots).map(residual).collect();
+    spread(&residuals)
+}
+
+fn known(value: f64, half: f64, spread: &Spread) -> Known {
+    let interval = Interval { low: (value - half).max(0.0), high: value + half };
+    Known { interval, degrees: spread.degrees, basis: Basis::Batches(spread.batches) }
+}
+
+/// An amount a second. One operation more or less at the ends of a run is chance, whatever the batches say.
+fn rate(metric: Metric, runs: &[Course], whole: &Slot, amount: fn(&Slot) -> u64) -> Option<Estimate> {
+    let sum = amount(whole) as f64;
+    if whole.seconds <= 0.0 || sum == 0.0 {
+        return None;
+    }
+    let value = sum / whole.seconds;
+    let one = sum / whole.answered().max(1) as f64;
+    let known = spread_over(runs, |slot| amount(slot) as f64 - value * slot.seconds).map(|spread| {
+        let half = (student::half_width(spread.degrees) * spread.deviation + one) / whole.seconds;
+        known(value, half, &spread)
+    });
+    Some(Estimate { metric, value, known })
+}
+
+/// The mean response time. Its interval is never narrower than if operations were independent of each other.
+fn mean(metric: Metric, runs: &[Course], whole: &Slot) -> Option<Estimate> {
+    let times = whole.row.response;
+    let (count, mean_ns) = (times.count() as f64, times.mean_ns()?);
+    let residual = |slot: &Slot| {
+        let part = slot.row.response;
+        part.mean_ns().map_or(0.0, |mean| part.count() as f64 * (mean - mean_ns))
+    };
+    let value = mean_ns / 1e9;
+    let known = match times.stddev_ns() {
+        Some(deviation) => spread_over(runs, residual).map(|spread| {
+            let deviation = spread.deviation.max(deviation * count.sqrt());
+            known(value, student::half_width(spread.degrees) * deviation / count / 1e9, &spread)
+        }),
+        None => Err(Missing::TooFew),
+    };
+    Some(Estimate { metric, value, known })
+}
+
+/// Wilson's interval of a share (1927), over as many independent operations as there seem to be.
+fn errors(metric: Metric, runs: &[Course], whole: &Slot) -> Option<Estimate> {
+    let count = whole.row.count as f64;
+    if count == 0.0 {
+        return None;
+    }
+    let value = whole.row.errors as f64 / count;
+    let known = spread_over(runs, |slot| slot.row.errors as f64 - value * slot.row.count as f64).map(|spread| {
+        let independent = count / design_effect(&spread, value, count);
+        let over = student::half_width(spread.degrees).powi(2) / independent;
+        let middle = (value + over / 2.0) / (1.0 + over);
+        let half = (over * (value * (1.0 - value) + over / 4.0)).sqrt() / (1.0 + over);
+        let interval = Interval { low: (middle - half).clamp(0.0, value), high: (middle + half).clamp(value, 1.0) };
+        Known { interval, degrees: spread.degrees, basis: Basis::Batches(spread.batches) }
+    });
+    Some(Estimate { metric, value, known })
+}
+
+/// How many times as large the variance of a count is as if operations were independent; at least once.
+pub(super) fn design_effect(spread: &Spread, share: f64, count: f64) -> f64 {
+    let independent = count * share * (1.0 - share);
+    if independent > 0.0 { (spread.deviation.powi(2) / independent).max(1.0) } else { 1.0 }
+}

@@ -1,0 +1,32 @@
+//! Two runs side by side: numbers with their uncertainty, differences with theirs, and what may be said of them.
+//!
+//! ```text
+//! Intervals ─ Course ─ batches ─ Estimate ─┐
+//!             (a row over time)            ├─ Difference ─ Verdict ─ holm
+//! repeated runs ───────────── Estimate ────┘
+//! ```
+//!
+//! Operations that follow each other are alike: a slow second is slow for all that is in it. Uncertainty is therefore
+//! taken from how much *parts of the run* differ ([`batches`]), or, where there are runs enough, from how much whole
+//! runs differ ([`repeats`]), and never from the number of operations alone. MEASUREMENT.md has the sources.
+
+pub mod batches;
+mod course;
+mod difference;
+mod estimate;
+mod metric;
+mod quantile;
+pub mod repeats;
+mod scope;
+mod significance;
+mod student;
+
+pub use course::{Course, MAX_SLOTS, Slot};
+pub use difference::{Difference, Interval, Side, Verdict};
+pub use estimate::{Basis, Estimate, Known, Missing, estimate};
+pub use metric::{Metric, Unit};
+pub use scope::Scope;
+pub use significance::holm;
+
+/// Of 100 intervals so many hold the true value.
+pub const CONFIDENCE: f64 = 0.95;

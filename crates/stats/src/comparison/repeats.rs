@@ -1,0 +1,96 @@
+//! Repeated runs: what a restart changes is in the scatter of whole runs, and in nothing that one run shows.
+
+use super::difference::{Difference, Interval, Side};
+use super::estimate::{Basis, Estimate, Known};
+use super::metric::Metric;
+use super::student;
+
+/// Runs a side from which on their scatter is used.
+pub const FEWEST: usize = 3;
+
+/// The mean of a number over runs, its interval from how much they differ; `None` for fewer than [`FEWEST`].
+/// `grain` is what a single run's number is uncertain by at any length (a cell of its histogram, one operation).
+pub fn estimate(metric: Metric, values: &[f64], grain: f64) -> Option<Estimate> {
+    let (mean, variance) = moments(values)?;
+    let degrees = values.len() as f64 - 1.0;
+    let half = student::half_width(degrees) * (variance / values.len() as f64).sqrt() + grain;
+    let interval = Interval { low: mean - half, high: mean + half };
+    Some(Estimate { metric, value: mean, known: Ok(Known { interval, degrees, basis: Basis::Runs(values.len()) }) })
+}
+
+/// The difference of the means of two sets of runs in no order (Welch 1947).
+pub fn welch(metric: Metric, baseline: &[f64], other: &[f64], grain: f64) -> Option<Difference> {
+    let ((a, va), (b, vb)) = (moments(baseline)?, moments(other)?);
+    let (na, nb) = (baseline.len() as f64, other.len() as f64);
+    let (sa, sb) = (va / na, vb / nb);
+    let degrees =
+        if sa + sb > 0.0 { (sa + sb).powi(2) / (sa * sa / (na - 1.0) + sb * sb / (nb - 1.0)) } else { na + nb - 2.0 };
+    // Each side's share of the interval, so that the ratio's follows as it does elsewhere.
+    let t = student::half_width(degrees);
+    let side = |value: f64, s: f64| {
+        let half = t * s.sqrt() + grain / std::f64::consts::SQRT_2;
+        Side { value, interval: Interval { low: value - half, high: value + half }, degrees }
+    };
+    Some(Difference::of_sides(metric, &side(a, sa), &side(b, sb)))
+}
+
+/// The mean difference of runs that were made in pairs, one right after the other: what changes slowly falls out.
+/// `pairs` holds (baseline, other).
+pub fn paired(metric: Metric, pairs: &[(f64, f64)], grain: f64) -> Option<Difference> {
+    let differences: Vec<f64> = pairs.iter().map(|(a, b)| b - a).collect();
+    let (mean, variance) = moments(&differences)?;
+    let count = pairs.len() as f64;
+    let baseline = pairs.iter().map(|(a, _)| a).sum::<f64>() / count;
+    let degrees = count - 1.0;
+    let half = student::half_width(degrees) * (variance / count).sqrt() + grain;
+    let interval = Interval { low: mean - half, high: mean + half };
+    let over = |end: f64| end / baseline;
+    let relative = (baseline > 0.0).then(|| Interval { low: over(interval.low), high: over(interval.high) });
+    Some(Difference::judge(metric, mean, interval, baseline, relative, degrees))
+}
+
+/// Mean and variance (n − 1) of enough values.
+fn moments(values: &[f64]) -> Option<(f64, f64)> {
+    if values.len() < FEWEST {
+        return None;
+    }
+    let count = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / count;
+    let variance = values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (count - 1.0);
+    Some((mean, variance))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::difference::Verdict;
+    use super::*;
+
+    /// Student's own example (1908, "The probable error of a mean", section IX): additional hours of sleep of ten
+    /// patients on two drugs.
+    const DRUG_1: [f64; 10] = [0.7, -1.6, -0.2, -1.2, -0.1, 3.4, 3.7, 0.8, 0.0, 2.0];
+    const DRUG_2: [f64; 10] = [1.9, 0.8, 1.1, 0.1, -0.1, 4.4, 5.5, 1.6, 4.6, 3.4];
+
+    #[test]
+    fn students_sleep_data_in_pairs() {
+        let pairs: Vec<(f64, f64)> = DRUG_1.into_iter().zip(DRUG_2).collect();
+        let found = paired(Metric::Throughput, &pairs, 0.0).unwrap();
+        // R: t.test(extra ~ group, data = sleep, paired = TRUE): t = 4.0621, p = 0.002833, interval 0.7001142 2.4598858.
+        assert!((found.value - 1.58).abs() < 1e-9 && (found.p_value - 0.002_833).abs() < 1e-6, "{found:?}");
+        assert!((found.interval.low - 0.700_114_2).abs() < 1e-6 && (found.interval.high - 2.459_885_8).abs() < 1e-6);
+        assert_eq!(found.verdict, Verdict::Better);
+    }
+
+    #[test]
+    fn fewer_than_three_runs_show_nothing_of_restarts() {
+        assert_eq!(estimate(Metric::Mean, &[1.0, 1.1], 0.0), None);
+        assert_eq!(welch(Metric::Mean, &[1.0, 1.1, 1.2], &[1.0], 0.0), None);
+    }
+
+    #[test]
+    fn a_restart_that_moves_the_mean_is_in_the_interval() {
+        let found = welch(Metric::Mean, &[1.0, 1.2, 0.9], &[1.05, 1.25, 0.95], 0.0).unwrap();
+        assert_eq!(found.verdict, Verdict::NotShown);
+        let pairs = [(1.0, 1.05), (1.2, 1.26), (0.9, 0.945)];
+        assert_eq!(paired(Metric::Mean, &pairs, 0.0).unwrap().verdict, Verdict::Worse, "each pair says so");
+    }
+}

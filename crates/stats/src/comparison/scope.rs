@@ -1,0 +1,76 @@
+//! Which rows there are.
+
+use plimsoll_model::{Group, Operation, Procedure, Protocol};
+
+use crate::{GroupKey, Intervals};
+
+/// A row of a comparison: what is added up in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Scope {
+    /// Everything that users asked for: without logging on, portmap, and compounds as wholes (their members count).
+    All,
+    /// A group.
+    Group(GroupKey),
+    /// What a user does, whatever the protocol.
+    Operation(Operation),
+    /// What goes over the wire.
+    Procedure(Procedure),
+}
+
+impl Scope {
+    /// Whether a procedure is added up in it.
+    pub fn holds(self, procedure: Procedure) -> bool {
+        let row = procedure.row();
+        match self {
+            Scope::All => !matches!(row.group, Group::Compound | Group::Session) && row.protocol != Protocol::Portmap,
+            Scope::Group(key) => key.holds(row.group),
+            Scope::Operation(operation) => row.operation == operation,
+            Scope::Procedure(wanted) => procedure == wanted,
+        }
+    }
+
+    /// The rows that have something in at least one of these: all together, then groups in the seed's order,
+    /// operations, and procedures in the table's order.
+    pub fn of(runs: &[&Intervals]) -> Vec<Scope> {
+        let mut seen: Vec<Procedure> = runs
+            .iter()
+            .flat_map(|run| run.sum().rows().map(|(procedure, _)| procedure).collect::<Vec<_>>())
+            .filter(|procedure| *procedure != Procedure::write_raw_async())
+            .collect();
+        seen.sort_unstable();
+        seen.dedup();
+        let mut operations: Vec<Operation> = seen.iter().map(|procedure| procedure.row().operation).collect();
+        operations.sort_unstable();
+        operations.dedup();
+        let all = std::iter::once(Scope::All);
+        let groups = GroupKey::ALL.into_iter().map(Scope::Group);
+        let operations = operations.into_iter().map(Scope::Operation);
+        let procedures = seen.iter().map(|&procedure| Scope::Procedure(procedure));
+        let rows = all.chain(groups).chain(operations).chain(procedures);
+        rows.filter(|scope| seen.iter().any(|&procedure| scope.holds(procedure))).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Interval, IntervalWidth};
+
+    #[test]
+    fn rows_are_those_with_traffic_and_all_is_what_users_asked_for() {
+        let mut intervals = Intervals::new(IntervalWidth::USUAL);
+        let mut interval = Interval::at(0, IntervalWidth::USUAL);
+        // SESSION_SETUP, READ.
+        let [logon, read] = [1, 8].map(|code| Procedure::of(Protocol::Smb2, code));
+        for procedure in [logon, read] {
+            interval.row_mut(procedure).count = 1;
+        }
+        intervals.add(interval);
+        assert!(Scope::All.holds(read) && !Scope::All.holds(logon));
+        let groups = [Group::Read, Group::Session].map(|group| Scope::Group(GroupKey::One(group)));
+        let operations = [Operation::Read, Operation::Session].map(Scope::Operation);
+        let procedures = [logon, read].map(Scope::Procedure);
+        let expected = [&[Scope::All][..], &groups, &operations, &procedures].concat();
+        assert_eq!(Scope::of(&[&intervals]), expected);
+    }
+}
