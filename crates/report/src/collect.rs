@@ -1,5 +1,6 @@
 //! Findings from statistics and coverage.
 
+pub mod comparison;
 mod rows;
 pub mod run;
 mod single;

@@ -4,6 +4,7 @@
 //! reports are drawn from it alone. Times are seconds, sizes bytes, shares 0..=1. Text from captures (paths,
 //! shares, users) is kept as it is here and made safe by each renderer.
 
+pub mod comparison;
 mod run;
 
 pub use run::{FailureCount, Fairness, Generator, Run, Stage};

@@ -5,6 +5,7 @@
 
 mod breakdown;
 mod commands;
+mod comparison;
 mod distributions;
 mod errors;
 mod packets;
@@ -19,6 +20,7 @@ mod units;
 mod unseen;
 
 use crate::findings::{Findings, OperationRow};
+pub use comparison::{comparison_to_string, write_comparison};
 use page::Page;
 use std::fmt;
 pub(crate) use units::time;

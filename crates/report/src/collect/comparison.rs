@@ -1,0 +1,275 @@
+//! Findings of a comparison, from the intervals of its runs.
+
+use plimsoll_model::Procedure;
+use plimsoll_stats::Intervals;
+use plimsoll_stats::comparison::{
+    self as stats, Basis, CONFIDENCE, Course, Metric, Scope, Verdict, estimate, holm, repeats,
+};
+
+use crate::findings::comparison::{
+    COMPARISON_SCHEMA, ComparedLevel, ComparedMetric, ComparedRow, Comparison, Difference, Estimate, Method, Subject,
+};
+
+/// One of the things that are compared, as it was measured.
+#[derive(Clone, Debug)]
+pub struct Contestant {
+    /// What it is. Its letter is given here.
+    pub about: Subject,
+    /// Its load levels.
+    pub levels: Vec<LevelRuns>,
+}
+
+/// A load level: one run or several of the same.
+#[derive(Clone, Debug)]
+pub struct LevelRuns {
+    /// The load in words.
+    pub level: String,
+    /// The runs, in the order in which they were made.
+    pub runs: Vec<MeasuredRun>,
+}
+
+/// One run's measured phase.
+#[derive(Clone, Debug)]
+pub struct MeasuredRun {
+    /// First and last instant, ns since the Unix epoch.
+    pub span_ns: (i64, i64),
+    /// What ended in it.
+    pub intervals: Intervals,
+}
+
+/// How the runs of different subjects were made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// Nobody knows.
+    Apart,
+    /// The first of each right after each other, then the second of each, and so on.
+    InPairs,
+}
+
+impl Comparison {
+    /// Compares the levels that all have. The first contestant is the baseline.
+    pub fn collect(tool: String, contestants: &[Contestant], order: Order, warnings: Vec<String>) -> Comparison {
+        let mut levels: Vec<ComparedLevel> =
+            common(contestants).iter().map(|level| compared(level, order)).collect::<Vec<_>>();
+        let tested = mark(&mut levels);
+        let letters = (0..contestants.len()).map(letter);
+        let subjects = contestants.iter().zip(letters).map(|(one, letter)| Subject { letter, ..one.about.clone() });
+        Comparison {
+            schema: COMPARISON_SCHEMA.to_owned(),
+            tool,
+            subjects: subjects.collect(),
+            warnings,
+            method: method(&levels, tested),
+            levels,
+            conditions: Vec::new(),
+        }
+    }
+}
+
+/// A, B, …, Z, then numbers.
+pub fn letter(place: usize) -> String {
+    match u8::try_from(place) {
+        Ok(place) if place < 26 => char::from(b'A' + place).to_string(),
+        _ => (place + 1).to_string(),
+    }
+}
+
+/// The same level of every contestant. Where each has one alone, these are compared whatever they are called.
+fn common(contestants: &[Contestant]) -> Vec<Vec<&LevelRuns>> {
+    let Some((baseline, others)) = contestants.split_first() else { return Vec::new() };
+    if contestants.iter().all(|one| one.levels.len() == 1) {
+        return vec![contestants.iter().flat_map(|one| &one.levels).collect()];
+    }
+    let of_all = |level: &LevelRuns| -> Option<Vec<&LevelRuns>> {
+        others.iter().map(|other| other.levels.iter().find(|its| its.level == level.level)).collect()
+    };
+    let with = |level| of_all(level).map(|others| [vec![level], others].concat());
+    baseline.levels.iter().filter_map(with).collect()
+}
+
+fn compared(level: &[&LevelRuns], order: Order) -> ComparedLevel {
+    let intervals: Vec<&Intervals> = level.iter().flat_map(|one| &one.runs).map(|run| &run.intervals).collect();
+    let from = from(level, order);
+    let rows = Scope::of(&intervals).into_iter().map(|scope| row(scope, level, from));
+    ComparedLevel {
+        level: level.first().map(|first| first.level.clone()).unwrap_or_default(),
+        runs: level.iter().map(|one| one.runs.len() as u64).collect(),
+        seconds: level.iter().map(|one| one.runs.iter().map(MeasuredRun::seconds).sum()).collect(),
+        from: from.label().to_owned(),
+        rows: rows.filter(|row| !row.metrics.is_empty()).collect(),
+    }
+}
+
+/// Where differences come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum From {
+    Batches,
+    Welch,
+    Paired,
+}
+
+impl From {
+    fn label(self) -> &'static str {
+        match self {
+            From::Batches => "batches",
+            From::Welch => "welch",
+            From::Paired => "paired",
+        }
+    }
+}
+
+fn from(level: &[&LevelRuns], order: Order) -> From {
+    let counts: Vec<usize> = level.iter().map(|one| one.runs.len()).collect();
+    match (counts.iter().all(|&count| count >= repeats::FEWEST), order) {
+        (false, _) => From::Batches,
+        (true, Order::InPairs) if counts.windows(2).all(|pair| pair[0] == pair[1]) => From::Paired,
+        (true, _) => From::Welch,
+    }
+}
+
+impl MeasuredRun {
+    fn seconds(&self) -> f64 {
+        self.span_ns.1.saturating_sub(self.span_ns.0) as f64 / 1e9
+    }
+
+    fn course(&self, scope: Scope) -> Course {
+        Course::new(&self.intervals, self.span_ns, |procedure: Procedure| scope.holds(procedure))
+    }
+}
+
+fn row(scope: Scope, level: &[&LevelRuns], from: From) -> ComparedRow {
+    let courses: Vec<Vec<Course>> =
+        level.iter().map(|one| one.runs.iter().map(|run| run.course(scope)).collect()).collect();
+    let (word, name, protocol) = match scope {
+        Scope::All => ("all", "All".to_owned(), ""),
+        Scope::Group(key) => ("group", key.label().to_owned(), ""),
+        Scope::Operation(operation) => ("operation", operation.label().to_owned(), ""),
+        Scope::Procedure(procedure) => ("procedure", procedure.name(), procedure.row().protocol.label()),
+    };
+    let metrics = Metric::ALL.into_iter().filter_map(|metric| compare(metric, &courses, from));
+    ComparedRow { scope: word.to_owned(), name, protocol: protocol.to_owned(), metrics: metrics.collect() }
+}
+
+/// A number of one subject: over all its runs, and run by run where there are enough.
+struct Numbers {
+    estimate: stats::Estimate,
+    runs: Vec<f64>,
+    /// What a single run's number is uncertain by at any length.
+    grain: f64,
+}
+
+fn numbers(metric: Metric, runs: &[Course]) -> Option<Numbers> {
+    let each = || runs.iter().filter_map(|run| Some(estimate(metric, std::slice::from_ref(run))?.value));
+    let values: Vec<f64> = each().collect();
+    let shortest = runs.iter().map(Course::seconds).fold(f64::INFINITY, f64::min);
+    let grain = match metric {
+        Metric::Throughput => 1.0 / shortest,
+        // A cell of the histogram.
+        _ if metric.percentile().is_some() => values.iter().copied().fold(0.0, f64::max) * 1e-3,
+        _ => 0.0,
+    };
+    let whole = if values.len() == runs.len() { repeats::estimate(metric, &values, grain) } else { None };
+    let estimate = whole.or_else(|| estimate(metric, runs))?;
+    Some(Numbers { estimate, runs: values, grain })
+}
+
+fn compare(metric: Metric, courses: &[Vec<Course>], from: From) -> Option<ComparedMetric> {
+    let all: Vec<Option<Numbers>> = courses.iter().map(|runs| numbers(metric, runs)).collect();
+    if all.iter().all(Option::is_none) {
+        return None;
+    }
+    let baseline = all.first().and_then(Option::as_ref);
+    let difference = |other: &Option<Numbers>| difference(metric, baseline?, other.as_ref()?, from);
+    Some(ComparedMetric {
+        metric: metric.label().to_owned(),
+        unit: metric.unit().label().to_owned(),
+        more_is_better: metric.more_is_better(),
+        differences: all.iter().skip(1).map(|other| difference(other).map(shown_difference)).collect(),
+        estimates: all.iter().map(|one| one.as_ref().map(|one| shown(&one.estimate))).collect(),
+    })
+}
+
+fn difference(metric: Metric, a: &Numbers, b: &Numbers, from: From) -> Option<stats::Difference> {
+    let grain = a.grain.max(b.grain);
+    match from {
+        From::Paired if a.runs.len() == b.runs.len() => {
+            let pairs: Vec<(f64, f64)> = a.runs.iter().copied().zip(b.runs.iter().copied()).collect();
+            repeats::paired(metric, &pairs, grain)
+        }
+        From::Welch => repeats::welch(metric, &a.runs, &b.runs, grain),
+        // A row that some runs do not have tells nothing of pairs.
+        From::Paired => None,
+        From::Batches => stats::Difference::of(&a.estimate, &b.estimate).ok(),
+    }
+}
+
+fn shown(estimate: &stats::Estimate) -> Estimate {
+    let known = estimate.known.ok();
+    let of = known.map(|known| match known.basis {
+        Basis::Batches(count) | Basis::Runs(count) => count as u64,
+    });
+    Estimate {
+        value: estimate.value,
+        low: known.map(|known| known.interval.low),
+        high: known.map(|known| known.interval.high),
+        of,
+        missing: estimate.known.err().map(|why| why.label().to_owned()),
+    }
+}
+
+fn shown_difference(found: stats::Difference) -> Difference {
+    Difference {
+        value: found.value,
+        low: found.interval.low,
+        high: found.interval.high,
+        relative: found.relative,
+        relative_low: found.relative_interval.map(|interval| interval.low),
+        relative_high: found.relative_interval.map(|interval| interval.high),
+        verdict: found.verdict.label().to_owned(),
+        p_value: found.p_value,
+        remains: false,
+        detectable: found.detectable,
+    }
+}
+
+/// Marks what remains of all differences together; tells how many there are. Rows that repeat another (an operation of
+/// one procedure, a group of one operation) count again, which is on the safe side.
+fn mark(levels: &mut [ComparedLevel]) -> u64 {
+    let mut all: Vec<&mut Difference> = levels
+        .iter_mut()
+        .flat_map(|level| &mut level.rows)
+        .flat_map(|row| &mut row.metrics)
+        .flat_map(|metric| &mut metric.differences)
+        .flatten()
+        .collect();
+    let p_values: Vec<Option<f64>> = all.iter().map(|difference| Some(difference.p_value)).collect();
+    for (difference, remains) in all.iter_mut().zip(holm(&p_values, 1.0 - CONFIDENCE)) {
+        difference.remains = remains && difference.verdict != Verdict::NotShown.label();
+    }
+    all.len() as u64
+}
+
+fn method(levels: &[ComparedLevel], tested: u64) -> Method {
+    let mut notes = Vec::new();
+    let from = |wanted: From| levels.iter().any(|level| level.from == wanted.label());
+    if from(From::Batches) {
+        notes.push(
+            "Intervals come from how much parts of each run differ. One run a side cannot show what a restart changes: \
+             repeat runs (plimsoll run --repeat 5, plimsoll duel) before believing a small difference."
+                .to_owned(),
+        );
+    }
+    if from(From::Welch) {
+        notes.push(
+            "Intervals come from how much repeated runs differ (Welch): what a restart changes is in them.".to_owned(),
+        );
+    }
+    if from(From::Paired) {
+        notes.push(
+            "Intervals come from repeated runs made in pairs, one right after the other (paired t): what a restart changes \
+             is in them, what changes slowly is not."
+                .to_owned(),
+        );
+    }
+    Method { confidence: CONFIDENCE, tested, by_chance: tested as f64 * (1.0 - CONFIDENCE), notes }
+}

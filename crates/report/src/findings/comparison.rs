@@ -1,0 +1,159 @@
+//! What a comparison says: the numbers of two or more runs beside each other, each with its uncertainty, and how they
+//! differ. The comparison JSON (`plimsoll.comparison/1`, see `schemas/`) is this structure serialised.
+//!
+//! Intervals hold the true value with [`Method::confidence`]. Times are seconds, sizes bytes, shares 0..=1.
+
+use serde::{Deserialize, Serialize};
+
+/// The schema's name; its number changes when a field is removed or changes its meaning.
+pub const COMPARISON_SCHEMA: &str = "plimsoll.comparison/1";
+
+/// Everything that a comparison can show.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Comparison {
+    /// [`COMPARISON_SCHEMA`].
+    pub schema: String,
+    /// The tool and its version.
+    pub tool: String,
+    /// What is compared; the first is the baseline.
+    pub subjects: Vec<Subject>,
+    /// Sentences a reader must know before believing the differences.
+    pub warnings: Vec<String>,
+    /// How the intervals were made.
+    pub method: Method,
+    /// One entry a load level that all subjects have, in the baseline's order; one for captures.
+    pub levels: Vec<ComparedLevel>,
+    /// What was asked to fail, and whether it does.
+    pub conditions: Vec<Condition>,
+}
+
+/// One of the things that are compared.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Subject {
+    /// A, B, C, …
+    pub letter: String,
+    /// What the user calls it: a path, a target.
+    pub name: String,
+    /// recording, capture or run.
+    pub kind: String,
+    /// The server; null for a capture.
+    pub target: Option<String>,
+    /// The workload's name; null for a capture.
+    pub workload: Option<String>,
+    /// SHA-256 of the workload's text; null for a capture.
+    pub workload_sha256: Option<String>,
+    /// What was agreed with the server.
+    pub facts: Vec<String>,
+    /// Whether its numbers may be used.
+    pub valid: bool,
+    /// Why not, in sentences.
+    pub reasons: Vec<String>,
+}
+
+/// How the intervals were made.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Method {
+    /// Share of intervals that hold the true value, 0..=1.
+    pub confidence: f64,
+    /// Differences that were looked at.
+    pub tested: u64,
+    /// So many of them are called better or worse by chance, were there no difference at all.
+    pub by_chance: f64,
+    /// In sentences.
+    pub notes: Vec<String>,
+}
+
+/// A load level of all subjects.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ComparedLevel {
+    /// The load in words; "whole capture" for captures.
+    pub level: String,
+    /// Runs of each subject.
+    pub runs: Vec<u64>,
+    /// Measured time of each subject, all runs together, s.
+    pub seconds: Vec<f64>,
+    /// Where differences come from: batches (parts of runs), welch (runs), paired (runs, pair by pair).
+    pub from: String,
+    /// All together, groups, operations, procedures.
+    pub rows: Vec<ComparedRow>,
+}
+
+/// A row: what is added up in it, and its numbers.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ComparedRow {
+    /// all, group, operation or procedure.
+    pub scope: String,
+    /// Label of the group, operation or procedure; "All".
+    pub name: String,
+    /// Protocol label of a procedure; empty else.
+    pub protocol: String,
+    /// Those that at least one subject has.
+    pub metrics: Vec<ComparedMetric>,
+}
+
+/// One number of a row, of every subject.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ComparedMetric {
+    /// throughput, bytes, mean, p50, p90, p95, p99, p99.9 or errors.
+    pub metric: String,
+    /// 1/s, B/s, s or share.
+    pub unit: String,
+    /// Whether a user wants it large.
+    pub more_is_better: bool,
+    /// One a subject; null where it has nothing of the kind.
+    pub estimates: Vec<Option<Estimate>>,
+    /// One a subject after the baseline; null where one of the two has no interval.
+    pub differences: Vec<Option<Difference>>,
+}
+
+/// A number with its uncertainty.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Estimate {
+    /// The number.
+    pub value: f64,
+    /// Lower end of the interval; null where nobody can tell.
+    pub low: Option<f64>,
+    /// Upper end.
+    pub high: Option<f64>,
+    /// Batches or runs that the interval comes from.
+    pub of: Option<u64>,
+    /// Why there is no interval: too short, too few.
+    pub missing: Option<String>,
+}
+
+/// How a number differs from the baseline's.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Difference {
+    /// Number − baseline.
+    pub value: f64,
+    /// Lower end of its interval.
+    pub low: f64,
+    /// Upper end.
+    pub high: f64,
+    /// The same over the baseline; null where that may be zero.
+    pub relative: Option<f64>,
+    /// Lower end of the relative difference's interval.
+    pub relative_low: Option<f64>,
+    /// Upper end.
+    pub relative_high: Option<f64>,
+    /// better, worse, or no difference shown.
+    pub verdict: String,
+    /// Probability of a difference as large where there is none, about.
+    pub p_value: f64,
+    /// Whether it remains when chance is to call even one of all differences of the comparison different no more often
+    /// than once in twenty (Holm).
+    pub remains: bool,
+    /// The smallest relative change for the worse that would have been found 9 times of 10 at this length.
+    pub detectable: Option<f64>,
+}
+
+/// Something that was asked to fail.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Condition {
+    /// As the user wrote it.
+    pub text: String,
+    /// failed (the interval supports it), held (the interval excludes it), or undecided.
+    pub outcome: String,
+    /// Why, a sentence for each level and subject.
+    pub because: Vec<String>,
+}

@@ -1,0 +1,238 @@
+//! A comparison in the terminal: what to know before, then a table for each pair and load level.
+
+use super::Style;
+use super::page::{Page, Role};
+use super::table::Table;
+use super::units::{NONE, significant, time};
+use crate::findings::comparison::{
+    ComparedLevel, ComparedMetric, ComparedRow, Comparison, Condition, Difference, Estimate, Subject,
+};
+use std::fmt;
+
+/// What rows other than all together show; the JSON has the rest.
+const BRIEF: [&str; 4] = ["throughput", "mean", "p50", "p99"];
+
+/// Writes a comparison. Fails only where `out` does.
+pub fn write_comparison(comparison: &Comparison, style: &Style, out: &mut dyn fmt::Write) -> fmt::Result {
+    let mut page = Page::new(out, style);
+    subjects(&mut page, comparison)?;
+    for warning in &comparison.warnings {
+        page.paragraph(Role::Bad, "! ", warning)?;
+    }
+    conditions(&mut page, &comparison.conditions)?;
+    let Some((baseline, others)) = comparison.subjects.split_first() else { return Ok(()) };
+    for level in &comparison.levels {
+        for (place, other) in others.iter().enumerate() {
+            pair(&mut page, level, baseline, other, place)?;
+        }
+    }
+    notes(&mut page, comparison)
+}
+
+/// A comparison as a string.
+pub fn comparison_to_string(comparison: &Comparison, style: &Style) -> String {
+    let mut text = String::new();
+    // Writing to a String cannot fail.
+    let _ = write_comparison(comparison, style, &mut text);
+    text
+}
+
+fn subjects(page: &mut Page<'_>, comparison: &Comparison) -> fmt::Result {
+    for (place, subject) in comparison.subjects.iter().enumerate() {
+        let base = if place == 0 { " (the baseline)" } else { "" };
+        let text = format!("{}{base}", subject.name);
+        page.paragraph(Role::Heading, &format!("{}: ", subject.letter), &text)?;
+        let mut about: Vec<String> = Vec::new();
+        about.extend(subject.target.iter().filter(|target| **target != subject.name).cloned());
+        about.extend(subject.workload.iter().map(|workload| format!("workload {workload}")));
+        about.extend(subject.facts.iter().cloned());
+        if !about.is_empty() {
+            page.paragraph(Role::Quiet, "   ", &about.join(", "))?;
+        }
+    }
+    Ok(())
+}
+
+fn conditions(page: &mut Page<'_>, conditions: &[Condition]) -> fmt::Result {
+    for condition in conditions {
+        let (role, word) = match condition.outcome.as_str() {
+            "failed" => (Role::Bad, "FAILED"),
+            "held" => (Role::Plain, "held"),
+            _ => (Role::Heading, "COULD NOT BE JUDGED"),
+        };
+        page.blank()?;
+        page.paragraph(role, "", &format!("--fail-if \"{}\": {word}", condition.text))?;
+        for because in &condition.because {
+            page.paragraph(Role::Plain, "   ", because)?;
+        }
+    }
+    Ok(())
+}
+
+fn pair(page: &mut Page<'_>, level: &ComparedLevel, baseline: &Subject, other: &Subject, place: usize) -> fmt::Result {
+    let runs = |at: usize| {
+        let count = level.runs.get(at).copied().unwrap_or(0);
+        let seconds = significant(level.seconds.get(at).copied().unwrap_or(0.0));
+        if count == 1 { format!("{seconds} s") } else { format!("{count} runs, {seconds} s") }
+    };
+    page.heading(&format!(
+        "{} against {}, {} ({}; {}):",
+        other.letter,
+        baseline.letter,
+        level.level,
+        runs(place + 1),
+        runs(0)
+    ))?;
+    page.blank()?;
+    let mut table = Table::new().left(4);
+    let change = format!("{} over {}", other.letter, baseline.letter);
+    table.head(&["", &baseline.letter, &other.letter, &change, "Verdict"]);
+    for row in shown_rows(&level.rows) {
+        table.row(vec![row_name(row)]);
+        for metric in row.metrics.iter().filter(|metric| is_shown(row, metric, place)) {
+            line(&mut table, metric, place);
+        }
+    }
+    page.table(&table)?;
+    if let Some(sentence) = detectable(&level.rows, place) {
+        page.paragraph(Role::Quiet, "", &sentence)?;
+    }
+    Ok(())
+}
+
+/// All together, groups, and procedures; an operation of one procedure would say the same twice.
+fn shown_rows(rows: &[ComparedRow]) -> impl Iterator<Item = &ComparedRow> {
+    rows.iter().filter(|row| row.scope != "operation")
+}
+
+fn row_name(row: &ComparedRow) -> String {
+    match row.scope.as_str() {
+        "group" => format!("Group {}", row.name),
+        "procedure" => format!("{} {}", row.protocol, row.name),
+        _ => "All operations".to_owned(),
+    }
+}
+
+fn is_shown(row: &ComparedRow, metric: &ComparedMetric, place: usize) -> bool {
+    if metric.metric == "errors" {
+        let any = |at: usize| metric.estimates.get(at).and_then(Option::as_ref).is_some_and(|e| e.value > 0.0);
+        return any(0) || any(place + 1);
+    }
+    row.scope == "all" || BRIEF.contains(&metric.metric.as_str())
+}
+
+fn line(table: &mut Table, metric: &ComparedMetric, place: usize) {
+    let of = |at: usize| metric.estimates.get(at).and_then(Option::as_ref);
+    let found = metric.differences.get(place).and_then(Option::as_ref);
+    let role = match found.map(|found| (found.verdict.as_str(), found.remains)) {
+        Some(("worse", true)) => Role::Bad,
+        _ => Role::Plain,
+    };
+    let cells = vec![
+        format!("  {}", unit_label(metric)),
+        estimate(metric, of(0)),
+        estimate(metric, of(place + 1)),
+        found.map_or_else(|| NONE.to_owned(), |found| change(metric, found)),
+        found.map_or_else(|| "cannot tell".to_owned(), verdict),
+    ];
+    table.row_as(role, cells);
+}
+
+fn unit_label(metric: &ComparedMetric) -> &str {
+    match metric.metric.as_str() {
+        "throughput" => "op/s",
+        "bytes" => "MB/s",
+        other => other,
+    }
+}
+
+fn number(metric: &ComparedMetric, value: f64) -> String {
+    match metric.unit.as_str() {
+        "s" => time(value),
+        "B/s" => significant(value / 1e6),
+        "share" => format!("{} %", significant(value * 100.0)),
+        _ => significant(value),
+    }
+}
+
+/// `1.23 ms ±2.1 %`, or why there is no interval.
+fn estimate(metric: &ComparedMetric, estimate: Option<&Estimate>) -> String {
+    let Some(estimate) = estimate else { return NONE.to_owned() };
+    let value = number(metric, estimate.value);
+    match (estimate.low.zip(estimate.high), &estimate.missing) {
+        (Some((low, high)), _) if estimate.value > 0.0 => {
+            let half = (estimate.value - low).max(high - estimate.value) / estimate.value;
+            format!("{value} ±{} %", per_cent(half))
+        }
+        (Some((_, high)), _) => format!("{value} to {}", number(metric, high)),
+        (None, Some(missing)) => format!("{value} {missing}"),
+        (None, None) => value,
+    }
+}
+
+/// `+4.4 % (2.6 … 6.1)`: the difference over the baseline, with its interval; of shares in percentage points.
+fn change(metric: &ComparedMetric, found: &Difference) -> String {
+    let shares = metric.unit == "share";
+    match (found.relative, found.relative_low.zip(found.relative_high)) {
+        (Some(relative), Some((low, high))) if !shares => {
+            format!("{} % ({} … {})", signed(relative), signed(low), signed(high))
+        }
+        _ if shares => format!("{} pt ({} … {})", signed(found.value), signed(found.low), signed(found.high)),
+        _ => number(metric, found.value),
+    }
+}
+
+/// Two digits are all that a half-width is good for.
+fn per_cent(share: f64) -> String {
+    let value = share * 100.0;
+    if value < 9.95 { format!("{value:.1}") } else { format!("{value:.0}") }
+}
+
+fn signed(share: f64) -> String {
+    let text = per_cent(share.abs());
+    let zero = text == "0.0";
+    match share {
+        _ if zero => text,
+        share if share < 0.0 => format!("-{text}"),
+        _ => format!("+{text}"),
+    }
+}
+
+fn verdict(found: &Difference) -> String {
+    match found.verdict.as_str() {
+        "no difference shown" => "none shown".to_owned(),
+        word if found.remains => format!("{word} *"),
+        word => word.to_owned(),
+    }
+}
+
+/// What runs of this length could have shown of all operations together.
+fn detectable(rows: &[ComparedRow], place: usize) -> Option<String> {
+    let all = rows.iter().find(|row| row.scope == "all")?;
+    let of = |name: &str| {
+        let metric = all.metrics.iter().find(|metric| metric.metric == name)?;
+        metric.differences.get(place)?.as_ref()?.detectable
+    };
+    let said: Vec<String> = ["throughput", "mean", "p99"]
+        .into_iter()
+        .filter_map(|name| Some(format!("{} % of {name}", per_cent(of(name)?))))
+        .collect();
+    if said.is_empty() {
+        return Some("Nothing can be told of a difference: the runs are too short. Make them longer.".to_owned());
+    }
+    Some(format!("At this length a change for the worse is found 9 times of 10 from {} on.", said.join(", ")))
+}
+
+fn notes(page: &mut Page<'_>, comparison: &Comparison) -> fmt::Result {
+    page.blank()?;
+    let method = &comparison.method;
+    let intervals = format!(
+        "± and (… …): {:.0} % intervals. {} differences were looked at; by chance alone some {:.0} of them are called \
+         better or worse. Those marked * remain when that is allowed for (Holm).",
+        method.confidence * 100.0,
+        method.tested,
+        method.by_chance
+    );
+    page.paragraph(Role::Quiet, "", &intervals)?;
+    method.notes.iter().try_for_each(|note| page.paragraph(Role::Quiet, "", note))
+}
