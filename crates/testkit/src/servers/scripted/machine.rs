@@ -252,7 +252,7 @@ fn stamped(stream: &TcpStream, buffer: &mut [u8]) -> io::Result<(usize, Duration
 }
 
 /// The first record, which must be one fragment, and its length with its mark.
-fn first_record(bytes: &[u8]) -> io::Result<Option<(&[u8], usize)>> {
+pub(super) fn first_record(bytes: &[u8]) -> io::Result<Option<(&[u8], usize)>> {
     let Some(mark) = bytes.first_chunk().map(|mark| u32::from_be_bytes(*mark)) else { return Ok(None) };
     let length = (mark & 0x7fff_ffff) as usize;
     if mark & 0x8000_0000 == 0 || length > LONGEST_CALL {

@@ -7,6 +7,7 @@
 mod answers;
 mod latency;
 mod machine;
+mod offline;
 mod schedule;
 
 use std::io;
@@ -18,6 +19,7 @@ use std::time::Duration;
 
 pub use latency::{Draw, Latency};
 pub use machine::Answered;
+pub use offline::Offline;
 pub use schedule::{Service, Stalls, queued_exponential, stalled};
 
 use machine::Machine;

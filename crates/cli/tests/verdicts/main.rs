@@ -1,0 +1,149 @@
+//! Is what a comparison says true? The same thing against itself (A/A) must not be called different, and a true
+//! difference (A/B) must be found: many pairs of runs of the real client and engine on the scripted server under a
+//! virtual clock, with servers that remember: a queue, and one that is slow for a while and then quick.
+//!
+//! `PLIMSOLL_EXACT=1 cargo test --release -p plimsoll-cli --test verdicts -- --nocapture` has all cases, and prints the
+//! table that MEASUREMENT.md quotes.
+#![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
+#![allow(clippy::print_stdout, reason = "the table")]
+
+mod virtual_run;
+
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use plimsoll_drive::engine::{Arrivals, Load, Pause};
+use plimsoll_stats::comparison::{Course, Difference, Metric, Verdict, estimate};
+use plimsoll_testkit::servers::scripted::{Draw, Latency, Script};
+
+use virtual_run::{Case, Drift, Found};
+
+/// Pairs of runs of each case.
+const PAIRS: usize = 200;
+/// What is looked at; a run of these lengths has too few operations for p99.9.
+const METRICS: [Metric; 6] = [Metric::Throughput, Metric::Mean, Metric::P50, Metric::P90, Metric::P95, Metric::P99];
+/// Pairs of the same thing that may be called different by one metric.
+const FALSE_ALARMS: f64 = 0.05;
+/// Pairs of different things that must be called different by the mean.
+const FOUND: f64 = 0.90;
+
+/// What a metric said about the pairs.
+#[derive(Clone, Copy, Debug, Default)]
+struct Said {
+    different: usize,
+    unknown: usize,
+    detectable: f64,
+}
+
+/// Each metric's word on every pair; the second of a pair is of `other`.
+fn pairs(case: &Case, other: &Case) -> [Said; METRICS.len()] {
+    let found = Found::new();
+    let (next, said) = (AtomicUsize::new(0), Mutex::new([Said::default(); METRICS.len()]));
+    let work = || {
+        loop {
+            let pair = next.fetch_add(1, Relaxed);
+            if pair >= PAIRS {
+                return;
+            }
+            let seed = 1_000 + 2 * pair as u64;
+            let runs = [found.run(case, seed), found.run(other, seed + 1)];
+            let mut said = said.lock().unwrap_or_else(PoisonError::into_inner);
+            for (metric, said) in METRICS.into_iter().zip(said.iter_mut()) {
+                judge(metric, &runs, said);
+            }
+        }
+    };
+    std::thread::scope(|scope| {
+        for _ in 0..std::thread::available_parallelism().map_or(1, std::num::NonZero::get) {
+            scope.spawn(work);
+        }
+    });
+    said.into_inner().unwrap()
+}
+
+fn judge(metric: Metric, [a, b]: &[Course; 2], said: &mut Said) {
+    let [a, b] = [a, b].map(|course| estimate(metric, std::slice::from_ref(course)).unwrap());
+    match Difference::of(&a, &b) {
+        Ok(difference) => {
+            said.different += usize::from(difference.verdict != Verdict::NotShown);
+            said.detectable += difference.detectable.unwrap_or(f64::INFINITY);
+        }
+        Err(_) => said.unknown += 1,
+    }
+}
+
+fn table(case: &Case, what: &str, said: &[Said]) {
+    println!("{what} {}: {PAIRS} pairs of {} s", case.name, case.seconds);
+    for (metric, said) in METRICS.into_iter().zip(said) {
+        let detectable = 100.0 * said.detectable / (PAIRS - said.unknown).max(1) as f64;
+        println!(
+            "  {:<10} different {:>5.1} %  too short or few {:>5.1} %  detectable {detectable:>5.1} %",
+            metric.label(),
+            100.0 * said.different as f64 / PAIRS as f64,
+            100.0 * said.unknown as f64 / PAIRS as f64,
+        );
+    }
+}
+
+fn exponential(ms: f64) -> Latency {
+    Latency::Exponential { mean: Duration::from_secs_f64(ms / 1e3) }
+}
+
+fn open(rate: f64) -> Load {
+    Load::Open { stations: 1, rate, arrivals: Arrivals::Poisson }
+}
+
+/// Each call takes its own time, independent of all others.
+fn independent(mean_ms: f64) -> Case {
+    let script = Script { draw: Draw::Independent, ..Script::parallel(exponential(mean_ms)) };
+    Case { name: "independent", script, drift: None, load: open(400.0), lanes: 256, seconds: 30 }
+}
+
+/// Slow for a second or so, then quick, by a fifth.
+fn wandering(mean_ms: f64) -> Case {
+    let drift = Some(Drift { by: 0.1, memory: Duration::from_millis(500) });
+    Case { name: "wandering", drift, seconds: 150, ..independent(mean_ms) }
+}
+
+/// One at a time, busy 70 % of the time.
+fn queue() -> Case {
+    let script = Script::queue(exponential(1.0));
+    Case { name: "queue at 70 %", script, drift: None, load: open(700.0), lanes: 256, seconds: 30 }
+}
+
+/// Four stations that think between two calls.
+fn closed() -> Case {
+    let load = Load::Closed { stations: 4, think: Pause::Exponential(3_000_000) };
+    Case { name: "closed loop", load, lanes: 1, ..queue() }
+}
+
+fn exact() -> bool {
+    std::env::var_os("PLIMSOLL_EXACT").is_some()
+}
+
+#[test]
+fn the_same_is_seldom_called_different() {
+    let cases = [queue(), wandering(5.0), independent(5.0), closed()];
+    for case in &cases[..if exact() { cases.len() } else { 1 }] {
+        let said = pairs(case, case);
+        table(case, "A/A", &said);
+        for (metric, said) in METRICS.into_iter().zip(said) {
+            let share = said.different as f64 / PAIRS as f64;
+            assert!(share <= FALSE_ALARMS, "{}: {} different in {share}", case.name, metric.label());
+        }
+    }
+}
+
+#[test]
+fn five_per_cent_in_the_mean_are_found() {
+    // What runs of 30 s could have found is a little more than 5 %.
+    let longer = |case: Case| Case { seconds: 40, ..case };
+    let cases = [(longer(independent(5.0)), longer(independent(5.25))), (wandering(5.0), wandering(5.25))];
+    for (a, b) in &cases[..if exact() { cases.len() } else { 1 }] {
+        let said = pairs(a, b);
+        table(a, "A/B, mean + 5 %,", &said);
+        let share = said[1].different as f64 / PAIRS as f64;
+        assert!(share >= FOUND, "{}: found in {share}", a.name);
+    }
+}

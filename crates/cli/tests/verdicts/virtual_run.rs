@@ -1,0 +1,177 @@
+//! A run of the real client and engine on the scripted server, in memory under a virtual clock: half a minute of load in
+//! a fraction of a second, the same to the nanosecond every time.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use plimsoll_drive::action::{Access, Action, Caching, Disposition, Done, FileKey, Reply as Answer};
+use plimsoll_drive::engine::{Load, Phases, Plan, Watch, run_on, seed_of};
+use plimsoll_drive::network::memory::{Accept, Memory, Reply, What};
+use plimsoll_drive::reach::{self, Reached, Wishes, Work};
+use plimsoll_drive::scenario::{Scenario, Step, WrongData};
+use plimsoll_drive::target::Target;
+use plimsoll_model::{Names, Operation, Sink, Symbol, Transaction};
+use plimsoll_stats::comparison::{Course, Scope};
+use plimsoll_stats::{IntervalRecorder, IntervalWidth, Intervals};
+use plimsoll_testkit::servers::scripted::{Latency, Offline, Script, Scripted};
+
+/// When every clock starts, ns since the Unix epoch.
+const START: i64 = 1_700_000_000_000_000_000;
+/// Load without measurement, ns: a queue forgets how it began.
+const WARM_UP_NS: u64 = 2_000_000_000;
+
+/// A server and the load on it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Case {
+    /// What people call it.
+    pub(crate) name: &'static str,
+    /// How the server answers; its seed is that of the run.
+    pub(crate) script: Script,
+    /// How the server's times change slowly.
+    pub(crate) drift: Option<Drift>,
+    pub(crate) load: Load,
+    /// Calls outstanding at most.
+    pub(crate) lanes: u32,
+    /// Length of the measured phase.
+    pub(crate) seconds: u64,
+}
+
+/// Times are multiplied by something that wanders about 1: a first-order autoregressive process.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Drift {
+    /// Standard deviation.
+    pub(crate) by: f64,
+    /// Time after which it is nearly forgotten.
+    pub(crate) memory: Duration,
+}
+
+/// The server's mount, found once: no run waits for a socket.
+pub(crate) struct Found {
+    server: Box<dyn Reached>,
+    names: Arc<Names>,
+    _mount: Scripted,
+}
+
+impl Found {
+    pub(crate) fn new() -> Self {
+        let mount = Scripted::start(Script::parallel(Latency::Constant(Duration::ZERO))).unwrap();
+        let address = mount.address();
+        let target = format!("nfs://{address}/scripted?version=3&mountport={}", address.port());
+        let mut names = Names::default();
+        let server = reach::open(&Target::parse(&target).unwrap(), &Wishes::default(), &mut names).unwrap();
+        Self { server, names: Arc::new(names), _mount: mount }
+    }
+
+    /// All operations over the measured phase.
+    pub(crate) fn run(&self, case: &Case, seed: u64) -> Course {
+        let scenarios = Box::new(|_, _, _| Box::new(Asking::default()) as Box<dyn Scenario>);
+        let work = Work { server: &*self.server, scenarios, names: Arc::clone(&self.names) };
+        let measured_ns = case.seconds * 1_000_000_000;
+        let phases = Phases { warmup_ns: WARM_UP_NS, measured_ns: Some(measured_ns), ..Phases::default() };
+        let plan = Plan { lanes: case.lanes, phases, stage: Some(0), threads: 1, seed, ..Plan::new(case.load) };
+        let sink = |_| Measured(IntervalRecorder::new(Intervals::new(IntervalWidth::of_phase(measured_ns))));
+        let ran = run_on(&plan, &work, sink, &Watch::new(), |_| Ok(network(case, seed))).unwrap();
+        assert!(ran.stations.iter().all(|station| station.error_count() == 0));
+        let intervals = ran.sinks.into_iter().next().unwrap().0.finish();
+        Course::new(&intervals, ran.measured, |procedure| Scope::All.holds(procedure))
+    }
+}
+
+fn network(case: &Case, seed: u64) -> Memory {
+    let first = Offline::new(&Script { seed, ..case.script });
+    let wander = Arc::new(std::sync::Mutex::new(case.drift.map(|drift| Wander::new(drift, seed))));
+    Memory::new(START, move |_, _, _| {
+        let (mut server, wander) = (first.another(), Arc::clone(&wander));
+        let serve = move |at: i64, bytes: &[u8], replies: &mut Vec<Reply>| {
+            let since = (at - START) as u64;
+            for (due, bytes) in server.received(since, bytes).unwrap() {
+                let factor = wander.lock().unwrap().as_mut().map_or(1.0, |wander| wander.at(since));
+                let at = at + ((due - since) as f64 * factor) as i64;
+                replies.push(Reply { at, what: What::Bytes(bytes) });
+            }
+        };
+        Accept::Serve(Box::new(serve), 0)
+    })
+}
+
+/// The present value of a [`Drift`].
+struct Wander {
+    drift: Drift,
+    seed: u64,
+    drawn: u32,
+    at: u64,
+    value: f64,
+}
+
+impl Wander {
+    /// Steps of its time.
+    const STEP_NS: u64 = 10_000_000;
+
+    fn new(drift: Drift, seed: u64) -> Self {
+        let mut new = Self { drift, seed, drawn: 0, at: 0, value: 0.0 };
+        new.value = new.normal();
+        new
+    }
+
+    /// Box and Muller.
+    fn normal(&mut self) -> f64 {
+        self.drawn += 1;
+        let uniform = |lane| (seed_of(self.seed, self.drawn, lane) >> 11) as f64 / (1_u64 << 53) as f64;
+        let (a, b) = (uniform(0), uniform(1));
+        (-2.0 * (1.0 - a).ln()).sqrt() * (std::f64::consts::TAU * b).cos()
+    }
+
+    fn at(&mut self, now: u64) -> f64 {
+        let kept = (-(Self::STEP_NS as f64) / self.drift.memory.as_nanos() as f64).exp();
+        while self.at + Self::STEP_NS <= now {
+            self.at += Self::STEP_NS;
+            self.value = kept * self.value + (1.0 - kept * kept).sqrt() * self.normal();
+        }
+        (1.0 + self.drift.by * self.value).max(0.1)
+    }
+}
+
+/// Asks for the attributes of one file, again and again.
+#[derive(Default)]
+struct Asking {
+    file: Option<FileKey>,
+    over: bool,
+}
+
+impl Scenario for Asking {
+    fn next(&mut self) -> Step<'_> {
+        if std::mem::take(&mut self.over) {
+            return Step::TurnOver;
+        }
+        let open = Action::Open {
+            path: "f",
+            access: Access::Read,
+            disposition: Disposition::OpenExisting,
+            caching: Caching::None,
+        };
+        Step::Act(self.file.map_or(open, |file| Action::GetAttributesOf { file }), Symbol::NONE)
+    }
+
+    fn done(&mut self, done: &Done) -> Result<(), WrongData> {
+        match done.result {
+            Ok(Answer::Opened { file, .. }) => self.file = Some(file),
+            _ => self.over = true,
+        }
+        Ok(())
+    }
+
+    fn reconnected(&mut self) {
+        self.file = None;
+    }
+}
+
+struct Measured(IntervalRecorder);
+
+impl Sink for Measured {
+    fn transaction(&mut self, transaction: &Transaction, _: &Names) {
+        // Opening is a LOOKUP that only the first turn of a lane has.
+        if transaction.stage.is_some() && transaction.procedure.row().operation == Operation::GetAttributes {
+            self.0.record(transaction);
+        }
+    }
+}
