@@ -1,4 +1,4 @@
-//! Exit codes: 0 done, 1 the numbers are not valid, 2 usage, 3 input or target unusable.
+//! Exit codes: 0 done, 1 the numbers are not valid or --fail-if failed, 2 usage, 3 input or target unusable.
 
 use std::process::ExitCode;
 
@@ -9,6 +9,8 @@ pub(crate) enum Done {
     Valid,
     /// It ran, and its numbers must not be used; the report says why.
     Invalid,
+    /// A condition of `--fail-if` failed.
+    Failed,
 }
 
 /// What the user asked for makes no sense; the message says what would.
@@ -27,7 +29,7 @@ impl std::error::Error for Usage {}
 pub(crate) fn code(result: anyhow::Result<Done>) -> ExitCode {
     match result {
         Ok(Done::Valid) => ExitCode::SUCCESS,
-        Ok(Done::Invalid) => ExitCode::from(1),
+        Ok(Done::Invalid | Done::Failed) => ExitCode::from(1),
         // Somebody closed the pipe (`| head`): that is no failure of ours, and nobody is there to be told.
         Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {

@@ -31,7 +31,7 @@ struct Server {
 
 /// Procedures wanted, as a set over the table.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Wanted {
+pub(crate) struct Wanted {
     name: String,
     procedures: Vec<Procedure>,
 }
@@ -88,6 +88,11 @@ pub(crate) struct Filtered<S> {
 }
 
 impl<S> Filtered<S> {
+    /// The time that is left of a capture's, ns since the Unix epoch.
+    pub(crate) fn span(&self, (first, last): (i64, i64)) -> (i64, i64) {
+        (self.from_ns.map_or(first, |from| from.max(first)), self.to_ns.map_or(last, |to| to.min(last)))
+    }
+
     fn wants(&self, transaction: &Transaction) -> bool {
         let at = transaction.timeline.request_first;
         let in_time = self.from_ns.is_none_or(|from| at.is_some_and(|at| at >= from))
@@ -118,7 +123,8 @@ fn parse_server(text: &str) -> Result<Server, String> {
     Ok(Server { ip: address.ip(), port: Some(address.port()) })
 }
 
-fn parse_operation(text: &str) -> Result<Wanted, String> {
+/// Procedures by the name of an operation, a group or a procedure.
+pub(crate) fn parse_operation(text: &str) -> Result<Wanted, String> {
     let is = |name: &str| name.eq_ignore_ascii_case(text);
     let procedures: Vec<Procedure> = Procedure::all()
         .filter(|procedure| {

@@ -1,6 +1,7 @@
 //! The `plimsoll` command: a subcommand a file, arguments in, exit code out.
 
 mod analyze;
+mod compare;
 mod demo;
 mod exit;
 mod filter;
@@ -26,6 +27,8 @@ struct Arguments {
 enum Command {
     /// Turn a packet capture of SMB or NFS traffic into response times.
     Analyze(analyze::Arguments),
+    /// Put captures side by side, and say which differences are real.
+    Compare(compare::Arguments),
     /// See what this is: both protocols under a growing load, on servers of its own, in half a minute.
     Demo(demo::Arguments),
     /// Drive an SMB or NFS server with a workload, and report response times.
@@ -40,6 +43,7 @@ fn main() -> std::process::ExitCode {
     let Arguments { command } = Arguments::parse();
     let result = match command {
         Command::Analyze(arguments) => analyze::run(arguments),
+        Command::Compare(arguments) => compare::run(arguments),
         Command::Demo(arguments) => demo::run(arguments),
         Command::Run(arguments) => run::run(*arguments),
         Command::Serve(arguments) => serve::run(arguments),

@@ -7,7 +7,9 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use plimsoll_recording::{RecordingError, TransactionsFile};
 use plimsoll_report::findings::Findings;
+use plimsoll_report::findings::comparison::Comparison;
 use plimsoll_report::{html, json, text};
+use serde::Serialize;
 
 use crate::exit::Usage;
 
@@ -32,13 +34,7 @@ impl Output {
         if self.html.as_deref() == Some(Path::new("-")) {
             return Err(Usage("--html - : the page goes to a file, name one".to_owned()).into());
         }
-        for file in self.json.iter().chain(&self.html).filter(|file| !is_standard_output(file)) {
-            let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
-            if folder.is_some_and(|folder| !folder.is_dir()) {
-                return Err(Usage(format!("{}: no such folder", file.display())).into());
-            }
-        }
-        Ok(())
+        self.json.iter().chain(&self.html).try_for_each(|file| has_folder(file))
     }
 
     /// A page is written in any case: to `file` where no other was named. Tells which.
@@ -52,20 +48,63 @@ impl Output {
             let page = html::page(findings).context("the page")?;
             std::fs::write(file, page).with_context(|| file.display().to_string())?;
         }
-        match &self.json {
-            Some(file) if is_standard_output(file) => return json_to(findings, io::stdout().lock()),
-            Some(file) => {
-                let out = File::create(file).with_context(|| file.display().to_string())?;
-                json_to(findings, out).with_context(|| file.display().to_string())?;
-            }
-            None => {}
-        }
-        if !self.quiet {
-            let report = text::to_string(findings, &style());
-            io::stdout().lock().write_all(report.as_bytes())?;
-        }
-        Ok(())
+        let report = || text::to_string(findings, &style());
+        json_and_text(findings, self.json.as_deref(), self.quiet, report)
     }
+}
+
+/// Where a comparison goes, as flags.
+#[derive(Clone, Debug, clap::Args)]
+#[command(next_help_heading = "Output")]
+pub(crate) struct ComparisonOutput {
+    /// Write the comparison as JSON (schemas/plimsoll.comparison.1.schema.json); - for standard output
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+    /// Print nothing but what was asked for with --json -, and no progress
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+}
+
+impl ComparisonOutput {
+    /// Refuses what cannot work, before anything long begins.
+    pub(crate) fn check(&self) -> anyhow::Result<()> {
+        self.json.iter().try_for_each(|file| has_folder(file))
+    }
+
+    /// Writes the comparison wherever it is wanted.
+    pub(crate) fn write(&self, comparison: &Comparison) -> anyhow::Result<()> {
+        let report = || text::comparison_to_string(comparison, &style());
+        json_and_text(comparison, self.json.as_deref(), self.quiet, report)
+    }
+}
+
+fn has_folder(file: &Path) -> anyhow::Result<()> {
+    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty() && !is_standard_output(file));
+    if folder.is_some_and(|folder| !folder.is_dir()) {
+        return Err(Usage(format!("{}: no such folder", file.display())).into());
+    }
+    Ok(())
+}
+
+/// JSON on standard output stands there alone.
+fn json_and_text(
+    findings: &impl Serialize,
+    json: Option<&Path>,
+    quiet: bool,
+    report: impl FnOnce() -> String,
+) -> anyhow::Result<()> {
+    match json {
+        Some(file) if is_standard_output(file) => return json_to(findings, io::stdout().lock()),
+        Some(file) => {
+            let out = File::create(file).with_context(|| file.display().to_string())?;
+            json_to(findings, out).with_context(|| file.display().to_string())?;
+        }
+        None => {}
+    }
+    if !quiet {
+        io::stdout().lock().write_all(report().as_bytes())?;
+    }
+    Ok(())
 }
 
 /// The transactions table of `--transactions`.
@@ -80,7 +119,7 @@ fn is_standard_output(file: &Path) -> bool {
     file == Path::new("-")
 }
 
-fn json_to(findings: &Findings, out: impl Write) -> anyhow::Result<()> {
+fn json_to(findings: &impl Serialize, out: impl Write) -> anyhow::Result<()> {
     let mut out = BufWriter::new(out);
     json::write(findings, json::Layout::Pretty, &mut out)?;
     out.flush()?;

@@ -1,0 +1,109 @@
+//! Whether what is compared is the same thing done twice.
+
+use anyhow::bail;
+use plimsoll_report::collect::comparison::{Contestant, letter};
+use plimsoll_report::findings::comparison::Subject;
+
+/// What a reader must know before believing a difference.
+///
+/// # Errors
+/// There is no load level that all have: nothing can be compared.
+pub(super) fn warnings(contestants: &[Contestant]) -> anyhow::Result<Vec<String>> {
+    let Some((baseline, others)) = contestants.split_first() else { return Ok(Vec::new()) };
+    let mut warnings = Vec::new();
+    for (place, one) in contestants.iter().enumerate().filter(|(_, one)| !one.about.valid) {
+        let why = one.about.reasons.join(" ");
+        warnings.push(format!("{} is INVALID: its numbers must not be used. {why}", letter(place)));
+    }
+    for (place, other) in others.iter().enumerate() {
+        let name = letter(place + 1);
+        warnings.extend(differences(&baseline.about, &other.about).map(|what| format!("A and {name} {what}")));
+        warnings.extend(other_levels(baseline, other, &name));
+    }
+    let alone = contestants.iter().all(|one| one.levels.len() == 1);
+    let of_all = |level: &str| others.iter().all(|other| other.levels.iter().any(|its| its.level == level));
+    if !alone && !baseline.levels.iter().any(|level| of_all(&level.level)) {
+        let levels = |one: &Contestant| one.levels.iter().map(|l| l.level.as_str()).collect::<Vec<_>>().join(", ");
+        let said: Vec<String> =
+            contestants.iter().enumerate().map(|(at, one)| format!("{} has {}", letter(at), levels(one))).collect();
+        bail!("no load level is in all of them, so nothing can be compared: {}", said.join("; "));
+    }
+    Ok(warnings)
+}
+
+/// In what two things differ that should be the same.
+fn differences(a: &Subject, b: &Subject) -> impl Iterator<Item = String> {
+    let both = |a: &Option<String>, b: &Option<String>| a.is_some() && b.is_some() && a != b;
+    let kind = (a.kind != b.kind && [a, b].iter().any(|one| one.kind == "capture")).then(|| {
+        "were measured at different places: a capture on the wire, a run in the client, whose times are longer"
+            .to_owned()
+    });
+    let workload = both(&a.workload_sha256, &b.workload_sha256)
+        .then(|| "ran different workloads: a difference need not be the server's".to_owned());
+    let facts = (!a.facts.is_empty() && !b.facts.is_empty() && a.facts != b.facts)
+        .then(|| format!("were not agreed on the same terms: {}; {}", a.facts.join(", "), b.facts.join(", ")));
+    [kind, workload, facts].into_iter().flatten()
+}
+
+fn other_levels(a: &Contestant, b: &Contestant, name: &str) -> Option<String> {
+    if let ([a], [b]) = (a.levels.as_slice(), b.levels.as_slice()) {
+        let differ = a.level != b.level;
+        return differ.then(|| format!("A was at {}, {name} at {}: they were not loaded alike", a.level, b.level));
+    }
+    let missing = |from: &Contestant, of: &Contestant| {
+        let has = |level: &str| of.levels.iter().any(|its| its.level == level);
+        from.levels.iter().map(|level| level.level.clone()).filter(|level| !has(level)).collect::<Vec<_>>()
+    };
+    let left_out = [missing(a, b), missing(b, a)].concat();
+    (!left_out.is_empty())
+        .then(|| format!("A and {name} do not have the same load levels; left out: {}", left_out.join(", ")))
+}
+
+#[cfg(test)]
+mod tests {
+    use plimsoll_report::collect::comparison::LevelRuns;
+
+    use super::*;
+
+    fn one(levels: &[&str], change: impl FnOnce(&mut Subject)) -> Contestant {
+        let mut about = Subject { kind: "run".to_owned(), valid: true, ..Subject::default() };
+        change(&mut about);
+        let level = |level: &&str| LevelRuns { level: (*level).to_owned(), runs: Vec::new() };
+        Contestant { about, levels: levels.iter().map(level).collect() }
+    }
+
+    fn said(a: Contestant, b: Contestant) -> String {
+        warnings(&[a, b]).unwrap().join("\n")
+    }
+
+    #[test]
+    fn what_is_alike_needs_no_warning() {
+        assert_eq!(said(one(&["1 station"], |_| {}), one(&["1 station"], |_| {})), "");
+    }
+
+    #[test]
+    fn each_difference_is_said() {
+        let plain = || one(&["1 station"], |_| {});
+        let invalid = |about: &mut Subject| (about.valid, about.reasons) = (false, vec!["It was late.".to_owned()]);
+        assert!(said(plain(), one(&["1 station"], invalid)).starts_with("B is INVALID"));
+        let digest = |text: &str| Some(text.to_owned());
+        let workloads = [digest("x"), digest("y")].map(|it| one(&["1 station"], |about| about.workload_sha256 = it));
+        let [a, b] = workloads;
+        assert!(said(a, b).contains("different workloads"));
+        assert!(said(plain(), one(&["1 station"], |about| about.kind = "capture".to_owned())).contains("on the wire"));
+        let facts =
+            ["SMB 2.1", "SMB 3.1.1"].map(|fact| one(&["1 station"], |about| about.facts = vec![fact.to_owned()]));
+        let [a, b] = facts;
+        assert!(said(a, b).contains("SMB 2.1; SMB 3.1.1"));
+        assert!(said(plain(), one(&["2 stations"], |_| {})).contains("not loaded alike"));
+        let more = one(&["1 station", "2 stations"], |_| {});
+        assert!(said(plain(), more).contains("left out: 2 stations"));
+    }
+
+    #[test]
+    fn without_a_common_level_nothing_is_compared() {
+        let many = |levels: &[&str]| one(levels, |_| {});
+        let error = warnings(&[many(&["1 station", "2 stations"]), many(&["4 stations"])]).unwrap_err();
+        assert!(error.to_string().contains("B has 4 stations"), "{error}");
+    }
+}

@@ -1,0 +1,185 @@
+//! `--fail-if "read.p99 > +10%"`: what is to fail.
+//!
+//! ```text
+//! condition  = [ name "." ] metric ( ">" | "<" ) threshold
+//! name       = "all" | operation | group | procedure            (docs/vocabulary.md lists them)
+//! metric     = "throughput" | "bytes" | "mean" | "p50" | "p90" | "p95" | "p99" | "p99.9" | "errors"
+//! threshold  = ( "+" | "-" ) number "%"       change against the baseline; of errors, percentage points
+//!            | ( "+" | "-" ) number unit      change against the baseline
+//!            | number unit                    the number itself
+//! unit       = "ns" | "us" | "µs" | "ms" | "s" | "/s" | "op/s" | "B/s" | "kB/s" | "MB/s" | "GB/s" | "%"
+//! ```
+
+use plimsoll_stats::comparison::{Metric, Unit};
+
+/// What is to fail, as flags.
+#[derive(Clone, Debug, Default, clap::Args)]
+#[command(next_help_heading = "Continuous integration")]
+pub(crate) struct Conditions {
+    /// Exit with 1 where the interval supports this: "read.p99 > +10%", "errors > 1%", "all.throughput < -5%", "mean > 5ms";
+    /// may be repeated
+    #[arg(long = "fail-if", value_name = "CONDITION", value_parser = Condition::parse)]
+    pub(super) wanted: Vec<Condition>,
+    /// Exit with 1 also where a condition could not be judged
+    #[arg(long)]
+    pub(super) fail_if_undecided: bool,
+}
+
+/// Something that is to fail.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Condition {
+    /// As it was written.
+    pub(super) text: String,
+    /// Of which rows; "all" where none was named.
+    pub(super) name: String,
+    pub(super) metric: Metric,
+    /// More than the threshold fails; else less.
+    pub(super) more: bool,
+    pub(super) threshold: Threshold,
+}
+
+/// What a number is held against.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Threshold {
+    /// The relative change against the baseline.
+    Relative(f64),
+    /// The change against the baseline, in the metric's unit.
+    Change(f64),
+    /// The number itself, in the metric's unit.
+    Value(f64),
+}
+
+/// What is wrong, and with which part of the text.
+type Wrong<'t> = (&'t str, String);
+
+impl Condition {
+    /// Reads one; what is wrong is told with the place.
+    fn parse(text: &str) -> Result<Self, String> {
+        read(text).map_err(|(part, what)| {
+            // `part` is a part of `text`.
+            let at = (part.as_ptr() as usize).saturating_sub(text.as_ptr() as usize).min(text.len());
+            let before = text.get(..at).unwrap_or_default().chars().count();
+            let marks = part.trim_end().chars().count().max(1);
+            format!("{what}\n  {text}\n  {}{}", " ".repeat(before), "^".repeat(marks))
+        })
+    }
+}
+
+fn read(text: &str) -> Result<Condition, Wrong<'_>> {
+    let place = text.find(['<', '>']).ok_or((text, "there is neither > nor < in it".to_owned()))?;
+    let (left, right) = text.split_at(place);
+    let (sign, right) = right.split_at(1);
+    let (name, metric) = subject(left.trim())?;
+    let threshold = threshold(right.trim_start(), metric)?;
+    Ok(Condition { text: text.to_owned(), name: name.to_owned(), metric, more: sign == ">", threshold })
+}
+
+/// The name and the metric: what stands behind the last point, but for p99.9.
+fn subject(left: &str) -> Result<(&str, Metric), Wrong<'_>> {
+    let ends = |metric: &Metric| {
+        let name = left.strip_suffix(metric.label())?;
+        (name.is_empty() || name.ends_with('.')).then_some((name, *metric))
+    };
+    let Some((name, metric)) = Metric::ALL.iter().find_map(ends) else {
+        let known: Vec<&str> = Metric::ALL.iter().map(|metric| metric.label()).collect();
+        let metric = left.rsplit_once('.').map_or(left, |(_, metric)| metric);
+        return Err((metric, format!("no number of that name; there are {}", known.join(", "))));
+    };
+    let name = name.strip_suffix('.').unwrap_or("all");
+    if !name.eq_ignore_ascii_case("all") {
+        crate::filter::parse_operation(name).map_err(|what| (name, what))?;
+    }
+    Ok((name, metric))
+}
+
+fn threshold(text: &str, metric: Metric) -> Result<Threshold, Wrong<'_>> {
+    let is_number = |c: char| c.is_ascii_digit() || c == '.';
+    let unsigned = text.trim_start_matches(['+', '-']);
+    let signed = text.len() - unsigned.len();
+    let end = unsigned.find(|c: char| !is_number(c)).unwrap_or(unsigned.len());
+    let (digits, unit) = unsigned.split_at(end);
+    let wrong = || (text, "a number with its unit was expected: +10%, -5%, 1.5ms, 2000/s".to_owned());
+    if signed > 1 {
+        return Err(wrong());
+    }
+    let number: f64 = digits.parse().map_err(|_| wrong())?;
+    let number = if text.starts_with('-') { -number } else { number };
+    let of = metric.unit();
+    match (unit.trim(), signed) {
+        ("", _) => Err((text, format!("{text} what? Say the unit: {}", units(of)))),
+        ("%", 1) if of != Unit::Share => Ok(Threshold::Relative(number / 100.0)),
+        ("%", _) if of != Unit::Share => {
+            Err((text, format!("more or less than the baseline? Write +{digits}% or -{digits}%")))
+        }
+        (unit, signed) => match factor(unit, of) {
+            Some(factor) if signed == 1 => Ok(Threshold::Change(number * factor)),
+            Some(factor) => Ok(Threshold::Value(number * factor)),
+            None => Err((unit, format!("{} is measured in {}", metric.label(), units(of)))),
+        },
+    }
+}
+
+/// What a unit is in the metric's own.
+fn factor(unit: &str, of: Unit) -> Option<f64> {
+    let known: &[(&str, f64)] = match of {
+        Unit::Seconds => &[("ns", 1e-9), ("us", 1e-6), ("µs", 1e-6), ("ms", 1e-3), ("s", 1.0)],
+        Unit::OperationsPerSecond => &[("/s", 1.0), ("op/s", 1.0)],
+        Unit::BytesPerSecond => &[("B/s", 1.0), ("kB/s", 1e3), ("MB/s", 1e6), ("GB/s", 1e9)],
+        Unit::Share => &[("%", 1e-2)],
+    };
+    known.iter().find(|(name, _)| *name == unit).map(|&(_, factor)| factor)
+}
+
+fn units(of: Unit) -> &'static str {
+    match of {
+        Unit::Seconds => "ns, us, ms or s, or + or - per cent of the baseline",
+        Unit::OperationsPerSecond => "op/s, or + or - per cent of the baseline",
+        Unit::BytesPerSecond => "B/s, kB/s, MB/s or GB/s, or + or - per cent of the baseline",
+        Unit::Share => "%; with + or - in percentage points above or below the baseline",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parsed(text: &str) -> (String, Metric, bool, Threshold) {
+        let condition = Condition::parse(text).unwrap();
+        (condition.name, condition.metric, condition.more, condition.threshold)
+    }
+
+    fn refused(text: &str) -> String {
+        Condition::parse(text).unwrap_err()
+    }
+
+    #[test]
+    fn conditions_of_every_kind() {
+        assert_eq!(parsed("read.p99 > +10%"), ("read".into(), Metric::P99, true, Threshold::Relative(0.1)));
+        assert_eq!(parsed("throughput<-5 %"), ("all".into(), Metric::Throughput, false, Threshold::Relative(-0.05)));
+        let dotted = ("Other.Directory".into(), Metric::P999, true, Threshold::Value(0.005));
+        assert_eq!(parsed("Other.Directory.p99.9 > 5ms"), dotted);
+        assert_eq!(parsed("errors > 1%"), ("all".into(), Metric::Errors, true, Threshold::Value(0.01)));
+        assert_eq!(parsed("all.errors > +1%"), ("all".into(), Metric::Errors, true, Threshold::Change(0.01)));
+        let named = ("TRANSACTION2 FIND_FIRST2".into(), Metric::Mean, true, Threshold::Change(0.0005));
+        assert_eq!(parsed("TRANSACTION2 FIND_FIRST2.mean > +500us"), named);
+        assert_eq!(parsed("bytes < 80MB/s"), ("all".into(), Metric::Bytes, false, Threshold::Value(8e7)));
+    }
+
+    #[test]
+    fn what_is_wrong_is_shown_where_it_stands() {
+        assert_eq!(
+            refused("read.p98 > +10%"),
+            "no number of that name; there are throughput, bytes, mean, p50, p90, p95, p99, p99.9, errors\n  \
+             read.p98 > +10%\n       ^^^"
+        );
+        assert!(refused("raed.p99 > +10%").ends_with("\n  raed.p99 > +10%\n  ^^^^"));
+        assert!(refused("read.p99 > 10%").ends_with("Write +10% or -10%\n  read.p99 > 10%\n             ^^^"));
+        assert!(refused("p99 > +10").contains("Say the unit"));
+        assert!(refused("p99 > +10MB/s").ends_with("\n            ^^^^"));
+        assert!(refused("p99 >> 10ms").contains("a number with its unit"));
+        assert!(refused("p99 = 10ms").contains("neither > nor <"));
+        for text in ["", ">", ".p99 > 1s", "p99 > +-1s", "p99 > 1.2.3s", "µ > 1", "p99 > ∞", "..p99>+1%"] {
+            assert!(Condition::parse(text).is_err(), "{text}");
+        }
+    }
+}

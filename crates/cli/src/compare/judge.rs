@@ -1,0 +1,210 @@
+//! Whether what was asked to fail does: only where the whole interval supports it.
+
+use plimsoll_report::findings::comparison::{
+    ComparedLevel, ComparedMetric, ComparedRow, Comparison, Condition, Subject,
+};
+
+use super::condition::{self, Conditions, Threshold};
+
+/// What an interval says of a condition.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Outcome {
+    /// The whole interval is on the good side.
+    Held,
+    /// The threshold lies in the interval, or there is none.
+    Undecided,
+    /// The whole interval is on the bad side.
+    Failed,
+}
+
+impl Outcome {
+    fn label(self) -> &'static str {
+        match self {
+            Outcome::Held => "held",
+            Outcome::Undecided => "undecided",
+            Outcome::Failed => "failed",
+        }
+    }
+}
+
+/// Judges every condition at every level against every subject, and notes it; tells whether to fail.
+pub(super) fn judge(comparison: &mut Comparison, conditions: &Conditions) -> bool {
+    let mut failed = false;
+    for wanted in &conditions.wanted {
+        let said = judge_one(comparison, wanted);
+        let worst = said.iter().map(|(outcome, _)| *outcome).max().unwrap_or(Outcome::Undecided);
+        failed |= worst == Outcome::Failed || (worst == Outcome::Undecided && conditions.fail_if_undecided);
+        comparison.conditions.push(Condition {
+            text: wanted.text.clone(),
+            outcome: worst.label().to_owned(),
+            because: said.into_iter().map(|(_, why)| why).collect(),
+        });
+    }
+    failed
+}
+
+fn judge_one(comparison: &Comparison, wanted: &condition::Condition) -> Vec<(Outcome, String)> {
+    let Some((baseline, others)) = comparison.subjects.split_first() else { return Vec::new() };
+    let mut said = Vec::new();
+    for level in &comparison.levels {
+        for (place, other) in others.iter().enumerate() {
+            let (outcome, why) = at(level, wanted, place, [baseline, other]);
+            said.push((outcome, format!("{}, {}: {why}", other.letter, level.level)));
+        }
+    }
+    said
+}
+
+fn at(level: &ComparedLevel, wanted: &condition::Condition, place: usize, both: [&Subject; 2]) -> (Outcome, String) {
+    let unknown = |why: String| (Outcome::Undecided, why);
+    if let Some(invalid) = both.into_iter().find(|subject| !subject.valid) {
+        return unknown(format!("{} is INVALID, so its numbers support nothing", invalid.letter));
+    }
+    let Some(row) = row(level, &wanted.name) else { return unknown(format!("there is no {}", wanted.name)) };
+    let Some(metric) = row.metrics.iter().find(|metric| metric.metric == wanted.metric.label()) else {
+        return unknown(format!("{} has no {}", wanted.name, wanted.metric.label()));
+    };
+    let Some((low, high)) = interval(metric, wanted.threshold, place) else {
+        return unknown(why_no_interval(metric, place));
+    };
+    let (Threshold::Relative(limit) | Threshold::Change(limit) | Threshold::Value(limit)) = wanted.threshold;
+    let outcome = match wanted.more {
+        true if low > limit => Outcome::Failed,
+        true if high <= limit => Outcome::Held,
+        false if high < limit => Outcome::Failed,
+        false if low >= limit => Outcome::Held,
+        _ => Outcome::Undecided,
+    };
+    (outcome, format!("the 95 % interval is {}", shown(low, high, wanted.threshold, metric)))
+}
+
+/// An operation before a group before a procedure of the same name (their numbers are the same where it matters).
+fn row<'c>(level: &'c ComparedLevel, name: &str) -> Option<&'c ComparedRow> {
+    let named = |scope: &str| level.rows.iter().find(|row| row.scope == scope && row.name.eq_ignore_ascii_case(name));
+    ["all", "operation", "group", "procedure"].into_iter().find_map(named)
+}
+
+fn interval(metric: &ComparedMetric, threshold: Threshold, place: usize) -> Option<(f64, f64)> {
+    let found = metric.differences.get(place).and_then(Option::as_ref);
+    match threshold {
+        Threshold::Relative(_) => found?.relative_low.zip(found?.relative_high),
+        Threshold::Change(_) => found.map(|found| (found.low, found.high)),
+        Threshold::Value(_) => {
+            let estimate = metric.estimates.get(place + 1)?.as_ref()?;
+            estimate.low.zip(estimate.high)
+        }
+    }
+}
+
+fn why_no_interval(metric: &ComparedMetric, place: usize) -> String {
+    let missing = |at: usize| match metric.estimates.get(at) {
+        Some(Some(estimate)) => estimate.missing.clone(),
+        _ => Some("nothing of the kind".to_owned()),
+    };
+    match missing(place + 1).or_else(|| missing(0)) {
+        Some(why) => format!("there is no interval: {why}"),
+        None => "the baseline may be zero, so there is no relative change".to_owned(),
+    }
+}
+
+fn shown(low: f64, high: f64, threshold: Threshold, metric: &ComparedMetric) -> String {
+    let (factor, unit) = match (threshold, metric.unit.as_str()) {
+        (Threshold::Relative(_), _) | (_, "share") => (100.0, "%"),
+        (_, "s") => (1e3, "ms"),
+        (_, "B/s") => (1e-6, "MB/s"),
+        _ => (1.0, "op/s"),
+    };
+    match threshold {
+        Threshold::Value(_) => format!("{:.3} to {:.3} {unit}", low * factor, high * factor),
+        _ => format!("{:+.3} to {:+.3} {unit}", low * factor, high * factor),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+    use plimsoll_report::findings::comparison::{Difference, Estimate, Method};
+
+    use super::*;
+
+    #[derive(Parser)]
+    struct Flags {
+        #[command(flatten)]
+        conditions: Conditions,
+    }
+
+    /// p99 of reads: 10 ms, then `other` with an interval of its own and one of the relative difference.
+    fn comparison(relative: Option<(f64, f64)>, valid: bool) -> Comparison {
+        let estimate = Estimate { value: 0.011, low: Some(0.0105), high: Some(0.0115), of: Some(20), missing: None };
+        let difference = relative.map(|(low, high)| Difference {
+            value: 0.001,
+            low: 0.0005,
+            high: 0.0015,
+            relative: Some(0.1),
+            relative_low: Some(low),
+            relative_high: Some(high),
+            verdict: "worse".to_owned(),
+            p_value: 0.01,
+            remains: true,
+            detectable: None,
+        });
+        let metric = ComparedMetric {
+            metric: "p99".to_owned(),
+            unit: "s".to_owned(),
+            more_is_better: false,
+            estimates: vec![Some(Estimate { value: 0.01, ..estimate.clone() }), Some(estimate)],
+            differences: vec![difference],
+        };
+        let (scope, name) = ("operation".to_owned(), "read".to_owned());
+        let rows = vec![ComparedRow { scope, name, protocol: String::new(), metrics: vec![metric] }];
+        let (runs, seconds, from) = (vec![1, 1], vec![30.0, 30.0], "batches".to_owned());
+        let levels = vec![ComparedLevel { level: "4 stations".to_owned(), runs, seconds, from, rows }];
+        let subject = |letter: &str, valid| Subject { letter: letter.to_owned(), valid, ..Subject::default() };
+        Comparison {
+            schema: String::new(),
+            tool: String::new(),
+            subjects: vec![subject("A", true), subject("B", valid)],
+            warnings: Vec::new(),
+            method: Method::default(),
+            levels,
+            conditions: Vec::new(),
+        }
+    }
+
+    fn outcome(of: &Comparison, flags: &[&str]) -> (bool, String) {
+        let conditions = Flags::parse_from([&["x"], flags].concat()).conditions;
+        let mut of = of.clone();
+        let failed = judge(&mut of, &conditions);
+        (failed, of.conditions[0].outcome.clone())
+    }
+
+    #[test]
+    fn only_a_whole_interval_decides() {
+        let found = comparison(Some((0.06, 0.14)), true);
+        for (condition, expected) in [
+            ("read.p99 > +5%", "failed"),
+            ("read.p99 > +10%", "undecided"),
+            ("read.p99 > +15%", "held"),
+            ("read.p99 < +15%", "failed"),
+            ("READ.p99 > 10ms", "failed"),
+            ("read.p99 > 11ms", "undecided"),
+            ("read.p99 > 12ms", "held"),
+            ("read.p99 > +400us", "failed"),
+            ("write.p99 > +5%", "undecided"),
+            ("read.mean > +5%", "undecided"),
+        ] {
+            let (failed, outcome) = outcome(&found, &["--fail-if", condition]);
+            assert_eq!((failed, outcome.as_str()), (expected == "failed", expected), "{condition}");
+        }
+        let strict = outcome(&found, &["--fail-if", "read.p99 > +10%", "--fail-if-undecided"]);
+        assert_eq!(strict, (true, "undecided".to_owned()));
+    }
+
+    #[test]
+    fn invalid_numbers_support_nothing() {
+        let found = comparison(Some((0.06, 0.14)), false);
+        assert_eq!(outcome(&found, &["--fail-if", "read.p99 > +5%"]), (false, "undecided".to_owned()));
+        let short = comparison(None, true);
+        assert_eq!(outcome(&short, &["--fail-if", "read.p99 > +5%"]).1, "undecided");
+    }
+}
