@@ -4,6 +4,7 @@
 mod bench;
 mod check;
 mod fuzz;
+mod kerberos;
 mod loss;
 mod process;
 mod record;
@@ -26,6 +27,7 @@ cargo xtask COMMAND
   loss [SMB2.pcap]  what captures that lost packets still show (target/bench/smb2-ops.pcap)
   fuzz [--seconds N] [TARGET]...
                     every fuzz target (or those named), N seconds each (60)
+  kerberos          lint and test the SMB client's Kerberos logons, a feature that nothing else compiles
   record WHAT ...   captures of real servers and clients: netbench, smb2, smb2-ops, nfs, replicate
   setup             install what tests and benches use, or say what is missing
 ";
@@ -48,6 +50,7 @@ fn main() -> ExitCode {
         // For `bench`, which runs it as a process of its own.
         "walk" => bench::walk::run(rest),
         "fuzz" => fuzz::run(rest),
+        "kerberos" => kerberos::run(),
         "record" => record::run(rest),
         "setup" => setup::run(),
         "help" | "-h" | "--help" => {

@@ -20,12 +20,14 @@ const fn package(name: &'static str, program: &'static str, used_for: &'static s
     Package { name, program, used_for }
 }
 
-const PACKAGES: [Package; 13] = [
+const PACKAGES: [Package; 15] = [
     package("tshark", "tshark", "comparing pairs and speed with Wireshark's"),
     package("tcpdump", "tcpdump", "recording captures"),
     package("samba", "smbd", "driving a real SMB server, and captures of it"),
     package("samba-testsuite", "smbtorture", "the NetBench load"),
     package("smbclient", "smbclient", "a real SMB client"),
+    package("krb5-kdc", "krb5kdc", "Kerberos logons (cargo xtask kerberos)"),
+    package("krb5-admin-server", "kadmin.local", "Kerberos logons (cargo xtask kerberos)"),
     package("nfs-ganesha", "ganesha.nfsd", "driving a real NFS server"),
     package("rpcbind", "rpcbind", "the port mapper that NFS-Ganesha registers with"),
     package("libnfs-utils", "nfs-cp", "a real NFS client"),

@@ -1,5 +1,6 @@
 //! `plimsoll run`: a workload becomes response times.
 
+mod auth;
 mod drive;
 mod files;
 mod level;

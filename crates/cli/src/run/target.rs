@@ -7,6 +7,7 @@ use plimsoll_drive::reach::Wishes;
 use plimsoll_drive::target::{PASSWORD_VARIABLE, Target};
 use plimsoll_serve::{Account, Embedded, Kind, Options};
 
+use super::auth::AuthFlags;
 use super::title;
 use crate::exit::Usage;
 
@@ -20,6 +21,8 @@ pub(crate) struct TargetFlags {
     /// The password's file (else the environment's PLIMSOLL_PASSWORD, else the target's own)
     #[arg(long, value_name = "FILE")]
     password_file: Option<PathBuf>,
+    #[command(flatten)]
+    auth: AuthFlags,
     #[command(flatten)]
     wishes: WishFlags,
 }
@@ -57,6 +60,7 @@ impl TargetFlags {
     pub(crate) fn choose(&self) -> anyhow::Result<Chosen> {
         let mut target = Target::parse(&self.target).map_err(|error| Usage(error.to_string()))?;
         hide_password(&self.target)?;
+        self.auth.check(&target)?;
         let variable = std::env::var_os(PASSWORD_VARIABLE);
         target.find_password(self.password_file.as_deref(), variable).map_err(|error| Usage(error.to_string()))?;
         Chosen::start(target)
@@ -64,7 +68,7 @@ impl TargetFlags {
 
     /// What is asked of it.
     pub(crate) fn wishes(&self, seed: u64) -> Wishes {
-        self.wishes.with_seed(seed)
+        Wishes { kerberos: self.auth.realm(), ..self.wishes.with_seed(seed) }
     }
 }
 
@@ -72,7 +76,8 @@ impl WishFlags {
     fn with_seed(&self, seed: u64) -> Wishes {
         let wish = |demanded| if demanded { Wish::Demanded } else { Wish::AsServerSays };
         let dialects = self.dialect.map_or(Dialect::V202..=Dialect::V311, |dialect| dialect..=dialect);
-        Wishes { dialects, signing: wish(self.signing), encryption: wish(self.encryption), seed }
+        let (signing, encryption) = (wish(self.signing), wish(self.encryption));
+        Wishes { dialects, signing, encryption, seed, ..Wishes::default() }
     }
 }
 

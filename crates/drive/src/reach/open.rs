@@ -12,6 +12,7 @@ use plimsoll_wire::rpc::Caller;
 use super::{NfsServer, PathServer, Reached, SmbServer};
 use crate::client::nfs::{MountError, NfsOptions, mount};
 use crate::client::path::Root;
+use crate::client::smb::auth::{Authentication, Realm, TicketError};
 use crate::client::smb::{Dialect, SmbOptions, Wish};
 use crate::target::{NfsTarget, Server, SmbTarget, Target};
 
@@ -24,6 +25,8 @@ pub struct Wishes {
     pub signing: Wish,
     /// SMB encryption of everything.
     pub encryption: Wish,
+    /// SMB users log on with Kerberos, with a ticket from here; `None`: with NTLM.
+    pub kerberos: Option<Realm>,
     /// What client GUIDs follow from.
     pub seed: u64,
 }
@@ -31,7 +34,7 @@ pub struct Wishes {
 impl Default for Wishes {
     fn default() -> Self {
         let (signing, encryption) = (Wish::AsServerSays, Wish::AsServerSays);
-        Self { dialects: Dialect::V202..=Dialect::V311, signing, encryption, seed: 0 }
+        Self { dialects: Dialect::V202..=Dialect::V311, signing, encryption, kerberos: None, seed: 0 }
     }
 }
 
@@ -57,12 +60,15 @@ pub enum ReachError {
     /// Its export cannot be mounted.
     #[error(transparent)]
     Mount(#[from] MountError),
+    /// There is no Kerberos ticket to log on with.
+    #[error(transparent)]
+    Ticket(#[from] TicketError),
     /// It stands for a server in this process, which must be started first and reached under its own address.
     #[error("an embedded server is reached under the address that it was started at")]
     Embedded,
 }
 
-/// Finds the server of a target: resolves its name, asks its portmapper, mounts. `names` takes share and account.
+/// Finds the server of a target: resolves its name, gets a ticket for it, asks its portmapper, mounts. `names` takes share and account.
 ///
 /// # Errors
 /// It cannot be found.
@@ -104,10 +110,14 @@ fn directory(path: &Path, names: &mut Names) -> Result<Box<dyn Reached>, ReachEr
 
 fn smb(target: &SmbTarget, wishes: &Wishes, names: &mut Names) -> Result<Box<dyn Reached>, ReachError> {
     let address = resolve(&target.server)?;
+    let service = format!("cifs/{}", target.server.host);
+    let kerberos = |realm| Authentication::kerberos(&target.credentials, realm, &service);
+    let authentication = wishes.kerberos.as_ref().map(kerberos).transpose()?.unwrap_or_default();
     let options = SmbOptions {
         dialects: wishes.dialects.clone(),
         signing: wishes.signing,
         encryption: wishes.encryption,
+        authentication,
         ..SmbOptions::new(&target.server.host, &target.share, target.credentials.clone())
     };
     Ok(Box::new(SmbServer {

@@ -8,6 +8,7 @@ use rand::RngCore as _;
 
 use super::Reached;
 use crate::client::Client;
+use crate::client::smb::auth::Authentication;
 use crate::client::smb::{Negotiated, SmbClient, SmbOptions};
 use crate::engine::{Birth, Rng, seed_of};
 
@@ -55,6 +56,9 @@ impl Reached for SmbServer {
             encryption.map_or_else(|| "not encrypted".to_owned(), |how| format!("encrypted with {}", how.name())),
         );
         facts.push(format!("reads up to {} KiB, writes up to {} KiB", max_read >> 10, max_write >> 10));
+        // NTLM is the usual one.
+        let how = Some(self.options.authentication.name()).filter(|&how| how != Authentication::Ntlm.name());
+        facts.extend(how.map(|how| format!("logged on with {how}")));
         facts.extend(guest.then(|| "logged on as a guest".to_owned()));
         facts.extend(anonymous.then(|| "nobody logged on".to_owned()));
         facts

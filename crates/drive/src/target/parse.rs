@@ -167,6 +167,16 @@ fn path(rest: &str) -> Result<Target, TargetError> {
     Ok(Target::Path(PathBuf::from(OsString::from_vec(bytes))))
 }
 
+impl Server {
+    /// Takes `host`, `host:port`, `[IPv6]` or `[IPv6]:port` apart.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn parse(text: &str, usual_port: u16) -> Result<Self, TargetError> {
+        server(text, usual_port)
+    }
+}
+
 /// `host`, `host:port`, `[IPv6]`, `[IPv6]:port`.
 fn server(text: &str, usual: u16) -> Result<Server, TargetError> {
     let (host, rest) = match text.strip_prefix('[') {

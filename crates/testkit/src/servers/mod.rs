@@ -2,11 +2,13 @@
 
 pub mod faulty;
 mod ganesha;
+mod kdc;
 mod samba;
 mod scratch;
 pub mod scripted;
 
 pub use ganesha::{Export, Ganesha};
+pub use kdc::Kdc;
 pub use samba::{Samba, Share};
 pub use scratch::Scratch;
 

@@ -177,8 +177,9 @@ impl Samba {
             let everybody = std::fs::Permissions::from_mode(0o777);
             std::fs::set_permissions(folder, everybody).expect("a scratch folder is ours");
         }
-        // The account is root's under another name, so that no account of the system has to be made.
-        std::fs::write(self.scratch.path().join("users"), format!("root = {}\n", Self::USER))
+        // The account is root's under another name, so that no account of the system has to be made. A ticket of the realm
+        // comes as one of the workgroup.
+        std::fs::write(self.scratch.path().join("users"), format!("root = {0} PLIMSOLL\\{0}\n", Self::USER))
             .expect("a scratch folder can be written to");
         self.write_configuration();
         let mut command = Command::new("smbpasswd");

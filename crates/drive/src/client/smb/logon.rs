@@ -5,11 +5,9 @@
 use plimsoll_model::Outcome;
 use plimsoll_wire::smb2::ioctl::fsctl;
 use plimsoll_wire::smb2::{Reply, logoff, negotiate, session_setup, tree_connect, tree_disconnect};
-use rand::SeedableRng;
-use rand::rngs::StdRng;
 
 use super::answers::Found;
-use super::auth::{Auth, AuthError, Ntlm, Randomness};
+use super::auth::{Auth, AuthError};
 use super::client::{CREDIT, Limits, MOST, SmbClient, State, What};
 use super::jobs::JobId;
 use super::keys::{Derivation, SessionKey, SessionKeys};
@@ -54,16 +52,14 @@ impl std::fmt::Debug for Logon {
 impl SmbClient {
     /// Begins to log on.
     pub(super) fn negotiate(&mut self, job: JobId, now: i64, out: &mut Outbox, events: &mut dyn Events) {
-        let mut seed = [0; 32];
         let mut salt = [0; 32];
-        if aws_lc_rs::rand::fill(&mut seed).and_then(|()| aws_lc_rs::rand::fill(&mut salt)).is_err() {
+        let service = format!("cifs/{}", self.options.server);
+        let auth = self.options.authentication.begin(&self.options.credentials, &service, now);
+        let (Some(auth), Ok(())) = (auth, aws_lc_rs::rand::fill(&mut salt)) else {
             return self.logon_failed(job, None, None, Cause::OutOfResources, now, events);
-        }
-        let randomness = Randomness::draw(&mut StdRng::from_seed(seed));
-        let auth = Ntlm::new(self.options.credentials.clone(), randomness, now);
-        let auth = auth.target(&format!("cifs/{}", self.options.server));
+        };
         self.logon = Some(Box::new(Logon {
-            auth: Box::new(auth),
+            auth,
             preauth: Preauth::new(),
             cipher: None,
             algorithm: SigningAlgorithm::HmacSha256,
@@ -393,7 +389,7 @@ fn cause_of(error: AuthError) -> Cause {
     match error {
         AuthError::Malformed(_) | AuthError::OutOfTurn => Cause::Malformed,
         AuthError::BadProof => Cause::Untrusted,
-        AuthError::TooLong(_) => Cause::Unsupported,
-        AuthError::NotOffered | AuthError::Rejected | AuthError::Missing(_) => Cause::LogonRefused,
+        AuthError::TooLong(_) | AuthError::Encryption => Cause::Unsupported,
+        AuthError::NotOffered(_) | AuthError::Rejected | AuthError::Missing(_) => Cause::LogonRefused,
     }
 }

@@ -3,7 +3,7 @@
 use std::ops::RangeInclusive;
 use std::sync::OnceLock;
 
-use super::auth::Credentials;
+use super::auth::{Authentication, Credentials};
 use super::sealing::Cipher;
 use super::signing::SigningAlgorithm;
 
@@ -78,6 +78,8 @@ pub struct SmbOptions {
     pub share: String,
     /// Who logs on.
     pub credentials: Credentials,
+    /// How.
+    pub authentication: Authentication,
     /// Dialects to offer; one alone is forced.
     pub dialects: RangeInclusive<Dialect>,
     /// Signatures on everything.
@@ -102,6 +104,7 @@ impl SmbOptions {
             server: server.to_owned(),
             share: share.to_owned(),
             credentials,
+            authentication: Authentication::Ntlm,
             dialects: Dialect::V202..=Dialect::V311,
             signing: Wish::AsServerSays,
             encryption: Wish::AsServerSays,

@@ -1,13 +1,18 @@
 //! Who logs on: the tokens of SESSION_SETUP.
 //!
-//! Spec: MS-SMB2 3.2.4.2.3, 3.2.5.3; RFC 4178 (SPNEGO), MS-NLMP (NTLM)
+//! Spec: MS-SMB2 3.2.4.2.3, 3.2.5.3; RFC 4178 (SPNEGO), MS-NLMP (NTLM), RFC 4120 and 4121 (Kerberos)
 
+mod authentication;
 mod credentials;
+mod der;
+#[cfg(feature = "kerberos")]
+pub mod kerberos;
 mod ntlm;
 mod secret;
 mod spnego;
 
 pub use super::keys::SessionKey;
+pub use authentication::{Authentication, Realm, TicketError};
 pub use credentials::Credentials;
 pub use ntlm::{Ntlm, Randomness};
 pub use secret::Secret;
@@ -18,9 +23,8 @@ pub use secret::Secret;
 /// buffer of each response with `STATUS_MORE_PROCESSING_REQUIRED`. With the successful response it calls
 /// [`Auth::finish`], and then takes the key.
 ///
-/// NTLM is the one mechanism here. Kerberos is to be a second implementation of this trait, behind a feature of its own
-/// that is off by default, because it brings 137 crates: it takes one or two tokens, its `finish` checks the server's
-/// AP-REP, and its key may have 32 bytes. Nothing outside of the implementation knows which one it is.
+/// [`Ntlm`] is always there, `kerberos::Kerberos` with the feature `kerberos`. Nothing outside of the implementations knows
+/// which one it is.
 pub trait Auth: Send {
     /// The security buffer of the next SESSION_SETUP request. `from_server` is the security buffer of the last
     /// response: of NEGOTIATE before the first token (`None` or empty where there is none), of SESSION_SETUP after.
@@ -50,16 +54,17 @@ pub enum AuthError {
     #[error("the server's token is malformed: {0}")]
     Malformed(&'static str),
     /// The server names its mechanisms, and ours is not among them.
-    #[error("the server does not offer NTLM (it may take Kerberos alone)")]
-    NotOffered,
+    #[error("the server does not offer {0}")]
+    NotOffered(&'static str),
     /// SPNEGO's negState is reject.
     #[error("the server rejected the mechanism")]
     Rejected,
     /// The server does not do what this logon needs.
     #[error("the server does not negotiate {0}, which a logon needs")]
     Missing(&'static str),
-    /// The server's mechListMIC is not that of our mechanisms: somebody changed them, or the keys differ.
-    #[error("the server's proof of the negotiated mechanism is wrong: the logon was tampered with")]
+    /// The server's mechListMIC is not that of our mechanisms (somebody changed them, or the keys differ), or its answer to a
+    /// Kerberos ticket does not show that it could open it.
+    #[error("the server's proof of the logon is wrong: it was tampered with, or is another server's")]
     BadProof,
     /// A name is too long for the message.
     #[error("{0} is too long for a logon")]
@@ -67,4 +72,7 @@ pub enum AuthError {
     /// More tokens than the mechanism has.
     #[error("the server asks for another token after the last")]
     OutOfTurn,
+    /// The token cannot be sealed.
+    #[error("the token cannot be encrypted with the ticket's key")]
+    Encryption,
 }

@@ -10,6 +10,7 @@ use zeroize::Zeroizing;
 
 use self::message::{Authenticate, Challenge, TargetInfo, flags};
 use self::response::{Key, hmac, md5, rc4, utf16};
+use super::spnego::Mechanism;
 use super::{Auth, AuthError, Credentials, SessionKey, spnego};
 
 /// What a logon takes by chance. Whoever logs on to anything that matters takes it from a cryptographic generator.
@@ -147,7 +148,7 @@ enum Side {
 impl Side {
     /// The mechListMIC: the signature of sequence number 0 over the mechanisms.
     fn proof(self, exported: &Key, agreed: u32) -> [u8; 16] {
-        self.sign(exported, agreed, &spnego::MECHANISMS, &mut [])
+        self.sign(exported, agreed, &Mechanism::Ntlm.list(), &mut [])
     }
 
     /// MAC of this side's first message, `signed`, which comes `sealed` where it is not empty.
@@ -186,17 +187,14 @@ impl Auth for Ntlm {
         // What fails once is over: only success puts another step here.
         match std::mem::replace(&mut self.step, Step::Over) {
             Step::Begin => {
-                let offer = from_server.filter(|offer| !offer.is_empty());
-                if !offer.map_or(Ok(true), spnego::offers_ntlm)? {
-                    return Err(AuthError::NotOffered);
-                }
+                spnego::check_offer(Mechanism::Ntlm, from_server)?;
                 let negotiate = message::negotiate();
-                let token = spnego::first(&negotiate);
+                let token = spnego::first(Mechanism::Ntlm, &negotiate);
                 self.step = Step::Asked { negotiate };
                 Ok(token)
             }
             Step::Asked { negotiate } => {
-                let answer = spnego::answer(from_server.unwrap_or_default())?;
+                let answer = spnego::answer(Mechanism::Ntlm, from_server.unwrap_or_default())?;
                 if answer.state == Some(spnego::State::Rejected) {
                     return Err(AuthError::Rejected);
                 }
@@ -235,12 +233,7 @@ fn check_last(token: &[u8], expected: Option<[u8; 16]>) -> Result<(), AuthError>
     if token.is_empty() {
         return Ok(());
     }
-    let answer = spnego::answer(token)?;
-    match answer.state {
-        Some(spnego::State::Rejected) => return Err(AuthError::Rejected),
-        Some(spnego::State::Incomplete | spnego::State::RequestProof) => return Err(AuthError::OutOfTurn),
-        Some(spnego::State::Completed) | None => {}
-    }
+    let answer = spnego::last(Mechanism::Ntlm, token)?;
     match (answer.proof, expected) {
         (Some(proof), Some(expected)) => {
             constant_time::verify_slices_are_equal(proof, &expected).map_err(|_| AuthError::BadProof)

@@ -111,7 +111,7 @@ fn a_server_that_knows_the_password_is_content() {
     let negotiate = first[at..].to_vec();
     let challenge = challenge(spec::FLAGS, &timed());
     let second = logon.next(Some(&answer(1, &challenge, &[]))).unwrap();
-    let read = spnego::answer(&second).unwrap();
+    let read = spnego::answer(Mechanism::Ntlm, &second).unwrap();
     let mut message = read.token.unwrap().to_vec();
 
     let proof = part(&message, 20);
@@ -150,7 +150,7 @@ fn without_time_or_key_exchange_it_is_the_older_way() {
     let mut logon = asked();
     let challenge = challenge(spec::FLAGS & !flags::KEY_EXCHANGE, &[&hex(spec::TARGET_INFO)[..], &[0; 4]].concat());
     let token = logon.next(Some(&answer(1, &challenge, &[]))).unwrap();
-    let message = spnego::answer(&token).unwrap().token.unwrap();
+    let message = spnego::answer(Mechanism::Ntlm, &token).unwrap().token.unwrap();
     assert_eq!(part(message, 52), b"");
     assert_eq!(message[72..88], [0; 16], "no MIC");
     assert_eq!(part(message, 12), hex("86c35097ac9cec102554764a57cccc19aaaaaaaaaaaaaaaa"));
@@ -163,7 +163,7 @@ fn nobody_has_no_key() {
     let mut logon = Ntlm::new(Credentials::anonymous(), randomness(), 0);
     logon.next(Some(&[])).unwrap();
     let token = logon.next(Some(&answer(1, &challenge(spec::FLAGS, &timed()), &[]))).unwrap();
-    let message = spnego::answer(&token).unwrap().token.unwrap();
+    let message = spnego::answer(Mechanism::Ntlm, &token).unwrap().token.unwrap();
     assert_eq!(plimsoll_wire::ntlmssp::Authenticate::find(&token).unwrap().is_anonymous(), Some(true));
     assert_eq!((part(message, 12), part(message, 52)), (&[0_u8][..], &[][..]));
     assert!(logon.session_key().is_none());
@@ -207,7 +207,7 @@ fn a_server_without_ntlm_is_told_from_one_with() {
     assert!(begin().next(Some(&offer)).is_ok());
     let mut kerberos = offer.clone();
     kerberos[29] ^= 1;
-    assert_eq!(begin().next(Some(&kerberos)), Err(AuthError::NotOffered));
+    assert_eq!(begin().next(Some(&kerberos)), Err(AuthError::NotOffered("NTLM")));
     for cut in 1..offer.len() {
         assert_eq!(begin().next(Some(&offer[..cut])), Err(AuthError::Malformed("no SPNEGO offer")));
     }
@@ -273,7 +273,7 @@ fn samba(credentials: Credentials, password: &str) -> Option<Result<(), String>>
     let outcome = challenge.and_then(|challenge| {
         let said = ask("KK", &logon.next(Some(&challenge)).unwrap());
         let last = said.strip_prefix("AF ").map(token).ok_or(said.clone())?;
-        assert!(spnego::answer(&last).unwrap().proof.is_some(), "Samba proves the mechanisms: {said}");
+        assert!(spnego::answer(Mechanism::Ntlm, &last).unwrap().proof.is_some(), "Samba proves the mechanisms: {said}");
         logon.finish(&last).map_err(|error| error.to_string())
     });
     drop(to);

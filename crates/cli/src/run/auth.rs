@@ -1,0 +1,61 @@
+//! How SMB users log on: the flags.
+
+use plimsoll_drive::client::smb::auth::{Authentication, Realm, TicketError};
+use plimsoll_drive::target::{Server, Target};
+
+use crate::exit::Usage;
+
+/// How SMB users log on, as flags.
+#[derive(Clone, Debug, clap::Args)]
+#[command(next_help_heading = "Server")]
+pub(crate) struct AuthFlags {
+    /// How SMB users log on: ntlm, or kerberos where it was built in (one ticket for all of them, got before the run)
+    #[arg(long, value_name = "HOW", value_parser = parse_how, default_value = "ntlm")]
+    auth: How,
+    /// Kerberos realm [default: the user's, from smb://user%40REALM@host/share]
+    #[arg(long, value_name = "REALM")]
+    realm: Option<String>,
+    /// Where the realm's KDC is [default: the first that krb5.conf names]
+    #[arg(long, value_name = "HOST[:PORT]", value_parser = parse_kdc)]
+    kdc: Option<Server>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum How {
+    Ntlm,
+    Kerberos,
+}
+
+/// Port of a KDC (RFC 4120 7.2.1).
+const KDC_PORT: u16 = 88;
+
+impl AuthFlags {
+    /// Whether the flags fit the target.
+    pub(crate) fn check(&self, target: &Target) -> Result<(), Usage> {
+        let wrong = match (self.auth, target) {
+            (How::Ntlm, _) if self.realm.is_some() || self.kdc.is_some() => "--realm and --kdc need --auth kerberos",
+            (How::Ntlm, _) | (How::Kerberos, Target::Smb(_)) => return Ok(()),
+            (How::Kerberos, _) => "--auth kerberos needs a target smb://user@host/share",
+        };
+        Err(Usage(wrong.to_owned()))
+    }
+
+    /// The realm to get a ticket from, where Kerberos is asked for.
+    pub(crate) fn realm(&self) -> Option<Realm> {
+        let realm = || Realm { name: self.realm.clone(), kdc: self.kdc.clone() };
+        (self.auth == How::Kerberos).then(realm)
+    }
+}
+
+fn parse_how(text: &str) -> Result<How, String> {
+    match text {
+        "ntlm" => Ok(How::Ntlm),
+        "kerberos" if Authentication::HAS_KERBEROS => Ok(How::Kerberos),
+        "kerberos" => Err(TicketError::NotBuilt.to_string()),
+        _ => Err("neither ntlm nor kerberos".to_owned()),
+    }
+}
+
+fn parse_kdc(text: &str) -> Result<Server, String> {
+    Server::parse(text, KDC_PORT).map_err(|_| "must be a name or an address, and a port if it is not 88".to_owned())
+}

@@ -1,0 +1,109 @@
+//! `plimsoll run --auth`: with Kerberos built in, and without.
+#![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
+
+use std::process::{Command, Output};
+
+fn plimsoll(arguments: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_plimsoll"));
+    command.env_remove("PLIMSOLL_PASSWORD").env_remove("KRB5_CONFIG").args(arguments);
+    command.output().unwrap()
+}
+
+/// Refused at once, with words on standard error.
+fn usage(arguments: &[&str], words: &str) {
+    let output = plimsoll(&[&["run"], arguments].concat());
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{arguments:?}: {said}");
+    assert!(said.contains(words), "{arguments:?}: {said}");
+}
+
+#[test]
+fn flags_that_make_no_sense() {
+    usage(&["--auth", "basic"], "neither ntlm nor kerberos");
+    usage(&["--realm", "EXAMPLE.COM"], "--auth kerberos");
+    usage(&["--kdc", "kdc.example.com"], "--auth kerberos");
+    usage(&["--kdc", "a b"], "a name or an address");
+}
+
+#[cfg(not(feature = "kerberos"))]
+#[test]
+fn a_build_without_it_says_how_to_get_one() {
+    usage(&["--target", "smb://u@h/s", "--auth", "kerberos"], "--features kerberos");
+}
+
+#[cfg(feature = "kerberos")]
+mod with_a_kdc {
+    use std::path::Path;
+
+    use plimsoll_testkit::servers::{Kdc, Samba, Share, Unavailable};
+    use serde_json::Value;
+
+    use super::*;
+
+    #[expect(clippy::print_stdout, reason = "the reason for skipping")]
+    fn realm() -> Option<(Kdc, Samba)> {
+        let start = || -> Result<_, Unavailable> {
+            let kdc = Kdc::start()?;
+            let settings = kdc.samba_settings();
+            let samba = Samba::start(&settings.each_ref().map(String::as_str))?;
+            Ok((kdc, samba))
+        };
+        start().map_err(|reason| println!("SKIPPED: {reason}")).ok()
+    }
+
+    fn run(target: &str, password: &str, configuration: Option<&Path>, more: &[&str]) -> Output {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_plimsoll"));
+        command.args(["run", "mixed", "--target", target, "--auth", "kerberos", "--json", "-", "-q"]).args(more);
+        command.args(["--duration", "400ms", "--warmup", "100ms", "--stations", "20"]);
+        command.env("PLIMSOLL_PASSWORD", password).env_remove("KRB5_CONFIG");
+        configuration.map(|file| command.env("KRB5_CONFIG", file));
+        let output = command.output().unwrap();
+        let said = [&output.stdout[..], &output.stderr].concat();
+        assert!(!String::from_utf8_lossy(&said).contains("Load-line"), "the password is shown");
+        output
+    }
+
+    #[test]
+    fn a_workload_runs_with_one_ticket() {
+        let Some((kdc, samba)) = realm() else { return };
+        let (port, share) = (samba.address().port(), Share::Data.name());
+        let plain = format!("smb://{}@localhost:{port}/{share}", Samba::USER);
+        let at = kdc.address().to_string();
+        let output = run(&plain, Samba::PASSWORD, None, &["--realm", Kdc::REALM, "--kdc", &at, "--encryption"]);
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(matches!(output.status.code(), Some(0 | 1)), "{said}\n{}", samba.log());
+        let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+        let stage = &report["stages"][0];
+        assert_eq!((&stage["errors"], stage["stations"].as_u64()), (&Value::from(0), Some(20)), "{stage:#}");
+        assert_eq!(stage["failures"].as_array().unwrap().len(), 0, "{}", stage["failures"]);
+        let facts = report["run"]["facts"].to_string();
+        assert!(facts.contains("logged on with Kerberos") && facts.contains("encrypted"), "{facts}");
+        assert_eq!(kdc.issued(), (1, 1), "{}", kdc.log());
+
+        // The realm from the user, the KDC from krb5.conf.
+        let whole = format!("smb://{}%40{}@localhost:{port}/{share}", Samba::USER, Kdc::REALM);
+        let output = run(&whole, Samba::PASSWORD, Some(&kdc.configuration()), &[]);
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(matches!(output.status.code(), Some(0 | 1)), "{said}");
+        assert_eq!(kdc.issued(), (2, 2), "{}", kdc.log());
+    }
+
+    #[test]
+    fn without_a_ticket_nothing_runs() {
+        let Some((kdc, samba)) = realm() else { return };
+        let target = format!("smb://{}@localhost:{}/data", Samba::USER, samba.address().port());
+        let at = kdc.address().to_string();
+        for (password, kdc, words) in [
+            ("Load-line 8", at.as_str(), Kdc::REALM),
+            (Samba::PASSWORD, "127.0.0.1:1", "127.0.0.1:1"),
+            ("", &at, "password"),
+        ] {
+            let output = run(&target, password, None, &["--realm", Kdc::REALM, "--kdc", kdc]);
+            let said = String::from_utf8_lossy(&output.stderr);
+            assert_eq!(output.status.code(), Some(3), "{said}");
+            assert!(said.contains(words), "{said}");
+        }
+        usage(&["--auth", "kerberos", "--target", "nfs://host/export"], "smb://");
+        usage(&["--auth", "kerberos"], "smb://");
+    }
+}

@@ -1,0 +1,174 @@
+//! MIT's krb5kdc with a realm of its own.
+
+use std::fs::File;
+use std::net::{Ipv4Addr, SocketAddr, TcpStream};
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use super::{Samba, Scratch, Unavailable, free_port, program_exists};
+
+/// krb5kdc on a port of loopback, with Samba's account and keys for two names of its service. Ended, with everything that it
+/// wrote, when dropped.
+#[derive(Debug)]
+pub struct Kdc {
+    scratch: Scratch,
+    port: u16,
+    process: Option<Child>,
+}
+
+/// How long krb5kdc may take to answer after its start, on a machine that does other things too.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+impl Kdc {
+    /// The realm.
+    pub const REALM: &str = "PLIMSOLL.TEST";
+    /// The names that a server with [`Kdc::samba_settings`] has a key for: clients of Samba take no ticket for `localhost`.
+    pub const SERVERS: [&str; 2] = ["localhost", "files.plimsoll.test"];
+    /// A server that is known in the realm, and whose key nobody has.
+    pub const STRANGER: &str = "stranger.plimsoll.test";
+
+    /// Makes the realm, starts krb5kdc and waits until it answers.
+    ///
+    /// # Errors
+    /// This machine has no krb5kdc.
+    ///
+    /// # Panics
+    /// It was started and does not answer: the message has its log.
+    pub fn start() -> Result<Self, Unavailable> {
+        if !program_exists("krb5kdc") || !program_exists("kdb5_util") {
+            return Err(Unavailable("needs krb5kdc (Debian: krb5-kdc)"));
+        }
+        if !program_exists("kadmin.local") {
+            return Err(Unavailable("needs kadmin.local (Debian: krb5-admin-server)"));
+        }
+        let mut kdc = Self { scratch: Scratch::new("kdc"), port: 0, process: None };
+        kdc.configure();
+        kdc.make_realm();
+        // Somebody else may take the free port before krb5kdc does: then it ends at once.
+        let answered = (0..5).any(|_| {
+            kdc.port = free_port().expect("loopback has free ports");
+            kdc.configure();
+            kdc.launch()
+        });
+        assert!(answered, "krb5kdc does not answer:\n{}", kdc.log());
+        Ok(kdc)
+    }
+
+    /// Where it listens.
+    #[must_use]
+    pub fn address(&self) -> SocketAddr {
+        (Ipv4Addr::LOCALHOST, self.port).into()
+    }
+
+    /// A client's `krb5.conf`.
+    #[must_use]
+    pub fn configuration(&self) -> PathBuf {
+        self.scratch.path().join("krb5.conf")
+    }
+
+    /// Lines for `[global]` with which Samba takes tickets.
+    #[must_use]
+    pub fn samba_settings(&self) -> [String; 3] {
+        [
+            format!("realm = {}", Self::REALM),
+            "kerberos method = dedicated keytab".to_owned(),
+            format!("dedicated keytab file = {}", self.scratch.path().join("keytab").display()),
+        ]
+    }
+
+    /// How many tickets it gave out so far: for accounts, and for services.
+    #[must_use]
+    pub fn issued(&self) -> (usize, usize) {
+        let log = self.log();
+        let count = |what| log.lines().filter(|line| line.contains(what) && line.contains(": ISSUE:")).count();
+        (count("AS_REQ"), count("TGS_REQ"))
+    }
+
+    /// What it wrote to its log so far.
+    #[must_use]
+    pub fn log(&self) -> String {
+        std::fs::read_to_string(self.scratch.path().join("log")).unwrap_or_default()
+    }
+
+    fn configure(&self) {
+        let (home, port, realm) = (self.scratch.path().display(), self.port, Self::REALM);
+        let client = format!(
+            "[libdefaults]\n default_realm = {realm}\n dns_lookup_kdc = false\n rdns = false\n\
+             [realms]\n {realm} = {{\n  kdc = 127.0.0.1:{port}\n }}\n"
+        );
+        // Samba takes no PAC (what Windows says of an account) where it is no domain's member.
+        let server = format!(
+            "[kdcdefaults]\n kdc_listen = 127.0.0.1:{port}\n kdc_tcp_listen = 127.0.0.1:{port}\n\
+             [realms]\n {realm} = {{\n  database_name = {home}/principal\n  key_stash_file = {home}/stash\n\
+             \x20 acl_file = {home}/acl\n  disable_pac = true\n  default_principal_flags = +preauth\n\
+             \x20 supported_enctypes = aes256-cts-hmac-sha1-96:normal aes128-cts-hmac-sha1-96:normal\n }}\n\
+             [logging]\n kdc = FILE:{home}/log\n"
+        );
+        std::fs::write(self.configuration(), client).expect("a scratch folder can be written to");
+        std::fs::write(self.scratch.path().join("kdc.conf"), server).expect("a scratch folder can be written to");
+    }
+
+    fn make_realm(&self) {
+        self.run("kdb5_util", &["create", "-s", "-P", "a key that protects nothing"]);
+        let keytab = self.scratch.path().join("keytab");
+        let user = format!("addprinc -pw \"{}\" {}", Samba::PASSWORD, Samba::USER);
+        self.run("kadmin.local", &["-q", &user]);
+        for server in Self::SERVERS.into_iter().chain([Self::STRANGER]) {
+            self.run("kadmin.local", &["-q", &format!("addprinc -randkey cifs/{server}")]);
+        }
+        for server in Self::SERVERS {
+            self.run("kadmin.local", &["-q", &format!("ktadd -k {} cifs/{server}", keytab.display())]);
+        }
+    }
+
+    fn run(&self, program: &str, arguments: &[&str]) {
+        let mut command = self.command(program);
+        let output = command.args(["-r", Self::REALM]).args(arguments).stdin(Stdio::null()).output();
+        let output = output.unwrap_or_else(|error| panic!("{program}: {error}"));
+        assert!(output.status.success(), "{program}: {}", String::from_utf8_lossy(&output.stderr));
+    }
+
+    fn command(&self, program: &str) -> Command {
+        let mut command = Command::new(program);
+        command.env("KRB5_CONFIG", self.configuration());
+        command.env("KRB5_KDC_PROFILE", self.scratch.path().join("kdc.conf"));
+        command
+    }
+
+    /// Starts it and waits until it answers; false where it ended instead.
+    fn launch(&mut self) -> bool {
+        let output =
+            |name: &str| File::create(self.scratch.path().join(name)).expect("a scratch folder can be written to");
+        let (out, errors) = (output("stdout"), output("stderr"));
+        let mut command = self.command("krb5kdc");
+        command.arg("-n").stdin(Stdio::null()).stdout(out).stderr(errors);
+        let mut process = command.spawn().expect("krb5kdc starts");
+        let until = Instant::now() + PATIENCE;
+        let mut answered = false;
+        while !answered && Instant::now() < until && matches!(process.try_wait(), Ok(None)) {
+            answered = TcpStream::connect_timeout(&self.address(), Duration::from_secs(1)).is_ok();
+            if !answered {
+                std::thread::sleep(Duration::from_millis(20));
+            }
+        }
+        self.process = Some(process);
+        if !answered {
+            self.end();
+        }
+        answered
+    }
+
+    fn end(&mut self) {
+        if let Some(mut process) = self.process.take() {
+            let _ = process.kill();
+            let _ = process.wait();
+        }
+    }
+}
+
+impl Drop for Kdc {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
