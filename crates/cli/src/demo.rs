@@ -38,7 +38,7 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
     let page = output.page_at_least(PAGE).display().to_string();
     output.check()?;
     let workload = Workload::find("mixed")?;
-    let watching = Watching::new(output.quiet)?;
+    let watching = Watching::new(output.quiet);
     let timeout_ns = Plan::new(Load::Closed { stations: 1, think: Pause::None }).timeout_ns;
     let (table, tap) = (None, None);
     let drive = Drive { workload: &workload, watching: &watching, table, tap, timeout_ns, remove_files: false };
@@ -63,7 +63,9 @@ fn drive_both<'a>(drive: &Drive<'a>) -> anyhow::Result<Told<'a>> {
     let names = Arc::new(names);
     let (mut levels, mut facts) = (Vec::new(), Vec::new());
     for (chosen, site, steps) in sites {
-        levels.extend(drive.levels(&site, &names, steps)?);
+        let ran = drive.levels(&site, &names, steps)?;
+        facts.extend(ran.facts());
+        levels.extend(ran.ran);
         facts.extend(site.server.facts());
         drop(chosen);
     }

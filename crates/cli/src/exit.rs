@@ -2,6 +2,8 @@
 
 use std::process::ExitCode;
 
+use crate::secrecy::without_passwords;
+
 /// How a subcommand ended, other than by an error of its input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Done {
@@ -33,12 +35,46 @@ pub(crate) fn code(result: anyhow::Result<Done>) -> ExitCode {
         // Somebody closed the pipe (`| head`): that is no failure of ours, and nobody is there to be told.
         Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
-            // Names of files may hold anything; what acts in a terminal is shown as an escape.
-            let text = plimsoll_report::safe::for_terminal(&format!("{error:#}")).into_owned();
-            anstream::eprintln!("plimsoll: {text}");
+            tell(&error);
             ExitCode::from(if error.is::<Usage>() { 2 } else { 3 })
         }
     }
+}
+
+fn tell(error: &anyhow::Error) {
+    let text = whole(error);
+    // Names of files may hold anything; what acts in a terminal is shown as an escape.
+    let text = plimsoll_report::safe::for_terminal(&without_passwords(&text)).into_owned();
+    anstream::eprintln!("plimsoll: {text}");
+}
+
+/// An error with its causes, each said once: some say in their own words what they come from.
+fn whole(error: &anyhow::Error) -> String {
+    error.chain().map(ToString::to_string).fold(String::new(), |said, cause| match said.as_str() {
+        "" => cause,
+        so_far if so_far.contains(&cause) => said,
+        _ => format!("{said}: {cause}"),
+    })
+}
+
+/// The first error of several things that were all tried; the others are told at once.
+pub(crate) fn first_error(results: impl IntoIterator<Item = anyhow::Result<()>>) -> anyhow::Result<()> {
+    let mut errors = results.into_iter().filter_map(Result::err);
+    let Some(first) = errors.next() else { return Ok(()) };
+    errors.for_each(|error| tell(&error));
+    Err(first)
+}
+
+/// The exit code where the arguments are no command, or ask for help; tells it.
+pub(crate) fn no_command(error: &clap::Error) -> ExitCode {
+    let text = error.render().ansi().to_string();
+    let text = without_passwords(&text);
+    if error.use_stderr() {
+        anstream::eprint!("{text}");
+    } else {
+        anstream::print!("{text}");
+    }
+    ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
 }
 
 fn is_broken_pipe(error: &anyhow::Error) -> bool {
@@ -46,4 +82,25 @@ fn is_broken_pipe(error: &anyhow::Error) -> bool {
         .chain()
         .filter_map(|cause| cause.downcast_ref::<std::io::Error>())
         .any(|cause| cause.kind() == std::io::ErrorKind::BrokenPipe)
+}
+
+#[cfg(test)]
+mod tests {
+    use anyhow::{Context, anyhow};
+
+    use super::*;
+
+    #[test]
+    fn a_cause_is_said_once() {
+        let twice = Err::<(), _>(anyhow!("no such host")).context("h: no such host").context("looking").unwrap_err();
+        assert_eq!(whole(&twice), "looking: h: no such host");
+        assert_eq!(whole(&anyhow!("b").context("a")), "a: b");
+    }
+
+    #[test]
+    fn the_first_error_counts() {
+        assert!(first_error([Ok(()), Ok(())]).is_ok());
+        let error = first_error([Ok(()), Err(Usage("one".to_owned()).into()), Err(anyhow!("two"))]).unwrap_err();
+        assert!(error.is::<Usage>());
+    }
 }

@@ -9,6 +9,7 @@ mod keys;
 mod output;
 mod progress;
 mod run;
+mod secrecy;
 mod serve;
 mod when;
 mod workloads;
@@ -40,7 +41,10 @@ enum Command {
 }
 
 fn main() -> std::process::ExitCode {
-    let Arguments { command } = Arguments::parse();
+    let Arguments { command } = match Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        Err(error) => return exit::no_command(&error),
+    };
     let result = match command {
         Command::Analyze(arguments) => analyze::run(arguments),
         Command::Compare(arguments) => compare::run(arguments),

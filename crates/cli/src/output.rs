@@ -11,7 +11,7 @@ use plimsoll_report::findings::comparison::Comparison;
 use plimsoll_report::{html, json, text};
 use serde::Serialize;
 
-use crate::exit::Usage;
+use crate::exit::{Usage, first_error};
 
 /// Where the report goes, as flags.
 #[derive(Clone, Debug, clap::Args)]
@@ -42,14 +42,11 @@ impl Output {
         self.html.get_or_insert_with(|| PathBuf::from(file))
     }
 
-    /// Writes the findings wherever they are wanted.
+    /// Writes the findings wherever they are wanted. Where one place takes nothing, the others get theirs all the same.
     pub(crate) fn write(&self, findings: &Findings) -> anyhow::Result<()> {
-        if let Some(file) = &self.html {
-            let page = html::page(findings).context("the page")?;
-            std::fs::write(file, page).with_context(|| file.display().to_string())?;
-        }
+        let page = self.html.as_ref().map_or(Ok(()), |file| page_to(findings, file));
         let report = || text::to_string(findings, &style());
-        json_and_text(findings, self.json.as_deref(), self.quiet, report)
+        first_error([page, json_and_text(findings, self.json.as_deref(), self.quiet, report)])
     }
 }
 
@@ -93,18 +90,15 @@ fn json_and_text(
     quiet: bool,
     report: impl FnOnce() -> String,
 ) -> anyhow::Result<()> {
-    match json {
+    let json = match json {
         Some(file) if is_standard_output(file) => return json_to(findings, io::stdout().lock()),
-        Some(file) => {
-            let out = File::create(file).with_context(|| file.display().to_string())?;
-            json_to(findings, out).with_context(|| file.display().to_string())?;
-        }
-        None => {}
+        Some(file) => json_file(findings, file),
+        None => Ok(()),
+    };
+    if quiet {
+        return json;
     }
-    if !quiet {
-        io::stdout().lock().write_all(report().as_bytes())?;
-    }
-    Ok(())
+    first_error([json, io::stdout().lock().write_all(report().as_bytes()).map_err(anyhow::Error::from)])
 }
 
 /// The transactions table of `--transactions`.
@@ -117,6 +111,16 @@ pub(crate) fn table(path: &Path) -> anyhow::Result<TransactionsFile> {
 
 fn is_standard_output(file: &Path) -> bool {
     file == Path::new("-")
+}
+
+fn page_to(findings: &Findings, file: &Path) -> anyhow::Result<()> {
+    let page = html::page(findings).context("the page")?;
+    std::fs::write(file, page).with_context(|| file.display().to_string())
+}
+
+fn json_file(findings: &impl Serialize, file: &Path) -> anyhow::Result<()> {
+    let out = File::create(file).with_context(|| file.display().to_string());
+    out.and_then(|out| json_to(findings, out).with_context(|| file.display().to_string()))
 }
 
 fn json_to(findings: &impl Serialize, out: impl Write) -> anyhow::Result<()> {

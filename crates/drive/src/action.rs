@@ -181,6 +181,13 @@ pub struct Failure {
     pub cause: Cause,
 }
 
+impl Failure {
+    /// The connection says it, or the clock: no answer came.
+    pub(crate) fn without_answer(cause: Cause) -> Self {
+        Self { procedure: None, status: None, outcome: Outcome::Unanswered, cause }
+    }
+}
+
 /// What happened to an action that did not succeed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Cause {
@@ -208,6 +215,8 @@ pub enum Cause {
     LogonRefused,
     /// There is no such share or export, or it is not for this user.
     ShareRefused,
+    /// The server has none of the dialects asked for, or not the signing or encryption that was demanded.
+    NotOffered,
     /// The server's RPC layer did not take the call on: no such program, version or procedure, arguments it could not
     /// read, or an error of its own. It says nothing about the file.
     CallRejected,
@@ -235,6 +244,7 @@ impl Cause {
             Cause::Ended => "ended before it was sent",
             Cause::LogonRefused => "logon refused",
             Cause::ShareRefused => "share refused",
+            Cause::NotOffered => "dialect, signing or encryption not offered",
             Cause::CallRejected => "call rejected by RPC",
             Cause::LostWrites => "writes lost by the server",
             Cause::Unreachable => "server unreachable",

@@ -21,9 +21,11 @@ pub mod outbox;
 pub mod reach;
 pub mod scenario;
 pub mod station;
+pub mod status;
 pub mod tap;
 pub mod target;
 pub mod workload;
 
 pub use action::{Action, Done, Failure, FileKey, Reply, Tag, Ticket};
 pub use outbox::Outbox;
+pub use status::status_name;

@@ -233,7 +233,7 @@ fn a_client_that_demands_encryption() {
     }
     let mut old = options(Share::Data);
     (old.encryption, old.dialects) = (Wish::Demanded, Dialect::V210..=Dialect::V210);
-    assert_eq!(open(&samba, old).connect().unwrap_err().cause, Cause::Untrusted);
+    assert_eq!(open(&samba, old).connect().unwrap_err().cause, Cause::NotOffered);
 }
 
 #[test]
@@ -271,7 +271,7 @@ fn who_may_log_on_and_where() {
         assert_eq!(failed(elsewhere).cause, Cause::ShareRefused);
         let mut signed = SmbOptions::new("127.0.0.1", Share::Guest.name(), credentials);
         signed.signing = Wish::Demanded;
-        assert_eq!(failed(signed).cause, Cause::Untrusted, "without a key nothing is signed");
+        assert_eq!(failed(signed).cause, Cause::NotOffered, "without a key nothing is signed");
     }
 }
 

@@ -2,13 +2,12 @@
 
 use std::sync::Arc;
 
-use plimsoll_drive::client::path::errno_name;
 use plimsoll_drive::engine::Setup;
 use plimsoll_drive::reach::{self, Reached, Wishes, Work};
 use plimsoll_drive::tap::Tap;
 use plimsoll_drive::target::Target;
 use plimsoll_drive::workload::{FileSet, Workload};
-use plimsoll_model::{Names, Protocol};
+use plimsoll_model::Names;
 use plimsoll_report::findings::{Findings, Run, Source};
 
 use super::files::Files;
@@ -52,27 +51,64 @@ impl Drive<'_> {
     }
 
     /// Runs every level, with the files in place.
-    pub(crate) fn levels(&self, site: &Site, names: &Arc<Names>, steps: Vec<Step>) -> anyhow::Result<Vec<LevelRan>> {
+    ///
+    /// # Errors
+    /// There is nothing to report: no level was run. What goes wrong afterwards is in what it returns.
+    pub(crate) fn levels(&self, site: &Site, names: &Arc<Names>, steps: Vec<Step>) -> anyhow::Result<Levels> {
+        self.watching.catch()?;
         let server = &*site.server;
         let (set, with) = (Arc::clone(&site.set), Arc::clone(names));
         let files = Files { server, set, names: with, watching: self.watching, timeout_ns: self.timeout_ns };
-        files.prepare()?;
+        let mut levels = Levels { planned: steps.len(), ..Levels::default() };
+        let ready = files.prepare()?;
         let scenarios = Box::new(|station, lane, seed| self.workload.scenario(&site.set, station, lane, seed));
         let work = Work { server, scenarios, names: Arc::clone(names) };
         let setup: &dyn Setup = &work;
-        let mut levels = Vec::new();
         for Step { mut plan, words, curve } in steps {
-            if self.watching.stopped() {
+            if !ready || self.watching.stopped() {
+                levels.stopped = true;
                 break;
             }
             plan.tap = self.tap.cloned();
             let ran = self.watching.during(&words, |watch| level::run(&plan, &words, setup, self.table, watch));
-            levels.push(ran?.on(curve));
+            match ran {
+                Ok(ran) => levels.ran.push(ran.on(curve)),
+                Err(error) if levels.ran.is_empty() => return Err(error.into()),
+                // What was measured before is not lost with it.
+                Err(error) => {
+                    levels.ran.push(LevelRan::not_run(&plan, words, &error).on(curve));
+                    break;
+                }
+            }
         }
-        if self.remove_files && !self.watching.stopped() {
-            files.remove()?;
+        if self.remove_files && !self.watching.abandoned() {
+            levels.cleaned = files.remove();
         }
         Ok(levels)
+    }
+}
+
+/// What came of the levels.
+pub(crate) struct Levels {
+    pub(crate) ran: Vec<LevelRan>,
+    planned: usize,
+    /// Somebody stopped it before all were begun.
+    stopped: bool,
+    /// Whether the files could be removed, where that was wanted.
+    pub(crate) cleaned: anyhow::Result<()>,
+}
+
+impl Default for Levels {
+    fn default() -> Self {
+        Self { ran: Vec::new(), planned: 0, stopped: false, cleaned: Ok(()) }
+    }
+}
+
+impl Levels {
+    /// What is worth telling besides.
+    pub(crate) fn facts(&self) -> Option<String> {
+        let (ran, planned) = (self.ran.len(), self.planned);
+        self.stopped.then(|| format!("stopped by the user when {ran} of {planned} load levels were run"))
     }
 }
 
@@ -112,16 +148,11 @@ impl Told<'_> {
             vantage: "client".to_owned(),
         };
         let levels: Vec<_> = self.levels.iter().map(LevelRan::as_level).collect();
-        Findings::collect_run(run, &levels, &self.names, source, status_name)
+        Findings::collect_run(run, &levels, &self.names, source, plimsoll_drive::status_name)
     }
 }
 
 /// The directory of the share or export that files stand in. Of an export it is what was mounted.
 fn base(target: &Target) -> &str {
     if let Target::Smb(target) = target { &target.path } else { "" }
-}
-
-/// The name of a status: of a protocol, or of the operating system.
-fn status_name(protocol: Protocol, status: u32) -> Option<&'static str> {
-    if protocol == Protocol::File { errno_name(status) } else { plimsoll_observe::status_name(protocol, status) }
 }

@@ -27,6 +27,16 @@ impl LevelRan {
         self
     }
 
+    /// A level that could not be run at all: nothing, and why.
+    pub(crate) fn not_run(plan: &Plan, words: String, error: &EngineError) -> Self {
+        let (stations, depth) = (u64::from(plan.load.stations()), plan.lanes);
+        let asked_per_s = plan.load.asked_rate();
+        let reasons = vec![error.to_string()];
+        let about = About { level: words, stations, depth, asked_per_s, reasons, ..About::default() };
+        let statistics = Statistics::new(Options::default());
+        Self { statistics, span_ns: (0, 0), turns: 0, about, threads: 0 }
+    }
+
     /// As the report wants it.
     pub(crate) fn as_level(&self) -> Level<'_> {
         Level { statistics: &self.statistics, span_ns: self.span_ns, turns: self.turns, about: self.about.clone() }
@@ -60,8 +70,7 @@ pub(crate) fn run(
         generator: keeping_up(&generator),
         fairness: fairness(&stations),
         failures: failures(&stations),
-        connections: u64::from(plan.load.stations()) * u64::from(plan.connections)
-            / u64::from(plan.stations_per_connection.max(1)),
+        connections: plan.connections_in_all(),
         reasons,
     };
     let turns = stations.iter().map(|station| station.turns).sum();

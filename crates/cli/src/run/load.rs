@@ -50,7 +50,7 @@ pub(crate) struct LoadFlags {
     /// Threads that make the load; 0 for one a core
     #[arg(long, value_name = "COUNT", default_value_t = 0)]
     pub(crate) threads: u32,
-    /// A request without an answer after so long is given up and counted
+    /// A request without an answer after so long is given up and counted; so is connecting with logon
     #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration, default_value = "30s")]
     pub(crate) timeout: Duration,
     /// Everything random follows from it

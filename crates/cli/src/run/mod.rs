@@ -5,6 +5,7 @@ mod drive;
 mod files;
 mod level;
 mod load;
+mod open_files;
 mod sink;
 mod target;
 mod title;
@@ -19,8 +20,9 @@ use plimsoll_drive::tap::Tap;
 use plimsoll_drive::workload::Workload;
 use plimsoll_model::Names;
 use plimsoll_recording::TransactionsFile;
+use plimsoll_report::findings::Findings;
 
-use crate::exit::{Done, Usage};
+use crate::exit::{Done, Usage, first_error};
 use crate::output::Output;
 use load::LoadFlags;
 use sink::Table;
@@ -41,7 +43,7 @@ pub(crate) struct Arguments {
     target: TargetFlags,
     #[command(flatten)]
     load: LoadFlags,
-    /// Remove the workload's files from the server afterwards; they are kept for the next run else
+    /// Remove the workload's files from the server afterwards, after Ctrl-C too; they are kept for the next run else
     #[arg(long, help_heading = "Output")]
     remove_files: bool,
     /// Write every transaction to a table, one row each: FILE.parquet or FILE.csv
@@ -67,7 +69,7 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
         .as_deref()
         .map(|file| Tap::create(file).map(Arc::new).with_context(|| file.display().to_string()));
     let tap = tap.transpose()?;
-    let watching = Watching::new(arguments.output.quiet)?;
+    let watching = Watching::new(arguments.output.quiet);
     let drive = Drive {
         workload: &workload,
         watching: &watching,
@@ -76,33 +78,38 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
         timeout_ns: load::nanoseconds(arguments.load.timeout),
         remove_files: arguments.remove_files,
     };
-    let findings = measure(&arguments, &drive, steps, &chosen)?.findings();
-    if let Some(tap) = tap {
-        tap.finish().context("the tap")?;
-    }
-    if let Some(table) = table {
-        finish(table)?;
-    }
-    arguments.output.write(&findings)?;
+    let measured = measure(&arguments, &drive, steps, &chosen);
+    // Whatever became of the run: what was recorded of it gets its end, and is of use.
+    let tap = tap.map_or(Ok(()), |tap| tap.finish().context("the tap"));
+    let table = table.map_or(Ok(()), finish);
+    let (findings, cleaned) = match measured {
+        Ok(measured) => measured,
+        Err(error) => return first_error([Err(error), tap, table]).map(|()| Done::Invalid),
+    };
+    first_error([arguments.output.write(&findings), tap, table, cleaned])?;
     Ok(if findings.validity.valid { Done::Valid } else { Done::Invalid })
 }
 
-fn measure<'a>(
+/// What a report shows, and whether the files could be removed where that was wanted.
+fn measure(
     arguments: &Arguments,
-    drive: &Drive<'a>,
+    drive: &Drive<'_>,
     steps: Vec<Step>,
     chosen: &Chosen,
-) -> anyhow::Result<Told<'a>> {
+) -> anyhow::Result<(Findings, anyhow::Result<()>)> {
     let mut names = Names::default();
     let seed = arguments.load.seed;
     // Two runs at once must not look like one client computer.
     let wishes = arguments.target.wishes(seed ^ u64::from(std::process::id()) << 32);
+    open_files::allow(chosen.open_files(&steps, drive.workload))?;
     let site = drive.reach(chosen, &wishes, &steps, &mut names)?;
     let names = Arc::new(names);
     let warmup_ns = steps.first().map_or(0, |step| step.plan.phases.warmup_ns);
-    let levels = drive.levels(&site, &names, steps)?;
-    let (workload, target, facts) = (drive.workload, chosen.shown.clone(), site.server.facts());
-    Ok(Told { workload, target, seed, levels, names, facts, warmup_ns })
+    let levels = drive.levels(&site, &names, steps).with_context(|| chosen.shown.clone())?;
+    let (workload, target, mut facts) = (drive.workload, chosen.shown.clone(), site.server.facts());
+    facts.extend(levels.facts());
+    let told = Told { workload, target, seed, levels: levels.ran, names, facts, warmup_ns };
+    Ok((told.findings(), levels.cleaned))
 }
 
 /// Every worker has given its sink back, so nobody else holds the table.

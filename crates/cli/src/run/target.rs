@@ -3,11 +3,14 @@
 use std::path::PathBuf;
 
 use plimsoll_drive::client::smb::{Dialect, Wish};
+use plimsoll_drive::engine::Plan;
 use plimsoll_drive::reach::Wishes;
 use plimsoll_drive::target::{PASSWORD_VARIABLE, Target};
+use plimsoll_drive::workload::Workload;
 use plimsoll_serve::{Account, Embedded, Kind, Options};
 
 use super::auth::AuthFlags;
+use super::load::Step;
 use super::title;
 use crate::exit::Usage;
 
@@ -52,7 +55,7 @@ pub(crate) struct Chosen {
     /// What people are told.
     pub(crate) shown: String,
     /// Held as long as it is needed.
-    _embedded: Option<Embedded>,
+    embedded: Option<Embedded>,
 }
 
 impl TargetFlags {
@@ -82,11 +85,23 @@ impl WishFlags {
 }
 
 impl Chosen {
+    /// Files that the largest of these levels has open in this process.
+    pub(crate) fn open_files(&self, steps: &[Step], workload: &Workload) -> u64 {
+        let lanes = |plan: &Plan| u64::from(plan.load.stations()) * u64::from(plan.lanes);
+        let of = |step: &Step| match self.target {
+            Target::Path(_) => workload.open_files() * lanes(&step.plan),
+            // An end each of every connection.
+            _ if self.embedded.is_some() => 2 * step.plan.connections_in_all(),
+            _ => step.plan.connections_in_all(),
+        };
+        steps.iter().map(of).max().unwrap_or(0)
+    }
+
     /// Starts the embedded server that a target stands for; any other target is there already.
     pub(crate) fn start(target: Target) -> anyhow::Result<Self> {
         let shown = target.to_string();
         let Target::Embedded(which) = target else {
-            return Ok(Self { target, shown, _embedded: None });
+            return Ok(Self { target, shown, embedded: None });
         };
         let (kind, account) = match which {
             plimsoll_drive::target::Embedded::Smb => (Kind::Smb, Some(Account::random()?)),
@@ -95,7 +110,7 @@ impl Chosen {
         let server = Embedded::start(kind, Options { account, ..Options::default() })?;
         // Our own URL, which parses.
         let target = Target::parse(&server.target())?;
-        Ok(Self { target, shown, _embedded: Some(server) })
+        Ok(Self { target, shown, embedded: Some(server) })
     }
 }
 

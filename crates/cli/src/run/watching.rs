@@ -1,8 +1,8 @@
 //! What a person sees while a run goes on, and what Ctrl-C does.
 
 use std::io::IsTerminal;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use anyhow::Context;
@@ -15,18 +15,37 @@ const LOOK: Duration = Duration::from_millis(100);
 
 /// Watches runs, one after the other.
 pub(crate) struct Watching {
+    /// What is measured, and what is done before.
     watch: Arc<Watch>,
+    /// What is done afterwards: the first Ctrl-C does not end that.
+    cleaning: Arc<Watch>,
+    caught: OnceLock<()>,
     shown: bool,
 }
 
 impl Watching {
-    /// From now on the first Ctrl-C (or SIGTERM) ends the phase and cleans up, the second one waits for nothing.
-    pub(crate) fn new(quiet: bool) -> anyhow::Result<Self> {
-        let watch = Arc::new(Watch::new());
-        let (handled, presses) = (Arc::clone(&watch), AtomicU32::new(0));
-        ctrlc::set_handler(move || if presses.fetch_add(1, Relaxed) == 0 { handled.stop() } else { handled.abandon() })
-            .context("Ctrl-C cannot be caught")?;
-        Ok(Self { watch, shown: !quiet && std::io::stderr().is_terminal() })
+    /// Shows how far runs are where somebody looks.
+    pub(crate) fn new(quiet: bool) -> Self {
+        let shown = !quiet && std::io::stderr().is_terminal();
+        Self { watch: Arc::default(), cleaning: Arc::default(), caught: OnceLock::new(), shown }
+    }
+
+    /// From now on the first Ctrl-C (or SIGTERM) ends the phase and cleans up, the second one waits for nothing. Before,
+    /// while there is nothing to lose, they end the process as they end any other.
+    pub(crate) fn catch(&self) -> anyhow::Result<()> {
+        if self.caught.set(()).is_err() {
+            return Ok(());
+        }
+        let (watch, cleaning, presses) = (Arc::clone(&self.watch), Arc::clone(&self.cleaning), AtomicU32::new(0));
+        let handler = move || {
+            if presses.fetch_add(1, Relaxed) == 0 {
+                watch.stop();
+            } else {
+                watch.abandon();
+                cleaning.abandon();
+            }
+        };
+        ctrlc::set_handler(handler).context("Ctrl-C cannot be caught")
     }
 
     /// Whether somebody wants it all to end.
@@ -34,39 +53,49 @@ impl Watching {
         self.watch.stopped()
     }
 
+    /// Whether somebody wants it to end without any cleaning up.
+    pub(crate) fn abandoned(&self) -> bool {
+        self.cleaning.abandoned()
+    }
+
     /// Does `work`, showing how far it is, under the name `what`.
     pub(crate) fn during<T: Send>(&self, what: &str, work: impl FnOnce(&Watch) -> T + Send) -> T {
         let mut before = self.watch.progress();
-        self.showing(what, work, |bar| {
-            let now = self.watch.progress();
-            show(bar, &now, &before);
-            before = now;
-        })
+        self.showing(
+            what,
+            || work(&self.watch),
+            |bar| {
+                let now = self.watch.progress();
+                show(bar, &now, &before);
+                before = now;
+            },
+        )
     }
 
-    /// The same for work on files, of which `progress` tells how far it is.
+    /// The same for work on files before (or else after) all runs, of which `progress` tells how far it is.
     pub(crate) fn during_files<T: Send>(
         &self,
         what: &str,
+        before: bool,
         work: impl FnOnce(&Watch) -> T + Send,
         progress: impl Fn() -> JobProgress,
     ) -> T {
-        self.showing(what, work, |bar| {
-            let JobProgress { done, total } = progress();
-            bar.set_length(total);
-            bar.set_position(done);
-            bar.set_message(format!("{done} of {total} files and directories"));
-        })
+        let watch = if before { &self.watch } else { &self.cleaning };
+        self.showing(
+            what,
+            || work(watch),
+            |bar| {
+                let JobProgress { done, total } = progress();
+                bar.set_length(total);
+                bar.set_position(done);
+                bar.set_message(format!("{done} of {total} files and directories"));
+            },
+        )
     }
 
-    fn showing<T: Send>(
-        &self,
-        what: &str,
-        work: impl FnOnce(&Watch) -> T + Send,
-        mut look: impl FnMut(&ProgressBar),
-    ) -> T {
+    fn showing<T: Send>(&self, what: &str, work: impl FnOnce() -> T + Send, mut look: impl FnMut(&ProgressBar)) -> T {
         if !self.shown {
-            return work(&self.watch);
+            return work();
         }
         let bar = ProgressBar::no_length().with_prefix(what.to_owned());
         bar.set_draw_target(ProgressDrawTarget::stderr_with_hz(10));
@@ -74,7 +103,7 @@ impl Watching {
         let style = ProgressStyle::with_template("{prefix} {bar:24} {msg}");
         bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
         let result = std::thread::scope(|scope| {
-            let worker = scope.spawn(|| work(&self.watch));
+            let worker = scope.spawn(work);
             while !worker.is_finished() {
                 std::thread::sleep(LOOK);
                 look(&bar);

@@ -31,6 +31,10 @@ impl<C: Client + ?Sized> Client for Box<C> {
         (**self).overdue(before, now, events);
     }
 
+    fn over(&self) -> Option<Cause> {
+        (**self).over()
+    }
+
     fn leave(&mut self, now: i64, out: &mut Outbox, events: &mut dyn Events) {
         (**self).leave(now, out, events);
     }

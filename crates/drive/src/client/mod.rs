@@ -72,6 +72,11 @@ pub trait Client: Send {
     /// Requests sent before `before` that have no answer: each is reported unanswered, its action fails as timed out, an
     /// answer that comes later is counted and dropped. Held requests wait as long as they like.
     fn overdue(&mut self, before: i64, now: i64, events: &mut dyn Events);
+    /// Why the connection is of no use any more, where the client has found that out by itself: an answer made no sense, or
+    /// was not authentic. What was outstanding has ended then, and the caller closes the connection.
+    fn over(&self) -> Option<Cause> {
+        None
+    }
     /// Logs off. Ends with `done` of [`Tag::LEAVE`].
     fn leave(&mut self, now: i64, out: &mut Outbox, events: &mut dyn Events);
     /// Requests sent and not answered, held ones not counted, and actions that wait for credits.

@@ -6,7 +6,7 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use super::Watch;
-use crate::action::Cause;
+use crate::action::Failure;
 
 /// Workers that wait for each other look so often whether somebody has ended the run.
 const LOOK: Duration = Duration::from_millis(10);
@@ -34,8 +34,10 @@ struct Gathering {
     arrived: u32,
     latest: i64,
     up: u32,
-    first_failure: Option<(i64, Cause, Option<u32>)>,
+    first_failure: Option<(i64, Failure)>,
     machine: Option<(&'static str, io::Error)>,
+    /// Whether all begin, and when: the first worker that knows decides for all.
+    begin: Option<Option<i64>>,
 }
 
 impl Crew {
@@ -66,9 +68,15 @@ impl Crew {
             let waited = self.gathered.wait_timeout(gathering, LOOK);
             gathering = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
+        if let Some(decided) = gathering.begin {
+            return decided;
+        }
         let complete = gathering.arrived == self.size && gathering.up > 0 && !self.failed() && !watch.stopped();
         let waking_up = if self.size > 1 { WAKING_UP_NS } else { 0 };
-        complete.then_some(gathering.latest + waking_up)
+        // Were each to look by itself, one might see that the run is stopped and leave, and others wait for it for ever.
+        let decided = complete.then_some(gathering.latest + waking_up);
+        gathering.begin = Some(decided);
+        decided
     }
 
     /// Says that the measured phase ends at `at`, unless somebody has named an earlier end.
@@ -101,16 +109,16 @@ impl Crew {
     }
 
     /// A station could not connect.
-    pub(super) fn could_not_connect(&self, at: i64, cause: Cause, status: Option<u32>) {
+    pub(super) fn could_not_connect(&self, at: i64, failure: Failure) {
         let mut gathering = self.lock();
-        if gathering.first_failure.is_none_or(|(first, ..)| at < first) {
-            gathering.first_failure = Some((at, cause, status));
+        if gathering.first_failure.as_ref().is_none_or(|(first, _)| at < *first) {
+            gathering.first_failure = Some((at, failure));
         }
     }
 
     /// What happened to the first station that could not connect.
-    pub(super) fn first_failure(&self) -> Option<(Cause, Option<u32>)> {
-        self.lock().first_failure.map(|(_, cause, status)| (cause, status))
+    pub(super) fn first_failure(&self) -> Option<Failure> {
+        self.lock().first_failure.as_ref().map(|(_, failure)| failure.clone())
     }
 
     /// Whether anybody was connected when all had gathered.
@@ -143,5 +151,24 @@ impl Crew {
 
     fn lock(&self) -> MutexGuard<'_, Gathering> {
         self.gathering.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_begin_or_none() {
+        for _ in 0..100 {
+            let (crew, watch) = (Crew::new(2, 2), Watch::new());
+            std::thread::scope(|scope| {
+                let other = scope.spawn(|| crew.gather(5, 1, &watch));
+                let mine = crew.gather(7, 1, &watch);
+                // Somebody stops the run when one worker has begun, and the other is just waking up.
+                watch.stop();
+                assert_eq!((mine, other.join().unwrap()), (Some(7 + WAKING_UP_NS), mine));
+            });
+        }
     }
 }

@@ -1,6 +1,6 @@
 //! Why a run could not be made at all.
 
-use crate::action::Cause;
+use crate::action::{Cause, Failure};
 
 /// Why a run could not be made at all. A server that fails is no error: that is measured.
 #[derive(Debug, thiserror::Error)]
@@ -8,14 +8,9 @@ pub enum EngineError {
     /// The plan contradicts itself.
     #[error("the plan cannot be run: {0}")]
     Plan(&'static str),
-    /// Not one station could connect and log on; nothing was measured.
-    #[error("no station could connect: {}{}", cause.label(), status.map(|s| format!(" (status {s:#x})")).unwrap_or_default())]
-    NobodyConnected {
-        /// What happened to the first that failed.
-        cause: Cause,
-        /// The status on the wire, where an answer came.
-        status: Option<u32>,
-    },
+    /// Not one station could connect and log on; nothing was measured. What happened to the first that failed.
+    #[error("no station could connect: {0}{hint}", hint = hint(.0.cause))]
+    NobodyConnected(Failure),
     /// A thread or an event queue could not be made, or waiting for events failed.
     #[error("the load generator itself failed ({doing}): {source}")]
     Machine {
@@ -24,4 +19,16 @@ pub enum EngineError {
         /// What the operating system said.
         source: std::io::Error,
     },
+}
+
+/// What to look at where nobody could connect.
+fn hint(cause: Cause) -> &'static str {
+    match cause {
+        Cause::ConnectionRefused => "; does the server run, and listen on this port?",
+        Cause::TimedOut | Cause::Unreachable => "; is this the right address, and does a firewall let it through?",
+        Cause::LogonRefused => "; are user and password right?",
+        Cause::ShareRefused => "; is there such a share, and is it for this user?",
+        Cause::OutOfResources => "; use fewer connections, or allow more open files (ulimit -n)",
+        _ => "",
+    }
 }

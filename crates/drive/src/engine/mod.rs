@@ -39,7 +39,7 @@ use plimsoll_model::Sink;
 use self::crew::Crew;
 use self::share::Share;
 use self::worker::{Brought, Job, Worker};
-use crate::action::Cause;
+use crate::action::{Cause, Failure};
 use crate::network::Network;
 use crate::network::clock::Clock;
 use crate::network::tcp::Tcp;
@@ -107,11 +107,10 @@ pub fn run_on<S: Sink + Send, N: Network>(
     if let Some((doing, source)) = crew.failure() {
         return Err(EngineError::Machine { doing, source });
     }
-    if let (false, false, Some((cause, status))) = (crew.anybody_up(), watch.stopped(), crew.first_failure()) {
-        return Err(EngineError::NobodyConnected { cause, status });
-    }
     if !crew.anybody_up() && !watch.stopped() {
-        return Err(EngineError::NobodyConnected { cause: Cause::TimedOut, status: None });
+        // Nobody has failed yet where the time for connecting was over before.
+        let failure = crew.first_failure().unwrap_or_else(|| Failure::without_answer(Cause::TimedOut));
+        return Err(EngineError::NobodyConnected(failure));
     }
     Ok(gathered(plan, brought.into_iter().flatten()))
 }

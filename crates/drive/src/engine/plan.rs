@@ -116,7 +116,8 @@ pub struct Phases {
 /// What happens when a connection cannot be made or is lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reconnect {
-    /// Attempts in a row before its stations give up; 0: they give up at once. A refused logon or share is not tried again.
+    /// Attempts in a row before its stations give up; 0: they give up at once. What the
+    /// server has refused (logon, share) or does not offer is not tried again.
     pub attempts: u32,
     /// Wait before the first attempt, ns; each later one doubles it.
     pub first_ns: u64,
@@ -192,6 +193,13 @@ impl Plan {
             kernel_times: true,
             tap: None,
         }
+    }
+
+    /// Connections of all stations together.
+    #[must_use]
+    pub fn connections_in_all(&self) -> u64 {
+        let units = self.load.stations().div_ceil(self.stations_per_connection.max(1));
+        u64::from(units) * u64::from(self.connections)
     }
 
     /// Whether it can be run.

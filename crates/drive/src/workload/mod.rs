@@ -132,6 +132,12 @@ impl Workload {
         self.work.turns.iter().map(move |turn| (turn.name.as_str(), f64::from(turn.weight) / all))
     }
 
+    /// Files that a lane has open at most: those that it keeps open, and one of its own.
+    #[must_use]
+    pub fn open_files(&self) -> u64 {
+        self.work.keep_open.max(1) as u64 + 1
+    }
+
     /// What one lane of a station does on a file set of this workload. Needs no other lane, and never ends.
     #[must_use]
     pub fn scenario(&self, files: &Arc<FileSet>, station: u32, lane: u32, seed: u64) -> Box<dyn Scenario> {

@@ -175,6 +175,10 @@ impl Client for NfsClient {
         }
     }
 
+    fn over(&self) -> Option<Cause> {
+        self.over
+    }
+
     fn framing(&self, head: &[u8]) -> Framing {
         if self.over.is_some() { Framing::Broken } else { self.frame(head) }
     }

@@ -243,6 +243,10 @@ impl Client for SmbClient {
         }
     }
 
+    fn over(&self) -> Option<Cause> {
+        if let State::Over(cause) = self.state { Some(cause) } else { None }
+    }
+
     fn framing(&self, head: &[u8]) -> Framing {
         self.frame(head)
     }

@@ -132,7 +132,7 @@ impl SmbClient {
             Found::Validated(said) => self.validated(job, reply, said, at, events),
             _ if step == Step::Validate => self.not_validated(job, reply, at, events),
             _ => Err(match step {
-                Step::Negotiate => Cause::Status,
+                Step::Negotiate => Cause::NotOffered,
                 Step::TreeConnect => Cause::ShareRefused,
                 _ => Cause::LogonRefused,
             }),
@@ -266,7 +266,7 @@ impl SmbClient {
         let unsealed = self.session.seals && self.session.seal.is_none();
         let unsigned = self.options.signing == Wish::Demanded && key.is_none();
         if unsealed || unsigned {
-            return Err(Cause::Untrusted);
+            return Err(Cause::NotOffered);
         }
         self.connect_share(job, at, out)
     }
@@ -295,7 +295,7 @@ impl SmbClient {
         if share.flags & tree_connect::SHARE_ENCRYPTS != 0 {
             self.session.seals = true;
             if self.session.seal.is_none() {
-                return Err(Cause::Untrusted);
+                return Err(Cause::NotOffered);
             }
         }
         if self.must_validate() {

@@ -39,7 +39,7 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
         };
         match self.net.connect(ConnectionKey(at), to) {
             Ok(()) => self.timers.push(self.patience(), Timer::Deadline(at, life)),
-            Err(error) => self.could_not_connect(at, cause_of(&error), None),
+            Err(error) => self.could_not_connect(at, Failure::without_answer(cause_of(&error))),
         }
     }
 
@@ -62,10 +62,10 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
                         }
                         self.born(at, endpoint(local), endpoint(to));
                     }
-                    Err(error) => self.could_not_connect(at, cause_of(&error), None),
+                    Err(error) => self.could_not_connect(at, Failure::without_answer(cause_of(&error))),
                 },
                 (Err(error), _) if error.kind() == std::io::ErrorKind::WouldBlock => {}
-                (Err(error), _) => self.could_not_connect(at, cause_of(&error), None),
+                (Err(error), _) => self.could_not_connect(at, Failure::without_answer(cause_of(&error))),
                 (Ok(_), None) => {}
             }
         } else if link.full_since.take().is_some() {
@@ -97,8 +97,8 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
         if link.state != LinkState::LoggingOn {
             return;
         }
-        if let Err(Failure { cause, status, .. }) = done.result {
-            return self.could_not_connect(at, cause, status);
+        if let Err(failure) = &done.result {
+            return self.could_not_connect(at, failure.clone());
         }
         self.now = self.now.max(done.at);
         link.enter(LinkState::Up);
@@ -130,9 +130,10 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
     }
 
     /// A connection could not be made, or its client could not log on.
-    pub(super) fn could_not_connect(&mut self, at: u32, cause: Cause, status: Option<u32>) {
+    pub(super) fn could_not_connect(&mut self, at: u32, failure: Failure) {
         self.busy -= 1;
-        self.job.crew.could_not_connect(self.now, cause, status);
+        let cause = failure.cause;
+        self.job.crew.could_not_connect(self.now, failure);
         self.fail(at, cause);
     }
 
@@ -140,7 +141,7 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
     pub(super) fn lose(&mut self, at: u32, cause: Cause) {
         let Some(link) = self.links.get(at as usize) else { return };
         match link.state {
-            LinkState::Opening | LinkState::LoggingOn => self.could_not_connect(at, cause, None),
+            LinkState::Opening | LinkState::LoggingOn => self.could_not_connect(at, Failure::without_answer(cause)),
             LinkState::Up => {
                 self.one_less_up(at);
                 self.fail(at, cause);
@@ -170,7 +171,7 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
         let Some(link) = self.links.get_mut(at as usize) else { return };
         link.failed += 1;
         let failed = link.failed;
-        let refused = matches!(cause, Cause::LogonRefused | Cause::ShareRefused);
+        let refused = matches!(cause, Cause::LogonRefused | Cause::ShareRefused | Cause::NotOffered);
         if refused || failed > policy.attempts {
             self.give_up(at);
         } else if self.connects() {
@@ -221,7 +222,9 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
     pub(super) fn too_long(&mut self, at: u32, life: u32) {
         let Some(link) = self.links.get(at as usize).filter(|link| link.life == life) else { return };
         match link.state {
-            LinkState::Opening | LinkState::LoggingOn => self.could_not_connect(at, Cause::TimedOut, None),
+            LinkState::Opening | LinkState::LoggingOn => {
+                self.could_not_connect(at, Failure::without_answer(Cause::TimedOut))
+            }
             LinkState::Leaving => {
                 self.generator.left_rudely += 1;
                 self.left(at);

@@ -4,6 +4,7 @@ use std::io::{self, ErrorKind};
 
 use plimsoll_model::Sink;
 
+use super::super::link::LinkState;
 use super::Worker;
 use super::turns::cause_of;
 use crate::action::Cause;
@@ -88,6 +89,15 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
             }
         }
         self.buffer = buffer;
+        self.lose_if_over(at);
+    }
+
+    /// A client that has given its connection up would fail whatever it is asked, and nothing that comes would tell us.
+    fn lose_if_over(&mut self, at: u32) {
+        let up = self.links.get(at as usize).filter(|link| link.state == LinkState::Up);
+        if let Some(cause) = up.and_then(|link| link.client.as_ref()?.over()) {
+            self.lose(at, cause);
+        }
     }
 
     /// Reads once. `true` if there is certainly more.

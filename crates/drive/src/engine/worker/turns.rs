@@ -2,7 +2,7 @@
 
 use std::io::ErrorKind;
 
-use plimsoll_model::{Outcome, Sink};
+use plimsoll_model::Sink;
 
 use super::super::link::LinkState;
 use super::super::timers::Timer;
@@ -246,8 +246,8 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
             let tag = self.share.tag(lane);
             let owed = self.floor.state(lane) == State::Acting;
             if owed && !self.floor.ended.iter().any(|(_, done)| done.tag == tag) {
-                let failure = Failure { procedure: None, status: None, outcome: Outcome::Unanswered, cause };
-                self.floor.ended.push_back((link, Done { tag, at: self.now, result: Err(failure) }));
+                let result = Err(Failure::without_answer(cause));
+                self.floor.ended.push_back((link, Done { tag, at: self.now, result }));
             }
         }
     }

@@ -30,7 +30,7 @@ pub enum FileSetError {
     #[error("{0}; use fewer stations, or change [files] in the workload")]
     TooMany(String),
     /// The target did not do something.
-    #[error("{doing} {path}: {}", told(failure))]
+    #[error("{doing} {path}: {failure}")]
     Failed {
         /// What was tried.
         doing: &'static str,
@@ -62,14 +62,6 @@ pub enum FileSetError {
         /// Of so many.
         total: u64,
     },
-}
-
-fn told(failure: &Failure) -> String {
-    let procedure = failure.procedure.map(|procedure| format!(" to {}", procedure.name())).unwrap_or_default();
-    match failure.status {
-        Some(status) => format!("{} {status:#x}{procedure}", failure.cause.label()),
-        None => format!("{}{procedure}", failure.cause.label()),
-    }
 }
 
 /// What lanes share: who does what, how much is done, and what went wrong first.

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use plimsoll_model::Symbol;
 
-use super::job::{FileSetError, Job, JobProgress, Patience, Tally, WAIT};
+use super::job::{FileSetError, Job, JobProgress, Patience, Tally, WAIT, again};
 use super::verify::is_numbered;
 use super::{FileSet, MANIFEST, OWN_DIRECTORY, OWN_FILE};
 use crate::action::{Action, Done};
@@ -71,7 +71,7 @@ impl Remove {
 impl Job for Remove {
     fn scenario(self: Arc<Self>) -> Box<dyn Scenario> {
         let (names, patience) = (Vec::new(), Patience::default());
-        Box::new(Remover { job: self, item: None, over: false, foreign: None, names, patience })
+        Box::new(Remover { job: self, item: None, over: false, foreign: None, names, attempts: 0, patience })
     }
 
     fn progress(&self) -> JobProgress {
@@ -125,6 +125,8 @@ struct Remover {
     over: bool,
     foreign: Option<String>,
     names: Vec<String>,
+    /// Of the item.
+    attempts: u32,
     patience: Patience,
 }
 
@@ -165,7 +167,20 @@ impl Scenario for Remover {
 
     fn done(&mut self, done: &Done) -> Result<(), WrongData> {
         let Some(item) = self.item.take() else { return Ok(()) };
+        if let Err(failure) = &done.result
+            && again(failure, self.attempts + 1)
+        {
+            self.attempts += 1;
+            self.names.clear();
+            self.item = Some(item);
+            return Ok(());
+        }
+        let attempts = std::mem::take(&mut self.attempts);
         match (&done.result, item) {
+            // Removed the time before; the answer was lost with its connection.
+            (Err(failure), Item::File(_) | Item::Directory(_)) if attempts > 0 && failure.is_not_there() => {
+                self.job.tally.finished_one();
+            }
             (Err(failure), Item::List(path) | Item::File(path) | Item::Directory(path)) => {
                 self.job.tally.fail(FileSetError::Failed { doing: "removing", path, failure: failure.clone() });
             }

@@ -10,6 +10,8 @@ use rustix::event::{PollFd, PollFlags, Timespec};
 use super::rules::{Fault, Judge};
 use super::{Framing, GLANCE, Seen};
 
+/// How often a connection looks whether it is to end though nothing happens on it: seldom, for there may be hundreds.
+const IDLE: Duration = Duration::from_millis(25);
 /// Bytes that wait in one direction before no more are taken: some of the longest messages.
 const FULL: usize = 64 << 20;
 
@@ -191,7 +193,7 @@ impl Pump {
             Until::Time(at) => Some(at.saturating_duration_since(now)),
             Until::Passed(_) => None,
         });
-        let limit = due.min().unwrap_or(GLANCE).min(GLANCE);
+        let limit = due.min().unwrap_or(IDLE).min(IDLE);
         let limit = Timespec { tv_sec: 0, tv_nsec: i64::from(limit.subsec_nanos()) };
         // Whatever it says, the next round finds out.
         let _ready = rustix::event::poll(&mut sockets, Some(&limit));

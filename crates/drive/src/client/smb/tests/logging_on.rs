@@ -30,7 +30,8 @@ fn goes_on_the_share_and_leaves_it() {
 
 #[test]
 fn each_refusal_has_its_cause() {
-    let causes = [Cause::Status, Cause::LogonRefused, Cause::LogonRefused, Cause::ShareRefused].into_iter().enumerate();
+    let causes =
+        [Cause::NotOffered, Cause::LogonRefused, Cause::LogonRefused, Cause::ShareRefused].into_iter().enumerate();
     for (step, cause) in causes {
         let mut world = World::new(options(Dialect::V210));
         world.server.dialect = 0x0210;
@@ -68,7 +69,7 @@ fn what_is_demanded_and_cannot_be_had_ends_the_logon() {
         world.server.dialect = 0x0210;
         world.connect();
         world.obey();
-        assert_eq!(world.result(Tag::CONNECT).unwrap().unwrap_err().cause, Cause::Untrusted, "{demand}");
+        assert_eq!(world.result(Tag::CONNECT).unwrap().unwrap_err().cause, Cause::NotOffered, "{demand}");
         assert!(!world.told.transactions.iter().any(|row| row.procedure.name() == "TREE_CONNECT"), "{demand}");
     }
 }

@@ -1,0 +1,29 @@
+//! Room for all the connections of a run: every one is an open file of this process.
+
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
+use crate::exit::Usage;
+
+/// Files that a process has open besides: standard streams, event queues, reports, libraries' own.
+const OTHERS: u64 = 128;
+
+/// Allows this process so many open files, and some more.
+///
+/// # Errors
+/// The system does not.
+pub(super) fn allow(wanted: u64) -> Result<(), Usage> {
+    let wanted = wanted.saturating_add(OTHERS);
+    let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
+    if current.is_none_or(|current| current >= wanted) {
+        return Ok(());
+    }
+    // The hard limit is only touched where it must be: an administrator may raise it.
+    let maximum = maximum.map(|maximum| maximum.max(wanted));
+    setrlimit(Resource::Nofile, Rlimit { current: Some(wanted), maximum }).map_err(|_| {
+        let allowed = getrlimit(Resource::Nofile).maximum.or(current).unwrap_or_default();
+        Usage(format!(
+            "{wanted} open files are needed for so many connections, and this process may have {allowed}: use fewer \
+             stations, or raise the limit (ulimit -Hn {wanted})"
+        ))
+    })
+}
