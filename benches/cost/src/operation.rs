@@ -82,9 +82,9 @@ impl Operation {
         if matches!(self, Operation::SmbStream | Operation::NfsStream) { (BIG_FILE, BIG_SIZE) } else { (FILE, SIZE) }
     }
 
-    /// How many are measured: a few seconds' worth.
+    /// How many are measured in a round: about a second's worth, or two.
     pub fn count(self, depth: usize) -> u64 {
-        let base = if self == Operation::SmbCreateClose { 15_000 } else { 40_000 };
+        let base = if self == Operation::SmbCreateClose { 8_000 } else { 20_000 };
         if depth > 1 { base * 2 } else { base }
     }
 }

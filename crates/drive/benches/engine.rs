@@ -12,7 +12,7 @@ use std::process::{Child, Command, Stdio};
 
 use plimsoll_drive::engine::{Load, Pause, Phases, Plan, Ran, Watch, run};
 use plimsoll_drive::network::tcp::Tcp;
-use plimsoll_drive::network::{ConnectionKey, Network};
+use plimsoll_drive::network::{ConnectionKey, Network, Take};
 use plimsoll_model::{Names, Sink, Transaction};
 use rustix::event::epoll;
 
@@ -107,7 +107,7 @@ fn bare_loop(to: SocketAddr, depth: usize) -> f64 {
         }
         ready.clear();
         net.wait(None, &mut ready).unwrap();
-        match net.receive(key, &mut buffer) {
+        match net.receive(key, &mut buffer, Take::AtOnce) {
             Ok(received) => {
                 net.send(key, &[IoSlice::new(&request[..received.bytes])]).unwrap();
                 done += received.bytes / HEAD;

@@ -1,6 +1,7 @@
 //! A place for a connection: it outlives the connections that are made in it one after the other.
 
 use crate::client::{Arrived, Client, Framing};
+use crate::network::Take;
 use crate::outbox::Outbox;
 use crate::tap::Stream;
 
@@ -16,6 +17,10 @@ pub(super) struct Link {
     pub(super) full_since: Option<i64>,
     /// Since when actions can be begun.
     pub(super) up_since: i64,
+    /// The last bytes that were received brought several messages.
+    pub(super) several: bool,
+    /// They did, and what they caused was sent: so it will be the next time, perhaps.
+    pub(super) answers: bool,
     /// It stands in the list of those with something to send.
     pub(super) dirty: bool,
     /// Connections made here before.
@@ -56,6 +61,8 @@ impl Link {
             inbox: Inbox::default(),
             full_since: None,
             up_since: 0,
+            several: false,
+            answers: false,
             dirty: false,
             made: 0,
             failed: 0,
@@ -68,6 +75,14 @@ impl Link {
     pub(super) fn enter(&mut self, state: LinkState) {
         self.state = state;
         self.life = self.life.wrapping_add(1);
+    }
+
+    /// How to read: how many bytes at most, if there is room for `room`, and in which way.
+    pub(super) fn manner(&self, room: usize) -> (usize, Take) {
+        if self.inbox.bulky && self.inbox.is_empty() {
+            return (HEAD.min(room), Take::AtOnce);
+        }
+        (room, if self.answers { Take::BeforeSending } else { Take::AtOnce })
     }
 
     /// Whether there is a client that bytes and actions can be given to.
@@ -90,6 +105,8 @@ pub(super) struct Inbox {
     pub(super) bulky: bool,
 }
 
+/// What is read of a message of which most is expected to be dropped.
+const HEAD: usize = 1024;
 /// From so many unwanted bytes on it pays to read a message's head alone and have the kernel drop the rest.
 const BULKY: u64 = 64 << 10;
 

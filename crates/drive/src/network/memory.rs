@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, BinaryHeap, VecDeque};
 use std::io::{self, ErrorKind, IoSlice};
 use std::net::{Ipv4Addr, SocketAddr};
 
-use super::{ConnectionKey, Network, Ready, Received};
+use super::{ConnectionKey, Network, Ready, Received, Take};
 
 /// The other end of a connection.
 pub trait Server: Send {
@@ -264,7 +264,7 @@ impl Network for Memory {
         Ok(bytes.len())
     }
 
-    fn receive(&mut self, key: ConnectionKey, buffer: &mut [u8]) -> io::Result<Received> {
+    fn receive(&mut self, key: ConnectionKey, buffer: &mut [u8], _: Take) -> io::Result<Received> {
         let room = buffer.len();
         self.take(key, room, |at, byte| buffer[at] = byte)
     }
@@ -339,13 +339,13 @@ mod tests {
         assert_eq!(step(&mut net, None), [Ready { key: KEY, readable: true, writable: false }]);
         assert_eq!(net.now(), 1_130);
         let mut buffer = [0; 2];
-        assert_eq!(net.receive(KEY, &mut buffer).unwrap(), Received { bytes: 2, kernel_ns: Some(1_130) });
+        assert_eq!(net.receive(KEY, &mut buffer, Take::AtOnce).unwrap(), Received { bytes: 2, kernel_ns: Some(1_130) });
         assert_eq!(&buffer, b"ab");
         assert_eq!(step(&mut net, None).len(), 1, "a byte is left");
         assert_eq!(net.discard(KEY, 9).unwrap().bytes, 1);
-        assert_eq!(net.receive(KEY, &mut buffer).unwrap_err().kind(), ErrorKind::WouldBlock);
+        assert_eq!(net.receive(KEY, &mut buffer, Take::AtOnce).unwrap_err().kind(), ErrorKind::WouldBlock);
         assert_eq!(step(&mut net, None).len(), 1, "the end");
-        assert_eq!((net.now(), net.receive(KEY, &mut buffer).unwrap().bytes), (1_180, 0));
+        assert_eq!((net.now(), net.receive(KEY, &mut buffer, Take::AtOnce).unwrap().bytes), (1_180, 0));
         net.close(KEY);
         let mut ready = Vec::new();
         assert!(net.wait(None, &mut ready).is_err(), "nothing will ever happen");

@@ -2,6 +2,7 @@
 
 pub mod clock;
 pub mod memory;
+mod socket;
 mod stamps;
 pub mod tcp;
 
@@ -32,7 +33,19 @@ pub struct Received {
     pub kernel_ns: Option<i64>,
 }
 
-/// A network of connections that this thread alone owns. Nothing blocks but [`Network::wait`].
+/// How bytes are received.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Take {
+    /// And that is that.
+    AtOnce,
+    /// Something is about to be sent on the connection: the kernel counts these bytes as received at the next wait, when
+    /// what was sent has acknowledged them. Else it sends an acknowledgement by itself as soon as the last of several
+    /// packets is read, and the next bytes another one.
+    BeforeSending,
+}
+
+/// A network of connections that this thread alone owns. Nothing blocks but [`Network::wait`] and
+/// [`Network::receive_when_there`].
 pub trait Network {
     /// Nanoseconds since the Unix epoch, never going back.
     fn now(&mut self) -> i64;
@@ -44,7 +57,19 @@ pub trait Network {
     /// Sends; how many bytes went. `WouldBlock` where there is no room.
     fn send(&mut self, key: ConnectionKey, slices: &[IoSlice<'_>]) -> io::Result<usize>;
     /// Receives. `WouldBlock` where nothing is there.
-    fn receive(&mut self, key: ConnectionKey, buffer: &mut [u8]) -> io::Result<Received>;
+    fn receive(&mut self, key: ConnectionKey, buffer: &mut [u8], take: Take) -> io::Result<Received>;
+    /// Where nothing else is waited for: waits for bytes on a connection and receives them, which is cheaper than to wait
+    /// first. It may end at any time before `until` with `WouldBlock`. `None`, and nothing was done, where only
+    /// [`Network::wait`] will do.
+    fn receive_when_there(
+        &mut self,
+        _key: ConnectionKey,
+        _until: i64,
+        _buffer: &mut [u8],
+        _take: Take,
+    ) -> Option<io::Result<Received>> {
+        None
+    }
     /// Drops up to `count` received bytes unread.
     fn discard(&mut self, key: ConnectionKey, count: usize) -> io::Result<Received>;
     /// Wants (or no longer wants) to know when there is room to write.

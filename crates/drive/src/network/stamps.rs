@@ -29,7 +29,8 @@ pub(super) fn ask_for(socket: &OwnedFd) -> io::Result<()> {
 struct Control([u8; 64]);
 
 /// Receives bytes, and the time of day (ns since the Unix epoch) at which the kernel had the last of them, if it says.
-pub(super) fn receive(socket: &OwnedFd, buffer: &mut [u8]) -> io::Result<(usize, Option<i64>)> {
+/// `flags` are those of recv(2).
+pub(super) fn receive(socket: &OwnedFd, buffer: &mut [u8], flags: i32) -> io::Result<(usize, Option<i64>)> {
     let mut control = Control([0; 64]);
     let mut part = libc::iovec { iov_base: buffer.as_mut_ptr().cast(), iov_len: buffer.len() };
     // SAFETY: all zeros is a valid `msghdr` (null pointers with lengths of zero).
@@ -40,7 +41,7 @@ pub(super) fn receive(socket: &OwnedFd, buffer: &mut [u8]) -> io::Result<(usize,
     header.msg_controllen = control.0.len() as _;
     // SAFETY: `header` points to `part` and `control`, and `part` to `buffer`; all outlive the call, and the kernel writes
     // no more than the lengths beside the pointers.
-    let count = unsafe { libc::recvmsg(socket.as_raw_fd(), &raw mut header, 0) };
+    let count = unsafe { libc::recvmsg(socket.as_raw_fd(), &raw mut header, flags) };
     let count = usize::try_from(count).map_err(|_| io::Error::last_os_error())?;
     // SAFETY: the kernel has set `msg_controllen` to what it wrote into `control`, which is still there.
     Ok((count, unsafe { stamp(&header) }))
@@ -68,6 +69,7 @@ unsafe fn stamp(header: &libc::msghdr) -> Option<i64> {
 /// Drops up to `count` received bytes; nothing is copied.
 pub(super) fn discard(socket: &OwnedFd, count: usize) -> io::Result<usize> {
     // SAFETY: with MSG_TRUNC, TCP writes nothing to the buffer, so none is given.
-    let dropped = unsafe { libc::recv(socket.as_raw_fd(), ptr::null_mut(), count, libc::MSG_TRUNC) };
+    let dropped =
+        unsafe { libc::recv(socket.as_raw_fd(), ptr::null_mut(), count, libc::MSG_TRUNC | libc::MSG_DONTWAIT) };
     usize::try_from(dropped).map_err(|_| io::Error::last_os_error())
 }

@@ -2,7 +2,7 @@
 //!
 //! Level-triggered: one `recv` a readiness is enough, what it leaves is told again. Waits are to the nanosecond
 //! (`epoll_pwait2`, Linux 5.11) and the thread's timer slack is 1 ns: the default of 50 µs would be the largest part of
-//! the schedule lag.
+//! the schedule lag. A thread with one connection and no timer near waits in `recv` itself: a system call less.
 
 use std::io::{self, IoSlice};
 use std::net::SocketAddr;
@@ -11,24 +11,26 @@ use std::os::fd::OwnedFd;
 
 use rustix::event::{Timespec, epoll};
 use rustix::io::Errno;
-use rustix::net::{
-    AddressFamily, RecvFlags, SendAncillaryBuffer, SendFlags, SocketFlags, SocketType, connect, getpeername,
-    getsockname, recv, send, sendmsg, socket_with, sockopt,
-};
+use rustix::net::{AddressFamily, SocketFlags, SocketType, connect, getpeername, getsockname, socket_with, sockopt};
 
 use super::clock::Clock;
-use super::{ConnectionKey, Network, Ready, Received, stamps};
+use super::socket::Socket;
+use super::{ConnectionKey, Network, Ready, Received, Take, stamps};
 
 /// Events taken from the kernel at a time. Few, so that timers are looked at often however many connections are ready.
 const EVENTS: usize = 64;
 /// The kernel's stamps are of the time of day; how far that is from our clock is looked up again after so long, ns.
 const DRIFT_EVERY_NS: i64 = 1_000_000_000;
+/// Only where the next timer is farther away than this, ns, `recv` may wait: its time limit is a coarse one.
+const FAR_NS: i64 = 25_000_000;
 
 /// TCP connections of one thread.
 pub struct Tcp {
     clock: Clock,
     epoll: OwnedFd,
-    sockets: Vec<Option<OwnedFd>>,
+    sockets: Vec<Option<Socket>>,
+    /// Connections of which the kernel may hold bytes that were received.
+    holding: Vec<ConnectionKey>,
     events: Vec<epoll::Event>,
     kernel_times: bool,
     /// How far the time of day is ahead of our clock, ns, and when that was looked up.
@@ -53,13 +55,39 @@ impl Tcp {
         rustix::thread::set_current_timer_slack(NonZeroU64::new(1))?;
         let clock = Clock::new();
         let drift = (clock.drift(), clock.now());
-        let (sockets, events) = (Vec::new(), Vec::with_capacity(EVENTS));
-        Ok(Self { clock, epoll, sockets, events, kernel_times, drift, last: drift.1 })
+        let (sockets, holding, events) = (Vec::new(), Vec::new(), Vec::with_capacity(EVENTS));
+        Ok(Self { clock, epoll, sockets, holding, events, kernel_times, drift, last: drift.1 })
     }
 
-    fn socket(&self, key: ConnectionKey) -> io::Result<&OwnedFd> {
+    fn socket(&self, key: ConnectionKey) -> io::Result<&Socket> {
         let socket = self.sockets.get(key.0 as usize).and_then(Option::as_ref);
         socket.ok_or_else(|| io::ErrorKind::NotConnected.into())
+    }
+
+    fn socket_mut(&mut self, key: ConnectionKey) -> io::Result<&mut Socket> {
+        let socket = self.sockets.get_mut(key.0 as usize).and_then(Option::as_mut);
+        socket.ok_or_else(|| io::ErrorKind::NotConnected.into())
+    }
+
+    /// What came of receiving on a connection.
+    #[inline]
+    fn received(&mut self, key: ConnectionKey, came: (usize, Option<i64>), take: Take) -> Received {
+        if take == Take::BeforeSending {
+            self.holding.push(key);
+        }
+        let (bytes, stamp) = came;
+        Received { bytes, kernel_ns: stamp.map(|stamp| self.on_our_clock(stamp)) }
+    }
+
+    /// Has the kernel drop what was received before something was sent. Where it cannot, the connection stays readable, and
+    /// reading says why.
+    fn let_go(&mut self) {
+        while let Some(key) = self.holding.pop() {
+            if let Ok(socket) = self.socket_mut(key) {
+                // The next receive tries again, and says what this said.
+                let _ = socket.let_go();
+            }
+        }
     }
 
     /// A time of day on our clock.
@@ -98,12 +126,12 @@ impl Network for Tcp {
         if self.sockets.len() <= at {
             self.sockets.resize_with(at + 1, || None);
         }
-        self.sockets[at] = Some(socket);
+        self.sockets[at] = Some(Socket::new(socket));
         Ok(())
     }
 
     fn local(&self, key: ConnectionKey) -> io::Result<SocketAddr> {
-        let socket = self.socket(key)?;
+        let socket = &self.socket(key)?.file;
         sockopt::socket_error(socket)??;
         match getpeername(socket) {
             Ok(_) => {}
@@ -115,40 +143,44 @@ impl Network for Tcp {
 
     #[inline]
     fn send(&mut self, key: ConnectionKey, slices: &[IoSlice<'_>]) -> io::Result<usize> {
-        let socket = self.socket(key)?;
-        // A connection that was reset must not end the process.
-        let flags = SendFlags::NOSIGNAL;
-        let sent = match slices {
-            [one] => send(socket, one, flags)?,
-            many => sendmsg(socket, many, &mut SendAncillaryBuffer::default(), flags)?,
-        };
-        Ok(sent)
+        self.socket(key)?.send(slices)
     }
 
     #[inline]
-    fn receive(&mut self, key: ConnectionKey, buffer: &mut [u8]) -> io::Result<Received> {
-        let socket = self.socket(key)?;
-        if !self.kernel_times {
-            let (bytes, _) = recv(socket, buffer, RecvFlags::empty())?;
-            return Ok(Received { bytes, kernel_ns: None });
+    fn receive(&mut self, key: ConnectionKey, buffer: &mut [u8], take: Take) -> io::Result<Received> {
+        let came = self.socket_mut(key)?.receive(buffer, take)?;
+        Ok(self.received(key, came, take))
+    }
+
+    #[inline]
+    fn receive_when_there(
+        &mut self,
+        key: ConnectionKey,
+        until: i64,
+        buffer: &mut [u8],
+        take: Take,
+    ) -> Option<io::Result<Received>> {
+        if until.saturating_sub(self.last) < FAR_NS {
+            return None;
         }
-        let (bytes, stamp) = stamps::receive(socket, buffer)?;
-        let kernel_ns = stamp.map(|stamp| self.on_our_clock(stamp));
-        Ok(Received { bytes, kernel_ns })
+        self.let_go();
+        let came = self.socket_mut(key).and_then(|socket| socket.receive_when_there(buffer, take));
+        Some(came.map(|came| self.received(key, came, take)))
     }
 
     fn discard(&mut self, key: ConnectionKey, count: usize) -> io::Result<Received> {
-        let bytes = stamps::discard(self.socket(key)?, count)?;
+        let bytes = self.socket_mut(key)?.discard(count)?;
         Ok(Received { bytes, kernel_ns: None })
     }
 
     fn want_writable(&mut self, key: ConnectionKey, wanted: bool) -> io::Result<()> {
         let also = if wanted { epoll::EventFlags::OUT } else { epoll::EventFlags::empty() };
         let data = epoll::EventData::new_u64(u64::from(key.0));
-        Ok(epoll::modify(&self.epoll, self.socket(key)?, data, epoll::EventFlags::IN | also)?)
+        Ok(epoll::modify(&self.epoll, &self.socket(key)?.file, data, epoll::EventFlags::IN | also)?)
     }
 
     fn wait(&mut self, until: Option<i64>, ready: &mut Vec<Ready>) -> io::Result<()> {
+        self.let_go();
         let limit = until.map(|until| {
             let left = until.saturating_sub(self.now()).max(0);
             Timespec { tv_sec: left / 1_000_000_000, tv_nsec: left % 1_000_000_000 }
@@ -172,6 +204,8 @@ impl Network for Tcp {
     }
 
     fn close(&mut self, key: ConnectionKey) {
+        // With bytes that nobody has read, closing would be a reset.
+        self.let_go();
         // Closing takes it out of the epoll set as well: nobody else has a copy of the descriptor.
         if let Some(socket) = self.sockets.get_mut(key.0 as usize) {
             *socket = None;
@@ -213,22 +247,81 @@ mod tests {
         for kernel_times in [false, true] {
             let (mut net, mut server) = pair(kernel_times);
             let mut buffer = [0; 16];
-            assert_eq!(net.receive(KEY, &mut buffer).unwrap_err().kind(), io::ErrorKind::WouldBlock);
+            assert_eq!(net.receive(KEY, &mut buffer, Take::AtOnce).unwrap_err().kind(), io::ErrorKind::WouldBlock);
             assert_eq!(net.send(KEY, &[IoSlice::new(b"ab"), IoSlice::new(b"cde")]).unwrap(), 5);
             server.read_exact(&mut buffer[..5]).unwrap();
             assert_eq!(&buffer[..5], b"abcde");
             server.write_all(b"0123456789").unwrap();
             until(&mut net, |ready| ready.readable);
-            let received = net.receive(KEY, &mut buffer[..4]).unwrap();
+            let received = net.receive(KEY, &mut buffer[..4], Take::AtOnce).unwrap();
             assert_eq!((received.bytes, &buffer[..4]), (4, &b"0123"[..]));
             assert!(received.kernel_ns.is_none() || kernel_times);
             assert_eq!(net.discard(KEY, 3).unwrap().bytes, 3);
-            assert_eq!(net.receive(KEY, &mut buffer).unwrap().bytes, 3);
+            assert_eq!(net.receive(KEY, &mut buffer, Take::AtOnce).unwrap().bytes, 3);
             assert_eq!(&buffer[..3], b"789");
             drop(server);
             until(&mut net, |ready| ready.readable);
-            assert_eq!(net.receive(KEY, &mut buffer).unwrap().bytes, 0);
+            assert_eq!(net.receive(KEY, &mut buffer, Take::AtOnce).unwrap().bytes, 0);
         }
+    }
+
+    #[test]
+    fn what_is_taken_before_sending_comes_once() {
+        let (mut net, mut server) = pair(false);
+        let mut buffer = [0; 16];
+        for bytes in [&b"abc"[..], b"defg", b"h"] {
+            server.write_all(bytes).unwrap();
+            until(&mut net, |ready| ready.readable);
+            assert_eq!(net.receive(KEY, &mut buffer, Take::BeforeSending).unwrap().bytes, bytes.len());
+            assert_eq!(buffer[..bytes.len()], *bytes);
+            net.send(KEY, &[IoSlice::new(b"x")]).unwrap();
+        }
+        assert_eq!(net.receive(KEY, &mut buffer, Take::AtOnce).unwrap_err().kind(), io::ErrorKind::WouldBlock);
+        server.write_all(b"ijkl").unwrap();
+        until(&mut net, |ready| ready.readable);
+        assert_eq!(net.receive(KEY, &mut buffer[..3], Take::BeforeSending).unwrap().bytes, 3);
+        assert_eq!(net.discard(KEY, 9).unwrap().bytes, 1, "what was received is not discarded a second time");
+    }
+
+    #[test]
+    fn closing_after_that_is_no_reset() {
+        let (mut net, mut server) = pair(false);
+        server.write_all(b"abc").unwrap();
+        until(&mut net, |ready| ready.readable);
+        net.receive(KEY, &mut [0; 16], Take::BeforeSending).unwrap();
+        net.close(KEY);
+        assert_eq!(server.read(&mut [0; 1]).unwrap(), 0, "the end, and no error");
+    }
+
+    #[test]
+    fn a_receive_waits_where_no_timer_is_near() {
+        let (mut net, mut server) = pair(true);
+        let mut buffer = [0; 16];
+        let near = net.now() + FAR_NS - 1;
+        assert!(net.receive_when_there(KEY, near, &mut buffer, Take::AtOnce).is_none());
+        let mut receive = |net: &mut Tcp| {
+            let until = net.now() + 2 * FAR_NS;
+            let received = net.receive_when_there(KEY, until, &mut buffer, Take::BeforeSending).unwrap();
+            received.map(|received| received.bytes).map_err(|error| error.kind())
+        };
+        assert_eq!(receive(&mut net), Err(io::ErrorKind::WouldBlock));
+        let writer = std::thread::spawn(move || {
+            server.write_all(b"abc").unwrap();
+            server
+        });
+        let got = std::iter::from_fn(|| Some(receive(&mut net))).find(|got| *got != Err(io::ErrorKind::WouldBlock));
+        assert_eq!(got, Some(Ok(3)));
+        let mut server = writer.join().unwrap();
+        // Nothing else waits from then on: neither a receive of the other kind, nor a send.
+        assert_eq!(net.receive(KEY, &mut [0; 1], Take::AtOnce).unwrap_err().kind(), io::ErrorKind::WouldBlock);
+        let block = vec![0; 1 << 16];
+        let error = loop {
+            if let Err(error) = net.send(KEY, &[IoSlice::new(&block)]) {
+                break error;
+            }
+        };
+        assert_eq!(error.kind(), io::ErrorKind::WouldBlock);
+        server.read_exact(&mut [0; 1]).unwrap();
     }
 
     #[test]
@@ -239,7 +332,7 @@ mod tests {
             let before = net.now();
             server.write_all(b"x").unwrap();
             until(&mut net, |ready| ready.readable);
-            let stamp = net.receive(KEY, &mut [0; 16]).unwrap().kernel_ns;
+            let stamp = net.receive(KEY, &mut [0; 16], Take::AtOnce).unwrap().kernel_ns;
             let after = net.now();
             if let Some(at) = stamp {
                 // Two clocks are compared: leave them a millisecond.

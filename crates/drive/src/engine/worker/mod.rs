@@ -187,6 +187,12 @@ impl<'a, S: Sink, N: Network> Worker<'a, S, N> {
         }
         let mut ready = std::mem::take(&mut self.ready);
         ready.clear();
+        if self.await_bytes(until) {
+            self.ready = ready;
+            self.settle();
+            self.flush_all();
+            return Ok(());
+        }
         self.net.wait(Some(until), &mut ready)?;
         for event in &ready {
             // However many connections are ready, a timer does not wait for all of them.

@@ -15,8 +15,6 @@ use crate::network::{ConnectionKey, Network, Received};
 const SLICES: usize = 256;
 /// Times that one connection is read before others have their turn.
 const READS: usize = 8;
-/// What is read of a message of which most is expected to be dropped.
-const HEAD: usize = 1024;
 
 impl<S: Sink, N: Network> Worker<'_, S, N> {
     /// Sends what waits: one system call a connection for all that has come together, as long as the kernel has room.
@@ -54,6 +52,7 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
             }
             drop(slices);
             if count > 0 {
+                link.answers = link.several;
                 link.out.consume(count);
                 if let Some(client) = &mut link.client {
                     client.sent(link.out.sent(), first, self.now);
@@ -76,16 +75,9 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
         }
         let mut buffer = std::mem::take(&mut self.buffer);
         for _ in 0..READS {
-            match self.read(at, &mut buffer) {
-                Ok(true) => {}
-                Ok(false) => break,
-                Err(error) if error.kind() == ErrorKind::WouldBlock => break,
-                Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(error) => {
-                    let malformed = error.kind() == ErrorKind::InvalidData;
-                    self.lose(at, if malformed { Cause::Malformed } else { cause_of(&error) });
-                    break;
-                }
+            let read = self.read(at, &mut buffer);
+            if !self.goes_on(at, read) {
+                break;
             }
         }
         self.buffer = buffer;
@@ -97,6 +89,49 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
         let up = self.links.get(at as usize).filter(|link| link.state == LinkState::Up);
         if let Some(cause) = up.and_then(|link| link.client.as_ref()?.over()) {
             self.lose(at, cause);
+        }
+    }
+
+    /// Where this worker has a single connection, waits for what it brings and receives it at once. `false`, and nothing
+    /// was done, where there is something else to wait for.
+    pub(super) fn await_bytes(&mut self, until: i64) -> bool {
+        let [link] = self.links.as_slice() else { return false };
+        // Clients that block have no connection of ours.
+        if self.address.is_none()
+            || link.state != LinkState::Up
+            || link.full_since.is_some()
+            || link.inbox.unwanted() > 0
+        {
+            return false;
+        }
+        let mut buffer = std::mem::take(&mut self.buffer);
+        let (room, take) = link.manner(buffer.len());
+        let front = buffer.get_mut(..room).unwrap_or_default();
+        let received = self.net.receive_when_there(ConnectionKey(0), until, front, take);
+        let waited = received.is_some();
+        if let Some(received) = received {
+            let read = received.and_then(|received| {
+                self.arrived(0, buffer.get(..received.bytes).unwrap_or_default(), received)?;
+                Ok(received.bytes == room)
+            });
+            // Whatever more there is comes as quickly the next time.
+            self.goes_on(0, read);
+        }
+        self.buffer = buffer;
+        waited
+    }
+
+    /// Whether there is certainly more to read. Where reading failed, the connection is lost.
+    fn goes_on(&mut self, at: u32, read: io::Result<bool>) -> bool {
+        match read {
+            Ok(more) => more,
+            Err(error) if error.kind() == ErrorKind::WouldBlock => false,
+            Err(error) if error.kind() == ErrorKind::Interrupted => true,
+            Err(error) => {
+                let malformed = error.kind() == ErrorKind::InvalidData;
+                self.lose(at, if malformed { Cause::Malformed } else { cause_of(&error) });
+                false
+            }
         }
     }
 
@@ -112,9 +147,9 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
             // What is behind the message is certainly there if all of it was.
             return Ok(false);
         }
-        let room = if link.inbox.bulky && link.inbox.is_empty() { HEAD.min(buffer.len()) } else { buffer.len() };
+        let (room, take) = link.manner(buffer.len());
         let buffer = buffer.get_mut(..room).unwrap_or_default();
-        let received = self.net.receive(key, buffer)?;
+        let received = self.net.receive(key, buffer, take)?;
         self.arrived(at, buffer.get(..received.bytes).unwrap_or_default(), received)?;
         Ok(received.bytes == room)
     }
@@ -140,7 +175,11 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
         let Some(client) = &mut link.client else { return Ok(()) };
         let (floor, out) = (&mut self.floor, &mut link.out);
         floor.caller = at;
-        let mut take = |client: &mut dyn Client, message: Arrived<'_>| client.message(message, out, floor);
+        let mut messages = 0u32;
+        let mut take = |client: &mut dyn Client, message: Arrived<'_>| {
+            messages += 1;
+            client.message(message, out, floor);
+        };
         let mut sane = true;
         if dropped > 0 {
             link.inbox.drop_unread(dropped as u64, now, client.as_mut(), &mut take);
@@ -148,6 +187,8 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
         while sane && !bytes.is_empty() {
             sane = link.inbox.feed(&mut bytes, now, client.as_mut(), &mut take);
         }
+        link.several = messages > 1;
+        link.answers &= link.several;
         if !link.dirty && !link.out.is_empty() {
             link.dirty = true;
             self.dirty.push(at);
