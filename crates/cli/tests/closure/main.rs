@@ -1,13 +1,15 @@
 //! The closure test: a server is driven through a tap, the tap's capture is observed, and both lists of transactions
-//! must be the same, one for one: every action of every client, against every server that this machine has.
+//! must be the same, one for one: every action of every client, over loopback against every server that this machine has, and
+//! over memory, under a virtual clock, against the embedded ones.
 #![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
 
 mod compare;
+mod memory;
 mod tour;
 
 use std::sync::Arc;
 
-use plimsoll_drive::engine::{Load, Pause, Phases, Plan, Watch, run};
+use plimsoll_drive::engine::{EngineError, Load, Pause, Phases, Plan, Ran, Watch, run, run_on};
 use plimsoll_drive::reach::{self, Wishes, Work};
 use plimsoll_drive::tap::Tap;
 use plimsoll_drive::target::Target;
@@ -27,7 +29,25 @@ struct Both {
     observed: Vec<Transaction>,
 }
 
+/// Over loopback, on two threads.
 fn drive(target: &str, wishes: &Wishes) -> Both {
+    driven(target, wishes, 2, |plan, work| run(plan, work, |_| Vec::new(), &Watch::new()))
+}
+
+/// Over memory: one thread, so that there is one clock.
+fn drive_in_memory(kind: Kind, server: &Embedded) -> Both {
+    let network = |_| Ok(memory::network(kind, server.address()));
+    driven(&server.target(), &Wishes::default(), 1, |plan, work| {
+        run_on(plan, work, |_| Vec::new(), &Watch::new(), network)
+    })
+}
+
+fn driven(
+    target: &str,
+    wishes: &Wishes,
+    threads: u32,
+    run: impl FnOnce(&Plan, &Work<'_>) -> Result<Ran<Vec<Transaction>>, EngineError>,
+) -> Both {
     let scratch = Scratch::new("closure");
     let file = scratch.path().join("tap.pcapng");
     let tap = Arc::new(Tap::create(&file).unwrap());
@@ -37,8 +57,8 @@ fn drive(target: &str, wishes: &Wishes) -> Both {
     let work = Work { server: &*server, scenarios, names: Arc::new(names) };
     let phases = Phases { warmup_ns: 0, measured_ns: None, ..Phases::default() };
     let load = Load::Closed { stations: STATIONS, think: Pause::None };
-    let plan = Plan { lanes: LANES, phases, tap: Some(Arc::clone(&tap)), threads: 2, ..Plan::new(load) };
-    let ran = run(&plan, &work, |_| Vec::new(), &Watch::new()).unwrap();
+    let plan = Plan { lanes: LANES, phases, tap: Some(Arc::clone(&tap)), threads, ..Plan::new(load) };
+    let ran = run(&plan, &work).unwrap();
     tap.finish().unwrap();
     let errors: Vec<_> = ran.stations.iter().flat_map(|station| &station.errors).collect();
     assert!(errors.iter().all(|(cause, _)| tour::EXPECTED.contains(cause)), "{target}: {errors:?}");
@@ -64,6 +84,20 @@ fn against_the_embedded_servers() {
     for (kind, least) in [(Kind::Smb, 20), (Kind::Nfs, 15)] {
         let server = Embedded::start(kind, Options::default()).unwrap();
         compare::same(&drive(&server.target(), &Wishes::default()), least);
+    }
+}
+
+#[test]
+fn over_memory_with_times_equal_to_the_nanosecond() {
+    for (kind, least) in [(Kind::Smb, 20), (Kind::Nfs, 15)] {
+        let server = Embedded::start(kind, Options::default()).unwrap();
+        let both = drive_in_memory(kind, &server);
+        compare::same(&both, least);
+        // The clock is the virtual one: whatever the machine does, an answer takes what the network says and no less.
+        let times =
+            both.observed.iter().filter_map(|seen| Some((seen.timeline.request_last?, seen.timeline.response_first?)));
+        let times: Vec<i64> = times.map(|(sent, answered)| answered - sent).collect();
+        assert_eq!(times.iter().min(), Some(&memory::LATENCY), "of {} answers", times.len());
     }
 }
 
