@@ -15,9 +15,10 @@ use plimsoll_drive::client::smb::sealing::Cipher;
 use plimsoll_drive::client::smb::signing::SigningAlgorithm;
 use plimsoll_drive::client::smb::{Dialect, Negotiated, SmbClient, SmbOptions, Wish};
 use plimsoll_drive::content::Content;
-use plimsoll_drive::target::Server;
+use plimsoll_drive::reach::{self, ReachError, Wishes};
+use plimsoll_drive::target::{Server, Target};
 use plimsoll_drive::{Action, Reply};
-use plimsoll_model::{Endpoint, Symbol};
+use plimsoll_model::{Endpoint, Names, Symbol};
 use plimsoll_testkit::servers::{Kdc, Samba, Share, Unavailable};
 
 /// Longer than any action takes, on a machine that does other things too.
@@ -121,6 +122,23 @@ fn one_ticket_opens_every_dialect_signed_and_encrypted() {
         assert_eq!(agreed.encryption, Some(cipher));
     }
     assert_eq!(kdc.issued(), (1, 1), "15 logons, and the KDC was asked for one:\n{}", kdc.log());
+}
+
+/// As `plimsoll run` does it: from the target and what is wished, to a server whose clients log on with the ticket.
+#[test]
+fn a_target_is_reached_with_a_ticket_of_its_own() {
+    let Some((kdc, samba)) = realm() else { return };
+    let url = format!("smb://{}@localhost:{}/data", Samba::USER, samba.address().port());
+    let mut target = Target::parse(&url).unwrap();
+    target.find_password(None, Some(Samba::PASSWORD.into())).unwrap();
+    let kerberos = Some(at(kdc.address()));
+    let reached = reach::open(&target, &Wishes { kerberos, ..Wishes::default() }, &mut Names::default()).unwrap();
+    assert_eq!(kdc.issued(), (1, 1), "before the first client");
+    let address = reached.address().unwrap();
+    assert_eq!((address.ip().is_loopback(), address.port()), (true, samba.address().port()));
+    let nobody = Wishes { kerberos: Some(Realm { name: None, kdc: None }), ..Wishes::default() };
+    let refused = reach::open(&target, &nobody, &mut Names::default()).err().unwrap();
+    assert!(matches!(refused, ReachError::Ticket(TicketError::NoRealm)), "{refused}");
 }
 
 fn refusal(credentials: &Credentials, realm: &Realm, service: &str) -> String {
