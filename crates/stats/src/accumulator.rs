@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use plimsoll_model::{Outcome, Transaction};
 
+use crate::state::Counter;
 use crate::{Decades, Times};
 
 /// Distinct statuses kept a row; answers with others are counted together.
@@ -249,3 +250,12 @@ impl Measured {
         u64::try_from(self.response?).ok()
     }
 }
+
+crate::state::fields!("status", StatusCount { status, error, count } if |status| Counter::all(&[status.count]));
+crate::state::fields!("row", Accumulator {
+    count, answered, unanswered, errors, never_sent, pairs, packets, payload_bytes, wire_bytes, both, response, service,
+    from_intended, decades, statuses, other_statuses,
+} if |row| {
+    let counters = [row.count, row.answered, row.unanswered, row.errors, row.never_sent, row.pairs, row.packets];
+    Counter::all(&counters) && Counter::all(&[row.other_statuses]) && row.statuses.len() <= MAX_STATUSES
+});

@@ -2,6 +2,8 @@
 
 use std::collections::VecDeque;
 
+use crate::state::{Reader, State, StateError, Writer};
+
 /// What a bin holds.
 pub trait Cell: Default {
     /// Adds another cell.
@@ -38,6 +40,9 @@ impl<T: PartialEq> PartialEq for Bins<T> {
         key(self) == key(other) && self.cells == other.cells
     }
 }
+
+/// More bins than any report has.
+const MOST: usize = 1 << 16;
 
 /// Narrowest bin, ns: 1 ms shows the shape of a capture of a second.
 pub const BASE_NS: i64 = 1_000_000;
@@ -139,6 +144,11 @@ impl<T: Cell> Bins<T> {
         }
     }
 
+    /// Most bins there can be.
+    pub(crate) fn limit(&self) -> usize {
+        self.limit
+    }
+
     /// Start of the first bin, ns since the Unix epoch; 0 without bins.
     pub fn start_ns(&self) -> i64 {
         self.first.saturating_mul(self.width_ns())
@@ -152,6 +162,28 @@ impl<T: Cell> Bins<T> {
     /// The bins, in time order.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = &T> {
         self.cells.iter()
+    }
+}
+
+impl<T: State> State for Bins<T> {
+    fn put(&self, out: &mut Writer) {
+        self.limit.put(out);
+        self.doublings.put(out);
+        self.first.put(out);
+        self.cells.put(out);
+    }
+
+    fn take(from: &mut Reader<'_>) -> Result<Self, StateError> {
+        let (limit, doublings, first) = (usize::take(from)?, u32::take(from)?, i64::take(from)?);
+        let cells = VecDeque::<T>::take(from)?;
+        // No time of 64 bits is in a bin farther from the epoch, and a bin as wide as all of time needs no doubling.
+        let farthest = (i64::MAX / BASE_NS) >> doublings.min(62);
+        let held = first >= -farthest - 1 && first <= farthest;
+        if cells.len() <= limit && limit <= MOST && doublings <= 44 && held {
+            Ok(Self { limit, doublings, first, cells, here: Here::default() })
+        } else {
+            Err(from.no("bins"))
+        }
     }
 }
 

@@ -6,6 +6,7 @@ use std::net::IpAddr;
 use plimsoll_model::{Endpoint, Names, Symbol, Transaction};
 
 use crate::accumulator::wire_bytes;
+use crate::state::{Counter, Reader, State, StateError, Writer};
 use crate::{Measured, Moments, SparseHistogram};
 
 /// Most keys of a breakdown; what belongs to others is summed in one.
@@ -221,5 +222,53 @@ impl Breakdown {
     /// Transactions of keys for which there was no room.
     pub fn refused(&self) -> &KeyStats {
         &self.refused
+    }
+}
+
+impl State for Key {
+    fn put(&self, out: &mut Writer) {
+        match *self {
+            Key::Client(ip) => (0u8, ip).put(out),
+            Key::Server(server) => (1u8, server).put(out),
+            Key::Share(share) => (2u8, share).put(out),
+            Key::User(user) => (3u8, user).put(out),
+            Key::Path(share, path) => (4u8, (share, path)).put(out),
+            Key::Connection(number, client, server) => (5u8, (number, (client, server))).put(out),
+        }
+    }
+
+    fn take(from: &mut Reader<'_>) -> Result<Self, StateError> {
+        Ok(match u8::take(from)? {
+            0 => Key::Client(State::take(from)?),
+            1 => Key::Server(State::take(from)?),
+            2 => Key::Share(State::take(from)?),
+            3 => Key::User(State::take(from)?),
+            4 => Key::Path(State::take(from)?, State::take(from)?),
+            5 => Key::Connection(State::take(from)?, State::take(from)?, State::take(from)?),
+            _ => return Err(from.no("key")),
+        })
+    }
+}
+
+crate::state::fields!("key's numbers", KeyStats {
+    count, answered, unanswered, errors, payload_bytes, wire_bytes, response, histogram,
+} if |stats| Counter::all(&[stats.count, stats.answered, stats.unanswered, stats.errors]));
+
+impl State for Breakdown {
+    fn put(&self, out: &mut Writer) {
+        self.dimension.put(out);
+        self.rows.put(out);
+        self.unknown.put(out);
+        self.refused.put(out);
+    }
+
+    fn take(from: &mut Reader<'_>) -> Result<Self, StateError> {
+        let dimension = Dimension::take(from)?;
+        let rows = Vec::<(Key, KeyStats)>::take(from)?;
+        let numbers: HashMap<Key, usize> = rows.iter().enumerate().map(|(number, (key, _))| (*key, number)).collect();
+        if rows.len() > MAX_KEYS || numbers.len() != rows.len() {
+            return Err(from.no("breakdown"));
+        }
+        Ok(Self { dimension, numbers, rows, last: 0, unknown: State::take(from)?, refused: State::take(from)? })
     }
 }

@@ -1,5 +1,6 @@
 //! A histogram with the cells of HdrHistogram, of which it keeps those in use.
 
+use crate::state::Counter;
 use crate::{SIGNIFICANT_DIGITS, Times};
 
 /// Bits of a value that tell its cell: three significant digits need 2048 cells for the smallest values, then half as
@@ -162,6 +163,15 @@ impl From<&Times> for FineHistogram {
         same
     }
 }
+
+crate::state::fields!("histogram", FineHistogram { cells, counts } if |histogram| {
+    let cells = &histogram.cells;
+    cells.len() == histogram.counts.len()
+        && cells.is_sorted_by(|a, b| a < b)
+        && cells.last().is_none_or(|&last| usize::from(last) < OCTAVES * OCTAVE)
+        && Counter::all(&histogram.counts)
+        && !histogram.counts.contains(&0)
+});
 
 #[cfg(test)]
 mod tests {

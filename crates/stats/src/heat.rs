@@ -3,6 +3,7 @@
 use plimsoll_model::Group;
 
 use crate::bins::{Bins, Cell};
+use crate::state::Counter;
 use crate::{GroupKey, Measured};
 
 /// Most columns of a heat map.
@@ -150,6 +151,10 @@ const OCTAVES: [Octave; 64] = {
     }
     octaves
 };
+
+crate::state::fields!("heat map", HeatMaps { 0 } if |maps| maps.0.limit() == MAX_HEAT_COLUMNS);
+crate::state::fields!("column of a heat map", Column { 0 }
+    if |column| column.0.iter().flatten().all(|rows| Counter::all(&rows[..])));
 
 #[cfg(test)]
 mod tests {

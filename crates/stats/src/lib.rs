@@ -29,6 +29,7 @@ pub mod intervals;
 mod moments;
 mod series;
 mod sparse;
+pub mod state;
 mod statistics;
 mod times;
 mod top;

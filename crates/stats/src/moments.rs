@@ -1,5 +1,7 @@
 //! Count, extremes, mean and deviation, exact.
 
+use crate::state::Counter;
+
 /// Exact count, minimum, maximum, sum and sum of squares of nanosecond values, in integers.
 ///
 /// Integers make it exact and mergeable: parts added up in any order are the same to the last bit as the whole, and
@@ -55,6 +57,16 @@ impl Moments {
         (self.count > 0).then_some(self.max)
     }
 
+    /// Sum, ns.
+    pub fn sum_ns(&self) -> u128 {
+        self.sum
+    }
+
+    /// Sum of squares, ns².
+    pub fn squares(&self) -> u128 {
+        self.squares
+    }
+
     /// Arithmetic mean, ns.
     pub fn mean_ns(&self) -> Option<f64> {
         (self.count > 0).then(|| self.sum as f64 / self.count as f64)
@@ -74,6 +86,15 @@ impl Moments {
         Some((about_mean.max(0.0) / (n - 1) as f64).sqrt())
     }
 }
+
+crate::state::fields!("moments", Moments { count, min, max, sum, squares } if |moments| {
+    let (count, sum) = (u128::from(moments.count), moments.sum);
+    let low = count.saturating_mul(u128::from(moments.min));
+    Counter::all(&[moments.count]) && match moments.count {
+        0 => *moments == Moments::default(),
+        _ => moments.min <= moments.max && low <= sum && sum <= count * u128::from(moments.max),
+    }
+});
 
 #[cfg(test)]
 mod tests {

@@ -4,6 +4,7 @@ use plimsoll_model::{Operation, Transaction};
 
 use crate::Measured;
 use crate::bins::{Bins, Cell};
+use crate::state::Counter;
 
 /// Most bins of a series.
 pub const MAX_SERIES_BINS: usize = 600;
@@ -62,3 +63,6 @@ impl Cell for SeriesCell {
         self.response_sum_ns += other.response_sum_ns;
     }
 }
+
+crate::state::fields!("cell of a series", SeriesCell { operations, errors, read_bytes, write_bytes, timed, response_sum_ns }
+    if |cell| Counter::all(&[cell.operations, cell.errors, cell.timed]) && Counter::sum(cell.response_sum_ns));

@@ -1,5 +1,7 @@
 //! A histogram small enough to have thousands of.
 
+use crate::state::Counter;
+
 /// Most cells of one histogram: 4 KiB.
 const MAX_CELLS: usize = 512;
 /// Cells an octave at the finest: values are told apart to 1/128.
@@ -94,6 +96,16 @@ fn lowest(cell: u32) -> u64 {
     let mantissa = u64::from(cell - (shift << FINEST_BITS));
     mantissa.checked_mul(1u64.checked_shl(shift).unwrap_or(0)).filter(|&v| v > 0 || cell == 0).unwrap_or(u64::MAX)
 }
+
+crate::state::fields!("sparse histogram", SparseHistogram { cells, joined } if |histogram| {
+    let cells = &histogram.cells;
+    let last = cells.last().map_or(0, |&(cell, _)| u64::from(cell));
+    cells.len() <= MAX_CELLS
+        && cells.is_sorted_by(|a, b| a.0 < b.0)
+        && histogram.joined <= 13
+        && last << histogram.joined.min(13) <= u64::from(cell_of(u64::MAX))
+        && cells.iter().all(|&(_, count)| Counter::all(&[count]))
+});
 
 #[cfg(test)]
 mod tests {

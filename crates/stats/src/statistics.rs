@@ -3,6 +3,7 @@
 use plimsoll_model::{Group, Names, Outcome, Procedure, Protocol, Sink, Transaction};
 
 use crate::heat::HeatMaps;
+use crate::state::{Reader, State, StateError, Writer};
 use crate::top::Top;
 use crate::{
     Accumulator, Breakdown, DepthTally, Dimension, GroupKey, HeatMap, MAX_SERIES_BINS, Measured, QueueDepth, Series,
@@ -214,5 +215,52 @@ impl Table {
 
     fn iter(&self) -> impl Iterator<Item = (Procedure, &Accumulator)> {
         Procedure::all().zip(&self.0).filter_map(|(procedure, row)| Some((procedure, row.as_deref()?)))
+    }
+}
+
+impl State for Table {
+    fn put(&self, out: &mut Writer) {
+        self.iter().count().put(out);
+        self.iter().for_each(|(procedure, row)| {
+            procedure.put(out);
+            row.put(out);
+        });
+    }
+
+    fn take(from: &mut Reader<'_>) -> Result<Self, StateError> {
+        let mut table = Self::new();
+        for (procedure, row) in Vec::<(Procedure, Accumulator)>::take(from)? {
+            let place = table.0.get_mut(procedure.index()).filter(|place| place.is_none());
+            *place.ok_or_else(|| from.no("procedure of its own"))? = Some(Box::new(row));
+        }
+        Ok(table)
+    }
+}
+
+impl State for Statistics {
+    fn put(&self, out: &mut Writer) {
+        self.operations.put(out);
+        self.held.put(out);
+        self.slowest.put(out);
+        self.unanswered.put(out);
+        self.depth.put(out);
+        self.series.put(out);
+        self.heat.put(out);
+        self.breakdown.put(out);
+    }
+
+    fn take(from: &mut Reader<'_>) -> Result<Self, StateError> {
+        let statistics = Self {
+            operations: State::take(from)?,
+            held: State::take(from)?,
+            slowest: State::take(from)?,
+            unanswered: State::take(from)?,
+            depth: State::take(from)?,
+            series: State::take(from)?,
+            heat: State::take(from)?,
+            breakdown: State::take(from)?,
+            write_raw_async: Procedure::write_raw_async(),
+        };
+        if statistics.series.limit() == MAX_SERIES_BINS { Ok(statistics) } else { Err(from.no("series")) }
     }
 }

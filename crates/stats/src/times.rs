@@ -2,7 +2,8 @@
 
 use hdrhistogram::Histogram;
 
-use crate::Moments;
+use crate::state::{Counter, Reader, State, StateError, Writer};
+use crate::{FineHistogram, Moments};
 
 /// Significant digits of the histograms: values are told apart to 0.1 %.
 pub const SIGNIFICANT_DIGITS: u8 = 3;
@@ -152,6 +153,33 @@ const DECADE_OF_OCTAVE: [usize; 64] = {
     }
     decades
 };
+
+impl State for Times {
+    fn put(&self, out: &mut Writer) {
+        self.moments.put(out);
+        FineHistogram::from(self).put(out);
+        self.negative.put(out);
+    }
+
+    fn take(from: &mut Reader<'_>) -> Result<Self, StateError> {
+        let (moments, fine, negative) = (Moments::take(from)?, FineHistogram::take(from)?, u64::take(from)?);
+        if fine.count() != moments.count() || !Counter::all(&[negative]) {
+            return Err(from.no("times"));
+        }
+        let mut times = Self { moments, histogram: None, negative };
+        if !fine.is_empty() {
+            let mut histogram = Histogram::new(SIGNIFICANT_DIGITS).map_err(|_| from.no("histogram"))?;
+            // Cannot fail: it resizes itself.
+            for cell in fine.iter() {
+                let _ = histogram.record_n(cell.to_ns, cell.count);
+            }
+            times.histogram = Some(histogram);
+        }
+        Ok(times)
+    }
+}
+
+crate::state::fields!("decades", Decades { 0 } if |decades| Counter::all(&decades.0));
 
 #[cfg(test)]
 mod tests {

@@ -2,6 +2,8 @@
 
 use plimsoll_model::{Group, Transaction};
 
+use crate::state::{Reader, State, StateError, Writer};
+
 /// Keeps the `limit` transactions with the highest score, one a message.
 ///
 /// The members of a compound or an AndX chain share a message and so its times; the most telling of them stands for
@@ -18,6 +20,12 @@ pub(crate) struct Top {
 struct Rank {
     score: i64,
     early: std::cmp::Reverse<(Option<i64>, u32, Option<u64>)>,
+}
+
+impl Rank {
+    fn of(score: i64, t: &Transaction) -> Self {
+        Self { score, early: std::cmp::Reverse((t.timeline.request_first, t.connection, t.id)) }
+    }
 }
 
 impl Top {
@@ -37,7 +45,7 @@ impl Top {
 
     #[cold]
     fn insert(&mut self, score: i64, t: &Transaction) {
-        let rank = Rank { score, early: std::cmp::Reverse((t.timeline.request_first, t.connection, t.id)) };
+        let rank = Rank::of(score, t);
         match self.kept.binary_search_by(|(kept, _)| rank.cmp(kept)) {
             Ok(same) => {
                 if telling(t) > telling(&self.kept[same].1) {
@@ -72,4 +80,25 @@ fn telling(t: &Transaction) -> (u8, std::cmp::Reverse<Option<u16>>) {
         _ => 3,
     };
     (kind, std::cmp::Reverse(t.compound_position))
+}
+
+impl State for Top {
+    fn put(&self, out: &mut Writer) {
+        self.limit.put(out);
+        self.kept.len().put(out);
+        for (rank, t) in &self.kept {
+            rank.score.put(out);
+            t.put(out);
+        }
+    }
+
+    fn take(from: &mut Reader<'_>) -> Result<Self, StateError> {
+        let mut top = Self::new(usize::take(from)?);
+        for _ in 0..from.length()? {
+            let (score, t) = (i64::take(from)?, Transaction::take(from)?);
+            top.kept.push((Rank::of(score, &t), t));
+        }
+        let in_order = top.kept.is_sorted_by(|(better, _), (worse, _)| better > worse);
+        if in_order && top.kept.len() <= top.limit { Ok(top) } else { Err(from.no("order of transactions")) }
+    }
 }

@@ -162,7 +162,7 @@ impl Intervals {
     }
 
     /// Takes those out that ended at or before an instant, in time order; none while it may still grow.
-    fn drain_before(&mut self, ns: i64) -> Vec<Interval> {
+    pub fn drain_before(&mut self, ns: i64) -> Vec<Interval> {
         if self.growing {
             return Vec::new();
         }

@@ -1,0 +1,163 @@
+//! Statistics as bytes, and back: everything that a report is made from, to the last bit.
+//!
+//! The bytes are numbers of 7 bits a byte (LEB128), in the order of the fields, after the names that they mention. They are
+//! made for a recording, which frames, packs and versions them ([`STATE_VERSION`]). What is read back may be anything: lengths
+//! are held against what is left, numbers against what they can be, and what is no state is an error that says where.
+
+mod number;
+mod words;
+
+use std::collections::{BTreeSet, HashMap};
+use std::fmt;
+
+use plimsoll_model::{Coverage, Names, Symbol};
+
+use crate::Statistics;
+
+/// Counts up when the bytes change their meaning.
+pub const STATE_VERSION: u32 = 1;
+
+/// No counter that counts something real gets there; below it, sums of counters cannot overflow.
+const MOST: u64 = 1 << 56;
+
+/// Bytes that are no state.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StateError {
+    /// What was being read.
+    pub what: &'static str,
+    /// How many bytes were left.
+    pub left: usize,
+}
+
+impl fmt::Display for StateError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "no {} where one should be, {} bytes before the end", self.what, self.left)
+    }
+}
+
+impl std::error::Error for StateError {}
+
+/// The state of statistics and of what was seen around them, as bytes.
+pub fn to_bytes(statistics: &Statistics, coverage: &Coverage, names: &Names) -> Vec<u8> {
+    let mut body = Writer::default();
+    statistics.put(&mut body);
+    coverage.put(&mut body);
+    let mut out = Writer::default();
+    // In the order of their numbers, which orders keys with equal counts.
+    let named: Vec<(u64, &str)> =
+        body.used.iter().filter_map(|&symbol| Some((symbol.index() as u64, names.text(symbol)?))).collect();
+    (named.len() as u64).put(&mut out);
+    for (number, text) in named {
+        number.put(&mut out);
+        (text.len() as u64).put(&mut out);
+        out.bytes.extend_from_slice(text.as_bytes());
+    }
+    out.bytes.append(&mut body.bytes);
+    out.bytes
+}
+
+/// The other way; names are added to `names`.
+///
+/// # Errors
+/// When the bytes are not what [`to_bytes`] makes, or there is no room for the names.
+pub fn from_bytes(bytes: &[u8], names: &mut Names) -> Result<(Statistics, Coverage), StateError> {
+    let mut from = Reader { bytes, symbols: HashMap::new() };
+    for _ in 0..from.length()? {
+        let number = u32::take(&mut from)?;
+        let length = from.length()?;
+        let text = std::str::from_utf8(from.bytes(length)?).map_err(|_| from.no("name"))?;
+        let symbol = names.intern(text);
+        if !symbol.is_some() {
+            return Err(from.no("room for a name"));
+        }
+        from.symbols.insert(number, symbol);
+    }
+    let statistics = Statistics::take(&mut from)?;
+    let coverage = Coverage::take(&mut from)?;
+    if from.bytes.is_empty() { Ok((statistics, coverage)) } else { Err(from.no("end")) }
+}
+
+/// Something that can be written and read back.
+pub(crate) trait State: Sized {
+    fn put(&self, out: &mut Writer);
+    fn take(from: &mut Reader<'_>) -> Result<Self, StateError>;
+}
+
+/// What was written so far.
+#[derive(Default)]
+pub(crate) struct Writer {
+    pub(crate) bytes: Vec<u8>,
+    used: BTreeSet<Symbol>,
+}
+
+/// What is left to be read.
+pub(crate) struct Reader<'a> {
+    bytes: &'a [u8],
+    symbols: HashMap<u32, Symbol>,
+}
+
+impl<'a> Reader<'a> {
+    /// The error that `what` is not here.
+    pub(crate) fn no(&self, what: &'static str) -> StateError {
+        StateError { what, left: self.bytes.len() }
+    }
+
+    /// A number of things that follow, each of at least a byte: so memory is bounded by the bytes that there are.
+    pub(crate) fn length(&mut self) -> Result<usize, StateError> {
+        let length = usize::take(self)?;
+        if length > self.bytes.len() { Err(self.no("list of that length")) } else { Ok(length) }
+    }
+
+    fn bytes(&mut self, length: usize) -> Result<&'a [u8], StateError> {
+        let (taken, rest) = self.bytes.split_at_checked(length).ok_or_else(|| self.no("text of that length"))?;
+        self.bytes = rest;
+        Ok(taken)
+    }
+
+    fn byte(&mut self) -> Result<u8, StateError> {
+        let (&first, rest) = self.bytes.split_first().ok_or_else(|| self.no("byte"))?;
+        self.bytes = rest;
+        Ok(first)
+    }
+}
+
+/// A counter: like a number, and small enough to be added to others.
+pub(crate) struct Counter;
+
+impl Counter {
+    /// Whether each of them can be one.
+    pub(crate) fn all(counters: &[u64]) -> bool {
+        counters.iter().all(|&count| count < MOST)
+    }
+
+    /// Whether it can be a sum of times, ns.
+    pub(crate) fn sum(sum: u128) -> bool {
+        sum < 1 << 120
+    }
+}
+
+/// Fields one after the other; then, where there is one, the question whether they make sense together.
+macro_rules! fields {
+    ($what:literal, $of:ident { $($field:tt),+ $(,)? } $(if $check:expr)?) => {
+        impl crate::state::State for $of {
+            fn put(&self, out: &mut crate::state::Writer) {
+                $(crate::state::State::put(&self.$field, out);)+
+            }
+
+            fn take(from: &mut crate::state::Reader<'_>) -> Result<Self, crate::state::StateError> {
+                let taken = $of { $($field: crate::state::State::take(from)?,)+ };
+                $(
+                    let check: fn(&Self) -> bool = $check;
+                    if !check(&taken) {
+                        return Err(from.no($what));
+                    }
+                )?
+                Ok(taken)
+            }
+        }
+    };
+}
+pub(crate) use fields;
+
+#[cfg(test)]
+mod tests;

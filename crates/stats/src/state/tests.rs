@@ -1,0 +1,141 @@
+use std::net::{IpAddr, Ipv6Addr};
+use std::num::NonZero;
+
+use plimsoll_model::{
+    Anomaly, Endpoint, Frames, Outcome, PacketCounts, Procedure, Protocol, Timeline, Transaction, Vantage,
+};
+use proptest::prelude::*;
+
+use super::*;
+use crate::{Dimension, Options};
+
+/// Statistics of some thousand operations, with everything in them that a state can hold.
+fn sample(names: &mut Names, by: Option<Dimension>) -> (Statistics, Coverage) {
+    let mut statistics = Statistics::new(Options { slowest: 7, by });
+    let ip = IpAddr::V6(Ipv6Addr::LOCALHOST);
+    for i in 0..600i64 {
+        let start = 1_700_000_000_000_000_000 + i * 1_700_000;
+        let end = start + 1000 + (i * 7919) % 90_000_000;
+        let name = |names: &mut Names, what: &str, of: i64| names.intern(&format!("{what}\u{202e}{}", i % of));
+        let mut t = Transaction {
+            procedure: Procedure::of(
+                [Protocol::Smb2, Protocol::Nfs3, Protocol::Nfs4][(i % 3) as usize],
+                (i % 9) as u16,
+            ),
+            client: Endpoint { ip, port: (i % 5) as u16 },
+            server: Endpoint { ip, port: 445 },
+            connection: (i % 5) as u32,
+            session: (i % 2 == 0).then_some(u64::MAX),
+            share: name(names, "share", 2),
+            path: name(names, "path", 70),
+            user: Symbol::NONE,
+            id: Some(i as u64),
+            compound_position: (i % 4 == 0).then_some(1),
+            status: Some((i % 50 / 49) as u32),
+            outcome: if i % 50 == 49 { Outcome::Refused } else { Outcome::Succeeded },
+            payload_bytes: Some(4096),
+            request_bytes: Some(100),
+            response_bytes: None,
+            request_packets: 1,
+            response_packets: Some(3),
+            timeline: Timeline {
+                intended: (i % 2 == 0).then_some(start - 5),
+                request_first: Some(start),
+                request_last: Some(start + 10),
+                interim: None,
+                response_first: Some(end - 3),
+                response_last: Some(end),
+            },
+            frames: Frames { request_first: NonZero::new(i as u64), ..Frames::default() },
+            vantage: Vantage::Wire,
+            stage: Some(3),
+            held: i % 101 == 0,
+        };
+        if i % 97 == 0 {
+            (t.outcome, t.status) = (Outcome::Unanswered, None);
+            (t.timeline.response_first, t.timeline.response_last) = (None, None);
+        }
+        statistics.record(&t);
+    }
+    let mut coverage = Coverage { first_ns: Some(-1), last_ns: Some(i64::MAX), ..Coverage::default() };
+    coverage.packets = PacketCounts { total: 9, wire_bytes: u64::MAX, ..PacketCounts::default() };
+    coverage.anomalies.add_many(Anomaly::IdReused, 12);
+    (statistics, coverage)
+}
+
+/// What is read back is written the same again, and says the same.
+#[test]
+fn what_was_written_is_read_back() {
+    for by in [None].into_iter().chain(Dimension::ALL.map(Some)) {
+        let mut names = Names::default();
+        let (statistics, coverage) = sample(&mut names, by);
+        let bytes = to_bytes(&statistics, &coverage, &names);
+        let mut again = Names::default();
+        let (read, read_coverage) = from_bytes(&bytes, &mut again).unwrap();
+        assert_eq!(read_coverage, coverage);
+        assert_eq!(read.queue_depth(), statistics.queue_depth());
+        assert_eq!(read.heat_maps(), statistics.heat_maps());
+        assert!(read.operations().eq(statistics.operations()) && read.held().eq(statistics.held()));
+        let keys = |of: &Statistics, names: &Names| -> Vec<(String, u64)> {
+            of.breakdown().iter().flat_map(|all| all.rows()).map(|(key, row)| (key.text(names), row.count)).collect()
+        };
+        assert_eq!(keys(&read, &again), keys(&statistics, &names), "in the same order");
+        let slowest = |of: &Statistics| of.slowest().map(|t| t.timeline).collect::<Vec<_>>();
+        assert_eq!(slowest(&read), slowest(&statistics));
+        // Symbols have other numbers now, so bytes are compared after one more round.
+        let once = to_bytes(&read, &coverage, &again);
+        let mut third = Names::default();
+        let (twice, _) = from_bytes(&once, &mut third).unwrap();
+        assert_eq!(to_bytes(&twice, &coverage, &third), once);
+    }
+}
+
+/// Parts that were written and read merge as if they had never been.
+#[test]
+fn read_parts_merge_as_the_originals_do() {
+    let mut names = Names::default();
+    let (mut statistics, coverage) = sample(&mut names, None);
+    let bytes = to_bytes(&statistics, &coverage, &names);
+    let (mut read, _) = from_bytes(&bytes, &mut names).unwrap();
+    let copy = statistics.clone();
+    statistics.merge(&copy);
+    read.merge(&copy);
+    assert_eq!(to_bytes(&read, &coverage, &names), to_bytes(&statistics, &coverage, &names));
+}
+
+#[test]
+fn what_is_cut_off_anywhere_is_an_error() {
+    let mut names = Names::default();
+    let (statistics, coverage) = sample(&mut names, Some(Dimension::Path));
+    let bytes = to_bytes(&statistics, &coverage, &names);
+    for length in (0..bytes.len()).step_by(bytes.len() / 40) {
+        assert!(from_bytes(&bytes[..length], &mut Names::default()).is_err(), "{length} of {}", bytes.len());
+    }
+    assert!(from_bytes(&[&bytes[..], &[0]].concat(), &mut Names::default()).is_err());
+    assert!(from_bytes(&bytes, &mut Names::with_limit(100)).unwrap_err().to_string().contains("room for a name"));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    /// Whatever stands in it, it is an error or statistics that can be merged and shown: nothing panics.
+    #[test]
+    fn damage_is_an_error_or_harmless(damage in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..4)) {
+        let mut names = Names::default();
+        let (statistics, coverage) = sample(&mut names, Some(Dimension::Share));
+        let mut bytes = to_bytes(&statistics, &coverage, &names);
+        for (place, byte) in damage {
+            let place = place.index(bytes.len());
+            bytes[place] = byte;
+        }
+        if let Ok((mut read, _)) = from_bytes(&bytes, &mut Names::default()) {
+            read.merge(&statistics);
+            read.queue_depth().mean();
+            read.heat_maps();
+            for (_, row) in read.groups() {
+                row.response().curve();
+                row.response().moments().stddev_ns();
+            }
+        }
+    }
+}

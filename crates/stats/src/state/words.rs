@@ -1,0 +1,181 @@
+//! The words of the model.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::num::NonZeroU64;
+
+use plimsoll_model::{
+    Anomalies, Anomaly, ClockGranularity, Coverage, Endpoint, Frames, Outcome, PacketCounts, Procedure, Protocol,
+    Symbol, Timeline, Transaction, Unseen, Vantage,
+};
+
+use super::{Counter, Reader, State, StateError, Writer, fields};
+
+/// One of few, by its place in a list.
+macro_rules! choice {
+    ($what:literal, $of:ty, $all:expr) => {
+        impl State for $of {
+            fn put(&self, out: &mut Writer) {
+                // Every value is in the list.
+                $all.iter().position(|one| one == self).unwrap_or_default().put(out);
+            }
+
+            fn take(from: &mut Reader<'_>) -> Result<Self, StateError> {
+                let place = usize::take(from)?;
+                $all.get(place).copied().ok_or_else(|| from.no($what))
+            }
+        }
+    };
+}
+
+choice!("protocol", Protocol, Protocol::ALL);
+choice!("outcome", Outcome, OUTCOMES);
+choice!("vantage", Vantage, [Vantage::Wire, Vantage::Client]);
+choice!("dimension", crate::Dimension, crate::Dimension::ALL);
+
+const OUTCOMES: [Outcome; 6] = [
+    Outcome::Succeeded,
+    Outcome::Refused,
+    Outcome::Failed,
+    Outcome::Unanswered,
+    Outcome::Cancelled,
+    Outcome::NeverSent,
+];
+
+impl State for Procedure {
+    /// By what goes over the wire: the table's places move when it grows.
+    fn put(&self, out: &mut Writer) {
+        let row = self.row();
+        row.protocol.put(out);
+        row.code.put(out);
+        row.sub.put(out);
+    }
+
+    fn take(from: &mut Reader<'_>) -> Result<Self, StateError> {
+        let (protocol, code, sub) = (Protocol::take(from)?, u16::take(from)?, <Option<u16> as State>::take(from)?);
+        let is_it = |procedure: &Procedure| {
+            let row = procedure.row();
+            (row.protocol, row.code, row.sub) == (protocol, code, sub)
+        };
+        Procedure::all().find(is_it).ok_or_else(|| from.no("procedure"))
+    }
+}
+
+impl State for Symbol {
+    fn put(&self, out: &mut Writer) {
+        self.index().put(out);
+        if self.is_some() {
+            out.used.insert(*self);
+        }
+    }
+
+    fn take(from: &mut Reader<'_>) -> Result<Self, StateError> {
+        match u32::take(from)? {
+            0 => Ok(Symbol::NONE),
+            number => from.symbols.get(&number).copied().ok_or_else(|| from.no("name")),
+        }
+    }
+}
+
+impl State for IpAddr {
+    fn put(&self, out: &mut Writer) {
+        match self {
+            IpAddr::V4(ip) => (false, ip.to_bits()).put(out),
+            IpAddr::V6(ip) => (true, ip.to_bits()).put(out),
+        }
+    }
+
+    fn take(from: &mut Reader<'_>) -> Result<Self, StateError> {
+        Ok(if bool::take(from)? {
+            IpAddr::V6(Ipv6Addr::from_bits(u128::take(from)?))
+        } else {
+            IpAddr::V4(Ipv4Addr::from_bits(u32::take(from)?))
+        })
+    }
+}
+
+impl State for NonZeroU64 {
+    fn put(&self, out: &mut Writer) {
+        self.get().put(out);
+    }
+
+    fn take(from: &mut Reader<'_>) -> Result<Self, StateError> {
+        NonZeroU64::new(u64::take(from)?).ok_or_else(|| from.no("frame number"))
+    }
+}
+
+impl State for Anomalies {
+    fn put(&self, out: &mut Writer) {
+        let all: Vec<(u8, u64)> = self.iter().map(|(kind, count)| (kind as u8, count)).collect();
+        all.put(out);
+    }
+
+    fn take(from: &mut Reader<'_>) -> Result<Self, StateError> {
+        let mut anomalies = Anomalies::default();
+        for (kind, count) in Vec::<(u8, u64)>::take(from)? {
+            let kind = Anomaly::ALL.get(usize::from(kind)).filter(|&&kind| anomalies.count(kind) == 0);
+            let kind = kind.filter(|_| Counter::all(&[count])).ok_or_else(|| from.no("anomaly"))?;
+            anomalies.add_many(*kind, count);
+        }
+        Ok(anomalies)
+    }
+}
+
+fields!("endpoint", Endpoint { ip, port });
+fields!("instants", Timeline { intended, request_first, request_last, interim, response_first, response_last });
+fields!("frames", Frames { request_first, request_last, response_first, response_last });
+fields!(
+    "transaction",
+    Transaction {
+        procedure,
+        client,
+        server,
+        connection,
+        session,
+        share,
+        path,
+        user,
+        id,
+        compound_position,
+        status,
+        outcome,
+        payload_bytes,
+        request_bytes,
+        response_bytes,
+        request_packets,
+        response_packets,
+        timeline,
+        frames,
+        vantage,
+        stage,
+        held,
+    }
+);
+fields!(
+    "packet counts",
+    PacketCounts {
+        total,
+        tcp,
+        tcp_data,
+        ack_only,
+        ack_repeated,
+        udp,
+        other,
+        retransmitted,
+        out_of_order,
+        dropped_at_least,
+        truncated,
+        continued,
+        commands,
+        command_first,
+        command_continued_sync,
+        command_continued_async,
+        command_ack,
+        command_retry,
+        captured_bytes,
+        wire_bytes,
+    }
+);
+fields!("clock", ClockGranularity { estimate_ns, at_most, backward_steps });
+fields!("unseen", Unseen { paired, requests_after_gap, responses_after_gap, requests_waiting, responses_before_start }
+    if |unseen| Counter::all(&[unseen.paired, unseen.requests_after_gap, unseen.responses_after_gap]));
+fields!("coverage", Coverage { packets, anomalies, clock, unseen, first_ns, last_ns, connections, one_way });
