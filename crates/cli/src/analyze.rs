@@ -16,6 +16,7 @@ use crate::filter::{Filter, Filtered};
 use crate::keys::Keys;
 use crate::output::Output;
 use crate::progress::Bar;
+use crate::record::{Capture, Inline, Measured, RecordFlags};
 
 /// Reads pcap, pcapng, snoop, NetXRay and NetMon captures, plain or packed with gzip or zstd.
 #[derive(Debug, clap::Args)]
@@ -37,10 +38,12 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "FILE")]
     transactions: Option<PathBuf>,
     #[command(flatten)]
+    record: RecordFlags,
+    #[command(flatten)]
     output: Output,
 }
 
-type Sinks = Filtered<(Statistics, Option<TransactionsFile>)>;
+type Sinks = Filtered<((Statistics, Option<TransactionsFile>), Option<Inline>)>;
 
 /// Runs the subcommand.
 pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
@@ -49,38 +52,55 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
     let inputs = arguments.captures.iter().map(|path| input(path)).collect();
     let mut captures = Captures::open(inputs)?;
     let table = arguments.transactions.as_deref().map(crate::output::table).transpose()?;
-    let observed = observe(&mut captures, table, keys, &arguments)?;
-    let Observed { sink: Filtered { sink: (statistics, table), .. }, names, mut coverage } = observed;
+    let source = source(&arguments);
+    let recording = record(&arguments, &source)?;
+    let observed = observe(&mut captures, (table, recording), keys, &arguments)?;
+    let Observed { sink: Filtered { sink: ((statistics, table), recording), .. }, names, mut coverage } = observed;
     note_capture_anomalies(&captures.anomalies(), &mut coverage);
     if let Some(table) = table {
         table.finish()?;
     }
-    let source = Source {
+    let recording = recording.map(|recording| recording.end(&statistics, &coverage, &names)).transpose()?;
+    let findings = Findings::collect(&statistics, &coverage, &names, source, status_name);
+    if let Some(recording) = recording {
+        recording.finish(false, &findings)?;
+    }
+    arguments.output.write(&findings)?;
+    Ok(if findings.validity.valid { Done::Valid } else { Done::Invalid })
+}
+
+/// What is analysed, in words.
+fn source(arguments: &Arguments) -> Source {
+    Source {
         tool: format!("plimsoll {}", env!("CARGO_PKG_VERSION")),
         inputs: arguments.captures.iter().map(|path| path.display().to_string()).collect(),
         filters: arguments.filter.describe(),
         vantage: "wire".to_owned(),
-    };
-    let findings = Findings::collect(&statistics, &coverage, &names, source, status_name);
-    arguments.output.write(&findings)?;
-    Ok(if findings.validity.valid { Done::Valid } else { Done::Invalid })
+    }
+}
+
+/// Begins a recording, if one is wanted.
+fn record(arguments: &Arguments, source: &Source) -> anyhow::Result<Option<Inline>> {
+    let captures = arguments.captures.iter().map(|path| Capture::of(path)).collect();
+    let measured = Measured::Analyze { source: source.clone(), captures };
+    arguments.record.begin(&measured, "the clock of the capture", 1)?.map(Inline::begin).transpose()
 }
 
 /// Gives every frame to an observer.
 fn observe(
     captures: &mut Captures,
-    table: Option<TransactionsFile>,
+    (table, recording): (Option<TransactionsFile>, Option<Inline>),
     mut keys: SessionKeys,
     arguments: &Arguments,
 ) -> anyhow::Result<Observed<Sinks>> {
     let statistics = Statistics::new(Options { slowest: arguments.slowest, by: arguments.by });
-    let mut sinks = Some((statistics, table));
+    let mut sinks = Some(((statistics, table), recording));
     let mut observer = None;
     let mut bar = Bar::new(arguments.output.quiet);
     while let Some(frame) = captures.next()? {
         // Filters that count from the capture's start need its first frame.
         let observer = observer.get_or_insert_with(|| {
-            let sinks = sinks.take().unwrap_or_else(|| (Statistics::new(Options::default()), None));
+            let sinks = sinks.take().unwrap_or_else(|| ((Statistics::new(Options::default()), None), None));
             let sinks = arguments.filter.before(frame.time_ns.unwrap_or_default(), sinks);
             Observer::new(sinks).with_session_keys(std::mem::take(&mut keys))
         });

@@ -11,7 +11,7 @@ use plimsoll_model::Names;
 
 use crate::exit::Done;
 use crate::output::Output;
-use crate::run::{Chosen, Drive, Step, Told, Watching};
+use crate::run::{Beginning, Chosen, Drive, Step, Told, Watching};
 
 /// Load levels, stations. Few enough, with the pause between turns, for a laptop that is client and server at once.
 const LEVELS: [u32; 3] = [1, 4, 16];
@@ -40,8 +40,9 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
     let workload = Workload::find("mixed")?;
     let watching = Watching::new(output.quiet);
     let timeout_ns = Plan::new(Load::Closed { stations: 1, think: Pause::None }).timeout_ns;
-    let (table, tap) = (None, None);
-    let drive = Drive { workload: &workload, watching: &watching, table, tap, timeout_ns, remove_files: false };
+    let (table, tap, recording) = (None, None, None);
+    let (watching, remove_files) = (&watching, false);
+    let drive = Drive { workload: &workload, watching, table, tap, recording, timeout_ns, remove_files };
     let findings = drive_both(&drive)?.findings();
     output.write(&findings)?;
     if !output.quiet {
@@ -71,7 +72,8 @@ fn drive_both<'a>(drive: &Drive<'a>) -> anyhow::Result<Told<'a>> {
     }
     let target = "an SMB and an NFS server in this process, in memory".to_owned();
     let warmup_ns = nanoseconds(PHASES.0);
-    Ok(Told { workload: drive.workload, target, seed: SEED, levels, names, facts, warmup_ns })
+    let beginning = Beginning { workload: drive.workload, target, seed: SEED, warmup_ns };
+    Ok(Told { beginning, levels, names, facts })
 }
 
 /// The levels of one server, the `place`th one.

@@ -8,6 +8,8 @@ mod filter;
 mod keys;
 mod output;
 mod progress;
+mod record;
+mod report;
 mod run;
 mod secrecy;
 mod serve;
@@ -34,6 +36,8 @@ enum Command {
     Demo(demo::Arguments),
     /// Drive an SMB or NFS server with a workload, and report response times.
     Run(Box<run::Arguments>),
+    /// Show again what a run or an analysis recorded.
+    Report(report::Arguments),
     /// Be an SMB or NFS server, in memory, to try things with.
     Serve(serve::Arguments),
     /// Show the workloads that there are, and what they do.
@@ -50,6 +54,7 @@ fn main() -> std::process::ExitCode {
         Command::Compare(arguments) => compare::run(arguments),
         Command::Demo(arguments) => demo::run(arguments),
         Command::Run(arguments) => run::run(*arguments),
+        Command::Report(arguments) => report::run(arguments),
         Command::Serve(arguments) => serve::run(arguments),
         Command::Workloads(arguments) => workloads::run(arguments),
     };

@@ -18,6 +18,8 @@ pub enum ColumnKind {
     Instant,
     /// True or false.
     Flag,
+    /// Whole number of up to 38 digits.
+    Wide,
 }
 
 /// The names and kinds of the columns, in their order.
@@ -33,6 +35,21 @@ pub(crate) enum Cell<'a> {
     Number(u64),
     Instant(i64),
     Flag(bool),
+    Wide(u128),
+}
+
+/// What a column is called and holds.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Field {
+    pub(crate) name: &'static str,
+    pub(crate) kind: ColumnKind,
+    pub(crate) nullable: bool,
+}
+
+impl Column {
+    pub(crate) fn field(&self) -> Field {
+        Field { name: self.name, kind: self.kind, nullable: self.nullable }
+    }
 }
 
 /// A column of the table.

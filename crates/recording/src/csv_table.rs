@@ -33,6 +33,7 @@ impl CsvTable {
                 Cell::Null => "",
                 Cell::Text(text) => text,
                 Cell::Number(number) => self.number.format(number),
+                Cell::Wide(number) => self.number.format(number),
                 Cell::Instant(instant) => self.number.format(instant),
                 Cell::Flag(flag) => ["false", "true"][usize::from(flag)],
             };

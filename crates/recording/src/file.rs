@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use plimsoll_model::{Names, Sink, Transaction};
 
 use crate::RecordingError;
-use crate::columns::{Labels, Row};
+use crate::columns::{COLUMNS, Column, Labels, Row};
 use crate::csv_table::CsvTable;
 use crate::error::Cause;
 use crate::parquet_table::ParquetTable;
@@ -52,7 +52,9 @@ impl TransactionsFile {
         let partial = partial_name(&path);
         let file = File::create(&partial).map_err(|source| RecordingError::Create { path: partial.clone(), source })?;
         let table = match format {
-            Format::Parquet => ParquetTable::new(file).map(|table| Table::Parquet(Box::new(table))),
+            Format::Parquet => {
+                ParquetTable::new(file, "transactions", fields()).map(|table| Table::Parquet(Box::new(table)))
+            }
             Format::Csv => CsvTable::new(file).map(|table| Table::Csv(Box::new(table))),
         };
         let table = table.map_err(|source| RecordingError::Write { partial: partial.clone(), rows: 0, source })?;
@@ -123,17 +125,22 @@ enum Table {
 impl Table {
     fn put(&mut self, row: &Row<'_>) -> Result<(), Cause> {
         match self {
-            Table::Parquet(table) => table.put(row),
+            Table::Parquet(table) => table.put(COLUMNS.iter().map(|column| (column.cell)(row))),
             Table::Csv(table) => table.put(row),
         }
     }
 
     fn finish(self) -> Result<(), Cause> {
         match self {
-            Table::Parquet(table) => table.finish(),
+            Table::Parquet(table) => table.finish().map(drop),
             Table::Csv(table) => table.finish(),
         }
     }
+}
+
+/// What Parquet has to know of the columns.
+pub(crate) fn fields() -> Vec<crate::columns::Field> {
+    COLUMNS.iter().map(Column::field).collect()
 }
 
 fn partial_name(path: &Path) -> PathBuf {

@@ -8,48 +8,57 @@ use std::fs::File;
 use std::sync::Arc;
 
 use parquet::basic::{Compression, Encoding, LogicalType, Repetition, TimeUnit, Type as Physical, ZstdLevel};
-use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DataType, Int32Type, Int64Type};
+use parquet::data_type::{
+    BoolType, ByteArray, ByteArrayType, DataType, FixedLenByteArray, FixedLenByteArrayType, Int32Type, Int64Type,
+};
 use parquet::errors::ParquetError;
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
 use parquet::schema::types::{ColumnPath, Type};
 
-use crate::columns::{COLUMNS, Cell, Column, ColumnKind, Row};
+use crate::columns::{Cell, ColumnKind, Field};
 use crate::error::Cause;
 
 /// Rows of a row group: enough for dictionaries to pay, few enough to hold (some 15 MiB) while they are gathered.
-const GROUP_ROWS: usize = 64 << 10;
+pub(crate) const GROUP_ROWS: usize = 64 << 10;
 /// Rows handed to a column's encoder at once.
 const BATCH_ROWS: usize = 4 << 10;
 /// The lowest level: higher ones saved next to nothing (decision 0006).
 const ZSTD_LEVEL: i32 = 1;
 
+/// Digits of a wide number, the most that readers have a type for, in so many bytes.
+const WIDE_DIGITS: i32 = 38;
+const WIDE_BYTES: i32 = 16;
+
 pub(crate) struct ParquetTable {
     out: SerializedFileWriter<File>,
+    fields: Vec<Field>,
     gathered: Vec<Gathered>,
     rows: usize,
 }
 
 impl ParquetTable {
-    pub(crate) fn new(file: File) -> Result<Self, Cause> {
-        let out = SerializedFileWriter::new(file, Arc::new(schema()?), Arc::new(properties()?))?;
-        Ok(Self { out, gathered: COLUMNS.iter().map(Gathered::new).collect(), rows: 0 })
+    /// A table of this name with these columns.
+    pub(crate) fn new(file: File, name: &str, fields: Vec<Field>) -> Result<Self, Cause> {
+        let out = SerializedFileWriter::new(file, Arc::new(schema(name, &fields)?), Arc::new(properties(&fields)?))?;
+        Ok(Self { out, gathered: fields.iter().map(Gathered::new).collect(), fields, rows: 0 })
     }
 
-    pub(crate) fn put(&mut self, row: &Row<'_>) -> Result<(), Cause> {
-        for (column, gathered) in COLUMNS.iter().zip(&mut self.gathered) {
-            gathered.put(column, (column.cell)(row))?;
+    /// Takes a row: a cell a column.
+    pub(crate) fn put<'a>(&mut self, cells: impl IntoIterator<Item = Cell<'a>>) -> Result<(), Cause> {
+        for ((field, gathered), cell) in self.fields.iter().zip(&mut self.gathered).zip(cells) {
+            gathered.put(field, cell)?;
         }
         self.rows += 1;
         if self.rows >= GROUP_ROWS { self.flush() } else { Ok(()) }
     }
 
-    pub(crate) fn finish(mut self) -> Result<(), Cause> {
+    /// Writes what is left and the index; the file is whole.
+    pub(crate) fn finish(mut self) -> Result<File, Cause> {
         if self.rows > 0 {
             self.flush()?;
         }
-        self.out.close()?;
-        Ok(())
+        Ok(self.out.into_inner()?)
     }
 
     /// Writes a row group.
@@ -67,32 +76,39 @@ impl ParquetTable {
     }
 }
 
-fn schema() -> Result<Type, ParquetError> {
-    let fields = COLUMNS.iter().map(|column| {
+fn schema(name: &str, fields: &[Field]) -> Result<Type, ParquetError> {
+    let fields = fields.iter().map(|column| {
         let (physical, logical) = match column.kind {
             ColumnKind::Text => (Physical::BYTE_ARRAY, Some(LogicalType::String)),
             ColumnKind::U64 => (Physical::INT64, Some(LogicalType::integer(64, false))),
             ColumnKind::U32 => (Physical::INT32, Some(LogicalType::integer(32, false))),
             ColumnKind::Instant => (Physical::INT64, Some(LogicalType::timestamp(true, TimeUnit::NANOS))),
             ColumnKind::Flag => (Physical::BOOLEAN, None),
+            ColumnKind::Wide => (Physical::FIXED_LEN_BYTE_ARRAY, Some(LogicalType::decimal(0, WIDE_DIGITS))),
         };
+        // What is not given is -1.
+        let (length, precision, scale) =
+            if column.kind == ColumnKind::Wide { (WIDE_BYTES, WIDE_DIGITS, 0) } else { (-1, -1, -1) };
         let repetition = if column.nullable { Repetition::OPTIONAL } else { Repetition::REQUIRED };
         let field = Type::primitive_type_builder(column.name, physical)
             .with_logical_type(logical)
+            .with_length(length)
+            .with_precision(precision)
+            .with_scale(scale)
             .with_repetition(repetition)
             .build()?;
         Ok(Arc::new(field))
     });
     let fields = fields.collect::<Result<Vec<_>, ParquetError>>()?;
-    Type::group_type_builder("transactions").with_fields(fields).build()
+    Type::group_type_builder(name).with_fields(fields).build()
 }
 
-fn properties() -> Result<WriterProperties, ParquetError> {
+fn properties(fields: &[Field]) -> Result<WriterProperties, ParquetError> {
     let mut properties = WriterProperties::builder()
         .set_created_by(concat!("plimsoll ", env!("CARGO_PKG_VERSION")).to_owned())
         .set_compression(Compression::ZSTD(ZstdLevel::try_new(ZSTD_LEVEL)?))
         .set_statistics_enabled(EnabledStatistics::Chunk);
-    for column in &COLUMNS {
+    for column in fields {
         // What climbs from row to row is best kept as differences; a dictionary of it would be a second copy.
         if column.kind == ColumnKind::Instant || column.name.ends_with("_frame") || column.name == "id" {
             let path = ColumnPath::from(column.name);
@@ -116,6 +132,7 @@ enum Values {
     Long(Vec<i64>),
     Int(Vec<i32>),
     Flag(Vec<bool>),
+    Wide(Vec<FixedLenByteArray>),
 }
 
 /// Text as indices into what was met.
@@ -155,18 +172,19 @@ impl Texts {
 }
 
 impl Gathered {
-    fn new(column: &Column) -> Self {
+    fn new(column: &Field) -> Self {
         let values = match column.kind {
             ColumnKind::Text => Values::Text(Texts::default()),
             ColumnKind::U64 | ColumnKind::Instant => Values::Long(Vec::new()),
             ColumnKind::U32 => Values::Int(Vec::new()),
             ColumnKind::Flag => Values::Flag(Vec::new()),
+            ColumnKind::Wide => Values::Wide(Vec::new()),
         };
         Self { values, known: column.nullable.then(Vec::new) }
     }
 
     /// Takes a cell. Parquet keeps unsigned numbers in the bits of signed ones.
-    fn put(&mut self, column: &Column, cell: Cell<'_>) -> Result<(), Cause> {
+    fn put(&mut self, column: &Field, cell: Cell<'_>) -> Result<(), Cause> {
         if let Some(known) = &mut self.known {
             known.push(cell != Cell::Null);
             if cell == Cell::Null {
@@ -179,6 +197,9 @@ impl Gathered {
             (Values::Long(values), Cell::Instant(instant)) => values.push(instant),
             (Values::Int(values), Cell::Number(number)) => values.push(u32::try_from(number)?.cast_signed()),
             (Values::Flag(values), Cell::Flag(flag)) => values.push(flag),
+            (Values::Wide(values), Cell::Wide(number)) => {
+                values.push(ByteArray::from(number.to_be_bytes().to_vec()).into());
+            }
             _ => return Err(format!("column {} cannot hold {cell:?}", column.name).into()),
         }
         Ok(())
@@ -190,6 +211,7 @@ impl Gathered {
             Values::Long(values) => self.write_as::<Int64Type>(values.len(), slice(values), out),
             Values::Int(values) => self.write_as::<Int32Type>(values.len(), slice(values), out),
             Values::Flag(values) => self.write_as::<BoolType>(values.len(), slice(values), out),
+            Values::Wide(values) => self.write_as::<FixedLenByteArrayType>(values.len(), slice(values), out),
         }
     }
 
@@ -226,6 +248,7 @@ impl Gathered {
             Values::Long(values) => values.clear(),
             Values::Int(values) => values.clear(),
             Values::Flag(values) => values.clear(),
+            Values::Wide(values) => values.clear(),
         }
         if let Some(known) = &mut self.known {
             known.clear();

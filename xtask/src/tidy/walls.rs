@@ -36,7 +36,7 @@ const WALLS: [Wall; 11] = [
     Wall { name: OBSERVE, inside: &[MODEL, WIRE], outside: Outside::Any },
     Wall { name: DRIVE, inside: &[MODEL, WIRE], outside: Outside::Any },
     Wall { name: STATS, inside: &[MODEL], outside: Outside::Only(&["hdrhistogram", "statrs"]) },
-    Wall { name: RECORDING, inside: &[MODEL], outside: Outside::Any },
+    Wall { name: RECORDING, inside: &[MODEL, STATS], outside: Outside::Any },
     Wall { name: REPORT, inside: &[MODEL, STATS], outside: Outside::Any },
     Wall { name: SERVE, inside: &[], outside: Outside::Any },
     Wall { name: TESTKIT, inside: &[MODEL, WIRE], outside: Outside::Any },

@@ -2,17 +2,18 @@
 
 use std::sync::Arc;
 
-use plimsoll_drive::engine::Setup;
+use plimsoll_drive::engine::{Setup, Watch};
 use plimsoll_drive::reach::{self, Reached, Wishes, Work};
 use plimsoll_drive::tap::Tap;
 use plimsoll_drive::target::Target;
 use plimsoll_drive::workload::{FileSet, Workload};
 use plimsoll_model::Names;
-use plimsoll_report::findings::{Findings, Run, Source};
+use plimsoll_report::findings::Findings;
 
 use super::files::Files;
 use super::level::{self, LevelRan};
 use super::load::Step;
+use super::recorded::{Beginning, Recorded};
 use super::sink::Table;
 use super::target::Chosen;
 use super::watching::Watching;
@@ -23,6 +24,7 @@ pub(crate) struct Drive<'a> {
     pub(crate) watching: &'a Watching,
     pub(crate) table: Option<&'a Table>,
     pub(crate) tap: Option<&'a Arc<Tap>>,
+    pub(crate) recording: Option<&'a Recorded<'a>>,
     /// A request without an answer is given up after so long.
     pub(crate) timeout_ns: u64,
     /// The workload's files go when it is over.
@@ -64,27 +66,47 @@ impl Drive<'_> {
         let scenarios = Box::new(|station, lane, seed| self.workload.scenario(&site.set, station, lane, seed));
         let work = Work { server, scenarios, names: Arc::clone(names) };
         let setup: &dyn Setup = &work;
-        for Step { mut plan, words, curve } in steps {
+        for (number, mut step) in (0..).zip(steps) {
             if !ready || self.watching.stopped() {
                 levels.stopped = true;
                 break;
             }
-            plan.tap = self.tap.cloned();
-            let ran = self.watching.during(&words, |watch| level::run(&plan, &words, setup, self.table, watch));
-            match ran {
-                Ok(ran) => levels.ran.push(ran.on(curve)),
-                Err(error) if levels.ran.is_empty() => return Err(error.into()),
-                // What was measured before is not lost with it.
-                Err(error) => {
-                    levels.ran.push(LevelRan::not_run(&plan, words, &error).on(curve));
-                    break;
-                }
+            step.plan.tap = self.tap.cloned();
+            let (ran, whole) = self.level(number, &step, site, setup, names)?;
+            levels.ran.push(ran);
+            if !whole {
+                break;
             }
         }
         if self.remove_files && !self.watching.abandoned() {
             levels.cleaned = files.remove();
         }
         Ok(levels)
+    }
+
+    /// Runs one level, and whether it could be run. Where the first cannot, that is an error; what was measured before a
+    /// later one is not lost with it.
+    fn level(
+        &self,
+        number: u32,
+        step: &Step,
+        site: &Site,
+        setup: &dyn Setup,
+        names: &Arc<Names>,
+    ) -> anyhow::Result<(LevelRan, bool)> {
+        let Step { plan, words, curve } = step;
+        let feed = self.recording.map(|recording| recording.stage(number, step, names)).transpose()?;
+        let run = |watch: &Watch| level::run(plan, words, setup, self.table, feed.as_ref(), watch);
+        let (ran, whole) = match self.watching.during(words, run) {
+            Ok(ran) => (ran, true),
+            Err(error) if number == 0 => return Err(error.into()),
+            Err(error) => (LevelRan::not_run(plan, words.clone(), &error), false),
+        };
+        let ran = ran.on(curve.clone());
+        if let Some((recording, feed)) = self.recording.zip(feed) {
+            recording.end(feed.end()?, &ran, site.server.facts(), names)?;
+        }
+        Ok((ran, whole))
     }
 }
 
@@ -114,40 +136,19 @@ impl Levels {
 
 /// Everything that a report tells of a run.
 pub(crate) struct Told<'a> {
-    pub(crate) workload: &'a Workload,
-    /// What was driven, in words.
-    pub(crate) target: String,
-    pub(crate) seed: u64,
+    pub(crate) beginning: Beginning<'a>,
     pub(crate) levels: Vec<LevelRan>,
     pub(crate) names: Arc<Names>,
     /// What was agreed with servers.
     pub(crate) facts: Vec<String>,
-    pub(crate) warmup_ns: u64,
 }
 
 impl Told<'_> {
     /// As reports want it.
     pub(crate) fn findings(self) -> Findings {
-        let mut facts = self.facts;
-        let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-        facts.push(format!("client with {cores} cores"));
-        let run = Run {
-            target: self.target.clone(),
-            workload: self.workload.name().to_owned(),
-            description: self.workload.description().to_owned(),
-            workload_sha256: self.workload.digest().to_owned(),
-            seed: self.seed,
-            threads: self.levels.iter().map(|level| level.threads).max().unwrap_or(0),
-            warmup_s: self.warmup_ns as f64 / 1e9,
-            facts,
-        };
-        let source = Source {
-            tool: format!("plimsoll {}", env!("CARGO_PKG_VERSION")),
-            inputs: vec![self.target],
-            filters: Vec::new(),
-            vantage: "client".to_owned(),
-        };
-        let levels: Vec<_> = self.levels.iter().map(LevelRan::as_level).collect();
+        let threads = self.levels.iter().map(|level| level.told.threads).max().unwrap_or(0);
+        let (run, source) = (self.beginning.run(self.facts, threads), self.beginning.source());
+        let levels: Vec<_> = self.levels.iter().map(|level| level.told.as_level(&level.statistics)).collect();
         Findings::collect_run(run, &levels, &self.names, source, plimsoll_drive::status_name)
     }
 }

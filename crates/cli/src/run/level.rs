@@ -6,16 +6,24 @@ use plimsoll_drive::engine::{self, EngineError, Histogram, Plan, Ran, Setup, Sta
 use plimsoll_report::collect::run::{About, Level};
 use plimsoll_report::findings::{Fairness, Generator, Times};
 use plimsoll_stats::{Accumulator, Options, Statistics};
+use serde::{Deserialize, Serialize};
 
 use super::sink::{Measured, Table};
 use super::validity;
+use crate::record::Feed;
 
 /// A load level that was measured.
 pub(crate) struct LevelRan {
-    statistics: Statistics,
-    span_ns: (i64, i64),
+    pub(super) statistics: Statistics,
+    pub(super) told: StageTold,
+}
+
+/// What is told of a load level besides its transactions; a recording keeps it.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct StageTold {
+    pub(super) span_ns: (i64, i64),
     turns: u64,
-    about: About,
+    pub(super) about: About,
     /// Threads that made the load.
     pub(crate) threads: u32,
 }
@@ -23,7 +31,7 @@ pub(crate) struct LevelRan {
 impl LevelRan {
     /// The same as a point of a load curve of several.
     pub(crate) fn on(mut self, curve: Option<String>) -> LevelRan {
-        self.about.curve = curve;
+        self.told.about.curve = curve;
         self
     }
 
@@ -34,12 +42,14 @@ impl LevelRan {
         let reasons = vec![error.to_string()];
         let about = About { level: words, stations, depth, asked_per_s, reasons, ..About::default() };
         let statistics = Statistics::new(Options::default());
-        Self { statistics, span_ns: (0, 0), turns: 0, about, threads: 0 }
+        Self { statistics, told: StageTold { span_ns: (0, 0), turns: 0, about, threads: 0 } }
     }
+}
 
+impl StageTold {
     /// As the report wants it.
-    pub(crate) fn as_level(&self) -> Level<'_> {
-        Level { statistics: &self.statistics, span_ns: self.span_ns, turns: self.turns, about: self.about.clone() }
+    pub(crate) fn as_level<'a>(&self, statistics: &'a Statistics) -> Level<'a> {
+        Level { statistics, span_ns: self.span_ns, turns: self.turns, about: self.about.clone() }
     }
 }
 
@@ -49,9 +59,10 @@ pub(crate) fn run(
     words: &str,
     setup: &dyn Setup,
     table: Option<&Table>,
+    recording: Option<&Feed>,
     watch: &Watch,
 ) -> Result<LevelRan, EngineError> {
-    let ran = engine::run(plan, setup, |_| Measured::new(table), watch)?;
+    let ran = engine::run(plan, setup, |_| Measured::new(table, recording), watch)?;
     let Ran { sinks, stations, generator, measured, stopped } = ran;
     let mut statistics = Statistics::new(Options::default());
     for sink in sinks {
@@ -75,7 +86,7 @@ pub(crate) fn run(
     };
     let turns = stations.iter().map(|station| station.turns).sum();
     let threads = u32::try_from(generator.workers.len()).unwrap_or(u32::MAX);
-    Ok(LevelRan { statistics, span_ns: measured, turns, about, threads })
+    Ok(LevelRan { statistics, told: StageTold { span_ns: measured, turns, about, threads } })
 }
 
 /// Response times of all operations together.

@@ -6,6 +6,7 @@ mod files;
 mod level;
 mod load;
 mod open_files;
+mod recorded;
 mod sink;
 mod target;
 mod title;
@@ -24,12 +25,16 @@ use plimsoll_report::findings::Findings;
 
 use crate::exit::{Done, Usage, first_error};
 use crate::output::Output;
+use crate::record::RecordFlags;
 use load::LoadFlags;
+use recorded::Recorded;
 use sink::Table;
 use target::TargetFlags;
 
 pub(crate) use drive::{Drive, Told};
+pub(crate) use level::StageTold;
 pub(crate) use load::Step;
+pub(crate) use recorded::Beginning;
 pub(crate) use target::Chosen;
 pub(crate) use watching::Watching;
 
@@ -53,6 +58,8 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "FILE.pcapng", help_heading = "Output")]
     tap: Option<PathBuf>,
     #[command(flatten)]
+    record: RecordFlags,
+    #[command(flatten)]
     output: Output,
 }
 
@@ -70,23 +77,32 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
         .map(|file| Tap::create(file).map(Arc::new).with_context(|| file.display().to_string()));
     let tap = tap.transpose()?;
     let watching = Watching::new(arguments.output.quiet);
+    let beginning = Beginning {
+        workload: &workload,
+        target: chosen.shown.clone(),
+        seed: arguments.load.seed,
+        warmup_ns: steps.first().map_or(0, |step| step.plan.phases.warmup_ns),
+    };
+    let recording = Recorded::begin(&arguments.record, beginning.clone())?;
     let drive = Drive {
         workload: &workload,
         watching: &watching,
         table: table.as_ref(),
         tap: tap.as_ref(),
+        recording: recording.as_ref(),
         timeout_ns: load::nanoseconds(arguments.load.timeout),
         remove_files: arguments.remove_files,
     };
-    let measured = measure(&arguments, &drive, steps, &chosen);
+    let measured = measure(&arguments, &drive, steps, &chosen, beginning);
     // Whatever became of the run: what was recorded of it gets its end, and is of use.
+    let recording = recording.map_or(Ok(()), |recording| recording.finish(watching.stopped(), measured.as_ref()));
     let tap = tap.map_or(Ok(()), |tap| tap.finish().context("the tap"));
     let table = table.map_or(Ok(()), finish);
     let (findings, cleaned) = match measured {
         Ok(measured) => measured,
-        Err(error) => return first_error([Err(error), tap, table]).map(|()| Done::Invalid),
+        Err(error) => return first_error([Err(error), recording, tap, table]).map(|()| Done::Invalid),
     };
-    first_error([arguments.output.write(&findings), tap, table, cleaned])?;
+    first_error([arguments.output.write(&findings), recording, tap, table, cleaned])?;
     Ok(if findings.validity.valid { Done::Valid } else { Done::Invalid })
 }
 
@@ -96,19 +112,18 @@ fn measure(
     drive: &Drive<'_>,
     steps: Vec<Step>,
     chosen: &Chosen,
+    beginning: Beginning<'_>,
 ) -> anyhow::Result<(Findings, anyhow::Result<()>)> {
     let mut names = Names::default();
-    let seed = arguments.load.seed;
     // Two runs at once must not look like one client computer.
-    let wishes = arguments.target.wishes(seed ^ u64::from(std::process::id()) << 32);
+    let wishes = arguments.target.wishes(beginning.seed ^ u64::from(std::process::id()) << 32);
     open_files::allow(chosen.open_files(&steps, drive.workload))?;
     let site = drive.reach(chosen, &wishes, &steps, &mut names)?;
     let names = Arc::new(names);
-    let warmup_ns = steps.first().map_or(0, |step| step.plan.phases.warmup_ns);
     let levels = drive.levels(&site, &names, steps).with_context(|| chosen.shown.clone())?;
-    let (workload, target, mut facts) = (drive.workload, chosen.shown.clone(), site.server.facts());
+    let mut facts = site.server.facts();
     facts.extend(levels.facts());
-    let told = Told { workload, target, seed, levels: levels.ran, names, facts, warmup_ns };
+    let told = Told { beginning, levels: levels.ran, names, facts };
     Ok((told.findings(), levels.cleaned))
 }
 

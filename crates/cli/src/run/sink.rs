@@ -1,10 +1,12 @@
-//! Where a run's transactions go: the statistics of the measured phase, and the table of everything.
+//! Where a run's transactions go: the statistics of the measured phase, its recording, and the table of everything.
 
 use std::sync::{Arc, Mutex};
 
 use plimsoll_model::{Names, Sink, Transaction};
 use plimsoll_recording::TransactionsFile;
 use plimsoll_stats::{Options, Statistics};
+
+use crate::record::{Feed, Taker};
 
 /// Rows that a worker collects before it takes the table's lock: some 200 KiB of them.
 const ROWS: usize = 512;
@@ -17,18 +19,23 @@ pub(crate) struct Measured {
     /// Of the measured phase alone.
     pub(crate) statistics: Statistics,
     table: Option<(Table, Vec<Transaction>)>,
+    /// Of the measured phase alone.
+    recording: Option<Taker>,
 }
 
 impl Measured {
     /// An empty one.
-    pub(crate) fn new(table: Option<&Table>) -> Self {
+    pub(crate) fn new(table: Option<&Table>, recording: Option<&Feed>) -> Self {
         let table = table.map(|table| (Arc::clone(table), Vec::with_capacity(ROWS)));
-        Self { statistics: Statistics::new(Options::default()), table }
+        Self { statistics: Statistics::new(Options::default()), table, recording: recording.map(Feed::taker) }
     }
 
-    /// Its statistics, after what was collected for the table went there.
+    /// Its statistics, after what was collected for the table and the recording went there.
     pub(crate) fn finish(mut self, names: &Names) -> Statistics {
         self.flush(names);
+        if let Some(recording) = self.recording {
+            recording.finish();
+        }
         self.statistics
     }
 
@@ -46,6 +53,9 @@ impl Sink for Measured {
     fn transaction(&mut self, transaction: &Transaction, names: &Names) {
         if transaction.stage.is_some() {
             self.statistics.record(transaction);
+            if let Some(recording) = &mut self.recording {
+                recording.record(transaction);
+            }
         }
         if let Some((_, rows)) = &mut self.table {
             rows.push(transaction.clone());

@@ -2,6 +2,7 @@
 
 use plimsoll_model::{ClockGranularity, Coverage, Group, Names, Protocol};
 use plimsoll_stats::{Accumulator, GroupKey, Options, Statistics};
+use serde::{Deserialize, Serialize};
 
 use super::{SECOND, StatusName, rows, span};
 use crate::findings::{Fairness, Findings, Generator, Run, Source, Stage, Validity};
@@ -19,7 +20,7 @@ pub struct Level<'a> {
 }
 
 /// What is known of a load level besides its transactions.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct About {
     /// The load in words.
     pub level: String,

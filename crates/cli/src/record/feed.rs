@@ -1,0 +1,126 @@
+//! A recording of a load level, written by a thread of its own: workers that make the load hand over what they have and
+//! wait for no disk.
+
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::thread::JoinHandle;
+
+use anyhow::Context;
+use plimsoll_model::{Names, Transaction};
+use plimsoll_recording::folder::{Sample, StageWriter};
+use plimsoll_stats::{Interval, IntervalRecorder, IntervalWidth, Intervals};
+
+/// Transactions handed over together.
+const ROWS: usize = 512;
+/// Pieces that wait for the disk at the most: some 20 MiB of them. Then workers wait, too; nothing is lost.
+const WAITING: usize = 128;
+/// Transactions of a worker between two looks for intervals that are over.
+const LOOK: u32 = 8192;
+/// Ends come nearly in order: an interval is over when they are so far beyond it.
+const LATE_NS: i64 = 2_000_000_000;
+
+/// What a worker hands over.
+enum Piece {
+    Rows(Vec<Transaction>),
+    Intervals(Vec<Interval>),
+    Rest(Box<Intervals>),
+}
+
+/// A stage being fed.
+pub(crate) struct Feed {
+    sender: SyncSender<Piece>,
+    thread: JoinHandle<StageWriter>,
+    sample: Sample,
+    width: Option<IntervalWidth>,
+}
+
+/// A worker's end.
+pub(crate) struct Taker {
+    sender: SyncSender<Piece>,
+    sample: Sample,
+    rows: Vec<Transaction>,
+    intervals: IntervalRecorder,
+    since: u32,
+}
+
+impl Feed {
+    /// Begins to write; `width` is `None` where the stage's length is not known.
+    pub(crate) fn begin(
+        stage: StageWriter,
+        sample: Sample,
+        width: Option<IntervalWidth>,
+        names: &Arc<Names>,
+    ) -> anyhow::Result<Self> {
+        let (sender, receiver) = sync_channel(WAITING);
+        let names = Arc::clone(names);
+        let write = move || write(stage, &receiver, &names);
+        let thread = std::thread::Builder::new().name("recording".to_owned()).spawn(write);
+        Ok(Self { sender, thread: thread.context("a thread that writes the recording")?, sample, width })
+    }
+
+    /// One more worker.
+    pub(crate) fn taker(&self) -> Taker {
+        let intervals = IntervalRecorder::new(self.width.map_or_else(Intervals::growing, Intervals::new));
+        Taker { sender: self.sender.clone(), sample: self.sample, rows: Vec::new(), intervals, since: 0 }
+    }
+
+    /// All workers have finished.
+    pub(crate) fn end(self) -> anyhow::Result<StageWriter> {
+        drop(self.sender);
+        self.thread.join().map_err(|_| anyhow::anyhow!("the thread that writes the recording broke down"))
+    }
+}
+
+fn write(mut stage: StageWriter, pieces: &Receiver<Piece>, names: &Names) -> StageWriter {
+    for piece in pieces {
+        match piece {
+            Piece::Rows(rows) => stage.transactions(&rows, names),
+            Piece::Intervals(finished) => stage.intervals(finished),
+            Piece::Rest(rest) => stage.rest(&rest),
+        }
+    }
+    stage
+}
+
+impl Taker {
+    /// Takes a transaction of the measured phase.
+    #[inline]
+    pub(crate) fn record(&mut self, t: &Transaction) {
+        self.intervals.record(t);
+        if self.sample.keeps(t) {
+            self.rows.push(t.clone());
+            if self.rows.len() >= ROWS {
+                let rows = std::mem::replace(&mut self.rows, Vec::with_capacity(ROWS));
+                self.hand_over(Piece::Rows(rows));
+            }
+        }
+        self.since += 1;
+        if self.since >= LOOK {
+            self.look(t.timeline.response_last);
+        }
+    }
+
+    #[cold]
+    fn look(&mut self, end: Option<i64>) {
+        let Some(end) = end else { return };
+        self.since = 0;
+        let finished = self.intervals.drain_before(end.saturating_sub(LATE_NS));
+        if !finished.is_empty() {
+            self.hand_over(Piece::Intervals(finished));
+        }
+    }
+
+    /// All that is left.
+    pub(crate) fn finish(mut self) {
+        let rows = std::mem::take(&mut self.rows);
+        self.hand_over(Piece::Rows(rows));
+        let none = IntervalRecorder::new(Intervals::growing());
+        let rest = std::mem::replace(&mut self.intervals, none).finish();
+        self.hand_over(Piece::Rest(Box::new(rest)));
+    }
+
+    /// The thread takes pieces until the last sender is gone; were it not there, its end would be told by [`Feed::end`].
+    fn hand_over(&self, piece: Piece) {
+        let _ = self.sender.send(piece);
+    }
+}

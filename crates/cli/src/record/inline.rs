@@ -1,0 +1,57 @@
+//! A recording of one stage, filled where transactions are made: nobody's time is measured there.
+
+use plimsoll_model::{Coverage, Names, Sink, Transaction};
+use plimsoll_recording::folder::{Finished, Sample, StageWriter};
+use plimsoll_stats::{IntervalRecorder, IntervalWidth, Intervals, Statistics, state};
+use serde_json::Value;
+
+use super::Recorder;
+
+/// Transactions between two looks for intervals that are over.
+const LOOK: u32 = 8192;
+/// Ends come nearly in order: an interval is over when they are so far beyond it.
+const LATE_NS: i64 = 2_000_000_000;
+
+/// The stage of an analysis.
+pub(crate) struct Inline {
+    recorder: Recorder,
+    stage: StageWriter,
+    sample: Sample,
+    intervals: IntervalRecorder,
+    since: u32,
+}
+
+impl Inline {
+    /// Begins it.
+    pub(crate) fn begin(recorder: Recorder) -> anyhow::Result<Self> {
+        let stage = recorder.writer.begin(0, IntervalWidth::NARROW)?;
+        let (sample, intervals) = (recorder.sample, IntervalRecorder::new(Intervals::growing()));
+        Ok(Self { recorder, stage, sample, intervals, since: 0 })
+    }
+
+    /// All transactions have come.
+    pub(crate) fn end(mut self, of: &Statistics, coverage: &Coverage, names: &Names) -> anyhow::Result<Recorder> {
+        self.stage.rest(&self.intervals.finish());
+        let state = state::to_bytes(of, coverage, names);
+        let span_ns = (coverage.first_ns, coverage.last_ns);
+        let finished = Finished { level: None, span_ns, state, about: Value::Null };
+        self.recorder.writer.end(self.stage, finished, names)?;
+        Ok(self.recorder)
+    }
+}
+
+impl Sink for Inline {
+    fn transaction(&mut self, t: &Transaction, names: &Names) {
+        self.intervals.record(t);
+        if self.sample.keeps(t) {
+            self.stage.transactions([t], names);
+        }
+        self.since += 1;
+        if self.since >= LOOK {
+            self.since = 0;
+            if let Some(end) = t.timeline.response_last {
+                self.stage.intervals(self.intervals.drain_before(end.saturating_sub(LATE_NS)));
+            }
+        }
+    }
+}

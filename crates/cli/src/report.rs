@@ -1,0 +1,83 @@
+//! `plimsoll report`: a recording becomes the report again.
+
+use std::path::PathBuf;
+
+use anyhow::Context;
+use plimsoll_model::Names;
+use plimsoll_recording::folder::{Progress, Recording, Stage};
+use plimsoll_report::collect::run::Level;
+use plimsoll_report::findings::{Findings, Run, Source};
+use plimsoll_stats::Statistics;
+
+use crate::exit::Done;
+use crate::output::Output;
+use crate::record::Measured;
+use crate::run::StageTold;
+
+/// Shows again what `plimsoll run --record DIR` or `plimsoll analyze --record DIR` found.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Arguments {
+    /// The recording
+    #[arg(value_name = "DIR")]
+    recording: PathBuf,
+    #[command(flatten)]
+    output: Output,
+}
+
+/// Runs the subcommand.
+pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
+    arguments.output.check()?;
+    let recording = Recording::open(&arguments.recording)?;
+    let findings = findings(&recording)?;
+    arguments.output.write(&findings)?;
+    Ok(if findings.validity.valid { Done::Valid } else { Done::Invalid })
+}
+
+/// What a recording tells: a pure function of it.
+fn findings(recording: &Recording) -> anyhow::Result<Findings> {
+    let measured = serde_json::from_value(recording.manifest.measured.clone())
+        .context("manifest.json does not say what was measured as this version says it")?;
+    let mut findings = match measured {
+        Measured::Run { run, source, .. } => of_run(recording, run, source)?,
+        Measured::Analyze { source, .. } => of_analysis(recording, source)?,
+    };
+    findings.warnings.extend(incomplete(recording));
+    Ok(findings)
+}
+
+fn of_run(recording: &Recording, mut run: Run, source: Source) -> anyhow::Result<Findings> {
+    let mut names = Names::default();
+    let stages = &recording.manifest.stages;
+    let mut read = |stage: &Stage| -> anyhow::Result<(Statistics, StageTold)> {
+        let told = serde_json::from_value(stage.about.clone()).context("manifest.json: a stage makes no sense")?;
+        Ok((recording.statistics(stage, &mut names)?.0, told))
+    };
+    let read: Vec<(Statistics, StageTold)> = stages.iter().map(&mut read).collect::<Result<_, _>>()?;
+    run.threads = read.iter().map(|(_, told)| told.threads).max().unwrap_or(0);
+    let levels: Vec<Level<'_>> = read.iter().map(|(statistics, told)| told.as_level(statistics)).collect();
+    Ok(Findings::collect_run(run, &levels, &names, source, plimsoll_drive::status_name))
+}
+
+fn of_analysis(recording: &Recording, source: Source) -> anyhow::Result<Findings> {
+    let mut names = Names::default();
+    let stage =
+        recording.manifest.stages.first().context("the analysis was not finished: there is nothing to report")?;
+    let (statistics, coverage) = recording.statistics(stage, &mut names)?;
+    Ok(Findings::collect(&statistics, &coverage, &names, source, plimsoll_observe::status_name))
+}
+
+/// What a reader must know of a recording that was not finished.
+fn incomplete(recording: &Recording) -> Option<String> {
+    let finished = recording.manifest.stages.len();
+    let left = match recording.partial.len() {
+        0 => String::new(),
+        1 => ", and part of one that was not".to_owned(),
+        many => format!(", and parts of {many} that were not"),
+    };
+    let what = match recording.manifest.state {
+        Progress::Finished => return None,
+        Progress::Running => "is still being made, or what made it was killed",
+        Progress::Interrupted => "was interrupted",
+    };
+    Some(format!("This recording {what}: it holds {finished} finished stages{left}."))
+}

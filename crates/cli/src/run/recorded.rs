@@ -1,0 +1,122 @@
+//! A run's recording: a stage a load level.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use plimsoll_drive::workload::Workload;
+use plimsoll_model::{Coverage, Names};
+use plimsoll_recording::folder::{Finished, StageWriter};
+use plimsoll_report::findings::{Findings, Run, Source};
+use plimsoll_stats::{IntervalWidth, state};
+
+use super::level::LevelRan;
+use super::load::Step;
+use crate::record::{Feed, Measured, RecordFlags, Recorder};
+
+/// What is known of a run before its levels.
+#[derive(Clone)]
+pub(crate) struct Beginning<'a> {
+    pub(crate) workload: &'a Workload,
+    /// What was driven, in words.
+    pub(crate) target: String,
+    pub(crate) seed: u64,
+    pub(crate) warmup_ns: u64,
+}
+
+impl Beginning<'_> {
+    /// As reports want it. `facts` are what was agreed with servers, `threads` those that made the load.
+    pub(super) fn run(&self, facts: Vec<String>, threads: u32) -> Run {
+        let mut facts = facts;
+        let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        facts.push(format!("client with {cores} cores"));
+        Run {
+            target: self.target.clone(),
+            workload: self.workload.name().to_owned(),
+            description: self.workload.description().to_owned(),
+            workload_sha256: self.workload.digest().to_owned(),
+            seed: self.seed,
+            threads,
+            warmup_s: self.warmup_ns as f64 / 1e9,
+            facts,
+        }
+    }
+
+    pub(super) fn source(&self) -> Source {
+        Source {
+            tool: format!("plimsoll {}", env!("CARGO_PKG_VERSION")),
+            inputs: vec![self.target.clone()],
+            filters: Vec::new(),
+            vantage: "client".to_owned(),
+        }
+    }
+
+    fn measured(&self, facts: Vec<String>) -> Measured {
+        self.described(self.run(facts, 0))
+    }
+
+    fn described(&self, run: Run) -> Measured {
+        Measured::Run { run, workload_text: self.workload.text().to_owned(), source: self.source() }
+    }
+}
+
+/// The recording of a run.
+pub(crate) struct Recorded<'a> {
+    beginning: Beginning<'a>,
+    // Levels run one after the other, on another thread than the one that shows how far they are.
+    recorder: Mutex<Recorder>,
+}
+
+const CLOCK: &str = "the client's monotonic clock, set once to the time since the Unix epoch";
+
+impl<'a> Recorded<'a> {
+    /// Begins it, if one is wanted.
+    pub(super) fn begin(flags: &RecordFlags, beginning: Beginning<'a>) -> anyhow::Result<Option<Self>> {
+        let recorder = flags.begin(&beginning.measured(Vec::new()), CLOCK, beginning.seed)?;
+        Ok(recorder.map(|recorder| Self { beginning, recorder: Mutex::new(recorder) }))
+    }
+
+    /// Begins a stage.
+    pub(super) fn stage(&self, number: u32, step: &Step, names: &Arc<Names>) -> anyhow::Result<Feed> {
+        let width = step.plan.phases.measured_ns.map(IntervalWidth::of_phase);
+        let recorder = self.recorder.lock().unwrap_or_else(PoisonError::into_inner);
+        let stage = recorder.writer.begin(number, width.unwrap_or(IntervalWidth::NARROW))?;
+        Feed::begin(stage, recorder.sample, width, names)
+    }
+
+    /// A stage is over: it will be there, whatever happens to the others.
+    pub(super) fn end(
+        &self,
+        stage: StageWriter,
+        level: &LevelRan,
+        facts: Vec<String>,
+        names: &Names,
+    ) -> anyhow::Result<()> {
+        let told = &level.told;
+        let finished = Finished {
+            level: Some(told.about.level.clone()),
+            span_ns: (Some(told.span_ns.0), Some(told.span_ns.1)),
+            state: state::to_bytes(&level.statistics, &Coverage::default(), names),
+            about: serde_json::to_value(told)?,
+        };
+        let mut recorder = self.recorder.lock().unwrap_or_else(PoisonError::into_inner);
+        recorder.writer.describe(serde_json::to_value(self.beginning.measured(facts))?);
+        Ok(recorder.writer.end(stage, finished, names)?)
+    }
+
+    /// It is over; `found` is what its report shows.
+    pub(super) fn finish<T>(self, stopped: bool, found: Result<&(Findings, T), &anyhow::Error>) -> anyhow::Result<()> {
+        let mut recorder = self.recorder.into_inner().unwrap_or_else(PoisonError::into_inner);
+        match found {
+            Ok((findings, _)) => {
+                if let Some(run) = &findings.run {
+                    let measured = self.beginning.described(run.clone());
+                    recorder.writer.describe(serde_json::to_value(measured)?);
+                }
+                recorder.finish(stopped, findings)
+            }
+            Err(error) => {
+                recorder.give_up(error);
+                Ok(())
+            }
+        }
+    }
+}

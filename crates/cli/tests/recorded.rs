@@ -1,0 +1,208 @@
+//! `--record DIR` and `plimsoll report DIR`: the same report again, whatever happened in between.
+#![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use plimsoll_testkit::servers::Scratch;
+use serde_json::Value;
+
+/// Longer than anything here takes, on a machine that does other things too.
+const PATIENCE: Duration = Duration::from_secs(120);
+/// A password that no file may hold.
+const SECRET: &str = "pa55-w0rd-of-n0b0dy";
+
+fn begin(folder: &Path, arguments: &[&str]) -> Child {
+    let said = |name: &str| Stdio::from(fs::File::create(folder.join(name)).unwrap());
+    let mut command = Command::new(env!("CARGO_BIN_EXE_plimsoll"));
+    command.args(arguments).current_dir(folder).stdin(Stdio::null()).stdout(said("out")).stderr(said("err"));
+    command.spawn().unwrap()
+}
+
+/// Runs to its end; its exit code.
+fn plimsoll(folder: &Path, arguments: &[&str]) -> Option<i32> {
+    let (mut child, begun) = (begin(folder, arguments), Instant::now());
+    loop {
+        if let Some(status) = child.try_wait().unwrap() {
+            return status.code();
+        }
+        if begun.elapsed() > PATIENCE {
+            child.kill().unwrap();
+            child.wait().unwrap();
+            panic!("{arguments:?} takes longer than {PATIENCE:?}");
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+fn said(folder: &Path) -> String {
+    fs::read_to_string(folder.join("err")).unwrap()
+}
+
+fn json(file: &Path) -> Value {
+    serde_json::from_slice(&fs::read(file).unwrap()).unwrap()
+}
+
+const LEVELS: [&str; 9] =
+    ["run", "--levels", "1,2,3", "--duration", "300ms", "--warmup", "50ms", "--record", "recording"];
+
+/// The report of a run and that of its recording, byte for byte.
+#[test]
+fn a_run_is_reported_again_from_its_recording() {
+    let scratch = Scratch::new("recorded-run");
+    let folder = scratch.path();
+    let code = plimsoll(folder, &[&LEVELS[..], &["--json", "run.json", "--html", "run.html"]].concat());
+    assert!(matches!(code, Some(0 | 1)), "{}", said(folder));
+    let text = fs::read(folder.join("out")).unwrap();
+    let again = plimsoll(folder, &["report", "recording", "--json", "again.json", "--html", "again.html"]);
+    assert_eq!(again, code, "{}", said(folder));
+    for (one, other) in [("run.json", "again.json"), ("run.html", "again.html")] {
+        assert!(fs::read(folder.join(one)).unwrap() == fs::read(folder.join(other)).unwrap(), "{one} is not {other}");
+    }
+    assert!(fs::read(folder.join("out")).unwrap() == text, "the terminal's report");
+    let manifest = json(&folder.join("recording/manifest.json"));
+    assert_eq!((&manifest["state"], &manifest["stages"].as_array().unwrap().len()), (&Value::from("finished"), &3));
+    assert_eq!(manifest["measured"]["kind"], "run");
+    assert_eq!(manifest["stages"][2]["interval_ns"], 100_000_000);
+}
+
+#[test]
+fn an_analysis_is_reported_again_from_its_recording() {
+    let captures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../captures");
+    for name in ["netbench-samba", "nfs-ganesha", "smb2-samba"] {
+        let scratch = Scratch::new("recorded-analysis");
+        let (folder, capture) = (scratch.path(), captures.join(name).join("capture.pcap.zst"));
+        let capture = capture.to_str().unwrap();
+        for by in ["path", "client", "user"] {
+            let how = ["--by", by, "--slowest", "7", "--json", "one.json", "--record", "recording", "--overwrite"];
+            let code = plimsoll(folder, &[&["analyze", capture, "--record-transactions", "all"], &how[..]].concat());
+            assert!(matches!(code, Some(0 | 1)), "{}", said(folder));
+            assert_eq!(plimsoll(folder, &["report", "recording", "--json", "two.json"]), code, "{}", said(folder));
+            let (one, two) = (fs::read(folder.join("one.json")).unwrap(), fs::read(folder.join("two.json")).unwrap());
+            assert!(one == two, "{name} by {by}");
+        }
+        assert!(folder.join("recording/stage-0000/transactions-0000.parquet").exists());
+    }
+}
+
+#[test]
+fn what_is_there_is_not_overwritten_unless_told() {
+    let scratch = Scratch::new("recorded-twice");
+    let folder = scratch.path();
+    let once = [&LEVELS[..], &["--record-transactions", "none"]].concat();
+    assert!(matches!(plimsoll(folder, &once), Some(0 | 1)), "{}", said(folder));
+    let before = json(&folder.join("recording/manifest.json"));
+    assert_eq!(plimsoll(folder, &once), Some(2));
+    assert!(said(folder).contains("--overwrite"), "{}", said(folder));
+    assert_eq!(json(&folder.join("recording/manifest.json")), before);
+    assert!(matches!(plimsoll(folder, &[&once[..], &["--overwrite"]].concat()), Some(0 | 1)));
+    assert_ne!(json(&folder.join("recording/manifest.json"))["started_ns"], before["started_ns"]);
+    fs::create_dir(folder.join("photos")).unwrap();
+    fs::write(folder.join("photos/cat.jpg"), "a cat").unwrap();
+    assert_eq!(plimsoll(folder, &["run", "--record", "photos", "--overwrite"]), Some(2));
+    assert!(said(folder).contains("no recording") && folder.join("photos/cat.jpg").exists());
+    assert_eq!(plimsoll(folder, &["report", "photos"]), Some(3));
+    assert!(said(folder).contains("no recording"), "{}", said(folder));
+}
+
+/// A run is killed at twenty moments: its recording opens every time, with all stages that were finished.
+#[test]
+fn a_killed_run_leaves_its_finished_stages() {
+    let scratch = Scratch::new("recorded-killed");
+    let folder = scratch.path();
+    let levels = vec!["1"; 40].join(",");
+    let run = ["run", "getattr", "--levels", &levels, "--duration", "60ms", "--warmup", "10ms", "-q", "--overwrite"];
+    let mut random = 0x2545_F491_4F6C_DD1D_u64 ^ u64::from(std::process::id());
+    let mut held = Vec::new();
+    for _ in 0..20 {
+        let mut child = begin(folder, &[&run[..], &["--record", "killed", "--record-transactions", "all"]].concat());
+        let stage = folder.join("killed/stage-0000");
+        let begun = Instant::now();
+        // From when the first stage is under way: before it nothing can be lost.
+        while !stage.with_extension("partial").exists() && !stage.exists() {
+            assert!(begun.elapsed() < PATIENCE && child.try_wait().unwrap().is_none(), "{}", said(folder));
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        std::thread::sleep(Duration::from_micros((random >> 33) % 2_000_000));
+        let finished = json(&folder.join("killed/manifest.json"))["stages"].as_array().unwrap().len();
+        child.kill().unwrap();
+        child.wait().unwrap();
+        held.push(held_by(folder, finished));
+        fs::remove_dir_all(folder.join("killed")).unwrap();
+    }
+    assert!(held.iter().any(|&stages| stages > 2), "{held:?}");
+}
+
+/// The stages of a killed recording, of which `finished` were there before.
+fn held_by(folder: &Path, finished: usize) -> usize {
+    let code = plimsoll(folder, &["report", "killed", "-q", "--json", "killed.json"]);
+    assert!(matches!(code, Some(0 | 1)), "{}", said(folder));
+    let report = json(&folder.join("killed.json"));
+    let stages = report["stages"].as_array().unwrap();
+    assert!(stages.len() >= finished, "{} of {finished}", stages.len());
+    let warnings = report["warnings"].as_array().unwrap();
+    let whole = json(&folder.join("killed/manifest.json"))["state"] == "finished";
+    assert!(whole || warnings.iter().any(|warning| warning.as_str().unwrap().contains("killed")), "{warnings:?}");
+    stages.len()
+}
+
+fn files(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() { files(&path, found) } else { found.push(path) }
+    }
+}
+
+/// A URL's password is refused or not by the server: here nobody listens, and the recording says so without it.
+#[test]
+fn no_file_of_a_recording_holds_the_password() {
+    let scratch = Scratch::new("recorded-secret");
+    let folder = scratch.path();
+    let target = format!("smb://user:{SECRET}@127.0.0.1:1/share");
+    let code = plimsoll(folder, &["run", "--target", &target, "--duration", "1s", "--record", "recording"]);
+    assert_eq!(code, Some(3), "{}", said(folder));
+    let mut all = Vec::new();
+    files(&folder.join("recording"), &mut all);
+    assert!(!all.is_empty());
+    for file in all {
+        let bytes = fs::read(&file).unwrap();
+        assert!(!bytes.windows(SECRET.len()).any(|window| window == SECRET.as_bytes()), "{}", file.display());
+    }
+    let manifest = json(&folder.join("recording/manifest.json"));
+    assert_eq!(manifest["state"], "interrupted");
+    assert!(manifest["command"].as_array().unwrap().iter().any(|word| word == "smb://user:***@127.0.0.1:1/share"));
+}
+
+/// Whatever is damaged is an error that names the file.
+#[test]
+fn damage_is_said() {
+    let scratch = Scratch::new("recorded-damaged");
+    let folder = scratch.path();
+    let run = ["run", "getattr", "--stations", "1", "--duration", "100ms", "--warmup", "0ms", "-q"];
+    let code = plimsoll(folder, &[&run[..], &["--record", "recording"]].concat());
+    assert!(matches!(code, Some(0 | 1)), "{}", said(folder));
+    for (file, what) in [("stage-0000/statistics.zst", "statistics.zst"), ("manifest.json", "manifest.json")] {
+        let path = folder.join("recording").join(file);
+        let whole = fs::read(&path).unwrap();
+        for length in [0, 1, 25, whole.len() / 2, whole.len() - 2] {
+            fs::write(&path, &whole[..length]).unwrap();
+            assert_eq!(plimsoll(folder, &["report", "recording"]), Some(3), "{file} of {length} bytes");
+            assert!(said(folder).contains(what) && said(folder).contains("damaged"), "{}", said(folder));
+        }
+        for place in (0..whole.len()).step_by(whole.len() / 10) {
+            let mut bytes = whole.clone();
+            bytes[place] ^= 0x55;
+            fs::write(&path, &bytes).unwrap();
+            let code = plimsoll(folder, &["report", "recording"]);
+            assert!(matches!(code, Some(0 | 1 | 3)), "{file}, byte {place}: {code:?}, {}", said(folder));
+        }
+        fs::write(&path, &whole).unwrap();
+    }
+    let manifest = folder.join("recording/manifest.json");
+    let text = fs::read_to_string(&manifest).unwrap();
+    fs::write(&manifest, text.replace("stage-0000", "../stage-0000")).unwrap();
+    assert_eq!(plimsoll(folder, &["report", "recording"]), Some(3), "a folder elsewhere");
+}

@@ -1,0 +1,76 @@
+//! What can go wrong with a recording.
+
+use std::error::Error;
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use crate::error::Cause;
+
+/// A recording could not be written or read.
+#[derive(Debug)]
+pub enum FolderError {
+    /// The folder holds a recording already.
+    Taken {
+        /// The folder.
+        folder: PathBuf,
+    },
+    /// The folder holds something that is no recording.
+    NotEmpty {
+        /// The folder.
+        folder: PathBuf,
+    },
+    /// The folder holds no recording.
+    NoRecording {
+        /// The folder.
+        folder: PathBuf,
+    },
+    /// A file could not be written or read.
+    File {
+        /// The file.
+        path: PathBuf,
+        /// What the encoder or the operating system said.
+        source: Cause,
+    },
+    /// A file is not what it should be.
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        source: Cause,
+    },
+}
+
+impl FolderError {
+    pub(super) fn file(path: &Path, source: impl Into<Cause>) -> Self {
+        Self::File { path: path.to_owned(), source: source.into() }
+    }
+
+    pub(super) fn damaged(path: &Path, source: impl Into<Cause>) -> Self {
+        Self::Damaged { path: path.to_owned(), source: source.into() }
+    }
+}
+
+impl fmt::Display for FolderError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Taken { folder } => {
+                write!(f, "{folder:?} holds a recording already: name another folder, or say --overwrite")
+            }
+            Self::NotEmpty { folder } => {
+                write!(f, "{folder:?} holds files that are no recording: name another folder")
+            }
+            Self::NoRecording { folder } => write!(f, "{folder:?} holds no recording: there is no manifest.json in it"),
+            Self::File { path, source } => write!(f, "{path:?}: {source}"),
+            Self::Damaged { path, source } => write!(f, "{path:?} is damaged, or of another version: {source}"),
+        }
+    }
+}
+
+impl Error for FolderError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match self {
+            Self::Taken { .. } | Self::NotEmpty { .. } | Self::NoRecording { .. } => None,
+            Self::File { source, .. } | Self::Damaged { source, .. } => Some(source.as_ref()),
+        }
+    }
+}

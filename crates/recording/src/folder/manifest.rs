@@ -1,0 +1,165 @@
+//! What a recording is of, and which of its stages are finished: `manifest.json`.
+
+use std::fs::{self, File};
+use std::io::{Read, Write};
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::FolderError;
+
+/// The schema's name; its number changes when a field is removed or changes its meaning.
+pub const SCHEMA: &str = "plimsoll.recording/1";
+/// Its file.
+pub(super) const NAME: &str = "manifest.json";
+/// No manifest is longer: a stage takes some kilobytes.
+const MOST_BYTES: u64 = 64 << 20;
+
+/// What a recording is of (see `schemas/plimsoll.recording.1.schema.json`).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Manifest {
+    /// [`SCHEMA`].
+    pub schema: String,
+    /// How far it got.
+    pub state: Progress,
+    /// The tool and its version.
+    pub tool: String,
+    /// The command line, secrets replaced.
+    pub command: Vec<String>,
+    /// When it began, ns since the Unix epoch.
+    pub started_ns: i64,
+    /// When it ended; null until then.
+    pub ended_ns: Option<i64>,
+    /// The computer that it ran on.
+    pub machine: Machine,
+    /// The clock that instants come from, in words.
+    pub clock: String,
+    /// Which transactions have a row.
+    pub transactions: Kept,
+    /// Whether the numbers may be used; null until it ended.
+    pub validity: Option<Verdict>,
+    /// What was measured, as the command that recorded it describes it.
+    pub measured: Value,
+    /// The stages that are finished, in order.
+    pub stages: Vec<Stage>,
+}
+
+/// How far a recording got.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Progress {
+    /// Still going on, or killed.
+    Running,
+    /// Everything is there.
+    Finished,
+    /// Somebody stopped it; what is there is whole.
+    Interrupted,
+}
+
+/// A computer.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Machine {
+    /// Processor cores that the process may use.
+    pub cores: u64,
+    /// Processor model.
+    pub processor: Option<String>,
+    /// Release of the kernel.
+    pub kernel: Option<String>,
+    /// Memory, bytes.
+    pub memory_bytes: Option<u64>,
+}
+
+/// Which transactions have a row in the recording's tables. (Intervals, histograms and statistics are of all.)
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Kept {
+    /// none, sample or all.
+    pub which: String,
+    /// One of so many; 0 of none.
+    pub one_in: u64,
+    /// What decides which ones.
+    pub seed: u64,
+    /// How, in words.
+    pub rule: String,
+}
+
+/// Whether numbers may be used, and why not.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Verdict {
+    /// Whether they may.
+    pub valid: bool,
+    /// Why not.
+    pub reasons: Vec<String>,
+}
+
+/// A finished stage: a load level, or all of an analysis.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Stage {
+    /// Its number, from 0.
+    pub number: u32,
+    /// Its folder.
+    pub folder: String,
+    /// The load in words; null where somebody else made it.
+    pub level: Option<String>,
+    /// Begin and end, ns since the Unix epoch, where known.
+    pub first_ns: Option<i64>,
+    /// See `first_ns`.
+    pub last_ns: Option<i64>,
+    /// Length of its intervals, ns.
+    pub interval_ns: i64,
+    /// Operations that are in no interval, for want of an instant.
+    pub unplaced: u64,
+    /// Rows of its transactions table.
+    pub transactions: u64,
+    /// Files of its transactions table.
+    pub parts: u32,
+    /// What the command that recorded it knows besides.
+    pub about: Value,
+}
+
+impl Manifest {
+    /// Puts it in the place of the one before, whole: a kill leaves the one or the other.
+    pub(super) fn write(&self, folder: &Path) -> Result<(), FolderError> {
+        let (path, new) = (folder.join(NAME), folder.join("manifest.json.new"));
+        let failed = |source: std::io::Error| FolderError::file(&path, source);
+        let mut text = serde_json::to_vec_pretty(self).map_err(|error| FolderError::file(&path, error))?;
+        text.push(b'\n');
+        let mut file = File::create(&new).map_err(failed)?;
+        file.write_all(&text).and_then(|()| file.sync_all()).map_err(failed)?;
+        fs::rename(&new, &path).map_err(failed)?;
+        sync_folder(folder)
+    }
+
+    /// The manifest of a folder.
+    pub(super) fn read(folder: &Path) -> Result<Self, FolderError> {
+        let path = folder.join(NAME);
+        let file = File::open(&path).map_err(|source| match source.kind() {
+            std::io::ErrorKind::NotFound => FolderError::NoRecording { folder: folder.to_owned() },
+            _ => FolderError::file(&path, source),
+        })?;
+        let mut text = Vec::new();
+        file.take(MOST_BYTES + 1).read_to_end(&mut text).map_err(|source| FolderError::file(&path, source))?;
+        if text.len() as u64 > MOST_BYTES {
+            return Err(FolderError::damaged(&path, "it is longer than a manifest can be"));
+        }
+        // The version first: of another one, other fields are nothing strange.
+        #[derive(Deserialize)]
+        struct Version {
+            schema: String,
+        }
+        let damaged = |error: serde_json::Error| FolderError::damaged(&path, error);
+        let Version { schema } = serde_json::from_slice(&text).map_err(damaged)?;
+        if schema != SCHEMA {
+            return Err(FolderError::damaged(
+                &path,
+                format!("its schema is {schema:?}, this version reads {SCHEMA:?}"),
+            ));
+        }
+        serde_json::from_slice(&text).map_err(damaged)
+    }
+}
+
+/// Makes a rename last.
+pub(super) fn sync_folder(folder: &Path) -> Result<(), FolderError> {
+    File::open(folder).and_then(|folder| folder.sync_all()).map_err(|source| FolderError::file(folder, source))
+}

@@ -1,0 +1,31 @@
+//! A recording: a folder with everything that a run or an analysis found.
+//!
+//! ```text
+//! DIR/manifest.json                      what was measured, how, and which stages are finished
+//! DIR/stage-0000/statistics.zst          everything that the report is made from, exact (`stats::state`)
+//! DIR/stage-0000/intervals.parquet       a row an interval and procedure
+//! DIR/stage-0000/histograms.parquet      a row an interval, procedure and histogram cell
+//! DIR/stage-0000/transactions-0000.parquet …  a row a transaction: none, a sample or all
+//! DIR/stage-0001.partial/                a stage that was not finished
+//! ```
+//!
+//! A stage is written to a folder whose name ends in `.partial`. When it is whole and on the disk, the folder is renamed and
+//! then the manifest replaced, which is the moment from which the stage belongs to the recording. So a kill at any time leaves a
+//! recording of all finished stages.
+
+mod error;
+mod manifest;
+mod packed;
+mod parts;
+mod read;
+mod sample;
+mod stage;
+mod tables;
+mod write;
+
+pub use error::FolderError;
+pub use manifest::{Kept, Machine, Manifest, Progress, SCHEMA, Stage, Verdict};
+pub use read::Recording;
+pub use sample::Sample;
+pub use stage::StageWriter;
+pub use write::{Finished, RecordingWriter};

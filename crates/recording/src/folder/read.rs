@@ -1,0 +1,50 @@
+//! A recording being read.
+
+use std::path::{Path, PathBuf};
+
+use plimsoll_model::{Coverage, Names};
+use plimsoll_stats::{Statistics, state};
+
+use super::write::{PARTIAL, entries};
+use super::{FolderError, Manifest, Stage, packed};
+
+/// A recording that is there. Its finished stages are whole, whatever became of what wrote it.
+pub struct Recording {
+    folder: PathBuf,
+    /// What it is of.
+    pub manifest: Manifest,
+    /// Folders of stages that were begun and not finished.
+    pub partial: Vec<PathBuf>,
+}
+
+impl Recording {
+    /// Opens a recording.
+    ///
+    /// # Errors
+    /// When the folder holds none, or its manifest is damaged or of another version.
+    pub fn open(folder: &Path) -> Result<Self, FolderError> {
+        let manifest = Manifest::read(folder)?;
+        let unfinished = |path: &PathBuf| path.to_string_lossy().ends_with(PARTIAL);
+        let mut partial: Vec<PathBuf> = entries(folder)?.filter(unfinished).collect();
+        partial.sort();
+        Ok(Self { folder: folder.to_owned(), manifest, partial })
+    }
+
+    /// The statistics of a stage, and what was seen around them, to the last bit; names are added to `names`.
+    ///
+    /// # Errors
+    /// When the stage's file is not there, damaged or of another version.
+    pub fn statistics(&self, stage: &Stage, names: &mut Names) -> Result<(Statistics, Coverage), FolderError> {
+        let path = self.file(stage, packed::NAME)?;
+        state::from_bytes(&packed::read(&path)?, names).map_err(|error| FolderError::damaged(&path, error))
+    }
+
+    /// A file of a stage. A manifest may come from a stranger: it names folders in the recording's own alone.
+    fn file(&self, stage: &Stage, name: &str) -> Result<PathBuf, FolderError> {
+        let plain = |text: &str| text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
+        if !plain(&stage.folder) {
+            return Err(FolderError::damaged(&self.folder, format!("{:?} is no stage's folder", stage.folder)));
+        }
+        Ok(self.folder.join(&stage.folder).join(name))
+    }
+}

@@ -1,0 +1,64 @@
+//! Which transactions get a row.
+
+use plimsoll_model::Transaction;
+
+use super::Kept;
+
+/// A sample keeps one of so many.
+const SAMPLE: u64 = 64;
+
+/// Which transactions get a row: a choice that depends on the transaction and a seed alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sample {
+    /// 0 for none, 1 for all.
+    one_in: u64,
+    seed: u64,
+}
+
+impl Sample {
+    /// No transaction.
+    pub const NONE: Self = Self { one_in: 0, seed: 0 };
+    /// Every transaction.
+    pub const ALL: Self = Self { one_in: 1, seed: 0 };
+
+    /// One of 64, the seed says which.
+    pub fn seeded(seed: u64) -> Self {
+        Self { one_in: SAMPLE, seed }
+    }
+
+    /// Whether a transaction gets a row.
+    #[inline]
+    pub fn keeps(&self, t: &Transaction) -> bool {
+        match self.one_in {
+            0 => false,
+            1 => true,
+            one_in => {
+                let begun = t.timeline.request_first.unwrap_or_default().cast_unsigned();
+                let of = self.seed ^ begun ^ t.id.unwrap_or_default().rotate_left(24) ^ u64::from(t.connection) << 40;
+                mixed(of).is_multiple_of(one_in)
+            }
+        }
+    }
+
+    /// As the manifest says it.
+    pub fn told(&self) -> Kept {
+        let (which, rule) = match self.one_in {
+            0 => ("none", "no transaction has a row"),
+            1 => ("all", "every transaction has a row"),
+            _ => (
+                "sample",
+                "SplitMix64 of (seed xor request_first_ns xor id rotated left by 24 xor connection shifted left by 40) is a \
+                 multiple of one_in",
+            ),
+        };
+        Kept { which: which.to_owned(), one_in: self.one_in, seed: self.seed, rule: rule.to_owned() }
+    }
+}
+
+/// SplitMix64 (Steele, Lea, Flood 2014).
+fn mixed(value: u64) -> u64 {
+    let z = value.wrapping_add(0x9E37_79B9_7F4A_7C15);
+    let z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    let z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    z ^ (z >> 31)
+}

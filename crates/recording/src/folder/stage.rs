@@ -1,0 +1,106 @@
+//! One stage being written.
+
+use std::path::{Path, PathBuf};
+
+use plimsoll_model::{Names, Transaction};
+use plimsoll_stats::{Interval, IntervalWidth, Intervals};
+
+use super::parts::Parts;
+use super::tables::Tables;
+use super::{FolderError, packed};
+use crate::error::Cause;
+
+/// How long intervals wait for the parts of other workers before they are written: what comes later is a row of its own.
+const PATIENCE_NS: i64 = 5_000_000_000;
+
+/// One stage being written, in a folder of its own. Errors are kept, and told by [`StageWriter::finish`]: what takes
+/// transactions cannot stop.
+pub struct StageWriter {
+    pub(super) number: u32,
+    pub(super) folder: PathBuf,
+    tables: Tables,
+    parts: Option<Parts>,
+    intervals: Intervals,
+    newest_ns: i64,
+    width: IntervalWidth,
+    unplaced: u64,
+    error: Option<Cause>,
+}
+
+/// What a finished stage holds.
+pub(super) struct Held {
+    pub(super) interval_ns: i64,
+    pub(super) unplaced: u64,
+    pub(super) transactions: u64,
+    pub(super) parts: u32,
+}
+
+impl StageWriter {
+    /// In `folder`, which is empty; `transactions` says whether some will have rows.
+    pub(super) fn new(
+        folder: &Path,
+        number: u32,
+        width: IntervalWidth,
+        transactions: bool,
+    ) -> Result<Self, FolderError> {
+        Ok(Self {
+            number,
+            folder: folder.to_owned(),
+            tables: Tables::create(folder, number)?,
+            parts: transactions.then(|| Parts::new(folder)),
+            intervals: Intervals::new(width),
+            newest_ns: i64::MIN,
+            width,
+            unplaced: 0,
+            error: None,
+        })
+    }
+
+    /// Takes rows of the transactions table.
+    pub fn transactions<'a>(&mut self, rows: impl IntoIterator<Item = &'a Transaction>, names: &Names) {
+        let (Some(parts), None) = (&mut self.parts, &self.error) else { return };
+        self.error = rows.into_iter().try_for_each(|t| parts.put(t, names)).err();
+    }
+
+    /// Takes finished intervals, or parts of them, of one of several workers.
+    pub fn intervals(&mut self, finished: Vec<Interval>) {
+        for interval in finished {
+            self.newest_ns = self.newest_ns.max(interval.start_ns());
+            self.intervals.add(interval);
+        }
+        self.write_intervals(self.newest_ns.saturating_sub(PATIENCE_NS));
+    }
+
+    fn write_intervals(&mut self, before_ns: i64) {
+        self.width = self.intervals.width();
+        let ended = self.intervals.drain_before(before_ns);
+        if self.error.is_none() {
+            self.error = ended.iter().try_for_each(|interval| self.tables.put(interval)).err();
+        }
+    }
+
+    /// Takes the last intervals of a worker.
+    pub fn rest(&mut self, rest: &Intervals) {
+        self.unplaced += rest.unplaced();
+        self.intervals.merge(rest);
+    }
+
+    /// Writes what is left, with the state of the stage's statistics; all is on the disk.
+    pub(super) fn finish(mut self, state: &[u8], names: &Names) -> Result<Held, FolderError> {
+        self.width = self.intervals.width();
+        if self.error.is_none() {
+            self.error = self.intervals.iter().try_for_each(|interval| self.tables.put(interval)).err();
+        }
+        let failed = |cause: Cause| FolderError::file(&self.folder, cause);
+        if let Some(error) = self.error.take() {
+            return Err(failed(error));
+        }
+        self.tables.finish().map_err(failed)?;
+        if let Some(parts) = &mut self.parts {
+            parts.finish(names).map_err(failed)?;
+        }
+        packed::write(&self.folder.join(packed::NAME), state)?;
+        let (transactions, parts) = self.parts.as_ref().map_or((0, 0), |parts| (parts.rows, parts.parts));
+        Ok(Held { interval_ns: self.width.ns(), unplaced: self.unplaced, transactions, parts })
+    }
+}

@@ -1,0 +1,131 @@
+//! A recording being written.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use plimsoll_model::Names;
+use plimsoll_stats::IntervalWidth;
+use serde_json::Value;
+
+use super::manifest::{self, sync_folder};
+use super::{FolderError, Manifest, Progress, Stage, StageWriter, Verdict};
+
+/// A recording being written: stages one after the other.
+pub struct RecordingWriter {
+    folder: PathBuf,
+    manifest: Manifest,
+}
+
+/// What is known of a stage when it is finished.
+pub struct Finished {
+    /// The load in words.
+    pub level: Option<String>,
+    /// Begin and end, ns since the Unix epoch.
+    pub span_ns: (Option<i64>, Option<i64>),
+    /// The state of its statistics (`plimsoll_stats::state::to_bytes`).
+    pub state: Vec<u8>,
+    /// What the command wants to know again.
+    pub about: Value,
+}
+
+impl RecordingWriter {
+    /// Begins a recording in a folder, which is made where there is none. `overwrite` removes a recording that is there.
+    ///
+    /// # Errors
+    /// When the folder holds a recording already, or other files, or cannot be written.
+    pub fn create(folder: &Path, manifest: Manifest, overwrite: bool) -> Result<Self, FolderError> {
+        fs::create_dir_all(folder).map_err(|source| FolderError::file(folder, source))?;
+        if folder.join(manifest::NAME).exists() {
+            if !overwrite {
+                return Err(FolderError::Taken { folder: folder.to_owned() });
+            }
+            clear(folder)?;
+        }
+        if entries(folder)?.next().is_some() {
+            return Err(FolderError::NotEmpty { folder: folder.to_owned() });
+        }
+        manifest.write(folder)?;
+        Ok(Self { folder: folder.to_owned(), manifest })
+    }
+
+    /// What was measured becomes known as it goes on; it is written with the next stage.
+    pub fn describe(&mut self, measured: Value) {
+        self.manifest.measured = measured;
+    }
+
+    /// Begins a stage. `width` is that of the intervals it will get, or narrower.
+    ///
+    /// # Errors
+    /// When its files cannot be made.
+    pub fn begin(&self, number: u32, width: IntervalWidth) -> Result<StageWriter, FolderError> {
+        let folder = self.folder.join(format!("{}{PARTIAL}", name(number)));
+        fs::create_dir(&folder).map_err(|source| FolderError::file(&folder, source))?;
+        StageWriter::new(&folder, number, width, self.manifest.transactions.one_in > 0)
+    }
+
+    /// A stage is over: from now on it belongs to the recording, whatever happens.
+    ///
+    /// # Errors
+    /// The first error met since it began.
+    pub fn end(&mut self, stage: StageWriter, finished: Finished, names: &Names) -> Result<(), FolderError> {
+        let (number, partial) = (stage.number, stage.folder.clone());
+        let held = stage.finish(&finished.state, names)?;
+        sync_folder(&partial)?;
+        let whole = self.folder.join(name(number));
+        fs::rename(&partial, &whole).map_err(|source| FolderError::file(&whole, source))?;
+        self.manifest.stages.push(Stage {
+            number,
+            folder: name(number),
+            level: finished.level,
+            first_ns: finished.span_ns.0,
+            last_ns: finished.span_ns.1,
+            interval_ns: held.interval_ns,
+            unplaced: held.unplaced,
+            transactions: held.transactions,
+            parts: held.parts,
+            about: finished.about,
+        });
+        self.manifest.write(&self.folder)
+    }
+
+    /// The recording is over.
+    ///
+    /// # Errors
+    /// When the manifest cannot be written.
+    pub fn finish(mut self, state: Progress, ended_ns: i64, validity: Verdict) -> Result<(), FolderError> {
+        let manifest = &mut self.manifest;
+        (manifest.state, manifest.ended_ns, manifest.validity) = (state, Some(ended_ns), Some(validity));
+        self.manifest.write(&self.folder)
+    }
+}
+
+/// What a stage's folder is called until it is whole.
+pub(super) const PARTIAL: &str = ".partial";
+
+fn name(number: u32) -> String {
+    format!("stage-{number:04}")
+}
+
+pub(super) fn entries(folder: &Path) -> Result<impl Iterator<Item = PathBuf>, FolderError> {
+    let entries = fs::read_dir(folder).map_err(|source| FolderError::file(folder, source))?;
+    let paths: Result<Vec<PathBuf>, _> = entries.map(|entry| entry.map(|entry| entry.path())).collect();
+    paths.map(Vec::into_iter).map_err(|source| FolderError::file(folder, source))
+}
+
+/// Removes what a recording consists of, and nothing else; the manifest first, so that half of it is no recording.
+fn clear(folder: &Path) -> Result<(), FolderError> {
+    for file in [manifest::NAME, "manifest.json.new"].map(|name| folder.join(name)) {
+        if file.exists() {
+            fs::remove_file(&file).map_err(|source| FolderError::file(&file, source))?;
+        }
+    }
+    let is_stage = |path: &PathBuf| {
+        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        let digits = name.strip_suffix(PARTIAL).unwrap_or(name).strip_prefix("stage-");
+        digits.is_some_and(|digits| digits.len() >= 4 && digits.bytes().all(|byte| byte.is_ascii_digit()))
+    };
+    for stage in entries(folder)?.filter(is_stage) {
+        fs::remove_dir_all(&stage).map_err(|source| FolderError::file(&stage, source))?;
+    }
+    Ok(())
+}
