@@ -3,6 +3,7 @@
 mod analyze;
 mod compare;
 mod demo;
+mod duel;
 mod exit;
 mod filter;
 mod keys;
@@ -34,6 +35,8 @@ enum Command {
     Compare(compare::Arguments),
     /// See what this is: both protocols under a growing load, on servers of its own, in half a minute.
     Demo(demo::Arguments),
+    /// Drive two servers in turns with the same workload, and say which differences are real.
+    Duel(Box<duel::Arguments>),
     /// Drive an SMB or NFS server with a workload, and report response times.
     Run(Box<run::Arguments>),
     /// Show again what a run or an analysis recorded.
@@ -53,6 +56,7 @@ fn main() -> std::process::ExitCode {
         Command::Analyze(arguments) => analyze::run(arguments),
         Command::Compare(arguments) => compare::run(arguments),
         Command::Demo(arguments) => demo::run(arguments),
+        Command::Duel(arguments) => duel::run(*arguments),
         Command::Run(arguments) => run::run(*arguments),
         Command::Report(arguments) => report::run(arguments),
         Command::Serve(arguments) => serve::run(arguments),

@@ -12,6 +12,7 @@ mod packets;
 mod page;
 mod percentiles;
 mod queue_depth;
+mod repeats;
 mod run;
 mod slowest;
 mod table;

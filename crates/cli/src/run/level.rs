@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 
 use plimsoll_drive::engine::{self, EngineError, Histogram, Plan, Ran, Setup, StationTally, Watch, WorkerCpu};
+use plimsoll_report::collect::comparison::MeasuredRun;
 use plimsoll_report::collect::run::{About, Level};
 use plimsoll_report::findings::{Fairness, Generator, Times};
-use plimsoll_stats::{Accumulator, Options, Statistics};
+use plimsoll_stats::{Accumulator, IntervalWidth, Intervals, Options, Statistics};
 use serde::{Deserialize, Serialize};
 
 use super::sink::{Measured, Table};
@@ -15,6 +16,7 @@ use crate::record::Feed;
 /// A load level that was measured.
 pub(crate) struct LevelRan {
     pub(super) statistics: Statistics,
+    intervals: Intervals,
     pub(super) told: StageTold,
 }
 
@@ -41,8 +43,23 @@ impl LevelRan {
         let asked_per_s = plan.load.asked_rate();
         let reasons = vec![error.to_string()];
         let about = About { level: words, stations, depth, asked_per_s, reasons, ..About::default() };
-        let statistics = Statistics::new(Options::default());
-        Self { statistics, told: StageTold { span_ns: (0, 0), turns: 0, about, threads: 0 } }
+        let (statistics, intervals) = (Statistics::new(Options::default()), Intervals::growing());
+        Self { statistics, intervals, told: StageTold { span_ns: (0, 0), turns: 0, about, threads: 0 } }
+    }
+
+    /// As a comparison wants it.
+    pub(crate) fn measured(&self) -> MeasuredRun {
+        MeasuredRun { span_ns: self.told.span_ns, intervals: self.intervals.clone() }
+    }
+
+    /// Its load in words.
+    pub(crate) fn words(&self) -> &str {
+        &self.told.about.level
+    }
+
+    /// Why its numbers may not be used; empty where they may.
+    pub(crate) fn reasons(&self) -> &[String] {
+        &self.told.about.reasons
     }
 }
 
@@ -62,11 +79,18 @@ pub(crate) fn run(
     recording: Option<&Feed>,
     watch: &Watch,
 ) -> Result<LevelRan, EngineError> {
-    let ran = engine::run(plan, setup, |_| Measured::new(table, recording), watch)?;
+    let empty = || match plan.phases.measured_ns {
+        Some(length) => Intervals::new(IntervalWidth::of_phase(length)),
+        None => Intervals::growing(),
+    };
+    let ran = engine::run(plan, setup, |_| Measured::new(table, recording, empty()), watch)?;
     let Ran { sinks, stations, generator, measured, stopped } = ran;
     let mut statistics = Statistics::new(Options::default());
+    let mut intervals = empty();
     for sink in sinks {
-        statistics.merge(&sink.finish(setup.names()));
+        let (part, by_time) = sink.finish(setup.names());
+        statistics.merge(&part);
+        intervals.merge(&by_time);
     }
     let response = response(&statistics);
     let lag = times(&generator.schedule_lag);
@@ -86,7 +110,7 @@ pub(crate) fn run(
     };
     let turns = stations.iter().map(|station| station.turns).sum();
     let threads = u32::try_from(generator.workers.len()).unwrap_or(u32::MAX);
-    Ok(LevelRan { statistics, told: StageTold { span_ns: measured, turns, about, threads } })
+    Ok(LevelRan { statistics, intervals, told: StageTold { span_ns: measured, turns, about, threads } })
 }
 
 /// Response times of all operations together.

@@ -67,6 +67,29 @@ pub(crate) struct Step {
     pub(crate) curve: Option<String>,
 }
 
+/// All levels so many times: each repeat is a load curve of its own, with draws of its own.
+pub(crate) fn repeated(steps: Vec<Step>, times: u32) -> Vec<Step> {
+    if times <= 1 {
+        return steps;
+    }
+    let levels = u32::try_from(steps.len()).unwrap_or(u32::MAX);
+    let again = |repeat: u32| {
+        let mut steps = steps.clone();
+        for (place, step) in (0..).zip(&mut steps) {
+            step.curve = Some(format!("repeat {}", repeat + 1));
+            step.plan.seed = step.plan.seed.wrapping_add(u64::from(repeat));
+            step.plan.stage = Some(repeat.saturating_mul(levels).saturating_add(place));
+        }
+        steps
+    };
+    (0..times).flat_map(again).collect()
+}
+
+/// When a request without an answer is given up.
+pub(crate) fn timeout_ns(flags: &LoadFlags) -> u64 {
+    nanoseconds(flags.timeout)
+}
+
 /// The levels that the flags ask for, in order.
 pub(crate) fn steps(flags: &LoadFlags, defaults: &Defaults) -> anyhow::Result<Vec<Step>> {
     let base = base(flags, &defaults.load)?;
@@ -149,7 +172,7 @@ fn words(load: &Load) -> String {
     }
 }
 
-pub(crate) fn nanoseconds(time: Duration) -> u64 {
+fn nanoseconds(time: Duration) -> u64 {
     u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 
@@ -212,6 +235,25 @@ mod tests {
         let every = Some(Duration::from_secs(1));
         let users = LoadFlags { levels, users: Some(1), every, ..flags() };
         assert!(matches!(loads(&users)[1], Load::Partly { users: 8, every_ns: 1_000_000_000, .. }));
+    }
+
+    #[test]
+    fn repeats_are_stages_with_draws_of_their_own() {
+        let levels = LoadFlags { levels: vec![1.0, 8.0], seed: 5, ..flags() };
+        let all = repeated(steps(&levels, &DEFAULTS).unwrap(), 2);
+        let seen: Vec<_> = all
+            .iter()
+            .map(|step| (step.words.as_str(), step.curve.as_deref(), step.plan.stage, step.plan.seed))
+            .collect();
+        let [first, second] = ["repeat 1", "repeat 2"].map(Some);
+        let expected = [
+            ("1 station", first, Some(0), 5),
+            ("8 stations", first, Some(1), 5),
+            ("1 station", second, Some(2), 6),
+            ("8 stations", second, Some(3), 6),
+        ];
+        assert_eq!(seen, expected);
+        assert_eq!(repeated(steps(&levels, &DEFAULTS).unwrap(), 1)[0].curve, None);
     }
 
     #[test]

@@ -5,7 +5,7 @@ mod drive;
 mod files;
 mod level;
 mod load;
-mod open_files;
+pub(crate) mod open_files;
 mod recorded;
 mod sink;
 mod target;
@@ -26,16 +26,15 @@ use plimsoll_report::findings::Findings;
 use crate::exit::{Done, Usage, first_error};
 use crate::output::Output;
 use crate::record::RecordFlags;
-use load::LoadFlags;
 use recorded::Recorded;
 use sink::Table;
-use target::TargetFlags;
 
-pub(crate) use drive::{Drive, Told};
-pub(crate) use level::StageTold;
-pub(crate) use load::Step;
+pub(crate) use auth::AuthFlags;
+pub(crate) use drive::{Drive, Site, Told};
+pub(crate) use level::{LevelRan, StageTold};
+pub(crate) use load::{LoadFlags, Step, steps, timeout_ns};
 pub(crate) use recorded::Beginning;
-pub(crate) use target::Chosen;
+pub(crate) use target::{Chosen, TargetFlags, WishFlags};
 pub(crate) use watching::Watching;
 
 /// Drives a server with a workload and reports response time beside throughput.
@@ -48,6 +47,9 @@ pub(crate) struct Arguments {
     target: TargetFlags,
     #[command(flatten)]
     load: LoadFlags,
+    /// Run all load levels so many times, one after the other; the report shows how much repeats differ
+    #[arg(long, value_name = "COUNT", default_value_t = 1, help_heading = "Load", value_parser = clap::value_parser!(u32).range(1..))]
+    repeat: u32,
     /// Remove the workload's files from the server afterwards, after Ctrl-C too; they are kept for the next run else
     #[arg(long, help_heading = "Output")]
     remove_files: bool,
@@ -67,7 +69,7 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
     arguments.output.check()?;
     let workload = Workload::find(&arguments.workload).map_err(|error| Usage(error.to_string()))?;
-    let steps = load::steps(&arguments.load, workload.defaults())?;
+    let steps = load::repeated(steps(&arguments.load, workload.defaults())?, arguments.repeat);
     let chosen = arguments.target.choose()?;
     let table = arguments.transactions.as_deref().map(crate::output::table).transpose()?;
     let table = table.map(|table| Arc::new(Mutex::new(table)));
@@ -90,7 +92,7 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
         table: table.as_ref(),
         tap: tap.as_ref(),
         recording: recording.as_ref(),
-        timeout_ns: load::nanoseconds(arguments.load.timeout),
+        timeout_ns: timeout_ns(&arguments.load),
         remove_files: arguments.remove_files,
     };
     let measured = measure(&arguments, &drive, steps, &chosen, beginning);

@@ -11,7 +11,7 @@ const OTHERS: u64 = 128;
 ///
 /// # Errors
 /// The system does not.
-pub(super) fn allow(wanted: u64) -> Result<(), Usage> {
+pub(crate) fn allow(wanted: u64) -> Result<(), Usage> {
     let wanted = wanted.saturating_add(OTHERS);
     let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
     if current.is_none_or(|current| current >= wanted) {

@@ -1,10 +1,11 @@
-//! Where a run's transactions go: the statistics of the measured phase, its recording, and the table of everything.
+//! Where a run's transactions go: the statistics of the measured phase, as a whole and by time, its recording, and the table
+//! of everything.
 
 use std::sync::{Arc, Mutex};
 
 use plimsoll_model::{Names, Sink, Transaction};
 use plimsoll_recording::TransactionsFile;
-use plimsoll_stats::{Options, Statistics};
+use plimsoll_stats::{IntervalRecorder, Intervals, Options, Statistics};
 
 use crate::record::{Feed, Taker};
 
@@ -18,6 +19,7 @@ pub(crate) type Table = Arc<Mutex<TransactionsFile>>;
 pub(crate) struct Measured {
     /// Of the measured phase alone.
     pub(crate) statistics: Statistics,
+    intervals: IntervalRecorder,
     table: Option<(Table, Vec<Transaction>)>,
     /// Of the measured phase alone.
     recording: Option<Taker>,
@@ -25,18 +27,19 @@ pub(crate) struct Measured {
 
 impl Measured {
     /// An empty one.
-    pub(crate) fn new(table: Option<&Table>, recording: Option<&Feed>) -> Self {
+    pub(crate) fn new(table: Option<&Table>, recording: Option<&Feed>, intervals: Intervals) -> Self {
         let table = table.map(|table| (Arc::clone(table), Vec::with_capacity(ROWS)));
-        Self { statistics: Statistics::new(Options::default()), table, recording: recording.map(Feed::taker) }
+        let (statistics, intervals) = (Statistics::new(Options::default()), IntervalRecorder::new(intervals));
+        Self { statistics, intervals, table, recording: recording.map(Feed::taker) }
     }
 
-    /// Its statistics, after what was collected for the table and the recording went there.
-    pub(crate) fn finish(mut self, names: &Names) -> Statistics {
+    /// What it brought, after what was collected for the table and the recording went there.
+    pub(crate) fn finish(mut self, names: &Names) -> (Statistics, Intervals) {
         self.flush(names);
         if let Some(recording) = self.recording {
             recording.finish();
         }
-        self.statistics
+        (self.statistics, self.intervals.finish())
     }
 
     #[cold]
@@ -53,6 +56,7 @@ impl Sink for Measured {
     fn transaction(&mut self, transaction: &Transaction, names: &Names) {
         if transaction.stage.is_some() {
             self.statistics.record(transaction);
+            self.intervals.record(transaction);
             if let Some(recording) = &mut self.recording {
                 recording.record(transaction);
             }

@@ -34,7 +34,7 @@ const TARGETS: &str =
     "smb://user@host[:port]/share[/path], nfs://host[:port]/export, file:///path, embedded:smb or embedded:nfs";
 
 /// What is asked of an SMB server.
-#[derive(Clone, Debug, clap::Args)]
+#[derive(Clone, Debug, Default, clap::Args)]
 #[command(next_help_heading = "Server")]
 pub(crate) struct WishFlags {
     /// Force this SMB dialect: 2.0.2, 2.1, 3.0, 3.0.2 or 3.1.1
@@ -59,6 +59,11 @@ pub(crate) struct Chosen {
 }
 
 impl TargetFlags {
+    /// As if they had been given.
+    pub(crate) fn new(target: String, password_file: Option<PathBuf>, auth: AuthFlags, wishes: WishFlags) -> Self {
+        Self { target, password_file, auth, wishes }
+    }
+
     /// The target, its password found and hidden, its server started where that is ours to do.
     pub(crate) fn choose(&self) -> anyhow::Result<Chosen> {
         let mut target = Target::parse(&self.target).map_err(|error| Usage(error.to_string()))?;

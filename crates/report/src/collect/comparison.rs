@@ -153,6 +153,7 @@ fn row(scope: Scope, level: &[&LevelRuns], from: From) -> ComparedRow {
 /// A number of one subject: over all its runs, and run by run where there are enough.
 struct Numbers {
     estimate: stats::Estimate,
+    /// Of each run; empty where one has none.
     runs: Vec<f64>,
     /// What a single run's number is uncertain by at any length.
     grain: f64,
@@ -168,8 +169,9 @@ fn numbers(metric: Metric, runs: &[Course]) -> Option<Numbers> {
         _ if metric.percentile().is_some() => values.iter().copied().fold(0.0, f64::max) * 1e-3,
         _ => 0.0,
     };
-    let whole = if values.len() == runs.len() { repeats::estimate(metric, &values, grain) } else { None };
-    let estimate = whole.or_else(|| estimate(metric, runs))?;
+    // A row that some runs do not have tells nothing of how runs differ, nor which of them are a pair.
+    let values = if values.len() == runs.len() { values } else { Vec::new() };
+    let estimate = repeats::estimate(metric, &values, grain).or_else(|| estimate(metric, runs))?;
     Some(Numbers { estimate, runs: values, grain })
 }
 
@@ -192,13 +194,11 @@ fn compare(metric: Metric, courses: &[Vec<Course>], from: From) -> Option<Compar
 fn difference(metric: Metric, a: &Numbers, b: &Numbers, from: From) -> Option<stats::Difference> {
     let grain = a.grain.max(b.grain);
     match from {
-        From::Paired if a.runs.len() == b.runs.len() => {
+        From::Paired => {
             let pairs: Vec<(f64, f64)> = a.runs.iter().copied().zip(b.runs.iter().copied()).collect();
             repeats::paired(metric, &pairs, grain)
         }
         From::Welch => repeats::welch(metric, &a.runs, &b.runs, grain),
-        // A row that some runs do not have tells nothing of pairs.
-        From::Paired => None,
         From::Batches => stats::Difference::of(&a.estimate, &b.estimate).ok(),
     }
 }

@@ -45,7 +45,8 @@ pub fn paired(metric: Metric, pairs: &[(f64, f64)], grain: f64) -> Option<Differ
     let half = student::half_width(degrees) * (variance / count).sqrt() + grain;
     let interval = Interval { low: mean - half, high: mean + half };
     let over = |end: f64| end / baseline;
-    let relative = (baseline > 0.0).then(|| Interval { low: over(interval.low), high: over(interval.high) });
+    // Nothing loses more than all it has.
+    let relative = (baseline > 0.0).then(|| Interval { low: over(interval.low).max(-1.0), high: over(interval.high) });
     Some(Difference::judge(metric, mean, interval, baseline, relative, degrees))
 }
 

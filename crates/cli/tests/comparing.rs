@@ -1,0 +1,217 @@
+//! What users do with `plimsoll compare`, `plimsoll duel` and `plimsoll run --repeat`, and what they get.
+#![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use plimsoll_testkit::servers::Scratch;
+use plimsoll_testkit::{Link, Side, Tcp, Traffic, rpc};
+use serde_json::Value;
+
+/// Longest that anything here may take.
+const LIMIT: Duration = Duration::from_secs(240);
+
+/// Thirty seconds of 30 GETATTRs a second, answered after `mean_us` on average, between half and one and a half of it.
+fn capture(mean_us: i64) -> Vec<u8> {
+    let (client, server): (SocketAddr, SocketAddr) =
+        ("192.0.2.7:801".parse().unwrap(), "192.0.2.1:2049".parse().unwrap());
+    let (mut traffic, mut tcp) = (Traffic::new(Link::Ethernet), Tcp::new(client, server));
+    traffic.all(&tcp.handshake());
+    let start = traffic.time_ns;
+    let mut state = 1_u32;
+    for xid in 1..=900_u32 {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        let answered_after = mean_us * 1_000 * (500 + i64::from(state >> 16) % 1_000) / 1_000;
+        traffic.time_ns = start + i64::from(xid) * 33_000_000;
+        let asked = traffic.time_ns;
+        traffic.send(&mut tcp, Side::Client, &rpc::record(&rpc::getattr(xid, b"root")));
+        traffic.time_ns = asked + answered_after;
+        traffic.send(&mut tcp, Side::Server, &rpc::record(&rpc::reply(xid, &rpc::words(&[0]))));
+    }
+    traffic.pcap()
+}
+
+/// Two captures: the second server is a fifth slower.
+fn captures(test: &str) -> (Scratch, [PathBuf; 2]) {
+    let scratch = Scratch::new(test);
+    let file = |name: &str, mean_us| {
+        let path = scratch.path().join(name);
+        std::fs::write(&path, capture(mean_us)).unwrap();
+        path
+    };
+    let both = [file("old.pcap", 2_000), file("new.pcap", 2_400)];
+    (scratch, both)
+}
+
+fn plimsoll(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_plimsoll")).args(arguments).output().unwrap()
+}
+
+fn compare([a, b]: &[PathBuf; 2], more: &[&str]) -> Output {
+    plimsoll(&[&["compare", a.to_str().unwrap(), b.to_str().unwrap()], more].concat())
+}
+
+fn json(output: &Output) -> Value {
+    serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{}", String::from_utf8_lossy(&output.stderr)))
+}
+
+/// The first difference of a number of all operations together.
+fn all<'v>(comparison: &'v Value, metric: &str) -> &'v Value {
+    let metrics = comparison["levels"][0]["rows"][0]["metrics"].as_array().unwrap();
+    &metrics.iter().find(|one| one["metric"] == metric).unwrap()["differences"][0]
+}
+
+#[test]
+fn a_slower_server_is_worse_and_the_same_is_not() {
+    let (_scratch, both) = captures("compare");
+    let output = compare(&both, &[]);
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    for expected in
+        ["B against A, whole capture", "All operations", "Group Other.Attributes", "NFS3 GETATTR", "worse *"]
+    {
+        assert!(text.contains(expected), "{expected} is missing from\n{text}");
+    }
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    let found = json(&compare(&both, &["--json", "-"]));
+    assert_eq!(found["schema"], "plimsoll.comparison/1");
+    let mean = all(&found, "mean");
+    assert_eq!((mean["verdict"].as_str(), mean["remains"].as_bool()), (Some("worse"), Some(true)));
+    assert!((mean["relative"].as_f64().unwrap() - 0.2).abs() < 0.01, "{mean:#}");
+    assert_eq!(all(&found, "throughput")["verdict"], "no difference shown");
+    let [a, _] = both;
+    let same = json(&compare(&[a.clone(), a], &["--json", "-"]));
+    assert_eq!(all(&same, "mean")["verdict"], "no difference shown");
+}
+
+#[test]
+fn filters_hold_for_both_and_short_is_said_to_be_short() {
+    let (_scratch, both) = captures("compare-filter");
+    let found = json(&compare(&both, &["--to", "20s", "--json", "-"]));
+    let seconds = found["levels"][0]["seconds"][0].as_f64().unwrap();
+    assert!((19.9..=20.0).contains(&seconds), "{seconds}");
+    let output = compare(&both, &["--to", "500ms"]);
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(text.contains("too short") && text.contains("cannot tell"), "{text}");
+}
+
+#[test]
+fn conditions_fail_where_the_interval_supports_it() {
+    let (_scratch, both) = captures("compare-fail");
+    let code = |more: &[&str]| compare(&both, more).status.code();
+    assert_eq!(code(&["--fail-if", "getattr.mean > +10%"]), Some(1));
+    assert_eq!(code(&["--fail-if", "mean > +50%", "--fail-if", "throughput < -5%"]), Some(0));
+    let undecided = compare(&both, &["--fail-if", "getattr.mean > +20%"]);
+    assert_eq!(undecided.status.code(), Some(0));
+    assert!(String::from_utf8(undecided.stdout).unwrap().contains("COULD NOT BE JUDGED"));
+    assert_eq!(code(&["--fail-if", "getattr.mean > +20%", "--fail-if-undecided"]), Some(1));
+    let wrong = compare(&both, &["--fail-if", "getattr.men > +10%"]);
+    assert_eq!(wrong.status.code(), Some(2));
+    let said = String::from_utf8(wrong.stderr).unwrap();
+    assert!(said.contains("  getattr.men > +10%\n          ^^^\n"), "{said}");
+}
+
+#[test]
+fn what_cannot_be_compared_is_said() {
+    let (_scratch, [a, _]) = captures("compare-not");
+    let one = a.to_str().unwrap();
+    assert_eq!(plimsoll(&["compare", one]).status.code(), Some(2));
+    assert_eq!(plimsoll(&["compare", one, "-"]).status.code(), Some(2));
+    assert_eq!(plimsoll(&["compare", one, "/nonexistent/b.pcap"]).status.code(), Some(3));
+}
+
+/// Load that two busy cores bear: what is tested is not how fast they are.
+const SHORT: [&str; 10] =
+    ["--warmup", "50ms", "--duration", "300ms", "--stations", "2", "--think", "5ms", "--depth", "1"];
+
+/// Waits for the end, within [`LIMIT`]; nothing is piped.
+fn finish(mut child: Child) -> Option<i32> {
+    let began = Instant::now();
+    loop {
+        if let Some(status) = child.try_wait().unwrap() {
+            return status.code();
+        }
+        if began.elapsed() > LIMIT {
+            child.kill().unwrap();
+            panic!("not over after {LIMIT:?}");
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+fn spawn(arguments: &[&str], output: &Path) -> Child {
+    let file = |name: &str| std::fs::File::create(output.join(name)).unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_plimsoll"));
+    command.args(arguments).stdin(Stdio::null()).stdout(file("out")).stderr(file("err")).spawn().unwrap()
+}
+
+fn read(folder: &Path, name: &str) -> String {
+    std::fs::read_to_string(folder.join(name)).unwrap()
+}
+
+#[test]
+fn a_duel_goes_turn_by_turn_and_compares_pairs() {
+    let scratch = Scratch::new("duel");
+    let found = scratch.path().join("found.json");
+    let sides = ["duel", "embedded:nfs", "embedded:nfs --stations 1", "getattr", "--rounds", "2"];
+    let arguments = [&sides[..], &SHORT, &["--json", found.to_str().unwrap()]].concat();
+    // The machine may be too busy for a valid one.
+    let code = finish(spawn(&arguments, scratch.path()));
+    assert!(matches!(code, Some(0 | 1)), "{}", read(scratch.path(), "err"));
+    let found: Value = serde_json::from_str(&read(scratch.path(), "found.json")).unwrap();
+    assert_eq!(found["subjects"][1]["name"], "embedded:nfs --stations 1");
+    assert_eq!(found["levels"][0]["runs"], serde_json::json!([4, 4]));
+    assert_eq!(found["levels"][0]["from"], "paired");
+    let warned = found["warnings"].to_string();
+    assert!(warned.contains("not loaded alike"), "{warned}");
+    let text = read(scratch.path(), "out");
+    assert!(text.contains("4 runs") && text.contains("paired t"), "{text}");
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+}
+
+#[test]
+fn an_interrupted_duel_keeps_whole_rounds() {
+    let scratch = Scratch::new("duel-stop");
+    let found = scratch.path().join("found.json");
+    let sides = ["duel", "embedded:nfs", "embedded:nfs", "getattr", "--rounds", "10000", "-q"];
+    let child = spawn(&[&sides[..], &SHORT, &["--json", found.to_str().unwrap()]].concat(), scratch.path());
+    // Some rounds, on most machines; what follows holds for none as well.
+    std::thread::sleep(Duration::from_secs(8));
+    let process = rustix::process::Pid::from_raw(child.id().cast_signed()).unwrap();
+    rustix::process::kill_process(process, rustix::process::Signal::INT).unwrap();
+    let (code, said) = (finish(child), read(scratch.path(), "err"));
+    if code == Some(3) {
+        assert!(said.contains("before the first round"), "{said}");
+        return;
+    }
+    let found: Value = serde_json::from_str(&read(scratch.path(), "found.json")).unwrap();
+    let runs: Vec<u64> =
+        found["levels"][0]["runs"].as_array().unwrap().iter().map(|runs| runs.as_u64().unwrap()).collect();
+    assert!(runs[0] == runs[1] && runs[0] > 0 && runs[0].is_multiple_of(2), "{runs:?}");
+}
+
+#[test]
+fn sides_that_make_no_sense_are_usage() {
+    let code = |a: &str, b: &str| plimsoll(&["duel", a, b, "getattr"]).status.code();
+    assert_eq!(code("embedded:nfs --deep 3", "embedded:nfs"), Some(2));
+    assert_eq!(code("embedded:nfs", "ftp://host/"), Some(2));
+    assert_eq!(code("embedded:nfs", "nfs://127.0.0.1:1/export"), Some(3));
+}
+
+#[test]
+fn repeats_are_stages_and_their_scatter_is_shown() {
+    let scratch = Scratch::new("repeat");
+    let report = scratch.path().join("report.json");
+    let what = ["run", "getattr", "--target", "embedded:nfs", "--repeat", "3", "--json", report.to_str().unwrap()];
+    let code = finish(spawn(&[&what[..], &SHORT].concat(), scratch.path()));
+    assert!(matches!(code, Some(0 | 1)), "{}", read(scratch.path(), "err"));
+    let report: Value = serde_json::from_str(&read(scratch.path(), "report.json")).unwrap();
+    let stages = report["stages"].as_array().unwrap();
+    let curves: Vec<&str> = stages.iter().map(|stage| stage["curve"].as_str().unwrap()).collect();
+    assert_eq!(curves, ["repeat 1", "repeat 2", "repeat 3"]);
+    assert!(stages.iter().all(|stage| stage["level"] == "2 stations"));
+    let text = read(scratch.path(), "out");
+    assert!(text.contains("Repeats of each level") && text.contains("2 stations, repeat 3"), "{text}");
+}
