@@ -3,6 +3,7 @@
 use std::time::Instant;
 
 use plimsoll_testkit::servers::{Export, Ganesha, Samba, Share};
+use serde_json::Value;
 
 use crate::command::{copy, run, start_with};
 use crate::{alone, skip};
@@ -113,18 +114,22 @@ fn writes_are_refused(ended: &crate::command::Ended) {
     assert!(read > 0 && ended.stage()["errors"].as_u64().unwrap() > 0);
 }
 
-/// A file set that is too large says so; a file that does not fit is a failure, and the run goes on.
+/// A file set that is too large says so; a file that does not fit is a failure, counted by its status, and the run goes on.
 fn fills_up(target: &str, status: &str) {
-    run(&["mixed", "--target", target]).refused(&["plimsoll-mixed", status]);
     let (_folder, small) = workload(WRITING);
-    // What was half-made is in the way of nothing: it is another set.
     let ended = run(&[&[small.as_str(), "--target", target][..], &SHORT].concat());
-    let full = ended.report.to_string().contains(status);
-    if !full {
-        // The half-made set of the first run has filled the disk: then this one cannot be made either.
-        ended.refused(&[status]);
-        return;
-    }
     assert_eq!(ended.code, Some(1), "{}", ended.said);
-    assert!(ended.failures("error status") > 0);
+    let operations = ended.report["operations"].as_array().unwrap();
+    let named = operations.iter().flat_map(|operation| operation["statuses"].as_array().unwrap());
+    let of = |named: &&Value| named["name"] == status;
+    let full: u64 = named.filter(of).map(|named| named["count"].as_u64().unwrap()).sum();
+    assert!(full > 0, "{operations:#?}");
+    // Nothing else went wrong, and each of them is in the report.
+    let failures = (ended.failures(""), ended.failures("error status"));
+    assert_eq!(failures, (full, full), "{}", ended.stage()["failures"]);
+    let written =
+        ended.rows().iter().filter(|row| row["procedure"] == "WRITE" && row["outcome"] == "succeeded").count();
+    assert!(written > 0 && ended.stage()["fairness"]["starved"] == 0, "the run goes on");
+    // What it half makes fills the disk: nothing could be made beside it.
+    run(&["mixed", "--target", target]).refused(&["plimsoll-mixed", status]);
 }

@@ -1,8 +1,9 @@
 //! Answers that are reset at every byte, late, out of order, twice, never, cut short or with a bit turned over.
 
 use plimsoll_testkit::servers::faulty::{Fault, Faulty, Framing, Rule, Which};
-use plimsoll_testkit::servers::{Export, Ganesha, Scratch};
+use plimsoll_testkit::servers::{Export, Ganesha, Samba, Scratch, Share};
 use rustix::process::Signal;
+use std::collections::HashMap;
 use std::time::Duration;
 
 use crate::command::{Ended, Server, run, start, start_with};
@@ -89,29 +90,35 @@ fn counts(ended: &Ended, cause: &str) -> (u64, u64) {
 /// The tenth answer of each of four connections belongs to the load, whatever logging on takes.
 const TENTH: u64 = 9;
 
-fn by_cause(protocol: &str, senseless: u64) {
+/// `senseless` are bits without which an answer is none; `each` is how many messages answer one action, in one piece.
+fn by_cause(protocol: &str, senseless: &[u64], each: u64) {
     let spoilt = Spoilt::start(protocol);
     assert!(matches!(spoilt.drive("1", QUICK).code, Some(0 | 1)), "the files are made");
     let never = spoilt.run(TENTH, Fault::Never, "1", LONG);
     assert_eq!((counts(&never, "timed out"), strangers(&never)), ((4, 4), 0));
-    // Several rows each where an action is a compound.
-    let unanswered = never.rows().iter().filter(|row| row["outcome"] == "unanswered").count();
-    assert!(unanswered >= 4 && never.stage()["unanswered"] == unanswered as u64);
+    let unanswered = never.rows().iter().filter(|row| row["outcome"] == "unanswered").count() as u64;
+    assert_eq!((unanswered, never.stage()["unanswered"].as_u64()), (4 * each, Some(4 * each)));
     let late = spoilt.run(TENTH, Fault::Delayed(LATER), "1", LONG);
-    assert_eq!((counts(&late, "timed out"), strangers(&late)), ((4, 4), 4), "an answer that comes later is a stranger");
+    assert_eq!(
+        (counts(&late, "timed out"), strangers(&late)),
+        ((4, 4), 4 * each),
+        "an answer that comes later is a stranger"
+    );
     let twice = spoilt.run(TENTH, Fault::Twice, "1", QUICK);
-    assert_eq!((counts(&twice, ""), strangers(&twice)), ((0, 0), 4));
+    assert_eq!((counts(&twice, ""), strangers(&twice)), ((0, 0), 4 * each));
     let overtaken = spoilt.run(TENTH, Fault::After(1), "1", LONG);
-    assert_eq!((counts(&overtaken, "timed out"), strangers(&overtaken)), ((4, 4), 4));
+    assert_eq!((counts(&overtaken, "timed out"), strangers(&overtaken)), ((4, 4), 4 * each));
     let out_of_order = spoilt.run(TENTH, Fault::After(2), "8", QUICK);
     assert_eq!(
         (counts(&out_of_order, ""), strangers(&out_of_order)),
         ((0, 0), 0),
         "the order of answers is the server's"
     );
-    // The action and its connection, each.
-    let broken = spoilt.run(TENTH, Fault::Flipped(senseless), "1", QUICK);
-    assert_eq!(counts(&broken, "malformed answer"), (8, 8), "{}", broken.stage()["failures"]);
+    // The action and its connection, each; nobody waits for what an impossible length promises.
+    for bit in senseless {
+        let broken = spoilt.run(TENTH, Fault::Flipped(*bit), "1", QUICK);
+        assert_eq!(counts(&broken, "malformed answer"), (8, 8), "{}", broken.stage()["failures"]);
+    }
     let cut = spoilt.run(TENTH, Fault::Cut(30), "1", LONG);
     let (all, malformed) = counts(&cut, "malformed answer");
     // What is missing is looked for in the next answer, for which the next request is needed.
@@ -119,7 +126,7 @@ fn by_cause(protocol: &str, senseless: u64) {
     assert!(malformed >= 4 || ended_by(&cut) >= 4);
     // Logging on: whatever it is that is spoilt, it is tried again.
     for nth in 0..4 {
-        let logon = spoilt.run(nth, Fault::Flipped(senseless), "1", QUICK);
+        let logon = spoilt.run(nth, Fault::Flipped(senseless[0]), "1", QUICK);
         assert!(matches!(logon.code, Some(0 | 1)), "{}", logon.said);
         assert!(logon.failures("") >= 4 && logon.stage()["fairness"]["starved"] == 0, "{nth}");
     }
@@ -130,9 +137,27 @@ fn ended_by(ended: &Ended) -> u64 {
 }
 
 #[test]
+fn smb_answers_are_counted_by_cause() {
+    // Behind four bytes of framing: the first byte of the protocol's name. And the framing's own first byte. An action is a
+    // compound: create, query, close.
+    by_cause("smb", &[32, 0], 3);
+}
+
+#[test]
 fn nfs_answers_are_counted_by_cause() {
-    // Behind framing and xid: the last bit of the word that says call or reply.
-    by_cause("nfs", 95);
+    // Behind framing and xid: the last bit of the word that says call or reply. And a length of 1 GiB more.
+    by_cause("nfs", &[95, 1], 1);
+}
+
+/// A length of 8 MiB more is one that an answer may have: the rest is waited for, and what comes instead is taken for it. Every
+/// request on that connection times out until it is complete.
+#[test]
+fn an_oversized_netbios_length_ends_in_a_timeout() {
+    let spoilt = Spoilt::start("smb");
+    assert!(matches!(spoilt.drive("1", QUICK).code, Some(0 | 1)), "the files are made");
+    let ended = spoilt.run(TENTH, Fault::Flipped(8), "1", LONG);
+    let (all, timed_out) = counts(&ended, "timed out");
+    assert!(all == timed_out && timed_out >= 4, "{}", ended.stage()["failures"]);
 }
 
 /// Encrypted, there is no bit that may be another. Each connection has another one turned over.
@@ -178,54 +203,63 @@ fn no_bit_of_an_encrypted_answer_may_be_another() {
     assert_eq!((all, found), (2 * STATIONS as u64, 2 * STATIONS as u64), "{}", ended.stage()["failures"]);
 }
 
-/// Resets every connection of a run after another number of bytes, from 0 to `until`, so many at a time. Everybody must come
-/// back, and every reset be counted.
-fn reset_at_every_byte(proxy: &Faulty, target: &str, at_a_time: usize) {
-    let (_folder, tour) = tour();
-    let run_with = |stations: usize, time: &str| {
-        let stations = stations.to_string();
-        start(&[
-            &tour,
-            "--target",
-            target,
-            "--stations",
-            &stations,
-            "--warmup",
-            "0s",
-            "--think",
-            "20ms",
-            "--duration",
-            time,
-        ])
-    };
-    // How long is a turn, logging on included?
-    let one = run_with(1, "400ms").end();
+/// A turn and the logon before it: how many bytes of answers those are.
+fn bytes_of_a_turn(arguments: &[&str]) -> usize {
+    let one = start(&[arguments, &["--stations", "1", "--duration", "400ms"]].concat()).end();
     assert_eq!(one.failures(""), 0, "{}", one.stage()["failures"]);
     let rows = one.rows();
-    let turn = rows.iter().position(|row| row["operation"].contains("emove") || row["procedure"] == "REMOVE");
-    let until: usize =
-        rows.iter().take(turn.unwrap_or(40) + 1).map(|row| 4 + row["response_bytes"].parse::<usize>().unwrap()).sum();
+    let flushes = |row: &HashMap<String, String>| matches!(row["procedure"].as_str(), "FLUSH" | "COMMIT");
+    // From one flush to the next, everything was done once.
+    let next = rows.iter().enumerate().filter(|(_, row)| flushes(row)).nth(1).unwrap().0;
+    rows.iter().take(next).map(|row| 4 + row["response_bytes"].parse::<usize>().unwrap()).sum()
+}
+
+/// Resets one connection after every number of bytes up to where a turn ends; whoever lost one makes the next. Everybody must
+/// come back in the end, and every reset be counted.
+fn reset_at_every_byte(proxy: &Faulty, target: &str) {
+    const STATIONS: usize = 40;
+    let (_folder, tour) = tour();
+    let arguments = [&tour, "--target", target, "--warmup", "0s", "--think", "20ms"];
+    let until = bytes_of_a_turn(&arguments);
     assert!((1_000..6_000).contains(&until), "{until}");
-    for first in (0..until).step_by(at_a_time) {
-        let rule = |at: usize| Rule::End { connection: Some(BEFORE + at), offset: (first + at) as u64, reset: true };
-        proxy.set_rules((0..at_a_time).map(rule).collect());
-        let mut running = run_with(at_a_time, "10m");
-        running.wait_for("everybody being there again", |_| {
-            let seen = proxy.seen();
-            seen.iter().skip(BEFORE + at_a_time).filter(|connection| connection.replies > 40).count() >= at_a_time
-        });
-        running.signal(Signal::INT);
-        let ended = running.end();
-        assert!(matches!(ended.code, Some(0 | 1)), "{}", ended.said);
-        let (all, resets) = (ended.failures(""), ended.failures("connection reset"));
-        // The connection, and what was outstanding on it. What a turn had made is removed then; where the server has already
-        // done so when the answer was lost, it says no.
-        let removed = ended.failures("error status");
-        assert_eq!(all, resets + removed, "from byte {first}: {}", ended.stage()["failures"]);
-        assert!(removed <= at_a_time as u64, "from byte {first}: {removed}");
-        assert!((at_a_time as u64..=2 * at_a_time as u64).contains(&resets), "from byte {first}: {resets}");
-        assert_eq!(ended.stage()["fairness"]["starved"], 0, "from byte {first}");
-    }
+    // Each offset once, neighbours far apart: else all would be kept from logging on at the same time, and wait longer and
+    // longer.
+    let shared = |stride: usize| (2..=until).any(|by| until.is_multiple_of(by) && stride.is_multiple_of(by));
+    let stride = (until * 2 / 5..).find(|stride| !shared(*stride)).unwrap();
+    let offset = |nth: usize| (nth * stride % until) as u64;
+    let rule = |nth: usize| Rule::End { connection: Some(BEFORE + nth), offset: offset(nth), reset: true };
+    proxy.set_rules((0..until).map(rule).collect());
+    let mut running = start(&[&arguments[..], &["--stations", &STATIONS.to_string(), "--duration", "10m"]].concat());
+    running.wait_for("everybody being there again", |_| {
+        let seen = proxy.seen();
+        let whole = seen.iter().skip(BEFORE + until).filter(|connection| connection.replies > 10);
+        whole.count() >= STATIONS
+    });
+    running.signal(Signal::INT);
+    let ended = running.end();
+    assert!(matches!(ended.code, Some(0 | 1)), "{}", ended.said);
+    let (all, resets) = (ended.failures(""), ended.failures("connection reset"));
+    // The connection, and what was outstanding on it. What a turn had made is removed then; where the server has already done
+    // so when the answer was lost, it says no.
+    let removed = ended.failures("error status");
+    assert_eq!(all, resets + removed, "{}", ended.stage()["failures"]);
+    assert!(
+        (until as u64..=2 * until as u64).contains(&resets) && removed <= until as u64,
+        "{until}: {resets}, {removed}"
+    );
+    assert_eq!(ended.stage()["fairness"]["starved"], 0);
+}
+
+#[test]
+fn samba_reset_at_every_byte() {
+    let _alone = alone();
+    let samba = match Samba::start(&[]) {
+        Ok(samba) => samba,
+        Err(reason) => return skip(reason),
+    };
+    let proxy = Faulty::start(samba.address(), Framing::Smb, Vec::new()).unwrap();
+    let target = format!("smb://{}@{}/{}", Samba::USER, proxy.address(), Share::Data.name());
+    reset_at_every_byte(&proxy, &target);
 }
 
 #[test]
@@ -237,5 +271,5 @@ fn ganesha_reset_at_every_byte() {
     };
     let proxy = Faulty::start(ganesha.address(), Framing::Rpc, Vec::new()).unwrap();
     let target = format!("nfs://{}{}?mountport={}", proxy.address(), Export::Data.path(), ganesha.mount_port());
-    reset_at_every_byte(&proxy, &target, 250);
+    reset_at_every_byte(&proxy, &target);
 }

@@ -81,13 +81,17 @@ impl Rule {
 #[derive(Debug)]
 pub(super) struct Judge {
     rules: Vec<Rule>,
-    connection: usize,
     replies: u64,
 }
 
 impl Judge {
-    pub(super) fn new(rules: Vec<Rule>, connection: usize) -> Self {
-        Self { rules, connection, replies: 0 }
+    /// Only those of this connection are kept: there may be one for each of thousands.
+    pub(super) fn new(mut rules: Vec<Rule>, number: usize) -> Self {
+        rules.retain(|rule| {
+            let (Rule::Answers { connection, .. } | Rule::End { connection, .. }) = rule;
+            connection.is_none_or(|connection| connection == number)
+        });
+        Self { rules, replies: 0 }
     }
 
     /// What happens to the next answer.
@@ -95,9 +99,7 @@ impl Judge {
         let reply = self.replies;
         self.replies += 1;
         self.rules.iter().find_map(|rule| match rule {
-            Rule::Answers { connection, which, fault } => {
-                (self.here(*connection) && which.has(reply)).then_some(*fault)
-            }
+            Rule::Answers { which, fault, .. } => which.has(reply).then_some(*fault),
             Rule::End { .. } => None,
         })
     }
@@ -105,13 +107,9 @@ impl Judge {
     /// After how many bytes the connection ends, and whether by a reset.
     pub(super) fn end(&self) -> Option<(u64, bool)> {
         self.rules.iter().find_map(|rule| match rule {
-            Rule::End { connection, offset, reset } => self.here(*connection).then_some((*offset, *reset)),
+            Rule::End { offset, reset, .. } => Some((*offset, *reset)),
             Rule::Answers { .. } => None,
         })
-    }
-
-    fn here(&self, connection: Option<usize>) -> bool {
-        connection.is_none_or(|connection| connection == self.connection)
     }
 }
 
