@@ -19,12 +19,15 @@ use plimsoll_testkit::servers::scripted::{Draw, Latency, Script};
 
 use virtual_run::{Case, Drift, Found};
 
-/// Pairs of runs of each case.
-const PAIRS: usize = 200;
+/// Pairs of runs of each case, where the whole experiment is asked for, and else: enough to see that verdicts work.
+const ALL_PAIRS: usize = 200;
+const SOME_PAIRS: usize = 24;
 /// What is looked at; a run of these lengths has too few operations for p99.9.
 const METRICS: [Metric; 6] = [Metric::Throughput, Metric::Mean, Metric::P50, Metric::P90, Metric::P95, Metric::P99];
 /// Pairs of the same thing that may be called different by one metric.
 const FALSE_ALARMS: f64 = 0.05;
+/// The same of [`SOME_PAIRS`]: more come once in 170 times where one in twenty is called different.
+const SOME_FALSE_ALARMS: usize = 4;
 /// Pairs of different things that must be called different by the mean.
 const FOUND: f64 = 0.90;
 
@@ -43,7 +46,7 @@ fn pairs(case: &Case, other: &Case) -> [Said; METRICS.len()] {
     let work = || {
         loop {
             let pair = next.fetch_add(1, Relaxed);
-            if pair >= PAIRS {
+            if pair >= pairs_of_each() {
                 return;
             }
             let seed = 1_000 + 2 * pair as u64;
@@ -74,14 +77,15 @@ fn judge(metric: Metric, [a, b]: &[Course; 2], said: &mut Said) {
 }
 
 fn table(case: &Case, what: &str, said: &[Said]) {
-    println!("{what} {}: {PAIRS} pairs of {} s", case.name, case.seconds);
+    let pairs = pairs_of_each();
+    println!("{what} {}: {pairs} pairs of {} s", case.name, case.seconds);
     for (metric, said) in METRICS.into_iter().zip(said) {
-        let detectable = 100.0 * said.detectable / (PAIRS - said.unknown).max(1) as f64;
+        let detectable = 100.0 * said.detectable / (pairs - said.unknown).max(1) as f64;
         println!(
             "  {:<10} different {:>5.1} %  too short or few {:>5.1} %  detectable {detectable:>5.1} %",
             metric.label(),
-            100.0 * said.different as f64 / PAIRS as f64,
-            100.0 * said.unknown as f64 / PAIRS as f64,
+            100.0 * said.different as f64 / pairs_of_each() as f64,
+            100.0 * said.unknown as f64 / pairs_of_each() as f64,
         );
     }
 }
@@ -126,22 +130,24 @@ fn cached(factor: f64) -> Case {
     Case { name: "cache", script, seconds: 6, ..independent(5.0) }
 }
 
+fn pairs_of_each() -> usize {
+    if exact() { ALL_PAIRS } else { SOME_PAIRS }
+}
+
 fn exact() -> bool {
     std::env::var_os("PLIMSOLL_EXACT").is_some()
 }
 
 #[test]
 fn the_same_is_seldom_called_different() {
-    if !exact() {
-        println!("SKIPPED: needs PLIMSOLL_EXACT, for it is nine million operations a case");
-        return;
-    }
-    for case in &[queue(), wandering(5.0), independent(5.0), closed()] {
+    // Nine million operations a case are too many for a test that is not optimised.
+    let cases = if exact() { vec![queue(), wandering(5.0), independent(5.0), closed()] } else { vec![cached(1.0)] };
+    for case in &cases {
         let said = pairs(case, case);
         table(case, "A/A", &said);
         for (metric, said) in METRICS.into_iter().zip(said) {
-            let share = said.different as f64 / PAIRS as f64;
-            assert!(share <= FALSE_ALARMS, "{}: {} different in {share}", case.name, metric.label());
+            let allowed = if exact() { (FALSE_ALARMS * ALL_PAIRS as f64) as usize } else { SOME_FALSE_ALARMS };
+            assert!(said.different <= allowed, "{}: {} different {} times", case.name, metric.label(), said.different);
         }
     }
 }
@@ -155,7 +161,7 @@ fn five_per_cent_in_the_mean_are_found() {
     for (a, b) in if exact() { &all[..] } else { &quick[..] } {
         let said = pairs(a, b);
         table(a, "A/B, mean + 5 %,", &said);
-        let share = said[1].different as f64 / PAIRS as f64;
+        let share = said[1].different as f64 / pairs_of_each() as f64;
         assert!(share >= FOUND, "{}: found in {share}", a.name);
     }
 }
