@@ -103,7 +103,7 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
     first_error([whole, cleaned])?;
     let contestants: Vec<Contestant> = corners.iter().map(|corner| corner.contestant(&workload)).collect();
     let valid = contestants.iter().all(|one| one.about.valid);
-    let done = compare::finish(&contestants, Order::InPairs, &arguments.conditions, &arguments.output)?;
+    let done = compare::finish(&contestants, &[], Order::InPairs, &arguments.conditions, &arguments.output)?;
     Ok(if valid { done } else { Done::Invalid })
 }
 

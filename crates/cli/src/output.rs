@@ -8,6 +8,7 @@ use anyhow::Context;
 use plimsoll_recording::{RecordingError, TransactionsFile};
 use plimsoll_report::findings::Findings;
 use plimsoll_report::findings::comparison::Comparison;
+use plimsoll_report::text::Sections;
 use plimsoll_report::{html, json, text};
 use serde::Serialize;
 
@@ -23,6 +24,9 @@ pub(crate) struct Output {
     /// Write the report as one self-contained page
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
+    /// Print every section of the report; of a run, by default, its load levels and what users felt
+    #[arg(long, conflicts_with = "quiet")]
+    full: bool,
     /// Print nothing but what was asked for with --json -, and no progress
     #[arg(long, short)]
     pub(crate) quiet: bool,
@@ -31,9 +35,7 @@ pub(crate) struct Output {
 impl Output {
     /// Refuses what cannot work, before anything long begins.
     pub(crate) fn check(&self) -> anyhow::Result<()> {
-        if self.html.as_deref() == Some(Path::new("-")) {
-            return Err(Usage("--html - : the page goes to a file, name one".to_owned()).into());
-        }
+        page_is_a_file(self.html.as_deref())?;
         self.json.iter().chain(&self.html).try_for_each(|file| has_folder(file))
     }
 
@@ -45,8 +47,13 @@ impl Output {
     /// Writes the findings wherever they are wanted. Where one place takes nothing, the others get theirs all the same.
     pub(crate) fn write(&self, findings: &Findings) -> anyhow::Result<()> {
         let page = self.html.as_ref().map_or(Ok(()), |file| page_to(findings, file));
-        let report = || text::to_string(findings, &style());
-        first_error([page, json_and_text(findings, self.json.as_deref(), self.quiet, report)])
+        let brief = findings.run.is_some() && !self.full;
+        let report = || text::to_string(findings, &style(if brief { Sections::BRIEF } else { Sections::ALL }));
+        first_error([page, json_and_text(findings, self.json.as_deref(), self.quiet, report)])?;
+        if brief && !self.quiet && !self.json.as_deref().is_some_and(is_standard_output) {
+            anstream::eprintln!("\nMore with --full: commands, distributions, percentiles, the slowest operations.");
+        }
+        Ok(())
     }
 }
 
@@ -57,6 +64,9 @@ pub(crate) struct ComparisonOutput {
     /// Write the comparison as JSON (schemas/plimsoll.comparison.1.schema.json); - for standard output
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
+    /// Write the comparison as one self-contained page
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
     /// Print nothing but what was asked for with --json -, and no progress
     #[arg(long, short)]
     pub(crate) quiet: bool,
@@ -65,14 +75,26 @@ pub(crate) struct ComparisonOutput {
 impl ComparisonOutput {
     /// Refuses what cannot work, before anything long begins.
     pub(crate) fn check(&self) -> anyhow::Result<()> {
-        self.json.iter().try_for_each(|file| has_folder(file))
+        page_is_a_file(self.html.as_deref())?;
+        self.json.iter().chain(&self.html).try_for_each(|file| has_folder(file))
     }
 
-    /// Writes the comparison wherever it is wanted.
-    pub(crate) fn write(&self, comparison: &Comparison) -> anyhow::Result<()> {
-        let report = || text::comparison_to_string(comparison, &style());
+    /// Writes the comparison wherever it is wanted; `findings` are those of its subjects, or none.
+    pub(crate) fn write(&self, comparison: &Comparison, findings: &[Findings]) -> anyhow::Result<()> {
+        if let Some(file) = &self.html {
+            let page = html::comparison(comparison, findings).context("the page")?;
+            std::fs::write(file, page).with_context(|| file.display().to_string())?;
+        }
+        let report = || text::comparison_to_string(comparison, &style(Sections::ALL));
         json_and_text(comparison, self.json.as_deref(), self.quiet, report)
     }
+}
+
+fn page_is_a_file(page: Option<&Path>) -> anyhow::Result<()> {
+    if page.is_some_and(is_standard_output) {
+        return Err(Usage("--html - : the page goes to a file, name one".to_owned()).into());
+    }
+    Ok(())
 }
 
 fn has_folder(file: &Path) -> anyhow::Result<()> {
@@ -130,8 +152,15 @@ fn json_to(findings: &impl Serialize, out: impl Write) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Colour only where a terminal shows it and the user has not said NO_COLOR (no-color.org).
-fn style() -> text::Style {
-    let wanted = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
-    text::Style { colour: wanted && io::stdout().is_terminal(), ..text::Style::default() }
+/// Columns of a report that no terminal asked for: a file, a pipe.
+const COLUMNS: u16 = 80;
+/// Wider lines are hard to follow, however wide the terminal.
+const MOST_COLUMNS: u16 = 132;
+
+/// As wide as the terminal; colour only where a terminal shows it and the user has not said NO_COLOR (no-color.org).
+fn style(sections: Sections) -> text::Style {
+    let unset = |name| std::env::var_os(name).is_none_or(|value| value.is_empty());
+    let shows_colour = io::stdout().is_terminal() && std::env::var_os("TERM").is_none_or(|terminal| terminal != "dumb");
+    let width = terminal_size::terminal_size_of(io::stdout()).map_or(COLUMNS, |(width, _)| width.0.min(MOST_COLUMNS));
+    text::Style { colour: unset("NO_COLOR") && shows_colour, width, sections }
 }

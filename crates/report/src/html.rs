@@ -10,6 +10,7 @@
 //! from any network.
 
 mod chart;
+mod comparison;
 mod configuration;
 mod curves;
 mod data;
@@ -29,6 +30,7 @@ mod units;
 mod untrusted;
 
 use crate::findings::Findings;
+pub use comparison::comparison;
 use figure::Figure;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use sides::Side;
@@ -51,8 +53,34 @@ const ICON: &str = "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg'
 ///
 /// The findings cannot be serialised: a number in them is one that JSON has no text for.
 pub fn page(findings: &Findings) -> Result<String, serde_json::Error> {
-    let json = data::embeddable(findings)?;
-    let sections = sections(findings);
+    document(Document {
+        title: title(findings),
+        heading: "File server response times",
+        tool: &findings.source.tool,
+        schema: &findings.schema,
+        stamp: summary::stamp(&findings.validity),
+        facts: facts(findings),
+        sections: sections(findings),
+        json: data::embeddable(findings)?,
+    })
+}
+
+/// What a page consists of.
+struct Document<'a> {
+    title: Markup,
+    heading: &'a str,
+    tool: &'a str,
+    schema: &'a str,
+    stamp: Markup,
+    /// Pairs of `dt` and `dd` below the heading.
+    facts: Markup,
+    sections: Vec<Section<'a>>,
+    /// All numbers, made safe by `data`.
+    json: String,
+}
+
+fn document(document: Document<'_>) -> Result<String, serde_json::Error> {
+    let Document { title, heading, tool, schema, stamp, facts, sections, json } = document;
     let charts = figure::embedded(sections.iter().flat_map(Section::all_figures))?;
     let page = html! {
         (DOCTYPE)
@@ -63,14 +91,21 @@ pub fn page(findings: &Findings) -> Result<String, serde_json::Error> {
                 meta name="viewport" content="width=device-width, initial-scale=1";
                 meta name="color-scheme" content="light dark";
                 meta name="referrer" content="no-referrer";
-                meta name="generator" content=(Untrusted(&findings.source.tool));
-                title { (title(findings)) }
+                meta name="generator" content=(Untrusted(tool));
+                title { (title) }
                 link rel="icon" href=(ICON);
                 style { (PreEscaped(STYLE)) }
             }
             body {
                 a.skip href="#summary" { "Skip to the summary" }
-                (header(findings))
+                header {
+                    div.brand {
+                        (PreEscaped(MARK))
+                        div { p.name { "Plimsoll" } h1 { (heading) } }
+                        (stamp)
+                    }
+                    dl.facts { (facts) }
+                }
                 nav aria-label="Sections" {
                     ul { @for s in &sections { li { a href={ "#" (s.id) } { (s.title) } } } }
                 }
@@ -79,7 +114,7 @@ pub fn page(findings: &Findings) -> Result<String, serde_json::Error> {
                      The numbers also stand in the tables."
                 }
                 main { @for s in &sections { (s.markup()) } }
-                (footer(findings))
+                (footer(tool, schema))
                 script type="application/json" id="findings" { (PreEscaped(json)) }
                 script type="application/json" id="charts" { (PreEscaped(charts)) }
                 script { (PreEscaped(policy::LIBRARY)) }
@@ -118,6 +153,10 @@ impl<'a> Section<'a> {
         let figures: Vec<_> = figures.into_iter().collect();
         self.parts.extend((!figures.is_empty()).then_some(Part::Figures(figures)));
         self
+    }
+
+    fn is_empty(&self) -> bool {
+        self.parts.is_empty()
     }
 
     fn all_figures(&self) -> impl Iterator<Item = &Figure<'a>> {
@@ -169,7 +208,7 @@ fn sections(findings: &Findings) -> Vec<Section<'_>> {
         Section::new("unseen", unseen).text(run::generator(findings)).text([traffic::unseen(findings)]),
         Section::new("configuration", "Configuration").text([configuration::section(findings)]),
     ];
-    all.retain(|section| !section.parts.is_empty());
+    all.retain(|section| !section.is_empty());
     all
 }
 
@@ -178,45 +217,33 @@ fn title(findings: &Findings) -> Markup {
     html! { "Plimsoll" @if !inputs.is_empty() { " – " (Untrusted(&inputs)) } }
 }
 
-fn header(findings: &Findings) -> Markup {
+fn facts(findings: &Findings) -> Markup {
     let source = &findings.source;
     html! {
-        header {
-            div.brand {
-                (PreEscaped(MARK))
-                div {
-                    p.name { "Plimsoll" }
-                    h1 { "File server response times" }
-                }
-                (summary::stamp(&findings.validity))
-            }
-            dl.facts {
-                @if !source.inputs.is_empty() {
-                    div { dt { @if findings.run.is_some() { "Target" } @else { "Input" } } dd { (summary::inputs(source)) } }
-                }
-                div { dt { "From" } dd { (units::instant(findings.span.first_ns)) } }
-                div { dt { "To" } dd { (units::instant(findings.span.last_ns)) } }
-                div { dt { "Length" } dd { (units::optional(findings.span.elapsed_s, units::long_duration)) } }
-                div { dt { "Clock stands" } dd { (summary::vantage(&source.vantage)) } }
-                @if !source.filters.is_empty() {
-                    div { dt { "Filters" } dd { (Untrusted(&source.filters.join(" "))) } }
-                }
-            }
+        @if !source.inputs.is_empty() {
+            div { dt { @if findings.run.is_some() { "Target" } @else { "Input" } } dd { (summary::inputs(source)) } }
+        }
+        div { dt { "From" } dd { (units::instant(findings.span.first_ns)) } }
+        div { dt { "To" } dd { (units::instant(findings.span.last_ns)) } }
+        div { dt { "Length" } dd { (units::optional(findings.span.elapsed_s, units::long_duration)) } }
+        div { dt { "Clock stands" } dd { (summary::vantage(&source.vantage)) } }
+        @if !source.filters.is_empty() {
+            div { dt { "Filters" } dd { (Untrusted(&source.filters.join(" "))) } }
         }
     }
 }
 
-fn footer(findings: &Findings) -> Markup {
+fn footer(tool: &str, schema: &str) -> Markup {
     html! {
         footer {
             p {
-                "Made by " (Untrusted(&findings.source.tool)) ". Instants are UTC; 1 MB is 1,000,000 bytes. \
+                "Made by " (Untrusted(tool)) ". Instants are UTC; 1 MB is 1,000,000 bytes. \
                  Response time: first byte of the request to last byte of the response. \
                  Service time: last byte of the request to first byte of the response. \
                  Percentiles are exact to 0.1 %."
             }
             p {
-                "All numbers are in this file as JSON (" code { (Untrusted(&findings.schema)) } ", the element "
+                "All numbers are in this file as JSON (" code { (Untrusted(schema)) } ", the element "
                 code { "#findings" } "). It reads nothing from any network. Charts: Apache ECharts, Apache License 2.0; \
                  its licence stands in this file."
             }

@@ -8,6 +8,7 @@ mod commands;
 mod comparison;
 mod distributions;
 mod errors;
+mod felt;
 mod packets;
 mod page;
 mod percentiles;
@@ -34,6 +35,8 @@ pub enum Section {
     Packets,
     /// How the load was made, and a line a load level; nothing for a capture.
     Run,
+    /// A line a group, with its distribution as a sparkline.
+    Felt,
     /// The command table.
     Commands,
     /// The group table.
@@ -64,9 +67,10 @@ pub enum Section {
 
 impl Section {
     /// Every section, in the order of the report.
-    pub const ALL: [Section; 15] = [
+    pub const ALL: [Section; 16] = [
         Section::Packets,
         Section::Run,
+        Section::Felt,
         Section::Commands,
         Section::Groups,
         Section::Distributions,
@@ -87,6 +91,7 @@ impl Section {
         match self {
             Section::Packets => "packets",
             Section::Run => "run",
+            Section::Felt => "felt",
             Section::Commands => "commands",
             Section::Groups => "groups",
             Section::Distributions => "distributions",
@@ -113,6 +118,13 @@ impl Sections {
     pub const ALL: Sections = Sections(u32::MAX);
     /// Title and verdict only.
     pub const NONE: Sections = Sections(0);
+    /// A run on one or two screens: its load levels, what users felt, what went wrong.
+    pub const BRIEF: Sections = Sections::NONE
+        .with(Section::Packets)
+        .with(Section::Run)
+        .with(Section::Felt)
+        .with(Section::Errors)
+        .with(Section::Unseen);
 
     /// With one more.
     #[must_use]
@@ -172,6 +184,7 @@ pub fn write(findings: &Findings, style: &Style, out: &mut dyn fmt::Write) -> fm
         match section {
             Section::Packets => packets::draw(&mut page, findings)?,
             Section::Run => run::draw(&mut page, findings)?,
+            Section::Felt => felt::draw(&mut page, findings)?,
             Section::Commands => commands::draw(&mut page, findings)?,
             Section::Groups => commands::groups(&mut page, findings)?,
             Section::Distributions => distributions::draw(&mut page, findings)?,

@@ -4,12 +4,14 @@
 
 mod html_synthetic;
 
-use html_synthetic::{NASTY, busy, invalid};
+use html_synthetic::{NASTY, busy, compared, invalid, run};
 use plimsoll_report::findings::{FailureCount, Fairness, Findings, Generator, Run, Stage};
 use plimsoll_report::html;
 
 /// Ceiling for a typical page, bytes.
 const TYPICAL: usize = 2_000_000;
+/// Ceiling for any page, bytes.
+const LARGEST: usize = 6_000_000;
 
 /// The page without its scripts and its data: what an HTML parser sees as markup.
 fn markup(page: &str) -> String {
@@ -52,6 +54,16 @@ fn names_from_strangers_stay_text() {
     }
     let acting = |c: &char| matches!(c, '\u{0}'..='\u{8}' | '\u{b}'..='\u{1f}' | '\u{7f}'..='\u{9f}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}');
     assert_eq!(page.chars().find(acting), None, "a character that acts is in the page");
+}
+
+#[test]
+fn names_in_runs_and_comparisons_stay_text() {
+    for page in [html::page(&run()).unwrap(), html::comparison(&compared(), &[busy(), run()]).unwrap()] {
+        let markup = markup(&page);
+        assert_eq!(page.matches("</script>").count(), 4);
+        assert!(!markup.contains("<img") && markup.contains("&quot;&gt;&lt;img src=x onerror=alert(2)&gt;"));
+        assert!(!page.contains('\u{202e}') && markup.contains("invoice\\u{202e}fdp.exe"));
+    }
 }
 
 #[test]
@@ -160,6 +172,37 @@ fn tables_are_tables_to_a_screen_reader() {
 fn typical_pages_are_small() {
     let page = html::page(&busy()).unwrap();
     assert!(page.len() < TYPICAL, "{} bytes, {} of them data", page.len(), embedded(&page).len());
+}
+
+/// Ten million operations or ninety thousand: a page is made of statistics, and those are bounded.
+#[test]
+fn a_page_does_not_grow_with_the_traffic() {
+    let few = busy();
+    let mut many = few.clone();
+    let times = |n: &mut u64| *n *= 120;
+    for row in many.operations.iter_mut().chain(&mut many.groups) {
+        [&mut row.count, &mut row.answered, &mut row.payload_bytes, &mut row.wire_bytes].into_iter().for_each(times);
+        row.distribution.iter_mut().for_each(|bucket| times(&mut bucket.count));
+    }
+    many.heat_maps.iter_mut().flat_map(|map| &mut map.cells).for_each(|cell| times(&mut cell.2));
+    many.series.operations.iter_mut().chain(&mut many.series.read_bytes).for_each(times);
+    assert!(many.groups.iter().map(|row| row.count).sum::<u64>() > 10_000_000);
+    let (few, many) = (html::page(&few).unwrap().len(), html::page(&many).unwrap().len());
+    assert!(many < few * 11 / 10, "{few} bytes become {many}: digits only");
+}
+
+/// Every cell of every heat map in use, every bin, all breakdown rows: the largest page that there can be.
+#[test]
+fn the_largest_page_is_below_its_bound() {
+    let mut findings = busy();
+    let edges_s: Vec<f64> = (0..=82).map(|i| 1e-6 * 10_f64.powf(f64::from(i) / 10.0)).collect();
+    let full: Vec<(u32, u32, u64)> =
+        (0..300).flat_map(|column| (0..82).map(move |row| (column, row, 123_456))).collect();
+    for map in &mut findings.heat_maps {
+        (map.columns, map.edges_s, map.cells) = (300, edges_s.clone(), full.clone());
+    }
+    let page = html::page(&findings).unwrap();
+    assert!(page.len() < LARGEST, "{} bytes with {} heat maps", page.len(), findings.heat_maps.len());
 }
 
 #[test]

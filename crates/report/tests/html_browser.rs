@@ -9,8 +9,9 @@ mod browser;
 mod html_synthetic;
 
 use browser::Browser;
-use html_synthetic::{busy, invalid, run};
+use html_synthetic::{busy, compared, invalid, run};
 use plimsoll_report::findings::Findings;
+use plimsoll_report::findings::comparison::ComparedLevel;
 use plimsoll_report::html;
 use serde_json::{Value, json};
 use std::path::Path;
@@ -21,7 +22,12 @@ const CAPTURE: [&str; 9] =
 const RUN: [&str; 4] = ["load-throughput", "load-response", "throughput-response", "fairness"];
 
 fn open(browser: &mut Browser, findings: &Findings) -> Vec<String> {
-    browser.open(&html::page(findings).unwrap());
+    open_page(browser, &html::page(findings).unwrap())
+}
+
+/// Opens a page and names the charts that it drew.
+fn open_page(browser: &mut Browser, page: &str) -> Vec<String> {
+    browser.open(page);
     let drawn = browser.value("Object.keys(charts)");
     let ids: Vec<String> = drawn.as_array().unwrap().iter().map(|id| id.as_str().unwrap().to_owned()).collect();
     assert_eq!(browser.value("document.documentElement.dataset.charts"), format!("drawn:{}", ids.len()));
@@ -224,6 +230,36 @@ fn a_run_shows_its_load_curves() {
 }
 
 #[test]
+fn a_comparison_is_the_same_page_with_more_series() {
+    let Some(mut browser) = Browser::start("comparison") else { return };
+    let (comparison, findings) = (compared(), [busy(), run()]);
+    let ids = open_page(&mut browser, &html::comparison(&comparison, &findings).unwrap());
+    assert_eq!(ids[..3], ["differences-chart", "compared-throughput", "compared-mean"]);
+    assert_eq!(ids.iter().filter(|id| CAPTURE.contains(&id.as_str())).count(), CAPTURE.len(), "{ids:?}");
+    for (i, chart, metric) in [(0, "compared-throughput", 0), (1, "compared-throughput", 0), (1, "compared-mean", 1)] {
+        let of = |level: &ComparedLevel| level.rows[0].metrics[metric].estimates[i].as_ref().map(|e| e.value);
+        same(&numbers(&mut browser, chart, i), comparison.levels.iter().map(of), chart);
+    }
+    let rows = comparison.levels[0].rows.iter().flat_map(|row| &row.metrics);
+    let relative = rows.map(|metric| Some(metric.differences[0].as_ref().unwrap().relative.unwrap() * 100.0));
+    same(&numbers(&mut browser, "differences-chart", 0), relative, "differences");
+    for (i, side) in findings.iter().enumerate() {
+        let rate = |n: &u64| Some(*n as f64 / side.series.bin_s);
+        same(&numbers(&mut browser, "rate", 2 * i), side.series.operations.iter().map(rate), "operations");
+    }
+    chart_by_chart(&mut browser, &ids);
+}
+
+#[test]
+fn a_comparison_without_its_subjects_reports_shows_the_differences() {
+    let Some(mut browser) = Browser::start("differences") else { return };
+    let ids = open_page(&mut browser, &html::comparison(&compared(), &[]).unwrap());
+    assert_eq!(ids, ["differences-chart", "compared-throughput", "compared-mean"]);
+    assert_eq!(browser.value(include_str!("browser/contrast.js")), json!([]));
+    assert_eq!(browser.complaints(), Vec::<String>::new());
+}
+
+#[test]
 fn what_is_missing_leaves_no_hole() {
     let Some(mut browser) = Browser::start("missing") else { return };
     let mut findings = busy();
@@ -346,6 +382,12 @@ fn pictures_for_the_documentation() {
     shot(&busy(), "report-capture-light.png", (1360, 2300), "light");
     shot(&run(), "report-run-dark.png", (1360, 2300), "dark");
     shot(&invalid(), "report-invalid-narrow.png", (600, 1600), "light");
+    let page = html::comparison(&compared(), &[busy(), run()]).unwrap();
+    std::fs::write(folder.join("report-comparison.html"), &page).unwrap();
+    browser.size(1360, 1900);
+    browser.media("", "light");
+    browser.open(&page);
+    browser.picture(&folder.join("report-comparison.png"));
     browser.open(&html::page(&run()).unwrap());
     browser.print(&folder.join("report-print.pdf"));
 }

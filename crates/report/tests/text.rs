@@ -25,10 +25,7 @@ fn a_report_of_nothing() {
 
 #[test]
 fn a_run_shows_its_load_levels() {
-    let text = to_string(
-        &example::run(),
-        &Style { sections: Sections::NONE.with(Section::Packets).with(Section::Run), ..Style::default() },
-    );
+    let text = to_string(&example::run(), &Style { sections: Sections::BRIEF, ..Style::default() });
     assert!(text.lines().all(|line| safe::columns(line) <= 80), "{text}");
     bless::hold(&golden("run.txt"), &text, "a_run_shows_its_load_levels");
 }

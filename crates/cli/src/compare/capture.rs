@@ -3,11 +3,12 @@
 use std::path::Path;
 
 use anyhow::Context;
-use plimsoll_observe::Observer;
 use plimsoll_observe::capture::{Captures, Input};
+use plimsoll_observe::{Observer, status_name};
 use plimsoll_report::collect::comparison::{Contestant, LevelRuns, MeasuredRun};
 use plimsoll_report::findings::comparison::Subject;
-use plimsoll_stats::{IntervalRecorder, Intervals};
+use plimsoll_report::findings::{Findings, Source};
+use plimsoll_stats::{IntervalRecorder, Intervals, Options, Statistics};
 
 use crate::filter::Filter;
 use crate::keys::Keys;
@@ -16,8 +17,8 @@ use crate::progress::Bar;
 /// The load level that a capture is, in words.
 const LEVEL: &str = "whole capture";
 
-/// Reads a capture, of which `filter` leaves something.
-pub(super) fn read(path: &Path, filter: &Filter, keys: &Keys, quiet: bool) -> anyhow::Result<Contestant> {
+/// Reads a capture, of which `filter` leaves something: its numbers for the comparison, and what `analyze` would report of it.
+pub(super) fn read(path: &Path, filter: &Filter, keys: &Keys, quiet: bool) -> anyhow::Result<(Contestant, Findings)> {
     let name = path.display().to_string();
     let mut captures = Captures::open(vec![Input::File(path.to_owned())])?;
     let mut keys = keys.read()?;
@@ -26,7 +27,8 @@ pub(super) fn read(path: &Path, filter: &Filter, keys: &Keys, quiet: bool) -> an
     while let Some(frame) = captures.next().with_context(|| name.clone())? {
         // Filters that count from the capture's start need its first frame.
         let observer = observer.get_or_insert_with(|| {
-            let sink = filter.before(frame.time_ns.unwrap_or_default(), IntervalRecorder::new(Intervals::growing()));
+            let sinks = (IntervalRecorder::new(Intervals::growing()), Statistics::new(Options::default()));
+            let sink = filter.before(frame.time_ns.unwrap_or_default(), sinks);
             Observer::new(sink).with_session_keys(std::mem::take(&mut keys))
         });
         observer.frame(&frame);
@@ -39,10 +41,18 @@ pub(super) fn read(path: &Path, filter: &Filter, keys: &Keys, quiet: bool) -> an
     let observed = observer.with_context(|| format!("{name}: the capture holds no packet"))?.finish();
     let whole = (observed.coverage.first_ns.unwrap_or(0), observed.coverage.last_ns.unwrap_or(0));
     let span_ns = observed.sink.span(whole);
-    let intervals = observed.sink.sink.finish();
+    let (recorder, statistics) = observed.sink.sink;
+    let intervals = recorder.finish();
+    let source = Source {
+        tool: format!("plimsoll {}", env!("CARGO_PKG_VERSION")),
+        inputs: vec![name.clone()],
+        filters: filter.describe(),
+        vantage: "wire".to_owned(),
+    };
+    let findings = Findings::collect(&statistics, &observed.coverage, &observed.names, source, status_name);
     let valid = !intervals.is_empty();
     let reasons = if valid { Vec::new() } else { vec!["No operation was found in it.".to_owned()] };
     let about = Subject { name, kind: "capture".to_owned(), valid, reasons, ..Subject::default() };
     let runs = vec![MeasuredRun { span_ns, intervals }];
-    Ok(Contestant { about, levels: vec![LevelRuns { level: LEVEL.to_owned(), runs }] })
+    Ok((Contestant { about, levels: vec![LevelRuns { level: LEVEL.to_owned(), runs }] }, findings))
 }

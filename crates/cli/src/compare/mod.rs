@@ -8,6 +8,7 @@ mod judge;
 use std::path::{Path, PathBuf};
 
 use plimsoll_report::collect::comparison::{Contestant, Order};
+use plimsoll_report::findings::Findings;
 use plimsoll_report::findings::comparison::Comparison;
 
 use crate::exit::{Done, Usage};
@@ -42,13 +43,15 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
     }
     let subjects = arguments.subjects.iter();
     let read = |path: &PathBuf| capture::read(path, &arguments.filter, &arguments.keys, arguments.output.quiet);
-    let contestants = subjects.map(read).collect::<anyhow::Result<Vec<_>>>()?;
-    finish(&contestants, Order::Apart, &arguments.conditions, &arguments.output)
+    let read = subjects.map(read).collect::<anyhow::Result<Vec<_>>>()?;
+    let (contestants, findings): (Vec<Contestant>, Vec<Findings>) = read.into_iter().unzip();
+    finish(&contestants, &findings, Order::Apart, &arguments.conditions, &arguments.output)
 }
 
-/// Compares, judges what is to fail, writes.
+/// Compares, judges what is to fail, writes. `findings` are the contestants' own reports, for the page; or none.
 pub(crate) fn finish(
     contestants: &[Contestant],
+    findings: &[Findings],
     order: Order,
     conditions: &Conditions,
     output: &ComparisonOutput,
@@ -57,6 +60,6 @@ pub(crate) fn finish(
     let tool = format!("plimsoll {}", env!("CARGO_PKG_VERSION"));
     let mut comparison = Comparison::collect(tool, contestants, order, warnings);
     let failed = judge::judge(&mut comparison, conditions);
-    output.write(&comparison)?;
+    output.write(&comparison, findings)?;
     Ok(if failed { Done::Failed } else { Done::Valid })
 }

@@ -93,6 +93,16 @@ impl Axis {
         Some(Axis { scale: Scale::Linear, unit, name: name.into(), low: 0.0, high, names: vec![], start_ns: None })
     }
 
+    /// Round numbers around all `values` and 0; `None` where there is none.
+    pub(super) fn signed(unit: Unit, name: &str, values: impl Iterator<Item = f64>) -> Option<Axis> {
+        let (low, high) = values.fold((0.0_f64, 0.0_f64), |(low, high), v| (low.min(v), high.max(v)));
+        let step = nice_step(high - low, TICKS_UP);
+        (low < high && step.is_finite()).then(|| {
+            let (low, high) = ((low / step).floor() * step, (high / step).ceil() * step);
+            Axis { scale: Scale::Linear, unit, name: name.into(), low, high, names: vec![], start_ns: None }
+        })
+    }
+
     /// Whole decades around all positive `values`; `None` where there is none.
     pub(super) fn log(unit: Unit, name: &str, values: impl Iterator<Item = f64>) -> Option<Axis> {
         let positive = values.filter(|value| *value > 0.0 && value.is_finite());

@@ -3,7 +3,7 @@
 use super::operations::COMPOUND;
 use super::units::{bytes, count, duration, long_duration, optional, percent, percent_of};
 use super::untrusted::Untrusted;
-use crate::findings::{Findings, OperationRow, Source, Validity};
+use crate::findings::{Findings, OperationRow, Source, Stage, Times, Validity};
 use maud::{Markup, html};
 
 /// How many input files the header names.
@@ -95,13 +95,7 @@ fn story(findings: &Findings) -> Markup {
             strong { (count(totals.requests)) @if totals.requests == 1 { " request" } @else { " requests" } }
             @if findings.run.is_some() { " were sent to the server on " } @else { " to file servers were seen on " } (count(findings.connections))
             @if findings.connections == 1 { " connection. " } @else { " connections. " }
-            @if let Some(busiest) = leading(findings).into_iter().max_by_key(|row| row.count) {
-                @if let Some(times) = &busiest.response_time {
-                    @if busiest.share > 0.5 { "Most were " } @else { "The most frequent were " }
-                    em { (group_words(&busiest.group)) } " (" (percent(busiest.share)) "): half of them took up to "
-                    strong { (duration(times.p50_s)) } ", 99 in 100 up to " strong { (duration(times.p99_s)) } ". "
-                }
-            }
+            @if findings.stages.is_empty() { (busiest(findings)) } @else { (carried(&findings.stages)) }
             @if totals.errors == 0 {
                 "None ended in an error. "
             } @else {
@@ -116,6 +110,42 @@ fn story(findings: &Findings) -> Markup {
             }
         }
     }
+}
+
+/// What most of the traffic of a capture was, and how it felt.
+fn busiest(findings: &Findings) -> Markup {
+    html! {
+        @if let Some(busiest) = leading(findings).into_iter().max_by_key(|row| row.count) {
+            @if let Some(times) = &busiest.response_time {
+                @if busiest.share > 0.5 { "Most were " } @else { "The most frequent were " }
+                em { (group_words(&busiest.group)) } " (" (percent(busiest.share)) "): half of them took up to "
+                strong { (duration(times.p50_s)) } ", 99 in 100 up to " strong { (duration(times.p99_s)) } ". "
+            }
+        }
+    }
+}
+
+/// The level with the most operations a second.
+fn highest(stages: &[Stage]) -> Option<&Stage> {
+    stages.iter().max_by(|a, b| a.operations_per_s.total_cmp(&b.operations_per_s))
+}
+
+/// What the server carried at most, and how that felt.
+fn carried(stages: &[Stage]) -> Markup {
+    html! {
+        @if let Some(stage) = highest(stages) {
+            "The most that was carried was " strong { (per_second(stage.operations_per_s)) } " operations, at "
+            em { (Untrusted(&stage.level)) } @if !stage.validity.valid { " (a level that is not valid)" }
+            @if let Some(times) = &stage.response_time {
+                ": half of them took up to " strong { (duration(times.p50_s)) } ", 99 in 100 up to " strong { (duration(times.p99_s)) }
+            }
+            ". "
+        }
+    }
+}
+
+fn per_second(rate: f64) -> String {
+    if rate < 100.0 { format!("{rate:.1}/s") } else { format!("{}/s", count(rate.round() as u64)) }
 }
 
 /// Groups that are no part of another, session traffic and compounds aside.
@@ -138,23 +168,39 @@ fn group_words(group: &str) -> Markup {
 
 fn tiles(findings: &Findings) -> Markup {
     let totals = totals(findings);
-    let elapsed = findings.span.elapsed_s.filter(|s| *s > 0.0);
-    let rate = |total: f64| optional(elapsed, |s| format!("{}/s", bytes(total / s)));
-    let read: u64 = findings.series.read_bytes.iter().fold(0, |sum, n| sum.saturating_add(*n));
-    let written: u64 = findings.series.write_bytes.iter().fold(0, |sum, n| sum.saturating_add(*n));
-    let per_second = optional(elapsed, |s| {
-        let rate = totals.requests as f64 / s;
-        if rate < 100.0 { format!("{rate:.1}/s") } else { format!("{}/s", count(rate.round() as u64)) }
-    });
     html! {
         dl.tiles {
-            (tile("Operations", &count(totals.requests), &format!("{per_second} on average")))
-            (tile("Data read", &rate(read as f64), &format!("{} in all", bytes(read as f64))))
-            (tile("Data written", &rate(written as f64), &format!("{} in all", bytes(written as f64))))
+            @if let Some(stage) = highest(&findings.stages) { (peak(stage, &totals)) } @else { (traffic(findings, &totals)) }
             (tile("Errors", &count(totals.errors), &format!("{} of answers", percent_of(totals.errors, totals.answered))))
             (tile("Unanswered", &count(totals.unanswered), &format!("{} of requests", percent_of(totals.unanswered, totals.requests))))
             @if findings.run.is_none() { (tile("Not measurable", &at_least(findings.unseen.share_lost_at_least), "lost to holes in the capture")) }
         }
+    }
+}
+
+/// The key figures of a run: its highest throughput, and what users felt there.
+fn peak(stage: &Stage, totals: &Totals) -> Markup {
+    let time = |pick: fn(&Times) -> f64| optional(stage.response_time.as_ref().map(pick), duration);
+    let data = stage.read_bytes_per_s + stage.write_bytes_per_s;
+    html! {
+        (tile("Highest throughput", &per_second(stage.operations_per_s), &format!("operations; {} in all levels", count(totals.requests))))
+        (tile("Data there", &format!("{}/s", bytes(data)), &format!("{}/s read, {}/s written", bytes(stage.read_bytes_per_s), bytes(stage.write_bytes_per_s))))
+        (tile("Half there within", &time(|t| t.p50_s), &format!("mean {}", time(|t| t.mean_s))))
+        (tile("99 in 100 there within", &time(|t| t.p99_s), &format!("slowest {}", time(|t| t.max_s))))
+    }
+}
+
+/// The key figures of a capture.
+fn traffic(findings: &Findings, totals: &Totals) -> Markup {
+    let elapsed = findings.span.elapsed_s.filter(|s| *s > 0.0);
+    let rate = |total: f64| optional(elapsed, |s| format!("{}/s", bytes(total / s)));
+    let read: u64 = findings.series.read_bytes.iter().fold(0, |sum, n| sum.saturating_add(*n));
+    let written: u64 = findings.series.write_bytes.iter().fold(0, |sum, n| sum.saturating_add(*n));
+    let average = optional(elapsed, |s| per_second(totals.requests as f64 / s));
+    html! {
+        (tile("Operations", &count(totals.requests), &format!("{average} on average")))
+        (tile("Data read", &rate(read as f64), &format!("{} in all", bytes(read as f64))))
+        (tile("Data written", &rate(written as f64), &format!("{} in all", bytes(written as f64))))
     }
 }
 
@@ -175,7 +221,9 @@ fn felt(findings: &Findings) -> Markup {
         @if !rows.is_empty() {
             div.scroll tabindex="0" role="region" aria-labelledby="felt-caption" {
                 table.felt {
-                    caption #felt-caption { "What users felt: response times by group" }
+                    caption #felt-caption {
+                        "What users felt: response times by group" @if findings.stages.len() > 1 { ", all load levels together" }
+                    }
                     thead { tr {
                         th scope="col" { "Group" } th scope="col" { "Requests" } th scope="col" { "Median" }
                         th scope="col" { "Mean" } th scope="col" { "95 in 100 below" } th scope="col" { "99 in 100 below" }

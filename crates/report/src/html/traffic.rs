@@ -152,21 +152,24 @@ pub(super) fn unseen(findings: &Findings) -> Markup {
         ("Requests still waiting at the end", u.requests_waiting),
         ("Answers to requests from before the start", u.responses_before_start),
     ];
+    let is_run = findings.run.is_some();
     html! {
         p {
             @if u.share_lost_at_least > 0.0 {
                 "At least " strong { (percent(u.share_lost_at_least)) } " of the operations could not be measured."
+            } @else if is_run {
+                "Every request that was sent is in these numbers, answered or not."
             } @else {
                 "No operation is known to be missing."
             }
             " " (clock(findings))
         }
         div.columns {
-            table.plain {
+            @if !is_run { table.plain {
                 caption { "Halves that found no partner" }
                 thead { tr { th scope="col" { "What" } th scope="col" { "Count" } } }
                 tbody { @for (name, n) in lines { tr { th scope="row" { (name) } td { (count(n)) } } } }
-            }
+            } }
             @if !findings.anomalies.is_empty() {
                 table.plain {
                     caption { "Anomalies: what could not be seen or understood" }
@@ -187,9 +190,9 @@ fn clock(findings: &Findings) -> Markup {
     let clock = &findings.clock;
     html! {
         @match clock.granularity_s {
-            None => "The granularity of the capture clock is not known.",
+            None => "The granularity of the clock is not known.",
             Some(s) => {
-                "The capture clock ticks every " (duration(s))
+                @if findings.run.is_some() { "The client's" } @else { "The capture" } " clock ticks every " (duration(s))
                 @if clock.at_most { " or finer" }
                 "; times are not known better than that."
             }

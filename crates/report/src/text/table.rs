@@ -2,6 +2,7 @@
 //!
 //! Why not a crate: `docs/decisions/0004-terminal-tables.md`.
 
+use super::felt::is_spark;
 use super::page::{Page, Role};
 use crate::safe;
 
@@ -126,7 +127,7 @@ struct Layout {
 }
 
 fn is_bar(cell: &str) -> bool {
-    cell.bytes().all(|b| b == b'*')
+    cell.bytes().all(|b| b == b'*') || is_spark(cell)
 }
 
 #[cfg(test)]

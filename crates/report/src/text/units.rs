@@ -4,9 +4,11 @@
 pub(super) const NONE: &str = "-";
 /// Widest time that a table column shows in a fixed unit.
 const TIME_COLUMNS: usize = 9;
+/// Where no time is as long as this, nobody would speak of seconds, s.
+const SECONDS_FROM: f64 = 0.1;
 
 /// The unit of the times of one table: the first of s, ms, µs that shows its smallest time with two digits and its
-/// largest in nine columns; else each time has its own unit.
+/// largest in nine columns; seconds only where some time is a tenth of one; else each time has its own unit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum TimeScale {
     /// One unit for all: name, units in a second, decimals.
@@ -33,7 +35,8 @@ impl TimeScale {
         let fits = |scale: &TimeScale| match *scale {
             TimeScale::Each => true,
             TimeScale::Fixed(_, per_second, decimals) => {
-                smallest * per_second * 10_f64.powi(decimals as i32) >= 10.0
+                (per_second > 1.0 || largest >= SECONDS_FROM || largest == 0.0)
+                    && smallest * per_second * 10_f64.powi(decimals as i32) >= 10.0
                     && format!("{:.decimals$}", largest * per_second).len() <= TIME_COLUMNS
             }
         };

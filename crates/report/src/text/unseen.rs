@@ -23,8 +23,20 @@ pub(super) fn warnings(page: &mut Page<'_>, findings: &Findings) -> fmt::Result 
 }
 
 pub(super) fn draw(page: &mut Page<'_>, findings: &Findings) -> fmt::Result {
-    let unseen = &findings.unseen;
     page.heading("What could not be seen:")?;
+    if findings.run.is_some() {
+        // Whoever sends knows of every request.
+        let text = "Nothing: every request that was sent is in these numbers, answered or not.";
+        page.paragraph(Role::Plain, "  ", text)?;
+    } else {
+        halves(page, findings)?;
+    }
+    Ok(())
+}
+
+/// Requests and responses that found no partner in the capture.
+fn halves(page: &mut Page<'_>, findings: &Findings) -> fmt::Result {
+    let unseen = &findings.unseen;
     let lost = unseen.share_lost_at_least;
     let text = if unseen.requests_after_gap == 0 && unseen.responses_after_gap == 0 {
         "No operation was lost to a hole in the capture, as far as the packets tell.".to_owned()

@@ -135,14 +135,16 @@ pub(crate) fn rich() -> Findings {
             write_bytes: vec![0, 0],
             response_mean_s: vec![None, Some(0.01)],
         },
-        heat_maps: vec![HeatMap {
-            group: "All".into(),
-            start_ns: 870_000_000_000_000_000,
-            column_s: 10.0,
-            columns: 2,
-            edges_s: vec![0.001, 0.002, 0.004],
-            cells: vec![(0, 0, 5), (1, 1, 7)],
-        }],
+        heat_maps: [("All", 3), ("Read", 1), ("Write", 2)]
+            .map(|(group, n)| HeatMap {
+                group: group.into(),
+                start_ns: 870_000_000_000_000_000,
+                column_s: 10.0,
+                columns: 2,
+                edges_s: vec![0.001, 0.002, 0.004, 0.008, 0.016, 0.032],
+                cells: vec![(0, 0, 5 * n), (1, 1, 70 * n), (0, 1, 8), (1, 2, 30), (1, 4, 1)],
+            })
+            .to_vec(),
         anomalies: vec![
             anomaly("gap_in_capture", 7065, "preceding packet(s) dropped by the capture"),
             anomaly("request_end_missing", 24, "final packet of request missing"),

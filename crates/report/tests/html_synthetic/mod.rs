@@ -3,8 +3,10 @@
 
 #![allow(dead_code, unused_imports, reason = "each test crate uses some of it")]
 
+mod compared;
 mod run;
 
+pub(crate) use compared::compared;
 use plimsoll_report::findings::*;
 pub(crate) use run::run;
 use std::collections::BTreeMap;

@@ -1,0 +1,302 @@
+//! The page of a comparison: the same page with more series, and in front of it what may be said of the differences.
+
+mod charts;
+
+use super::sides::Side;
+use super::units::{bytes, duration, percent};
+use super::untrusted::Untrusted;
+use super::{Document, Section, distribution, document, mix, over_time, traffic};
+use crate::findings::Findings;
+use crate::findings::comparison::{
+    ComparedLevel, ComparedMetric, ComparedRow, Comparison, Difference, Estimate, Subject,
+};
+use maud::{Markup, html};
+use serde::Serialize;
+
+/// Metrics of rows other than all together; the JSON has the rest.
+const BRIEF: [&str; 4] = ["throughput", "mean", "p50", "p99"];
+
+/// A comparison as one HTML page. `findings` are those of its subjects, in their order, as far as the caller has them; with
+/// fewer than there are subjects, the page has the comparison's own charts only.
+///
+/// # Errors
+///
+/// Something cannot be serialised: a number is one that JSON has no text for.
+pub fn comparison(comparison: &Comparison, findings: &[Findings]) -> Result<String, serde_json::Error> {
+    #[derive(Serialize)]
+    struct Data<'a> {
+        comparison: &'a Comparison,
+        subjects: &'a [Findings],
+    }
+    let findings = if findings.len() == comparison.subjects.len() { findings } else { &[] };
+    let sides = sides(comparison, findings);
+    let names: Vec<&str> = comparison.subjects.iter().map(|subject| subject.name.as_str()).collect();
+    document(Document {
+        title: html! { "Plimsoll – " (Untrusted(&names.join(" and "))) },
+        heading: "Comparison of file servers",
+        tool: &comparison.tool,
+        schema: &comparison.schema,
+        stamp: stamp(comparison),
+        facts: facts(comparison),
+        sections: sections(comparison, &sides),
+        json: super::data::embeddable(&Data { comparison, subjects: findings })?,
+    })
+}
+
+fn sides<'a>(comparison: &Comparison, findings: &'a [Findings]) -> Vec<Side<'a>> {
+    let side = |(i, (subject, findings)): (usize, (&Subject, &'a Findings))| Side {
+        name: subject.letter.clone(),
+        findings,
+        pointer: format!("/subjects/{i}"),
+    };
+    comparison.subjects.iter().zip(findings).enumerate().map(side).collect()
+}
+
+fn sections<'a>(comparison: &'a Comparison, sides: &[Side<'a>]) -> Vec<Section<'a>> {
+    let levels = comparison.levels.iter().enumerate();
+    let mut all = vec![
+        Section::new("summary", "Summary").text([summary(comparison)]),
+        Section::new("differences", "Differences")
+            .figures(charts::figures(comparison))
+            .text(levels.map(|(i, level)| table(comparison, level, i))),
+    ];
+    if !sides.is_empty() {
+        all.extend([
+            Section::new("distributions", "Distributions").figures(distribution::figures(sides)),
+            Section::new("over-time", "Over time").figures(over_time::figures(sides)),
+            Section::new("operations", "Operations").figures(mix::figure(sides)),
+            Section::new("queue-depth", "Queue depth").figures(traffic::queue_depths(sides)),
+        ]);
+    }
+    all.push(Section::new("configuration", "Configuration").text([configuration(comparison)]));
+    all.retain(|section| !section.is_empty());
+    all
+}
+
+fn stamp(comparison: &Comparison) -> Markup {
+    let failed = comparison.conditions.iter().any(|condition| condition.outcome == "failed");
+    let valid = comparison.subjects.iter().all(|subject| subject.valid);
+    html! {
+        @if !valid { p.stamp.invalid { "Invalid" } }
+        @else if failed { p.stamp.invalid { "Failed" } }
+        @else { p.stamp.valid { "Valid" } }
+    }
+}
+
+fn facts(comparison: &Comparison) -> Markup {
+    html! {
+        @for (i, subject) in comparison.subjects.iter().enumerate() {
+            div {
+                dt { (Untrusted(&subject.letter)) @if i == 0 { ", the baseline" } }
+                dd { bdi { (Untrusted(&subject.name)) } }
+            }
+        }
+    }
+}
+
+/// All differences of all levels that are called better or worse, and how many are not.
+fn verdicts(comparison: &Comparison) -> (usize, usize, usize) {
+    let metrics = comparison.levels.iter().flat_map(|level| &level.rows).flat_map(|row| &row.metrics);
+    let mut sums = (0, 0, 0);
+    for difference in metrics.flat_map(|metric| metric.differences.iter().flatten()) {
+        match difference.verdict.as_str() {
+            "better" => sums.0 += 1,
+            "worse" => sums.1 += 1,
+            _ => sums.2 += 1,
+        }
+    }
+    sums
+}
+
+fn summary(comparison: &Comparison) -> Markup {
+    let (better, worse, neither) = verdicts(comparison);
+    let invalid = comparison.subjects.iter().filter(|subject| !subject.valid);
+    html! {
+        @for subject in invalid {
+            div.notice.bad role="alert" {
+                p { strong { "The numbers of " (Untrusted(&subject.letter)) " may not be used." } }
+                ul { @for reason in &subject.reasons { li { (Untrusted(reason)) } } }
+            }
+        }
+        p.story {
+            @for (place, other) in comparison.subjects.iter().enumerate().skip(1) { (sentence(comparison, other, place - 1)) }
+            "Of " (comparison.method.tested) " differences that were looked at, " (worse) " are worse, " (better) " better; of "
+            (neither) " no difference was shown. By chance alone about " (format!("{:.0}", comparison.method.by_chance))
+            " would be called different."
+        }
+        @for condition in &comparison.conditions {
+            div.notice.bad[condition.outcome == "failed"] {
+                p { code { "--fail-if \"" (Untrusted(&condition.text)) "\"" } ": " strong { (Untrusted(&condition.outcome)) } }
+                ul { @for because in &condition.because { li { (Untrusted(because)) } } }
+            }
+        }
+        @if !comparison.warnings.is_empty() {
+            div.notice {
+                h3 { "Know before you believe the differences" }
+                ul { @for warning in &comparison.warnings { li { (Untrusted(warning)) } } }
+            }
+        }
+    }
+}
+
+/// What all operations together say, at the last level.
+fn sentence(comparison: &Comparison, other: &Subject, place: usize) -> Markup {
+    let level = comparison.levels.last();
+    let all = level.and_then(|level| level.rows.iter().find(|row| row.scope == "all"));
+    let metrics = all.into_iter().flat_map(|row| &row.metrics).filter(|metric| BRIEF.contains(&metric.metric.as_str()));
+    let told: Vec<(&ComparedMetric, &Difference)> =
+        metrics.filter_map(|metric| Some((metric, metric.differences.get(place)?.as_ref()?))).collect();
+    html! {
+        @if let (Some(level), false) = (level, told.is_empty()) {
+            strong { (Untrusted(&other.letter)) } " against the baseline, all operations together, at " (Untrusted(&level.level)) ": "
+            @for (i, (metric, difference)) in told.iter().enumerate() {
+                @if i > 0 { ", " }
+                (metric_name(&metric.metric)) " " strong { (relative(difference)) } " (" (verdict(difference)) ")"
+            }
+            ". "
+        }
+    }
+}
+
+fn table(comparison: &Comparison, level: &ComparedLevel, number: usize) -> Markup {
+    let id = format!("level-{number}-caption");
+    html! {
+        div.scroll tabindex="0" role="region" aria-labelledby=(id) {
+            table.compared {
+                caption id=(id) {
+                    (Untrusted(&level.level)) ": every number with its "
+                    (percent_of(comparison.method.confidence)) " interval, and the differences from the baseline."
+                }
+                thead { tr {
+                    th scope="col" { "What" } th.text scope="col" { "Number" }
+                    @for subject in &comparison.subjects { th scope="col" { (Untrusted(&subject.letter)) } th scope="col" { "Interval" } }
+                    @for other in comparison.subjects.iter().skip(1) {
+                        th scope="col" { (Untrusted(&other.letter)) " − baseline" } th scope="col" { "Interval" } th.text scope="col" { "Verdict" }
+                    }
+                } }
+                tbody { @for row in &level.rows { @for metric in shown(row) { (line(row, metric)) } } }
+            }
+        }
+    }
+}
+
+fn shown(row: &ComparedRow) -> impl Iterator<Item = &ComparedMetric> {
+    row.metrics.iter().filter(|metric| row.scope == "all" || BRIEF.contains(&metric.metric.as_str()))
+}
+
+fn line(row: &ComparedRow, metric: &ComparedMetric) -> Markup {
+    html! {
+        tr {
+            th scope="row" { @if !row.protocol.is_empty() { (Untrusted(&row.protocol)) " " } (Untrusted(&row.name)) }
+            td.text { (metric_name(&metric.metric)) }
+            @for estimate in &metric.estimates { (number(estimate.as_ref(), &metric.unit)) }
+            @for difference in &metric.differences { (cells(difference.as_ref())) }
+        }
+    }
+}
+
+fn number(estimate: Option<&Estimate>, unit: &str) -> Markup {
+    html! {
+        @match estimate {
+            None => { td { "–" } td { "–" } },
+            Some(estimate) => {
+                td.key { (show(estimate.value, unit)) }
+                td {
+                    @match (estimate.low, estimate.high) {
+                        (Some(low), Some(high)) => { (show(low, unit)) " – " (show(high, unit)) },
+                        _ => small { (Untrusted(estimate.missing.as_deref().unwrap_or("–"))) },
+                    }
+                }
+            },
+        }
+    }
+}
+
+fn cells(difference: Option<&Difference>) -> Markup {
+    html! {
+        @match difference {
+            None => { td { "–" } td { "–" } td.text { "–" } },
+            Some(difference) => {
+                td.key { (relative(difference)) }
+                td { @if let (Some(low), Some(high)) = (difference.relative_low, difference.relative_high) { (signed(low)) " to " (signed(high)) } @else { "–" } }
+                td.text { (verdict(difference)) }
+            },
+        }
+    }
+}
+
+fn verdict(difference: &Difference) -> Markup {
+    html! {
+        @match difference.verdict.as_str() {
+            "better" => span.better { "better" },
+            "worse" => span.worse { "worse" },
+            other => (Untrusted(other)),
+        }
+    }
+}
+
+fn configuration(comparison: &Comparison) -> Markup {
+    html! {
+        div.scroll tabindex="0" role="region" aria-labelledby="configuration-caption" {
+            table.configuration {
+                caption #configuration-caption { "What was compared, and how." }
+                thead { tr { th scope="col" { "What" } th.text scope="col" { "Value" } } }
+                tbody {
+                    @for subject in &comparison.subjects {
+                        tr { th scope="row" { (Untrusted(&subject.letter)) } td.text { bdi { (Untrusted(&subject.name)) } " (" (Untrusted(&subject.kind)) ")" } }
+                        @if let Some(target) = &subject.target { tr { th scope="row" { "Target" } td.text { bdi { (Untrusted(target)) } } } }
+                        @if let Some(workload) = &subject.workload { tr { th scope="row" { "Workload" } td.text { (Untrusted(workload)) } } }
+                        @for fact in &subject.facts { tr { th scope="row" { "Agreed" } td.text { (Untrusted(fact)) } } }
+                    }
+                    @for note in &comparison.method.notes { tr { th scope="row" { "Method" } td.text { (Untrusted(note)) } } }
+                }
+            }
+        }
+    }
+}
+
+fn metric_name(metric: &str) -> Markup {
+    html! {
+        @match metric {
+            "bytes" => "file data",
+            "mean" => "mean response time",
+            other => (Untrusted(other)),
+        }
+    }
+}
+
+fn show(value: f64, unit: &str) -> String {
+    match unit {
+        "s" => duration(value),
+        "1/s" => format!("{}/s", three_digits(value)),
+        "B/s" => format!("{}/s", bytes(value)),
+        _ => percent(value),
+    }
+}
+
+fn three_digits(value: f64) -> String {
+    match value.abs() {
+        size if size < 9.995 => format!("{value:.2}"),
+        size if size < 99.95 => format!("{value:.1}"),
+        _ => super::units::count(value.round().max(0.0) as u64),
+    }
+}
+
+/// A difference in per cent of the baseline; where that may be nought, whether it is more or less.
+fn relative(difference: &Difference) -> String {
+    match difference.relative {
+        Some(relative) => signed(relative),
+        None if difference.value > 0.0 => "more".into(),
+        None if difference.value < 0.0 => "less".into(),
+        None => "equal".into(),
+    }
+}
+
+fn signed(share: f64) -> String {
+    let sign = if share < 0.0 { "−" } else { "+" };
+    format!("{sign}{:.1} %", share.abs() * 100.0)
+}
+
+fn percent_of(confidence: f64) -> String {
+    format!("{:.0} %", confidence * 100.0)
+}

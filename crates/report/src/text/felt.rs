@@ -1,0 +1,140 @@
+//! What users felt, on one screen: a line a group, with its distribution as a sparkline.
+
+use super::group_name;
+use super::page::{Page, Role};
+use super::table::Table;
+use super::units::{NONE, TimeScale, percent, significant, time};
+use crate::findings::{Findings, HeatMap, OperationRow, Times};
+use std::fmt;
+
+/// Heights of a sparkline, and what stands where nothing was; whatever is more than nothing has a height.
+const HEIGHTS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+const NOTHING: char = ' ';
+/// Widest sparkline, columns.
+const SPARK: usize = 24;
+
+pub(super) fn draw(page: &mut Page<'_>, findings: &Findings) -> fmt::Result {
+    let rows: Vec<(&OperationRow, Times)> =
+        findings.groups.iter().filter_map(|row| Some((row, row.response_time?))).collect();
+    if rows.is_empty() {
+        return Ok(());
+    }
+    let scale = TimeScale::of(rows.iter().flat_map(|(_, t)| [t.p50_s, t.p95_s, t.p99_s]));
+    let reach = Reach::of(&findings.heat_maps);
+    page.heading(&format!("What users felt (response times {}):", scale.words()))?;
+    page.blank()?;
+    let mut table = Table::new().left(6);
+    table.head(&["Group", "Count", "% Tot", "p50", "p95", "p99", "Fast to slow"]);
+    for (row, t) in rows {
+        let map = findings.heat_maps.iter().find(|map| map.group == row.group);
+        let spark = reach.as_ref().zip(map).map_or_else(|| NONE.to_owned(), |(reach, map)| reach.spark(map));
+        table.row(vec![
+            group_name(row),
+            row.count.to_string(),
+            percent(row.share),
+            scale.show(t.p50_s),
+            scale.show(t.p95_s),
+            scale.show(t.p99_s),
+            spark,
+        ]);
+    }
+    page.table(&table)?;
+    if let Some(reach) = reach {
+        let (low, high, factor) = (time(reach.low_s), time(reach.high_s), significant(reach.factor()));
+        let note = format!("Fast to slow: from {low} to {high}, each column {factor} times the one before it.");
+        page.paragraph(Role::Quiet, "", &note)?;
+    }
+    Ok(())
+}
+
+/// From which to which row the heat maps of all groups have operations, so that their sparklines share an axis.
+struct Reach {
+    first: usize,
+    rows: usize,
+    low_s: f64,
+    high_s: f64,
+}
+
+impl Reach {
+    fn of(maps: &[HeatMap]) -> Option<Reach> {
+        let used = || maps.iter().flat_map(|map| &map.cells).map(|cell| cell.1 as usize);
+        let (first, last) = (used().min()?, used().max()?);
+        let edges = &maps.first()?.edges_s;
+        let (low_s, high_s) = (*edges.get(first)?, *edges.get(last + 1)?);
+        // Maps with other edges could not share an axis: a report has none.
+        maps.iter().all(|map| &map.edges_s == edges).then_some(Reach { first, rows: last + 1 - first, low_s, high_s })
+    }
+
+    fn columns(&self) -> usize {
+        self.rows.min(SPARK)
+    }
+
+    /// How much longer the times of a column are than those of the one before it.
+    fn factor(&self) -> f64 {
+        if self.low_s > 0.0 { (self.high_s / self.low_s).powf(1.0 / self.columns() as f64) } else { f64::NAN }
+    }
+
+    fn spark(&self, map: &HeatMap) -> String {
+        let mut sums = vec![0_u64; self.columns()];
+        for (_, row, n) in &map.cells {
+            let place = (*row as usize).saturating_sub(self.first) * sums.len() / self.rows.max(1);
+            if let Some(sum) = sums.get_mut(place) {
+                *sum = sum.saturating_add(*n);
+            }
+        }
+        let most = sums.iter().copied().max().unwrap_or(0).max(1);
+        sums.into_iter().map(|n| height(n, most)).collect()
+    }
+}
+
+fn height(n: u64, most: u64) -> char {
+    let steps = HEIGHTS.len() as u128;
+    match n {
+        0 => NOTHING,
+        _ => HEIGHTS[((u128::from(n) * steps).div_ceil(u128::from(most)).min(steps) as usize).saturating_sub(1)],
+    }
+}
+
+/// Whether a cell is a sparkline, for its colour.
+pub(super) fn is_spark(cell: &str) -> bool {
+    cell.chars().any(|c| HEIGHTS.contains(&c)) && cell.chars().all(|c| c == NOTHING || HEIGHTS.contains(&c))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn map(cells: Vec<(u32, u32, u64)>) -> HeatMap {
+        let edges_s = (0..=40).map(|i| 1e-5 * 10_f64.powf(f64::from(i) / 10.0)).collect();
+        HeatMap { group: "Read".into(), start_ns: 0, column_s: 1.0, columns: 2, edges_s, cells }
+    }
+
+    #[test]
+    fn little_is_not_nothing_and_the_most_is_full() {
+        assert_eq!(height(0, 1000), ' ');
+        assert_eq!(height(1, 1000), '▁');
+        assert_eq!(height(125, 1000), '▁');
+        assert_eq!(height(126, 1000), '▂');
+        assert_eq!(height(1000, 1000), '█');
+        assert_eq!(height(u64::MAX, u64::MAX), '█');
+    }
+
+    #[test]
+    fn moments_are_added_up_and_groups_share_an_axis() {
+        let reads = map(vec![(0, 3, 4), (1, 3, 4), (1, 4, 1), (0, 6, 2)]);
+        let writes = map(vec![(0, 5, 1)]);
+        let reach =
+            Reach::of(&[reads.clone(), writes.clone()]).unwrap_or(Reach { first: 0, rows: 1, low_s: 1.0, high_s: 1.0 });
+        assert_eq!((reach.spark(&reads), reach.spark(&writes)), ("█▁ ▂".to_owned(), "  █ ".to_owned()));
+        assert!((reach.factor() - 10_f64.powf(0.1)).abs() < 1e-9);
+        assert!(is_spark(&reach.spark(&writes)) && !is_spark("  ") && !is_spark("-"));
+    }
+
+    #[test]
+    fn long_axes_are_pressed_together() {
+        let wide = map(vec![(0, 0, 1), (0, 39, 1)]);
+        let spark = Reach::of(std::slice::from_ref(&wide)).map(|reach| reach.spark(&wide)).unwrap_or_default();
+        assert_eq!(spark.chars().count(), SPARK);
+        assert!(spark.starts_with('█') && spark.ends_with('█'));
+    }
+}

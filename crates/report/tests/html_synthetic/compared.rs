@@ -1,0 +1,81 @@
+//! A comparison of two subjects at three load levels: one that is slower, of which the last level proves nothing.
+
+use super::NASTY;
+use plimsoll_report::findings::comparison::*;
+
+/// Reads are slower by a tenth in B; its name is nasty.
+pub(crate) fn compared() -> Comparison {
+    let subject = |letter: &str, name: &str| Subject {
+        letter: letter.into(),
+        name: name.into(),
+        kind: "recording".into(),
+        target: Some("smb://server/share".into()),
+        workload: Some("mixed".into()),
+        workload_sha256: None,
+        facts: vec![NASTY[5].into()],
+        valid: true,
+        reasons: vec![],
+    };
+    Comparison {
+        schema: COMPARISON_SCHEMA.into(),
+        tool: "plimsoll 0.1.0".into(),
+        subjects: vec![subject("A", "runs/before"), subject("B", NASTY[1])],
+        warnings: vec!["The workloads differ.".into(), NASTY[0].into()],
+        method: Method { confidence: 0.95, tested: 18, by_chance: 0.9, notes: vec!["Batch means.".into()] },
+        levels: [1.0, 4.0, 16.0].into_iter().map(level).collect(),
+        conditions: vec![Condition {
+            text: "read.p99 > +10%".into(),
+            outcome: "failed".into(),
+            because: vec!["At 4 stations the interval is from +11.0 % to +14.0 %.".into()],
+        }],
+    }
+}
+
+fn level(stations: f64) -> ComparedLevel {
+    let row = |scope: &str, name: &str, slower: f64| ComparedRow {
+        scope: scope.into(),
+        name: name.into(),
+        protocol: String::new(),
+        metrics: vec![
+            metric("throughput", "1/s", true, 900.0 * stations, -slower),
+            metric("mean", "s", false, 0.000_9 * stations.sqrt(), slower),
+            metric("p99", "s", false, 0.004 * stations.sqrt(), slower),
+        ],
+    };
+    ComparedLevel {
+        level: format!("{stations} stations"),
+        runs: vec![1, 1],
+        seconds: vec![60.0, 60.0],
+        from: "batches".into(),
+        rows: vec![row("all", "All", 0.05), row("group", "Read", 0.1), row("group", NASTY[0], 0.001)],
+    }
+}
+
+fn metric(metric: &str, unit: &str, more_is_better: bool, value: f64, change: f64) -> ComparedMetric {
+    let estimate =
+        |value: f64| Estimate { value, low: Some(value * 0.98), high: Some(value * 1.02), of: Some(30), missing: None };
+    let shown = change.abs() > 0.02;
+    let verdict = match (shown, (change > 0.0) == more_is_better) {
+        (false, _) => "no difference shown",
+        (true, true) => "better",
+        (true, false) => "worse",
+    };
+    ComparedMetric {
+        metric: metric.into(),
+        unit: unit.into(),
+        more_is_better,
+        estimates: vec![Some(estimate(value)), Some(estimate(value * (1.0 + change)))],
+        differences: vec![Some(Difference {
+            value: value * change,
+            low: value * (change - 0.02),
+            high: value * (change + 0.02),
+            relative: Some(change),
+            relative_low: Some(change - 0.02),
+            relative_high: Some(change + 0.02),
+            verdict: verdict.into(),
+            p_value: if shown { 0.000_1 } else { 0.9 },
+            remains: shown,
+            detectable: Some(0.03),
+        })],
+    }
+}
