@@ -45,6 +45,21 @@ fn json(file: &Path) -> Value {
     serde_json::from_slice(&fs::read(file).unwrap()).unwrap()
 }
 
+/// The manifest of a folder, held to its schema.
+fn manifest(recording: &Path) -> Value {
+    let schema = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../schemas/plimsoll.recording.1.schema.json");
+    let schema = json(&schema);
+    jsonschema::draft202012::meta::validate(&schema).unwrap();
+    let manifest = json(&recording.join("manifest.json"));
+    let validator = jsonschema::draft202012::new(&schema).unwrap();
+    let problems: Vec<String> = validator.iter_errors(&manifest).map(|error| error.to_string()).collect();
+    assert!(problems.is_empty(), "{problems:#?}");
+    let mut unknown = manifest.clone();
+    unknown["password"] = "x".into();
+    assert!(!validator.is_valid(&unknown), "the schema names every field");
+    manifest
+}
+
 const LEVELS: [&str; 9] =
     ["run", "--levels", "1,2,3", "--duration", "300ms", "--warmup", "50ms", "--record", "recording"];
 
@@ -62,7 +77,7 @@ fn a_run_is_reported_again_from_its_recording() {
         assert!(fs::read(folder.join(one)).unwrap() == fs::read(folder.join(other)).unwrap(), "{one} is not {other}");
     }
     assert!(fs::read(folder.join("out")).unwrap() == text, "the terminal's report");
-    let manifest = json(&folder.join("recording/manifest.json"));
+    let manifest = manifest(&folder.join("recording"));
     assert_eq!((&manifest["state"], &manifest["stages"].as_array().unwrap().len()), (&Value::from("finished"), &3));
     assert_eq!(manifest["measured"]["kind"], "run");
     assert_eq!(manifest["stages"][2]["interval_ns"], 100_000_000);
@@ -84,6 +99,7 @@ fn an_analysis_is_reported_again_from_its_recording() {
             assert!(one == two, "{name} by {by}");
         }
         assert!(folder.join("recording/stage-0000/transactions-0000.parquet").exists());
+        assert_eq!(manifest(&folder.join("recording"))["measured"]["kind"], "analyze");
     }
 }
 
@@ -171,7 +187,7 @@ fn no_file_of_a_recording_holds_the_password() {
         let bytes = fs::read(&file).unwrap();
         assert!(!bytes.windows(SECRET.len()).any(|window| window == SECRET.as_bytes()), "{}", file.display());
     }
-    let manifest = json(&folder.join("recording/manifest.json"));
+    let manifest = manifest(&folder.join("recording"));
     assert_eq!(manifest["state"], "interrupted");
     assert!(manifest["command"].as_array().unwrap().iter().any(|word| word == "smb://user:***@127.0.0.1:1/share"));
 }
