@@ -117,7 +117,10 @@ fn by_cause(protocol: &str, senseless: &[u64], each: u64) {
     // The action and its connection, each; nobody waits for what an impossible length promises.
     for bit in senseless {
         let broken = spoilt.run(TENTH, Fault::Flipped(*bit), "1", QUICK);
-        assert_eq!(counts(&broken, "malformed answer"), (8, 8), "{}", broken.stage()["failures"]);
+        let (all, malformed) = counts(&broken, "malformed answer");
+        // On a busy machine the phase may end before somebody is there again.
+        let ended = broken.failures("ended before it was sent");
+        assert!(malformed == 8 && all == 8 + ended && ended <= 4, "{}", broken.stage()["failures"]);
     }
     let cut = spoilt.run(TENTH, Fault::Cut(30), "1", LONG);
     let (all, malformed) = counts(&cut, "malformed answer");
