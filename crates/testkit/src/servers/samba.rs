@@ -147,6 +147,23 @@ impl Samba {
             .fold(String::new(), |log, bytes| log + &String::from_utf8_lossy(&bytes))
     }
 
+    /// How often each of smbd's counters of requests (`smb2_read_count`) has counted so far; `None` where smbstatus is missing
+    /// or smbd does not count. It counts with `smbd profiling level = count`, and tells a moment later.
+    #[must_use]
+    pub fn counts(&self) -> Option<Vec<(String, i64)>> {
+        let mut command = Command::new("smbstatus");
+        command.args(["--profile", "--configfile"]).arg(self.configuration()).stdin(Stdio::null());
+        let output = command.output().ok()?;
+        let text = String::from_utf8_lossy(&output.stdout);
+        let counter = |line: &str| {
+            let (name, count) = line.split_once(':')?;
+            let counts = name.starts_with("smb2_") && name.ends_with("_count");
+            counts.then(|| Some((name.to_owned(), count.trim().parse().ok()?))).flatten()
+        };
+        let counts: Vec<(String, i64)> = text.lines().filter_map(counter).collect();
+        (!counts.is_empty()).then_some(counts)
+    }
+
     /// Runs smbclient's commands (separated by `;`) in a share, as the user.
     ///
     /// # Panics

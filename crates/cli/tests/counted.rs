@@ -1,0 +1,159 @@
+//! What a server counted, against the transactions of `plimsoll run`: one for one, by procedure.
+#![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use plimsoll_testkit::servers::{Samba, Scratch, Share};
+
+/// Requests by procedure.
+type Counts = BTreeMap<String, i64>;
+
+/// No run of these tests takes half as long, on a busy machine either.
+const LIMIT: Duration = Duration::from_secs(90);
+
+#[expect(clippy::print_stdout, reason = "the reason for skipping")]
+fn skip(reason: impl std::fmt::Display) {
+    println!("SKIPPED: {reason}");
+}
+
+/// Runs a workload; how often each procedure was asked for, in all phases, whatever became of it.
+fn run(workload: &str, target: &str, stations: &str) -> Counts {
+    let folder = Scratch::new("counted");
+    let file = |name: &str| folder.path().join(name);
+    let mut command = Command::new(env!("CARGO_BIN_EXE_plimsoll"));
+    command.args(["run", workload, "--target", target, "--stations", stations, "--warmup", "100ms"]);
+    command.args(["--duration", "1s", "-q", "--transactions"]).arg(file("rows.csv"));
+    command.env("PLIMSOLL_PASSWORD", Samba::PASSWORD).stdin(Stdio::null());
+    command.stdout(Stdio::null()).stderr(File::create(file("stderr")).unwrap());
+    let mut child = command.spawn().unwrap();
+    let until = Instant::now() + LIMIT;
+    let status = loop {
+        if let Some(status) = child.try_wait().unwrap() {
+            break status;
+        }
+        if Instant::now() > until {
+            child.kill().unwrap();
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    };
+    // The machine may be too busy for a valid run: that does not matter here.
+    let said = std::fs::read_to_string(file("stderr")).unwrap();
+    assert!(matches!(status.code(), Some(0 | 1)), "{workload} on {target}: {said}");
+    procedures(&file("rows.csv"))
+}
+
+fn procedures(table: &Path) -> Counts {
+    let text = std::fs::read_to_string(table).unwrap();
+    let mut lines = text.lines();
+    let column = lines.next().unwrap().split(',').position(|name| name == "procedure").unwrap();
+    let mut counts = Counts::new();
+    for line in lines {
+        // What is asked for (`QUERY_INFO FILE`) is counted as one by the server.
+        let procedure = line.split(',').nth(column).unwrap().split(' ').next().unwrap();
+        *counts.entry(procedure.to_owned()).or_default() += 1;
+    }
+    counts
+}
+
+/// What was counted since `before`.
+fn since(before: &Counts, after: &Counts) -> Counts {
+    let more = |(name, count): (&String, &i64)| (name.clone(), count - before.get(name).unwrap_or(&0));
+    after.iter().map(more).collect()
+}
+
+/// Files that turns had made for themselves and not removed.
+fn left_in(folder: &Path) -> i64 {
+    let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap());
+    entries
+        .map(|entry| {
+            let own = entry.file_name().to_string_lossy().starts_with("own-");
+            if entry.file_type().unwrap().is_dir() { left_in(&entry.path()) } else { i64::from(own) }
+        })
+        .sum()
+}
+
+/// Runs a workload twice, of different sizes, on files that are there. What the server counted is what the tables have, and
+/// besides that, each time the same: what verifies the files, which is in no table. `done` is what the workload does and the
+/// verifying does not: there the counts agree by themselves. What a turn had made when its run ended is removed when the next
+/// one verifies: that takes one of each of `removing` a file.
+fn agrees(workload: &str, target: &str, folder: &Path, [done, removing]: [&[&str]; 2], counted: impl Fn() -> Counts) {
+    run(workload, target, "1");
+    let verifying: Vec<Counts> = ["2", "5"]
+        .into_iter()
+        .map(|stations| {
+            let (before, left) = (counted(), left_in(folder));
+            let ours = run(workload, target, stations);
+            let mut theirs = since(&before, &counted());
+            for procedure in done {
+                let (ours, theirs) = (ours.get(*procedure).copied(), theirs.get(*procedure).copied());
+                assert!(ours > Some(0) && ours == theirs, "{workload}: {procedure}: {ours:?}, counted {theirs:?}");
+            }
+            let strange: Vec<&String> = ours.keys().filter(|name| !theirs.contains_key(*name)).collect();
+            assert!(strange.is_empty(), "{workload}: not counted by the server: {strange:?}");
+            for procedure in removing {
+                *theirs.entry((*procedure).to_owned()).or_default() -= left;
+            }
+            since(&ours, &theirs)
+        })
+        .collect();
+    assert_eq!(verifying[0], verifying[1], "{workload}: besides the tables' requests, each time the same");
+    assert!(verifying[0].values().all(|count| *count >= 0), "{workload}: {:?}", verifying[0]);
+}
+
+/// What smbd calls the procedures.
+const SAMBA: [(&str, &str); 13] = [
+    ("NEGOTIATE", "negprot"),
+    ("SESSION_SETUP", "sesssetup"),
+    ("LOGOFF", "logoff"),
+    ("TREE_CONNECT", "tcon"),
+    ("TREE_DISCONNECT", "tdis"),
+    ("CREATE", "create"),
+    ("CLOSE", "close"),
+    ("FLUSH", "flush"),
+    ("READ", "read"),
+    ("WRITE", "write"),
+    ("QUERY_DIRECTORY", "find"),
+    ("QUERY_INFO", "getinfo"),
+    ("SET_INFO", "setinfo"),
+];
+
+/// What smbd has counted when it counts no more: it tells a moment later.
+fn counted_by(samba: &Samba) -> Counts {
+    let named = |(counter, count): (String, i64)| {
+        let own = counter.trim_start_matches("smb2_").trim_end_matches("_count");
+        let name = SAMBA.iter().find(|(_, theirs)| *theirs == own).map_or(own, |(ours, _)| ours);
+        // What was never asked for is no row of ours, either.
+        (count > 0).then(|| (name.to_owned(), count))
+    };
+    let until = Instant::now() + LIMIT;
+    let mut last = None;
+    loop {
+        let counts: Counts = samba.counts().unwrap().into_iter().filter_map(named).collect();
+        if last.as_ref() == Some(&counts) {
+            return counts;
+        }
+        assert!(Instant::now() < until, "smbd goes on counting");
+        last = Some(counts);
+        std::thread::sleep(Duration::from_secs(1));
+    }
+}
+
+#[test]
+fn samba_counts_what_we_count() {
+    let samba = match Samba::start(&["smbd profiling level = count"]) {
+        Ok(samba) => samba,
+        Err(reason) => return skip(reason),
+    };
+    let target = format!("smb://{}@{}/{}", Samba::USER, samba.address(), Share::Data.name());
+    run("getattr", &target, "1");
+    if samba.counts().is_none() {
+        return skip("needs smbstatus, and a smbd that counts (Debian: samba)");
+    }
+    let folder = samba.folder(Share::Data).unwrap();
+    let changed: [&[&str]; 2] = [&["WRITE", "FLUSH", "SET_INFO"], &["CREATE", "CLOSE"]];
+    agrees("mixed", &target, &folder, changed, || counted_by(&samba));
+}
