@@ -175,7 +175,7 @@ mod tests {
         assert!(refused("raed.p99 > +10%").ends_with("\n  raed.p99 > +10%\n  ^^^^"));
         assert!(refused("read.p99 > 10%").ends_with("Write +10% or -10%\n  read.p99 > 10%\n             ^^^"));
         assert!(refused("p99 > +10").contains("Say the unit"));
-        assert!(refused("p99 > +10MB/s").ends_with("\n            ^^^^"));
+        assert!(refused("p99 > +10MB/s").ends_with("\n           ^^^^"));
         assert!(refused("p99 >> 10ms").contains("a number with its unit"));
         assert!(refused("p99 = 10ms").contains("neither > nor <"));
         for text in ["", ">", ".p99 > 1s", "p99 > +-1s", "p99 > 1.2.3s", "µ > 1", "p99 > ∞", "..p99>+1%"] {

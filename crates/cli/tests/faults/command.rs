@@ -116,6 +116,7 @@ impl Running {
         };
         let said = self.said();
         assert!(!said.contains("panicked"), "{said}");
+        assert!(status.code().is_some(), "ended by a signal: {status}: {said}");
         let report = text(&self.folder.path().join("report.json"));
         let report = serde_json::from_str(&report).unwrap_or(Value::Null);
         Ended { code: status.code(), said, report, folder: self.folder }
