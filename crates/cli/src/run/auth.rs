@@ -12,10 +12,10 @@ pub(crate) struct AuthFlags {
     /// How SMB users log on: ntlm, or kerberos where it was built in (one ticket for all of them, got before the run)
     #[arg(long, value_name = "HOW", value_parser = parse_how, default_value = "ntlm")]
     auth: How,
-    /// Kerberos realm [default: the user's, from smb://user%40REALM@host/share]
+    /// Kerberos realm; without it the one in the user of smb://user%40REALM@host/share
     #[arg(long, value_name = "REALM")]
     realm: Option<String>,
-    /// Where the realm's KDC is [default: the first that krb5.conf names]
+    /// Where the realm's KDC is; without it the first that krb5.conf names
     #[arg(long, value_name = "HOST[:PORT]", value_parser = parse_kdc)]
     kdc: Option<Server>,
 }

@@ -13,7 +13,7 @@ use crate::error::Cause;
 /// How long intervals wait for the parts of other workers before they are written: what comes later is a row of its own.
 const PATIENCE_NS: i64 = 5_000_000_000;
 
-/// One stage being written, in a folder of its own. Errors are kept, and told by [`StageWriter::finish`]: what takes
+/// One stage being written, in a folder of its own. Errors are kept, and told when the stage is ended: what takes
 /// transactions cannot stop.
 pub struct StageWriter {
     pub(super) number: u32,
