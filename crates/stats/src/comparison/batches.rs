@@ -3,7 +3,7 @@
 //! Batch means: the run is cut into batches of equal length; the sum over the run is the sum of the batches', and its
 //! variance follows from how much they scatter. That is right where batches are long against the time in which the
 //! server remembers (a queue, a cache, a slow wave). The number of batches is chosen from the data: as many as
-//! possible, up to [`MOST`], of which neighbours do not seem to resemble each other; what little they do is allowed for.
+//! possible, up to 32, of which neighbours do not seem to resemble each other; what little they do is allowed for.
 //! Where even [`FEWEST`] batches resemble each other much, the run is too short to say anything.
 
 use super::estimate::Missing;
