@@ -41,8 +41,8 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
     let watching = Watching::new(output.quiet);
     let timeout_ns = Plan::new(Load::Closed { stations: 1, think: Pause::None }).timeout_ns;
     let (table, tap, recording) = (None, None, None);
-    let (watching, remove_files) = (&watching, false);
-    let drive = Drive { workload: &workload, watching, table, tap, recording, timeout_ns, remove_files };
+    let (watching, by_time, remove_files) = (&watching, false, false);
+    let drive = Drive { workload: &workload, watching, table, tap, recording, by_time, timeout_ns, remove_files };
     let findings = drive_both(&drive)?.findings();
     output.write(&findings)?;
     if !output.quiet {

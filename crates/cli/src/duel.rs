@@ -90,8 +90,8 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
     let watching = Watching::new(arguments.output.quiet);
     let timeout_ns = timeout_ns(&arguments.load);
     let (table, tap, recording) = (None, None, None);
-    let (watching, remove_files) = (&watching, false);
-    let drive = Drive { workload: &workload, watching, table, tap, recording, timeout_ns, remove_files };
+    let (watching, by_time, remove_files) = (&watching, true, false);
+    let drive = Drive { workload: &workload, watching, table, tap, recording, by_time, timeout_ns, remove_files };
     let mut names = Names::default();
     let mut corners = Vec::new();
     for (place, side) in sides.iter().enumerate() {
@@ -131,7 +131,7 @@ fn rounds(drive: &Drive<'_>, corners: &mut [Corner], names: &Arc<Names>, rounds:
 /// Removes the files of both: of no level, all that is left is that.
 fn clean(drive: &Drive<'_>, corners: &[Corner], names: &Arc<Names>) -> anyhow::Result<()> {
     let drive = Drive { remove_files: true, ..*drive };
-    let one = |corner: &Corner| drive.levels(&corner.site, names, Vec::new())?.cleaned;
+    let one = |corner: &Corner| drive.levels(&corner.site, names, Vec::new())?.besides;
     first_error(corners.iter().map(one))
 }
 
@@ -192,7 +192,7 @@ impl Corner {
     /// What a comparison sees of it.
     fn contestant(&self, workload: &Workload) -> Contestant {
         let levels = self.steps.iter().enumerate().map(|(at, step)| {
-            let runs = self.ran.iter().filter_map(|levels| levels.get(at)).map(LevelRan::measured);
+            let runs = self.ran.iter().filter_map(|levels| levels.get(at)?.measured());
             LevelRuns { level: step.words.clone(), runs: runs.collect() }
         });
         let mut reasons: Vec<String> = Vec::new();

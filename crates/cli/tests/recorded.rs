@@ -103,6 +103,28 @@ fn an_analysis_is_reported_again_from_its_recording() {
     }
 }
 
+/// A recording that cannot be written ends the run; what was measured is reported, and what was recorded is whole.
+#[test]
+fn what_was_measured_is_reported_where_the_recording_fails() {
+    let scratch = Scratch::new("recorded-in-vain");
+    let folder = scratch.path();
+    let how =
+        ["--levels", "1,2,3", "--duration", "1s", "--warmup", "0s", "--record", "recording", "--json", "run.json"];
+    let (mut child, begun) = (begin(folder, &[&["run"], &how[..]].concat()), Instant::now());
+    while !folder.join("recording/stage-0000").exists() {
+        assert!(begun.elapsed() < PATIENCE && child.try_wait().unwrap().is_none(), "{}", said(folder));
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    // Somebody's folder is where the second stage is to be.
+    fs::create_dir(folder.join("recording/stage-0001")).unwrap();
+    fs::write(folder.join("recording/stage-0001/mine"), "").unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(3), "{}", said(folder));
+    assert!(said(folder).contains("stage-0001"), "{}", said(folder));
+    assert_eq!(json(&folder.join("run.json"))["stages"].as_array().unwrap().len(), 2);
+    let manifest = manifest(&folder.join("recording"));
+    assert_eq!((&manifest["state"], manifest["stages"].as_array().unwrap().len()), (&Value::from("interrupted"), 1));
+}
+
 #[test]
 fn what_is_there_is_not_overwritten_unless_told() {
     let scratch = Scratch::new("recorded-twice");

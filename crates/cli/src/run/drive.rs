@@ -14,9 +14,10 @@ use super::files::Files;
 use super::level::{self, LevelRan};
 use super::load::Step;
 use super::recorded::{Beginning, Recorded};
-use super::sink::Table;
+use super::sink::{Kept, Table};
 use super::target::Chosen;
 use super::watching::Watching;
+use crate::exit::first_error;
 
 /// What is driven, and who looks on.
 pub(crate) struct Drive<'a> {
@@ -25,6 +26,8 @@ pub(crate) struct Drive<'a> {
     pub(crate) table: Option<&'a Table>,
     pub(crate) tap: Option<&'a Arc<Tap>>,
     pub(crate) recording: Option<&'a Recorded<'a>>,
+    /// Levels keep their numbers by time, as a comparison wants them.
+    pub(crate) by_time: bool,
     /// A request without an answer is given up after so long.
     pub(crate) timeout_ns: u64,
     /// The workload's files go when it is over.
@@ -72,20 +75,29 @@ impl Drive<'_> {
                 break;
             }
             step.plan.tap = self.tap.cloned();
-            let (ran, whole) = self.level(number, &step, site, setup, names)?;
-            levels.ran.push(ran);
-            if !whole {
-                break;
+            match self.level(number, &step, site, setup, names) {
+                Ok(Level { ran, whole, recorded }) => {
+                    levels.ran.push(ran);
+                    levels.besides = recorded;
+                    if !whole || levels.besides.is_err() {
+                        break;
+                    }
+                }
+                Err(error) if levels.ran.is_empty() => return Err(error),
+                Err(error) => {
+                    levels.besides = Err(error);
+                    break;
+                }
             }
         }
         if self.remove_files && !self.watching.abandoned() {
-            levels.cleaned = files.remove();
+            levels.besides = first_error([levels.besides, files.remove()]);
         }
         Ok(levels)
     }
 
-    /// Runs one level, and whether it could be run. Where the first cannot, that is an error; what was measured before a
-    /// later one is not lost with it.
+    /// Runs one level. Where the first cannot be run, that is an error; what was measured before a later one is not lost
+    /// with it.
     fn level(
         &self,
         number: u32,
@@ -93,21 +105,32 @@ impl Drive<'_> {
         site: &Site,
         setup: &dyn Setup,
         names: &Arc<Names>,
-    ) -> anyhow::Result<(LevelRan, bool)> {
+    ) -> anyhow::Result<Level> {
         let Step { plan, words, curve } = step;
         let feed = self.recording.map(|recording| recording.stage(number, step, names)).transpose()?;
-        let run = |watch: &Watch| level::run(plan, words, setup, self.table, feed.as_ref(), watch);
+        let kept = Kept { table: self.table, recording: feed.as_ref(), by_time: self.by_time };
+        let run = |watch: &Watch| level::run(plan, words, setup, kept, watch);
         let (ran, whole) = match self.watching.during(words, run) {
             Ok(ran) => (ran, true),
             Err(error) if number == 0 => return Err(error.into()),
             Err(error) => (LevelRan::not_run(plan, words.clone(), &error), false),
         };
         let ran = ran.on(curve.clone());
-        if let Some((recording, feed)) = self.recording.zip(feed) {
-            recording.end(feed.end()?, &ran, site.server.facts(), names)?;
-        }
-        Ok((ran, whole))
+        let recorded = match self.recording.zip(feed) {
+            Some((recording, feed)) => recording.end(feed, &ran, site.server.facts(), names),
+            None => Ok(()),
+        };
+        Ok(Level { ran, whole, recorded })
     }
+}
+
+/// What came of one level.
+struct Level {
+    ran: LevelRan,
+    /// It could be run.
+    whole: bool,
+    /// Whether it went to the recording, where there is one.
+    recorded: anyhow::Result<()>,
 }
 
 /// What came of the levels.
@@ -116,13 +139,13 @@ pub(crate) struct Levels {
     planned: usize,
     /// Somebody stopped it before all were begun.
     stopped: bool,
-    /// Whether the files could be removed, where that was wanted.
-    pub(crate) cleaned: anyhow::Result<()>,
+    /// What failed besides the measuring: the recording, or to remove the files.
+    pub(crate) besides: anyhow::Result<()>,
 }
 
 impl Default for Levels {
     fn default() -> Self {
-        Self { ran: Vec::new(), planned: 0, stopped: false, cleaned: Ok(()) }
+        Self { ran: Vec::new(), planned: 0, stopped: false, besides: Ok(()) }
     }
 }
 

@@ -9,14 +9,14 @@ use plimsoll_report::findings::{Fairness, Generator, Times};
 use plimsoll_stats::{Accumulator, IntervalWidth, Intervals, Options, Statistics};
 use serde::{Deserialize, Serialize};
 
-use super::sink::{Measured, Table};
+use super::sink::{Kept, Measured};
 use super::validity;
-use crate::record::Feed;
 
 /// A load level that was measured.
 pub(crate) struct LevelRan {
     pub(super) statistics: Statistics,
-    intervals: Intervals,
+    /// Where they were wanted.
+    intervals: Option<Intervals>,
     pub(super) told: StageTold,
 }
 
@@ -43,13 +43,14 @@ impl LevelRan {
         let asked_per_s = plan.load.asked_rate();
         let reasons = vec![error.to_string()];
         let about = About { level: words, stations, depth, asked_per_s, reasons, ..About::default() };
-        let (statistics, intervals) = (Statistics::new(Options::default()), Intervals::growing());
-        Self { statistics, intervals, told: StageTold { span_ns: (0, 0), turns: 0, about, threads: 0 } }
+        let statistics = Statistics::new(Options::default());
+        Self { statistics, intervals: None, told: StageTold { span_ns: (0, 0), turns: 0, about, threads: 0 } }
     }
 
-    /// As a comparison wants it.
-    pub(crate) fn measured(&self) -> MeasuredRun {
-        MeasuredRun { span_ns: self.told.span_ns, intervals: self.intervals.clone() }
+    /// As a comparison wants it; `None` where it was not run, or its numbers by time were not kept.
+    pub(crate) fn measured(&self) -> Option<MeasuredRun> {
+        let intervals = self.intervals.clone()?;
+        Some(MeasuredRun { span_ns: self.told.span_ns, intervals })
     }
 
     /// Its load in words.
@@ -75,22 +76,23 @@ pub(crate) fn run(
     plan: &Plan,
     words: &str,
     setup: &dyn Setup,
-    table: Option<&Table>,
-    recording: Option<&Feed>,
+    kept: Kept<'_>,
     watch: &Watch,
 ) -> Result<LevelRan, EngineError> {
     let empty = || match plan.phases.measured_ns {
         Some(length) => Intervals::new(IntervalWidth::of_phase(length)),
         None => Intervals::growing(),
     };
-    let ran = engine::run(plan, setup, |_| Measured::new(table, recording, empty()), watch)?;
+    let ran = engine::run(plan, setup, |_| Measured::new(kept, empty), watch)?;
     let Ran { sinks, stations, generator, measured, stopped } = ran;
     let mut statistics = Statistics::new(Options::default());
-    let mut intervals = empty();
+    let mut intervals = kept.by_time.then(empty);
     for sink in sinks {
         let (part, by_time) = sink.finish(setup.names());
         statistics.merge(&part);
-        intervals.merge(&by_time);
+        if let Some((whole, part)) = intervals.as_mut().zip(by_time) {
+            whole.merge(&part);
+        }
     }
     let response = response(&statistics);
     let lag = times(&generator.schedule_lag);

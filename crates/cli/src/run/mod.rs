@@ -92,6 +92,7 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
         table: table.as_ref(),
         tap: tap.as_ref(),
         recording: recording.as_ref(),
+        by_time: false,
         timeout_ns: timeout_ns(&arguments.load),
         remove_files: arguments.remove_files,
     };
@@ -100,15 +101,15 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
     let recording = recording.map_or(Ok(()), |recording| recording.finish(watching.stopped(), measured.as_ref()));
     let tap = tap.map_or(Ok(()), |tap| tap.finish().context("the tap"));
     let table = table.map_or(Ok(()), finish);
-    let (findings, cleaned) = match measured {
+    let (findings, besides) = match measured {
         Ok(measured) => measured,
         Err(error) => return first_error([Err(error), recording, tap, table]).map(|()| Done::Invalid),
     };
-    first_error([arguments.output.write(&findings), recording, tap, table, cleaned])?;
+    first_error([arguments.output.write(&findings), recording, tap, table, besides])?;
     Ok(if findings.validity.valid { Done::Valid } else { Done::Invalid })
 }
 
-/// What a report shows, and whether the files could be removed where that was wanted.
+/// What a report shows, and what failed besides the measuring.
 fn measure(
     arguments: &Arguments,
     drive: &Drive<'_>,
@@ -126,7 +127,7 @@ fn measure(
     let mut facts = site.server.facts();
     facts.extend(levels.facts());
     let told = Told { beginning, levels: levels.ran, names, facts };
-    Ok((told.findings(), levels.cleaned))
+    Ok((told.findings(), levels.besides))
 }
 
 /// Every worker has given its sink back, so nobody else holds the table.

@@ -1,5 +1,6 @@
 //! A run's recording: a stage a load level.
 
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use plimsoll_drive::workload::Workload;
@@ -63,6 +64,8 @@ pub(crate) struct Recorded<'a> {
     beginning: Beginning<'a>,
     // Levels run one after the other, on another thread than the one that shows how far they are.
     recorder: Mutex<Recorder>,
+    /// A stage could not be recorded.
+    failed: AtomicBool,
 }
 
 const CLOCK: &str = "the client's monotonic clock, set once to the time since the Unix epoch";
@@ -71,11 +74,17 @@ impl<'a> Recorded<'a> {
     /// Begins it, if one is wanted.
     pub(super) fn begin(flags: &RecordFlags, beginning: Beginning<'a>) -> anyhow::Result<Option<Self>> {
         let recorder = flags.begin(&beginning.measured(Vec::new()), CLOCK, beginning.seed)?;
-        Ok(recorder.map(|recorder| Self { beginning, recorder: Mutex::new(recorder) }))
+        Ok(recorder.map(|recorder| Self { beginning, recorder: Mutex::new(recorder), failed: AtomicBool::new(false) }))
     }
 
     /// Begins a stage.
     pub(super) fn stage(&self, number: u32, step: &Step, names: &Arc<Names>) -> anyhow::Result<Feed> {
+        let begun = self.begin_stage(number, step, names);
+        self.failed.fetch_or(begun.is_err(), Relaxed);
+        begun
+    }
+
+    fn begin_stage(&self, number: u32, step: &Step, names: &Arc<Names>) -> anyhow::Result<Feed> {
         let width = step.plan.phases.measured_ns.map(IntervalWidth::of_phase);
         let recorder = self.recorder.lock().unwrap_or_else(PoisonError::into_inner);
         let stage = recorder.writer.begin(number, width.unwrap_or(IntervalWidth::NARROW))?;
@@ -83,13 +92,13 @@ impl<'a> Recorded<'a> {
     }
 
     /// A stage is over: it will be there, whatever happens to the others.
-    pub(super) fn end(
-        &self,
-        stage: StageWriter,
-        level: &LevelRan,
-        facts: Vec<String>,
-        names: &Names,
-    ) -> anyhow::Result<()> {
+    pub(super) fn end(&self, feed: Feed, level: &LevelRan, facts: Vec<String>, names: &Names) -> anyhow::Result<()> {
+        let ended = feed.end().and_then(|stage| self.write(stage, level, facts, names));
+        self.failed.fetch_or(ended.is_err(), Relaxed);
+        ended
+    }
+
+    fn write(&self, stage: StageWriter, level: &LevelRan, facts: Vec<String>, names: &Names) -> anyhow::Result<()> {
         let told = &level.told;
         let finished = Finished {
             level: Some(told.about.level.clone()),
@@ -104,6 +113,8 @@ impl<'a> Recorded<'a> {
 
     /// It is over; `found` is what its report shows.
     pub(super) fn finish<T>(self, stopped: bool, found: Result<&(Findings, T), &anyhow::Error>) -> anyhow::Result<()> {
+        // What is there is whole, and not all that was measured.
+        let stopped = stopped || self.failed.load(Relaxed);
         let mut recorder = self.recorder.into_inner().unwrap_or_else(PoisonError::into_inner);
         match found {
             Ok((findings, _)) => {

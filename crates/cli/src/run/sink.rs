@@ -15,31 +15,43 @@ const ROWS: usize = 512;
 /// The transactions table, shared by the workers of all levels.
 pub(crate) type Table = Arc<Mutex<TransactionsFile>>;
 
+/// What is kept of a level besides its statistics.
+#[derive(Clone, Copy)]
+pub(crate) struct Kept<'a> {
+    /// Everything, in a table.
+    pub(crate) table: Option<&'a Table>,
+    /// The measured phase, in a recording, which has intervals of its own.
+    pub(crate) recording: Option<&'a Feed>,
+    /// The measured phase by time, for a comparison at once.
+    pub(crate) by_time: bool,
+}
+
 /// One worker's sink.
 pub(crate) struct Measured {
     /// Of the measured phase alone.
     pub(crate) statistics: Statistics,
-    intervals: IntervalRecorder,
+    intervals: Option<IntervalRecorder>,
     table: Option<(Table, Vec<Transaction>)>,
     /// Of the measured phase alone.
     recording: Option<Taker>,
 }
 
 impl Measured {
-    /// An empty one.
-    pub(crate) fn new(table: Option<&Table>, recording: Option<&Feed>, intervals: Intervals) -> Self {
-        let table = table.map(|table| (Arc::clone(table), Vec::with_capacity(ROWS)));
-        let (statistics, intervals) = (Statistics::new(Options::default()), IntervalRecorder::new(intervals));
-        Self { statistics, intervals, table, recording: recording.map(Feed::taker) }
+    /// An empty one; `empty` are intervals to begin with.
+    pub(crate) fn new(kept: Kept<'_>, empty: impl FnOnce() -> Intervals) -> Self {
+        let table = kept.table.map(|table| (Arc::clone(table), Vec::with_capacity(ROWS)));
+        let intervals = kept.by_time.then(|| IntervalRecorder::new(empty()));
+        let (statistics, recording) = (Statistics::new(Options::default()), kept.recording.map(Feed::taker));
+        Self { statistics, intervals, table, recording }
     }
 
     /// What it brought, after what was collected for the table and the recording went there.
-    pub(crate) fn finish(mut self, names: &Names) -> (Statistics, Intervals) {
+    pub(crate) fn finish(mut self, names: &Names) -> (Statistics, Option<Intervals>) {
         self.flush(names);
         if let Some(recording) = self.recording {
             recording.finish();
         }
-        (self.statistics, self.intervals.finish())
+        (self.statistics, self.intervals.map(IntervalRecorder::finish))
     }
 
     #[cold]
@@ -56,7 +68,9 @@ impl Sink for Measured {
     fn transaction(&mut self, transaction: &Transaction, names: &Names) {
         if transaction.stage.is_some() {
             self.statistics.record(transaction);
-            self.intervals.record(transaction);
+            if let Some(intervals) = &mut self.intervals {
+                intervals.record(transaction);
+            }
             if let Some(recording) = &mut self.recording {
                 recording.record(transaction);
             }
