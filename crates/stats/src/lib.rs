@@ -3,7 +3,7 @@
 //! [`Statistics`] is a sink: a pure function of the transactions that it took, in bounded memory. Everything that is
 //! added up is integers, so parts computed apart and merged are the whole, to the last bit, where not said otherwise.
 //!
-//! [`Intervals`] are the same cut by time, for whoever compares: see [`mod@intervals`].
+//! [`Intervals`] are the same cut by time, for whoever compares: see [`mod@intervals`]. [`curve`] is what several loads tell.
 //!
 //! What counts where:
 //!
@@ -21,6 +21,7 @@ mod accumulator;
 mod bins;
 mod by;
 pub mod comparison;
+pub mod curve;
 mod depth;
 mod fine;
 mod groups;

@@ -27,6 +27,7 @@ pub use estimate::{Basis, Estimate, Known, Missing, estimate};
 pub use metric::{Metric, Unit};
 pub use scope::Scope;
 pub use significance::holm;
+pub(crate) use student::half_width;
 
 /// Of 100 intervals so many hold the true value.
 pub const CONFIDENCE: f64 = 0.95;

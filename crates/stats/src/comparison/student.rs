@@ -14,7 +14,7 @@ pub(super) fn two_sided(t: f64, degrees: f64) -> f64 {
 }
 
 /// Half-width of an interval of [`super::CONFIDENCE`], in standard errors.
-pub(super) fn half_width(degrees: f64) -> f64 {
+pub(crate) fn half_width(degrees: f64) -> f64 {
     quantile(0.5 + super::CONFIDENCE / 2.0, degrees)
 }
 

@@ -1,0 +1,26 @@
+//! One response time for a whole curve, in the manner of SPEC's file server benchmarks.
+
+use super::Point;
+
+/// The area under response time against throughput, from the origin to the highest throughput, over that throughput; s.
+/// `None` where no point has both numbers.
+///
+/// Points are taken in the order of their loads. A point whose throughput is no higher than that of one before it is left
+/// out, so the last is the peak. Between neighbours the curve is a straight line (trapezoids), and the first comes from the
+/// origin: no load, no time.
+pub fn overall_response_time(points: &[Point]) -> Option<f64> {
+    let mut known: Vec<(f64, f64, f64)> = points
+        .iter()
+        .filter(|point| point.is_sound())
+        .filter_map(|point| Some((point.load, point.throughput.value, point.response?.value)))
+        .collect();
+    known.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let (mut area, mut from) = (0.0, (0.0, 0.0));
+    for (_, throughput, response) in known {
+        if throughput > from.0 {
+            area += (throughput - from.0) * (from.1 + response) / 2.0;
+            from = (throughput, response);
+        }
+    }
+    (from.0 > 0.0).then(|| area / from.0)
+}
