@@ -9,7 +9,7 @@ use std::time::Duration;
 use plimsoll_drive::action::{Access, Action, Caching, Disposition, Done, FileKey, Reply};
 use plimsoll_drive::engine::{Arrivals, Load, Phases, Plan, Watch, run};
 use plimsoll_drive::reach::{self, Wishes, Work};
-use plimsoll_drive::scenario::{Scenario, Step, WrongData};
+use plimsoll_drive::scenario::{Scenario, Step, Verdict};
 use plimsoll_drive::target::Target;
 use plimsoll_model::{Names, Operation, Sink, Symbol, Transaction};
 use plimsoll_stats::{Options, Statistics};
@@ -52,12 +52,12 @@ impl Scenario for Asking {
         Step::Act(action, Symbol::NONE)
     }
 
-    fn done(&mut self, done: &Done) -> Result<(), WrongData> {
+    fn done(&mut self, done: &Done) -> Verdict {
         match done.result {
             Ok(Reply::Opened { file, .. }) => self.file = Some(file),
             _ => self.over = true,
         }
-        Ok(())
+        Verdict::AsAnswered
     }
 
     fn reconnected(&mut self) {

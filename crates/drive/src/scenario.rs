@@ -2,7 +2,7 @@
 
 use plimsoll_model::Symbol;
 
-use crate::action::{Action, Done};
+use crate::action::{Action, Cause, Done};
 
 /// What comes next on one lane. A lane is one thread of a user's doing: it has at most one action outstanding, and a
 /// station with a pipelining depth of N has N lanes.
@@ -23,9 +23,8 @@ pub enum Step<'a> {
 pub trait Scenario: Send {
     /// The next step.
     fn next(&mut self) -> Step<'_>;
-    /// How the action went that the last [`Step::Act`] asked for. An error means that data read were not what was written:
-    /// the action counts as failed with [`crate::action::Cause::WrongData`].
-    fn done(&mut self, done: &Done) -> Result<(), WrongData>;
+    /// How the action went that the last [`Step::Act`] asked for; what that counts as.
+    fn done(&mut self, done: &Done) -> Verdict;
     /// A piece of the data of a read that asked to keep it, in order.
     fn data(&mut self, offset: u64, piece: &[u8]) {
         let _ = (offset, piece);
@@ -38,6 +37,25 @@ pub trait Scenario: Send {
     fn reconnected(&mut self);
 }
 
+/// What the end of an action counts as. Its transactions are what the server made them, whatever the verdict.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// What it was: a reply is a success, a failure a failure.
+    AsAnswered,
+    /// A success: it failed as it was meant to.
+    Expected,
+    /// Neither: it was never possible here, and the scenario keeps account of it.
+    Excused,
+    /// A failure for this cause, whatever was answered.
+    Failed(Cause),
+}
+
 /// Data read were not the data written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WrongData;
+
+impl From<Result<(), WrongData>> for Verdict {
+    fn from(checked: Result<(), WrongData>) -> Self {
+        checked.map_or(Verdict::Failed(Cause::WrongData), |()| Verdict::AsAnswered)
+    }
+}

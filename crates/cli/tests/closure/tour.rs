@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use plimsoll_drive::action::{Access, Action, Caching, Cause, Disposition, Done, FileKey, Reply};
 use plimsoll_drive::content::Content;
-use plimsoll_drive::scenario::{Scenario, Step, WrongData};
+use plimsoll_drive::scenario::{Scenario, Step, Verdict};
 use plimsoll_model::Symbol;
 
 /// What may come of an action here: the protocol or the server does not have it, or the server refuses it.
@@ -81,12 +81,12 @@ impl Scenario for Tour {
         self.action().map_or(Step::Finished, |action| Step::Act(action, Symbol::NONE))
     }
 
-    fn done(&mut self, done: &Done) -> Result<(), WrongData> {
+    fn done(&mut self, done: &Done) -> Verdict {
         if let Ok(Reply::Opened { file, .. }) = done.result {
             *(if self.step == 2 { &mut self.file } else { &mut self.other }) = Some(file);
         }
         self.step += 1;
-        Ok(())
+        Verdict::AsAnswered
     }
 
     fn reconnected(&mut self) {

@@ -8,7 +8,7 @@ use plimsoll_drive::action::{Access, Action, Caching, Disposition, Done, FileKey
 use plimsoll_drive::engine::{Load, Phases, Plan, Watch, run_on, seed_of};
 use plimsoll_drive::network::memory::{Accept, Memory, Reply, What};
 use plimsoll_drive::reach::{self, Reached, Wishes, Work};
-use plimsoll_drive::scenario::{Scenario, Step, WrongData};
+use plimsoll_drive::scenario::{Scenario, Step, Verdict};
 use plimsoll_drive::target::Target;
 use plimsoll_model::{Names, Operation, Sink, Symbol, Transaction};
 use plimsoll_stats::comparison::{Course, Scope};
@@ -152,12 +152,12 @@ impl Scenario for Asking {
         Step::Act(self.file.map_or(open, |file| Action::GetAttributesOf { file }), Symbol::NONE)
     }
 
-    fn done(&mut self, done: &Done) -> Result<(), WrongData> {
+    fn done(&mut self, done: &Done) -> Verdict {
         match done.result {
             Ok(Answer::Opened { file, .. }) => self.file = Some(file),
             _ => self.over = true,
         }
-        Ok(())
+        Verdict::AsAnswered
     }
 
     fn reconnected(&mut self) {

@@ -9,6 +9,7 @@ use crate::action::{Cause, Done, Failure, Reply, Tag};
 use crate::client::Events;
 use crate::engine::StationTally;
 use crate::engine::share::Share;
+use crate::scenario::Verdict;
 
 /// Lanes, tallies, and where transactions go.
 pub(crate) struct Floor<'a, S> {
@@ -122,14 +123,14 @@ impl<'a, S: Sink> Floor<'a, S> {
     pub(crate) fn account(&mut self, lane: usize, done: &Done) {
         let station = self.share.station(lane);
         let Some(lane) = self.lanes.get_mut(lane) else { return };
-        let wrong = lane.scenario.as_mut().is_some_and(|scenario| scenario.done(done).is_err());
-        let cause = match &done.result {
-            Ok(_) if wrong => Some(Cause::WrongData),
-            Ok(_) => None,
-            Err(Failure { cause, .. }) => Some(*cause),
+        let verdict = lane.scenario.as_mut().map_or(Verdict::AsAnswered, |scenario| scenario.done(done));
+        let cause = match (&verdict, &done.result) {
+            (Verdict::Excused, _) => return,
+            (Verdict::Failed(cause), _) | (Verdict::AsAnswered, Err(Failure { cause, .. })) => Some(cause),
+            (Verdict::Expected, _) | (Verdict::AsAnswered, Ok(_)) => None,
         };
         let (intended, begun) = (lane.intended, lane.begun);
-        if let Some(cause) = cause {
+        if let Some(&cause) = cause {
             self.error(station, cause, intended);
             return;
         }

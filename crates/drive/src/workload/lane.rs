@@ -15,7 +15,7 @@ use super::program::Op;
 use super::text::Subject;
 use crate::action::{Done, Reply};
 use crate::engine::Rng;
-use crate::scenario::{Scenario, Step, WrongData};
+use crate::scenario::{Scenario, Step, Verdict, WrongData};
 
 /// One lane of one station.
 #[derive(Debug)]
@@ -209,7 +209,7 @@ impl Scenario for Lane {
         self.step(self.asked)
     }
 
-    fn done(&mut self, done: &Done) -> Result<(), WrongData> {
+    fn done(&mut self, done: &Done) -> Verdict {
         let asked = std::mem::replace(&mut self.asked, Move::TurnOver);
         let taken = match &done.result {
             Ok(reply) => self.took(asked, reply),
@@ -221,7 +221,7 @@ impl Scenario for Lane {
         if taken.is_err() {
             self.abandon(asked);
         }
-        taken
+        taken.into()
     }
 
     fn data(&mut self, offset: u64, piece: &[u8]) {

@@ -15,7 +15,7 @@ use crate::client::path::{PathClient, Root};
 use crate::client::{Client, Events};
 use crate::engine::{Rng, seed_of};
 use crate::outbox::Outbox;
-use crate::scenario::Step;
+use crate::scenario::{Step, Verdict};
 
 /// What lanes are run on.
 pub(super) trait Server {
@@ -319,7 +319,7 @@ pub(super) fn run(
         let lost = matches!(result, Err(Cause::ConnectionReset));
         let failed = |cause| Failure { procedure: None, status: None, outcome: Outcome::Failed, cause };
         let done = Done { tag: Tag(0), at: 0, result: result.map_err(failed) };
-        ran.wrong += u64::from(lane.done(&done).is_err());
+        ran.wrong += u64::from(lane.done(&done) == Verdict::Failed(Cause::WrongData));
         if lost {
             lane.reconnected();
         }

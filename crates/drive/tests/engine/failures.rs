@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex};
 use plimsoll_drive::action::Cause;
 use plimsoll_drive::engine::{Arrivals, EngineError, Load, Pause, Phase, Plan, Reconnect, Watch, run_on};
 use plimsoll_drive::network::memory::{Accept, Memory, Reply, What};
+use plimsoll_drive::scenario::Verdict;
 use plimsoll_model::{Outcome, Transaction};
 
 use crate::memory::{MS, START, ToyServer, all, door, over, phases, steady, try_over};
@@ -208,6 +209,24 @@ fn an_error_status_wrong_data_and_the_impossible_are_different_things() {
         assert_eq!((tally.actions, tally.errors.len(), tally.errors[0].0), (0, 1, cause));
         assert!(tally.starved() && tally.errors[0].1 > 15);
     }
+}
+
+#[test]
+fn the_scenario_says_what_counts_as_failed() {
+    let status: fn(i64, u64) -> Vec<Reply> = |at, id| bytes(at, message(id, 5, 0));
+    let judged = |verdict| {
+        let toys = Toys::new(&[Do::Judged(verdict), Do::TurnOver]);
+        // One answer is an error status.
+        let ran = over(&plan(1), &toys, |_| except(0, 2, status));
+        (ran.stations[0].actions, ran.stations[0].errors.clone())
+    };
+    let (succeeded, errors) = judged(Verdict::AsAnswered);
+    assert_eq!(errors, [(Cause::Status, 1)]);
+    assert_eq!(judged(Verdict::Expected), (succeeded + 1, vec![]));
+    assert_eq!(judged(Verdict::Excused), (0, vec![]));
+    // The toy finds nothing wrong with an answer that is none.
+    let failed = judged(Verdict::Failed(Cause::WrongData));
+    assert_eq!(failed, (0, vec![(Cause::WrongData, succeeded), (Cause::Status, 1)]));
 }
 
 #[test]

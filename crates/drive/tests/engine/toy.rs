@@ -11,7 +11,7 @@ use plimsoll_drive::action::{Action, Cause, Done, Failure, FileKey, Reply, Tag, 
 use plimsoll_drive::client::calls::{Call, Calls, Ending, Identity};
 use plimsoll_drive::client::{Arrived, Client, Events, Framing};
 use plimsoll_drive::engine::{Birth, Setup};
-use plimsoll_drive::scenario::{Scenario, Step, WrongData};
+use plimsoll_drive::scenario::{Scenario, Step, Verdict};
 use plimsoll_model::{Names, Outcome, Procedure, Protocol, Symbol};
 
 /// Bytes of a message's head.
@@ -214,6 +214,8 @@ pub(crate) enum Do {
     ReadKept(u32),
     /// What comes is taken to be wrong.
     ReadWrong(u32),
+    /// Whatever comes of it counts as this.
+    Judged(Verdict),
     Hold,
     /// Something that the protocol does not have.
     Impossible,
@@ -246,7 +248,7 @@ pub(crate) struct Script {
     who: (u32, u32),
     seen: Arc<Seen>,
     waiting: bool,
-    wrong: bool,
+    verdict: Verdict,
     quiet: bool,
 }
 
@@ -260,7 +262,7 @@ impl Scenario for Script {
         self.next = (self.next + 1) % self.lines.len();
         let file = FileKey(0);
         let action = match line {
-            Do::Null => Action::Null,
+            Do::Null | Do::Judged(_) => Action::Null,
             Do::Read(length) | Do::ReadWrong(length) => Action::Read { file, offset: 0, length, keep: false },
             Do::ReadKept(length) => Action::Read { file, offset: 0, length, keep: true },
             Do::Hold => Action::Watch { path: "" },
@@ -270,20 +272,26 @@ impl Scenario for Script {
             Do::Finish => return Step::Finished,
         };
         self.waiting = true;
-        self.wrong = matches!(line, Do::ReadWrong(_));
+        self.verdict = match line {
+            Do::ReadWrong(_) => Verdict::Failed(Cause::WrongData),
+            Do::Judged(verdict) => verdict,
+            _ => Verdict::AsAnswered,
+        };
         self.seen.begun.fetch_add(1, SeqCst);
         Step::Act(action, Symbol::NONE)
     }
 
-    fn done(&mut self, done: &Done) -> Result<(), WrongData> {
+    fn done(&mut self, done: &Done) -> Verdict {
         assert!(std::mem::replace(&mut self.waiting, false), "done without having begun");
         self.seen.done.fetch_add(1, SeqCst);
         if self.quiet {
-            return Ok(());
+            return Verdict::AsAnswered;
         }
         let result = done.result.clone().map_err(|failure| failure.cause);
         self.seen.ends.lock().unwrap().push((self.who.0, self.who.1, result));
-        if self.wrong { Err(WrongData) } else { Ok(()) }
+        // Of an answer that did not come nothing can be wrong.
+        let unread = matches!(self.verdict, Verdict::Failed(_)) && done.result.is_err();
+        if unread { Verdict::AsAnswered } else { self.verdict }
     }
 
     fn data(&mut self, _offset: u64, piece: &[u8]) {
@@ -330,7 +338,8 @@ impl Setup for Toys {
 
     fn scenario(&self, station: u32, lane: u32, _seed: u64) -> Box<dyn Scenario> {
         let (lines, seen) = (self.lines.clone(), self.seen.clone());
-        Box::new(Script { lines, next: 0, who: (station, lane), seen, waiting: false, wrong: false, quiet: self.quiet })
+        let (who, verdict, quiet) = ((station, lane), Verdict::AsAnswered, self.quiet);
+        Box::new(Script { lines, next: 0, who, seen, waiting: false, verdict, quiet })
     }
 
     fn names(&self) -> &Names {

@@ -8,7 +8,7 @@ use super::job::{FileSetError, Job, JobProgress, Patience, Tally, WAIT, again};
 use super::{FileSet, manifest};
 use crate::action::{Access, Action, Caching, Disposition, Done, FileKey, Reply};
 use crate::content::Content;
-use crate::scenario::{Scenario, Step, WrongData};
+use crate::scenario::{Scenario, Step, Verdict, WrongData};
 
 /// Bytes a write, as large as servers commonly take.
 const CHUNK: u64 = 1 << 20;
@@ -190,19 +190,19 @@ impl Scenario for Creator {
         Step::Act(action, symbol)
     }
 
-    fn done(&mut self, done: &Done) -> Result<(), WrongData> {
+    fn done(&mut self, done: &Done) -> Verdict {
         let failure = match &done.result {
-            Ok(reply) => return self.after(reply),
+            Ok(reply) => return self.after(reply).into(),
             Err(failure) => failure,
         };
         if self.attempts > 0 && failure.is_there() && matches!(self.item, Some(Item::Directory(_))) {
             // Made the time before; the answer was lost with its connection.
-            return self.after(&Reply::Nothing);
+            return self.after(&Reply::Nothing).into();
         }
         self.attempts += 1;
         if again(failure, self.attempts) {
             self.doing = Doing::Making;
-            return Ok(());
+            return Verdict::AsAnswered;
         }
         let doing = match self.doing {
             Doing::Waiting(_) | Doing::Making => "making",
@@ -211,7 +211,7 @@ impl Scenario for Creator {
         };
         let (path, failure) = (self.path.clone(), failure.clone());
         self.job.tally.fail(FileSetError::Failed { doing, path, failure });
-        Ok(())
+        Verdict::AsAnswered
     }
 
     fn reconnected(&mut self) {

@@ -7,7 +7,7 @@ use plimsoll_model::Symbol;
 use super::job::{FileSetError, Job, JobProgress, Tally};
 use super::{FileSet, MANIFEST, manifest};
 use crate::action::{Access, Action, Caching, Disposition, Done, FileKey, Reply};
-use crate::scenario::{Scenario, Step, WrongData};
+use crate::scenario::{Scenario, Step, Verdict};
 
 /// What stands where a file set should.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -134,14 +134,14 @@ impl Scenario for Looker {
         Step::Act(action, Symbol::NONE)
     }
 
-    fn done(&mut self, done: &Done) -> Result<(), WrongData> {
+    fn done(&mut self, done: &Done) -> Verdict {
         let reply = match &done.result {
             Ok(reply) => reply,
             Err(failure) => {
                 let (path, failure) = (self.path.clone(), failure.clone());
                 self.job.tally.fail(FileSetError::Failed { doing: "looking for the file set in", path, failure });
                 self.doing = Doing::Over;
-                return Ok(());
+                return Verdict::AsAnswered;
             }
         };
         let seen = std::mem::take(&mut self.seen);
@@ -155,7 +155,7 @@ impl Scenario for Looker {
             (Doing::Closing(_), _) => self.compare(),
             _ => Doing::Over,
         };
-        Ok(())
+        Verdict::AsAnswered
     }
 
     fn data(&mut self, _offset: u64, piece: &[u8]) {

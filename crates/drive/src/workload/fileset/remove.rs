@@ -8,7 +8,7 @@ use super::job::{FileSetError, Job, JobProgress, Patience, Tally, WAIT, again};
 use super::verify::is_numbered;
 use super::{FileSet, MANIFEST, OWN_DIRECTORY, OWN_FILE};
 use crate::action::{Action, Done};
-use crate::scenario::{Scenario, Step, WrongData};
+use crate::scenario::{Scenario, Step, Verdict};
 
 /// Removes a file set, or what is left of one: its manifest first, so that what is left of it is never taken for whole.
 ///
@@ -165,15 +165,15 @@ impl Scenario for Remover {
         Step::Act(action, Symbol::NONE)
     }
 
-    fn done(&mut self, done: &Done) -> Result<(), WrongData> {
-        let Some(item) = self.item.take() else { return Ok(()) };
+    fn done(&mut self, done: &Done) -> Verdict {
+        let Some(item) = self.item.take() else { return Verdict::AsAnswered };
         if let Err(failure) = &done.result
             && again(failure, self.attempts + 1)
         {
             self.attempts += 1;
             self.names.clear();
             self.item = Some(item);
-            return Ok(());
+            return Verdict::AsAnswered;
         }
         let attempts = std::mem::take(&mut self.attempts);
         match (&done.result, item) {
@@ -189,7 +189,7 @@ impl Scenario for Remover {
         }
         self.over = true;
         self.job.work().busy -= 1;
-        Ok(())
+        Verdict::AsAnswered
     }
 
     fn entry(&mut self, name: &str) {

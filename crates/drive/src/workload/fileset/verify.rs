@@ -7,7 +7,7 @@ use plimsoll_model::Symbol;
 use super::job::{FileSetError, Job, JobProgress, Tally, again};
 use super::{FileSet, MANIFEST, OWN_DIRECTORY, OWN_FILE};
 use crate::action::{Action, Done, Failure, Reply};
-use crate::scenario::{Scenario, Step, WrongData};
+use crate::scenario::{Scenario, Step, Verdict};
 
 /// The most leftovers that are removed from one directory: more stay for the next time.
 const MOST_LEFTOVERS: usize = 65_536;
@@ -169,8 +169,8 @@ impl Scenario for Verifier {
         Step::Act(action, symbol)
     }
 
-    fn done(&mut self, done: &Done) -> Result<(), WrongData> {
-        let Some(item) = self.item else { return Ok(()) };
+    fn done(&mut self, done: &Done) -> Verdict {
+        let Some(item) = self.item else { return Verdict::AsAnswered };
         match (item, &done.result) {
             (_, Err(failure)) => self.failed(item, failure),
             (Item::Directory(place), Ok(_)) => self.item = Some(self.listed(place)),
@@ -187,7 +187,7 @@ impl Scenario for Verifier {
             }
             (Item::File(_) | Item::Over, Ok(_)) => self.item = Some(Item::Over),
         }
-        Ok(())
+        Verdict::AsAnswered
     }
 
     fn entry(&mut self, name: &str) {
