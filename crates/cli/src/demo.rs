@@ -42,7 +42,9 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
     let timeout_ns = Plan::new(Load::Closed { stations: 1, think: Pause::None }).timeout_ns;
     let (table, tap, recording) = (None, None, None);
     let (watching, by_time, remove_files) = (&watching, false, false);
-    let drive = Drive { workload: &workload, watching, table, tap, recording, by_time, timeout_ns, remove_files };
+    let stop_above_s = None;
+    let drive =
+        Drive { workload: &workload, watching, table, tap, recording, by_time, timeout_ns, stop_above_s, remove_files };
     let findings = drive_both(&drive)?.findings();
     output.write(&findings)?;
     if !output.quiet {

@@ -91,7 +91,9 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
     let timeout_ns = timeout_ns(&arguments.load);
     let (table, tap, recording) = (None, None, None);
     let (watching, by_time, remove_files) = (&watching, true, false);
-    let drive = Drive { workload: &workload, watching, table, tap, recording, by_time, timeout_ns, remove_files };
+    let stop_above_s = None;
+    let drive =
+        Drive { workload: &workload, watching, table, tap, recording, by_time, timeout_ns, stop_above_s, remove_files };
     let mut names = Names::default();
     let mut corners = Vec::new();
     for (place, side) in sides.iter().enumerate() {

@@ -12,7 +12,7 @@ use plimsoll_testkit::servers::{Export, Ganesha, Samba, Scratch, Share};
 use serde_json::Value;
 
 /// The workloads that come with the program.
-const WORKLOADS: [&str; 6] = ["mixed", "stream-read", "stream-write", "random-read", "metadata", "getattr"];
+const WORKLOADS: [&str; 7] = ["mixed", "stream-read", "stream-write", "random-read", "metadata", "getattr", "laddis"];
 /// Short, for there are many workloads and servers.
 const SHORT: [&str; 4] = ["--warmup", "100ms", "--stations", "3"];
 

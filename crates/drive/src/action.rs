@@ -57,7 +57,7 @@ pub enum Disposition {
     CreateOrTruncate,
 }
 
-/// What else an SMB open asks for; other protocols have no such thing and ignore it, as their users would.
+/// What else an open asks for, or takes for granted; where a protocol has no such thing it is ignored, as its users would.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Caching {
     /// No oplock, no lease.
@@ -73,6 +73,9 @@ pub enum Caching {
     Lease,
     /// A durable handle (with a batch oplock, or a lease in SMB 3).
     Durable,
+    /// NFS: a handle that is known from before is good enough, and nobody is asked (Linux: `nocto`). No oplock and no
+    /// lease in SMB.
+    Handle,
 }
 
 /// One thing that a user does. Paths are relative to the share or export, parts separated by `/`, no leading one.
@@ -87,8 +90,12 @@ pub enum Action<'a> {
     Read { file: FileKey, offset: u64, length: u32, keep: bool },
     /// Writes `length` bytes of `content` for the key `key`. [`Reply::Written`].
     Write { file: FileKey, offset: u64, length: u32, content: &'a Arc<Content>, key: u64 },
+    /// The same, answered when it is durable (NFS FILE_SYNC; SMB write-through, from dialect 2.1 on; fdatasync).
+    WriteThrough { file: FileKey, offset: u64, length: u32, content: &'a Arc<Content>, key: u64 },
     /// Makes what was written durable (FLUSH, COMMIT, fsync).
     Flush { file: FileKey },
+    /// Asks for a name in its directory, whether it is known or not (NFS LOOKUP; SMB opens for attributes and closes).
+    Lookup { path: &'a str },
     /// Attributes of a path. [`Reply::Attributes`].
     GetAttributes { path: &'a str },
     /// Attributes of an open file. [`Reply::Attributes`].
@@ -101,6 +108,8 @@ pub enum Action<'a> {
     Access { path: &'a str },
     /// Lists a directory to its end; each name comes through [`crate::client::Events::entry`]. [`Reply::Listed`].
     List { path: &'a str },
+    /// The same for names alone (NFS READDIR in place of READDIRPLUS; elsewhere there is no difference).
+    ListNames { path: &'a str },
     /// Makes a directory.
     MakeDirectory { path: &'a str },
     /// Removes an empty directory.
@@ -113,7 +122,7 @@ pub enum Action<'a> {
     Link { from: &'a str, to: &'a str },
     /// Makes a symbolic link at `path` that says `text`.
     SymbolicLink { path: &'a str, text: &'a str },
-    /// Reads a symbolic link.
+    /// Reads a symbolic link. [`Reply::Text`]; over SMB, which asks for the reparse point, [`Reply::Nothing`].
     ReadLink { path: &'a str },
     /// Size and free space of the file system. [`Reply::Space`].
     FileSystemInfo,
@@ -148,8 +157,8 @@ pub struct Done {
 pub enum Reply {
     /// It was done.
     Nothing,
-    /// A file was opened.
-    Opened { file: FileKey, size: u64 },
+    /// A file was opened; its size where the server was asked ([`Caching::Handle`] does not).
+    Opened { file: FileKey, size: Option<u64> },
     /// So many bytes were read; fewer than asked for at the end of the file.
     Read { bytes: u32 },
     /// So many bytes were written.

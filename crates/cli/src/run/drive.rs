@@ -30,6 +30,8 @@ pub(crate) struct Drive<'a> {
     pub(crate) by_time: bool,
     /// A request without an answer is given up after so long.
     pub(crate) timeout_ns: u64,
+    /// The levels of a load curve end with the one whose mean response time is above this, s.
+    pub(crate) stop_above_s: Option<f64>,
     /// The workload's files go when it is over.
     pub(crate) remove_files: bool,
 }
@@ -74,9 +76,13 @@ impl Drive<'_> {
                 levels.stopped = true;
                 break;
             }
+            if levels.cuts.iter().any(|cut| cut.curve == step.curve) {
+                continue;
+            }
             step.plan.tap = self.tap.cloned();
             match self.level(number, &step, site, setup, names) {
                 Ok(Level { ran, whole, recorded }) => {
+                    levels.cuts.extend(self.stop_above_s.and_then(|limit_s| Cut::after(&ran, step.curve, limit_s)));
                     levels.ran.push(ran);
                     levels.besides = recorded;
                     if !whole || levels.besides.is_err() {
@@ -139,21 +145,48 @@ pub(crate) struct Levels {
     planned: usize,
     /// Somebody stopped it before all were begun.
     stopped: bool,
+    /// Load curves that ended where the server had become too slow.
+    cuts: Vec<Cut>,
     /// What failed besides the measuring: the recording, or to remove the files.
     pub(crate) besides: anyhow::Result<()>,
 }
 
 impl Default for Levels {
     fn default() -> Self {
-        Self { ran: Vec::new(), planned: 0, stopped: false, besides: Ok(()) }
+        Self { ran: Vec::new(), planned: 0, stopped: false, cuts: Vec::new(), besides: Ok(()) }
     }
 }
 
 impl Levels {
     /// What is worth telling besides.
-    pub(crate) fn facts(&self) -> Option<String> {
+    pub(crate) fn facts(&self) -> Vec<String> {
         let (ran, planned) = (self.ran.len(), self.planned);
-        self.stopped.then(|| format!("stopped by the user when {ran} of {planned} load levels were run"))
+        let stopped = || format!("stopped by the user when {ran} of {planned} load levels were run");
+        self.stopped.then(stopped).into_iter().chain(self.cuts.iter().map(Cut::to_string)).collect()
+    }
+}
+
+/// Where a load curve ended because the server had become too slow.
+struct Cut {
+    curve: Option<String>,
+    level: String,
+    mean_s: f64,
+    limit_s: f64,
+}
+
+impl Cut {
+    fn after(ran: &LevelRan, curve: Option<String>, limit_s: f64) -> Option<Self> {
+        let mean_s = ran.mean_response_s().filter(|mean_s| *mean_s > limit_s)?;
+        Some(Self { curve, level: ran.words().to_owned(), mean_s, limit_s })
+    }
+}
+
+impl std::fmt::Display for Cut {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { curve, level, mean_s, limit_s } = self;
+        let curve = curve.as_ref().map_or_else(String::new, |curve| format!(" of {curve}"));
+        let (mean, limit) = (mean_s * 1e3, limit_s * 1e3);
+        write!(f, "no levels{curve} after {level}: their mean response time of {mean:.3} ms is above {limit} ms")
     }
 }
 

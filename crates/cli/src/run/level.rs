@@ -53,6 +53,11 @@ impl LevelRan {
         Some(MeasuredRun { span_ns: self.told.span_ns, intervals })
     }
 
+    /// Mean response time of all operations together, s.
+    pub(super) fn mean_response_s(&self) -> Option<f64> {
+        response(&self.statistics).map(|times| times.mean_s)
+    }
+
     /// Its load in words.
     pub(crate) fn words(&self) -> &str {
         &self.told.about.level

@@ -50,6 +50,9 @@ pub(crate) struct Arguments {
     /// Run all load levels so many times, one after the other; the report shows how much repeats differ
     #[arg(long, value_name = "COUNT", default_value_t = 1, help_heading = "Load", value_parser = clap::value_parser!(u32).range(1..))]
     repeat: u32,
+    /// Run no more levels after the one whose mean response time is above this; the report says so
+    #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration, requires = "levels", help_heading = "Load")]
+    stop_above: Option<std::time::Duration>,
     /// Remove the workload's files from the server afterwards, after Ctrl-C too; they are kept for the next run else
     #[arg(long, help_heading = "Output")]
     remove_files: bool,
@@ -94,6 +97,7 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
         recording: recording.as_ref(),
         by_time: false,
         timeout_ns: timeout_ns(&arguments.load),
+        stop_above_s: arguments.stop_above.map(|limit| limit.as_secs_f64()),
         remove_files: arguments.remove_files,
     };
     let measured = measure(&arguments, &drive, steps, &chosen, beginning);

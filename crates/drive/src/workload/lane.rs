@@ -1,5 +1,6 @@
 //! What one lane does: turn after turn, step after step.
 
+mod acquaintance;
 mod moves;
 mod own;
 mod turn;
@@ -31,6 +32,10 @@ pub(super) struct Lane {
     rng: Rng,
     turn: Option<Turning>,
     open: OpenFiles,
+    /// The order of its turns, where they are dealt; else empty.
+    cards: Vec<u16>,
+    /// What it looks up next before its first turn.
+    unknown: std::ops::Range<u64>,
     /// What was asked for last.
     asked: Move,
     /// Path of the subject.
@@ -52,10 +57,16 @@ impl Lane {
         let open = OpenFiles::new(work.keep_open);
         let (rng, asked, check) = (Rng::new(seed), Move::TurnOver, Check::default());
         let (path, new_path) = (String::new(), String::new());
-        Self { work, files, station, lane, seed, begun: 0, rng, turn: None, open, asked, path, new_path, check }
+        let cards = work.deck.as_ref().map_or_else(Vec::new, |deck| deck.shuffled(seed, station, lane));
+        let unknown = if work.look_up_first && lane == 0 { 0..files.layout().names_of_a_part() } else { 0..0 };
+        let (begun, turn) = (0, None);
+        Self { work, files, station, lane, seed, begun, rng, turn, open, cards, unknown, asked, path, new_path, check }
     }
 
     fn decide(&mut self) -> Move {
+        if let Some(next) = self.get_acquainted() {
+            return next;
+        }
         if self.turn.is_none() {
             self.begin();
         }
@@ -96,7 +107,9 @@ impl Lane {
     /// The next thing to do for a step; `None` when the step is done.
     fn toward(&mut self, op: Op) -> Option<Move> {
         match op {
-            Op::Create | Op::MakeDirectory | Op::RemoveDirectory | Op::Remove | Op::Rename => self.toward_own(op),
+            Op::Create | Op::Recreate | Op::MakeDirectory | Op::RemoveDirectory | Op::Remove | Op::Rename => {
+                self.toward_own(op)
+            }
             Op::Open => self.opened().err(),
             Op::Close => self.toward_closed(),
             Op::Read(transfer) => self.toward_read(&transfer),
@@ -107,10 +120,13 @@ impl Lane {
                 let expected = self.expected_size();
                 Some(self.opened().map_or_else(|first| first, |file| Move::GetAttributesOf(file, expected)))
             }
+            Op::Lookup => Some(Move::Lookup),
+            Op::ReadLink => Some(Move::ReadLink),
             Op::GetAttributes => Some(Move::GetAttributes(self.expected_size())),
             Op::SetAttributes => Some(Move::SetAttributes),
             Op::Access => Some(Move::Access),
-            Op::List => Some(Move::List),
+            Op::List => Some(Move::List { names: false }),
+            Op::ListNames => Some(Move::List { names: true }),
             Op::FileSystemInfo => Some(Move::FileSystemInfo),
             Op::Null => Some(Move::Null),
             Op::Think(time) => {
@@ -125,7 +141,8 @@ impl Lane {
         let Some(turn) = &mut self.turn else { return Ok(()) };
         match (asked, reply) {
             (Move::OpenFile(file), Reply::Opened { file: key, .. }) => self.open.opened(file, *key),
-            (Move::CreateOwn | Move::OpenOwn, Reply::Opened { file: key, .. }) => turn.own.opened(*key),
+            (Move::CreateOwn, Reply::Opened { file: key, .. }) => turn.own.created(*key),
+            (Move::OpenOwn, Reply::Opened { file: key, .. }) => turn.own.opened(*key),
             (Move::MakeOwn, _) => turn.own.made_directory(),
             (Move::CloseFile(..) | Move::CloseOwn(_), _) => {}
             (Move::RemoveOwn | Move::RemoveOwnDirectory, _) => {
@@ -160,15 +177,24 @@ impl Lane {
                 }
                 self.advance();
             }
-            (Move::List, Reply::Listed { entries }) => {
+            (Move::List { .. }, Reply::Listed { entries }) => {
                 if *entries < self.least_entries() {
                     return Err(WrongData);
                 }
                 self.advance();
             }
-            (Move::Flush(_) | Move::SetAttributes | Move::Access | Move::FileSystemInfo | Move::Null, _) => {
-                self.advance()
+            (Move::ReadLink, Reply::Text(text)) => {
+                if !self.is_text_of_link(text) {
+                    return Err(WrongData);
+                }
+                self.advance();
             }
+            // SMB does not say it.
+            (Move::ReadLink, Reply::Nothing) => self.advance(),
+            (
+                Move::Flush(_) | Move::SetAttributes | Move::Access | Move::Lookup | Move::FileSystemInfo | Move::Null,
+                _,
+            ) => self.advance(),
             // An answer to something else: nothing that was asked for came of it.
             _ => return Err(WrongData),
         }

@@ -15,6 +15,7 @@
 //! set write what is there already, so lanes never meet, and any read can be verified at any time.
 
 mod builtin;
+mod deck;
 mod distribution;
 mod error;
 pub mod fileset;
@@ -76,6 +77,10 @@ struct Work {
     writes_to_the_set: bool,
     /// Sums of the turns' weights up to each.
     weights: Vec<u64>,
+    /// Where turns are dealt and not drawn.
+    deck: Option<deck::Deck>,
+    /// The first lane of a station looks everything up before its first turn.
+    look_up_first: bool,
 }
 
 impl Workload {
@@ -179,9 +184,16 @@ impl Work {
             let problem = format!("a workload has 1 to {MOST_TURNS} [[turns]], one of them with a weight above 0");
             return Err((0..0, problem));
         }
-        if text.files.get_ref().count == 0 && turns.iter().any(program::Turn::needs_the_set) {
+        if text.files.get_ref().count == 0 && turns.iter().any(program::Turn::needs_files) {
             return Err((text.files.span(), "there are turns on = \"file\": count must be above 0".to_owned()));
         }
+        if text.files.get_ref().links == 0 && turns.iter().any(program::Turn::needs_links) {
+            return Err((text.files.span(), "there are turns on = \"link\": links must be above 0".to_owned()));
+        }
+        let deck = match text.lane.order {
+            text::Order::Drawn => None,
+            text::Order::Dealt => Some(deck::Deck::new(&turns).map_err(|problem| (0..0, problem))?),
+        };
         Ok(Self {
             name: name.clone(),
             description: text.description.get_ref().clone(),
@@ -195,6 +207,8 @@ impl Work {
             writes_to_the_set: turns.iter().any(program::Turn::writes_to_the_set),
             turns,
             weights,
+            deck,
+            look_up_first: text.lane.look_up_first,
         })
     }
 }

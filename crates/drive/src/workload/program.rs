@@ -33,17 +33,22 @@ pub(super) struct Turn {
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Op {
     Create,
+    /// Once more over itself, closed as it is: emptied.
+    Recreate,
     Open,
     Close,
     Read(Transfer),
     Write(Transfer),
     Flush,
     Truncate(u64),
+    Lookup,
+    ReadLink,
     GetAttributes,
     GetAttributesOfOpen,
     SetAttributes,
     Access,
     List,
+    ListNames,
     MakeDirectory,
     RemoveDirectory,
     Remove,
@@ -60,6 +65,8 @@ pub(super) struct Transfer {
     pub(super) size: u32,
     pub(super) at: At,
     pub(super) amount: Amount,
+    /// Written data is durable when the answer comes.
+    pub(super) stable: bool,
 }
 
 /// How much is transferred.
@@ -106,8 +113,13 @@ impl Turn {
     }
 
     /// Whether it needs files of the set.
-    pub(super) fn needs_the_set(&self) -> bool {
+    pub(super) fn needs_files(&self) -> bool {
         self.on == Subject::File
+    }
+
+    /// Whether it needs links of the set.
+    pub(super) fn needs_links(&self) -> bool {
+        self.on == Subject::Link
     }
 }
 
@@ -137,6 +149,7 @@ fn unroll(
 fn op(step: &StepText, on: Subject, totals: &mut Vec<Sizes>) -> Result<Op, String> {
     Ok(match step {
         StepText::Create => Op::Create,
+        StepText::Recreate => Op::Recreate,
         StepText::Open => Op::Open,
         StepText::Close => Op::Close,
         StepText::Read(read) => Op::Read(read_of(read)?),
@@ -144,11 +157,14 @@ fn op(step: &StepText, on: Subject, totals: &mut Vec<Sizes>) -> Result<Op, Strin
         StepText::Flush => Op::Flush,
         StepText::Truncate(size) if size.0 <= LARGEST_OWN => Op::Truncate(size.0),
         StepText::Truncate(_) => return Err(format!("a file may have {}", Size(LARGEST_OWN))),
+        StepText::Lookup => Op::Lookup,
+        StepText::Readlink => Op::ReadLink,
         StepText::Getattr => Op::GetAttributes,
         StepText::GetattrOpen => Op::GetAttributesOfOpen,
         StepText::Setattr => Op::SetAttributes,
         StepText::Access => Op::Access,
         StepText::List => Op::List,
+        StepText::ListNames => Op::ListNames,
         StepText::Mkdir => Op::MakeDirectory,
         StepText::Rmdir => Op::RemoveDirectory,
         StepText::Remove => Op::Remove,
@@ -168,7 +184,7 @@ fn read_of(read: &ReadText) -> Result<Transfer, String> {
         (None, true) => Amount::Whole,
         (None, false) => Amount::Count(1),
     };
-    transfer(read.size, read.at, amount)
+    transfer(read.size, read.at, amount, false)
 }
 
 fn write_of(write: &WriteText, on: Subject, totals: &mut Vec<Sizes>) -> Result<Transfer, String> {
@@ -194,10 +210,10 @@ fn write_of(write: &WriteText, on: Subject, totals: &mut Vec<Sizes>) -> Result<T
         }
         totals.push(total.clone());
     }
-    transfer(write.size, write.at, amount)
+    transfer(write.size, write.at, amount, write.stable)
 }
 
-fn transfer(size: Size, at: At, amount: Amount) -> Result<Transfer, String> {
+fn transfer(size: Size, at: At, amount: Amount, stable: bool) -> Result<Transfer, String> {
     if !(1..=LARGEST_REQUEST).contains(&size.0) {
         return Err(format!("a request may be of 1B to {}", Size(LARGEST_REQUEST)));
     }
@@ -205,7 +221,7 @@ fn transfer(size: Size, at: At, amount: Amount) -> Result<Transfer, String> {
         return Err("only at = \"sequential\" goes with whole and total".to_owned());
     }
     let size = u32::try_from(size.0).map_err(|error| error.to_string())?;
-    Ok(Transfer { size, at, amount })
+    Ok(Transfer { size, at, amount, stable })
 }
 
 /// What the turn has made so far.
@@ -228,8 +244,10 @@ impl State {
     fn after(&mut self, op: &Op, on: Subject) -> Result<(), &'static str> {
         let needs = |condition: bool, problem| if condition { Ok(()) } else { Err(problem) };
         match (on, op) {
-            (_, Op::List | Op::FileSystemInfo | Op::Null | Op::Think(_)) => Ok(()),
-            (Subject::File | Subject::Directory, Op::GetAttributes | Op::Access) => Ok(()),
+            (_, Op::List | Op::ListNames | Op::FileSystemInfo | Op::Null | Op::Think(_)) => Ok(()),
+            (Subject::File | Subject::Directory, Op::Lookup | Op::GetAttributes | Op::Access) => Ok(()),
+            (Subject::Link, Op::Lookup | Op::ReadLink) => Ok(()),
+            (Subject::Link, _) => Err("links of the set are looked up and read, and no more"),
             (Subject::File, Op::SetAttributes) => Ok(()),
             (Subject::File, Op::Open | Op::Close | Op::Read(_) | Op::Write(_)) => {
                 self.open = !matches!(op, Op::Close);
@@ -237,7 +255,7 @@ impl State {
             }
             (Subject::File, Op::Flush | Op::GetAttributesOfOpen) => needs(self.open, "the file is not open here"),
             (Subject::File, _) => Err("files of the set stay as they are: this needs on = \"own\""),
-            (Subject::Directory, _) => Err("this needs on = \"file\" or on = \"own\""),
+            (Subject::Directory, _) => Err("this needs on = \"file\", \"link\" or \"own\""),
             (Subject::Own, op) => self.after_own(op),
         }
     }
@@ -250,7 +268,7 @@ impl State {
                 self.open = matches!(op, Op::Create);
                 self.thing = if self.open { Thing::File } else { Thing::Directory };
             }
-            Op::Open => {
+            Op::Open | Op::Recreate => {
                 needs(self.thing == Thing::File && !self.open, "there is no closed file of the lane's own here")?;
                 self.open = true;
             }
@@ -261,6 +279,7 @@ impl State {
             Op::Read(_) | Op::Write(_) | Op::Flush | Op::Truncate(_) | Op::GetAttributesOfOpen => {
                 needs(self.open, "the lane's own file is not open here: \"create\" or \"open\" it")?;
             }
+            Op::ReadLink => return Err("this needs on = \"link\""),
             Op::Remove | Op::Rename if self.open => return Err("\"close\" the file first"),
             Op::Remove => {
                 needs(self.thing == Thing::File, "there is no file of the lane's own here")?;

@@ -96,7 +96,7 @@ impl Model {
         }
         self.handles.push(Some((path.to_owned(), access != Access::Read)));
         let size = self.nodes[path].as_ref().unwrap().len() as u64;
-        Ok(Reply::Opened { file: FileKey(self.handles.len() as u32 - 1), size })
+        Ok(Reply::Opened { file: FileKey(self.handles.len() as u32 - 1), size: Some(size) })
     }
 
     fn names(&mut self, action: &Action<'_>) -> Answer {
@@ -131,6 +131,17 @@ impl Model {
                     Some(_) => Err("is there already"),
                 }
             }
+            Action::SymbolicLink { path, text } => {
+                self.directory(Self::parent(path))?;
+                match self.nodes.insert(path.to_owned(), Some(text.as_bytes().to_vec())) {
+                    None => Ok(Reply::Nothing),
+                    Some(_) => Err("is there already"),
+                }
+            }
+            Action::ReadLink { path } => {
+                let text = self.nodes.get(path).and_then(Option::as_ref).ok_or("no such link")?;
+                Ok(Reply::Text(String::from_utf8_lossy(text).into_owned()))
+            }
             _ => Err("not supported"),
         }
     }
@@ -153,7 +164,8 @@ impl Model {
                 }
                 Ok(Reply::Read { bytes: found.len() as u32 })
             }
-            Action::Write { file, offset, length, content, key } => {
+            Action::Write { file, offset, length, content, key }
+            | Action::WriteThrough { file, offset, length, content, key } => {
                 let bytes = self.bytes(file, true)?;
                 let end = offset as usize + length as usize;
                 if bytes.len() < end {
@@ -171,12 +183,15 @@ impl Model {
             Action::GetAttributesOf { file } => {
                 Ok(Reply::Attributes { size: self.bytes(file, false)?.len() as u64, directory: false })
             }
-            Action::GetAttributes { path } | Action::SetAttributes { path, .. } | Action::Access { path } => {
+            Action::GetAttributes { path }
+            | Action::Lookup { path }
+            | Action::SetAttributes { path, .. }
+            | Action::Access { path } => {
                 let node = self.nodes.get(path).ok_or("no such file")?;
                 let size = node.as_ref().map_or(4096, |bytes| bytes.len() as u64);
                 Ok(Reply::Attributes { size, directory: node.is_none() })
             }
-            Action::List { path } => {
+            Action::List { path } | Action::ListNames { path } => {
                 self.directory(path)?;
                 names.extend(self.children(path).map(str::to_owned));
                 Ok(Reply::Listed { entries: names.len() as u64 })

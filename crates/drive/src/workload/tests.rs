@@ -85,10 +85,8 @@ fn every_line_of_a_builtin_is_explained() {
     }
 }
 
-#[test]
-fn everything_a_turn_can_do_is_done() {
-    let workload = turns(
-        r#"
+/// Each step at least once.
+const EVERYTHING: &str = r#"
         [lane]
         keep_open = 2
         verify = "100%"
@@ -100,6 +98,7 @@ fn everything_a_turn_can_do_is_done() {
             "open", { read = { size = "3KiB", count = 2 } }, { read = { size = "1KiB", at = { zipf = 0.8 }, count = 3 } },
             { write = { size = "4KiB", whole = true } }, { write = { size = "700B", at = "random" } }, "flush",
             "getattr-open", "getattr", "setattr", "access", "list", "fsinfo", "null", { think = "1ms" }, "close",
+            "lookup", "list-names", { write = { size = "700B", at = "random", stable = true } },
         ]
         [[turns]]
         name = "own"
@@ -108,17 +107,26 @@ fn everything_a_turn_can_do_is_done() {
             "list", "create", { write = { size = "1KiB", total = { uniform = ["0B", "9KiB"] } } },
             { write = { size = "1KiB", count = 3 } }, { read = { size = "2KiB", whole = true } }, { truncate = "100B" },
             { read = { size = "64B", at = "random", count = 3 } }, { truncate = "1KiB" }, { read = { size = "2KiB" } },
-            "getattr-open", "flush", "close", "getattr", "setattr", "list", "rename", "open", "close", "rename", "remove",
+            "getattr-open", "flush", "close", "recreate", "getattr-open", { write = { size = "1KiB" } }, "close",
+            "getattr", "setattr", "list", "rename", "open", "close", "rename", "remove",
             "list", "mkdir", "list", "getattr", "access", "rename", "setattr", "rmdir", "create", "close", "remove",
             { repeat = { times = 3, steps = ["mkdir", { repeat = { times = 2, steps = ["rename"] } }, "rmdir"] } },
         ]
         [[turns]]
         name = "directory"
         on = "directory"
-        steps = ["getattr", "access", "list"]
-        "#,
-    );
-    let ran = ran(&workload, 3, 2, 300);
+        steps = ["getattr", "access", "list", "lookup", "list-names"]
+        [[turns]]
+        name = "link"
+        on = "link"
+        steps = ["lookup", "readlink", "list"]
+"#;
+
+#[test]
+fn everything_a_turn_can_do_is_done() {
+    let files = "count = 40\ndirectories = 4\ndepth = 2\nsize = \"10KiB\"\nlinks = 6\n";
+    let text = format!("name = \"w\"\ndescription = \"\"\n[files]\n{files}{EVERYTHING}");
+    let ran = ran(&Workload::parse("w.toml", &text).unwrap(), 3, 2, 300);
     assert!(ran.verified > 1 << 20);
     for wanted in [
         "Open",
@@ -136,12 +144,35 @@ fn everything_a_turn_can_do_is_done() {
         "RemoveDirectory",
         "Remove",
         "Rename",
+        "Lookup",
+        "ReadLink",
+        "ListNames",
+        "WriteThrough",
         "FileSystemInfo",
         "Null",
     ] {
         let words = |action: &String| action.split([' ', '{']).next() == Some(wanted);
         assert!(ran.actions.iter().any(words), "{wanted}");
     }
+}
+
+/// After each round of the deck, and whatever it began with, the shares are those of the weights.
+#[test]
+fn turns_that_are_dealt_have_exact_shares() {
+    let (stations, rounds) = (3, 2);
+    let ran = ran(&Workload::find("laddis").unwrap(), stations, 1, 98 * rounds);
+    let count =
+        |name: &str| ran.actions.iter().filter(|action| action.split([' ', '{']).next() == Some(name)).count() as u64;
+    let all = u64::from(stations) * rounds;
+    let acquaintance = 120 * u64::from(stations);
+    assert_eq!(count("Lookup"), 34 * all + acquaintance);
+    let shares = ["Read", "WriteThrough", "GetAttributes", "ReadLink", "ListNames", "SetAttributes", "FileSystemInfo"];
+    assert_eq!(shares.map(count), [22, 15, 13, 8, 3, 1, 1].map(|share| share * all));
+    // Made twice, removed once; files of the set are opened to read and to write.
+    assert_eq!((count("Remove"), count("Open")), (all, (22 + 15 + 2) * all));
+    let many = "[lane]\norder = \"dealt\"\n[[turns]]\nname = \"a\"\nweight = 999\non = \"file\"\nsteps = [\"null\"]\n";
+    let wrong = parse(&format!("{many}{}", many.split_once("\"dealt\"\n").unwrap().1.replace("999", "1000")));
+    assert!(wrong.unwrap_err().problem.contains("1000 cards at most, and these make 1999"));
 }
 
 #[test]

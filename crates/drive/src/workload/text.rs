@@ -32,6 +32,9 @@ pub(super) struct Files {
     pub(super) directories: u32,
     pub(super) depth: u32,
     pub(super) size: Sizes,
+    /// Symbolic links.
+    #[serde(default)]
+    pub(super) links: u32,
     #[serde(default)]
     pub(super) shared: Sharing,
     #[serde(default)]
@@ -105,6 +108,19 @@ pub(super) struct LaneText {
     pub(super) keep_open: Option<Spanned<u32>>,
     pub(super) verify: Option<Share>,
     pub(super) caching: CachingText,
+    pub(super) order: Order,
+    pub(super) look_up_first: bool,
+}
+
+/// How a lane comes to its next kind of turn.
+#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum Order {
+    /// Drawn by weight, each by itself.
+    #[default]
+    Drawn,
+    /// From a shuffled deck with as many cards of a kind as its weight says, gone through again and again: shares are exact.
+    Dealt,
 }
 
 /// What an SMB open asks for.
@@ -118,6 +134,7 @@ pub(super) enum CachingText {
     LevelTwo,
     Lease,
     Durable,
+    Handle,
 }
 
 impl From<CachingText> for Caching {
@@ -129,6 +146,7 @@ impl From<CachingText> for Caching {
             CachingText::LevelTwo => Caching::LevelTwo,
             CachingText::Lease => Caching::Lease,
             CachingText::Durable => Caching::Durable,
+            CachingText::Handle => Caching::Handle,
         }
     }
 }
@@ -156,6 +174,8 @@ fn one() -> u32 {
 pub(super) enum Subject {
     /// A file of the set.
     File,
+    /// A symbolic link of the set.
+    Link,
     /// A directory of the set.
     Directory,
     /// A file or directory that the lane makes in a directory of the set, and removes.
@@ -167,17 +187,21 @@ pub(super) enum Subject {
 #[serde(rename_all = "kebab-case")]
 pub(super) enum StepText {
     Create,
+    Recreate,
     Open,
     Close,
     Read(ReadText),
     Write(WriteText),
     Flush,
     Truncate(Size),
+    Lookup,
+    Readlink,
     Getattr,
     GetattrOpen,
     Setattr,
     Access,
     List,
+    ListNames,
     Mkdir,
     Rmdir,
     Remove,
@@ -211,6 +235,8 @@ pub(super) struct WriteText {
     #[serde(default)]
     pub(super) whole: bool,
     pub(super) total: Option<Sizes>,
+    #[serde(default)]
+    pub(super) stable: bool,
 }
 
 /// Where in the file.

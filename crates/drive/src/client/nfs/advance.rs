@@ -20,7 +20,7 @@ use plimsoll_wire::nfs::v3::rename::Rename;
 use plimsoll_wire::nfs::v3::rmdir::RemoveDir;
 use plimsoll_wire::nfs::v3::setattr::SetAttr;
 use plimsoll_wire::nfs::v3::symlink::SymLink;
-use plimsoll_wire::nfs::v3::write::{Stable, Write};
+use plimsoll_wire::nfs::v3::write::Write;
 use plimsoll_wire::nfs::v3::{Call as Said, FileHandle, Place, SetAttributes};
 use plimsoll_wire::rpc::CallTemplate;
 use plimsoll_wire::xdr::padding;
@@ -129,6 +129,7 @@ impl Calling<'_> {
                 self.say(&GetAttr { object: handle }, path, intended)
             }
             Goal::Open { disposition, emptied, .. } => self.open(*disposition, *emptied, handle, place, job),
+            Goal::Lookup => self.say(&Lookup { what: place }, path, intended),
             Goal::SetMode(mode) => {
                 self.say(&SetAttr { object: handle, attributes: SetAttributes::mode(*mode) }, path, intended)
             }
@@ -194,10 +195,10 @@ impl Calling<'_> {
                     self.say_about(&call, path, intended, (offset, count, *keep), None);
                 }
             }
-            Goal::Write { transfer, content, key, .. } => {
+            Goal::Write { transfer, content, key, stable, .. } => {
                 for _ in 0..self.room {
                     let Some((offset, count)) = transfer.take(limits.write) else { break };
-                    let call = Write { file: &transfer.handle, offset, count, stable: Stable::Unstable };
+                    let call = Write { file: &transfer.handle, offset, count, stable: *stable };
                     let data = Some((&**content, *key));
                     self.say_about(&call, path, intended, (offset, count, false), data);
                 }

@@ -140,7 +140,14 @@ impl NfsClient {
     }
 
     fn looked_up(&mut self, job: &mut Job, answer: Answer<lookup::Found>) -> u32 {
+        let asked_for_its_own_sake = job.walking().is_none();
         settle(answer, |found| {
+            if asked_for_its_own_sake && let Some(walk) = job.walks.iter().flatten().next() {
+                let leaf = found.attributes.is_some_and(|attributes| attributes.kind != FileType::Directory);
+                self.handles.learn(&walk.path, found.object, leaf);
+                job.reply = Some(Reply::Nothing);
+                return;
+            }
             if let Some(walk) = job.walking_mut()
                 && let Some(part) = walk.part()
             {
@@ -256,7 +263,7 @@ impl Job {
     /// A file is open.
     fn opened(&mut self, files: &mut Files, handle: FileHandle, size: u64) {
         match files.add(File::new(handle)) {
-            Some(file) => self.reply = Some(Reply::Opened { file, size }),
+            Some(file) => self.reply = Some(Reply::Opened { file, size: Some(size) }),
             None => self.fail(never_sent(None, Cause::OutOfResources)),
         }
     }

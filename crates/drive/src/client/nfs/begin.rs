@@ -1,9 +1,12 @@
 //! From actions to jobs.
 
+use plimsoll_wire::nfs::v3::write::Stable;
+
 use super::client::NfsClient;
+use super::file::File;
 use super::job::{Goal, Job, Walk, never_sent};
 use super::transfer::Transfer;
-use crate::action::{Action, Cause, Done, Reply, Ticket};
+use crate::action::{Action, Caching, Cause, Disposition, Done, Failure, Reply, Ticket};
 use crate::client::Events;
 use crate::outbox::Outbox;
 
@@ -26,6 +29,9 @@ impl NfsClient {
             };
             return events.done(Done { tag: ticket.tag, at: now, result });
         }
+        if let Some(result) = self.open_without_asking(action) {
+            return events.done(Done { tag: ticket.tag, at: now, result });
+        }
         let Some(goal) = self.goal(action) else {
             let result = Err(never_sent(None, Cause::Unsupported));
             return events.done(Done { tag: ticket.tag, at: now, result });
@@ -36,6 +42,19 @@ impl NfsClient {
         self.advance(id, now, out, events);
     }
 
+    /// Opens a file whose handle is known, for a user to whom that is good enough.
+    fn open_without_asking(&mut self, action: &Action<'_>) -> Option<Result<Reply, Failure>> {
+        let Action::Open { path, disposition: Disposition::OpenExisting, caching: Caching::Handle, .. } = action else {
+            return None;
+        };
+        let (known, handle) = self.handles.longest(path, true);
+        let opened = || match self.files.add(File::new(handle)) {
+            Some(file) => Ok(Reply::Opened { file, size: None }),
+            None => Err(never_sent(None, Cause::OutOfResources)),
+        };
+        (known == path.len()).then(opened)
+    }
+
     /// What an action is about; `None` where NFSv3 has no such thing, or the file is not open.
     fn goal(&self, action: &Action<'_>) -> Option<Goal> {
         let handle = |file| self.files.get(file).map(|file| file.handle);
@@ -44,17 +63,24 @@ impl NfsClient {
             Action::Read { file, offset, length, keep } => {
                 Goal::Read { transfer: Transfer::new(handle(file)?, offset, length)?, keep }
             }
-            Action::Write { file, offset, length, content, key } => {
+            Action::Write { file, offset, length, content, key }
+            | Action::WriteThrough { file, offset, length, content, key } => {
                 let transfer = Transfer::new(handle(file)?, offset, length)?;
-                Goal::Write { file, transfer, content: content.clone(), key }
+                let through = matches!(action, Action::WriteThrough { .. });
+                let stable = if through { Stable::FileSync } else { Stable::Unstable };
+                Goal::Write { file, transfer, content: content.clone(), key, stable }
             }
             Action::Flush { file } => Goal::Flush(file, handle(file)?),
+            Action::Lookup { .. } => Goal::Lookup,
             Action::GetAttributes { .. } => Goal::GetAttributes,
             Action::GetAttributesOf { file } => Goal::GetAttributesOf(handle(file)?),
             Action::SetAttributes { mode, .. } => Goal::SetMode(mode),
             Action::SetSize { file, size } => Goal::SetSize(handle(file)?, size),
             Action::Access { .. } => Goal::Access,
-            Action::List { .. } => Goal::List { cookie: 0, verifier: [0; 8], entries: 0, plus: !self.without_plus },
+            Action::List { .. } | Action::ListNames { .. } => {
+                let plus = matches!(action, Action::List { .. }) && !self.without_plus;
+                Goal::List { cookie: 0, verifier: [0; 8], entries: 0, plus }
+            }
             Action::MakeDirectory { .. } => Goal::MakeDirectory,
             Action::RemoveDirectory { .. } => Goal::RemoveDirectory,
             Action::Remove { .. } => Goal::Remove,
@@ -82,15 +108,15 @@ impl NfsClient {
             Some(Walk::new(text, whole, at, handle))
         };
         match *action {
-            Action::Open { path, disposition, .. } => {
-                [walk(path, disposition == crate::action::Disposition::OpenExisting), None]
-            }
+            Action::Open { path, disposition, .. } => [walk(path, disposition == Disposition::OpenExisting), None],
             Action::GetAttributes { path }
             | Action::SetAttributes { path, .. }
             | Action::Access { path }
             | Action::List { path }
+            | Action::ListNames { path }
             | Action::ReadLink { path } => [walk(path, true), None],
-            Action::MakeDirectory { path }
+            Action::Lookup { path }
+            | Action::MakeDirectory { path }
             | Action::RemoveDirectory { path }
             | Action::Remove { path }
             | Action::SymbolicLink { path, .. } => [walk(path, false), None],

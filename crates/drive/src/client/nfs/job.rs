@@ -4,6 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use plimsoll_model::{Outcome, Procedure, Symbol};
+use plimsoll_wire::nfs::v3::write::Stable;
 use plimsoll_wire::nfs::v3::{Attributes, FileHandle};
 
 use super::transfer::Transfer;
@@ -45,6 +46,7 @@ pub(super) enum Goal {
         disposition: Disposition,
         emptied: bool,
     },
+    Lookup,
     GetAttributes,
     GetAttributesOf(FileHandle),
     SetMode(u32),
@@ -73,6 +75,7 @@ pub(super) enum Goal {
         transfer: Transfer,
         content: Arc<Content>,
         key: u64,
+        stable: Stable,
     },
     Flush(FileKey, FileHandle),
 }

@@ -109,11 +109,15 @@ impl NfsClient {
         job: &mut Job,
         answer: Answer<write::Written>,
     ) -> Result<u32, Malformed> {
-        let Goal::Write { file, transfer, .. } = &mut job.goal else { return Err(Malformed) };
+        let Goal::Write { file, transfer, stable, .. } = &mut job.goal else { return Err(Malformed) };
         let What { offset, count, .. } = call.what;
         let written = match answer {
             // Neither more than there was, nor nothing of it and no error.
             Answer::Done(written) if written.count > count || written.count == 0 && count > 0 => {
+                return Err(Malformed);
+            }
+            // A server may do more than it is asked for, and never less (RFC 1813 3.3.7).
+            Answer::Done(written) if *stable == Stable::FileSync && written.committed != *stable => {
                 return Err(Malformed);
             }
             Answer::Done(written) => written,

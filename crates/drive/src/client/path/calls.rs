@@ -33,7 +33,7 @@ impl PathClient {
             Action::Open { path, access, disposition, .. } => {
                 return (Some(FileCall::Open), self.open(path, access, disposition, over));
             }
-            Action::List { path } => {
+            Action::List { path } | Action::ListNames { path } => {
                 return (Some(FileCall::ReadDirectory), self.list(path, tag, over, events));
             }
             Action::Cancel { .. } => return (None, Ok(Reply::Nothing)),
@@ -51,6 +51,14 @@ impl PathClient {
             Action::Write { file, offset, length, content, key } => {
                 let written = self.files.get(file);
                 let written = written.and_then(|file| Ok(data::write(file, offset, length, content, key)?));
+                (FileCall::Write, written.map(|bytes| Reply::Written { bytes }))
+            }
+            Action::WriteThrough { file, offset, length, content, key } => {
+                let written = self.files.get(file).and_then(|file| {
+                    let bytes = data::write(file, offset, length, content, key)?;
+                    retry_on_intr(|| fs::fdatasync(file))?;
+                    Ok(bytes)
+                });
                 (FileCall::Write, written.map(|bytes| Reply::Written { bytes }))
             }
             Action::Flush { file } => {
@@ -86,7 +94,7 @@ impl PathClient {
         let root = self.root.directory.as_fd();
         let on = |path, call: &dyn Fn(&str) -> Result<(), Errno>| below(path).and_then(|path| nothing(call(path)));
         match *action {
-            Action::GetAttributes { path } => {
+            Action::GetAttributes { path } | Action::Lookup { path } => {
                 let stat = below(path).and_then(|path| Ok(fs::statat(root, path, AtFlags::SYMLINK_NOFOLLOW)?));
                 (FileCall::StatAt, stat.map(|stat| attributes(&stat)))
             }
@@ -138,7 +146,7 @@ impl PathClient {
         over();
         let file = opened?;
         let size = fs::fstat(&file)?.st_size;
-        Ok(Reply::Opened { size: size.unsigned_abs(), file: self.files.add(file)? })
+        Ok(Reply::Opened { size: Some(size.unsigned_abs()), file: self.files.add(file)? })
     }
 
     /// Closes a file: where a network is behind it, this is where writes fail that were only promised.

@@ -134,7 +134,7 @@ fn opens_do_what_they_say() {
     fs::write(bench.path("there"), b"abc").unwrap();
     let mut open = |path, access, disposition| {
         bench.act(Action::Open { path, access, disposition, caching: Caching::Lease }).map(|reply| match reply {
-            Reply::Opened { file, size } => (file, size),
+            Reply::Opened { file, size } => (file, size.unwrap()),
             other => panic!("{other:?}"),
         })
     };

@@ -46,7 +46,7 @@ pub(super) enum Kind {
     /// Reading.
     Read { transfer: Transfer, keep: bool },
     /// Writing.
-    Write { transfer: Transfer, content: Arc<Content>, key: u64 },
+    Write { transfer: Transfer, content: Arc<Content>, key: u64, flags: u32 },
     /// Asking for a file's size, and whether it is a directory.
     Attributes { found: Option<(u64, bool)> },
     /// Asking for the file system's size and free bytes.
@@ -163,7 +163,9 @@ impl Job {
         }
         Ok(match self.kind {
             Kind::Connect | Kind::Leave | Kind::Plain | Kind::Watch { .. } => Reply::Nothing,
-            Kind::Open { opened, .. } => opened.map(|(file, size)| Reply::Opened { file, size }).ok_or(UNFINISHED)?,
+            Kind::Open { opened, .. } => {
+                opened.map(|(file, size)| Reply::Opened { file, size: Some(size) }).ok_or(UNFINISHED)?
+            }
             Kind::Read { transfer, .. } => Reply::Read { bytes: transfer.moved },
             Kind::Write { transfer, .. } => Reply::Written { bytes: transfer.moved },
             Kind::Attributes { found } => {

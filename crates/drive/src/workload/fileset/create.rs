@@ -6,7 +6,7 @@ use plimsoll_model::Symbol;
 
 use super::job::{FileSetError, Job, JobProgress, Patience, Tally, WAIT, again};
 use super::{FileSet, manifest};
-use crate::action::{Access, Action, Caching, Disposition, Done, FileKey, Reply};
+use crate::action::{Access, Action, Caching, Cause, Disposition, Done, FileKey, Reply};
 use crate::content::Content;
 use crate::scenario::{Scenario, Step, Verdict, WrongData};
 
@@ -26,7 +26,7 @@ impl Create {
     /// Makes this one.
     #[must_use]
     pub fn new(files: Arc<FileSet>) -> Arc<Self> {
-        let tally = Tally::of(files.directories() + files.files() + 1);
+        let tally = Tally::of(files.directories() + files.files() + files.links() + 1);
         let manifest = Arc::new(Content::holding(files.manifest.as_bytes()));
         Arc::new(Self { files, manifest, tally })
     }
@@ -43,7 +43,10 @@ impl Create {
         match place.checked_sub(self.files.directories()) {
             None => Item::Directory(place),
             Some(file) if file < self.files.files() => Item::File(file),
-            Some(_) => Item::Manifest,
+            Some(after) => match after - self.files.files() {
+                link if link < self.files.links() => Item::Link(link),
+                _ => Item::Manifest,
+            },
         }
     }
 
@@ -51,8 +54,8 @@ impl Create {
     fn needed_before(&self, item: Item) -> u64 {
         match item {
             Item::Directory(place) => self.files.layout.needed_before(place),
-            Item::File(_) => self.files.directories(),
-            Item::Manifest => self.files.directories() + self.files.files(),
+            Item::File(_) | Item::Link(_) => self.files.directories(),
+            Item::Manifest => self.files.directories() + self.files.files() + self.files.links(),
         }
     }
 }
@@ -64,7 +67,9 @@ impl Job for Create {
             item: None,
             doing: Doing::Waiting(Patience::default()),
             attempts: 0,
+            without_links: false,
             path: String::new(),
+            text: String::new(),
         })
     }
 
@@ -77,6 +82,7 @@ impl Job for Create {
 enum Item {
     Directory(u64),
     File(u64),
+    Link(u64),
     Manifest,
 }
 
@@ -97,7 +103,11 @@ struct Creator {
     item: Option<Item>,
     doing: Doing,
     attempts: u32,
+    /// The protocol has no symbolic links.
+    without_links: bool,
     path: String,
+    /// What a link says.
+    text: String,
 }
 
 impl Creator {
@@ -108,6 +118,10 @@ impl Creator {
         match item {
             Item::Directory(place) => self.job.files.directory_path_in_order(place, &mut self.path),
             Item::File(file) => self.job.files.file_path(file, &mut self.path),
+            Item::Link(link) => {
+                self.job.files.link_path(link, &mut self.path);
+                self.text = self.job.files.layout.text_of_link(link);
+            }
             Item::Manifest => self.path.push_str(&self.job.files.manifest_path()),
         }
         self.doing = Doing::Waiting(Patience::default());
@@ -120,6 +134,7 @@ impl Creator {
     fn file(&self) -> (u64, &Arc<Content>, u64) {
         match self.item {
             Some(Item::File(file)) => (self.job.files.size(file), &self.job.files.content, file),
+            Some(Item::Link(link)) => (0, &self.job.files.content, link),
             _ => (self.job.files.manifest.len() as u64, &self.job.manifest, Content::HELD),
         }
     }
@@ -166,11 +181,13 @@ impl Scenario for Creator {
         let symbol = match item {
             Item::File(file) => self.job.files.symbol(file),
             Item::Directory(place) => self.job.files.symbol(self.job.files.files() + place),
+            Item::Link(link) => self.job.files.link_symbol(link),
             Item::Manifest => Symbol::NONE,
         };
         let path = &self.path;
         let action = match (&self.doing, item) {
             (Doing::Making, Item::Directory(_)) => Action::MakeDirectory { path },
+            (Doing::Making, Item::Link(_)) if !self.without_links => Action::SymbolicLink { path, text: &self.text },
             (Doing::Waiting(_) | Doing::Making, _) => {
                 // What a broken connection has left half-made is made again.
                 let disposition = Disposition::CreateOrTruncate;
@@ -195,7 +212,12 @@ impl Scenario for Creator {
             Ok(reply) => return self.after(reply).into(),
             Err(failure) => failure,
         };
-        if self.attempts > 0 && failure.is_there() && matches!(self.item, Some(Item::Directory(_))) {
+        if failure.cause == Cause::Unsupported && matches!(self.item, Some(Item::Link(_))) && !self.without_links {
+            // An empty file takes its place, and the client says what it does with it.
+            self.without_links = true;
+            return Verdict::Excused;
+        }
+        if self.attempts > 0 && failure.is_there() && matches!(self.item, Some(Item::Directory(_) | Item::Link(_))) {
             // Made the time before; the answer was lost with its connection.
             return self.after(&Reply::Nothing).into();
         }

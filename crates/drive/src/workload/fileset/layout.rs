@@ -17,13 +17,16 @@ const LARGEST: u64 = 1 << 40;
 /// The files and directories of a set.
 ///
 /// A set has *parts*: one that all stations share, or one for each station. A part has directories numbered from 1 in a
-/// tree as evenly branched as its depth allows, and 0 is the part itself; its files are dealt to the directories in turn.
+/// tree as evenly branched as its depth allows, and 0 is the part itself; its files are dealt to the directories in turn. Links
+/// are beside what they point to.
 #[derive(Debug)]
 pub(crate) struct Layout {
     parts: u32,
     shared: bool,
     /// Files of a part.
     count: u64,
+    /// Symbolic links of a part: to its first files, each in the directory of its file.
+    links: u64,
     /// Directories of a part.
     directories: u64,
     /// Directories within a directory, at most.
@@ -49,6 +52,9 @@ pub(crate) fn check(files: &Files) -> Result<(), String> {
     if u64::from(files.directories) > MOST_DIRECTORIES {
         return Err(format!("directories may be {MOST_DIRECTORIES}"));
     }
+    if files.links > files.count {
+        return Err("links point to files, one each: there may be as many as files".to_owned());
+    }
     if !(1..=DEEPEST).contains(&files.depth) {
         return Err(format!("depth must be from 1 to {DEEPEST}"));
     }
@@ -68,7 +74,8 @@ impl Layout {
         let parts = if shared { 1 } else { stations.max(1) };
         let (count, directories) = (u64::from(files.count), u64::from(files.directories));
         let (all, folders) = (count * u64::from(parts), (directories + 1) * u64::from(parts));
-        if all > MOST_FILES || folders > MOST_DIRECTORIES {
+        let links = u64::from(files.links);
+        if all + links * u64::from(parts) > MOST_FILES || folders > MOST_DIRECTORIES {
             return Err(format!(
                 "{all} files in {folders} directories for {parts} stations are too many: \
                  {MOST_FILES} files and {MOST_DIRECTORIES} directories may be"
@@ -77,7 +84,7 @@ impl Layout {
         let size = |file| files.size.draw(&mut Rng::new(seed_of(u64::from(files.seed), file, 0)));
         let sizes = (0..u32::try_from(all).unwrap_or(u32::MAX)).map(size).collect();
         let fanout = fanout(directories, files.depth);
-        let mut layout = Self { parts, shared, count, directories, fanout, sizes, levels: Vec::new() };
+        let mut layout = Self { parts, shared, count, links, directories, fanout, sizes, levels: Vec::new() };
         layout.levels = layout.level_starts();
         Ok(layout)
     }
@@ -92,6 +99,11 @@ impl Layout {
         self.sizes.len() as u64
     }
 
+    /// Symbolic links, over all parts.
+    pub(crate) fn links(&self) -> u64 {
+        self.links * u64::from(self.parts)
+    }
+
     /// Directories, over all parts, with the parts and the set itself.
     pub(crate) fn all_directories(&self) -> u64 {
         let own = if self.shared { 0 } else { 1 };
@@ -101,6 +113,27 @@ impl Layout {
     /// The files of a station: the first, and how many.
     pub(crate) fn files_of(&self, station: u32) -> (u64, u64) {
         (u64::from(self.part_of(station)) * self.count, self.count)
+    }
+
+    /// The links of a station: the first, and how many.
+    pub(crate) fn links_of(&self, station: u32) -> (u64, u64) {
+        (u64::from(self.part_of(station)) * self.links, self.links)
+    }
+
+    /// The file that a link points to.
+    pub(crate) fn target_of(&self, link: u64) -> u64 {
+        let links = self.links.max(1);
+        link / links * self.count + link % links
+    }
+
+    /// What a link says: its file, which stands beside it.
+    pub(crate) fn text_of_link(&self, link: u64) -> String {
+        format!("f{}", self.target_of(link))
+    }
+
+    /// Names of a part: its directories, files and links.
+    pub(crate) fn names_of_a_part(&self) -> u64 {
+        self.directories + self.count + self.links
     }
 
     /// The part that a station works on.
@@ -133,11 +166,11 @@ impl Layout {
     /// How many files and directories of the set stand in a directory.
     pub(crate) fn entries(&self, directory: Directory) -> u64 {
         let (first, directories) = self.working_directories();
-        let files = match directory.number.checked_sub(first) {
-            Some(place) => self.count / directories + u64::from(place < self.count % directories),
+        let dealt = |all: u64| match directory.number.checked_sub(first) {
+            Some(place) => all / directories + u64::from(place < all % directories),
             None => 0,
         };
-        files + self.children(directory.number)
+        dealt(self.count) + dealt(self.links) + self.children(directory.number)
     }
 
     /// How many files and directories of the set stand in its root.
@@ -169,6 +202,23 @@ impl Layout {
     pub(crate) fn file_path(&self, file: u64, path: &mut String) {
         self.directory_path(self.directory_of(file), path);
         let _ = write!(path, "/f{file}");
+    }
+
+    /// Appends the path of a link below the set's root.
+    pub(crate) fn link_path(&self, link: u64, path: &mut String) {
+        self.directory_path(self.directory_of(self.target_of(link)), path);
+        let _ = write!(path, "/l{link}");
+    }
+
+    /// Appends the path of one of the names of a part, directories first, parents before what is in them.
+    pub(crate) fn name_of_a_part(&self, part: u32, name: u64, path: &mut String) {
+        let Some(after) = name.checked_sub(self.directories) else {
+            return self.directory_path(Directory { part, number: name + 1 }, path);
+        };
+        match after.checked_sub(self.count) {
+            None => self.file_path(u64::from(part) * self.count + after, path),
+            Some(link) => self.link_path(u64::from(part) * self.links + link, path),
+        }
     }
 
     /// Every directory but the set's root, parents before what is in them: those from 1 to

@@ -50,7 +50,7 @@ pub struct FileSet {
     layout: Layout,
     content: Arc<Content>,
     manifest: String,
-    /// Symbols of all files, then of all directories in order.
+    /// Symbols of all files, then of all directories in order, then of all links.
     symbols: Vec<Symbol>,
 }
 
@@ -85,7 +85,8 @@ impl FileSet {
         let directories = (0..self.directories())
             .map(|place| symbol(&|path| self.directory_path_in_order(place, path)))
             .collect::<Vec<_>>();
-        [files, directories].concat()
+        let links = (0..self.links()).map(|link| symbol(&|path| self.link_path(link, path))).collect::<Vec<_>>();
+        [files, directories, links].concat()
     }
 
     /// Path of its root, relative to the share or export.
@@ -98,6 +99,12 @@ impl FileSet {
     #[must_use]
     pub fn files(&self) -> u64 {
         self.layout.files()
+    }
+
+    /// How many symbolic links there are; where the protocol has none, empty files take their places.
+    #[must_use]
+    pub fn links(&self) -> u64 {
+        self.layout.links()
     }
 
     /// How many directories there are, the root included.
@@ -130,6 +137,17 @@ impl FileSet {
         self.layout.file_path(file, path);
     }
 
+    pub(super) fn link_path(&self, link: u64, path: &mut String) {
+        path.push_str(&self.root);
+        self.layout.link_path(link, path);
+    }
+
+    /// Appends the path of one of the names that a station's turns are about.
+    pub(super) fn name_of_a_part(&self, station: u32, name: u64, path: &mut String) {
+        path.push_str(&self.root);
+        self.layout.name_of_a_part(self.layout.part_of(station), name, path);
+    }
+
     pub(super) fn layout(&self) -> &Layout {
         &self.layout
     }
@@ -154,6 +172,11 @@ impl FileSet {
     /// The symbol of a file's path.
     pub(super) fn symbol(&self, file: u64) -> Symbol {
         usize::try_from(file).ok().and_then(|file| self.symbols.get(file)).copied().unwrap_or(Symbol::NONE)
+    }
+
+    /// The symbol of a link's path.
+    pub(super) fn link_symbol(&self, link: u64) -> Symbol {
+        self.symbol(self.files() + self.directories() + link)
     }
 
     /// The symbol of a directory's path.

@@ -42,13 +42,15 @@ fn a_set_is_made_found_verified_and_removed() {
         (small(), 5),
         (workload("count = 3\ndirectories = 0\ndepth = 1\nsize = \"5B\""), 2),
         (workload("count = 9\ndirectories = 4\ndepth = 2\nsize = \"2MiB\"\nshared = \"by-none\""), 3),
+        (workload("count = 9\ndirectories = 4\ndepth = 2\nlinks = 7\nsize = \"9B\"\nshared = \"by-none\""), 3),
         (workload("count = 0\ndirectories = 0\ndepth = 1\nsize = \"0B\""), 1),
     ] {
         let (mut server, files) = with_files(&workload, stations);
         assert_eq!(look(&mut server, &files), Ok(Found::Set));
         verify(&mut server, &files).unwrap();
         let written: usize = server.nodes.values().flatten().map(Vec::len).sum();
-        assert_eq!(written as u64, files.bytes() + files.manifest.len() as u64);
+        let links: usize = (0..files.links()).map(|link| files.layout.text_of_link(link).len()).sum();
+        assert_eq!(written as u64, files.bytes() + files.manifest.len() as u64 + links as u64);
         for file in 0..files.files() {
             let mut path = String::new();
             files.file_path(file, &mut path);

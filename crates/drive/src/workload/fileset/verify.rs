@@ -209,6 +209,6 @@ impl Scenario for Verifier {
 
 /// Whether it is a name of a set: a letter and a number.
 pub(super) fn is_numbered(name: &str) -> bool {
-    let digits = name.strip_prefix(['s', 'd', 'f']);
+    let digits = name.strip_prefix(['s', 'd', 'f', 'l']);
     digits.is_some_and(|digits| !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit()))
 }

@@ -32,7 +32,12 @@ pub(super) enum Move {
         key: u64,
         offset: u64,
         length: u32,
+        stable: bool,
     },
+    /// Looks up a name before the first turn.
+    Acquaint,
+    Lookup,
+    ReadLink,
     Flush(FileKey),
     SetSize(FileKey, u64),
     /// With the size that must come out.
@@ -40,7 +45,9 @@ pub(super) enum Move {
     GetAttributesOf(FileKey, Option<u64>),
     SetAttributes,
     Access,
-    List,
+    List {
+        names: bool,
+    },
     FileSystemInfo,
     Null,
     Think(u64),
@@ -59,7 +66,7 @@ impl Lane {
             Move::Think(time) => return Step::Think(time),
             Move::TurnOver => return Step::TurnOver,
             Move::CloseFile(number, file) => return Step::Act(Action::Close { file }, self.files.symbol(number)),
-            Move::List => return self.list(),
+            Move::List { names } => return self.list(names),
             Move::OpenFile(_) => self.open_file(path),
             Move::CreateOwn => own_file(path, Disposition::CreateOrTruncate),
             Move::OpenOwn => own_file(path, Disposition::OpenExisting),
@@ -69,9 +76,15 @@ impl Lane {
             Move::RemoveOwn => Action::Remove { path },
             Move::RemoveOwnDirectory => Action::RemoveDirectory { path },
             Move::Read { file, offset, length, keep, .. } => Action::Read { file, offset, length, keep },
-            Move::Write { file, key, offset, length } => {
-                Action::Write { file, offset, length, content: self.files.content(), key }
+            Move::Write { file, key, offset, length, stable } => {
+                let content = self.files.content();
+                match stable {
+                    true => Action::WriteThrough { file, offset, length, content, key },
+                    false => Action::Write { file, offset, length, content, key },
+                }
             }
+            Move::Acquaint | Move::Lookup => Action::Lookup { path },
+            Move::ReadLink => Action::ReadLink { path },
             Move::Flush(file) => Action::Flush { file },
             Move::SetSize(file, size) => Action::SetSize { file, size },
             Move::GetAttributes(_) => Action::GetAttributes { path },
@@ -84,6 +97,7 @@ impl Lane {
         let symbol = match (&self.turn, asked) {
             (_, Move::FileSystemInfo | Move::Null) => Symbol::NONE,
             (Some(turn), _) if turn.on == Subject::File => self.files.symbol(turn.file),
+            (Some(turn), _) if turn.on == Subject::Link => self.files.link_symbol(turn.file),
             (Some(turn), _) if turn.on == Subject::Directory => self.files.directory_symbol(turn.directory),
             _ => Symbol::NONE,
         };
@@ -91,7 +105,7 @@ impl Lane {
     }
 
     /// Lists the subject if it is a directory, else the directory that it is in.
-    fn list(&self) -> Step<'_> {
+    fn list(&self, names: bool) -> Step<'_> {
         let inside = |path| match str::rsplit_once(path, '/') {
             Some((directory, _)) => directory,
             None => path,
@@ -99,12 +113,12 @@ impl Lane {
         let Some(turn) = &self.turn else { return Step::TurnOver };
         let own = turn.own.is_directory();
         let path = match turn.on {
-            Subject::File => inside(&self.path),
+            Subject::File | Subject::Link => inside(&self.path),
             Subject::Own if turn.own.is_file() => inside(&self.path),
             Subject::Directory | Subject::Own => &self.path,
         };
         let symbol = if own { Symbol::NONE } else { self.files.directory_symbol(turn.directory) };
-        Step::Act(Action::List { path }, symbol)
+        Step::Act(if names { Action::ListNames { path } } else { Action::List { path } }, symbol)
     }
 
     fn open_file<'a>(&self, path: &'a str) -> Action<'a> {

@@ -49,6 +49,12 @@ impl Own {
         self.thing == Thing::Directory
     }
 
+    /// It is there, open and empty.
+    pub(super) fn created(&mut self, key: FileKey) {
+        self.opened(key);
+        (self.size, self.holes) = (0, false);
+    }
+
     pub(super) fn opened(&mut self, key: FileKey) {
         (self.thing, self.key) = (Thing::File, Some(key));
     }
@@ -108,6 +114,7 @@ impl Lane {
                 self.path = self.own_path(OWN_FILE, renames)?;
                 Some(Move::CreateOwn)
             }
+            Op::Recreate => own.key.is_none().then_some(Move::CreateOwn),
             Op::MakeDirectory => {
                 self.path = self.own_path(OWN_DIRECTORY, renames)?;
                 Some(Move::MakeOwn)

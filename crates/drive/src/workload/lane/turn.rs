@@ -18,7 +18,7 @@ pub(super) struct Turning {
     /// Which of the workload's turns.
     pub(super) kind: usize,
     pub(super) on: Subject,
-    /// The file, where the subject is one.
+    /// The file or link, where the subject is one.
     pub(super) file: u64,
     /// The directory that the subject is, or is in.
     pub(super) directory: Directory,
@@ -54,28 +54,52 @@ impl Lane {
     pub(super) fn begin(&mut self) {
         self.begun += 1;
         self.rng = Rng::new(seed_of(self.seed, (self.begun >> 32) as u32, self.begun as u32));
-        let all = self.work.weights.last().copied().unwrap_or(1);
-        let drawn = self.rng.random_range(0..all.max(1));
-        let kind = self.work.weights.partition_point(|sum| *sum <= drawn);
+        let kind = self.kind();
         let Some((on, pick)) = self.work.turns.get(kind).map(|turn| (turn.on, turn.pick)) else { return };
         let layout = self.files.layout();
         let part = layout.part_of(self.station);
         let (mut file, mut directory) = (0, Directory { part, number: 0 });
-        if on == Subject::File {
-            let (first, count) = layout.files_of(self.station);
-            file = first + pick.draw(count, &mut self.rng);
-            directory = layout.directory_of(file);
-        } else {
-            let (first, count) = layout.working_directories();
-            directory.number = first + pick.draw(count, &mut self.rng);
+        match on {
+            Subject::File => {
+                let (first, count) = layout.files_of(self.station);
+                file = first + pick.draw(count, &mut self.rng);
+                directory = layout.directory_of(file);
+            }
+            Subject::Link => {
+                let (first, count) = layout.links_of(self.station);
+                file = first + pick.draw(count, &mut self.rng);
+                directory = layout.directory_of(layout.target_of(file));
+            }
+            Subject::Directory | Subject::Own => {
+                let (first, count) = layout.working_directories();
+                directory.number = first + pick.draw(count, &mut self.rng);
+            }
         }
         self.path.clear();
         match on {
             Subject::File => self.files.file_path(file, &mut self.path),
+            Subject::Link => self.files.link_path(file, &mut self.path),
             Subject::Directory | Subject::Own => self.files.directory_path(directory, &mut self.path),
         }
         let (own, left) = (Own::default(), None);
         self.turn = Some(Turning { kind, on, file, directory, step: 0, left, own, abandoned: false });
+    }
+
+    /// The next kind of turn: dealt, or drawn by weight.
+    fn kind(&mut self) -> usize {
+        let place = (self.begun - 1).checked_rem(self.cards.len() as u64);
+        if let Some(&card) = place.and_then(|place| self.cards.get(place as usize)) {
+            return usize::from(card);
+        }
+        let all = self.work.weights.last().copied().unwrap_or(1);
+        let drawn = self.rng.random_range(0..all.max(1));
+        self.work.weights.partition_point(|sum| *sum <= drawn)
+    }
+
+    /// Whether a link of the set says this.
+    pub(super) fn is_text_of_link(&self, text: &str) -> bool {
+        let on_a_link = self.turn.as_ref().filter(|turn| turn.on == Subject::Link);
+        on_a_link.is_some_and(|turn| text == self.files.layout().text_of_link(turn.file))
     }
 
     /// The subject's key if it is open, else what must be done first.
@@ -108,7 +132,7 @@ impl Lane {
         match turn.on {
             Subject::File => Some(self.files.size(turn.file)),
             Subject::Own => Some(turn.own.size()).filter(|_| turn.own.is_file()),
-            Subject::Directory => None,
+            Subject::Directory | Subject::Link => None,
         }
     }
 
@@ -145,7 +169,7 @@ impl Lane {
         let offset = self.place(transfer, size, end)?;
         let end = self.turn.as_ref()?.left?.end;
         let length = end.saturating_sub(offset).min(u64::from(transfer.size)) as u32;
-        Some(Move::Write { file, key: self.content_key(), offset, length })
+        Some(Move::Write { file, key: self.content_key(), offset, length, stable: transfer.stable })
     }
 
     /// Where the next request of a transfer begins in a file of `size` bytes; `None` when it is done. `end`: where it ends

@@ -6,7 +6,7 @@ use plimsoll_wire::smb2::attributes::Times;
 use plimsoll_wire::smb2::create::{
     ACCESS_DELETE, ACCESS_MAXIMUM_ALLOWED, ACCESS_READ_ATTRIBUTES, ACCESS_SYNCHRONIZE, ACCESS_WRITE_ATTRIBUTES, Create,
     DISPOSITION_CREATE, DISPOSITION_OPEN, IMPERSONATION_IMPERSONATION, OPLOCK_NONE, OPTION_DELETE_ON_CLOSE,
-    OPTION_DIRECTORY, OPTION_NON_DIRECTORY, SHARE_DELETE, SHARE_READ, SHARE_WRITE,
+    OPTION_DIRECTORY, OPTION_NON_DIRECTORY, OPTION_OPEN_REPARSE_POINT, SHARE_DELETE, SHARE_READ, SHARE_WRITE,
 };
 use plimsoll_wire::smb2::information::{self, FileBasic};
 use plimsoll_wire::smb2::query_info::{InfoType, QueryInfo};
@@ -37,6 +37,15 @@ impl SmbClient {
             }
             Action::Access { path } => {
                 self.add(Step::Create, &existing(path, ACCESS_MAXIMUM_ALLOWED, 0))?;
+                Kind::Plain
+            }
+            Action::Lookup { path } => {
+                self.add(Step::Create, &existing(path, ACCESS_READ_ATTRIBUTES, 0))?;
+                Kind::Plain
+            }
+            // The answer says whether there is anything to ask for: servers that follow links themselves have none.
+            Action::ReadLink { path } => {
+                self.add(Step::Create, &existing(path, ACCESS_READ_ATTRIBUTES, OPTION_OPEN_REPARSE_POINT))?;
                 Kind::Plain
             }
             Action::SetAttributes { path, .. } => {

@@ -34,9 +34,11 @@ impl SmbClient {
             Action::Read { file, offset, length, keep } => self
                 .transfer_of(file, offset, length)
                 .map(|transfer| self.begin_transfer(Kind::Read { transfer, keep }, ticket, now, out)),
-            Action::Write { file, offset, length, content, key } => {
+            Action::Write { file, offset, length, content, key }
+            | Action::WriteThrough { file, offset, length, content, key } => {
                 self.transfer_of(file, offset, length).map(|transfer| {
-                    let kind = Kind::Write { transfer, content: content.clone(), key };
+                    let flags = self.write_flags(action);
+                    let kind = Kind::Write { transfer, content: content.clone(), key, flags };
                     self.begin_transfer(kind, ticket, now, out);
                 })
             }
@@ -90,7 +92,7 @@ impl SmbClient {
                 self.open_directory(path)?;
                 Ok(Kind::Watch { directory: Directory::Opening })
             }
-            Action::List { path } => {
+            Action::List { path } | Action::ListNames { path } => {
                 self.open_directory(path)?;
                 Ok(Kind::List { directory: Directory::Opening, entries: 0 })
             }

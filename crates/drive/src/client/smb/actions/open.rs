@@ -70,7 +70,7 @@ impl SmbClient {
     fn oplock(&mut self, caching: Caching) -> (u8, Option<[u8; 16]>) {
         let leases = self.limits.dialect >= Dialect::V210;
         match caching {
-            Caching::None => (create::OPLOCK_NONE, None),
+            Caching::None | Caching::Handle => (create::OPLOCK_NONE, None),
             Caching::LevelTwo => (create::OPLOCK_II, None),
             Caching::Exclusive => (create::OPLOCK_EXCLUSIVE, None),
             Caching::Durable if self.limits.dialect >= Dialect::V300 => (create::OPLOCK_LEASE, Some(self.new_key())),

@@ -6,10 +6,11 @@ use plimsoll_wire::smb2::{header, read, write};
 
 use super::super::client::{CREDIT, SmbClient, Waiting};
 use super::super::jobs::{Job, JobId, Kind, Transfer};
+use super::super::options::Dialect;
 use super::super::outgoing::Data;
 use super::super::sending::Protection;
 use super::super::step::Step;
-use crate::action::{Cause, FileKey, Ticket};
+use crate::action::{Action, Cause, FileKey, Ticket};
 use crate::outbox::Outbox;
 
 impl SmbClient {
@@ -17,6 +18,12 @@ impl SmbClient {
     pub(super) fn transfer_of(&mut self, file: FileKey, offset: u64, length: u32) -> Result<Transfer, Cause> {
         let open = self.files.get(file).ok_or(Cause::Unsupported)?;
         Transfer::new(open.id, offset, length).ok_or(Cause::Unsupported)
+    }
+
+    /// Dialect 2.0.2 has no write-through of single writes.
+    pub(super) fn write_flags(&self, action: &Action<'_>) -> u32 {
+        let through = matches!(action, Action::WriteThrough { .. }) && self.limits.dialect >= Dialect::V210;
+        if through { write::FLAG_WRITE_THROUGH } else { 0 }
     }
 
     pub(super) fn begin_transfer(&mut self, kind: Kind, ticket: &Ticket, now: i64, out: &mut Outbox) {
@@ -63,10 +70,11 @@ impl SmbClient {
             let file = transfer.file;
             self.outgoing.clear();
             let built = match &job.kind {
-                Kind::Write { content, key, .. } => {
+                Kind::Write { content, key, flags, .. } => {
+                    let flags = *flags;
                     let data = Data { content: content.clone(), key: *key, offset, length };
                     self.outgoing.data = Some(data);
-                    let call = write::Write { file, offset, length, flags: 0 };
+                    let call = write::Write { file, offset, length, flags };
                     self.outgoing.add(Step::Write, &call).map(|member| member.payload = Some(u64::from(length)))
                 }
                 _ => {

@@ -17,7 +17,7 @@ fn open(world: &mut World) -> FileKey {
     let tag = world.begin(&Action::Open { path: "a/b", access, disposition, caching: Caching::None });
     world.obey();
     match world.result(tag) {
-        Some(Ok(Reply::Opened { file, size: 77 })) => file,
+        Some(Ok(Reply::Opened { file, size: Some(77) })) => file,
         other => panic!("{other:?}"),
     }
 }
