@@ -55,18 +55,25 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
     let source = source(&arguments);
     let recording = record(&arguments, &source)?;
     let observed = observe(&mut captures, (table, recording), keys, &arguments)?;
+    let span_ns = span(&observed);
     let Observed { sink: Filtered { sink: ((statistics, table), recording), .. }, names, mut coverage } = observed;
     note_capture_anomalies(&captures.anomalies(), &mut coverage);
     if let Some(table) = table {
         table.finish()?;
     }
-    let recording = recording.map(|recording| recording.end(&statistics, &coverage, &names)).transpose()?;
+    let recording = recording.map(|recording| recording.end((&statistics, &coverage), span_ns, &names)).transpose()?;
     let findings = Findings::collect(&statistics, &coverage, &names, source, status_name);
     if let Some(recording) = recording {
         recording.finish(false, &findings)?;
     }
     arguments.output.write(&findings)?;
     Ok(if findings.validity.valid { Done::Valid } else { Done::Invalid })
+}
+
+/// The time that is left by the filters.
+fn span(observed: &Observed<Sinks>) -> (Option<i64>, Option<i64>) {
+    let whole = observed.coverage.first_ns.zip(observed.coverage.last_ns);
+    whole.map(|whole| observed.sink.span(whole)).unzip()
 }
 
 /// What is analysed, in words.

@@ -104,9 +104,7 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
     let cleaned = if arguments.remove_files { clean(&drive, &corners, &names) } else { Ok(()) };
     first_error([whole, cleaned])?;
     let contestants: Vec<Contestant> = corners.iter().map(|corner| corner.contestant(&workload)).collect();
-    let valid = contestants.iter().all(|one| one.about.valid);
-    let done = compare::finish(&contestants, &[], Order::InPairs, &arguments.conditions, &arguments.output)?;
-    Ok(if valid { done } else { Done::Invalid })
+    compare::finish(&contestants, &[], (Order::InPairs, Vec::new()), &arguments.conditions, &arguments.output)
 }
 
 /// Runs round after round; one that was interrupted leaves nothing behind.

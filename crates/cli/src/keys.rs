@@ -28,6 +28,11 @@ pub(crate) struct Keys {
 struct Secret(String);
 
 impl Keys {
+    /// Whether there are any.
+    pub(crate) fn given(&self) -> bool {
+        !self.smb_session_key.is_empty() || !self.smb_session_keys.is_empty()
+    }
+
     /// The keys given.
     ///
     /// # Errors

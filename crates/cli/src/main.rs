@@ -31,7 +31,7 @@ struct Arguments {
 enum Command {
     /// Turn a packet capture of SMB or NFS traffic into response times.
     Analyze(analyze::Arguments),
-    /// Put captures side by side, and say which differences are real.
+    /// Put recordings or captures side by side, and say which differences are real.
     Compare(compare::Arguments),
     /// See what this is: both protocols under a growing load, on servers of its own, in half a minute.
     Demo(demo::Arguments),

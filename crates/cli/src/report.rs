@@ -34,23 +34,26 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
 }
 
 /// What a recording tells: a pure function of it.
-fn findings(recording: &Recording) -> anyhow::Result<Findings> {
-    let measured = serde_json::from_value(recording.manifest.measured.clone())
-        .context("manifest.json does not say what was measured as this version says it")?;
-    let mut findings = match measured {
+pub(crate) fn findings(recording: &Recording) -> anyhow::Result<Findings> {
+    let mut findings = match measured(recording)? {
         Measured::Run { run, source, .. } => of_run(recording, run, source)?,
         Measured::Analyze { source, .. } => of_analysis(recording, source)?,
     };
-    findings.warnings.extend(incomplete(recording));
+    findings.warnings.extend(incomplete(recording).map(|what| format!("This recording {what}")));
     Ok(findings)
+}
+
+/// What was measured.
+pub(crate) fn measured(recording: &Recording) -> anyhow::Result<Measured> {
+    serde_json::from_value(recording.manifest.measured.clone())
+        .context("manifest.json does not say what was measured as this version says it")
 }
 
 fn of_run(recording: &Recording, mut run: Run, source: Source) -> anyhow::Result<Findings> {
     let mut names = Names::default();
     let stages = &recording.manifest.stages;
     let mut read = |stage: &Stage| -> anyhow::Result<(Statistics, StageTold)> {
-        let told = serde_json::from_value(stage.about.clone()).context("manifest.json: a stage makes no sense")?;
-        Ok((recording.statistics(stage, &mut names)?.0, told))
+        Ok((recording.statistics(stage, &mut names)?.0, StageTold::read(&stage.about)?))
     };
     let read: Vec<(Statistics, StageTold)> = stages.iter().map(&mut read).collect::<Result<_, _>>()?;
     run.threads = read.iter().map(|(_, told)| told.threads).max().unwrap_or(0);
@@ -66,8 +69,8 @@ fn of_analysis(recording: &Recording, source: Source) -> anyhow::Result<Findings
     Ok(Findings::collect(&statistics, &coverage, &names, source, plimsoll_observe::status_name))
 }
 
-/// What a reader must know of a recording that was not finished.
-fn incomplete(recording: &Recording) -> Option<String> {
+/// What a reader must know of a recording that was not finished, as the rest of a sentence.
+pub(crate) fn incomplete(recording: &Recording) -> Option<String> {
     let finished = recording.manifest.stages.len();
     let left = match recording.partial.len() {
         0 => String::new(),
@@ -79,5 +82,5 @@ fn incomplete(recording: &Recording) -> Option<String> {
         Progress::Running => "is still being made, or what made it was killed",
         Progress::Interrupted => "was interrupted",
     };
-    Some(format!("This recording {what}: it holds {finished} finished stages{left}."))
+    Some(format!("{what}: it holds {finished} finished stages{left}."))
 }

@@ -10,15 +10,13 @@ use plimsoll_report::findings::comparison::Subject;
 use plimsoll_report::findings::{Findings, Source};
 use plimsoll_stats::{IntervalRecorder, Intervals, Options, Statistics};
 
+use super::{Side, WHOLE_CAPTURE};
 use crate::filter::Filter;
 use crate::keys::Keys;
 use crate::progress::Bar;
 
-/// The load level that a capture is, in words.
-const LEVEL: &str = "whole capture";
-
 /// Reads a capture, of which `filter` leaves something: its numbers for the comparison, and what `analyze` would report of it.
-pub(super) fn read(path: &Path, filter: &Filter, keys: &Keys, quiet: bool) -> anyhow::Result<(Contestant, Findings)> {
+pub(super) fn read(path: &Path, filter: &Filter, keys: &Keys, quiet: bool) -> anyhow::Result<Side> {
     let name = path.display().to_string();
     let mut captures = Captures::open(vec![Input::File(path.to_owned())])?;
     let mut keys = keys.read()?;
@@ -54,5 +52,6 @@ pub(super) fn read(path: &Path, filter: &Filter, keys: &Keys, quiet: bool) -> an
     let reasons = if valid { Vec::new() } else { vec!["No operation was found in it.".to_owned()] };
     let about = Subject { name, kind: "capture".to_owned(), valid, reasons, ..Subject::default() };
     let runs = vec![MeasuredRun { span_ns, intervals }];
-    Ok((Contestant { about, levels: vec![LevelRuns { level: LEVEL.to_owned(), runs }] }, findings))
+    let levels = vec![LevelRuns { level: WHOLE_CAPTURE.to_owned(), runs }];
+    Ok(Side { contestant: Contestant { about, levels }, findings, unfinished: None })
 }

@@ -34,15 +34,20 @@ pub(super) fn warnings(contestants: &[Contestant]) -> anyhow::Result<Vec<String>
 /// In what two things differ that should be the same.
 fn differences(a: &Subject, b: &Subject) -> impl Iterator<Item = String> {
     let both = |a: &Option<String>, b: &Option<String>| a.is_some() && b.is_some() && a != b;
-    let kind = (a.kind != b.kind && [a, b].iter().any(|one| one.kind == "capture")).then(|| {
+    // Nobody chose the server of a capture.
+    let place = (a.target.is_some() != b.target.is_some()).then(|| {
         "were measured at different places: a capture on the wire, a run in the client, whose times are longer"
             .to_owned()
     });
     let workload = both(&a.workload_sha256, &b.workload_sha256)
         .then(|| "ran different workloads: a difference need not be the server's".to_owned());
+    let own = |one: &Subject, other: &Subject| -> String {
+        let own: Vec<&str> = one.facts.iter().filter(|fact| !other.facts.contains(fact)).map(String::as_str).collect();
+        if own.is_empty() { "nothing else".to_owned() } else { own.join(", ") }
+    };
     let facts = (!a.facts.is_empty() && !b.facts.is_empty() && a.facts != b.facts)
-        .then(|| format!("were not agreed on the same terms: {}; {}", a.facts.join(", "), b.facts.join(", ")));
-    [kind, workload, facts].into_iter().flatten()
+        .then(|| format!("were not made on the same terms: {}; {}", own(a, b), own(b, a)));
+    [place, workload, facts].into_iter().flatten()
 }
 
 fn other_levels(a: &Contestant, b: &Contestant, name: &str) -> Option<String> {
@@ -66,7 +71,8 @@ mod tests {
     use super::*;
 
     fn one(levels: &[&str], change: impl FnOnce(&mut Subject)) -> Contestant {
-        let mut about = Subject { kind: "run".to_owned(), valid: true, ..Subject::default() };
+        let target = Some("nfs://server/export".to_owned());
+        let mut about = Subject { kind: "run".to_owned(), target, valid: true, ..Subject::default() };
         change(&mut about);
         let level = |level: &&str| LevelRuns { level: (*level).to_owned(), runs: Vec::new() };
         Contestant { about, levels: levels.iter().map(level).collect() }
@@ -90,7 +96,7 @@ mod tests {
         let workloads = [digest("x"), digest("y")].map(|it| one(&["1 station"], |about| about.workload_sha256 = it));
         let [a, b] = workloads;
         assert!(said(a, b).contains("different workloads"));
-        assert!(said(plain(), one(&["1 station"], |about| about.kind = "capture".to_owned())).contains("on the wire"));
+        assert!(said(plain(), one(&["1 station"], |about| about.target = None)).contains("on the wire"));
         let facts =
             ["SMB 2.1", "SMB 3.1.1"].map(|fact| one(&["1 station"], |about| about.facts = vec![fact.to_owned()]));
         let [a, b] = facts;

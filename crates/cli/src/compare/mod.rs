@@ -1,13 +1,14 @@
-//! `plimsoll compare`: runs and captures side by side.
+//! `plimsoll compare`: recordings and captures side by side.
 
 mod capture;
 mod comparable;
 mod condition;
 mod judge;
+mod recording;
 
 use std::path::{Path, PathBuf};
 
-use plimsoll_report::collect::comparison::{Contestant, Order};
+use plimsoll_report::collect::comparison::{Contestant, Order, letter};
 use plimsoll_report::findings::Findings;
 use plimsoll_report::findings::comparison::Comparison;
 
@@ -18,12 +19,12 @@ use crate::output::ComparisonOutput;
 
 pub(crate) use condition::Conditions;
 
-/// Puts captures side by side: throughput, response times and errors of every operation, each with a 95 % interval, and
-/// what may be said of the differences.
+/// Puts recordings and captures side by side: throughput, response times and errors of every operation, each with a 95 %
+/// interval, and what may be said of the differences.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
-    /// What to compare, at least two: captures. The first is the baseline
-    #[arg(required = true, num_args = 2.., value_name = "CAPTURE")]
+    /// What to compare, at least two: recordings (the folders of --record) or captures. The first is the baseline
+    #[arg(required = true, num_args = 2.., value_name = "RECORDING|CAPTURE")]
     subjects: Vec<PathBuf>,
     #[command(flatten)]
     filter: Filter,
@@ -41,25 +42,56 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
     if arguments.subjects.iter().any(|path| path == Path::new("-")) {
         return Err(Usage("-: a comparison reads files".to_owned()).into());
     }
-    let subjects = arguments.subjects.iter();
-    let read = |path: &PathBuf| capture::read(path, &arguments.filter, &arguments.keys, arguments.output.quiet);
-    let read = subjects.map(read).collect::<anyhow::Result<Vec<_>>>()?;
-    let (contestants, findings): (Vec<Contestant>, Vec<Findings>) = read.into_iter().unzip();
-    finish(&contestants, &findings, Order::Apart, &arguments.conditions, &arguments.output)
+    let recordings = arguments.subjects.iter().filter(|path| path.is_dir()).count();
+    let filters = arguments.filter.describe();
+    if recordings > 0 && !filters.is_empty() {
+        let why = "a recording keeps what was wanted when it was made; filters are for captures";
+        return Err(Usage(format!("{}: {why}", filters.join(" "))).into());
+    }
+    if recordings == arguments.subjects.len() && arguments.keys.given() {
+        return Err(Usage("session keys are for captures, and there is none".to_owned()).into());
+    }
+    let read = |path: &PathBuf| match path.is_dir() {
+        true => recording::read(path),
+        false => capture::read(path, &arguments.filter, &arguments.keys, arguments.output.quiet),
+    };
+    let sides = arguments.subjects.iter().map(read).collect::<anyhow::Result<Vec<_>>>()?;
+    let said = |(place, side): (usize, &Side)| Some(format!("{} {}", letter(place), side.unfinished.as_ref()?));
+    let unfinished = sides.iter().enumerate().filter_map(said).collect();
+    let (contestants, findings): (Vec<Contestant>, Vec<Findings>) =
+        sides.into_iter().map(|side| (side.contestant, side.findings)).unzip();
+    finish(&contestants, &findings, (Order::Apart, unfinished), &arguments.conditions, &arguments.output)
 }
 
-/// Compares, judges what is to fail, writes. `findings` are the contestants' own reports, for the page; or none.
+/// The load level that a capture is, in words.
+const WHOLE_CAPTURE: &str = "whole capture";
+
+/// One of the things that are compared.
+struct Side {
+    contestant: Contestant,
+    /// Its own report, for the page.
+    findings: Findings,
+    /// What is missing of a recording, as the rest of a sentence.
+    unfinished: Option<String>,
+}
+
+/// Compares, judges what is to fail, writes. `findings` are the contestants' own reports, for the page; or none. Besides their
+/// order comes what else a reader must know before believing the differences.
 pub(crate) fn finish(
     contestants: &[Contestant],
     findings: &[Findings],
-    order: Order,
+    (order, mut warnings): (Order, Vec<String>),
     conditions: &Conditions,
     output: &ComparisonOutput,
 ) -> anyhow::Result<Done> {
-    let warnings = comparable::warnings(contestants)?;
+    warnings.extend(comparable::warnings(contestants)?);
     let tool = format!("plimsoll {}", env!("CARGO_PKG_VERSION"));
     let mut comparison = Comparison::collect(tool, contestants, order, warnings);
     let failed = judge::judge(&mut comparison, conditions);
     output.write(&comparison, findings)?;
-    Ok(if failed { Done::Failed } else { Done::Valid })
+    Ok(match contestants.iter().all(|one| one.about.valid) {
+        _ if failed => Done::Failed,
+        true => Done::Valid,
+        false => Done::Invalid,
+    })
 }

@@ -10,14 +10,12 @@ use plimsoll_model::{Names, Transaction};
 use plimsoll_recording::folder::{Sample, StageWriter};
 use plimsoll_stats::{Interval, IntervalRecorder, IntervalWidth, Intervals};
 
+use super::{LATE_NS, LOOK};
+
 /// Transactions handed over together.
 const ROWS: usize = 512;
 /// Pieces that wait for the disk at the most: some 20 MiB of them. Then workers wait, too; nothing is lost.
 const WAITING: usize = 128;
-/// Transactions of a worker between two looks for intervals that are over.
-const LOOK: u32 = 8192;
-/// Ends come nearly in order: an interval is over when they are so far beyond it.
-const LATE_NS: i64 = 2_000_000_000;
 
 /// What a worker hands over.
 enum Piece {

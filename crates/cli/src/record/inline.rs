@@ -2,15 +2,10 @@
 
 use plimsoll_model::{Coverage, Names, Sink, Transaction};
 use plimsoll_recording::folder::{Finished, Sample, StageWriter};
-use plimsoll_stats::{IntervalRecorder, IntervalWidth, Intervals, Statistics, state};
+use plimsoll_stats::{IntervalRecorder, Intervals, Statistics, state};
 use serde_json::Value;
 
-use super::Recorder;
-
-/// Transactions between two looks for intervals that are over.
-const LOOK: u32 = 8192;
-/// Ends come nearly in order: an interval is over when they are so far beyond it.
-const LATE_NS: i64 = 2_000_000_000;
+use super::{LATE_NS, LOOK, Recorder};
 
 /// The stage of an analysis.
 pub(crate) struct Inline {
@@ -24,16 +19,20 @@ pub(crate) struct Inline {
 impl Inline {
     /// Begins it.
     pub(crate) fn begin(recorder: Recorder) -> anyhow::Result<Self> {
-        let stage = recorder.writer.begin(0, IntervalWidth::NARROW)?;
+        let stage = recorder.writer.begin(0, None)?;
         let (sample, intervals) = (recorder.sample, IntervalRecorder::new(Intervals::growing()));
         Ok(Self { recorder, stage, sample, intervals, since: 0 })
     }
 
-    /// All transactions have come.
-    pub(crate) fn end(mut self, of: &Statistics, coverage: &Coverage, names: &Names) -> anyhow::Result<Recorder> {
+    /// All transactions have come, those of `span_ns`.
+    pub(crate) fn end(
+        mut self,
+        (of, coverage): (&Statistics, &Coverage),
+        span_ns: (Option<i64>, Option<i64>),
+        names: &Names,
+    ) -> anyhow::Result<Recorder> {
         self.stage.rest(&self.intervals.finish());
         let state = state::to_bytes(of, coverage, names);
-        let span_ns = (coverage.first_ns, coverage.last_ns);
         let finished = Finished { level: None, span_ns, state, about: Value::Null };
         self.recorder.writer.end(self.stage, finished, names)?;
         Ok(self.recorder)

@@ -18,6 +18,11 @@ use crate::exit::Usage;
 pub(crate) use feed::{Feed, Taker};
 pub(crate) use inline::Inline;
 
+/// Transactions between two looks for intervals that are over.
+const LOOK: u32 = 8192;
+/// Ends come nearly in order: an interval is over when they are so far beyond it.
+const LATE_NS: i64 = 2_000_000_000;
+
 /// A recording, as flags.
 #[derive(Clone, Debug, clap::Args)]
 #[command(next_help_heading = "Output")]

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use anyhow::Context;
 use plimsoll_drive::engine::{self, EngineError, Histogram, Plan, Ran, Setup, StationTally, Watch, WorkerCpu};
 use plimsoll_report::collect::comparison::MeasuredRun;
 use plimsoll_report::collect::run::{About, Level};
@@ -70,6 +71,16 @@ impl LevelRan {
 }
 
 impl StageTold {
+    /// As a recording kept it.
+    pub(crate) fn read(kept: &serde_json::Value) -> anyhow::Result<Self> {
+        serde_json::from_value(kept.clone()).context("manifest.json: a stage makes no sense")
+    }
+
+    /// The load curve that it is a point of, where there are several.
+    pub(crate) fn curve(&self) -> Option<&str> {
+        self.about.curve.as_deref()
+    }
+
     /// As the report wants it.
     pub(crate) fn as_level<'a>(&self, statistics: &'a Statistics) -> Level<'a> {
         Level { statistics, span_ns: self.span_ns, turns: self.turns, about: self.about.clone() }

@@ -67,6 +67,13 @@ pub(crate) struct Step {
     pub(crate) curve: Option<String>,
 }
 
+const REPEAT: &str = "repeat ";
+
+/// Whether a curve of several is one of the repeats.
+pub(crate) fn is_repeat(curve: &str) -> bool {
+    curve.starts_with(REPEAT)
+}
+
 /// All levels so many times: each repeat is a load curve of its own, with draws of its own.
 pub(crate) fn repeated(steps: Vec<Step>, times: u32) -> Vec<Step> {
     if times <= 1 {
@@ -76,7 +83,7 @@ pub(crate) fn repeated(steps: Vec<Step>, times: u32) -> Vec<Step> {
     let again = |repeat: u32| {
         let mut steps = steps.clone();
         for (place, step) in (0..).zip(&mut steps) {
-            step.curve = Some(format!("repeat {}", repeat + 1));
+            step.curve = Some(format!("{REPEAT}{}", repeat + 1));
             step.plan.seed = step.plan.seed.wrapping_add(u64::from(repeat));
             step.plan.stage = Some(repeat.saturating_mul(levels).saturating_add(place));
         }

@@ -32,7 +32,7 @@ use sink::Table;
 pub(crate) use auth::AuthFlags;
 pub(crate) use drive::{Drive, Site, Told};
 pub(crate) use level::{LevelRan, StageTold};
-pub(crate) use load::{LoadFlags, Step, steps, timeout_ns};
+pub(crate) use load::{LoadFlags, Step, is_repeat, steps, timeout_ns};
 pub(crate) use recorded::Beginning;
 pub(crate) use target::{Chosen, TargetFlags, WishFlags};
 pub(crate) use watching::Watching;

@@ -87,7 +87,7 @@ impl<'a> Recorded<'a> {
     fn begin_stage(&self, number: u32, step: &Step, names: &Arc<Names>) -> anyhow::Result<Feed> {
         let width = step.plan.phases.measured_ns.map(IntervalWidth::of_phase);
         let recorder = self.recorder.lock().unwrap_or_else(PoisonError::into_inner);
-        let stage = recorder.writer.begin(number, width.unwrap_or(IntervalWidth::NARROW))?;
+        let stage = recorder.writer.begin(number, width)?;
         Feed::begin(stage, recorder.sample, width, names)
     }
 

@@ -3,6 +3,7 @@
 //! ```text
 //! DIR/manifest.json                      what was measured, how, and which stages are finished
 //! DIR/stage-0000/statistics.zst          everything that the report is made from, exact (`stats::state`)
+//! DIR/stage-0000/intervals.zst           what comparisons are made from, exact
 //! DIR/stage-0000/intervals.parquet       a row an interval and procedure
 //! DIR/stage-0000/histograms.parquet      a row an interval, procedure and histogram cell
 //! DIR/stage-0000/transactions-0000.parquet …  a row a transaction: none, a sample or all
@@ -14,6 +15,7 @@
 //! recording of all finished stages.
 
 mod error;
+mod intervals;
 mod manifest;
 mod packed;
 mod parts;

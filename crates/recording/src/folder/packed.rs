@@ -1,54 +1,75 @@
-//! `statistics.zst`: the state of a stage's statistics, packed, with a checksum.
+//! Files that are read by nobody else: a line that says what they are, then what they hold, packed, with a checksum.
 
 use std::fs::File;
-use std::io::{Read, Write};
+use std::io::{BufReader, Read, Write};
 use std::path::Path;
 
 use plimsoll_stats::state::STATE_VERSION;
 
 use super::FolderError;
 
-pub(super) const NAME: &str = "statistics.zst";
-/// Before the packed bytes, with the version after it.
-const MAGIC: &[u8] = b"plimsoll statistics ";
+/// The state of a stage's statistics.
+pub(super) const STATISTICS: &str = "statistics.zst";
 /// Most bytes of a state, unpacked: ten thousand keys of a breakdown are some 40 MiB.
 const MOST_BYTES: u64 = 512 << 20;
 const ZSTD_LEVEL: i32 = 3;
 
-fn head() -> Vec<u8> {
-    [MAGIC, STATE_VERSION.to_string().as_bytes(), b"\n"].concat()
+/// What such a file begins with.
+fn head(what: &str) -> Vec<u8> {
+    format!("plimsoll {what} {STATE_VERSION}\n").into_bytes()
 }
 
-/// Writes a state; it is on the disk afterwards.
-pub(super) fn write(path: &Path, state: &[u8]) -> Result<(), FolderError> {
-    let write = || -> std::io::Result<()> {
+/// A file being written.
+pub(super) struct Packer(zstd::Encoder<'static, File>);
+
+impl Packer {
+    pub(super) fn create(path: &Path, what: &str) -> std::io::Result<Self> {
         let mut file = File::create(path)?;
-        file.write_all(&head())?;
+        file.write_all(&head(what))?;
         let mut packer = zstd::Encoder::new(file, ZSTD_LEVEL)?;
         packer.include_checksum(true)?;
-        packer.write_all(state)?;
-        packer.finish()?.sync_all()
-    };
-    write().map_err(|source| FolderError::file(path, source))
+        Ok(Self(packer))
+    }
+
+    pub(super) fn put(&mut self, bytes: &[u8]) -> std::io::Result<()> {
+        self.0.write_all(bytes)
+    }
+
+    /// All is on the disk.
+    pub(super) fn finish(self) -> std::io::Result<()> {
+        self.0.finish()?.sync_all()
+    }
 }
 
-/// Reads a state.
-pub(super) fn read(path: &Path) -> Result<Vec<u8>, FolderError> {
+/// Opens a file to read what was put into it.
+pub(super) fn open(path: &Path, what: &str) -> Result<impl Read + use<>, FolderError> {
     let mut file = File::open(path).map_err(|source| FolderError::file(path, source))?;
-    let expected = head();
+    let expected = head(what);
     let mut found = vec![0; expected.len()];
     file.read_exact(&mut found).map_err(|source| FolderError::damaged(path, source))?;
     if found != expected {
         return Err(FolderError::damaged(path, "it does not begin as such a file of this version does"));
     }
-    unpack(file).map_err(|source| FolderError::damaged(path, source))
+    let unpacked = zstd::Decoder::new(file).map_err(|source| FolderError::damaged(path, source))?;
+    Ok(BufReader::new(unpacked))
 }
 
-fn unpack(packed: impl Read) -> std::io::Result<Vec<u8>> {
-    let mut state = Vec::new();
-    zstd::Decoder::new(packed)?.take(MOST_BYTES + 1).read_to_end(&mut state)?;
+/// Writes the state of statistics; it is on the disk afterwards.
+pub(super) fn write_statistics(path: &Path, state: &[u8]) -> Result<(), FolderError> {
+    let write = || {
+        let mut packer = Packer::create(path, "statistics")?;
+        packer.put(state)?;
+        packer.finish()
+    };
+    write().map_err(|source: std::io::Error| FolderError::file(path, source))
+}
+
+/// Reads it.
+pub(super) fn read_statistics(path: &Path) -> Result<Vec<u8>, FolderError> {
+    let (mut state, packed) = (Vec::new(), open(path, "statistics")?);
+    packed.take(MOST_BYTES + 1).read_to_end(&mut state).map_err(|source| FolderError::damaged(path, source))?;
     if state.len() as u64 > MOST_BYTES {
-        return Err(std::io::Error::other("it unpacks to more than statistics can be"));
+        return Err(FolderError::damaged(path, "it unpacks to more than statistics can be"));
     }
     Ok(state)
 }

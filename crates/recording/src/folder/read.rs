@@ -3,10 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use plimsoll_model::{Coverage, Names};
-use plimsoll_stats::{Statistics, state};
+use plimsoll_stats::{Intervals, Statistics, state};
 
 use super::write::{PARTIAL, entries};
-use super::{FolderError, Manifest, Stage, packed};
+use super::{FolderError, Manifest, Stage, intervals, packed};
 
 /// A recording that is there. Its finished stages are whole, whatever became of what wrote it.
 pub struct Recording {
@@ -35,8 +35,17 @@ impl Recording {
     /// # Errors
     /// When the stage's file is not there, damaged or of another version.
     pub fn statistics(&self, stage: &Stage, names: &mut Names) -> Result<(Statistics, Coverage), FolderError> {
-        let path = self.file(stage, packed::NAME)?;
-        state::from_bytes(&packed::read(&path)?, names).map_err(|error| FolderError::damaged(&path, error))
+        let path = self.file(stage, packed::STATISTICS)?;
+        let bytes = packed::read_statistics(&path)?;
+        state::from_bytes(&bytes, names).map_err(|error| FolderError::damaged(&path, error))
+    }
+
+    /// The intervals of a stage, as they were when it was recorded: equal to those of a comparison made at once.
+    ///
+    /// # Errors
+    /// When the stage's file is not there, damaged or of another version.
+    pub fn intervals(&self, stage: &Stage) -> Result<Intervals, FolderError> {
+        intervals::read(&self.file(stage, intervals::NAME)?)
     }
 
     /// A file of a stage. A manifest may come from a stranger: it names folders in the recording's own alone.

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use plimsoll_model::{Names, Transaction};
 use plimsoll_stats::{Interval, IntervalWidth, Intervals};
 
+use super::intervals::IntervalsFile;
 use super::parts::Parts;
 use super::tables::Tables;
 use super::{FolderError, packed};
@@ -19,11 +20,10 @@ pub struct StageWriter {
     pub(super) number: u32,
     pub(super) folder: PathBuf,
     tables: Tables,
+    exact: IntervalsFile,
     parts: Option<Parts>,
     intervals: Intervals,
     newest_ns: i64,
-    width: IntervalWidth,
-    unplaced: u64,
     error: Option<Cause>,
 }
 
@@ -40,18 +40,17 @@ impl StageWriter {
     pub(super) fn new(
         folder: &Path,
         number: u32,
-        width: IntervalWidth,
+        width: Option<IntervalWidth>,
         transactions: bool,
     ) -> Result<Self, FolderError> {
         Ok(Self {
             number,
             folder: folder.to_owned(),
             tables: Tables::create(folder, number)?,
+            exact: IntervalsFile::create(folder)?,
             parts: transactions.then(|| Parts::new(folder)),
-            intervals: Intervals::new(width),
+            intervals: width.map_or_else(Intervals::growing, Intervals::new),
             newest_ns: i64::MIN,
-            width,
-            unplaced: 0,
             error: None,
         })
     }
@@ -72,35 +71,37 @@ impl StageWriter {
     }
 
     fn write_intervals(&mut self, before_ns: i64) {
-        self.width = self.intervals.width();
         let ended = self.intervals.drain_before(before_ns);
+        self.write(ended.iter());
+    }
+
+    fn write<'a>(&mut self, mut ended: impl Iterator<Item = &'a Interval>) {
         if self.error.is_none() {
-            self.error = ended.iter().try_for_each(|interval| self.tables.put(interval)).err();
+            let (tables, exact) = (&mut self.tables, &mut self.exact);
+            self.error = ended.try_for_each(|interval| tables.put(interval).and_then(|()| exact.put(interval))).err();
         }
     }
 
     /// Takes the last intervals of a worker.
     pub fn rest(&mut self, rest: &Intervals) {
-        self.unplaced += rest.unplaced();
         self.intervals.merge(rest);
     }
 
     /// Writes what is left, with the state of the stage's statistics; all is on the disk.
     pub(super) fn finish(mut self, state: &[u8], names: &Names) -> Result<Held, FolderError> {
-        self.width = self.intervals.width();
-        if self.error.is_none() {
-            self.error = self.intervals.iter().try_for_each(|interval| self.tables.put(interval)).err();
-        }
+        let left = std::mem::replace(&mut self.intervals, Intervals::growing());
+        self.write(left.iter());
         let failed = |cause: Cause| FolderError::file(&self.folder, cause);
         if let Some(error) = self.error.take() {
             return Err(failed(error));
         }
         self.tables.finish().map_err(failed)?;
+        self.exact.finish(&left).map_err(failed)?;
         if let Some(parts) = &mut self.parts {
             parts.finish(names).map_err(failed)?;
         }
-        packed::write(&self.folder.join(packed::NAME), state)?;
+        packed::write_statistics(&self.folder.join(packed::STATISTICS), state)?;
         let (transactions, parts) = self.parts.as_ref().map_or((0, 0), |parts| (parts.rows, parts.parts));
-        Ok(Held { interval_ns: self.width.ns(), unplaced: self.unplaced, transactions, parts })
+        Ok(Held { interval_ns: left.width().ns(), unplaced: left.unplaced(), transactions, parts })
     }
 }

@@ -53,11 +53,13 @@ impl RecordingWriter {
         self.manifest.measured = measured;
     }
 
-    /// Begins a stage. `width` is that of the intervals it will get, or narrower.
+    /// Begins a stage. `width` is that of the intervals it will get; `None` where these are [`Intervals::growing`].
+    ///
+    /// [`Intervals::growing`]: plimsoll_stats::Intervals::growing
     ///
     /// # Errors
     /// When its files cannot be made.
-    pub fn begin(&self, number: u32, width: IntervalWidth) -> Result<StageWriter, FolderError> {
+    pub fn begin(&self, number: u32, width: Option<IntervalWidth>) -> Result<StageWriter, FolderError> {
         let folder = self.folder.join(format!("{}{PARTIAL}", name(number)));
         fs::create_dir(&folder).map_err(|source| FolderError::file(&folder, source))?;
         StageWriter::new(&folder, number, width, self.manifest.transactions.one_in > 0)

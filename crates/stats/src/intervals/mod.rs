@@ -16,8 +16,8 @@
 //!   their width, by what the phase's span tells.
 //! * **Exact.** Rows are integers and histogram cells do not depend on the data, so parts merged in any order are the
 //!   whole, bucket for bucket; and all intervals of a stage merged have the percentiles of its report.
-//! * **Bounded.** Histogram cells cost 10 bytes; where more than [`MAX_CELLS`] of them are held, intervals join to those
-//!   of the next width. The width that results depends on the data alone, not on its order. Whoever hands finished
+//! * **Bounded.** Histogram cells cost 10 bytes, and a row as much as sixteen of them; where more than [`MAX_CELLS`] are held,
+//!   intervals join to those of the next width. The width that results depends on the data alone, not on its order. Whoever hands finished
 //!   intervals on in time (`drain_before`) never gets there.
 
 mod recorder;
@@ -34,17 +34,20 @@ pub use width::IntervalWidth;
 /// half an hour of it stays as it is.
 pub const MAX_CELLS: usize = 8 << 20;
 
+/// What a row costs besides its cells, in cells: its sums take 160 bytes.
+const ROW_CELLS: usize = 16;
+
 /// Intervals narrower than a second that [`Intervals::growing`] keeps: 20 s.
 const MAX_NARROW: usize = 200;
 
 /// The intervals in which something happened, in time order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Intervals {
-    width: IntervalWidth,
-    growing: bool,
+    pub(crate) width: IntervalWidth,
+    pub(crate) growing: bool,
     by_number: BTreeMap<i64, Interval>,
     cells: usize,
-    unplaced: u64,
+    pub(crate) unplaced: u64,
 }
 
 impl Intervals {
@@ -89,6 +92,9 @@ impl Intervals {
     /// widths differ, the narrower ones are joined.
     pub fn add(&mut self, interval: Interval) {
         self.at_least(interval.width);
+        if interval.rows.is_empty() {
+            return;
+        }
         let number = self.width.number(interval.start_ns());
         match self.by_number.get_mut(&number) {
             Some(there) => {
@@ -130,6 +136,9 @@ impl Intervals {
     fn row_at(&mut self, ns: i64, procedure: plimsoll_model::Procedure) -> &mut IntervalRow {
         let (number, width) = (self.width.number(ns), self.width);
         let interval = self.by_number.entry(number).or_insert_with(|| Interval { number, width, rows: Vec::new() });
+        if interval.procedure(procedure).is_none() {
+            self.cells += ROW_CELLS;
+        }
         interval.row_mut(procedure)
     }
 

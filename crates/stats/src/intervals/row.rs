@@ -2,7 +2,7 @@
 
 use plimsoll_model::{Group, Procedure};
 
-use super::IntervalWidth;
+use super::{IntervalWidth, ROW_CELLS};
 use crate::{FineHistogram, GroupKey, Moments};
 
 /// What is added up for one procedure in one interval.
@@ -44,10 +44,10 @@ impl IntervalRow {
 /// One interval: what happened in it, a row a procedure.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Interval {
-    pub(super) number: i64,
-    pub(super) width: IntervalWidth,
+    pub(crate) number: i64,
+    pub(crate) width: IntervalWidth,
     // By procedure, each once.
-    pub(super) rows: Vec<(Procedure, IntervalRow)>,
+    pub(crate) rows: Vec<(Procedure, IntervalRow)>,
 }
 
 impl Interval {
@@ -115,8 +115,8 @@ impl Interval {
         other.rows().for_each(|(procedure, row)| self.row_mut(procedure).merge(row));
     }
 
-    /// Histogram cells that it holds: what it costs.
+    /// What it costs, in histogram cells.
     pub(super) fn cells(&self) -> usize {
-        self.rows.iter().map(|(_, row)| row.histogram.len()).sum()
+        self.rows.iter().map(|(_, row)| row.histogram.len() + ROW_CELLS).sum()
     }
 }

@@ -1,9 +1,10 @@
-//! Statistics as bytes, and back: everything that a report is made from, to the last bit.
+//! Statistics and intervals as bytes, and back: everything that reports and comparisons are made from, to the last bit.
 //!
 //! The bytes are numbers of 7 bits a byte (LEB128), in the order of the fields, after the names that they mention. They are
 //! made for a recording, which frames, packs and versions them ([`STATE_VERSION`]). What is read back may be anything: lengths
 //! are held against what is left, numbers against what they can be, and what is no state is an error that says where.
 
+mod intervals;
 mod number;
 mod words;
 
@@ -13,6 +14,8 @@ use std::fmt;
 use plimsoll_model::{Coverage, Names, Symbol};
 
 use crate::Statistics;
+
+pub use intervals::{IntervalsReader, end_to_bytes, interval_to_bytes};
 
 /// Counts up when the bytes change their meaning.
 pub const STATE_VERSION: u32 = 1;

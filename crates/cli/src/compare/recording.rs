@@ -1,0 +1,79 @@
+//! A recording as one side of a comparison.
+
+use std::path::Path;
+
+use anyhow::bail;
+use plimsoll_recording::folder::{Recording, Stage};
+use plimsoll_report::collect::comparison::{Contestant, LevelRuns, MeasuredRun};
+use plimsoll_report::findings::Findings;
+use plimsoll_report::findings::comparison::Subject;
+
+use super::{Side, WHOLE_CAPTURE};
+use crate::record::Measured;
+use crate::report::{findings, incomplete, measured};
+use crate::run::{StageTold, is_repeat};
+
+/// Reads a recording: its levels by time, and what `plimsoll report` would show of it.
+pub(super) fn read(folder: &Path) -> anyhow::Result<Side> {
+    let recording = Recording::open(folder)?;
+    let name = folder.display().to_string();
+    if recording.manifest.stages.is_empty() {
+        bail!("{name}: none of its stages was finished, so there is nothing to compare");
+    }
+    let findings = findings(&recording)?;
+    let about = about(name, measured(&recording)?, &findings);
+    let levels = levels(&recording)?;
+    Ok(Side { contestant: Contestant { about, levels }, findings, unfinished: incomplete(&recording) })
+}
+
+fn about(name: String, measured: Measured, findings: &Findings) -> Subject {
+    let validity = &findings.validity;
+    let sentence = |reason: &String| format!("{}.", reason.trim_end_matches('.'));
+    let subject = Subject {
+        name,
+        kind: "recording".to_owned(),
+        valid: validity.valid,
+        reasons: validity.reasons.iter().map(sentence).collect(),
+        ..Subject::default()
+    };
+    match measured {
+        Measured::Analyze { .. } => subject,
+        Measured::Run { run, .. } => Subject {
+            target: Some(run.target),
+            workload: Some(run.workload),
+            workload_sha256: Some(run.workload_sha256),
+            facts: run.facts,
+            ..subject
+        },
+    }
+}
+
+/// The levels, in the order in which they came first; those of the same words are runs of the same.
+fn levels(recording: &Recording) -> anyhow::Result<Vec<LevelRuns>> {
+    let mut levels: Vec<LevelRuns> = Vec::new();
+    for stage in &recording.manifest.stages {
+        let level = words(stage)?;
+        let place = levels.iter().position(|known| known.level == level).unwrap_or_else(|| {
+            levels.push(LevelRuns { level, runs: Vec::new() });
+            levels.len() - 1
+        });
+        // A level that could not be run has no time; that it was not is among the reasons of an invalid report.
+        if let (Some(first), Some(last)) = (stage.first_ns, stage.last_ns)
+            && first < last
+            && let Some(runs) = levels.get_mut(place)
+        {
+            runs.runs.push(MeasuredRun { span_ns: (first, last), intervals: recording.intervals(stage)? });
+        }
+    }
+    Ok(levels)
+}
+
+/// A load in words. Repeats are the same load again; points of other curves are not.
+fn words(stage: &Stage) -> anyhow::Result<String> {
+    let Some(level) = &stage.level else { return Ok(WHOLE_CAPTURE.to_owned()) };
+    let told = StageTold::read(&stage.about)?;
+    Ok(match told.curve().filter(|curve| !is_repeat(curve)) {
+        Some(curve) => format!("{level}, {curve}"),
+        None => level.clone(),
+    })
+}

@@ -1,0 +1,213 @@
+//! What users do with `plimsoll compare` and recordings, and what they get.
+#![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use plimsoll_testkit::servers::Scratch;
+use serde_json::Value;
+
+/// Longest that one command may take, on a machine that does other things too.
+const LIMIT: Duration = Duration::from_secs(240);
+
+/// Runs to its end, in a folder; its exit code. What it said is in `out` and `err`.
+fn plimsoll(folder: &Path, arguments: &[&str]) -> Option<i32> {
+    let said = |name: &str| Stdio::from(fs::File::create(folder.join(name)).unwrap());
+    let mut command = Command::new(env!("CARGO_BIN_EXE_plimsoll"));
+    command.args(arguments).current_dir(folder).stdin(Stdio::null()).stdout(said("out")).stderr(said("err"));
+    let (mut child, began) = (command.spawn().unwrap(), Instant::now());
+    loop {
+        if let Some(status) = child.try_wait().unwrap() {
+            return status.code();
+        }
+        if began.elapsed() > LIMIT {
+            child.kill().unwrap();
+            child.wait().unwrap();
+            panic!("{arguments:?} takes longer than {LIMIT:?}");
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+fn said(folder: &Path, where_to: &str) -> String {
+    fs::read_to_string(folder.join(where_to)).unwrap()
+}
+
+fn json(file: &Path) -> Value {
+    serde_json::from_slice(&fs::read(file).unwrap()).unwrap()
+}
+
+/// A comparison with its exit code, held to its schema.
+fn compare(folder: &Path, arguments: &[&str]) -> (i32, Value) {
+    let ended = plimsoll(folder, &[&["compare"], arguments, &["--json", "compared.json"]].concat());
+    assert!(matches!(ended, Some(0 | 1)), "{}", said(folder, "err"));
+    let schema = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../schemas/plimsoll.comparison.1.schema.json");
+    let found = json(&folder.join("compared.json"));
+    let validator = jsonschema::draft202012::new(&json(&schema)).unwrap();
+    let problems: Vec<String> = validator.iter_errors(&found).map(|error| error.to_string()).collect();
+    assert!(problems.is_empty(), "{problems:#?}");
+    (ended.unwrap_or_default(), found)
+}
+
+/// A comparison that is expected to end with `code`.
+fn compared(folder: &Path, arguments: &[&str], code: i32) -> Value {
+    let (ended, found) = compare(folder, arguments);
+    assert_eq!(ended, code, "{}", said(folder, "out"));
+    found
+}
+
+fn warnings(found: &Value) -> String {
+    found["warnings"].as_array().unwrap().iter().map(|warning| warning.as_str().unwrap()).collect::<Vec<_>>().join("\n")
+}
+
+/// Two captures of servers, and the recordings of their analyses beside them.
+fn captures(scratch: &Scratch) -> [String; 2] {
+    let captures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../captures");
+    [("smb2-samba", "one"), ("netbench-samba", "other")].map(|(name, recording)| {
+        let capture = captures.join(name).join("capture.pcap.zst").to_str().unwrap().to_owned();
+        let code = plimsoll(scratch.path(), &["analyze", &capture, "-q", "--record", recording]);
+        assert!(matches!(code, Some(0 | 1)), "{}", said(scratch.path(), "err"));
+        capture
+    })
+}
+
+/// The very numbers that come of the captures themselves, whichever side is a recording.
+#[test]
+fn recordings_of_captures_compare_as_the_captures_do() {
+    let scratch = Scratch::new("compare-recorded-captures");
+    let (folder, [one, other]) = (scratch.path(), captures(&scratch));
+    let condition = ["--fail-if", "all.throughput < -1%", "--fail-if", "all.throughput > +1%"];
+    let (code, plain) = compare(folder, &[&[&one[..], &other], &condition[..]].concat());
+    assert!(plain["levels"][0]["rows"].as_array().unwrap().len() > 10, "{plain:#}");
+    for sides in [["one", "other"], [&one, "other"], ["one", &other]] {
+        let found = compared(folder, &[&sides[..], &condition, &["--html", "compared.html"]].concat(), code);
+        for what in ["levels", "method", "conditions"] {
+            assert!(found[what] == plain[what], "{what} of {sides:?}");
+        }
+        assert_eq!(found["warnings"], plain["warnings"], "{sides:?}");
+        let page = said(folder, "compared.html");
+        assert!(page.contains("Distributions") && page.contains("Over time"), "each side's own charts are there");
+        assert!(page.contains("(recording)"));
+    }
+    // Three are two against the first.
+    let three = compared(folder, &["one", "other", "one"], 0);
+    let rows = three["levels"][0]["rows"].as_array().unwrap();
+    let with_difference = rows.iter().flat_map(|row| row["metrics"].as_array().unwrap());
+    let same = |metric: &Value| metric["differences"][1].is_null() || metric["differences"][1]["value"] == 0.0;
+    assert!(with_difference.into_iter().all(same), "a recording does not differ from itself");
+}
+
+/// A filtered analysis has the time that its filters left, as a filtered comparison has.
+#[test]
+fn filters_are_of_the_recording_and_not_of_the_comparison() {
+    let scratch = Scratch::new("compare-recorded-filters");
+    let (folder, [one, other]) = (scratch.path(), captures(&scratch));
+    let filter = ["--to", "20s", "--operation", "read"];
+    for (capture, name) in [(&one, "short"), (&other, "short-other")] {
+        let code = plimsoll(folder, &[&["analyze", capture, "-q", "--record", name], &filter[..]].concat());
+        assert!(matches!(code, Some(0 | 1)), "{}", said(folder, "err"));
+    }
+    let plain = compared(folder, &[&[&one[..], &other], &filter[..]].concat(), 0);
+    assert!(compared(folder, &["short", "short-other"], 0)["levels"] == plain["levels"]);
+    assert_eq!(plimsoll(folder, &[&["compare", "short", "short-other"], &filter[..]].concat()), Some(2));
+    assert!(said(folder, "err").contains("filters are for captures"), "{}", said(folder, "err"));
+    let key = "0011223344556677:00112233445566778899aabbccddeeff";
+    assert_eq!(plimsoll(folder, &["compare", "short", "short-other", "--smb-session-key", key]), Some(2));
+}
+
+const RUN: [&str; 9] = ["run", "getattr", "-q", "--target", "embedded:nfs", "--warmup", "50ms", "--think", "5ms"];
+
+fn run(folder: &Path, more: &[&str]) {
+    let code = plimsoll(folder, &[&RUN[..], more].concat());
+    // The machine may be too busy for a valid one.
+    assert!(matches!(code, Some(0 | 1)), "{}", said(folder, "err"));
+}
+
+/// Exit code of a comparison without conditions: whether a side is invalid.
+fn code(folder: &Path, sides: &[&str]) -> i32 {
+    let invalid = |name: &&str| json(&folder.join(name).join("manifest.json"))["validity"]["valid"] == false;
+    i32::from(sides.iter().any(invalid))
+}
+
+#[test]
+fn levels_are_compared_level_by_level_and_repeats_as_repeats() {
+    let scratch = Scratch::new("compare-recorded-runs");
+    let folder = scratch.path();
+    for name in ["a", "b"] {
+        run(folder, &["--levels", "1,2", "--duration", "300ms", "--repeat", "3", "--record", name]);
+    }
+    let found = compared(folder, &["a", "b"], code(folder, &["a", "b"]));
+    let levels = found["levels"].as_array().unwrap();
+    assert_eq!(levels.len(), 2);
+    for (level, words) in levels.iter().zip(["1 station", "2 stations"]) {
+        assert_eq!((&level["level"], &level["runs"]), (&words.into(), &serde_json::json!([3, 3])));
+        assert_eq!(level["from"], "welch");
+        let seconds = level["seconds"][0].as_f64().unwrap();
+        assert!((0.85..1.2).contains(&seconds), "{seconds}");
+    }
+    let subject = &found["subjects"][0];
+    assert_eq!((&subject["kind"], &subject["name"]), (&"recording".into(), &"a".into()));
+    assert_eq!((&subject["target"], &subject["workload"]), (&"embedded:nfs".into(), &"getattr".into()));
+    let text = said(folder, "out");
+    assert!(text.contains("B against A, 2 stations (3 runs") && text.contains("Welch"), "{text}");
+    // Numbers of the comparison are those of the report: the mean of the repeats' means.
+    assert!(matches!(plimsoll(folder, &["report", "a", "-q", "--json", "a.json"]), Some(0 | 1)));
+    let stages = json(&folder.join("a.json"))["stages"].clone();
+    let of_two: Vec<f64> = stages
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|stage| stage["level"] == "2 stations")
+        .map(|stage| stage["response_time"]["mean_s"].as_f64().unwrap())
+        .collect();
+    let all = &levels[1]["rows"][0]["metrics"];
+    let mean = all.as_array().unwrap().iter().find(|metric| metric["metric"] == "mean").unwrap();
+    let (mean, expected) = (mean["estimates"][0]["value"].as_f64().unwrap(), of_two.iter().sum::<f64>() / 3.0);
+    assert!((mean / expected - 1.0).abs() < 1e-9, "{mean} and {expected}");
+}
+
+/// A recording whose manifest says something else.
+fn changed(folder: &Path, from: &str, to: &str, change: impl Fn(&mut Value)) {
+    fs::create_dir_all(folder.join(to).join("stage-0000")).unwrap();
+    for file in fs::read_dir(folder.join(from).join("stage-0000")).unwrap() {
+        let file = file.unwrap();
+        fs::copy(file.path(), folder.join(to).join("stage-0000").join(file.file_name())).unwrap();
+    }
+    let mut manifest = json(&folder.join(from).join("manifest.json"));
+    change(&mut manifest);
+    fs::write(folder.join(to).join("manifest.json"), manifest.to_string()).unwrap();
+}
+
+#[test]
+fn what_cannot_be_compared_is_said() {
+    let scratch = Scratch::new("compare-recorded-not");
+    let folder = scratch.path();
+    run(folder, &["--stations", "1", "--duration", "300ms", "--record", "a"]);
+    let same = code(folder, &["a"]);
+    changed(folder, "a", "killed", |manifest| manifest["state"] = "running".into());
+    let found = compared(folder, &["a", "killed"], same);
+    assert!(warnings(&found).contains("B is still being made, or what made it was killed"), "{}", warnings(&found));
+    changed(folder, "a", "stopped", |manifest| manifest["stages"][0]["level"] = "1 station (stopped early)".into());
+    let found = compared(folder, &["a", "stopped"], same);
+    assert!(warnings(&found).contains("B at 1 station (stopped early)"), "{}", warnings(&found));
+    changed(folder, "a", "digest", |manifest| manifest["measured"]["run"]["workload_sha256"] = "other".into());
+    let found = compared(folder, &["a", "digest"], same);
+    assert!(warnings(&found).contains("different workloads"), "{}", warnings(&found));
+    let late = |manifest: &mut Value| manifest["stages"][0]["about"]["about"]["reasons"] = serde_json::json!(["late"]);
+    changed(folder, "a", "invalid", late);
+    let found = compared(folder, &["a", "invalid"], 1);
+    assert!(warnings(&found).contains("B is INVALID"), "{}", warnings(&found));
+    let undecided = compared(folder, &["a", "invalid", "--fail-if", "mean > +1%"], 1);
+    assert_eq!(undecided["conditions"][0]["outcome"], "undecided");
+    changed(folder, "a", "empty", |manifest| manifest["stages"] = serde_json::json!([]));
+    assert_eq!(plimsoll(folder, &["compare", "a", "empty"]), Some(3));
+    assert!(said(folder, "err").contains("none of its stages was finished"), "{}", said(folder, "err"));
+    fs::create_dir(folder.join("photos")).unwrap();
+    assert_eq!(plimsoll(folder, &["compare", "a", "photos"]), Some(3));
+    assert!(said(folder, "err").contains("no recording"), "{}", said(folder, "err"));
+    fs::write(folder.join("killed/stage-0000/intervals.zst"), "plimsoll intervals 1\n").unwrap();
+    assert_eq!(plimsoll(folder, &["compare", "a", "killed"]), Some(3));
+    assert!(said(folder, "err").contains("intervals.zst") && said(folder, "err").contains("damaged"));
+}

@@ -1,0 +1,111 @@
+//! Intervals as bytes, one by one: a long run has more of them than anybody wants to hold.
+
+use plimsoll_model::Procedure;
+
+use super::{Counter, MOST, Reader, State, StateError, Writer, fields};
+use crate::{Interval, IntervalRow, IntervalWidth, Intervals};
+
+/// An interval, or a part of one, as bytes; never none.
+pub fn interval_to_bytes(interval: &Interval) -> Vec<u8> {
+    to_bytes(interval)
+}
+
+/// What intervals are besides what happened in them, as bytes: it comes after the last.
+pub fn end_to_bytes(of: &Intervals) -> Vec<u8> {
+    to_bytes(&End { width: of.width, growing: of.growing, unplaced: of.unplaced })
+}
+
+fn to_bytes(what: &impl State) -> Vec<u8> {
+    let mut out = Writer::default();
+    what.put(&mut out);
+    out.bytes
+}
+
+/// Intervals being read back: in bounded memory, whatever the bytes are.
+#[derive(Clone, Debug)]
+pub struct IntervalsReader {
+    read: Intervals,
+    operations: u128,
+}
+
+impl Default for IntervalsReader {
+    fn default() -> Self {
+        Self { read: Intervals::new(IntervalWidth::NARROW), operations: 0 }
+    }
+}
+
+impl IntervalsReader {
+    /// Takes what [`interval_to_bytes`] made. Parts of one interval may come at any place.
+    ///
+    /// # Errors
+    /// When it is something else, or more than can be counted together with those before.
+    pub fn interval(&mut self, bytes: &[u8]) -> Result<(), StateError> {
+        let interval: Interval = from_bytes(bytes)?;
+        self.operations += interval.rows().map(|(_, row)| u128::from(row.count)).sum::<u128>();
+        if self.operations >= u128::from(MOST) {
+            return Err(StateError { what: "interval that can be added to those before", left: bytes.len() });
+        }
+        self.read.add(interval);
+        Ok(())
+    }
+
+    /// Takes what [`end_to_bytes`] made: all that was written is there again.
+    ///
+    /// # Errors
+    /// When it is something else.
+    pub fn end(self, bytes: &[u8]) -> Result<Intervals, StateError> {
+        let end: End = from_bytes(bytes)?;
+        let mut read = self.read;
+        read.at_least(end.width);
+        (read.growing, read.unplaced) = (end.growing, end.unplaced);
+        Ok(read)
+    }
+}
+
+fn from_bytes<T: State>(bytes: &[u8]) -> Result<T, StateError> {
+    let mut from = Reader { bytes, symbols: std::collections::HashMap::new() };
+    let taken = T::take(&mut from)?;
+    if from.bytes.is_empty() { Ok(taken) } else { Err(from.no("end")) }
+}
+
+struct End {
+    width: IntervalWidth,
+    growing: bool,
+    unplaced: u64,
+}
+
+fields!("end of intervals", End { width, growing, unplaced } if |end| Counter::all(&[end.unplaced]));
+
+impl State for IntervalWidth {
+    fn put(&self, out: &mut Writer) {
+        self.ns().put(out);
+    }
+
+    fn take(from: &mut Reader<'_>) -> Result<Self, StateError> {
+        let ns = i64::take(from)?;
+        IntervalWidth::from_ns(ns).ok_or_else(|| from.no("width of an interval"))
+    }
+}
+
+fields!("row of an interval", IntervalRow { count, errors, unanswered, payload_bytes, response, histogram } if |row| {
+    Counter::all(&[row.count])
+        && [row.errors, row.unanswered, row.response.count()].iter().all(|&part| part <= row.count)
+        && row.histogram.count() == row.response.count()
+});
+
+impl State for Interval {
+    fn put(&self, out: &mut Writer) {
+        self.width.put(out);
+        self.number.put(out);
+        self.rows.put(out);
+    }
+
+    fn take(from: &mut Reader<'_>) -> Result<Self, StateError> {
+        let (width, number) = (IntervalWidth::take(from)?, i64::take(from)?);
+        let rows = Vec::<(Procedure, IntervalRow)>::take(from)?;
+        let interval = Interval { number, width, rows };
+        let exists = Interval::at(interval.start_ns(), width).number == number;
+        let has_rows = !interval.rows.is_empty() && interval.rows.is_sorted_by(|a, b| a.0 < b.0);
+        if exists && has_rows { Ok(interval) } else { Err(from.no("interval")) }
+    }
+}
