@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use plimsoll_drive::workload::{BUILTINS, FileSet, Workload};
+use plimsoll_drive::workload::{BUILTINS, Builtin, FileSet, Workload};
 use plimsoll_model::Names;
 use plimsoll_report::safe::for_terminal;
 
@@ -39,16 +39,23 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
 fn list(out: &mut impl Write) -> anyhow::Result<()> {
     let widest = BUILTINS.iter().map(|builtin| builtin.name.len()).max().unwrap_or(0);
     for builtin in BUILTINS {
-        let workload = builtin.workload()?;
-        let (name, description) = (workload.name(), workload.description());
-        writeln!(out, "{name:widest$}  {description} ({})", files(&workload)?)?;
+        let name = builtin.name;
+        match builtin.workload() {
+            Ok(workload) => writeln!(out, "{name:widest$}  {} ({})", workload.description(), files(&workload)?)?,
+            // A load file that is not on this machine.
+            Err(error) => writeln!(out, "{name:widest$}  not here: {}", error.problem)?,
+        }
     }
     Ok(())
 }
 
 /// The file as it is; what follows from it comes behind it as comments, so that the whole can be a file again.
 fn show(name: &str, out: &mut impl Write) -> anyhow::Result<()> {
-    let workload = Workload::find(name).map_err(|error| Usage(error.to_string()))?;
+    let found = Workload::find(name);
+    if let (Err(error), Some(builtin)) = (&found, Builtin::named(name)) {
+        return Ok(writeln!(out, "{}\n# Not here: {}", builtin.text, error.problem)?);
+    }
+    let workload = found.map_err(|error| Usage(error.to_string()))?;
     for line in workload.text().lines() {
         writeln!(out, "{}", for_terminal(line))?;
     }

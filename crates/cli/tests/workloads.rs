@@ -15,12 +15,14 @@ fn told(output: &Output) -> (String, String) {
 #[test]
 fn the_list_has_a_line_for_each() {
     let (list, errors) = told(&workloads(&["list"]));
-    assert_eq!((list.lines().count(), errors.as_str()), (7, ""));
+    assert_eq!((list.lines().count(), errors.as_str()), (8, ""));
     let names = ["mixed", "stream-read", "stream-write", "random-read", "metadata", "getattr", "laddis"];
     for (line, name) in list.lines().zip(names) {
         assert!(line.starts_with(name) && line.ends_with(')'), "{line}");
     }
     assert!(list.contains("8 files, 128.00 MiB"), "{list}");
+    // With its load file or without.
+    assert!(list.contains("\nnetbench"), "{list}");
 }
 
 #[test]

@@ -55,7 +55,28 @@ pub enum Disposition {
     OpenOrCreate,
     /// Make it, or empty it.
     CreateOrTruncate,
+    /// Empty it; it must be there.
+    Truncate,
+    /// Make it, or put a new one in its place (where a protocol cannot tell: make it, or empty it).
+    Replace,
 }
+
+/// What is opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Kind {
+    /// A file, and no directory.
+    #[default]
+    File,
+    /// A directory, and no file.
+    Directory,
+    /// Whichever is there.
+    Any,
+}
+
+/// Which attributes an SMB client asks for: the number of a class in MS-FSCC 2.4, 2.5 of a file system. Other protocols have
+/// attributes of one kind, and give those.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct InfoClass(pub u8);
 
 /// What else an open asks for, or takes for granted; where a protocol has no such thing it is ignored, as its users would.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -84,6 +105,8 @@ pub enum Caching {
 pub enum Action<'a> {
     /// Opens (or makes) a file. [`Reply::Opened`].
     Open { path: &'a str, access: Access, disposition: Disposition, caching: Caching },
+    /// Opens (or makes) a file or directory to read and write. [`Reply::Opened`]. Only SMB deletes on close.
+    Create { path: &'a str, kind: Kind, disposition: Disposition, delete_on_close: bool },
     /// Closes it.
     Close { file: FileKey },
     /// Reads. Data is stepped over, unless `keep`: then it comes through [`crate::client::Events::data`]. [`Reply::Read`].
@@ -100,8 +123,14 @@ pub enum Action<'a> {
     GetAttributes { path: &'a str },
     /// Attributes of an open file. [`Reply::Attributes`].
     GetAttributesOf { file: FileKey },
+    /// Some attributes of a path. [`Reply::Nothing`] or [`Reply::Attributes`].
+    Query { path: &'a str, class: InfoClass },
+    /// Some attributes of an open file. [`Reply::Nothing`] or [`Reply::Attributes`].
+    QueryOf { file: FileKey, class: InfoClass },
     /// Sets the permission bits (SMB: the times, which it has instead).
     SetAttributes { path: &'a str, mode: u32 },
+    /// The same, of an open file.
+    SetAttributesOf { file: FileKey, mode: u32 },
     /// Sets the size.
     SetSize { file: FileKey, size: u64 },
     /// What access would be granted (NFS ACCESS; SMB has none and opens for MAXIMUM_ALLOWED).
@@ -110,6 +139,10 @@ pub enum Action<'a> {
     List { path: &'a str },
     /// The same for names alone (NFS READDIR in place of READDIRPLUS; elsewhere there is no difference).
     ListNames { path: &'a str },
+    /// Names in a directory that match a pattern of `*` and `?`, upper and lower case alike where the client does the matching;
+    /// of SMB as many as one answer holds. [`Reply::Listed`], or [`Reply::Attributes`] where a pattern that is a name was
+    /// looked up. That none matches is an error in SMB alone.
+    Find { path: &'a str, pattern: &'a str, class: InfoClass },
     /// Makes a directory.
     MakeDirectory { path: &'a str },
     /// Removes an empty directory.
@@ -126,6 +159,8 @@ pub enum Action<'a> {
     ReadLink { path: &'a str },
     /// Size and free space of the file system. [`Reply::Space`].
     FileSystemInfo,
+    /// Something about the file system. [`Reply::Nothing`] or [`Reply::Space`].
+    QueryFileSystem { class: InfoClass },
     /// Locks a range; with `wait` the request is held until it is granted.
     Lock { file: FileKey, offset: u64, length: u64, exclusive: bool, wait: bool },
     /// Unlocks it.
@@ -216,6 +251,8 @@ pub enum Cause {
     Untrusted,
     /// The data read were not the data written.
     WrongData,
+    /// The script says that something else must come: another status, a status where there was none, other lengths.
+    Unexpected,
     /// The client cannot do this: the protocol has no such operation, or the file is not open.
     Unsupported,
     /// The measurement ended before it was sent.
@@ -249,6 +286,7 @@ impl Cause {
             Cause::Malformed => "malformed answer",
             Cause::Untrusted => "answer not authentic",
             Cause::WrongData => "wrong data",
+            Cause::Unexpected => "not what the script expects",
             Cause::Unsupported => "not supported",
             Cause::Ended => "ended before it was sent",
             Cause::LogonRefused => "logon refused",

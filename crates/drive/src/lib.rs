@@ -19,6 +19,7 @@ pub mod engine;
 pub mod network;
 pub mod outbox;
 pub mod reach;
+mod replay;
 pub mod scenario;
 pub mod station;
 pub mod status;

@@ -3,15 +3,26 @@
 use std::fmt;
 
 use plimsoll_model::Protocol;
-use plimsoll_wire::smb2::status::{STATUS_NO_SUCH_FILE, STATUS_OBJECT_NAME_COLLISION, STATUS_OBJECT_NAME_NOT_FOUND};
+use plimsoll_wire::smb2::status::{
+    STATUS_DIRECTORY_NOT_EMPTY, STATUS_FILE_IS_A_DIRECTORY, STATUS_INVALID_INFO_CLASS, STATUS_NO_SUCH_FILE,
+    STATUS_NOT_IMPLEMENTED, STATUS_NOT_SUPPORTED, STATUS_OBJECT_NAME_COLLISION, STATUS_OBJECT_NAME_NOT_FOUND,
+    STATUS_OBJECT_PATH_NOT_FOUND,
+};
 use plimsoll_wire::{nfs, smb2};
 
-use crate::action::Failure;
+use crate::action::{Cause, Failure};
 use crate::client::path::errno_name;
 
 /// NFS3ERR_NOENT and NFS3ERR_EXIST (RFC 1813 2.6), which are Linux's errno, too.
 const NOENT: u32 = 2;
 const EXIST: u32 = 17;
+/// NFS3ERR_ISDIR, which is Linux's errno, too, and NFS3ERR_NOTEMPTY, which is not.
+const ISDIR: u32 = 21;
+/// NFS3ERR_NOTSUPP, and Linux's likes of it.
+const NOTSUPP: u32 = 10_004;
+const ENOSYS: u32 = 38;
+const EOPNOTSUPP: u32 = 95;
+const NOTEMPTY: u32 = 66;
 
 /// The standard's name of a status of what is driven here; `None` where it has none.
 #[must_use]
@@ -55,10 +66,35 @@ impl Failure {
         matches!(
             self.named(),
             Some(
-                (Protocol::Smb2, STATUS_OBJECT_NAME_NOT_FOUND | STATUS_NO_SUCH_FILE)
+                (Protocol::Smb2, STATUS_OBJECT_NAME_NOT_FOUND | STATUS_OBJECT_PATH_NOT_FOUND | STATUS_NO_SUCH_FILE)
                     | (Protocol::Nfs3 | Protocol::File, NOENT)
             )
         )
+    }
+
+    /// What was to be removed as a file is a directory. REMOVE of an NFS server may take directories, if they are empty.
+    pub(crate) fn is_a_directory(&self) -> bool {
+        matches!(
+            self.named(),
+            Some(
+                (Protocol::Smb2, STATUS_FILE_IS_A_DIRECTORY | STATUS_DIRECTORY_NOT_EMPTY)
+                    | (Protocol::Nfs3, ISDIR | NOTEMPTY)
+                    | (Protocol::File, ISDIR)
+            )
+        )
+    }
+
+    /// The server has no such thing: a procedure, a class of information, a kind of file.
+    pub(crate) fn is_not_supported(&self) -> bool {
+        self.cause == Cause::CallRejected
+            || matches!(
+                self.named(),
+                Some(
+                    (Protocol::Smb2, STATUS_NOT_SUPPORTED | STATUS_NOT_IMPLEMENTED | STATUS_INVALID_INFO_CLASS)
+                        | (Protocol::Nfs3, NOTSUPP)
+                        | (Protocol::File, ENOSYS | EOPNOTSUPP)
+                )
+            )
     }
 
     fn named(&self) -> Option<(Protocol, u32)> {
@@ -71,7 +107,6 @@ mod tests {
     use plimsoll_model::{Outcome, Procedure};
 
     use super::*;
-    use crate::action::Cause;
 
     fn failure(procedure: Option<Procedure>, status: Option<u32>, cause: Cause) -> Failure {
         Failure { procedure, status, outcome: Outcome::Refused, cause }
@@ -103,5 +138,14 @@ mod tests {
             };
             assert_eq!((told(there), told(not), told(5)), ((true, false), (false, true), (false, false)));
         }
+    }
+
+    #[test]
+    fn what_a_server_does_not_have_in_every_protocol() {
+        let told = |protocol, status| failure(Some(some(protocol)), Some(status), Cause::Status).is_not_supported();
+        assert!(told(Protocol::Smb2, 0xC000_00BB) && told(Protocol::Smb2, 0xC000_0003) && !told(Protocol::Smb2, 95));
+        assert!(told(Protocol::Nfs3, 10_004) && !told(Protocol::Nfs3, 5));
+        assert!(told(Protocol::File, 95) && !told(Protocol::File, 10_004));
+        assert!(failure(None, None, Cause::CallRejected).is_not_supported());
     }
 }

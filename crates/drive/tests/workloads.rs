@@ -44,7 +44,9 @@ impl Place<'_> {
     }
 
     fn every_builtin(&self) {
-        BUILTINS.iter().for_each(|builtin| self.builtin(builtin));
+        // Load files are played by tests of their own: they are refused things on purpose.
+        let with_turns = BUILTINS.iter().filter(|builtin| !builtin.text.contains("[replay]"));
+        with_turns.for_each(|builtin| self.builtin(builtin));
     }
 
     fn builtin(&self, builtin: &Builtin) {

@@ -96,6 +96,7 @@ impl Drive<'_> {
                 }
             }
         }
+        levels.remarks = self.workload.take_remarks();
         if self.remove_files && !self.watching.abandoned() {
             levels.besides = first_error([levels.besides, files.remove()]);
         }
@@ -147,13 +148,16 @@ pub(crate) struct Levels {
     stopped: bool,
     /// Load curves that ended where the server had become too slow.
     cuts: Vec<Cut>,
+    /// What the workload has to tell besides.
+    remarks: Vec<String>,
     /// What failed besides the measuring: the recording, or to remove the files.
     pub(crate) besides: anyhow::Result<()>,
 }
 
 impl Default for Levels {
     fn default() -> Self {
-        Self { ran: Vec::new(), planned: 0, stopped: false, cuts: Vec::new(), besides: Ok(()) }
+        let (cuts, remarks) = (Vec::new(), Vec::new());
+        Self { ran: Vec::new(), planned: 0, stopped: false, cuts, remarks, besides: Ok(()) }
     }
 }
 
@@ -162,7 +166,8 @@ impl Levels {
     pub(crate) fn facts(&self) -> Vec<String> {
         let (ran, planned) = (self.ran.len(), self.planned);
         let stopped = || format!("stopped by the user when {ran} of {planned} load levels were run");
-        self.stopped.then(stopped).into_iter().chain(self.cuts.iter().map(Cut::to_string)).collect()
+        let cuts = self.cuts.iter().map(Cut::to_string);
+        self.stopped.then(stopped).into_iter().chain(cuts).chain(self.remarks.iter().cloned()).collect()
     }
 }
 

@@ -6,6 +6,7 @@ pub mod calls;
 mod files;
 pub mod nfs;
 pub mod path;
+mod pattern;
 pub mod smb;
 
 use plimsoll_model::Transaction;

@@ -20,6 +20,7 @@ pub const BUILTINS: &[Builtin] = &[
     Builtin { name: "metadata", text: include_str!("../../../../workloads/metadata.toml") },
     Builtin { name: "getattr", text: include_str!("../../../../workloads/getattr.toml") },
     Builtin { name: "laddis", text: include_str!("../../../../workloads/laddis.toml") },
+    Builtin { name: "netbench", text: include_str!("../../../../workloads/netbench.toml") },
 ];
 
 impl Workload {
@@ -57,7 +58,7 @@ impl Builtin {
     /// What it says.
     ///
     /// # Errors
-    /// None, as a test holds; but nothing here takes that for granted.
+    /// A load file that it plays is not on this machine. Nothing else, as a test holds.
     pub fn workload(&self) -> Result<Workload, WorkloadError> {
         Workload::parse(&format!("workloads/{}.toml", self.name), self.text)
     }

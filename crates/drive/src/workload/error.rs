@@ -28,9 +28,14 @@ impl WorkloadError {
     /// About what stands at a place in the text.
     pub(super) fn at(file: &str, text: &str, place: &Range<usize>, problem: impl Into<String>) -> Self {
         let before = text.get(..place.start.min(text.len())).unwrap_or_default();
-        let line = before.matches('\n').count();
-        let shown = text.lines().nth(line).unwrap_or_default().trim().chars().take(LONGEST).collect();
-        Self { file: file.to_owned(), line: line + 1, text: shown, problem: problem.into() }
+        Self::in_line(file, text, before.matches('\n').count() + 1, problem)
+    }
+
+    /// About a line of the text, from 1.
+    pub(super) fn in_line(file: &str, text: &str, line: usize, problem: impl Into<String>) -> Self {
+        let shown = text.lines().nth(line.saturating_sub(1)).unwrap_or_default();
+        let shown = shown.trim().chars().take(LONGEST).collect();
+        Self { file: file.to_owned(), line, text: shown, problem: problem.into() }
     }
 }
 

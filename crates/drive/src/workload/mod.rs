@@ -24,6 +24,7 @@ mod load;
 mod open_files;
 mod program;
 mod quantity;
+mod replay;
 #[cfg(test)]
 mod testing;
 #[cfg(test)]
@@ -33,11 +34,13 @@ mod text;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use aws_lc_rs::digest::{SHA256, digest};
+use aws_lc_rs::digest::{Context, SHA256};
+use toml::Spanned;
 
 pub use builtin::{BUILTINS, Builtin};
 pub use error::WorkloadError;
 pub use fileset::FileSet;
+pub(crate) use fileset::{Sweep, Swept};
 pub use load::Defaults;
 
 use crate::action::Caching;
@@ -81,6 +84,8 @@ struct Work {
     deck: Option<deck::Deck>,
     /// The first lane of a station looks everything up before its first turn.
     look_up_first: bool,
+    /// A load file in place of turns.
+    replay: Option<replay::Replay>,
 }
 
 impl Workload {
@@ -96,8 +101,9 @@ impl Workload {
             Some(place) => WorkloadError::at(file, text, &place, error.message()),
             None => WorkloadError::whole(file, error.message()),
         })?;
-        let work =
-            Work::check(read, text).map_err(|(place, problem)| WorkloadError::at(file, text, &place, problem))?;
+        let replay = read.replay.as_ref().map(|asked| replay::Replay::load(file, text, asked)).transpose()?;
+        let work = Work::check(read, text, replay)
+            .map_err(|(place, problem)| WorkloadError::at(file, text, &place, problem))?;
         Ok(Self { work: Arc::new(work) })
     }
 
@@ -119,7 +125,7 @@ impl Workload {
         &self.work.text
     }
 
-    /// SHA-256 of its text, in hexadecimal digits.
+    /// SHA-256 of its text (and of its load file's behind it), in hexadecimal digits.
     #[must_use]
     pub fn digest(&self) -> &str {
         &self.work.digest
@@ -140,18 +146,28 @@ impl Workload {
     /// Files that a lane has open at most: those that it keeps open, and one of its own.
     #[must_use]
     pub fn open_files(&self) -> u64 {
-        self.work.keep_open.max(1) as u64 + 1
+        self.work.replay.as_ref().map_or(self.work.keep_open.max(1) as u64 + 1, replay::Replay::open_files)
     }
 
-    /// What one lane of a station does on a file set of this workload. Needs no other lane, and never ends.
+    /// What its scenarios have to tell besides their transactions since this was last asked: a fact each, in words.
+    #[must_use]
+    pub fn take_remarks(&self) -> Vec<String> {
+        self.work.replay.as_ref().map_or_else(Vec::new, replay::Replay::take_remarks)
+    }
+
+    /// What one lane of a station does on a file set of this workload. Needs no other lane, and never ends, but for a load file
+    /// that is to be played so many times.
     #[must_use]
     pub fn scenario(&self, files: &Arc<FileSet>, station: u32, lane: u32, seed: u64) -> Box<dyn Scenario> {
-        Box::new(lane::Lane::new(self.work.clone(), files.clone(), station, lane, seed))
+        match &self.work.replay {
+            Some(replay) => replay.player(files, station, lane, seed),
+            None => Box::new(lane::Lane::new(self.work.clone(), files.clone(), station, lane, seed)),
+        }
     }
 }
 
 impl Work {
-    fn check(text: text::Text, whole: &str) -> Result<Self, program::Wrong> {
+    fn check(text: text::Text, whole: &str, replay: Option<replay::Replay>) -> Result<Self, program::Wrong> {
         let name = text.name.get_ref();
         let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
         if name.is_empty() || name.len() > LONGEST_NAME || !name.chars().all(plain) {
@@ -161,12 +177,21 @@ impl Work {
         if text.description.get_ref().contains(char::is_control) {
             return Err((text.description.span(), "a description is one line".to_owned()));
         }
-        fileset::check(text.files.get_ref()).map_err(|problem| (text.files.span(), problem))?;
-        let defaults = match &text.load {
+        let files = files(text.files, replay.is_some())?;
+        fileset::check(files.get_ref()).map_err(|problem| (files.span(), problem))?;
+        let mut defaults = match &text.load {
             Some(load) => Defaults::of(load.get_ref()).map_err(|problem| (load.span(), problem))?,
             None => Defaults::of(&text::Load::default()).map_err(|problem| (0..0, problem))?,
         };
-        let keep_open = match &text.lane.keep_open {
+        if replay.as_ref().is_some_and(|replay| replay.plays.is_some()) {
+            // It ends by itself.
+            (defaults.phases.warmup_ns, defaults.phases.measured_ns) = (0, None);
+        }
+        if let (Some(lane), Some(_)) = (&text.lane, &replay) {
+            return Err((lane.span(), "[lane] is about [[turns]]: leave it out with [replay]".to_owned()));
+        }
+        let lane = text.lane.map(Spanned::into_inner).unwrap_or_default();
+        let keep_open = match &lane.keep_open {
             Some(kept) if *kept.get_ref() > MOST_KEPT => {
                 return Err((kept.span(), format!("a lane may keep {MOST_KEPT} files open")));
             }
@@ -180,17 +205,15 @@ impl Work {
                 Some(*sum)
             })
             .collect();
-        if turns.len() > MOST_TURNS || weights.last().is_none_or(|sum| *sum == 0) {
-            let problem = format!("a workload has 1 to {MOST_TURNS} [[turns]], one of them with a weight above 0");
-            return Err((0..0, problem));
+        match (text.turns.first(), &replay) {
+            (Some(turn), Some(_)) => {
+                let problem = "[replay] plays a load file in place of [[turns]]: have one of them";
+                return Err((turn.span(), problem.to_owned()));
+            }
+            (_, None) => check_turns(&turns, &weights, &files)?,
+            (None, Some(_)) => {}
         }
-        if text.files.get_ref().count == 0 && turns.iter().any(program::Turn::needs_files) {
-            return Err((text.files.span(), "there are turns on = \"file\": count must be above 0".to_owned()));
-        }
-        if text.files.get_ref().links == 0 && turns.iter().any(program::Turn::needs_links) {
-            return Err((text.files.span(), "there are turns on = \"link\": links must be above 0".to_owned()));
-        }
-        let deck = match text.lane.order {
+        let deck = match lane.order {
             text::Order::Drawn => None,
             text::Order::Dealt => Some(deck::Deck::new(&turns).map_err(|problem| (0..0, problem))?),
         };
@@ -198,19 +221,54 @@ impl Work {
             name: name.clone(),
             description: text.description.get_ref().clone(),
             text: whole.to_owned(),
-            digest: hexadecimal(digest(&SHA256, whole.as_bytes()).as_ref()),
-            files: text.files.into_inner(),
+            digest: digest_of(whole, replay.as_ref()),
+            files: files.into_inner(),
             defaults,
             keep_open: keep_open as usize,
-            verify: text.lane.verify.map_or(0.0, |share| share.0),
-            caching: text.lane.caching.into(),
+            verify: lane.verify.map_or(0.0, |share| share.0),
+            caching: lane.caching.into(),
             writes_to_the_set: turns.iter().any(program::Turn::writes_to_the_set),
             turns,
             weights,
             deck,
-            look_up_first: text.lane.look_up_first,
+            look_up_first: lane.look_up_first,
+            replay,
         })
     }
+}
+
+/// Whether there are turns, and the files that they are about.
+fn check_turns(turns: &[program::Turn], weights: &[u64], files: &Spanned<text::Files>) -> Result<(), program::Wrong> {
+    if turns.len() > MOST_TURNS || weights.last().is_none_or(|sum| *sum == 0) {
+        let problem = format!("a workload has 1 to {MOST_TURNS} [[turns]], one of them with a weight above 0");
+        return Err((0..0, problem));
+    }
+    if files.get_ref().count == 0 && turns.iter().any(program::Turn::needs_files) {
+        return Err((files.span(), "there are turns on = \"file\": count must be above 0".to_owned()));
+    }
+    if files.get_ref().links == 0 && turns.iter().any(program::Turn::needs_links) {
+        return Err((files.span(), "there are turns on = \"link\": links must be above 0".to_owned()));
+    }
+    Ok(())
+}
+
+/// The files of a workload; those of a load file make themselves.
+fn files(asked: Option<Spanned<text::Files>>, replay: bool) -> Result<Spanned<text::Files>, program::Wrong> {
+    match (asked, replay) {
+        (Some(files), true) => Err((files.span(), "[replay] makes its own files: leave [files] out".to_owned())),
+        (Some(files), false) => Ok(files),
+        (None, true) => Ok(Spanned::new(0..0, text::Files::none())),
+        (None, false) => Err((0..0, "missing field `files`".to_owned())),
+    }
+}
+
+fn digest_of(text: &str, replay: Option<&replay::Replay>) -> String {
+    let mut context = Context::new(&SHA256);
+    context.update(text.as_bytes());
+    if let Some(replay) = replay {
+        context.update(replay.loadfile.as_ref());
+    }
+    hexadecimal(context.finish().as_ref())
 }
 
 fn hexadecimal(bytes: &[u8]) -> String {

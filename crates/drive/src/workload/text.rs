@@ -17,11 +17,12 @@ use crate::engine::{Arrivals, Pause};
 pub(super) struct Text {
     pub(super) name: Spanned<String>,
     pub(super) description: Spanned<String>,
-    pub(super) files: Spanned<Files>,
+    pub(super) files: Option<Spanned<Files>>,
     pub(super) load: Option<Spanned<Load>>,
+    pub(super) lane: Option<Spanned<LaneText>>,
     #[serde(default)]
-    pub(super) lane: LaneText,
     pub(super) turns: Vec<Spanned<TurnText>>,
+    pub(super) replay: Option<Spanned<ReplayText>>,
 }
 
 /// `[files]`: what is there before anything is measured.
@@ -39,6 +40,22 @@ pub(super) struct Files {
     pub(super) shared: Sharing,
     #[serde(default)]
     pub(super) seed: u32,
+}
+
+impl Files {
+    /// Nothing but a directory for each station.
+    pub(super) fn none() -> Self {
+        let (size, shared) = (Sizes::Constant(Size(0)), Sharing::ByNone);
+        Self { count: 0, directories: 0, depth: 1, size, links: 0, shared, seed: 0 }
+    }
+}
+
+/// `[replay]`: a load file of dbench's in place of turns, its lines played one after the other.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ReplayText {
+    pub(super) loadfile: Spanned<String>,
+    pub(super) plays: Option<Spanned<u32>>,
 }
 
 /// Who works on which files.

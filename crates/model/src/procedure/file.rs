@@ -57,6 +57,8 @@ pub enum FileCall {
     Unlock,
     /// `copy_file_range`, until all is copied.
     CopyRange,
+    /// `fchmod`.
+    ChmodOpen,
 }
 
 const fn call(call: FileCall, name: &'static str, operation: O, group: G) -> Row {
@@ -88,5 +90,6 @@ pub(super) const ROWS: &[Row] = &[
     call(FileCall::Unlock, "fcntl unlock", O::Lock, G::Locking),
     // The kernel, or the server behind it, copies: file data is written, though none passes through the program.
     call(FileCall::CopyRange, "copy_file_range", O::Write, G::Write),
+    call(FileCall::ChmodOpen, "fchmod", O::SetAttributes, G::Attributes),
     unknown(Protocol::File),
 ];

@@ -107,9 +107,8 @@ impl Calling<'_> {
             Goal::Null => self.say(&Null, path, intended),
             Goal::Space => self.say(&FsStat { root: &root }, path, intended),
             Goal::GetAttributesOf(handle) => self.say(&GetAttr { object: handle }, path, intended),
-            Goal::SetSize(handle, size) => {
-                let attributes = SetAttributes { size: Some(*size), ..SetAttributes::default() };
-                self.say(&SetAttr { object: handle, attributes }, path, intended)
+            Goal::Set(handle, attributes) => {
+                self.say(&SetAttr { object: handle, attributes: *attributes }, path, intended)
             }
             Goal::Flush(_, handle) => self.say(&Commit { file: handle, offset: 0, count: 0 }, path, intended),
             Goal::Read { .. } | Goal::Write { .. } => self.transfer(job),
@@ -128,6 +127,9 @@ impl Calling<'_> {
             Goal::Open { disposition: Disposition::OpenExisting, .. } | Goal::GetAttributes => {
                 self.say(&GetAttr { object: handle }, path, intended)
             }
+            Goal::Open { directory: true, .. } | Goal::MakeDirectory => {
+                self.say(&MakeDir { place, attributes: SetAttributes::mode(DIRECTORY_MODE) }, path, intended)
+            }
             Goal::Open { disposition, emptied, .. } => self.open(*disposition, *emptied, handle, place, job),
             Goal::Lookup => self.say(&Lookup { what: place }, path, intended),
             Goal::SetMode(mode) => {
@@ -136,9 +138,6 @@ impl Calling<'_> {
             Goal::Access => self.say(&Access { object: handle, rights: ALL_RIGHTS }, path, intended),
             Goal::ReadLink => self.say(&ReadLink { link: handle }, path, intended),
             Goal::List { cookie, verifier, plus, .. } => self.list(handle, *cookie, *verifier, *plus, job),
-            Goal::MakeDirectory => {
-                self.say(&MakeDir { place, attributes: SetAttributes::mode(DIRECTORY_MODE) }, path, intended)
-            }
             Goal::RemoveDirectory => self.say(&RemoveDir { object: place }, path, intended),
             Goal::Remove => self.say(&Remove { object: place }, path, intended),
             Goal::SymbolicLink(text) => {
@@ -168,7 +167,9 @@ impl Calling<'_> {
         let how = match how {
             Disposition::CreateNew => How::Guarded(fresh),
             Disposition::CreateOrTruncate => How::Unchecked(SetAttributes { size: Some(0), ..fresh }),
-            Disposition::OpenOrCreate | Disposition::OpenExisting => How::Unchecked(fresh),
+            Disposition::OpenOrCreate | Disposition::OpenExisting | Disposition::Truncate | Disposition::Replace => {
+                How::Unchecked(fresh)
+            }
         };
         self.say(&Create { place, how }, job.path, job.intended)
     }

@@ -169,7 +169,8 @@ impl NfsClient {
         settle(answer, |made| {
             let Some(walk) = job.walks.iter_mut().flatten().next() else { return };
             if let Some(handle) = made.object {
-                self.handles.learn(&walk.path, handle, !matches!(job.goal, Goal::MakeDirectory));
+                let directory = matches!(job.goal, Goal::MakeDirectory | Goal::Open { directory: true, .. });
+                self.handles.learn(&walk.path, handle, !directory);
             }
             let Goal::Open { disposition, emptied, .. } = &mut job.goal else {
                 job.reply = Some(Reply::Nothing);

@@ -1,13 +1,15 @@
 //! From actions to jobs.
 
+use plimsoll_wire::nfs::v3::SetAttributes;
 use plimsoll_wire::nfs::v3::write::Stable;
 
 use super::client::NfsClient;
 use super::file::File;
-use super::job::{Goal, Job, Walk, never_sent};
+use super::job::{Goal, Job, Walk, Wanted, never_sent};
 use super::transfer::Transfer;
-use crate::action::{Action, Caching, Cause, Disposition, Done, Failure, Reply, Ticket};
+use crate::action::{Action, Caching, Cause, Disposition, Done, Failure, Kind, Reply, Ticket};
 use crate::client::Events;
+use crate::client::pattern::{is_pattern, joined};
 use crate::outbox::Outbox;
 
 impl NfsClient {
@@ -31,6 +33,13 @@ impl NfsClient {
         }
         if let Some(result) = self.open_without_asking(action) {
             return events.done(Done { tag: ticket.tag, at: now, result });
+        }
+        if let Action::Find { path, pattern, .. } = action
+            && !is_pattern(pattern)
+        {
+            // A name is looked up.
+            let path = &joined(path, pattern);
+            return self.begin_action(&Action::GetAttributes { path }, ticket, now, out, events);
         }
         let Some(goal) = self.goal(action) else {
             let result = Err(never_sent(None, Cause::Unsupported));
@@ -59,7 +68,9 @@ impl NfsClient {
     fn goal(&self, action: &Action<'_>) -> Option<Goal> {
         let handle = |file| self.files.get(file).map(|file| file.handle);
         Some(match *action {
-            Action::Open { disposition, .. } => Goal::Open { disposition, emptied: false },
+            Action::Open { disposition, .. } => open(Kind::File, disposition)?,
+            Action::Create { delete_on_close: true, .. } => return None,
+            Action::Create { kind, disposition, .. } => open(kind, disposition)?,
             Action::Read { file, offset, length, keep } => {
                 Goal::Read { transfer: Transfer::new(handle(file)?, offset, length)?, keep }
             }
@@ -72,15 +83,17 @@ impl NfsClient {
             }
             Action::Flush { file } => Goal::Flush(file, handle(file)?),
             Action::Lookup { .. } => Goal::Lookup,
-            Action::GetAttributes { .. } => Goal::GetAttributes,
-            Action::GetAttributesOf { file } => Goal::GetAttributesOf(handle(file)?),
+            Action::GetAttributes { .. } | Action::Query { .. } => Goal::GetAttributes,
+            Action::GetAttributesOf { file } | Action::QueryOf { file, .. } => Goal::GetAttributesOf(handle(file)?),
             Action::SetAttributes { mode, .. } => Goal::SetMode(mode),
-            Action::SetSize { file, size } => Goal::SetSize(handle(file)?, size),
-            Action::Access { .. } => Goal::Access,
-            Action::List { .. } | Action::ListNames { .. } => {
-                let plus = matches!(action, Action::List { .. }) && !self.without_plus;
-                Goal::List { cookie: 0, verifier: [0; 8], entries: 0, plus }
+            Action::SetAttributesOf { file, mode } => Goal::Set(handle(file)?, SetAttributes::mode(mode)),
+            Action::SetSize { file, size } => {
+                Goal::Set(handle(file)?, SetAttributes { size: Some(size), ..SetAttributes::default() })
             }
+            Action::Access { .. } => Goal::Access,
+            Action::List { .. } => self.list(true, None),
+            Action::ListNames { .. } => self.list(false, None),
+            Action::Find { pattern, .. } => self.list(true, Some(Wanted { pattern: pattern.into(), found: 0 })),
             Action::MakeDirectory { .. } => Goal::MakeDirectory,
             Action::RemoveDirectory { .. } => Goal::RemoveDirectory,
             Action::Remove { .. } => Goal::Remove,
@@ -88,7 +101,7 @@ impl NfsClient {
             Action::Link { .. } => Goal::Link,
             Action::SymbolicLink { text, .. } => Goal::SymbolicLink(text.as_bytes().into()),
             Action::ReadLink { .. } => Goal::ReadLink,
-            Action::FileSystemInfo => Goal::Space,
+            Action::FileSystemInfo | Action::QueryFileSystem { .. } => Goal::Space,
             Action::Null => Goal::Null,
             Action::Close { .. }
             | Action::Lock { .. }
@@ -97,6 +110,10 @@ impl NfsClient {
             | Action::Cancel { .. }
             | Action::CopyOnServer { .. } => return None,
         })
+    }
+
+    fn list(&self, plus: bool, wanted: Option<Wanted>) -> Goal {
+        Goal::List { cookie: 0, verifier: [0; 8], entries: 0, plus: plus && !self.without_plus, wanted }
     }
 
     /// The paths that must be walked first.
@@ -108,8 +125,12 @@ impl NfsClient {
             Some(Walk::new(text, whole, at, handle))
         };
         match *action {
-            Action::Open { path, disposition, .. } => [walk(path, disposition == Disposition::OpenExisting), None],
+            Action::Open { path, disposition, .. } | Action::Create { path, disposition, .. } => {
+                [walk(path, matches!(disposition, Disposition::OpenExisting | Disposition::Truncate)), None]
+            }
             Action::GetAttributes { path }
+            | Action::Query { path, .. }
+            | Action::Find { path, .. }
             | Action::SetAttributes { path, .. }
             | Action::Access { path }
             | Action::List { path }
@@ -125,4 +146,17 @@ impl NfsClient {
             _ => [None, None],
         }
     }
+}
+
+/// How something is opened that NFSv3 has no OPEN for; `None` where what is asked cannot be said.
+fn open(kind: Kind, disposition: Disposition) -> Option<Goal> {
+    let (disposition, emptied) = match disposition {
+        // It is looked up, and then emptied like a file that CREATE left as it was.
+        Disposition::Truncate => (disposition, true),
+        Disposition::Replace => (Disposition::CreateOrTruncate, false),
+        _ => (disposition, false),
+    };
+    let directory = kind == Kind::Directory;
+    let there_or_new = matches!(disposition, Disposition::OpenExisting | Disposition::CreateNew);
+    (there_or_new || !directory).then_some(Goal::Open { disposition, emptied, directory })
 }

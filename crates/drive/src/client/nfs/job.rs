@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use plimsoll_model::{Outcome, Procedure, Symbol};
 use plimsoll_wire::nfs::v3::write::Stable;
-use plimsoll_wire::nfs::v3::{Attributes, FileHandle};
+use plimsoll_wire::nfs::v3::{Attributes, FileHandle, SetAttributes};
 
 use super::transfer::Transfer;
 use crate::action::{Cause, Disposition, Failure, FileKey, Reply, Tag, Ticket};
@@ -45,18 +45,22 @@ pub(super) enum Goal {
     Open {
         disposition: Disposition,
         emptied: bool,
+        /// What is made is a directory.
+        directory: bool,
     },
     Lookup,
     GetAttributes,
     GetAttributesOf(FileHandle),
     SetMode(u32),
-    SetSize(FileHandle, u64),
+    Set(FileHandle, SetAttributes),
     Access,
     List {
         cookie: u64,
         verifier: [u8; 8],
         entries: u64,
         plus: bool,
+        /// Only some of the names are wanted.
+        wanted: Option<Wanted>,
     },
     ReadLink,
     MakeDirectory,
@@ -78,6 +82,13 @@ pub(super) enum Goal {
         stable: Stable,
     },
     Flush(FileKey, FileHandle),
+}
+
+/// Names that are wanted, and how many there were.
+#[derive(Debug)]
+pub(super) struct Wanted {
+    pub(super) pattern: Box<str>,
+    pub(super) found: u64,
 }
 
 /// A path on its way to a handle.
@@ -143,7 +154,7 @@ impl Job {
     /// Every handle that it makes use of.
     pub(super) fn handles(&self) -> impl Iterator<Item = &FileHandle> {
         let of_goal = match &self.goal {
-            Goal::GetAttributesOf(handle) | Goal::SetSize(handle, _) | Goal::Flush(_, handle) => Some(handle),
+            Goal::GetAttributesOf(handle) | Goal::Set(handle, _) | Goal::Flush(_, handle) => Some(handle),
             Goal::Read { transfer, .. } | Goal::Write { transfer, .. } => Some(&transfer.handle),
             _ => None,
         };

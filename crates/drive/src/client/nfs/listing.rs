@@ -7,15 +7,25 @@ use plimsoll_wire::xdr::Malformed;
 
 use super::answers::NOT_SUPPORTED;
 use super::client::What;
-use super::job::{Goal, Job};
+use super::job::{Goal, Job, Wanted};
 use crate::action::Reply;
 use crate::client::Events;
 use crate::client::calls::Call;
+use crate::client::pattern;
 
 /// The number of READDIRPLUS.
 const PLUS: u32 = 17;
 /// Names in one directory, at most: a server that goes on for longer goes round in circles.
 const MOST: u64 = 1 << 24;
+
+impl Wanted {
+    /// Whether a name is one of them; then it counts.
+    fn takes(&mut self, name: &str) -> bool {
+        let takes = pattern::matches(&self.pattern, name);
+        self.found += u64::from(takes);
+        takes
+    }
+}
 
 impl Job {
     /// An answer to READDIR or READDIRPLUS.
@@ -26,12 +36,15 @@ impl Job {
         events: &mut dyn Events,
     ) -> Result<u32, Malformed> {
         let tag = self.tag;
-        let Goal::List { cookie, verifier, entries, plus } = &mut self.goal else { return Err(Malformed) };
+        let Goal::List { cookie, verifier, entries, plus, wanted } = &mut self.goal else { return Err(Malformed) };
         let before = *entries;
         let entry = |entry: readdir::Entry<'_>| {
             if !matches!(entry.name, b"." | b"..") {
                 *entries += 1;
-                events.entry(tag, &String::from_utf8_lossy(entry.name));
+                let name = String::from_utf8_lossy(entry.name);
+                if wanted.as_mut().is_none_or(|wanted| wanted.takes(&name)) {
+                    events.entry(tag, &name);
+                }
             }
         };
         let with_attributes = call.what.procedure == PLUS;
@@ -44,7 +57,8 @@ impl Job {
             }
         };
         if page.eof {
-            self.reply = Some(Reply::Listed { entries: *entries });
+            let entries = wanted.as_ref().map_or(*entries, |wanted| wanted.found);
+            self.reply = Some(Reply::Listed { entries });
             return Ok(0);
         }
         // A piece that is not the last one and leads nowhere would be asked for for ever. Only the first may have nothing

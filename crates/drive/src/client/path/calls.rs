@@ -9,8 +9,9 @@ use rustix::io::{Errno, retry_on_intr};
 
 use super::lock::{LockKind, lock};
 use super::{Called, PathClient, Trouble, data};
-use crate::action::{Access, Action, Cause, Disposition, FileKey, Reply, Tag};
+use crate::action::{Access, Action, Cause, Disposition, FileKey, Kind, Reply, Tag};
 use crate::client::Events;
+use crate::client::pattern::{is_pattern, joined, matches};
 
 /// Permission bits of what is made, before the umask.
 const FILE_MODE: Mode = Mode::from_raw_mode(0o666);
@@ -33,8 +34,16 @@ impl PathClient {
             Action::Open { path, access, disposition, .. } => {
                 return (Some(FileCall::Open), self.open(path, access, disposition, over));
             }
+            Action::Create { delete_on_close: true, .. } => return (None, Err(NOT_SUPPORTED)),
+            Action::Create { path, kind, disposition, .. } => {
+                let call = if makes_directory(kind, disposition) { FileCall::MakeDirectory } else { FileCall::Open };
+                return (Some(call), self.create(path, kind, disposition, over));
+            }
             Action::List { path } | Action::ListNames { path } => {
-                return (Some(FileCall::ReadDirectory), self.list(path, tag, over, events));
+                return (Some(FileCall::ReadDirectory), self.list(path, None, tag, over, events));
+            }
+            Action::Find { path, pattern, .. } if is_pattern(pattern) => {
+                return (Some(FileCall::ReadDirectory), self.list(path, Some(pattern), tag, over, events));
             }
             Action::Cancel { .. } => return (None, Ok(Reply::Nothing)),
             Action::Watch { .. } => return (None, Err(NOT_SUPPORTED)),
@@ -68,8 +77,12 @@ impl PathClient {
                 let file = self.files.get(file);
                 (FileCall::Truncate, file.and_then(|file| nothing(retry_on_intr(|| fs::ftruncate(file, size)))))
             }
-            Action::GetAttributesOf { file } => {
+            Action::GetAttributesOf { file } | Action::QueryOf { file, .. } => {
                 (FileCall::Stat, self.files.get(file).and_then(|file| Ok(attributes(&fs::fstat(file)?))))
+            }
+            Action::SetAttributesOf { file, mode } => {
+                let mode = Mode::from_raw_mode(mode & 0o7777);
+                (FileCall::ChmodOpen, self.files.get(file).and_then(|file| nothing(fs::fchmod(file, mode))))
             }
             Action::Lock { file, offset, length, exclusive, wait } => {
                 (FileCall::Lock, self.lock(file, (offset, length), exclusive, wait))
@@ -82,7 +95,7 @@ impl PathClient {
             Action::Null => {
                 (FileCall::Null, fs::fstat(&self.root.directory).map(|_| Reply::Nothing).map_err(Into::into))
             }
-            Action::FileSystemInfo => (FileCall::StatFileSystem, self.space()),
+            Action::FileSystemInfo | Action::QueryFileSystem { .. } => (FileCall::StatFileSystem, self.space()),
             _ => self.on_a_path(action),
         };
         over();
@@ -94,7 +107,11 @@ impl PathClient {
         let root = self.root.directory.as_fd();
         let on = |path, call: &dyn Fn(&str) -> Result<(), Errno>| below(path).and_then(|path| nothing(call(path)));
         match *action {
-            Action::GetAttributes { path } | Action::Lookup { path } => {
+            // A name is looked up.
+            Action::Find { path, pattern, .. } => {
+                self.on_a_path(&Action::GetAttributes { path: &joined(path, pattern) })
+            }
+            Action::GetAttributes { path } | Action::Lookup { path } | Action::Query { path, .. } => {
                 let stat = below(path).and_then(|path| Ok(fs::statat(root, path, AtFlags::SYMLINK_NOFOLLOW)?));
                 (FileCall::StatAt, stat.map(|stat| attributes(&stat)))
             }
@@ -134,19 +151,46 @@ impl PathClient {
             Access::Write => OFlags::WRONLY,
             Access::ReadWrite => OFlags::RDWR,
         };
-        let disposition = match disposition {
-            Disposition::OpenExisting => OFlags::empty(),
-            Disposition::CreateNew => OFlags::CREATE | OFlags::EXCL,
-            Disposition::OpenOrCreate => OFlags::CREATE,
-            Disposition::CreateOrTruncate => OFlags::CREATE | OFlags::TRUNC,
-        };
-        let flags = access | disposition | OFlags::CLOEXEC;
-        let opened = below(path)
-            .and_then(|path| Ok(retry_on_intr(|| fs::openat(self.root.directory.as_fd(), path, flags, FILE_MODE))?));
+        let opened = self.open_at(path, access | flags(disposition));
         over();
-        let file = opened?;
+        self.opened(opened?)
+    }
+
+    fn open_at(&self, path: &str, flags: OFlags) -> Result<OwnedFd, Trouble> {
+        let path = below(path)?;
+        let root = self.root.directory.as_fd();
+        Ok(retry_on_intr(|| fs::openat(root, path, flags | OFlags::CLOEXEC, FILE_MODE))?)
+    }
+
+    fn opened(&mut self, file: OwnedFd) -> Called {
         let size = fs::fstat(&file)?.st_size;
         Ok(Reply::Opened { size: Some(size.unsigned_abs()), file: self.files.add(file)? })
+    }
+
+    /// Opens what may be a directory. One that is to be made is opened when that is over.
+    fn create(&mut self, path: &str, kind: Kind, disposition: Disposition, over: &mut dyn FnMut()) -> Called {
+        let directory = OFlags::RDONLY | OFlags::DIRECTORY;
+        if makes_directory(kind, disposition) {
+            let made = below(path).and_then(|path| Ok(fs::mkdirat(self.root.directory.as_fd(), path, DIRECTORY_MODE)?));
+            over();
+            match made {
+                Err(Trouble::Errno(Errno::EXIST)) if disposition == Disposition::OpenOrCreate => {}
+                made => made?,
+            }
+            let opened = self.open_at(path, directory)?;
+            return self.opened(opened);
+        }
+        let opened = match kind {
+            Kind::Directory if disposition != Disposition::OpenExisting => Err(NOT_SUPPORTED),
+            Kind::Directory => self.open_at(path, directory),
+            Kind::File | Kind::Any => match self.open_at(path, OFlags::RDWR | flags(disposition)) {
+                // Nobody writes to a directory.
+                Err(Trouble::Errno(Errno::ISDIR)) if kind == Kind::Any => self.open_at(path, directory),
+                opened => opened,
+            },
+        };
+        over();
+        self.opened(opened?)
     }
 
     /// Closes a file: where a network is behind it, this is where writes fail that were only promised.
@@ -162,15 +206,25 @@ impl PathClient {
         }
     }
 
-    fn list(&self, path: &str, tag: Tag, over: &mut dyn FnMut(), events: &mut dyn Events) -> Called {
+    fn list(
+        &self,
+        path: &str,
+        pattern: Option<&str>,
+        tag: Tag,
+        over: &mut dyn FnMut(),
+        events: &mut dyn Events,
+    ) -> Called {
         let mut names = Vec::new();
         let listed = self.names(path, &mut names);
         over();
         listed?;
         let mut entries = 0;
         for name in names.split(|byte| *byte == 0).filter(|name| !name.is_empty()) {
-            events.entry(tag, &String::from_utf8_lossy(name));
-            entries += 1;
+            let name = String::from_utf8_lossy(name);
+            if pattern.is_none_or(|pattern| matches(pattern, &name)) {
+                events.entry(tag, &name);
+                entries += 1;
+            }
         }
         Ok(Reply::Listed { entries })
     }
@@ -228,6 +282,21 @@ impl PathClient {
         }
         Ok(Reply::Written { bytes: u32::try_from(written).unwrap_or(length) })
     }
+}
+
+/// What opening does besides, where a file is or is not there.
+fn flags(disposition: Disposition) -> OFlags {
+    match disposition {
+        Disposition::OpenExisting => OFlags::empty(),
+        Disposition::CreateNew => OFlags::CREATE | OFlags::EXCL,
+        Disposition::OpenOrCreate => OFlags::CREATE,
+        Disposition::CreateOrTruncate | Disposition::Replace => OFlags::CREATE | OFlags::TRUNC,
+        Disposition::Truncate => OFlags::TRUNC,
+    }
+}
+
+fn makes_directory(kind: Kind, disposition: Disposition) -> bool {
+    kind == Kind::Directory && matches!(disposition, Disposition::CreateNew | Disposition::OpenOrCreate)
 }
 
 fn nothing(result: Result<(), Errno>) -> Called {

@@ -42,6 +42,8 @@ pub(super) enum Found<'a> {
     Space(u64, u64),
     /// Entries of a directory, all of them as they should be.
     Entries(Buffer<'a>),
+    /// Entries of a directory in the class that was asked for, not looked at yet.
+    Matches(Buffer<'a>),
     /// A file's name for copying from it.
     ResumeKey([u8; 24]),
     /// So many bytes were copied.
@@ -72,7 +74,9 @@ pub(super) fn read<'a>(reply: &Reply<'a>, what: &What) -> Result<Found<'a>, Malf
             let bytes = |units: u64| units.saturating_mul(size.unit_bytes());
             Ok(Found::Space(bytes(size.total), bytes(size.available_to_caller)))
         }),
+        Step::Information | Step::FileSystem => done(query_info::parse(reply)?, |_| Ok(Found::Nothing)),
         Step::List => entries(reply),
+        Step::Find => done(query_directory::parse(reply)?, |buffer| Ok(Found::Matches(buffer))),
         Step::Flush => done(flush::parse(reply)?, nothing),
         Step::SetTimes | Step::SetSize | Step::Rename | Step::Link | Step::Dispose => {
             done(set_info::parse(reply)?, nothing)

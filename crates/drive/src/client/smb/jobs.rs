@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use plimsoll_model::{Outcome, Procedure, Symbol};
 use plimsoll_wire::smb2::FileId;
+use plimsoll_wire::smb2::query_directory::Class;
 
 use crate::action::{Cause, Failure, FileKey, Reply, Tag, Ticket};
 use crate::content::Content;
@@ -53,6 +54,8 @@ pub(super) enum Kind {
     Space { found: Option<(u64, u64)> },
     /// Listing.
     List { directory: Directory, entries: u64 },
+    /// Looking for names in a directory.
+    Find { class: Class, entries: u64 },
     /// Waiting for a change.
     Watch { directory: Directory },
     /// Copying in the server.
@@ -172,7 +175,7 @@ impl Job {
                 found.map(|(size, directory)| Reply::Attributes { size, directory }).ok_or(UNFINISHED)?
             }
             Kind::Space { found } => found.map(|(total, free)| Reply::Space { total, free }).ok_or(UNFINISHED)?,
-            Kind::List { entries, .. } => Reply::Listed { entries },
+            Kind::List { entries, .. } | Kind::Find { entries, .. } => Reply::Listed { entries },
             Kind::Copy { copy } => Reply::Written { bytes: u32::try_from(copy.done).unwrap_or(u32::MAX) },
         })
     }

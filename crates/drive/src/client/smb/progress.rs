@@ -1,9 +1,9 @@
 //! What an answer means for its job: how it ended, or what comes next.
 
 use plimsoll_model::Outcome;
-use plimsoll_wire::smb2::query_directory::Entries;
+use plimsoll_wire::smb2::query_directory::{Class, Entries};
 use plimsoll_wire::smb2::reply::Buffer;
-use plimsoll_wire::smb2::{Reply, create};
+use plimsoll_wire::smb2::{Malformed, Reply, create};
 
 use super::actions::ENTRIES;
 use super::answers::Found;
@@ -142,7 +142,12 @@ impl Job {
             (Kind::List { directory, .. } | Kind::Watch { directory }, Found::Opened(opened)) => {
                 *directory = Directory::Open(opened.file);
             }
-            (Kind::List { entries, .. }, Found::Entries(buffer)) => *entries += tell(self.tag, buffer, events),
+            (Kind::List { entries, .. }, Found::Entries(buffer)) => {
+                *entries += tell(self.tag, buffer, ENTRIES, events).map_err(|_| Cause::Malformed)?;
+            }
+            (Kind::Find { class, entries }, Found::Matches(buffer)) => {
+                *entries += tell(self.tag, buffer, *class, events).map_err(|_| Cause::Malformed)?;
+            }
             (Kind::List { directory, .. }, Found::End) => directory.used(),
             (Kind::Watch { directory }, Found::Nothing) => directory.used(),
             (Kind::Copy { copy }, Found::ResumeKey(key)) => copy.resume_key = Some(*key),
@@ -159,10 +164,11 @@ impl Job {
 }
 
 /// Tells the names of entries, and how many there were but for the directory itself and its parent.
-fn tell(tag: Tag, buffer: &Buffer<'_>, events: &mut dyn Events) -> u64 {
+fn tell(tag: Tag, buffer: &Buffer<'_>, class: Class, events: &mut dyn Events) -> Result<u64, Malformed> {
     let mut name = String::new();
     let mut count = 0;
-    for entry in Entries::new(buffer, ENTRIES).flatten() {
+    for entry in Entries::new(buffer, class) {
+        let entry = entry?;
         name.clear();
         name.extend(entry.name.chars());
         if name != "." && name != ".." {
@@ -170,5 +176,5 @@ fn tell(tag: Tag, buffer: &Buffer<'_>, events: &mut dyn Events) -> u64 {
             count += 1;
         }
     }
-    count
+    Ok(count)
 }

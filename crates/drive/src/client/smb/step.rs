@@ -37,6 +37,10 @@ pub(super) enum Step {
     Attributes,
     /// Asks for the size of the file system.
     Space,
+    /// Asks for attributes of a file that nobody reads.
+    Information,
+    /// The same, of the file system.
+    FileSystem,
     /// Sets times.
     SetTimes,
     /// Sets the length.
@@ -49,6 +53,8 @@ pub(super) enum Step {
     Dispose,
     /// A piece of a listing.
     List,
+    /// The names that match a pattern, as far as they fit into an answer.
+    Find,
     /// Waits for a change.
     Watch,
     /// Locks or unlocks.
@@ -86,12 +92,15 @@ impl Step {
         Step::Flush,
         Step::Attributes,
         Step::Space,
+        Step::Information,
+        Step::FileSystem,
         Step::SetTimes,
         Step::SetSize,
         Step::Rename,
         Step::Link,
         Step::Dispose,
         Step::List,
+        Step::Find,
         Step::Watch,
         Step::Lock,
         Step::ResumeKey,
@@ -112,8 +121,8 @@ impl Step {
         let sub = |sub| Procedure::of_sub(Protocol::Smb2, self.command().code(), sub);
         match self {
             // Info type, and for SET_INFO the class below it.
-            Step::Attributes => sub(1),
-            Step::Space => sub(2),
+            Step::Attributes | Step::Information => sub(1),
+            Step::Space | Step::FileSystem => sub(2),
             Step::SetTimes => sub(1 << 8 | 4),
             Step::Rename => sub(1 << 8 | 10),
             Step::Link => sub(1 << 8 | 11),
@@ -140,9 +149,9 @@ impl Step {
             Step::Read => Command::Read,
             Step::Write => Command::Write,
             Step::Flush => Command::Flush,
-            Step::Attributes | Step::Space => Command::QueryInfo,
+            Step::Attributes | Step::Space | Step::Information | Step::FileSystem => Command::QueryInfo,
             Step::SetTimes | Step::SetSize | Step::Rename | Step::Link | Step::Dispose => Command::SetInfo,
-            Step::List => Command::QueryDirectory,
+            Step::List | Step::Find => Command::QueryDirectory,
             Step::Watch => Command::ChangeNotify,
             Step::Lock => Command::Lock,
             Step::Validate | Step::ResumeKey | Step::Copy | Step::CopyWriteOnly => Command::Ioctl,

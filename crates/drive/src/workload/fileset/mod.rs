@@ -14,6 +14,7 @@ mod layout;
 mod look;
 mod manifest;
 mod remove;
+mod sweep;
 #[cfg(test)]
 mod tests;
 mod verify;
@@ -27,6 +28,7 @@ pub use job::{FileSetError, Job, JobProgress};
 pub(super) use layout::{Directory, Layout, check};
 pub use look::{Found, Look};
 pub use remove::Remove;
+pub(crate) use sweep::{Sweep, Swept};
 pub use verify::Verify;
 
 use super::Workload;

@@ -6,7 +6,7 @@ use plimsoll_model::Symbol;
 
 use super::job::{FileSetError, Job, JobProgress, Patience, Tally, WAIT, again};
 use super::verify::is_numbered;
-use super::{FileSet, MANIFEST, OWN_DIRECTORY, OWN_FILE};
+use super::{FileSet, MANIFEST, OWN_DIRECTORY, OWN_FILE, Sweep, Swept};
 use crate::action::{Action, Done};
 use crate::scenario::{Scenario, Step, Verdict};
 
@@ -24,6 +24,8 @@ pub struct Remove {
 struct Work {
     /// Directories that were not listed yet.
     to_list: Vec<String>,
+    /// Directories that lanes made for themselves: each goes with whatever is in it.
+    trees: Vec<String>,
     /// Files to remove. At most those of one listing for each lane, and a lane lists only when there are none.
     files: Vec<String>,
     /// Directories that were listed: to be removed when all else is gone, the deepest first.
@@ -37,6 +39,7 @@ enum Item {
     List(String),
     File(String),
     Directory(String),
+    Tree(String),
 }
 
 enum Claim {
@@ -50,7 +53,7 @@ impl Remove {
     #[must_use]
     pub fn new(files: &FileSet) -> Arc<Self> {
         let to_list = vec![files.root.clone()];
-        let work = Work { to_list, files: Vec::new(), emptied: Vec::new(), busy: 0 };
+        let work = Work { to_list, trees: Vec::new(), files: Vec::new(), emptied: Vec::new(), busy: 0 };
         // The root: listed, then removed.
         Arc::new(Self { tally: Tally::of(1), work: Mutex::new(work) })
     }
@@ -71,7 +74,8 @@ impl Remove {
 impl Job for Remove {
     fn scenario(self: Arc<Self>) -> Box<dyn Scenario> {
         let (names, patience) = (Vec::new(), Patience::default());
-        Box::new(Remover { job: self, item: None, over: false, foreign: None, names, attempts: 0, patience })
+        let sweep = None;
+        Box::new(Remover { job: self, item: None, sweep, over: false, foreign: None, names, attempts: 0, patience })
     }
 
     fn progress(&self) -> JobProgress {
@@ -83,6 +87,8 @@ impl Work {
     fn claim(&mut self) -> Claim {
         let item = if let Some(file) = self.files.pop() {
             Item::File(file)
+        } else if let Some(tree) = self.trees.pop() {
+            Item::Tree(tree)
         } else if let Some(directory) = self.to_list.pop() {
             Item::List(directory)
         } else if self.busy > 0 {
@@ -101,7 +107,9 @@ impl Work {
     fn listed(&mut self, directory: String, names: &mut Vec<String>) {
         for name in names.drain(..) {
             let path = format!("{directory}/{name}");
-            if name.starts_with(OWN_DIRECTORY) || name.starts_with(['s', 'd']) {
+            if name.starts_with(OWN_DIRECTORY) {
+                self.trees.push(path);
+            } else if name.starts_with(['s', 'd']) {
                 self.to_list.push(path);
             } else {
                 self.files.push(path);
@@ -122,6 +130,8 @@ impl Work {
 struct Remover {
     job: Arc<Remove>,
     item: Option<Item>,
+    /// The item is a tree.
+    sweep: Option<Sweep>,
     over: bool,
     foreign: Option<String>,
     names: Vec<String>,
@@ -131,6 +141,24 @@ struct Remover {
 }
 
 impl Remover {
+    /// An action of a tree ended; `None` where the item is none.
+    fn swept(&mut self, done: &Done) -> Option<Verdict> {
+        let sweep = self.sweep.as_mut()?;
+        let swept = sweep.done(done);
+        if sweep.is_over() {
+            (self.sweep, self.item, self.over) = (None, None, true);
+            self.job.work().busy -= 1;
+            match &swept {
+                Swept::Failed(path, failure) => {
+                    let (path, failure) = (path.clone(), failure.clone());
+                    self.job.tally.fail(FileSetError::Failed { doing: "removing", path, failure });
+                }
+                _ => self.job.tally.finished_one(),
+            }
+        }
+        Some(swept.verdict())
+    }
+
     fn listed(&mut self, directory: String) {
         if let Some(name) = self.foreign.take() {
             self.job.tally.fail(FileSetError::Foreign(format!("{directory}/{name}")));
@@ -160,12 +188,16 @@ impl Scenario for Remover {
             Some(Item::List(path)) => Action::List { path },
             Some(Item::File(path)) => Action::Remove { path },
             Some(Item::Directory(path)) => Action::RemoveDirectory { path },
+            Some(Item::Tree(path)) => return self.sweep.get_or_insert_with(|| Sweep::new(path.clone())).step(),
             None => return Step::Finished,
         };
         Step::Act(action, Symbol::NONE)
     }
 
     fn done(&mut self, done: &Done) -> Verdict {
+        if let Some(verdict) = self.swept(done) {
+            return verdict;
+        }
         let Some(item) = self.item.take() else { return Verdict::AsAnswered };
         if let Err(failure) = &done.result
             && again(failure, self.attempts + 1)
@@ -181,11 +213,11 @@ impl Scenario for Remover {
             (Err(failure), Item::File(_) | Item::Directory(_)) if attempts > 0 && failure.is_not_there() => {
                 self.job.tally.finished_one();
             }
-            (Err(failure), Item::List(path) | Item::File(path) | Item::Directory(path)) => {
+            (Err(failure), Item::List(path) | Item::File(path) | Item::Directory(path) | Item::Tree(path)) => {
                 self.job.tally.fail(FileSetError::Failed { doing: "removing", path, failure: failure.clone() });
             }
             (Ok(_), Item::List(path)) => self.listed(path),
-            (Ok(_), Item::File(_) | Item::Directory(_)) => self.job.tally.finished_one(),
+            (Ok(_), Item::File(_) | Item::Directory(_) | Item::Tree(_)) => self.job.tally.finished_one(),
         }
         self.over = true;
         self.job.work().busy -= 1;
@@ -193,12 +225,19 @@ impl Scenario for Remover {
     }
 
     fn entry(&mut self, name: &str) {
-        if name == MANIFEST || is_numbered(name) || name.starts_with(OWN_FILE) || name.starts_with(OWN_DIRECTORY) {
+        if let Some(sweep) = &mut self.sweep {
+            sweep.entry(name);
+        } else if name == MANIFEST || is_numbered(name) || name.starts_with(OWN_FILE) || name.starts_with(OWN_DIRECTORY)
+        {
             self.names.push(name.to_owned());
         } else {
             self.foreign.get_or_insert_with(|| name.to_owned());
         }
     }
 
-    fn reconnected(&mut self) {}
+    fn reconnected(&mut self) {
+        if let Some(sweep) = &mut self.sweep {
+            sweep.reconnected();
+        }
+    }
 }

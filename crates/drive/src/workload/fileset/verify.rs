@@ -5,7 +5,7 @@ use std::sync::Arc;
 use plimsoll_model::Symbol;
 
 use super::job::{FileSetError, Job, JobProgress, Tally, again};
-use super::{FileSet, MANIFEST, OWN_DIRECTORY, OWN_FILE};
+use super::{FileSet, MANIFEST, OWN_DIRECTORY, OWN_FILE, Sweep, Swept};
 use crate::action::{Action, Done, Failure, Reply};
 use crate::scenario::{Scenario, Step, Verdict};
 
@@ -55,6 +55,7 @@ impl Job for Verify {
             attempts: 0,
             counted: 0,
             leftovers: Vec::new(),
+            sweep: None,
             path: String::new(),
         })
     }
@@ -81,6 +82,8 @@ struct Verifier {
     /// Names of the set, in the directory that is being listed.
     counted: u64,
     leftovers: Vec<String>,
+    /// The last of them is a directory, and on its way out.
+    sweep: Option<Sweep>,
     path: String,
 }
 
@@ -119,9 +122,34 @@ impl Verifier {
         }
     }
 
+    /// Begins with the last leftover, if it is a directory: what a lane left in one of its own is its own, too.
+    fn sweep_leftover(&mut self, item: Item) {
+        let Item::Leftovers(place) = item else { return };
+        let own = self.leftovers.last().filter(|name| self.sweep.is_none() && name.starts_with(OWN_DIRECTORY));
+        let Some(name) = own else { return };
+        let mut path = String::new();
+        self.job.files.directory_path_in_order(place, &mut path);
+        self.sweep = Some(Sweep::new(format!("{path}/{name}")));
+    }
+
+    fn swept(&mut self, done: &Done) -> Verdict {
+        let Some(sweep) = &mut self.sweep else { return Verdict::AsAnswered };
+        let swept = sweep.done(done);
+        if sweep.is_over() {
+            self.sweep = None;
+            self.leftovers.pop();
+        }
+        if let Swept::Failed(path, failure) = &swept {
+            let (path, failure) = (path.clone(), failure.clone());
+            self.job.tally.fail(FileSetError::Failed { doing: "removing", path, failure });
+        }
+        swept.verdict()
+    }
+
     fn restart(&mut self, item: Item) {
         self.counted = 0;
         self.leftovers.clear();
+        self.sweep = None;
         if let Item::Leftovers(place) = item {
             self.item = Some(Item::Directory(place));
         }
@@ -138,6 +166,10 @@ impl Scenario for Verifier {
             self.job.tally.finished_one();
             item = Item::Over;
         }
+        self.sweep_leftover(item);
+        if let Some(sweep) = &self.sweep {
+            return sweep.step();
+        }
         let files = &self.job.files;
         self.path.clear();
         let (action, symbol) = match item {
@@ -151,11 +183,7 @@ impl Scenario for Verifier {
                 let name = self.leftovers.last().map_or("", String::as_str);
                 self.path.push('/');
                 self.path.push_str(name);
-                let path = &self.path;
-                match name.starts_with(OWN_DIRECTORY) {
-                    true => (Action::RemoveDirectory { path }, Symbol::NONE),
-                    false => (Action::Remove { path }, Symbol::NONE),
-                }
+                (Action::Remove { path: &self.path }, Symbol::NONE)
             }
             Item::File(file) => {
                 files.file_path(file, &mut self.path);
@@ -171,6 +199,9 @@ impl Scenario for Verifier {
 
     fn done(&mut self, done: &Done) -> Verdict {
         let Some(item) = self.item else { return Verdict::AsAnswered };
+        if self.sweep.is_some() {
+            return self.swept(done);
+        }
         match (item, &done.result) {
             (_, Err(failure)) => self.failed(item, failure),
             (Item::Directory(place), Ok(_)) => self.item = Some(self.listed(place)),
@@ -191,7 +222,9 @@ impl Scenario for Verifier {
     }
 
     fn entry(&mut self, name: &str) {
-        if name.starts_with(OWN_FILE) || name.starts_with(OWN_DIRECTORY) {
+        if let Some(sweep) = &mut self.sweep {
+            sweep.entry(name);
+        } else if name.starts_with(OWN_FILE) || name.starts_with(OWN_DIRECTORY) {
             if self.leftovers.len() < MOST_LEFTOVERS {
                 self.leftovers.push(name.to_owned());
             }

@@ -4,19 +4,21 @@
 
 use plimsoll_wire::smb2::attributes::Times;
 use plimsoll_wire::smb2::create::{
-    ACCESS_DELETE, ACCESS_MAXIMUM_ALLOWED, ACCESS_READ_ATTRIBUTES, ACCESS_SYNCHRONIZE, ACCESS_WRITE_ATTRIBUTES, Create,
-    DISPOSITION_CREATE, DISPOSITION_OPEN, IMPERSONATION_IMPERSONATION, OPLOCK_NONE, OPTION_DELETE_ON_CLOSE,
-    OPTION_DIRECTORY, OPTION_NON_DIRECTORY, OPTION_OPEN_REPARSE_POINT, SHARE_DELETE, SHARE_READ, SHARE_WRITE,
+    ACCESS_DELETE, ACCESS_MAXIMUM_ALLOWED, ACCESS_READ_ATTRIBUTES, ACCESS_READ_DATA, ACCESS_SYNCHRONIZE,
+    ACCESS_WRITE_ATTRIBUTES, Create, DISPOSITION_CREATE, DISPOSITION_OPEN, IMPERSONATION_IMPERSONATION, OPLOCK_NONE,
+    OPTION_DELETE_ON_CLOSE, OPTION_DIRECTORY, OPTION_NON_DIRECTORY, OPTION_OPEN_REPARSE_POINT, SHARE_DELETE,
+    SHARE_READ, SHARE_WRITE,
 };
 use plimsoll_wire::smb2::information::{self, FileBasic};
+use plimsoll_wire::smb2::query_directory::{Class, QueryDirectory};
 use plimsoll_wire::smb2::query_info::{InfoType, QueryInfo};
 use plimsoll_wire::smb2::set_info::{Change, SetInfo};
 use plimsoll_wire::smb2::{FileId, close};
 
-use super::super::client::SmbClient;
+use super::super::client::{CREDIT, SmbClient};
 use super::super::jobs::Kind;
 use super::super::step::Step;
-use crate::action::{Action, Cause};
+use crate::action::{Action, Cause, InfoClass};
 
 /// The file that the compound's first member opens.
 const FILE: FileId = FileId::PREVIOUS;
@@ -30,6 +32,17 @@ impl SmbClient {
                 self.add(Step::Attributes, &super::attributes_of(FILE))?;
                 Kind::Attributes { found: None }
             }
+            Action::Query { path, class } => {
+                self.add(Step::Create, &existing(path, ACCESS_READ_ATTRIBUTES, 0))?;
+                self.add(Step::Information, &super::information_of(FILE, InfoType::File, class.0))?;
+                Kind::Plain
+            }
+            Action::QueryFileSystem { class } => {
+                self.add(Step::Create, &existing("", ACCESS_READ_ATTRIBUTES, OPTION_DIRECTORY))?;
+                self.add(Step::FileSystem, &super::information_of(FILE, InfoType::FileSystem, class.0))?;
+                Kind::Plain
+            }
+            Action::Find { path, pattern, class } => self.find(path, pattern, class)?,
             Action::FileSystemInfo => {
                 self.add(Step::Create, &existing("", ACCESS_READ_ATTRIBUTES, OPTION_DIRECTORY))?;
                 self.add(Step::Space, &FULL_SIZE)?;
@@ -49,10 +62,7 @@ impl SmbClient {
                 Kind::Plain
             }
             Action::SetAttributes { path, .. } => {
-                // What an SMB user has in place of permission bits: the time of the last change.
-                let times = Times { last_write: filetime(now), ..Times::default() };
-                let change = Change::Basic(FileBasic { times, attributes: 0 });
-                self.changed(path, ACCESS_WRITE_ATTRIBUTES, 0, Step::SetTimes, change)?
+                self.changed(path, ACCESS_WRITE_ATTRIBUTES, 0, Step::SetTimes, touched(now))?
             }
             Action::MakeDirectory { path } => {
                 let options = OPTION_DIRECTORY;
@@ -86,6 +96,15 @@ impl SmbClient {
         Ok(kind)
     }
 
+    /// Opens a directory and asks for the first entries that match.
+    fn find(&mut self, path: &str, pattern: &str, class: InfoClass) -> Result<Kind, Cause> {
+        let class = Class::ALL.into_iter().find(|known| known.code() == class.0).ok_or(Cause::Unsupported)?;
+        self.open_directory_as(Step::Create, path)?;
+        let (directory, output_len) = (FILE, self.limits.max_transact.min(CREDIT));
+        self.add(Step::Find, &QueryDirectory { directory, class, flags: 0, index: 0, pattern, output_len })?;
+        Ok(Kind::Find { class, entries: 0 })
+    }
+
     fn changed(
         &mut self,
         path: &str,
@@ -101,9 +120,18 @@ impl SmbClient {
 
     /// Builds the request that opens a directory to list or watch it.
     pub(super) fn open_directory(&mut self, path: &str) -> Result<(), Cause> {
-        use plimsoll_wire::smb2::create::ACCESS_READ_DATA;
-        self.add(Step::Open, &existing(path, ACCESS_READ_DATA | ACCESS_READ_ATTRIBUTES, OPTION_DIRECTORY))
+        self.open_directory_as(Step::Open, path)
     }
+
+    fn open_directory_as(&mut self, step: Step, path: &str) -> Result<(), Cause> {
+        self.add(step, &existing(path, ACCESS_READ_DATA | ACCESS_READ_ATTRIBUTES, OPTION_DIRECTORY))
+    }
+}
+
+/// What an SMB user sets in place of permission bits: the time of the last change.
+pub(super) fn touched(now: i64) -> Change<'static> {
+    let times = Times { last_write: filetime(now), ..Times::default() };
+    Change::Basic(FileBasic { times, attributes: 0 })
 }
 
 /// Opens what is there.

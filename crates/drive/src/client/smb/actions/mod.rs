@@ -12,11 +12,12 @@ use plimsoll_wire::smb2::query_info::InfoType;
 use plimsoll_wire::smb2::set_info::Change;
 use plimsoll_wire::smb2::{Call, close, echo, flush, information, ioctl, query_info, set_info};
 
+use self::open::Opening;
 use super::client::SmbClient;
 use super::files::Open;
 use super::jobs::{Copying, Directory, Job, Kind};
 use super::step::Step;
-use crate::action::{Action, Cause, FileKey, Ticket};
+use crate::action::{Access, Action, Caching, Cause, FileKey, Kind as Which, Ticket};
 use crate::client::Events;
 use crate::outbox::Outbox;
 
@@ -66,7 +67,15 @@ impl SmbClient {
     /// Builds the first message of an action, and often its only one.
     fn first_message(&mut self, action: &Action<'_>, now: i64) -> Result<Kind, Cause> {
         match *action {
-            Action::Open { path, access, disposition, caching } => self.open(path, access, disposition, caching),
+            Action::Open { path, access, disposition, caching } => {
+                let (kind, delete_on_close) = (Which::File, false);
+                self.open(&Opening { path, kind, access, disposition, caching, delete_on_close })
+            }
+            Action::Create { path, kind, disposition, delete_on_close } => {
+                let access = if kind == Which::Directory { Access::Read } else { Access::ReadWrite };
+                let caching = Caching::None;
+                self.open(&Opening { path, kind, access, disposition, caching, delete_on_close })
+            }
             Action::Close { file } => {
                 let Open { id, .. } = self.files.remove(file).ok_or(Cause::Unsupported)?;
                 self.plain(Step::Close, &close::Close { file: id, attributes: false })
@@ -83,6 +92,14 @@ impl SmbClient {
                 let file = self.opened(file)?.id;
                 self.add(Step::Attributes, &attributes_of(file))?;
                 Ok(Kind::Attributes { found: None })
+            }
+            Action::QueryOf { file, class } => {
+                let file = self.opened(file)?.id;
+                self.plain(Step::Information, &information_of(file, InfoType::File, class.0))
+            }
+            Action::SetAttributesOf { file, .. } => {
+                let file = self.opened(file)?.id;
+                self.plain(Step::SetTimes, &set_info::SetInfo { file, change: compounds::touched(now) })
             }
             Action::Lock { file, offset, length, exclusive, wait } => {
                 self.lock(file, offset, length, held::lock_flags(exclusive, wait))
@@ -141,6 +158,14 @@ fn attributes_of(file: plimsoll_wire::smb2::FileId) -> query_info::QueryInfo {
         output_len: NETWORK_OPEN_LEN,
     }
 }
+
+/// Asks for some attributes of a file, or of its file system.
+fn information_of(file: plimsoll_wire::smb2::FileId, info_type: InfoType, class: u8) -> query_info::QueryInfo {
+    query_info::QueryInfo { file, info_type, class, additional: 0, output_len: INFORMATION_LEN }
+}
+
+/// Room for any class of information, bytes: names in it are at most 512 bytes long.
+const INFORMATION_LEN: u32 = 4096;
 
 /// Bytes of FileNetworkOpenInformation (MS-FSCC 2.4.33).
 const NETWORK_OPEN_LEN: u32 = 56;

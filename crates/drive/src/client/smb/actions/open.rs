@@ -8,17 +8,23 @@ use super::super::client::SmbClient;
 use super::super::jobs::Kind;
 use super::super::options::Dialect;
 use super::super::step::Step;
-use crate::action::{Access, Caching, Cause, Disposition};
+use crate::action::{Access, Caching, Cause, Disposition, Kind as Which};
+
+/// What to open, and how.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Opening<'a> {
+    pub(super) path: &'a str,
+    pub(super) kind: Which,
+    pub(super) access: Access,
+    pub(super) disposition: Disposition,
+    pub(super) caching: Caching,
+    pub(super) delete_on_close: bool,
+}
 
 impl SmbClient {
     /// Builds the request.
-    pub(super) fn open(
-        &mut self,
-        path: &str,
-        access: Access,
-        disposition: Disposition,
-        caching: Caching,
-    ) -> Result<Kind, Cause> {
+    pub(super) fn open(&mut self, opening: &Opening<'_>) -> Result<Kind, Cause> {
+        let Opening { path, kind, access, disposition, caching, delete_on_close } = *opening;
         let reads = create::ACCESS_READ_DATA | create::ACCESS_READ_EA;
         let writes = create::ACCESS_WRITE_DATA | create::ACCESS_APPEND_DATA | create::ACCESS_WRITE_ATTRIBUTES;
         let always = create::ACCESS_READ_ATTRIBUTES | create::ACCESS_READ_CONTROL | create::ACCESS_SYNCHRONIZE;
@@ -28,6 +34,39 @@ impl SmbClient {
             Access::ReadWrite => (reads | writes, true),
         };
         let (oplock, lease) = self.oplock(caching);
+        let contexts = self.contexts(caching, lease);
+        let (deletes, deleting) =
+            if delete_on_close { (create::ACCESS_DELETE, create::OPTION_DELETE_ON_CLOSE) } else { (0, 0) };
+        let call = create::Create {
+            name: path,
+            oplock,
+            impersonation: create::IMPERSONATION_IMPERSONATION,
+            access: rights | always | deletes,
+            attributes: create::ATTRIBUTE_NORMAL,
+            share: create::SHARE_READ | create::SHARE_WRITE | create::SHARE_DELETE,
+            disposition: match disposition {
+                Disposition::OpenExisting => create::DISPOSITION_OPEN,
+                Disposition::CreateNew => create::DISPOSITION_CREATE,
+                Disposition::OpenOrCreate => create::DISPOSITION_OPEN_IF,
+                Disposition::CreateOrTruncate => create::DISPOSITION_OVERWRITE_IF,
+                Disposition::Truncate => create::DISPOSITION_OVERWRITE,
+                Disposition::Replace => create::DISPOSITION_SUPERSEDE,
+            },
+            options: deleting
+                | match kind {
+                    Which::File => create::OPTION_NON_DIRECTORY,
+                    Which::Directory => create::OPTION_DIRECTORY,
+                    Which::Any => 0,
+                },
+            contexts: &contexts,
+        };
+        self.outgoing.clear();
+        self.outgoing.add(Step::Open, &call).map_err(|_| Cause::Unsupported)?;
+        Ok(Kind::Open { lease, readable, opened: None })
+    }
+
+    /// What says more about the open.
+    fn contexts(&mut self, caching: Caching, lease: Option<[u8; 16]>) -> Vec<create::Context<'static>> {
         let mut contexts = Vec::new();
         if let Some(key) = lease {
             let state = create::LEASE_READ | create::LEASE_HANDLE | create::LEASE_WRITE;
@@ -45,25 +84,7 @@ impl SmbClient {
                 create::Context::Durable
             });
         }
-        let call = create::Create {
-            name: path,
-            oplock,
-            impersonation: create::IMPERSONATION_IMPERSONATION,
-            access: rights | always,
-            attributes: create::ATTRIBUTE_NORMAL,
-            share: create::SHARE_READ | create::SHARE_WRITE | create::SHARE_DELETE,
-            disposition: match disposition {
-                Disposition::OpenExisting => create::DISPOSITION_OPEN,
-                Disposition::CreateNew => create::DISPOSITION_CREATE,
-                Disposition::OpenOrCreate => create::DISPOSITION_OPEN_IF,
-                Disposition::CreateOrTruncate => create::DISPOSITION_OVERWRITE_IF,
-            },
-            options: create::OPTION_NON_DIRECTORY,
-            contexts: &contexts,
-        };
-        self.outgoing.clear();
-        self.outgoing.add(Step::Open, &call).map_err(|_| Cause::Unsupported)?;
-        Ok(Kind::Open { lease, readable, opened: None })
+        contexts
     }
 
     /// The oplock to ask for, and the key of the lease where it is one.

@@ -1,0 +1,167 @@
+//! `plimsoll run` of load files, on every kind of target: each line ends as the file says, or is a named exception.
+#![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
+
+use std::fmt::Write as _;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use plimsoll_testkit::servers::{Export, Ganesha, Samba, Scratch, Share};
+use serde_json::Value;
+
+/// What NFS 3 leaves to another protocol.
+const LOCKS: [&str; 2] = ["LockX", "UnlockX"];
+/// NetBench's load file, where Debian puts it.
+const CLIENT_TXT: &str = "/usr/share/dbench/client.txt";
+/// Lines of it that a shortened test plays: files of all kinds are made, listed, read, renamed, locked and removed in them.
+const LINES: usize = 12_000;
+
+#[expect(clippy::print_stdout, reason = "the reason for skipping")]
+fn skip(reason: impl std::fmt::Display) {
+    println!("SKIPPED: {reason}");
+}
+
+fn plimsoll(arguments: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_plimsoll"));
+    command.args(arguments).env("PLIMSOLL_PASSWORD", Samba::PASSWORD).output().unwrap()
+}
+
+/// A workload that plays a load file so many times.
+fn workload(folder: &Path, loadfile: &Path, plays: u32) -> PathBuf {
+    let path = folder.join("replay.toml");
+    let text = format!(
+        "name = \"replay\"\ndescription = \"a test\"\n[replay]\nloadfile = {:?}\nplays = {plays}\n[load]\nstations = 3\n",
+        loadfile.to_str().unwrap()
+    );
+    std::fs::write(&path, text).unwrap();
+    path
+}
+
+fn own(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../drive/tests/loadfiles").join(name)
+}
+
+/// Plays a file with three stations; the facts about it.
+fn play(loadfile: &Path, plays: u32, target: &str) -> Vec<String> {
+    let scratch = Scratch::new("replay");
+    let workload = workload(scratch.path(), loadfile, plays);
+    let fixed = ["run", workload.to_str().unwrap(), "--target", target, "--json", "-", "-q", "--remove-files"];
+    let output = plimsoll(&fixed);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(matches!(output.status.code(), Some(0 | 1)), "{target}: {said}");
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let facts = report["run"]["facts"].as_array().unwrap().iter().map(|fact| fact.as_str().unwrap().to_owned());
+    let facts: Vec<String> = facts.filter(|fact| fact.starts_with("load file")).collect();
+    let stage = &report["stages"][0];
+    assert_eq!(stage["failures"].as_array().unwrap().len(), 0, "{target}: {} {facts:#?}", stage["failures"]);
+    assert!(facts[0].contains(&format!("played to its end {} times", 3 * plays)), "{target}: {facts:#?}");
+    // What the server refused stands in the report as it came.
+    assert!(stage["errors"].as_u64().unwrap() > 0, "{target}: {stage:#}");
+    facts
+}
+
+/// Our own load file, and the beginning of NetBench's; `without` are operations that the target has not.
+fn on(target: &str, without: &[&str]) {
+    let exceptions = |facts: &[String]| -> Vec<String> {
+        let named =
+            |fact: &String| fact.split_once("exception: ").map(|(_, what)| what.split(' ').next().unwrap().to_owned());
+        assert!(facts.iter().skip(1).all(|fact| fact.contains("exception")), "{target}: {facts:#?}");
+        facts.iter().filter_map(named).collect()
+    };
+    assert_eq!(exceptions(&play(&own("netbench.load"), 2, target)), without, "{target}");
+    if !Path::new(CLIENT_TXT).exists() {
+        return skip(format_args!("needs {CLIENT_TXT}"));
+    }
+    let scratch = Scratch::new("client-txt");
+    let path = scratch.path().join("client.txt");
+    let mut beginning = String::new();
+    for line in BufReader::new(std::fs::File::open(CLIENT_TXT).unwrap()).lines().take(LINES) {
+        writeln!(beginning, "{}", line.unwrap()).unwrap();
+    }
+    std::fs::write(&path, beginning).unwrap();
+    assert_eq!(exceptions(&play(&path, 1, target)), without, "{target}");
+}
+
+#[test]
+fn on_samba() {
+    let samba = match Samba::start(&[]) {
+        Ok(samba) => samba,
+        Err(reason) => return skip(reason),
+    };
+    on(&format!("smb://{}@{}/{}", Samba::USER, samba.address(), Share::Data.name()), &[]);
+    let left = std::fs::read_dir(samba.folder(Share::Data).unwrap()).unwrap();
+    assert!(left.filter(|file| file.as_ref().unwrap().file_name().to_string_lossy().contains("replay")).count() == 0);
+}
+
+#[test]
+fn on_ganesha() {
+    let ganesha = match Ganesha::start() {
+        Ok(ganesha) => ganesha,
+        Err(reason) => return skip(reason),
+    };
+    on(&ganesha.target(Export::Data), &LOCKS);
+    play(&own("nfs.load"), 2, &ganesha.target(Export::Data));
+}
+
+#[test]
+fn on_the_embedded_smb_server() {
+    // FileAttributeTagInformation: its library knows no such class.
+    on("embedded:smb", &["QUERY_PATH_INFORMATION"]);
+    play(&own("smb.load"), 2, "embedded:smb");
+}
+
+#[test]
+fn on_the_embedded_nfs_server() {
+    on("embedded:nfs", &LOCKS);
+    play(&own("nfs.load"), 2, "embedded:nfs");
+}
+
+#[test]
+fn on_a_directory() {
+    let scratch = Scratch::new("replay-directory");
+    let target = format!("file://{}", scratch.path().display());
+    on(&target, &[]);
+    for name in ["nfs.load", "smb.load"] {
+        play(&own(name), 2, &target);
+    }
+    assert_eq!(std::fs::read_dir(scratch.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn a_play_that_is_cut_short_leaves_nothing_that_the_next_run_minds() {
+    let scratch = Scratch::new("replay-cut");
+    let target = format!("file://{}", scratch.path().display());
+    let run = |more: &[&str]| {
+        let workload = scratch.path().join("w.toml");
+        let loadfile = own("netbench.load");
+        let text = format!(
+            "name = \"cut\"\ndescription = \"\"\n[replay]\nloadfile = {:?}\n[load]\nthink = \"1ms\"\nwarmup = \"0s\"\nduration = \"333ms\"\n",
+            loadfile.to_str().unwrap()
+        );
+        std::fs::write(&workload, text).unwrap();
+        let fixed = ["run", workload.to_str().unwrap(), "--target", &target, "--json", "-", "-q"];
+        let output = plimsoll(&[&fixed[..], more].concat());
+        assert!(matches!(output.status.code(), Some(0 | 1)), "{}", String::from_utf8_lossy(&output.stderr));
+        let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!(report["stages"][0]["failures"].as_array().unwrap().len(), 0, "{report:#}");
+    };
+    run(&[]);
+    run(&["--stations", "2"]);
+    run(&["--remove-files"]);
+}
+
+#[test]
+fn what_is_wrong_with_a_load_file_is_said_with_its_line() {
+    let scratch = Scratch::new("replay-wrong");
+    let refused = |loadfile: &str| {
+        let workload = workload(scratch.path(), Path::new(loadfile), 1);
+        let output = plimsoll(&["run", workload.to_str().unwrap(), "-q"]);
+        assert_eq!(output.status.code(), Some(2));
+        String::from_utf8(output.stderr).unwrap()
+    };
+    let said = refused("none.load");
+    assert!(said.contains("replay.toml, line 4") && said.contains("package dbench"), "{said}");
+    std::fs::write(scratch.path().join("wrong.load"), "Close 5 *\nFrobnicate 5 *\n").unwrap();
+    let said = refused("wrong.load");
+    assert!(said.contains("wrong.load, line 2: Frobnicate") && said.contains("in: Frobnicate 5 *"), "{said}");
+}

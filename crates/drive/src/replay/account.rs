@@ -1,0 +1,155 @@
+//! What players of a load file tell besides their transactions: how far they came, and what did not come as it should.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use super::line::{Line, Op};
+use super::script::Script;
+use super::{grammar, statuses::Expected};
+
+/// Kinds of deviations that are told apart; what comes beyond is counted together.
+const MOST_KINDS: usize = 32;
+/// Lines that are told of each kind.
+const LINES: usize = 3;
+
+/// What all players of a load file did. Whole run: warm-up and the rest outside of the measured phase included.
+#[derive(Debug, Default)]
+pub(crate) struct Account {
+    told: Mutex<Told>,
+}
+
+#[derive(Debug, Default)]
+struct Told {
+    plays: u64,
+    lines: u64,
+    as_expected: u64,
+    refused: u64,
+    restarts: u64,
+    deviations: BTreeMap<Deviation, Count>,
+    others: u64,
+}
+
+/// A kind of deviation.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Deviation {
+    /// Something else came than the line says: the operation, what it says, what came.
+    Unexpected(&'static str, Expected, String),
+    /// Other bytes were moved than the line says.
+    Moved(&'static str),
+    /// The operation is none of the protocol's, the client's or the server's: its name, and who says so.
+    Impossible(String, String),
+    /// Nothing was sent, because the file that the line works on was never opened.
+    NotOpen(&'static str),
+}
+
+#[derive(Debug, Default)]
+struct Count {
+    times: u64,
+    lines: Vec<u32>,
+}
+
+/// What a player has counted since it last told.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Counted {
+    pub(super) lines: u64,
+    /// Lines of which came what they say.
+    pub(super) as_expected: u64,
+    /// Those of them that were refused as they were meant to be.
+    pub(super) refused: u64,
+}
+
+impl Account {
+    fn told(&self) -> MutexGuard<'_, Told> {
+        self.told.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn deviates(&self, line: &Line, deviation: Deviation) {
+        let mut told = self.told();
+        if told.deviations.len() >= MOST_KINDS && !told.deviations.contains_key(&deviation) {
+            told.others += 1;
+            return;
+        }
+        let count = told.deviations.entry(deviation).or_default();
+        count.times += 1;
+        if count.lines.len() < LINES && !count.lines.contains(&line.number) {
+            count.lines.push(line.number);
+        }
+    }
+
+    pub(super) fn add(&self, counted: Counted) {
+        let mut told = self.told();
+        told.lines += counted.lines;
+        told.as_expected += counted.as_expected;
+        told.refused += counted.refused;
+    }
+
+    /// Somebody came to the end of the file.
+    pub(super) fn played(&self) {
+        self.told().plays += 1;
+    }
+
+    /// Somebody lost a connection, and begins anew.
+    pub(super) fn restarted(&self) {
+        self.told().restarts += 1;
+    }
+
+    /// What there is to tell since it was last asked for, in words.
+    pub(crate) fn take(&self, script: &Script) -> Vec<String> {
+        let told = std::mem::take(&mut *self.told());
+        if told.lines == 0 {
+            return Vec::new();
+        }
+        let mut facts = vec![format!(
+            "load file of {} operations, {} of which must be refused: played to its end {} times; of {} operations (warm-up included) \
+             {} ended as the file says, {} of them refused",
+            script.operations(),
+            script.refusals(),
+            told.plays,
+            told.lines,
+            told.as_expected,
+            told.refused
+        )];
+        if told.restarts > 0 {
+            facts.push(format!("load file begun anew {} times, after lost connections", told.restarts));
+        }
+        facts.extend(told.deviations.iter().map(|(deviation, count)| deviation.words(count)));
+        if told.others > 0 {
+            facts.push(format!("load file: {} deviations of other kinds", told.others));
+        }
+        facts
+    }
+}
+
+impl Deviation {
+    pub(super) fn name(line: &Line) -> &'static str {
+        grammar::name_of(line.name)
+    }
+
+    /// What the line does is none of the things that can be done.
+    pub(super) fn impossible(line: &Line, why: impl Into<String>) -> Self {
+        let name = Self::name(line);
+        let class = match line.op {
+            Op::Query { class, .. } | Op::QueryFileSystem { class } => class,
+            Op::QueryOf { class, .. } | Op::Find { class, .. } => Some(class),
+            _ => None,
+        };
+        let name = class.map_or_else(|| name.to_owned(), |class| format!("{name} for class {}", class.0));
+        Deviation::Impossible(name, why.into())
+    }
+
+    fn words(&self, count: &Count) -> String {
+        let lines: Vec<String> = count.lines.iter().map(u32::to_string).collect();
+        let (times, place) = (count.times, lines.join(", "));
+        let what = match self {
+            Deviation::Unexpected(name, expected, came) => {
+                format!("load file: {name} expects {}, and got {came}", expected.name())
+            }
+            Deviation::Moved(name) => format!("load file: {name} moved another number of bytes"),
+            Deviation::Impossible(name, why) => format!("load file, exception: {name} is not possible here ({why})"),
+            Deviation::NotOpen(name) => {
+                format!("load file, exception: {name} of a file that could not be opened before")
+            }
+        };
+        format!("{what}: {times} times, first in line {place}")
+    }
+}

@@ -1,0 +1,28 @@
+//! Replay of dbench's load files: NetBench and the like, line by line, on any target.
+//!
+//! ```text
+//! load file ─ loadfile (text, gzip) ─ grammar (lines) ─ script (checked) ─ player: a Scenario
+//!                                              statuses (what each line expects) ─┘ └─ account (what did not come so)
+//! ```
+//!
+//! A player is one lane of one station. It plays the file from its beginning to its end in a directory of its own, over and
+//! over, a line a turn, and compares what comes of each line with the status that the line names.
+//!
+//! Spec: dbench 3, 4 and 5 (child.c, fileio.c, nfsio.c, smb.c), and smbtorture's BENCH-NBENCH of Samba 4
+
+mod account;
+mod arguments;
+mod grammar;
+mod levels;
+mod line;
+mod loadfile;
+mod player;
+mod script;
+mod statuses;
+#[cfg(test)]
+mod tests;
+
+pub(crate) use account::Account;
+pub(crate) use loadfile::{LoadFile, LoadFileError};
+pub(crate) use player::{Player, Stage};
+pub(crate) use script::Script;

@@ -1,0 +1,163 @@
+//! Statuses that lines expect, and what they are called elsewhere.
+
+use plimsoll_model::Protocol;
+use plimsoll_wire::nfs;
+use plimsoll_wire::smb2::status::{self as nt, NAMED};
+use plimsoll_wire::smb2::status_name;
+
+/// What must come of a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Expected {
+    /// It is done.
+    Success,
+    /// It is refused, whatever the status.
+    Failure,
+    /// Either.
+    Anything,
+    /// This NTSTATUS, which is none of success.
+    Nt(u32),
+    /// This nfsstat3, which is not NFS3_OK.
+    Nfs(u32),
+}
+
+/// One trouble in three languages: NTSTATUS, nfsstat3, errno of Linux. A list that is empty has no word for it.
+struct Row {
+    nt: &'static [u32],
+    nfs: &'static [u32],
+    errno: &'static [i32],
+}
+
+/// What has a like in another protocol. Sharing, pending deletes and the like are SMB's alone.
+const TABLE: &[Row] = &[
+    // Nothing of that name, in whatever part of the path.
+    Row {
+        nt: &[nt::STATUS_OBJECT_NAME_NOT_FOUND, nt::STATUS_OBJECT_PATH_NOT_FOUND, nt::STATUS_NO_SUCH_FILE],
+        nfs: &[2],
+        errno: &[libc::ENOENT],
+    },
+    Row { nt: &[nt::STATUS_OBJECT_NAME_COLLISION], nfs: &[17], errno: &[libc::EEXIST] },
+    Row { nt: &[nt::STATUS_ACCESS_DENIED], nfs: &[1, 13], errno: &[libc::EPERM, libc::EACCES] },
+    Row { nt: &[nt::STATUS_NOT_A_DIRECTORY, nt::STATUS_OBJECT_PATH_NOT_FOUND], nfs: &[20], errno: &[libc::ENOTDIR] },
+    Row { nt: &[nt::STATUS_FILE_IS_A_DIRECTORY], nfs: &[21], errno: &[libc::EISDIR] },
+    Row { nt: &[nt::STATUS_DIRECTORY_NOT_EMPTY], nfs: &[66], errno: &[libc::ENOTEMPTY] },
+    Row { nt: &[nt::STATUS_INVALID_PARAMETER], nfs: &[22], errno: &[libc::EINVAL] },
+    Row { nt: &[nt::STATUS_DISK_FULL], nfs: &[28], errno: &[libc::ENOSPC] },
+    Row { nt: &[nt::STATUS_QUOTA_EXCEEDED], nfs: &[69], errno: &[libc::EDQUOT] },
+    Row { nt: &[nt::STATUS_MEDIA_WRITE_PROTECTED], nfs: &[30], errno: &[libc::EROFS] },
+    Row { nt: &[nt::STATUS_OBJECT_NAME_INVALID, nt::STATUS_NAME_TOO_LONG], nfs: &[63], errno: &[libc::ENAMETOOLONG] },
+    Row { nt: &[nt::STATUS_NOT_SAME_DEVICE], nfs: &[18], errno: &[libc::EXDEV] },
+    Row {
+        nt: &[nt::STATUS_LOCK_NOT_GRANTED, nt::STATUS_FILE_LOCK_CONFLICT],
+        nfs: &[],
+        errno: &[libc::EAGAIN, libc::EACCES],
+    },
+];
+
+impl Row {
+    fn expects(&self, expected: Expected) -> bool {
+        match expected {
+            Expected::Nt(status) => self.nt.contains(&status),
+            Expected::Nfs(status) => self.nfs.contains(&status),
+            Expected::Success | Expected::Failure | Expected::Anything => false,
+        }
+    }
+
+    fn has(&self, protocol: Protocol, status: u32) -> bool {
+        match protocol {
+            Protocol::Smb2 => self.nt.contains(&status),
+            Protocol::Nfs3 => self.nfs.contains(&status),
+            Protocol::File => i32::try_from(status).is_ok_and(|status| self.errno.contains(&status)),
+            _ => false,
+        }
+    }
+}
+
+impl Expected {
+    /// Whether a refusal is the one that was expected: the very status, or the one that means it in another protocol.
+    pub(crate) fn is(self, protocol: Protocol, status: u32) -> bool {
+        match (self, protocol) {
+            (Expected::Success, _) => false,
+            (Expected::Failure | Expected::Anything, _) => true,
+            (Expected::Nt(wanted), Protocol::Smb2) | (Expected::Nfs(wanted), Protocol::Nfs3) => wanted == status,
+            _ => TABLE.iter().any(|row| row.expects(self) && row.has(protocol, status)),
+        }
+    }
+
+    /// Whether something else than success must come.
+    pub(crate) fn is_failure(self) -> bool {
+        !matches!(self, Expected::Success | Expected::Anything)
+    }
+
+    /// Its name.
+    pub(crate) fn name(self) -> String {
+        let named = |name: Option<&'static str>, status: u32| {
+            name.map_or_else(|| format!("status {status:#010x}"), str::to_owned)
+        };
+        match self {
+            Expected::Success => "success".to_owned(),
+            Expected::Failure => "an error".to_owned(),
+            Expected::Anything => "anything".to_owned(),
+            Expected::Nt(status) => named(status_name(status), status),
+            Expected::Nfs(status) => named(nfs::status_name(3, status), status),
+        }
+    }
+
+    /// As the last word of a line says it; `None` where it is no status.
+    pub(super) fn parse(word: &str, nfs: bool) -> Option<Self> {
+        match word {
+            "SUCCESS" => return Some(Expected::Success),
+            "ERROR" => return Some(Expected::Failure),
+            "NT_STATUS_OK" => return Some(Expected::Success),
+            _ if word.starts_with('*') => return Some(Expected::Anything),
+            _ => {}
+        }
+        let status = match word.strip_prefix("0x") {
+            Some(digits) => u32::from_str_radix(digits, 16).ok()?,
+            None => by_name(word.strip_prefix("NT_")?)?,
+        };
+        Some(match status {
+            0 => Expected::Success,
+            status if nfs => Expected::Nfs(status),
+            status => Expected::Nt(status),
+        })
+    }
+}
+
+fn by_name(name: &str) -> Option<u32> {
+    NAMED.iter().copied().find(|status| status_name(*status) == Some(name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn statuses_read_as_they_are_written() {
+        let read = |word| Expected::parse(word, false);
+        assert_eq!(read("NT_STATUS_OK"), Some(Expected::Success));
+        assert_eq!(read("0x00000000"), Some(Expected::Success));
+        assert_eq!(read("NT_STATUS_OBJECT_NAME_NOT_FOUND"), Some(Expected::Nt(0xC000_0034)));
+        assert_eq!(read("0xc000000f"), Some(Expected::Nt(nt::STATUS_NO_SUCH_FILE)));
+        assert_eq!(Expected::parse("0x00000002", true), Some(Expected::Nfs(2)));
+        assert_eq!((read("*"), read("ERROR")), (Some(Expected::Anything), Some(Expected::Failure)));
+        for none in ["NT_STATUS_NO_SUCH_NAME", "9935", "0x", "0x1ffffffff", "STATUS_NO_SUCH_FILE", ""] {
+            assert_eq!(read(none), None, "{none}");
+        }
+    }
+
+    #[test]
+    fn a_status_is_itself_or_its_like_elsewhere() {
+        let gone = Expected::Nt(nt::STATUS_OBJECT_NAME_NOT_FOUND);
+        assert!(gone.is(Protocol::Smb2, nt::STATUS_OBJECT_NAME_NOT_FOUND));
+        assert!(!gone.is(Protocol::Smb2, nt::STATUS_OBJECT_PATH_NOT_FOUND), "SMB says which");
+        assert!(gone.is(Protocol::Nfs3, 2) && gone.is(Protocol::File, 2) && !gone.is(Protocol::Nfs3, 13));
+        assert!(Expected::Nfs(66).is(Protocol::Smb2, nt::STATUS_DIRECTORY_NOT_EMPTY));
+        assert!(Expected::Nfs(66).is(Protocol::File, 39), "ENOTEMPTY of Linux");
+        assert!(!Expected::Nt(nt::STATUS_SHARING_VIOLATION).is(Protocol::Nfs3, 13), "nothing like it");
+        assert!(Expected::Failure.is(Protocol::Nfs3, 5) && !Expected::Success.is(Protocol::Nfs3, 5));
+        assert_eq!(
+            (gone.name(), Expected::Nfs(2).name()),
+            ("STATUS_OBJECT_NAME_NOT_FOUND".into(), "NFS3ERR_NOENT".into())
+        );
+    }
+}
