@@ -15,8 +15,10 @@ fn told(output: &Output) -> (String, String) {
 #[test]
 fn the_list_has_a_line_for_each() {
     let (list, errors) = told(&workloads(&["list"]));
-    assert_eq!((list.lines().count(), errors.as_str()), (8, ""));
-    let names = ["mixed", "stream-read", "stream-write", "random-read", "metadata", "getattr", "laddis"];
+    let names =
+        ["mixed", "stream-read", "stream-write", "blocks-read", "blocks-write", "random-read", "metadata", "getattr"];
+    let names: Vec<&str> = names.into_iter().chain(["laddis"]).collect();
+    assert_eq!((list.lines().count(), errors.as_str()), (10, ""));
     for (line, name) in list.lines().zip(names) {
         assert!(line.starts_with(name) && line.ends_with(')'), "{line}");
     }

@@ -1,6 +1,6 @@
 //! The workloads that come with the program.
 
-use super::{LARGEST, Workload, WorkloadError};
+use super::{LARGEST, Parameter, Workload, WorkloadError};
 
 /// A workload that comes with the program: a file of `workloads/`.
 #[derive(Clone, Copy, Debug)]
@@ -16,6 +16,8 @@ pub const BUILTINS: &[Builtin] = &[
     Builtin { name: "mixed", text: include_str!("../../../../workloads/mixed.toml") },
     Builtin { name: "stream-read", text: include_str!("../../../../workloads/stream-read.toml") },
     Builtin { name: "stream-write", text: include_str!("../../../../workloads/stream-write.toml") },
+    Builtin { name: "blocks-read", text: include_str!("../../../../workloads/blocks-read.toml") },
+    Builtin { name: "blocks-write", text: include_str!("../../../../workloads/blocks-write.toml") },
     Builtin { name: "random-read", text: include_str!("../../../../workloads/random-read.toml") },
     Builtin { name: "metadata", text: include_str!("../../../../workloads/metadata.toml") },
     Builtin { name: "getattr", text: include_str!("../../../../workloads/getattr.toml") },
@@ -29,8 +31,16 @@ impl Workload {
     /// # Errors
     /// There is neither, or the file is of no use.
     pub fn find(name: &str) -> Result<Self, WorkloadError> {
+        Self::find_with(name, &[])
+    }
+
+    /// The same with other values of its parameters than their defaults.
+    ///
+    /// # Errors
+    /// As [`Workload::find`], and where it has no such parameter, or not of that kind.
+    pub fn find_with(name: &str, settings: &[Parameter]) -> Result<Self, WorkloadError> {
         if let Some(builtin) = Builtin::named(name) {
-            return builtin.workload();
+            return Self::parse_with(&builtin.file(), builtin.text, settings);
         }
         match std::fs::metadata(name) {
             Ok(found) if found.len() > LARGEST as u64 => {
@@ -44,7 +54,7 @@ impl Workload {
             Ok(_) | Err(_) => {}
         }
         let text = std::fs::read_to_string(name).map_err(|error| WorkloadError::whole(name, error.to_string()))?;
-        Self::parse(name, &text)
+        Self::parse_with(name, &text, settings)
     }
 }
 
@@ -60,6 +70,11 @@ impl Builtin {
     /// # Errors
     /// A load file that it plays is not on this machine. Nothing else, as a test holds.
     pub fn workload(&self) -> Result<Workload, WorkloadError> {
-        Workload::parse(&format!("workloads/{}.toml", self.name), self.text)
+        Workload::parse(&self.file(), self.text)
+    }
+
+    /// What errors call it.
+    fn file(&self) -> String {
+        format!("workloads/{}.toml", self.name)
     }
 }

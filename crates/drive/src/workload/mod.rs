@@ -22,6 +22,7 @@ pub mod fileset;
 mod lane;
 mod load;
 mod open_files;
+mod parameters;
 mod program;
 mod quantity;
 mod replay;
@@ -42,9 +43,16 @@ pub use error::WorkloadError;
 pub use fileset::FileSet;
 pub(crate) use fileset::{Sweep, Swept};
 pub use load::Defaults;
+pub use parameters::Parameter;
 
 use crate::action::Caching;
 use crate::scenario::Scenario;
+
+/// Bytes of a size as workloads write it (`8KiB`, `0.75kB`); `None` where it is none.
+#[must_use]
+pub fn size(text: &str) -> Option<u64> {
+    quantity::Size::parse(text).map(|size| size.0)
+}
 
 /// The largest workload file, bytes.
 const LARGEST: usize = 1 << 20;
@@ -67,6 +75,7 @@ struct Work {
     name: String,
     description: String,
     text: String,
+    parameters: Vec<Parameter>,
     digest: String,
     files: text::Files,
     defaults: Defaults,
@@ -94,16 +103,26 @@ impl Workload {
     /// # Errors
     /// Where it is wrong, what stands there, and what would do.
     pub fn parse(file: &str, text: &str) -> Result<Self, WorkloadError> {
+        Self::parse_with(file, text, &[])
+    }
+
+    /// The same with other values of its parameters than their defaults.
+    ///
+    /// # Errors
+    /// As [`Workload::parse`], and where the file has no such parameter, or not of that kind.
+    pub fn parse_with(file: &str, text: &str, settings: &[Parameter]) -> Result<Self, WorkloadError> {
         if text.len() > LARGEST {
             return Err(WorkloadError::whole(file, format!("a workload file may have {LARGEST} bytes")));
         }
-        let read: text::Text = toml::from_str(text).map_err(|error| match error.span() {
-            Some(place) => WorkloadError::at(file, text, &place, error.message()),
+        let filled = parameters::fill(file, text, settings)?;
+        let at = |place: &std::ops::Range<usize>, problem: &str| filled.wrong(file, text, place, problem);
+        let read: text::Text = toml::from_str(&filled.text).map_err(|error| match error.span() {
+            Some(place) => at(&place, error.message()),
             None => WorkloadError::whole(file, error.message()),
         })?;
-        let replay = read.replay.as_ref().map(|asked| replay::Replay::load(file, text, asked)).transpose()?;
-        let work = Work::check(read, text, replay)
-            .map_err(|(place, problem)| WorkloadError::at(file, text, &place, problem))?;
+        let replay = read.replay.as_ref().map(|asked| replay::Replay::load(file, &filled.text, asked)).transpose()?;
+        let mut work = Work::check(read, &filled.text, replay).map_err(|(place, problem)| at(&place, &problem))?;
+        (work.text, work.parameters) = (text.to_owned(), filled.parameters);
         Ok(Self { work: Arc::new(work) })
     }
 
@@ -125,7 +144,13 @@ impl Workload {
         &self.work.text
     }
 
-    /// SHA-256 of its text (and of its load file's behind it), in hexadecimal digits.
+    /// Its parameters with their values, as they are declared.
+    #[must_use]
+    pub fn parameters(&self) -> &[Parameter] {
+        &self.work.parameters
+    }
+
+    /// SHA-256 of its text with its parameters' values in place (and of its load file's behind it), in hexadecimal digits.
     #[must_use]
     pub fn digest(&self) -> &str {
         &self.work.digest
@@ -221,6 +246,7 @@ impl Work {
             name: name.clone(),
             description: text.description.get_ref().clone(),
             text: whole.to_owned(),
+            parameters: Vec::new(),
             digest: digest_of(whole, replay.as_ref()),
             files: files.into_inner(),
             defaults,

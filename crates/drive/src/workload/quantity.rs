@@ -18,16 +18,34 @@ pub(super) struct Share(pub(super) f64);
 
 /// Units of size, longest name first, bytes.
 const UNITS: [(&str, u64); 5] = [("TiB", 1 << 40), ("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10), ("B", 1)];
+/// Decimal ones, as documents of before 1998 mean them (seed 4's 0.75 kbyte is 750 byte); bytes.
+const DECIMAL: [(&str, u64); 4] = [("TB", 1_000_000_000_000), ("GB", 1_000_000_000), ("MB", 1_000_000), ("kB", 1_000)];
 
 impl Size {
-    const EXPECTED: &str = "a size such as \"8KiB\", in B, KiB, MiB, GiB or TiB";
+    const EXPECTED: &str = "a size such as \"8KiB\" or \"6kB\", in B, KiB to TiB (1,024 each) or kB to TB (1,000 each)";
 
     pub(super) fn parse(text: &str) -> Option<Self> {
-        let (digits, unit) = UNITS.iter().find_map(|(name, unit)| Some((text.strip_suffix(name)?, unit)))?;
-        let digits = digits.trim_end();
-        let plain = digits.bytes().all(|byte| byte.is_ascii_digit());
-        digits.parse::<u64>().ok().filter(|_| plain)?.checked_mul(*unit).map(Self)
+        let split = |(name, unit): &(&str, u64)| Some((text.strip_suffix(name)?.trim_end(), *unit));
+        if let Some((digits, unit)) = DECIMAL.iter().find_map(split) {
+            return decimal(digits, unit).map(Self);
+        }
+        let (digits, unit) = UNITS.iter().find_map(split)?;
+        whole(digits)?.checked_mul(unit).map(Self)
     }
+}
+
+/// Digits, and nothing but digits.
+fn whole(digits: &str) -> Option<u64> {
+    let plain = digits.bytes().all(|byte| byte.is_ascii_digit());
+    digits.parse().ok().filter(|_| plain)
+}
+
+/// So many units, with decimals where that makes whole bytes: 0.75 of 1,000.
+fn decimal(digits: &str, unit: u64) -> Option<u64> {
+    let Some((units, part)) = digits.split_once('.') else { return whole(digits)?.checked_mul(unit) };
+    let parts = 10_u64.checked_pow(u32::try_from(part.len()).ok()?)?;
+    let rest = whole(part)?.checked_mul(unit).filter(|rest| rest.is_multiple_of(parts))? / parts;
+    whole(units)?.checked_mul(unit)?.checked_add(rest)
 }
 
 /// In the largest unit that leaves no rest.
@@ -98,6 +116,10 @@ mod tests {
         let bytes = |text| Size::parse(text).map(|size| size.0);
         assert_eq!([bytes("1B"), bytes("8KiB"), bytes("1 MiB")], [Some(1), Some(8192), Some(1 << 20)]);
         for text in ["", "8", "8K", "8KB", "-1B", "+1B", "1.5KiB", "KiB", "17000000TiB", "8kib"] {
+            assert_eq!(bytes(text), None, "{text}");
+        }
+        assert_eq!([bytes("6kB"), bytes("0.75kB"), bytes("1.5 MB")], [Some(6_000), Some(750), Some(1_500_000)]);
+        for text in ["0.0001kB", ".5kB", "1.kB", "1.5B", "1e3kB", "6KB", "+1kB", "-0.5kB", "99999999999TB"] {
             assert_eq!(bytes(text), None, "{text}");
         }
         for text in ["0B", "1B", "1025B", "8KiB", "3MiB", "1TiB"] {

@@ -33,12 +33,17 @@ fn ran(workload: &Workload, stations: u32, depth: u32, turns: u64) -> Ran {
     ran
 }
 
+/// Whether a turn of it is many requests.
+fn long(builtin: &Builtin) -> bool {
+    builtin.name.starts_with("stream") || builtin.name.starts_with("blocks")
+}
+
 #[test]
 fn every_builtin_runs_without_errors_for_any_number_of_stations() {
     for builtin in with_turns() {
         let workload = builtin.workload().unwrap_or_else(|error| panic!("{error}"));
         assert_eq!(workload.name(), builtin.name);
-        let turns = if builtin.name.starts_with("stream") { 2 } else { 200 };
+        let turns = if long(builtin) { 2 } else { 200 };
         for (stations, depth) in [(1, 1), (3, 1), (2, 4)] {
             let ran = ran(&workload, stations, depth, turns);
             assert!(ran.actions.len() as u64 >= ran.turns);
@@ -59,7 +64,7 @@ fn every_builtin_runs_without_errors_in_a_directory() {
         let look = Look::new(files.clone());
         run(&mut server, &mut workers(&look, 1), u64::MAX, sound);
         assert_eq!(look.outcome(), Ok(Found::Set));
-        let turns = if builtin.name.starts_with("stream") { 4 } else { 300 };
+        let turns = if long(builtin) { 4 } else { 300 };
         for stations in [1, 3, 8] {
             let ran = run(&mut server, &mut lanes(&workload, &files, stations, 1), turns, sound);
             assert_eq!((ran.wrong, ran.errors), (0, Vec::new()), "{}", builtin.name);

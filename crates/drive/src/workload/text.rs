@@ -3,7 +3,7 @@
 use std::fmt;
 
 use serde::Deserialize;
-use serde::de::{Deserializer, Error, MapAccess, Visitor, value::MapAccessDeserializer};
+use serde::de::{Deserializer, Error, IgnoredAny, MapAccess, Visitor, value::MapAccessDeserializer};
 use toml::Spanned;
 
 use super::distribution::{Pick, Sizes};
@@ -23,6 +23,9 @@ pub(super) struct Text {
     #[serde(default)]
     pub(super) turns: Vec<Spanned<TurnText>>,
     pub(super) replay: Option<Spanned<ReplayText>>,
+    /// Looked at before, and put in place.
+    #[serde(default, rename = "parameters")]
+    pub(super) _parameters: IgnoredAny,
 }
 
 /// `[files]`: what is there before anything is measured.

@@ -1,0 +1,258 @@
+//! `[parameters]`: values that a workload names, and that whoever runs it may set.
+//!
+//! A parameter has a default, a text or a number, and stands where it is used as a text of its own: `"$block"`. What is put in
+//! its place is of the default's kind, before anything is made of the file, so it is checked where it is used, as if it had
+//! been written there.
+
+use std::ops::Range;
+
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use super::error::WorkloadError;
+
+/// A parameter and its value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Parameter {
+    /// Its name, without `$`.
+    pub name: String,
+    /// Its value, a text without quotes.
+    pub value: String,
+}
+
+/// A workload file with its parameters in place. Lines are where they were.
+#[derive(Debug)]
+pub(super) struct Filled {
+    pub(super) text: String,
+    pub(super) parameters: Vec<Parameter>,
+}
+
+/// The table of a workload file that declares them.
+const TABLE: &str = "parameters";
+/// The most parameters of a workload.
+const MOST: usize = 100;
+/// The longest value, bytes: that of a size or a time is far shorter.
+const LONGEST: usize = 100;
+
+/// What a parameter's default is, and so its values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Text,
+    Whole,
+    Number,
+    Switch,
+}
+
+/// A parameter as it is declared, with the value that it has now.
+struct Declared {
+    parameter: Parameter,
+    kind: Kind,
+    place: Range<usize>,
+    used: bool,
+}
+
+/// Puts parameters in their places; `settings` replace defaults.
+pub(super) fn fill(file: &str, text: &str, settings: &[Parameter]) -> Result<Filled, WorkloadError> {
+    let wrong = |place: &Range<usize>, problem: String| WorkloadError::at(file, text, place, problem);
+    let whole = DeTable::parse(text).map_err(|error| match error.span() {
+        Some(place) => wrong(&place, error.message().to_owned()),
+        None => WorkloadError::whole(file, error.message()),
+    })?;
+    let mut declared = declared(whole.get_ref()).map_err(|(place, problem)| wrong(&place, problem))?;
+    for setting in settings {
+        set(&mut declared, setting).map_err(|problem| WorkloadError::whole(file, problem))?;
+    }
+    let mut places = Vec::new();
+    let used = whole.get_ref().iter().filter(|(name, _)| name.get_ref() != TABLE);
+    used.for_each(|(_, value)| find(value, text, &mut places));
+    places.sort_by_key(|(place, _)| place.start);
+    let (mut filled, mut from) = (String::with_capacity(text.len()), 0);
+    for (place, name) in places {
+        let Some(found) = declared.iter_mut().find(|one| one.parameter.name == name) else {
+            return Err(wrong(&place, format!("there is no parameter \"{name}\" in [{TABLE}]")));
+        };
+        found.used = true;
+        filled.push_str(text.get(from..place.start).unwrap_or_default());
+        filled.push_str(&found.literal());
+        from = place.end;
+    }
+    filled.push_str(text.get(from..).unwrap_or_default());
+    if let Some(unused) = declared.iter().find(|one| !one.used) {
+        return Err(wrong(
+            &unused.place,
+            format!("nothing uses it: write \"${}\" where it is wanted", unused.parameter.name),
+        ));
+    }
+    Ok(Filled { text: filled, parameters: declared.into_iter().map(|one| one.parameter).collect() })
+}
+
+impl Filled {
+    /// An error at a place of the filled text: it is told with the line as the user wrote it, and what was put there.
+    pub(super) fn wrong(&self, file: &str, written: &str, place: &Range<usize>, problem: &str) -> WorkloadError {
+        let lines_before = self.text.get(..place.start.min(self.text.len())).unwrap_or_default().matches('\n').count();
+        let start = written.split_inclusive('\n').take(lines_before).map(str::len).sum();
+        let line = written.lines().nth(lines_before).unwrap_or_default();
+        let stands =
+            |one: &&Parameter| ['"', '\''].iter().any(|quote| line.contains(&format!("{quote}${}{quote}", one.name)));
+        let values: Vec<String> =
+            self.parameters.iter().filter(stands).map(|one| format!("${} is {}", one.name, one.value)).collect();
+        let besides = if values.is_empty() { String::new() } else { format!(" ({})", values.join(", ")) };
+        WorkloadError::at(file, written, &(start..start), format!("{problem}{besides}"))
+    }
+}
+
+fn declared(whole: &DeTable<'_>) -> Result<Vec<Declared>, (Range<usize>, String)> {
+    let Some(table) = whole.get(TABLE) else { return Ok(Vec::new()) };
+    let DeValue::Table(parameters) = table.get_ref() else {
+        return Err((table.span(), format!("[{TABLE}] is a table of names and defaults")));
+    };
+    if parameters.len() > MOST {
+        return Err((table.span(), format!("a workload may have {MOST} parameters")));
+    }
+    parameters.iter().map(|(name, value)| Declared::read(name, value)).collect()
+}
+
+fn set(declared: &mut [Declared], setting: &Parameter) -> Result<(), String> {
+    let Some(one) = declared.iter_mut().find(|one| one.parameter.name == setting.name) else {
+        let names: Vec<&str> = declared.iter().map(|one| one.parameter.name.as_str()).collect();
+        let there = if names.is_empty() { "no parameters".to_owned() } else { names.join(", ") };
+        return Err(format!("no parameter \"{}\"; there are {there}", setting.name));
+    };
+    let value = setting.value.trim();
+    let sound = match one.kind {
+        Kind::Text => is_plain(value),
+        Kind::Whole => value.parse::<i64>().is_ok(),
+        Kind::Number => value.parse::<f64>().is_ok_and(f64::is_finite),
+        Kind::Switch => value.parse::<bool>().is_ok(),
+    };
+    if !sound {
+        return Err(format!("parameter \"{}\" is {}, not \"{value}\"", setting.name, one.kind.words()));
+    }
+    value.clone_into(&mut one.parameter.value);
+    Ok(())
+}
+
+/// Places of `"$name"`, in no order.
+fn find(value: &Spanned<DeValue<'_>>, text: &str, places: &mut Vec<(Range<usize>, String)>) {
+    match value.get_ref() {
+        DeValue::String(said) => {
+            let written = text.get(value.span()).unwrap_or_default();
+            let inner = written.strip_prefix(['"', '\'']).and_then(|rest| rest.strip_suffix(['"', '\'']));
+            if let Some(name) = said.strip_prefix('$').filter(|name| is_name(name))
+                && inner == Some(said)
+            {
+                places.push((value.span(), name.to_owned()));
+            }
+        }
+        DeValue::Array(values) => values.iter().for_each(|value| find(value, text, places)),
+        DeValue::Table(table) => table.iter().for_each(|(_, value)| find(value, text, places)),
+        _ => {}
+    }
+}
+
+impl Declared {
+    fn read(
+        name: &Spanned<std::borrow::Cow<'_, str>>,
+        value: &Spanned<DeValue<'_>>,
+    ) -> Result<Self, (Range<usize>, String)> {
+        let place = name.span();
+        if !is_name(name.get_ref()) {
+            return Err((
+                place,
+                "a parameter's name has lower-case letters, digits and '-', a letter first".to_owned(),
+            ));
+        }
+        let (kind, value) = match value.get_ref() {
+            DeValue::String(text) if is_plain(text) => (Kind::Text, text.to_string()),
+            DeValue::Integer(number) => (Kind::Whole, number.to_string()),
+            DeValue::Float(number) => (Kind::Number, number.to_string()),
+            DeValue::Boolean(switch) => (Kind::Switch, switch.to_string()),
+            _ => {
+                let problem = format!("a parameter is a number or a text of up to {LONGEST} plain characters");
+                return Err((value.span(), problem));
+            }
+        };
+        let parameter = Parameter { name: name.get_ref().to_string(), value };
+        Ok(Self { parameter, kind, place, used: false })
+    }
+
+    /// As it stands in the file, where it is used.
+    fn literal(&self) -> String {
+        let value = &self.parameter.value;
+        if self.kind == Kind::Text { format!("\"{value}\"") } else { value.clone() }
+    }
+}
+
+impl Kind {
+    fn words(self) -> &'static str {
+        match self {
+            Kind::Text => "a text without quotes",
+            Kind::Whole => "a whole number",
+            Kind::Number => "a number",
+            Kind::Switch => "true or false",
+        }
+    }
+}
+
+fn is_name(name: &str) -> bool {
+    let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+    name.starts_with(|c: char| c.is_ascii_lowercase()) && name.chars().all(plain)
+}
+
+/// Whether it can stand between quotes as it is.
+fn is_plain(text: &str) -> bool {
+    text.len() <= LONGEST && !text.contains(|c: char| c.is_control() || matches!(c, '"' | '\\'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn setting(name: &str, value: &str) -> Parameter {
+        Parameter { name: name.to_owned(), value: value.to_owned() }
+    }
+
+    const TEXT: &str =
+        "a = \"$block\" # \"$block\"\n[parameters]\nblock = \"6kB\"\ntimes = 3\n[b]\nc = [{ d = '$times' }]\n";
+
+    #[test]
+    fn values_are_put_where_they_are_used() {
+        let filled = fill("f", TEXT, &[]).unwrap();
+        assert_eq!(filled.text, TEXT.replacen("\"$block\"", "\"6kB\"", 1).replace("'$times'", "3"));
+        assert_eq!(filled.parameters, [setting("block", "6kB"), setting("times", "3")]);
+        let filled = fill("f", TEXT, &[setting("block", "750B"), setting("times", " 4 ")]).unwrap();
+        assert!(filled.text.starts_with("a = \"750B\"") && filled.text.contains("d = 4 "));
+        assert_eq!(filled.parameters, [setting("block", "750B"), setting("times", "4")]);
+    }
+
+    #[test]
+    fn what_is_wrong_is_said() {
+        let said = |text: &str, settings: &[Parameter]| fill("f", text, settings).unwrap_err().to_string();
+        assert_eq!(said(TEXT, &[setting("blok", "1B")]), "f: no parameter \"blok\"; there are block, times");
+        assert_eq!(said(TEXT, &[setting("times", "x")]), "f: parameter \"times\" is a whole number, not \"x\"");
+        assert!(said(TEXT, &[setting("block", "\"")]).contains("a text without quotes"));
+        assert!(said("a = 1", &[setting("block", "1B")]).contains("there are no parameters"));
+        assert!(said("[parameters]\nb = 1\n", &[]).contains("line 2: nothing uses it"));
+        assert!(said("[parameters]\nb = []\na = \"$b\"", &[]).contains("line 2: a parameter is a number or a text"));
+        assert!(said("[x]\n\nb = \"$c\"\n", &[]).contains("line 3: there is no parameter \"c\""));
+        assert!(said("[parameters]\nB = 1\n", &[]).contains("line 2: a parameter's name"));
+        assert!(said("parameters = 1", &[]).contains("is a table"));
+        assert!(said("a = ", &[]).contains("line 1"));
+    }
+
+    #[test]
+    fn a_wrong_value_is_told_where_it_is_used() {
+        let filled = fill("f", TEXT, &[setting("block", "much")]).unwrap();
+        let error = filled.wrong("f", TEXT, &(4..10), "no size").to_string();
+        assert_eq!(error, "f, line 1: no size ($block is much), in: a = \"$block\" # \"$block\"");
+        let times = filled.text.find("times").unwrap();
+        assert_eq!(filled.wrong("f", TEXT, &(times..times + 1), "x").line, 4);
+    }
+
+    #[test]
+    fn other_texts_with_a_dollar_stay() {
+        for text in ["a = \"costs $5\"\n", "a = \"$5\"\n", "a = \"\"\"$b\"\"\"\n", "a = \"$B\"\n"] {
+            assert_eq!(fill("f", text, &[]).unwrap().text, text);
+        }
+    }
+}
