@@ -9,7 +9,9 @@ use crate::rpc::{MOUNT, NFS};
 
 /// The file handles that there are.
 const ROOT: &[u8] = b"scripted root---";
-const FILE: &[u8] = b"scripted file---";
+const FILE: &[u8] = b"scripted file-";
+/// What ends the handle of a file whose name ends in no number.
+const NO_NUMBER: [u8; 2] = *b"--";
 /// The longest READ, bytes.
 const LONGEST: u32 = 1 << 20;
 
@@ -20,6 +22,16 @@ pub(super) struct Answer {
     body: Body,
     /// Whether it waits for its time.
     pub(super) timed: bool,
+    pub(super) asked: Asked,
+}
+
+/// What a call is about.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Asked {
+    /// The number that the file's name ends in.
+    pub(super) file: Option<u16>,
+    /// Bytes to be read.
+    pub(super) read: Option<u32>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,7 +46,7 @@ enum Body {
     Exports,
     Attributes(Node),
     /// A handle and attributes, in a directory.
-    Found,
+    Found([u8; 2]),
     /// Attributes, and these words.
     Access(u32),
     Read {
@@ -70,7 +82,22 @@ pub(super) fn answer(record: &[u8]) -> Option<Answer> {
         (NFS, 3) => nfs(call.procedure(), arguments),
         _ => (Body::Rpc(PROGRAM_UNAVAILABLE), false),
     };
-    Some(Answer { xid: call.xid(), body, timed })
+    let read = if let Body::Read { count, .. } = body { Some(count) } else { None };
+    let file = opaque(arguments).and_then(|(handle, _)| number(handle)).filter(|number| *number != NO_NUMBER);
+    Some(Answer { xid: call.xid(), body, timed, asked: Asked { file: file.map(u16::from_be_bytes), read } })
+}
+
+/// What ends a file's handle; `None` of any other.
+fn number(handle: &[u8]) -> Option<[u8; 2]> {
+    handle.strip_prefix(FILE)?.try_into().ok()
+}
+
+/// What ends the handle of the file of a name.
+fn numbered(name: &[u8]) -> [u8; 2] {
+    let digits = name.iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
+    let number =
+        name.get(name.len() - digits..).and_then(|digits| std::str::from_utf8(digits).ok()?.parse::<u16>().ok());
+    number.map_or(NO_NUMBER, u16::to_be_bytes)
 }
 
 fn mount(procedure: u32, arguments: &[u8]) -> Body {
@@ -91,12 +118,12 @@ fn nfs(procedure: u32, arguments: &[u8]) -> (Body, bool) {
     let Some((handle, rest)) = opaque(arguments) else { return (Body::Rpc(GARBAGE), false) };
     let node = match handle {
         ROOT => Node::Directory,
-        FILE => Node::File,
+        file if number(file).is_some() => Node::File,
         _ => return (Body::Refused(BAD_HANDLE), false),
     };
     match procedure {
         1 => (Body::Attributes(node), true),
-        3 => (Body::Found, true),
+        3 => opaque(rest).map_or((Body::Rpc(GARBAGE), false), |(name, _)| (Body::Found(numbered(name)), true)),
         4 => word(rest, 0).map_or((Body::Rpc(GARBAGE), false), |wanted| (Body::Access(wanted), true)),
         6 => match (word(rest, 0), word(rest, 4), word(rest, 8)) {
             (Some(high), Some(low), Some(count)) => {
@@ -164,9 +191,9 @@ impl Body {
                 put(out, &[0]);
                 node.write(out);
             }
-            Body::Found => {
+            Body::Found(number) => {
                 put(out, &[0]);
-                put_opaque(out, FILE);
+                put_opaque(out, &[FILE, &number].concat());
                 put(out, &[1]);
                 Node::File.write(out);
                 put(out, &[1]);
@@ -230,6 +257,9 @@ mod tests {
     use super::*;
     use crate::rpc;
 
+    /// Of any name without a number.
+    const HANDLE: &[u8] = b"scripted file---";
+
     /// The results of an answer, behind its record mark and RPC header, both as they should be.
     fn results(call: &[u8], timed: bool) -> Vec<u8> {
         let answer = answer(call).unwrap();
@@ -243,11 +273,11 @@ mod tests {
 
     #[test]
     fn answers_are_what_the_strict_reader_takes() {
-        let bytes = results(&rpc::read(7, FILE, 10), true);
+        let bytes = results(&rpc::read(7, HANDLE, 10), true);
         let read = v3::read::parse(&bytes, bytes.len()).unwrap();
         let v3::Answer::Done(data) = read else { panic!("{read:?}") };
         assert_eq!((data.count, data.eof, data.kept), (10, false, &[0; 10][..]));
-        let got = v3::getattr::parse(&results(&rpc::getattr(7, FILE), true)).unwrap();
+        let got = v3::getattr::parse(&results(&rpc::getattr(7, HANDLE), true)).unwrap();
         let v3::Answer::Done(attributes) = got else { panic!("{got:?}") };
         assert_eq!((attributes.size, attributes.file_id), (FILE_SIZE, 2));
         let limits = rpc::call(7, NFS, 3, 19, &rpc::opaque(ROOT));
@@ -259,6 +289,15 @@ mod tests {
     }
 
     #[test]
+    fn a_files_number_is_that_of_its_name() {
+        let asked = |call: &[u8]| answer(call).unwrap().asked;
+        let handle = |name: &str| [FILE, &numbered(name.as_bytes())].concat();
+        assert_eq!(asked(&rpc::read(7, &handle("f12"), 1_500)), Asked { file: Some(12), read: Some(1_500) });
+        assert_eq!(asked(&rpc::getattr(7, &handle("any"))), Asked::default());
+        assert_eq!(handle("any"), HANDLE);
+    }
+
+    #[test]
     fn strangers_are_refused() {
         assert_eq!(answer(b"no call"), None);
         let status = |call: &[u8]| answer(call).map(|answer| answer.body);
@@ -266,6 +305,6 @@ mod tests {
         assert_eq!(status(&rpc::call(7, MOUNT, 3, 1, &rpc::opaque(b"/none"))), Some(Body::Refused(NO_EXPORT)));
         assert_eq!(status(&rpc::call(7, NFS, 3, 7, &rpc::opaque(ROOT))), Some(Body::Rpc(PROCEDURE_UNAVAILABLE)));
         assert_eq!(status(&rpc::call(7, 100_000, 2, 3, &[])), Some(Body::Rpc(PROGRAM_UNAVAILABLE)));
-        assert_eq!(status(&rpc::call(7, NFS, 3, 6, &rpc::opaque(FILE))), Some(Body::Rpc(GARBAGE)));
+        assert_eq!(status(&rpc::call(7, NFS, 3, 6, &rpc::opaque(HANDLE))), Some(Body::Rpc(GARBAGE)));
     }
 }

@@ -153,7 +153,8 @@ impl Machine {
             let since = time_of_day.duration_since(UNIX_EPOCH + stamp).unwrap_or_default();
             let arrived = super::nanoseconds(now.saturating_sub(since));
             if answer.timed {
-                let (order, due) = (self.arrivals, self.schedule.due(arrived));
+                let Some(due) = self.schedule.due(arrived, answer.asked) else { continue };
+                let order = self.arrivals;
                 self.arrivals += 1;
                 self.due.push(Reverse((due, order)));
                 self.waiting.insert(order, Waiting { connection: key, arrived, due, answer });

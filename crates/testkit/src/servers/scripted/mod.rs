@@ -2,7 +2,7 @@
 //!
 //! It answers MOUNT's NULL, MNT, UMNT and EXPORT and NFS's FSINFO, FSSTAT, PATHCONF and COMMIT at once, and NFS's NULL,
 //! GETATTR, ACCESS, LOOKUP and READ, the *timed* calls, when the script says. There is one directory, and every name in it
-//! is one file of [`FILE_SIZE`] zeros. Everything is on one port.
+//! is a file of [`FILE_SIZE`] zeros. Everything is on one port.
 
 mod answers;
 mod latency;
@@ -41,21 +41,40 @@ pub struct Script {
     pub service: Service,
     /// When nothing is answered at all.
     pub stalls: Option<Stalls>,
+    /// What is treated otherwise than all else.
+    pub odd: Oddities,
     /// The same seed, the same times, in the order in which calls arrive.
     pub seed: u64,
+}
+
+/// What a server treats otherwise than all else. A file is known by the number that its name ends in: a station that works on a
+/// file of its own is known by that.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Oddities {
+    /// READs of so many bytes, and no others, take so many times as long.
+    pub slow_size: Option<(u32, f64)>,
+    /// Calls on the file of this number take so many times as long.
+    pub unfair_file: Option<(u16, f64)>,
+    /// Of the calls on the file of this number, one in so many is never answered.
+    pub lossy_file: Option<(u16, u32)>,
+}
+
+impl Oddities {
+    /// All alike.
+    pub const NONE: Self = Self { slow_size: None, unfair_file: None, lossy_file: None };
 }
 
 impl Script {
     /// Each call answered after its own time, whatever others do.
     #[must_use]
     pub fn parallel(latency: Latency) -> Self {
-        Self { latency, draw: Draw::Stratified, service: Service::Parallel, stalls: None, seed: 1 }
+        Self { latency, draw: Draw::Stratified, service: Service::Parallel, stalls: None, odd: Oddities::NONE, seed: 1 }
     }
 
     /// One call at a time, in the order in which they arrive.
     #[must_use]
     pub fn queue(latency: Latency) -> Self {
-        Self { latency, draw: Draw::Independent, service: Service::Queue, stalls: None, seed: 1 }
+        Self { latency, draw: Draw::Independent, service: Service::Queue, stalls: None, odd: Oddities::NONE, seed: 1 }
     }
 }
 

@@ -39,9 +39,10 @@ impl Offline {
             let answer = answer(record).ok_or(io::ErrorKind::InvalidData)?;
             self.incoming.drain(..length);
             let due = match answer.timed {
-                true => self.schedule.lock().unwrap_or_else(PoisonError::into_inner).due(at),
-                false => at,
+                true => self.schedule.lock().unwrap_or_else(PoisonError::into_inner).due(at, answer.asked),
+                false => Some(at),
             };
+            let Some(due) = due else { continue };
             let mut bytes = Vec::new();
             answer.write(&mut bytes);
             answers.push((due, bytes));

@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
+use super::answers::Asked;
 use super::latency::Sampler;
-use super::{Script, nanoseconds};
+use super::{Oddities, Script, nanoseconds};
 
 /// Whether calls wait for each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,18 +64,32 @@ pub(super) struct Schedule {
     began: Option<u64>,
     /// Until when the one at work keeps the queue.
     busy_until: u64,
+    odd: Oddities,
+    /// Calls that the lossy file had.
+    risked: u32,
 }
 
 impl Schedule {
     pub(super) fn new(script: &Script) -> Self {
         let sampler = Sampler::new(script.latency, script.draw, script.seed);
-        Self { sampler, service: script.service, stalls: script.stalls, began: None, busy_until: 0 }
+        Self {
+            sampler,
+            service: script.service,
+            stalls: script.stalls,
+            began: None,
+            busy_until: 0,
+            odd: script.odd,
+            risked: 0,
+        }
     }
 
-    /// When to answer the timed call that arrived at `arrived`; calls come in the order of their arrival.
-    pub(super) fn due(&mut self, arrived: u64) -> u64 {
+    /// When to answer the timed call that arrived at `arrived`, or `None` for never; calls come in the order of their arrival.
+    pub(super) fn due(&mut self, arrived: u64, asked: Asked) -> Option<u64> {
         let began = *self.began.get_or_insert(arrived);
-        let time = nanoseconds(self.sampler.next());
+        let time = nanoseconds(self.sampler.next().mul_f64(self.odd.factor(asked)));
+        if self.is_lost(asked) {
+            return None;
+        }
         let start = match self.service {
             Service::Parallel => arrived,
             Service::Queue => arrived.max(self.busy_until),
@@ -86,7 +101,22 @@ impl Schedule {
             due = began + end;
         }
         self.busy_until = due;
-        due
+        Some(due)
+    }
+
+    fn is_lost(&mut self, asked: Asked) -> bool {
+        let Some((_, one_in)) = self.odd.lossy_file.filter(|(file, _)| asked.file == Some(*file)) else { return false };
+        self.risked = self.risked.wrapping_add(1);
+        self.risked.is_multiple_of(one_in.max(1))
+    }
+}
+
+impl Oddities {
+    /// How many times as long as others a call takes.
+    fn factor(&self, asked: Asked) -> f64 {
+        let size = self.slow_size.filter(|(bytes, _)| asked.read == Some(*bytes)).map_or(1.0, |(_, factor)| factor);
+        let file = self.unfair_file.filter(|(file, _)| asked.file == Some(*file)).map_or(1.0, |(_, factor)| factor);
+        size * file
     }
 }
 
@@ -100,7 +130,7 @@ mod tests {
     /// Response times, sorted, of calls at these instants.
     fn responses(script: &Script, arrivals: impl Iterator<Item = u64>) -> Vec<u64> {
         let mut schedule = Schedule::new(script);
-        let mut times: Vec<u64> = arrivals.map(|at| schedule.due(at) - at).collect();
+        let mut times: Vec<u64> = arrivals.map(|at| schedule.due(at, Asked::default()).unwrap() - at).collect();
         times.sort_unstable();
         times
     }
@@ -157,11 +187,22 @@ mod tests {
     }
 
     #[test]
+    fn odd_calls_are_slow_or_lost_and_others_are_not() {
+        let odd = Oddities { slow_size: Some((1_500, 3.0)), unfair_file: Some((4, 2.0)), lossy_file: Some((7, 5)) };
+        let mut schedule = Schedule::new(&Script { odd, ..Script::parallel(Latency::Constant(MS)) });
+        let mut asked = |file, read| schedule.due(0, Asked { file, read });
+        assert_eq!([asked(None, Some(1_500)), asked(Some(4), None)], [Some(3_000_000), Some(2_000_000)]);
+        assert_eq!([asked(Some(1), Some(1_499)), asked(Some(4), Some(1_500))], [Some(1_000_000), Some(6_000_000)]);
+        assert_eq!((0..20).filter(|_| asked(Some(7), None).is_none()).count(), 4);
+    }
+
+    #[test]
     fn a_stalled_queue_goes_on_behind_the_stall() {
         let stalls = Stalls { first: 2 * MS, every: 100 * MS, length: 10 * MS };
         let script = Script { stalls: Some(stalls), ..Script::queue(Latency::Constant(MS)) };
         let mut schedule = Schedule::new(&script);
-        let due: Vec<u64> = [0, 1_500_000, 1_600_000].into_iter().map(|at| schedule.due(at)).collect();
+        let due: Vec<u64> =
+            [0, 1_500_000, 1_600_000].into_iter().map(|at| schedule.due(at, Asked::default()).unwrap()).collect();
         assert_eq!(due, [1_000_000, 12_000_000, 13_000_000]);
     }
 }
