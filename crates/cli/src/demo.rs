@@ -11,7 +11,7 @@ use plimsoll_model::Names;
 
 use crate::exit::Done;
 use crate::output::Output;
-use crate::run::{Beginning, Chosen, Drive, Step, Told, Watching};
+use crate::run::{Beginning, ByTime, Chosen, Drive, Step, Told, Watching};
 
 /// Load levels, stations. Few enough, with the pause between turns, for a laptop that is client and server at once.
 const LEVELS: [u32; 3] = [1, 4, 16];
@@ -41,7 +41,7 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
     let watching = Watching::new(output.quiet);
     let timeout_ns = Plan::new(Load::Closed { stations: 1, think: Pause::None }).timeout_ns;
     let (table, tap, recording) = (None, None, None);
-    let (watching, by_time, remove_files) = (&watching, false, false);
+    let (watching, by_time, remove_files) = (&watching, ByTime::Used, false);
     let stop_above_s = None;
     let drive =
         Drive { workload: &workload, watching, table, tap, recording, by_time, timeout_ns, stop_above_s, remove_files };
@@ -74,7 +74,7 @@ fn drive_both<'a>(drive: &Drive<'a>) -> anyhow::Result<Told<'a>> {
     }
     let target = "an SMB and an NFS server in this process, in memory".to_owned();
     let warmup_ns = nanoseconds(PHASES.0);
-    let beginning = Beginning { workload: drive.workload, target, seed: SEED, warmup_ns };
+    let beginning = Beginning { target, warmup_ns, ..Beginning::new(drive.workload, SEED) };
     Ok(Told { beginning, levels, names, facts })
 }
 
@@ -87,7 +87,7 @@ fn steps(name: &str, place: usize) -> Vec<Step> {
         let phases = Phases { warmup_ns, measured_ns, ..Phases::default() };
         let plan = Plan { phases, seed: SEED, stage: Some(first + number), ..Plan::new(load) };
         let words = format!("{name}, {stations} station{}", if stations == 1 { "" } else { "s" });
-        Step { plan, words, curve: Some(name.to_owned()) }
+        Step { plan, words, curve: Some(name.to_owned()), parameter: None }
     };
     (0..).zip(LEVELS).map(step).collect()
 }

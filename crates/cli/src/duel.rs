@@ -14,8 +14,8 @@ use crate::compare::{self, Conditions};
 use crate::exit::{Done, Usage, first_error};
 use crate::output::ComparisonOutput;
 use crate::run::{
-    AuthFlags, Chosen, Drive, LevelRan, LoadFlags, Site, Step, TargetFlags, Watching, WishFlags, open_files, steps,
-    timeout_ns,
+    AuthFlags, ByTime, Chosen, Drive, LevelRan, LoadFlags, SetFlags, Site, Step, TargetFlags, Watching, WishFlags,
+    open_files, steps, timeout_ns,
 };
 
 /// Drives two servers in turns (A B B A, and again) and compares them: what changes slowly meets both, and what a new run
@@ -36,6 +36,8 @@ pub(crate) struct Arguments {
     rounds: u32,
     #[command(flatten)]
     load: LoadFlags,
+    #[command(flatten)]
+    parameters: SetFlags,
     /// Remove the workload's files from the servers afterwards; they are kept for the next run else
     #[arg(long, help_heading = "Output")]
     remove_files: bool,
@@ -85,12 +87,12 @@ const TURNS: [usize; 4] = [0, 1, 1, 0];
 /// Runs the subcommand.
 pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
     arguments.output.check()?;
-    let workload = Workload::find(&arguments.workload).map_err(|error| Usage(error.to_string()))?;
+    let workload = arguments.parameters.workload(&arguments.workload)?;
     let sides = [Side::read(&arguments.a, "A")?, Side::read(&arguments.b, "B")?];
     let watching = Watching::new(arguments.output.quiet);
     let timeout_ns = timeout_ns(&arguments.load);
     let (table, tap, recording) = (None, None, None);
-    let (watching, by_time, remove_files) = (&watching, true, false);
+    let (watching, by_time, remove_files) = (&watching, ByTime::Kept, false);
     let stop_above_s = None;
     let drive =
         Drive { workload: &workload, watching, table, tap, recording, by_time, timeout_ns, stop_above_s, remove_files };

@@ -14,6 +14,7 @@ mod report;
 mod run;
 mod secrecy;
 mod serve;
+mod sweep;
 mod when;
 mod workloads;
 
@@ -43,6 +44,8 @@ enum Command {
     Report(report::Arguments),
     /// Be an SMB or NFS server, in memory, to try things with.
     Serve(serve::Arguments),
+    /// Drive a server at one load after the other, and show the load curve: the maximum, the knee, what users felt.
+    Sweep(Box<sweep::Arguments>),
     /// Show the workloads that there are, and what they do.
     Workloads(workloads::Arguments),
 }
@@ -60,6 +63,7 @@ fn main() -> std::process::ExitCode {
         Command::Run(arguments) => run::run(*arguments),
         Command::Report(arguments) => report::run(arguments),
         Command::Serve(arguments) => serve::run(arguments),
+        Command::Sweep(arguments) => sweep::run(*arguments),
         Command::Workloads(arguments) => workloads::run(arguments),
     };
     exit::code(result)

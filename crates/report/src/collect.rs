@@ -1,9 +1,12 @@
 //! Findings from statistics and coverage.
 
 pub mod comparison;
+pub mod curves;
 mod rows;
 pub mod run;
 mod single;
+pub mod sizes;
+pub mod stations;
 mod validity;
 
 pub use rows::times_of;
@@ -56,6 +59,8 @@ impl Findings {
             connections: coverage.connections,
             run: None,
             stages: Vec::new(),
+            curves: Vec::new(),
+            sizes: Vec::new(),
         };
         findings.warnings = validity::warnings(&findings, coverage);
         findings

@@ -5,10 +5,16 @@
 //! shares, users) is kept as it is here and made safe by each renderer.
 
 pub mod comparison;
+mod curve;
 mod run;
+mod sizes;
+mod stations;
 
-pub use run::{FailureCount, Fairness, Generator, Run, Stage};
+pub use curve::{CurveMaximum, CurvePoint, FittedLaw, Interval, Knee, LOADS, LoadCurve};
+pub use run::{FailureCount, Fairness, Generator, Parameter, Run, Stage};
 use serde::{Deserialize, Serialize};
+pub use sizes::{SizeCurve, SizePoint};
+pub use stations::{MOST_STATIONS, OddStation, StationErrors, StationSpread};
 
 /// The schema's name; its number changes when a field is removed or changes its meaning.
 pub const SCHEMA: &str = "plimsoll.report/1";
@@ -61,6 +67,10 @@ pub struct Findings {
     pub run: Option<Run>,
     /// One entry a load level, in the order in which they ran; empty for a capture.
     pub stages: Vec<Stage>,
+    /// What load levels tell together, a curve of at least two loads each; empty for a capture.
+    pub curves: Vec<LoadCurve>,
+    /// Response time against message size, where sizes enough were tried at a load; empty for a capture.
+    pub sizes: Vec<SizeCurve>,
 }
 
 /// What was analysed.

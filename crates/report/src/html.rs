@@ -16,6 +16,7 @@ mod curves;
 mod data;
 mod distribution;
 mod figure;
+mod load_curves;
 mod mix;
 mod operations;
 mod over_time;
@@ -24,6 +25,8 @@ mod picture;
 mod policy;
 mod run;
 mod sides;
+mod sizes;
+mod stations;
 mod summary;
 mod traffic;
 mod units;
@@ -189,7 +192,13 @@ fn sections(findings: &Findings) -> Vec<Section<'_>> {
     let unseen = if is_run { "Validity" } else { "Not seen" };
     let mut all = vec![
         Section::new("summary", "Summary").text([summary::section(findings)]),
-        Section::new("levels", "Load levels").figures(curves::figures(&sides)).text(run::section(findings)),
+        Section::new("levels", "Load levels")
+            .figures(curves::figures(&sides))
+            .figures(load_curves::figures(findings))
+            .text(load_curves::section(findings))
+            .text(run::section(findings)),
+        Section::new("sizes", "Sizes").figures(sizes::figures(findings)).text(sizes::section(findings)),
+        Section::new("stations", "Stations").figures(stations::figures(findings)).text(stations::section(findings)),
         Section::new("over-time", "Over time").figures(over_time::figures(&sides)),
         Section::new("groups", "Groups").text(operations::groups(findings)),
         Section::new("distributions", "Distributions")

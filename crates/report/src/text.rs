@@ -6,6 +6,7 @@
 mod breakdown;
 mod commands;
 mod comparison;
+mod curves;
 mod distributions;
 mod errors;
 mod felt;
@@ -16,6 +17,7 @@ mod queue_depth;
 mod repeats;
 mod run;
 mod slowest;
+mod stations;
 mod table;
 mod throughput;
 mod units;
@@ -24,6 +26,7 @@ mod unseen;
 use crate::findings::{Findings, OperationRow};
 pub use comparison::{comparison_to_string, write_comparison};
 use page::Page;
+pub(crate) use stations::sentence;
 use std::fmt;
 pub(crate) use units::time;
 

@@ -5,7 +5,7 @@
 mod html_synthetic;
 
 use html_synthetic::{NASTY, busy, compared, invalid, run};
-use plimsoll_report::findings::{FailureCount, Fairness, Findings, Generator, Run, Stage};
+use plimsoll_report::findings::{FailureCount, Fairness, Findings, Generator, Run, Stage, StationSpread};
 use plimsoll_report::html;
 
 /// Ceiling for a typical page, bytes.
@@ -236,6 +236,7 @@ fn a_run_shows_its_load_levels_and_no_packets() {
         number: 0,
         level: "17 stations".into(),
         curve: None,
+        varied: None,
         stations: 17,
         depth: 1,
         asked_per_s: None,
@@ -246,14 +247,17 @@ fn a_run_shows_its_load_levels_and_no_packets() {
         errors: 0,
         unanswered: 0,
         operations_per_s: 4321.0,
+        operations_per_s_interval: None,
         read_bytes_per_s: 0.0,
         write_bytes_per_s: 0.0,
         response_time: row.response_time,
+        response_mean_interval: None,
         response_time_from_intended: None,
         operations: vec![row],
         groups: vec![],
         generator: Generator::default(),
         fairness: Fairness::default(),
+        spread: StationSpread::default(),
         failures: vec![FailureCount { cause: "timed out".into(), count: 123 }],
     }];
     let markup = markup(&html::page(&findings).unwrap());

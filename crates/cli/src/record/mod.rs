@@ -5,15 +5,16 @@ mod inline;
 mod machine;
 mod secrets;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use clap::ValueEnum;
-use plimsoll_recording::folder::{FolderError, Manifest, Progress, RecordingWriter, SCHEMA, Sample, Verdict};
+use plimsoll_recording::folder::{FolderError, Manifest, Progress, RecordingWriter, SCHEMA, Sample, Stage, Verdict};
 use plimsoll_report::findings::{Findings, Run, Source};
 use serde::{Deserialize, Serialize};
 
 use crate::exit::Usage;
+use crate::run::Planned;
 
 pub(crate) use feed::{Feed, Taker};
 pub(crate) use inline::Inline;
@@ -59,6 +60,9 @@ pub(crate) enum Measured {
         run: Run,
         /// The workload itself.
         workload_text: String,
+        /// The levels that were to be run; empty in recordings that are older than `--continue`.
+        #[serde(default)]
+        levels: Vec<Planned>,
         /// As in the report.
         source: Source,
     },
@@ -97,11 +101,7 @@ impl RecordFlags {
     /// Begins the recording, if one is wanted.
     pub(crate) fn begin(&self, measured: &Measured, clock: &str, seed: u64) -> anyhow::Result<Option<Recorder>> {
         let Some(folder) = &self.record else { return Ok(None) };
-        let sample = match self.record_transactions {
-            Which::None => Sample::NONE,
-            Which::Sample => Sample::seeded(seed),
-            Which::All => Sample::ALL,
-        };
+        let sample = self.sample(seed);
         let manifest = Manifest {
             schema: SCHEMA.to_owned(),
             state: Progress::Running,
@@ -121,6 +121,28 @@ impl RecordFlags {
             error => anyhow::Error::new(error),
         });
         Ok(Some(Recorder { writer: writer?, sample }))
+    }
+
+    /// The recording's folder, if one is wanted.
+    pub(crate) fn folder(&self) -> Option<&Path> {
+        self.record.as_deref()
+    }
+
+    /// Goes on with the recording that is there; of its stages those stay that `keeps` keeps.
+    pub(crate) fn resume(&self, seed: u64, keeps: impl Fn(&Stage) -> bool) -> anyhow::Result<Option<Recorder>> {
+        let Some(folder) = &self.record else { return Ok(None) };
+        let sample = self.sample(seed);
+        let writer = RecordingWriter::resume(folder, keeps)?;
+        Ok(Some(Recorder { writer, sample }))
+    }
+
+    /// Which transactions get a row.
+    pub(crate) fn sample(&self, seed: u64) -> Sample {
+        match self.record_transactions {
+            Which::None => Sample::NONE,
+            Which::Sample => Sample::seeded(seed),
+            Which::All => Sample::ALL,
+        }
     }
 }
 

@@ -26,14 +26,25 @@ pub(crate) struct Drive<'a> {
     pub(crate) table: Option<&'a Table>,
     pub(crate) tap: Option<&'a Arc<Tap>>,
     pub(crate) recording: Option<&'a Recorded<'a>>,
-    /// Levels keep their numbers by time, as a comparison wants them.
-    pub(crate) by_time: bool,
+    /// Whether levels keep their numbers by time.
+    pub(crate) by_time: ByTime,
     /// A request without an answer is given up after so long.
     pub(crate) timeout_ns: u64,
     /// The levels of a load curve end with the one whose mean response time is above this, s.
     pub(crate) stop_above_s: Option<f64>,
     /// The workload's files go when it is over.
     pub(crate) remove_files: bool,
+}
+
+/// Numbers by time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ByTime {
+    /// Nobody wants them.
+    None,
+    /// They say how sure a level's numbers are, and are forgotten.
+    Used,
+    /// A comparison wants them.
+    Kept,
 }
 
 /// A server, and where the workload's files are on it.
@@ -71,7 +82,7 @@ impl Drive<'_> {
         let scenarios = Box::new(|station, lane, seed| self.workload.scenario(&site.set, station, lane, seed));
         let work = Work { server, scenarios, names: Arc::clone(names) };
         let setup: &dyn Setup = &work;
-        for (number, mut step) in (0..).zip(steps) {
+        for mut step in steps {
             if !ready || self.watching.stopped() {
                 levels.stopped = true;
                 break;
@@ -80,10 +91,11 @@ impl Drive<'_> {
                 continue;
             }
             step.plan.tap = self.tap.cloned();
-            match self.level(number, &step, site, setup, names) {
+            match self.level(levels.ran.is_empty(), &step, site, setup, names) {
                 Ok(Level { ran, whole, recorded }) => {
-                    levels.cuts.extend(self.stop_above_s.and_then(|limit_s| Cut::after(&ran, step.curve, limit_s)));
+                    levels.cuts.extend(self.stop_above_s.and_then(|limit_s| Cut::after(&ran, limit_s)));
                     levels.ran.push(ran);
+                    levels.numbers.push(step.plan.stage.unwrap_or(0));
                     levels.besides = recorded;
                     if !whole || levels.besides.is_err() {
                         break;
@@ -103,26 +115,27 @@ impl Drive<'_> {
         Ok(levels)
     }
 
-    /// Runs one level. Where the first cannot be run, that is an error; what was measured before a later one is not lost
+    /// Runs one level. Where the `first` cannot be run, that is an error; what was measured before a later one is not lost
     /// with it.
     fn level(
         &self,
-        number: u32,
+        first: bool,
         step: &Step,
         site: &Site,
         setup: &dyn Setup,
         names: &Arc<Names>,
     ) -> anyhow::Result<Level> {
-        let Step { plan, words, curve } = step;
-        let feed = self.recording.map(|recording| recording.stage(number, step, names)).transpose()?;
-        let kept = Kept { table: self.table, recording: feed.as_ref(), by_time: self.by_time };
+        let Step { plan, words, .. } = step;
+        let feed = self.recording.map(|recording| recording.stage(step, names)).transpose()?;
+        let kept = Kept { table: self.table, recording: feed.as_ref(), by_time: self.by_time != ByTime::None };
         let run = |watch: &Watch| level::run(plan, words, setup, kept, watch);
         let (ran, whole) = match self.watching.during(words, run) {
             Ok(ran) => (ran, true),
-            Err(error) if number == 0 => return Err(error.into()),
+            Err(error) if first => return Err(error.into()),
             Err(error) => (LevelRan::not_run(plan, words.clone(), &error), false),
         };
-        let ran = ran.on(curve.clone());
+        let ran = if self.by_time == ByTime::Kept { ran } else { ran.without_intervals() };
+        let ran = ran.on(step);
         let recorded = match self.recording.zip(feed) {
             Some((recording, feed)) => recording.end(feed, &ran, site.server.facts(), names),
             None => Ok(()),
@@ -143,13 +156,15 @@ struct Level {
 /// What came of the levels.
 pub(crate) struct Levels {
     pub(crate) ran: Vec<LevelRan>,
+    /// Their stages' numbers.
+    pub(crate) numbers: Vec<u32>,
     planned: usize,
     /// Somebody stopped it before all were begun.
-    stopped: bool,
+    pub(crate) stopped: bool,
     /// Load curves that ended where the server had become too slow.
     cuts: Vec<Cut>,
     /// What the workload has to tell besides.
-    remarks: Vec<String>,
+    pub(super) remarks: Vec<String>,
     /// What failed besides the measuring: the recording, or to remove the files.
     pub(crate) besides: anyhow::Result<()>,
 }
@@ -157,30 +172,31 @@ pub(crate) struct Levels {
 impl Default for Levels {
     fn default() -> Self {
         let (cuts, remarks) = (Vec::new(), Vec::new());
-        Self { ran: Vec::new(), planned: 0, stopped: false, cuts, remarks, besides: Ok(()) }
+        Self { ran: Vec::new(), numbers: Vec::new(), planned: 0, stopped: false, cuts, remarks, besides: Ok(()) }
     }
 }
 
 impl Levels {
     /// What is worth telling besides.
     pub(crate) fn facts(&self) -> Vec<String> {
-        let (ran, planned) = (self.ran.len(), self.planned);
-        let stopped = || format!("stopped by the user when {ran} of {planned} load levels were run");
+        let stopped = || stopped_at(self.ran.len(), self.planned);
         let cuts = self.cuts.iter().map(Cut::to_string);
         self.stopped.then(stopped).into_iter().chain(cuts).chain(self.remarks.iter().cloned()).collect()
     }
 }
 
 /// Where a load curve ended because the server had become too slow.
-struct Cut {
-    curve: Option<String>,
+pub(super) struct Cut {
+    pub(super) curve: Option<String>,
     level: String,
     mean_s: f64,
     limit_s: f64,
 }
 
 impl Cut {
-    fn after(ran: &LevelRan, curve: Option<String>, limit_s: f64) -> Option<Self> {
+    /// `None` where the level was quick enough.
+    pub(super) fn after(ran: &LevelRan, limit_s: f64) -> Option<Self> {
+        let curve = ran.told.about.curve.clone();
         let mean_s = ran.mean_response_s().filter(|mean_s| *mean_s > limit_s)?;
         Some(Self { curve, level: ran.words().to_owned(), mean_s, limit_s })
     }
@@ -193,6 +209,11 @@ impl std::fmt::Display for Cut {
         let (mean, limit) = (mean_s * 1e3, limit_s * 1e3);
         write!(f, "no levels{curve} after {level}: their mean response time of {mean:.3} ms is above {limit} ms")
     }
+}
+
+/// What is told of a run that somebody stopped.
+pub(super) fn stopped_at(ran: usize, planned: usize) -> String {
+    format!("stopped by the user when {ran} of {planned} load levels were run")
 }
 
 /// Everything that a report tells of a run.

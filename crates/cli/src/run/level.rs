@@ -4,13 +4,19 @@ use std::collections::BTreeMap;
 
 use anyhow::Context;
 use plimsoll_drive::engine::{self, EngineError, Histogram, Plan, Ran, Setup, StationTally, Watch, WorkerCpu};
+use plimsoll_model::Names;
 use plimsoll_report::collect::comparison::MeasuredRun;
 use plimsoll_report::collect::run::{About, Level};
+use plimsoll_report::collect::stations::spread;
 use plimsoll_report::findings::{Fairness, Generator, Times};
+use plimsoll_stats::curve::StationShare;
 use plimsoll_stats::{Accumulator, IntervalWidth, Intervals, Options, Statistics};
 use serde::{Deserialize, Serialize};
 
+use super::load::Step;
+use super::parameters;
 use super::sink::{Kept, Measured};
+use super::uncertain::Uncertain;
 use super::validity;
 
 /// A load level that was measured.
@@ -29,13 +35,27 @@ pub(crate) struct StageTold {
     pub(super) about: About,
     /// Threads that made the load.
     pub(crate) threads: u32,
+    /// It ran to its end.
+    #[serde(default)]
+    pub(super) whole: bool,
 }
 
 impl LevelRan {
     /// The same as a point of a load curve of several.
-    pub(crate) fn on(mut self, curve: Option<String>) -> LevelRan {
-        self.told.about.curve = curve;
+    pub(crate) fn on(mut self, step: &Step) -> LevelRan {
+        self.told.about.curve.clone_from(&step.curve);
+        self.told.about.varied = step.parameter.as_ref().map(parameters::shown);
         self
+    }
+
+    /// A level that was measured before, as a recording has it.
+    pub(super) fn read_back(statistics: Statistics, told: StageTold) -> LevelRan {
+        Self { statistics, intervals: None, told }
+    }
+
+    /// The same without its numbers by time: of many levels they are much.
+    pub(super) fn without_intervals(self) -> LevelRan {
+        Self { intervals: None, ..self }
     }
 
     /// A level that could not be run at all: nothing, and why.
@@ -45,7 +65,11 @@ impl LevelRan {
         let reasons = vec![error.to_string()];
         let about = About { level: words, stations, depth, asked_per_s, reasons, ..About::default() };
         let statistics = Statistics::new(Options::default());
-        Self { statistics, intervals: None, told: StageTold { span_ns: (0, 0), turns: 0, about, threads: 0 } }
+        Self {
+            statistics,
+            intervals: None,
+            told: StageTold { span_ns: (0, 0), turns: 0, about, threads: 0, whole: false },
+        }
     }
 
     /// As a comparison wants it; `None` where it was not run, or its numbers by time were not kept.
@@ -95,16 +119,25 @@ pub(crate) fn run(
     kept: Kept<'_>,
     watch: &Watch,
 ) -> Result<LevelRan, EngineError> {
-    let empty = || match plan.phases.measured_ns {
+    let ran = engine::run(plan, setup, |_| Measured::new(kept, || empty(plan)), watch)?;
+    Ok(added_up(ran, plan, words, setup.names(), kept.by_time))
+}
+
+/// Numbers by time of a plan's measured phase, none yet.
+pub(super) fn empty(plan: &Plan) -> Intervals {
+    match plan.phases.measured_ns {
         Some(length) => Intervals::new(IntervalWidth::of_phase(length)),
         None => Intervals::growing(),
-    };
-    let ran = engine::run(plan, setup, |_| Measured::new(kept, empty), watch)?;
+    }
+}
+
+/// What workers brought, put together.
+pub(super) fn added_up(ran: Ran<Measured>, plan: &Plan, words: &str, names: &Names, by_time: bool) -> LevelRan {
     let Ran { sinks, stations, generator, measured, stopped } = ran;
     let mut statistics = Statistics::new(Options::default());
-    let mut intervals = kept.by_time.then(empty);
+    let mut intervals = by_time.then(|| empty(plan));
     for sink in sinks {
-        let (part, by_time) = sink.finish(setup.names());
+        let (part, by_time) = sink.finish(names);
         statistics.merge(&part);
         if let Some((whole, part)) = intervals.as_mut().zip(by_time) {
             whole.merge(&part);
@@ -114,21 +147,26 @@ pub(crate) fn run(
     let lag = times(&generator.schedule_lag);
     let reasons = validity::reasons(&validity::Level { generator: &generator, stations: &stations, lag, response });
     let words = if stopped { format!("{words} (stopped early)") } else { words.to_owned() };
+    let uncertain = intervals.as_ref().map_or_else(Uncertain::default, |whole| Uncertain::of(whole, measured));
     let about = About {
         level: words,
         curve: None,
+        varied: None,
         stations: stations.len() as u64,
         depth: plan.lanes,
         asked_per_s: generator.asked_rate,
+        operations_per_s_interval: uncertain.operations_per_s,
+        response_mean_interval: uncertain.response_mean,
         generator: keeping_up(&generator),
         fairness: fairness(&stations),
+        spread: spread(&stations.iter().map(share).collect::<Vec<_>>()),
         failures: failures(&stations),
         connections: plan.connections_in_all(),
         reasons,
     };
     let turns = stations.iter().map(|station| station.turns).sum();
     let threads = u32::try_from(generator.workers.len()).unwrap_or(u32::MAX);
-    Ok(LevelRan { statistics, intervals, told: StageTold { span_ns: measured, turns, about, threads } })
+    LevelRan { statistics, intervals, told: StageTold { span_ns: measured, turns, about, threads, whole: !stopped } }
 }
 
 /// Response times of all operations together.
@@ -173,6 +211,21 @@ fn fairness(stations: &[StationTally]) -> Fairness {
         max: turns().reduce(f64::max).map(|turns| turns / mean),
         stddev: (stations > 1).then(|| spread.sqrt() / mean),
         jain: Some((mean * count).powi(2) / (count * squares)),
+    }
+}
+
+/// A station's actions, errors and mean response time.
+fn share(station: &StationTally) -> StationShare {
+    let count = station.actions as f64;
+    let mean_ns = station.response_sum_ns as f64 / count.max(1.0);
+    // Rounding must not make it negative.
+    let variance = (station.response_squares / count.max(1.0) - mean_ns * mean_ns).max(0.0);
+    StationShare {
+        station: station.station,
+        actions: station.actions,
+        errors: station.error_count(),
+        mean_s: mean_ns / 1e9,
+        error_s: (variance / count.max(1.0)).sqrt() / 1e9,
     }
 }
 

@@ -3,8 +3,10 @@
 use std::time::Duration;
 
 use plimsoll_drive::engine::{Arrivals, Load, Pause, Phases, Plan};
-use plimsoll_drive::workload::Defaults;
+use plimsoll_drive::workload::{Defaults, Parameter};
 
+use super::parameters::Variant;
+use super::ranges::Levels;
 use crate::exit::Usage;
 
 /// How much load, as flags. What is not given is the workload's.
@@ -23,9 +25,10 @@ pub(crate) struct LoadFlags {
     /// What a station keeps outstanding at most
     #[arg(long, value_name = "COUNT")]
     pub(crate) depth: Option<u32>,
-    /// Run one load level after the other: so many stations (or users with --users, turns a second with --rate)
-    #[arg(long, value_name = "LIST", value_delimiter = ',')]
-    pub(crate) levels: Vec<f64>,
+    /// Run one load level after the other: so many stations (or users with --users, turns a second with --rate): 1,2,4, or
+    /// 1..15, or 1..64*2, or 100..1000/100
+    #[arg(long, value_name = "LIST")]
+    pub(crate) levels: Option<Levels>,
     /// Length of each measured phase
     #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
     pub(crate) duration: Option<Duration>,
@@ -65,6 +68,8 @@ pub(crate) struct Step {
     pub(crate) words: String,
     /// The load curve that it is a point of, where there are several.
     pub(crate) curve: Option<String>,
+    /// What was varied, and its value here.
+    pub(crate) parameter: Option<Parameter>,
 }
 
 const REPEAT: &str = "repeat ";
@@ -92,6 +97,20 @@ pub(crate) fn repeated(steps: Vec<Step>, times: u32) -> Vec<Step> {
     (0..times).flat_map(again).collect()
 }
 
+/// The levels of the `place`th variant of a workload: stages are numbered through, and each value is a load curve of its own.
+pub(crate) fn of_variant(mut steps: Vec<Step>, place: usize, variant: &Variant) -> Vec<Step> {
+    let before = u32::try_from(place.saturating_mul(steps.len())).unwrap_or(u32::MAX);
+    for step in &mut steps {
+        step.plan.stage = step.plan.stage.map(|stage| stage.saturating_add(before));
+        step.curve = match (variant.curve(), step.curve.take()) {
+            (Some(value), Some(repeat)) => Some(format!("{value}, {repeat}")),
+            (value, repeat) => value.or(repeat),
+        };
+        step.parameter.clone_from(&variant.value);
+    }
+    steps
+}
+
 /// When a request without an answer is given up.
 pub(crate) fn timeout_ns(flags: &LoadFlags) -> u64 {
     nanoseconds(flags.timeout)
@@ -100,9 +119,9 @@ pub(crate) fn timeout_ns(flags: &LoadFlags) -> u64 {
 /// The levels that the flags ask for, in order.
 pub(crate) fn steps(flags: &LoadFlags, defaults: &Defaults) -> anyhow::Result<Vec<Step>> {
     let base = base(flags, &defaults.load)?;
-    let loads = match flags.levels.as_slice() {
-        [] => vec![base],
-        levels => levels.iter().map(|&level| at_level(base, level)).collect::<Result<_, _>>()?,
+    let loads = match &flags.levels {
+        None => vec![base],
+        Some(Levels(levels)) => levels.iter().map(|&level| at_level(base, level)).collect::<Result<_, _>>()?,
     };
     (0..).zip(loads).map(|(number, load)| step(flags, defaults, load, number)).collect()
 }
@@ -167,7 +186,7 @@ fn step(flags: &LoadFlags, defaults: &Defaults, load: Load, number: u32) -> anyh
         ..Plan::new(load)
     };
     plan.check().map_err(|error| Usage(error.to_string()))?;
-    Ok(Step { words: words(&load), plan, curve: None })
+    Ok(Step { words: words(&load), plan, curve: None, parameter: None })
 }
 
 fn words(load: &Load) -> String {
@@ -208,6 +227,7 @@ fn parse_pause(text: &str) -> Result<Pause, String> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::parameters::SetFlags;
     use super::*;
 
     const PHASES: Phases =
@@ -233,20 +253,20 @@ mod tests {
 
     #[test]
     fn levels_are_of_what_is_asked_for() {
-        let levels = vec![1.0, 8.0];
+        let levels = || Some(Levels(vec![1.0, 8.0]));
         let closed = |stations| Load::Closed { stations, think: Pause::Constant(5) };
-        assert_eq!(loads(&LoadFlags { levels: levels.clone(), ..flags() }), [closed(1), closed(8)]);
+        assert_eq!(loads(&LoadFlags { levels: levels(), ..flags() }), [closed(1), closed(8)]);
         let open = |rate| Load::Open { stations: 4, rate, arrivals: Arrivals::Constant };
-        let rated = LoadFlags { levels: levels.clone(), rate: Some(1.0), ..flags() };
+        let rated = LoadFlags { levels: levels(), rate: Some(1.0), ..flags() };
         assert_eq!(loads(&rated), [open(1.0), open(8.0)]);
         let every = Some(Duration::from_secs(1));
-        let users = LoadFlags { levels, users: Some(1), every, ..flags() };
+        let users = LoadFlags { levels: levels(), users: Some(1), every, ..flags() };
         assert!(matches!(loads(&users)[1], Load::Partly { users: 8, every_ns: 1_000_000_000, .. }));
     }
 
     #[test]
     fn repeats_are_stages_with_draws_of_their_own() {
-        let levels = LoadFlags { levels: vec![1.0, 8.0], seed: 5, ..flags() };
+        let levels = LoadFlags { levels: Some(Levels(vec![1.0, 8.0])), seed: 5, ..flags() };
         let all = repeated(steps(&levels, &DEFAULTS).unwrap(), 2);
         let seen: Vec<_> = all
             .iter()
@@ -264,8 +284,22 @@ mod tests {
     }
 
     #[test]
+    fn variants_are_curves_of_their_own() {
+        let levels = LoadFlags { levels: Some(Levels(vec![1.0, 8.0])), ..flags() };
+        let vary = crate::run::parameters::tests::vary("block=1B,2B");
+        let variants = SetFlags::default().variants("blocks-read", &vary).unwrap();
+        let steps = |times| repeated(steps(&levels, &DEFAULTS).unwrap(), times);
+        let second = of_variant(steps(1), 1, &variants[1]);
+        let seen: Vec<_> = second.iter().map(|step| (step.curve.as_deref(), step.plan.stage)).collect();
+        assert_eq!(seen, [(Some("block=2B"), Some(2)), (Some("block=2B"), Some(3))]);
+        assert_eq!(second[0].parameter.as_ref().unwrap().value, "2B");
+        let last = &of_variant(steps(2), 1, &variants[1])[3];
+        assert_eq!((last.curve.as_deref(), last.plan.stage), (Some("block=2B, repeat 2"), Some(7)));
+    }
+
+    #[test]
     fn what_makes_no_sense_is_said() {
-        assert!(steps(&LoadFlags { levels: vec![1.5], ..flags() }, &DEFAULTS).is_err());
+        assert!(steps(&LoadFlags { levels: Some(Levels(vec![1.5])), ..flags() }, &DEFAULTS).is_err());
         assert!(steps(&LoadFlags { users: Some(3), ..flags() }, &DEFAULTS).is_err());
         assert!(steps(&LoadFlags { stations: Some(0), ..flags() }, &DEFAULTS).is_err());
         assert!(parse_pause("soon").is_err() && parse_arrivals("often").is_err());

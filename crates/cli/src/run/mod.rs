@@ -3,36 +3,47 @@
 mod auth;
 mod drive;
 mod files;
+mod finished;
 mod level;
 mod load;
+mod measure;
+#[cfg(test)]
+mod odd_servers;
 pub(crate) mod open_files;
+mod parameters;
+mod planned;
+mod ranges;
 mod recorded;
 mod sink;
 mod target;
 mod title;
+mod uncertain;
 mod validity;
 mod watching;
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
 use anyhow::Context;
 use plimsoll_drive::tap::Tap;
-use plimsoll_drive::workload::Workload;
 use plimsoll_model::Names;
 use plimsoll_recording::TransactionsFile;
-use plimsoll_report::findings::Findings;
 
 use crate::exit::{Done, Usage, first_error};
 use crate::output::Output;
 use crate::record::RecordFlags;
+use measure::{Work, measure};
+use parameters::Variant;
 use recorded::Recorded;
 use sink::Table;
 
 pub(crate) use auth::AuthFlags;
-pub(crate) use drive::{Drive, Site, Told};
+pub(crate) use drive::{ByTime, Drive, Site, Told};
 pub(crate) use level::{LevelRan, StageTold};
 pub(crate) use load::{LoadFlags, Step, is_repeat, steps, timeout_ns};
+pub(crate) use parameters::{SetFlags, VaryFlags};
+pub(crate) use planned::Planned;
 pub(crate) use recorded::Beginning;
 pub(crate) use target::{Chosen, TargetFlags, WishFlags};
 pub(crate) use watching::Watching;
@@ -47,6 +58,10 @@ pub(crate) struct Arguments {
     target: TargetFlags,
     #[command(flatten)]
     load: LoadFlags,
+    #[command(flatten)]
+    parameters: SetFlags,
+    #[command(flatten)]
+    vary: VaryFlags,
     /// Run all load levels so many times, one after the other; the report shows how much repeats differ
     #[arg(long, value_name = "COUNT", default_value_t = 1, help_heading = "Load", value_parser = clap::value_parser!(u32).range(1..))]
     repeat: u32,
@@ -64,16 +79,30 @@ pub(crate) struct Arguments {
     tap: Option<PathBuf>,
     #[command(flatten)]
     record: RecordFlags,
+    /// Go on with the recording in the folder of --record: levels that it has are read from it, the others are run. It must
+    /// be of the same workload, target, seed and levels
+    #[arg(long = "continue", requires = "record", conflicts_with = "overwrite", help_heading = "Output")]
+    go_on: bool,
     #[command(flatten)]
     output: Output,
+}
+
+impl Arguments {
+    /// Whether there is more than one point to measure.
+    pub(crate) fn sweeps(&self) -> bool {
+        self.load.levels.is_some() || self.vary.is_some()
+    }
 }
 
 /// Runs the subcommand.
 pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
     arguments.output.check()?;
-    let workload = Workload::find(&arguments.workload).map_err(|error| Usage(error.to_string()))?;
-    let steps = load::repeated(steps(&arguments.load, workload.defaults())?, arguments.repeat);
+    let variants = arguments.parameters.variants(&arguments.workload, &arguments.vary)?;
+    let work = planned(&arguments, &variants)?;
+    let Some((first, _)) = work.first() else { return Err(Usage("--vary: there is no value".to_owned()).into()) };
     let chosen = arguments.target.choose()?;
+    let beginning = beginning(&arguments, first, &variants, &work, &chosen);
+    let (finished, names) = already(&arguments, &beginning)?;
     let table = arguments.transactions.as_deref().map(crate::output::table).transpose()?;
     let table = table.map(|table| Arc::new(Mutex::new(table)));
     let tap = arguments
@@ -82,25 +111,27 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
         .map(|file| Tap::create(file).map(Arc::new).with_context(|| file.display().to_string()));
     let tap = tap.transpose()?;
     let watching = Watching::new(arguments.output.quiet);
-    let beginning = Beginning {
-        workload: &workload,
-        target: chosen.shown.clone(),
-        seed: arguments.load.seed,
-        warmup_ns: steps.first().map_or(0, |step| step.plan.phases.warmup_ns),
+    let recording = match arguments.go_on {
+        true => Recorded::resume(&arguments.record, beginning.clone(), |number| finished.contains_key(&number))?,
+        false => Recorded::begin(&arguments.record, beginning.clone())?,
     };
-    let recording = Recorded::begin(&arguments.record, beginning.clone())?;
+    let points: usize = work.iter().map(|(_, steps)| steps.len()).sum();
     let drive = Drive {
-        workload: &workload,
+        workload: &first.workload,
         watching: &watching,
         table: table.as_ref(),
         tap: tap.as_ref(),
         recording: recording.as_ref(),
-        by_time: false,
+        // A load curve says how sure its points are.
+        by_time: if points > 1 { ByTime::Used } else { ByTime::None },
         timeout_ns: timeout_ns(&arguments.load),
         stop_above_s: arguments.stop_above.map(|limit| limit.as_secs_f64()),
         remove_files: arguments.remove_files,
     };
-    let measured = measure(&arguments, &drive, steps, &chosen, beginning);
+    // Two runs at once must not look like one client computer.
+    let wishes = arguments.target.wishes(beginning.seed ^ u64::from(std::process::id()) << 32);
+    let work = Work { variants: work, finished, names };
+    let measured = measure(work, &drive, &chosen, &wishes, beginning);
     // Whatever became of the run: what was recorded of it gets its end, and is of use.
     let recording = recording.map_or(Ok(()), |recording| recording.finish(watching.stopped(), measured.as_ref()));
     let tap = tap.map_or(Ok(()), |tap| tap.finish().context("the tap"));
@@ -113,25 +144,46 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
     Ok(if findings.validity.valid { Done::Valid } else { Done::Invalid })
 }
 
-/// What a report shows, and what failed besides the measuring.
-fn measure(
+/// Each variant of the workload with its levels.
+fn planned<'a>(arguments: &Arguments, variants: &'a [Variant]) -> anyhow::Result<Vec<(&'a Variant, Vec<Step>)>> {
+    let steps = |(place, variant): (usize, &'a Variant)| {
+        let steps = load::repeated(steps(&arguments.load, variant.workload.defaults())?, arguments.repeat);
+        Ok((variant, load::of_variant(steps, place, variant)))
+    };
+    variants.iter().enumerate().map(steps).collect()
+}
+
+/// What is known before anything is measured.
+fn beginning<'a>(
     arguments: &Arguments,
-    drive: &Drive<'_>,
-    steps: Vec<Step>,
+    first: &'a Variant,
+    variants: &[Variant],
+    work: &[(&Variant, Vec<Step>)],
     chosen: &Chosen,
-    beginning: Beginning<'_>,
-) -> anyhow::Result<(Findings, anyhow::Result<()>)> {
+) -> Beginning<'a> {
+    let of = |(variant, steps): &(&Variant, Vec<Step>)| -> Vec<Planned> {
+        steps.iter().map(|step| Planned::of(step, &variant.workload)).collect()
+    };
+    let warmup_ns = work.iter().flat_map(|(_, steps)| steps).map(|step| step.plan.phases.warmup_ns).next();
+    Beginning {
+        target: chosen.shown.clone(),
+        warmup_ns: warmup_ns.unwrap_or(0),
+        parameters: parameters::of_all(variants),
+        planned: work.iter().flat_map(of).collect(),
+        ..Beginning::new(&first.workload, arguments.load.seed)
+    }
+}
+
+/// What a recording that is continued has already, and all that this names.
+fn already(arguments: &Arguments, beginning: &Beginning<'_>) -> anyhow::Result<(BTreeMap<u32, LevelRan>, Names)> {
     let mut names = Names::default();
-    // Two runs at once must not look like one client computer.
-    let wishes = arguments.target.wishes(beginning.seed ^ u64::from(std::process::id()) << 32);
-    open_files::allow(chosen.open_files(&steps, drive.workload))?;
-    let site = drive.reach(chosen, &wishes, &steps, &mut names)?;
-    let names = Arc::new(names);
-    let levels = drive.levels(&site, &names, steps).with_context(|| chosen.shown.clone())?;
-    let mut facts = site.server.facts();
-    facts.extend(levels.facts());
-    let told = Told { beginning, levels: levels.ran, names, facts };
-    Ok((told.findings(), levels.besides))
+    let finished = match arguments.record.folder() {
+        Some(folder) if arguments.go_on => {
+            finished::read_back(folder, beginning, arguments.record.sample(beginning.seed), &mut names)?
+        }
+        _ => BTreeMap::new(),
+    };
+    Ok((finished, names))
 }
 
 /// Every worker has given its sink back, so nobody else holds the table.

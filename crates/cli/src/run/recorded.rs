@@ -6,11 +6,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 use plimsoll_drive::workload::Workload;
 use plimsoll_model::{Coverage, Names};
 use plimsoll_recording::folder::{Finished, StageWriter};
-use plimsoll_report::findings::{Findings, Run, Source};
+use plimsoll_report::findings::{Findings, Parameter, Run, Source};
 use plimsoll_stats::{IntervalWidth, state};
 
 use super::level::LevelRan;
 use super::load::Step;
+use super::parameters;
+use super::planned::Planned;
 use crate::record::{Feed, Measured, RecordFlags, Recorder};
 
 /// What is known of a run before its levels.
@@ -21,9 +23,18 @@ pub(crate) struct Beginning<'a> {
     pub(crate) target: String,
     pub(crate) seed: u64,
     pub(crate) warmup_ns: u64,
+    /// The workload's parameters: of what is varied, all values.
+    pub(crate) parameters: Vec<Parameter>,
+    /// The levels that are to be run.
+    pub(crate) planned: Vec<Planned>,
 }
 
-impl Beginning<'_> {
+impl<'a> Beginning<'a> {
+    /// Of this workload, and nothing else known.
+    pub(crate) fn new(workload: &'a Workload, seed: u64) -> Self {
+        let parameters = workload.parameters().iter().map(parameters::shown).collect();
+        Self { workload, target: String::new(), seed, warmup_ns: 0, parameters, planned: Vec::new() }
+    }
     /// As reports want it. `facts` are what was agreed with servers, `threads` those that made the load.
     pub(super) fn run(&self, facts: Vec<String>, threads: u32) -> Run {
         let mut facts = facts;
@@ -37,6 +48,7 @@ impl Beginning<'_> {
             seed: self.seed,
             threads,
             warmup_s: self.warmup_ns as f64 / 1e9,
+            parameters: self.parameters.clone(),
             facts,
         }
     }
@@ -55,7 +67,8 @@ impl Beginning<'_> {
     }
 
     fn described(&self, run: Run) -> Measured {
-        Measured::Run { run, workload_text: self.workload.text().to_owned(), source: self.source() }
+        let (workload_text, levels) = (self.workload.text().to_owned(), self.planned.clone());
+        Measured::Run { run, workload_text, levels, source: self.source() }
     }
 }
 
@@ -77,9 +90,19 @@ impl<'a> Recorded<'a> {
         Ok(recorder.map(|recorder| Self { beginning, recorder: Mutex::new(recorder), failed: AtomicBool::new(false) }))
     }
 
+    /// Goes on with one, if one is wanted, with the stages that `keeps` keeps.
+    pub(super) fn resume(
+        flags: &RecordFlags,
+        beginning: Beginning<'a>,
+        keeps: impl Fn(u32) -> bool,
+    ) -> anyhow::Result<Option<Self>> {
+        let recorder = flags.resume(beginning.seed, |stage| keeps(stage.number))?;
+        Ok(recorder.map(|recorder| Self { beginning, recorder: Mutex::new(recorder), failed: AtomicBool::new(false) }))
+    }
+
     /// Begins a stage.
-    pub(super) fn stage(&self, number: u32, step: &Step, names: &Arc<Names>) -> anyhow::Result<Feed> {
-        let begun = self.begin_stage(number, step, names);
+    pub(super) fn stage(&self, step: &Step, names: &Arc<Names>) -> anyhow::Result<Feed> {
+        let begun = self.begin_stage(step.plan.stage.unwrap_or(0), step, names);
         self.failed.fetch_or(begun.is_err(), Relaxed);
         begun
     }

@@ -48,6 +48,21 @@ impl RecordingWriter {
         Ok(Self { folder: folder.to_owned(), manifest })
     }
 
+    /// Goes on with a recording: the finished stages that `keeps` keeps stay, all else that was begun goes.
+    ///
+    /// # Errors
+    /// When the folder holds no recording, or it is damaged, of another version, or cannot be written.
+    pub fn resume(folder: &Path, keeps: impl Fn(&Stage) -> bool) -> Result<Self, FolderError> {
+        let mut manifest = Manifest::read(folder)?;
+        manifest.stages.retain(keeps);
+        (manifest.state, manifest.ended_ns, manifest.validity) = (Progress::Running, None, None);
+        // The manifest first: what it does not name is no part of the recording, should this be killed, too.
+        manifest.write(folder)?;
+        let kept: Vec<PathBuf> = manifest.stages.iter().map(|stage| folder.join(&stage.folder)).collect();
+        remove_stages(folder, |path| !kept.contains(path))?;
+        Ok(Self { folder: folder.to_owned(), manifest })
+    }
+
     /// What was measured becomes known as it goes on; it is written with the next stage.
     pub fn describe(&mut self, measured: Value) {
         self.manifest.measured = measured;
@@ -87,6 +102,8 @@ impl RecordingWriter {
             parts: held.parts,
             about: finished.about,
         });
+        // One that was made again comes after those that were there.
+        self.manifest.stages.sort_by_key(|stage| stage.number);
         self.manifest.write(&self.folder)
     }
 
@@ -121,12 +138,17 @@ fn clear(folder: &Path) -> Result<(), FolderError> {
             fs::remove_file(&file).map_err(|source| FolderError::file(&file, source))?;
         }
     }
+    remove_stages(folder, |_| true)
+}
+
+/// Removes folders of stages.
+fn remove_stages(folder: &Path, unwanted: impl Fn(&PathBuf) -> bool) -> Result<(), FolderError> {
     let is_stage = |path: &PathBuf| {
         let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
         let digits = name.strip_suffix(PARTIAL).unwrap_or(name).strip_prefix("stage-");
         digits.is_some_and(|digits| digits.len() >= 4 && digits.bytes().all(|byte| byte.is_ascii_digit()))
     };
-    for stage in entries(folder)?.filter(is_stage) {
+    for stage in entries(folder)?.filter(is_stage).filter(unwanted) {
         fs::remove_dir_all(&stage).map_err(|source| FolderError::file(&stage, source))?;
     }
     Ok(())

@@ -4,8 +4,10 @@ use plimsoll_model::{ClockGranularity, Coverage, Group, Names, Protocol};
 use plimsoll_stats::{Accumulator, GroupKey, Options, Statistics};
 use serde::{Deserialize, Serialize};
 
-use super::{SECOND, StatusName, rows, span};
-use crate::findings::{Fairness, Findings, Generator, Run, Source, Stage, Validity};
+use super::{SECOND, StatusName, curves, rows, sizes, span};
+use crate::findings::{
+    Fairness, Findings, Generator, Interval, Parameter, Run, Source, Stage, StationSpread, Validity,
+};
 
 /// One load level as it was measured.
 pub struct Level<'a> {
@@ -26,16 +28,28 @@ pub struct About {
     pub level: String,
     /// The load curve that it is a point of, where there are several.
     pub curve: Option<String>,
+    /// The parameter that was varied, and its value here.
+    #[serde(default)]
+    pub varied: Option<Parameter>,
     /// Stations.
     pub stations: u64,
     /// Requests that a station keeps outstanding at most.
     pub depth: u32,
     /// Turns asked for, 1/s.
     pub asked_per_s: Option<f64>,
+    /// Of the operations answered a second; `None` where nobody can tell, or nobody kept what it takes.
+    #[serde(default)]
+    pub operations_per_s_interval: Option<Interval>,
+    /// Of the mean response time, s; likewise.
+    #[serde(default)]
+    pub response_mean_interval: Option<Interval>,
     /// Whether the generator kept up.
     pub generator: Generator,
     /// How the server shared itself.
     pub fairness: Fairness,
+    /// Stations beside each other.
+    #[serde(default)]
+    pub spread: StationSpread,
     /// Actions that did not succeed: what happened, how often.
     pub failures: Vec<(String, u64)>,
     /// Connections made.
@@ -58,6 +72,8 @@ impl Findings {
         let mut findings = Findings::collect(&all, &coverage(levels), names, source, status_name);
         findings.stages =
             (0..).zip(levels).map(|(number, level)| stage(number, level, status_name)).collect::<Vec<_>>();
+        findings.curves = curves::curves(&findings.stages);
+        findings.sizes = sizes::sizes(&findings.stages);
         findings.validity = together(&findings.stages, findings.validity);
         findings.run = Some(run);
         findings
@@ -105,6 +121,7 @@ fn stage(number: u32, level: &Level<'_>, status_name: StatusName) -> Stage {
         number,
         level: about.level,
         curve: about.curve,
+        varied: about.varied,
         stations: about.stations,
         depth: about.depth,
         asked_per_s: about.asked_per_s,
@@ -115,9 +132,11 @@ fn stage(number: u32, level: &Level<'_>, status_name: StatusName) -> Stage {
         errors: sum.errors(),
         unanswered: sum.unanswered(),
         operations_per_s: rate(sum.answered()),
+        operations_per_s_interval: about.operations_per_s_interval,
         read_bytes_per_s: rate(payload(GroupKey::One(Group::Read))),
         write_bytes_per_s: rate(payload(GroupKey::One(Group::Write))),
         response_time: rows::times_of(&sum.response()),
+        response_mean_interval: about.response_mean_interval,
         response_time_from_intended: sum.from_intended().and_then(rows::times_of),
         operations: rows::operations(level.statistics, status_name),
         groups: rows::groups(level.statistics),
@@ -126,6 +145,7 @@ fn stage(number: u32, level: &Level<'_>, status_name: StatusName) -> Stage {
             ..about.generator
         },
         fairness: about.fairness,
+        spread: about.spread,
         failures: failures.into_iter().map(|(cause, count)| crate::findings::FailureCount { cause, count }).collect(),
     }
 }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{OperationRow, Span, Times, Validity};
+use super::{Interval, OperationRow, Span, StationSpread, Times, Validity};
 
 /// How the load was made.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -23,6 +23,20 @@ pub struct Run {
     pub warmup_s: f64,
     /// What was agreed with the server, or asked of it: dialect, signing, encryption, version; and the machine.
     pub facts: Vec<String>,
+    /// The workload's parameters, as it declares them.
+    #[serde(default)]
+    pub parameters: Vec<Parameter>,
+}
+
+/// A parameter of a workload.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Parameter {
+    /// Its name.
+    pub name: String,
+    /// Its value; of one that was varied all values, with commas.
+    pub value: String,
+    /// The value in bytes, where it is one size.
+    pub bytes: Option<u64>,
 }
 
 /// One load level: a data point of a load curve. Numbers are of its measured phase alone.
@@ -34,6 +48,8 @@ pub struct Stage {
     pub level: String,
     /// The load curve that it is a point of, where a run has several: `SMB`, `NFS`; null where it has one.
     pub curve: Option<String>,
+    /// The parameter that was varied, and its value here; null where none was.
+    pub varied: Option<Parameter>,
     /// Stations.
     pub stations: u64,
     /// Requests that a station keeps outstanding at most.
@@ -54,12 +70,16 @@ pub struct Stage {
     pub unanswered: u64,
     /// Requests answered, 1/s.
     pub operations_per_s: f64,
+    /// Of `operations_per_s`; null where the phase was too short to tell, or the run had one level.
+    pub operations_per_s_interval: Option<Interval>,
     /// File data read, bytes/s.
     pub read_bytes_per_s: f64,
     /// File data written, bytes/s.
     pub write_bytes_per_s: f64,
     /// Response times of all operations together.
     pub response_time: Option<Times>,
+    /// Of the mean of `response_time`; null as above.
+    pub response_mean_interval: Option<Interval>,
     /// Last byte of the response − intended start; charges a late start to the server.
     pub response_time_from_intended: Option<Times>,
     /// One row a procedure.
@@ -70,8 +90,17 @@ pub struct Stage {
     pub generator: Generator,
     /// How the server shared itself among the stations.
     pub fairness: Fairness,
+    /// Response times and errors of the stations beside each other.
+    pub spread: StationSpread,
     /// Actions that did not succeed, by what happened, most frequent first.
     pub failures: Vec<FailureCount>,
+}
+
+impl Stage {
+    /// What is raised from level to level: the rate asked for, or else the requests that may be outstanding.
+    pub fn load(&self) -> f64 {
+        self.asked_per_s.unwrap_or(self.stations as f64 * f64::from(self.depth.max(1)))
+    }
 }
 
 /// Whether the load generator kept up.

@@ -3,7 +3,7 @@
 use super::summary;
 use super::units::{count, duration, instant, long_duration, optional};
 use super::untrusted::Untrusted;
-use crate::findings::{Findings, Run};
+use crate::findings::{Findings, Parameter, Run};
 use maud::{Markup, html};
 
 /// A table of facts: of the run, or of the capture's analysis.
@@ -36,6 +36,9 @@ fn of_run(run: &Run) -> Markup {
         (fact("Target", &html! { bdi { (Untrusted(&run.target)) } }))
         (fact("Workload", &html! { (Untrusted(&run.workload)) ": " (Untrusted(&run.description)) }))
         @if !run.workload_sha256.is_empty() { (fact("Workload's SHA-256", &html! { code { (Untrusted(&run.workload_sha256)) } })) }
+        @for Parameter { name, value, .. } in &run.parameters {
+            (fact("Parameter", &html! { (Untrusted(name)) " = " (Untrusted(value)) }))
+        }
         (fact("Seed", &html! { (run.seed) }))
         (fact("Threads", &html! { (run.threads) }))
         (fact("Warm-up", &html! { (duration(run.warmup_s)) " before each level, not measured" }))

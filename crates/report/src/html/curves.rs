@@ -2,9 +2,10 @@
 
 use super::chart::{Axis, Chart, Series, Shape, Unit};
 use super::figure::Figure;
+use super::load_curves::law_line;
 use super::sides::{Side, label};
 use super::units::{count, duration};
-use crate::findings::{Stage, Times};
+use crate::findings::{Interval, LoadCurve, Stage, Times};
 
 /// Throughput and response time against load, one against the other, and how evenly the server served its stations.
 pub(super) fn figures<'a>(sides: &[Side<'a>]) -> Vec<Figure<'a>> {
@@ -18,6 +19,8 @@ pub(super) fn figures<'a>(sides: &[Side<'a>]) -> Vec<Figure<'a>> {
 struct Curve<'a> {
     name: String,
     stages: Vec<&'a Stage>,
+    /// What they tell together.
+    together: Option<&'a LoadCurve>,
 }
 
 fn curves<'a>(sides: &[Side<'a>]) -> Vec<Curve<'a>> {
@@ -27,24 +30,22 @@ fn curves<'a>(sides: &[Side<'a>]) -> Vec<Curve<'a>> {
             let name = label(sides, side, stage.curve.as_deref().unwrap_or_default());
             match curves.iter_mut().find(|curve| curve.name == name) {
                 Some(curve) => curve.stages.push(stage),
-                None => curves.push(Curve { name, stages: vec![stage] }),
+                None => {
+                    let together = side.findings.curves.iter().find(|curve| curve.curve == stage.curve);
+                    curves.push(Curve { name, stages: vec![stage], together });
+                }
             }
         }
     }
     for curve in &mut curves {
-        curve.stages.sort_by(|a, b| load(a).total_cmp(&load(b)));
+        curve.stages.sort_by(|a, b| a.load().total_cmp(&b.load()));
     }
     curves
 }
 
-/// What is raised from level to level: the rate asked for, or else the requests that may be outstanding.
-fn load(stage: &Stage) -> f64 {
-    stage.asked_per_s.unwrap_or(stage.stations as f64 * f64::from(stage.depth.max(1)))
-}
-
 fn load_axis(curves: &[Curve<'_>]) -> Option<Axis> {
     let stages = || curves.iter().flat_map(|curve| &curve.stages);
-    let most = stages().map(|stage| load(stage)).fold(0.0, f64::max);
+    let most = stages().map(|stage| stage.load()).fold(0.0, f64::max);
     let asked = stages().filter(|stage| stage.asked_per_s.is_some()).count();
     let deep = stages().any(|stage| stage.depth > 1);
     match asked {
@@ -77,8 +78,11 @@ fn words(stage: &Stage) -> String {
 }
 
 fn throughput<'a>(curves: &[Curve<'_>]) -> Option<Figure<'a>> {
-    let rate = |stage: &Stage| Some(stage.operations_per_s);
-    let all: Vec<Series<'a>> = curves.iter().enumerate().map(|(i, curve)| series(curve, i, load, rate)).collect();
+    let mut all: Vec<Series<'a>> = curves.iter().enumerate().map(|(i, curve)| rates(curve, i)).collect();
+    let law = |(i, curve): (usize, &Curve<'_>)| {
+        law_line(curve.together?, format!("{} law", curve.name).trim_start().to_owned(), curves.len() + i)
+    };
+    all.extend(curves.iter().enumerate().filter_map(law));
     let y = Axis::linear(Unit::PerSecond, "operations", highest(&all))?;
     let best = curves
         .iter()
@@ -89,13 +93,27 @@ fn throughput<'a>(curves: &[Curve<'_>]) -> Option<Figure<'a>> {
         count(best.operations_per_s.round() as u64),
         best.level
     );
-    let explanation = "Operations answered a second at each load. Where the curve stops rising, the server is full.";
+    let explanation = "Operations answered a second at each load. Where the curve stops rising, the server is full. The band is the \
+                       95 % interval; a line without marks is the Universal Scalability Law that comes nearest.";
     let chart = Chart { x: load_axis(curves)?, y, series: all };
     Figure::of(("load-throughput", "Throughput against load"), explanation, summary, chart)
 }
 
+/// Throughput at each load, with its interval where every level has one.
+fn rates<'a>(curve: &Curve<'_>, color: usize) -> Series<'a> {
+    let intervals = || curve.stages.iter().filter_map(|stage| stage.operations_per_s_interval);
+    let all = intervals().count() == curve.stages.len();
+    let ends = |pick: fn(Interval) -> f64| if all { intervals().map(pick).collect() } else { Vec::new() };
+    Series {
+        low: ends(|interval| interval.low),
+        high: ends(|interval| interval.high),
+        between: if all { "95 % interval".into() } else { String::new() },
+        ..series(curve, color, Stage::load, |stage| Some(stage.operations_per_s))
+    }
+}
+
 fn response<'a>(curves: &[Curve<'_>]) -> Option<Figure<'a>> {
-    let series = felt(curves, load);
+    let series = felt(curves, Stage::load);
     let explanation = "Mean response time of all operations at each load; the band reaches from the median to the time within \
                        which 95 in 100 were answered.";
     let chart = Chart { x: load_axis(curves)?, y: response_axis(&series)?, series };
@@ -122,7 +140,7 @@ fn felt<'a>(curves: &[Curve<'_>], x: impl Fn(&Stage) -> f64) -> Vec<Series<'a>> 
     let of = |(color, curve): (usize, &Curve<'_>)| {
         // Without a response time there is no place in the band.
         let stages = curve.stages.iter().copied().filter(|stage| stage.response_time.is_some()).collect();
-        let curve = Curve { name: curve.name.clone(), stages };
+        let curve = Curve { name: curve.name.clone(), stages, together: None };
         let times = |pick: fn(&Times) -> f64| {
             curve.stages.iter().filter_map(move |stage| stage.response_time.as_ref().map(pick)).collect::<Vec<f64>>()
         };

@@ -11,6 +11,10 @@ pub(super) fn draw(page: &mut Page<'_>, findings: &Findings) -> fmt::Result {
     page.blank()?;
     page.paragraph(Role::Plain, "Target:   ", &run.target)?;
     page.paragraph(Role::Plain, "Workload: ", &format!("{}: {}", run.workload, run.description))?;
+    if !run.parameters.is_empty() {
+        let values: Vec<String> = run.parameters.iter().map(|one| format!("{} = {}", one.name, one.value)).collect();
+        page.paragraph(Role::Plain, "With:     ", &values.join(", "))?;
+    }
     let threads = if run.threads == 1 { "1 thread".to_owned() } else { format!("{} threads", run.threads) };
     let how = format!("seed {}, {threads}, warm-up {} before each level", run.seed, time(run.warmup_s));
     page.paragraph(Role::Plain, "Load:     ", &how)?;
@@ -21,8 +25,10 @@ pub(super) fn draw(page: &mut Page<'_>, findings: &Findings) -> fmt::Result {
         return Ok(());
     }
     levels(page, &findings.stages)?;
+    super::curves::draw(page, findings)?;
     super::repeats::draw(page, &findings.stages)?;
     generator(page, &findings.stages)?;
+    super::stations::draw(page, findings)?;
     failures(page, &findings.stages)
 }
 
@@ -101,7 +107,7 @@ fn failures(page: &mut Page<'_>, stages: &[Stage]) -> fmt::Result {
 }
 
 /// A level, and which curve it is of where its words do not say it.
-fn level_name(stage: &Stage) -> String {
+pub(super) fn level_name(stage: &Stage) -> String {
     match &stage.curve {
         Some(curve) if !stage.level.contains(curve.as_str()) => format!("{}, {curve}", stage.level),
         _ => stage.level.clone(),

@@ -28,6 +28,8 @@ pub(crate) fn empty() -> Findings {
         connections: 0,
         run: None,
         stages: vec![],
+        curves: vec![],
+        sizes: vec![],
     }
 }
 
@@ -362,13 +364,13 @@ fn anomaly(kind: &str, count: u64, text: &str) -> AnomalyCount {
     AnomalyCount { kind: kind.into(), count, text: text.into() }
 }
 
-/// A run of two load levels, the second beyond what the generator could do.
-pub(crate) fn run() -> Findings {
-    let rich = rich();
-    let stage = |number: u32, stations: u64, reasons: &[&str]| Stage {
+/// A level of [`run`].
+fn stage(rich: &Findings, number: u32, stations: u64, reasons: &[&str]) -> Stage {
+    Stage {
         number,
         level: format!("{stations} stations"),
         curve: None,
+        varied: (number == 1).then(parameter),
         stations,
         depth: 4,
         asked_per_s: (number == 1).then_some(2000.0),
@@ -379,9 +381,11 @@ pub(crate) fn run() -> Findings {
         errors: 1,
         unanswered: 1,
         operations_per_s: 1234.0,
+        operations_per_s_interval: (number == 0).then_some(Interval { low: 1200.0, high: 1268.0 }),
         read_bytes_per_s: 5e6,
         write_bytes_per_s: 1e6,
         response_time: rich.operations[0].response_time,
+        response_mean_interval: None,
         response_time_from_intended: (number == 1).then_some(rich.operations[0].response_time).flatten(),
         operations: rich.operations.clone(),
         groups: rich.groups.clone(),
@@ -403,8 +407,14 @@ pub(crate) fn run() -> Findings {
             stddev: Some(0.05),
             jain: Some(0.997),
         },
+        spread: if stations > 1 { spread() } else { StationSpread::default() },
         failures: vec![FailureCount { cause: "timed out".into(), count: 2 }],
-    };
+    }
+}
+
+/// A run of two load levels, the second beyond what the generator could do.
+pub(crate) fn run() -> Findings {
+    let rich = rich();
     Findings {
         source: Source {
             tool: "plimsoll 0.1.0".into(),
@@ -422,12 +432,84 @@ pub(crate) fn run() -> Findings {
             threads: 2,
             warmup_s: 1.0,
             facts: vec!["SMB 3.1.1".into()],
+            parameters: vec![parameter()],
         }),
-        stages: vec![stage(0, 1, &[]), stage(1, 64, &["the generator was busy 97 % of the time"])],
+        stages: vec![stage(&rich, 0, 1, &[]), stage(&rich, 1, 64, &["the generator was busy 97 % of the time"])],
+        curves: vec![load_curve()],
+        sizes: vec![size_curve()],
         validity: Validity {
             valid: false,
             reasons: vec!["At 64 stations: the generator was busy 97 % of the time".into()],
         },
         ..rich
     }
+}
+
+fn parameter() -> Parameter {
+    Parameter { name: "block".into(), value: "6kB".into(), bytes: Some(6_000) }
+}
+
+/// A curve through both levels of [`run`], as if there had been more of them.
+fn load_curve() -> LoadCurve {
+    let point = |stage: u32, load: f64, used: bool| CurvePoint {
+        stage,
+        load,
+        used,
+        law_per_s: Some(1200.0),
+        residual: used.then_some(0.028),
+    };
+    LoadCurve {
+        curve: None,
+        load: LOADS[1].into(),
+        points: vec![point(0, 4.0, true), point(1, 256.0, false)],
+        maximum: Some(CurveMaximum {
+            stage: 0,
+            load: 4.0,
+            operations_per_s: 1234.0,
+            interval: Some(Interval { low: 1200.0, high: 1268.0 }),
+            not_shown_lower: vec![1],
+        }),
+        law: Some(FittedLaw { lambda_per_s: 320.0, sigma: 0.05, kappa: 0.002, deviation: 0.021 }),
+        knee: Knee { load: Some(21.8), interval: Some(Interval { low: 20.1, high: 23.9 }), missing: None },
+        overall_response_time_s: Some(0.0061),
+    }
+}
+
+/// Of 64 stations, one slow and one lossy.
+fn spread() -> StationSpread {
+    let odd = |station, how: &str, mean_s, errors| OddStation {
+        station,
+        how: how.into(),
+        mean_s: Some(mean_s),
+        usual_s: Some(0.008),
+        errors,
+        attempts: 40,
+    };
+    StationSpread {
+        mean_s: Some(0.0082),
+        min: Some(0.95),
+        max: Some(1.9),
+        stddev: Some(0.12),
+        odd: vec![odd(4, "slower", 0.0156, 0), odd(12, "lossy", 0.008, 9)],
+        odd_stations: 2,
+        errors: vec![StationErrors { station: 12, errors: 9, attempts: 40 }],
+        stations_with_errors: 1,
+    }
+}
+
+/// Five sizes, the one in the middle slow.
+fn size_curve() -> SizeCurve {
+    let point = |stage, bytes, mean_s, expected_s: Option<f64>| SizePoint {
+        stage,
+        value: format!("{bytes}B"),
+        bytes,
+        mean_s,
+        interval: None,
+        expected_s,
+        odd: (bytes == 1500).then(|| "slower".into()),
+    };
+    let ends = [(0, 500), (0, 1000), (1, 2000), (1, 2500)].map(|(stage, bytes)| point(stage, bytes, 0.001, None));
+    let [a, b, c, d] = ends;
+    let points = vec![a, b, point(0, 1500, 0.03, Some(0.001)), c, d];
+    SizeCurve { parameter: "block".into(), level: "1 stations".into(), points }
 }

@@ -225,6 +225,8 @@ fn make() -> Findings {
         connections: 24,
         run: None,
         stages: vec![],
+        curves: vec![],
+        sizes: vec![],
     }
 }
 

@@ -35,7 +35,9 @@ pub(crate) fn run() -> Findings {
             threads: 2,
             warmup_s: 0.5,
             facts: vec!["SMB 3.1.1".into(), NASTY[5].into()],
+            parameters: vec![],
         }),
+        curves: plimsoll_report::collect::curves::curves(&stages),
         stages,
         ..capture
     }
@@ -53,6 +55,7 @@ fn stage(number: u32, ((curve, service_s, servers), stations): ((&str, f64, f64)
         number,
         level: format!("{curve}, {stations} stations"),
         curve: Some(curve.into()),
+        varied: None,
         stations: u64::from(stations),
         depth: 1,
         asked_per_s: None,
@@ -63,9 +66,11 @@ fn stage(number: u32, ((curve, service_s, servers), stations): ((&str, f64, f64)
         errors: 0,
         unanswered: 0,
         operations_per_s: rate,
+        operations_per_s_interval: Some(Interval { low: rate * 0.98, high: rate * 1.02 }),
         read_bytes_per_s: rate * 9_000.0,
         write_bytes_per_s: rate * 2_500.0,
         response_time: times(&sample),
+        response_mean_interval: None,
         response_time_from_intended: times(&sample),
         operations: vec![],
         groups: vec![],
@@ -78,6 +83,7 @@ fn stage(number: u32, ((curve, service_s, servers), stations): ((&str, f64, f64)
             stddev: Some(spread / 2.0),
             jain: Some(1.0 / (1.0 + spread * spread / 4.0)),
         },
+        spread: StationSpread::default(),
         failures: vec![],
     }
 }

@@ -1,0 +1,167 @@
+//! Servers that treat a size, or a station, otherwise than all else: the report must find and name them. The real client and engine
+//! on the scripted server, in memory under a virtual clock.
+#![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use plimsoll_drive::action::{Access, Action, Caching, Disposition, Done, FileKey, Reply as Answer};
+use plimsoll_drive::engine::{Load, Pause, Phases, Plan, Watch, run_on};
+use plimsoll_drive::network::memory::{Accept, Memory, Reply, What};
+use plimsoll_drive::reach::{self, Reached, Wishes, Work};
+use plimsoll_drive::scenario::{Scenario, Step as Wanted, Verdict};
+use plimsoll_drive::target::Target;
+use plimsoll_drive::workload::{Parameter, Workload};
+use plimsoll_model::{Names, Symbol};
+use plimsoll_report::findings::Findings;
+use plimsoll_report::text;
+use plimsoll_testkit::servers::scripted::{Draw, Latency, Oddities, Offline, Script, Scripted};
+
+use super::Told;
+use super::level::{LevelRan, added_up, empty};
+use super::load::Step;
+use super::recorded::Beginning;
+use super::sink::{Kept, Measured};
+
+/// When every clock starts, ns since the Unix epoch.
+const START: i64 = 1_700_000_000_000_000_000;
+const STATIONS: u32 = 8;
+
+/// A station that reads blocks of its own file, one after the other.
+struct Reading {
+    path: String,
+    block: u32,
+    file: Option<FileKey>,
+    offset: u64,
+    over: bool,
+}
+
+impl Scenario for Reading {
+    fn next(&mut self) -> Wanted<'_> {
+        if std::mem::take(&mut self.over) {
+            return Wanted::TurnOver;
+        }
+        let (access, disposition, caching) = (Access::Read, Disposition::OpenExisting, Caching::None);
+        let open = Action::Open { path: &self.path, access, disposition, caching };
+        let (offset, length) = (self.offset, self.block);
+        let read = |file| Action::Read { file, offset, length, keep: false };
+        Wanted::Act(self.file.map_or(open, read), Symbol::NONE)
+    }
+
+    fn done(&mut self, done: &Done) -> Verdict {
+        match done.result {
+            Ok(Answer::Opened { file, .. }) => self.file = Some(file),
+            _ => {
+                self.offset += u64::from(self.block);
+                self.over = true;
+            }
+        }
+        Verdict::AsAnswered
+    }
+
+    fn reconnected(&mut self) {
+        self.file = None;
+    }
+}
+
+/// The server's mount, found once: no run waits for a socket.
+struct Found {
+    server: Box<dyn Reached>,
+    names: Arc<Names>,
+    _mount: Scripted,
+}
+
+impl Found {
+    fn new() -> Self {
+        let mount = Scripted::start(Script::parallel(Latency::Constant(Duration::ZERO))).unwrap();
+        let address = mount.address();
+        let target = format!("nfs://{address}/scripted?version=3&mountport={}", address.port());
+        let mut names = Names::default();
+        let server = reach::open(&Target::parse(&target).unwrap(), &Wishes::default(), &mut names).unwrap();
+        Self { server, names: Arc::new(names), _mount: mount }
+    }
+
+    /// All stations read blocks of so many bytes for a second.
+    fn level(&self, odd: Oddities, number: u32, block: u32) -> LevelRan {
+        let script = Script { odd, draw: Draw::Independent, ..Script::parallel(jitter()) };
+        let scenarios = Box::new(move |station, _, _| {
+            let reading = Reading { path: format!("f{station}"), block, file: None, offset: 0, over: false };
+            Box::new(reading) as Box<dyn Scenario>
+        });
+        let work = Work { server: &*self.server, scenarios, names: Arc::clone(&self.names) };
+        let phases = Phases { warmup_ns: 100_000_000, measured_ns: Some(1_000_000_000), ..Phases::default() };
+        let load = Load::Closed { stations: STATIONS, think: Pause::None };
+        let timeout_ns = 50_000_000;
+        let plan = Plan { phases, stage: Some(number), threads: 1, timeout_ns, ..Plan::new(load) };
+        let kept = Kept { table: None, recording: None, by_time: true };
+        let sink = |_| Measured::new(kept, || empty(&plan));
+        let ran = run_on(&plan, &work, sink, &Watch::new(), |_| Ok(network(&script, number))).unwrap();
+        let value = format!("{block}B");
+        let curve = Some(format!("block={value}"));
+        let parameter = Some(Parameter { name: "block".into(), value });
+        let step = Step { plan: plan.clone(), words: format!("{STATIONS} stations"), curve, parameter };
+        let mut level = added_up(ran, &plan, &step.words, &self.names, true).on(&step);
+        // How busy this machine is says nothing of a run under a virtual clock.
+        level.told.about.reasons.clear();
+        level
+    }
+
+    fn report(&self, levels: Vec<LevelRan>) -> (Findings, String) {
+        let workload = Workload::find("blocks-read").unwrap();
+        let beginning = Beginning::new(&workload, 1);
+        let told = Told { beginning, levels, names: Arc::clone(&self.names), facts: Vec::new() };
+        let findings = told.findings();
+        let text = text::to_string(&findings, &text::Style::plain(120));
+        (findings, text)
+    }
+}
+
+/// Four milliseconds, give or take a tenth.
+fn jitter() -> Latency {
+    let middle = Duration::from_millis(4);
+    Latency::TwoHumps { low: middle, high: middle, share: 0.5 }
+}
+
+fn network(script: &Script, seed: u32) -> Memory {
+    let first = Offline::new(&Script { seed: u64::from(seed) + 1, ..*script });
+    Memory::new(START, move |_, _, _| {
+        let mut server = first.another();
+        let serve = move |at: i64, bytes: &[u8], replies: &mut Vec<Reply>| {
+            let since = u64::try_from(at - START).unwrap();
+            for (due, bytes) in server.received(since, bytes).unwrap() {
+                replies.push(Reply { at: START + i64::try_from(due).unwrap(), what: What::Bytes(bytes) });
+            }
+        };
+        Accept::Serve(Box::new(serve), 0)
+    })
+}
+
+#[test]
+fn a_slow_size_is_found_and_named() {
+    let found = Found::new();
+    let odd = Oddities { slow_size: Some((1_500, 4.0)), ..Oddities::NONE };
+    let sizes = (10..=20).map(|hundreds| hundreds * 100);
+    let levels = (0..).zip(sizes).map(|(number, block)| found.level(odd, number, block)).collect();
+    let (findings, text) = found.report(levels);
+    let named = |curve: &plimsoll_report::findings::SizeCurve| -> Vec<(u64, String)> {
+        curve.points.iter().filter_map(|point| Some((point.bytes, point.odd.clone()?))).collect()
+    };
+    assert_eq!(findings.sizes.iter().flat_map(named).collect::<Vec<_>>(), [(1_500, "slower".to_owned())]);
+    assert!(text.contains("1 of 7 sizes stand out") && text.contains("1500B"), "{text}");
+    let (none, text) = found.report((0..7).map(|number| found.level(Oddities::NONE, number, 500 + number)).collect());
+    assert!(none.sizes[0].points.iter().all(|point| point.odd.is_none()), "{text}");
+}
+
+#[test]
+fn an_unfair_and_a_lossy_station_are_found_and_named() {
+    let found = Found::new();
+    let odd = Oddities { unfair_file: Some((4, 1.5)), lossy_file: Some((6, 20)), ..Oddities::NONE };
+    let (findings, text) = found.report(vec![found.level(odd, 0, 750)]);
+    let spread = &findings.stages[0].spread;
+    let named: Vec<(u32, &str)> = spread.odd.iter().map(|odd| (odd.station, odd.how.as_str())).collect();
+    assert_eq!(named, [(4, "slower"), (6, "lossy")], "{text}");
+    assert_eq!((spread.stations_with_errors, spread.errors[0].station), (1, 6));
+    assert!(text.contains("station 4 is served slower") && text.contains("station 6 is lossy"), "{text}");
+    let (fair, text) = found.report(vec![found.level(Oddities::NONE, 0, 750)]);
+    assert_eq!(fair.stages[0].spread.odd, [], "{text}");
+}

@@ -1,0 +1,21 @@
+//! `plimsoll sweep`: a load curve. It is `plimsoll run` at several loads, or with several values of a parameter.
+
+use crate::exit::{Done, Usage};
+use crate::run;
+
+/// Drives a server at one load after the other and shows the load curve. Interrupted, it goes on with --continue.
+#[derive(Debug, clap::Args)]
+#[group(skip)]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    run: run::Arguments,
+}
+
+/// Runs the subcommand.
+pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
+    if !arguments.run.sweeps() {
+        let missing = "sweep: say which loads with --levels (1,2,4,8 or 1..15 or 1..64*2), or what to vary with --vary";
+        return Err(Usage(missing.to_owned()).into());
+    }
+    run::run(arguments.run)
+}

@@ -1,0 +1,199 @@
+//! `plimsoll sweep`: load curves, parameters, and sweeps that were interrupted and go on.
+#![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
+
+use std::fs;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use plimsoll_testkit::servers::Scratch;
+use serde_json::Value;
+
+/// Longer than anything here takes, on a machine that does other things too.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+fn begin(folder: &Path, arguments: &[&str]) -> Child {
+    let said = |name: &str| Stdio::from(fs::File::create(folder.join(name)).unwrap());
+    let mut command = Command::new(env!("CARGO_BIN_EXE_plimsoll"));
+    command.args(arguments).current_dir(folder).stdin(Stdio::null()).stdout(said("out")).stderr(said("err"));
+    command.spawn().unwrap()
+}
+
+/// Waits until `ready`, or until it has ended.
+fn until(child: &mut Child, ready: impl Fn() -> bool) -> Option<i32> {
+    let begun = Instant::now();
+    loop {
+        if let Some(status) = child.try_wait().unwrap() {
+            return status.code();
+        }
+        if ready() {
+            return None;
+        }
+        if begun.elapsed() > PATIENCE {
+            child.kill().unwrap();
+            child.wait().unwrap();
+            panic!("it takes longer than {PATIENCE:?}");
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// Runs to its end; its exit code, and what it said.
+fn plimsoll(folder: &Path, arguments: &[&str]) -> (Option<i32>, String) {
+    let code = until(&mut begin(folder, arguments), || false);
+    (code, fs::read_to_string(folder.join("err")).unwrap())
+}
+
+fn json(file: &Path) -> Value {
+    serde_json::from_slice(&fs::read(file).unwrap()).unwrap()
+}
+
+fn held_to_schema(report: &Value) {
+    let schema = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../schemas/plimsoll.report.1.schema.json");
+    let validator = jsonschema::draft202012::new(&json(&schema)).unwrap();
+    let problems: Vec<String> = validator.iter_errors(report).map(|error| error.to_string()).collect();
+    assert!(problems.is_empty(), "{problems:#?}");
+}
+
+#[test]
+fn a_sweep_tells_what_its_levels_tell_together() {
+    let scratch = Scratch::new("sweep");
+    let folder = scratch.path();
+    let how = ["--levels", "1..4*2,6..8/2", "--duration", "1s", "--warmup", "100ms", "--json", "sweep.json"];
+    let (code, said) = plimsoll(folder, &[&["sweep", "getattr"], &how[..]].concat());
+    // A busy machine's generator may have been the bottleneck.
+    assert!(matches!(code, Some(0 | 1)), "{said}");
+    let report = json(&folder.join("sweep.json"));
+    held_to_schema(&report);
+    let curve = &report["curves"][0];
+    let loads: Vec<f64> =
+        curve["points"].as_array().unwrap().iter().map(|point| point["load"].as_f64().unwrap()).collect();
+    assert_eq!((loads, &curve["load"]), (vec![1.0, 2.0, 4.0, 6.0, 8.0], &Value::from("stations")));
+    assert!(report["stages"][0]["operations_per_s_interval"].is_object(), "{:?}", report["stages"][0]["span"]);
+    let text = fs::read_to_string(folder.join("out")).unwrap();
+    for part in ["Load curve (mean response time of each group", "Highest:", "Knee:", "Overall:"] {
+        assert!(text.contains(part), "no {part} in {text}");
+    }
+    let (code, said) = plimsoll(folder, &["sweep", "getattr"]);
+    assert_eq!(code, Some(2), "{said}");
+    assert!(said.contains("--levels"), "{said}");
+}
+
+#[test]
+fn each_value_of_what_is_varied_is_a_curve() {
+    let scratch = Scratch::new("sweep-varied");
+    let folder = scratch.path();
+    let levels = ["sweep", "blocks-read", "--levels", "1,2", "--duration", "200ms", "--warmup", "50ms"];
+    let vary = ["--vary", "block=0.75kB,6kB", "--json", "varied.json"];
+    let (code, said) = plimsoll(folder, &[&levels[..], &vary].concat());
+    assert!(matches!(code, Some(0 | 1)), "{said}");
+    let report = json(&folder.join("varied.json"));
+    held_to_schema(&report);
+    let seen: Vec<(&str, u64, f64)> = report["stages"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|stage| {
+            let reads = stage["operations"].as_array().unwrap().iter().find(|row| row["operation"] == "read").unwrap();
+            let size = reads["payload_bytes"].as_f64().unwrap() / reads["answered"].as_f64().unwrap();
+            (stage["curve"].as_str().unwrap(), stage["varied"]["bytes"].as_u64().unwrap(), size)
+        })
+        .collect();
+    let expected = [("block=0.75kB", 750), ("block=0.75kB", 750), ("block=6kB", 6_000), ("block=6kB", 6_000)];
+    for ((curve, bytes, size), (its_curve, its_bytes)) in seen.iter().zip(expected) {
+        assert_eq!((*curve, *bytes), (its_curve, its_bytes));
+        assert!((size - its_bytes as f64).abs() < 0.01 * its_bytes as f64, "reads of {size} bytes, not {its_bytes}");
+    }
+    assert_eq!((seen.len(), report["curves"].as_array().unwrap().len()), (4, 2));
+    assert_eq!(report["run"]["parameters"][0]["value"], "0.75kB, 6kB");
+    for (flags, problem) in [
+        (["--set", "block=6KB"], "line 30: expected a size"),
+        (["--set", "blok=6kB"], "there are block"),
+        (["--vary", "block=6kB..1kB/1kB"], "a range goes up"),
+    ] {
+        let (code, said) = plimsoll(folder, &[&levels[..], &flags].concat());
+        assert_eq!(code, Some(2), "{said}");
+        assert!(said.contains(problem) || problem.starts_with("line") && said.contains("expected a size"), "{said}");
+    }
+}
+
+const LEVELS: [&str; 10] =
+    ["sweep", "getattr", "--levels", "1,2,3,4", "--duration", "500ms", "--warmup", "50ms", "--record", "recording"];
+
+/// Killed in the middle, continued, and whole: what was there is not measured again.
+#[test]
+fn a_sweep_that_was_killed_goes_on() {
+    let scratch = Scratch::new("sweep-killed");
+    let folder = scratch.path();
+    let recording = folder.join("recording");
+    let mut child = begin(folder, &LEVELS);
+    let code = until(&mut child, || recording.join("stage-0002.partial").exists());
+    assert_eq!(code, None, "{}", fs::read_to_string(folder.join("err")).unwrap());
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let before = json(&recording.join("manifest.json"));
+    let finished = before["stages"].as_array().unwrap().len();
+    assert!((2..4).contains(&finished), "{before}");
+
+    for (other, problem) in [
+        (&["sweep", "getattr", "--levels", "1,2,3"][..], "it is of 4 load levels, not of 3"),
+        (&["sweep", "getattr", "--levels", "1,2,3,5"], "it has 4 stations where 5 stations is asked for"),
+        (&["sweep", "getattr", "--levels", "1,2,3,4", "--seed", "2"], "the seed 1, not 2"),
+        (&["sweep", "mixed", "--levels", "1,2,3,4"], "its workload is another one"),
+        (&["sweep", "getattr", "--levels", "1,2,3,4", "--target", "embedded:nfs"], "the target embedded:smb"),
+        (&["sweep", "getattr", "--levels", "1,2,3,4", "--record-transactions", "all"], "it keeps"),
+        (&["sweep", "getattr", "--levels", "1,2,3,4", "--depth", "2"], "asked for is"),
+    ] {
+        let (code, said) = plimsoll(folder, &[other, &LEVELS[4..], &["--continue"]].concat());
+        assert_eq!(code, Some(2), "{said}");
+        assert!(said.contains(problem), "{said}");
+    }
+    assert_eq!(json(&recording.join("manifest.json")), before, "what refuses changes nothing");
+
+    let (code, said) = plimsoll(folder, &[&LEVELS[..], &["--continue", "--json", "whole.json"]].concat());
+    assert!(matches!(code, Some(0 | 1)), "{said}");
+    let after = json(&recording.join("manifest.json"));
+    assert_eq!((&after["state"], after["stages"].as_array().unwrap().len()), (&Value::from("finished"), 4));
+    assert_eq!(after["stages"].as_array().unwrap()[..finished], before["stages"].as_array().unwrap()[..finished]);
+    let whole = json(&folder.join("whole.json"));
+    held_to_schema(&whole);
+    let spans =
+        |of: &Value| of["stages"].as_array().unwrap().iter().map(|stage| stage["span"].clone()).collect::<Vec<_>>();
+    for (stage, span) in after["stages"].as_array().unwrap().iter().zip(spans(&whole)) {
+        assert_eq!(stage["first_ns"], span["first_ns"]);
+    }
+    assert_eq!(whole["curves"][0]["points"].as_array().unwrap().len(), 4);
+
+    // All is there: nothing is measured, the report is the same, and so is that of the recording.
+    let (again, said) = plimsoll(folder, &[&LEVELS[..], &["--continue", "--json", "again.json"]].concat());
+    assert_eq!(again, code, "{said}");
+    assert_eq!(json(&folder.join("again.json"))["stages"], whole["stages"]);
+    let (again, said) = plimsoll(folder, &["report", "recording", "--json", "report.json"]);
+    assert_eq!(again, code, "{said}");
+    assert_eq!(json(&folder.join("report.json"))["stages"], whole["stages"]);
+    assert_eq!(json(&folder.join("report.json"))["curves"], whole["curves"]);
+}
+
+/// Stopped by Ctrl-C in a level: that level is not whole, and is run again.
+#[test]
+fn a_level_that_was_cut_short_is_run_again() {
+    let scratch = Scratch::new("sweep-stopped");
+    let folder = scratch.path();
+    let recording = folder.join("recording");
+    let mut child = begin(folder, &LEVELS);
+    assert_eq!(until(&mut child, || recording.join("stage-0001.partial").exists()), None);
+    let pid = rustix::process::Pid::from_child(&child);
+    rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
+    assert!(until(&mut child, || false).is_some());
+    let before = json(&recording.join("manifest.json"));
+    assert_eq!(before["state"], "interrupted");
+    let (code, said) = plimsoll(folder, &[&LEVELS[..], &["--continue", "--json", "whole.json"]].concat());
+    assert!(matches!(code, Some(0 | 1)), "{said}");
+    let whole = json(&folder.join("whole.json"));
+    let levels: Vec<&str> =
+        whole["stages"].as_array().unwrap().iter().map(|stage| stage["level"].as_str().unwrap()).collect();
+    assert_eq!(levels, ["1 station", "2 stations", "3 stations", "4 stations"]);
+    let (code, said) = plimsoll(folder, &[&LEVELS[..8], &["--record", "elsewhere", "--continue"]].concat());
+    assert_eq!(code, Some(2), "{said}");
+    assert!(said.contains("no recording in elsewhere"), "{said}");
+}

@@ -1,0 +1,63 @@
+//! Response time against message size, from the stages of a run.
+
+use plimsoll_stats::comparison::Interval as Ends;
+use plimsoll_stats::curve::{Number, SizePoint as Measured, judge_sizes};
+
+use crate::findings::{Interval, SizeCurve, SizePoint, Stage};
+
+/// Sizes that it takes for one to have neighbours on both sides.
+const FEWEST: usize = 5;
+
+/// One a load at which a parameter took sizes enough, in the order in which loads came first. Levels that may not be used are left out.
+pub fn sizes(stages: &[Stage]) -> Vec<SizeCurve> {
+    let mut loads: Vec<(&str, &str)> = Vec::new();
+    let of = |stage: &'_ Stage| -> Option<(String, u64)> {
+        let varied = stage.varied.as_ref()?;
+        Some((varied.name.clone(), varied.bytes?))
+    };
+    for stage in stages {
+        if let Some(varied) = stage.varied.as_ref().filter(|varied| varied.bytes.is_some())
+            && !loads.contains(&(&varied.name, &stage.level))
+        {
+            loads.push((&varied.name, &stage.level));
+        }
+    }
+    let curve = |(name, level): (&str, &str)| {
+        let here = |stage: &&Stage| stage.level == level && of(stage).is_some_and(|(varied, _)| varied == name);
+        let used = stages.iter().filter(here).filter(|stage| stage.validity.valid);
+        let mut points: Vec<SizePoint> = used.filter_map(point).collect();
+        points.sort_by_key(|point| point.bytes);
+        // Repeats of a size are no neighbours of each other.
+        points.dedup_by_key(|point| point.bytes);
+        judge(&mut points);
+        let (parameter, level) = (name.to_owned(), level.to_owned());
+        (points.len() >= FEWEST).then_some(SizeCurve { parameter, level, points })
+    };
+    loads.into_iter().filter_map(curve).collect()
+}
+
+fn point(stage: &Stage) -> Option<SizePoint> {
+    let varied = stage.varied.as_ref()?;
+    Some(SizePoint {
+        stage: stage.number,
+        value: varied.value.clone(),
+        bytes: varied.bytes?,
+        mean_s: stage.response_time?.mean_s,
+        interval: stage.response_mean_interval,
+        expected_s: None,
+        odd: None,
+    })
+}
+
+fn judge(points: &mut [SizePoint]) {
+    let ends = |interval: Option<Interval>| interval.map(|Interval { low, high }| Ends { low, high });
+    let measured = points.iter().map(|point| Measured {
+        bytes: point.bytes as f64,
+        response: Number { value: point.mean_s, interval: ends(point.interval) },
+    });
+    let judged = judge_sizes(&measured.collect::<Vec<_>>());
+    for (point, judged) in points.iter_mut().zip(judged) {
+        point.expected_s = judged.map(|judged| judged.expected_s);
+        point.odd = judged.and_then(|judged| Some(judged.odd?.label().to_owned()));
+    }
+}

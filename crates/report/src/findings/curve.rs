@@ -1,0 +1,88 @@
+//! What several load levels tell together: where the server can do no more, and what users felt on the way there.
+
+use serde::{Deserialize, Serialize};
+
+/// Two ends; the true number is between them in 95 of 100 cases.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Interval {
+    /// The lower one.
+    pub low: f64,
+    /// The upper one.
+    pub high: f64,
+}
+
+/// The levels of one load curve, at least two different loads.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LoadCurve {
+    /// As its stages say; null where the run has one curve.
+    pub curve: Option<String>,
+    /// What was raised from level to level: [`LOADS`] has the words.
+    pub load: String,
+    /// Its levels, in order of load.
+    pub points: Vec<CurvePoint>,
+    /// The highest throughput; null where no level may be used.
+    pub maximum: Option<CurveMaximum>,
+    /// The Universal Scalability Law that comes nearest; null where there are too few points, or the load is a rate.
+    pub law: Option<FittedLaw>,
+    /// The load at which the law is highest.
+    pub knee: Knee,
+    /// Area under response time against throughput up to the highest throughput, over that throughput, s.
+    pub overall_response_time_s: Option<f64>,
+}
+
+/// What can be raised from level to level.
+pub const LOADS: [&str; 3] = ["stations", "requests outstanding", "turns asked for a second"];
+
+/// A level of a load curve.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CurvePoint {
+    /// Number of its stage.
+    pub stage: u32,
+    /// Its load.
+    pub load: f64,
+    /// Whether the curve's numbers are made from it, too: not where its own may not be used.
+    pub used: bool,
+    /// Throughput that the law has here, 1/s.
+    pub law_per_s: Option<f64>,
+    /// Measured throughput over the law's, − 1.
+    pub residual: Option<f64>,
+}
+
+/// The highest throughput that was measured.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CurveMaximum {
+    /// Number of its stage.
+    pub stage: u32,
+    /// The load there.
+    pub load: f64,
+    /// Requests answered, 1/s.
+    pub operations_per_s: f64,
+    /// Of `operations_per_s`; null where the phase was too short to tell.
+    pub interval: Option<Interval>,
+    /// Numbers of the stages whose throughput was not shown to be lower. Those without an interval are not among them.
+    pub not_shown_lower: Vec<u32>,
+}
+
+/// X(N) = λN / (1 + σ(N − 1) + κN(N − 1)), the one nearest to the points: least squares of ln(measured / law), σ, κ ≥ 0.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FittedLaw {
+    /// λ: throughput of one alone, 1/s.
+    pub lambda_per_s: f64,
+    /// σ: contention.
+    pub sigma: f64,
+    /// κ: coherency.
+    pub kappa: f64,
+    /// Relative standard deviation of the points from it.
+    pub deviation: f64,
+}
+
+/// The load at which throughput is highest, by the law, or why nobody can tell.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Knee {
+    /// √((1 − σ) / κ), at least 1.
+    pub load: Option<f64>,
+    /// Of `load`.
+    pub interval: Option<Interval>,
+    /// Why it is not identifiable; null where it is.
+    pub missing: Option<String>,
+}

@@ -1,0 +1,164 @@
+//! What several load levels tell together: the highest throughput, the knee, and what each group's users felt.
+
+use super::chart::{Axis, Chart, Series, Shape, Unit};
+use super::figure::Figure;
+use super::units::{count, duration};
+use super::untrusted::Untrusted;
+use crate::findings::{CurveMaximum, Findings, Interval, LoadCurve, Stage};
+use maud::{Markup, html};
+use plimsoll_stats::curve::Law;
+
+/// Places at which a law is drawn between the lowest and the highest load.
+const STEPS: u32 = 96;
+
+/// A table of all curves; nothing where no load was raised.
+pub(super) fn section(findings: &Findings) -> Option<Markup> {
+    let curves = &findings.curves;
+    (!curves.is_empty()).then(|| {
+        html! {
+            div.scroll tabindex="0" role="region" aria-labelledby="curves-caption" {
+                table {
+                    caption #curves-caption {
+                        "Where the server can do no more. The knee is the load at which the Universal Scalability Law that comes \
+                         nearest to the points is highest. Overall response time: area under response time against throughput, up to \
+                         the highest, over that throughput. In brackets 95 % intervals."
+                    }
+                    thead { tr {
+                        th scope="col" { "Curve" } th scope="col" { "Highest" } th scope="col" { "At" } th.wide scope="col" { "Knee" }
+                        th scope="col" { "Contention σ" } th scope="col" { "Coherency κ" } th scope="col" { "Points from the law" }
+                        th scope="col" { "Overall response time" }
+                    } }
+                    tbody { @for curve in curves { (row(findings, curve)) } }
+                }
+            }
+        }
+    })
+}
+
+fn row(findings: &Findings, curve: &LoadCurve) -> Markup {
+    let unknown = || super::units::UNKNOWN.to_owned();
+    let law = |number: fn(&crate::findings::FittedLaw) -> String| curve.law.as_ref().map_or_else(unknown, number);
+    html! {
+        tr {
+            th scope="row" { (Untrusted(curve.curve.as_deref().unwrap_or("all levels"))) }
+            td { (curve.maximum.as_ref().map_or_else(unknown, highest)) }
+            td { @if let Some(level) = curve.maximum.as_ref().and_then(|most| level(findings, most.stage)) { (Untrusted(level)) } @else { (unknown()) } }
+            td.wide { (Untrusted(&knee(curve))) }
+            td { (law(|law| format!("{:.4}", law.sigma))) }
+            td { (law(|law| format!("{:.6}", law.kappa))) }
+            td { (law(|law| format!("{:.1} %", law.deviation * 100.0))) }
+            td { (curve.overall_response_time_s.map_or_else(unknown, duration)) }
+        }
+    }
+}
+
+fn level(findings: &Findings, number: u32) -> Option<&str> {
+    findings.stages.iter().find(|stage| stage.number == number).map(|stage| stage.level.as_str())
+}
+
+fn highest(most: &CurveMaximum) -> String {
+    let whole = |rate: f64| count(rate.round() as u64);
+    let interval = most
+        .interval
+        .map_or_else(String::new, |Interval { low, high }| format!(" ({} to {})", whole(low), whole(high)));
+    format!("{}/s{interval}", whole(most.operations_per_s))
+}
+
+fn knee(curve: &LoadCurve) -> String {
+    match (curve.knee.load, curve.knee.interval) {
+        (Some(load), Some(Interval { low, high })) => format!("{load:.1} {} ({low:.1} to {high:.1})", curve.load),
+        _ => format!("not identifiable: {}", curve.knee.missing.as_deref().unwrap_or("nobody knows why")),
+    }
+}
+
+/// The law of a curve as a line; nothing where there is none.
+pub(super) fn law_line<'a>(curve: &LoadCurve, name: String, color: usize) -> Option<Series<'a>> {
+    let law = curve.law?;
+    let (low, high) = (curve.points.first()?.load, curve.points.last()?.load);
+    let law = Law { lambda: law.lambda_per_s, sigma: law.sigma, kappa: law.kappa };
+    let x: Vec<f64> =
+        (0..=STEPS).map(|step| low + (high - low) * f64::from(step) / f64::from(STEPS)).collect::<Vec<_>>();
+    let y = x.iter().map(|load| Some(law.throughput(*load))).collect();
+    Some(Series { x, y, ..Series::new(name, Shape::Line, color) })
+}
+
+/// Mean response time of each group, and data a second, against load: a chart a curve.
+pub(super) fn figures<'a>(findings: &'a Findings) -> Vec<Figure<'a>> {
+    let groups = Figure {
+        id: "load-groups",
+        title: "Response time of each group against load",
+        explanation: "Mean response time of each group of operations at each load: which of them gets slow first.",
+        summary: summary(findings),
+        choose: "Curve",
+        charts: charts(findings, by_group),
+    };
+    let data = Figure {
+        id: "load-data",
+        title: "Data against load",
+        explanation: "File data read and written a second at each load. 1 MB/s is 8 Mbit/s.",
+        summary: "File data a second at each load; the numbers stand in the table of load levels.".to_owned(),
+        choose: "Curve",
+        charts: charts(findings, data),
+    };
+    [groups, data].into_iter().filter_map(Figure::if_any).collect()
+}
+
+fn charts<'a>(
+    findings: &'a Findings,
+    draw: fn(&LoadCurve, &[&'a Stage]) -> Option<Chart<'a>>,
+) -> Vec<(String, Chart<'a>)> {
+    let of = |curve: &LoadCurve| {
+        let stage = |number: u32| findings.stages.iter().find(|stage| stage.number == number);
+        let stages: Vec<&Stage> = curve.points.iter().filter_map(|point| stage(point.stage)).collect();
+        Some((curve.curve.clone().unwrap_or_default(), draw(curve, &stages)?))
+    };
+    findings.curves.iter().filter_map(of).collect()
+}
+
+fn by_group<'a>(curve: &LoadCurve, stages: &[&'a Stage]) -> Option<Chart<'a>> {
+    let mut names: Vec<&str> = Vec::new();
+    for row in stages.iter().flat_map(|stage| &stage.groups) {
+        if row.response_time.is_some() && !row.group.contains('.') && !names.contains(&row.group.as_str()) {
+            names.push(&row.group);
+        }
+    }
+    let mean = |stage: &Stage, name: &str| {
+        stage.groups.iter().find(|row| row.group == name).and_then(|row| Some(row.response_time?.mean_s))
+    };
+    let all: Vec<Series<'a>> =
+        names.iter().enumerate().map(|(color, name)| series(stages, name, color, |stage| mean(stage, name))).collect();
+    chart(curve, stages, all, Unit::Seconds, "response time")
+}
+
+fn data<'a>(curve: &LoadCurve, stages: &[&'a Stage]) -> Option<Chart<'a>> {
+    let moved = [("Read", 0), ("Written", 1)];
+    let rate = |stage: &Stage, which: usize| [stage.read_bytes_per_s, stage.write_bytes_per_s].get(which).copied();
+    let moves = |which: usize| stages.iter().any(|stage| rate(stage, which).is_some_and(|bytes| bytes > 0.0));
+    let some = moved.into_iter().filter(|(_, which)| moves(*which));
+    let all = some.map(|(name, which)| series(stages, name, which, |stage| rate(stage, which))).collect();
+    chart(curve, stages, all, Unit::BytesPerSecond, "data")
+}
+
+fn series<'a>(stages: &[&Stage], name: &str, color: usize, y: impl Fn(&Stage) -> Option<f64>) -> Series<'a> {
+    Series {
+        x: stages.iter().map(|stage| stage.load()).collect(),
+        y: stages.iter().map(|stage| y(stage)).collect(),
+        labels: stages.iter().map(|stage| stage.level.clone()).collect(),
+        ..Series::new(name, Shape::Curve, color)
+    }
+}
+
+fn chart<'a>(curve: &LoadCurve, stages: &[&Stage], all: Vec<Series<'a>>, unit: Unit, name: &str) -> Option<Chart<'a>> {
+    let most = stages.iter().map(|stage| stage.load()).fold(0.0, f64::max);
+    let highest = all.iter().flat_map(|series| series.y.iter().flatten()).copied().fold(0.0, f64::max);
+    let x = Axis::linear_right(Unit::Count, &curve.load, most)?;
+    Some(Chart { x, y: Axis::linear(unit, name, highest)?, series: all })
+}
+
+fn summary(findings: &Findings) -> String {
+    let curves = findings.curves.len();
+    format!(
+        "Mean response time of each group at each load, for {curves} load curve{}.",
+        if curves == 1 { "" } else { "s" }
+    )
+}

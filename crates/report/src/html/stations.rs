@@ -1,0 +1,91 @@
+//! How the server treated its stations, one beside the other.
+
+use super::chart::{Axis, Chart, Series, Shape, Unit};
+use super::figure::Figure;
+use super::untrusted::Untrusted;
+use crate::findings::{Findings, Stage};
+use crate::text::sentence;
+use maud::{Markup, html};
+
+/// A sentence for each station that stands out; nothing where none does.
+pub(super) fn section(findings: &Findings) -> Option<Markup> {
+    let odd: Vec<(&Stage, String)> = findings
+        .stages
+        .iter()
+        .flat_map(|stage| stage.spread.odd.iter().map(move |odd| (stage, sentence(odd))))
+        .collect();
+    (!odd.is_empty()).then(|| {
+        html! { ul.odd { @for (stage, said) in &odd { li { "At " (Untrusted(&words(stage))) ": " (Untrusted(said)) } } } }
+    })
+}
+
+fn words(stage: &Stage) -> String {
+    stage.curve.as_ref().map_or_else(|| stage.level.clone(), |curve| format!("{}, {curve}", stage.level))
+}
+
+/// Response times over their mean at each level, and errors of each station.
+pub(super) fn figures<'a>(findings: &'a Findings) -> Vec<Figure<'a>> {
+    [spread(findings), errors(findings)].into_iter().flatten().collect()
+}
+
+fn spread<'a>(findings: &'a Findings) -> Option<Figure<'a>> {
+    let several: Vec<(&Stage, [f64; 3])> = findings
+        .stages
+        .iter()
+        .filter_map(|stage| Some((stage, [stage.spread.min?, stage.spread.max?, stage.spread.stddev?])))
+        .collect();
+    let most = several.iter().map(|(_, [_, max, deviation])| max.max(1.0 + deviation)).fold(1.0, f64::max);
+    let range = |name: &str, color, ends: fn(&[f64; 3]) -> (f64, f64)| Series {
+        x: (0..several.len()).map(|place| place as f64).collect(),
+        y: several.iter().map(|_| Some(1.0)).collect(),
+        low: several.iter().map(|(_, numbers)| ends(numbers).0.max(0.0)).collect(),
+        high: several.iter().map(|(_, numbers)| ends(numbers).1).collect(),
+        between: name.to_owned(),
+        labels: several.iter().map(|(stage, _)| words(stage)).collect(),
+        ..Series::new(name, Shape::Range, color)
+    };
+    let series = vec![
+        range("Smallest to largest", 0, |[min, max, _]| (*min, *max)),
+        range("Mean ± standard deviation", 1, |[_, _, deviation]| (1.0 - deviation, 1.0 + deviation)),
+    ];
+    let said = |(stage, [min, max, _]): &(&Stage, [f64; 3])| format!("{} {min:.2} to {max:.2}", words(stage));
+    let summary = format!(
+        "Stations' mean response times over their mean: {}.",
+        several.iter().map(said).collect::<Vec<_>>().join("; ")
+    );
+    let x = Axis::names(several.iter().map(|(stage, _)| words(stage)).collect());
+    let chart = Chart { x, y: Axis::linear(Unit::Ratio, "response time, over the mean", most)?, series };
+    let explanation = "Mean response time of each station over the mean of all: the smallest, the largest, and one standard \
+                       deviation. Where some are served rapidly and others queue, the range is wide.";
+    Figure::of(("station-spread", "Response times of stations"), explanation, summary, chart)
+}
+
+/// Errors of each station over all levels; nothing where there were none.
+fn errors<'a>(findings: &'a Findings) -> Option<Figure<'a>> {
+    let mut sums: Vec<(u32, u64)> = Vec::new();
+    for one in findings.stages.iter().flat_map(|stage| &stage.spread.errors) {
+        match sums.iter_mut().find(|(station, _)| *station == one.station) {
+            Some((_, errors)) => *errors += one.errors,
+            None => sums.push((one.station, one.errors)),
+        }
+    }
+    if sums.is_empty() {
+        return None;
+    }
+    sums.sort_unstable();
+    let most = sums.iter().map(|(_, errors)| *errors as f64).fold(0.0, f64::max);
+    let series = Series {
+        x: (0..sums.len()).map(|place| place as f64).collect(),
+        y: sums.iter().map(|(_, errors)| Some(*errors as f64)).collect(),
+        ..Series::new("Errors", Shape::Bars, 0)
+    };
+    let chart = Chart {
+        x: Axis::names(sums.iter().map(|(station, _)| format!("station {station}")).collect()),
+        y: Axis::linear(Unit::Count, "errors", most)?,
+        series: vec![series],
+    };
+    let said: Vec<String> = sums.iter().map(|(station, errors)| format!("station {station} {errors}")).collect();
+    let summary = format!("Errors of each station that had any: {}.", said.join(", "));
+    let explanation = "Operations that failed, by station, over all load levels; stations that are not here had none.";
+    Figure::of(("station-errors", "Errors of stations"), explanation, summary, chart)
+}

@@ -1,0 +1,106 @@
+//! What several load levels tell together.
+
+use std::fmt;
+
+use super::page::{Page, Role};
+use super::table::Table;
+use super::units::{NONE, TimeScale, significant, time};
+use crate::findings::{CurveMaximum, Findings, Interval, LoadCurve, Stage};
+
+/// A table and three numbers a curve; nothing where there is one load only.
+pub(super) fn draw(page: &mut Page<'_>, findings: &Findings) -> fmt::Result {
+    findings.curves.iter().try_for_each(|curve| draw_one(page, findings, curve))
+}
+
+fn draw_one(page: &mut Page<'_>, findings: &Findings, curve: &LoadCurve) -> fmt::Result {
+    let of = curve.curve.as_deref().map_or_else(String::new, |name| format!(" of {name}"));
+    let stages: Vec<&Stage> = curve.points.iter().filter_map(|point| stage(findings, point.stage)).collect();
+    groups(page, &format!("Load curve{of}"), &stages)?;
+    page.paragraph(Role::Plain, "Highest:  ", &highest(curve, findings))?;
+    page.paragraph(Role::Plain, "Knee:     ", &knee(curve))?;
+    let overall = curve.overall_response_time_s.map_or_else(|| NONE.to_owned(), time);
+    let overall = format!("{overall} (area under response time against throughput, up to the highest, over that)");
+    page.paragraph(Role::Plain, "Overall:  ", &overall)
+}
+
+fn stage(findings: &Findings, number: u32) -> Option<&Stage> {
+    findings.stages.iter().find(|stage| stage.number == number)
+}
+
+/// How sure the numbers are, data a second, and the mean response time of each group.
+fn groups(page: &mut Page<'_>, title: &str, stages: &[&Stage]) -> fmt::Result {
+    let mut names: Vec<&str> = Vec::new();
+    for row in stages.iter().flat_map(|stage| &stage.groups).filter(|row| !row.group.contains('.')) {
+        if row.response_time.is_some() && !names.contains(&row.group.as_str()) {
+            names.push(&row.group);
+        }
+    }
+    let mean = |stage: &Stage, name: &str| {
+        stage.groups.iter().find(|row| row.group == name).and_then(|row| Some(row.response_time?.mean_s))
+    };
+    let all = stages.iter().flat_map(|stage| names.iter().filter_map(|name| mean(stage, name)));
+    let scale = TimeScale::of(all);
+    page.heading(&format!("{title} (mean response time of each group {}):", scale.words()))?;
+    page.blank()?;
+    let mut table = Table::new();
+    let mut head = vec!["Level", "op/s ±", "Mean ±", "Mbit/s"];
+    head.extend(&names);
+    table.head(&head);
+    for stage in stages {
+        let data = stage.read_bytes_per_s + stage.write_bytes_per_s;
+        let mean_s = stage.response_time.map(|times| times.mean_s);
+        let mut cells = vec![
+            stage.level.clone(),
+            sureness(Some(stage.operations_per_s), stage.operations_per_s_interval),
+            sureness(mean_s, stage.response_mean_interval),
+            if data > 0.0 { significant(data * 8.0 / 1e6) } else { NONE.to_owned() },
+        ];
+        cells.extend(names.iter().map(|name| scale.show_maybe(mean(stage, name))));
+        table.row_as(if stage.validity.valid { Role::Plain } else { Role::Bad }, cells);
+    }
+    page.table(&table)?;
+    page.paragraph(Role::Quiet, "", "±: half of the 95 % interval, from how much parts of the level differ.")
+}
+
+/// Half an interval, over the number.
+fn sureness(value: Option<f64>, interval: Option<Interval>) -> String {
+    match (value, interval) {
+        (Some(value), Some(Interval { low, high })) if value > 0.0 => {
+            format!("{:.1} %", (high - low) / 2.0 / value * 100.0)
+        }
+        _ => NONE.to_owned(),
+    }
+}
+
+fn highest(curve: &LoadCurve, findings: &Findings) -> String {
+    let Some(CurveMaximum { stage: number, operations_per_s, interval, not_shown_lower, .. }) = &curve.maximum else {
+        return "unknown: no level of this curve may be used".to_owned();
+    };
+    let level = |number: &u32| stage(findings, *number).map_or_else(String::new, |stage| stage.level.clone());
+    let interval = interval
+        .map_or_else(String::new, |Interval { low, high }| format!(" ({} to {})", significant(low), significant(high)));
+    let others: Vec<String> = not_shown_lower.iter().map(level).collect();
+    let others =
+        if others.is_empty() { String::new() } else { format!("; not shown to be lower at {}", others.join(", ")) };
+    format!("{} op/s{interval} at {}{others}", significant(*operations_per_s), level(number))
+}
+
+fn knee(curve: &LoadCurve) -> String {
+    let law = curve.law.map_or_else(String::new, |law| {
+        format!(
+            "; the law: λ {} op/s, contention σ {}, coherency κ {}, points {:.1} % from it",
+            significant(law.lambda_per_s),
+            significant(law.sigma),
+            significant(law.kappa),
+            law.deviation * 100.0
+        )
+    });
+    let found = match (curve.knee.load, curve.knee.interval, &curve.knee.missing) {
+        (Some(load), Some(Interval { low, high }), _) => {
+            format!("at {load:.1} {} ({low:.1} to {high:.1})", curve.load)
+        }
+        (.., Some(why)) => format!("not identifiable: {why}"),
+        _ => "not identifiable".to_owned(),
+    };
+    format!("{found}{law}")
+}

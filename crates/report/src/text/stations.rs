@@ -1,0 +1,135 @@
+//! How the server treated its stations, and which sizes it treats otherwise than others.
+
+use std::fmt;
+
+use super::page::{Page, Role};
+use super::run::level_name;
+use super::table::Table;
+use super::units::{NONE, TimeScale, significant, time};
+use crate::findings::{Findings, OddStation, SizeCurve, Stage};
+
+/// Sizes or levels that still stand in one table beside each other.
+const COLUMNS: usize = 6;
+
+/// A line a level with several stations, and a sentence for each station that stands out.
+pub(super) fn draw(page: &mut Page<'_>, findings: &Findings) -> fmt::Result {
+    let several: Vec<&Stage> = findings.stages.iter().filter(|stage| stage.spread.stddev.is_some()).collect();
+    if !several.is_empty() {
+        spread(page, &several)?;
+    }
+    matrix(page, findings)?;
+    findings.sizes.iter().try_for_each(|curve| sizes(page, curve))
+}
+
+fn spread(page: &mut Page<'_>, stages: &[&Stage]) -> fmt::Result {
+    page.heading("Stations beside each other (their mean response times, over the mean of all):")?;
+    page.blank()?;
+    let mut table = Table::new();
+    table.head(&["Level", "Mean", "Std dev", "Min", "Max", "With errors", "Stand out"]);
+    for stage in stages {
+        let number = |value: Option<f64>| value.map_or_else(|| NONE.to_owned(), |value| format!("{value:.2}"));
+        let spread = &stage.spread;
+        let role = if spread.odd_stations > 0 { Role::Bad } else { Role::Plain };
+        table.row_as(
+            role,
+            vec![
+                level_name(stage),
+                spread.mean_s.map_or_else(|| NONE.to_owned(), time),
+                number(spread.stddev),
+                number(spread.min),
+                number(spread.max),
+                spread.stations_with_errors.to_string(),
+                spread.odd_stations.to_string(),
+            ],
+        );
+    }
+    page.table(&table)?;
+    for stage in stages {
+        for odd in &stage.spread.odd {
+            page.paragraph(Role::Bad, "  ", &format!("At {}: {}", level_name(stage), sentence(odd)))?;
+        }
+    }
+    Ok(())
+}
+
+/// What is said of a station that stands out.
+pub(crate) fn sentence(odd: &OddStation) -> String {
+    let OddStation { station, how, mean_s, usual_s, errors, attempts } = odd;
+    match how.as_str() {
+        "lossy" => format!(
+            "station {station} is lossy: {errors} of its {attempts} operations failed, far more than of the others'."
+        ),
+        _ => {
+            let shown = |seconds: &Option<f64>| seconds.map_or_else(|| NONE.to_owned(), time);
+            let (own, usual) = (shown(mean_s), shown(usual_s));
+            format!(
+                "station {station} is served {how} than the others: {own} on average, where the median of all stations is {usual}."
+            )
+        }
+    }
+}
+
+/// Mean response time of each size at each load, where both were varied.
+fn matrix(page: &mut Page<'_>, findings: &Findings) -> fmt::Result {
+    let varied = |stage: &Stage| stage.varied.as_ref().map(|varied| varied.value.clone());
+    let (mut values, mut levels): (Vec<String>, Vec<&str>) = (Vec::new(), Vec::new());
+    for stage in &findings.stages {
+        let Some(value) = varied(stage) else { continue };
+        if !values.contains(&value) {
+            values.push(value);
+        }
+        if !levels.contains(&stage.level.as_str()) {
+            levels.push(&stage.level);
+        }
+    }
+    if levels.len() < 2 || !(2..=COLUMNS).contains(&values.len()) {
+        return Ok(());
+    }
+    let at = |level: &str, value: &String| {
+        let stage =
+            findings.stages.iter().find(|stage| stage.level == level && varied(stage).as_ref() == Some(value))?;
+        stage.validity.valid.then_some(stage.response_time?.mean_s)
+    };
+    let all = levels.iter().flat_map(|level| values.iter().filter_map(|value| at(level, value)));
+    let scale = TimeScale::of(all);
+    page.heading(&format!("Mean response time of each value at each load ({}):", scale.words()))?;
+    page.blank()?;
+    let mut table = Table::new();
+    let mut head = vec!["Level"];
+    head.extend(values.iter().map(String::as_str));
+    table.head(&head);
+    for level in &levels {
+        let mut cells = vec![(*level).to_owned()];
+        cells.extend(values.iter().map(|value| scale.show_maybe(at(level, value))));
+        table.row(cells);
+    }
+    page.table(&table)
+}
+
+/// Sizes that stand out; and how many do not.
+fn sizes(page: &mut Page<'_>, curve: &SizeCurve) -> fmt::Result {
+    page.heading(&format!("Sizes of {} that stand out from their neighbours at {}:", curve.parameter, curve.level))?;
+    page.blank()?;
+    let odd: Vec<_> = curve.points.iter().filter(|point| point.odd.is_some()).collect();
+    let mut table = Table::new().left(4);
+    table.head(&["Size", "Mean", "Expected", "Times", "How"]);
+    for point in &odd {
+        let expected = point.expected_s.map_or_else(|| NONE.to_owned(), time);
+        let times = point
+            .expected_s
+            .filter(|expected| *expected > 0.0)
+            .map_or_else(|| NONE.to_owned(), |expected| significant(point.mean_s / expected));
+        let how = point.odd.clone().unwrap_or_default();
+        table.row_as(Role::Bad, vec![point.value.clone(), time(point.mean_s), expected, times, how]);
+    }
+    if !odd.is_empty() {
+        page.table(&table)?;
+    }
+    let judged = curve.points.iter().filter(|point| point.expected_s.is_some()).count();
+    let note = format!(
+        "{} of {judged} sizes stand out; {} more have too few neighbours to be judged. Expected: between the neighbours' times.",
+        odd.len(),
+        curve.points.len() - judged
+    );
+    page.paragraph(Role::Quiet, "", &note)
+}
