@@ -1,0 +1,93 @@
+//! What a transaction of a recording costs the thread that writes it: `cargo bench -p plimsoll-recording`. The times printed are of
+//! a row group of 65,536 transactions, from memory to a file.
+
+use std::net::{IpAddr, Ipv4Addr};
+
+use plimsoll_model::{
+    Endpoint, Frames, Names, Outcome, Procedure, Protocol, Symbol, Timeline, Transaction, Vantage,
+};
+use plimsoll_recording::folder::{Finished, Kept, Machine, Manifest, Progress, RecordingWriter, SCHEMA};
+use plimsoll_stats::IntervalWidth;
+use serde_json::Value;
+
+/// Transactions handed over together, as the command does it.
+const ROWS: usize = 512;
+const GROUP: usize = 64 << 10;
+
+fn main() {
+    divan::main();
+}
+
+fn manifest() -> Manifest {
+    Manifest {
+        schema: SCHEMA.to_owned(),
+        state: Progress::Running,
+        tool: String::new(),
+        command: Vec::new(),
+        started_ns: 0,
+        ended_ns: None,
+        machine: Machine::default(),
+        clock: String::new(),
+        transactions: Kept { which: "all".to_owned(), one_in: 1, seed: 0, rule: String::new() },
+        validity: None,
+        measured: Value::Null,
+        stages: Vec::new(),
+    }
+}
+
+/// A row group as a client of `stations` makes it, who ask for a thousand files.
+fn transactions(stations: u16, names: &mut Names) -> Vec<Transaction> {
+    let paths: Vec<Symbol> = (0..1_000).map(|i| names.intern(&format!("dir{}/dir{}/file{i}", i % 5, i % 50))).collect();
+    let share = names.intern("/plimsoll");
+    let mut random = 0x9E37_79B9_7F4A_7C15_u64;
+    let one = |i: usize| {
+        random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        let begun = 1_700_000_000_000_000_000 + i as i64 * 9_000 + (random >> 50) as i64;
+        let ended = begun + 100_000 + (random >> 48) as i64;
+        let station = i as u16 % stations;
+        let here = IpAddr::V4(Ipv4Addr::LOCALHOST);
+        Transaction {
+            procedure: Procedure::of(Protocol::Nfs3, 1),
+            client: Endpoint { ip: here, port: 40_000 + station },
+            server: Endpoint { ip: here, port: 2049 },
+            connection: station.into(),
+            session: None,
+            share,
+            path: paths.get((random >> 33) as usize % paths.len()).copied().unwrap_or(Symbol::NONE),
+            user: Symbol::NONE,
+            id: Some(i as u64),
+            compound_position: None,
+            status: Some(0),
+            outcome: Outcome::Succeeded,
+            payload_bytes: None,
+            request_bytes: Some(124),
+            response_bytes: Some(116),
+            request_packets: 0,
+            response_packets: None,
+            timeline: Timeline {
+                intended: None,
+                request_first: Some(begun),
+                request_last: Some(begun + 4_000),
+                interim: None,
+                response_first: Some(ended),
+                response_last: Some(ended),
+            },
+            frames: Frames::default(),
+            vantage: Vantage::Client,
+            stage: Some(0),
+            held: false,
+        }
+    };
+    (0..GROUP).map(one).collect()
+}
+
+#[divan::bench(args = [2, 1000], sample_count = 20, sample_size = 1)]
+fn row_group_of_stations(bencher: divan::Bencher<'_, '_>, stations: u16) {
+    let mut names = Names::default();
+    let (all, folder) = (transactions(stations, &mut names), tempfile::tempdir().expect("a folder for the recording"));
+    let mut writer = RecordingWriter::create(folder.path(), manifest(), false).expect("an empty folder takes one");
+    let mut stage = writer.begin(0, Some(IntervalWidth::USUAL)).expect("a first stage");
+    bencher.bench_local(|| all.chunks(ROWS).for_each(|rows| stage.transactions(rows, &names)));
+    let finished = Finished { level: None, span_ns: (None, None), state: Vec::new(), about: Value::Null };
+    writer.end(stage, finished, &names).expect("nothing went wrong");
+}
