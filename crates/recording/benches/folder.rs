@@ -3,9 +3,7 @@
 
 use std::net::{IpAddr, Ipv4Addr};
 
-use plimsoll_model::{
-    Endpoint, Frames, Names, Outcome, Procedure, Protocol, Symbol, Timeline, Transaction, Vantage,
-};
+use plimsoll_model::{Endpoint, Frames, Names, Outcome, Procedure, Protocol, Symbol, Timeline, Transaction, Vantage};
 use plimsoll_recording::folder::{Finished, Kept, Machine, Manifest, Progress, RecordingWriter, SCHEMA};
 use plimsoll_stats::IntervalWidth;
 use serde_json::Value;

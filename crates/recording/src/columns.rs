@@ -1,9 +1,10 @@
 //! The transactions table: its columns, in order, and what each takes from a transaction.
 
 use std::fmt::Write as _;
+use std::net::IpAddr;
 use std::num::{NonZeroU32, NonZeroU64};
 
-use plimsoll_model::{Endpoint, Names, Procedure, Transaction};
+use plimsoll_model::{Endpoint, Names, Procedure, Symbol, Transaction};
 
 /// What a column holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,7 +59,47 @@ pub(crate) struct Column {
     pub(crate) kind: ColumnKind,
     /// Whether its cells can be null: false where a transaction always knows.
     pub(crate) nullable: bool,
-    pub(crate) cell: for<'a> fn(&Row<'a>) -> Cell<'a>,
+    pub(crate) cell: CellOf,
+    /// Of text: what tells whether two transactions have the same, without its being made; `None` where there is no text.
+    pub(crate) key: Option<KeyOf>,
+}
+
+type CellOf = for<'a> fn(&Row<'a>) -> Cell<'a>;
+type KeyOf = fn(&Transaction) -> Option<Key>;
+
+/// What stands for a text of one column and one set of names: equal keys, equal texts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Key(pub(crate) u128, pub(crate) u32);
+
+impl Key {
+    /// A place in a small table: a good guess, for what is there is held against the key.
+    #[inline]
+    pub(crate) fn slot(self) -> usize {
+        let Key(wide, rest) = self;
+        let folded = wide as u64 ^ (wide >> 64) as u64 ^ u64::from(rest).rotate_left(32);
+        (folded.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32) as usize
+    }
+
+    fn of(number: impl Into<u128>) -> Option<Self> {
+        Some(Self(number.into(), 0))
+    }
+
+    fn procedure(t: &Transaction) -> Option<Self> {
+        Self::of(t.procedure.index() as u64)
+    }
+
+    fn symbol(symbol: Symbol) -> Option<Self> {
+        if symbol.is_some() { Self::of(symbol.index() as u64) } else { None }
+    }
+
+    fn endpoint(endpoint: Endpoint) -> Option<Self> {
+        let port = u32::from(endpoint.port);
+        let key = match endpoint.ip {
+            IpAddr::V4(ip) => Self(ip.to_bits().into(), port),
+            IpAddr::V6(ip) => Self(ip.to_bits(), 1 << 16 | port),
+        };
+        endpoint.is_somewhere().then_some(key)
+    }
 }
 
 /// A transaction with what is needed to read it.
@@ -66,6 +107,14 @@ pub(crate) struct Row<'a> {
     transaction: &'a Transaction,
     names: &'a Names,
     labels: &'a Labels,
+}
+
+impl<'a> Row<'a> {
+    /// One of which no text is asked for that is made rather than borrowed.
+    #[inline]
+    pub(crate) fn unlabelled(transaction: &'a Transaction, names: &'a Names, labels: &'a Labels) -> Self {
+        Self { transaction, names, labels }
+    }
 }
 
 /// Text that is made rather than borrowed. One connection's rows come in runs, so each keeps its last.
@@ -141,33 +190,47 @@ fn frame<'a>(known: Option<NonZeroU64>) -> Cell<'a> {
     number(known)
 }
 
-const fn known(name: &'static str, kind: ColumnKind, cell: for<'a> fn(&Row<'a>) -> Cell<'a>) -> Column {
-    Column { name, kind, nullable: false, cell }
+const fn known(name: &'static str, kind: ColumnKind, cell: CellOf) -> Column {
+    Column { name, kind, nullable: false, cell, key: None }
 }
 
-const fn maybe(name: &'static str, kind: ColumnKind, cell: for<'a> fn(&Row<'a>) -> Cell<'a>) -> Column {
-    Column { name, kind, nullable: true, cell }
+const fn maybe(name: &'static str, kind: ColumnKind, cell: CellOf) -> Column {
+    Column { name, kind, nullable: true, cell, key: None }
+}
+
+const fn text_known(name: &'static str, key: KeyOf, cell: CellOf) -> Column {
+    Column { name, kind: Text, nullable: false, cell, key: Some(key) }
+}
+
+const fn text_maybe(name: &'static str, key: KeyOf, cell: CellOf) -> Column {
+    Column { name, kind: Text, nullable: true, cell, key: Some(key) }
 }
 
 use ColumnKind::{Flag, Instant, Text, U32, U64};
 
 /// The table, in the order of the design's contract, with `held` after it.
 pub(crate) static COLUMNS: [Column; 33] = [
-    known("protocol", Text, |r| Cell::Text(r.transaction.procedure.row().protocol.label())),
-    known("procedure", Text, |r| text(r.labels.procedures.get(r.transaction.procedure.index()).map(String::as_str))),
-    known("operation", Text, |r| Cell::Text(r.transaction.procedure.row().operation.label())),
-    known("group", Text, |r| Cell::Text(r.transaction.procedure.row().group.label())),
-    maybe("client", Text, |r| endpoint(r.transaction.client, &r.labels.client.text)),
-    maybe("server", Text, |r| endpoint(r.transaction.server, &r.labels.server.text)),
+    text_known("protocol", Key::procedure, |r| Cell::Text(r.transaction.procedure.row().protocol.label())),
+    text_known("procedure", Key::procedure, |r| {
+        text(r.labels.procedures.get(r.transaction.procedure.index()).map(String::as_str))
+    }),
+    text_known("operation", Key::procedure, |r| Cell::Text(r.transaction.procedure.row().operation.label())),
+    text_known("group", Key::procedure, |r| Cell::Text(r.transaction.procedure.row().group.label())),
+    text_maybe("client", |t| Key::endpoint(t.client), |r| endpoint(r.transaction.client, &r.labels.client.text)),
+    text_maybe("server", |t| Key::endpoint(t.server), |r| endpoint(r.transaction.server, &r.labels.server.text)),
     known("connection", U32, |r| Cell::Number(r.transaction.connection.into())),
-    maybe("session", Text, |r| r.transaction.session.map_or(Cell::Null, |_| Cell::Text(&r.labels.session.text))),
-    maybe("share", Text, |r| text(r.names.text(r.transaction.share))),
-    maybe("path", Text, |r| text(r.names.text(r.transaction.path))),
-    maybe("user", Text, |r| text(r.names.text(r.transaction.user))),
+    text_maybe(
+        "session",
+        |t| t.session.and_then(Key::of),
+        |r| r.transaction.session.map_or(Cell::Null, |_| Cell::Text(&r.labels.session.text)),
+    ),
+    text_maybe("share", |t| Key::symbol(t.share), |r| text(r.names.text(r.transaction.share))),
+    text_maybe("path", |t| Key::symbol(t.path), |r| text(r.names.text(r.transaction.path))),
+    text_maybe("user", |t| Key::symbol(t.user), |r| text(r.names.text(r.transaction.user))),
     maybe("id", U64, |r| number(r.transaction.id)),
     maybe("compound_position", U32, |r| number(r.transaction.compound_position)),
     maybe("status", U32, |r| number(r.transaction.status)),
-    known("outcome", Text, |r| Cell::Text(r.transaction.outcome.label())),
+    text_known("outcome", |t| Key::of(t.outcome as u8), |r| Cell::Text(r.transaction.outcome.label())),
     maybe("payload_bytes", U64, |r| number(r.transaction.payload_bytes)),
     maybe("request_bytes", U64, |r| number(r.transaction.request_bytes)),
     maybe("response_bytes", U64, |r| number(r.transaction.response_bytes)),
@@ -184,7 +247,7 @@ pub(crate) static COLUMNS: [Column; 33] = [
     maybe("request_last_frame", U64, |r| frame(r.transaction.frames.request_last)),
     maybe("response_first_frame", U64, |r| frame(r.transaction.frames.response_first)),
     maybe("response_last_frame", U64, |r| frame(r.transaction.frames.response_last)),
-    known("vantage", Text, |r| Cell::Text(r.transaction.vantage.label())),
+    text_known("vantage", |t| Key::of(t.vantage as u8), |r| Cell::Text(r.transaction.vantage.label())),
     maybe("stage", U32, |r| number(r.transaction.stage)),
     known("held", Flag, |r| Cell::Flag(r.transaction.held)),
 ];

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use plimsoll_model::{Names, Sink, Transaction};
 
 use crate::RecordingError;
-use crate::columns::{COLUMNS, Column, Labels, Row};
+use crate::columns::{COLUMNS, Column, Labels};
 use crate::csv_table::CsvTable;
 use crate::error::Cause;
 use crate::parquet_table::ParquetTable;
@@ -91,7 +91,7 @@ impl Sink for TransactionsFile {
         if self.error.is_some() {
             return;
         }
-        match self.table.put(&self.labels.row(transaction, names)) {
+        match self.table.put(transaction, &mut self.labels, names) {
             Ok(()) => self.rows += 1,
             Err(error) => self.error = Some(error),
         }
@@ -123,10 +123,10 @@ enum Table {
 }
 
 impl Table {
-    fn put(&mut self, row: &Row<'_>) -> Result<(), Cause> {
+    fn put(&mut self, t: &Transaction, labels: &mut Labels, names: &Names) -> Result<(), Cause> {
         match self {
-            Table::Parquet(table) => table.put(COLUMNS.iter().map(|column| (column.cell)(row))),
-            Table::Csv(table) => table.put(row),
+            Table::Parquet(table) => table.put_transactions(&[t], labels, names),
+            Table::Csv(table) => table.put(&labels.row(t, names)),
         }
     }
 

@@ -1,23 +1,28 @@
-//! The table as Parquet: zstd, text by dictionary, instants and frames as differences.
+//! The table as Parquet: zstd, texts and numbers by dictionary, instants and frames as differences.
 //!
-//! Rows gather in one [`Gathered`] a column, about 220 bytes a row and one copy of each distinct text, and go to
+//! Rows gather in one [`Gathered`] a column, about 220 bytes a row and one copy of each distinct value, and go to
 //! the file as a row group. So memory does not grow with the number of rows.
 
-use std::collections::HashMap;
+mod chunk;
+mod coded;
+mod runs;
+
 use std::fs::File;
 use std::sync::Arc;
 
 use parquet::basic::{Compression, Encoding, LogicalType, Repetition, TimeUnit, Type as Physical, ZstdLevel};
-use parquet::data_type::{
-    BoolType, ByteArray, ByteArrayType, DataType, FixedLenByteArray, FixedLenByteArrayType, Int32Type, Int64Type,
-};
+use parquet::data_type::{BoolType, ByteArray, DataType, FixedLenByteArray, FixedLenByteArrayType, Int64Type};
 use parquet::errors::ParquetError;
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
 use parquet::schema::types::{ColumnPath, Type};
 
-use crate::columns::{Cell, ColumnKind, Field};
+use plimsoll_model::{Names, Transaction};
+
+use crate::columns::{COLUMNS, Cell, Column, ColumnKind, Field, Labels, Row};
 use crate::error::Cause;
+use chunk::Packing;
+use coded::Coded;
 
 /// Rows of a row group: enough for dictionaries to pay, few enough to hold (some 15 MiB) while they are gathered.
 pub(crate) const GROUP_ROWS: usize = 64 << 10;
@@ -30,8 +35,13 @@ const ZSTD_LEVEL: i32 = 1;
 const WIDE_DIGITS: i32 = 38;
 const WIDE_BYTES: i32 = 16;
 
+/// Transactions of which a column is gathered before the next one is: some 80 KiB, which stay near the processor.
+const NEAR_ROWS: usize = 256;
+const _: () = assert!(GROUP_ROWS.is_multiple_of(NEAR_ROWS));
+
 pub(crate) struct ParquetTable {
     out: SerializedFileWriter<File>,
+    packing: Packing,
     fields: Vec<Field>,
     gathered: Vec<Gathered>,
     rows: usize,
@@ -41,7 +51,8 @@ impl ParquetTable {
     /// A table of this name with these columns.
     pub(crate) fn new(file: File, name: &str, fields: Vec<Field>) -> Result<Self, Cause> {
         let out = SerializedFileWriter::new(file, Arc::new(schema(name, &fields)?), Arc::new(properties(&fields)?))?;
-        Ok(Self { out, gathered: fields.iter().map(Gathered::new).collect(), fields, rows: 0 })
+        let (packing, gathered) = (Packing::new(ZSTD_LEVEL)?, fields.iter().map(Gathered::new).collect());
+        Ok(Self { out, packing, gathered, fields, rows: 0 })
     }
 
     /// Takes a row: a cell a column.
@@ -51,6 +62,25 @@ impl ParquetTable {
         }
         self.rows += 1;
         if self.rows >= GROUP_ROWS { self.flush() } else { Ok(()) }
+    }
+
+    /// Takes transactions, a row each, where the columns are those of transactions. All of a table's are of the same names.
+    pub(crate) fn put_transactions(
+        &mut self,
+        rows: &[&Transaction],
+        labels: &mut Labels,
+        names: &Names,
+    ) -> Result<(), Cause> {
+        for near in rows.chunks(NEAR_ROWS) {
+            for (column, gathered) in COLUMNS.iter().zip(&mut self.gathered) {
+                gathered.put_transactions(column, near, labels, names)?;
+            }
+            self.rows += near.len();
+            if self.rows >= GROUP_ROWS {
+                self.flush()?;
+            }
+        }
+        Ok(())
     }
 
     /// Writes what is left and the index; the file is whole.
@@ -63,11 +93,17 @@ impl ParquetTable {
 
     /// Writes a row group.
     fn flush(&mut self) -> Result<(), Cause> {
+        let columns = self.out.schema_descr().columns().to_vec();
         let mut group = self.out.next_row_group()?;
-        for gathered in &mut self.gathered {
-            let mut column = group.next_column()?.ok_or("the Parquet schema has fewer columns than the table")?;
-            gathered.write(&mut column)?;
-            column.close()?;
+        for (gathered, column) in self.gathered.iter_mut().zip(columns) {
+            if let Values::Coded(coded) = &gathered.values {
+                let (bytes, closed) = self.packing.chunk(column, coded, gathered.known.as_deref())?;
+                group.append_column(&bytes, closed)?;
+            } else {
+                let mut column = group.next_column()?.ok_or("the Parquet schema has fewer columns than the table")?;
+                gathered.write(&mut column)?;
+                column.close()?;
+            }
             gathered.clear();
         }
         group.close()?;
@@ -107,10 +143,11 @@ fn properties(fields: &[Field]) -> Result<WriterProperties, ParquetError> {
     let mut properties = WriterProperties::builder()
         .set_created_by(concat!("plimsoll ", env!("CARGO_PKG_VERSION")).to_owned())
         .set_compression(Compression::ZSTD(ZstdLevel::try_new(ZSTD_LEVEL)?))
-        .set_statistics_enabled(EnabledStatistics::Chunk);
+        // Without bounds of pages nobody looks for pages by them.
+        .set_statistics_enabled(EnabledStatistics::Chunk)
+        .set_offset_index_disabled(true);
     for column in fields {
-        // What climbs from row to row is best kept as differences; a dictionary of it would be a second copy.
-        if column.kind == ColumnKind::Instant || column.name.ends_with("_frame") || column.name == "id" {
+        if climbs(column) {
             let path = ColumnPath::from(column.name);
             properties = properties
                 .set_column_dictionary_enabled(path.clone(), false)
@@ -118,6 +155,11 @@ fn properties(fields: &[Field]) -> Result<WriterProperties, ParquetError> {
         }
     }
     Ok(properties.build())
+}
+
+/// What climbs from row to row is best kept as differences; a dictionary of it would be a second copy.
+fn climbs(column: &Field) -> bool {
+    column.kind == ColumnKind::Instant || column.name.ends_with("_frame") || column.name == "id"
 }
 
 /// The cells of one column since the last row group.
@@ -128,74 +170,46 @@ struct Gathered {
 }
 
 enum Values {
-    Text(Texts),
+    Coded(Box<Coded>),
     Long(Vec<i64>),
-    Int(Vec<i32>),
     Flag(Vec<bool>),
     Wide(Vec<FixedLenByteArray>),
-}
-
-/// Text as indices into what was met.
-#[derive(Default)]
-struct Texts {
-    distinct: Vec<ByteArray>,
-    by_text: HashMap<Box<str>, u32>,
-    indices: Vec<u32>,
-}
-
-impl Texts {
-    fn put(&mut self, text: &str) -> Result<(), Cause> {
-        // Texts come in runs: most rows have the connection, share and user of the row before.
-        let last = self.indices.last().copied();
-        if let Some(last) = last.filter(|&i| self.distinct.get(i as usize).is_some_and(|t| t.data() == text.as_bytes()))
-        {
-            self.indices.push(last);
-            return Ok(());
-        }
-        let index = match self.by_text.get(text) {
-            Some(&index) => index,
-            None => {
-                let index = u32::try_from(self.distinct.len())?;
-                self.distinct.push(ByteArray::from(text));
-                self.by_text.insert(text.into(), index);
-                index
-            }
-        };
-        self.indices.push(index);
-        Ok(())
-    }
-
-    fn batch(&self, from: usize, to: usize) -> Vec<ByteArray> {
-        let indices = self.indices.get(from..to).unwrap_or_default();
-        indices.iter().filter_map(|&index| self.distinct.get(index as usize)).cloned().collect()
-    }
 }
 
 impl Gathered {
     fn new(column: &Field) -> Self {
         let values = match column.kind {
-            ColumnKind::Text => Values::Text(Texts::default()),
-            ColumnKind::U64 | ColumnKind::Instant => Values::Long(Vec::new()),
-            ColumnKind::U32 => Values::Int(Vec::new()),
+            _ if climbs(column) => Values::Long(Vec::new()),
+            ColumnKind::Text => Values::Coded(Box::new(Coded::texts())),
+            ColumnKind::U64 => Values::Coded(Box::new(Coded::numbers(8))),
+            ColumnKind::U32 => Values::Coded(Box::new(Coded::numbers(4))),
+            ColumnKind::Instant => Values::Long(Vec::new()),
             ColumnKind::Flag => Values::Flag(Vec::new()),
             ColumnKind::Wide => Values::Wide(Vec::new()),
         };
         Self { values, known: column.nullable.then(Vec::new) }
     }
 
-    /// Takes a cell. Parquet keeps unsigned numbers in the bits of signed ones.
-    fn put(&mut self, column: &Field, cell: Cell<'_>) -> Result<(), Cause> {
+    /// Notes whether there is a value.
+    #[inline]
+    fn note(&mut self, there: bool) {
         if let Some(known) = &mut self.known {
-            known.push(cell != Cell::Null);
-            if cell == Cell::Null {
-                return Ok(());
-            }
+            known.push(there);
+        }
+    }
+
+    /// Takes a cell. Parquet keeps unsigned numbers in the bits of signed ones.
+    #[inline]
+    fn put(&mut self, column: &Field, cell: Cell<'_>) -> Result<(), Cause> {
+        self.note(cell != Cell::Null);
+        if cell == Cell::Null && column.nullable {
+            return Ok(());
         }
         match (&mut self.values, cell) {
-            (Values::Text(texts), Cell::Text(text)) => texts.put(text)?,
+            (Values::Coded(coded), Cell::Number(number)) => coded.put_number(number)?,
+            (Values::Coded(coded), Cell::Text(text)) => coded.put_any_text(text)?,
             (Values::Long(values), Cell::Number(number)) => values.push(number.cast_signed()),
             (Values::Long(values), Cell::Instant(instant)) => values.push(instant),
-            (Values::Int(values), Cell::Number(number)) => values.push(u32::try_from(number)?.cast_signed()),
             (Values::Flag(values), Cell::Flag(flag)) => values.push(flag),
             (Values::Wide(values), Cell::Wide(number)) => {
                 values.push(ByteArray::from(number.to_be_bytes().to_vec()).into());
@@ -205,34 +219,55 @@ impl Gathered {
         Ok(())
     }
 
+    /// Takes the cells of transactions.
+    fn put_transactions(
+        &mut self,
+        column: &Column,
+        rows: &[&Transaction],
+        labels: &mut Labels,
+        names: &Names,
+    ) -> Result<(), Cause> {
+        let Some(key) = column.key else {
+            let field = column.field();
+            return rows.iter().try_for_each(|t| self.put(&field, (column.cell)(&Row::unlabelled(t, names, labels))));
+        };
+        for t in rows {
+            let key = key(t);
+            self.note(key.is_some());
+            let (Values::Coded(coded), Some(key)) = (&mut self.values, key) else { continue };
+            let mut made = Ok(());
+            coded.put_text(key, || match (column.cell)(&labels.row(t, names)) {
+                Cell::Text(text) => text,
+                other => {
+                    made = Err(format!("column {} cannot hold {other:?}", column.name));
+                    ""
+                }
+            })?;
+            made?;
+        }
+        Ok(())
+    }
+
     fn write(&self, out: &mut SerializedColumnWriter<'_>) -> Result<(), ParquetError> {
         match &self.values {
-            Values::Text(texts) => self.write_as::<ByteArrayType>(texts.indices.len(), |a, b| texts.batch(a, b), out),
-            Values::Long(values) => self.write_as::<Int64Type>(values.len(), slice(values), out),
-            Values::Int(values) => self.write_as::<Int32Type>(values.len(), slice(values), out),
-            Values::Flag(values) => self.write_as::<BoolType>(values.len(), slice(values), out),
-            Values::Wide(values) => self.write_as::<FixedLenByteArrayType>(values.len(), slice(values), out),
+            // A chunk of its own.
+            Values::Coded(_) => Ok(()),
+            Values::Long(values) => self.write_as::<Int64Type>(values, out),
+            Values::Flag(values) => self.write_as::<BoolType>(values, out),
+            Values::Wide(values) => self.write_as::<FixedLenByteArrayType>(values, out),
         }
     }
 
-    fn write_as<T: DataType>(
-        &self,
-        len: usize,
-        values: impl Fn(usize, usize) -> Vec<T::T>,
-        out: &mut SerializedColumnWriter<'_>,
-    ) -> Result<(), ParquetError> {
+    fn write_as<T: DataType>(&self, values: &[T::T], out: &mut SerializedColumnWriter<'_>) -> Result<(), ParquetError> {
         let out = out.typed::<T>();
         let Some(known) = &self.known else {
-            for from in (0..len).step_by(BATCH_ROWS) {
-                out.write_batch(&values(from, len.min(from + BATCH_ROWS)), None, None)?;
-            }
-            return Ok(());
+            return values.chunks(BATCH_ROWS).try_for_each(|values| out.write_batch(values, None, None).map(drop));
         };
         let mut from = 0;
         for known in known.chunks(BATCH_ROWS) {
             let levels: Vec<i16> = known.iter().map(|&known| i16::from(known)).collect();
             let to = from + known.iter().filter(|&&known| known).count();
-            out.write_batch(&values(from, to), Some(&levels), None)?;
+            out.write_batch(values.get(from..to).unwrap_or_default(), Some(&levels), None)?;
             from = to;
         }
         Ok(())
@@ -240,13 +275,8 @@ impl Gathered {
 
     fn clear(&mut self) {
         match &mut self.values {
-            Values::Text(texts) => {
-                texts.distinct.clear();
-                texts.by_text.clear();
-                texts.indices.clear();
-            }
+            Values::Coded(coded) => coded.clear(),
             Values::Long(values) => values.clear(),
-            Values::Int(values) => values.clear(),
             Values::Flag(values) => values.clear(),
             Values::Wide(values) => values.clear(),
         }
@@ -254,8 +284,4 @@ impl Gathered {
             known.clear();
         }
     }
-}
-
-fn slice<V: Clone>(values: &[V]) -> impl Fn(usize, usize) -> Vec<V> + '_ {
-    |from, to| values.get(from..to).unwrap_or_default().to_vec()
 }

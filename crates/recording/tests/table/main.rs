@@ -142,6 +142,55 @@ fn both_formats_hold_the_same_rows() {
     }
 }
 
+/// More rows than a row group has, more values than are remembered at once.
+#[test]
+fn both_formats_hold_the_same_rows_whatever_they_hold() {
+    let folder = tempfile::tempdir().unwrap();
+    let (parquet, csv) = (folder.path().join("t.parquet"), folder.path().join("t.csv"));
+    let mut names = Names::default();
+    let transactions = samples::varied(&mut names, 70_000);
+    write(&parquet, &transactions, &names);
+    write(&csv, &transactions, &names);
+    let (rows, expected) = (read_parquet(&parquet), read_csv(&csv));
+    assert_eq!((rows.len(), expected.len()), (70_000, 70_001));
+    for (place, (row, fields)) in rows.iter().zip(&expected[1..]).enumerate() {
+        for ((name, found), expected) in row.get_column_iter().zip(fields) {
+            let found = match found {
+                Field::Null => String::new(),
+                Field::Str(text) => text.clone(),
+                other => other.to_string(),
+            };
+            assert_eq!(found, *expected, "{name} of row {place}");
+        }
+    }
+}
+
+/// What readers leave out whole row groups by.
+#[test]
+fn row_groups_tell_their_bounds_and_nulls() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("t.parquet");
+    let mut names = Names::default();
+    let long = "x".repeat(100);
+    let mut transactions = vec![samples::full(&mut names, "b"), samples::bare(), samples::full(&mut names, "a")];
+    transactions[0].payload_bytes = Some(u64::MAX);
+    transactions[0].share = names.intern(&long);
+    write(&path, &transactions, &names);
+    let reader = SerializedFileReader::new(File::open(&path).unwrap()).unwrap();
+    let group = reader.metadata().row_group(0);
+    let of = |name: &str| {
+        let column = group.columns().iter().find(|column| column.column_path().string() == name).unwrap();
+        let found = column.statistics().unwrap().clone();
+        let bytes = |bound: Option<&[u8]>| bound.map(<[u8]>::to_vec);
+        (bytes(found.min_bytes_opt()), bytes(found.max_bytes_opt()), found.null_count_opt())
+    };
+    assert_eq!(of("path"), (Some(b"a".to_vec()), Some(b"b".to_vec()), Some(1)));
+    assert_eq!(of("share"), (None, None, Some(1)), "too long to be a bound");
+    let bytes = |number: u64| Some(number.to_le_bytes().to_vec());
+    assert_eq!(of("payload_bytes"), (bytes(65_536), bytes(u64::MAX), Some(1)), "unsigned");
+    assert_eq!(of("held").2, Some(0));
+}
+
 #[test]
 fn names_from_strangers_survive_unchanged() {
     let folder = tempfile::tempdir().unwrap();

@@ -73,6 +73,36 @@ pub(crate) fn bare() -> Transaction {
     }
 }
 
+/// So many, in which every column takes many values, and none.
+pub(crate) fn varied(names: &mut Names, count: u32) -> Vec<Transaction> {
+    let paths: Vec<Symbol> = (0..700).map(|i| names.intern(&format!("dir{}/file{i}", i % 13))).collect();
+    let mut random = 0x2545_F491_4F6C_DD1D_u64;
+    let mut below = |limit: u32| {
+        random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        ((random >> 33) % u64::from(limit)) as u32
+    };
+    let mut one = |i: u32| {
+        let mut t = if below(9) == 0 { bare() } else { full(names, "one") };
+        // The text of a procedure is that of others, too.
+        t.procedure =
+            Procedure::of([Protocol::Smb2, Protocol::Nfs3, Protocol::Nfs4][below(3) as usize], below(8) as u16);
+        let ip = Ipv4Addr::from_bits(below(600));
+        let mapped = if below(2) == 0 { IpAddr::V4(ip) } else { IpAddr::V6(Ipv6Addr::from_bits(ip.to_bits().into())) };
+        t.client = Endpoint { ip: mapped, port: below(3) as u16 };
+        t.connection = below(u32::MAX);
+        t.session = (below(4) > 0).then(|| u64::from(below(2_000)) << 20);
+        t.path = if below(5) == 0 { Symbol::NONE } else { paths[below(700) as usize] };
+        t.status = (below(6) > 0).then(|| below(u32::MAX));
+        t.outcome = [Outcome::Succeeded, Outcome::Failed, Outcome::Cancelled][below(3) as usize];
+        t.payload_bytes = (below(3) > 0).then(|| u64::MAX - u64::from(below(300)));
+        t.request_packets = below(2);
+        t.timeline.request_first = (below(7) > 0).then(|| i64::from(i) * 1_000);
+        t.held = below(2) == 0;
+        t
+    };
+    (0..count).map(&mut one).collect()
+}
+
 /// What strangers call their files: markup, quotes, controls, formulas, other scripts, nothing at all.
 pub(crate) const NASTY: [&str; 12] = [
     "=cmd|' /C calc'!A0",
