@@ -36,6 +36,13 @@ pub(crate) struct Wanted {
     procedures: Vec<Procedure>,
 }
 
+impl Wanted {
+    /// Whether a procedure is among them.
+    pub(crate) fn holds(&self, procedure: Procedure) -> bool {
+        self.procedures.contains(&procedure)
+    }
+}
+
 impl Filter {
     /// The filters in force, as the user wrote them.
     pub(crate) fn describe(&self) -> Vec<String> {

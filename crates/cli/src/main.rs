@@ -1,6 +1,7 @@
 //! The `plimsoll` command: a subcommand a file, arguments in, exit code out.
 
 mod analyze;
+mod capacity;
 mod compare;
 mod demo;
 mod duel;
@@ -32,6 +33,8 @@ struct Arguments {
 enum Command {
     /// Turn a packet capture of SMB or NFS traffic into response times.
     Analyze(analyze::Arguments),
+    /// Find the highest load at which a server keeps a promise.
+    Capacity(Box<capacity::Arguments>),
     /// Put recordings or captures side by side, and say which differences are real.
     Compare(compare::Arguments),
     /// See what this is: both protocols under a growing load, on servers of its own, in half a minute.
@@ -57,6 +60,7 @@ fn main() -> std::process::ExitCode {
     };
     let result = match command {
         Command::Analyze(arguments) => analyze::run(arguments),
+        Command::Capacity(arguments) => capacity::run(*arguments),
         Command::Compare(arguments) => compare::run(arguments),
         Command::Demo(arguments) => demo::run(arguments),
         Command::Duel(arguments) => duel::run(*arguments),

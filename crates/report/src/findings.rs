@@ -4,6 +4,7 @@
 //! reports are drawn from it alone. Times are seconds, sizes bytes, shares 0..=1. Text from captures (paths,
 //! shares, users) is kept as it is here and made safe by each renderer.
 
+pub mod capacity;
 pub mod comparison;
 mod curve;
 mod run;

@@ -4,6 +4,7 @@
 //! has a unit in its cell or its head. Nothing is coloured unless the caller says so.
 
 mod breakdown;
+pub(crate) mod capacity;
 mod commands;
 mod comparison;
 mod curves;
@@ -24,6 +25,7 @@ mod units;
 mod unseen;
 
 use crate::findings::{Findings, OperationRow};
+pub use capacity::exact as exact_load;
 pub use comparison::{comparison_to_string, write_comparison};
 use page::Page;
 pub(crate) use stations::sentence;

@@ -5,6 +5,8 @@
 //!
 //! [`Intervals`] are the same cut by time, for whoever compares: see [`mod@intervals`]. [`curve`] is what several loads tell.
 //!
+//! [`capacity`] finds the highest load that holds a promise; it asks for runs and is told how they went.
+//!
 //! What counts where:
 //!
 //! | | operations | groups, total, series, heat maps, breakdown | slowest | queue depth |
@@ -20,6 +22,7 @@
 mod accumulator;
 mod bins;
 mod by;
+pub mod capacity;
 pub mod comparison;
 pub mod curve;
 mod depth;

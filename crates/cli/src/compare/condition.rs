@@ -29,18 +29,18 @@ pub(crate) struct Conditions {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Condition {
     /// As it was written.
-    pub(super) text: String,
+    pub(crate) text: String,
     /// Of which rows; "all" where none was named.
-    pub(super) name: String,
-    pub(super) metric: Metric,
+    pub(crate) name: String,
+    pub(crate) metric: Metric,
     /// More than the threshold fails; else less.
-    pub(super) more: bool,
-    pub(super) threshold: Threshold,
+    pub(crate) more: bool,
+    pub(crate) threshold: Threshold,
 }
 
 /// What a number is held against.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Threshold {
+pub(crate) enum Threshold {
     /// The relative change against the baseline.
     Relative(f64),
     /// The change against the baseline, in the metric's unit.
@@ -54,7 +54,7 @@ type Wrong<'t> = (&'t str, String);
 
 impl Condition {
     /// Reads one; what is wrong is told with the place.
-    fn parse(text: &str) -> Result<Self, String> {
+    pub(crate) fn parse(text: &str) -> Result<Self, String> {
         read(text).map_err(|(part, what)| {
             // `part` is a part of `text`.
             let at = (part.as_ptr() as usize).saturating_sub(text.as_ptr() as usize).min(text.len());

@@ -17,7 +17,7 @@ use crate::filter::Filter;
 use crate::keys::Keys;
 use crate::output::ComparisonOutput;
 
-pub(crate) use condition::Conditions;
+pub(crate) use condition::{Condition, Conditions, Threshold};
 
 /// Puts recordings and captures side by side: throughput, response times and errors of every operation, each with a 95 %
 /// interval, and what may be said of the differences.

@@ -8,7 +8,8 @@ use plimsoll_drive::tap::Tap;
 use plimsoll_drive::target::Target;
 use plimsoll_drive::workload::{FileSet, Workload};
 use plimsoll_model::Names;
-use plimsoll_report::findings::Findings;
+use plimsoll_report::findings::capacity::Capacity;
+use plimsoll_report::findings::{Findings, Run};
 
 use super::files::Files;
 use super::level::{self, LevelRan};
@@ -73,16 +74,32 @@ impl Drive<'_> {
     /// # Errors
     /// There is nothing to report: no level was run. What goes wrong afterwards is in what it returns.
     pub(crate) fn levels(&self, site: &Site, names: &Arc<Names>, steps: Vec<Step>) -> anyhow::Result<Levels> {
+        let (planned, mut steps) = (steps.len(), steps.into_iter());
+        let mut levels = self.climb(site, names, |_| Ok(steps.next()))?;
+        levels.planned = Some(planned);
+        Ok(levels)
+    }
+
+    /// Runs level after level, with the files in place; `next` sees what was measured so far and says what comes.
+    ///
+    /// # Errors
+    /// There is nothing to report: no level was run. What goes wrong afterwards is in what it returns.
+    pub(crate) fn climb(
+        &self,
+        site: &Site,
+        names: &Arc<Names>,
+        mut next: impl FnMut(&[LevelRan]) -> anyhow::Result<Option<Step>>,
+    ) -> anyhow::Result<Levels> {
         self.watching.catch()?;
         let server = &*site.server;
         let (set, with) = (Arc::clone(&site.set), Arc::clone(names));
         let files = Files { server, set, names: with, watching: self.watching, timeout_ns: self.timeout_ns };
-        let mut levels = Levels { planned: steps.len(), ..Levels::default() };
+        let mut levels = Levels::default();
         let ready = files.prepare()?;
         let scenarios = Box::new(|station, lane, seed| self.workload.scenario(&site.set, station, lane, seed));
         let work = Work { server, scenarios, names: Arc::clone(names) };
         let setup: &dyn Setup = &work;
-        for mut step in steps {
+        while let Some(mut step) = next(&levels.ran)? {
             if !ready || self.watching.stopped() {
                 levels.stopped = true;
                 break;
@@ -158,7 +175,8 @@ pub(crate) struct Levels {
     pub(crate) ran: Vec<LevelRan>,
     /// Their stages' numbers.
     pub(crate) numbers: Vec<u32>,
-    planned: usize,
+    /// How many there were to be; `None` where that depends on what is measured.
+    planned: Option<usize>,
     /// Somebody stopped it before all were begun.
     pub(crate) stopped: bool,
     /// Load curves that ended where the server had become too slow.
@@ -172,7 +190,7 @@ pub(crate) struct Levels {
 impl Default for Levels {
     fn default() -> Self {
         let (cuts, remarks) = (Vec::new(), Vec::new());
-        Self { ran: Vec::new(), numbers: Vec::new(), planned: 0, stopped: false, cuts, remarks, besides: Ok(()) }
+        Self { ran: Vec::new(), numbers: Vec::new(), planned: None, stopped: false, cuts, remarks, besides: Ok(()) }
     }
 }
 
@@ -212,8 +230,9 @@ impl std::fmt::Display for Cut {
 }
 
 /// What is told of a run that somebody stopped.
-pub(super) fn stopped_at(ran: usize, planned: usize) -> String {
-    format!("stopped by the user when {ran} of {planned} load levels were run")
+pub(super) fn stopped_at(ran: usize, planned: Option<usize>) -> String {
+    let of = planned.map_or_else(String::new, |planned| format!(" of {planned}"));
+    format!("stopped by the user when {ran}{of} load levels were run")
 }
 
 /// Everything that a report tells of a run.
@@ -228,8 +247,14 @@ pub(crate) struct Told<'a> {
 impl Told<'_> {
     /// As reports want it.
     pub(crate) fn findings(self) -> Findings {
+        self.findings_of(None)
+    }
+
+    /// The same of a search for a capacity.
+    pub(crate) fn findings_of(self, capacity: Option<Box<Capacity>>) -> Findings {
         let threads = self.levels.iter().map(|level| level.told.threads).max().unwrap_or(0);
         let (run, source) = (self.beginning.run(self.facts, threads), self.beginning.source());
+        let run = Run { capacity, ..run };
         let levels: Vec<_> = self.levels.iter().map(|level| level.told.as_level(&level.statistics)).collect();
         Findings::collect_run(run, &levels, &self.names, source, plimsoll_drive::status_name)
     }

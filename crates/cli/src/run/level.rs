@@ -25,6 +25,10 @@ pub(crate) struct LevelRan {
     /// Where they were wanted.
     intervals: Option<Intervals>,
     pub(super) told: StageTold,
+    /// Turns that were due while their user's last one still ran.
+    late_turns: u64,
+    /// Why the load generator, and not the server, is to blame for bad numbers; `None` where it kept up.
+    generators_fault: Option<String>,
 }
 
 /// What is told of a load level besides its transactions; a recording keeps it.
@@ -50,7 +54,7 @@ impl LevelRan {
 
     /// A level that was measured before, as a recording has it.
     pub(super) fn read_back(statistics: Statistics, told: StageTold) -> LevelRan {
-        Self { statistics, intervals: None, told }
+        Self { statistics, intervals: None, told, late_turns: 0, generators_fault: None }
     }
 
     /// The same without its numbers by time: of many levels they are much.
@@ -65,11 +69,8 @@ impl LevelRan {
         let reasons = vec![error.to_string()];
         let about = About { level: words, stations, depth, asked_per_s, reasons, ..About::default() };
         let statistics = Statistics::new(Options::default());
-        Self {
-            statistics,
-            intervals: None,
-            told: StageTold { span_ns: (0, 0), turns: 0, about, threads: 0, whole: false },
-        }
+        let told = StageTold { span_ns: (0, 0), turns: 0, about, threads: 0, whole: false };
+        Self { statistics, intervals: None, told, late_turns: 0, generators_fault: None }
     }
 
     /// As a comparison wants it; `None` where it was not run, or its numbers by time were not kept.
@@ -91,6 +92,37 @@ impl LevelRan {
     /// Why its numbers may not be used; empty where they may.
     pub(crate) fn reasons(&self) -> &[String] {
         &self.told.about.reasons
+    }
+
+    /// The transactions of its measured phase.
+    pub(crate) fn statistics(&self) -> &Statistics {
+        &self.statistics
+    }
+
+    /// Length of its measured phase, s.
+    pub(crate) fn seconds(&self) -> f64 {
+        let (first, last) = self.told.span_ns;
+        last.saturating_sub(first) as f64 / 1e9
+    }
+
+    /// Planned turns that found their user still busy with the last one.
+    pub(crate) fn late_turns(&self) -> u64 {
+        self.late_turns
+    }
+
+    /// Planned turns that were never started.
+    pub(crate) fn never_sent(&self) -> u64 {
+        self.told.about.generator.never_sent
+    }
+
+    /// Actions that did not succeed: what happened, how often.
+    pub(crate) fn failures(&self) -> impl Iterator<Item = &(String, u64)> {
+        self.told.about.failures.iter().filter(|(cause, _)| !cause.ends_with(OUTSIDE))
+    }
+
+    /// Why the load generator, and not the server, is to blame for bad numbers; `None` where it kept up.
+    pub(crate) fn generators_fault(&self) -> Option<&str> {
+        self.generators_fault.as_deref()
     }
 }
 
@@ -145,7 +177,8 @@ pub(super) fn added_up(ran: Ran<Measured>, plan: &Plan, words: &str, names: &Nam
     }
     let response = response(&statistics);
     let lag = times(&generator.schedule_lag);
-    let reasons = validity::reasons(&validity::Level { generator: &generator, stations: &stations, lag, response });
+    let seen = validity::Level { generator: &generator, stations: &stations, lag, response };
+    let (reasons, generators_fault) = (validity::reasons(&seen), validity::generators_fault(&seen));
     let words = if stopped { format!("{words} (stopped early)") } else { words.to_owned() };
     let uncertain = intervals.as_ref().map_or_else(Uncertain::default, |whole| Uncertain::of(whole, measured));
     let about = About {
@@ -166,7 +199,9 @@ pub(super) fn added_up(ran: Ran<Measured>, plan: &Plan, words: &str, names: &Nam
     };
     let turns = stations.iter().map(|station| station.turns).sum();
     let threads = u32::try_from(generator.workers.len()).unwrap_or(u32::MAX);
-    LevelRan { statistics, intervals, told: StageTold { span_ns: measured, turns, about, threads, whole: !stopped } }
+    let late_turns = stations.iter().map(|station| station.late_turns).sum();
+    let told = StageTold { span_ns: measured, turns, about, threads, whole: !stopped };
+    LevelRan { statistics, intervals, told, late_turns, generators_fault }
 }
 
 /// Response times of all operations together.
@@ -228,6 +263,8 @@ fn share(station: &StationTally) -> StationShare {
         error_s: (variance / count.max(1.0)).sqrt() / 1e9,
     }
 }
+/// Ends the words of what failed before or after the measured phase.
+const OUTSIDE: &str = " (not in the measured phase)";
 
 fn failures(stations: &[StationTally]) -> Vec<(String, u64)> {
     let mut sums = BTreeMap::new();
@@ -237,7 +274,7 @@ fn failures(stations: &[StationTally]) -> Vec<(String, u64)> {
         }
         // What failed before or after the measured phase spoils no number, and is said all the same.
         for &(cause, count) in &station.errors_outside {
-            *sums.entry(format!("{} (not in the measured phase)", cause.label())).or_insert(0) += count;
+            *sums.entry(format!("{}{OUTSIDE}", cause.label())).or_insert(0) += count;
         }
     }
     sums.into_iter().collect()

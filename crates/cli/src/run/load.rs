@@ -126,6 +126,16 @@ pub(crate) fn steps(flags: &LoadFlags, defaults: &Defaults) -> anyhow::Result<Ve
     (0..).zip(loads).map(|(number, load)| step(flags, defaults, load, number)).collect()
 }
 
+/// The load that flags and workload ask for where no level says otherwise.
+pub(crate) fn usual(flags: &LoadFlags, defaults: &Defaults) -> anyhow::Result<Load> {
+    Ok(base(flags, &defaults.load)?)
+}
+
+/// The `number`th stage, at this level of what flags and workload ask for.
+pub(crate) fn step_at(flags: &LoadFlags, defaults: &Defaults, level: f64, number: u32) -> anyhow::Result<Step> {
+    step(flags, defaults, at_level(base(flags, &defaults.load)?, level)?, number)
+}
+
 /// The load without levels.
 fn base(flags: &LoadFlags, default: &Load) -> Result<Load, Usage> {
     let stations = flags.stations.unwrap_or(default.stations());

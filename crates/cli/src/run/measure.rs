@@ -79,7 +79,7 @@ pub(super) fn measure(
     let mut facts = agreed;
     facts.extend(remarks);
     facts.extend(cuts(&all).iter().map(Cut::to_string));
-    facts.extend(stopped.then(|| stopped_at(all.len(), planned)));
+    facts.extend(stopped.then(|| stopped_at(all.len(), Some(planned))));
     let told = Told { beginning, levels: all.into_values().collect(), names, facts };
     Ok((told.findings(), besides))
 }

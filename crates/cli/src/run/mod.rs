@@ -35,16 +35,15 @@ use crate::output::Output;
 use crate::record::RecordFlags;
 use measure::{Work, measure};
 use parameters::Variant;
-use recorded::Recorded;
 use sink::Table;
 
 pub(crate) use auth::AuthFlags;
 pub(crate) use drive::{ByTime, Drive, Site, Told};
 pub(crate) use level::{LevelRan, StageTold};
-pub(crate) use load::{LoadFlags, Step, is_repeat, steps, timeout_ns};
+pub(crate) use load::{LoadFlags, Step, is_repeat, step_at, steps, timeout_ns, usual};
 pub(crate) use parameters::{SetFlags, VaryFlags};
 pub(crate) use planned::Planned;
-pub(crate) use recorded::Beginning;
+pub(crate) use recorded::{Beginning, Recorded};
 pub(crate) use target::{Chosen, TargetFlags, WishFlags};
 pub(crate) use watching::Watching;
 

@@ -50,6 +50,7 @@ impl<'a> Beginning<'a> {
             warmup_s: self.warmup_ns as f64 / 1e9,
             parameters: self.parameters.clone(),
             facts,
+            capacity: None,
         }
     }
 
@@ -85,7 +86,7 @@ const CLOCK: &str = "the client's monotonic clock, set once to the time since th
 
 impl<'a> Recorded<'a> {
     /// Begins it, if one is wanted.
-    pub(super) fn begin(flags: &RecordFlags, beginning: Beginning<'a>) -> anyhow::Result<Option<Self>> {
+    pub(crate) fn begin(flags: &RecordFlags, beginning: Beginning<'a>) -> anyhow::Result<Option<Self>> {
         let recorder = flags.begin(&beginning.measured(Vec::new()), CLOCK, beginning.seed)?;
         Ok(recorder.map(|recorder| Self { beginning, recorder: Mutex::new(recorder), failed: AtomicBool::new(false) }))
     }
@@ -135,7 +136,7 @@ impl<'a> Recorded<'a> {
     }
 
     /// It is over; `found` is what its report shows.
-    pub(super) fn finish<T>(self, stopped: bool, found: Result<&(Findings, T), &anyhow::Error>) -> anyhow::Result<()> {
+    pub(crate) fn finish<T>(self, stopped: bool, found: Result<&(Findings, T), &anyhow::Error>) -> anyhow::Result<()> {
         // What is there is whole, and not all that was measured.
         let stopped = stopped || self.failed.load(Relaxed);
         let mut recorder = self.recorder.into_inner().unwrap_or_else(PoisonError::into_inner);

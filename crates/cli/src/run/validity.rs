@@ -25,6 +25,11 @@ pub(super) struct Level<'a> {
     pub(super) response: Option<Times>,
 }
 
+/// What the load generator, and not the server, is to blame for; `None` where it kept up.
+pub(super) fn generators_fault(level: &Level<'_>) -> Option<String> {
+    [busy, late, coarse].iter().find_map(|gate| gate(level))
+}
+
 /// Why the numbers may not be used; empty where they may.
 pub(super) fn reasons(level: &Level<'_>) -> Vec<String> {
     let gates = [nothing, busy, late, behind, failing, wrong, starving, coarse];

@@ -7,6 +7,7 @@
 #![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
 #![allow(clippy::print_stdout, reason = "the table")]
 
+mod capacity;
 mod virtual_run;
 
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -17,7 +18,7 @@ use plimsoll_drive::engine::{Arrivals, Load, Pause};
 use plimsoll_stats::comparison::{Course, Difference, Metric, Verdict, estimate};
 use plimsoll_testkit::servers::scripted::{Draw, Latency, Script};
 
-use virtual_run::{Case, Drift, Found};
+use virtual_run::{Asks, Case, Drift, Found};
 
 /// Pairs of runs of each case, where the whole experiment is asked for, and else: enough to see that verdicts work.
 const ALL_PAIRS: usize = 200;
@@ -101,7 +102,15 @@ fn open(rate: f64) -> Load {
 /// Each call takes its own time, independent of all others.
 fn independent(mean_ms: f64) -> Case {
     let script = Script { draw: Draw::Independent, ..Script::parallel(exponential(mean_ms)) };
-    Case { name: "independent", script, drift: None, load: open(400.0), lanes: 256, seconds: 30 }
+    Case {
+        name: "independent",
+        script,
+        drift: None,
+        load: open(400.0),
+        lanes: 256,
+        seconds: 30,
+        asks: Asks::Attributes,
+    }
 }
 
 /// Slow for a second or so, then quick, by a fifth.
@@ -113,7 +122,15 @@ fn wandering(mean_ms: f64) -> Case {
 /// One at a time, busy 70 % of the time.
 fn queue() -> Case {
     let script = Script::queue(exponential(1.0));
-    Case { name: "queue at 70 %", script, drift: None, load: open(700.0), lanes: 256, seconds: 30 }
+    Case {
+        name: "queue at 70 %",
+        script,
+        drift: None,
+        load: open(700.0),
+        lanes: 256,
+        seconds: 30,
+        asks: Asks::Attributes,
+    }
 }
 
 /// Four stations that think between two calls.

@@ -11,7 +11,7 @@ use plimsoll_drive::reach::{self, Reached, Wishes, Work};
 use plimsoll_drive::scenario::{Scenario, Step, Verdict};
 use plimsoll_drive::target::Target;
 use plimsoll_model::{Names, Operation, Sink, Symbol, Transaction};
-use plimsoll_stats::comparison::{Course, Scope};
+use plimsoll_stats::comparison::Course;
 use plimsoll_stats::{IntervalRecorder, IntervalWidth, Intervals};
 use plimsoll_testkit::servers::scripted::{Latency, Offline, Script, Scripted};
 
@@ -34,6 +34,16 @@ pub(crate) struct Case {
     pub(crate) lanes: u32,
     /// Length of the measured phase.
     pub(crate) seconds: u64,
+    pub(crate) asks: Asks,
+}
+
+/// What is asked for again and again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Asks {
+    /// The attributes of one file, which each lane looks up first.
+    Attributes,
+    /// Nothing but an answer.
+    Nothing,
 }
 
 /// Times are multiplied by something that wanders about 1: a first-order autoregressive process.
@@ -64,16 +74,22 @@ impl Found {
 
     /// All operations over the measured phase.
     pub(crate) fn run(&self, case: &Case, seed: u64) -> Course {
-        let scenarios = Box::new(|_, _, _| Box::new(Asking::default()) as Box<dyn Scenario>);
+        self.whole_run(case, seed).unwrap()
+    }
+
+    /// The same; `None` where something failed, as under more load than the server can take.
+    pub(crate) fn whole_run(&self, case: &Case, seed: u64) -> Option<Course> {
+        let asks = case.asks;
+        let scenarios = Box::new(move |_, _, _| Box::new(Asking::new(asks)) as Box<dyn Scenario>);
         let work = Work { server: &*self.server, scenarios, names: Arc::clone(&self.names) };
         let measured_ns = case.seconds * 1_000_000_000;
         let phases = Phases { warmup_ns: WARM_UP_NS, measured_ns: Some(measured_ns), ..Phases::default() };
         let plan = Plan { lanes: case.lanes, phases, stage: Some(0), threads: 1, seed, ..Plan::new(case.load) };
         let sink = |_| Measured(IntervalRecorder::new(Intervals::new(IntervalWidth::of_phase(measured_ns))));
         let ran = run_on(&plan, &work, sink, &Watch::new(), |_| Ok(network(case, seed))).unwrap();
-        assert!(ran.stations.iter().all(|station| station.error_count() == 0));
+        let well = ran.stations.iter().all(|station| station.error_count() == 0) && ran.generator.never_sent == 0;
         let intervals = ran.sinks.into_iter().next().unwrap().0.finish();
-        Course::new(&intervals, ran.measured, |procedure| Scope::All.holds(procedure))
+        well.then(|| Course::new(&intervals, ran.measured, |_| true))
     }
 }
 
@@ -131,11 +147,17 @@ impl Wander {
     }
 }
 
-/// Asks for the attributes of one file, again and again.
-#[derive(Default)]
+/// Asks the same again and again.
 struct Asking {
+    asks: Asks,
     file: Option<FileKey>,
     over: bool,
+}
+
+impl Asking {
+    fn new(asks: Asks) -> Self {
+        Self { asks, file: None, over: false }
+    }
 }
 
 impl Scenario for Asking {
@@ -149,6 +171,9 @@ impl Scenario for Asking {
             disposition: Disposition::OpenExisting,
             caching: Caching::None,
         };
+        if self.asks == Asks::Nothing {
+            return Step::Act(Action::Null, Symbol::NONE);
+        }
         Step::Act(self.file.map_or(open, |file| Action::GetAttributesOf { file }), Symbol::NONE)
     }
 
@@ -170,7 +195,7 @@ struct Measured(IntervalRecorder);
 impl Sink for Measured {
     fn transaction(&mut self, transaction: &Transaction, _: &Names) {
         // Opening is a LOOKUP that only the first turn of a lane has.
-        if transaction.stage.is_some() && transaction.procedure.row().operation == Operation::GetAttributes {
+        if transaction.stage.is_some() && transaction.procedure.row().operation != Operation::Lookup {
             self.0.record(transaction);
         }
     }

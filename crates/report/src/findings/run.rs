@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::capacity::Capacity;
 use super::{Interval, OperationRow, Span, StationSpread, Times, Validity};
 
 /// How the load was made.
@@ -26,6 +27,9 @@ pub struct Run {
     /// The workload's parameters, as it declares them.
     #[serde(default)]
     pub parameters: Vec<Parameter>,
+    /// The highest load that held a promise; null where it was not searched.
+    #[serde(default)]
+    pub capacity: Option<Box<Capacity>>,
 }
 
 /// A parameter of a workload.

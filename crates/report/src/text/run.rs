@@ -1,5 +1,6 @@
 //! How the load was made, a line a load level, and whether the generator kept up.
 
+use super::capacity;
 use super::page::{Page, Role};
 use super::table::Table;
 use super::units::{NONE, TimeScale, significant, time};
@@ -21,12 +22,16 @@ pub(super) fn draw(page: &mut Page<'_>, findings: &Findings) -> fmt::Result {
     if !run.facts.is_empty() {
         page.paragraph(Role::Plain, "Agreed:   ", &run.facts.join(", "))?;
     }
+    capacity::draw(page, run.capacity.as_deref())?;
     if findings.stages.is_empty() {
         return Ok(());
     }
     levels(page, &findings.stages)?;
     super::curves::draw(page, findings)?;
-    super::repeats::draw(page, &findings.stages)?;
+    // A search repeats loads to confirm them, and its brief runs are no repeats of the whole ones.
+    if run.capacity.is_none() {
+        super::repeats::draw(page, &findings.stages)?;
+    }
     generator(page, &findings.stages)?;
     super::stations::draw(page, findings)?;
     failures(page, &findings.stages)

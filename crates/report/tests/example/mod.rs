@@ -433,6 +433,7 @@ pub(crate) fn run() -> Findings {
             warmup_s: 1.0,
             facts: vec!["SMB 3.1.1".into()],
             parameters: vec![parameter()],
+            capacity: None,
         }),
         stages: vec![stage(&rich, 0, 1, &[]), stage(&rich, 1, 64, &["the generator was busy 97 % of the time"])],
         curves: vec![load_curve()],

@@ -36,6 +36,7 @@ pub(crate) fn run() -> Findings {
             warmup_s: 0.5,
             facts: vec!["SMB 3.1.1".into(), NASTY[5].into()],
             parameters: vec![],
+            capacity: None,
         }),
         curves: plimsoll_report::collect::curves::curves(&stages),
         stages,

@@ -13,6 +13,8 @@ pub enum Service {
     Parallel,
     /// One at a time, in the order in which they arrive: the time drawn is the time at work, and waiting comes on top.
     Queue,
+    /// So many at a time, likewise: the capacity is so many calls in the mean time at work.
+    Workers(u32),
 }
 
 /// When the whole server stands still: nothing is answered, and what was due then is answered at the end.
@@ -58,12 +60,11 @@ pub fn queued_exponential(mean: Duration, rate: f64, q: f64) -> Option<Duration>
 #[derive(Debug)]
 pub(super) struct Schedule {
     sampler: Sampler,
-    service: Service,
     stalls: Option<Stalls>,
     /// When the first timed call arrived.
     began: Option<u64>,
-    /// Until when the one at work keeps the queue.
-    busy_until: u64,
+    /// Until when each worker is busy.
+    busy_until: Vec<u64>,
     odd: Oddities,
     /// Calls that the lossy file had.
     risked: u32,
@@ -72,15 +73,12 @@ pub(super) struct Schedule {
 impl Schedule {
     pub(super) fn new(script: &Script) -> Self {
         let sampler = Sampler::new(script.latency, script.draw, script.seed);
-        Self {
-            sampler,
-            service: script.service,
-            stalls: script.stalls,
-            began: None,
-            busy_until: 0,
-            odd: script.odd,
-            risked: 0,
-        }
+        let workers = match script.service {
+            Service::Parallel => 0,
+            Service::Queue => 1,
+            Service::Workers(count) => count as usize,
+        };
+        Self { sampler, stalls: script.stalls, began: None, busy_until: vec![0; workers], odd: script.odd, risked: 0 }
     }
 
     /// When to answer the timed call that arrived at `arrived`, or `None` for never; calls come in the order of their arrival.
@@ -90,17 +88,17 @@ impl Schedule {
         if self.is_lost(asked) {
             return None;
         }
-        let start = match self.service {
-            Service::Parallel => arrived,
-            Service::Queue => arrived.max(self.busy_until),
-        };
-        let mut due = start.saturating_add(time);
+        // None works in parallel: then there is nobody to wait for.
+        let worker = self.busy_until.iter_mut().min_by_key(|until| **until);
+        let mut due = worker.as_ref().map_or(arrived, |until| arrived.max(**until)).saturating_add(time);
         if let Some(stalls) = &self.stalls
             && let Some(end) = stalls.end(due.saturating_sub(began))
         {
             due = began + end;
         }
-        self.busy_until = due;
+        if let Some(until) = worker {
+            *until = due;
+        }
         Some(due)
     }
 
@@ -148,6 +146,12 @@ mod tests {
             responses(&script, [0, 0, 500_000, 9_000_000].into_iter()),
             [1_000_000, 1_000_000, 2_000_000, 2_500_000]
         );
+    }
+
+    #[test]
+    fn workers_share_a_queue() {
+        let script = Script { service: Service::Workers(2), ..Script::queue(Latency::Constant(MS)) };
+        assert_eq!(responses(&script, [0, 0, 0, 0, 0].into_iter()), [1, 1, 2, 2, 3].map(|ms| ms * 1_000_000));
     }
 
     /// 2,000 operations a second for a minute with one stall of 1.4 s: more than 2 % of the calls see it.

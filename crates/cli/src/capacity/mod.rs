@@ -1,0 +1,200 @@
+//! `plimsoll capacity`: the highest load that holds a promise.
+
+mod promise;
+mod told;
+
+use std::sync::Arc;
+
+use anyhow::Context;
+use plimsoll_drive::engine::Load;
+use plimsoll_drive::workload::Workload;
+use plimsoll_model::Names;
+use plimsoll_report::findings::Findings;
+use plimsoll_stats::capacity::{Bounds, Grain, Next, Search};
+
+use crate::exit::{Done, Usage, first_error};
+use crate::output::Output;
+use crate::record::RecordFlags;
+use crate::run::{
+    Beginning, ByTime, Drive, LevelRan, LoadFlags, Recorded, SetFlags, Step, TargetFlags, Told, Watching, open_files,
+    step_at, timeout_ns, usual,
+};
+use promise::{Promises, Word};
+use told::Tries;
+
+/// Finds the highest load at which a server keeps a promise: doubles the load until it does not, halves the gap, and
+/// confirms both ends with fresh runs in turns.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Arguments {
+    /// What users do: a name of `plimsoll workloads list`, or a workload file
+    #[arg(default_value = "mixed")]
+    workload: String,
+    #[command(flatten)]
+    parameters: SetFlags,
+    #[command(flatten)]
+    target: TargetFlags,
+    #[command(flatten)]
+    promises: Promises,
+    #[command(flatten)]
+    bounds: BoundFlags,
+    #[command(flatten)]
+    load: LoadFlags,
+    /// Remove the workload's files from the server afterwards, after Ctrl-C too; they are kept for the next run else
+    #[arg(long, help_heading = "Output")]
+    remove_files: bool,
+    #[command(flatten)]
+    record: RecordFlags,
+    #[command(flatten)]
+    output: Output,
+}
+
+/// Where to search, as flags.
+#[derive(Clone, Debug, clap::Args)]
+#[command(next_help_heading = "Search")]
+struct BoundFlags {
+    /// The first load: stations (users with --users, turns a second with --rate, whose own values do not matter)
+    #[arg(long, value_name = "LOAD")]
+    start: Option<f64>,
+    /// The highest load that may be tried [default: 1000 stations or users, 1000000 turns a second]
+    #[arg(long, value_name = "LOAD")]
+    most: Option<f64>,
+    /// How wide the answer's interval may be, in per cent of its lower end
+    #[arg(long, value_name = "PER_CENT", default_value_t = 2.0)]
+    resolution: f64,
+    /// Runs, at most
+    #[arg(long, value_name = "COUNT", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..))]
+    runs: u32,
+}
+
+/// Runs with one load that the generator may spoil before the search ends for that reason.
+const SPOILT: u32 = 3;
+/// A brief run's part of a whole one's length, and its least length, ns.
+const BRIEF: (u64, u64) = (4, 1_000_000_000);
+
+/// Runs the subcommand.
+pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
+    arguments.output.check()?;
+    let workload = arguments.parameters.workload(&arguments.workload)?;
+    if arguments.load.levels.is_some() {
+        return Err(Usage("--levels: the search finds the loads itself; say --start and --most".to_owned()).into());
+    }
+    let load = usual(&arguments.load, workload.defaults())?;
+    arguments.promises.check(&load)?;
+    let bounds = arguments.bounds.of(&load)?;
+    let highest = step_at(&arguments.load, workload.defaults(), bounds.most, 0)?;
+    let chosen = arguments.target.choose()?;
+    let watching = Watching::new(arguments.output.quiet);
+    let warmup_ns = highest.plan.phases.warmup_ns;
+    let beginning =
+        Beginning { target: chosen.shown.clone(), warmup_ns, ..Beginning::new(&workload, arguments.load.seed) };
+    let mut names = Names::default();
+    let wishes = arguments.target.wishes(beginning.seed ^ u64::from(std::process::id()) << 32);
+    let highest = [highest];
+    open_files::allow(chosen.open_files(&highest, &workload))?;
+    let recording = Recorded::begin(&arguments.record, beginning.clone())?;
+    let drive = Drive {
+        workload: &workload,
+        watching: &watching,
+        table: None,
+        tap: None,
+        recording: recording.as_ref(),
+        by_time: ByTime::None,
+        timeout_ns: timeout_ns(&arguments.load),
+        stop_above_s: None,
+        remove_files: arguments.remove_files,
+    };
+    let found = (|| {
+        let site = drive.reach(&chosen, &wishes, &highest, &mut names)?;
+        let names = Arc::new(names);
+        let mut hunt = Hunt {
+            arguments: &arguments,
+            workload: &workload,
+            search: Search::new(bounds),
+            tries: Tries::new(load),
+            spoilt: 0,
+        };
+        let climbed = drive.climb(&site, &names, |ran| hunt.next(ran)).with_context(|| chosen.shown.clone())?;
+        let mut facts = site.server.facts();
+        facts.extend(climbed.facts());
+        let told = Told { beginning: beginning.clone(), levels: climbed.ran, names, facts };
+        let tries = hunt.tries.told(&hunt.search, &arguments.promises, told.levels.len());
+        anyhow::Ok((told.findings_of(Some(Box::new(tries))), climbed.besides))
+    })();
+    let recording = recording.map_or(Ok(()), |recording| recording.finish(watching.stopped(), found.as_ref()));
+    let (findings, besides): (Findings, _) = match found {
+        Ok(found) => found,
+        Err(error) => return first_error([Err(error), recording]).map(|()| Done::Invalid),
+    };
+    first_error([arguments.output.write(&findings), recording, besides])?;
+    Ok(if findings.validity.valid { Done::Valid } else { Done::Invalid })
+}
+
+impl BoundFlags {
+    fn of(&self, load: &Load) -> Result<Bounds, Usage> {
+        let (grain, most, start) = match load {
+            Load::Open { .. } => (Grain::Any, 1e6, 100.0),
+            Load::Closed { .. } | Load::Partly { .. } => (Grain::Whole, 1e3, 1.0),
+        };
+        let (most, start) = (self.most.unwrap_or(most), self.start.unwrap_or(start));
+        if !(start > 0.0 && start <= most) {
+            return Err(Usage(format!("--start {start}: above 0 and at most --most, {most}")));
+        }
+        if !(0.1..=50.0).contains(&self.resolution) {
+            return Err(Usage(format!("--resolution {}: from 0.1 to 50 per cent", self.resolution)));
+        }
+        Ok(Bounds { start, most, grain, resolution: self.resolution / 100.0, runs: self.runs })
+    }
+}
+
+/// The search, and what it has seen.
+struct Hunt<'a> {
+    arguments: &'a Arguments,
+    workload: &'a Workload,
+    search: Search,
+    tries: Tries,
+    /// Runs in a row that the generator spoilt.
+    spoilt: u32,
+}
+
+impl Hunt<'_> {
+    /// Judges the last run, where there is one, and says what comes next.
+    fn next(&mut self, ran: &[LevelRan]) -> anyhow::Result<Option<Step>> {
+        if let Some(last) = ran.last() {
+            self.judge(last);
+        }
+        let Next::Run { load, brief } = self.search.next() else { return Ok(None) };
+        if self.spoilt >= SPOILT {
+            return Ok(None);
+        }
+        let number = u32::try_from(ran.len()).unwrap_or(u32::MAX);
+        let mut step = step_at(&self.arguments.load, self.workload.defaults(), load, number)?;
+        if let (true, Some(whole)) = (brief, &mut step.plan.phases.measured_ns) {
+            *whole = (*whole / BRIEF.0).max(BRIEF.1).min(*whole);
+        }
+        // Runs of the same load are not the same run.
+        step.plan.seed = step.plan.seed.wrapping_add(u64::from(number));
+        self.tries.begin(load, brief);
+        Ok(Some(step))
+    }
+
+    fn judge(&mut self, last: &LevelRan) {
+        match self.arguments.promises.judge(last) {
+            Word::Kept => {
+                self.search.saw(true);
+                self.tries.end(last, Some(true), Vec::new());
+                self.spoilt = 0;
+            }
+            // It was not the server that broke it, or nobody can tell.
+            Word::Broken(why) if last.generators_fault().is_some() => {
+                self.spoilt += 1;
+                let fault = last.generators_fault().unwrap_or_default().to_owned();
+                self.tries.end(last, None, [why, vec![fault]].concat());
+            }
+            Word::Broken(why) => {
+                self.search.saw(false);
+                self.tries.end(last, Some(false), why);
+                self.spoilt = 0;
+            }
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! `plimsoll capacity` as its users call it, on the server in its own process.
+#![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+use plimsoll_testkit::servers::Scratch;
+use serde_json::Value;
+
+/// Stations that pause 100 ms between turns: two make at most 22 turns in a second, three nearly 30, and more than 22 even
+/// where a busy machine takes 30 ms for each.
+const PAUSING: [&str; 8] = ["capacity", "getattr", "--think", "100ms", "--duration", "1s", "--warmup", "100ms"];
+
+fn plimsoll(arguments: &[&str], folder: &Path) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_plimsoll")).args(arguments).current_dir(folder).output().unwrap()
+}
+
+fn told(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr)
+}
+
+fn findings(folder: &Path, file: &str) -> Value {
+    serde_json::from_slice(&std::fs::read(folder.join(file)).unwrap()).unwrap()
+}
+
+#[test]
+fn the_answer_is_in_every_report_and_in_the_recording() {
+    let folder = Scratch::new("capacity");
+    let outputs =
+        ["--hold", "getattr.throughput < 22.5/s", "--json", "a.json", "--html", "a.html", "--record", "recording"];
+    let output = plimsoll(&[&PAUSING[..], &outputs].concat(), folder.path());
+    let text = told(&output);
+    assert!(output.status.success(), "{text}");
+    let json = findings(folder.path(), "a.json");
+    let capacity = &json["run"]["capacity"];
+    let (low, high) = (capacity["low"].as_f64().unwrap(), capacity["high"].as_f64().unwrap());
+    // Two cannot be too many; three are, unless the machine has other things to do.
+    assert!(capacity["outcome"] == "found" && low >= 2.0 && high > low, "{text}");
+    let answer = format!("It carries {low} stations (95 % interval {low} to {high}).");
+    assert!(text.contains(&answer), "{text}");
+    let tries = capacity["tries"].as_array().unwrap();
+    assert_eq!(tries.len(), json["stages"].as_array().unwrap().len());
+    let count = |load: f64, held: bool| tries.iter().filter(|one| one["load"] == load && one["held"] == held).count();
+    assert!(count(low, true) >= 6 && count(high, false) >= 6, "{capacity}");
+    let page = std::fs::read_to_string(folder.path().join("a.html")).unwrap();
+    assert!(page.contains(&answer));
+    let again = plimsoll(&["report", "recording", "--json", "b.json"], folder.path());
+    assert!(again.status.success() && told(&again).contains(&answer), "{}", told(&again));
+    assert_eq!(json, findings(folder.path(), "b.json"));
+}
+
+#[test]
+fn what_always_holds_and_what_never_does_are_said() {
+    let folder = Scratch::new("capacity-bounds");
+    let always = plimsoll(&[&PAUSING[..], &["--hold", "p50 < 10s", "--most", "2"]].concat(), folder.path());
+    assert!(told(&always).contains("It carries at least 2 stations"), "{}", told(&always));
+    let never = plimsoll(&[&PAUSING[..], &["--hold", "p50 < 1ns"]].concat(), folder.path());
+    assert!(told(&never).contains("even the load of 1 stations is too much"), "{}", told(&never));
+    assert_eq!(never.status.code(), Some(1));
+}
+
+#[test]
+fn what_makes_no_sense_is_said() {
+    let folder = Scratch::new("capacity-usage");
+    for (arguments, word) in [
+        (&["capacity"][..], "say what is to hold"),
+        (&["capacity", "--hold", "p99 < +10%"], "nothing to compare with"),
+        (&["capacity", "--hold", "p99 < 1ms", "--levels", "1,2"], "the search finds the loads itself"),
+        (&["capacity", "--hold", "p99 < 1ms", "--start", "0"], "--start 0"),
+        (&["capacity", "--hold", "p99 < 1ms", "--resolution", "0"], "--resolution 0"),
+    ] {
+        let output = plimsoll(arguments, folder.path());
+        assert!(output.status.code() == Some(2) && told(&output).contains(word), "{arguments:?}: {}", told(&output));
+    }
+}

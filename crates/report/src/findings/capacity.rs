@@ -1,0 +1,72 @@
+//! The highest load that held a promise.
+
+use serde::{Deserialize, Serialize};
+
+use super::Validity;
+
+/// What a search for the highest load that holds a promise found.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Capacity {
+    /// What load is counted in: stations, users, turns a second.
+    pub unit: String,
+    /// What had to hold.
+    pub promises: Vec<String>,
+    /// `found`, `at least` (the highest load that may be tried holds), `none` (the lowest does not), `undecided` (the runs
+    /// that were allowed are used up), `unfinished` (stopped, or the load generator was the bottleneck).
+    pub outcome: String,
+    /// Why it was not found.
+    pub why: Option<String>,
+    /// Lower end of the 95 % interval, in `unit`: this much held.
+    pub low: Option<f64>,
+    /// Upper end: this much did not.
+    pub high: Option<f64>,
+    /// Fresh runs in a row that confirmed each end.
+    pub confirmations: u32,
+    /// By what part the lower end was lowered, because a queue that grows more slowly does not break the promise within
+    /// one run; null where no time was promised or no schedule made the load.
+    pub slack: Option<f64>,
+    /// Every run, in order.
+    pub tries: Vec<Try>,
+}
+
+/// One run of the search.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Try {
+    /// Its number: that of its entry in `stages`.
+    pub stage: u64,
+    /// Its load, in the search's unit.
+    pub load: f64,
+    /// It was a shorter run that only brackets.
+    pub brief: bool,
+    /// Length of its measured phase, s.
+    pub seconds: f64,
+    /// Whether the promise held; null where the run does not count, the load generator being to blame.
+    pub held: Option<bool>,
+    /// What broke it.
+    pub because: Vec<String>,
+}
+
+impl Capacity {
+    /// Valid where there is an answer.
+    #[must_use]
+    pub fn validity(&self) -> Validity {
+        let valid = matches!(self.outcome.as_str(), "found" | "at least");
+        let reasons = self.why.iter().filter(|_| !valid).cloned().collect();
+        Validity { valid, reasons }
+    }
+
+    /// Seconds measured, over all runs.
+    #[must_use]
+    pub fn seconds(&self) -> f64 {
+        self.tries.iter().map(|one| one.seconds).sum()
+    }
+
+    /// Seconds that a ladder with steps as fine as the answer, from nothing up to it, would have measured with runs of
+    /// the longest length, each step once; `None` without an answer.
+    #[must_use]
+    pub fn ladder_seconds(&self) -> Option<f64> {
+        let (low, high) = (self.low?, self.high?);
+        let longest = self.tries.iter().map(|one| one.seconds).reduce(f64::max)?;
+        Some((high / (high - low)).ceil() * longest)
+    }
+}

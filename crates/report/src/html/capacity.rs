@@ -1,0 +1,36 @@
+//! The highest load that held a promise, and what was tried.
+
+use super::units::duration;
+use super::untrusted::Untrusted;
+use crate::findings::Findings;
+use crate::text::capacity::{answer, by_load, exact, rests_on};
+use maud::{Markup, html};
+
+/// The answer and a line a load; nothing where none was searched.
+pub(super) fn section(findings: &Findings) -> Option<Markup> {
+    let capacity = findings.run.as_ref()?.capacity.as_deref()?;
+    Some(html! {
+        p { strong { (Untrusted(&answer(capacity))) } " What had to hold: " (Untrusted(&capacity.promises.join(", "))) "." }
+        div.scroll tabindex="0" role="region" aria-labelledby="capacity-caption" {
+            table {
+                caption #capacity-caption { (rests_on(capacity)) }
+                thead { tr {
+                    th scope="col" { "Load, " (Untrusted(&capacity.unit)) } th scope="col" { "Runs" } th scope="col" { "Measured" }
+                    th scope="col" { "Held" } th scope="col" { "What broke it, at first" }
+                } }
+                tbody { @for tries in by_load(&capacity.tries) {
+                    tr {
+                        th scope="row" { @if let Some(first) = tries.first() { (exact(first.load)) } }
+                        td { (tries.len()) }
+                        td { (duration(tries.iter().map(|one| one.seconds).sum())) }
+                        td {
+                            (tries.iter().filter(|one| one.held == Some(true)).count()) " of "
+                            (tries.iter().filter(|one| one.held.is_some()).count())
+                        }
+                        td { @if let Some(why) = tries.iter().find_map(|one| one.because.first()) { (Untrusted(why)) } }
+                    }
+                } }
+            }
+        }
+    })
+}

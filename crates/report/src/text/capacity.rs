@@ -1,0 +1,85 @@
+//! The highest load that held a promise, and what was tried.
+
+use std::fmt;
+
+use super::page::{Page, Role};
+use super::table::Table;
+use super::units::time;
+use crate::findings::capacity::{Capacity, Try};
+
+/// The answer, what it rests on, and a line a load; nothing where none was searched.
+pub(super) fn draw(page: &mut Page<'_>, capacity: Option<&Capacity>) -> fmt::Result {
+    let Some(capacity) = capacity else { return Ok(()) };
+    page.heading(&format!("Capacity ({}):", capacity.promises.join(", ")))?;
+    page.blank()?;
+    let role = if matches!(capacity.outcome.as_str(), "found" | "at least") { Role::Heading } else { Role::Bad };
+    page.paragraph(role, "  ", &answer(capacity))?;
+    page.blank()?;
+    let mut table = Table::new().left(4);
+    table.head(&["Load", "Runs", "Measured", "Held", "What broke it, at first"]);
+    for tries in by_load(&capacity.tries) {
+        table.row(line(&tries));
+    }
+    page.table(&table)?;
+    page.paragraph(Role::Quiet, "", &rests_on(capacity))
+}
+
+/// The answer in a sentence.
+pub(crate) fn answer(capacity: &Capacity) -> String {
+    let (unit, why) = (&capacity.unit, capacity.why.as_deref().unwrap_or_default());
+    match (capacity.outcome.as_str(), capacity.low, capacity.high) {
+        ("found", Some(low), Some(high)) => {
+            format!("It carries {} {unit} (95 % interval {} to {}).", exact(low), exact(low), exact(high))
+        }
+        ("at least", Some(low), _) => format!("It carries at least {} {unit}: {why}.", exact(low)),
+        ("none", ..) => format!("It does not hold: {why}."),
+        _ => format!("Not found: {why}."),
+    }
+}
+
+/// How sure the answer is, and what it cost.
+pub(crate) fn rests_on(capacity: &Capacity) -> String {
+    let mut words = format!(
+        "Each end of the interval was confirmed by {} fresh runs in a row. Measured for {}",
+        capacity.confirmations,
+        time(capacity.seconds())
+    );
+    if let Some(ladder) = capacity.ladder_seconds() {
+        words.push_str(&format!("; a ladder with steps as fine, each run once, takes {}", time(ladder)));
+    }
+    words.push('.');
+    if let Some(slack) = capacity.slack.filter(|&slack| slack > 0.0) {
+        words.push_str(&format!(
+            " The lower end is {:.2} % below what was tried: a queue that grows so slowly breaks no promise within a run.",
+            100.0 * slack / (1.0 + slack)
+        ));
+    }
+    words
+}
+
+/// Runs of one load together, the lowest first.
+pub(crate) fn by_load(tries: &[Try]) -> Vec<Vec<&Try>> {
+    let mut sorted: Vec<&Try> = tries.iter().collect();
+    sorted.sort_by(|a, b| a.load.total_cmp(&b.load));
+    sorted.chunk_by(|a, b| a.load.total_cmp(&b.load).is_eq()).map(<[&Try]>::to_vec).collect()
+}
+
+fn line(tries: &[&Try]) -> Vec<String> {
+    let load = tries.first().map_or(0.0, |one| one.load);
+    let counted = tries.iter().filter(|one| one.held.is_some()).count();
+    let held = tries.iter().filter(|one| one.held == Some(true)).count();
+    let seconds = tries.iter().map(|one| one.seconds).sum();
+    let why = tries.iter().find_map(|one| one.because.first()).cloned().unwrap_or_default();
+    vec![exact(load), tries.len().to_string(), time(seconds), format!("{held} of {counted}"), why]
+}
+
+/// A load: whole ones as they are, others to five digits.
+pub fn exact(load: f64) -> String {
+    if load.fract() == 0.0 { format!("{load}") } else { format!("{load:.*}", digits(load)) }
+}
+
+fn digits(load: f64) -> usize {
+    // Whole digits in front of the point; five in all.
+    let front = load.abs().log10().floor().max(0.0) as usize + 1;
+    5_usize.saturating_sub(front)
+}

@@ -1,0 +1,316 @@
+//! The highest load that holds a promise, found by trying loads: a search that knows how sure it is.
+//!
+//! ```text
+//! bracket: double while it holds, halve while it does not ─ narrow: halve the gap ─ confirm: both ends, in turns
+//! ```
+//!
+//! A load *holds* when one run of it kept the promise. Near the capacity it is chance whether a run does; capacity is
+//! therefore the load at which half of the runs do, and the last step is a sign test: an end of the interval counts when
+//! [`CONFIRMATIONS`] fresh runs of it went its way, one after the other. Were the capacity on the other side of that end,
+//! that would happen once in 2^6 = 64 times; of both ends together at most one interval in 32 (3.1 %) misses for this
+//! reason. An end that a run contradicts is moved outward and tried anew: noise widens the interval, and never narrows it.
+
+/// Fresh runs in a row that an end of the interval needs.
+pub const CONFIRMATIONS: u32 = 6;
+/// A run must have its full length once the gap is so many times the resolution.
+const NEAR: f64 = 8.0;
+/// The most halvings of the first load before nothing is said to hold.
+const MOST_HALVINGS: u32 = 20;
+
+/// What loads there are.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Grain {
+    /// Any: a rate.
+    Any,
+    /// Whole numbers: stations, users.
+    Whole,
+}
+
+/// What is searched, and how finely.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Bounds {
+    /// The first load.
+    pub start: f64,
+    /// The highest load that is tried.
+    pub most: f64,
+    /// Which loads there are.
+    pub grain: Grain,
+    /// How wide the interval may be, as a part of its lower end.
+    pub resolution: f64,
+    /// Runs, at most.
+    pub runs: u32,
+}
+
+/// What to do next.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Next {
+    /// Run this load and say with [`Search::saw`] whether it held.
+    Run {
+        /// The load.
+        load: f64,
+        /// A quick look is enough: the capacity is only being bracketed.
+        brief: bool,
+    },
+    /// Nothing: it is over.
+    Over(Answer),
+}
+
+/// What was found.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Answer {
+    /// The capacity lies between: both ends confirmed.
+    Between {
+        /// Held in every confirming run.
+        held: f64,
+        /// Did not hold in any.
+        broken: f64,
+    },
+    /// The highest load that may be tried held in every confirming run.
+    AtLeast(f64),
+    /// Even the lowest load that was tried did not hold.
+    Nothing(f64),
+    /// The runs that were allowed are used up. What looks like the ends is not confirmed.
+    Undecided {
+        /// Held at last, if anything did.
+        held: Option<f64>,
+        /// Did not hold at last, if anything did not.
+        broken: Option<f64>,
+    },
+}
+
+/// One end of the interval.
+#[derive(Clone, Copy, Debug, Default)]
+struct End {
+    load: f64,
+    /// Fresh runs in a row that went its way.
+    confirmed: u32,
+}
+
+/// The search. Loads are asked for with [`Search::next`], one at a time.
+#[derive(Clone, Debug)]
+pub struct Search {
+    bounds: Bounds,
+    held: Option<End>,
+    broken: Option<End>,
+    runs: u32,
+    halvings: u32,
+    /// Runs of this are asked for.
+    asked: f64,
+    confirming: bool,
+    /// Which end is confirmed next, so that both meet the same times.
+    low_next: bool,
+}
+
+impl Search {
+    /// A search that has seen nothing.
+    #[must_use]
+    pub fn new(bounds: Bounds) -> Self {
+        let start = grained(bounds.grain, bounds.start.min(bounds.most));
+        Self { bounds, held: None, broken: None, runs: 0, halvings: 0, asked: start, confirming: false, low_next: true }
+    }
+
+    /// Runs so far.
+    #[must_use]
+    pub fn runs(&self) -> u32 {
+        self.runs
+    }
+
+    /// What to do next. The same until [`Search::saw`] is told something.
+    #[must_use]
+    pub fn next(&self) -> Next {
+        match self.answer() {
+            Some(answer) => Next::Over(answer),
+            None => {
+                Next::Run { load: self.asked, brief: !self.confirming && self.gap() > NEAR * self.bounds.resolution }
+            }
+        }
+    }
+
+    /// The run that was asked for kept the promise, or did not.
+    pub fn saw(&mut self, held: bool) {
+        self.runs += 1;
+        if self.confirming {
+            self.confirm(held)
+        } else {
+            self.search(held)
+        }
+        self.plan();
+    }
+
+    fn answer(&self) -> Option<Answer> {
+        let sure = |end: &Option<End>| end.filter(|end| end.confirmed >= CONFIRMATIONS).map(|end| end.load);
+        match (sure(&self.held), sure(&self.broken)) {
+            (Some(held), Some(broken)) => return Some(Answer::Between { held, broken }),
+            (Some(held), None) if self.broken.is_none() => return Some(Answer::AtLeast(held)),
+            (None, Some(broken)) if self.held.is_none() => return Some(Answer::Nothing(broken)),
+            _ => {}
+        }
+        let (held, broken) = (self.held.map(|end| end.load), self.broken.map(|end| end.load));
+        (self.runs >= self.bounds.runs).then_some(Answer::Undecided { held, broken })
+    }
+
+    fn search(&mut self, held: bool) {
+        let end = Some(End { load: self.asked, confirmed: 0 });
+        if held {
+            self.held = end;
+        } else {
+            self.halvings += u32::from(self.held.is_none());
+            self.broken = end;
+        }
+    }
+
+    fn confirm(&mut self, held: bool) {
+        let low = self.held.is_some_and(|end| end.load == self.asked);
+        let Some(end) = (if low { &mut self.held } else { &mut self.broken }) else { return };
+        if held == low {
+            end.confirmed += 1;
+            return;
+        }
+        let moved = End { load: outward(&self.bounds, end.load, low), confirmed: 0 };
+        match (low, moved.load == end.load) {
+            (_, false) => *end = moved,
+            // There is nothing below, or nothing above: it is the other end.
+            (true, true) => (self.held, self.broken) = (None, Some(moved)),
+            (false, true) => (self.held, self.broken) = (Some(moved), None),
+        }
+    }
+
+    /// Which load comes next, after what was seen.
+    fn plan(&mut self) {
+        let Bounds { most, grain, .. } = self.bounds;
+        (self.confirming, self.asked) = match (self.held, self.broken) {
+            (Some(held), None) if held.load >= most => (true, held.load),
+            (Some(held), None) => (false, grained(grain, held.load * 2.0).min(most)),
+            (None, Some(broken)) if self.lowest(broken.load) => (true, broken.load),
+            (None, Some(broken)) => (false, grained(grain, broken.load / 2.0)),
+            (Some(held), Some(broken)) if self.confirming || self.gap() <= self.bounds.resolution => {
+                self.low_next = match (held.confirmed >= CONFIRMATIONS, broken.confirmed >= CONFIRMATIONS) {
+                    (true, _) => false,
+                    (_, true) => true,
+                    _ => !self.low_next,
+                };
+                (true, if self.low_next { held.load } else { broken.load })
+            }
+            (Some(held), Some(broken)) => (false, between(grain, held.load, broken.load)),
+            (None, None) => (false, self.asked),
+        };
+    }
+
+    /// Nothing lower can be tried.
+    fn lowest(&self, load: f64) -> bool {
+        self.halvings >= MOST_HALVINGS || (self.bounds.grain == Grain::Whole && load <= 1.0)
+    }
+
+    /// The gap between the ends as a part of the lower one; 0 where no load lies between.
+    fn gap(&self) -> f64 {
+        let (Some(held), Some(broken)) = (self.held, self.broken) else { return f64::INFINITY };
+        let between = between(self.bounds.grain, held.load, broken.load);
+        let some = between > held.load && between < broken.load;
+        if some { (broken.load - held.load) / held.load } else { 0.0 }
+    }
+}
+
+/// A load of the kind that there is. Any is of five digits, far finer than runs can tell, for people to read.
+fn grained(grain: Grain, load: f64) -> f64 {
+    match grain {
+        Grain::Any => {
+            let unit = 10_f64.powf(load.log10().floor() - 4.0);
+            if unit > 0.0 { (load / unit).round() * unit } else { load }
+        }
+        Grain::Whole => load.floor().max(1.0),
+    }
+}
+
+/// The middle of a gap, in proportion.
+fn between(grain: Grain, held: f64, broken: f64) -> f64 {
+    let middle = grained(grain, (held * broken).sqrt());
+    if grain == Grain::Whole { middle.max(held + 1.0) } else { middle }
+}
+
+/// The next load outside of an end, by the resolution.
+fn outward(bounds: &Bounds, load: f64, low: bool) -> f64 {
+    let factor = 1.0 + bounds.resolution;
+    match (bounds.grain, low) {
+        (Grain::Any, true) => grained(bounds.grain, load / factor),
+        (Grain::Any, false) => grained(bounds.grain, load * factor).min(bounds.most),
+        (Grain::Whole, true) => (load / factor).floor().min(load - 1.0).max(1.0),
+        (Grain::Whole, false) => (load * factor).ceil().max(load + 1.0).min(bounds.most),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BOUNDS: Bounds = Bounds { start: 10.0, most: 1e6, grain: Grain::Any, resolution: 0.015, runs: 200 };
+
+    /// Searches until it is over; tells the answer and how many runs it took.
+    fn found(bounds: Bounds, mut holds: impl FnMut(f64) -> bool) -> (Answer, u32) {
+        let mut search = Search::new(bounds);
+        loop {
+            match search.next() {
+                Next::Over(answer) => return (answer, search.runs()),
+                Next::Run { load, .. } => search.saw(holds(load)),
+            }
+        }
+    }
+
+    /// 0 ≤ u < 1 (SplitMix64).
+    fn uniform(state: &mut u64) -> f64 {
+        *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut bits = *state;
+        bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        bits ^= bits >> 31;
+        (bits >> 11) as f64 / (1_u64 << 53) as f64
+    }
+
+    #[test]
+    fn a_sharp_capacity_is_found_to_the_resolution_in_few_runs() {
+        for capacity in [0.7, 10.0, 937.0, 4321.0, 55_555.0] {
+            let (answer, runs) = found(BOUNDS, |load| load <= capacity);
+            let Answer::Between { held, broken } = answer else { panic!("{answer:?}") };
+            assert!(held <= capacity && broken > capacity && broken / held <= 1.0151, "{capacity}: {answer:?}");
+            assert!(runs <= 2 * CONFIRMATIONS + 22, "{capacity}: {runs}");
+        }
+    }
+
+    #[test]
+    fn whole_loads_are_found_exactly() {
+        for capacity in [1.0, 2.0, 7.0, 63.0, 64.0, 65.0] {
+            let (answer, _) = found(Bounds { grain: Grain::Whole, ..BOUNDS }, |load| load <= capacity);
+            assert_eq!(answer, Answer::Between { held: capacity, broken: capacity + 1.0 });
+        }
+    }
+
+    #[test]
+    fn what_always_holds_and_what_never_does_are_said() {
+        assert_eq!(found(BOUNDS, |_| true).0, Answer::AtLeast(1e6));
+        assert!(matches!(found(BOUNDS, |_| false).0, Answer::Nothing(_)));
+        assert_eq!(found(Bounds { grain: Grain::Whole, ..BOUNDS }, |_| false).0, Answer::Nothing(1.0));
+        let few = found(Bounds { runs: 5, ..BOUNDS }, |load| load <= 500.0);
+        assert_eq!(few, (Answer::Undecided { held: Some(160.0), broken: None }, 5));
+    }
+
+    #[test]
+    fn noise_widens_the_interval_and_it_holds_the_capacity_all_the_same() {
+        // How far from the capacity, as a part of it, a run still goes wrong once in four.
+        for steepness in [0.001, 0.005, 0.02] {
+            let (mut missed, mut undecided, mut width) = (0, 0, 0.0);
+            for seed in 0..400 {
+                let mut state = seed;
+                let holds =
+                    |load: f64| uniform(&mut state) < 1.0 / (1.0 + 3_f64.powf((load / 1000.0 - 1.0) / steepness));
+                match found(BOUNDS, holds).0 {
+                    Answer::Between { held, broken } => {
+                        missed += u32::from(held > 1000.0 || broken < 1000.0);
+                        width += broken / held - 1.0;
+                    }
+                    _ => undecided += 1,
+                }
+            }
+            assert!(missed <= 14 && undecided == 0, "{steepness}: {missed} missed, {undecided} undecided");
+            assert!(width / 400.0 < 0.02 + 8.0 * steepness, "{steepness}: {}", width / 400.0);
+        }
+    }
+}
