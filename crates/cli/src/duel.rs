@@ -79,6 +79,8 @@ struct Corner {
     name: String,
     /// Levels of each run that is part of a whole round.
     ran: Vec<Vec<LevelRan>>,
+    /// What there was to tell of the last run.
+    remarks: Vec<String>,
 }
 
 /// Whose turn it is in a round: what gets slower or quicker all the time meets both alike.
@@ -114,10 +116,11 @@ fn rounds(drive: &Drive<'_>, corners: &mut [Corner], names: &Arc<Names>, rounds:
     for round in 0..rounds {
         let mut ran: [Vec<Vec<LevelRan>>; 2] = Default::default();
         for (turn, who) in (0..).zip(TURNS) {
-            let Some(corner) = corners.get(who) else { continue };
+            let Some(corner) = corners.get_mut(who) else { continue };
             // The two neighbours of a pair get the same draws.
             let steps = corner.seeded(u64::from(2 * round + turn / 2));
             let levels = drive.levels(&corner.site, names, steps).with_context(|| corner.name.clone())?;
+            corner.remarks = levels.facts();
             if drive.watching.stopped() {
                 return stopped(round);
             }
@@ -179,7 +182,7 @@ impl Side {
         open_files::allow(chosen.open_files(&steps, drive.workload))?;
         let site = drive.reach(&chosen, &wishes, &steps, names)?;
         let name = format!("{} {}", chosen.shown, self.options).trim_end().to_owned();
-        Ok(Corner { chosen, site, steps, name, ran: Vec::new() })
+        Ok(Corner { chosen, site, steps, name, ran: Vec::new(), remarks: Vec::new() })
     }
 }
 
@@ -209,7 +212,7 @@ impl Corner {
             target: Some(self.chosen.shown.clone()),
             workload: Some(workload.name().to_owned()),
             workload_sha256: Some(workload.digest().to_owned()),
-            facts: self.site.server.facts(),
+            facts: [self.site.server.facts(), self.remarks.clone()].concat(),
             valid: reasons.is_empty(),
             reasons,
             ..Subject::default()

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use plimsoll_model::{Endpoint, Symbol, Transaction};
+use proptest::prelude::*;
 
 use super::*;
 use crate::action::{Action, Cause, Done, Failure, Tag, Ticket};
@@ -296,4 +297,95 @@ fn load_files_may_be_compressed() {
     assert!(LoadFile::read(folder.path()).unwrap_err().problem.contains("no regular file"));
     let none = LoadFile::read(&folder.path().join("none")).unwrap_err();
     assert!(none.problem.contains("package dbench"), "{none}");
+}
+
+/// Lines that are often right.
+fn any_line() -> impl Strategy<Value = String> {
+    let name = prop::sample::select(vec![
+        "NTCreateX",
+        "Close",
+        "ReadX",
+        "WriteX",
+        "Flush",
+        "Rename",
+        "Unlink",
+        "Mkdir",
+        "Rmdir",
+        "Deltree",
+        "FIND_FIRST",
+        "QUERY_PATH_INFORMATION",
+        "QUERY_FILE_INFORMATION",
+        "QUERY_FS_INFORMATION",
+        "SET_FILE_INFORMATION",
+        "LockX",
+        "OPEN",
+        "READ3",
+        "WRITE3",
+        "CREATE3",
+        "REMOVE3",
+        "SYMLINK3",
+        "LOOP",
+        "ENDLOOP",
+        "REPEAT",
+        "RANDOMSTRING",
+        "SLEEP",
+    ]);
+    let word = prop::sample::select(vec![
+        "\"\\a\"",
+        "\"\\a\\b\"",
+        "\"/a/c\"",
+        "\"\\a\\*\"",
+        "$1",
+        "\"x[01]\"",
+        "1",
+        "2",
+        "0x40",
+        "0x1",
+        "0",
+        "64",
+        "260",
+        "1004",
+        "*%99/8",
+        "+5",
+        "+child",
+        "\"",
+    ]);
+    let status = prop::sample::select(vec![
+        "NT_STATUS_OK",
+        "NT_STATUS_OBJECT_NAME_NOT_FOUND",
+        "0x00000002",
+        "*",
+        "ERROR",
+        "SUCCESS",
+        "",
+        "3",
+    ]);
+    (name, prop::collection::vec(word, 0..6), status)
+        .prop_map(|(name, words, status)| format!("{name} {} {status}", words.join(" ")))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(100))]
+
+    #[test]
+    fn any_text_is_read_or_refused_with_its_line(text in "(?s).{0,200}") {
+        if let Err(error) = Script::parse(&text) {
+            prop_assert!(error.line <= text.lines().count());
+        }
+    }
+
+    #[test]
+    fn whatever_can_be_read_plays_to_its_end(lines in prop::collection::vec(any_line(), 1..40), reset in 0..50_usize) {
+        let sound: Vec<String> = lines.into_iter().filter(|line| Script::parse(&format!("Mkdir \"\\a\" *\n{line}\n")).is_ok()).collect();
+        let text = format!("Mkdir \"\\a\" *\n{}\n", sound.join("\n"));
+        prop_assume!(Script::parse(&text).is_ok());
+        let folder = tempfile::tempdir().unwrap();
+        let (mut player, account, script) = player(&text, 2);
+        let played = play(&mut player, folder.path(), |action| (action == reset).then_some(Cause::ConnectionReset));
+        drop(player);
+        let facts = account.take(&script);
+        prop_assert!(facts[0].contains("played to its end 2 times"), "{facts:#?}");
+        prop_assert!(played.turns >= 2 * script.operations());
+        prop_assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+    }
 }

@@ -2,7 +2,7 @@
 //!
 //! Spec: MS-FSA 2.1.4.4.
 
-/// A search pattern: `*`, `?`, and the DOS forms `<` (up to the last dot), `>` (one that is no dot, or nothing before a
+/// A search pattern, for which upper and lower case are alike (names that are looked up are not): `*`, `?`, and the DOS forms `<` (up to the last dot), `>` (one that is no dot, or nothing before a
 /// dot or at the end) and `"` (a dot, or nothing at the end).
 #[derive(Debug)]
 pub(super) struct Pattern {
@@ -40,7 +40,7 @@ impl Pattern {
                     '?' => true,
                     '>' => *part != '.',
                     '"' => *part == '.',
-                    literal => literal == part,
+                    literal => literal == part || literal.to_lowercase().eq(part.to_lowercase()),
                 };
                 if places.get(place) == Some(&true) {
                     set(&mut next, place, stays);
@@ -91,7 +91,8 @@ mod tests {
             ("a?c", "abc", true),
             ("a?c", "ac", false),
             ("abc", "abc", true),
-            ("abc", "ABC", false),
+            ("FILLER.*", "filler.000", true),
+            ("*É", "aé", true),
             // `<.txt`: everything before the last dot.
             ("<.txt", "a.b.txt", true),
             ("<.b", "a.b.c", false),
