@@ -8,6 +8,7 @@
 #![allow(clippy::print_stdout, reason = "the table")]
 
 mod capacity;
+mod latency;
 mod virtual_run;
 
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};

@@ -5,14 +5,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use plimsoll_drive::action::{Access, Action, Caching, Disposition, Done, FileKey, Reply as Answer};
-use plimsoll_drive::engine::{Load, Phases, Plan, Watch, run_on, seed_of};
+use plimsoll_drive::engine::{Load, Phases, Plan, Ran, Watch, run, run_on, seed_of};
 use plimsoll_drive::network::memory::{Accept, Memory, Reply, What};
 use plimsoll_drive::reach::{self, Reached, Wishes, Work};
 use plimsoll_drive::scenario::{Scenario, Step, Verdict};
 use plimsoll_drive::target::Target;
 use plimsoll_model::{Names, Operation, Sink, Symbol, Transaction};
 use plimsoll_stats::comparison::Course;
-use plimsoll_stats::{IntervalRecorder, IntervalWidth, Intervals};
+use plimsoll_stats::{IntervalRecorder, IntervalWidth, Intervals, Options, Statistics};
 use plimsoll_testkit::servers::scripted::{Latency, Offline, Script, Scripted};
 
 /// When every clock starts, ns since the Unix epoch.
@@ -64,7 +64,11 @@ pub(crate) struct Found {
 
 impl Found {
     pub(crate) fn new() -> Self {
-        let mount = Scripted::start(Script::parallel(Latency::Constant(Duration::ZERO))).unwrap();
+        Self::of(Script::parallel(Latency::Constant(Duration::ZERO)))
+    }
+
+    fn of(script: Script) -> Self {
+        let mount = Scripted::start(script).unwrap();
         let address = mount.address();
         let target = format!("nfs://{address}/scripted?version=3&mountport={}", address.port());
         let mut names = Names::default();
@@ -79,18 +83,49 @@ impl Found {
 
     /// The same; `None` where something failed, as under more load than the server can take.
     pub(crate) fn whole_run(&self, case: &Case, seed: u64) -> Option<Course> {
-        let asks = case.asks;
-        let scenarios = Box::new(move |_, _, _| Box::new(Asking::new(asks)) as Box<dyn Scenario>);
-        let work = Work { server: &*self.server, scenarios, names: Arc::clone(&self.names) };
-        let measured_ns = case.seconds * 1_000_000_000;
-        let phases = Phases { warmup_ns: WARM_UP_NS, measured_ns: Some(measured_ns), ..Phases::default() };
-        let plan = Plan { lanes: case.lanes, phases, stage: Some(0), threads: 1, seed, ..Plan::new(case.load) };
-        let sink = |_| Measured(IntervalRecorder::new(Intervals::new(IntervalWidth::of_phase(measured_ns))));
-        let ran = run_on(&plan, &work, sink, &Watch::new(), |_| Ok(network(case, seed))).unwrap();
+        let empty = Intervals::new(IntervalWidth::of_phase(case.seconds * 1_000_000_000));
+        let sink = |_| Measured(IntervalRecorder::new(empty.clone()));
+        let ran = run_on(&case.plan(seed), &self.work(case), sink, &Watch::new(), |_| Ok(network(case, seed))).unwrap();
         let well = ran.stations.iter().all(|station| station.error_count() == 0) && ran.generator.never_sent == 0;
         let intervals = ran.sinks.into_iter().next().unwrap().0.finish();
         well.then(|| Course::new(&intervals, ran.measured, |_| true))
     }
+}
+
+impl Found {
+    /// What a report is made of, of the measured phase.
+    pub(crate) fn statistics(&self, case: &Case, seed: u64) -> Statistics {
+        let sink = |_| Measured(Statistics::new(Options::default()));
+        let ran = run_on(&case.plan(seed), &self.work(case), sink, &Watch::new(), |_| Ok(network(case, seed))).unwrap();
+        whole(ran)
+    }
+
+    /// The same over sockets, by the real clock.
+    pub(crate) fn real_statistics(case: &Case, seed: u64) -> Statistics {
+        let found = Self::of(Script { seed, ..case.script });
+        let sink = |_| Measured(Statistics::new(Options::default()));
+        whole(run(&case.plan(seed), &found.work(case), sink, &Watch::new()).unwrap())
+    }
+
+    fn work(&self, case: &Case) -> Work<'_> {
+        let asks = case.asks;
+        let scenarios = Box::new(move |_, _, _| Box::new(Asking::new(asks)) as Box<dyn Scenario>);
+        Work { server: &*self.server, scenarios, names: Arc::clone(&self.names) }
+    }
+}
+
+impl Case {
+    fn plan(&self, seed: u64) -> Plan {
+        let measured_ns = Some(self.seconds * 1_000_000_000);
+        let phases = Phases { warmup_ns: WARM_UP_NS, measured_ns, ..Phases::default() };
+        Plan { lanes: self.lanes, phases, stage: Some(0), threads: 1, seed, ..Plan::new(self.load) }
+    }
+}
+
+/// Of a run in which nothing may fail.
+fn whole(ran: Ran<Measured<Statistics>>) -> Statistics {
+    assert!(ran.stations.iter().all(|station| station.error_count() == 0));
+    ran.sinks.into_iter().next().unwrap().0
 }
 
 fn network(case: &Case, seed: u64) -> Memory {
@@ -190,13 +225,26 @@ impl Scenario for Asking {
     }
 }
 
-struct Measured(IntervalRecorder);
+/// Takes what belongs to the measured phase.
+struct Measured<S>(S);
 
-impl Sink for Measured {
+impl Sink for Measured<IntervalRecorder> {
     fn transaction(&mut self, transaction: &Transaction, _: &Names) {
-        // Opening is a LOOKUP that only the first turn of a lane has.
-        if transaction.stage.is_some() && transaction.procedure.row().operation != Operation::Lookup {
+        if is_measured(transaction) {
             self.0.record(transaction);
         }
     }
+}
+
+impl Sink for Measured<Statistics> {
+    fn transaction(&mut self, transaction: &Transaction, _: &Names) {
+        if is_measured(transaction) {
+            self.0.record(transaction);
+        }
+    }
+}
+
+/// Opening is a LOOKUP that only the first turn of a lane has.
+fn is_measured(transaction: &Transaction) -> bool {
+    transaction.stage.is_some() && transaction.procedure.row().operation != Operation::Lookup
 }
