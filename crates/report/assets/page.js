@@ -132,6 +132,17 @@
           { type: 'circle', shape: { cx: x, cy: y, r: 5 }, style: { fill: color(s.color) } }] };
       } };
   }
+  // Places on the axis to the right, over whatever else is drawn.
+  function marks(now) {
+    const all = now.x.marks || [];
+    const place = (p, api) => {
+      const { y, height } = p.coordSys, x = api.coord([api.value(0), now.y.low])[0];
+      const name = { type: 'text', style: { text: all[p.dataIndex].name, x: x + 3, y: y + 3, fill: theme.soft, fontSize: 11 } };
+      return { type: 'group', children: [name,
+        { type: 'line', shape: { x1: x, y1: y, x2: x, y2: y + height }, style: { stroke: theme.soft, lineDash: [3, 3] } }] };
+    };
+    return all.length ? [{ type: 'custom', silent: true, clip: true, z: 4, tooltip: { show: false }, encode: { x: 0 }, data: all.map((m) => [m.at]), renderItem: place }] : [];
+  }
   const mapOf = (pointer) => pointer.split('/').slice(1).reduce((value, key) => value[key], findings);
   function cells(s) {
     const map = mapOf(s.map);
@@ -194,7 +205,7 @@
     const now = chart(id);
     const shape = now.series[0].shape, zoomed = now.x.scale !== 'names';
     const drawn = now.series.map((s) => ({ name: s.name, color: color(s.color), ...SHAPES[s.shape](s) }));
-    const bands = now.series.filter((s) => s.shape === 'curve' && s.low).map(band);
+    const bands = now.series.filter((s) => s.shape === 'curve' && s.low).map(band).concat(marks(now));
     return {
       animation: false,
       textStyle: { color: theme.soft, fontFamily: 'system-ui, "Segoe UI", Roboto, "Liberation Sans", sans-serif' },

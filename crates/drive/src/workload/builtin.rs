@@ -19,6 +19,7 @@ pub const BUILTINS: &[Builtin] = &[
     Builtin { name: "blocks-read", text: include_str!("../../../../workloads/blocks-read.toml") },
     Builtin { name: "blocks-write", text: include_str!("../../../../workloads/blocks-write.toml") },
     Builtin { name: "random-read", text: include_str!("../../../../workloads/random-read.toml") },
+    Builtin { name: "iops-read", text: include_str!("../../../../workloads/iops-read.toml") },
     Builtin { name: "metadata", text: include_str!("../../../../workloads/metadata.toml") },
     Builtin { name: "getattr", text: include_str!("../../../../workloads/getattr.toml") },
     Builtin { name: "laddis", text: include_str!("../../../../workloads/laddis.toml") },

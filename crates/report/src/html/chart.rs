@@ -70,6 +70,17 @@ pub(super) struct Axis {
     /// [`Scale::Time`]: the instant of 0, ns since the Unix epoch.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) start_ns: Option<i64>,
+    /// Places that are marked from the bottom to the top.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) marks: Vec<Mark>,
+}
+
+/// A place on an axis that something begins at.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct Mark {
+    pub(super) at: f64,
+    /// Empty where there is no room for it.
+    pub(super) name: String,
 }
 
 impl Axis {
@@ -90,7 +101,16 @@ impl Axis {
         let highest = if highest > 0.0 { highest } else { 1.0 };
         let step = nice_step(highest, ticks);
         let high = (highest / step - 1e-9).ceil().max(1.0) * step;
-        Some(Axis { scale: Scale::Linear, unit, name: name.into(), low: 0.0, high, names: vec![], start_ns: None })
+        Some(Axis {
+            scale: Scale::Linear,
+            unit,
+            name: name.into(),
+            low: 0.0,
+            high,
+            names: vec![],
+            start_ns: None,
+            marks: vec![],
+        })
     }
 
     /// Round numbers around all `values` and 0; `None` where there is none.
@@ -99,7 +119,16 @@ impl Axis {
         let step = nice_step(high - low, TICKS_UP);
         (low < high && step.is_finite()).then(|| {
             let (low, high) = ((low / step).floor() * step, (high / step).ceil() * step);
-            Axis { scale: Scale::Linear, unit, name: name.into(), low, high, names: vec![], start_ns: None }
+            Axis {
+                scale: Scale::Linear,
+                unit,
+                name: name.into(),
+                low,
+                high,
+                names: vec![],
+                start_ns: None,
+                marks: vec![],
+            }
         })
     }
 
@@ -111,7 +140,7 @@ impl Axis {
         // f64 holds some 600 decades: what is finite here is a number on the axis too.
         (low.is_finite() && high.is_finite()).then(|| {
             let (low, high) = (10_f64.powf(low), 10_f64.powf(high.max(low + 1.0)));
-            Axis { scale: Scale::Log, unit, name: name.into(), low, high, names: vec![], start_ns: None }
+            Axis { scale: Scale::Log, unit, name: name.into(), low, high, names: vec![], start_ns: None, marks: vec![] }
         })
     }
 
@@ -125,6 +154,7 @@ impl Axis {
             high,
             names: vec![],
             start_ns: Some(start_ns),
+            marks: vec![],
         };
         (end > 0.0 && end.is_finite()).then(|| axis(end))
     }
@@ -132,19 +162,37 @@ impl Axis {
     /// Rarity up to one in 10^`high`.
     pub(super) fn rarity(name: &str, high: f64) -> Axis {
         let (scale, unit) = (Scale::Rarity, Unit::Percent);
-        Axis { scale, unit, name: name.into(), low: 0.0, high: high.max(1.0), names: vec![], start_ns: None }
+        Axis {
+            scale,
+            unit,
+            name: name.into(),
+            low: 0.0,
+            high: high.max(1.0),
+            names: vec![],
+            start_ns: None,
+            marks: vec![],
+        }
     }
 
     /// A place for each name.
     pub(super) fn names(names: Vec<String>) -> Axis {
         let high = names.len() as f64 - 0.5;
-        Axis { scale: Scale::Names, unit: Unit::Count, name: String::new(), low: -0.5, high, names, start_ns: None }
+        Axis {
+            scale: Scale::Names,
+            unit: Unit::Count,
+            name: String::new(),
+            low: -0.5,
+            high,
+            names,
+            start_ns: None,
+            marks: vec![],
+        }
     }
 
     /// Shares in per cent, 0 to 100.
     pub(super) fn percent(name: &str) -> Axis {
         let (scale, unit) = (Scale::Linear, Unit::Percent);
-        Axis { scale, unit, name: name.into(), low: 0.0, high: 100.0, names: vec![], start_ns: None }
+        Axis { scale, unit, name: name.into(), low: 0.0, high: 100.0, names: vec![], start_ns: None, marks: vec![] }
     }
 }
 

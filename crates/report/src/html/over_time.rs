@@ -1,10 +1,13 @@
 //! Charts over time: the latency heat map, throughput, operations a second, mean response time.
 
-use super::chart::{Axis, Chart, Series, Shape, Unit, lowest_edge};
+use super::chart::{Axis, Chart, Mark, Series, Shape, Unit, lowest_edge};
 use super::figure::Figure;
 use super::sides::{Side, label};
 use super::units::{bytes, count, duration};
-use crate::findings::{HeatMap, Series as Bins};
+use crate::findings::{HeatMap, Series as Bins, Stage};
+
+/// More load levels than this have no room for their names.
+const MOST_NAMES: usize = 12;
 
 /// All four, as far as there is a time axis.
 pub(super) fn figures<'a>(sides: &[Side<'a>]) -> Vec<Figure<'a>> {
@@ -17,7 +20,11 @@ fn heat_map<'a>(sides: &[Side<'a>]) -> Option<Figure<'a>> {
         for (i, map) in side.findings.heat_maps.iter().enumerate().filter(|(_, map)| !map.cells.is_empty()) {
             let group = if map.group == "All" { "all groups" } else { &map.group };
             let pointer = format!("{}/heat_maps/{i}", side.pointer);
-            charts.extend(cells(map, pointer).map(|chart| (label(sides, side, group), chart)));
+            let marked = |mut chart: Chart<'a>| {
+                chart.x.marks = steps(side, map.start_ns, chart.x.high);
+                (label(sides, side, group), chart)
+            };
+            charts.extend(cells(map, pointer).map(marked));
         }
     }
     let summary = charts.first()?.1.series.first()?.cells.map(words)?;
@@ -25,7 +32,7 @@ fn heat_map<'a>(sides: &[Side<'a>]) -> Option<Figure<'a>> {
         id: "heat",
         title: "Latency heat map",
         explanation: "Each column is a moment, each row a response time on a logarithmic scale; the stronger a cell's colour, \
-                      the more operations ended there with that response time.",
+                      the more operations ended there with that response time. Upright lines show where a load level begins.",
         summary,
         choose: "Operations of",
         charts,
@@ -39,6 +46,21 @@ fn cells(map: &HeatMap, pointer: String) -> Option<Chart<'_>> {
         y: Axis::log(Unit::Seconds, "response time", [lowest_edge(map)?, *map.edges_s.last()?].into_iter())?,
         series: vec![Series::cells(map, pointer)],
     })
+}
+
+/// Where load levels begin, in seconds since `start_ns` and before `end`; nothing where there is one.
+fn steps(side: &Side<'_>, start_ns: i64, end: f64) -> Vec<Mark> {
+    let stages = &side.findings.stages;
+    if stages.len() < 2 {
+        return Vec::new();
+    }
+    let named = stages.len() <= MOST_NAMES;
+    let mark = |stage: &Stage| {
+        let at = stage.span.first_ns?.saturating_sub(start_ns) as f64 / 1e9;
+        let name = if named { stage.level.clone() } else { String::new() };
+        (0.0..end).contains(&at).then_some(Mark { at, name })
+    };
+    stages.iter().filter_map(mark).collect()
 }
 
 fn words(map: &HeatMap) -> String {
@@ -79,9 +101,10 @@ fn over_time<'a>(sides: &[Side<'a>], unit: Unit, name: &str, lines: &[Lines<'_>]
     }
     let start_ns = sides.first()?.findings.series.start_ns;
     let mut x = Axis::time(start_ns, end)?;
-    if sides.len() > 1 {
+    match sides {
+        [only] => x.marks = steps(only, start_ns, end),
         // Every side began at an instant of its own.
-        x.start_ns = None;
+        _ => x.start_ns = None,
     }
     Some(Chart { x, y: Axis::linear(unit, name, highest)?, series })
 }

@@ -41,6 +41,14 @@ pub(super) fn draw(chart: &Chart<'_>) -> Markup {
                 Shape::Cells => @if let Some(map) = series.cells { (cells(chart, map)) },
             }
         }
+        @for mark in &chart.x.marks {
+            @if let Some(x) = chart.right(mark.at) {
+                g.step {
+                    path d=(format!("M{x:.1} {TOP}V{BOTTOM}")) {}
+                    text x=(format!("{:.1}", x + 3.0)) y=(TOP + 28.0) { (Untrusted(&mark.name)) }
+                }
+            }
+        }
     }
 }
 
