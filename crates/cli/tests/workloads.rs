@@ -17,11 +17,12 @@ fn the_list_has_a_line_for_each() {
     let (list, errors) = told(&workloads(&["list"]));
     let names =
         ["mixed", "stream-read", "stream-write", "blocks-read", "blocks-write", "random-read", "iops-read", "metadata"];
-    assert_eq!((list.lines().count(), errors.as_str()), (11, ""));
+    assert_eq!((list.lines().count(), errors.as_str()), (13, ""));
     for (line, name) in list.lines().zip(names) {
         assert!(line.starts_with(name) && line.ends_with(')'), "{line}");
     }
     assert!(list.contains("8 files, 128.00 MiB"), "{list}");
+    assert!(list.contains("\nhome-folders ") && list.contains("\nhome-folders-2008 "), "{list}");
     // With its load file or without.
     assert!(list.contains("\nnetbench"), "{list}");
 }

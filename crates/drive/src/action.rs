@@ -161,6 +161,18 @@ pub enum Action<'a> {
     FileSystemInfo,
     /// Something about the file system. [`Reply::Nothing`] or [`Reply::Space`].
     QueryFileSystem { class: InfoClass },
+    /// Asks for one thing about the file system that an open file or directory is on (SMB).
+    QueryVolume { file: FileKey, class: InfoClass },
+    /// A control of an open file (SMB IOCTL).
+    Control { file: FileKey, what: Control },
+    /// Connects to the share once more; what follows goes through that connection (SMB TREE_CONNECT).
+    ConnectShare,
+    /// Gives it back; what follows goes through the one before (SMB TREE_DISCONNECT).
+    DisconnectShare,
+    /// Logs the user on once more; what follows, a share to begin with, belongs to that session (SMB SESSION_SETUP).
+    LogOn,
+    /// Ends that session; what follows belongs to the one before (SMB LOGOFF).
+    LogOff,
     /// Locks a range; with `wait` the request is held until it is granted.
     Lock { file: FileKey, offset: u64, length: u64, exclusive: bool, wait: bool },
     /// Unlocks it.
@@ -173,6 +185,17 @@ pub enum Action<'a> {
     CopyOnServer { from: FileKey, to: FileKey, length: u32 },
     /// Asks for nothing but an answer (ECHO, NULL).
     Null,
+}
+
+/// Controls of an open file that office programs send (MS-FSCC 2.3). None changes what is in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Control {
+    /// FSCTL_CREATE_OR_GET_OBJECT_ID: the name by which shortcuts find a document again.
+    ObjectId,
+    /// FSCTL_SRV_ENUMERATE_SNAPSHOTS: its previous versions.
+    Snapshots,
+    /// FSCTL_QUERY_NETWORK_INTERFACE_INFO: addresses of the server. Of no file.
+    Interfaces,
 }
 
 /// How an action ended.

@@ -25,6 +25,10 @@ pub trait Scenario: Send {
     fn next(&mut self) -> Step<'_>;
     /// How the action went that the last [`Step::Act`] asked for; what that counts as.
     fn done(&mut self, done: &Done) -> Verdict;
+    /// Which kind of turn it is in, or has ended last, from 0.
+    fn kind(&self) -> u32 {
+        0
+    }
     /// A piece of the data of a read that asked to keep it, in order.
     fn data(&mut self, offset: u64, piece: &[u8]) {
         let _ = (offset, piece);

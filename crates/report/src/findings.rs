@@ -10,12 +10,14 @@ mod curve;
 mod run;
 mod sizes;
 mod stations;
+mod turns;
 
 pub use curve::{CurveMaximum, CurvePoint, FittedLaw, Interval, Knee, LOADS, LoadCurve};
 pub use run::{FailureCount, Fairness, Generator, Parameter, Run, Stage};
 use serde::{Deserialize, Serialize};
 pub use sizes::{SizeCurve, SizePoint};
 pub use stations::{MOST_STATIONS, OddStation, StationErrors, StationSpread};
+pub use turns::{TurnKind, Users};
 
 /// The schema's name; its number changes when a field is removed or changes its meaning.
 pub const SCHEMA: &str = "plimsoll.report/1";

@@ -32,6 +32,7 @@ mod summary;
 mod traffic;
 mod units;
 mod untrusted;
+mod users;
 
 use crate::findings::Findings;
 pub use comparison::comparison;
@@ -198,7 +199,8 @@ fn sections(findings: &Findings) -> Vec<Section<'_>> {
             .figures(curves::figures(&sides))
             .figures(load_curves::figures(findings))
             .text(load_curves::section(findings))
-            .text(run::section(findings)),
+            .text(run::section(findings))
+            .text(users::section(findings)),
         Section::new("sizes", "Sizes").figures(sizes::figures(findings)).text(sizes::section(findings)),
         Section::new("stations", "Stations").figures(stations::figures(findings)).text(stations::section(findings)),
         Section::new("over-time", "Over time").figures(over_time::figures(&sides)),

@@ -23,6 +23,7 @@ mod table;
 mod throughput;
 mod units;
 mod unseen;
+mod users;
 
 use crate::findings::{Findings, OperationRow};
 pub use capacity::exact as exact_load;

@@ -259,6 +259,8 @@ fn a_run_shows_its_load_levels_and_no_packets() {
         fairness: Fairness::default(),
         spread: StationSpread::default(),
         failures: vec![FailureCount { cause: "timed out".into(), count: 123 }],
+        users: None,
+        turns: vec![],
     }];
     let markup = markup(&html::page(&findings).unwrap());
     for shown in ["17 stations", "4,321/s", "timed out", "id=\"levels\""] {

@@ -63,6 +63,7 @@ impl Drive<'_> {
         steps: &[Step],
         names: &mut Names,
     ) -> anyhow::Result<Site> {
+        super::fitting::check(self.workload, &chosen.target, steps)?;
         let server = reach::open(&chosen.target, wishes, names)?;
         let stations = steps.iter().map(|step| step.plan.load.stations()).max().unwrap_or(1);
         let set = Arc::new(FileSet::new(self.workload, base(&chosen.target), stations, names)?);
@@ -152,7 +153,7 @@ impl Drive<'_> {
             Err(error) => (LevelRan::not_run(plan, words.clone(), &error), false),
         };
         let ran = if self.by_time == ByTime::Kept { ran } else { ran.without_intervals() };
-        let ran = ran.on(step);
+        let ran = ran.on(step).named(self.workload);
         let recorded = match self.recording.zip(feed) {
             Some((recording, feed)) => recording.end(feed, &ran, site.server.facts(), names),
             None => Ok(()),

@@ -3,12 +3,15 @@
 use std::collections::BTreeMap;
 
 use anyhow::Context;
-use plimsoll_drive::engine::{self, EngineError, Histogram, Plan, Ran, Setup, StationTally, Watch, WorkerCpu};
+use plimsoll_drive::engine::{
+    self, EngineError, Histogram, Load, Plan, Ran, Setup, StationTally, TurnTally, Watch, WorkerCpu,
+};
+use plimsoll_drive::workload::Workload;
 use plimsoll_model::Names;
 use plimsoll_report::collect::comparison::MeasuredRun;
 use plimsoll_report::collect::run::{About, Level};
 use plimsoll_report::collect::stations::spread;
-use plimsoll_report::findings::{Fairness, Generator, Times};
+use plimsoll_report::findings::{Fairness, Generator, Times, TurnKind};
 use plimsoll_stats::curve::StationShare;
 use plimsoll_stats::{Accumulator, IntervalWidth, Intervals, Options, Statistics};
 use serde::{Deserialize, Serialize};
@@ -60,6 +63,15 @@ impl LevelRan {
     /// The same without its numbers by time: of many levels they are much.
     pub(super) fn without_intervals(self) -> LevelRan {
         Self { intervals: None, ..self }
+    }
+
+    /// The same with the workload's names of its turns; kinds of which none was begun are left out.
+    pub(super) fn named(mut self, workload: &Workload) -> LevelRan {
+        let names = workload.turns().map(|(name, _)| name.to_owned());
+        let kinds = std::mem::take(&mut self.told.about.turns).into_iter().zip(names);
+        let named = kinds.map(|(kind, name)| TurnKind { name, ..kind });
+        self.told.about.turns = named.filter(|kind| kind.ended + kind.unended > 0).collect();
+        self
     }
 
     /// A level that could not be run at all: nothing, and why.
@@ -165,7 +177,7 @@ pub(super) fn empty(plan: &Plan) -> Intervals {
 
 /// What workers brought, put together.
 pub(super) fn added_up(ran: Ran<Measured>, plan: &Plan, words: &str, names: &Names, by_time: bool) -> LevelRan {
-    let Ran { sinks, stations, generator, measured, stopped } = ran;
+    let Ran { sinks, stations, turns: kinds, generator, measured, stopped } = ran;
     let mut statistics = Statistics::new(Options::default());
     let mut intervals = by_time.then(|| empty(plan));
     for sink in sinks {
@@ -177,7 +189,9 @@ pub(super) fn added_up(ran: Ran<Measured>, plan: &Plan, words: &str, names: &Nam
     }
     let response = response(&statistics);
     let lag = times(&generator.schedule_lag);
-    let seen = validity::Level { generator: &generator, stations: &stations, lag, response };
+    let users = users_of(plan);
+    let scheduled = users.is_some();
+    let seen = validity::Level { generator: &generator, stations: &stations, users: scheduled, lag, response };
     let (reasons, generators_fault) = (validity::reasons(&seen), validity::generators_fault(&seen));
     let words = if stopped { format!("{words} (stopped early)") } else { words.to_owned() };
     let uncertain = intervals.as_ref().map_or_else(Uncertain::default, |whole| Uncertain::of(whole, measured));
@@ -196,12 +210,35 @@ pub(super) fn added_up(ran: Ran<Measured>, plan: &Plan, words: &str, names: &Nam
         failures: failures(&stations),
         connections: plan.connections_in_all(),
         reasons,
+        users,
+        turns: kinds.iter().map(turn_kind).collect(),
     };
     let turns = stations.iter().map(|station| station.turns).sum();
     let threads = u32::try_from(generator.workers.len()).unwrap_or(u32::MAX);
     let late_turns = stations.iter().map(|station| station.late_turns).sum();
     let told = StageTold { span_ns: measured, turns, about, threads, whole: !stopped };
     LevelRan { statistics, intervals, told, late_turns, generators_fault }
+}
+
+/// How many users have a schedule of their own; `None` where nobody has.
+fn users_of(plan: &Plan) -> Option<u64> {
+    if let Load::Partly { users, .. } = plan.load { Some(users.into()) } else { None }
+}
+
+/// The turns of one kind; whoever knows the workload gives it its name.
+fn turn_kind(tally: &TurnTally) -> TurnKind {
+    let seconds = |sum_ns: u64, of: u64| (of > 0).then(|| sum_ns as f64 / of as f64 / 1e9);
+    TurnKind {
+        name: String::new(),
+        ended: tally.ended,
+        unended: tally.unended,
+        failed: tally.failed,
+        late: tally.late,
+        late_from_before: tally.late_from_before,
+        mean_s: seconds(tally.duration_sum_ns, tally.ended),
+        overrun_mean_s: seconds(tally.overrun_sum_ns, tally.late),
+        overrun_max_s: (tally.late > 0).then_some(tally.overrun_max_ns as f64 / 1e9),
+    }
 }
 
 /// Response times of all operations together.

@@ -4,6 +4,7 @@ mod auth;
 mod drive;
 mod files;
 mod finished;
+mod fitting;
 mod level;
 mod load;
 mod measure;

@@ -26,7 +26,7 @@ mod worker;
 pub use error::EngineError;
 pub use histogram::Histogram;
 pub use plan::{Arrivals, Load, Pause, Phases, Plan, Reconnect};
-pub use ran::{Generator, Ran, StationTally, WorkerCpu};
+pub use ran::{Generator, Ran, StationTally, TurnTally, WorkerCpu};
 pub use rng::{Rng, seed_of};
 pub use setup::{Birth, Setup};
 pub use watch::{Phase, Progress, Watch};
@@ -143,6 +143,7 @@ fn gathered<S>(plan: &Plan, brought: impl Iterator<Item = Brought<S>>) -> Ran<S>
     let mut ran = Ran {
         sinks: Vec::new(),
         stations: Vec::new(),
+        turns: Vec::new(),
         generator: Generator { asked_rate: plan.load.asked_rate(), ..Generator::default() },
         measured: (i64::MIN, i64::MIN),
         stopped: false,
@@ -151,6 +152,7 @@ fn gathered<S>(plan: &Plan, brought: impl Iterator<Item = Brought<S>>) -> Ran<S>
     for part in brought {
         ran.sinks.push(part.sink);
         ran.stations.extend(part.tallies);
+        add_turns(&mut ran.turns, &part.turns);
         ran.generator.workers.push(part.cpu);
         ran.generator.add(&part.generator);
         // Workers agree on both, unless nothing was measured.
@@ -163,4 +165,9 @@ fn gathered<S>(plan: &Plan, brought: impl Iterator<Item = Brought<S>>) -> Ran<S>
     let turns: u64 = ran.stations.iter().map(|tally| tally.turns).sum();
     ran.generator.achieved_rate = if seconds > 0.0 { turns as f64 / seconds } else { 0.0 };
     ran
+}
+
+fn add_turns(all: &mut Vec<TurnTally>, part: &[TurnTally]) {
+    all.resize(all.len().max(part.len()), TurnTally::default());
+    all.iter_mut().zip(part).for_each(|(all, part)| all.add(part));
 }

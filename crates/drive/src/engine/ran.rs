@@ -10,6 +10,8 @@ pub struct Ran<S> {
     pub sinks: Vec<S>,
     /// Every station, in order.
     pub stations: Vec<StationTally>,
+    /// Turns by kind, as [`crate::scenario::Scenario::kind`] numbers them.
+    pub turns: Vec<TurnTally>,
     /// How well the load generator itself kept up.
     pub generator: Generator,
     /// Begin and end of the measured phase, ns since the Unix epoch. Equal where it was stopped before it began.
@@ -56,6 +58,41 @@ impl StationTally {
     #[must_use]
     pub fn error_count(&self) -> u64 {
         self.errors.iter().map(|(_, count)| count).sum()
+    }
+}
+
+/// The turns of one kind that were due in the measured phase.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TurnTally {
+    /// Those that ended.
+    pub ended: u64,
+    /// Those that were begun and had not ended when the drain was over.
+    pub unended: u64,
+    /// Those of which an action failed.
+    pub failed: u64,
+    /// Those that ended after the user's next one was due (partly open load only).
+    pub late: u64,
+    /// Late ones that had begun late, because the one before had not ended.
+    pub late_from_before: u64,
+    /// Sum of the times from due to ended, ns.
+    pub duration_sum_ns: u64,
+    /// How long after the user's next one was due they ended: sum over the late ones, ns.
+    pub overrun_sum_ns: u64,
+    /// The longest of these, ns.
+    pub overrun_max_ns: u64,
+}
+
+impl TurnTally {
+    /// Adds those of another part of the run.
+    pub fn add(&mut self, other: &TurnTally) {
+        self.ended += other.ended;
+        self.unended += other.unended;
+        self.failed += other.failed;
+        self.late += other.late;
+        self.late_from_before += other.late_from_before;
+        self.duration_sum_ns = self.duration_sum_ns.saturating_add(other.duration_sum_ns);
+        self.overrun_sum_ns = self.overrun_sum_ns.saturating_add(other.overrun_sum_ns);
+        self.overrun_max_ns = self.overrun_max_ns.max(other.overrun_max_ns);
     }
 }
 

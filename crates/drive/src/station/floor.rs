@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 
 use plimsoll_model::{Names, Sink, Transaction};
 
+use super::clock::TurnTallies;
 use super::lane::{Lane, State};
 use crate::action::{Cause, Done, Failure, Reply, Tag};
 use crate::client::Events;
@@ -16,6 +17,7 @@ pub(crate) struct Floor<'a, S> {
     pub(crate) share: Share,
     pub(crate) lanes: Vec<Lane>,
     pub(crate) tallies: Vec<StationTally>,
+    pub(crate) turns: TurnTallies,
     pub(crate) sink: S,
     pub(crate) names: &'a Names,
     pub(crate) stage: Option<u32>,
@@ -78,6 +80,7 @@ impl<'a, S: Sink> Floor<'a, S> {
             share,
             lanes: Vec::new(),
             tallies,
+            turns: TurnTallies::default(),
             sink,
             names,
             stage,
@@ -129,6 +132,9 @@ impl<'a, S: Sink> Floor<'a, S> {
             (Verdict::Failed(cause), _) | (Verdict::AsAnswered, Err(Failure { cause, .. })) => Some(cause),
             (Verdict::Expected, _) | (Verdict::AsAnswered, Ok(_)) => None,
         };
+        if let (Some(_), Some(turn)) = (cause, &mut lane.turn) {
+            turn.failed = true;
+        }
         let (intended, begun) = (lane.intended, lane.begun);
         if let Some(&cause) = cause {
             self.error(station, cause, intended);
@@ -163,12 +169,29 @@ impl<'a, S: Sink> Floor<'a, S> {
         }
     }
 
-    /// A turn of a lane ended at `at`.
-    pub(crate) fn turn_over(&mut self, lane: usize, at: i64) {
+    /// A turn of a lane ended at `at`; `next` is when its user's next one is due, where it is known.
+    pub(crate) fn turn_over(&mut self, lane: usize, at: i64, next: Option<i64>) {
         self.fresh.turns += 1;
         let (measured, station) = (self.measures(at), self.share.station(lane));
         if let Some(tally) = self.tallies.get_mut(station).filter(|_| measured) {
             tally.turns += 1;
+        }
+        let Some(found) = self.lanes.get_mut(lane) else { return };
+        let kind = found.scenario.as_ref().map_or(0, |scenario| scenario.kind());
+        if let Some(clock) = found.turn.take().filter(|clock| self.window.0 <= clock.due && clock.due < self.window.1) {
+            self.turns.ended(kind, clock, at, next);
+        }
+    }
+
+    /// All is over: turns that were due in the measured phase and have not ended are counted.
+    pub(crate) fn count_unended(&mut self) {
+        for lane in &mut self.lanes {
+            let kind = lane.scenario.as_ref().map_or(0, |scenario| scenario.kind());
+            if let Some(clock) =
+                lane.turn.take().filter(|clock| self.window.0 <= clock.due && clock.due < self.window.1)
+            {
+                self.turns.unended(kind, clock);
+            }
         }
     }
 

@@ -1,5 +1,6 @@
 //! One thread of a user's doing.
 
+use super::clock::TurnClock;
 use crate::engine::Rng;
 use crate::scenario::Scenario;
 
@@ -12,6 +13,8 @@ pub(crate) struct Lane {
     /// When its action was meant to start, and when it was begun, ns.
     pub(crate) intended: i64,
     pub(crate) begun: i64,
+    /// The turn that it is in.
+    pub(crate) turn: Option<TurnClock>,
     /// For its pauses.
     pub(crate) rng: Rng,
 }

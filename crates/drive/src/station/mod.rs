@@ -3,6 +3,7 @@
 //! A station has as many lanes as its pipelining depth. A lane runs one scenario, one action at a time. In a closed loop it
 //! starts its own turns; under a schedule, lanes wait in a rota until a turn is due.
 
+pub(crate) mod clock;
 pub(crate) mod floor;
 pub(crate) mod lane;
 pub(crate) mod pacing;

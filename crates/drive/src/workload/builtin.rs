@@ -24,6 +24,8 @@ pub const BUILTINS: &[Builtin] = &[
     Builtin { name: "getattr", text: include_str!("../../../../workloads/getattr.toml") },
     Builtin { name: "laddis", text: include_str!("../../../../workloads/laddis.toml") },
     Builtin { name: "netbench", text: include_str!("../../../../workloads/netbench.toml") },
+    Builtin { name: "home-folders", text: include_str!("../../../../workloads/home-folders.toml") },
+    Builtin { name: "home-folders-2008", text: include_str!("../../../../workloads/home-folders-2008.toml") },
 ];
 
 impl Workload {

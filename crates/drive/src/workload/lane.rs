@@ -2,6 +2,7 @@
 
 mod acquaintance;
 mod moves;
+mod office;
 mod own;
 mod turn;
 
@@ -28,6 +29,8 @@ pub(super) struct Lane {
     seed: u64,
     /// Turns begun.
     begun: u64,
+    /// Which kind of turn was begun last.
+    kind: u32,
     /// The draws of the turn: they follow from the seed and the turn's number.
     rng: Rng,
     turn: Option<Turning>,
@@ -60,7 +63,24 @@ impl Lane {
         let cards = work.deck.as_ref().map_or_else(Vec::new, |deck| deck.shuffled(seed, station, lane));
         let unknown = if work.look_up_first && lane == 0 { 0..files.layout().names_of_a_part() } else { 0..0 };
         let (begun, turn) = (0, None);
-        Self { work, files, station, lane, seed, begun, rng, turn, open, cards, unknown, asked, path, new_path, check }
+        Self {
+            work,
+            files,
+            station,
+            lane,
+            seed,
+            begun,
+            kind: 0,
+            rng,
+            turn,
+            open,
+            cards,
+            unknown,
+            asked,
+            path,
+            new_path,
+            check,
+        }
     }
 
     fn decide(&mut self) -> Move {
@@ -100,6 +120,9 @@ impl Lane {
         {
             return Move::CloseFile(file, key);
         }
+        if let Some(key) = self.turn.as_mut().and_then(|turn| turn.folder.take()) {
+            return Move::CloseFolder(key);
+        }
         self.turn = None;
         Move::TurnOver
     }
@@ -128,6 +151,14 @@ impl Lane {
             Op::List => Some(Move::List { names: false }),
             Op::ListNames => Some(Move::List { names: true }),
             Op::FileSystemInfo => Some(Move::FileSystemInfo),
+            Op::Find => Some(Move::Find),
+            Op::Probe(name) => Some(self.probe(name)),
+            Op::Volume(what) => Some(self.opened().map_or_else(|first| first, |file| Move::Volume(file, what))),
+            Op::Control(what) => Some(self.opened().map_or_else(|first| first, |file| Move::Control(file, what))),
+            Op::ConnectShare => Some(Move::ConnectShare),
+            Op::DisconnectShare => Some(Move::DisconnectShare),
+            Op::LogOn => Some(Move::LogOn),
+            Op::LogOff => Some(Move::LogOff),
             Op::Null => Some(Move::Null),
             Op::Think(time) => {
                 self.advance();
@@ -144,7 +175,7 @@ impl Lane {
             (Move::CreateOwn, Reply::Opened { file: key, .. }) => turn.own.created(*key),
             (Move::OpenOwn, Reply::Opened { file: key, .. }) => turn.own.opened(*key),
             (Move::MakeOwn, _) => turn.own.made_directory(),
-            (Move::CloseFile(..) | Move::CloseOwn(_), _) => {}
+            (Move::CloseFile(..) | Move::CloseOwn(_) | Move::CloseFolder(_), _) => {}
             (Move::RemoveOwn | Move::RemoveOwnDirectory, _) => {
                 turn.own.removed();
                 // What is left of the subject is the directory that it was in.
@@ -195,8 +226,7 @@ impl Lane {
                 Move::Flush(_) | Move::SetAttributes | Move::Access | Move::Lookup | Move::FileSystemInfo | Move::Null,
                 _,
             ) => self.advance(),
-            // An answer to something else: nothing that was asked for came of it.
-            _ => return Err(WrongData),
+            _ => return self.took_office(asked, reply),
         }
         Ok(())
     }
@@ -223,6 +253,15 @@ impl Lane {
         {
             return Move::CloseFile(turn.file, key);
         }
+        if let Some(key) = turn.folder.take() {
+            return Move::CloseFolder(key);
+        }
+        if std::mem::take(&mut turn.connected) {
+            return Move::DisconnectShare;
+        }
+        if std::mem::take(&mut turn.logged_on) {
+            return Move::LogOff;
+        }
         self.turn = None;
         Move::TurnOver
     }
@@ -239,6 +278,10 @@ impl Scenario for Lane {
         let asked = std::mem::replace(&mut self.asked, Move::TurnOver);
         let taken = match &done.result {
             Ok(reply) => self.took(asked, reply),
+            Err(failure) if asked.expects(failure) => {
+                self.advance();
+                return Verdict::Expected;
+            }
             Err(_) => {
                 self.abandon(asked);
                 Ok(())
@@ -248,6 +291,10 @@ impl Scenario for Lane {
             self.abandon(asked);
         }
         taken.into()
+    }
+
+    fn kind(&self) -> u32 {
+        self.kind
     }
 
     fn data(&mut self, offset: u64, piece: &[u8]) {
@@ -261,6 +308,7 @@ impl Scenario for Lane {
         self.open.forget_all();
         if let Some(turn) = &mut self.turn {
             turn.own.lost();
+            (turn.folder, turn.connected, turn.logged_on) = (None, false, false);
             turn.abandoned = true;
         }
     }

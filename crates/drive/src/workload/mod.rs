@@ -168,6 +168,18 @@ impl Workload {
         self.work.turns.iter().map(move |turn| (turn.name.as_str(), f64::from(turn.weight) / all))
     }
 
+    /// The first step that only SMB has; other targets cannot do this workload.
+    #[must_use]
+    pub fn smb_alone(&self) -> Option<&str> {
+        self.work.turns.iter().find_map(program::Turn::smb_alone)
+    }
+
+    /// Whether a turn changes the share or the session that its connection uses: then nobody else may use the connection.
+    #[must_use]
+    pub fn wants_its_connection_alone(&self) -> bool {
+        self.work.turns.iter().any(program::Turn::uses_shares)
+    }
+
     /// Files that a lane has open at most: those that it keeps open, and one of its own.
     #[must_use]
     pub fn open_files(&self) -> u64 {
@@ -222,7 +234,7 @@ impl Work {
             }
             kept => kept.as_ref().map_or(0, |kept| *kept.get_ref()),
         };
-        let turns: Vec<_> = text.turns.iter().map(program::Turn::compile).collect::<Result<_, _>>()?;
+        let turns = compile_turns(&text.turns, files.get_ref().scale, lane.keep_open.as_ref())?;
         let weights: Vec<u64> = turns
             .iter()
             .scan(0, |sum, turn| {
@@ -261,6 +273,23 @@ impl Work {
             replay,
         })
     }
+}
+
+/// Every turn in all its variants. `kept`: files that stay open from turn to turn.
+fn compile_turns(
+    texts: &[Spanned<text::TurnText>],
+    scale: quantity::Scale,
+    kept: Option<&Spanned<u32>>,
+) -> Result<Vec<program::Turn>, program::Wrong> {
+    let variants = texts.iter().map(|turn| program::Turn::variants(turn, scale));
+    let turns = variants.collect::<Result<Vec<_>, _>>()?.concat();
+    if let Some(kept) = kept.filter(|kept| *kept.get_ref() > 0)
+        && turns.iter().any(program::Turn::uses_shares)
+    {
+        let problem = "no file stays open where turns connect to the share or log on: keep_open must be 0";
+        return Err((kept.span(), problem.to_owned()));
+    }
+    Ok(turns)
 }
 
 /// Whether there are turns, and the files that they are about.

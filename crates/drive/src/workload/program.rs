@@ -5,8 +5,10 @@ use std::ops::Range;
 use toml::Spanned;
 
 use super::distribution::{Pick, Sizes};
-use super::quantity::Size;
+use super::fileset::is_of_a_set;
+use super::quantity::{Scale, Size};
 use super::text::{At, ReadText, StepText, Subject, TurnText, WriteText};
+use crate::action::{Control, InfoClass};
 
 /// The most steps of a turn, loops unrolled.
 const MOST_STEPS: usize = 10_000;
@@ -25,8 +27,11 @@ pub(super) struct Turn {
     pub(super) on: Subject,
     pub(super) pick: Pick,
     pub(super) steps: Vec<Op>,
-    /// Sizes that [`Amount::Total`] draws from.
+    /// Sizes that [`Amount::Total`] draws from, and what they are scaled by.
     pub(super) totals: Vec<Sizes>,
+    pub(super) scale: Scale,
+    /// Names that [`Op::Probe`] asks for.
+    pub(super) names: Vec<String>,
 }
 
 /// One step.
@@ -54,6 +59,16 @@ pub(super) enum Op {
     Remove,
     Rename,
     FileSystemInfo,
+    /// Asks the directory for the subject's name.
+    Find,
+    /// Asks for one of the turn's names that shall not be there.
+    Probe(usize),
+    Volume(InfoClass),
+    Control(Control),
+    ConnectShare,
+    DisconnectShare,
+    LogOn,
+    LogOff,
     Null,
     Think(u64),
 }
@@ -84,19 +99,22 @@ pub(super) enum Amount {
 pub(super) type Wrong = (Range<usize>, String);
 
 impl Turn {
-    pub(super) fn compile(text: &Spanned<TurnText>) -> Result<Self, Wrong> {
+    /// A turn, sizes in it times `scale`.
+    pub(super) fn compile(text: &Spanned<TurnText>, scale: Scale) -> Result<Self, Wrong> {
         let turn = text.get_ref();
-        let (mut steps, mut totals) = (Vec::new(), Vec::new());
+        let mut steps = Vec::new();
+        let mut texts = Texts { totals: Vec::new(), names: Vec::new() };
         let mut state = State::default();
         unroll(&turn.steps, 0, &mut |step| {
             if steps.len() >= MOST_STEPS {
                 return Err((step.span(), format!("a turn may have {MOST_STEPS} steps, loops unrolled")));
             }
-            let op = op(step.get_ref(), turn.on, &mut totals).map_err(|problem| (step.span(), problem))?;
+            let op = op(step.get_ref(), turn.on, scale, &mut texts).map_err(|problem| (step.span(), problem))?;
             state.after(&op, turn.on).map_err(|problem| (step.span(), problem.to_owned()))?;
             steps.push(op);
             Ok(())
         })?;
+        let Texts { totals, names } = texts;
         if steps.is_empty() {
             return Err((text.span(), "the turn has no steps".to_owned()));
         }
@@ -104,7 +122,62 @@ impl Turn {
             let problem = "the turn leaves its own file or directory behind: end it with \"remove\" or \"rmdir\"";
             return Err((text.span(), problem.to_owned()));
         }
-        Ok(Self { name: turn.name.clone(), weight: turn.weight, on: turn.on, pick: turn.pick, steps, totals })
+        if state.connected || state.logged_on {
+            let problem = "the turn ends with what it began: \"disconnect-share\", \"log-off\"";
+            return Err((text.span(), problem.to_owned()));
+        }
+        let (name, weight) = (turn.name.clone(), turn.weight);
+        Ok(Self { name, weight, on: turn.on, pick: turn.pick, steps, totals, scale, names })
+    }
+
+    /// The turn as its text asks for it: on the standing connection to the share, on one of its own, and with a logon of its
+    /// own, each as often as its weight says.
+    pub(super) fn variants(text: &Spanned<TurnText>, scale: Scale) -> Result<Vec<Self>, Wrong> {
+        let turn = Self::compile(text, scale)?;
+        let around = |name: &str, weight: u32, before: &[Op], after: &[Op]| {
+            let left_open = turn.on == Subject::File && turn.leaves_open();
+            let close = left_open.then_some(Op::Close);
+            let steps = before.iter().chain(&turn.steps).chain(&close).chain(after).copied().collect();
+            Self { name: format!("{}, {name}", turn.name), weight, steps, ..turn.clone() }
+        };
+        let TurnText { unmapped, logging_on, .. } = *text.get_ref();
+        let mut all = Vec::new();
+        if unmapped > 0 {
+            all.push(around("unmapped", unmapped, &[Op::ConnectShare], &[Op::DisconnectShare]));
+        }
+        if logging_on > 0 {
+            let (before, after) = ([Op::LogOn, Op::ConnectShare], [Op::DisconnectShare, Op::LogOff]);
+            all.push(around("logging on", logging_on, &before, &after));
+        }
+        if all.iter().any(|_| turn.uses_shares()) {
+            let problem =
+                "unmapped and logging_on do what its \"connect-share\" and \"log-on\" do: say one or the other";
+            return Err((text.span(), problem.to_owned()));
+        }
+        all.insert(0, turn);
+        Ok(all)
+    }
+
+    /// Whether its last word on the file is not to close it.
+    fn leaves_open(&self) -> bool {
+        let touches = |op: &&Op| matches!(op, Op::Open | Op::Close | Op::Read(_) | Op::Write(_));
+        self.steps.iter().rev().find(touches).is_some_and(|op| !matches!(op, Op::Close))
+    }
+
+    /// Whether it connects to the share or logs on.
+    pub(super) fn uses_shares(&self) -> bool {
+        self.steps.iter().any(|op| matches!(op, Op::ConnectShare | Op::LogOn))
+    }
+
+    /// The first step that SMB alone has.
+    pub(super) fn smb_alone(&self) -> Option<&'static str> {
+        self.steps.iter().find_map(|op| match op {
+            Op::Volume(_) => Some("volume"),
+            Op::Control(_) => Some("ioctl"),
+            Op::ConnectShare => Some("connect-share"),
+            Op::LogOn => Some("log-on"),
+            _ => None,
+        })
     }
 
     /// Whether it opens files of the set to write to them.
@@ -146,16 +219,22 @@ fn unroll(
     Ok(())
 }
 
-fn op(step: &StepText, on: Subject, totals: &mut Vec<Sizes>) -> Result<Op, String> {
+/// What steps say in words.
+struct Texts {
+    totals: Vec<Sizes>,
+    names: Vec<String>,
+}
+
+fn op(step: &StepText, on: Subject, scale: Scale, texts: &mut Texts) -> Result<Op, String> {
     Ok(match step {
         StepText::Create => Op::Create,
         StepText::Recreate => Op::Recreate,
         StepText::Open => Op::Open,
         StepText::Close => Op::Close,
-        StepText::Read(read) => Op::Read(read_of(read)?),
-        StepText::Write(write) => Op::Write(write_of(write, on, totals)?),
+        StepText::Read(read) => Op::Read(scaled(read_of(read)?, scale)),
+        StepText::Write(write) => Op::Write(scaled(write_of(write, on, &mut texts.totals)?, scale)),
         StepText::Flush => Op::Flush,
-        StepText::Truncate(size) if size.0 <= LARGEST_OWN => Op::Truncate(size.0),
+        StepText::Truncate(size) if size.0 <= LARGEST_OWN => Op::Truncate(scale.of(size.0)),
         StepText::Truncate(_) => return Err(format!("a file may have {}", Size(LARGEST_OWN))),
         StepText::Lookup => Op::Lookup,
         StepText::Readlink => Op::ReadLink,
@@ -170,10 +249,30 @@ fn op(step: &StepText, on: Subject, totals: &mut Vec<Sizes>) -> Result<Op, Strin
         StepText::Remove => Op::Remove,
         StepText::Rename => Op::Rename,
         StepText::Fsinfo => Op::FileSystemInfo,
+        StepText::Find => Op::Find,
+        StepText::Probe(name) => {
+            let sound = !name.is_empty() && !name.contains(['/', '\\']) && !name.contains(char::is_control);
+            if !sound || is_of_a_set(name) {
+                return Err("a name without '/', unlike those of the set".to_owned());
+            }
+            texts.names.push(name.clone());
+            Op::Probe(texts.names.len() - 1)
+        }
+        StepText::Volume(what) => Op::Volume((*what).into()),
+        StepText::Ioctl(what) => Op::Control((*what).into()),
+        StepText::ConnectShare => Op::ConnectShare,
+        StepText::DisconnectShare => Op::DisconnectShare,
+        StepText::LogOn => Op::LogOn,
+        StepText::LogOff => Op::LogOff,
         StepText::Null => Op::Null,
         StepText::Think(time) => Op::Think(time.0),
         StepText::Repeat(_) => return Err("a loop stands where a step should".to_owned()),
     })
+}
+
+fn scaled(transfer: Transfer, scale: Scale) -> Transfer {
+    // A request is not made longer.
+    Transfer { size: scale.of(transfer.size.into()) as u32, ..transfer }
 }
 
 fn read_of(read: &ReadText) -> Result<Transfer, String> {
@@ -229,6 +328,8 @@ fn transfer(size: Size, at: At, amount: Amount, stable: bool) -> Result<Transfer
 struct State {
     thing: Thing,
     open: bool,
+    connected: bool,
+    logged_on: bool,
 }
 
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
@@ -244,6 +345,16 @@ impl State {
     fn after(&mut self, op: &Op, on: Subject) -> Result<(), &'static str> {
         let needs = |condition: bool, problem| if condition { Ok(()) } else { Err(problem) };
         match (on, op) {
+            (_, Op::ConnectShare | Op::DisconnectShare | Op::LogOn | Op::LogOff) => self.after_share(op),
+            (_, Op::Probe(_)) => Ok(()),
+            (Subject::File | Subject::Directory | Subject::Own, Op::Volume(_) | Op::Control(_)) => {
+                needs(self.open, "nothing is open here")
+            }
+            (Subject::Directory, Op::Open | Op::Close) => {
+                self.open = matches!(op, Op::Open);
+                Ok(())
+            }
+            (Subject::File, Op::Find) => Ok(()),
             (_, Op::List | Op::ListNames | Op::FileSystemInfo | Op::Null | Op::Think(_)) => Ok(()),
             (Subject::File | Subject::Directory, Op::Lookup | Op::GetAttributes | Op::Access) => Ok(()),
             (Subject::Link, Op::Lookup | Op::ReadLink) => Ok(()),
@@ -258,6 +369,21 @@ impl State {
             (Subject::Directory, _) => Err("this needs on = \"file\", \"link\" or \"own\""),
             (Subject::Own, op) => self.after_own(op),
         }
+    }
+
+    /// Files belong to the share and the session that they were opened in.
+    fn after_share(&mut self, op: &Op) -> Result<(), &'static str> {
+        let needs = |condition: bool, problem| if condition { Ok(()) } else { Err(problem) };
+        needs(!self.open, "\"close\" what is open first")?;
+        match op {
+            Op::ConnectShare => needs(!self.connected, "the turn has connected to the share already")?,
+            Op::DisconnectShare => needs(self.connected, "the turn has not connected to the share")?,
+            Op::LogOn => needs(!self.logged_on && !self.connected, "log on once, before connecting to the share")?,
+            _ => needs(self.logged_on && !self.connected, "disconnect from the share before logging off")?,
+        }
+        self.connected = matches!(op, Op::ConnectShare);
+        self.logged_on = matches!(op, Op::LogOn) || self.logged_on && !matches!(op, Op::LogOff);
+        Ok(())
     }
 
     fn after_own(&mut self, op: &Op) -> Result<(), &'static str> {
@@ -279,6 +405,7 @@ impl State {
             Op::Read(_) | Op::Write(_) | Op::Flush | Op::Truncate(_) | Op::GetAttributesOfOpen => {
                 needs(self.open, "the lane's own file is not open here: \"create\" or \"open\" it")?;
             }
+            Op::Find => needs(self.thing == Thing::File, "there is no file of the lane's own here")?,
             Op::ReadLink => return Err("this needs on = \"link\""),
             Op::Remove | Op::Rename if self.open => return Err("\"close\" the file first"),
             Op::Remove => {

@@ -16,6 +16,39 @@ pub(super) struct Time(pub(super) u64);
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
 pub(super) struct Share(pub(super) f64);
 
+/// A factor of sizes, above 0 and at most 1.
+#[derive(Clone, Copy, Debug, PartialEq, PartialOrd, serde::Deserialize)]
+#[serde(try_from = "f64")]
+pub(super) struct Scale(f64);
+
+impl Default for Scale {
+    fn default() -> Self {
+        Self(1.0)
+    }
+}
+
+impl TryFrom<f64> for Scale {
+    type Error = String;
+
+    fn try_from(factor: f64) -> Result<Self, String> {
+        let sound = factor > 0.0 && factor <= 1.0;
+        if sound { Ok(Self(factor)) } else { Err(format!("scale must be above 0 and at most 1, not {factor}")) }
+    }
+}
+
+impl Scale {
+    /// A size, made smaller; what is more than nothing stays more than nothing.
+    pub(super) fn of(self, bytes: u64) -> u64 {
+        // Exact as long as nothing is scaled; sizes are below 2^53 bytes by far.
+        if self.0 == 1.0 { bytes } else { (bytes as f64 * self.0).ceil() as u64 }
+    }
+
+    /// The factor, where it is not 1.
+    pub(super) fn factor(self) -> Option<f64> {
+        (self.0 != 1.0).then_some(self.0)
+    }
+}
+
 /// Units of size, longest name first, bytes.
 const UNITS: [(&str, u64); 5] = [("TiB", 1 << 40), ("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10), ("B", 1)];
 /// Decimal ones, as documents of before 1998 mean them (seed 4's 0.75 kbyte is 750 byte); bytes.

@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 
 use rand::Rng as _;
 
-use plimsoll_model::{Endpoint, Names, Outcome, Symbol, Transaction};
+use plimsoll_model::{Endpoint, Names, Outcome, Procedure, Protocol, Symbol, Transaction};
 
 use super::fileset::{Create, FileSet, Job};
 use super::*;
-use crate::action::{Access, Action, Cause, Disposition, Done, Failure, FileKey, Reply, Tag, Ticket};
+use crate::action::{Access, Action, Cause, Disposition, Done, Failure, FileKey, Kind, Reply, Tag, Ticket};
 use crate::client::calls::Identity;
 use crate::client::path::{PathClient, Root};
 use crate::client::{Client, Events};
@@ -36,6 +36,20 @@ pub(super) struct Model {
 }
 
 type Answer = Result<Reply, &'static str>;
+
+/// What the model says to a control.
+const LACKING: &str = "no such control";
+
+/// A server's refusal, as SMB would say it.
+fn refused(problem: &str) -> Failure {
+    let status = match problem {
+        "no such file" => 0xC000_0034,
+        LACKING => 0xC000_0010,
+        _ => 0xC000_0001,
+    };
+    let procedure = Some(Procedure::of(Protocol::Smb2, 5));
+    Failure { procedure, status: Some(status), outcome: Outcome::Refused, cause: Cause::Status }
+}
 
 impl Model {
     pub(super) fn open_files(&self) -> usize {
@@ -131,6 +145,18 @@ impl Model {
                     Some(_) => Err("is there already"),
                 }
             }
+            Action::Find { path, pattern, .. } => {
+                self.directory(path)?;
+                Ok(Reply::Listed { entries: self.children(path).filter(|name| *name == pattern).count() as u64 })
+            }
+            Action::Create { path, kind: Kind::Directory, disposition: Disposition::OpenExisting, .. } => {
+                self.directory(path)?;
+                self.handles.push(Some((path.to_owned(), false)));
+                Ok(Reply::Opened { file: FileKey(self.handles.len() as u32 - 1), size: None })
+            }
+            Action::QueryVolume { file, .. } => self.handle(file).map(|_| Reply::Nothing),
+            Action::Control { file, .. } => self.handle(file).and(Err(LACKING)),
+            Action::ConnectShare | Action::DisconnectShare | Action::LogOn | Action::LogOff => Ok(Reply::Nothing),
             Action::SymbolicLink { path, text } => {
                 self.directory(Self::parent(path))?;
                 match self.nodes.insert(path.to_owned(), Some(text.as_bytes().to_vec())) {
@@ -287,6 +313,11 @@ pub(super) struct Ran {
     pub(super) verified: u64,
 }
 
+/// What a test lets happen to an action.
+fn failed(cause: Cause) -> Failure {
+    Failure { procedure: None, status: None, outcome: Outcome::Failed, cause }
+}
+
 /// Runs lanes, interleaved at random, until each has done so many turns or has finished. `fault` may fail an action, given
 /// how many there were before.
 pub(super) fn run(
@@ -316,14 +347,11 @@ pub(super) fn run(
             Step::Act(action, _) => {
                 let shown = format!("{action:?}");
                 match fault(ran.actions.len() as u64) {
-                    Some(cause) => (Err(cause), shown),
-                    None => (
-                        server.act(&action, &mut data, &mut names).map_err(|problem| {
-                            ran.errors.push(format!("{problem}: {shown}"));
-                            Cause::Status
-                        }),
-                        shown,
-                    ),
+                    Some(cause) => (Err((failed(cause), None)), shown),
+                    None => {
+                        let answer = server.act(&action, &mut data, &mut names);
+                        (answer.map_err(|problem| (refused(&problem), Some(format!("{problem}: {shown}")))), shown)
+                    }
                 }
             }
         };
@@ -331,10 +359,12 @@ pub(super) fn run(
         ran.verified += data.iter().map(|(_, piece)| piece.len() as u64).sum::<u64>();
         data.iter().for_each(|(offset, piece)| lane.data(*offset, piece));
         names.iter().for_each(|name| lane.entry(name));
-        let lost = matches!(result, Err(Cause::ConnectionReset));
-        let failed = |cause| Failure { procedure: None, status: None, outcome: Outcome::Failed, cause };
-        let done = Done { tag: Tag(0), at: 0, result: result.map_err(failed) };
-        ran.wrong += u64::from(lane.done(&done) == Verdict::Failed(Cause::WrongData));
+        let problem = result.as_ref().err().and_then(|(_, problem)| problem.clone());
+        let result = result.map_err(|(failure, _)| failure);
+        let lost = matches!(&result, Err(Failure { cause: Cause::ConnectionReset, .. }));
+        let verdict = lane.done(&Done { tag: Tag(0), at: 0, result });
+        ran.wrong += u64::from(verdict == Verdict::Failed(Cause::WrongData));
+        ran.errors.extend(problem.filter(|_| verdict != Verdict::Expected));
         if lost {
             lane.reconnected();
         }

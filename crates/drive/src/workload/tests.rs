@@ -57,6 +57,9 @@ fn every_builtin_runs_without_errors_in_a_directory() {
         let folder = tempfile::tempdir().unwrap();
         let mut server = Directory::at(folder.path());
         let workload = builtin.workload().unwrap();
+        if workload.smb_alone().is_some() {
+            continue;
+        }
         let files = Arc::new(FileSet::new(&workload, "", 8, &mut plimsoll_model::Names::default()).unwrap());
         let create = Create::new(files.clone());
         assert_eq!(run(&mut server, &mut workers(&create, 4), u64::MAX, sound).errors, [""; 0]);
@@ -87,7 +90,18 @@ fn every_line_of_a_builtin_is_explained() {
         for line in builtin.text.lines().filter(|line| !line.is_empty()) {
             let explained = line.contains('#') || before.trim_start().starts_with('#') || line == "]";
             // The first kind of turn explains the keys that the others use again.
-            let known = ["[[turns]]", "name =", "weight =", "on =", "steps =", "  \"", "description ="];
+            let known = [
+                "[[turns]]",
+                "name =",
+                "weight =",
+                "unmapped =",
+                "logging_on =",
+                "on =",
+                "steps =",
+                "  \"",
+                "  { ",
+                "description =",
+            ];
             assert!(explained || known.iter().any(|key| line.starts_with(key)), "{}: {line}", builtin.name);
             before = line;
         }
@@ -183,6 +197,47 @@ fn turns_that_are_dealt_have_exact_shares() {
     let many = "[lane]\norder = \"dealt\"\n[[turns]]\nname = \"a\"\nweight = 999\non = \"file\"\nsteps = [\"null\"]\n";
     let wrong = parse(&format!("{many}{}", many.split_once("\"dealt\"\n").unwrap().1.replace("999", "1000")));
     assert!(wrong.unwrap_err().problem.contains("1000 cards at most, and these make 1999"));
+}
+
+/// What is connected is given back, whatever fails in between, and nothing is open then.
+#[test]
+fn turns_with_a_share_of_their_own_leave_it() {
+    for fault in [0, 7, 13] {
+        let workload = Workload::find("home-folders").unwrap();
+        let (mut server, files) = with_files(&workload, 1);
+        let sick = |n: u64| (fault > 0 && n.is_multiple_of(fault)).then_some(Cause::TimedOut);
+        let ran = run(&mut server, &mut lanes(&workload, &files, 1, 1), 400, sick);
+        let (mut connected, mut logged_on, mut seen) = (false, false, 0);
+        for action in &ran.actions {
+            match action.as_str() {
+                _ if fault > 0 => {}
+                "LogOn" => assert!(!connected && !std::mem::replace(&mut logged_on, true)),
+                "ConnectShare" => assert!(!std::mem::replace(&mut connected, true)),
+                "DisconnectShare" => assert!(std::mem::replace(&mut connected, false)),
+                "LogOff" => assert!(!connected && std::mem::replace(&mut logged_on, false)),
+                _ => continue,
+            }
+            seen += 1;
+        }
+        let count = |wanted: &str| ran.actions.iter().filter(|action| *action == wanted).count();
+        assert!(count("DisconnectShare") >= count("ConnectShare") * 9 / 10, "what is connected is given back");
+        assert!(seen > 100 && ran.wrong == 0 && (fault > 0 || ran.errors.is_empty()), "{seen}: {:?}", ran.errors);
+    }
+    let turn = |steps: &str| parse(&format!("[[turns]]\nname = \"t\"\non = \"file\"\nsteps = [{steps}]\n"));
+    for (steps, wanted) in [
+        ("\"connect-share\"", "ends with what it began"),
+        ("\"connect-share\", \"open\", \"disconnect-share\"", "\"close\" what is open first"),
+        ("\"log-off\"", "before logging off"),
+        ("{ probe = \"f7\" }", "unlike those of the set"),
+        ("{ volume = \"label\" }", "nothing is open"),
+    ] {
+        let error = turn(steps).unwrap_err();
+        assert!(error.problem.contains(wanted), "{steps}: {error}");
+    }
+    let alone = turn("\"connect-share\", \"getattr\", \"disconnect-share\"").unwrap();
+    assert!(alone.wants_its_connection_alone() && alone.smb_alone() == Some("connect-share"));
+    let mixed = Workload::find("mixed").unwrap();
+    assert!(!mixed.wants_its_connection_alone() && mixed.smb_alone().is_none());
 }
 
 #[test]

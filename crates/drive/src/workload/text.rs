@@ -7,8 +7,8 @@ use serde::de::{Deserializer, Error, IgnoredAny, MapAccess, Visitor, value::MapA
 use toml::Spanned;
 
 use super::distribution::{Pick, Sizes};
-use super::quantity::{Share, Size, Time};
-use crate::action::Caching;
+use super::quantity::{Scale, Share, Size, Time};
+use crate::action::{Caching, Control, InfoClass};
 use crate::engine::{Arrivals, Pause};
 
 /// The whole file.
@@ -36,6 +36,9 @@ pub(super) struct Files {
     pub(super) directories: u32,
     pub(super) depth: u32,
     pub(super) size: Sizes,
+    /// Factor of all sizes: of files, and of requests for them.
+    #[serde(default)]
+    pub(super) scale: Scale,
     /// Symbolic links.
     #[serde(default)]
     pub(super) links: u32,
@@ -49,7 +52,7 @@ impl Files {
     /// Nothing but a directory for each station.
     pub(super) fn none() -> Self {
         let (size, shared) = (Sizes::Constant(Size(0)), Sharing::ByNone);
-        Self { count: 0, directories: 0, depth: 1, size, links: 0, shared, seed: 0 }
+        Self { count: 0, directories: 0, depth: 1, size, scale: Scale::default(), links: 0, shared, seed: 0 }
     }
 }
 
@@ -178,6 +181,12 @@ pub(super) struct TurnText {
     pub(super) name: String,
     #[serde(default = "one")]
     pub(super) weight: u32,
+    /// How often the turn connects to the share and leaves it again besides.
+    #[serde(default)]
+    pub(super) unmapped: u32,
+    /// How often it logs on and off besides that.
+    #[serde(default)]
+    pub(super) logging_on: u32,
     pub(super) on: Subject,
     #[serde(default)]
     pub(super) pick: Pick,
@@ -227,9 +236,56 @@ pub(super) enum StepText {
     Remove,
     Rename,
     Fsinfo,
+    Find,
+    Probe(String),
+    Volume(VolumeText),
+    Ioctl(ControlText),
+    ConnectShare,
+    DisconnectShare,
+    LogOn,
+    LogOff,
     Null,
     Think(Time),
     Repeat(RepeatText),
+}
+
+/// What is asked about the file system.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum VolumeText {
+    Label,
+    Attributes,
+    Size,
+}
+
+/// MS-FSCC 2.5: FileFsInfoClassrmation, FileFsAttributeInformation, FileFsFullSizeInformation.
+impl From<VolumeText> for InfoClass {
+    fn from(text: VolumeText) -> Self {
+        match text {
+            VolumeText::Label => InfoClass(1),
+            VolumeText::Attributes => InfoClass(5),
+            VolumeText::Size => InfoClass(7),
+        }
+    }
+}
+
+/// Which control an IOCTL is.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum ControlText {
+    ObjectId,
+    Snapshots,
+    Interfaces,
+}
+
+impl From<ControlText> for Control {
+    fn from(text: ControlText) -> Self {
+        match text {
+            ControlText::ObjectId => Control::ObjectId,
+            ControlText::Snapshots => Control::Snapshots,
+            ControlText::Interfaces => Control::Interfaces,
+        }
+    }
 }
 
 /// How a file is read.

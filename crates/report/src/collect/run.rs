@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{SECOND, StatusName, curves, rows, sizes, span};
 use crate::findings::{
-    Fairness, Findings, Generator, Interval, Parameter, Run, Source, Stage, StationSpread, Validity,
+    Fairness, Findings, Generator, Interval, Parameter, Run, Source, Stage, StationSpread, TurnKind, Users, Validity,
 };
 
 /// One load level as it was measured.
@@ -56,6 +56,12 @@ pub struct About {
     pub connections: u64,
     /// Why the numbers may not be used.
     pub reasons: Vec<String>,
+    /// Users who have schedules of their own; `None` where nobody has.
+    #[serde(default)]
+    pub users: Option<u64>,
+    /// Turns by kind.
+    #[serde(default)]
+    pub turns: Vec<TurnKind>,
 }
 
 impl Findings {
@@ -120,6 +126,7 @@ fn stage(number: u32, level: &Level<'_>, status_name: StatusName) -> Stage {
     let sum = operations_together(level.statistics);
     let payload = |group| level.statistics.group(group).map_or(0, |sum| sum.payload_bytes());
     let about = level.about.clone();
+    let users = about.users.map(|users| Users::of(users, about.generator.never_sent, &about.turns));
     let mut failures = about.failures;
     failures.sort_by_key(|(cause, count)| (std::cmp::Reverse(*count), cause.clone()));
     Stage {
@@ -152,6 +159,8 @@ fn stage(number: u32, level: &Level<'_>, status_name: StatusName) -> Stage {
         fairness: about.fairness,
         spread: about.spread,
         failures: failures.into_iter().map(|(cause, count)| crate::findings::FailureCount { cause, count }).collect(),
+        users,
+        turns: about.turns,
     }
 }
 

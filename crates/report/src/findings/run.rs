@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::capacity::Capacity;
-use super::{Interval, OperationRow, Span, StationSpread, Times, Validity};
+use super::{Interval, OperationRow, Span, StationSpread, Times, TurnKind, Users, Validity};
 
 /// How the load was made.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -98,6 +98,10 @@ pub struct Stage {
     pub spread: StationSpread,
     /// Actions that did not succeed, by what happened, most frequent first.
     pub failures: Vec<FailureCount>,
+    /// Users and their overload; null where users have no schedules of their own.
+    pub users: Option<Users>,
+    /// Turns by kind, as the workload orders them; kinds of which none was due are left out.
+    pub turns: Vec<TurnKind>,
 }
 
 impl Stage {

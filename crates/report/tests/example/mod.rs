@@ -409,6 +409,25 @@ fn stage(rich: &Findings, number: u32, stations: u64, reasons: &[&str]) -> Stage
         },
         spread: if stations > 1 { spread() } else { StationSpread::default() },
         failures: vec![FailureCount { cause: "timed out".into(), count: 2 }],
+        users: (number == 1).then_some(Users {
+            users: 22,
+            due: 40,
+            late: 10,
+            overload: 0.25,
+            failed: 1,
+            failed_share: 0.025,
+        }),
+        turns: vec![TurnKind {
+            name: "upload, unmapped".into(),
+            ended: 38,
+            unended: 1,
+            failed: 1,
+            late: 9,
+            late_from_before: 4,
+            mean_s: Some(10.5),
+            overrun_mean_s: Some(1.5),
+            overrun_max_s: Some(6.0),
+        }],
     }
 }
 

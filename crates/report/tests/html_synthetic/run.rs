@@ -86,5 +86,7 @@ fn stage(number: u32, ((curve, service_s, servers), stations): ((&str, f64, f64)
         },
         spread: StationSpread::default(),
         failures: vec![],
+        users: None,
+        turns: vec![],
     }
 }

@@ -108,7 +108,13 @@ impl NfsClient {
             | Action::Unlock { .. }
             | Action::Watch { .. }
             | Action::Cancel { .. }
-            | Action::CopyOnServer { .. } => return None,
+            | Action::CopyOnServer { .. }
+            | Action::QueryVolume { .. }
+            | Action::Control { .. }
+            | Action::ConnectShare
+            | Action::DisconnectShare
+            | Action::LogOn
+            | Action::LogOff => return None,
         })
     }
 

@@ -75,6 +75,8 @@ pub(super) fn read<'a>(reply: &Reply<'a>, what: &What) -> Result<Found<'a>, Malf
             Ok(Found::Space(bytes(size.total), bytes(size.available_to_caller)))
         }),
         Step::Information | Step::FileSystem => done(query_info::parse(reply)?, |_| Ok(Found::Nothing)),
+        // What is in it is nobody's business here: it was asked for as office programs do.
+        Step::ObjectId | Step::Snapshots | Step::Interfaces => done(ioctl::parse(reply)?, |_| Ok(Found::Nothing)),
         Step::List => entries(reply),
         Step::Find => done(query_directory::parse(reply)?, |buffer| Ok(Found::Matches(buffer))),
         Step::Flush => done(flush::parse(reply)?, nothing),

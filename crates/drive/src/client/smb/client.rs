@@ -12,6 +12,7 @@ use super::logon::Logon;
 use super::options::{Dialect, SmbOptions};
 use super::outgoing::Outgoing;
 use super::session::Session;
+use super::standing::Agreed;
 use super::step::Step;
 use crate::action::{Action, Cause, Done, Failure, Tag, Ticket};
 use crate::client::calls::{Call, Calls, Ending, Identity};
@@ -30,6 +31,10 @@ pub struct SmbClient {
     pub(super) limits: Limits,
     pub(super) credits: Credits,
     pub(super) session: Session,
+    /// The session that waits while another one is used.
+    pub(super) standing: Option<Box<Session>>,
+    /// There once there was a NEGOTIATE.
+    pub(super) agreed: Option<Box<Agreed>>,
     pub(super) calls: Calls<What>,
     /// How many of these are held.
     pub(super) held: usize,
@@ -129,6 +134,8 @@ impl SmbClient {
             limits,
             credits,
             session: Session::default(),
+            standing: None,
+            agreed: None,
             calls: Calls::default(),
             held: 0,
             parked: Vec::new(),
@@ -158,6 +165,9 @@ impl SmbClient {
     /// Ends a job that has nothing left to do.
     pub(super) fn finish(&mut self, id: JobId, at: i64, events: &mut dyn Events) {
         if let Some(job) = self.jobs.remove(id) {
+            if matches!(job.kind, Kind::LogOn) && job.failure.is_some() {
+                self.go_back();
+            }
             events.done(Done { tag: job.tag, at, result: job.result() });
         }
     }
@@ -281,6 +291,8 @@ impl Client for SmbClient {
         let ticket = Ticket { tag: Tag::LEAVE, intended: None, path: plimsoll_model::Symbol::NONE };
         let job = Job::new(&ticket, Kind::Leave);
         if self.state == State::Ready {
+            // A session beside the standing one ends with the connection.
+            self.go_back();
             self.state = State::Leaving;
             let job = self.jobs.add(job);
             self.disconnect(job, now, out);

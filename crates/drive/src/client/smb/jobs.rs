@@ -42,6 +42,8 @@ pub(super) enum Kind {
     Leave,
     /// One message, whose answers say no more than that it was done.
     Plain,
+    /// Logging on once more.
+    LogOn,
     /// Opening a file; it was opened where there is a key.
     Open { lease: Option<[u8; 16]>, readable: bool, opened: Option<(FileKey, u64)> },
     /// Reading.
@@ -165,7 +167,7 @@ impl Job {
             return Err(failure);
         }
         Ok(match self.kind {
-            Kind::Connect | Kind::Leave | Kind::Plain | Kind::Watch { .. } => Reply::Nothing,
+            Kind::Connect | Kind::Leave | Kind::LogOn | Kind::Plain | Kind::Watch { .. } => Reply::Nothing,
             Kind::Open { opened, .. } => {
                 opened.map(|(file, size)| Reply::Opened { file, size: Some(size) }).ok_or(UNFINISHED)?
             }

@@ -17,6 +17,7 @@ use super::sealing::{Cipher, Opener, Sealer};
 use super::sending::Protection;
 use super::session::Session;
 use super::signing::{Signer, SigningAlgorithm};
+use super::standing::Agreed;
 use super::step::Step;
 use crate::action::{Cause, Failure};
 use crate::client::Events;
@@ -46,6 +47,15 @@ const ROUNDS: u8 = 8;
 impl std::fmt::Debug for Logon {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Logon").field("cipher", &self.cipher).field("flags", &self.flags).finish_non_exhaustive()
+    }
+}
+
+impl Logon {
+    /// Another logon on a connection whose NEGOTIATE is over.
+    pub(super) fn again(auth: Box<dyn Auth>, agreed: &Agreed) -> Self {
+        let Agreed { preauth, cipher, algorithm, signs, .. } = *agreed;
+        let said = fsctl::Validated { capabilities: 0, guid: [0; 16], security_mode: 0, dialect: 0 };
+        Self { auth, preauth, cipher, algorithm, signs, said, flags: 0, rounds: 0 }
     }
 }
 
@@ -202,11 +212,14 @@ impl SmbClient {
             }
             Dialect::V311 => chosen_in_311(&chosen.chosen)?,
         };
+        let (preauth, cipher, algorithm, signs) = (logon.preauth, logon.cipher, logon.algorithm, logon.signs);
+        let offer = chosen.security_buffer.to_vec();
+        self.agreed = Some(Box::new(Agreed { preauth, cipher, algorithm, signs, offer }));
         let offer = Some(chosen.security_buffer).filter(|buffer| !buffer.is_empty());
         self.send_token(job, offer, at, out)
     }
 
-    fn next_token(
+    pub(super) fn next_token(
         &mut self,
         job: JobId,
         reply: &Reply<'_>,
@@ -220,7 +233,13 @@ impl SmbClient {
         self.send_token(job, Some(setup.security_buffer), at, out)
     }
 
-    fn send_token(&mut self, job: JobId, from_server: Option<&[u8]>, at: i64, out: &mut Outbox) -> Result<(), Cause> {
+    pub(super) fn send_token(
+        &mut self,
+        job: JobId,
+        from_server: Option<&[u8]>,
+        at: i64,
+        out: &mut Outbox,
+    ) -> Result<(), Cause> {
         let security_mode = self.security_mode();
         let logon = self.logon.as_mut().filter(|logon| logon.rounds < ROUNDS).ok_or(Cause::Malformed)?;
         logon.rounds += 1;
@@ -244,6 +263,12 @@ impl SmbClient {
         at: i64,
         out: &mut Outbox,
     ) -> Result<(), Cause> {
+        self.take_session(reply, setup)?;
+        self.connect_share(job, at, out)
+    }
+
+    /// The server said yes: its proof is looked at, and keys are made.
+    pub(super) fn take_session(&mut self, reply: &Reply<'_>, setup: &session_setup::Step<'_>) -> Result<(), Cause> {
         self.session.id = reply.session_id();
         let dialect = self.limits.dialect;
         let logon = self.logon.as_mut().ok_or(Cause::Malformed)?;
@@ -265,10 +290,7 @@ impl SmbClient {
         self.session.seals = demanded || setup.flags & session_setup::SESSION_ENCRYPTS != 0;
         let unsealed = self.session.seals && self.session.seal.is_none();
         let unsigned = self.options.signing == Wish::Demanded && key.is_none();
-        if unsealed || unsigned {
-            return Err(Cause::NotOffered);
-        }
-        self.connect_share(job, at, out)
+        if unsealed || unsigned { Err(Cause::NotOffered) } else { Ok(()) }
     }
 
     fn connect_share(&mut self, job: JobId, at: i64, out: &mut Outbox) -> Result<(), Cause> {

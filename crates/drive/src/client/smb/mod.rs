@@ -31,6 +31,7 @@ pub mod sealing;
 mod sending;
 mod session;
 pub mod signing;
+mod standing;
 mod step;
 #[cfg(test)]
 mod tests;

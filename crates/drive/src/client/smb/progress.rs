@@ -39,10 +39,17 @@ impl SmbClient {
                 self.left(call, at, out, events);
                 return Ok(());
             }
+            (Kind::LogOn, found) => {
+                self.logged_on_again(call, reply, &found, at, out, events);
+                return Ok(());
+            }
             (_, Found::Refused) => job.refused(call, reply.status()),
-            (_, found) => job.take(call, &found, &mut self.files, events)?,
+            (_, found) => {
+                job.take(call, &found, &mut self.files, events)?;
+                self.switch(call.what.step, reply, &found)?;
+            }
         }
-        if job.pending == 0 {
+        if self.jobs.get(id).is_some_and(|job| job.pending == 0) {
             self.settle(id, at, out, events);
         }
         Ok(())

@@ -88,7 +88,9 @@ impl SmbClient {
         let mut buffer = OPENED.take();
         buffer.clear();
         buffer.extend_from_slice(bytes);
-        let opened = match &self.session.seal {
+        let of = transform::Encrypted::new(bytes).and_then(|header| header.session_id());
+        let standing = self.standing.as_deref().filter(|standing| Some(standing.id) == of);
+        let opened = match &standing.unwrap_or(&self.session).seal {
             Some(seal) => seal.1.open(&mut buffer).map_err(|_| Cause::Untrusted),
             None => Err(Cause::Malformed),
         };

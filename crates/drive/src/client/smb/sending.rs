@@ -163,7 +163,10 @@ impl SmbClient {
             debug_assert!(matches!(sealed, Some(Ok(()))), "{sealed:?}");
             return;
         }
-        if protection == Protection::Signed || protection == Protection::Usual && self.session.signs {
+        // Dialect 3.1.1 signs this one even where nothing else is signed (MS-SMB2 3.2.4.1.1).
+        let connects = outgoing.members.iter().any(|member| member.step == Step::TreeConnect);
+        let signs = self.session.signs || connects && self.limits.dialect == Dialect::V311;
+        if protection == Protection::Signed || protection == Protection::Usual && signs {
             self.sign(outgoing, out.patch(place.header));
         }
         if let Some(data) = &outgoing.data {
@@ -181,7 +184,8 @@ impl SmbClient {
             let asked = if first.is_none() { self.credits.ask(charge) } else { charge.max(1) };
             let id = self.credits.spend(charge);
             first.get_or_insert(id);
-            let tree = if member.step.is_outside_of_shares() { 0 } else { tree };
+            let without = member.step.is_outside_of_shares() || member.step == Step::TreeConnect;
+            let tree = if without { 0 } else { tree };
             let Some(header) = message.get_mut(member.start..) else { continue };
             set(header, header::CREDIT_CHARGE, charge.to_le_bytes());
             set(header, header::CREDITS, asked.to_le_bytes());

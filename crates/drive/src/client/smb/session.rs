@@ -10,6 +10,8 @@ pub(super) struct Session {
     pub(super) id: u64,
     /// TreeId of the share.
     pub(super) tree: u32,
+    /// That of the standing connection to it, while another one is used.
+    pub(super) before: Option<u32>,
     /// Signs; `None` where there is no key to sign with.
     pub(super) signer: Option<Signer>,
     /// Every message is signed.

@@ -65,6 +65,12 @@ pub(super) enum Step {
     Copy,
     /// Copies in the server, to a file that is not open for reading.
     CopyWriteOnly,
+    /// A document's name for shortcuts.
+    ObjectId,
+    /// Previous versions.
+    Snapshots,
+    /// The server's addresses.
+    Interfaces,
     /// Asks for nothing.
     Echo,
     /// Takes a request back; has no answer.
@@ -106,6 +112,9 @@ impl Step {
         Step::ResumeKey,
         Step::Copy,
         Step::CopyWriteOnly,
+        Step::ObjectId,
+        Step::Snapshots,
+        Step::Interfaces,
         Step::Echo,
         Step::Cancel,
         Step::BreakAcknowledgement,
@@ -132,6 +141,9 @@ impl Step {
             Step::ResumeKey => Procedure::smb2_ioctl(fsctl::REQUEST_RESUME_KEY),
             Step::Copy => Procedure::smb2_ioctl(fsctl::COPY_CHUNK),
             Step::CopyWriteOnly => Procedure::smb2_ioctl(fsctl::COPY_CHUNK_WRITE),
+            Step::ObjectId => Procedure::smb2_ioctl(fsctl::OBJECT_ID),
+            Step::Snapshots => Procedure::smb2_ioctl(fsctl::SNAPSHOTS),
+            Step::Interfaces => Procedure::smb2_ioctl(fsctl::QUERY_NETWORK_INTERFACES),
             _ => Procedure::of(Protocol::Smb2, self.command().code()),
         }
     }
@@ -154,7 +166,13 @@ impl Step {
             Step::List | Step::Find => Command::QueryDirectory,
             Step::Watch => Command::ChangeNotify,
             Step::Lock => Command::Lock,
-            Step::Validate | Step::ResumeKey | Step::Copy | Step::CopyWriteOnly => Command::Ioctl,
+            Step::Validate
+            | Step::ResumeKey
+            | Step::Copy
+            | Step::CopyWriteOnly
+            | Step::ObjectId
+            | Step::Snapshots
+            | Step::Interfaces => Command::Ioctl,
             Step::Echo => Command::Echo,
             Step::Cancel => Command::Cancel,
             Step::BreakAcknowledgement => Command::OplockBreak,

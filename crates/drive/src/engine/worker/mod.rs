@@ -25,7 +25,7 @@ use super::crew::Crew;
 use super::link::{Link, LinkState};
 use super::share::Share;
 use super::timers::{Timer, Timers};
-use super::{Generator, Load, Phase, Plan, Setup, StationTally, Watch, WorkerCpu};
+use super::{Generator, Load, Phase, Plan, Setup, StationTally, TurnTally, Watch, WorkerCpu};
 use crate::network::{Network, Ready};
 use crate::station::floor::Floor;
 use crate::station::rota::Rota;
@@ -111,6 +111,7 @@ pub(super) struct Worker<'a, S, N> {
 pub(super) struct Brought<S> {
     pub(super) sink: S,
     pub(super) tallies: Vec<StationTally>,
+    pub(super) turns: Vec<TurnTally>,
     /// Its `workers`, `asked_rate` and `clock_granularity_ns` are not filled in.
     pub(super) generator: Generator,
     pub(super) cpu: WorkerCpu,

@@ -42,6 +42,7 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
             measured: self.floor.window,
             sink: self.floor.sink,
             tallies: self.floor.tallies,
+            turns: self.floor.turns.into_vec(),
             generator: self.generator,
             cpu: self.cpu,
             stopped: self.stopped,
@@ -60,6 +61,7 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
                     state: State::Thinking,
                     intended: 0,
                     begun: 0,
+                    turn: None,
                     rng: Rng::new(seed_of(plan.seed ^ PAUSES, station, lane)),
                 });
             }
@@ -177,6 +179,7 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
         // Whatever has no answer now has none.
         self.limit = self.floor.window.1;
         self.count_never_sent();
+        self.floor.count_unended();
         for at in 0..self.links.len() as u32 {
             let now = self.now;
             if self.acting > 0 && self.links.get(at as usize).is_some_and(|link| link.state == LinkState::Up) {

@@ -13,9 +13,11 @@ use crate::client::Client;
 use crate::network::Network;
 use crate::outbox::Outbox;
 use crate::scenario::{Scenario, Step};
+use crate::station::clock::TurnClock;
 use crate::station::floor::Floor;
 use crate::station::lane::State;
 use crate::station::pacing::pause;
+use crate::station::rota::Rota;
 
 /// Steps that a lane may take at one instant without an action among them; then others have their turn.
 const STEPS: usize = 1_000;
@@ -134,6 +136,8 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
             lane.state = State::Acting;
             lane.intended = ticket.intended.unwrap_or(self.now);
             lane.begun = self.now;
+            let due = lane.intended;
+            lane.turn.get_or_insert(TurnClock { due, waited: false, failed: false });
         }
         self.acting += 1;
         let now = self.now;
@@ -154,7 +158,9 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
 
     /// A lane's turn is over: when its next one starts, if that is known already.
     fn turn_over(&mut self, lane: usize, at: i64) -> Option<i64> {
-        self.floor.turn_over(lane, at);
+        let own = matches!(self.job.plan.load, Load::Partly { .. });
+        let next = self.rotas.get(self.rota_of(lane) as usize).filter(|_| own).map(Rota::next);
+        self.floor.turn_over(lane, at, next);
         if let Load::Closed { think, .. } = self.job.plan.load {
             let rng = &mut self.floor.lanes.get_mut(lane)?.rng;
             return Some(at.saturating_add(pause(think, rng)));
@@ -215,6 +221,9 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
 
     /// Counts a turn that starts now, was due at `due`, and whose lane has been free since `since`.
     fn started(&mut self, lane: usize, due: i64, since: i64) {
+        if let Some(lane) = self.floor.lanes.get_mut(lane) {
+            lane.turn = Some(TurnClock { due, waited: since > due, failed: false });
+        }
         if !self.floor.measures(due) {
             return;
         }

@@ -81,7 +81,7 @@ impl Layout {
                  {MOST_FILES} files and {MOST_DIRECTORIES} directories may be"
             ));
         }
-        let size = |file| files.size.draw(&mut Rng::new(seed_of(u64::from(files.seed), file, 0)));
+        let size = |file| files.scale.of(files.size.draw(&mut Rng::new(seed_of(u64::from(files.seed), file, 0))));
         let sizes = (0..u32::try_from(all).unwrap_or(u32::MAX)).map(size).collect();
         let fanout = fanout(directories, files.depth);
         let mut layout = Self { parts, shared, count, links, directories, fanout, sizes, levels: Vec::new() };

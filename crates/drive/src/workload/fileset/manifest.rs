@@ -22,6 +22,9 @@ fn decisive(workload: &str, files: &Files, layout: &Layout) -> String {
     let _ = writeln!(text, "files: {} in {} directories {} deep", files.count, files.directories, files.depth);
     let _ = writeln!(text, "sizes: {}", files.size);
     let _ = writeln!(text, "shared: {}", layout.sharing());
+    if let Some(factor) = files.scale.factor() {
+        let _ = writeln!(text, "sizes times: {factor}");
+    }
     if files.links > 0 {
         let _ = writeln!(text, "links: {}", files.links);
     }

@@ -34,6 +34,11 @@ pub use verify::Verify;
 use super::Workload;
 use crate::content::Content;
 
+/// Whether a name is one that Plimsoll gives to what is in a set.
+pub(super) fn is_of_a_set(name: &str) -> bool {
+    name == MANIFEST || verify::is_numbered(name) || name.starts_with(OWN_FILE) || name.starts_with(OWN_DIRECTORY)
+}
+
 /// What names of files and directories begin with that lanes make for themselves.
 pub(super) const OWN_FILE: &str = "own-f-";
 pub(super) const OWN_DIRECTORY: &str = "own-d-";

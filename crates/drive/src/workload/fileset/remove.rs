@@ -5,8 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use plimsoll_model::Symbol;
 
 use super::job::{FileSetError, Job, JobProgress, Patience, Tally, WAIT, again};
-use super::verify::is_numbered;
-use super::{FileSet, MANIFEST, OWN_DIRECTORY, OWN_FILE, Sweep, Swept};
+use super::{FileSet, MANIFEST, OWN_DIRECTORY, Sweep, Swept, is_of_a_set};
 use crate::action::{Action, Done};
 use crate::scenario::{Scenario, Step, Verdict};
 
@@ -227,8 +226,7 @@ impl Scenario for Remover {
     fn entry(&mut self, name: &str) {
         if let Some(sweep) = &mut self.sweep {
             sweep.entry(name);
-        } else if name == MANIFEST || is_numbered(name) || name.starts_with(OWN_FILE) || name.starts_with(OWN_DIRECTORY)
-        {
+        } else if is_of_a_set(name) {
             self.names.push(name.to_owned());
         } else {
             self.foreign.get_or_insert_with(|| name.to_owned());

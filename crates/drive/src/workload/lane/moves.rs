@@ -3,7 +3,7 @@
 use plimsoll_model::Symbol;
 
 use super::Lane;
-use crate::action::{Access, Action, Caching, Disposition, FileKey};
+use crate::action::{Access, Action, Caching, Control, Disposition, FileKey, InfoClass, Kind};
 use crate::scenario::Step;
 use crate::workload::text::Subject;
 
@@ -49,10 +49,25 @@ pub(super) enum Move {
         names: bool,
     },
     FileSystemInfo,
+    /// Asks the directory for the subject's name.
+    Find,
+    /// Asks for a name that shall not be there; it stands in `new_path`.
+    Probe,
+    OpenFolder,
+    CloseFolder(FileKey),
+    Volume(FileKey, InfoClass),
+    Control(FileKey, Control),
+    ConnectShare,
+    DisconnectShare,
+    LogOn,
+    LogOff,
     Null,
     Think(u64),
     TurnOver,
 }
+
+/// What is asked of an entry that is looked for: FileIdBothDirectoryInformation, as Windows does.
+const NAMES: InfoClass = InfoClass(37);
 
 /// Permission bits that files are given, and directories.
 const FILE_MODE: u32 = 0o644;
@@ -91,11 +106,30 @@ impl Lane {
             Move::GetAttributesOf(file, _) => Action::GetAttributesOf { file },
             Move::SetAttributes => Action::SetAttributes { path, mode: self.mode() },
             Move::Access => Action::Access { path },
+            Move::Find => {
+                let (path, pattern) = path.rsplit_once('/').unwrap_or(("", path));
+                Action::Find { path, pattern, class: NAMES }
+            }
+            Move::Probe => {
+                let (access, disposition) = (Access::Read, Disposition::OpenExisting);
+                Action::Open { path: &self.new_path, access, disposition, caching: Caching::None }
+            }
+            Move::OpenFolder => {
+                let (kind, disposition) = (Kind::Directory, Disposition::OpenExisting);
+                Action::Create { path, kind, disposition, delete_on_close: false }
+            }
+            Move::CloseFolder(file) => Action::Close { file },
+            Move::Volume(file, class) => Action::QueryVolume { file, class },
+            Move::Control(file, what) => Action::Control { file, what },
+            Move::ConnectShare => Action::ConnectShare,
+            Move::DisconnectShare => Action::DisconnectShare,
+            Move::LogOn => Action::LogOn,
+            Move::LogOff => Action::LogOff,
             Move::FileSystemInfo => Action::FileSystemInfo,
             Move::Null => Action::Null,
         };
         let symbol = match (&self.turn, asked) {
-            (_, Move::FileSystemInfo | Move::Null) => Symbol::NONE,
+            (_, asked) if asked.is_about_no_subject() => Symbol::NONE,
             (Some(turn), _) if turn.on == Subject::File => self.files.symbol(turn.file),
             (Some(turn), _) if turn.on == Subject::Link => self.files.link_symbol(turn.file),
             (Some(turn), _) if turn.on == Subject::Directory => self.files.directory_symbol(turn.directory),

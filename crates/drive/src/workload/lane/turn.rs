@@ -26,6 +26,11 @@ pub(super) struct Turning {
     /// What is left of the transfer that the step is.
     pub(super) left: Option<Left>,
     pub(super) own: Own,
+    /// The directory, where the turn has opened it.
+    pub(super) folder: Option<FileKey>,
+    /// It has connected to the share, it has logged on.
+    pub(super) connected: bool,
+    pub(super) logged_on: bool,
     /// Something failed: what was made is removed, then the turn is over.
     pub(super) abandoned: bool,
 }
@@ -81,8 +86,21 @@ impl Lane {
             Subject::Link => self.files.link_path(file, &mut self.path),
             Subject::Directory | Subject::Own => self.files.directory_path(directory, &mut self.path),
         }
-        let (own, left) = (Own::default(), None);
-        self.turn = Some(Turning { kind, on, file, directory, step: 0, left, own, abandoned: false });
+        // There are a few thousand kinds at most.
+        self.kind = kind as u32;
+        self.turn = Some(Turning {
+            kind,
+            on,
+            file,
+            directory,
+            step: 0,
+            left: None,
+            own: Own::default(),
+            folder: None,
+            connected: false,
+            logged_on: false,
+            abandoned: false,
+        });
     }
 
     /// The next kind of turn: dealt, or drawn by weight.
@@ -108,6 +126,9 @@ impl Lane {
         if turn.on == Subject::Own {
             return turn.own.key().ok_or(Move::OpenOwn);
         }
+        if turn.on == Subject::Directory {
+            return turn.folder.ok_or(Move::OpenFolder);
+        }
         if let Some(key) = self.open.get(turn.file) {
             return Ok(key);
         }
@@ -122,6 +143,7 @@ impl Lane {
         let turn = self.turn.as_mut()?;
         match turn.on {
             Subject::Own => turn.own.close(),
+            Subject::Directory => turn.folder.take().map(Move::CloseFolder),
             _ => self.open.forget(turn.file).map(|key| Move::CloseFile(turn.file, key)),
         }
     }
@@ -183,7 +205,7 @@ impl Lane {
                 let (requests, end) = match transfer.amount {
                     Amount::Count(count) => (u64::from(count), end),
                     Amount::Whole => (u64::MAX, end),
-                    Amount::Total(which) => (u64::MAX, kind.totals.get(which)?.draw(&mut self.rng)),
+                    Amount::Total(which) => (u64::MAX, kind.scale.of(kind.totals.get(which)?.draw(&mut self.rng))),
                 };
                 *turn.left.insert(Left { requests, next: 0, end })
             }

@@ -2,6 +2,7 @@
 
 mod compounds;
 mod held;
+mod office;
 mod open;
 mod stages;
 mod transfer;
@@ -47,6 +48,7 @@ impl SmbClient {
                 self.cancel(tag, now, out, events);
                 return events.done(crate::Done { tag: ticket.tag, at: now, result: Ok(crate::Reply::Nothing) });
             }
+            Action::LogOn => self.log_on_again(ticket, now, out),
             _ => {
                 self.outgoing.clear();
                 self.first_message(action, now).map(|kind| {
@@ -115,6 +117,11 @@ impl SmbClient {
             }
             Action::CopyOnServer { from, to, length } => self.copy(from, to, length),
             Action::Null => self.plain(Step::Echo, &echo::Echo),
+            Action::QueryVolume { .. }
+            | Action::Control { .. }
+            | Action::ConnectShare
+            | Action::DisconnectShare
+            | Action::LogOff => self.office(action),
             _ => self.compound(action, now),
         }
     }

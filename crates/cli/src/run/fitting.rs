@@ -1,0 +1,27 @@
+//! Whether a workload can be done on a target at all: said before anything is sent.
+
+use plimsoll_drive::target::Target;
+use plimsoll_drive::workload::Workload;
+
+use super::load::Step;
+use crate::exit::Usage;
+
+/// # Errors
+/// The workload has steps that the target's protocol lacks, or its connections would have to serve several at a time that
+/// must have them alone.
+pub(super) fn check(workload: &Workload, target: &Target, steps: &[Step]) -> Result<(), Usage> {
+    let smb = matches!(target, Target::Smb(_));
+    if let (Some(step), false) = (workload.smb_alone(), smb) {
+        let name = workload.name();
+        return Err(Usage(format!("{name} has the step {step}, which SMB alone has: it needs a target smb://…")));
+    }
+    let alone = steps.iter().all(|step| step.plan.lanes == 1 && step.plan.stations_per_connection == 1);
+    if workload.wants_its_connection_alone() && !alone {
+        let name = workload.name();
+        return Err(Usage(format!(
+            "{name} connects to the share and logs on within its turns: each station needs a connection of its own, and a \
+             depth of 1"
+        )));
+    }
+    Ok(())
+}

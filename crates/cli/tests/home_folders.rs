@@ -1,0 +1,110 @@
+//! Home folders: their mix on the wire, users with schedules, and who may not have them.
+#![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
+
+use std::process::{Command, Output};
+use std::time::{Duration, SystemTime};
+
+use plimsoll_testkit::servers::{Samba, Scratch, Share};
+use serde_json::Value;
+
+fn plimsoll(arguments: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_plimsoll"));
+    command.args(arguments).env("PLIMSOLL_PASSWORD", Samba::PASSWORD).output().unwrap()
+}
+
+/// The report on standard output. The machine may be too busy for a valid one: what was asked is what counts here.
+fn report(arguments: &[&str]) -> Value {
+    let output = plimsoll(arguments);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(matches!(output.status.code(), Some(0 | 1)), "{arguments:?}: {said}");
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+fn instant(ns: &Value) -> String {
+    let at = SystemTime::UNIX_EPOCH + Duration::from_nanos(ns.as_u64().unwrap());
+    humantime::format_rfc3339_nanos(at).to_string()
+}
+
+/// Requests of these procedures, % of all.
+fn share(wire: &Value, names: &[&str]) -> f64 {
+    let (mut all, mut some) = (0.0, 0.0);
+    for row in wire["operations"].as_array().unwrap() {
+        let count = row["count"].as_f64().unwrap();
+        // A subcommand's requests stand in its command's row too.
+        all += if row["parent"].is_null() { count } else { 0.0 };
+        some += if names.contains(&row["procedure"].as_str().unwrap()) { count } else { 0.0 };
+    }
+    100.0 * some / all
+}
+
+/// A table: what it calls requests, how they are called on the wire, their share in %.
+type Table = [(&'static str, &'static [&'static str], f64)];
+
+const OF_2025: &Table = &[
+    ("Create", &["CREATE"], 22.0),
+    ("Close", &["CLOSE"], 19.0),
+    ("Read", &["READ"], 14.0),
+    ("QueryInfo", &["QUERY_INFO"], 13.0),
+    ("QueryDirectory", &["QUERY_DIRECTORY"], 10.0),
+    ("Write", &["WRITE"], 7.0),
+    ("Ioctl", &["IOCTL"], 4.0),
+    ("SessionSetup", &["SESSION_SETUP"], 3.0),
+    ("TreeConnect", &["TREE_CONNECT"], 2.0),
+];
+
+const OF_2008: &Table = &[
+    ("Create", &["CREATE"], 24.0),
+    ("Close", &["CLOSE"], 20.0),
+    ("Ioctl", &["IOCTL", "QUERY_INFO FILESYSTEM"], 19.0),
+    ("TreeConnect", &["TREE_CONNECT", "TREE_DISCONNECT"], 13.0),
+    ("Read", &["READ"], 7.0),
+    ("Write", &["WRITE"], 5.0),
+    ("Find", &["QUERY_DIRECTORY"], 4.0),
+];
+
+/// Runs a workload with a few users who start often, and holds what went over the wire in the measured phase, as `analyze`
+/// counts it in a tap, to its table: within a point.
+fn measured(samba: &Samba, workload: &str, table: &Table) {
+    let target = format!("smb://{}@{}/{}", Samba::USER, samba.address(), Share::Data.name());
+    let scratch = Scratch::new("home-folders");
+    let tap = scratch.path().join("tap.pcapng");
+    let tap = tap.to_str().unwrap();
+    let load = ["--users", "24", "--every", "1s", "--warmup", "1s", "--duration", "20s", "--timeout", "60s"];
+    let more = ["--json", "-", "-q", "--tap", tap, "--remove-files"];
+    let ran = report(&[&["run", workload, "--target", &target][..], &load, &more].concat());
+    let stage = &ran["stages"][0];
+    assert_eq!(stage["failures"].as_array().map(Vec::len), Some(0), "{}", stage["failures"]);
+    let users = &stage["users"];
+    assert_eq!((&users["users"], &users["due"], &users["failed"]), (&24.into(), &480.into(), &0.into()), "{users}");
+    let turns: u64 = stage["turns"].as_array().unwrap().iter().map(|turn| turn["ended"].as_u64().unwrap()).sum();
+    assert!(turns > 400, "{turns} of 480 turns ended: {}", stage["turns"]);
+    let [from, to] = ["first_ns", "last_ns"].map(|end| instant(&stage["span"][end]));
+    let wire = report(&["analyze", tap, "--from", &from, "--to", &to, "--json", "-", "-q"]);
+    let seen: Vec<_> =
+        table.iter().map(|(name, procedures, wanted)| (name, share(&wire, procedures), wanted)).collect();
+    let far = |(_, seen, wanted): &&(&&str, f64, &f64)| (seen - *wanted).abs() > 1.0;
+    assert_eq!(seen.iter().find(far), None, "{workload}: {seen:?}");
+}
+
+#[test]
+fn the_mix_on_the_wire_is_that_of_the_table() {
+    let samba = match Samba::start(&[]) {
+        Ok(samba) => samba,
+        Err(reason) => return println!("SKIPPED: {reason}"),
+    };
+    measured(&samba, "home-folders", OF_2025);
+    measured(&samba, "home-folders-2008", OF_2008);
+}
+
+#[test]
+fn what_needs_smb_or_a_connection_alone_says_so() {
+    let refused = |more: &[&str], wanted: &str| {
+        let output = plimsoll(&[&["run", "home-folders", "--users", "2", "--every", "1s"][..], more].concat());
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.code() == Some(2) && said.contains(wanted), "{said}");
+    };
+    refused(&["--target", "embedded:nfs"], "SMB alone");
+    refused(&["--target", "file:///tmp"], "SMB alone");
+    refused(&["--target", "embedded:smb", "--depth", "2"], "a connection of its own");
+    refused(&["--target", "embedded:smb", "--stations-per-connection", "2"], "a connection of its own");
+}

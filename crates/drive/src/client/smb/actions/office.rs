@@ -1,0 +1,55 @@
+//! What office programs ask besides reading and writing: volumes, controls, and shares connected for a while.
+//!
+//! Spec: MS-SMB2 3.2.4.14, 3.2.4.17, 3.2.4.20; MS-FSCC 2.3, 2.5
+
+use plimsoll_wire::smb2::ioctl::fsctl;
+use plimsoll_wire::smb2::query_info::InfoType;
+use plimsoll_wire::smb2::{FileId, ioctl, logoff, tree_connect, tree_disconnect};
+
+use super::super::client::SmbClient;
+use super::super::jobs::Kind;
+use super::super::step::Step;
+use crate::action::{Action, Cause, Control, FileKey};
+
+/// Bytes that the addresses of a server may have: a few hundred of them.
+const INTERFACES_OUTPUT: u32 = 64 << 10;
+/// Bytes of FILE_OBJECTID_BUFFER (MS-FSCC 2.1.3).
+const OBJECT_ID_OUTPUT: u32 = 64;
+/// Bytes of SRV_SNAPSHOT_ARRAY without a name: how many there are is told all the same.
+const SNAPSHOTS_OUTPUT: u32 = 16;
+
+impl SmbClient {
+    /// Builds the message of such an action.
+    pub(super) fn office(&mut self, action: &Action<'_>) -> Result<Kind, Cause> {
+        match *action {
+            Action::QueryVolume { file, class } => {
+                let file = self.opened(file)?.id;
+                self.plain(Step::FileSystem, &super::information_of(file, InfoType::FileSystem, class.0))
+            }
+            Action::Control { file, what } => self.control(file, what),
+            Action::ConnectShare => {
+                let path = format!("\\\\{}\\{}", self.options.server, self.options.share);
+                self.plain(Step::TreeConnect, &tree_connect::TreeConnect { path: &path })
+            }
+            Action::DisconnectShare if self.session.before.is_some() => {
+                self.plain(Step::TreeDisconnect, &tree_disconnect::TreeDisconnect)
+            }
+            Action::LogOff if self.standing.is_some() => self.plain(Step::Logoff, &logoff::Logoff),
+            _ => Err(Cause::Unsupported),
+        }
+    }
+
+    fn control(&mut self, file: FileKey, what: Control) -> Result<Kind, Cause> {
+        let opened = self.opened(file)?.id;
+        let plain = |code| fsctl::Control::Other { code, input: &[] };
+        let (step, file, control, max_output) = match what {
+            Control::ObjectId => (Step::ObjectId, opened, plain(fsctl::OBJECT_ID), OBJECT_ID_OUTPUT),
+            Control::Snapshots => (Step::Snapshots, opened, plain(fsctl::SNAPSHOTS), SNAPSHOTS_OUTPUT),
+            // Of no file: all ones stand in place of one.
+            Control::Interfaces => {
+                (Step::Interfaces, FileId::PREVIOUS, fsctl::Control::NetworkInterfaces, INTERFACES_OUTPUT)
+            }
+        };
+        self.plain(step, &ioctl::Ioctl { file, control, max_output })
+    }
+}

@@ -1,0 +1,85 @@
+//! A turn that was begun: when it was due, and what has become of it so far.
+
+use crate::engine::TurnTally;
+
+/// A turn that was begun.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct TurnClock {
+    /// When it was meant to start, ns.
+    pub(crate) due: i64,
+    /// It began late: the one before had not ended.
+    pub(crate) waited: bool,
+    /// An action of it failed.
+    pub(crate) failed: bool,
+}
+
+/// Tallies of turns, by kind.
+#[derive(Debug, Default)]
+pub(crate) struct TurnTallies(Vec<TurnTally>);
+
+impl TurnTallies {
+    /// A turn ended at `at`. `next` is when its user's next one is due, where users have schedules of their own.
+    pub(crate) fn ended(&mut self, kind: u32, clock: TurnClock, at: i64, next: Option<i64>) {
+        let took = u64::try_from(at.saturating_sub(clock.due)).unwrap_or(0);
+        let overrun = next.and_then(|next| u64::try_from(at.saturating_sub(next)).ok()).unwrap_or(0);
+        let Some(tally) = self.of(kind) else { return };
+        tally.ended += 1;
+        tally.failed += u64::from(clock.failed);
+        tally.duration_sum_ns = tally.duration_sum_ns.saturating_add(took);
+        if overrun > 0 {
+            tally.late += 1;
+            tally.late_from_before += u64::from(clock.waited);
+            tally.overrun_sum_ns = tally.overrun_sum_ns.saturating_add(overrun);
+            tally.overrun_max_ns = tally.overrun_max_ns.max(overrun);
+        }
+    }
+
+    /// A turn was begun and had not ended when all was over.
+    pub(crate) fn unended(&mut self, kind: u32, clock: TurnClock) {
+        let Some(tally) = self.of(kind) else { return };
+        tally.unended += 1;
+        tally.failed += u64::from(clock.failed);
+    }
+
+    /// A workload has a few thousand kinds at most.
+    fn of(&mut self, kind: u32) -> Option<&mut TurnTally> {
+        let place = kind as usize;
+        if self.0.len() <= place {
+            self.0.resize(place + 1, TurnTally::default());
+        }
+        self.0.get_mut(place)
+    }
+
+    pub(crate) fn into_vec(self) -> Vec<TurnTally> {
+        self.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_ends_after_the_next_is_due_is_late() {
+        let clock = |due, waited| TurnClock { due, waited, failed: false };
+        let mut tallies = TurnTallies::default();
+        tallies.ended(1, clock(0, false), 10, Some(10));
+        tallies.ended(1, clock(10, false), 25, Some(20));
+        tallies.ended(1, clock(20, true), 33, Some(30));
+        tallies.ended(1, TurnClock { failed: true, ..clock(30, false) }, 31, None);
+        tallies.unended(0, clock(40, true));
+        let [first, second] = &tallies.into_vec()[..] else { panic!("two kinds") };
+        assert_eq!((first.ended, first.unended, first.late), (0, 1, 0));
+        let expected = TurnTally {
+            ended: 4,
+            unended: 0,
+            failed: 1,
+            late: 2,
+            late_from_before: 1,
+            duration_sum_ns: 10 + 15 + 13 + 1,
+            overrun_sum_ns: 5 + 3,
+            overrun_max_ns: 5,
+        };
+        assert_eq!(*second, expected);
+    }
+}

@@ -1,0 +1,69 @@
+//! What became of turns: kind by kind, and all of them against the schedules of users.
+
+use serde::{Deserialize, Serialize};
+
+/// The turns of one kind that were due in the measured phase and were begun.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct TurnKind {
+    /// As the workload calls it.
+    pub name: String,
+    /// Those that ended.
+    pub ended: u64,
+    /// Those that had not ended when the wait for them was over.
+    pub unended: u64,
+    /// Those of which an action failed.
+    pub failed: u64,
+    /// Those that ended after their user's next turn was due. 0 where users have no schedules.
+    pub late: u64,
+    /// Late ones that had begun late, because their user's turn before had not ended. The others took too long themselves.
+    pub late_from_before: u64,
+    /// Mean time from when one was due to its end, s.
+    pub mean_s: Option<f64>,
+    /// How long after the next turn was due late ones ended: the mean, s.
+    pub overrun_mean_s: Option<f64>,
+    /// The longest of these, s.
+    pub overrun_max_s: Option<f64>,
+}
+
+/// Users with a schedule each, and how they fared.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Users {
+    /// How many there were.
+    pub users: u64,
+    /// Turns that were due in the measured phase.
+    pub due: u64,
+    /// Those that had not ended when their user's next one was due, or at all.
+    pub late: u64,
+    /// Their share, 0..=1.
+    pub overload: f64,
+    /// Turns of which an action failed.
+    pub failed: u64,
+    /// Their share, 0..=1.
+    pub failed_share: f64,
+}
+
+impl Users {
+    /// From the kinds; `never_begun` turns were due and never begun.
+    pub(crate) fn of(users: u64, never_begun: u64, kinds: &[TurnKind]) -> Users {
+        let sum = |pick: fn(&TurnKind) -> u64| kinds.iter().map(pick).sum::<u64>();
+        let not_ended = sum(|kind| kind.unended) + never_begun;
+        let (due, late, failed) =
+            (sum(|kind| kind.ended) + not_ended, sum(|kind| kind.late) + not_ended, sum(|kind| kind.failed));
+        let share = |count: u64| if due > 0 { count as f64 / due as f64 } else { 0.0 };
+        Users { users, due, late, overload: share(late), failed, failed_share: share(failed) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_never_ended_is_late_too() {
+        let kind = |ended, unended, late, failed| TurnKind { ended, unended, late, failed, ..TurnKind::default() };
+        let users = Users::of(5, 2, &[kind(10, 0, 1, 0), kind(6, 2, 3, 1)]);
+        assert_eq!((users.due, users.late, users.failed), (20, 8, 1));
+        assert_eq!((users.overload, users.failed_share), (0.4, 0.05));
+        assert_eq!(Users::of(5, 0, &[]).overload, 0.0);
+    }
+}
