@@ -44,7 +44,7 @@ const COMPANIONS: [(&str, &[&str]); 2] =
     [("nfs-ganesha", &["nfs-ganesha-vfs", "nfs-ganesha-mem"]), ("libnfs-utils", &["libnfs-dev"])];
 
 /// Python modules with which a test reads our tables.
-const PYTHON_MODULES: [&str; 3] = ["duckdb", "pandas", "pyarrow"];
+const PYTHON_MODULES: [&str; 4] = ["duckdb", "pandas", "prometheus_client", "pyarrow"];
 
 /// Installs what is missing where it may. Fails never: what stays missing is named.
 pub(crate) fn run() -> Outcome {
@@ -78,8 +78,8 @@ fn with_companions(name: &'static str) -> Vec<&'static str> {
 
 /// An interpreter that has the modules, once made by [`run`].
 pub(crate) fn python() -> Option<PathBuf> {
-    let python = python_folder().join("bin/python");
-    python_folder().join("complete").is_file().then_some(python)
+    let complete = fs::read_to_string(python_folder().join("complete"));
+    complete.is_ok_and(|modules| modules == PYTHON_MODULES.join(" ")).then(|| python_folder().join("bin/python"))
 }
 
 fn install(missing: &[&Package]) {
@@ -131,7 +131,7 @@ fn make_python() -> Outcome {
     let mut pip = Command::new(folder.join("bin/python"));
     pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--retries", "1"]);
     process::output(pip.args(PYTHON_MODULES).stdin(Stdio::null()))?;
-    fs::write(folder.join("complete"), "").map_err(|error| error.to_string())
+    fs::write(folder.join("complete"), PYTHON_MODULES.join(" ")).map_err(|error| error.to_string())
 }
 
 fn shown(folder: &Path) -> String {

@@ -97,7 +97,8 @@ fn page_is_a_file(page: Option<&Path>) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn has_folder(file: &Path) -> anyhow::Result<()> {
+/// Refuses a file for which there is no folder.
+pub(crate) fn has_folder(file: &Path) -> anyhow::Result<()> {
     let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty() && !is_standard_output(file));
     if folder.is_some_and(|folder| !folder.is_dir()) {
         return Err(Usage(format!("{}: no such folder", file.display())).into());

@@ -4,13 +4,14 @@ use std::path::PathBuf;
 
 use anyhow::Context;
 use plimsoll_model::Names;
+use plimsoll_recording::Export;
 use plimsoll_recording::folder::{Progress, Recording, Stage};
 use plimsoll_report::collect::run::Level;
 use plimsoll_report::findings::{Findings, Run, Source};
 use plimsoll_stats::Statistics;
 
-use crate::exit::Done;
-use crate::output::Output;
+use crate::exit::{Done, first_error};
+use crate::output::{Output, has_folder};
 use crate::record::Measured;
 use crate::run::StageTold;
 
@@ -20,16 +21,38 @@ pub(crate) struct Arguments {
     /// The recording
     #[arg(value_name = "DIR")]
     recording: PathBuf,
+    /// Write it for other programs: FILE.hlog (HdrHistogram's interval log), FILE.hgrm (its percentiles) or FILE.om
+    /// (OpenMetrics); may be repeated
+    #[arg(long = "export", value_name = "FILE", value_parser = Exported::parse, help_heading = "Output")]
+    exports: Vec<Exported>,
     #[command(flatten)]
     output: Output,
+}
+
+/// A file for another program.
+#[derive(Clone, Debug)]
+struct Exported {
+    file: PathBuf,
+    format: Export,
+}
+
+impl Exported {
+    fn parse(text: &str) -> Result<Self, String> {
+        let file = PathBuf::from(text);
+        let known = || Export::ALL.map(|(end, _)| format!(".{end}")).join(", ");
+        let format = Export::of(&file).ok_or_else(|| format!("the name must end in one of {}", known()))?;
+        Ok(Self { file, format })
+    }
 }
 
 /// Runs the subcommand.
 pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
     arguments.output.check()?;
+    arguments.exports.iter().try_for_each(|to| has_folder(&to.file))?;
     let recording = Recording::open(&arguments.recording)?;
     let findings = findings(&recording)?;
-    arguments.output.write(&findings)?;
+    let exported = arguments.exports.iter().map(|to| Ok(to.format.write(&recording, &to.file)?));
+    first_error(exported.chain([arguments.output.write(&findings)]).collect::<Vec<_>>())?;
     Ok(if findings.validity.valid { Done::Valid } else { Done::Invalid })
 }
 

@@ -41,7 +41,7 @@ pub enum FolderError {
 }
 
 impl FolderError {
-    pub(super) fn file(path: &Path, source: impl Into<Cause>) -> Self {
+    pub(crate) fn file(path: &Path, source: impl Into<Cause>) -> Self {
         Self::File { path: path.to_owned(), source: source.into() }
     }
 

@@ -1,0 +1,99 @@
+//! HdrHistogram's interval log, version 1.3: what its own tools and its plotters read.
+
+use std::io::Write;
+use std::time::{Duration, SystemTime};
+
+use hdrhistogram::serialization::V2DeflateSerializer;
+use hdrhistogram::serialization::interval_log::{IntervalLogWriterBuilder, Tag};
+use plimsoll_model::Procedure;
+use plimsoll_stats::comparison::Scope;
+use plimsoll_stats::{FineHistogram, Interval};
+
+use super::histogram;
+use crate::error::Cause;
+use crate::folder::{Recording, Stage};
+
+/// The column of the longest time is for people to read: in ms.
+const LONGEST_DIVISOR: f64 = 1e6;
+
+pub(super) fn write(recording: &Recording, out: &mut impl Write) -> Result<(), Cause> {
+    let manifest = &recording.manifest;
+    let began_ns = manifest.stages.iter().filter_map(|stage| stage.first_ns).min().unwrap_or(manifest.started_ns);
+    let mut serializer = V2DeflateSerializer::new();
+    let mut head = IntervalLogWriterBuilder::new();
+    head.add_comment(&plain(&format!("[Response times in ns, recorded by {}]", manifest.tool)));
+    head.add_comment("[Histogram log format version 1.3]");
+    if let Some(verdict) = manifest.validity.as_ref().filter(|verdict| !verdict.valid) {
+        head.add_comment(&plain(&format!("[INVALID: {}]", verdict.reasons.join("; "))));
+    }
+    let began = SystemTime::UNIX_EPOCH + since(0, began_ns);
+    head.with_start_time(began).with_base_time(began).with_max_value_divisor(LONGEST_DIVISOR);
+    let mut log = head.begin_log_with(out, &mut serializer)?;
+    for stage in &manifest.stages {
+        if let Some(level) = &stage.level {
+            log.write_comment(&plain(&format!("[Stage {}: {level}]", stage.number)))?;
+        }
+        for interval in recording.intervals(stage)?.iter() {
+            let (from_ns, to_ns) = within(stage, interval);
+            let (at, length) = (since(began_ns, from_ns), since(from_ns, to_ns));
+            for (tag, times) in lines(interval) {
+                let tag = tag.as_deref().map(|tag| Tag::new(tag).ok_or("a tag with a space or comma")).transpose()?;
+                log.write_histogram(&histogram(&times)?, at, length, tag)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The time from one instant to another, none where it is not later.
+fn since(from_ns: i64, to_ns: i64) -> Duration {
+    Duration::from_nanos(u64::try_from(to_ns.saturating_sub(from_ns)).unwrap_or(0))
+}
+
+/// The interval's time, as far as the stage's begin and end lie in it.
+fn within(stage: &Stage, interval: &Interval) -> (i64, i64) {
+    let (start, end) = (interval.start_ns(), interval.end_ns());
+    let inside = |ns: Option<i64>| ns.filter(|ns| (start..end).contains(ns));
+    (inside(stage.first_ns).unwrap_or(start), inside(stage.last_ns).unwrap_or(end))
+}
+
+/// Everything that users asked for together, without a tag, which is what HdrHistogram's tools show unless told otherwise; then
+/// each procedure with its own.
+fn lines(interval: &Interval) -> Vec<(Option<String>, FineHistogram)> {
+    let mut all = FineHistogram::default();
+    let mut lines = Vec::new();
+    for (procedure, row) in interval.rows().filter(|(_, row)| !row.histogram.is_empty()) {
+        if Scope::All.holds(procedure) {
+            all.merge(&row.histogram);
+        }
+        lines.push((Some(tag(procedure)), row.histogram.clone()));
+    }
+    if !all.is_empty() {
+        lines.insert(0, (None, all));
+    }
+    lines
+}
+
+/// Without spaces, which a tag cannot have.
+fn tag(procedure: Procedure) -> String {
+    format!("{}.{}", procedure.row().protocol.label(), procedure.name()).replace(' ', "_")
+}
+
+/// Nothing in a comment may end it.
+fn plain(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_procedure_has_a_tag_of_its_own() {
+        let mut tags: Vec<String> = Procedure::all().map(tag).collect();
+        assert_eq!(tags.iter().find(|tag| Tag::new(tag).is_none()), None);
+        tags.sort();
+        tags.dedup();
+        assert_eq!(tags.len(), Procedure::COUNT);
+    }
+}

@@ -1,0 +1,233 @@
+//! OpenMetrics text: the sums of each stage and procedure, with the end of the stage as their time.
+
+use std::fmt::Write as _;
+use std::io::Write;
+
+use plimsoll_model::{Names, Procedure};
+use plimsoll_stats::{Accumulator, FineHistogram, Times};
+
+use crate::error::Cause;
+use crate::folder::{Recording, Stage};
+
+/// Buckets end at one below these powers of two, ns: there all cells of our histograms end, so that their counts are exact. From
+/// 1 µs to 18 minutes.
+const OCTAVES: std::ops::RangeInclusive<u32> = 10..=40;
+
+/// Times by octave, and together.
+struct Distribution {
+    /// How many are at most so long, octave by octave.
+    so_far: Vec<u64>,
+    count: u64,
+    sum_s: f64,
+}
+
+impl Distribution {
+    fn of(times: &Times) -> Self {
+        let cells = FineHistogram::from(times);
+        let at_most = |octave: u32| cells.iter().filter(|cell| cell.to_ns < 1 << octave).map(|cell| cell.count).sum();
+        let moments = times.moments();
+        Self { so_far: OCTAVES.map(at_most).collect(), count: moments.count(), sum_s: moments.sum_ns() as f64 / 1e9 }
+    }
+}
+
+/// A procedure of a stage.
+struct Row {
+    labels: String,
+    time: String,
+    requests: u64,
+    errors: u64,
+    unanswered: u64,
+    payload_bytes: u64,
+    response: Distribution,
+    service: Distribution,
+}
+
+pub(super) fn write(recording: &Recording, out: &mut impl Write) -> Result<(), Cause> {
+    let mut rows = Vec::new();
+    for stage in &recording.manifest.stages {
+        let (statistics, _) = recording.statistics(stage, &mut Names::default())?;
+        rows.extend(statistics.operations().map(|(procedure, row)| Row::of(stage, procedure, row)));
+    }
+    about(recording, out)?;
+    counter(out, "requests", "Requests, those without an answer among them.", &rows, |row| row.requests)?;
+    counter(out, "errors", "Answers with an error status, and failures.", &rows, |row| row.errors)?;
+    counter(out, "unanswered", "Requests whose answer was not seen.", &rows, |row| row.unanswered)?;
+    counter(out, "payload_bytes", "File data moved.", &rows, |row| row.payload_bytes)?;
+    let response = "From the first byte of the request to the last byte of the answer.";
+    histogram(out, "response_time_seconds", response, &rows, |row| &row.response)?;
+    let service = "From the last byte of the request to the first byte of the answer.";
+    histogram(out, "service_time_seconds", service, &rows, |row| &row.service)?;
+    writeln!(out, "# EOF")?;
+    Ok(())
+}
+
+impl Row {
+    fn of(stage: &Stage, procedure: Procedure, sums: &Accumulator) -> Self {
+        let row = procedure.row();
+        let mut labels = in_stage(stage);
+        for (name, value) in [
+            ("protocol", row.protocol.label()),
+            ("procedure", &procedure.name()),
+            ("operation", row.operation.label()),
+            ("group", row.group.label()),
+        ] {
+            label(&mut labels, name, value);
+        }
+        Self {
+            labels,
+            time: time(stage),
+            requests: sums.count(),
+            errors: sums.errors(),
+            unanswered: sums.unanswered(),
+            payload_bytes: sums.payload_bytes(),
+            response: Distribution::of(&sums.response()),
+            service: Distribution::of(&sums.service()),
+        }
+    }
+}
+
+/// What the recording is, and how long its stages took.
+fn about(recording: &Recording, out: &mut impl Write) -> Result<(), Cause> {
+    let manifest = &recording.manifest;
+    family(out, "recording", "info", "What recorded this.")?;
+    let mut labels = String::new();
+    label(&mut labels, "tool", &manifest.tool);
+    writeln!(out, "plimsoll_recording_info{{{labels}}} 1")?;
+    if let Some(verdict) = &manifest.validity {
+        family(out, "valid", "gauge", "1 where the numbers may be used.")?;
+        writeln!(out, "plimsoll_valid {}", u8::from(verdict.valid))?;
+    }
+    family(out, "stage_duration_seconds", "gauge", "Length of the measured phase.")?;
+    for stage in &manifest.stages {
+        if let (Some(first), Some(last)) = (stage.first_ns, stage.last_ns) {
+            let seconds = last.saturating_sub(first) as f64 / 1e9;
+            writeln!(out, "plimsoll_stage_duration_seconds{{{}}} {seconds}{}", in_stage(stage), time(stage))?;
+        }
+    }
+    Ok(())
+}
+
+fn family(out: &mut impl Write, name: &str, kind: &str, help: &str) -> Result<(), Cause> {
+    writeln!(out, "# TYPE plimsoll_{name} {kind}")?;
+    if let Some(unit) = ["seconds", "bytes"].into_iter().find(|unit| name.ends_with(unit)) {
+        writeln!(out, "# UNIT plimsoll_{name} {unit}")?;
+    }
+    writeln!(out, "# HELP plimsoll_{name} {help}")?;
+    Ok(())
+}
+
+fn counter(
+    out: &mut impl Write,
+    name: &str,
+    help: &str,
+    rows: &[Row],
+    number: impl Fn(&Row) -> u64,
+) -> Result<(), Cause> {
+    family(out, name, "counter", help)?;
+    for row in rows {
+        writeln!(out, "plimsoll_{name}_total{{{}}} {}{}", row.labels, number(row), row.time)?;
+    }
+    Ok(())
+}
+
+fn histogram(
+    out: &mut impl Write,
+    name: &str,
+    help: &str,
+    rows: &[Row],
+    of: impl Fn(&Row) -> &Distribution,
+) -> Result<(), Cause> {
+    family(out, name, "histogram", help)?;
+    for row in rows {
+        let (Row { labels, time, .. }, found) = (row, of(row));
+        for (octave, so_far) in OCTAVES.zip(&found.so_far) {
+            let at_most = seconds((1 << octave) - 1);
+            writeln!(out, "plimsoll_{name}_bucket{{{labels},le=\"{at_most}\"}} {so_far}{time}")?;
+        }
+        writeln!(out, "plimsoll_{name}_bucket{{{labels},le=\"+Inf\"}} {}{time}", found.count)?;
+        writeln!(out, "plimsoll_{name}_count{{{labels}}} {}{time}", found.count)?;
+        writeln!(out, "plimsoll_{name}_sum{{{labels}}} {}{time}", found.sum_s)?;
+    }
+    Ok(())
+}
+
+fn in_stage(stage: &Stage) -> String {
+    let mut labels = String::new();
+    label(&mut labels, "stage", &stage.number.to_string());
+    label(&mut labels, "level", stage.level.as_deref().unwrap_or_default());
+    labels
+}
+
+fn label(labels: &mut String, name: &str, value: &str) {
+    let comma = if labels.is_empty() { "" } else { "," };
+    let value = value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
+    // Writing to a string cannot fail.
+    let _ = write!(labels, "{comma}{name}=\"{value}\"");
+}
+
+/// The end of the stage, behind a space, where it is known.
+fn time(stage: &Stage) -> String {
+    stage.last_ns.map_or_else(String::new, |ns| {
+        let sign = if ns < 0 { "-" } else { "" };
+        format!(" {sign}{}.{:09}", ns.unsigned_abs() / 1_000_000_000, ns.unsigned_abs() % 1_000_000_000)
+    })
+}
+
+/// Exact, as OpenMetrics has numbers in labels: short, and with an exponent below 0.0001.
+fn seconds(ns: u64) -> String {
+    let digits = ns.to_string();
+    let exponent = digits.len() as i32 - 10;
+    let short = digits.trim_end_matches('0');
+    match short.split_at_checked(1) {
+        Some((first, rest)) if exponent < -4 => {
+            let point = if rest.is_empty() { "" } else { "." };
+            format!("{first}{point}{rest}e-{:02}", -exponent)
+        }
+        Some(_) => {
+            let text = format!("{}.{:09}", ns / 1_000_000_000, ns % 1_000_000_000);
+            let text = text.trim_end_matches('0');
+            if text.ends_with('.') { format!("{text}0") } else { text.to_owned() }
+        }
+        None => "0.0".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_of_labels_are_exact_and_canonical() {
+        for (ns, text) in [
+            (0, "0.0"),
+            (1, "1e-09"),
+            (1023, "1.023e-06"),
+            (65_535, "6.5535e-05"),
+            (100_000, "0.0001"),
+            (1_048_575, "0.001048575"),
+            (3_000_000_000, "3.0"),
+            ((1 << 40) - 1, "1099.511627775"),
+        ] {
+            assert_eq!(seconds(ns), text);
+        }
+    }
+
+    #[test]
+    fn labels_are_escaped() {
+        let mut labels = String::new();
+        label(&mut labels, "a", "x\"\\\ny");
+        assert_eq!(labels, "a=\"x\\\"\\\\\\ny\"");
+    }
+
+    /// Every cell ends where a bucket does, or within it.
+    #[test]
+    fn no_cell_lies_in_two_buckets() {
+        for octave in OCTAVES {
+            let mut cells = FineHistogram::default();
+            cells.record((1 << octave) - 1);
+            cells.record(1 << octave);
+            let ends: Vec<(u64, u64)> = cells.iter().map(|cell| (cell.from_ns, cell.to_ns)).collect();
+            assert!(ends[0].1 == (1 << octave) - 1 && ends[1].0 == 1 << octave, "{octave}: {ends:?}");
+        }
+    }
+}
