@@ -11,7 +11,7 @@ use plimsoll_report::findings::comparison::Subject;
 use super::{Side, WHOLE_CAPTURE};
 use crate::record::Measured;
 use crate::report::{findings, incomplete, measured};
-use crate::run::{StageTold, is_repeat};
+use crate::run::{StageTold, besides_repeat};
 
 /// Reads a recording: its levels by time, and what `plimsoll report` would show of it.
 pub(super) fn read(folder: &Path) -> anyhow::Result<Side> {
@@ -72,7 +72,7 @@ fn levels(recording: &Recording) -> anyhow::Result<Vec<LevelRuns>> {
 fn words(stage: &Stage) -> anyhow::Result<String> {
     let Some(level) = &stage.level else { return Ok(WHOLE_CAPTURE.to_owned()) };
     let told = StageTold::read(&stage.about)?;
-    Ok(match told.curve().filter(|curve| !is_repeat(curve)) {
+    Ok(match told.curve().and_then(besides_repeat) {
         Some(curve) => format!("{level}, {curve}"),
         None => level.clone(),
     })

@@ -74,9 +74,12 @@ pub(crate) struct Step {
 
 const REPEAT: &str = "repeat ";
 
-/// Whether a curve of several is one of the repeats.
-pub(crate) fn is_repeat(curve: &str) -> bool {
-    curve.starts_with(REPEAT)
+/// What a curve of several is besides a repeat: the value of what is varied, where something is.
+pub(crate) fn besides_repeat(curve: &str) -> Option<&str> {
+    match curve.rsplit_once(", ") {
+        Some((value, last)) if last.starts_with(REPEAT) => Some(value),
+        _ => Some(curve).filter(|curve| !curve.starts_with(REPEAT)),
+    }
 }
 
 /// All levels so many times: each repeat is a load curve of its own, with draws of its own.
@@ -291,6 +294,12 @@ mod tests {
         ];
         assert_eq!(seen, expected);
         assert_eq!(repeated(steps(&levels, &DEFAULTS).unwrap(), 1)[0].curve, None);
+    }
+
+    #[test]
+    fn repeats_of_a_value_are_of_the_same_value() {
+        let of = ["repeat 2", "block 1kB, repeat 2", "block 1kB", "SMB"].map(besides_repeat);
+        assert_eq!(of, [None, Some("block 1kB"), Some("block 1kB"), Some("SMB")]);
     }
 
     #[test]

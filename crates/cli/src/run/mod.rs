@@ -41,7 +41,7 @@ use sink::Table;
 pub(crate) use auth::AuthFlags;
 pub(crate) use drive::{ByTime, Drive, Site, Told};
 pub(crate) use level::{LevelRan, StageTold};
-pub(crate) use load::{LoadFlags, Step, is_repeat, step_at, steps, timeout_ns, usual};
+pub(crate) use load::{LoadFlags, Step, besides_repeat, step_at, steps, timeout_ns, usual};
 pub(crate) use parameters::{SetFlags, VaryFlags};
 pub(crate) use planned::Planned;
 pub(crate) use recorded::{Beginning, Recorded};
