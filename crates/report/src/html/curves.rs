@@ -7,6 +7,9 @@ use super::sides::{Side, label};
 use super::units::{count, duration};
 use crate::findings::{Interval, LoadCurve, Stage, Times};
 
+/// Curves that are drawn with the laws that come nearest to them, at most.
+const MOST_LAWS: usize = 2;
+
 /// Throughput and response time against load, one against the other, and how evenly the server served its stations.
 pub(super) fn figures<'a>(sides: &[Side<'a>]) -> Vec<Figure<'a>> {
     let curves = curves(sides);
@@ -79,10 +82,17 @@ fn words(stage: &Stage) -> String {
 
 fn throughput<'a>(curves: &[Curve<'_>]) -> Option<Figure<'a>> {
     let mut all: Vec<Series<'a>> = curves.iter().enumerate().map(|(i, curve)| rates(curve, i)).collect();
+    // Of more curves the laws would hide what was measured.
+    let laws = curves.iter().enumerate().filter(|_| curves.len() <= MOST_LAWS);
     let law = |(i, curve): (usize, &Curve<'_>)| {
         law_line(curve.together?, format!("{} law", curve.name).trim_start().to_owned(), curves.len() + i)
     };
-    all.extend(curves.iter().enumerate().filter_map(law));
+    all.extend(laws.filter_map(law));
+    if let [measured, _] = all.as_mut_slice()
+        && measured.name.is_empty()
+    {
+        measured.name = "measured".to_owned();
+    }
     let y = Axis::linear(Unit::PerSecond, "operations", highest(&all))?;
     let best = curves
         .iter()
