@@ -147,7 +147,7 @@ fn each_line_is_a_turn() {
     let (mut player, _, script) = player(OWN[0].1, 3);
     let played = play(&mut player, folder.path(), |_| None);
     assert_eq!(played.turns, 3 * script.operations());
-    assert_eq!((script.operations(), script.refusals()), (59, 13));
+    assert_eq!((script.operations(), script.refusals()), (60, 13));
 }
 
 #[test]
