@@ -26,9 +26,6 @@ impl Replay {
     /// Reads the load file that the workload file `file` names in its `text`. Relative paths are relative to the workload file.
     pub(super) fn load(file: &str, text: &str, asked: &Spanned<ReplayText>) -> Result<Self, WorkloadError> {
         let ReplayText { loadfile, plays } = asked.get_ref();
-        if let Some(plays) = plays.as_ref().filter(|plays| *plays.get_ref() == 0) {
-            return Err(WorkloadError::at(file, text, &plays.span(), "plays must be at least 1"));
-        }
         let path = Path::new(file).parent().unwrap_or(Path::new("")).join(loadfile.get_ref());
         let wrong = |error: LoadFileError, loaded: &str| match error.line {
             // What is wrong with the file as a whole is wrong with its name.
@@ -37,7 +34,8 @@ impl Replay {
         };
         let LoadFile { text: loaded } = LoadFile::read(&path).map_err(|error| wrong(error, ""))?;
         let script = Script::parse(&loaded).map_err(|error| wrong(error, &loaded))?;
-        let plays = plays.as_ref().map(|plays| *plays.get_ref());
+        // 0: over and over.
+        let plays = plays.filter(|plays| *plays > 0);
         let loadfile = digest(&SHA256, loaded.as_bytes());
         Ok(Self { script: Arc::new(script), account: Arc::default(), plays, loadfile })
     }

@@ -462,3 +462,25 @@ fn the_model_is_strict() {
     assert!(act(crate::Action::Remove { path: "a" }).is_err());
     assert!(act(crate::Action::Close { file: crate::FileKey(0) }).is_err());
 }
+
+#[test]
+fn a_load_file_is_played_over_and_over_or_so_many_times() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("w.toml");
+    std::fs::write(folder.path().join("x.load"), "Mkdir \"/a\" *\n").unwrap();
+    let builtin = BUILTINS.iter().find(|builtin| builtin.name == "netbench").unwrap();
+    let text = builtin.text.replace("/usr/share/dbench/client.txt", "x.load");
+    let parse = |plays: &str| {
+        let setting = Parameter { name: "plays".to_owned(), value: plays.to_owned() };
+        Workload::parse_with(file.to_str().unwrap(), &text, &[setting]).unwrap_or_else(|error| panic!("{error}"))
+    };
+    assert!(parse("0").defaults().phases.measured_ns.is_some());
+    let once = parse("1");
+    assert_eq!((once.defaults().phases.measured_ns, once.defaults().phases.warmup_ns), (None, 0));
+    // The load file is in the digest.
+    std::fs::write(folder.path().join("x.load"), "Mkdir \"/b\" *\n").unwrap();
+    assert_ne!(parse("1").digest(), once.digest());
+    for more in ["[files]\ncount = 1\ndirectories = 0\ndepth = 1\nsize = \"1B\"\n", "[lane]\nkeep_open = 1\n"] {
+        assert!(Workload::parse(file.to_str().unwrap(), &format!("{text}\n{more}")).is_err(), "{more}");
+    }
+}

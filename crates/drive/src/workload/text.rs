@@ -61,7 +61,8 @@ impl Files {
 #[serde(deny_unknown_fields)]
 pub(super) struct ReplayText {
     pub(super) loadfile: Spanned<String>,
-    pub(super) plays: Option<Spanned<u32>>,
+    /// Then a station is done; 0 or nothing: over and over.
+    pub(super) plays: Option<u32>,
 }
 
 /// Who works on which files.
