@@ -108,3 +108,29 @@ fn what_needs_smb_or_a_connection_alone_says_so() {
     refused(&["--target", "embedded:smb", "--depth", "2"], "a connection of its own");
     refused(&["--target", "embedded:smb", "--stations-per-connection", "2"], "a connection of its own");
 }
+
+/// Turns of 300 ms, one due every 100 ms: whatever the machine does, every one is late; the first of a user because it takes too
+/// long, those behind it because it did.
+#[test]
+fn users_who_cannot_keep_their_schedules_are_an_overload() {
+    let scratch = Scratch::new("overload");
+    let file = scratch.path().join("slow.toml");
+    let text = "name = \"slow\"\ndescription = \"\"\n[files]\ncount = 4\ndirectories = 0\ndepth = 1\nsize = \"1KiB\"\n\
+                [[turns]]\nname = \"a long look\"\non = \"file\"\nsteps = [\"getattr\", { think = \"300ms\" }, \"getattr\"]\n";
+    std::fs::write(&file, text).unwrap();
+    let load = ["--users", "2", "--every", "100ms", "--warmup", "0s", "--duration", "1s", "--target", "embedded:nfs"];
+    let run = |more: &[&str]| plimsoll(&[&["run", file.to_str().unwrap()][..], &load, more].concat());
+    let ran = run(&["--json", "-", "-q"]);
+    let ran: Value = serde_json::from_slice(&ran.stdout).unwrap();
+    let (users, turn) = (&ran["stages"][0]["users"], &ran["stages"][0]["turns"][0]);
+    assert_eq!(
+        (&users["users"], &users["due"], &users["late"], &users["failed"]),
+        (&2.into(), &20.into(), &20.into(), &0.into())
+    );
+    assert_eq!((users["overload"].as_f64(), turn["name"].as_str()), (Some(1.0), Some("a long look")));
+    assert_eq!((turn["late"].as_u64(), turn["late_from_before"].as_u64()), (Some(20), Some(18)), "{turn}");
+    assert!(turn["overrun_max_s"].as_f64() >= turn["overrun_mean_s"].as_f64() && turn["mean_s"].as_f64() >= Some(0.3));
+    let shown = String::from_utf8(run(&[]).stdout).unwrap();
+    let table = ["Users  Overload  Throughput  Errors  Errors [%]  Duration [ms]", "100.0 %", "a long look"];
+    assert!(table.iter().all(|part| shown.contains(part)), "{shown}");
+}
