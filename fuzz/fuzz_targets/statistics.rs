@@ -1,0 +1,29 @@
+//! Any bytes as the state of statistics, as a recording keeps it: what is one can be merged, shown and written again.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use plimsoll_model::Names;
+use plimsoll_stats::state::{from_bytes, to_bytes};
+
+/// Names that a state may bring, bytes.
+const NAMES: usize = 1 << 20;
+
+fuzz_target!(|data: &[u8]| {
+    let mut names = Names::with_limit(NAMES);
+    let Ok((statistics, coverage)) = from_bytes(data, &mut names) else { return };
+    let mut twice = statistics.clone();
+    twice.merge(&statistics);
+    twice.queue_depth().mean();
+    twice.heat_maps();
+    for (_, row) in twice.groups() {
+        row.response().curve();
+        row.response().moments().stddev_ns();
+    }
+    // Written and read, it is the same again, but for the numbers of names; after one more round these are, too.
+    let (mut second, mut third) = (Names::with_limit(NAMES), Names::with_limit(NAMES));
+    let written = to_bytes(&statistics, &coverage, &names);
+    let (again, coverage) = from_bytes(&written, &mut second).expect("what was written is a state");
+    let once = to_bytes(&again, &coverage, &second);
+    let (again, coverage) = from_bytes(&once, &mut third).expect("what was written is a state");
+    assert!(to_bytes(&again, &coverage, &third) == once);
+});
