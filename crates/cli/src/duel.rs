@@ -95,9 +95,19 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
     let timeout_ns = timeout_ns(&arguments.load);
     let (table, tap, recording) = (None, None, None);
     let (watching, by_time, remove_files) = (&watching, ByTime::Kept, false);
-    let stop_above_s = None;
-    let drive =
-        Drive { workload: &workload, watching, table, tap, recording, by_time, timeout_ns, stop_above_s, remove_files };
+    let (stop_above_s, server_side) = (None, None);
+    let drive = Drive {
+        workload: &workload,
+        watching,
+        table,
+        tap,
+        recording,
+        by_time,
+        timeout_ns,
+        stop_above_s,
+        remove_files,
+        server_side,
+    };
     let mut names = Names::default();
     let mut corners = Vec::new();
     for (place, side) in sides.iter().enumerate() {

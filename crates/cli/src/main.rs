@@ -15,6 +15,7 @@ mod report;
 mod run;
 mod secrecy;
 mod serve;
+mod server_side;
 mod sweep;
 mod when;
 mod workloads;

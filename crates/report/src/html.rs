@@ -200,7 +200,8 @@ fn sections(findings: &Findings) -> Vec<Section<'_>> {
             .figures(load_curves::figures(findings))
             .text(load_curves::section(findings))
             .text(run::section(findings))
-            .text(users::section(findings)),
+            .text(users::section(findings))
+            .text(run::server_side(findings)),
         Section::new("sizes", "Sizes").figures(sizes::figures(findings)).text(sizes::section(findings)),
         Section::new("stations", "Stations").figures(stations::figures(findings)).text(stations::section(findings)),
         Section::new("over-time", "Over time").figures(over_time::figures(&sides)),

@@ -17,6 +17,7 @@ mod percentiles;
 mod queue_depth;
 mod repeats;
 mod run;
+mod server_side;
 mod slowest;
 mod stations;
 mod table;

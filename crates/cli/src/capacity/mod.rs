@@ -19,6 +19,7 @@ use crate::run::{
     Beginning, ByTime, Drive, LevelRan, LoadFlags, Recorded, SetFlags, Step, TargetFlags, Told, Watching, open_files,
     step_at, timeout_ns, usual,
 };
+use crate::server_side::ServerSideFlags;
 use promise::{Promises, Word};
 use told::Tries;
 
@@ -33,6 +34,8 @@ pub(crate) struct Arguments {
     parameters: SetFlags,
     #[command(flatten)]
     target: TargetFlags,
+    #[command(flatten)]
+    server_side: ServerSideFlags,
     #[command(flatten)]
     promises: Promises,
     #[command(flatten)]
@@ -91,6 +94,7 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
     let wishes = arguments.target.wishes(beginning.seed ^ u64::from(std::process::id()) << 32);
     let highest = [highest];
     open_files::allow(chosen.open_files(&highest, &workload))?;
+    let server_side = arguments.server_side.watch()?;
     let recording = Recorded::begin(&arguments.record, beginning.clone())?;
     let drive = Drive {
         workload: &workload,
@@ -102,6 +106,7 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
         timeout_ns: timeout_ns(&arguments.load),
         stop_above_s: None,
         remove_files: arguments.remove_files,
+        server_side: server_side.as_ref(),
     };
     let found = (|| {
         let site = drive.reach(&chosen, &wishes, &highest, &mut names)?;

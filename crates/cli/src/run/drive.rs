@@ -19,6 +19,7 @@ use super::sink::{Kept, Table};
 use super::target::Chosen;
 use super::watching::Watching;
 use crate::exit::first_error;
+use crate::server_side::ServerSideWatch;
 
 /// What is driven, and who looks on.
 pub(crate) struct Drive<'a> {
@@ -35,6 +36,8 @@ pub(crate) struct Drive<'a> {
     pub(crate) stop_above_s: Option<f64>,
     /// The workload's files go when it is over.
     pub(crate) remove_files: bool,
+    /// Who looks at the server's own numbers.
+    pub(crate) server_side: Option<&'a ServerSideWatch>,
 }
 
 /// Numbers by time.
@@ -153,7 +156,7 @@ impl Drive<'_> {
             Err(error) => (LevelRan::not_run(plan, words.clone(), &error), false),
         };
         let ran = if self.by_time == ByTime::Kept { ran } else { ran.without_intervals() };
-        let ran = ran.on(step).named(self.workload);
+        let ran = ran.on(step).named(self.workload).beside(self.server_side);
         let recorded = match self.recording.zip(feed) {
             Some((recording, feed)) => recording.end(feed, &ran, site.server.facts(), names),
             None => Ok(()),

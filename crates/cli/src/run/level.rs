@@ -21,6 +21,7 @@ use super::parameters;
 use super::sink::{Kept, Measured};
 use super::uncertain::Uncertain;
 use super::validity;
+use crate::server_side::ServerSideWatch;
 
 /// A load level that was measured.
 pub(crate) struct LevelRan {
@@ -52,6 +53,13 @@ impl LevelRan {
     pub(crate) fn on(mut self, step: &Step) -> LevelRan {
         self.told.about.curve.clone_from(&step.curve);
         self.told.about.varied = step.parameter.as_ref().map(parameters::shown);
+        self
+    }
+
+    /// The same with what the server said of itself meanwhile, where somebody looked.
+    pub(super) fn beside(mut self, watch: Option<&ServerSideWatch>) -> LevelRan {
+        let answered = self.statistics.operations().map(|(_, row)| row.answered()).sum();
+        self.told.about.server = watch.map(|watch| watch.during(self.told.span_ns, answered));
         self
     }
 
@@ -208,6 +216,7 @@ pub(super) fn added_up(ran: Ran<Measured>, plan: &Plan, words: &str, names: &Nam
         fairness: fairness(&stations),
         spread: spread(&stations.iter().map(share).collect::<Vec<_>>()),
         failures: failures(&stations),
+        server: None,
         connections: plan.connections_in_all(),
         reasons,
         users,

@@ -34,6 +34,7 @@ use plimsoll_recording::TransactionsFile;
 use crate::exit::{Done, Usage, first_error};
 use crate::output::Output;
 use crate::record::RecordFlags;
+use crate::server_side::ServerSideFlags;
 use measure::{Work, measure};
 use parameters::Variant;
 use sink::Table;
@@ -56,6 +57,8 @@ pub(crate) struct Arguments {
     workload: String,
     #[command(flatten)]
     target: TargetFlags,
+    #[command(flatten)]
+    server_side: ServerSideFlags,
     #[command(flatten)]
     load: LoadFlags,
     #[command(flatten)]
@@ -111,6 +114,7 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
         .map(|file| Tap::create(file).map(Arc::new).with_context(|| file.display().to_string()));
     let tap = tap.transpose()?;
     let watching = Watching::new(arguments.output.quiet);
+    let server_side = arguments.server_side.watch()?;
     let recording = match arguments.go_on {
         true => Recorded::resume(&arguments.record, beginning.clone(), |number| finished.contains_key(&number))?,
         false => Recorded::begin(&arguments.record, beginning.clone())?,
@@ -127,6 +131,7 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
         timeout_ns: timeout_ns(&arguments.load),
         stop_above_s: arguments.stop_above.map(|limit| limit.as_secs_f64()),
         remove_files: arguments.remove_files,
+        server_side: server_side.as_ref(),
     };
     // Two runs at once must not look like one client computer.
     let wishes = arguments.target.wishes(beginning.seed ^ u64::from(std::process::id()) << 32);

@@ -6,7 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use super::{SECOND, StatusName, curves, rows, sizes, span};
 use crate::findings::{
-    Fairness, Findings, Generator, Interval, Parameter, Run, Source, Stage, StationSpread, TurnKind, Users, Validity,
+    Fairness, Findings, Generator, Interval, Parameter, Run, ServerSide, Source, Stage, StationSpread, TurnKind, Users,
+    Validity,
 };
 
 /// One load level as it was measured.
@@ -52,6 +53,9 @@ pub struct About {
     pub spread: StationSpread,
     /// Actions that did not succeed: what happened, how often.
     pub failures: Vec<(String, u64)>,
+    /// What the server said of itself, where somebody asked it.
+    #[serde(default)]
+    pub server: Option<ServerSide>,
     /// Connections made.
     pub connections: u64,
     /// Why the numbers may not be used.
@@ -158,6 +162,7 @@ fn stage(number: u32, level: &Level<'_>, status_name: StatusName) -> Stage {
         },
         fairness: about.fairness,
         spread: about.spread,
+        server: about.server,
         failures: failures.into_iter().map(|(cause, count)| crate::findings::FailureCount { cause, count }).collect(),
         users,
         turns: about.turns,

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::capacity::Capacity;
+use super::server::ServerSide;
 use super::{Interval, OperationRow, Span, StationSpread, Times, TurnKind, Users, Validity};
 
 /// How the load was made.
@@ -102,6 +103,8 @@ pub struct Stage {
     pub users: Option<Users>,
     /// Turns by kind, as the workload orders them; kinds of which none was due are left out.
     pub turns: Vec<TurnKind>,
+    /// What the server said of itself; null where nobody asked it.
+    pub server: Option<ServerSide>,
 }
 
 impl Stage {

@@ -80,6 +80,32 @@ pub(super) fn generator(findings: &Findings) -> Option<Markup> {
     (!stages.is_empty()).then(table)
 }
 
+/// What the server said of itself at each level; nothing where nobody asked it.
+pub(super) fn server_side(findings: &Findings) -> Option<Markup> {
+    let source = findings.stages.iter().find_map(|stage| stage.server.as_ref()).map(|server| &server.source)?;
+    let rate = |value: Option<f64>| optional(value, |value| format!("{}/s", bytes(value)));
+    Some(html! {
+        div.scroll tabindex="0" role="region" aria-labelledby="server-caption" {
+            table {
+                caption #server-caption { "What the server said of itself. From " (Untrusted(source)) "." }
+                thead { tr {
+                    th scope="col" { "Level" } th scope="col" { "Cores busy" } th scope="col" { "Processor, an operation" }
+                    th scope="col" { "Disk, read" } th scope="col" { "Disk, written" } th scope="col" { "Received" } th scope="col" { "Sent" }
+                } }
+                tbody { @for stage in &findings.stages { @if let Some(server) = &stage.server {
+                    tr {
+                        th scope="row" { (Untrusted(&stage.level)) @if let Some(why) = &server.why_missing { " (" (Untrusted(why)) ")" } }
+                        td { (optional(server.cores_busy, |cores| format!("{cores:.2}"))) }
+                        td { (optional(server.cpu_per_operation_s, duration)) }
+                        td { (rate(server.disk_read_bytes_per_s)) } td { (rate(server.disk_write_bytes_per_s)) }
+                        td { (rate(server.received_bytes_per_s)) } td { (rate(server.sent_bytes_per_s)) }
+                    }
+                } } }
+            }
+        }
+    })
+}
+
 /// Actions that did not succeed, by level; nothing where all did.
 pub(super) fn failures(findings: &Findings) -> Option<Markup> {
     let stages = &findings.stages;

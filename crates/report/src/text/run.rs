@@ -33,6 +33,7 @@ pub(super) fn draw(page: &mut Page<'_>, findings: &Findings) -> fmt::Result {
     if run.capacity.is_none() {
         super::repeats::draw(page, &findings.stages)?;
     }
+    super::server_side::draw(page, &findings.stages)?;
     generator(page, &findings.stages)?;
     super::stations::draw(page, findings)?;
     failures(page, &findings.stages)
@@ -120,6 +121,6 @@ pub(super) fn level_name(stage: &Stage) -> String {
     }
 }
 
-fn optional(value: Option<f64>, show: impl Fn(f64) -> String) -> String {
+pub(super) fn optional(value: Option<f64>, show: impl Fn(f64) -> String) -> String {
     value.map_or_else(|| NONE.to_owned(), show)
 }

@@ -408,6 +408,13 @@ fn stage(rich: &Findings, number: u32, stations: u64, reasons: &[&str]) -> Stage
             jain: Some(0.997),
         },
         spread: if stations > 1 { spread() } else { StationSpread::default() },
+        server: (number == 0).then(|| ServerSide {
+            source: "process 7 and its children".into(),
+            cores_busy: Some(1.25),
+            cpu_per_operation_s: Some(1e-3),
+            disk_write_bytes_per_s: Some(1e6),
+            ..ServerSide::default()
+        }),
         failures: vec![FailureCount { cause: "timed out".into(), count: 2 }],
         users: (number == 1).then_some(Users {
             users: 22,

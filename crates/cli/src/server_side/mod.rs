@@ -1,0 +1,164 @@
+//! What the server says of itself while it is driven: processor, disk and network, beside the client's numbers.
+
+mod counters;
+mod exporter;
+mod process;
+
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use anyhow::Context;
+use plimsoll_report::findings::ServerSide;
+
+use crate::exit::Usage;
+use counters::{Counters, Sample, between};
+use exporter::Exporter;
+use process::Tree;
+
+/// Between two looks at the server.
+const LOOK: Duration = Duration::from_millis(500);
+/// How long a look may take.
+const PATIENCE: Duration = Duration::from_secs(3);
+/// Looks kept: more than a day of them.
+const MOST_SAMPLES: usize = 1 << 18;
+
+/// Where the server's own numbers come from, as flags.
+#[derive(Clone, Debug, Default, clap::Args)]
+#[command(next_help_heading = "Server")]
+pub(crate) struct ServerSideFlags {
+    /// Show the server's processor and disk at each level: the process with this number on this machine, and its children
+    #[arg(long, value_name = "PID", conflicts_with = "server_metrics")]
+    server_pid: Option<u32>,
+    /// The same, and its network, from the server's Prometheus node_exporter or windows_exporter (http://server:9100/metrics)
+    #[arg(long, value_name = "URL")]
+    server_metrics: Option<String>,
+}
+
+/// Something that has counters.
+trait Source: Send {
+    fn read(&mut self) -> anyhow::Result<Counters>;
+}
+
+/// Looks at the server every half second until it is dropped.
+pub(crate) struct ServerSideWatch {
+    source: String,
+    seen: Arc<Seen>,
+    thread: Option<JoinHandle<()>>,
+}
+
+#[derive(Default)]
+struct Seen {
+    stop: AtomicBool,
+    samples: Mutex<Samples>,
+}
+
+#[derive(Default)]
+struct Samples {
+    all: Vec<Sample>,
+    /// Looks that failed, and why the last one did.
+    failed: u64,
+    why: Option<String>,
+}
+
+impl ServerSideFlags {
+    /// Begins to look, where that is wanted.
+    ///
+    /// # Errors
+    /// There is nothing to look at: better said now than after the run.
+    pub(crate) fn watch(&self) -> anyhow::Result<Option<ServerSideWatch>> {
+        let (source, mut from): (String, Box<dyn Source>) = match (self.server_pid, &self.server_metrics) {
+            (Some(pid), _) => (format!("process {pid} and its children"), Box::new(Tree::new(pid)?)),
+            (None, Some(url)) => {
+                if !url.starts_with("http://") {
+                    return Err(Usage(format!("--server-metrics {url}: http://host:port/metrics is expected")).into());
+                }
+                (url.clone(), Box::new(Exporter::new(url)))
+            }
+            (None, None) => return Ok(None),
+        };
+        let first = from.read().with_context(|| source.clone())?;
+        let seen = Arc::new(Seen::default());
+        seen.take(Ok(first));
+        let theirs = Arc::clone(&seen);
+        let look = move || {
+            while !theirs.stop.load(Relaxed) {
+                std::thread::park_timeout(LOOK);
+                theirs.take(from.read());
+            }
+        };
+        let thread = std::thread::Builder::new().name("server-side".to_owned()).spawn(look)?;
+        Ok(Some(ServerSideWatch { source, seen, thread: Some(thread) }))
+    }
+}
+
+impl Seen {
+    fn take(&self, read: anyhow::Result<Counters>) {
+        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let at_ns = i64::try_from(since.as_nanos()).unwrap_or(i64::MAX);
+        let mut samples = self.samples.lock().unwrap_or_else(PoisonError::into_inner);
+        match read {
+            Ok(counters) if samples.all.len() < MOST_SAMPLES => samples.all.push(Sample { at_ns, counters }),
+            Ok(_) => samples.failed += 1,
+            Err(error) => {
+                samples.failed += 1;
+                samples.why = Some(format!("{error:#}"));
+            }
+        }
+    }
+}
+
+impl ServerSideWatch {
+    /// What the server did in a measured phase in which `operations` were answered.
+    pub(crate) fn during(&self, span_ns: (i64, i64), operations: u64) -> ServerSide {
+        self.look_after(span_ns.1);
+        let samples = self.seen.samples.lock().unwrap_or_else(PoisonError::into_inner);
+        let rates = between(&samples.all, span_ns);
+        let seconds = span_ns.1.saturating_sub(span_ns.0) as f64 / 1e9;
+        let missing = || samples.why.clone().unwrap_or_else(|| "it was not looked at in this phase".to_owned());
+        ServerSide {
+            source: self.source.clone(),
+            cores_busy: rates.and_then(|rates| rates.cpu_s),
+            cpu_per_operation_s: rates
+                .and_then(|rates| rates.cpu_s)
+                .filter(|_| operations > 0)
+                .map(|cores| cores * seconds / operations as f64),
+            disk_read_bytes_per_s: rates.and_then(|rates| rates.disk_read_bytes),
+            disk_write_bytes_per_s: rates.and_then(|rates| rates.disk_write_bytes),
+            received_bytes_per_s: rates.and_then(|rates| rates.received_bytes),
+            sent_bytes_per_s: rates.and_then(|rates| rates.sent_bytes),
+            why_missing: rates.is_none().then(missing),
+        }
+    }
+}
+
+impl ServerSideWatch {
+    /// Looks once more, so that there is something after the end of a phase; a look that fails is not waited for again.
+    fn look_after(&self, end_ns: i64) {
+        let (seen, began) = (|| self.seen.samples.lock().unwrap_or_else(PoisonError::into_inner), Instant::now());
+        let failed = seen().failed;
+        while began.elapsed() < PATIENCE {
+            let samples = seen();
+            if samples.failed > failed || samples.all.last().is_some_and(|last| last.at_ns >= end_ns) {
+                return;
+            }
+            drop(samples);
+            if let Some(thread) = &self.thread {
+                thread.thread().unpark();
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+}
+
+impl Drop for ServerSideWatch {
+    fn drop(&mut self) {
+        self.seen.stop.store(true, Relaxed);
+        if let Some(thread) = self.thread.take() {
+            thread.thread().unpark();
+            // A look that panicked has cost no number but its own.
+            let _ = thread.join();
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! A server on this machine: a process and everything that it started.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use anyhow::Context;
+use procfs::process::{Process, all_processes};
+
+use super::Source;
+use super::counters::Counters;
+
+/// A process and its descendants.
+pub(super) struct Tree {
+    root: i32,
+    /// Clock ticks a second of processor times.
+    ticks: f64,
+}
+
+/// What is read of a process.
+struct One {
+    parent: i32,
+    cpu_ticks: f64,
+    /// Read from and written to disks, bytes.
+    disk: Option<(f64, f64)>,
+}
+
+impl Tree {
+    pub(super) fn new(pid: u32) -> anyhow::Result<Self> {
+        let root = i32::try_from(pid).with_context(|| format!("process {pid}"))?;
+        Process::new(root).with_context(|| format!("process {pid}"))?;
+        Ok(Self { root, ticks: procfs::ticks_per_second() as f64 })
+    }
+
+    /// Those that are the root's, however far down.
+    fn descendants(&self, all: &BTreeMap<i32, One>) -> BTreeSet<i32> {
+        let mut tree = BTreeSet::from([self.root]);
+        loop {
+            let before = tree.len();
+            tree.extend(
+                all.iter().filter(|(_, one)| tree.contains(&one.parent)).map(|(pid, _)| *pid).collect::<Vec<_>>(),
+            );
+            if tree.len() == before {
+                return tree;
+            }
+        }
+    }
+}
+
+impl Source for Tree {
+    fn read(&mut self) -> anyhow::Result<Counters> {
+        // A process that ends meanwhile is no error: its time is in its parent's when that has waited for it.
+        let all: BTreeMap<i32, One> = all_processes()?
+            .filter_map(Result::ok)
+            .filter_map(|process| Some((process.pid(), One::of(&process)?)))
+            .collect();
+        anyhow::ensure!(all.contains_key(&self.root), "process {} has ended", self.root);
+        let tree = self.descendants(&all);
+        let ours = || tree.iter().filter_map(|pid| all.get(pid));
+        let disk = |pick: fn((f64, f64)) -> f64| ours().map(|one| one.disk.map(pick)).sum::<Option<f64>>();
+        Ok(Counters {
+            cpu_s: Some(ours().map(|one| one.cpu_ticks).sum::<f64>() / self.ticks),
+            disk_read_bytes: disk(|(read, _)| read),
+            disk_write_bytes: disk(|(_, written)| written),
+            ..Counters::default()
+        })
+    }
+}
+
+impl One {
+    fn of(process: &Process) -> Option<Self> {
+        let stat = process.stat().ok()?;
+        // With that of children that have ended: a server that forks for each connection loses none.
+        let waited = stat.cutime.max(0) + stat.cstime.max(0);
+        let cpu_ticks = (stat.utime + stat.stime) as f64 + waited as f64;
+        let disk = process.io().ok().map(|io| (io.read_bytes as f64, io.write_bytes as f64));
+        Some(Self { parent: stat.ppid, cpu_ticks, disk })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn this_process_and_its_child_are_seen() {
+        let mut tree = Tree::new(std::process::id()).unwrap();
+        let before = tree.read().unwrap();
+        let mut child = std::process::Command::new("sh").args(["-c", "while :; do :; done"]).spawn().unwrap();
+        let all: BTreeMap<i32, One> = all_processes()
+            .unwrap()
+            .filter_map(Result::ok)
+            .filter_map(|process| Some((process.pid(), One::of(&process)?)))
+            .collect();
+        assert!(tree.descendants(&all).contains(&i32::try_from(child.id()).unwrap()));
+        while tree.read().unwrap().cpu_s < before.cpu_s.map(|cpu| cpu + 0.1) {
+            std::thread::sleep(std::time::Duration::from_millis(20));
+        }
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert!(tree.read().unwrap().cpu_s >= before.cpu_s.map(|cpu| cpu + 0.1), "waited for, it still counts");
+    }
+
+    #[test]
+    fn who_is_not_there_is_said() {
+        assert!(Tree::new(u32::MAX).is_err());
+    }
+}

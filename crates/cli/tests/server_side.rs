@@ -1,0 +1,110 @@
+//! The server's own numbers beside the client's: a process on this machine, and an exporter.
+#![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpListener;
+use std::process::{Child, Command, Stdio};
+
+use plimsoll_testkit::servers::Scratch;
+use serde_json::Value;
+
+/// `plimsoll serve nfs` in a process of its own, ended when dropped.
+struct Served(Child);
+
+impl Served {
+    fn start() -> (Self, String) {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_plimsoll"));
+        command.args(["serve", "nfs", "--listen", "127.0.0.1:0"]).stdin(Stdio::null()).stdout(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let mut url = String::new();
+        BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut url).unwrap();
+        (Self(child), url.trim_end().to_owned())
+    }
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+fn run(url: &str, flags: [&str; 2], scratch: &Scratch) -> (Value, String) {
+    let file = scratch.path().join("report.json");
+    let usual = ["run", "getattr", "--target", url, "--duration", "2s", "--warmup", "1s", "--json"];
+    let output = Command::new(env!("CARGO_BIN_EXE_plimsoll")).args(usual).arg(&file).args(flags).output().unwrap();
+    let text = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+    // Whether the run is valid depends on what else the machine does.
+    assert!(matches!(output.status.code(), Some(0 | 1)), "{text}");
+    let json: Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
+    (json["stages"][0].clone(), text)
+}
+
+#[test]
+fn a_process_on_this_machine() {
+    let scratch = Scratch::new("server-pid");
+    let (served, url) = Served::start();
+    let (stage, text) = run(&url, ["--server-pid", &served.0.id().to_string()], &scratch);
+    let server = &stage["server"];
+    let (cores, cost) = (server["cores_busy"].as_f64().unwrap(), server["cpu_per_operation_s"].as_f64().unwrap());
+    assert!(cores > 0.0 && cores < 64.0, "{server}");
+    // Processor time a second is operations a second times processor time an operation.
+    let rate = stage["operations_per_s"].as_f64().unwrap();
+    assert!((cores / (cost * rate) - 1.0).abs() < 0.05, "{server} at {rate}/s");
+    assert!(server["sent_bytes_per_s"].is_null() && server["why_missing"].is_null(), "{server}");
+    assert!(text.contains("What the server said of itself") && text.contains("and its children"), "{text}");
+}
+
+/// Answers each request with a page whose counters grow by a core, 1 MB/s read and 2 MB/s sent.
+fn exporter() -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/metrics", listener.local_addr().unwrap());
+    std::thread::spawn(move || {
+        let begun = std::time::Instant::now();
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            let mut request = [0; 2048];
+            let mut length = 0;
+            while !request[..length].windows(4).any(|end| end == b"\r\n\r\n") {
+                length += stream.read(&mut request[length..]).unwrap();
+            }
+            let seconds = begun.elapsed().as_secs_f64();
+            let page = format!(
+                "node_cpu_seconds_total{{cpu=\"0\",mode=\"user\"}} {}\nnode_disk_read_bytes_total{{device=\"sda\"}} {}\n\
+                 node_network_transmit_bytes_total{{device=\"eth0\"}} {}\n",
+                100.0 + seconds,
+                seconds * 1e6,
+                seconds * 2e6
+            );
+            let head = format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\nconnection: close\r\n\r\n", page.len());
+            stream.write_all((head + &page).as_bytes()).unwrap();
+        }
+    });
+    url
+}
+
+#[test]
+fn an_exporter() {
+    let scratch = Scratch::new("server-metrics");
+    let (_served, url) = Served::start();
+    let (stage, _) = run(&url, ["--server-metrics", &exporter()], &scratch);
+    let server = &stage["server"];
+    // The page is as old as its way to us was long: an eighth is far more than that.
+    let near = |name: &str, expected: f64| (server[name].as_f64().unwrap() / expected - 1.0).abs() < 0.125;
+    assert!(near("cores_busy", 1.0) && near("disk_read_bytes_per_s", 1e6) && near("sent_bytes_per_s", 2e6), "{server}");
+    assert!(server["received_bytes_per_s"].is_null(), "{server}");
+}
+
+#[test]
+fn nothing_to_look_at_is_said_before_the_run() {
+    for (flags, says, code) in [
+        (["--server-pid", "4294967295"], "process 4294967295", 3),
+        (["--server-metrics", "http://127.0.0.1:1/metrics"], "127.0.0.1:1", 3),
+        (["--server-metrics", "ftp://x/"], "http://host:port/metrics", 2),
+    ] {
+        let output =
+            Command::new(env!("CARGO_BIN_EXE_plimsoll")).args(["run", "getattr"]).args(flags).output().unwrap();
+        let told = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.code() == Some(code) && told.contains(says), "{flags:?}: {told}");
+    }
+}

@@ -1,0 +1,24 @@
+//! The server's side of a load level.
+
+use serde::{Deserialize, Serialize};
+
+/// What the server says of itself over a load level's measured phase. Null where it does not tell.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ServerSide {
+    /// Where the numbers come from.
+    pub source: String,
+    /// Processor time a second, s/s: cores that were busy on average.
+    pub cores_busy: Option<f64>,
+    /// Processor time for each operation answered, s; of a whole machine, all that it did.
+    pub cpu_per_operation_s: Option<f64>,
+    /// Read from disks, bytes/s.
+    pub disk_read_bytes_per_s: Option<f64>,
+    /// Written to disks, bytes/s.
+    pub disk_write_bytes_per_s: Option<f64>,
+    /// Received from the network, bytes/s.
+    pub received_bytes_per_s: Option<f64>,
+    /// Sent to the network, bytes/s.
+    pub sent_bytes_per_s: Option<f64>,
+    /// Why there are no numbers at all; null where there are.
+    pub why_missing: Option<String>,
+}

@@ -1,0 +1,38 @@
+//! What the server said of itself, a line a load level.
+
+use std::fmt;
+
+use super::page::{Page, Role};
+use super::run::{level_name, optional};
+use super::table::Table;
+use super::units::{significant, time};
+use crate::findings::Stage;
+
+/// The table; nothing where nobody asked the server.
+pub(super) fn draw(page: &mut Page<'_>, stages: &[Stage]) -> fmt::Result {
+    let Some(source) = stages.iter().find_map(|stage| stage.server.as_ref()).map(|server| &server.source) else {
+        return Ok(());
+    };
+    page.heading("What the server said of itself (MB/s):")?;
+    page.blank()?;
+    let mut table = Table::new();
+    table.head(&["Level", "Cores", "CPU/op", "Disk read", "written", "Net in", "Net out"]);
+    let mut missing = Vec::new();
+    for stage in stages {
+        let Some(server) = &stage.server else { continue };
+        let rate = |bytes: Option<f64>| optional(bytes, |bytes| significant(bytes / 1e6));
+        table.row(vec![
+            level_name(stage),
+            optional(server.cores_busy, significant),
+            optional(server.cpu_per_operation_s, time),
+            rate(server.disk_read_bytes_per_s),
+            rate(server.disk_write_bytes_per_s),
+            rate(server.received_bytes_per_s),
+            rate(server.sent_bytes_per_s),
+        ]);
+        missing.extend(server.why_missing.as_ref().map(|why| format!("{}: {why}", level_name(stage))));
+    }
+    page.table(&table)?;
+    page.paragraph(Role::Quiet, "", &format!("From {source}."))?;
+    missing.iter().try_for_each(|why| page.paragraph(Role::Bad, "", why))
+}
