@@ -235,8 +235,11 @@ impl Lane {
     fn abandon(&mut self, asked: Move) {
         if let Some(turn) = &mut self.turn {
             turn.abandoned = true;
-            if matches!(asked, Move::RemoveOwn | Move::RemoveOwnDirectory) {
-                turn.own.removed();
+            match asked {
+                Move::RemoveOwn | Move::RemoveOwnDirectory => turn.own.removed(),
+                Move::DisconnectShare => turn.connected = false,
+                Move::LogOff => turn.logged_on = false,
+                _ => {}
             }
         }
     }

@@ -135,7 +135,8 @@ impl Turn {
     pub(super) fn variants(text: &Spanned<TurnText>, scale: Scale) -> Result<Vec<Self>, Wrong> {
         let turn = Self::compile(text, scale)?;
         let around = |name: &str, weight: u32, before: &[Op], after: &[Op]| {
-            let left_open = turn.on == Subject::File && turn.leaves_open();
+            // What is a lane's own was removed, so it is closed.
+            let left_open = matches!(turn.on, Subject::File | Subject::Directory) && turn.leaves_open();
             let close = left_open.then_some(Op::Close);
             let steps = before.iter().chain(&turn.steps).chain(&close).chain(after).copied().collect();
             Self { name: format!("{}, {name}", turn.name), weight, steps, ..turn.clone() }

@@ -259,7 +259,7 @@ pub(super) enum VolumeText {
     Size,
 }
 
-/// MS-FSCC 2.5: FileFsInfoClassrmation, FileFsAttributeInformation, FileFsFullSizeInformation.
+/// MS-FSCC 2.5: FileFsVolumeInformation, FileFsAttributeInformation, FileFsFullSizeInformation.
 impl From<VolumeText> for InfoClass {
     fn from(text: VolumeText) -> Self {
         match text {

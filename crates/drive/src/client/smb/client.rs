@@ -165,8 +165,12 @@ impl SmbClient {
     /// Ends a job that has nothing left to do.
     pub(super) fn finish(&mut self, id: JobId, at: i64, events: &mut dyn Events) {
         if let Some(job) = self.jobs.remove(id) {
-            if matches!(job.kind, Kind::LogOn) && job.failure.is_some() {
-                self.go_back();
+            match job.kind {
+                Kind::LogOn if job.failure.is_some() => self.go_back(),
+                // Refused or without an answer: it may be gone at the server, and the standing one is there.
+                Kind::LogOff => self.go_back(),
+                Kind::LeaveShare => self.session.tree = self.session.before.take().unwrap_or(self.session.tree),
+                _ => {}
             }
             events.done(Done { tag: job.tag, at, result: job.result() });
         }

@@ -44,6 +44,10 @@ pub(super) enum Kind {
     Plain,
     /// Logging on once more.
     LogOn,
+    /// Leaving a share that was connected besides: whatever the server says, it is not used any more.
+    LeaveShare,
+    /// Logging off again, in the same way.
+    LogOff,
     /// Opening a file; it was opened where there is a key.
     Open { lease: Option<[u8; 16]>, readable: bool, opened: Option<(FileKey, u64)> },
     /// Reading.
@@ -167,7 +171,8 @@ impl Job {
             return Err(failure);
         }
         Ok(match self.kind {
-            Kind::Connect | Kind::Leave | Kind::LogOn | Kind::Plain | Kind::Watch { .. } => Reply::Nothing,
+            Kind::Connect | Kind::Leave | Kind::LogOn | Kind::LeaveShare | Kind::LogOff => Reply::Nothing,
+            Kind::Plain | Kind::Watch { .. } => Reply::Nothing,
             Kind::Open { opened, .. } => {
                 opened.map(|(file, size)| Reply::Opened { file, size: Some(size) }).ok_or(UNFINISHED)?
             }

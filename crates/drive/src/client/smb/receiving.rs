@@ -81,6 +81,14 @@ impl SmbClient {
     }
 
     fn sealed(&mut self, bytes: &[u8], at: Instants, out: &mut Outbox, events: &mut dyn Events) -> Result<(), Cause> {
+        let of = transform::Encrypted::new(bytes).and_then(|header| header.session_id());
+        let known =
+            of == Some(self.session.id) || self.standing.as_deref().is_some_and(|standing| Some(standing.id) == of);
+        if !known && !self.late.is_empty() {
+            // The late answer of a session that was given up: nobody is there who could open it.
+            self.strangers += 1;
+            return Ok(());
+        }
         thread_local! {
             /// One for all clients of a thread, so that none holds memory for the longest message it ever had.
             static OPENED: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
@@ -88,7 +96,6 @@ impl SmbClient {
         let mut buffer = OPENED.take();
         buffer.clear();
         buffer.extend_from_slice(bytes);
-        let of = transform::Encrypted::new(bytes).and_then(|header| header.session_id());
         let standing = self.standing.as_deref().filter(|standing| Some(standing.id) == of);
         let opened = match &standing.unwrap_or(&self.session).seal {
             Some(seal) => seal.1.open(&mut buffer).map_err(|_| Cause::Untrusted),

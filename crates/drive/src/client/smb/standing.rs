@@ -80,23 +80,15 @@ impl SmbClient {
 
     /// What an answer means for the share and the session that are in use.
     pub(super) fn switch(&mut self, step: Step, reply: &Reply<'_>, found: &Found<'_>) -> Result<(), Cause> {
-        match (step, found) {
-            (Step::TreeConnect, Found::TreeConnected(share)) => {
-                if share.flags & tree_connect::SHARE_ENCRYPTS != 0 {
-                    self.session.seals = true;
-                    self.session.seal.as_ref().ok_or(Cause::NotOffered)?;
-                }
-                let tree = reply.header().tree_id().ok_or(Cause::Malformed)?;
-                // One that could not be given back is forgotten; the standing one is not.
-                self.session.before.get_or_insert(self.session.tree);
-                self.session.tree = tree;
-            }
-            (Step::TreeDisconnect, Found::Nothing) => {
-                self.session.tree = self.session.before.take().unwrap_or(self.session.tree);
-            }
-            (Step::Logoff, Found::Nothing) => self.go_back(),
-            _ => {}
+        let (Step::TreeConnect, Found::TreeConnected(share)) = (step, found) else { return Ok(()) };
+        if share.flags & tree_connect::SHARE_ENCRYPTS != 0 {
+            self.session.seals = true;
+            self.session.seal.as_ref().ok_or(Cause::NotOffered)?;
         }
+        let tree = reply.header().tree_id().ok_or(Cause::Malformed)?;
+        // One that could not be given back is forgotten; the standing one is not.
+        self.session.before.get_or_insert(self.session.tree);
+        self.session.tree = tree;
         Ok(())
     }
 

@@ -32,9 +32,13 @@ impl SmbClient {
                 self.plain(Step::TreeConnect, &tree_connect::TreeConnect { path: &path })
             }
             Action::DisconnectShare if self.session.before.is_some() => {
-                self.plain(Step::TreeDisconnect, &tree_disconnect::TreeDisconnect)
+                self.plain(Step::TreeDisconnect, &tree_disconnect::TreeDisconnect)?;
+                Ok(Kind::LeaveShare)
             }
-            Action::LogOff if self.standing.is_some() => self.plain(Step::Logoff, &logoff::Logoff),
+            Action::LogOff if self.standing.is_some() => {
+                self.plain(Step::Logoff, &logoff::Logoff)?;
+                Ok(Kind::LogOff)
+            }
             _ => Err(Cause::Unsupported),
         }
     }

@@ -4,6 +4,7 @@ mod flow;
 mod hostile;
 mod logging_on;
 mod server;
+mod shares;
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
