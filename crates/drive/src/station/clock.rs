@@ -7,6 +7,8 @@ use crate::engine::TurnTally;
 pub(crate) struct TurnClock {
     /// When it was meant to start, ns.
     pub(crate) due: i64,
+    /// When its user's next one is due, where users have schedules of their own, ns.
+    pub(crate) next: Option<i64>,
     /// It began late: the one before had not ended.
     pub(crate) waited: bool,
     /// An action of it failed.
@@ -18,10 +20,10 @@ pub(crate) struct TurnClock {
 pub(crate) struct TurnTallies(Vec<TurnTally>);
 
 impl TurnTallies {
-    /// A turn ended at `at`. `next` is when its user's next one is due, where users have schedules of their own.
-    pub(crate) fn ended(&mut self, kind: u32, clock: TurnClock, at: i64, next: Option<i64>) {
+    /// A turn ended at `at`.
+    pub(crate) fn ended(&mut self, kind: u32, clock: TurnClock, at: i64) {
         let took = u64::try_from(at.saturating_sub(clock.due)).unwrap_or(0);
-        let overrun = next.and_then(|next| u64::try_from(at.saturating_sub(next)).ok()).unwrap_or(0);
+        let overrun = clock.next.and_then(|next| u64::try_from(at.saturating_sub(next)).ok()).unwrap_or(0);
         let Some(tally) = self.of(kind) else { return };
         tally.ended += 1;
         tally.failed += u64::from(clock.failed);
@@ -61,12 +63,12 @@ mod tests {
 
     #[test]
     fn what_ends_after_the_next_is_due_is_late() {
-        let clock = |due, waited| TurnClock { due, waited, failed: false };
+        let clock = |due, waited| TurnClock { due, next: Some(due + 10), waited, failed: false };
         let mut tallies = TurnTallies::default();
-        tallies.ended(1, clock(0, false), 10, Some(10));
-        tallies.ended(1, clock(10, false), 25, Some(20));
-        tallies.ended(1, clock(20, true), 33, Some(30));
-        tallies.ended(1, TurnClock { failed: true, ..clock(30, false) }, 31, None);
+        tallies.ended(1, clock(0, false), 10);
+        tallies.ended(1, clock(10, false), 25);
+        tallies.ended(1, clock(20, true), 33);
+        tallies.ended(1, TurnClock { next: None, failed: true, ..clock(30, false) }, 31);
         tallies.unended(0, clock(40, true));
         let [first, second] = &tallies.into_vec()[..] else { panic!("two kinds") };
         assert_eq!((first.ended, first.unended, first.late), (0, 1, 0));

@@ -169,8 +169,8 @@ impl<'a, S: Sink> Floor<'a, S> {
         }
     }
 
-    /// A turn of a lane ended at `at`; `next` is when its user's next one is due, where it is known.
-    pub(crate) fn turn_over(&mut self, lane: usize, at: i64, next: Option<i64>) {
+    /// A turn of a lane ended at `at`.
+    pub(crate) fn turn_over(&mut self, lane: usize, at: i64) {
         self.fresh.turns += 1;
         let (measured, station) = (self.measures(at), self.share.station(lane));
         if let Some(tally) = self.tallies.get_mut(station).filter(|_| measured) {
@@ -179,7 +179,7 @@ impl<'a, S: Sink> Floor<'a, S> {
         let Some(found) = self.lanes.get_mut(lane) else { return };
         let kind = found.scenario.as_ref().map_or(0, |scenario| scenario.kind());
         if let Some(clock) = found.turn.take().filter(|clock| self.window.0 <= clock.due && clock.due < self.window.1) {
-            self.turns.ended(kind, clock, at, next);
+            self.turns.ended(kind, clock, at);
         }
     }
 

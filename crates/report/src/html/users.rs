@@ -31,7 +31,7 @@ pub(super) fn section(findings: &Findings) -> Option<Markup> {
                     } }
                 }
             }
-            @if stages().any(|(_, users)| users.late > 0) { (late(&findings.stages)) }
+            @if stages().any(|(stage, _)| stage.turns.iter().any(|kind| kind.late + kind.unended > 0)) { (late(&findings.stages)) }
         }
     })
 }

@@ -28,7 +28,7 @@ pub(super) fn draw(page: &mut Page<'_>, stages: &[Stage]) -> fmt::Result {
         table.row_as(role, cells);
     }
     page.table(&table)?;
-    let note = "Overload: turns that had not ended when their user's next one was due. Throughput: turns ended, a second. \
+    let note = "Overload: turns that had not ended when their user's next one was due, or never began. Throughput: turns ended, a second. \
                 Errors: turns of which an action failed.";
     page.paragraph(Role::Quiet, "", note)?;
     late(page, stages)
@@ -36,7 +36,8 @@ pub(super) fn draw(page: &mut Page<'_>, stages: &[Stage]) -> fmt::Result {
 
 /// Every kind of turn of which some were late.
 fn late(page: &mut Page<'_>, stages: &[Stage]) -> fmt::Result {
-    let overloaded = |stage: &&Stage| stage.users.is_some_and(|users| users.late > 0);
+    let overloaded =
+        |stage: &&Stage| stage.users.is_some() && stage.turns.iter().any(|kind| kind.late + kind.unended > 0);
     let kinds = |stage: &Stage| -> Vec<TurnKind> {
         stage.turns.iter().filter(|kind| kind.late + kind.unended > 0).cloned().collect()
     };

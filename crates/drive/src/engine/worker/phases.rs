@@ -179,7 +179,6 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
         // Whatever has no answer now has none.
         self.limit = self.floor.window.1;
         self.count_never_sent();
-        self.floor.count_unended();
         for at in 0..self.links.len() as u32 {
             let now = self.now;
             if self.acting > 0 && self.links.get(at as usize).is_some_and(|link| link.state == LinkState::Up) {
@@ -187,6 +186,8 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
             }
         }
         while !self.settle() {}
+        // Behind the failures of what had no answer: they are their turns'.
+        self.floor.count_unended();
         self.flush_all();
         self.job.crew.drained();
         while !self.job.crew.all_drained() && !self.gone() {

@@ -17,7 +17,6 @@ use crate::station::clock::TurnClock;
 use crate::station::floor::Floor;
 use crate::station::lane::State;
 use crate::station::pacing::pause;
-use crate::station::rota::Rota;
 
 /// Steps that a lane may take at one instant without an action among them; then others have their turn.
 const STEPS: usize = 1_000;
@@ -137,7 +136,7 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
             lane.intended = ticket.intended.unwrap_or(self.now);
             lane.begun = self.now;
             let due = lane.intended;
-            lane.turn.get_or_insert(TurnClock { due, waited: false, failed: false });
+            lane.turn.get_or_insert(TurnClock { due, next: None, waited: false, failed: false });
         }
         self.acting += 1;
         let now = self.now;
@@ -158,9 +157,7 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
 
     /// A lane's turn is over: when its next one starts, if that is known already.
     fn turn_over(&mut self, lane: usize, at: i64) -> Option<i64> {
-        let own = matches!(self.job.plan.load, Load::Partly { .. });
-        let next = self.rotas.get(self.rota_of(lane) as usize).filter(|_| own).map(Rota::next);
-        self.floor.turn_over(lane, at, next);
+        self.floor.turn_over(lane, at);
         if let Load::Closed { think, .. } = self.job.plan.load {
             let rng = &mut self.floor.lanes.get_mut(lane)?.rng;
             return Some(at.saturating_add(pause(think, rng)));
@@ -214,15 +211,17 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
                 continue;
             }
             rota.take();
-            self.started(lane, due, since);
+            let next = rota.next();
+            self.started(lane, (due, next), since);
             self.advance(lane, due);
         }
     }
 
-    /// Counts a turn that starts now, was due at `due`, and whose lane has been free since `since`.
-    fn started(&mut self, lane: usize, due: i64, since: i64) {
+    /// Counts a turn that starts now, was due at `due` (the one after it at `next`), and whose lane has been free since `since`.
+    fn started(&mut self, lane: usize, (due, next): (i64, i64), since: i64) {
+        let own = matches!(self.job.plan.load, Load::Partly { .. });
         if let Some(lane) = self.floor.lanes.get_mut(lane) {
-            lane.turn = Some(TurnClock { due, waited: since > due, failed: false });
+            lane.turn = Some(TurnClock { due, next: own.then_some(next), waited: since > due, failed: false });
         }
         if !self.floor.measures(due) {
             return;
