@@ -130,7 +130,8 @@ fn rounds(drive: &Drive<'_>, corners: &mut [Corner], names: &Arc<Names>, rounds:
             // The two neighbours of a pair get the same draws.
             let steps = corner.seeded(u64::from(2 * round + turn / 2));
             let levels = drive.levels(&corner.site, names, steps).with_context(|| corner.name.clone())?;
-            corner.remarks = levels.facts();
+            let told: Vec<String> = levels.facts().into_iter().filter(|fact| !corner.remarks.contains(fact)).collect();
+            corner.remarks.extend(told);
             if drive.watching.stopped() {
                 return stopped(round);
             }

@@ -61,7 +61,7 @@ pub enum Disposition {
     Replace,
 }
 
-/// What is opened.
+/// What is opened. NFSv3 has no open: what is there already is opened there, whatever its kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Kind {
     /// A file, and no directory.

@@ -10,7 +10,7 @@ use plimsoll_wire::smb2::status::{
 };
 use plimsoll_wire::{nfs, smb2};
 
-use crate::action::{Cause, Failure};
+use crate::action::Failure;
 use crate::client::path::errno_name;
 
 /// NFS3ERR_NOENT and NFS3ERR_EXIST (RFC 1813 2.6), which are Linux's errno, too.
@@ -86,15 +86,14 @@ impl Failure {
 
     /// The server has no such thing: a procedure, a class of information, a kind of file.
     pub(crate) fn is_not_supported(&self) -> bool {
-        self.cause == Cause::CallRejected
-            || matches!(
-                self.named(),
-                Some(
-                    (Protocol::Smb2, STATUS_NOT_SUPPORTED | STATUS_NOT_IMPLEMENTED | STATUS_INVALID_INFO_CLASS)
-                        | (Protocol::Nfs3, NOTSUPP)
-                        | (Protocol::File, ENOSYS | EOPNOTSUPP)
-                )
+        matches!(
+            self.named(),
+            Some(
+                (Protocol::Smb2, STATUS_NOT_SUPPORTED | STATUS_NOT_IMPLEMENTED | STATUS_INVALID_INFO_CLASS)
+                    | (Protocol::Nfs3, NOTSUPP)
+                    | (Protocol::File, ENOSYS | EOPNOTSUPP)
             )
+        )
     }
 
     fn named(&self) -> Option<(Protocol, u32)> {
@@ -107,6 +106,7 @@ mod tests {
     use plimsoll_model::{Outcome, Procedure};
 
     use super::*;
+    use crate::action::Cause;
 
     fn failure(procedure: Option<Procedure>, status: Option<u32>, cause: Cause) -> Failure {
         Failure { procedure, status, outcome: Outcome::Refused, cause }
@@ -146,6 +146,6 @@ mod tests {
         assert!(told(Protocol::Smb2, 0xC000_00BB) && told(Protocol::Smb2, 0xC000_0003) && !told(Protocol::Smb2, 95));
         assert!(told(Protocol::Nfs3, 10_004) && !told(Protocol::Nfs3, 5));
         assert!(told(Protocol::File, 95) && !told(Protocol::File, 10_004));
-        assert!(failure(None, None, Cause::CallRejected).is_not_supported());
+        assert!(!failure(None, None, Cause::CallRejected).is_not_supported(), "RPC says nothing about the file");
     }
 }

@@ -42,12 +42,23 @@ fn differences(a: &Subject, b: &Subject) -> impl Iterator<Item = String> {
     let workload = both(&a.workload_sha256, &b.workload_sha256)
         .then(|| "ran different workloads: a difference need not be the server's".to_owned());
     let own = |one: &Subject, other: &Subject| -> String {
-        let own: Vec<&str> = one.facts.iter().filter(|fact| !other.facts.contains(fact)).map(String::as_str).collect();
+        let others = terms(other);
+        let own: Vec<&str> = terms(one).into_iter().filter(|fact| !others.contains(fact)).collect();
         if own.is_empty() { "nothing else".to_owned() } else { own.join(", ") }
     };
-    let facts = (!a.facts.is_empty() && !b.facts.is_empty() && a.facts != b.facts)
+    let facts = (!a.facts.is_empty() && !b.facts.is_empty() && terms(a) != terms(b))
         .then(|| format!("were not made on the same terms: {}; {}", own(a, b), own(b, a)));
     [place, workload, facts].into_iter().flatten()
+}
+
+/// The facts that are terms. What a load file came to is a result; that something was not possible is a term, how often is not.
+fn terms(one: &Subject) -> Vec<&str> {
+    let result = |fact: &&String| fact.starts_with("load file of ") || fact.starts_with("load file begun ");
+    let term = |fact| match fact {
+        fact if str::starts_with(fact, "load file") => fact.rsplit_once(": ").map_or(fact, |(what, _)| what),
+        fact => fact,
+    };
+    one.facts.iter().filter(|fact| !result(fact)).map(String::as_str).map(term).collect()
 }
 
 fn other_levels(a: &Contestant, b: &Contestant, name: &str) -> Option<String> {

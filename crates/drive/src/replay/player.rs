@@ -6,7 +6,7 @@ mod verdicts;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::account::{Account, Counted};
+use super::account::{Account, Counted, Deviation};
 use super::line::{Line, Place};
 use super::script::{STRINGS, Script};
 use crate::action::{Cause, Done, Failure, FileKey, Reply};
@@ -14,6 +14,9 @@ use crate::content::Content;
 use crate::engine::Rng;
 use crate::scenario::{Scenario, Step, Verdict};
 use crate::workload::{Sweep, Swept};
+
+/// Connections that a player loses in one play, at most, if nothing else ends the run.
+const MOST_RESTARTS: u32 = 10;
 
 /// Where and how often a script is played.
 #[derive(Debug)]
@@ -49,6 +52,8 @@ pub(crate) struct Player {
     looping: Option<(usize, u64)>,
     /// Plays that are over.
     plays: u32,
+    /// Connections lost since the last play was over.
+    restarts: u32,
     by_handle: HashMap<u32, FileKey>,
     by_path: HashMap<String, FileKey>,
     strings: [String; STRINGS],
@@ -106,6 +111,7 @@ impl Player {
             at: 0,
             looping: None,
             plays: 0,
+            restarts: 0,
             by_handle: HashMap::new(),
             by_path: HashMap::new(),
             strings: Default::default(),
@@ -178,6 +184,7 @@ impl Player {
         self.stage.account.add(std::mem::take(&mut self.counted));
         self.stage.account.played();
         self.plays = self.plays.saturating_add(1);
+        self.restarts = 0;
         self.rewind();
         if self.stage.plays.is_some_and(|plays| self.plays >= plays) {
             self.act = Act::Leaving;
@@ -252,7 +259,10 @@ impl Scenario for Player {
         self.by_path.clear();
         self.closing.clear();
         self.rewind();
+        self.restarts = self.restarts.saturating_add(1);
+        let hopeless = self.stage.plays.is_some() && self.restarts > MOST_RESTARTS;
         match self.act {
+            _ if hopeless => self.act = Act::Over,
             Act::Leaving | Act::Over => {}
             Act::Clearing | Act::Making | Act::Playing => {
                 self.act = Act::Clearing;
@@ -271,7 +281,9 @@ impl Player {
                 return Verdict::Expected;
             }
             // Whoever finds no place for his directory has nothing to play in.
-            Err(failure) if failure.cause == Cause::Status => self.act = Act::Over,
+            Err(failure) if matches!(failure.cause, Cause::Status | Cause::CallRejected | Cause::Unsupported) => {
+                self.act = Act::Over;
+            }
             Err(_) => {}
             Ok(_) => self.act = Act::Playing,
         }
@@ -281,7 +293,12 @@ impl Player {
     fn swept_one(&mut self, done: &Done) -> Verdict {
         let Some(sweep) = &mut self.sweep else { return Verdict::AsAnswered };
         let swept = sweep.done(done);
-        if matches!(swept, Swept::Failed(..)) {
+        if let Swept::Failed(_, failure) = &swept {
+            if let (Act::Playing, Some(line)) = (self.act, self.line().copied()) {
+                let name = Deviation::name(&line);
+                let deviation = Deviation::Unexpected(name, line.expected, failure.to_string());
+                self.stage.account.deviates(&line, deviation);
+            }
             self.sweep_failed();
         }
         swept.verdict()

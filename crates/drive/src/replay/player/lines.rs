@@ -39,7 +39,9 @@ impl Player {
             }
             Op::Sleep { us } => {
                 self.go_on();
-                return Some(Move::Think(us.saturating_mul(1_000)));
+                let ns = us.saturating_mul(1_000);
+                self.now = self.now.saturating_add(i64::try_from(ns).unwrap_or(i64::MAX));
+                return Some(Move::Think(ns));
             }
             _ => return self.operation(&line),
         }
@@ -52,6 +54,10 @@ impl Player {
         }
         if !self.prepared {
             self.prepare(line);
+        }
+        if self.leaves(line) {
+            self.leave_out(line, Deviation::impossible(line, "its path leaves the station's directory"));
+            return None;
         }
         let under_its_path = self.by_path.contains_key(&self.path);
         match (line.op, line.op.file()) {
@@ -67,6 +73,9 @@ impl Player {
                 self.leave_out(line, Deviation::NotOpen(Deviation::name(line)));
             }
             (_, Some(File::Path(_))) if !under_its_path => return Some(self.open_by_path()),
+            (Op::Open { .. }, _) if self.by_path.len() >= MOST_PATHS => {
+                self.closing.extend(self.by_path.drain().map(|(_, file)| file));
+            }
             // Whoever opens, removes or renames what is still open under its path has no more use for that.
             (Op::Open { .. } | Op::Remove { .. } | Op::Rename { .. }, _) if under_its_path => {
                 self.closing.extend(self.by_path.remove(&self.path));
@@ -121,6 +130,13 @@ impl Player {
         if let Op::Read { at, .. } | Op::Write { at, .. } | Op::Lock { at, .. } | Op::Unlock { at, .. } = line.op {
             self.place = self.place_of(at);
         }
+    }
+
+    /// Strings that were drawn can make of a path what the grammar does not take.
+    fn leaves(&self, line: &Line) -> bool {
+        let (first, second) = texts(&line.op);
+        let paths = [first.map(|_| &self.path), second.map(|_| &self.other)];
+        paths.into_iter().flatten().any(|path| path.split('/').any(|part| part == ".."))
     }
 
     fn write_path(&self, text: Text, path: &mut String) {

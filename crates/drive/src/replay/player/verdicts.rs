@@ -6,7 +6,7 @@ use super::super::account::Deviation;
 use super::super::line::{File, Line, Op};
 use super::super::statuses::Expected;
 use super::Player;
-use crate::action::{Cause, Done, Failure, FileKey, Reply};
+use crate::action::{Cause, Done, Failure, FileKey, Kind, Reply};
 use crate::scenario::Verdict;
 use crate::status::status_name;
 
@@ -76,7 +76,7 @@ impl Player {
     }
 
     fn failed(&self, line: &Line, failure: &Failure) -> Verdict {
-        if failure.cause == Cause::Unsupported {
+        if failure.cause == Cause::Unsupported && may_be_lacking(&line.op) {
             self.stage.account.deviates(line, Deviation::impossible(line, "the protocol has none"));
             return Verdict::Excused;
         }
@@ -108,4 +108,14 @@ impl Player {
 fn wanted(line: &Line, failure: &Failure) -> bool {
     let status = failure.procedure.zip(failure.status).filter(|_| failure.cause == Cause::Status);
     status.is_some_and(|(procedure, status)| line.expected.is(procedure.row().protocol, status))
+}
+
+/// Whether there is a protocol without it. A client that does not send anything else has a reason of its own: no credits, say.
+fn may_be_lacking(op: &Op) -> bool {
+    match op {
+        Op::Create { kind, delete_on_close, .. } => *delete_on_close || *kind == Kind::Directory,
+        Op::Lock { .. } | Op::Unlock { .. } | Op::Access { .. } | Op::Lookup { .. } => true,
+        Op::Link { .. } | Op::SymbolicLink { .. } | Op::ReadLink { .. } => true,
+        _ => false,
+    }
 }

@@ -6,7 +6,7 @@ use super::job::again;
 use crate::action::{Action, Done, Failure};
 use crate::scenario::{Step, Verdict};
 
-/// What is known to stand in the tree, at most: paths. A tree that has more is left where it is.
+/// What is known to stand in the tree, at most: paths, and one more a level. The rest is listed when this much is gone.
 const MOST: usize = 1 << 20;
 
 /// Removes a directory with whatever is in it, an action at a time. That something is gone already is no failure.
@@ -76,7 +76,8 @@ impl Sweep {
 
     /// A name in the directory that is being listed.
     pub(crate) fn entry(&mut self, name: &str) {
-        if self.tasks.len() + self.names.len() < MOST {
+        // One at least, or nothing would ever go.
+        if self.names.is_empty() || self.tasks.len() + self.names.len() < MOST {
             self.names.push(name.to_owned());
         } else {
             self.overflowed = true;
