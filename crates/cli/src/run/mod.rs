@@ -84,7 +84,7 @@ pub(crate) struct Arguments {
     record: RecordFlags,
     /// Go on with the recording in the folder of --record: levels that it has are read from it, the others are run. It must
     /// be of the same workload, target, seed and levels
-    #[arg(long = "continue", requires = "record", conflicts_with = "overwrite", help_heading = "Output")]
+    #[arg(long = "continue", requires = "record", conflicts_with_all = ["overwrite", "transactions", "tap"], help_heading = "Output")]
     go_on: bool,
     #[command(flatten)]
     output: Output,
@@ -166,8 +166,9 @@ fn beginning<'a>(
     work: &[(&Variant, Vec<Step>)],
     chosen: &Chosen,
 ) -> Beginning<'a> {
+    let asked = arguments.target.asked();
     let of = |(variant, steps): &(&Variant, Vec<Step>)| -> Vec<Planned> {
-        steps.iter().map(|step| Planned::of(step, &variant.workload)).collect()
+        steps.iter().map(|step| Planned::of(step, &variant.workload, &asked)).collect()
     };
     let warmup_ns = work.iter().flat_map(|(_, steps)| steps).map(|step| step.plan.phases.warmup_ns).next();
     Beginning {

@@ -20,12 +20,12 @@ pub(crate) struct Planned {
 }
 
 impl Planned {
-    pub(super) fn of(step: &Step, workload: &Workload) -> Self {
+    pub(super) fn of(step: &Step, workload: &Workload, asked: &str) -> Self {
         let Plan { load, lanes, connections, stations_per_connection, phases, timeout_ns, seed, .. } = &step.plan;
         let measured = phases.measured_ns.map_or_else(|| "until stopped".to_owned(), |ns| format!("for {ns} ns"));
         let plan = format!(
             "{load:?}, {lanes} lanes on {connections} connections, {stations_per_connection} stations a connection, measured \
-             {measured} after {} ns, given up after {timeout_ns} ns, seed {seed}",
+             {measured} after {} ns, given up after {timeout_ns} ns, seed {seed}, {asked}",
             phases.warmup_ns
         );
         Self {

@@ -74,6 +74,11 @@ impl TargetFlags {
         Chosen::start(target)
     }
 
+    /// What is asked of the server: all of a recording is measured with the same.
+    pub(crate) fn asked(&self) -> String {
+        format!("{:?}, {:?}", self.wishes, self.auth)
+    }
+
     /// What is asked of it.
     pub(crate) fn wishes(&self, seed: u64) -> Wishes {
         Wishes { kerberos: self.auth.realm(), ..self.wishes.with_seed(seed) }

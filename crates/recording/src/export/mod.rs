@@ -7,9 +7,9 @@ mod histogram_log;
 mod openmetrics;
 mod percentiles;
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{BufWriter, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use hdrhistogram::Histogram;
 use plimsoll_stats::{FineHistogram, SIGNIFICANT_DIGITS};
@@ -44,16 +44,25 @@ impl Export {
     /// # Errors
     /// When a stage cannot be read or the file cannot be written.
     pub fn write(self, recording: &Recording, file: &Path) -> Result<(), FolderError> {
+        // What was there before stays until all of the new one is written.
+        let mut partial = file.as_os_str().to_owned();
+        partial.push(".partial");
+        let partial = PathBuf::from(partial);
         let write = || -> Result<(), Cause> {
-            let mut out = BufWriter::new(File::create(file)?);
+            let mut out = BufWriter::new(File::create(&partial)?);
             match self {
                 Export::HistogramLog => histogram_log::write(recording, &mut out)?,
                 Export::Percentiles => percentiles::write(recording, &mut out)?,
                 Export::OpenMetrics => openmetrics::write(recording, &mut out)?,
             }
-            Ok(out.flush()?)
+            out.flush()?;
+            Ok(fs::rename(&partial, file)?)
         };
-        write().map_err(|cause| FolderError::file(file, cause))
+        write().map_err(|cause| {
+            // What came of it is of no use; why is told.
+            let _ = fs::remove_file(&partial);
+            FolderError::file(file, cause)
+        })
     }
 }
 

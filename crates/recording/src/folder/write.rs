@@ -14,6 +14,8 @@ use super::{FolderError, Manifest, Progress, Stage, StageWriter, Verdict};
 pub struct RecordingWriter {
     folder: PathBuf,
     manifest: Manifest,
+    /// Held while it is written.
+    _lock: fs::File,
 }
 
 /// What is known of a stage when it is finished.
@@ -28,6 +30,16 @@ pub struct Finished {
     pub about: Value,
 }
 
+/// Nobody else writes to it meanwhile. The lock goes with this process, however that ends; some network file systems lock no
+/// folders, and a recording there goes without.
+fn lock(folder: &Path) -> Result<fs::File, FolderError> {
+    let held = fs::File::open(folder).map_err(|source| FolderError::file(folder, source))?;
+    match held.try_lock() {
+        Err(fs::TryLockError::WouldBlock) => Err(FolderError::file(folder, "another plimsoll is writing to it")),
+        Ok(()) | Err(fs::TryLockError::Error(_)) => Ok(held),
+    }
+}
+
 impl RecordingWriter {
     /// Begins a recording in a folder, which is made where there is none. `overwrite` removes a recording that is there.
     ///
@@ -35,6 +47,7 @@ impl RecordingWriter {
     /// When the folder holds a recording already, or other files, or cannot be written.
     pub fn create(folder: &Path, manifest: Manifest, overwrite: bool) -> Result<Self, FolderError> {
         fs::create_dir_all(folder).map_err(|source| FolderError::file(folder, source))?;
+        let lock = lock(folder)?;
         if folder.join(manifest::NAME).exists() {
             if !overwrite {
                 return Err(FolderError::Taken { folder: folder.to_owned() });
@@ -45,7 +58,7 @@ impl RecordingWriter {
             return Err(FolderError::NotEmpty { folder: folder.to_owned() });
         }
         manifest.write(folder)?;
-        Ok(Self { folder: folder.to_owned(), manifest })
+        Ok(Self { folder: folder.to_owned(), manifest, _lock: lock })
     }
 
     /// Goes on with a recording: the finished stages that `keeps` keeps stay, all else that was begun goes.
@@ -54,13 +67,14 @@ impl RecordingWriter {
     /// When the folder holds no recording, or it is damaged, of another version, or cannot be written.
     pub fn resume(folder: &Path, keeps: impl Fn(&Stage) -> bool) -> Result<Self, FolderError> {
         let mut manifest = Manifest::read(folder)?;
+        let lock = lock(folder)?;
         manifest.stages.retain(keeps);
         (manifest.state, manifest.ended_ns, manifest.validity) = (Progress::Running, None, None);
         // The manifest first: what it does not name is no part of the recording, should this be killed, too.
         manifest.write(folder)?;
         let kept: Vec<PathBuf> = manifest.stages.iter().map(|stage| folder.join(&stage.folder)).collect();
         remove_stages(folder, |path| !kept.contains(path))?;
-        Ok(Self { folder: folder.to_owned(), manifest })
+        Ok(Self { folder: folder.to_owned(), manifest, _lock: lock })
     }
 
     /// What was measured becomes known as it goes on; it is written with the next stage.
