@@ -69,7 +69,7 @@ fn measured(samba: &Samba, workload: &str, table: &Table) {
     let scratch = Scratch::new("home-folders");
     let tap = scratch.path().join("tap.pcapng");
     let tap = tap.to_str().unwrap();
-    let load = ["--users", "24", "--every", "1s", "--warmup", "1s", "--duration", "20s", "--timeout", "60s"];
+    let load = ["--users", "24", "--every", "2s", "--warmup", "2s", "--duration", "40s", "--timeout", "60s"];
     let more = ["--json", "-", "-q", "--tap", tap, "--remove-files"];
     let ran = report(&[&["run", workload, "--target", &target][..], &load, &more].concat());
     let stage = &ran["stages"][0];

@@ -7,8 +7,9 @@
 //! A load *holds* when one run of it kept the promise. Near the capacity it is chance whether a run does; capacity is
 //! therefore the load at which half of the runs do, and the last step is a sign test: an end of the interval counts when
 //! [`CONFIRMATIONS`] fresh runs of it went its way, one after the other. Were the capacity on the other side of that end,
-//! that would happen once in 2^6 = 64 times; of both ends together at most one interval in 32 (3.1 %) misses for this
-//! reason. An end that a run contradicts is moved outward and tried anew: noise widens the interval, and never narrows it.
+//! that would happen once in 2^6 = 64 times. An end that a run contradicts is moved outward and tried anew, with one run
+//! more each time: 1/64 + 1/128 + … is at most 1/32, and only one end can be on the wrong side, so at most one interval in
+//! 32 (3.1 %) misses for this reason. Noise widens the interval, and never narrows it.
 
 /// Fresh runs in a row that an end of the interval needs.
 pub const CONFIRMATIONS: u32 = 6;
@@ -84,6 +85,14 @@ struct End {
     load: f64,
     /// Fresh runs in a row that went its way.
     confirmed: u32,
+    /// Times that it was moved: each takes a run more, so that all of them together are wrong once in 32 times.
+    moves: u32,
+}
+
+impl End {
+    fn is_sure(&self) -> bool {
+        self.confirmed >= CONFIRMATIONS.saturating_add(self.moves)
+    }
 }
 
 /// The search. Loads are asked for with [`Search::next`], one at a time.
@@ -138,7 +147,7 @@ impl Search {
     }
 
     fn answer(&self) -> Option<Answer> {
-        let sure = |end: &Option<End>| end.filter(|end| end.confirmed >= CONFIRMATIONS).map(|end| end.load);
+        let sure = |end: &Option<End>| end.filter(End::is_sure).map(|end| end.load);
         match (sure(&self.held), sure(&self.broken)) {
             (Some(held), Some(broken)) => return Some(Answer::Between { held, broken }),
             (Some(held), None) if self.broken.is_none() => return Some(Answer::AtLeast(held)),
@@ -150,7 +159,7 @@ impl Search {
     }
 
     fn search(&mut self, held: bool) {
-        let end = Some(End { load: self.asked, confirmed: 0 });
+        let end = Some(End { load: self.asked, confirmed: 0, moves: 0 });
         if held {
             self.held = end;
         } else {
@@ -166,7 +175,7 @@ impl Search {
             end.confirmed += 1;
             return;
         }
-        let moved = End { load: outward(&self.bounds, end.load, low), confirmed: 0 };
+        let moved = End { load: outward(&self.bounds, end.load, low), confirmed: 0, moves: end.moves + 1 };
         match (low, moved.load == end.load) {
             (_, false) => *end = moved,
             // There is nothing below, or nothing above: it is the other end.
@@ -184,7 +193,7 @@ impl Search {
             (None, Some(broken)) if self.lowest(broken.load) => (true, broken.load),
             (None, Some(broken)) => (false, grained(grain, broken.load / 2.0)),
             (Some(held), Some(broken)) if self.confirming || self.gap() <= self.bounds.resolution => {
-                self.low_next = match (held.confirmed >= CONFIRMATIONS, broken.confirmed >= CONFIRMATIONS) {
+                self.low_next = match (held.is_sure(), broken.is_sure()) {
                     (true, _) => false,
                     (_, true) => true,
                     _ => !self.low_next,
@@ -214,8 +223,13 @@ impl Search {
 fn grained(grain: Grain, load: f64) -> f64 {
     match grain {
         Grain::Any => {
-            let unit = 10_f64.powf(load.log10().floor() - 4.0);
-            if unit > 0.0 { (load / unit).round() * unit } else { load }
+            let places = 4_i32.saturating_sub(load.log10().floor() as i32);
+            let scale = 10_f64.powi(places.saturating_abs());
+            match places {
+                _ if !scale.is_finite() => load,
+                0.. => (load * scale).round() / scale,
+                _ => (load / scale).round() * scale,
+            }
         }
         Grain::Whole => load.floor().max(1.0),
     }
@@ -242,7 +256,7 @@ fn outward(bounds: &Bounds, load: f64, low: bool) -> f64 {
 mod tests {
     use super::*;
 
-    const BOUNDS: Bounds = Bounds { start: 10.0, most: 1e6, grain: Grain::Any, resolution: 0.015, runs: 200 };
+    const BOUNDS: Bounds = Bounds { start: 10.0, most: 1e6, grain: Grain::Any, resolution: 0.015, runs: 1_000 };
 
     /// Searches until it is over; tells the answer and how many runs it took.
     fn found(bounds: Bounds, mut holds: impl FnMut(f64) -> bool) -> (Answer, u32) {

@@ -58,7 +58,8 @@ struct BoundFlags {
     /// The first load: stations (users with --users, turns a second with --rate, whose own values do not matter)
     #[arg(long, value_name = "LOAD")]
     start: Option<f64>,
-    /// The highest load that may be tried [default: 1000 stations or users, 1000000 turns a second]
+    /// The highest load that may be tried [default: 1000 stations or users, 1000000 turns a second]. Where each station or
+    /// user has files of its own, they are made for so many
     #[arg(long, value_name = "LOAD")]
     most: Option<f64>,
     /// How wide the answer's interval may be, in per cent of its lower end
@@ -164,7 +165,8 @@ struct Hunt<'a> {
 impl Hunt<'_> {
     /// Judges the last run, where there is one, and says what comes next.
     fn next(&mut self, ran: &[LevelRan]) -> anyhow::Result<Option<Step>> {
-        if let Some(last) = ran.last() {
+        // One that was cut short says nothing of its load.
+        if let Some(last) = ran.last().filter(|last| last.whole()) {
             self.judge(last);
         }
         let Next::Run { load, brief } = self.search.next() else { return Ok(None) };

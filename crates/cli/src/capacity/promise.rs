@@ -68,7 +68,7 @@ impl Promises {
         let failed: Vec<String> = ran.failures().map(|(cause, count)| format!("{cause}: {count}")).collect();
         let mut broken = failed;
         if ran.late_turns() > 0 {
-            broken.push(format!("{} turns were due while their user's last one still ran", ran.late_turns()));
+            broken.push(format!("{} turns had not ended when their user's next one was due", ran.late_turns()));
         }
         if ran.never_sent() > 0 {
             broken.push(format!("{} turns were never started", ran.never_sent()));

@@ -44,7 +44,9 @@ impl Tries {
         let scheduled = !matches!(self.load, Load::Closed { .. });
         let (outcome, low, high, why) = self.outcome(search, unit);
         let slack = promises.longest_s().filter(|_| scheduled).zip(self.longest_run()).map(|(time, run)| time / run);
-        let low = low.map(|low| low / (1.0 + slack.unwrap_or(0.0)));
+        let lowered = |low: f64| low / (1.0 + slack.unwrap_or(0.0));
+        // There are no parts of a user.
+        let low = low.map(lowered).map(|low| if matches!(self.load, Load::Open { .. }) { low } else { low.floor() });
         Capacity {
             unit: unit.to_owned(),
             promises: promises.words(matches!(self.load, Load::Partly { .. })),

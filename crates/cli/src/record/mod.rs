@@ -18,6 +18,7 @@ use crate::run::Planned;
 
 pub(crate) use feed::{Feed, Taker};
 pub(crate) use inline::Inline;
+pub(crate) use secrets::without_password;
 
 /// Transactions between two looks for intervals that are over.
 const LOOK: u32 = 8192;

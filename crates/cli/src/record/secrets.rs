@@ -23,7 +23,7 @@ pub(super) fn removed(words: impl Iterator<Item = String>) -> Vec<String> {
 }
 
 /// What stands between the first colon and the last @ of a URL's authority.
-fn without_password(word: &str) -> String {
+pub(crate) fn without_password(word: &str) -> String {
     let hidden = || {
         let (scheme, rest) = word.split_once("://")?;
         let authority = rest.split('/').next()?;

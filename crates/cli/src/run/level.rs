@@ -29,7 +29,7 @@ pub(crate) struct LevelRan {
     /// Where they were wanted.
     intervals: Option<Intervals>,
     pub(super) told: StageTold,
-    /// Turns that were due while their user's last one still ran.
+    /// Turns that were begun and had not ended when their user's next one was due, or at all: with those never begun, overload.
     late_turns: u64,
     /// Why the load generator, and not the server, is to blame for bad numbers; `None` where it kept up.
     generators_fault: Option<String>,
@@ -119,13 +119,18 @@ impl LevelRan {
         &self.statistics
     }
 
+    /// Nobody stopped it before its end.
+    pub(crate) fn whole(&self) -> bool {
+        self.told.whole
+    }
+
     /// Length of its measured phase, s.
     pub(crate) fn seconds(&self) -> f64 {
         let (first, last) = self.told.span_ns;
         last.saturating_sub(first) as f64 / 1e9
     }
 
-    /// Planned turns that found their user still busy with the last one.
+    /// Turns that were begun and had not ended when their user's next one was due, or at all.
     pub(crate) fn late_turns(&self) -> u64 {
         self.late_turns
     }
@@ -224,7 +229,7 @@ pub(super) fn added_up(ran: Ran<Measured>, plan: &Plan, words: &str, names: &Nam
     };
     let turns = stations.iter().map(|station| station.turns).sum();
     let threads = u32::try_from(generator.workers.len()).unwrap_or(u32::MAX);
-    let late_turns = stations.iter().map(|station| station.late_turns).sum();
+    let late_turns = if scheduled { kinds.iter().map(|kind| kind.late + kind.unended).sum() } else { 0 };
     let told = StageTold { span_ns: measured, turns, about, threads, whole: !stopped };
     LevelRan { statistics, intervals, told, late_turns, generators_fault }
 }

@@ -14,10 +14,10 @@ struct Metric {
     without: &'static [(&'static str, &'static str)],
 }
 
-/// Processor time that is not idle.
+/// Processor time that is not idle. (Windows's privileged time holds that of deferred calls and interrupts.)
 const CPU: Metric = Metric {
     names: &["node_cpu_seconds_total", "windows_cpu_time_total"],
-    without: &[("mode", "idle"), ("mode", "iowait")],
+    without: &[("mode", "idle"), ("mode", "iowait"), ("mode", "dpc"), ("mode", "interrupt")],
 };
 /// Whole disks: what is stacked on them or a part of them would be counted twice.
 const DISK_READ: Metric = Metric {
@@ -30,7 +30,17 @@ const DISK_WRITTEN: Metric = Metric {
 };
 const RECEIVED: Metric = Metric {
     names: &["node_network_receive_bytes_total", "windows_net_bytes_received_total"],
-    without: &[("device", "lo"), ("device", "veth"), ("device", "docker"), ("device", "br-"), ("device", "bond")],
+    without: &[
+        ("device", "lo"),
+        ("device", "veth"),
+        ("device", "docker"),
+        ("device", "br"),
+        ("device", "virbr"),
+        ("device", "vnet"),
+        ("device", "tap"),
+        ("device", "tun"),
+        ("device", "bond"),
+    ],
 };
 const SENT: Metric =
     Metric { names: &["node_network_transmit_bytes_total", "windows_net_bytes_sent_total"], without: RECEIVED.without };
@@ -123,8 +133,7 @@ mod tests {
             (Some(12.75), Some(4096.0), Some(1e6))
         );
         assert_eq!((found.received_bytes, found.sent_bytes), (Some(7.0), Some(8.0)));
-        let windows =
-            "windows_cpu_time_total{core=\"0,0\",mode=\"user\"} 3\nwindows_net_bytes_sent_total{nic=\"a}b\"} 5\n";
+        let windows = "windows_cpu_time_total{core=\"0,0\",mode=\"dpc\"} 1\nwindows_cpu_time_total{core=\"0,0\",mode=\"user\"} 3\nwindows_net_bytes_sent_total{nic=\"a}b\"} 5\n";
         let found = counters(windows);
         assert_eq!((found.cpu_s, found.sent_bytes, found.received_bytes), (Some(3.0), Some(5.0), None));
     }

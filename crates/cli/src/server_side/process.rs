@@ -84,14 +84,19 @@ mod tests {
     fn this_process_and_its_child_are_seen() {
         let mut tree = Tree::new(std::process::id()).unwrap();
         let before = tree.read().unwrap();
-        let mut child = std::process::Command::new("sh").args(["-c", "while :; do :; done"]).spawn().unwrap();
+        // Ends by itself after two seconds of processor time, whatever becomes of this test.
+        let busy = ["-c", "ulimit -t 2; while :; do :; done"];
+        let mut child = std::process::Command::new("sh").args(busy).spawn().unwrap();
         let all: BTreeMap<i32, One> = all_processes()
             .unwrap()
             .filter_map(Result::ok)
             .filter_map(|process| Some((process.pid(), One::of(&process)?)))
             .collect();
         assert!(tree.descendants(&all).contains(&i32::try_from(child.id()).unwrap()));
-        while tree.read().unwrap().cpu_s < before.cpu_s.map(|cpu| cpu + 0.1) {
+        for _ in 0..3_000 {
+            if tree.read().unwrap().cpu_s >= before.cpu_s.map(|cpu| cpu + 0.1) {
+                break;
+            }
             std::thread::sleep(std::time::Duration::from_millis(20));
         }
         child.kill().unwrap();

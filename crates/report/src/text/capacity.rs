@@ -39,16 +39,18 @@ pub(crate) fn answer(capacity: &Capacity) -> String {
 
 /// How sure the answer is, and what it cost.
 pub(crate) fn rests_on(capacity: &Capacity) -> String {
-    let mut words = format!(
-        "Each end of the interval was confirmed by {} fresh runs in a row. Measured for {}",
-        capacity.confirmations,
-        time(capacity.seconds())
-    );
+    let runs = capacity.confirmations;
+    let mut words = match capacity.outcome.as_str() {
+        "found" => format!("Each end of the interval was confirmed by at least {runs} fresh runs in a row. "),
+        "at least" | "none" => format!("It was confirmed by at least {runs} fresh runs in a row. "),
+        _ => String::new(),
+    };
+    words.push_str(&format!("Measured for {}", time(capacity.seconds())));
     if let Some(ladder) = capacity.ladder_seconds() {
         words.push_str(&format!("; a ladder with steps as fine, each run once, takes {}", time(ladder)));
     }
     words.push('.');
-    if let Some(slack) = capacity.slack.filter(|&slack| slack > 0.0) {
+    if let Some(slack) = capacity.slack.filter(|&slack| slack > 0.0 && capacity.low.is_some()) {
         words.push_str(&format!(
             " The lower end is {:.2} % below what was tried: a queue that grows so slowly breaks no promise within a run.",
             100.0 * slack / (1.0 + slack)
