@@ -19,7 +19,7 @@ use std::path::Path;
 /// Charts of a capture's page that has all data, and of a run's.
 const CAPTURE: [&str; 9] =
     ["heat", "throughput", "rate", "mean", "percentiles", "cumulative", "decades", "mix", "depth"];
-const RUN: [&str; 4] = ["load-throughput", "load-response", "throughput-response", "fairness"];
+const RUN: [&str; 5] = ["load-throughput", "load-response", "throughput-response", "load-data", "fairness"];
 
 fn open(browser: &mut Browser, findings: &Findings) -> Vec<String> {
     open_page(browser, &html::page(findings).unwrap())
