@@ -276,7 +276,8 @@ pub enum Cause {
     WrongData,
     /// The script says that something else must come: another status, a status where there was none, other lengths.
     Unexpected,
-    /// The client cannot do this: the protocol has no such operation, or the file is not open.
+    /// The client cannot do this: the protocol has no such operation, or the server no such procedure, or the file is not
+    /// open.
     Unsupported,
     /// The measurement ended before it was sent.
     Ended,
@@ -286,7 +287,7 @@ pub enum Cause {
     ShareRefused,
     /// The server has none of the dialects asked for, or not the signing or encryption that was demanded.
     NotOffered,
-    /// The server's RPC layer did not take the call on: no such program, version or procedure, arguments it could not
+    /// The server's RPC layer did not take the call on: no such program or version, arguments it could not
     /// read, or an error of its own. It says nothing about the file.
     CallRejected,
     /// The server lost what it had not made durable: it restarted between a write and its flush (RFC 1813 4.8).

@@ -21,6 +21,11 @@ struct Place<'a> {
     protocol: Protocol,
 }
 
+/// What became of an operation.
+fn said(row: &Transaction) -> String {
+    format!("{} {:?} {:?}", row.procedure.name(), row.outcome, row.status)
+}
+
 impl Place<'_> {
     /// Runs a load until its scenarios finish, or for so many ns.
     fn run(&self, stations: u32, lanes: u32, time: Option<u64>, scenarios: Scenarios<'_>) -> Ran<Vec<Transaction>> {
@@ -31,8 +36,11 @@ impl Place<'_> {
         plan.lanes = lanes;
         plan.phases = Phases { warmup_ns: 0, measured_ns: time, ..Phases::default() };
         let ran = engine::run(&plan, &work, |_| Vec::new(), &Watch::new()).unwrap();
+        let refused = |row: &&Transaction| row.outcome != plimsoll_model::Outcome::Succeeded;
+        let refused: Vec<String> = ran.sinks.iter().flatten().filter(refused).map(said).collect();
         for station in &ran.stations {
-            assert_eq!((&station.errors, &station.errors_outside), (&Vec::new(), &Vec::new()), "{}", self.target);
+            let errors = (&station.errors, &station.errors_outside);
+            assert_eq!(errors, (&Vec::new(), &Vec::new()), "{}: {refused:?}", self.target);
         }
         ran
     }

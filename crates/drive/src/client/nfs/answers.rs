@@ -48,6 +48,8 @@ impl NfsClient {
             response_bytes: Some(arrival.length as u64),
             payload_bytes: None,
         };
+        // Of all that RPC says, this alone is of the procedure.
+        let lacking = matches!(verdict, Verdict::ProcedureUnavailable);
         let read = match verdict {
             Verdict::Success(results) => {
                 let length = results.len() + arrival.length.saturating_sub(arrival.kept.len());
@@ -67,7 +69,7 @@ impl NfsClient {
             }
             Ok(None) => {
                 ending.outcome = Outcome::Refused;
-                Some(Cause::CallRejected)
+                Some(if lacking { Cause::Unsupported } else { Cause::CallRejected })
             }
             Err(Malformed) => Some(Cause::Malformed),
         };
