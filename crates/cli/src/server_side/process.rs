@@ -19,6 +19,8 @@ pub(super) struct Tree {
 struct One {
     parent: i32,
     cpu_ticks: f64,
+    /// Those of children that have ended and were waited for.
+    waited_ticks: i64,
     /// Read from and written to disks, bytes.
     disk: Option<(f64, f64)>,
 }
@@ -45,24 +47,38 @@ impl Tree {
     }
 }
 
+/// Attempts to read a tree that does not change meanwhile.
+const ATTEMPTS: u32 = 8;
+
 impl Source for Tree {
     fn read(&mut self) -> anyhow::Result<Counters> {
-        // A process that ends meanwhile is no error: its time is in its parent's when that has waited for it.
-        let all: BTreeMap<i32, One> = all_processes()?
-            .filter_map(Result::ok)
-            .filter_map(|process| Some((process.pid(), One::of(&process)?)))
-            .collect();
-        anyhow::ensure!(all.contains_key(&self.root), "process {} has ended", self.root);
-        let tree = self.descendants(&all);
-        let ours = || tree.iter().filter_map(|pid| all.get(pid));
-        let disk = |pick: fn((f64, f64)) -> f64| ours().map(|one| one.disk.map(pick)).sum::<Option<f64>>();
-        Ok(Counters {
-            cpu_s: Some(ours().map(|one| one.cpu_ticks).sum::<f64>() / self.ticks),
-            disk_read_bytes: disk(|(read, _)| read),
-            disk_write_bytes: disk(|(_, written)| written),
-            ..Counters::default()
-        })
+        for _ in 0..ATTEMPTS {
+            let all = all();
+            anyhow::ensure!(all.contains_key(&self.root), "process {} has ended", self.root);
+            let tree = self.descendants(&all);
+            let ours = || tree.iter().filter_map(|pid| all.get(pid));
+            // A child that ended in between is in neither its own count nor its parent's, or in both.
+            let waited = |all: &BTreeMap<i32, One>| tree.iter().map(|pid| Some(all.get(pid)?.waited_ticks)).collect();
+            let (before, after): (Option<Vec<i64>>, Option<Vec<i64>>) = (waited(&all), waited(&self::all()));
+            if before != after {
+                continue;
+            }
+            let disk = |pick: fn((f64, f64)) -> f64| ours().map(|one| one.disk.map(pick)).sum::<Option<f64>>();
+            return Ok(Counters {
+                cpu_s: Some(ours().map(|one| one.cpu_ticks).sum::<f64>() / self.ticks),
+                disk_read_bytes: disk(|(read, _)| read),
+                disk_write_bytes: disk(|(_, written)| written),
+                ..Counters::default()
+            });
+        }
+        anyhow::bail!("processes come and go too quickly to be counted")
     }
+}
+
+/// Every process that can be read. One that ends meanwhile is no error: its time is in its parent's when that has waited.
+fn all() -> BTreeMap<i32, One> {
+    let processes = all_processes().into_iter().flatten().filter_map(Result::ok);
+    processes.filter_map(|process| Some((process.pid(), One::of(&process)?))).collect()
 }
 
 impl One {
@@ -72,7 +88,7 @@ impl One {
         let waited = stat.cutime.max(0) + stat.cstime.max(0);
         let cpu_ticks = (stat.utime + stat.stime) as f64 + waited as f64;
         let disk = process.io().ok().map(|io| (io.read_bytes as f64, io.write_bytes as f64));
-        Some(Self { parent: stat.ppid, cpu_ticks, disk })
+        Some(Self { parent: stat.ppid, cpu_ticks, waited_ticks: waited, disk })
     }
 }
 
@@ -87,11 +103,7 @@ mod tests {
         // Ends by itself after two seconds of processor time, whatever becomes of this test.
         let busy = ["-c", "ulimit -t 2; while :; do :; done"];
         let mut child = std::process::Command::new("sh").args(busy).spawn().unwrap();
-        let all: BTreeMap<i32, One> = all_processes()
-            .unwrap()
-            .filter_map(Result::ok)
-            .filter_map(|process| Some((process.pid(), One::of(&process)?)))
-            .collect();
+        let all = all();
         assert!(tree.descendants(&all).contains(&i32::try_from(child.id()).unwrap()));
         for _ in 0..3_000 {
             if tree.read().unwrap().cpu_s >= before.cpu_s.map(|cpu| cpu + 0.1) {
