@@ -185,7 +185,7 @@ impl Hunt<'_> {
     }
 
     fn judge(&mut self, last: &LevelRan) {
-        match self.arguments.promises.judge(last) {
+        match self.arguments.promises.judge(last, self.tries.scheduled()) {
             Word::Kept => {
                 self.search.saw(true);
                 self.tries.end(last, Some(true), Vec::new());

@@ -63,8 +63,8 @@ impl Promises {
         times.reduce(f64::max)
     }
 
-    /// Whether a run kept them.
-    pub(super) fn judge(&self, ran: &LevelRan) -> Word {
+    /// Whether a run kept them; `scheduled`: its starts were.
+    pub(super) fn judge(&self, ran: &LevelRan, scheduled: bool) -> Word {
         let failed: Vec<String> = ran.failures().map(|(cause, count)| format!("{cause}: {count}")).collect();
         let mut broken = failed;
         if ran.late_turns() > 0 {
@@ -73,22 +73,25 @@ impl Promises {
         if ran.never_sent() > 0 {
             broken.push(format!("{} turns were never started", ran.never_sent()));
         }
-        broken.extend(self.wanted.iter().filter_map(|wanted| wanted.broken_by(ran)));
+        broken.extend(self.wanted.iter().filter_map(|wanted| wanted.broken_by(ran, scheduled)));
         if broken.is_empty() { Word::Kept } else { Word::Broken(broken) }
     }
 }
 
 impl Condition {
     /// What a run says that broke it; `None` where it held.
-    fn broken_by(&self, ran: &LevelRan) -> Option<String> {
+    fn broken_by(&self, ran: &LevelRan, scheduled: bool) -> Option<String> {
         let Threshold::Value(limit) = self.threshold else { return None };
-        let Some(value) = self.value(ran) else { return Some(format!("{}: there was no {}", self.text, self.name)) };
+        let Some(value) = self.value(ran, scheduled) else {
+            return Some(format!("{}: there was no {}", self.text, self.name));
+        };
         let held = if self.more { value > limit } else { value < limit };
         (!held).then(|| format!("{}: it was {}", self.text, shown(self.metric, value)))
     }
 
-    /// The number that it speaks of; response times from the intended start, where there was one.
-    fn value(&self, ran: &LevelRan) -> Option<f64> {
+    /// The number that it speaks of; of a schedule, response times from the intended start. (The pause of a station is no
+    /// schedule: where it is longer than meant, nobody waits.)
+    fn value(&self, ran: &LevelRan, scheduled: bool) -> Option<f64> {
         let mut row = Accumulator::default();
         let wanted = crate::filter::parse_operation(&self.name).ok();
         for (procedure, part) in ran.statistics().operations() {
@@ -100,7 +103,7 @@ impl Condition {
                 row.merge(part);
             }
         }
-        let times = || times_of(row.from_intended().unwrap_or(&row.response()));
+        let times = || times_of(row.from_intended().filter(|_| scheduled).unwrap_or(&row.response()));
         let rate = |amount: u64| (ran.seconds() > 0.0).then(|| amount as f64 / ran.seconds());
         match self.metric {
             Metric::Throughput => rate(row.answered()),

@@ -19,6 +19,11 @@ impl Tries {
         Self { load, tries: Vec::new() }
     }
 
+    /// Whether starts follow a schedule.
+    pub(super) fn scheduled(&self) -> bool {
+        !matches!(self.load, Load::Closed { .. })
+    }
+
     /// A run begins.
     pub(super) fn begin(&mut self, load: f64, brief: bool) {
         let stage = self.tries.len() as u64;
@@ -41,9 +46,9 @@ impl Tries {
             Load::Open { .. } => "turns a second",
             Load::Partly { .. } => "users",
         };
-        let scheduled = !matches!(self.load, Load::Closed { .. });
         let (outcome, low, high, why) = self.outcome(search, unit);
-        let slack = promises.longest_s().filter(|_| scheduled).zip(self.longest_run()).map(|(time, run)| time / run);
+        let slack =
+            promises.longest_s().filter(|_| self.scheduled()).zip(self.longest_run()).map(|(time, run)| time / run);
         let lowered = |low: f64| low / (1.0 + slack.unwrap_or(0.0));
         // There are no parts of a user.
         let low = low.map(lowered).map(|low| if matches!(self.load, Load::Open { .. }) { low } else { low.floor() });
