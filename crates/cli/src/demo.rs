@@ -40,21 +40,7 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
     let workload = Workload::find("mixed")?;
     let watching = Watching::new(output.quiet);
     let timeout_ns = Plan::new(Load::Closed { stations: 1, think: Pause::None }).timeout_ns;
-    let (table, tap, recording) = (None, None, None);
-    let (watching, by_time, remove_files) = (&watching, ByTime::Used, false);
-    let (stop_above_s, server_side) = (None, None);
-    let drive = Drive {
-        workload: &workload,
-        watching,
-        table,
-        tap,
-        recording,
-        by_time,
-        timeout_ns,
-        stop_above_s,
-        remove_files,
-        server_side,
-    };
+    let drive = Drive { by_time: ByTime::Used, ..Drive::new(&workload, &watching, timeout_ns) };
     let findings = drive_both(&drive)?.findings();
     output.write(&findings)?;
     if !output.quiet {

@@ -93,21 +93,7 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
     let sides = [Side::read(&arguments.a, "A")?, Side::read(&arguments.b, "B")?];
     let watching = Watching::new(arguments.output.quiet);
     let timeout_ns = timeout_ns(&arguments.load);
-    let (table, tap, recording) = (None, None, None);
-    let (watching, by_time, remove_files) = (&watching, ByTime::Kept, false);
-    let (stop_above_s, server_side) = (None, None);
-    let drive = Drive {
-        workload: &workload,
-        watching,
-        table,
-        tap,
-        recording,
-        by_time,
-        timeout_ns,
-        stop_above_s,
-        remove_files,
-        server_side,
-    };
+    let drive = Drive { by_time: ByTime::Kept, ..Drive::new(&workload, &watching, timeout_ns) };
     let mut names = Names::default();
     let mut corners = Vec::new();
     for (place, side) in sides.iter().enumerate() {

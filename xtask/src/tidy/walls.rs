@@ -38,7 +38,7 @@ const WALLS: [Wall; 11] = [
     Wall { name: STATS, inside: &[MODEL], outside: Outside::Only(&["hdrhistogram", "statrs"]) },
     Wall { name: RECORDING, inside: &[MODEL, STATS], outside: Outside::Any },
     Wall { name: REPORT, inside: &[MODEL, STATS], outside: Outside::Any },
-    Wall { name: SERVE, inside: &[], outside: Outside::Any },
+    Wall { name: SERVE, inside: &[WIRE], outside: Outside::Any },
     Wall { name: TESTKIT, inside: &[MODEL, WIRE], outside: Outside::Any },
     Wall { name: CLI, inside: &[MODEL, OBSERVE, DRIVE, STATS, RECORDING, REPORT, SERVE], outside: Outside::Any },
     Wall { name: "xtask", inside: &[], outside: Outside::Only(&["libc", "memmap2", "serde_json"]) },

@@ -16,8 +16,8 @@ use crate::exit::{Done, Usage, first_error};
 use crate::output::Output;
 use crate::record::RecordFlags;
 use crate::run::{
-    Beginning, ByTime, Drive, LevelRan, LoadFlags, Recorded, SetFlags, Step, TargetFlags, Told, Watching, open_files,
-    step_at, timeout_ns, usual,
+    Beginning, Drive, LevelRan, LoadFlags, Recorded, SetFlags, Step, TargetFlags, Told, Watching, open_files, step_at,
+    timeout_ns, usual,
 };
 use crate::server_side::ServerSideFlags;
 use promise::{Promises, Word};
@@ -98,16 +98,10 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
     let server_side = arguments.server_side.watch()?;
     let recording = Recorded::begin(&arguments.record, beginning.clone())?;
     let drive = Drive {
-        workload: &workload,
-        watching: &watching,
-        table: None,
-        tap: None,
         recording: recording.as_ref(),
-        by_time: ByTime::None,
-        timeout_ns: timeout_ns(&arguments.load),
-        stop_above_s: None,
         remove_files: arguments.remove_files,
         server_side: server_side.as_ref(),
+        ..Drive::new(&workload, &watching, timeout_ns(&arguments.load))
     };
     let found = (|| {
         let site = drive.reach(&chosen, &wishes, &highest, &mut names)?;

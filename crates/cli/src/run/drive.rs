@@ -57,7 +57,14 @@ pub(crate) struct Site {
     set: Arc<FileSet>,
 }
 
-impl Drive<'_> {
+impl<'a> Drive<'a> {
+    /// Drives with this workload, and nothing besides: no table, tap or recording, no numbers by time, files left in place.
+    pub(crate) fn new(workload: &'a Workload, watching: &'a Watching, timeout_ns: u64) -> Self {
+        let (table, tap, recording, server_side, stop_above_s) = (None, None, None, None, None);
+        let (by_time, remove_files) = (ByTime::None, false);
+        Self { workload, watching, table, tap, recording, by_time, timeout_ns, stop_above_s, remove_files, server_side }
+    }
+
     /// Finds the server of a target. `names` takes everything that transactions will name.
     pub(crate) fn reach(
         &self,

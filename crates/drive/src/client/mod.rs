@@ -4,9 +4,9 @@ pub mod blocking;
 mod boxed;
 pub mod calls;
 mod files;
+mod joined;
 pub mod nfs;
 pub mod path;
-mod pattern;
 pub mod smb;
 
 use plimsoll_model::Transaction;

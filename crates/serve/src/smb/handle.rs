@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use plimsoll_wire::smb2::pattern::{is_pattern, matches};
 use smb_server::{Bytes, DirEntry, FileInfo, FileTimes, Handle, SmbError, SmbResult};
 
 use super::info::{ARCHIVE, READONLY, error, info, instant};
-use super::pattern::Pattern;
 use crate::memory::{Change, Node, Set};
 
 /// What CREATE gave.
@@ -72,8 +72,10 @@ impl Handle for Opened {
             let name = String::from_utf8_lossy(name).into_owned();
             DirEntry { info: info(name, &node.stat()) }
         };
-        let pattern = Pattern::new(pattern.unwrap_or("*"));
-        if let Some(name) = pattern.literal() {
+        // Names that are searched are alike in upper and lower case; those that are looked up are not.
+        let pattern = pattern.unwrap_or("*");
+        if !is_pattern(pattern) {
+            let name = pattern;
             let found = self.node.lookup(name.as_bytes());
             return Ok(found.iter().map(|node| entry(name.as_bytes(), node)).collect());
         }
@@ -81,7 +83,7 @@ impl Handle for Opened {
         while let Some(next) = self.node.entry_after(cookie).map_err(error)? {
             cookie = next.cookie;
             let entry = entry(&next.name, &next.node);
-            if pattern.matches(&entry.info.name) {
+            if matches(pattern, &entry.info.name) {
                 entries.push(entry);
             }
         }

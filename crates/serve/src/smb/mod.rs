@@ -7,7 +7,6 @@
 mod backend;
 mod handle;
 mod info;
-mod pattern;
 
 use std::net::SocketAddr;
 use std::sync::Arc;

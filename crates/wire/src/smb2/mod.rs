@@ -31,6 +31,7 @@ pub mod lock;
 pub mod logoff;
 pub mod negotiate;
 pub mod oplock_break;
+pub mod pattern;
 pub mod query_directory;
 pub mod query_info;
 pub mod read;

@@ -9,8 +9,9 @@ use super::job::{Goal, Job, Walk, Wanted, never_sent};
 use super::transfer::Transfer;
 use crate::action::{Action, Caching, Cause, Disposition, Done, Failure, Kind, Reply, Ticket};
 use crate::client::Events;
-use crate::client::pattern::{is_pattern, joined};
+use crate::client::joined::joined;
 use crate::outbox::Outbox;
+use plimsoll_wire::smb2::pattern::is_pattern;
 
 impl NfsClient {
     /// Begins an action on a connection that is ready.

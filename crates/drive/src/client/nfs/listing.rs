@@ -3,6 +3,7 @@
 //! Spec: RFC 1813 3.3.16, RFC 1813 3.3.17
 
 use plimsoll_wire::nfs::v3::{Answer, readdir, readdirplus};
+use plimsoll_wire::smb2::pattern;
 use plimsoll_wire::xdr::Malformed;
 
 use super::answers::NOT_SUPPORTED;
@@ -11,7 +12,6 @@ use super::job::{Goal, Job, Wanted};
 use crate::action::Reply;
 use crate::client::Events;
 use crate::client::calls::Call;
-use crate::client::pattern;
 
 /// The number of READDIRPLUS.
 const PLUS: u32 = 17;

@@ -11,7 +11,8 @@ use super::lock::{LockKind, lock};
 use super::{Called, PathClient, Trouble, data};
 use crate::action::{Access, Action, Cause, Disposition, FileKey, Kind, Reply, Tag};
 use crate::client::Events;
-use crate::client::pattern::{is_pattern, joined, matches};
+use crate::client::joined::joined;
+use plimsoll_wire::smb2::pattern::{is_pattern, matches};
 
 /// Permission bits of what is made, before the umask.
 const FILE_MODE: Mode = Mode::from_raw_mode(0o666);

@@ -1,4 +1,4 @@
-//! Patterns of names, where the client does the matching that an SMB server would do.
+//! Search patterns of directories: what servers match names against, and clients that do it themselves.
 //!
 //! Spec: MS-FSA 2.1.4.4
 
@@ -7,18 +7,13 @@
 const WILDCARDS: [char; 5] = ['*', '?', '<', '>', '"'];
 
 /// Whether a pattern can match more than the name that it is.
-pub(super) fn is_pattern(pattern: &str) -> bool {
+pub fn is_pattern(pattern: &str) -> bool {
     pattern.contains(WILDCARDS)
-}
-
-/// The path of a name in a directory.
-pub(super) fn joined(directory: &str, name: &str) -> String {
-    if directory.is_empty() { name.to_owned() } else { format!("{directory}/{name}") }
 }
 
 /// Whether a name matches a pattern, upper and lower case alike. Walks the name once, with every place in the pattern where one
 /// may be: no pattern takes long.
-pub(super) fn matches(pattern: &str, name: &str) -> bool {
+pub fn matches(pattern: &str, name: &str) -> bool {
     if pattern == "*" {
         return true;
     }
@@ -89,14 +84,25 @@ mod tests {
             ("a?c", "abc", true),
             ("a?c", "ac", false),
             ("*.*", "readme", false),
+            ("abc", "abc", true),
             ("FILLER.*", "filler.000", true),
-            ("É?", "éa", true),
+            ("*É", "aé", true),
+            // Everything before the last dot.
             ("<.JNK", "a.b.jnk", true),
             ("<.b", "a.b.c", false),
-            (">>>.t", "a.t", true),
+            ("<", "a", true),
+            // One, or nothing before a dot or at the end.
+            (">>>", "ab", true),
             (">>>", "abcd", false),
-            ("a\"b", "a.b", true),
+            (">>>.t", "a.t", true),
+            ("a>b", "ab", false),
+            // A dot, or nothing at the end.
             ("a\"", "a", true),
+            ("a\"", "a.", true),
+            ("a\"b", "a.b", true),
+            ("a\"b", "ab", false),
+            ("<\"*", "readme", true),
+            ("<\"*", "read.me.now", true),
         ] {
             assert_eq!(matches(pattern, name), expected, "{pattern} {name}");
         }
