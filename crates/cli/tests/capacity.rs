@@ -4,6 +4,7 @@
 use std::path::Path;
 use std::process::{Command, Output};
 
+use plimsoll_testkit::command::output;
 use plimsoll_testkit::servers::Scratch;
 use serde_json::Value;
 
@@ -12,7 +13,7 @@ use serde_json::Value;
 const PAUSING: [&str; 8] = ["capacity", "getattr", "--think", "100ms", "--duration", "1s", "--warmup", "100ms"];
 
 fn plimsoll(arguments: &[&str], folder: &Path) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_plimsoll")).args(arguments).current_dir(folder).output().unwrap()
+    output(Command::new(env!("CARGO_BIN_EXE_plimsoll")).args(arguments).current_dir(folder))
 }
 
 fn told(output: &Output) -> String {

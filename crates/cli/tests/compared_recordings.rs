@@ -3,32 +3,16 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::process::Command;
 
+use plimsoll_testkit::command::Running;
 use plimsoll_testkit::servers::Scratch;
 use serde_json::Value;
 
-/// Longest that one command may take, on a machine that does other things too.
-const LIMIT: Duration = Duration::from_secs(240);
-
 /// Runs to its end, in a folder; its exit code. What it said is in `out` and `err`.
 fn plimsoll(folder: &Path, arguments: &[&str]) -> Option<i32> {
-    let said = |name: &str| Stdio::from(fs::File::create(folder.join(name)).unwrap());
     let mut command = Command::new(env!("CARGO_BIN_EXE_plimsoll"));
-    command.args(arguments).current_dir(folder).stdin(Stdio::null()).stdout(said("out")).stderr(said("err"));
-    let (mut child, began) = (command.spawn().unwrap(), Instant::now());
-    loop {
-        if let Some(status) = child.try_wait().unwrap() {
-            return status.code();
-        }
-        if began.elapsed() > LIMIT {
-            child.kill().unwrap();
-            child.wait().unwrap();
-            panic!("{arguments:?} takes longer than {LIMIT:?}");
-        }
-        std::thread::sleep(Duration::from_millis(10));
-    }
+    Running::start_in(command.args(arguments).current_dir(folder), folder).unwrap().end().status.code()
 }
 
 fn said(folder: &Path, where_to: &str) -> String {

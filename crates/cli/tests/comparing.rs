@@ -3,15 +3,13 @@
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
-use std::time::{Duration, Instant};
+use std::process::{Command, Output};
+use std::time::Duration;
 
+use plimsoll_testkit::command::{Running, output};
 use plimsoll_testkit::servers::Scratch;
 use plimsoll_testkit::{Link, Side, Tcp, Traffic, rpc};
 use serde_json::Value;
-
-/// Longest that anything here may take.
-const LIMIT: Duration = Duration::from_secs(240);
 
 /// Thirty seconds of 30 GETATTRs a second, answered after `mean_us` on average, between half and one and a half of it.
 fn capture(mean_us: i64) -> Vec<u8> {
@@ -46,7 +44,7 @@ fn captures(test: &str) -> (Scratch, [PathBuf; 2]) {
 }
 
 fn plimsoll(arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_plimsoll")).args(arguments).output().unwrap()
+    output(Command::new(env!("CARGO_BIN_EXE_plimsoll")).args(arguments))
 }
 
 fn compare([a, b]: &[PathBuf; 2], more: &[&str]) -> Output {
@@ -126,25 +124,8 @@ fn what_cannot_be_compared_is_said() {
 const SHORT: [&str; 10] =
     ["--warmup", "50ms", "--duration", "300ms", "--stations", "2", "--think", "5ms", "--depth", "1"];
 
-/// Waits for the end, within [`LIMIT`]; nothing is piped.
-fn finish(mut child: Child) -> Option<i32> {
-    let began = Instant::now();
-    loop {
-        if let Some(status) = child.try_wait().unwrap() {
-            return status.code();
-        }
-        if began.elapsed() > LIMIT {
-            child.kill().unwrap();
-            panic!("not over after {LIMIT:?}");
-        }
-        std::thread::sleep(Duration::from_millis(50));
-    }
-}
-
-fn spawn(arguments: &[&str], output: &Path) -> Child {
-    let file = |name: &str| std::fs::File::create(output.join(name)).unwrap();
-    let mut command = Command::new(env!("CARGO_BIN_EXE_plimsoll"));
-    command.args(arguments).stdin(Stdio::null()).stdout(file("out")).stderr(file("err")).spawn().unwrap()
+fn spawn(arguments: &[&str], output: &Path) -> Running {
+    Running::start_in(Command::new(env!("CARGO_BIN_EXE_plimsoll")).args(arguments), output).unwrap()
 }
 
 fn read(folder: &Path, name: &str) -> String {
@@ -158,7 +139,7 @@ fn a_duel_goes_turn_by_turn_and_compares_pairs() {
     let sides = ["duel", "embedded:nfs", "embedded:nfs --stations 1", "getattr", "--rounds", "2"];
     let arguments = [&sides[..], &SHORT, &["--json", found.to_str().unwrap()]].concat();
     // The machine may be too busy for a valid one.
-    let code = finish(spawn(&arguments, scratch.path()));
+    let code = spawn(&arguments, scratch.path()).end().status.code();
     assert!(matches!(code, Some(0 | 1)), "{}", read(scratch.path(), "err"));
     let found: Value = serde_json::from_str(&read(scratch.path(), "found.json")).unwrap();
     assert_eq!(found["subjects"][1]["name"], "embedded:nfs --stations 1");
@@ -179,9 +160,8 @@ fn an_interrupted_duel_keeps_whole_rounds() {
     let child = spawn(&[&sides[..], &SHORT, &["--json", found.to_str().unwrap()]].concat(), scratch.path());
     // Some rounds, on most machines; what follows holds for none as well.
     std::thread::sleep(Duration::from_secs(8));
-    let process = rustix::process::Pid::from_raw(child.id().cast_signed()).unwrap();
-    rustix::process::kill_process(process, rustix::process::Signal::INT).unwrap();
-    let (code, said) = (finish(child), read(scratch.path(), "err"));
+    child.signal(rustix::process::Signal::INT);
+    let (code, said) = (child.end().status.code(), read(scratch.path(), "err"));
     if code == Some(3) {
         assert!(said.contains("before the first round"), "{said}");
         return;
@@ -205,7 +185,7 @@ fn repeats_are_stages_and_their_scatter_is_shown() {
     let scratch = Scratch::new("repeat");
     let report = scratch.path().join("report.json");
     let what = ["run", "getattr", "--target", "embedded:nfs", "--repeat", "3", "--json", report.to_str().unwrap()];
-    let code = finish(spawn(&[&what[..], &SHORT].concat(), scratch.path()));
+    let code = spawn(&[&what[..], &SHORT].concat(), scratch.path()).end().status.code();
     assert!(matches!(code, Some(0 | 1)), "{}", read(scratch.path(), "err"));
     let report: Value = serde_json::from_str(&read(scratch.path(), "report.json")).unwrap();
     let stages = report["stages"].as_array().unwrap();

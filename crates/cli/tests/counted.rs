@@ -2,18 +2,15 @@
 #![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
 
 use std::collections::BTreeMap;
-use std::fs::File;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::time::{Duration, Instant};
 
+use plimsoll_testkit::command::{LIMIT, output};
 use plimsoll_testkit::servers::{Samba, Scratch, Share};
 
 /// Requests by procedure.
 type Counts = BTreeMap<String, i64>;
-
-/// No run of these tests takes half as long, on a busy machine either.
-const LIMIT: Duration = Duration::from_secs(90);
 
 #[expect(clippy::print_stdout, reason = "the reason for skipping")]
 fn skip(reason: impl std::fmt::Display) {
@@ -27,22 +24,10 @@ fn run(workload: &str, target: &str, stations: &str) -> Counts {
     let mut command = Command::new(env!("CARGO_BIN_EXE_plimsoll"));
     command.args(["run", workload, "--target", target, "--stations", stations, "--warmup", "100ms"]);
     command.args(["--duration", "1s", "-q", "--transactions"]).arg(file("rows.csv"));
-    command.env("PLIMSOLL_PASSWORD", Samba::PASSWORD).stdin(Stdio::null());
-    command.stdout(Stdio::null()).stderr(File::create(file("stderr")).unwrap());
-    let mut child = command.spawn().unwrap();
-    let until = Instant::now() + LIMIT;
-    let status = loop {
-        if let Some(status) = child.try_wait().unwrap() {
-            break status;
-        }
-        if Instant::now() > until {
-            child.kill().unwrap();
-        }
-        std::thread::sleep(Duration::from_millis(5));
-    };
+    let output = output(command.env("PLIMSOLL_PASSWORD", Samba::PASSWORD));
     // The machine may be too busy for a valid run: that does not matter here.
-    let said = std::fs::read_to_string(file("stderr")).unwrap();
-    assert!(matches!(status.code(), Some(0 | 1)), "{workload} on {target}: {said}");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(matches!(output.status.code(), Some(0 | 1)), "{workload} on {target}: {said}");
     procedures(&file("rows.csv"))
 }
 

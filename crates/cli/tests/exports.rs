@@ -4,17 +4,18 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::Deserializer;
 use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
+use plimsoll_testkit::command::{Running, output};
 use plimsoll_testkit::servers::Scratch;
 use serde_json::Value;
 
 fn plimsoll(folder: &Path, arguments: &[&str]) -> Option<i32> {
     let mut command = Command::new(env!("CARGO_BIN_EXE_plimsoll"));
-    command.args(arguments).current_dir(folder).stdin(Stdio::null()).output().unwrap().status.code()
+    output(command.args(arguments).current_dir(folder)).status.code()
 }
 
 /// A recording in `R`, and its report as JSON, with the exports that are asked for.
@@ -117,12 +118,13 @@ fn percentiles_are_hdrhistograms_text() {
 fn python(script: &str, file: &Path) -> Option<String> {
     let interpreter = std::env::var("PLIMSOLL_PYTHON").unwrap_or_else(|_| "python3".to_owned());
     let mut python = Command::new(&interpreter);
-    let has_it = Command::new(&interpreter).args(["-c", "import prometheus_client.openmetrics.parser"]).output();
-    if !has_it.is_ok_and(|output| output.status.success()) {
+    let mut imports = Command::new(&interpreter);
+    let has_it = Running::start(imports.args(["-c", "import prometheus_client.openmetrics.parser"]));
+    if !has_it.is_ok_and(|running| running.end().status.success()) {
         println!("SKIPPED: needs Python with prometheus_client");
         return None;
     }
-    let output = python.args(["-c", script]).arg(file).stdin(Stdio::null()).output().unwrap();
+    let output = output(python.args(["-c", script]).arg(file));
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     Some(String::from_utf8(output.stdout).unwrap())
 }

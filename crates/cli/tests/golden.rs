@@ -7,16 +7,15 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use plimsoll_testkit::command;
+
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
 fn report(folder: &Path) -> String {
-    let output = Command::new(env!("CARGO_BIN_EXE_plimsoll"))
-        .args(["analyze", "capture.pcap.zst"])
-        .current_dir(folder)
-        .output()
-        .unwrap();
+    let mut analyze = Command::new(env!("CARGO_BIN_EXE_plimsoll"));
+    let output = command::output(analyze.args(["analyze", "capture.pcap.zst"]).current_dir(folder));
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8(output.stdout).unwrap()
 }

@@ -4,12 +4,13 @@
 use std::process::{Command, Output};
 use std::time::{Duration, SystemTime};
 
+use plimsoll_testkit::command::output;
 use plimsoll_testkit::servers::{Samba, Scratch, Share};
 use serde_json::Value;
 
 fn plimsoll(arguments: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_plimsoll"));
-    command.args(arguments).env("PLIMSOLL_PASSWORD", Samba::PASSWORD).output().unwrap()
+    output(command.args(arguments).env("PLIMSOLL_PASSWORD", Samba::PASSWORD))
 }
 
 /// The report on standard output. The machine may be too busy for a valid one: what was asked is what counts here.

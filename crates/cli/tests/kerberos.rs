@@ -3,10 +3,12 @@
 
 use std::process::{Command, Output};
 
+use plimsoll_testkit::command;
+
 fn plimsoll(arguments: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_plimsoll"));
     command.env_remove("PLIMSOLL_PASSWORD").env_remove("KRB5_CONFIG").args(arguments);
-    command.output().unwrap()
+    command::output(&mut command)
 }
 
 /// Refused at once, with words on standard error.
@@ -57,7 +59,7 @@ mod with_a_kdc {
         command.args(["--duration", "400ms", "--warmup", "100ms", "--stations", "20"]);
         command.env("PLIMSOLL_PASSWORD", password).env_remove("KRB5_CONFIG");
         configuration.map(|file| command.env("KRB5_CONFIG", file));
-        let output = command.output().unwrap();
+        let output = command::output(&mut command);
         let said = [&output.stdout[..], &output.stderr].concat();
         assert!(!String::from_utf8_lossy(&said).contains("Load-line"), "the password is shown");
         output

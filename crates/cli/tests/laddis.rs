@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::process::{Command, Output};
 use std::time::{Duration, SystemTime};
 
+use plimsoll_testkit::command::output;
 use plimsoll_testkit::servers::{Export, Ganesha, Scratch};
 use serde_json::Value;
 
@@ -23,7 +24,7 @@ const TABLE: [(&str, f64); 10] = [
 ];
 
 fn plimsoll(arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_plimsoll")).args(arguments).output().unwrap()
+    output(Command::new(env!("CARGO_BIN_EXE_plimsoll")).args(arguments))
 }
 
 /// The report on standard output. The machine may be too busy for a valid one: what was asked is what counts here.

@@ -3,38 +3,24 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::process::Command;
+use std::time::Duration;
 
+use plimsoll_testkit::command::Running;
 use plimsoll_testkit::servers::Scratch;
 use serde_json::Value;
 
-/// Longer than anything here takes, on a machine that does other things too.
-const PATIENCE: Duration = Duration::from_secs(120);
 /// A password that no file may hold.
 const SECRET: &str = "pa55-w0rd-of-n0b0dy";
 
-fn begin(folder: &Path, arguments: &[&str]) -> Child {
-    let said = |name: &str| Stdio::from(fs::File::create(folder.join(name)).unwrap());
+fn begin(folder: &Path, arguments: &[&str]) -> Running {
     let mut command = Command::new(env!("CARGO_BIN_EXE_plimsoll"));
-    command.args(arguments).current_dir(folder).stdin(Stdio::null()).stdout(said("out")).stderr(said("err"));
-    command.spawn().unwrap()
+    Running::start_in(command.args(arguments).current_dir(folder), folder).unwrap()
 }
 
 /// Runs to its end; its exit code.
 fn plimsoll(folder: &Path, arguments: &[&str]) -> Option<i32> {
-    let (mut child, begun) = (begin(folder, arguments), Instant::now());
-    loop {
-        if let Some(status) = child.try_wait().unwrap() {
-            return status.code();
-        }
-        if begun.elapsed() > PATIENCE {
-            child.kill().unwrap();
-            child.wait().unwrap();
-            panic!("{arguments:?} takes longer than {PATIENCE:?}");
-        }
-        std::thread::sleep(Duration::from_millis(10));
-    }
+    begin(folder, arguments).end().status.code()
 }
 
 fn said(folder: &Path) -> String {
@@ -110,15 +96,12 @@ fn what_was_measured_is_reported_where_the_recording_fails() {
     let folder = scratch.path();
     let how =
         ["--levels", "1,2,3", "--duration", "1s", "--warmup", "0s", "--record", "recording", "--json", "run.json"];
-    let (mut child, begun) = (begin(folder, &[&["run"], &how[..]].concat()), Instant::now());
-    while !folder.join("recording/stage-0000").exists() {
-        assert!(begun.elapsed() < PATIENCE && child.try_wait().unwrap().is_none(), "{}", said(folder));
-        std::thread::sleep(Duration::from_millis(5));
-    }
+    let mut child = begin(folder, &[&["run"], &how[..]].concat());
+    assert_eq!(child.wait_until(|_| folder.join("recording/stage-0000").exists()), None, "{}", said(folder));
     // Somebody's folder is where the second stage is to be.
     fs::create_dir(folder.join("recording/stage-0001")).unwrap();
     fs::write(folder.join("recording/stage-0001/mine"), "").unwrap();
-    assert_eq!(child.wait().unwrap().code(), Some(3), "{}", said(folder));
+    assert_eq!(child.end().status.code(), Some(3), "{}", said(folder));
     assert!(said(folder).contains("stage-0001"), "{}", said(folder));
     assert_eq!(json(&folder.join("run.json"))["stages"].as_array().unwrap().len(), 2);
     let manifest = manifest(&folder.join("recording"));
@@ -157,17 +140,13 @@ fn a_killed_run_leaves_its_finished_stages() {
     for _ in 0..20 {
         let mut child = begin(folder, &[&run[..], &["--record", "killed", "--record-transactions", "all"]].concat());
         let stage = folder.join("killed/stage-0000");
-        let begun = Instant::now();
         // From when the first stage is under way: before it nothing can be lost.
-        while !stage.with_extension("partial").exists() && !stage.exists() {
-            assert!(begun.elapsed() < PATIENCE && child.try_wait().unwrap().is_none(), "{}", said(folder));
-            std::thread::sleep(Duration::from_millis(1));
-        }
+        let ended = child.wait_until(|_| stage.with_extension("partial").exists() || stage.exists());
+        assert_eq!(ended, None, "{}", said(folder));
         random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         std::thread::sleep(Duration::from_micros((random >> 33) % 2_000_000));
         let finished = json(&folder.join("killed/manifest.json"))["stages"].as_array().unwrap().len();
-        child.kill().unwrap();
-        child.wait().unwrap();
+        child.kill();
         held.push(held_by(folder, finished));
         fs::remove_dir_all(folder.join("killed")).unwrap();
     }

@@ -4,20 +4,19 @@
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test may stop where it stands, and says why it skips")]
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 
+use plimsoll_testkit::command::{Running, output};
 use plimsoll_testkit::servers::Scratch;
 
 /// `cargo xtask test` names an interpreter that has the modules, where it could make one.
 fn python() -> Command {
-    let mut command = Command::new(std::env::var("PLIMSOLL_PYTHON").unwrap_or_else(|_| "python3".to_owned()));
-    command.stdin(Stdio::null());
-    command
+    Command::new(std::env::var("PLIMSOLL_PYTHON").unwrap_or_else(|_| "python3".to_owned()))
 }
 
 fn can_import(modules: &str) -> bool {
-    let output = python().args(["-c", &format!("import {modules}")]).output();
-    let can = output.is_ok_and(|output| output.status.success());
+    let running = Running::start(python().args(["-c", &format!("import {modules}")]));
+    let can = running.is_ok_and(|running| running.end().status.success());
     if !can {
         println!("SKIPPED: needs Python with {modules}");
     }
@@ -34,12 +33,12 @@ fn recording(name: &str) -> Scratch {
     let mut plimsoll = Command::new(env!("CARGO_BIN_EXE_plimsoll"));
     plimsoll.arg("analyze").arg(root().join("captures/smb2-samba/capture.pcap.zst"));
     let recorded = plimsoll.args(["-q", "--record", "R", "--record-transactions", "all"]).current_dir(scratch.path());
-    assert!(matches!(recorded.output().unwrap().status.code(), Some(0 | 1)));
+    assert!(matches!(output(recorded).status.code(), Some(0 | 1)));
     scratch
 }
 
 fn answer(folder: &Path, script: &str, argument: &str) -> String {
-    let output = python().args(["-c", script, argument]).current_dir(folder).output().unwrap();
+    let output = output(python().args(["-c", script, argument]).current_dir(folder));
     assert!(output.status.success(), "{argument}\n{}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8(output.stdout).unwrap()
 }

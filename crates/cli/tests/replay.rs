@@ -5,7 +5,9 @@ use std::fmt::Write as _;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use std::time::Duration;
 
+use plimsoll_testkit::command::{LIMIT, output_within};
 use plimsoll_testkit::servers::{Export, Ganesha, Samba, Scratch, Share};
 use serde_json::Value;
 
@@ -17,7 +19,15 @@ const CLIENT_TXT: &str = "/usr/share/dbench/client.txt";
 /// Lines of it that are played: files of all kinds are made, listed, read, renamed, locked and removed in the first twelve
 /// thousand, and all 458,344 take an optimised build.
 fn lines() -> usize {
-    if std::env::var_os("PLIMSOLL_EXACT").is_some() { usize::MAX } else { 12_000 }
+    if all_lines() { usize::MAX } else { 12_000 }
+}
+
+fn all_lines() -> bool {
+    std::env::var_os("PLIMSOLL_EXACT").is_some()
+}
+
+fn limit() -> Duration {
+    if all_lines() { 15 * LIMIT } else { LIMIT }
 }
 
 #[expect(clippy::print_stdout, reason = "the reason for skipping")]
@@ -27,7 +37,7 @@ fn skip(reason: impl std::fmt::Display) {
 
 fn plimsoll(arguments: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_plimsoll"));
-    command.args(arguments).env("PLIMSOLL_PASSWORD", Samba::PASSWORD).output().unwrap()
+    output_within(command.args(arguments).env("PLIMSOLL_PASSWORD", Samba::PASSWORD), limit())
 }
 
 /// A workload that plays a load file so many times.

@@ -2,12 +2,12 @@
 #![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
 
 use std::collections::HashMap;
-use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
 use std::path::Path;
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Command, Output};
 use std::time::Duration;
 
+use plimsoll_testkit::command::{Running, output};
 use plimsoll_testkit::servers::{Export, Ganesha, Samba, Scratch, Share};
 use serde_json::Value;
 
@@ -28,7 +28,7 @@ fn skip(reason: impl std::fmt::Display) {
 
 fn plimsoll(arguments: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_plimsoll"));
-    command.args(arguments).env("PLIMSOLL_PASSWORD", Samba::PASSWORD).output().unwrap()
+    output(command.args(arguments).env("PLIMSOLL_PASSWORD", Samba::PASSWORD))
 }
 
 /// Runs a workload; the report. The machine may be too busy for a valid one: errors are what counts here.
@@ -54,25 +54,23 @@ fn alone() -> std::sync::MutexGuard<'static, ()> {
 }
 
 /// tcpdump of one port of loopback.
-struct Dump(Child);
+struct Dump(Running);
 
 impl Dump {
     fn start(address: SocketAddr, file: &Path) -> Option<Self> {
         let mut command = Command::new("tcpdump");
         command.args(["-i", "lo", "-U", "-B", "65536", "-s", "0", "-w"]).arg(file);
-        command.args(["tcp", "port", &address.port().to_string()]).stderr(Stdio::piped());
-        let mut child = command.spawn().ok()?;
-        let mut line = String::new();
-        BufReader::new(child.stderr.take()?).read_line(&mut line).ok()?;
-        line.contains("listening").then_some(Self(child))
+        command.args(["tcp", "port", &address.port().to_string()]);
+        let mut running = Running::start(&mut command).ok()?;
+        let ended = running.wait_until(|running| running.said()[1].contains("listening"));
+        ended.is_none().then_some(Self(running))
     }
 
-    fn stop(mut self) {
+    fn stop(self) {
         // What was captured is still on its way through the kernel.
         std::thread::sleep(Duration::from_millis(1_500));
-        let process = rustix::process::Pid::from_raw(self.0.id().cast_signed()).unwrap();
-        rustix::process::kill_process(process, rustix::process::Signal::INT).unwrap();
-        self.0.wait().unwrap();
+        self.0.signal(rustix::process::Signal::INT);
+        let _ = self.0.end();
     }
 }
 

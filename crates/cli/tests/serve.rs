@@ -2,38 +2,29 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
 
-use std::io::{BufRead, BufReader, Read};
+use std::io::Read;
 use std::net::TcpStream;
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
+
+use plimsoll_testkit::command::{Running, output};
+use rustix::process::Signal;
 
 fn serve(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_plimsoll"));
-    command.arg("serve").args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command.arg("serve").args(arguments);
     command
-}
-
-/// The first line: by then it serves.
-fn first_line(child: &mut Child) -> String {
-    let mut line = String::new();
-    BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
-    line.trim_end().to_owned()
-}
-
-fn interrupt(child: &Child) {
-    let pid = rustix::process::Pid::from_child(child);
-    rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
 }
 
 #[test]
 fn it_serves_until_it_is_interrupted() {
     for protocol in ["smb", "nfs"] {
-        let mut child = serve(&[protocol, "--listen", "127.0.0.1:0", "--size", "1MiB"]).spawn().unwrap();
-        let url = first_line(&mut child);
+        let mut child = Running::start(&mut serve(&[protocol, "--listen", "127.0.0.1:0", "--size", "1MiB"])).unwrap();
+        let url = child.first_line();
         let address = url.strip_prefix(&format!("{protocol}://")).unwrap().split('/').next().unwrap().to_owned();
         assert!(url.contains("/plimsoll"), "{url}");
         let mut open = TcpStream::connect(&address).unwrap();
-        interrupt(&child);
-        assert_eq!(child.wait().unwrap().code(), Some(0));
+        child.signal(Signal::INT);
+        assert_eq!(child.end().status.code(), Some(0));
         assert!(matches!(open.read(&mut [0]), Ok(0) | Err(_)));
         assert!(TcpStream::connect(&address).is_err());
     }
@@ -44,14 +35,13 @@ fn the_password_is_nowhere() {
     let file = std::env::temp_dir().join(format!("plimsoll-serve-{}", std::process::id()));
     std::fs::write(&file, "geheim%40wort\n").unwrap();
     let arguments = ["smb", "--listen", "127.0.0.1:0", "--user", "crew", "--password-file", file.to_str().unwrap()];
-    let mut child = serve(&arguments).spawn().unwrap();
-    let url = first_line(&mut child);
+    let mut child = Running::start(&mut serve(&arguments)).unwrap();
+    let url = child.first_line();
     assert!(url.starts_with("smb://crew@127.0.0.1:"), "{url}");
     let title = std::fs::read_to_string(format!("/proc/{}/cmdline", child.id())).unwrap();
-    interrupt(&child);
-    let rest = child.wait_with_output().unwrap();
-    let told =
-        format!("{url}{title}{}{}", String::from_utf8_lossy(&rest.stdout), String::from_utf8_lossy(&rest.stderr));
+    child.signal(Signal::INT);
+    let rest = child.end();
+    let told = format!("{title}{}{}", String::from_utf8_lossy(&rest.stdout), String::from_utf8_lossy(&rest.stderr));
     assert!(!told.contains("geheim"), "{told}");
     std::fs::remove_file(&file).unwrap();
 }
@@ -69,7 +59,7 @@ fn what_makes_no_sense_is_usage_and_a_taken_port_is_not() {
         (&["afp"], 2, "smb, nfs"),
         (&["nfs", "--listen", &address], 3, "cannot listen on"),
     ] {
-        let output = serve(arguments).env_remove("PLIMSOLL_PASSWORD").output().unwrap();
+        let output = output(serve(arguments).env_remove("PLIMSOLL_PASSWORD"));
         let told = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(code), "{arguments:?}: {told}");
         assert!(told.contains(says), "{arguments:?}: {told}");

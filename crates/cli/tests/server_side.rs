@@ -1,38 +1,26 @@
 //! The server's own numbers beside the client's: a process on this machine, and an exporter.
 #![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
 
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{Read, Write};
 use std::net::TcpListener;
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
 
+use plimsoll_testkit::command::{Running, output};
 use plimsoll_testkit::servers::Scratch;
 use serde_json::Value;
 
-/// `plimsoll serve nfs` in a process of its own, ended when dropped.
-struct Served(Child);
-
-impl Served {
-    fn start() -> (Self, String) {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_plimsoll"));
-        command.args(["serve", "nfs", "--listen", "127.0.0.1:0"]).stdin(Stdio::null()).stdout(Stdio::piped());
-        let mut child = command.spawn().unwrap();
-        let mut url = String::new();
-        BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut url).unwrap();
-        (Self(child), url.trim_end().to_owned())
-    }
-}
-
-impl Drop for Served {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
+/// `plimsoll serve nfs` in a process of its own, and its URL.
+fn serve() -> (Running, String) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_plimsoll"));
+    let mut server = Running::start(command.args(["serve", "nfs", "--listen", "127.0.0.1:0"])).unwrap();
+    let url = server.first_line();
+    (server, url)
 }
 
 fn run(url: &str, flags: [&str; 2], scratch: &Scratch) -> (Value, String) {
     let file = scratch.path().join("report.json");
     let usual = ["run", "getattr", "--target", url, "--duration", "2s", "--warmup", "1s", "--json"];
-    let output = Command::new(env!("CARGO_BIN_EXE_plimsoll")).args(usual).arg(&file).args(flags).output().unwrap();
+    let output = output(Command::new(env!("CARGO_BIN_EXE_plimsoll")).args(usual).arg(&file).args(flags));
     let text = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
     // Whether the run is valid depends on what else the machine does.
     assert!(matches!(output.status.code(), Some(0 | 1)), "{text}");
@@ -43,8 +31,8 @@ fn run(url: &str, flags: [&str; 2], scratch: &Scratch) -> (Value, String) {
 #[test]
 fn a_process_on_this_machine() {
     let scratch = Scratch::new("server-pid");
-    let (served, url) = Served::start();
-    let (stage, text) = run(&url, ["--server-pid", &served.0.id().to_string()], &scratch);
+    let (served, url) = serve();
+    let (stage, text) = run(&url, ["--server-pid", &served.id().to_string()], &scratch);
     let server = &stage["server"];
     let (cores, cost) = (server["cores_busy"].as_f64().unwrap(), server["cpu_per_operation_s"].as_f64().unwrap());
     assert!(cores > 0.0 && cores < 64.0, "{server}");
@@ -86,7 +74,7 @@ fn exporter() -> String {
 #[test]
 fn an_exporter() {
     let scratch = Scratch::new("server-metrics");
-    let (_served, url) = Served::start();
+    let (_served, url) = serve();
     let (stage, _) = run(&url, ["--server-metrics", &exporter()], &scratch);
     let server = &stage["server"];
     // However old a page is: what stands on it grows together.
@@ -105,8 +93,7 @@ fn nothing_to_look_at_is_said_before_the_run() {
         (["--server-metrics", "http://127.0.0.1:1/metrics"], "127.0.0.1:1", 3),
         (["--server-metrics", "ftp://x/"], "http://host:port/metrics", 2),
     ] {
-        let output =
-            Command::new(env!("CARGO_BIN_EXE_plimsoll")).args(["run", "getattr"]).args(flags).output().unwrap();
+        let output = output(Command::new(env!("CARGO_BIN_EXE_plimsoll")).args(["run", "getattr"]).args(flags));
         let told = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.code() == Some(code) && told.contains(says), "{flags:?}: {told}");
     }

@@ -2,11 +2,11 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
 
-use std::io::Write;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Output};
 
+use plimsoll_testkit::command::{output, output_fed};
 use plimsoll_testkit::{Link, Side, Tcp, Traffic, rpc};
 use serde_json::Value;
 
@@ -53,18 +53,12 @@ impl Drop for Folder {
 }
 
 fn analyze(arguments: &[&str], input: Option<&[u8]>) -> Output {
-    let mut child = Command::new(env!("CARGO_BIN_EXE_plimsoll"))
-        .arg("analyze")
-        .args(arguments)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    if let Some(input) = input {
-        child.stdin.take().unwrap().write_all(input).unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_plimsoll"));
+    command.arg("analyze").args(arguments);
+    match input {
+        Some(input) => output_fed(&mut command, input.to_vec()),
+        None => output(&mut command),
     }
-    child.wait_with_output().unwrap()
 }
 
 fn text(path: &Path) -> &str {

@@ -3,45 +3,21 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::process::Command;
 
+use plimsoll_testkit::command::Running;
 use plimsoll_testkit::servers::Scratch;
 use serde_json::Value;
 
-/// Longer than anything here takes, on a machine that does other things too.
-const PATIENCE: Duration = Duration::from_secs(120);
-
-fn begin(folder: &Path, arguments: &[&str]) -> Child {
-    let said = |name: &str| Stdio::from(fs::File::create(folder.join(name)).unwrap());
+fn begin(folder: &Path, arguments: &[&str]) -> Running {
     let mut command = Command::new(env!("CARGO_BIN_EXE_plimsoll"));
-    command.args(arguments).current_dir(folder).stdin(Stdio::null()).stdout(said("out")).stderr(said("err"));
-    command.spawn().unwrap()
-}
-
-/// Waits until `ready`, or until it has ended.
-fn until(child: &mut Child, ready: impl Fn() -> bool) -> Option<i32> {
-    let begun = Instant::now();
-    loop {
-        if let Some(status) = child.try_wait().unwrap() {
-            return status.code();
-        }
-        if ready() {
-            return None;
-        }
-        if begun.elapsed() > PATIENCE {
-            child.kill().unwrap();
-            child.wait().unwrap();
-            panic!("it takes longer than {PATIENCE:?}");
-        }
-        std::thread::sleep(Duration::from_millis(5));
-    }
+    Running::start_in(command.args(arguments).current_dir(folder), folder).unwrap()
 }
 
 /// Runs to its end; its exit code, and what it said.
 fn plimsoll(folder: &Path, arguments: &[&str]) -> (Option<i32>, String) {
-    let code = until(&mut begin(folder, arguments), || false);
-    (code, fs::read_to_string(folder.join("err")).unwrap())
+    let ended = begin(folder, arguments).end();
+    (ended.status.code(), String::from_utf8(ended.stderr).unwrap())
 }
 
 fn json(file: &Path) -> Value {
@@ -127,10 +103,9 @@ fn a_sweep_that_was_killed_goes_on() {
     let folder = scratch.path();
     let recording = folder.join("recording");
     let mut child = begin(folder, &LEVELS);
-    let code = until(&mut child, || recording.join("stage-0002.partial").exists());
-    assert_eq!(code, None, "{}", fs::read_to_string(folder.join("err")).unwrap());
-    child.kill().unwrap();
-    child.wait().unwrap();
+    let ended = child.wait_until(|_| recording.join("stage-0002.partial").exists());
+    assert_eq!(ended, None, "{:?}", child.said());
+    child.kill();
     let before = json(&recording.join("manifest.json"));
     let finished = before["stages"].as_array().unwrap().len();
     assert!((2..4).contains(&finished), "{before}");
@@ -181,10 +156,9 @@ fn a_level_that_was_cut_short_is_run_again() {
     let folder = scratch.path();
     let recording = folder.join("recording");
     let mut child = begin(folder, &LEVELS);
-    assert_eq!(until(&mut child, || recording.join("stage-0001.partial").exists()), None);
-    let pid = rustix::process::Pid::from_child(&child);
-    rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
-    assert!(until(&mut child, || false).is_some());
+    assert_eq!(child.wait_until(|_| recording.join("stage-0001.partial").exists()), None);
+    child.signal(rustix::process::Signal::INT);
+    assert!(child.end().status.code().is_some());
     let before = json(&recording.join("manifest.json"));
     assert_eq!(before["state"], "interrupted");
     let (code, said) = plimsoll(folder, &[&LEVELS[..], &["--continue", "--json", "whole.json"]].concat());

@@ -4,8 +4,10 @@
 
 use std::process::{Command, Output};
 
+use plimsoll_testkit::command;
+
 fn workloads(arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_plimsoll")).arg("workloads").args(arguments).output().unwrap()
+    command::output(Command::new(env!("CARGO_BIN_EXE_plimsoll")).arg("workloads").args(arguments))
 }
 
 fn told(output: &Output) -> (String, String) {

@@ -6,10 +6,12 @@
 //! - [`Tcp`] keeps the sequence numbers of a connection right. It makes [`Segment`]s; a test sends one now, later
 //!   (reordered), twice (retransmitted) or not at all (dropped).
 //! - [`smb1`], [`smb2`], [`rpc`] and [`nbss()`] build messages, minimal but valid.
+//! - [`command`] runs programs within a time limit, and keeps what they say.
 //! - [`servers`] starts real servers on loopback, and made-up ones that answer when and what a test says.
 //!
 //! Checksums are left 0: nothing under test looks at them, and offload leaves captures so too.
 
+pub mod command;
 mod frame;
 mod ip;
 mod messages;

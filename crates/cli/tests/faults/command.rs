@@ -1,33 +1,16 @@
-//! `plimsoll`, started by a test. What it says goes to files: nobody has to read a pipe for it to go on. It has a time limit.
+//! `plimsoll run` and `plimsoll serve`, started by a test.
 
-use std::fs::File;
-use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdout, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::process::Command;
 
+use plimsoll_testkit::command;
 use plimsoll_testkit::servers::{Samba, Scratch};
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::Signal;
 use serde_json::Value;
-
-/// No run of these tests takes half as long, on a busy machine either.
-const LIMIT: Duration = Duration::from_secs(90);
-/// Between looks at what a process is doing.
-const GLANCE: Duration = Duration::from_millis(5);
-
-/// A process that ends with its test.
-struct Process(Child);
-
-impl Drop for Process {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
 
 /// A run that was started.
 pub(crate) struct Running {
-    child: Process,
+    child: command::Running,
     pub(crate) folder: Scratch,
 }
 
@@ -58,9 +41,7 @@ pub(crate) fn start_with(arguments: &[&str], password: Option<&str>) -> Running 
             command.arg(flag).arg(file(name));
         }
     }
-    command.stdin(Stdio::null());
-    command.stdout(File::create(file("stdout")).unwrap()).stderr(File::create(file("stderr")).unwrap());
-    Running { child: Process(command.spawn().unwrap()), folder }
+    Running { child: command::Running::start_in(&mut command, folder.path()).unwrap(), folder }
 }
 
 /// Runs it to its end.
@@ -70,51 +51,28 @@ pub(crate) fn run(arguments: &[&str]) -> Ended {
 
 impl Running {
     pub(crate) fn id(&self) -> u32 {
-        self.child.0.id()
+        self.child.id()
     }
 
     pub(crate) fn signal(&self, signal: Signal) {
-        kill_process(Pid::from_raw(self.child.0.id().cast_signed()).unwrap(), signal).unwrap();
+        self.child.signal(signal);
     }
 
     /// Waits until something is so; the run must not end before.
-    pub(crate) fn wait_for(&mut self, what: &str, so: impl Fn(&Self) -> bool) {
-        let until = Instant::now() + LIMIT;
-        while !so(self) {
-            let ended = self.child.0.try_wait().unwrap();
-            if ended.is_some() || Instant::now() > until {
-                let _ = self.child.0.kill();
-                panic!("{what}: not so when the run ended ({ended:?}): {}", self.said());
-            }
-            std::thread::sleep(GLANCE);
-        }
+    pub(crate) fn wait_for(&mut self, what: &str, so: impl Fn(&Path) -> bool) {
+        let ended = self.child.wait_until(|_| so(self.folder.path()));
+        assert_eq!(ended, None, "{what}: not so when the run ended: {:?}", self.child.said());
     }
 
     /// Waits until it measures: before, nothing goes to the tap.
     pub(crate) fn wait_until_it_measures(&mut self) {
-        self.wait_for("measuring", |run| {
-            run.folder.path().join("tap.pcapng").metadata().is_ok_and(|it| it.len() > 64 << 10)
-        });
-    }
-
-    fn said(&self) -> String {
-        text(&self.folder.path().join("stderr"))
+        self.wait_for("measuring", |folder| folder.join("tap.pcapng").metadata().is_ok_and(|it| it.len() > 64 << 10));
     }
 
     /// Waits for its end.
-    pub(crate) fn end(mut self) -> Ended {
-        let until = Instant::now() + LIMIT;
-        let status = loop {
-            if let Some(status) = self.child.0.try_wait().unwrap() {
-                break status;
-            }
-            if Instant::now() > until {
-                let _ = self.child.0.kill();
-                panic!("no end after {LIMIT:?}: {}", self.said());
-            }
-            std::thread::sleep(GLANCE);
-        };
-        let said = self.said();
+    pub(crate) fn end(self) -> Ended {
+        let output = self.child.end();
+        let (status, said) = (output.status, String::from_utf8_lossy(&output.stderr).into_owned());
         assert!(!said.contains("panicked"), "{said}");
         assert!(status.code().is_some(), "ended by a signal: {status}: {said}");
         let report = text(&self.folder.path().join("report.json"));
@@ -170,26 +128,21 @@ pub(crate) fn text(file: &Path) -> String {
 
 /// `plimsoll serve`, a server in a process of its own.
 pub(crate) struct Server {
-    child: Process,
+    child: command::Running,
     pub(crate) url: String,
-    /// Kept open: it may say more.
-    _pipe: BufReader<ChildStdout>,
 }
 
 impl Server {
     pub(crate) fn start(arguments: &[&str]) -> Self {
         let mut command = Command::new(env!("CARGO_BIN_EXE_plimsoll"));
-        command.arg("serve").args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
-        let mut child = command.spawn().unwrap();
-        let mut pipe = BufReader::new(child.stdout.take().unwrap());
-        let mut url = String::new();
-        pipe.read_line(&mut url).unwrap();
+        let mut child = command::Running::start(command.arg("serve").args(arguments)).unwrap();
+        let url = child.first_line();
         assert!(url.contains("://"), "{url}");
-        Self { child: Process(child), url: url.trim().to_owned(), _pipe: pipe }
+        Self { child, url }
     }
 
     pub(crate) fn id(&self) -> u32 {
-        self.child.0.id()
+        self.child.id()
     }
 }
 

@@ -1,8 +1,9 @@
 //! A password that is given is found nowhere but where it was given.
 
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Command;
 
+use plimsoll_testkit::command::output;
 use plimsoll_testkit::servers::Scratch;
 use rustix::process::Signal;
 
@@ -101,8 +102,8 @@ fn the_password_is_in_no_error() {
     ];
     for arguments in cases {
         let mut command = Command::new(env!("CARGO_BIN_EXE_plimsoll"));
-        command.args(&arguments).env("RUST_LOG", "trace").env("RUST_BACKTRACE", "1").stdin(Stdio::null());
-        let output = command.output().unwrap();
+        command.args(&arguments).env("RUST_LOG", "trace").env("RUST_BACKTRACE", "1");
+        let output = output(&mut command);
         assert!(matches!(output.status.code(), Some(2 | 3)), "{arguments:?}: {:?}", output.status);
         nowhere_in(&output.stdout, &format!("what is said to {arguments:?}"));
         nowhere_in(&output.stderr, &format!("the error for {arguments:?}"));

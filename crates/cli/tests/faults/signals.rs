@@ -1,5 +1,6 @@
 //! Ctrl-C, once and twice, and SIGTERM.
 
+use plimsoll_testkit::command::output;
 use rustix::process::Signal;
 
 use crate::command::{Running, Server, run, start};
@@ -41,8 +42,8 @@ fn the_first_ends_the_phase_and_keeps_what_was_measured() {
 /// What was recorded has its end and can be read.
 fn recorded(folder: &plimsoll_testkit::servers::Scratch) {
     let tap = folder.path().join("tap.pcapng").display().to_string();
-    let output =
-        std::process::Command::new(env!("CARGO_BIN_EXE_plimsoll")).args(["analyze", &tap, "-q"]).output().unwrap();
+    let mut analyze = std::process::Command::new(env!("CARGO_BIN_EXE_plimsoll"));
+    let output = output(analyze.args(["analyze", &tap, "-q"]));
     assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
     let rows = crate::command::text(&folder.path().join("rows.csv"));
     let columns = rows.lines().next().unwrap().split(',').count();
