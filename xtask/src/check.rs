@@ -1,6 +1,6 @@
 //! `cargo xtask check`: all that CI runs. Every step runs even after one failed, quick ones first, tests last.
 
-use crate::{Outcome, process, test, tidy};
+use crate::{Outcome, process, test, tidy, workspace};
 
 /// Runs every step; the last line is the tests' counts.
 pub(crate) fn run() -> Outcome {
@@ -28,8 +28,17 @@ pub(crate) fn run() -> Outcome {
 
 type Step = (&'static str, fn() -> Outcome);
 
-const STEPS: [Step; 5] =
-    [("format", format), ("tidy", tidy::run), ("licences", licences), ("clippy", clippy), ("documentation", document)];
+const STEPS: [Step; 6] = [
+    ("format", format),
+    ("tidy", tidy::run),
+    ("licences", licences),
+    ("clippy", clippy),
+    ("workspaces apart", apart),
+    ("documentation", document),
+];
+
+/// Workspaces of their own, which use our crates: no other step would see that they no longer compile.
+const APART: [&str; 2] = ["benches/cost/Cargo.toml", "fuzz/Cargo.toml"];
 
 fn format() -> Outcome {
     process::run(&mut process::cargo(&["fmt", "--all", "--check"]))
@@ -37,6 +46,14 @@ fn format() -> Outcome {
 
 fn clippy() -> Outcome {
     process::run(&mut process::cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]))
+}
+
+fn apart() -> Outcome {
+    APART.iter().try_for_each(|manifest| {
+        let mut check = process::cargo(&["check", "--all-targets", "--manifest-path", manifest]);
+        // Where the rest is built, and with the versions of our own lock file: what both use is built once.
+        process::run(check.arg("--locked").arg("--target-dir").arg(workspace::target()))
+    })
 }
 
 fn document() -> Outcome {

@@ -116,8 +116,7 @@ pub(crate) fn is_root() -> bool {
 }
 
 fn python_folder() -> PathBuf {
-    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| workspace::root().join("target"), PathBuf::from);
-    target.join("python")
+    workspace::target().join("python")
 }
 
 /// A virtual environment of our own: nothing is installed into the system's Python.

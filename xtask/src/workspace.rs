@@ -13,6 +13,11 @@ pub(crate) fn root() -> PathBuf {
     here.parent().unwrap_or(here).to_owned()
 }
 
+/// The folder that cargo builds in.
+pub(crate) fn target() -> PathBuf {
+    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from)
+}
+
 /// A package of the workspace, as its manifest declares it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Package {

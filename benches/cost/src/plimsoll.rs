@@ -7,7 +7,7 @@ use std::time::Duration;
 use plimsoll_drive::action::{Access, Action, Caching, Disposition, Done, FileKey, Reply};
 use plimsoll_drive::engine::{Load, Pause, Phases, Plan, Watch, run as run_plan};
 use plimsoll_drive::reach::{self, Wishes, Work};
-use plimsoll_drive::scenario::{Scenario, Step, WrongData};
+use plimsoll_drive::scenario::{Scenario, Step, Verdict};
 use plimsoll_drive::target::Target;
 use plimsoll_model::{Group, Names, Sink, Symbol, Transaction};
 
@@ -122,7 +122,7 @@ impl Scenario for Lane {
         Step::Act(action, Symbol::NONE)
     }
 
-    fn done(&mut self, done: &Done) -> Result<(), WrongData> {
+    fn done(&mut self, done: &Done) -> Verdict {
         match &done.result {
             Ok(Reply::Opened { file, .. }) => self.file = Some(*file),
             Ok(_) => {
@@ -135,7 +135,7 @@ impl Scenario for Lane {
             }
             Err(_) => self.file = None,
         }
-        Ok(())
+        Verdict::AsAnswered
     }
 
     fn reconnected(&mut self) {
