@@ -27,6 +27,9 @@ pub(crate) struct Output {
     /// Print every section of the report; of a run, by default, its load levels and what users felt
     #[arg(long, conflicts_with = "quiet")]
     full: bool,
+    /// Print what Swartz's Appendix A (1997) has and nothing else: of a run, a report for each load level
+    #[arg(long, conflicts_with_all = ["quiet", "full"])]
+    appendix_a: bool,
     /// Print nothing but what was asked for with --json -, and no progress
     #[arg(long, short)]
     pub(crate) quiet: bool,
@@ -47,8 +50,11 @@ impl Output {
     /// Writes the findings wherever they are wanted. Where one place takes nothing, the others get theirs all the same.
     pub(crate) fn write(&self, findings: &Findings) -> anyhow::Result<()> {
         let page = self.html.as_ref().map_or(Ok(()), |file| page_to(findings, file));
-        let brief = findings.run.is_some() && !self.full;
-        let report = || text::to_string(findings, &style(if brief { Sections::BRIEF } else { Sections::ALL }));
+        let brief = findings.run.is_some() && !self.full && !self.appendix_a;
+        let report = || match self.appendix_a {
+            true => text::appendix_a(findings, &style(Sections::ALL)),
+            false => text::to_string(findings, &style(if brief { Sections::BRIEF } else { Sections::ALL })),
+        };
         first_error([page, json_and_text(findings, self.json.as_deref(), self.quiet, report)])?;
         if brief && !self.quiet && !self.json.as_deref().is_some_and(is_standard_output) {
             anstream::eprintln!("\nMore with --full: commands, distributions, percentiles, the slowest operations.");
@@ -67,6 +73,9 @@ pub(crate) struct ComparisonOutput {
     /// Write the comparison as one self-contained page
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
+    /// On one page: every load level of every side as a line of one table, and as charts on --html's page
+    #[arg(long)]
+    compact: bool,
     /// Print nothing but what was asked for with --json -, and no progress
     #[arg(long, short)]
     pub(crate) quiet: bool,
@@ -82,10 +91,17 @@ impl ComparisonOutput {
     /// Writes the comparison wherever it is wanted; `findings` are those of its subjects, or none.
     pub(crate) fn write(&self, comparison: &Comparison, findings: &[Findings]) -> anyhow::Result<()> {
         if let Some(file) = &self.html {
-            let page = html::comparison(comparison, findings).context("the page")?;
+            let page = match self.compact {
+                true => html::compact(comparison),
+                false => html::comparison(comparison, findings),
+            };
+            let page = page.context("the page")?;
             std::fs::write(file, page).with_context(|| file.display().to_string())?;
         }
-        let report = || text::comparison_to_string(comparison, &style(Sections::ALL));
+        let report = || match self.compact {
+            true => text::compact_to_string(comparison, &style(Sections::ALL)),
+            false => text::comparison_to_string(comparison, &style(Sections::ALL)),
+        };
         json_and_text(comparison, self.json.as_deref(), self.quiet, report)
     }
 }

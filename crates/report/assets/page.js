@@ -19,16 +19,18 @@
   const digits = (n) => (Math.abs(n) < 9.995 ? n.toFixed(2) : Math.abs(n) < 99.95 ? n.toFixed(1) : count(n));
   function scaled(n, steps) {
     const [factor, unit] = steps.find(([, , below]) => Math.abs(n) < below) || steps[steps.length - 1];
-    return factor === 1 && unit === 'B' ? n.toFixed(0) + ' B' : unit === 'ns' ? (n * factor).toFixed(0) + ' ns' : digits(n * factor) + ' ' + unit;
+    return factor === 1 && (unit === 'B' || unit === 'bit') ? n.toFixed(0) + ' ' + unit : unit === 'ns' ? (n * factor).toFixed(0) + ' ns' : digits(n * factor) + ' ' + unit;
   }
   const SECONDS = [[1e9, 'ns', 999.5e-9], [1e6, 'µs', 999.5e-6], [1e3, 'ms', 999.5e-3], [1, 's', Infinity]];
   const BYTES = [[1, 'B', 1e3], [1e-3, 'kB', 999.5e3], [1e-6, 'MB', 999.5e6], [1e-9, 'GB', 999.5e9], [1e-12, 'TB', Infinity]];
+  const BITS = [[1, 'bit', 1e3], [1e-3, 'kbit', 999.5e3], [1e-6, 'Mbit', 999.5e6], [1e-9, 'Gbit', 999.5e9], [1e-12, 'Tbit', Infinity]];
   const duration = (s) => (s === 0 ? '0 s' : scaled(s, SECONDS));
   const SHOW = {
     count: (n) => (Number.isInteger(n) ? count(n) : digits(n)),
     seconds: duration,
     per_second: (n) => (n < 100 ? n.toFixed(1) : count(n)) + '/s',
     bytes_per_second: (n) => scaled(n, BYTES) + '/s',
+    bits_per_second: (n) => scaled(n, BITS) + '/s',
     percent: (p) => (p > 0 && p < 0.05 ? '< 0.1 %' : p.toFixed(1) + ' %'),
     ratio: (n) => n.toFixed(2),
   };

@@ -5,6 +5,7 @@
 //! shares, users) is kept as it is here and made safe by each renderer.
 
 pub mod capacity;
+pub(crate) mod compact;
 pub mod comparison;
 mod curve;
 mod run;

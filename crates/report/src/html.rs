@@ -16,8 +16,10 @@ mod configuration;
 mod curves;
 mod data;
 mod distribution;
+mod each_level;
 mod figure;
 mod load_curves;
+mod load_groups;
 mod mix;
 mod operations;
 mod over_time;
@@ -35,7 +37,7 @@ mod untrusted;
 mod users;
 
 use crate::findings::Findings;
-pub use comparison::comparison;
+pub use comparison::{compact, comparison};
 use figure::Figure;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use sides::Side;
@@ -200,16 +202,20 @@ fn sections(findings: &Findings) -> Vec<Section<'_>> {
             .figures(load_curves::figures(findings))
             .text(load_curves::section(findings))
             .text(run::section(findings))
+            .text(load_groups::section(findings))
             .text(users::section(findings))
             .text(run::server_side(findings)),
+        Section::new("each-level", "Each level").text(each_level::section(findings)),
         Section::new("sizes", "Sizes").figures(sizes::figures(findings)).text(sizes::section(findings)),
         Section::new("stations", "Stations").figures(stations::figures(findings)).text(stations::section(findings)),
         Section::new("over-time", "Over time").figures(over_time::figures(&sides)),
-        Section::new("groups", "Groups").text(operations::groups(findings)),
+        Section::new("groups", "Groups").text(operations::groups("groups", &findings.groups)),
         Section::new("distributions", "Distributions")
             .figures(distribution::figures(&sides))
-            .text(distribution::table(findings)),
-        Section::new("operations", "Operations").figures(mix::figure(&sides)).text(operations::operations(findings)),
+            .text(distribution::table("decades", &findings.groups, &findings.operations)),
+        Section::new("operations", "Operations")
+            .figures(mix::figure(&sides))
+            .text(operations::operations("operations", &findings.operations)),
         Section::new("held", "Held requests").text(operations::held(findings)),
         Section::new("breakdown", "Breakdown").text(operations::breakdown(findings)),
         Section::new("errors", "Errors").text(run::failures(findings)).text(particulars::statuses(findings)),

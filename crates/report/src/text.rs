@@ -3,6 +3,7 @@
 //! Drawn from [`Findings`] alone. Every string that came out of a capture goes through [`crate::safe`]; every number
 //! has a unit in its cell or its head. Nothing is coloured unless the caller says so.
 
+mod appendix_a;
 mod breakdown;
 pub(crate) mod capacity;
 mod commands;
@@ -27,8 +28,9 @@ mod unseen;
 mod users;
 
 use crate::findings::{Findings, OperationRow};
+pub use appendix_a::{appendix_a, write_appendix_a};
 pub use capacity::exact as exact_load;
-pub use comparison::{comparison_to_string, write_comparison};
+pub use comparison::{compact_to_string, comparison_to_string, write_compact, write_comparison};
 use page::Page;
 pub(crate) use stations::sentence;
 use std::fmt;
@@ -192,14 +194,14 @@ pub fn write(findings: &Findings, style: &Style, out: &mut dyn fmt::Write) -> fm
             Section::Packets => packets::draw(&mut page, findings)?,
             Section::Run => run::draw(&mut page, findings)?,
             Section::Felt => felt::draw(&mut page, findings)?,
-            Section::Commands => commands::draw(&mut page, findings)?,
-            Section::Groups => commands::groups(&mut page, findings)?,
-            Section::Distributions => distributions::draw(&mut page, findings)?,
+            Section::Commands => commands::draw(&mut page, &findings.operations)?,
+            Section::Groups => commands::groups(&mut page, &findings.groups)?,
+            Section::Distributions => distributions::draw(&mut page, &findings.operations, &findings.groups)?,
             Section::Warnings => unseen::warnings(&mut page, findings)?,
             Section::Percentiles => percentiles::draw(&mut page, findings)?,
             Section::Throughput => throughput::draw(&mut page, findings)?,
             Section::Errors => errors::draw(&mut page, findings)?,
-            Section::Held => commands::held(&mut page, findings)?,
+            Section::Held => commands::held(&mut page, &findings.held)?,
             Section::QueueDepth => queue_depth::draw(&mut page, findings)?,
             Section::Breakdown => breakdown::draw(&mut page, findings)?,
             Section::Slowest => slowest::slowest(&mut page, findings)?,

@@ -5,7 +5,7 @@ use plimsoll_model::{Procedure, Protocol};
 use plimsoll_report::collect::comparison::{Contestant, LevelRuns, MeasuredRun, Order};
 use plimsoll_report::findings::comparison::{ComparedMetric, Comparison, Subject};
 use plimsoll_report::json::{Layout, write};
-use plimsoll_report::text::{Style, comparison_to_string};
+use plimsoll_report::text::{Style, compact_to_string, comparison_to_string};
 use plimsoll_stats::{Interval, IntervalWidth, Intervals};
 use serde_json::Value;
 
@@ -133,4 +133,28 @@ fn the_text_fits_and_warns_first() {
     let short = MeasuredRun { span_ns: (0, S), ..run(1000, 0) };
     let text = comparison_to_string(&compared(vec![short.clone()], vec![short], Order::Apart), &Style::plain(80));
     assert!(text.contains("too short") && text.contains("cannot tell"), "{text}");
+}
+
+/// Every point on one page: a line a side a level, marked where it differs from the first by more than chance.
+#[test]
+fn all_levels_are_one_table() {
+    let side = |name: &str, times: [u64; 2]| {
+        let mut one = contestant(name, vec![run(times[0], 0)]);
+        one.levels.push(LevelRuns { level: "8 stations".to_owned(), runs: vec![run(times[1], 0)] });
+        one
+    };
+    let both = [side("old", [1000, 2000]), side("new", [1000, 1500])];
+    let found = Comparison::collect("plimsoll 0".to_owned(), &both, Order::Apart, Vec::new());
+    let text = compact_to_string(&found, &Style::plain(80));
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    let words = |of: &str| -> Vec<String> {
+        let mut lines = text.lines().skip_while(|line| !line.starts_with(of));
+        let both = [lines.next().unwrap(), lines.next().unwrap()];
+        both.iter().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect()
+    };
+    assert_eq!(words("4 stations"), ["4 stations A 100 0.410 3.28 1.000", "B 100 = 0.410 = 3.28 = 1.000 ="]);
+    assert_eq!(words("8 stations"), ["8 stations A 100 0.410 3.28 2.000", "B 100 = 0.410 = 3.28 = 1.500 +*"]);
+    let short = MeasuredRun { span_ns: (0, S), ..run(1000, 0) };
+    let text = compact_to_string(&compared(vec![short], vec![run(1100, 0)], Order::Apart), &Style::plain(80));
+    assert!(text.contains("100 ?") && text.contains("! The workloads differ."), "{text}");
 }

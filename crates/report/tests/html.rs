@@ -4,7 +4,7 @@
 
 mod html_synthetic;
 
-use html_synthetic::{NASTY, busy, compared, invalid, run};
+use html_synthetic::{NASTY, busy, compared, invalid, points, run};
 use plimsoll_report::findings::{FailureCount, Fairness, Findings, Generator, Run, Stage, StationSpread};
 use plimsoll_report::html;
 
@@ -58,11 +58,14 @@ fn names_from_strangers_stay_text() {
 
 #[test]
 fn names_in_runs_and_comparisons_stay_text() {
-    for page in [html::page(&run()).unwrap(), html::comparison(&compared(), &[busy(), run()]).unwrap()] {
+    let comparison = html::comparison(&compared(), &[busy(), run()]).unwrap();
+    for (page, facts) in
+        [(html::page(&run()).unwrap(), true), (comparison, true), (html::compact(&compared()).unwrap(), false)]
+    {
         let markup = markup(&page);
         assert_eq!(page.matches("</script>").count(), 4);
         assert!(!markup.contains("<img") && markup.contains("&quot;&gt;&lt;img src=x onerror=alert(2)&gt;"));
-        assert!(!page.contains('\u{202e}') && markup.contains("invoice\\u{202e}fdp.exe"));
+        assert!(!page.contains('\u{202e}') && markup.contains("invoice\\u{202e}fdp.exe") == facts);
     }
 }
 
@@ -166,6 +169,49 @@ fn tables_are_tables_to_a_screen_reader() {
     assert_eq!(markup.matches("<th").count() - markup.matches("<thead").count(), markup.matches(" scope=\"").count());
     assert_eq!(markup.matches("class=\"chart\"").count(), 9);
     assert_eq!(markup.matches("<svg viewBox=\"0 0 960 290\" role=\"img\" aria-label=\"").count(), 9);
+}
+
+/// Each level of a run has the tables of Appendix A by itself, and they have names of their own.
+#[test]
+fn every_load_level_has_its_own_tables() {
+    let findings = run();
+    let markup = markup(&html::page(&findings).unwrap());
+    assert_eq!(markup.matches("<details>").count(), findings.stages.len());
+    let mut ids: Vec<&str> = markup.split(" id=\"").skip(1).map(|rest| rest.split_once('"').unwrap().0).collect();
+    for stage in &findings.stages {
+        for table in ["groups", "operations", "decades"] {
+            assert!(
+                ids.contains(&format!("level-{}-{table}-caption", stage.number).as_str()),
+                "{table} of {}",
+                stage.level
+            );
+        }
+    }
+    ids.sort_unstable();
+    assert_eq!(ids.windows(2).find(|pair| pair[0] == pair[1]), None, "an id stands twice");
+    let means = markup.split("id=\"load-groups-caption\"").nth(1).unwrap().split("</table>").next().unwrap();
+    assert_eq!(means.matches("<tr>").count(), findings.stages.len() + 1);
+    // One level has the page to itself.
+    let mut one = run();
+    one.stages.truncate(1);
+    assert!(!html::page(&one).unwrap().contains("<details>"));
+}
+
+/// A line a subject a level, and a mark only where there is something to differ from.
+#[test]
+fn the_compact_page_has_every_point_of_every_subject() {
+    let comparison = points();
+    let markup = markup(&html::compact(&comparison).unwrap());
+    let table = markup.split("class=\"points\"").nth(1).unwrap().split("</table>").next().unwrap();
+    assert_eq!(table.matches("<tr>").count(), 1 + 2 * comparison.levels.len());
+    let lines: Vec<&str> = table.split("<tr>").skip(2).collect();
+    let marks = |line: &str| ["▲", "▼", "<small>=</small>"].map(|mark| line.matches(mark).count());
+    // Operations, data and seven groups, at the first level and at the last: reads differ under load only.
+    assert_eq!([marks(lines[0]), marks(lines[1])], [[0, 0, 0], [8, 0, 1]]);
+    assert_eq!([marks(lines[12]), marks(lines[13])], [[0, 0, 0], [9, 0, 0]]);
+    assert!(lines[1].contains("16.2 MB/s") && lines[1].contains("130 Mbit/s"), "{}", lines[1]);
+    let worse = html::compact(&compared()).unwrap();
+    assert!(worse.contains("▼5 %*") && worse.contains("--fail-if"), "what was asked to fail is told");
 }
 
 #[test]

@@ -9,7 +9,7 @@ mod browser;
 mod html_synthetic;
 
 use browser::Browser;
-use html_synthetic::{busy, compared, invalid, run};
+use html_synthetic::{busy, compared, invalid, points, run};
 use plimsoll_report::findings::Findings;
 use plimsoll_report::findings::comparison::ComparedLevel;
 use plimsoll_report::html;
@@ -19,7 +19,8 @@ use std::path::Path;
 /// Charts of a capture's page that has all data, and of a run's.
 const CAPTURE: [&str; 9] =
     ["heat", "throughput", "rate", "mean", "percentiles", "cumulative", "decades", "mix", "depth"];
-const RUN: [&str; 5] = ["load-throughput", "load-response", "throughput-response", "load-data", "fairness"];
+const RUN: [&str; 6] =
+    ["load-throughput", "load-response", "throughput-response", "load-groups", "load-data", "fairness"];
 
 fn open(browser: &mut Browser, findings: &Findings) -> Vec<String> {
     open_page(browser, &html::page(findings).unwrap())
@@ -251,6 +252,54 @@ fn a_comparison_is_the_same_page_with_more_series() {
 }
 
 #[test]
+fn every_point_of_two_servers_is_on_one_sheet() {
+    let Some(mut browser) = Browser::start("compact") else { return };
+    let comparison = points();
+    let ids = open_page(&mut browser, &html::compact(&comparison).unwrap());
+    let drawn = ["points-data", "points-operations", "points-read", "points-write", "points-open", "points-other"];
+    assert_eq!(ids, drawn);
+    for (id, group, metric, times) in [
+        ("points-data", None, "bytes", 8.0),
+        ("points-read", Some("Read"), "mean", 1.0),
+        ("points-other", Some("Other"), "mean", 1.0),
+    ] {
+        for side in 0..2 {
+            let of = |level: &ComparedLevel| {
+                let row = level.rows.iter().find(|row| row.name == group.unwrap_or("All"))?;
+                let found = row.metrics.iter().find(|one| one.metric == metric)?;
+                Some(found.estimates[side].as_ref()?.value * times)
+            };
+            same(&numbers(&mut browser, id, side), comparison.levels.iter().map(of), id);
+        }
+    }
+    assert_eq!(browser.value(include_str!("browser/contrast.js")), json!([]));
+    chart_by_chart(&mut browser, &ids);
+    browser.media("print", "light");
+    let shown = "Array.from(document.querySelectorAll('SELECTOR')).filter(e => e.checkVisibility()).length";
+    assert_eq!(browser.value(&shown.replace("SELECTOR", ".static svg")), drawn.len());
+    assert_eq!(pages(&mut browser), 1, "seven load levels and two servers are one sheet");
+}
+
+#[test]
+fn a_level_unfolds_and_its_tables_can_be_read() {
+    let Some(mut browser) = Browser::start("levels") else { return };
+    open(&mut browser, &run());
+    let shown = "Array.from(document.querySelectorAll('details table')).filter(e => e.checkVisibility()).length";
+    assert_eq!(browser.value(shown), 0);
+    browser.click("document.querySelector('details summary')");
+    assert_eq!(browser.value(shown), 3, "groups, operations and decades of one level");
+    assert_eq!(browser.value(include_str!("browser/contrast.js")), json!([]));
+    assert_eq!(browser.complaints(), Vec::<String>::new());
+}
+
+/// Sheets that the page takes on paper.
+fn pages(browser: &mut Browser) -> usize {
+    let file = browser.folder().join("page.pdf");
+    browser.print(&file);
+    String::from_utf8_lossy(&std::fs::read(&file).unwrap()).matches("/Type /Page\n").count()
+}
+
+#[test]
 fn a_comparison_without_its_subjects_reports_shows_the_differences() {
     let Some(mut browser) = Browser::start("differences") else { return };
     let ids = open_page(&mut browser, &html::comparison(&compared(), &[]).unwrap());
@@ -358,10 +407,7 @@ fn paper_has_pictures_and_whole_tables() {
     let shown = "Array.from(document.querySelectorAll('SELECTOR')).filter(e => e.checkVisibility()).length";
     assert_eq!(browser.value(&shown.replace("SELECTOR", ".static svg")), CAPTURE.len());
     assert_eq!(browser.value(&shown.replace("SELECTOR", "canvas, nav")), 0);
-    let file = browser.folder().join("page.pdf");
-    browser.print(&file);
-    let pdf = String::from_utf8_lossy(&std::fs::read(&file).unwrap()).into_owned();
-    let pages = pdf.matches("/Type /Page\n").count();
+    let pages = pages(&mut browser);
     assert!((5..40).contains(&pages), "{pages} pages");
 }
 
@@ -390,4 +436,9 @@ fn pictures_for_the_documentation() {
     browser.picture(&folder.join("report-comparison.png"));
     browser.open(&html::page(&run()).unwrap());
     browser.print(&folder.join("report-print.pdf"));
+    let page = html::compact(&points()).unwrap();
+    std::fs::write(folder.join("report-compact.html"), &page).unwrap();
+    browser.open(&page);
+    browser.picture(&folder.join("report-compact.png"));
+    browser.print(&folder.join("report-compact.pdf"));
 }

@@ -6,7 +6,7 @@ mod bless;
 mod example;
 
 use plimsoll_report::safe;
-use plimsoll_report::text::{Section, Sections, Style, to_string};
+use plimsoll_report::text::{Section, Sections, Style, appendix_a, to_string};
 use std::path::PathBuf;
 
 fn golden(name: &str) -> PathBuf {
@@ -28,6 +28,33 @@ fn a_run_shows_its_load_levels() {
     let text = to_string(&example::run(), &Style { sections: Sections::BRIEF, ..Style::default() });
     assert!(text.lines().all(|line| safe::columns(line) <= 80), "{text}");
     bless::hold(&golden("run.txt"), &text, "a_run_shows_its_load_levels");
+}
+
+#[test]
+fn each_load_level_has_an_appendix_a() {
+    let text = appendix_a(&example::run(), &Style::default());
+    assert!(text.lines().all(|line| safe::columns(line) <= 80), "{text}");
+    bless::hold(&golden("appendix-a.txt"), &text, "each_load_level_has_an_appendix_a");
+    // A level whose name is long says which one it is all the same.
+    let mut long = example::run();
+    long.stages[1].curve = Some("block=30kB".into());
+    long.run.as_mut().unwrap().target = format!("smb://u@host/{}", "share".repeat(30));
+    let text = appendix_a(&long, &Style::default());
+    assert!(text.lines().all(|line| safe::columns(line) <= 80), "{text}");
+    assert!(text.lines().any(|line| line.ends_with("share - 64 stations, block=30kB *")), "{text}");
+}
+
+#[test]
+fn a_capture_has_one_appendix_a() {
+    let (findings, style) = (example::rich(), Style::default());
+    let (text, whole) = (appendix_a(&findings, &style), to_string(&findings, &style));
+    for heading in ["Packets:", "Response times per command", "Response times per group", "Group - Read:", "Warnings"] {
+        assert!(text.contains(heading), "{heading}");
+    }
+    for heading in ["What users felt", "Slowest operations"] {
+        assert!(whole.contains(heading) && !text.contains(heading), "{heading}");
+    }
+    assert!(text.lines().all(|line| whole.lines().any(|other| other == line)), "nothing is told another way");
 }
 
 #[test]

@@ -49,6 +49,8 @@ pub(super) enum Unit {
     PerSecond,
     /// Bytes a second, in the unit that suits.
     BytesPerSecond,
+    /// Bits a second, likewise.
+    BitsPerSecond,
     /// 0 to 100.
     Percent,
     /// A number without unit.

@@ -1,6 +1,7 @@
 //! The page of a comparison: the same page with more series, and in front of it what may be said of the differences.
 
 mod charts;
+mod compact;
 
 use super::sides::Side;
 use super::units::{bytes, duration, percent};
@@ -10,6 +11,7 @@ use crate::findings::Findings;
 use crate::findings::comparison::{
     ComparedLevel, ComparedMetric, ComparedRow, Comparison, Difference, Estimate, Subject,
 };
+pub use compact::compact;
 use maud::{Markup, html};
 use serde::Serialize;
 
@@ -124,16 +126,23 @@ fn summary(comparison: &Comparison) -> Markup {
             (neither) " no difference was shown. By chance alone about " (format!("{:.0}", comparison.method.by_chance))
             " would be called different."
         }
-        @for condition in &comparison.conditions {
-            div.notice.bad[condition.outcome == "failed"] {
-                p { code { "--fail-if \"" (Untrusted(&condition.text)) "\"" } ": " strong { (Untrusted(&condition.outcome)) } }
-                ul { @for because in &condition.because { li { (Untrusted(because)) } } }
-            }
-        }
+        (conditions(comparison))
         @if !comparison.warnings.is_empty() {
             div.notice {
                 h3 { "Know before you believe the differences" }
                 ul { @for warning in &comparison.warnings { li { (Untrusted(warning)) } } }
+            }
+        }
+    }
+}
+
+/// What was asked to fail, and whether it does.
+fn conditions(comparison: &Comparison) -> Markup {
+    html! {
+        @for condition in &comparison.conditions {
+            div.notice.bad[condition.outcome == "failed"] {
+                p { code { "--fail-if \"" (Untrusted(&condition.text)) "\"" } ": " strong { (Untrusted(&condition.outcome)) } }
+                ul { @for because in &condition.because { li { (Untrusted(because)) } } }
             }
         }
     }

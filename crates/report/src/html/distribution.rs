@@ -6,7 +6,7 @@ use super::operations::short_name;
 use super::sides::{Side, group, groups, label};
 use super::units::{count, duration, percent_of};
 use super::untrusted::Untrusted;
-use crate::findings::{Bucket, Findings, OperationRow};
+use crate::findings::{Bucket, OperationRow};
 use maud::{Markup, html};
 
 /// Percentile curves, cumulative distributions and decades of the groups.
@@ -14,16 +14,16 @@ pub(super) fn figures<'a>(sides: &[Side<'a>]) -> Vec<Figure<'a>> {
     [percentiles(sides), cumulative(sides), by_decade(sides)].into_iter().flatten().collect()
 }
 
-/// One table with a line a group and a line an operation.
-pub(super) fn table(findings: &Findings) -> Option<Markup> {
-    let decades = decades(findings.groups.iter().chain(&findings.operations))?;
+/// One table with a line a group and a line an operation. `id` is unique in the page.
+pub(super) fn table(id: &str, groups: &[OperationRow], operations: &[OperationRow]) -> Option<Markup> {
+    let decades = decades(groups.iter().chain(operations))?;
     let caption = "Response times by decade: how many of a row's times fall in each, and their share. \
                    Each column holds the times from a tenth of its heading up to it, the first \
                    also all that are faster.";
     Some(html! {
-        div.scroll tabindex="0" role="region" aria-labelledby="decades-caption" {
+        div.scroll tabindex="0" role="region" aria-labelledby={ (id) "-caption" } {
             table.decades {
-                caption #decades-caption { (caption) }
+                caption id={ (id) "-caption" } { (caption) }
                 thead { tr {
                     th scope="col" { "Group or operation" }
                     th scope="col" { "Times" }
@@ -31,11 +31,11 @@ pub(super) fn table(findings: &Findings) -> Option<Markup> {
                 } }
                 tbody {
                     tr.heading { th scope="rowgroup" colspan=(decades.len() + 2) { "Groups" } }
-                    @for row in &findings.groups { (line(&row.group, row, false, &decades)) }
+                    @for row in groups { (line(&row.group, row, false, &decades)) }
                 }
                 tbody {
                     tr.heading { th scope="rowgroup" colspan=(decades.len() + 2) { "Operations" } }
-                    @for row in &findings.operations {
+                    @for row in operations {
                         @let sub = row.parent.is_some();
                         @let name = if sub { short_name(row).to_owned() } else { format!("{} {}", row.protocol, row.procedure) };
                         (line(&name, row, sub, &decades))

@@ -95,18 +95,22 @@ pub(super) fn figures<'a>(findings: &'a Findings) -> Vec<Figure<'a>> {
     let data = Figure {
         id: "load-data",
         title: "Data against load",
-        explanation: "File data read and written a second at each load. 1 MB/s is 8 Mbit/s.",
+        explanation: "File data read and written a second at each load, and both together. 1 MB/s is 8 Mbit/s.",
         summary: "File data a second at each load; the numbers stand in the table of load levels.".to_owned(),
-        choose: "Curve",
-        charts: charts(findings, data),
+        choose: "Shown",
+        charts: [(in_bytes as Drawing<'a>, "MB/s"), (in_bits, "Mbit/s")]
+            .into_iter()
+            .flat_map(|(draw, unit)| {
+                charts(findings, draw).into_iter().map(move |(curve, chart)| (named(&curve, unit), chart))
+            })
+            .collect(),
     };
     [groups, data].into_iter().filter_map(Figure::if_any).collect()
 }
 
-fn charts<'a>(
-    findings: &'a Findings,
-    draw: fn(&LoadCurve, &[&'a Stage]) -> Option<Chart<'a>>,
-) -> Vec<(String, Chart<'a>)> {
+type Drawing<'a> = fn(&LoadCurve, &[&'a Stage]) -> Option<Chart<'a>>;
+
+fn charts<'a>(findings: &'a Findings, draw: Drawing<'a>) -> Vec<(String, Chart<'a>)> {
     let of = |curve: &LoadCurve| {
         let stage = |number: u32| findings.stages.iter().find(|stage| stage.number == number);
         let stages: Vec<&Stage> = curve.points.iter().filter_map(|point| stage(point.stage)).collect();
@@ -130,13 +134,30 @@ fn by_group<'a>(curve: &LoadCurve, stages: &[&'a Stage]) -> Option<Chart<'a>> {
     chart(curve, stages, all, Unit::Seconds, "response time")
 }
 
-fn data<'a>(curve: &LoadCurve, stages: &[&'a Stage]) -> Option<Chart<'a>> {
-    let moved = [("Read", 0), ("Written", 1)];
-    let rate = |stage: &Stage, which: usize| [stage.read_bytes_per_s, stage.write_bytes_per_s].get(which).copied();
-    let moves = |which: usize| stages.iter().any(|stage| rate(stage, which).is_some_and(|bytes| bytes > 0.0));
-    let some = moved.into_iter().filter(|(_, which)| moves(*which));
-    let all = some.map(|(name, which)| series(stages, name, which, |stage| rate(stage, which))).collect();
-    chart(curve, stages, all, Unit::BytesPerSecond, "data")
+/// A chart of a curve in a unit.
+fn named(curve: &str, unit: &str) -> String {
+    if curve.is_empty() { unit.to_owned() } else { format!("{curve}, {unit}") }
+}
+
+fn in_bytes<'a>(curve: &LoadCurve, stages: &[&'a Stage]) -> Option<Chart<'a>> {
+    chart(curve, stages, data(stages, 1.0), Unit::BytesPerSecond, "data")
+}
+
+fn in_bits<'a>(curve: &LoadCurve, stages: &[&'a Stage]) -> Option<Chart<'a>> {
+    chart(curve, stages, data(stages, 8.0), Unit::BitsPerSecond, "data")
+}
+
+/// What was read and written, as far as something was; where both were, both together.
+fn data<'a>(stages: &[&'a Stage], times: f64) -> Vec<Series<'a>> {
+    type Rate = fn(&Stage) -> f64;
+    let (read, written): (Rate, Rate) = (|stage| stage.read_bytes_per_s, |stage| stage.write_bytes_per_s);
+    let both: Rate = |stage| stage.read_bytes_per_s + stage.write_bytes_per_s;
+    let moves = |rate: Rate| stages.iter().any(|stage| rate(stage) > 0.0);
+    let both = (moves(read) && moves(written)).then_some(("Both", both));
+    let moved = [("Read", read), ("Written", written)].into_iter().filter(|(_, rate)| moves(*rate));
+    let of =
+        |(color, (name, rate)): (usize, (&str, Rate))| series(stages, name, color, |stage| Some(times * rate(stage)));
+    moved.chain(both).enumerate().map(of).collect()
 }
 
 fn series<'a>(stages: &[&Stage], name: &str, color: usize, y: impl Fn(&Stage) -> Option<f64>) -> Series<'a> {

@@ -11,11 +11,10 @@ const COLUMNS: usize = 18;
 /// Compounds are counted apart: their members have rows of their own.
 pub(super) const COMPOUND: &str = "Compound";
 
-/// Sums over groups and subgroups.
-pub(super) fn groups(findings: &Findings) -> Option<Markup> {
-    let rows = &findings.groups;
+/// Sums over groups and subgroups. `id` is unique in the page.
+pub(super) fn groups(id: &str, rows: &[OperationRow]) -> Option<Markup> {
     (!rows.is_empty()).then(|| {
-        table("groups", "Groups of operations. Other is the sum of its three subgroups; compounds are counted apart.", "Group", &html! {
+        table(id, "Groups of operations. Other is the sum of its three subgroups; compounds are counted apart.", "Group", &html! {
             tbody { @for row in rows {
                 @let (name, sub) = row.group.split_once('.').map_or((row.group.as_str(), false), |(_, sub)| (sub, true));
                 (line(&html! { (Untrusted(name)) }, row, sub))
@@ -24,14 +23,14 @@ pub(super) fn groups(findings: &Findings) -> Option<Markup> {
     })
 }
 
-/// One row a procedure, subcommands below their command, protocols apart.
-pub(super) fn operations(findings: &Findings) -> Option<Markup> {
-    (!findings.operations.is_empty()).then(|| {
+/// One row a procedure, subcommands below their command, protocols apart. `id` is unique in the page.
+pub(super) fn operations(id: &str, rows: &[OperationRow]) -> Option<Markup> {
+    (!rows.is_empty()).then(|| {
         table(
-            "operations",
+            id,
             "Every procedure that was seen. A command's line holds those of its subcommands, which follow it.",
             "Operation",
-            &procedures(&findings.operations),
+            &procedures(rows),
         )
     })
 }

@@ -1,6 +1,6 @@
 //! Load levels: the curve as a table, whether the generator kept up, and what did not succeed.
 
-use super::units::{bytes, count, duration, optional, percent};
+use super::units::{bits, bytes, count, duration, optional, per_second, percent};
 use super::untrusted::Untrusted;
 use crate::findings::{Findings, Stage, Times};
 use maud::{Markup, html};
@@ -20,7 +20,7 @@ fn levels(stages: &[Stage]) -> Markup {
                      late start to the server."
                 }
                 thead { tr {
-                    th scope="col" { "Level" } th scope="col" { "Operations" } th scope="col" { "Data" } th scope="col" { "Mean" }
+                    th scope="col" { "Level" } th scope="col" { "Operations" } th scope="col" { "Data" } th scope="col" { "Data, in bits" } th scope="col" { "Mean" }
                     th scope="col" { "Median" } th scope="col" { "95 in 100 below" } th scope="col" { "99 in 100 below" }
                     th scope="col" { "99, from intended" } th scope="col" { "Errors" } th.wide scope="col" { "Median to 99th percentile" }
                 } }
@@ -28,8 +28,9 @@ fn levels(stages: &[Stage]) -> Markup {
                     @let show = |pick: fn(&Times) -> f64| optional(stage.response_time.as_ref().map(pick), duration);
                     tr {
                         th scope="row" { (Untrusted(&stage.level)) @if !stage.validity.valid { " (invalid)" } }
-                        td { (rate(stage.operations_per_s)) }
-                        td { (bytes(stage.read_bytes_per_s + stage.write_bytes_per_s)) "/s" }
+                        td { (per_second(stage.operations_per_s)) }
+                        @let data = stage.read_bytes_per_s + stage.write_bytes_per_s;
+                        td { (bytes(data)) "/s" } td { (bits(data * 8.0)) "/s" }
                         td { (show(|t| t.mean_s)) } td { (show(|t| t.p50_s)) } td { (show(|t| t.p95_s)) } td { (show(|t| t.p99_s)) }
                         td { (optional(stage.response_time_from_intended.map(|t| t.p99_s), duration)) }
                         td { (count(stage.failures.iter().map(|failure| failure.count).sum())) }
@@ -126,8 +127,4 @@ pub(super) fn failures(findings: &Findings) -> Option<Markup> {
             }
         }
     })
-}
-
-fn rate(per_second: f64) -> String {
-    if per_second < 100.0 { format!("{per_second:.1}/s") } else { format!("{}/s", count(per_second.round() as u64)) }
 }

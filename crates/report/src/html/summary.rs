@@ -1,7 +1,7 @@
 //! The first screen: what somebody without time needs to know, and whether to believe it.
 
 use super::operations::COMPOUND;
-use super::units::{bytes, count, duration, long_duration, optional, percent, percent_of};
+use super::units::{bytes, count, duration, long_duration, optional, per_second, percent, percent_of};
 use super::untrusted::Untrusted;
 use crate::findings::{Findings, OperationRow, Source, Stage, Times, Validity};
 use maud::{Markup, html};
@@ -142,10 +142,6 @@ fn carried(stages: &[Stage]) -> Markup {
             ". "
         }
     }
-}
-
-fn per_second(rate: f64) -> String {
-    if rate < 100.0 { format!("{rate:.1}/s") } else { format!("{}/s", count(rate.round() as u64)) }
 }
 
 /// Groups that are no part of another, session traffic and compounds aside.

@@ -74,19 +74,33 @@ pub(super) fn percent_of(part: u64, whole: u64) -> String {
 
 /// Bytes with decimal prefixes: `512 B`, `1.04 GB`.
 pub(super) fn bytes(n: f64) -> String {
-    const PREFIXES: [&str; 6] = ["kB", "MB", "GB", "TB", "PB", "EB"];
+    prefixed(n, "B")
+}
+
+/// Bits likewise: `92.0 Mbit`.
+pub(super) fn bits(n: f64) -> String {
+    prefixed(n, "bit")
+}
+
+fn prefixed(n: f64, unit: &str) -> String {
+    const PREFIXES: [&str; 6] = ["k", "M", "G", "T", "P", "E"];
     if n < 1000.0 {
-        return format!("{n:.0} B");
+        return format!("{n:.0} {unit}");
     }
     let mut scaled = n / 1000.0;
     let mut prefixes = PREFIXES.iter();
-    let mut prefix = prefixes.next().unwrap_or(&"kB");
+    let mut prefix = prefixes.next().unwrap_or(&"k");
     while scaled >= 999.5 {
         let Some(next) = prefixes.next() else { break };
         scaled /= 1000.0;
         prefix = next;
     }
-    format!("{} {prefix}", three_digits(scaled))
+    format!("{} {prefix}{unit}", three_digits(scaled))
+}
+
+/// A rate: `12.3/s`, `4,321/s`.
+pub(super) fn per_second(rate: f64) -> String {
+    if rate < 100.0 { format!("{rate:.1}/s") } else { format!("{}/s", count(rate.round() as u64)) }
 }
 
 /// An instant in UTC, to the microsecond.
@@ -152,6 +166,7 @@ mod tests {
         assert_eq!(bytes(999.0), "999 B");
         assert_eq!(bytes(1_040_000_000.0), "1.04 GB");
         assert_eq!(bytes(999_600.0), "1.00 MB");
+        assert_eq!((bits(92_000_000.0), bits(8.0)), ("92.0 Mbit".to_owned(), "8 bit".to_owned()));
         assert_eq!(milliseconds(1.64518), "1,645.180");
         assert_eq!(milliseconds(-0.000_001), "−0.001");
     }

@@ -4,13 +4,12 @@ use super::page::{Page, Role};
 use super::table::Table;
 use super::units::{NONE, TimeScale, packets, percent};
 use super::{group_name, name};
-use crate::findings::{Findings, OperationRow};
+use crate::findings::OperationRow;
 use std::fmt;
 
 const COLUMNS: [&str; 8] = ["Count", "% Tot", "Pkts", "Fastest", "Slowest", "Median", "Average", "StdDev"];
 
-pub(super) fn draw(page: &mut Page<'_>, findings: &Findings) -> fmt::Result {
-    let rows = &findings.operations;
+pub(super) fn draw(page: &mut Page<'_>, rows: &[OperationRow]) -> fmt::Result {
     if rows.is_empty() {
         page.heading("No operations.")?;
         return Ok(());
@@ -21,8 +20,7 @@ pub(super) fn draw(page: &mut Page<'_>, findings: &Findings) -> fmt::Result {
     page.table(&by_protocol(rows, scale))
 }
 
-pub(super) fn groups(page: &mut Page<'_>, findings: &Findings) -> fmt::Result {
-    let rows = &findings.groups;
+pub(super) fn groups(page: &mut Page<'_>, rows: &[OperationRow]) -> fmt::Result {
     if rows.is_empty() {
         return Ok(());
     }
@@ -37,8 +35,7 @@ pub(super) fn groups(page: &mut Page<'_>, findings: &Findings) -> fmt::Result {
     page.table(&table)
 }
 
-pub(super) fn held(page: &mut Page<'_>, findings: &Findings) -> fmt::Result {
-    let rows = &findings.held;
+pub(super) fn held(page: &mut Page<'_>, rows: &[OperationRow]) -> fmt::Result {
     if rows.is_empty() {
         return Ok(());
     }

@@ -1,5 +1,7 @@
 //! A comparison in the terminal: what to know before, then a table for each pair and load level.
 
+mod compact;
+
 use super::Style;
 use super::page::{Page, Role};
 use super::table::Table;
@@ -7,6 +9,7 @@ use super::units::{NONE, significant, time};
 use crate::findings::comparison::{
     ComparedLevel, ComparedMetric, ComparedRow, Comparison, Condition, Difference, Estimate, Subject,
 };
+pub use compact::{compact_to_string, write_compact};
 use std::fmt;
 
 /// What rows other than all together show; the JSON has the rest.
@@ -15,11 +18,7 @@ const BRIEF: [&str; 4] = ["throughput", "mean", "p50", "p99"];
 /// Writes a comparison. Fails only where `out` does.
 pub fn write_comparison(comparison: &Comparison, style: &Style, out: &mut dyn fmt::Write) -> fmt::Result {
     let mut page = Page::new(out, style);
-    subjects(&mut page, comparison)?;
-    for warning in &comparison.warnings {
-        page.paragraph(Role::Bad, "! ", warning)?;
-    }
-    conditions(&mut page, &comparison.conditions)?;
+    before(&mut page, comparison)?;
     let Some((baseline, others)) = comparison.subjects.split_first() else { return Ok(()) };
     for level in &comparison.levels {
         for (place, other) in others.iter().enumerate() {
@@ -35,6 +34,15 @@ pub fn comparison_to_string(comparison: &Comparison, style: &Style) -> String {
     // Writing to a String cannot fail.
     let _ = write_comparison(comparison, style, &mut text);
     text
+}
+
+/// What is compared, what to know before believing it, and what was asked to fail.
+fn before(page: &mut Page<'_>, comparison: &Comparison) -> fmt::Result {
+    subjects(page, comparison)?;
+    for warning in &comparison.warnings {
+        page.paragraph(Role::Bad, "! ", warning)?;
+    }
+    conditions(page, &comparison.conditions)
 }
 
 fn subjects(page: &mut Page<'_>, comparison: &Comparison) -> fmt::Result {

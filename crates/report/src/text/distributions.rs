@@ -5,7 +5,7 @@ use super::full_name;
 use super::page::{Page, Role};
 use super::table::Table;
 use super::units::{edge, percent_of};
-use crate::findings::{Bucket, Findings};
+use crate::findings::{Bucket, OperationRow};
 use std::fmt;
 
 /// Columns before the bar at their widest: indent, edge, a nine-digit count, two shares, the gaps between.
@@ -13,9 +13,8 @@ const BEFORE_BAR: usize = 40;
 /// Stars that stand for everything: as many as fit.
 const FULL_BARS: [usize; 4] = [100, 50, 40, 20];
 
-pub(super) fn draw(page: &mut Page<'_>, findings: &Findings) -> fmt::Result {
-    let rows = &findings.operations;
-    if rows.iter().chain(&findings.groups).all(|row| row.distribution.is_empty()) {
+pub(super) fn draw(page: &mut Page<'_>, rows: &[OperationRow], groups: &[OperationRow]) -> fmt::Result {
+    if rows.iter().chain(groups).all(|row| row.distribution.is_empty()) {
         return Ok(());
     }
     let full = full_bar(page.width());
@@ -27,7 +26,7 @@ pub(super) fn draw(page: &mut Page<'_>, findings: &Findings) -> fmt::Result {
         let part = if is_write_raw(row) { " (synchronous portion only)" } else { "" };
         one(page, &format!("{}{part}:", full_name(row, rows)), &row.distribution, full)?;
     }
-    for row in &findings.groups {
+    for row in groups {
         one(page, &format!("Group - {}:", row.group), &row.distribution, full)?;
     }
     Ok(())

@@ -3,7 +3,7 @@
 use super::page::{Page, Role};
 use super::table::Table;
 use super::units::{NONE, bytes, clock_face, percent_of, time};
-use crate::findings::Findings;
+use crate::findings::{Findings, Span, Validity};
 use crate::safe;
 use std::fmt;
 
@@ -15,18 +15,22 @@ pub(super) fn title(page: &mut Page<'_>, findings: &Findings) -> fmt::Result {
         [only] => only.clone(),
         [first, others @ ..] => format!("{first} and {} more", others.len()),
     };
-    let name = safe::fit_path(&name, page.width().saturating_sub(4));
-    let rule = "*".repeat(safe::columns(&name) + 4);
+    banner(page, &safe::fit_path(&name, page.width().saturating_sub(4)), &findings.validity)
+}
+
+/// A name that fits, in stars, and whether the numbers below it may be used.
+pub(super) fn banner(page: &mut Page<'_>, name: &str, validity: &Validity) -> fmt::Result {
+    let rule = "*".repeat(safe::columns(name) + 4);
     page.line(&rule)?;
-    let name = page.paint(Role::Heading, &name);
+    let name = page.paint(Role::Heading, name);
     page.line(&format!("* {name} *"))?;
     page.line(&rule)?;
-    if !findings.validity.valid {
+    if !validity.valid {
         page.blank()?;
-        if findings.validity.reasons.is_empty() {
+        if validity.reasons.is_empty() {
             page.paragraph(Role::Bad, "", "INVALID")?;
         }
-        for reason in &findings.validity.reasons {
+        for reason in &validity.reasons {
             page.paragraph(Role::Bad, "INVALID: ", reason)?;
         }
     }
@@ -40,11 +44,7 @@ pub(super) fn draw(page: &mut Page<'_>, findings: &Findings) -> fmt::Result {
         page.table(&counts(findings))?;
         page.blank()?;
     }
-    if let Some(elapsed) = findings.span.elapsed_s {
-        page.paragraph(Role::Plain, "", &format!("Elapsed time: {} ({elapsed:.5} seconds)", clock_face(elapsed)))?;
-    } else {
-        page.line(&format!("Elapsed time: {NONE}"))?;
-    }
+    elapsed(page, &findings.span)?;
     page.paragraph(Role::Plain, "", &clock(findings))?;
     let source = &findings.source;
     if !source.filters.is_empty() {
@@ -57,6 +57,17 @@ pub(super) fn draw(page: &mut Page<'_>, findings: &Findings) -> fmt::Result {
         }
     }
     Ok(())
+}
+
+/// From the first to the last instant, as Appendix A writes it.
+pub(super) fn elapsed(page: &mut Page<'_>, span: &Span) -> fmt::Result {
+    match span.elapsed_s {
+        Some(elapsed) => {
+            let text = format!("Elapsed time: {} ({elapsed:.5} seconds)", clock_face(elapsed));
+            page.paragraph(Role::Plain, "", &text)
+        }
+        None => page.line(&format!("Elapsed time: {NONE}")),
+    }
 }
 
 /// The bases of the shares are Appendix A's: packets for packets, commands for their parts, continued commands for

@@ -47,6 +47,10 @@ impl Table {
         self.lines.push(Line::Cells(role, cells));
     }
 
+    pub(super) fn is_empty(&self) -> bool {
+        self.lines.is_empty()
+    }
+
     pub(super) fn blank(&mut self) {
         self.lines.push(Line::Blank);
     }

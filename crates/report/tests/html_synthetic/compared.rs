@@ -31,6 +31,41 @@ pub(crate) fn compared() -> Comparison {
     }
 }
 
+/// The seven load levels of seed 1's runs, and all of its groups: B is quicker, and its reads are so only under load.
+pub(crate) fn points() -> Comparison {
+    let groups = ["Open/Close", "Other", "Other.Attributes", "Other.Directory", "Other.Locking", "Read", "Write"];
+    let level = |clients: f64| {
+        let mean = |slow: f64, change| metric("mean", "s", false, slow * clients.sqrt(), change);
+        let row = |scope: &str, name: &str, metrics| ComparedRow {
+            scope: scope.into(),
+            name: name.into(),
+            protocol: String::new(),
+            metrics,
+        };
+        let rates = vec![
+            metric("throughput", "1/s", true, 900.0 * clients.sqrt(), 0.6),
+            metric("bytes", "B/s", true, 3.2e6 * clients.sqrt(), 0.6),
+            mean(0.000_9, -0.4),
+        ];
+        let reads = if clients > 50.0 { -0.5 } else { 0.001 };
+        let all = (1_u32..).zip(groups).map(|(i, name)| {
+            let change = if name == "Read" { reads } else { -0.4 };
+            row("group", name, vec![mean(0.000_3 * f64::from(i), change)])
+        });
+        ComparedLevel {
+            level: format!("{clients} stations"),
+            rows: [row("all", "All", rates)].into_iter().chain(all).collect(),
+            ..level(clients)
+        }
+    };
+    Comparison {
+        warnings: vec!["A and B were not made on the same terms: SMB 3.1.1; SMB 3.0".into()],
+        conditions: vec![],
+        levels: [10.0, 20.0, 40.0, 60.0, 80.0, 120.0, 200.0].into_iter().map(level).collect(),
+        ..compared()
+    }
+}
+
 fn level(stations: f64) -> ComparedLevel {
     let row = |scope: &str, name: &str, slower: f64| ComparedRow {
         scope: scope.into(),

@@ -6,7 +6,7 @@
 mod compared;
 mod run;
 
-pub(crate) use compared::compared;
+pub(crate) use compared::{compared, points};
 use plimsoll_report::findings::*;
 pub(crate) use run::run;
 use std::collections::BTreeMap;

@@ -44,6 +44,12 @@ pub(crate) fn run() -> Findings {
     }
 }
 
+/// A group's row whose mean grows with the load.
+fn slower(row: &OperationRow, times: f64) -> OperationRow {
+    let response_time = row.response_time.map(|of| Times { mean_s: of.mean_s * times, ..of });
+    OperationRow { response_time, ..row.clone() }
+}
+
 fn stage(number: u32, ((curve, service_s, servers), stations): ((&str, f64, f64), u32), capture: &Findings) -> Stage {
     // Asymptotic bounds of a closed network, softened: throughput rises with the stations and then no more.
     let (n, think_s) = (f64::from(stations), 0.002);
@@ -74,8 +80,8 @@ fn stage(number: u32, ((curve, service_s, servers), stations): ((&str, f64, f64)
         response_time: times(&sample),
         response_mean_interval: None,
         response_time_from_intended: times(&sample),
-        operations: vec![],
-        groups: vec![],
+        operations: capture.operations.clone(),
+        groups: capture.groups.iter().map(|row| slower(row, n.sqrt())).collect(),
         generator: Generator { cpu_s: 0.4 * n / 16.0, cpu_share: 0.4 * n / 16.0, ..Generator::default() },
         fairness: Fairness {
             stations: u64::from(stations),

@@ -1,6 +1,6 @@
 //! Differences with their intervals, and the numbers of all subjects at every load level.
 
-use crate::findings::comparison::{ComparedMetric, ComparedRow, Comparison, Estimate};
+use crate::findings::comparison::{ComparedLevel, ComparedMetric, ComparedRow, Comparison, Estimate, Subject};
 use crate::html::chart::{Axis, Chart, Series, Shape, Unit};
 use crate::html::figure::Figure;
 
@@ -8,7 +8,9 @@ use crate::html::figure::Figure;
 const DRAWN: [&str; 3] = ["throughput", "mean", "p99"];
 
 pub(super) fn figures<'a>(comparison: &'a Comparison) -> Vec<Figure<'a>> {
-    let across = |id, title, explanation, metric, unit| curve(comparison, (id, title, explanation), metric, unit);
+    let across = |id, title, explanation, metric, unit| {
+        Across { id, title, explanation, group: None, metric, unit, times: 1.0 }.figure(comparison)
+    };
     let throughput =
         "Operations a second of each subject at each load level, with the interval that holds the true value.";
     let mean = "Mean response time of each subject at each load level, with the interval that holds the true value.";
@@ -69,45 +71,64 @@ fn ranges<'a>(metrics: &[(&ComparedRow, &ComparedMetric)], place: usize, letter:
     series
 }
 
-/// A metric of all operations together over the load levels; only where there are several.
-fn curve<'a>(
-    comparison: &'a Comparison,
-    (id, title, explanation): (&'static str, &'static str, &'static str),
-    metric: &str,
-    unit: Unit,
-) -> Option<Figure<'a>> {
-    if comparison.levels.len() < 2 {
-        return None;
+/// A place for each level. Where all are numbers of the same, the axis says of what.
+fn loads(comparison: &Comparison) -> Axis {
+    let levels = || comparison.levels.iter().map(|level| level.level.as_str());
+    let parts: Vec<(&str, &str)> = levels().filter_map(|level| level.split_once(' ')).collect();
+    let (what, one) = parts.last().map_or(("", ""), |(_, what)| (*what, what.trim_end_matches('s')));
+    let counts = |(number, of): &(&str, &str)| number.parse::<f64>().is_ok() && of.trim_end_matches('s') == one;
+    if parts.len() == comparison.levels.len() && parts.iter().all(counts) {
+        let names = parts.iter().map(|(number, _)| (*number).to_owned()).collect();
+        return Axis { name: what.to_owned(), ..Axis::names(names) };
     }
-    let estimates = |place: usize| -> Vec<(f64, String, &'a Estimate)> {
-        let of = |(x, level): (usize, &'a crate::findings::comparison::ComparedLevel)| {
-            let row = level.rows.iter().find(|row| row.scope == "all")?;
-            let metric = row.metrics.iter().find(|other| other.metric == metric)?;
-            Some((x as f64, level.level.clone(), metric.estimates.get(place)?.as_ref()?))
+    Axis::names(levels().map(str::to_owned).collect())
+}
+
+/// A number of every subject over the load levels.
+pub(super) struct Across {
+    pub(super) id: &'static str,
+    pub(super) title: &'static str,
+    pub(super) explanation: &'static str,
+    /// Of this group, or of all operations together.
+    pub(super) group: Option<&'static str>,
+    pub(super) metric: &'static str,
+    pub(super) unit: Unit,
+    /// What the number is multiplied by to be in `unit`.
+    pub(super) times: f64,
+}
+
+impl Across {
+    /// Drawn; only where there are several levels.
+    pub(super) fn figure<'a>(&self, comparison: &'a Comparison) -> Option<Figure<'a>> {
+        if comparison.levels.len() < 2 {
+            return None;
+        }
+        let series: Vec<Series<'a>> =
+            comparison.subjects.iter().enumerate().map(|(i, subject)| self.series(comparison, i, subject)).collect();
+        let highest = series.iter().flat_map(|series| &series.high).copied().fold(0.0, f64::max);
+        let chart = Chart { x: loads(comparison), y: Axis::linear(self.unit, self.title, highest)?, series };
+        let summary = format!("{} at each load level; the table holds the numbers.", self.title);
+        Figure::of((self.id, self.title), self.explanation, summary, chart)
+    }
+
+    fn series<'a>(&self, comparison: &Comparison, place: usize, subject: &Subject) -> Series<'a> {
+        let of = |(x, level): (usize, &'_ ComparedLevel)| {
+            let estimate = level.number(self.group, self.metric)?.estimates.get(place)?.clone()?;
+            Some((x as f64, level.level.clone(), estimate))
         };
-        comparison.levels.iter().enumerate().filter_map(of).collect()
-    };
-    let series = comparison.subjects.iter().enumerate().map(|(i, subject)| {
-        let points = estimates(i);
+        let points: Vec<(f64, String, Estimate)> = comparison.levels.iter().enumerate().filter_map(of).collect();
+        // Without an interval the band is as thin as the line.
+        let end = |pick: fn(&Estimate) -> Option<f64>| {
+            points.iter().map(|(_, _, one)| pick(one).unwrap_or(one.value) * self.times).collect()
+        };
         Series {
             x: points.iter().map(|point| point.0).collect(),
-            y: points.iter().map(|point| Some(point.2.value)).collect(),
-            // Without an interval the band is as thin as the line.
-            low: points.iter().map(|point| point.2.low.unwrap_or(point.2.value)).collect(),
-            high: points.iter().map(|point| point.2.high.unwrap_or(point.2.value)).collect(),
+            y: points.iter().map(|point| Some(point.2.value * self.times)).collect(),
+            low: end(|one| one.low),
+            high: end(|one| one.high),
             between: "Interval".into(),
             labels: points.iter().map(|point| format!("{}: {}", subject.letter, point.1)).collect(),
-            ..Series::new(subject.letter.clone(), Shape::Curve, i)
+            ..Series::new(subject.letter.clone(), Shape::Curve, place)
         }
-    });
-    let series: Vec<Series<'a>> = series.collect();
-    let highest = series.iter().flat_map(|series| &series.high).copied().fold(0.0, f64::max);
-    let names = comparison.levels.iter().map(|level| level.level.clone()).collect();
-    let chart = Chart { x: Axis::names(names), y: Axis::linear(unit, title, highest)?, series };
-    Figure::of(
-        (id, title),
-        explanation,
-        format!("{title} at each load level; the tables below hold the numbers."),
-        chart,
-    )
+    }
 }

@@ -2,7 +2,7 @@
 
 use super::{BOTTOM, LEFT, RIGHT, TOP};
 use crate::html::chart::{Axis, Scale, TICKS_RIGHT, TICKS_UP, Unit, nice_step};
-use crate::html::units::{bytes, count, duration};
+use crate::html::units::{bits, bytes, count, duration};
 use maud::{Markup, html};
 
 /// More names than this have no room beside each other: only some of them are written.
@@ -63,6 +63,7 @@ impl Axis {
             // A tick is a round number: "1.00 ms" would promise digits that mean nothing.
             Unit::Seconds => rounded(&duration(value)),
             Unit::BytesPerSecond => format!("{}/s", rounded(&bytes(value))),
+            Unit::BitsPerSecond => format!("{}/s", rounded(&bits(value))),
             Unit::PerSecond => format!("{}/s", decimal(value, step)),
             Unit::Percent => format!("{} %", decimal(value, step)),
             Unit::Count | Unit::Ratio => decimal(value, step),
@@ -85,7 +86,7 @@ pub(super) fn both(x: &Axis, y: &Axis) -> Markup {
                 text x=(format!("{at:.1}")) y=(BOTTOM + 19.0) text-anchor="middle" { (super::Untrusted(&label)) }
             } }
             @if !x.name.is_empty() {
-                text x=((LEFT + RIGHT) / 2.0) y=(BOTTOM + 37.0) text-anchor="middle" { (x.name) }
+                text x=((LEFT + RIGHT) / 2.0) y=(BOTTOM + 37.0) text-anchor="middle" { (super::Untrusted(&x.name)) }
             }
         }
     }

@@ -1,0 +1,99 @@
+//! Seed 1's experiment in a shortened form: a load file at several loads on two servers, throughput and response times
+//! against clients, Appendix A's report of each data point, and all points of both servers on one page.
+#![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use plimsoll_testkit::servers::Scratch;
+use serde_json::Value;
+
+/// Longest that one command may take, on a machine that does other things too.
+const LIMIT: Duration = Duration::from_secs(240);
+const GROUPS: [&str; 4] = ["Open/Close", "Other", "Read", "Write"];
+
+/// Runs to its end, in a folder, and gives what it printed. A busy machine may make a level INVALID.
+fn plimsoll(folder: &Path, arguments: &[&str]) -> String {
+    let said = |name: &str| Stdio::from(fs::File::create(folder.join(name)).unwrap());
+    let mut command = Command::new(env!("CARGO_BIN_EXE_plimsoll"));
+    command.args(arguments).current_dir(folder).stdin(Stdio::null()).stdout(said("out")).stderr(said("err"));
+    let (mut child, began) = (command.spawn().unwrap(), Instant::now());
+    let status = loop {
+        if let Some(status) = child.try_wait().unwrap() {
+            break status;
+        }
+        if began.elapsed() > LIMIT {
+            child.kill().unwrap();
+            child.wait().unwrap();
+            panic!("{arguments:?} takes longer than {LIMIT:?}");
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    };
+    assert!(matches!(status.code(), Some(0 | 1)), "{arguments:?}: {}", fs::read_to_string(folder.join("err")).unwrap());
+    fs::read_to_string(folder.join("out")).unwrap()
+}
+
+/// Plays our own load file over and over with one and with two clients.
+fn sweep(folder: &Path, target: &str, recording: &str) -> (String, Value) {
+    let loadfile = Path::new(env!("CARGO_MANIFEST_DIR")).join("../drive/tests/loadfiles/netbench.load");
+    let text =
+        format!("name = \"short\"\ndescription = \"a test\"\n[replay]\nloadfile = {:?}\n", loadfile.to_str().unwrap());
+    fs::write(folder.join("short.toml"), text).unwrap();
+    let how =
+        ["--levels", "1,2", "--warmup", "100ms", "--duration", "1200ms", "--record", recording, "--json", "run.json"];
+    let said =
+        plimsoll(folder, &[&["sweep", "short.toml", "--target", target, "--html", "run.html"], &how[..]].concat());
+    (said, serde_json::from_slice(&fs::read(folder.join("run.json")).unwrap()).unwrap())
+}
+
+/// The lines of a report from one that begins with `from` on.
+fn below<'a>(text: &'a str, from: &str) -> Vec<&'a str> {
+    text.lines().skip_while(|line| !line.starts_with(from)).collect()
+}
+
+#[test]
+fn a_load_file_against_clients_on_two_servers() {
+    let scratch = Scratch::new("netbench");
+    let folder = scratch.path();
+    let (said, report) = sweep(folder, "embedded:smb", "smb");
+    // Figures 2 and 3 as tables: data in both units, and each group's mean response time.
+    let curve = below(&said, "Load curve (mean response time of each group");
+    assert!(GROUPS.iter().chain(&["Mbit/s"]).all(|column| curve[2].contains(column)), "{said}");
+    assert!(said.contains("MB/s"), "{said}");
+    let page = fs::read_to_string(folder.join("run.html")).unwrap();
+    for part in ["data-chart=\"load-data\"", "data-chart=\"load-groups\"", "Mbit/s", "load-groups-caption"] {
+        assert!(page.contains(part), "{part}");
+    }
+    assert_eq!(page.matches("<details>").count(), 2, "a report a data point");
+
+    let appendix = plimsoll(folder, &["report", "smb", "--appendix-a"]);
+    let stages = report["stages"].as_array().unwrap();
+    assert_eq!((stages.len(), appendix.matches("Response times per group").count()), (2, 2), "{appendix}");
+    for stage in stages {
+        let level = stage["level"].as_str().unwrap();
+        let own = below(&appendix, &format!("* embedded:smb - {level} *"));
+        let counted = own.iter().find(|line| line.starts_with("Requests:")).unwrap();
+        assert!(counted.contains(&stage["count"].to_string()), "{counted} {level}");
+        for row in
+            stage["groups"].as_array().unwrap().iter().filter(|row| GROUPS.contains(&row["group"].as_str().unwrap()))
+        {
+            let name = row["group"].as_str().unwrap();
+            let line = own.iter().skip_while(|line| !line.starts_with("Groups:")).find(|line| line.starts_with(name));
+            let count = line.and_then(|line| line.split_whitespace().nth(1));
+            assert_eq!(count, Some(row["count"].to_string().as_str()), "{name} of {level}");
+        }
+    }
+
+    sweep(folder, "embedded:nfs", "nfs");
+    let compact = plimsoll(folder, &["compare", "smb", "nfs", "--compact", "--html", "both.html"]);
+    let table = below(&compact, "Level ");
+    assert!(GROUPS.iter().chain(&["op/s", "MB/s", "Mbit/s"]).all(|column| table[0].contains(column)), "{compact}");
+    let sides: Vec<&str> = table[1..5].iter().map(|line| line.split_whitespace().next().unwrap()).collect();
+    assert_eq!(sides, ["1", "B", "2", "B"], "{compact}");
+    let page = fs::read_to_string(folder.join("both.html")).unwrap();
+    for part in ["data-chart=\"points-data\"", "data-chart=\"points-read\"", "class=\"points\""] {
+        assert!(page.contains(part), "{part}");
+    }
+}

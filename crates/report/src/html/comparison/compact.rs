@@ -1,0 +1,159 @@
+//! All load levels of all subjects on one sheet: seed 1's figures 2 and 3 with a line a server, and a table of every point.
+
+use super::charts::Across;
+use super::{conditions, facts, show, stamp};
+use crate::findings::comparison::{ComparedLevel, ComparedMetric, Comparison, Difference};
+use crate::html::chart::Unit;
+use crate::html::figure::Figure;
+use crate::html::picture::COLORS;
+use crate::html::units::{UNKNOWN, bits};
+use crate::html::untrusted::Untrusted;
+use crate::html::{Document, Section, data, document};
+use maud::{Markup, html};
+
+/// The groups that are drawn: those of seed 1's Table 1.
+const DRAWN: [(&str, &str, &str); 4] = [
+    ("points-read", "Read", "Mean response time, Read"),
+    ("points-write", "Write", "Mean response time, Write"),
+    ("points-open", "Open/Close", "Mean response time, Open/Close"),
+    ("points-other", "Other", "Mean response time, Other"),
+];
+const EXPLANATION: &str = "Of each subject at each load level; the band is the interval that holds the true value.";
+
+/// A comparison as one HTML page that is one sheet of paper, where it has a few subjects and up to some ten load levels.
+///
+/// # Errors
+///
+/// Something cannot be serialised: a number is one that JSON has no text for.
+pub fn compact(comparison: &Comparison) -> Result<String, serde_json::Error> {
+    let names: Vec<&str> = comparison.subjects.iter().map(|subject| subject.name.as_str()).collect();
+    let points = Section::new("points", "Against load").figures(figures(comparison));
+    let mut sections =
+        vec![points, Section::new("summary", "All points").text([before(comparison), table(comparison)])];
+    sections.retain(|section| !section.is_empty());
+    document(Document {
+        title: html! { "Plimsoll – " (Untrusted(&names.join(" and "))) },
+        heading: "File servers on one page",
+        tool: &comparison.tool,
+        schema: &comparison.schema,
+        stamp: stamp(comparison),
+        facts: facts(comparison),
+        sections,
+        json: data::embeddable(comparison)?,
+    })
+}
+
+fn figures(comparison: &Comparison) -> Vec<Figure<'_>> {
+    let of_all = |id, title, metric, unit, times| Across {
+        id,
+        title,
+        explanation: EXPLANATION,
+        group: None,
+        metric,
+        unit,
+        times,
+    };
+    let data = of_all("points-data", "Throughput, data", "bytes", Unit::BitsPerSecond, 8.0);
+    let rates = of_all("points-operations", "Throughput, operations", "throughput", Unit::PerSecond, 1.0);
+    let of_group = |(id, group, title)| Across {
+        id,
+        title,
+        explanation: EXPLANATION,
+        group: Some(group),
+        metric: "mean",
+        unit: Unit::Seconds,
+        times: 1.0,
+    };
+    let moved = comparison.moves_data().then_some(data);
+    let all = moved.into_iter().chain([rates]).chain(DRAWN.into_iter().map(of_group));
+    all.filter_map(|one| one.figure(comparison)).collect()
+}
+
+/// What a reader must know before believing the page.
+fn before(comparison: &Comparison) -> Markup {
+    html! {
+        @if !comparison.warnings.is_empty() {
+            div.notice { ul { @for warning in &comparison.warnings { li { (Untrusted(warning)) } } } }
+        }
+        (conditions(comparison))
+    }
+}
+
+fn table(comparison: &Comparison) -> Markup {
+    let groups = comparison.groups();
+    let several = comparison.subjects.len();
+    html! {
+        div.scroll tabindex="0" role="region" aria-labelledby="points-caption" {
+            table.points {
+                caption #points-caption {
+                    "Every load level of every subject: throughput, and the mean response time of each group. Beside it by how much it \
+                     differs from the first: ▲ better, ▼ worse, = no difference shown, ? cannot tell. Of "
+                    (comparison.method.tested) " differences that were looked at, some " (format!("{:.0}", comparison.method.by_chance))
+                    " would be called better or worse by chance; those with * remain when that is allowed for."
+                }
+                thead { tr {
+                    th scope="col" { "Level" } th.text scope="col" { "Of" } th scope="col" { "Operations" } th scope="col" { "Data" }
+                    th scope="col" { "Data, in bits" } @for group in &groups { th scope="col" { (own_name(group)) } }
+                } }
+                @for level in &comparison.levels {
+                    tbody { @for (place, subject) in comparison.subjects.iter().enumerate() {
+                        tr {
+                            @if place == 0 { th scope="rowgroup" rowspan=(several) { (Untrusted(&level.level)) } }
+                            th.text scope="row" { i class={ "swatch s" (place % COLORS) } {} (Untrusted(&subject.letter)) }
+                            (cells(level, place, &groups))
+                        }
+                    } }
+                }
+            }
+        }
+    }
+}
+
+/// A subgroup's name without its group's, behind which it stands.
+fn own_name(group: &str) -> &str {
+    group.split_once('.').map_or(group, |(_, own)| own)
+}
+
+fn cells(level: &ComparedLevel, place: usize, groups: &[&str]) -> Markup {
+    let data = level.number(None, "bytes");
+    html! {
+        (cell(level.number(None, "throughput"), place))
+        (cell(data, place))
+        td { (value(data, place).map_or_else(|| UNKNOWN.to_owned(), |bytes| format!("{}/s", bits(bytes * 8.0)))) }
+        @for group in groups { (cell(level.number(Some(group), "mean"), place)) }
+    }
+}
+
+fn value(metric: Option<&ComparedMetric>, place: usize) -> Option<f64> {
+    Some(metric?.estimates.get(place)?.as_ref()?.value)
+}
+
+fn cell(metric: Option<&ComparedMetric>, place: usize) -> Markup {
+    html! {
+        td {
+            @match (metric, value(metric, place)) {
+                (Some(metric), Some(number)) => {
+                    (show(number, &metric.unit))
+                    // The baseline differs from nothing.
+                    @if let (Some(other), true) = (place.checked_sub(1), value(Some(metric), 0).is_some()) {
+                        " " (mark(metric.differences.get(other).and_then(Option::as_ref)))
+                    }
+                },
+                _ => (UNKNOWN),
+            }
+        }
+    }
+}
+
+fn mark(difference: Option<&Difference>) -> Markup {
+    let Some(difference) = difference else { return html! { small { "?" } } };
+    let by = difference.relative.map_or_else(String::new, |share| format!("{:.0} %", share.abs() * 100.0));
+    let remains = if difference.remains { "*" } else { "" };
+    html! {
+        @match difference.verdict.as_str() {
+            "better" => small.better { "▲" (by) (remains) },
+            "worse" => small.worse { "▼" (by) (remains) },
+            _ => small { "=" },
+        }
+    }
+}

@@ -1,0 +1,43 @@
+//! What each group's users felt at each load level, as a table.
+
+use super::units::{duration, optional};
+use super::untrusted::Untrusted;
+use crate::findings::{Findings, Stage};
+use maud::{Markup, html};
+
+/// Mean response times, a line a level and a column a group; nothing where there is one level only.
+pub(super) fn section(findings: &Findings) -> Option<Markup> {
+    let stages = &findings.stages;
+    let names = names(stages);
+    (stages.len() > 1 && !names.is_empty()).then(|| {
+        html! {
+            div.scroll tabindex="0" role="region" aria-labelledby="load-groups-caption" {
+                table {
+                    caption #load-groups-caption { "Mean response time of each group of operations at each load level." }
+                    thead { tr { th scope="col" { "Level" } @for name in &names { th scope="col" { (Untrusted(name)) } } } }
+                    tbody { @for stage in stages {
+                        tr {
+                            th scope="row" { (Untrusted(&stage.level)) @if !stage.validity.valid { " (invalid)" } }
+                            @for name in &names { td { (optional(mean(stage, name), duration)) } }
+                        }
+                    } }
+                }
+            }
+        }
+    })
+}
+
+/// Groups of which something was answered, in the order in which they first appear; subgroups stand behind their sum.
+fn names(stages: &[Stage]) -> Vec<&str> {
+    let mut names: Vec<&str> = Vec::new();
+    for row in stages.iter().flat_map(|stage| &stage.groups).filter(|row| row.response_time.is_some()) {
+        if !names.contains(&row.group.as_str()) {
+            names.push(&row.group);
+        }
+    }
+    names
+}
+
+fn mean(stage: &Stage, name: &str) -> Option<f64> {
+    stage.groups.iter().find(|row| row.group == name).and_then(|row| Some(row.response_time?.mean_s))
+}

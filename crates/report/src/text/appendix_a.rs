@@ -1,0 +1,95 @@
+//! Seed 1's Appendix A and nothing else: one report of a capture, of a run one a load level.
+
+use super::page::Page;
+use super::run::level_name;
+use super::table::Table;
+use super::units::{percent_of, significant};
+use super::{Section, Sections, Style, commands, distributions, packets, write};
+use crate::findings::{Findings, Stage};
+use crate::safe;
+use std::fmt;
+
+/// What Appendix A has.
+const SECTIONS: Sections = Sections::NONE
+    .with(Section::Packets)
+    .with(Section::Commands)
+    .with(Section::Groups)
+    .with(Section::Distributions)
+    .with(Section::Warnings);
+
+/// Writes Appendix A's report of a capture, or of each load level of a run one after the other. What the style has of
+/// sections does not matter. Fails only where `out` does.
+pub fn write_appendix_a(findings: &Findings, style: &Style, out: &mut dyn fmt::Write) -> fmt::Result {
+    let Some(run) = &findings.run else {
+        return write(findings, &Style { sections: SECTIONS, ..*style }, out);
+    };
+    let mut page = Page::new(out, style);
+    if findings.stages.is_empty() {
+        return packets::title(&mut page, findings);
+    }
+    for (place, stage) in findings.stages.iter().enumerate() {
+        if place > 0 {
+            page.blank()?;
+        }
+        level(&mut page, &run.target, stage)?;
+    }
+    Ok(())
+}
+
+/// [`write_appendix_a`] as a string.
+pub fn appendix_a(findings: &Findings, style: &Style) -> String {
+    let mut text = String::new();
+    // Writing to a String cannot fail.
+    let _ = write_appendix_a(findings, style, &mut text);
+    text
+}
+
+/// A load level: requests and data stand where a capture has its packets, for whoever sends looks at none.
+fn level(page: &mut Page<'_>, target: &str, stage: &Stage) -> fmt::Result {
+    let name = format!("{target} - {}", level_name(stage));
+    let name = safe::fit_path(&name, page.width().saturating_sub(4));
+    packets::banner(page, &name, &stage.validity)?;
+    page.blank()?;
+    page.table(&counts(stage))?;
+    page.blank()?;
+    packets::elapsed(page, &stage.span)?;
+    commands::draw(page, &stage.operations)?;
+    commands::groups(page, &stage.groups)?;
+    distributions::draw(page, &stage.operations, &stage.groups)?;
+    warnings(page, stage)
+}
+
+fn counts(stage: &Stage) -> Table {
+    let mut table = Table::new().left(3);
+    let mut row = |name: &str, number: String, share: String, note: String| {
+        table.row(vec![name.to_owned(), number, share, note]);
+    };
+    let answered = stage.count.saturating_sub(stage.unanswered);
+    let of_all = |count| percent_of(count, stage.count);
+    row("Requests:", stage.count.to_string(), String::new(), "logging on and off not counted".to_owned());
+    let rate = format!("{} a second", significant(stage.operations_per_s));
+    row("  answered:", answered.to_string(), of_all(answered), rate);
+    row("  errors:", stage.errors.to_string(), of_all(stage.errors), "refused or failed".to_owned());
+    row("  unanswered:", stage.unanswered.to_string(), of_all(stage.unanswered), String::new());
+    let data = stage.read_bytes_per_s + stage.write_bytes_per_s;
+    for (name, bytes) in [("Data:", data), ("  read:", stage.read_bytes_per_s), ("  written:", stage.write_bytes_per_s)]
+    {
+        let bits = format!("MB/s, {} Mbit/s", significant(bytes * 8.0 / 1e6));
+        row(name, significant(bytes / 1e6), String::new(), bits);
+    }
+    table
+}
+
+fn warnings(page: &mut Page<'_>, stage: &Stage) -> fmt::Result {
+    page.heading("Warnings:")?;
+    let told =
+        [("operations never sent", stage.generator.never_sent), ("answers to nothing", stage.generator.strangers)];
+    let mut table = Table::new();
+    for failure in &stage.failures {
+        table.row(vec![format!("  {}:", failure.cause), failure.count.to_string()]);
+    }
+    for (what, count) in told.into_iter().filter(|(_, count)| *count > 0) {
+        table.row(vec![format!("  {what}:"), count.to_string()]);
+    }
+    if table.is_empty() { page.line("  none") } else { page.table(&table) }
+}

@@ -1,0 +1,89 @@
+//! All load levels of all subjects in one table: the compact presentation that seed 1 wished for.
+
+use super::{before, notes};
+use crate::findings::comparison::{ComparedLevel, ComparedMetric, Comparison, Difference, Estimate};
+use crate::text::Style;
+use crate::text::page::{Page, Role};
+use crate::text::table::Table;
+use crate::text::units::{NONE, TimeScale, significant};
+use std::fmt;
+
+/// Writes a comparison as one table: a line for each load level of each subject. Fails only where `out` does.
+pub fn write_compact(comparison: &Comparison, style: &Style, out: &mut dyn fmt::Write) -> fmt::Result {
+    let mut page = Page::new(out, style);
+    before(&mut page, comparison)?;
+    // A part of a group stands in the JSON and on the page, for which a line of a terminal is too short.
+    let groups: Vec<&str> = comparison.groups().into_iter().filter(|group| !group.contains('.')).collect();
+    let scale = TimeScale::of(means(comparison, &groups));
+    page.heading(&format!("All load levels (mean response time of each group {}):", scale.words()))?;
+    page.blank()?;
+    let mut table = Table::new().left(1);
+    // Heads stand over the numbers, not over their marks.
+    let heads = ["op/s", "MB/s", "Mbit/s"].into_iter().chain(groups.iter().copied()).map(|head| format!("{head}   "));
+    let heads: Vec<String> = ["Level".to_owned(), String::new()].into_iter().chain(heads).collect();
+    table.head(&heads.iter().map(String::as_str).collect::<Vec<_>>());
+    for level in &comparison.levels {
+        for (place, subject) in comparison.subjects.iter().enumerate() {
+            let name = if place == 0 { level.level.clone() } else { String::new() };
+            let cells = [vec![name, subject.letter.clone()], numbers(level, place, &groups, scale)];
+            table.row(cells.concat());
+        }
+    }
+    page.table(&table)?;
+    let marks = "+ better than the first, - worse, = no difference shown, ? cannot tell.";
+    page.paragraph(Role::Quiet, "", marks)?;
+    notes(&mut page, comparison)
+}
+
+/// [`write_compact`] as a string.
+pub fn compact_to_string(comparison: &Comparison, style: &Style) -> String {
+    let mut text = String::new();
+    // Writing to a String cannot fail.
+    let _ = write_compact(comparison, style, &mut text);
+    text
+}
+
+fn means(comparison: &Comparison, groups: &[&str]) -> Vec<f64> {
+    let of = |level: &ComparedLevel| -> Vec<f64> {
+        let metrics = groups.iter().filter_map(|group| level.number(Some(group), "mean"));
+        metrics.flat_map(|metric| metric.estimates.iter().flatten()).map(|estimate| estimate.value).collect()
+    };
+    comparison.levels.iter().flat_map(of).collect()
+}
+
+/// A subject's numbers at a level, each with its mark.
+fn numbers(level: &ComparedLevel, place: usize, groups: &[&str], scale: TimeScale) -> Vec<String> {
+    let rate = |times: f64| move |value: f64| significant(value * times);
+    let data = level.number(None, "bytes");
+    let mut cells = vec![
+        cell(level.number(None, "throughput"), place, rate(1.0)),
+        cell(data, place, rate(1e-6)),
+        cell(data, place, rate(8e-6)),
+    ];
+    cells.extend(groups.iter().map(|group| cell(level.number(Some(group), "mean"), place, |mean| scale.show(mean))));
+    cells
+}
+
+fn cell(metric: Option<&ComparedMetric>, place: usize, show: impl Fn(f64) -> String) -> String {
+    let Some(metric) = metric else { return format!("{NONE}   ") };
+    let of = |place: usize| metric.estimates.get(place).and_then(Option::as_ref);
+    let number = |estimate: &Estimate| show(estimate.value);
+    let value = of(place).map_or_else(|| NONE.to_owned(), number);
+    // The baseline differs from nothing, and what is not there neither.
+    let mark = match place.checked_sub(1) {
+        Some(other) if of(0).is_some() && of(place).is_some() => mark(metric.differences.get(other)),
+        _ => "  ",
+    };
+    format!("{value} {mark}")
+}
+
+fn mark(difference: Option<&Option<Difference>>) -> &'static str {
+    let Some(Some(difference)) = difference else { return "? " };
+    match (difference.verdict.as_str(), difference.remains) {
+        ("better", true) => "+*",
+        ("better", false) => "+ ",
+        ("worse", true) => "-*",
+        ("worse", false) => "- ",
+        _ => "= ",
+    }
+}
