@@ -1,6 +1,7 @@
 //! The `plimsoll` command: a subcommand a file, arguments in, exit code out.
 
 mod analyze;
+mod breakdown;
 mod capacity;
 mod compare;
 mod demo;
@@ -34,6 +35,8 @@ struct Arguments {
 enum Command {
     /// Turn a packet capture of SMB or NFS traffic into response times.
     Analyze(analyze::Arguments),
+    /// Say where the time of a call goes: client, network, server, disk; on the server and locally.
+    Breakdown(Box<breakdown::Arguments>),
     /// Find the highest load at which a server keeps a promise.
     Capacity(Box<capacity::Arguments>),
     /// Put recordings or captures side by side, and say which differences are real.
@@ -61,6 +64,7 @@ fn main() -> std::process::ExitCode {
     };
     let result = match command {
         Command::Analyze(arguments) => analyze::run(arguments),
+        Command::Breakdown(arguments) => breakdown::run(*arguments),
         Command::Capacity(arguments) => capacity::run(*arguments),
         Command::Compare(arguments) => compare::run(arguments),
         Command::Demo(arguments) => demo::run(arguments),

@@ -59,7 +59,7 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
 /// What a recording tells: a pure function of it.
 pub(crate) fn findings(recording: &Recording) -> anyhow::Result<Findings> {
     let mut findings = match measured(recording)? {
-        Measured::Run { run, source, .. } => of_run(recording, run, source)?,
+        Measured::Run { run, source, .. } => of_run(recording, *run, source)?,
         Measured::Analyze { source, .. } => of_analysis(recording, source)?,
     };
     findings.warnings.extend(incomplete(recording).map(|what| format!("This recording {what}")));

@@ -17,9 +17,17 @@ fn told(output: &Output) -> (String, String) {
 #[test]
 fn the_list_has_a_line_for_each() {
     let (list, errors) = told(&workloads(&["list"]));
-    let names =
-        ["mixed", "stream-read", "stream-write", "blocks-read", "blocks-write", "random-read", "iops-read", "metadata"];
-    assert_eq!((list.lines().count(), errors.as_str()), (13, ""));
+    let names = [
+        "mixed",
+        "stream-read",
+        "stream-write",
+        "blocks-read",
+        "blocks-write",
+        "random-read",
+        "sequential-read",
+        "iops-read",
+    ];
+    assert_eq!((list.lines().count(), errors.as_str()), (16, ""));
     for (line, name) in list.lines().zip(names) {
         assert!(line.starts_with(name) && line.ends_with(')'), "{line}");
     }

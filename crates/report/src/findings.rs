@@ -4,6 +4,7 @@
 //! reports are drawn from it alone. Times are seconds, sizes bytes, shares 0..=1. Text from captures (paths,
 //! shares, users) is kept as it is here and made safe by each renderer.
 
+pub mod calls;
 pub mod capacity;
 pub(crate) mod compact;
 pub mod comparison;
@@ -15,7 +16,7 @@ mod stations;
 mod turns;
 
 pub use curve::{CurveMaximum, CurvePoint, FittedLaw, Interval, Knee, LOADS, LoadCurve};
-pub use run::{FailureCount, Fairness, Generator, Parameter, Run, Stage};
+pub use run::{FailureCount, Fairness, Generator, Parameter, RoundTrip, Run, Stage};
 use serde::{Deserialize, Serialize};
 pub use server::ServerSide;
 pub use sizes::{SizeCurve, SizePoint};

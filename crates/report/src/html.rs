@@ -9,6 +9,7 @@
 //! could end its element (`data`), and the page's policy (`policy`) allows our two scripts by digest and nothing
 //! from any network.
 
+mod calls;
 mod capacity;
 mod chart;
 mod comparison;
@@ -197,6 +198,7 @@ fn sections(findings: &Findings) -> Vec<Section<'_>> {
     let mut all = vec![
         Section::new("summary", "Summary").text([summary::section(findings)]),
         Section::new("capacity", "Capacity").text(capacity::section(findings)),
+        Section::new("calls", "Where the time goes").text(calls::section(findings)),
         Section::new("levels", "Load levels")
             .figures(curves::figures(&sides))
             .figures(load_curves::figures(findings))

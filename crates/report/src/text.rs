@@ -5,6 +5,7 @@
 
 mod appendix_a;
 mod breakdown;
+pub(crate) mod calls;
 pub(crate) mod capacity;
 mod commands;
 mod comparison;

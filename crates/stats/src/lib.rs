@@ -7,6 +7,8 @@
 //!
 //! [`capacity`] finds the highest load that holds a promise; it asks for runs and is told how they went.
 //!
+//! [`parts`] says where the time of a call goes, and what of that was measured.
+//!
 //! What counts where:
 //!
 //! | | operations | groups, total, series, heat maps, breakdown | slowest | queue depth |
@@ -31,6 +33,7 @@ mod groups;
 mod heat;
 pub mod intervals;
 mod moments;
+pub mod parts;
 mod series;
 mod sparse;
 pub mod state;

@@ -58,7 +58,7 @@ pub(crate) enum Measured {
     /// A workload on a server.
     Run {
         /// As in the report; threads are those of the stages.
-        run: Run,
+        run: Box<Run>,
         /// The workload itself.
         workload_text: String,
         /// The levels that were to be run; empty in recordings that are older than `--continue`.

@@ -8,6 +8,7 @@ use plimsoll_drive::tap::Tap;
 use plimsoll_drive::target::Target;
 use plimsoll_drive::workload::{FileSet, Workload};
 use plimsoll_model::Names;
+use plimsoll_report::findings::calls::Calls;
 use plimsoll_report::findings::capacity::Capacity;
 use plimsoll_report::findings::{Findings, Run};
 
@@ -38,6 +39,8 @@ pub(crate) struct Drive<'a> {
     pub(crate) remove_files: bool,
     /// Who looks at the server's own numbers.
     pub(crate) server_side: Option<&'a ServerSideWatch>,
+    /// How busy the client is spoils nothing: it is part of what is measured.
+    pub(crate) may_be_busy: bool,
 }
 
 /// Numbers by time.
@@ -61,8 +64,20 @@ impl<'a> Drive<'a> {
     /// Drives with this workload, and nothing besides: no table, tap or recording, no numbers by time, files left in place.
     pub(crate) fn new(workload: &'a Workload, watching: &'a Watching, timeout_ns: u64) -> Self {
         let (table, tap, recording, server_side, stop_above_s) = (None, None, None, None, None);
-        let (by_time, remove_files) = (ByTime::None, false);
-        Self { workload, watching, table, tap, recording, by_time, timeout_ns, stop_above_s, remove_files, server_side }
+        let (by_time, remove_files, may_be_busy) = (ByTime::None, false, false);
+        Self {
+            workload,
+            watching,
+            table,
+            tap,
+            recording,
+            by_time,
+            timeout_ns,
+            stop_above_s,
+            remove_files,
+            server_side,
+            may_be_busy,
+        }
     }
 
     /// Finds the server of a target. `names` takes everything that transactions will name.
@@ -163,6 +178,7 @@ impl<'a> Drive<'a> {
             Err(error) => (LevelRan::not_run(plan, words.clone(), &error), false),
         };
         let ran = if self.by_time == ByTime::Kept { ran } else { ran.without_intervals() };
+        let ran = if self.may_be_busy { ran.without_busy_client() } else { ran };
         let ran = ran.on(step).named(self.workload).beside(self.server_side);
         let recorded = match self.recording.zip(feed) {
             Some((recording, feed)) => recording.end(feed, &ran, site.server.facts(), names),
@@ -263,15 +279,24 @@ impl Told<'_> {
 
     /// The same of a search for a capacity.
     pub(crate) fn findings_of(self, capacity: Option<Box<Capacity>>) -> Findings {
+        self.findings_with(|run| Run { capacity, ..run })
+    }
+
+    /// The same with where the time of calls goes.
+    pub(crate) fn findings_of_calls(self, calls: Calls) -> Findings {
+        self.findings_with(|run| Run { calls: Some(Box::new(calls)), ..run })
+    }
+
+    fn findings_with(self, more: impl FnOnce(Run) -> Run) -> Findings {
         let threads = self.levels.iter().map(|level| level.told.threads).max().unwrap_or(0);
         let (run, source) = (self.beginning.run(self.facts, threads), self.beginning.source());
-        let run = Run { capacity, ..run };
+        let run = more(run);
         let levels: Vec<_> = self.levels.iter().map(|level| level.told.as_level(&level.statistics)).collect();
         Findings::collect_run(run, &levels, &self.names, source, plimsoll_drive::status_name)
     }
 }
 
 /// The directory of the share or export that files stand in. Of an export it is what was mounted.
-fn base(target: &Target) -> &str {
+pub(crate) fn base(target: &Target) -> &str {
     if let Target::Smb(target) = target { &target.path } else { "" }
 }

@@ -11,7 +11,7 @@ use plimsoll_model::Names;
 use plimsoll_report::collect::comparison::MeasuredRun;
 use plimsoll_report::collect::run::{About, Level};
 use plimsoll_report::collect::stations::spread;
-use plimsoll_report::findings::{Fairness, Generator, Times, TurnKind};
+use plimsoll_report::findings::{Fairness, Generator, RoundTrip, Times, TurnKind};
 use plimsoll_stats::curve::StationShare;
 use plimsoll_stats::{Accumulator, IntervalWidth, Intervals, Options, Statistics};
 use serde::{Deserialize, Serialize};
@@ -73,6 +73,12 @@ impl LevelRan {
         Self { intervals: None, ..self }
     }
 
+    /// The same, no matter how busy the client was.
+    pub(super) fn without_busy_client(mut self) -> LevelRan {
+        self.told.about.reasons.retain(|reason| !validity::is_busy_client(reason));
+        self
+    }
+
     /// The same with the workload's names of its turns; kinds of which none was begun are left out.
     pub(super) fn named(mut self, workload: &Workload) -> LevelRan {
         let names = workload.turns().map(|(name, _)| name.to_owned());
@@ -107,6 +113,17 @@ impl LevelRan {
     /// Its load in words.
     pub(crate) fn words(&self) -> &str {
         &self.told.about.level
+    }
+
+    /// As if the server had said this of itself.
+    #[cfg(test)]
+    pub(crate) fn serve_with(&mut self, server: plimsoll_report::findings::ServerSide) {
+        self.told.about.server = Some(server);
+    }
+
+    /// All that is told of it besides its transactions.
+    pub(crate) fn about(&self) -> &About {
+        &self.told.about
     }
 
     /// Why its numbers may not be used; empty where they may.
@@ -273,6 +290,10 @@ fn keeping_up(generator: &engine::Generator) -> Generator {
         schedule_lag: times(&generator.schedule_lag),
         wake_up_lag: times(&generator.wake_up_lag),
         clock_granularity_s: (generator.clock_granularity_ns > 0).then(|| generator.clock_granularity_ns as f64 / 1e9),
+        round_trip: generator.round_trips.together().map(|found| RoundTrip {
+            least_s: found.least_ns as f64 / 1e9,
+            smoothed_s: found.smoothed_ns as f64 / 1e9,
+        }),
         never_sent: generator.never_sent,
         strangers: generator.strangers,
     }

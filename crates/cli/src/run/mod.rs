@@ -40,14 +40,16 @@ use parameters::Variant;
 use sink::Table;
 
 pub(crate) use auth::AuthFlags;
-pub(crate) use drive::{ByTime, Drive, Site, Told};
+pub(crate) use drive::{ByTime, Drive, Site, Told, base};
 pub(crate) use level::{LevelRan, StageTold};
 pub(crate) use load::{LoadFlags, Step, besides_repeat, step_at, steps, timeout_ns, usual};
 pub(crate) use parameters::{SetFlags, VaryFlags};
 pub(crate) use planned::Planned;
 pub(crate) use recorded::{Beginning, Recorded};
-pub(crate) use target::{Chosen, TargetFlags, WishFlags};
+pub(crate) use target::{Chosen, TARGETS, TargetFlags, WishFlags};
 pub(crate) use watching::Watching;
+#[cfg(test)]
+pub(crate) use {level::run as run_level, sink::Kept};
 
 /// Drives a server with a workload and reports response time beside throughput.
 #[derive(Debug, clap::Args)]
@@ -132,6 +134,7 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
         stop_above_s: arguments.stop_above.map(|limit| limit.as_secs_f64()),
         remove_files: arguments.remove_files,
         server_side: server_side.as_ref(),
+        may_be_busy: false,
     };
     // Two runs at once must not look like one client computer.
     let wishes = arguments.target.wishes(beginning.seed ^ u64::from(std::process::id()) << 32);

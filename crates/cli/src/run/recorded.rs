@@ -51,6 +51,7 @@ impl<'a> Beginning<'a> {
             parameters: self.parameters.clone(),
             facts,
             capacity: None,
+            calls: None,
         }
     }
 
@@ -69,7 +70,7 @@ impl<'a> Beginning<'a> {
 
     fn described(&self, run: Run) -> Measured {
         let (workload_text, levels) = (self.workload.text().to_owned(), self.planned.clone());
-        Measured::Run { run, workload_text, levels, source: self.source() }
+        Measured::Run { run: Box::new(run), workload_text, levels, source: self.source() }
     }
 }
 

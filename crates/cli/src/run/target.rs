@@ -30,7 +30,8 @@ pub(crate) struct TargetFlags {
     wishes: WishFlags,
 }
 
-const TARGETS: &str =
+/// What a target may be.
+pub(crate) const TARGETS: &str =
     "smb://user@host[:port]/share[/path], nfs://host[:port]/export, file:///path, embedded:smb or embedded:nfs";
 
 /// What is asked of an SMB server.
@@ -95,6 +96,16 @@ impl WishFlags {
 }
 
 impl Chosen {
+    /// Whether clients of ours connect to it; else calls go through the operating system.
+    pub(crate) fn is_connected(&self) -> bool {
+        !matches!(self.target, Target::Path(_))
+    }
+
+    /// Whether its server is in this process.
+    pub(crate) fn is_embedded(&self) -> bool {
+        self.embedded.is_some()
+    }
+
     /// Files that the largest of these levels has open in this process.
     pub(crate) fn open_files(&self, steps: &[Step], workload: &Workload) -> u64 {
         let lanes = |plan: &Plan| u64::from(plan.load.stations()) * u64::from(plan.lanes);

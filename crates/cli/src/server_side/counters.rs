@@ -9,6 +9,9 @@ pub(super) struct Counters {
     pub(super) disk_write_bytes: Option<f64>,
     pub(super) received_bytes: Option<f64>,
     pub(super) sent_bytes: Option<f64>,
+    /// Read from disks by the whole machine, and the time that these reads took, s, one beside the other.
+    pub(super) machine_read_bytes: Option<f64>,
+    pub(super) machine_read_s: Option<f64>,
 }
 
 /// Counters at an instant, ns since the Unix epoch.
@@ -31,7 +34,21 @@ impl Counters {
             disk_write_bytes: one(|counters| counters.disk_write_bytes),
             received_bytes: one(|counters| counters.received_bytes),
             sent_bytes: one(|counters| counters.sent_bytes),
+            machine_read_bytes: one(|counters| counters.machine_read_bytes),
+            machine_read_s: one(|counters| counters.machine_read_s),
         }
+    }
+}
+
+impl Counters {
+    /// Of rates: the time that the server's reads took at disks, s/s: its share, by bytes, of what the machine's disks took.
+    pub(super) fn disk_read_s(&self) -> Option<f64> {
+        let read = self.disk_read_bytes?;
+        if read == 0.0 {
+            return Some(0.0);
+        }
+        let machine = self.machine_read_bytes.filter(|&machine| machine > 0.0)?;
+        Some(self.machine_read_s? * (read / machine).min(1.0))
     }
 }
 
@@ -76,6 +93,21 @@ mod tests {
         assert_eq!(cores((S, 2 * S)), Some(2.0));
         assert_eq!(cores((2 * S, 4 * S)), None);
         assert_eq!(cores((S, S)), None);
+    }
+
+    #[test]
+    fn reads_took_their_share_of_what_disks_took() {
+        let rates = |own: f64, machine: f64, took: f64| Counters {
+            disk_read_bytes: Some(own),
+            machine_read_bytes: Some(machine),
+            machine_read_s: Some(took),
+            ..Counters::default()
+        };
+        assert_eq!(rates(1e6, 4e6, 0.8).disk_read_s(), Some(0.2));
+        assert_eq!(rates(1e6, 1e6, 0.8).disk_read_s(), Some(0.8));
+        assert_eq!(rates(0.0, 1e6, 0.8).disk_read_s(), Some(0.0), "who reads nothing waits for no disk");
+        assert_eq!(rates(1e6, 0.0, 0.0).disk_read_s(), None, "read from what is no disk of this machine");
+        assert_eq!(Counters { machine_read_s: None, ..rates(1.0, 1.0, 1.0) }.disk_read_s(), None);
     }
 
     #[test]

@@ -64,6 +64,21 @@ struct Samples {
 }
 
 impl ServerSideFlags {
+    /// As if a process had been named.
+    pub(crate) fn of_process(pid: u32) -> Self {
+        Self { server_pid: Some(pid), server_metrics: None }
+    }
+
+    /// Whether it is a process of this machine that is looked at.
+    pub(crate) fn names_a_process(&self) -> bool {
+        self.server_pid.is_some()
+    }
+
+    /// Whether anything is to be looked at.
+    pub(crate) fn is_some(&self) -> bool {
+        self.server_pid.is_some() || self.server_metrics.is_some()
+    }
+
     /// Begins to look, where that is wanted.
     ///
     /// # Errors
@@ -130,6 +145,7 @@ impl ServerSideWatch {
             disk_write_bytes_per_s: rates.and_then(|rates| rates.disk_write_bytes),
             received_bytes_per_s: rates.and_then(|rates| rates.received_bytes),
             sent_bytes_per_s: rates.and_then(|rates| rates.sent_bytes),
+            disk_read_s_per_s: rates.and_then(|rates| rates.disk_read_s()),
             why_missing: rates.is_none().then(missing),
         }
     }

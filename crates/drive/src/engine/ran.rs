@@ -2,6 +2,7 @@
 
 use super::histogram::Histogram;
 use crate::action::Cause;
+use crate::network::RoundTrip;
 
 /// What a run brought.
 #[derive(Debug)]
@@ -107,6 +108,8 @@ pub struct Generator {
     /// Wake-up lag: from when the kernel had the bytes to when the generator had read them, ns. Empty where the kernel
     /// was not asked.
     pub wake_up_lag: Histogram,
+    /// Round trips of the connections, as the kernel measured them until the end of the measured phase.
+    pub round_trips: RoundTrips,
     /// The smallest step of the clock that was seen, ns.
     pub clock_granularity_ns: u64,
     /// Turns a second that the schedule asked for; `None` in a closed loop.
@@ -132,12 +135,48 @@ impl Generator {
     pub(super) fn add(&mut self, other: &Generator) {
         self.schedule_lag.merge(&other.schedule_lag);
         self.wake_up_lag.merge(&other.wake_up_lag);
+        self.round_trips.merge(&other.round_trips);
         self.planned += other.planned;
         self.late_starts += other.late_starts;
         self.never_sent += other.never_sent;
         self.overdue += other.overdue;
         self.strangers += other.strangers;
         self.left_rudely += other.left_rudely;
+    }
+}
+
+/// Round trips of several connections.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RoundTrips {
+    /// Connections that had one.
+    connections: u64,
+    /// The least of all, ns.
+    least_ns: u64,
+    /// Sum of the smoothed ones, ns.
+    smoothed_sum_ns: u64,
+}
+
+impl RoundTrips {
+    /// Those of one more connection.
+    pub fn add(&mut self, one: RoundTrip) {
+        self.merge(&Self { connections: 1, least_ns: one.least_ns, smoothed_sum_ns: one.smoothed_ns });
+    }
+
+    fn merge(&mut self, other: &Self) {
+        self.least_ns = match (self.connections, other.connections) {
+            (0, _) => other.least_ns,
+            (_, 0) => self.least_ns,
+            _ => self.least_ns.min(other.least_ns),
+        };
+        self.connections += other.connections;
+        self.smoothed_sum_ns = self.smoothed_sum_ns.saturating_add(other.smoothed_sum_ns);
+    }
+
+    /// The least of all connections, and the mean of the smoothed ones; `None` where no connection had one.
+    #[must_use]
+    pub fn together(&self) -> Option<RoundTrip> {
+        let smoothed_ns = self.smoothed_sum_ns.checked_div(self.connections)?;
+        Some(RoundTrip { least_ns: self.least_ns, smoothed_ns })
     }
 }
 
@@ -157,5 +196,22 @@ impl WorkerCpu {
     #[must_use]
     pub fn utilisation(&self) -> f64 {
         if self.elapsed_ns == 0 { 0.0 } else { (self.user_ns + self.system_ns) as f64 / self.elapsed_ns as f64 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn round_trips_of_connections_together() {
+        let (mut all, mut part) = (RoundTrips::default(), RoundTrips::default());
+        all.merge(&part);
+        assert_eq!(all.together(), None);
+        part.add(RoundTrip { least_ns: 20, smoothed_ns: 30 });
+        all.merge(&part);
+        all.add(RoundTrip { least_ns: 10, smoothed_ns: 50 });
+        all.merge(&RoundTrips::default());
+        assert_eq!(all.together(), Some(RoundTrip { least_ns: 10, smoothed_ns: 40 }));
     }
 }

@@ -5,6 +5,7 @@ pub mod memory;
 mod socket;
 mod stamps;
 pub mod tcp;
+mod tcp_info;
 
 use std::io::{self, IoSlice};
 use std::net::SocketAddr;
@@ -31,6 +32,16 @@ pub struct Received {
     pub bytes: usize,
     /// When the kernel had the last of them, ns since the Unix epoch, where it tells.
     pub kernel_ns: Option<i64>,
+}
+
+/// Round trips of a connection, as the kernel measured them: from when it sent bytes until the other kernel had acknowledged
+/// them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RoundTrip {
+    /// The least of the last five minutes, ns. No program has a part in it where the other kernel acknowledged at once.
+    pub least_ns: u64,
+    /// Smoothed (RFC 6298), ns. Where acknowledgements travel with answers, the time until the answer is in it.
+    pub smoothed_ns: u64,
 }
 
 /// How bytes are received.
@@ -76,6 +87,10 @@ pub trait Network {
     fn want_writable(&mut self, key: ConnectionKey, wanted: bool) -> io::Result<()>;
     /// Waits until something happens or the time has come; `None` waits for something to happen.
     fn wait(&mut self, until: Option<i64>, ready: &mut Vec<Ready>) -> io::Result<()>;
+    /// Round trips of a connection; `None` where nobody measures them.
+    fn round_trip(&self, _key: ConnectionKey) -> Option<RoundTrip> {
+        None
+    }
     /// Closes a connection.
     fn close(&mut self, key: ConnectionKey);
 }

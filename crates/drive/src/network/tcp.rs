@@ -15,7 +15,7 @@ use rustix::net::{AddressFamily, SocketFlags, SocketType, connect, getpeername, 
 
 use super::clock::Clock;
 use super::socket::Socket;
-use super::{ConnectionKey, Network, Ready, Received, Take, stamps};
+use super::{ConnectionKey, Network, Ready, Received, RoundTrip, Take, stamps, tcp_info};
 
 /// Events taken from the kernel at a time. Few, so that timers are looked at often however many connections are ready.
 const EVENTS: usize = 64;
@@ -201,6 +201,10 @@ impl Network for Tcp {
             }
         }));
         Ok(())
+    }
+
+    fn round_trip(&self, key: ConnectionKey) -> Option<RoundTrip> {
+        tcp_info::round_trip(&self.socket(key).ok()?.file)
     }
 
     fn close(&mut self, key: ConnectionKey) {

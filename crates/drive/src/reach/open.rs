@@ -11,7 +11,7 @@ use plimsoll_wire::rpc::Caller;
 
 use super::{NfsServer, PathServer, Reached, SmbServer};
 use crate::client::nfs::{MountError, NfsOptions, mount};
-use crate::client::path::Root;
+use crate::client::path::{Reading, Root};
 use crate::client::smb::auth::{Authentication, Realm, TicketError};
 use crate::client::smb::{Dialect, SmbOptions, Wish};
 use crate::target::{NfsTarget, Server, SmbTarget, Target};
@@ -29,12 +29,21 @@ pub struct Wishes {
     pub kerberos: Option<Realm>,
     /// What client GUIDs follow from.
     pub seed: u64,
+    /// How files of a path target are read.
+    pub reading: Reading,
 }
 
 impl Default for Wishes {
     fn default() -> Self {
         let (signing, encryption) = (Wish::AsServerSays, Wish::AsServerSays);
-        Self { dialects: Dialect::V202..=Dialect::V311, signing, encryption, kerberos: None, seed: 0 }
+        Self {
+            dialects: Dialect::V202..=Dialect::V311,
+            signing,
+            encryption,
+            kerberos: None,
+            seed: 0,
+            reading: Reading::Unadvised,
+        }
     }
 }
 
@@ -76,7 +85,7 @@ pub fn open(target: &Target, wishes: &Wishes, names: &mut Names) -> Result<Box<d
     match target {
         Target::Smb(target) => smb(target, wishes, names),
         Target::Nfs(target) => nfs(target, names),
-        Target::Path(path) => directory(path, names),
+        Target::Path(path) => directory(path, wishes.reading, names),
         Target::Embedded(_) => Err(ReachError::Embedded),
     }
 }
@@ -101,8 +110,9 @@ fn nfs(target: &NfsTarget, names: &mut Names) -> Result<Box<dyn Reached>, ReachE
     Ok(Box::new(NfsServer { address, options: Arc::new(options), share, user, mounted }))
 }
 
-fn directory(path: &Path, names: &mut Names) -> Result<Box<dyn Reached>, ReachError> {
-    let root = Root::open(path).map_err(|source| ReachError::Directory { path: path.to_owned(), source })?;
+fn directory(path: &Path, reading: Reading, names: &mut Names) -> Result<Box<dyn Reached>, ReachError> {
+    let root =
+        Root::open(path).map_err(|source| ReachError::Directory { path: path.to_owned(), source })?.read(reading);
     let share = names.intern(&path.to_string_lossy());
     let user = names.intern(&rustix::process::geteuid().as_raw().to_string());
     Ok(Box::new(PathServer { root, share, user }))

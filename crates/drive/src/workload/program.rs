@@ -16,6 +16,8 @@ const MOST_STEPS: usize = 10_000;
 const DEEPEST: u32 = 8;
 /// The largest request, bytes: servers take 1 to 8 MiB, clients cut what is more.
 const LARGEST_REQUEST: u64 = 16 << 20;
+/// The most lanes that read one file together.
+const DEEPEST_AHEAD: u32 = 1024;
 /// The largest file that a lane writes for itself, bytes.
 const LARGEST_OWN: u64 = 1 << 40;
 
@@ -80,6 +82,8 @@ pub(super) struct Transfer {
     pub(super) size: u32,
     pub(super) at: At,
     pub(super) amount: Amount,
+    /// Of the blocks of a sequence one in so many, the first being that of the lane's number.
+    pub(super) every: u32,
     /// Written data is durable when the answer comes.
     pub(super) stable: bool,
 }
@@ -284,7 +288,10 @@ fn read_of(read: &ReadText) -> Result<Transfer, String> {
         (None, true) => Amount::Whole,
         (None, false) => Amount::Count(1),
     };
-    transfer(read.size, read.at, amount, false)
+    if !(1..=DEEPEST_AHEAD).contains(&read.every) || read.every > 1 && read.at != At::Sequential {
+        return Err(format!("every may be 1 to {DEEPEST_AHEAD}, and goes with at = \"sequential\" alone"));
+    }
+    Ok(Transfer { every: read.every, ..transfer(read.size, read.at, amount, false)? })
 }
 
 fn write_of(write: &WriteText, on: Subject, totals: &mut Vec<Sizes>) -> Result<Transfer, String> {
@@ -321,7 +328,7 @@ fn transfer(size: Size, at: At, amount: Amount, stable: bool) -> Result<Transfer
         return Err("only at = \"sequential\" goes with whole and total".to_owned());
     }
     let size = u32::try_from(size.0).map_err(|error| error.to_string())?;
-    Ok(Transfer { size, at, amount, stable })
+    Ok(Transfer { size, at, amount, every: 1, stable })
 }
 
 /// What the turn has made so far.

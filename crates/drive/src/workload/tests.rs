@@ -35,7 +35,7 @@ fn ran(workload: &Workload, stations: u32, depth: u32, turns: u64) -> Ran {
 
 /// Whether a turn of it is many requests.
 fn long(builtin: &Builtin) -> bool {
-    builtin.name.starts_with("stream") || builtin.name.starts_with("blocks")
+    ["stream", "blocks", "sequential"].iter().any(|kind| builtin.name.starts_with(kind))
 }
 
 #[test]
@@ -484,4 +484,25 @@ fn a_load_file_is_played_over_and_over_or_so_many_times() {
     for more in ["[files]\ncount = 1\ndirectories = 0\ndepth = 1\nsize = \"1B\"\n", "[lane]\nkeep_open = 1\n"] {
         assert!(Workload::parse(file.to_str().unwrap(), &format!("{text}\n{more}")).is_err(), "{more}");
     }
+}
+
+#[test]
+fn lanes_read_one_file_together() {
+    let ahead = |value: &str| Parameter { name: "ahead".to_owned(), value: value.to_owned() };
+    let size = Parameter { name: "size".to_owned(), value: "42KiB".to_owned() };
+    let workload = Workload::find_with("sequential-read", &[ahead("4"), size.clone()]).unwrap();
+    let mut places: Vec<u64> = ran(&workload, 1, 4, 1).actions.iter().filter_map(|action| place(action)).collect();
+    places.sort_unstable();
+    // Ten whole blocks and half a one, each read once.
+    assert_eq!(places, (0..11).map(|block| block * 4096).collect::<Vec<_>>());
+    for wrong in ["0", "1025"] {
+        let error = Workload::find_with("sequential-read", &[ahead(wrong), size.clone()]).unwrap_err();
+        assert!(error.to_string().contains("every may be 1 to 1024"), "{error}");
+    }
+}
+
+/// Where a read begins.
+fn place(action: &str) -> Option<u64> {
+    let (_, rest) = action.strip_prefix("Read ").and_then(|read| read.split_once("offset: "))?;
+    rest.split(',').next()?.parse().ok()
 }

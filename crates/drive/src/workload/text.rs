@@ -299,6 +299,10 @@ pub(super) struct ReadText {
     pub(super) count: Option<u32>,
     #[serde(default)]
     pub(super) whole: bool,
+    /// Of the blocks one in so many: the lanes of a station read one file together, each as many blocks further on as it is
+    /// lanes from the first.
+    #[serde(default = "one")]
+    pub(super) every: u32,
 }
 
 /// How a file is written.

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::calls::Calls;
 use super::capacity::Capacity;
 use super::server::ServerSide;
 use super::{Interval, OperationRow, Span, StationSpread, Times, TurnKind, Users, Validity};
@@ -15,7 +16,7 @@ pub struct Run {
     pub workload: String,
     /// What it does, in a sentence.
     pub description: String,
-    /// SHA-256 of the workload's text, hexadecimal.
+    /// SHA-256 of the workload's text, hexadecimal; of several workloads one each, with spaces.
     pub workload_sha256: String,
     /// What decides every draw.
     pub seed: u64,
@@ -31,6 +32,9 @@ pub struct Run {
     /// The highest load that held a promise; null where it was not searched.
     #[serde(default)]
     pub capacity: Option<Box<Capacity>>,
+    /// Where the time of calls goes; null where nobody asked.
+    #[serde(default)]
+    pub calls: Option<Box<Calls>>,
 }
 
 /// A parameter of a workload.
@@ -127,12 +131,24 @@ pub struct Generator {
     pub schedule_lag: Option<Times>,
     /// Seen by the program − received by the kernel; null where the kernel does not tell.
     pub wake_up_lag: Option<Times>,
+    /// Round trip of the network as the kernel measured it on the connections; null where there are none.
+    #[serde(default)]
+    pub round_trip: Option<RoundTrip>,
     /// Step of the client's clock, s.
     pub clock_granularity_s: Option<f64>,
     /// Arrivals that found no station free and were given up.
     pub never_sent: u64,
     /// Answers to no request that waited: late, repeated, made up.
     pub strangers: u64,
+}
+
+/// Round trip of the network (TCP_INFO): from when the client's kernel sent bytes until the server's had acknowledged them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct RoundTrip {
+    /// The least of any connection, s: no program has a part in it where the server's kernel acknowledged at once.
+    pub least_s: f64,
+    /// Smoothed, mean over the connections, s: acknowledgements that travel with answers are in it.
+    pub smoothed_s: f64,
 }
 
 /// How the server shared itself among the stations: turns of each station, divided by their mean.

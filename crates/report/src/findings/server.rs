@@ -19,6 +19,10 @@ pub struct ServerSide {
     pub received_bytes_per_s: Option<f64>,
     /// Sent to the network, bytes/s.
     pub sent_bytes_per_s: Option<f64>,
+    /// Time that its reads took at disks, s/s: reads that were under way on average. Of a process: its share, by bytes, of
+    /// what all disks of its machine took.
+    #[serde(default)]
+    pub disk_read_s_per_s: Option<f64>,
     /// Why there are no numbers at all; null where there are.
     pub why_missing: Option<String>,
 }

@@ -1,9 +1,9 @@
 //! How the load was made, a line a load level, and whether the generator kept up.
 
-use super::capacity;
 use super::page::{Page, Role};
 use super::table::Table;
 use super::units::{NONE, TimeScale, significant, time};
+use super::{calls, capacity};
 use crate::findings::{Findings, Stage, Times};
 use std::fmt;
 
@@ -23,6 +23,7 @@ pub(super) fn draw(page: &mut Page<'_>, findings: &Findings) -> fmt::Result {
         page.paragraph(Role::Plain, "Agreed:   ", &run.facts.join(", "))?;
     }
     capacity::draw(page, run.capacity.as_deref())?;
+    calls::draw(page, run.calls.as_deref())?;
     if findings.stages.is_empty() {
         return Ok(());
     }

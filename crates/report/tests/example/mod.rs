@@ -1,7 +1,11 @@
 //! Findings made by hand: every part of a report is in the rich one, nothing in the empty one.
 #![allow(dead_code, reason = "each test crate uses some of it")]
 
+mod calls;
+
 use plimsoll_report::findings::*;
+
+use calls::calls;
 
 /// Nothing was seen.
 pub(crate) fn empty() -> Findings {
@@ -395,6 +399,7 @@ fn stage(rich: &Findings, number: u32, stations: u64, reasons: &[&str]) -> Stage
             cpu_per_operation_s: Some(9e-6),
             schedule_lag: rich.operations[0].service_time,
             wake_up_lag: None,
+            round_trip: (number == 0).then_some(RoundTrip { least_s: 1e-5, smoothed_s: 4e-5 }),
             clock_granularity_s: Some(1e-9),
             never_sent: 3,
             strangers: 0,
@@ -460,6 +465,7 @@ pub(crate) fn run() -> Findings {
             facts: vec!["SMB 3.1.1".into()],
             parameters: vec![parameter()],
             capacity: None,
+            calls: Some(Box::new(calls())),
         }),
         stages: vec![stage(&rich, 0, 1, &[]), stage(&rich, 1, 64, &["the generator was busy 97 % of the time"])],
         curves: vec![load_curve()],

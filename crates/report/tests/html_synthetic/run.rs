@@ -37,6 +37,7 @@ pub(crate) fn run() -> Findings {
             facts: vec!["SMB 3.1.1".into(), NASTY[5].into()],
             parameters: vec![],
             capacity: None,
+            calls: None,
         }),
         curves: plimsoll_report::collect::curves::curves(&stages),
         stages,

@@ -180,7 +180,9 @@ impl Samba {
         command.output().expect("smbclient (Debian: smbclient)")
     }
 
-    fn configuration(&self) -> PathBuf {
+    /// Its smb.conf, which programs of Samba's that look at it need.
+    #[must_use]
+    pub fn configuration(&self) -> PathBuf {
         self.scratch.path().join("smb.conf")
     }
 

@@ -49,15 +49,7 @@ impl PathClient {
             Action::Cancel { .. } => return (None, Ok(Reply::Nothing)),
             Action::Watch { .. } => return (None, Err(NOT_SUPPORTED)),
             Action::Close { file } => (FileCall::Close, self.close(file)),
-            Action::Read { file, offset, length, keep } => {
-                let take = |at, piece: &[u8]| {
-                    if keep {
-                        events.data(tag, at, piece);
-                    }
-                };
-                let read = self.files.get(file).and_then(|file| Ok(data::read(file, offset, length, take)?));
-                (FileCall::Read, read.map(|bytes| Reply::Read { bytes }))
-            }
+            Action::Read { .. } => return (Some(FileCall::Read), self.read(action, tag, over, events)),
             Action::Write { file, offset, length, content, key } => {
                 let written = self.files.get(file);
                 let written = written.and_then(|file| Ok(data::write(file, offset, length, content, key)?));
@@ -154,7 +146,24 @@ impl PathClient {
         };
         let opened = self.open_at(path, access | flags(disposition));
         over();
-        self.opened(opened?)
+        let file = opened?;
+        data::advise(file.as_fd(), self.root.reading)?;
+        self.opened(file)
+    }
+
+    /// Reads; what the system is to forget of it, it forgets when that is over.
+    fn read(&self, action: &Action<'_>, tag: Tag, over: &mut dyn FnMut(), events: &mut dyn Events) -> Called {
+        let Action::Read { file, offset, length, keep } = *action else { return Err(NOT_SUPPORTED) };
+        let file = self.files.get(file)?;
+        let read = data::read(file, offset, length, |at, piece| {
+            if keep {
+                events.data(tag, at, piece);
+            }
+        });
+        over();
+        let bytes = read?;
+        data::forget(file, self.root.reading, (offset, bytes))?;
+        Ok(Reply::Read { bytes })
     }
 
     fn open_at(&self, path: &str, flags: OFlags) -> Result<OwnedFd, Trouble> {

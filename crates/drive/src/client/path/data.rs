@@ -2,11 +2,14 @@
 
 use std::cell::RefCell;
 use std::io::IoSlice;
+use std::num::NonZeroU64;
 use std::os::fd::BorrowedFd;
 use std::sync::Arc;
 
+use rustix::fs::{Advice, fadvise, fdatasync};
 use rustix::io::{Errno, pread, pwritev, retry_on_intr};
 
+use super::Reading;
 use crate::content::Content;
 
 /// Bytes read at once, at most: a larger read takes several calls.
@@ -43,6 +46,27 @@ pub(super) fn read(
         }
         Ok(done)
     })
+}
+
+/// Tells the system how a file that was just opened will be read, and has it forget what it knows of it.
+pub(super) fn advise(file: BorrowedFd<'_>, reading: Reading) -> Result<(), Errno> {
+    let advice = match reading {
+        Reading::Unadvised => return Ok(()),
+        Reading::UncachedAtRandom => Advice::Random,
+        Reading::UncachedInOrder => Advice::Sequential,
+    };
+    retry_on_intr(|| fdatasync(file))?;
+    fadvise(file, 0, None, Advice::DontNeed)?;
+    fadvise(file, 0, None, advice)
+}
+
+/// Has the system forget what was just read of a file, where nothing is to be kept.
+pub(super) fn forget(file: BorrowedFd<'_>, reading: Reading, (offset, bytes): (u64, u32)) -> Result<(), Errno> {
+    // Of no bytes it would mean: to the end of the file.
+    match NonZeroU64::new(bytes.into()) {
+        Some(length) if reading != Reading::Unadvised => fadvise(file, offset, Some(length), Advice::DontNeed),
+        _ => Ok(()),
+    }
 }
 
 /// Writes until `length` bytes are written, from where the content stands.

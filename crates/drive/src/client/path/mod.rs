@@ -39,6 +39,20 @@ use crate::outbox::Outbox;
 #[derive(Clone, Debug)]
 pub struct Root {
     directory: Arc<OwnedFd>,
+    reading: Reading,
+}
+
+/// What the operating system is told about how files are read (posix_fadvise), and so what it reads ahead and keeps.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Reading {
+    /// Nothing.
+    #[default]
+    Unadvised,
+    /// Nothing is to be read ahead, and nothing kept: each read goes to where the data come from. What was written is made
+    /// durable first, for only that can be dropped.
+    UncachedAtRandom,
+    /// As much as it likes may be read ahead, and what was read is not kept.
+    UncachedInOrder,
 }
 
 impl Root {
@@ -49,7 +63,13 @@ impl Root {
     pub fn open(path: &Path) -> io::Result<Self> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let directory = rustix::fs::open(path, flags, Mode::empty())?;
-        Ok(Self { directory: Arc::new(directory) })
+        Ok(Self { directory: Arc::new(directory), reading: Reading::Unadvised })
+    }
+
+    /// The same, its files read in this way.
+    #[must_use]
+    pub fn read(self, reading: Reading) -> Self {
+        Self { reading, ..self }
     }
 }
 

@@ -50,6 +50,13 @@ impl Bench {
         Self { folder, client, told: Told::default() }
     }
 
+    /// The same, files read in this way.
+    fn reading(reading: Reading) -> Self {
+        let bench = Self::new();
+        let (identity, root) = (bench.client.identity, bench.client.root.clone());
+        Self { client: PathClient::new(root.read(reading), identity), ..bench }
+    }
+
     /// Does an action, and holds that it is done once, with one transaction if it was asked for.
     fn act(&mut self, action: Action<'_>) -> Result<Reply, Failure> {
         self.told = Told::default();
@@ -265,4 +272,21 @@ fn errors_have_names() {
         [28, 2, 116, 0, 9999].map(errno_name),
         [Some("ENOSPC"), Some("ENOENT"), Some("ESTALE"), Some("OK"), None]
     );
+}
+
+#[test]
+fn what_is_not_cached_is_what_was_written() {
+    for reading in [Reading::UncachedAtRandom, Reading::UncachedInOrder] {
+        let mut bench = Bench::reading(reading);
+        fs::write(bench.folder.path().join("f"), [7; 10_000]).unwrap();
+        let (access, disposition, caching) = (Access::Read, Disposition::OpenExisting, Caching::None);
+        let opened = bench.act(Action::Open { path: "f", access, disposition, caching }).unwrap();
+        let Reply::Opened { file, size } = opened else { panic!("{opened:?}") };
+        assert_eq!(size, Some(10_000));
+        for (offset, bytes) in [(4096, 4096), (8192, 1808), (0, 4096), (20_000, 0)] {
+            let read = bench.act(Action::Read { file, offset, length: 4096, keep: true });
+            assert_eq!(read, Ok(Reply::Read { bytes }), "{reading:?} {offset}");
+            assert!(bench.told.data.len() == bytes as usize && bench.told.data.iter().all(|byte| *byte == 7));
+        }
+    }
 }

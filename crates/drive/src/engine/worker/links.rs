@@ -244,6 +244,17 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
         self.with_client(at, |client, out, floor| client.leave(now, out, floor));
     }
 
+    /// Asks what the kernel knows of the round trips of connections that are up.
+    pub(super) fn take_round_trips(&mut self) {
+        for (at, link) in (0..).zip(&self.links) {
+            if link.state == LinkState::Up
+                && let Some(found) = self.net.round_trip(ConnectionKey(at))
+            {
+                self.generator.round_trips.add(found);
+            }
+        }
+    }
+
     /// A client has logged off, or there was no time for it.
     pub(super) fn left(&mut self, at: u32) {
         if self.links.get(at as usize).is_some_and(|link| link.state == LinkState::Leaving) {

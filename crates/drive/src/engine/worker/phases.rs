@@ -151,6 +151,7 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
             self.step(end)?;
         }
         self.stopped |= self.job.watch.stopped();
+        self.take_round_trips();
         for (tally, up) in self.floor.tallies.iter_mut().zip(&self.up) {
             tally.connected = *up > 0;
         }

@@ -44,13 +44,15 @@ pub(super) struct Left {
     pub(super) next: u64,
     /// Where they end.
     end: u64,
+    /// Bytes between them, which other lanes read.
+    skip: u64,
 }
 
 impl Left {
     /// A request moved so many bytes.
     pub(super) fn after(self, bytes: u32) -> Self {
-        let next = self.next.saturating_add(u64::from(bytes));
-        Self { requests: self.requests.saturating_sub(1), next, end: self.end }
+        let next = self.next.saturating_add(u64::from(bytes)).saturating_add(self.skip);
+        Self { requests: self.requests.saturating_sub(1), next, ..self }
     }
 }
 
@@ -207,7 +209,9 @@ impl Lane {
                     Amount::Whole => (u64::MAX, end),
                     Amount::Total(which) => (u64::MAX, kind.scale.of(kind.totals.get(which)?.draw(&mut self.rng))),
                 };
-                *turn.left.insert(Left { requests, next: 0, end })
+                let (block, every) = (u64::from(transfer.size), u64::from(transfer.every.max(1)));
+                let (next, skip) = (u64::from(self.lane) % every * block, (every - 1) * block);
+                *turn.left.insert(Left { requests, next, end, skip })
             }
         };
         if left.requests == 0 {

@@ -1,0 +1,211 @@
+//! Where calls are made: the target, and a local directory. Every phase is run there.
+
+use std::path::PathBuf;
+use std::process::Command;
+use std::sync::Arc;
+
+use anyhow::{Context, ensure};
+use plimsoll_drive::reach::{Reached, Wishes};
+use plimsoll_drive::target::Target;
+use plimsoll_model::Names;
+
+use super::Arguments;
+use super::phases::{LoopFlags, Phase};
+use super::told::calls_of;
+use crate::exit::Usage;
+use crate::run::{Chosen, Drive, LevelRan, Site, Step, Watching};
+use crate::server_side::{ServerSideFlags, ServerSideWatch};
+
+/// A phase that brought too few calls is run again, so much longer than it takes for enough of them; where it brought none,
+/// so much longer than it was.
+const MORE: f64 = 1.25;
+const MUCH_MORE: f64 = 10.0;
+/// Times that a phase is run, at most.
+const ATTEMPTS: usize = 3;
+/// The longest phase, ns: an hour.
+const LONGEST: f64 = 3.6e12;
+
+/// The directory for calls without a server.
+pub(super) struct Local {
+    pub(super) chosen: Chosen,
+    /// It is ours, and goes with us.
+    temporary: Option<PathBuf>,
+}
+
+impl Local {
+    /// The one of the flags, or a temporary one.
+    pub(super) fn of(flags: &LoopFlags) -> anyhow::Result<Self> {
+        let Some(url) = &flags.local else {
+            let path = std::env::temp_dir().join(format!("plimsoll-breakdown-{}", std::process::id()));
+            std::fs::create_dir(&path).with_context(|| path.display().to_string())?;
+            let temporary = Some(path.clone());
+            return Ok(Self { chosen: Chosen::start(Target::Path(path))?, temporary });
+        };
+        let target = Target::parse(url).map_err(|error| Usage(error.to_string()))?;
+        if !matches!(target, Target::Path(_)) {
+            return Err(Usage(format!("--local {target}: a directory of this machine, file:///path")).into());
+        }
+        Ok(Self { chosen: Chosen::start(target)?, temporary: None })
+    }
+}
+
+impl Drop for Local {
+    fn drop(&mut self) {
+        if let Some(path) = &self.temporary {
+            // What is left of it is in the system's folder for what may go.
+            let _ = std::fs::remove_dir_all(path);
+        }
+    }
+}
+
+/// Where the server's processor time comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum ServersCpu {
+    /// From its process on this machine.
+    Process,
+    /// From an exporter, which tells of a whole machine.
+    Machine,
+    /// It is in this process: what is not the client's.
+    ThisProcess,
+    /// From nowhere.
+    Nowhere,
+}
+
+impl ServersCpu {
+    pub(super) fn of(chosen: &Chosen, flags: &ServerSideFlags) -> Self {
+        match (flags.names_a_process(), flags.is_some(), chosen.is_embedded()) {
+            (true, ..) => Self::Process,
+            (false, true, _) => Self::Machine,
+            (false, false, true) => Self::ThisProcess,
+            (false, false, false) => Self::Nowhere,
+        }
+    }
+
+    /// Begins to look there.
+    pub(super) fn watch(&self, flags: &ServerSideFlags) -> anyhow::Result<Option<ServerSideWatch>> {
+        match self {
+            Self::ThisProcess => ServerSideFlags::of_process(std::process::id()).watch(),
+            _ => flags.watch(),
+        }
+    }
+}
+
+/// A target that was found, once for each phase.
+pub(super) struct Place<'a> {
+    chosen: &'a Chosen,
+    sites: Vec<(&'a Phase, Drive<'a>, Site)>,
+    /// Number of its first stage.
+    first: usize,
+    /// It is the local directory.
+    local: bool,
+}
+
+/// What came of a place's phases.
+pub(super) struct Ran<'a> {
+    pub(super) levels: Vec<(&'a Phase, LevelRan)>,
+    pub(super) facts: Vec<String>,
+    /// What failed besides the measuring.
+    pub(super) besides: anyhow::Result<()>,
+}
+
+impl<'a> Place<'a> {
+    /// Finds the server of a target. `names` takes everything that transactions will name.
+    pub(super) fn reach(
+        chosen: &'a Chosen,
+        phases: &'a [Phase],
+        (wishes, watching): (&Wishes, &'a Watching),
+        (watch, first, local): (Option<&'a ServerSideWatch>, usize, bool),
+        names: &mut Names,
+        arguments: &Arguments,
+    ) -> anyhow::Result<Self> {
+        let mut sites = Vec::new();
+        for phase in phases {
+            let drive = Drive {
+                server_side: watch,
+                remove_files: arguments.remove_files,
+                // The client is part of what is measured: how busy it is, is a result.
+                may_be_busy: true,
+                ..Drive::new(&phase.workload, watching, arguments.loops.timeout_ns())
+            };
+            let wishes = Wishes { reading: phase.reading, ..wishes.clone() };
+            let site = drive.reach(chosen, &wishes, &[arguments.loops.step(phase, 0, local)], names)?;
+            sites.push((phase, drive, site));
+        }
+        Ok(Self { chosen, sites, first, local })
+    }
+
+    /// Runs every phase, until somebody stops it or one cannot be run: what was measured before is not lost with it.
+    pub(super) fn run(&self, flags: &LoopFlags, names: &Arc<Names>) -> Ran<'a> {
+        let mut ran = Ran { levels: Vec::new(), facts: Vec::new(), besides: Ok(()) };
+        for (number, (phase, drive, site)) in (self.first..).zip(&self.sites) {
+            let number = u32::try_from(number).unwrap_or(u32::MAX);
+            let step = flags.step(phase, number, self.local);
+            let next = |ran: &[LevelRan]| Ok(next(ran, &step, phase, flags.calls));
+            let emptied = self.empty_caches(phase, flags);
+            let climbed = emptied.and_then(|()| drive.climb(site, names, next));
+            let climbed = match climbed.with_context(|| self.chosen.shown.clone()) {
+                Ok(climbed) => climbed,
+                Err(error) => {
+                    ran.besides = Err(error);
+                    break;
+                }
+            };
+            ran.facts = site.server.facts().into_iter().chain(climbed.facts()).collect();
+            // One that was run again stands in place of those before.
+            ran.levels.extend(climbed.ran.into_iter().last().map(|level| (*phase, level)));
+            ran.besides = climbed.besides;
+            if climbed.stopped || ran.besides.is_err() || drive.watching.stopped() {
+                break;
+            }
+        }
+        ran
+    }
+
+    /// Runs the command that does it, where there is one, before what reads from a server.
+    fn empty_caches(&self, phase: &Phase, flags: &LoopFlags) -> anyhow::Result<()> {
+        match &flags.empty_caches {
+            Some(command) if phase.reads() && !self.local => empty_caches(command),
+            _ => Ok(()),
+        }
+    }
+
+    /// The server, where clients of ours talk to it.
+    pub(super) fn server(&self) -> Option<&dyn Reached> {
+        self.sites.first().map(|(_, _, site)| &*site.server).filter(|server| server.address().is_some())
+    }
+
+    /// Whether clients of ours connect to it.
+    pub(super) fn is_connected(&self) -> bool {
+        self.chosen.is_connected()
+    }
+
+    /// Whether it is the local directory.
+    pub(super) fn is_local(&self) -> bool {
+        self.local
+    }
+
+    /// How many phases it has.
+    pub(super) fn phases(&self) -> usize {
+        self.sites.len()
+    }
+}
+
+/// The phase, and the phase again where it brought too few calls.
+fn next(ran: &[LevelRan], step: &Step, phase: &Phase, wanted: u32) -> Option<Step> {
+    let Some(last) = ran.last() else { return Some(step.clone()) };
+    let calls = calls_of(last, phase).answered();
+    if !last.whole() || calls >= u64::from(wanted) || ran.len() >= ATTEMPTS {
+        return None;
+    }
+    let more = if calls == 0 { MUCH_MORE } else { MORE * f64::from(wanted) / calls as f64 };
+    let mut longer = step.clone();
+    longer.plan.phases.measured_ns = Some((last.seconds() * 1e9 * more).min(LONGEST) as u64);
+    Some(longer)
+}
+
+fn empty_caches(command: &str) -> anyhow::Result<()> {
+    let output = Command::new("sh").args(["-c", command]).output().context("sh")?;
+    let said = String::from_utf8_lossy(&output.stderr);
+    ensure!(output.status.success(), "--empty-caches {command}: {}: {}", output.status, said.trim());
+    Ok(())
+}

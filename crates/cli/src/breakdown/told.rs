@@ -1,0 +1,315 @@
+//! What was measured of a phase becomes the parts of a call, each with how it is known.
+
+use plimsoll_report::collect::times_of;
+use plimsoll_report::findings::ServerSide;
+use plimsoll_report::findings::calls::{CallPart, CallPhase, LocalCall};
+use plimsoll_stats::Accumulator;
+use plimsoll_stats::parts::{CallTimes, Known, Missing, Part, Told, parts};
+
+use super::phases::Phase;
+use super::place::ServersCpu;
+use crate::run::LevelRan;
+
+/// A phase that was run.
+pub(super) struct Seen<'a> {
+    pub(super) phase: &'a Phase,
+    pub(super) ran: &'a LevelRan,
+    /// Its number among all stages.
+    pub(super) stage: u64,
+    /// In the local directory.
+    pub(super) local: bool,
+    /// By a client of ours over connections of ours; else through the operating system.
+    pub(super) connected: bool,
+    pub(super) servers_cpu: &'a ServersCpu,
+}
+
+/// What is known of something, and how, or why not.
+struct Source {
+    known: Known,
+    why: String,
+}
+
+impl Source {
+    fn measured(seconds: f64, why: impl Into<String>) -> Self {
+        Self { known: Known::Measured(seconds), why: why.into() }
+    }
+
+    fn inferred(seconds: f64, why: impl Into<String>) -> Self {
+        Self { known: Known::Inferred(seconds), why: why.into() }
+    }
+
+    fn missing(why: impl Into<String>) -> Self {
+        Self { known: Known::Missing(Missing::Unmeasured), why: why.into() }
+    }
+}
+
+/// The phase's own operations.
+pub(super) fn calls_of(ran: &LevelRan, phase: &Phase) -> Accumulator {
+    let mut sum = Accumulator::default();
+    let own = ran.statistics().operations().filter(|(procedure, _)| procedure.row().operation == phase.operation);
+    own.for_each(|(_, row)| sum.merge(row));
+    sum
+}
+
+impl Seen<'_> {
+    /// As a report shows it.
+    pub(super) fn told(&self) -> CallPhase {
+        let about = self.ran.about();
+        let row = calls_of(self.ran, self.phase);
+        let calls = row.answered();
+        let each = |seconds: f64| if calls > 0 { seconds / calls as f64 } else { 0.0 };
+        let seconds = self.ran.seconds();
+        let (whole_s, client_cpu_s) = (each(seconds), each(about.generator.cpu_s));
+        let server = about.server.as_ref();
+        let sources = [
+            (Part::WakeUp, self.wake_up()),
+            (Part::Network, self.network()),
+            (Part::ServerCpu, self.server_cpu(server, client_cpu_s, each(seconds))),
+            (Part::Disk, self.disk(server, each(seconds))),
+        ];
+        let known = |part| sources.iter().find(|(of, _)| *of == part).map_or(NOTHING, |(_, source)| source.known);
+        let times = CallTimes {
+            whole_s,
+            client_cpu_s,
+            wake_up: known(Part::WakeUp),
+            network: known(Part::Network),
+            server_cpu: known(Part::ServerCpu),
+            disk: known(Part::Disk),
+            outstanding: self.phase.outstanding,
+            remote: !self.local,
+        };
+        let why = |told: &Told| match sources.iter().find(|(of, _)| *of == told.part) {
+            Some((_, source)) => source.why.clone(),
+            None => why(told).to_owned(),
+        };
+        let part = |told: &Told| CallPart {
+            part: name(told.part).to_owned(),
+            seconds: told.known.seconds(),
+            how: how(told.known).to_owned(),
+            why: why(told),
+            adds: told.adds,
+        };
+        let from_disk = server.and_then(|server| server.disk_read_bytes_per_s).filter(|_| row.payload_bytes() > 0);
+        CallPhase {
+            stage: self.stage,
+            call: self.phase.call.to_owned(),
+            local: self.local,
+            calls,
+            outstanding: self.phase.outstanding,
+            whole_s,
+            response_s: times_of(&row.response()).map(|times| times.mean_s),
+            client_busy: about.generator.cpu_share,
+            server_cores_busy: server.and_then(|server| server.cores_busy).filter(|_| self.tells_of_the_server()),
+            from_disk: from_disk.map(|rate| rate * seconds / row.payload_bytes() as f64),
+            parts: parts(&times).iter().map(part).collect(),
+        }
+    }
+
+    fn wake_up(&self) -> Source {
+        match &self.ran.about().generator.wake_up_lag {
+            Some(lag) => Source::measured(
+                lag.mean_s,
+                "from the kernel's stamp on the answer (SO_TIMESTAMPNS) until the client had read it",
+            ),
+            None if self.connected => Source::missing("the kernel did not stamp what it received"),
+            None => Source::missing("the mount's connection is the kernel's own"),
+        }
+    }
+
+    fn network(&self) -> Source {
+        match &self.ran.about().generator.round_trip {
+            Some(found) => Source::measured(
+                found.least_s,
+                "the least round trip of the phase between the two kernels (TCP_INFO, tcpi_min_rtt); a null call is a whole one \
+                 with a server behind it",
+            ),
+            None if self.connected => Source::missing("the kernel does not tell round trips (TCP_INFO)"),
+            None => Source::missing("the mount's connection is the kernel's own"),
+        }
+    }
+
+    fn server_cpu(&self, server: Option<&ServerSide>, client_cpu_s: f64, whole_s: f64) -> Source {
+        let cores = server.and_then(|server| server.cores_busy);
+        let why =
+            || server.and_then(|server| server.why_missing.clone()).unwrap_or_else(|| "it does not tell".to_owned());
+        match (self.servers_cpu, cores) {
+            (ServersCpu::Nowhere, _) => Source::missing("say --server-pid or --server-metrics"),
+            (_, None) => Source::missing(why()),
+            (ServersCpu::Process, Some(cores)) => {
+                Source::measured(cores * whole_s, "processor time of the server's processes (/proc) / calls")
+            }
+            (ServersCpu::Machine, Some(cores)) => Source::measured(
+                cores * whole_s,
+                "processor time of the server's machine, all that it does (its exporter) / calls",
+            ),
+            (ServersCpu::ThisProcess, Some(cores)) => Source::inferred(
+                (cores * whole_s - client_cpu_s).max(0.0),
+                "processor time of this process, which the server is in, less the client's",
+            ),
+        }
+    }
+
+    fn disk(&self, server: Option<&ServerSide>, whole_s: f64) -> Source {
+        let Some(server) = server else { return Source::missing("say --server-pid or --server-metrics") };
+        match (server.disk_read_s_per_s, server.disk_read_bytes_per_s) {
+            (Some(0.0), _) => Source::measured(0.0, "nothing was read from disks"),
+            (Some(busy), _) => Source::inferred(
+                busy * whole_s,
+                "time that reads took at the machine's disks (/proc/diskstats, exporter), this one's share by bytes / calls",
+            ),
+            (None, Some(_)) => Source::missing("what was read came from no disk of this machine"),
+            (None, None) => Source::missing("reads from disks are not told"),
+        }
+    }
+
+    /// Whether cores that are busy are the server's alone.
+    fn tells_of_the_server(&self) -> bool {
+        !self.local && *self.servers_cpu != ServersCpu::ThisProcess
+    }
+}
+
+const NOTHING: Known = Known::Missing(Missing::Unmeasured);
+
+/// The same calls remote and local, where both were measured.
+pub(super) fn beside_local(phases: &[CallPhase]) -> Vec<LocalCall> {
+    let local = |call: &str| phases.iter().find(|phase| phase.local && phase.call == call)?.response_s;
+    let both = |phase: &CallPhase| {
+        Some(LocalCall { call: phase.call.clone(), remote_s: phase.response_s?, local_s: local(&phase.call)? })
+    };
+    phases.iter().filter(|phase| !phase.local).filter_map(both).collect()
+}
+
+fn name(part: Part) -> &'static str {
+    match part {
+        Part::ClientCpu => "client CPU",
+        Part::ClientWait => "client wait",
+        Part::WakeUp => "client wake-up",
+        Part::Network => "network",
+        Part::ServerCpu => "server CPU",
+        Part::Disk => "disk",
+        Part::ServerWait => "server wait",
+        Part::Remainder => "remainder",
+    }
+}
+
+fn how(known: Known) -> &'static str {
+    match known {
+        Known::Measured(_) => "measured",
+        Known::Inferred(_) => "inferred",
+        Known::Missing(_) => "missing",
+    }
+}
+
+/// How a part is known that follows from others, or is the client's.
+fn why(told: &Told) -> &'static str {
+    match (told.part, told.known) {
+        (Part::ClientCpu, _) => "the processor clock of the thread that makes the calls, which is the whole client",
+        (Part::ClientWait, _) => "the rest of that thread's time; what it waited for is below",
+        (Part::ServerWait, Known::Missing(Missing::Overlapping)) => {
+            "the parts that were measured are longer together than the call: they went on at the same time"
+        }
+        (Part::ServerWait, Known::Missing(Missing::Outstanding)) => {
+            "calls overlap: what the server waits for one, it does for another"
+        }
+        (Part::ServerWait, Known::Missing(_)) => {
+            "it cannot be told without the network's and the server's processor time"
+        }
+        (Part::ServerWait, _) => {
+            "what is left of the client's wait: the server's threads waited for a lock, a disk or their turn"
+        }
+        _ => "what is left of the whole, whatever it is; below 0, parts went on at the same time",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::time::Duration;
+
+    use plimsoll_drive::action::{Action, Done};
+    use plimsoll_drive::client::path::Reading;
+    use plimsoll_drive::engine::{Load, Pause, Phases, Plan, Watch};
+    use plimsoll_drive::reach::{self, Wishes, Work};
+    use plimsoll_drive::scenario::{Scenario, Step, Verdict};
+    use plimsoll_drive::target::Target;
+    use plimsoll_drive::workload::Workload;
+    use plimsoll_model::{Names, Operation, Symbol};
+    use plimsoll_testkit::servers::scripted::{Latency, Script, Scripted};
+
+    use super::*;
+    use crate::run::{Kept, run_level};
+
+    const LATENCY: Duration = Duration::from_millis(5);
+
+    /// Asks for nothing but an answer.
+    struct Asking(bool);
+
+    impl Scenario for Asking {
+        fn next(&mut self) -> Step<'_> {
+            self.0 = !self.0;
+            if self.0 { Step::Act(Action::Null, Symbol::NONE) } else { Step::TurnOver }
+        }
+
+        fn done(&mut self, _: &Done) -> Verdict {
+            Verdict::AsAnswered
+        }
+
+        fn reconnected(&mut self) {}
+    }
+
+    /// A phase of calls on a server that answers each after 5 ms and computes nothing, as far as anybody is told.
+    fn phase(lanes: u32) -> CallPhase {
+        let server = Scripted::start(Script::parallel(Latency::Constant(LATENCY))).unwrap();
+        let address = server.address();
+        let target = format!("nfs://{address}/scripted?version=3&mountport={}", address.port());
+        let mut names = Names::default();
+        let reached = reach::open(&Target::parse(&target).unwrap(), &Wishes::default(), &mut names).unwrap();
+        let scenarios = Box::new(|_, _, _| Box::new(Asking(false)) as Box<dyn Scenario>);
+        let work = Work { server: &*reached, scenarios, names: Arc::new(names) };
+        let phases = Phases { warmup_ns: 50_000_000, measured_ns: Some(500_000_000), ..Phases::default() };
+        let load = Load::Closed { stations: 1, think: Pause::None };
+        let plan = Plan { phases, lanes, stage: Some(0), threads: 1, ..Plan::new(load) };
+        let kept = Kept { table: None, recording: None, by_time: false };
+        let mut ran = run_level(&plan, "null", &work, kept, &Watch::new()).unwrap();
+        ran.serve_with(ServerSide {
+            cores_busy: Some(0.0),
+            disk_read_s_per_s: Some(0.0),
+            disk_read_bytes_per_s: Some(0.0),
+            ..ServerSide::default()
+        });
+        let workload = Workload::find("null").unwrap();
+        let (operation, reading) = (Operation::Null, Reading::Unadvised);
+        let phase = Phase { call: "null", operation, outstanding: lanes, reading, workload };
+        let servers_cpu = ServersCpu::Process;
+        let seen =
+            Seen { phase: &phase, ran: &ran, stage: 0, local: false, connected: true, servers_cpu: &servers_cpu };
+        seen.told()
+    }
+
+    fn seconds(phase: &CallPhase, name: &str) -> f64 {
+        phase.parts.iter().find(|part| part.part == name).unwrap().seconds.unwrap()
+    }
+
+    /// However busy this machine is: a thread that waits does not compute, and the least round trip of a hundred is short.
+    #[test]
+    fn a_server_that_waits_is_found_to_wait() {
+        let phase = phase(1);
+        let whole: f64 = phase.parts.iter().filter(|part| part.adds).filter_map(|part| part.seconds).sum();
+        assert!((whole / phase.whole_s - 1.0).abs() < 1e-9, "{phase:?}");
+        let truth = LATENCY.as_secs_f64();
+        // What the client computes while its call is under way is the client's.
+        let waited = seconds(&phase, "server wait") + seconds(&phase, "client CPU");
+        assert!(waited + seconds(&phase, "network") >= truth, "{phase:?}");
+        assert!(seconds(&phase, "server wait") > 0.5 * truth, "{phase:?}");
+        assert!(seconds(&phase, "network") < 0.2 * truth && seconds(&phase, "client CPU") < 0.5 * truth, "{phase:?}");
+        assert_eq!((seconds(&phase, "server CPU"), seconds(&phase, "disk")), (0.0, 0.0));
+    }
+
+    #[test]
+    fn calls_that_overlap_are_not_taken_apart() {
+        let phase = phase(4);
+        assert!(phase.response_s.unwrap() > phase.whole_s, "four are outstanding: {phase:?}");
+        let waited = phase.parts.iter().find(|part| part.part == "server wait").unwrap();
+        assert_eq!((waited.seconds, waited.how.as_str()), (None, "missing"));
+    }
+}

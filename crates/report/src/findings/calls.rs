@@ -1,0 +1,99 @@
+//! Where the time of a call goes.
+
+use serde::{Deserialize, Serialize};
+
+/// Where the time of calls goes: what each part of a call takes, and how that is known.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Calls {
+    /// One entry a phase, in the order in which they ran.
+    pub phases: Vec<CallPhase>,
+    /// The same calls on the server and in a local directory.
+    pub beside_local: Vec<LocalCall>,
+    /// Requests that a call takes, by the path that it is about.
+    pub requests: Vec<PathRequests>,
+    /// The server's own counters over all phases, those that grew.
+    pub counters: Vec<ServerCounter>,
+    /// What could not be had, and why, in sentences.
+    pub missing: Vec<String>,
+}
+
+/// A phase: one call again and again.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CallPhase {
+    /// Its entry in `stages`.
+    pub stage: u64,
+    /// The call in words.
+    pub call: String,
+    /// In a local directory, and not on the target.
+    pub local: bool,
+    /// Calls that were measured.
+    pub calls: u64,
+    /// Calls outstanding at most.
+    pub outstanding: u32,
+    /// Wall time from call to call, s: length of the phase / calls.
+    pub whole_s: f64,
+    /// Mean response time, s.
+    pub response_s: Option<f64>,
+    /// Share of its time in which the client computed, 0..=1.
+    pub client_busy: f64,
+    /// Cores of the server that were busy on average.
+    pub server_cores_busy: Option<f64>,
+    /// Of the bytes that were read, those that came from disks; above 1 where more was read than asked for.
+    pub from_disk: Option<f64>,
+    /// The parts of a call.
+    pub parts: Vec<CallPart>,
+}
+
+/// A part of a call.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CallPart {
+    /// Which one.
+    pub part: String,
+    /// Mean per call, s; null where it is not known. A remainder below 0 says by how much parts overlap.
+    pub seconds: Option<f64>,
+    /// `measured`, `inferred` or `missing`.
+    pub how: String,
+    /// How it was measured or inferred from what, or why it is missing.
+    pub why: String,
+    /// It is one of those that add up to `whole_s`; others are sums of these, or stand beside them.
+    pub adds: bool,
+}
+
+/// A call on the server and in a local directory: mean response times.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct LocalCall {
+    /// The call in words.
+    pub call: String,
+    /// On the target, s.
+    pub remote_s: f64,
+    /// In the local directory, s.
+    pub local_s: f64,
+}
+
+/// Requests that a call takes.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct PathRequests {
+    /// The call in words.
+    pub call: String,
+    /// The path that it is about.
+    pub path: String,
+    /// Its parts.
+    pub depth: u32,
+    /// Requests of the first such call of a connection, which knows nothing yet.
+    pub first: f64,
+    /// Requests of each later one.
+    pub again: f64,
+    /// Procedures of the first call, in order.
+    pub procedures: Vec<String>,
+}
+
+/// A counter of the server's.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ServerCounter {
+    /// What the server calls it.
+    pub name: String,
+    /// How often it counted.
+    pub count: u64,
+    /// Mean time of what it counted, s; null where the server does not time it.
+    pub mean_s: Option<f64>,
+}

@@ -1,0 +1,158 @@
+//! Where the time of a call goes: a table with a column a phase, and how each part is known.
+
+use std::fmt;
+
+use super::page::{Page, Role};
+use super::run::optional;
+use super::table::Table;
+use super::units::{NONE, TimeScale, percent, significant, time};
+use crate::findings::calls::{CallPart, CallPhase, Calls, LocalCall, PathRequests, ServerCounter};
+
+/// The tables; nothing where nobody asked.
+pub(super) fn draw(page: &mut Page<'_>, calls: Option<&Calls>) -> fmt::Result {
+    let Some(calls) = calls else { return Ok(()) };
+    let (local, remote): (Vec<&CallPhase>, Vec<&CallPhase>) = calls.phases.iter().partition(|phase| phase.local);
+    parts(page, "Where the time of a call goes", &remote)?;
+    parts(page, "The same in a local directory", &local)?;
+    beside_local(page, &calls.beside_local)?;
+    requests(page, &calls.requests)?;
+    counters(page, &calls.counters)?;
+    calls.missing.iter().try_for_each(|why| page.paragraph(Role::Bad, "Missing: ", why))
+}
+
+fn parts(page: &mut Page<'_>, title: &str, phases: &[&CallPhase]) -> fmt::Result {
+    let Some(first) = phases.first() else { return Ok(()) };
+    let all = phases.iter().flat_map(|phase| &phase.parts).filter_map(|part| part.seconds);
+    let scale = TimeScale::of(all.chain(phases.iter().map(|phase| phase.whole_s)));
+    page.heading(&format!("{title} (mean of a call, {}):", scale.words()))?;
+    page.blank()?;
+    let mut table = Table::new().left(1);
+    let head: Vec<&str> = ["Part", "How"].into_iter().chain(phases.iter().map(|phase| phase.call.as_str())).collect();
+    table.head(&head);
+    for name in names(phases) {
+        let found = || phases.iter().filter_map(|phase| of(phase, name));
+        let mut how: Vec<&str> = found().filter(|part| part.seconds.is_some()).map(|part| part.how.as_str()).collect();
+        how.dedup();
+        let how = if how.is_empty() { "missing".to_owned() } else { how.join(", ") };
+        let within = !matches!(name, "client CPU" | "client wait" | "remainder");
+        let shown = phases.iter().map(|phase| scale.show_maybe(of(phase, name).and_then(|part| part.seconds)));
+        table.row([format!("{}{name}", if within { "  " } else { "" }), how].into_iter().chain(shown).collect());
+    }
+    let mut row = |name: &str, how: &str, show: &dyn Fn(&CallPhase) -> String| {
+        table
+            .row([name.to_owned(), how.to_owned()].into_iter().chain(phases.iter().map(|phase| show(phase))).collect());
+    };
+    row("whole", "measured", &|phase| scale.show(phase.whole_s));
+    row("response time", "measured", &|phase| scale.show_maybe(phase.response_s));
+    row("client busy", "", &|phase| percent(phase.client_busy));
+    if !first.local {
+        row("server cores", "", &|phase| optional(phase.server_cores_busy, significant));
+    }
+    row("from disk", "", &|phase| optional(phase.from_disk, percent));
+    row("outstanding", "", &|phase| phase.outstanding.to_string());
+    row("calls", "", &|phase| phase.calls.to_string());
+    page.table(&table)?;
+    names(phases).into_iter().try_for_each(|name| how_known(page, name, phases))
+}
+
+/// Parts of any phase, in their order.
+fn names<'a>(phases: &[&'a CallPhase]) -> Vec<&'a str> {
+    let mut names: Vec<&str> = Vec::new();
+    for part in phases.iter().flat_map(|phase| &phase.parts) {
+        if !names.contains(&part.part.as_str()) {
+            names.push(&part.part);
+        }
+    }
+    // It closes the sum, whichever phase has one.
+    names.sort_by_key(|name| *name == "remainder");
+    names
+}
+
+fn of<'a>(phase: &'a CallPhase, name: &str) -> Option<&'a CallPart> {
+    phase.parts.iter().find(|part| part.part == name)
+}
+
+/// How a part is known: once, or by phase where that differs.
+fn how_known(page: &mut Page<'_>, name: &str, phases: &[&CallPhase]) -> fmt::Result {
+    let mut said: Vec<(&str, Vec<&str>)> = Vec::new();
+    for (part, phase) in phases.iter().filter_map(|phase| Some((of(phase, name)?, phase))) {
+        match said.iter_mut().find(|(why, _)| *why == part.why) {
+            Some((_, of)) => of.push(&phase.call),
+            None => said.push((&part.why, vec![&phase.call])),
+        }
+    }
+    let several = said.len() > 1;
+    let words =
+        |(why, of): &(&str, Vec<&str>)| if several { format!("{why} ({})", of.join(", ")) } else { (*why).to_owned() };
+    let words: Vec<String> = said.iter().map(words).collect();
+    page.paragraph(Role::Quiet, &format!("{name}: "), &words.join("; "))
+}
+
+fn beside_local(page: &mut Page<'_>, calls: &[LocalCall]) -> fmt::Result {
+    if calls.is_empty() {
+        return Ok(());
+    }
+    let scale = TimeScale::of(calls.iter().flat_map(|call| [call.remote_s, call.local_s]));
+    page.heading(&format!("Remote and local (mean response times {}):", scale.words()))?;
+    page.blank()?;
+    let mut table = Table::new();
+    table.head(&["Call", "Remote", "Local", "Difference", "Times"]);
+    for call in calls {
+        let times = (call.local_s > 0.0).then(|| call.remote_s / call.local_s);
+        table.row(vec![
+            call.call.clone(),
+            scale.show(call.remote_s),
+            scale.show(call.local_s),
+            scale.show(call.remote_s - call.local_s),
+            optional(times, significant),
+        ]);
+    }
+    page.table(&table)
+}
+
+fn requests(page: &mut Page<'_>, calls: &[PathRequests]) -> fmt::Result {
+    if calls.is_empty() {
+        return Ok(());
+    }
+    page.heading("Requests that a call takes, by the depth of its path:")?;
+    page.blank()?;
+    let mut table = Table::new().left(1).left(5);
+    table.head(&["Call", "Path", "Depth", "First", "Again", "Procedures of the first"]);
+    for call in calls {
+        table.row(vec![
+            call.call.clone(),
+            call.path.clone(),
+            call.depth.to_string(),
+            significant(call.first),
+            significant(call.again),
+            run_lengths(&call.procedures),
+        ]);
+    }
+    page.table(&table)?;
+    let note = "First: by a connection that knows nothing yet. Again: by one that has asked for it before.";
+    page.paragraph(Role::Quiet, "", note)
+}
+
+/// `LOOKUP, LOOKUP, GETATTR` as `2 LOOKUP, GETATTR`.
+pub(crate) fn run_lengths(procedures: &[String]) -> String {
+    let run = |same: &[String]| match same {
+        [one] => one.clone(),
+        several => format!("{} {}", several.len(), several.first().map_or("", String::as_str)),
+    };
+    procedures.chunk_by(|a, b| a == b).map(run).collect::<Vec<_>>().join(", ")
+}
+
+fn counters(page: &mut Page<'_>, counters: &[ServerCounter]) -> fmt::Result {
+    if counters.is_empty() {
+        return Ok(());
+    }
+    page.heading("The server's own counters (over all phases, with what prepares them):")?;
+    page.blank()?;
+    let mut table = Table::new();
+    table.head(&["Counter", "Count", "Mean"]);
+    for counter in counters {
+        let mean = counter.mean_s.map_or_else(|| NONE.to_owned(), time);
+        table.row(vec![counter.name.clone(), counter.count.to_string(), mean]);
+    }
+    page.table(&table)
+}

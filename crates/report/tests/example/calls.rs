@@ -1,0 +1,51 @@
+//! Where the time of calls goes, made by hand.
+
+use plimsoll_report::findings::calls::*;
+
+fn part(name: &str, seconds: Option<f64>, how: &str, adds: bool) -> CallPart {
+    CallPart { part: name.into(), seconds, how: how.into(), why: format!("why {name} <is>"), adds }
+}
+
+fn phase(call: &str, local: bool, outstanding: u32) -> CallPhase {
+    let alone = outstanding == 1;
+    let mut parts =
+        vec![part("client CPU", Some(20e-6), "measured", true), part("client wait", Some(80e-6), "measured", !alone)];
+    if !local {
+        parts.push(part("network", Some(10e-6), "measured", alone));
+        parts.push(part("server CPU", None, "missing", false));
+    }
+    if alone {
+        parts.push(part("remainder", Some(if local { 80e-6 } else { 70e-6 }), "inferred", true));
+    }
+    CallPhase {
+        stage: u64::from(outstanding),
+        call: call.into(),
+        local,
+        calls: 20_000,
+        outstanding,
+        whole_s: 100e-6,
+        response_s: Some(95e-6),
+        client_busy: 0.2,
+        server_cores_busy: (!local).then_some(0.25),
+        from_disk: (!alone).then_some(0.5),
+        parts,
+    }
+}
+
+/// A remote and a local phase, and one of several calls at a time.
+pub(crate) fn calls() -> Calls {
+    Calls {
+        phases: vec![phase("getattr", false, 1), phase("ahead", false, 8), phase("getattr", true, 1)],
+        beside_local: vec![LocalCall { call: "getattr".into(), remote_s: 95e-6, local_s: 1e-6 }],
+        requests: vec![PathRequests {
+            call: "getattr".into(),
+            path: "a/b".into(),
+            depth: 2,
+            first: 3.0,
+            again: 1.0,
+            procedures: vec!["LOOKUP".into(), "LOOKUP".into(), "GETATTR".into()],
+        }],
+        counters: vec![ServerCounter { name: "smb2_read".into(), count: 12_345, mean_s: Some(12e-6) }],
+        missing: vec!["no <b>luck</b>".into()],
+    }
+}

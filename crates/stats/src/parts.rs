@@ -1,0 +1,229 @@
+//! Where the time of a call goes: what was measured of its parts, and what follows from that.
+//!
+//! ```text
+//! whole = client CPU + client wait
+//!                      └ = client wake-up + network + server CPU + disk + server wait
+//! ```
+//!
+//! The whole is wall time from call to call of one client that does nothing else, so parts add up to it. What no clock has
+//! seen is what is left, and is said to be inferred; where parts are missing, or were measured while others went on, the rest
+//! has no name but *remainder*.
+
+/// What is known of the calls of a phase: means per call.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CallTimes {
+    /// Wall time from call to call, s: length of the phase over calls.
+    pub whole_s: f64,
+    /// Processor time of the client, s.
+    pub client_cpu_s: f64,
+    /// From when the client's kernel had the answer until the client had read it.
+    pub wake_up: Known,
+    /// The way to the server and back, without the server.
+    pub network: Known,
+    /// Processor time of the server.
+    pub server_cpu: Known,
+    /// What disks took.
+    pub disk: Known,
+    /// Calls that the client had outstanding at most. More than one overlap, so that their parts do not add up.
+    pub outstanding: u32,
+    /// A server answers, and not this machine's own file system.
+    pub remote: bool,
+}
+
+/// A part of a call's time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// The client computes.
+    ClientCpu,
+    /// The client does not: all parts below together.
+    ClientWait,
+    /// The answer is there, and the client's thread not yet running.
+    WakeUp,
+    /// Bytes are on their way.
+    Network,
+    /// The server computes.
+    ServerCpu,
+    /// Disks work.
+    Disk,
+    /// The server does neither: its threads wait for each other, for a lock, for their turn.
+    ServerWait,
+    /// What is left of the whole and has no other name. Below 0 where parts overlap by so much.
+    Remainder,
+}
+
+/// What is known of a part.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Known {
+    /// A clock or counter said so, s.
+    Measured(f64),
+    /// It is what is left of what was measured, s.
+    Inferred(f64),
+    /// It is not known.
+    Missing(Missing),
+}
+
+/// Why a part is not known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Missing {
+    /// Nobody measured it.
+    Unmeasured,
+    /// Network or server CPU are not known, so it cannot be told from them.
+    Inseparable,
+    /// The parts that were measured went on at the same time: together they are longer than the call.
+    Overlapping,
+    /// Several calls were outstanding, and went on at the same time.
+    Outstanding,
+}
+
+/// A part with what is known of it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Told {
+    /// Which one.
+    pub part: Part,
+    /// What is known.
+    pub known: Known,
+    /// It is one of those that add up to the whole; others are sums of these, or stand beside them.
+    pub adds: bool,
+}
+
+impl Known {
+    /// s; `None` where it is not known.
+    #[must_use]
+    pub fn seconds(self) -> Option<f64> {
+        match self {
+            Known::Measured(seconds) | Known::Inferred(seconds) => Some(seconds),
+            Known::Missing(_) => None,
+        }
+    }
+}
+
+/// The parts of a call, in the order of the diagram. Those that add up are as long as the whole together.
+#[must_use]
+pub fn parts(of: &CallTimes) -> Vec<Told> {
+    let wait = of.whole_s - of.client_cpu_s;
+    let alone = of.outstanding <= 1;
+    let mut told = vec![
+        Told { part: Part::ClientCpu, known: Known::Measured(of.client_cpu_s), adds: true },
+        Told { part: Part::ClientWait, known: Known::Measured(wait), adds: !alone },
+    ];
+    let within: &[(Part, Known)] = match of.remote {
+        true => &[
+            (Part::WakeUp, of.wake_up),
+            (Part::Network, of.network),
+            (Part::ServerCpu, of.server_cpu),
+            (Part::Disk, of.disk),
+        ],
+        false => &[(Part::Disk, of.disk)],
+    };
+    told.extend(within.iter().map(|&(part, known)| Told { part, known, adds: alone && known.seconds().is_some() }));
+    let left = wait - within.iter().filter_map(|(_, known)| known.seconds()).sum::<f64>();
+    let separable = of.network.seconds().is_some() && of.server_cpu.seconds().is_some();
+    let waited = match (alone, separable) {
+        (false, _) => Known::Missing(Missing::Outstanding),
+        (true, false) => Known::Missing(Missing::Inseparable),
+        (true, true) if left < 0.0 => Known::Missing(Missing::Overlapping),
+        (true, true) => Known::Inferred(left),
+    };
+    if of.remote {
+        told.push(Told { part: Part::ServerWait, known: waited, adds: waited.seconds().is_some() });
+    }
+    if alone && !(of.remote && waited.seconds().is_some()) {
+        told.push(Told { part: Part::Remainder, known: Known::Inferred(left), adds: true });
+    }
+    told
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const US: f64 = 1e-6;
+    const NOT_KNOWN: Known = Known::Missing(Missing::Unmeasured);
+
+    /// A call of 100 µs, all parts of which are known.
+    fn call() -> CallTimes {
+        CallTimes {
+            whole_s: 100.0 * US,
+            client_cpu_s: 20.0 * US,
+            wake_up: Known::Measured(5.0 * US),
+            network: Known::Measured(10.0 * US),
+            server_cpu: Known::Measured(30.0 * US),
+            disk: Known::Measured(15.0 * US),
+            outstanding: 1,
+            remote: true,
+        }
+    }
+
+    fn of(told: &[Told], part: Part) -> Option<Known> {
+        told.iter().find(|one| one.part == part).map(|one| one.known)
+    }
+
+    fn near(known: Option<Known>, us: f64) -> bool {
+        known.and_then(Known::seconds).is_some_and(|seconds| (seconds - us * US).abs() < 1e-12)
+    }
+
+    fn sum(told: &[Told]) -> f64 {
+        told.iter().filter(|one| one.adds).filter_map(|one| one.known.seconds()).sum()
+    }
+
+    #[test]
+    fn what_is_left_is_the_servers_wait() {
+        let told = parts(&call());
+        assert!(near(of(&told, Part::ClientWait), 80.0) && near(of(&told, Part::ServerWait), 20.0), "{told:?}");
+        assert!(matches!(of(&told, Part::ServerWait), Some(Known::Inferred(_))));
+        assert_eq!(of(&told, Part::Remainder), None);
+    }
+
+    #[test]
+    fn parts_add_up_whatever_is_missing() {
+        for missing in 0..16 {
+            for (outstanding, remote) in [(1, true), (8, true), (1, false)] {
+                let keep = |bit: u32, known| if missing & bit == 0 { known } else { NOT_KNOWN };
+                let whole = call();
+                let times = CallTimes {
+                    wake_up: keep(1, whole.wake_up),
+                    network: keep(2, whole.network),
+                    server_cpu: keep(4, whole.server_cpu),
+                    disk: keep(8, whole.disk),
+                    outstanding,
+                    remote,
+                    ..whole
+                };
+                let told = parts(&times);
+                assert!((sum(&told) - times.whole_s).abs() < 1e-12, "{times:?} {told:?}");
+                assert!(told.iter().all(|one| !one.adds || one.known.seconds().is_some()));
+            }
+        }
+    }
+
+    #[test]
+    fn a_server_that_does_not_tell_is_not_guessed_at() {
+        let told = parts(&CallTimes { server_cpu: NOT_KNOWN, ..call() });
+        assert_eq!(of(&told, Part::ServerCpu), Some(NOT_KNOWN));
+        assert_eq!(of(&told, Part::ServerWait), Some(Known::Missing(Missing::Inseparable)));
+        assert!(near(of(&told, Part::Remainder), 50.0), "{told:?}");
+    }
+
+    #[test]
+    fn parts_that_overlap_leave_less_than_nothing() {
+        let told = parts(&CallTimes { server_cpu: Known::Measured(70.0 * US), ..call() });
+        assert_eq!(of(&told, Part::ServerWait), Some(Known::Missing(Missing::Overlapping)));
+        assert!(near(of(&told, Part::Remainder), -20.0), "{told:?}");
+    }
+
+    #[test]
+    fn calls_that_overlap_have_parts_beside_each_other() {
+        let told = parts(&CallTimes { outstanding: 8, ..call() });
+        assert_eq!(of(&told, Part::ServerWait), Some(Known::Missing(Missing::Outstanding)));
+        let adding: Vec<Part> = told.iter().filter(|one| one.adds).map(|one| one.part).collect();
+        assert_eq!(adding, [Part::ClientCpu, Part::ClientWait]);
+    }
+
+    #[test]
+    fn a_local_call_has_no_server() {
+        let told = parts(&CallTimes { remote: false, ..call() });
+        let named: Vec<Part> = told.iter().map(|one| one.part).collect();
+        assert_eq!(named, [Part::ClientCpu, Part::ClientWait, Part::Disk, Part::Remainder]);
+        assert!(near(of(&told, Part::Remainder), 65.0), "{told:?}");
+    }
+}
