@@ -7,7 +7,7 @@ use anyhow::{Context, bail};
 use clap::Parser;
 use plimsoll_drive::workload::Workload;
 use plimsoll_model::Names;
-use plimsoll_report::collect::comparison::{Contestant, LevelRuns, Order};
+use plimsoll_report::collect::comparison::{Contestant, LevelRuns, LoadPoint, Order};
 use plimsoll_report::findings::comparison::Subject;
 
 use crate::compare::{self, Conditions};
@@ -194,8 +194,10 @@ impl Corner {
     /// What a comparison sees of it.
     fn contestant(&self, workload: &Workload) -> Contestant {
         let levels = self.steps.iter().enumerate().map(|(at, step)| {
-            let runs = self.ran.iter().filter_map(|levels| levels.get(at)?.measured());
-            LevelRuns { level: step.words.clone(), runs: runs.collect() }
+            let ran = || self.ran.iter().filter_map(|levels| levels.get(at));
+            let valid = ran().all(|level| level.reasons().is_empty());
+            let point = ran().next().map(|level| LoadPoint { valid, ..level.point() });
+            LevelRuns { level: step.words.clone(), point, runs: ran().filter_map(LevelRan::measured).collect() }
         });
         let mut reasons: Vec<String> = Vec::new();
         for level in self.ran.iter().flatten() {

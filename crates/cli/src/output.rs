@@ -76,6 +76,9 @@ pub(crate) struct ComparisonOutput {
     /// On one page: every load level of every side as a line of one table, and as charts on --html's page
     #[arg(long)]
     compact: bool,
+    /// Print every number of each load level, too, where a ranking says who is ahead
+    #[arg(long, conflicts_with = "quiet")]
+    full: bool,
     /// Print nothing but what was asked for with --json -, and no progress
     #[arg(long, short)]
     pub(crate) quiet: bool,
@@ -98,11 +101,18 @@ impl ComparisonOutput {
             let page = page.context("the page")?;
             std::fs::write(file, page).with_context(|| file.display().to_string())?;
         }
+        let brief = comparison.ranking.is_some() && !self.full && !self.compact;
         let report = || match self.compact {
             true => text::compact_to_string(comparison, &style(Sections::ALL)),
-            false => text::comparison_to_string(comparison, &style(Sections::ALL)),
+            false => {
+                text::comparison_to_string(comparison, &style(if brief { Sections::BRIEF } else { Sections::ALL }))
+            }
         };
-        json_and_text(comparison, self.json.as_deref(), self.quiet, report)
+        json_and_text(comparison, self.json.as_deref(), self.quiet, report)?;
+        if brief && !self.quiet && !self.json.as_deref().is_some_and(is_standard_output) {
+            anstream::eprintln!("\nMore with --full: every number of each load level, group and procedure.");
+        }
+        Ok(())
     }
 }
 

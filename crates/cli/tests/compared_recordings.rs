@@ -134,6 +134,8 @@ fn levels_are_compared_level_by_level_and_repeats_as_repeats() {
     let subject = &found["subjects"][0];
     assert_eq!((&subject["kind"], &subject["name"]), (&"recording".into(), &"a".into()));
     assert_eq!((&subject["target"], &subject["workload"]), (&"embedded:nfs".into(), &"getattr".into()));
+    assert!(said(folder, "out").contains("Ranking of the servers"), "{}", said(folder, "out"));
+    compared(folder, &["a", "b", "--full"], code(folder, &["a", "b"]));
     let text = said(folder, "out");
     assert!(text.contains("B against A, 2 stations (3 runs") && text.contains("Welch"), "{text}");
     // Numbers of the comparison are those of the report: the mean of the repeats' means.

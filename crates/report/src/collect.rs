@@ -2,6 +2,7 @@
 
 pub mod comparison;
 pub mod curves;
+mod depth;
 mod rows;
 pub mod run;
 mod single;
@@ -48,7 +49,7 @@ impl Findings {
             groups: rows::groups(statistics),
             held: rows::held(statistics, status_name),
             breakdown: breakdown(statistics, names),
-            queue_depth: queue_depth(statistics),
+            queue_depth: depth::queue_depth(statistics),
             slowest: statistics.slowest().map(|t| single::slow(t, &context)).collect(),
             unanswered: statistics.unanswered().map(|t| single::slow(t, &context)).collect(),
             series: series(statistics),
@@ -126,27 +127,6 @@ fn breakdown(statistics: &Statistics, names: &Names) -> Option<Breakdown> {
     let beyond: u64 = all.iter().skip(MAX_BREAKDOWN_ROWS).map(|(_, stats)| stats.count).sum();
     let others = beyond + breakdown.unknown().count + breakdown.refused().count;
     Some(Breakdown { by: breakdown.dimension().label().to_owned(), rows, others })
-}
-
-fn queue_depth(statistics: &Statistics) -> QueueDepth {
-    let tally = statistics.queue_depth();
-    let (arrivals, times) = (tally.arrivals_by_range(), tally.time_by_range());
-    let all: u64 = arrivals.iter().map(|&(_, _, count)| count).sum();
-    let time: u128 = times.iter().map(|&(_, _, ns)| ns).sum();
-    let share = |part: f64, whole: f64| if whole > 0.0 { part / whole } else { 0.0 };
-    QueueDepth {
-        at_arrival: arrivals
-            .into_iter()
-            .map(|(from, to, n)| DepthShare { from, to, count: Some(n), share: share(n as f64, all as f64) })
-            .collect(),
-        over_time: times
-            .into_iter()
-            .map(|(from, to, ns)| DepthShare { from, to, count: None, share: share(ns as f64, time as f64) })
-            .collect(),
-        mean: tally.mean(),
-        max: tally.max(),
-        entered_late: tally.entered_late,
-    }
 }
 
 fn series(statistics: &Statistics) -> Series {

@@ -9,6 +9,9 @@ pub mod capacity;
 pub(crate) mod compact;
 pub mod comparison;
 mod curve;
+mod depth;
+mod octave;
+pub mod ranking;
 mod run;
 mod server;
 mod sizes;
@@ -16,7 +19,9 @@ mod stations;
 mod turns;
 
 pub use curve::{CurveMaximum, CurvePoint, FittedLaw, Interval, Knee, LOADS, LoadCurve};
-pub use run::{FailureCount, Fairness, Generator, Parameter, RoundTrip, Run, Stage};
+pub use depth::{DepthShare, QueueDepth};
+pub use octave::{COMPOUND, Octave};
+pub use run::{FailureCount, Fairness, Generator, Parameter, RoundTrip, Run, Stage, load};
 use serde::{Deserialize, Serialize};
 pub use server::ServerSide;
 pub use sizes::{SizeCurve, SizePoint};
@@ -200,6 +205,9 @@ pub struct OperationRow {
     pub response_time: Option<Times>,
     /// First byte of the response − last byte of the request.
     pub service_time: Option<Times>,
+    /// Service times in powers of two of microseconds, from the fastest in use to the slowest; empty in groups and breakdowns.
+    #[serde(default)]
+    pub service_octaves: Vec<Octave>,
     /// Last byte of the response − intended start; null where nothing was scheduled (a capture).
     pub response_time_from_intended: Option<Times>,
     /// Response times counted exactly in decades, from the fastest decade in use to the slowest.
@@ -277,34 +285,6 @@ pub struct BreakdownRow {
     /// Its numbers.
     #[serde(flatten)]
     pub row: OperationRow,
-}
-
-/// Requests outstanding at once (held requests are not counted).
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct QueueDepth {
-    /// Depth met by arriving requests, themselves not counted.
-    pub at_arrival: Vec<DepthShare>,
-    /// Share of time at each depth.
-    pub over_time: Vec<DepthShare>,
-    /// Time-weighted mean depth.
-    pub mean: Option<f64>,
-    /// Highest depth.
-    pub max: u64,
-    /// Requests that outlived the window of the calculation and were entered late.
-    pub entered_late: u64,
-}
-
-/// A range of depths.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct DepthShare {
-    /// Lowest depth of the range.
-    pub from: u64,
-    /// Highest depth of the range, inclusive.
-    pub to: u64,
-    /// Arrivals, or null for shares of time.
-    pub count: Option<u64>,
-    /// 0..=1.
-    pub share: f64,
 }
 
 /// One operation, to look at.

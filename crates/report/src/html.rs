@@ -16,6 +16,7 @@ mod comparison;
 mod configuration;
 mod curves;
 mod data;
+mod depth;
 mod distribution;
 mod each_level;
 mod figure;
@@ -28,6 +29,7 @@ mod particulars;
 mod picture;
 mod policy;
 mod run;
+mod service;
 mod sides;
 mod sizes;
 mod stations;
@@ -223,9 +225,8 @@ fn sections(findings: &Findings) -> Vec<Section<'_>> {
         Section::new("errors", "Errors").text(run::failures(findings)).text(particulars::statuses(findings)),
         Section::new("slowest", "Slowest").text(particulars::slowest(findings)),
         Section::new("unanswered", "Unanswered").text(particulars::unanswered(findings)),
-        Section::new("queue-depth", "Queue depth")
-            .figures(traffic::queue_depths(&sides))
-            .text(traffic::queue_depth(findings)),
+        Section::new("queue-depth", "Queue depth").figures(depth::figure(&sides)).text(depth::tables(findings)),
+        Section::new("service", "Service time").figures(service::figure(findings)).text(service::tables(findings)),
         Section::new("packets", "Packets").text(packets),
         Section::new("unseen", unseen).text(run::generator(findings)).text([traffic::unseen(findings)]),
         Section::new("configuration", "Configuration").text([configuration::section(findings)]),

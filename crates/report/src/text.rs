@@ -17,9 +17,11 @@ mod packets;
 mod page;
 mod percentiles;
 mod queue_depth;
+mod ranking;
 mod repeats;
 mod run;
 mod server_side;
+mod service;
 mod slowest;
 mod stations;
 mod table;
@@ -65,6 +67,8 @@ pub enum Section {
     Held,
     /// Requests outstanding at once.
     QueueDepth,
+    /// Operation mix, sizes and service times in powers of two.
+    ServiceTime,
     /// By client, server, share, user, path or connection, where asked for.
     Breakdown,
     /// The slowest operations, and where to find them in the capture.
@@ -77,7 +81,7 @@ pub enum Section {
 
 impl Section {
     /// Every section, in the order of the report.
-    pub const ALL: [Section; 16] = [
+    pub const ALL: [Section; 17] = [
         Section::Packets,
         Section::Run,
         Section::Felt,
@@ -90,6 +94,7 @@ impl Section {
         Section::Errors,
         Section::Held,
         Section::QueueDepth,
+        Section::ServiceTime,
         Section::Breakdown,
         Section::Slowest,
         Section::Unanswered,
@@ -111,6 +116,7 @@ impl Section {
             Section::Errors => "errors",
             Section::Held => "held",
             Section::QueueDepth => "queue-depth",
+            Section::ServiceTime => "service-time",
             Section::Breakdown => "breakdown",
             Section::Slowest => "slowest",
             Section::Unanswered => "unanswered",
@@ -204,6 +210,7 @@ pub fn write(findings: &Findings, style: &Style, out: &mut dyn fmt::Write) -> fm
             Section::Errors => errors::draw(&mut page, findings)?,
             Section::Held => commands::held(&mut page, &findings.held)?,
             Section::QueueDepth => queue_depth::draw(&mut page, findings)?,
+            Section::ServiceTime => service::draw(&mut page, findings)?,
             Section::Breakdown => breakdown::draw(&mut page, findings)?,
             Section::Slowest => slowest::slowest(&mut page, findings)?,
             Section::Unanswered => slowest::unanswered(&mut page, findings)?,

@@ -198,7 +198,7 @@ fn what_is_collected_keeps_to_the_schema() {
 #[test]
 fn a_run_has_a_stage_a_level_and_one_bad_level_spoils_it() {
     use plimsoll_report::collect::run::{About, Level};
-    use plimsoll_report::findings::Run;
+    use plimsoll_report::findings::{Run, Stage};
     let read = Procedure::of(Protocol::Smb2, 8);
     let scheduled = |at: i64, took: i64| {
         let mut t = transaction(read, at, Some(took));
@@ -237,6 +237,17 @@ fn a_run_has_a_stage_a_level_and_one_bad_level_spoils_it() {
     assert_eq!(stage.response_time.map(|t| t.max_s), Some(0.002));
     assert_eq!(stage.response_time_from_intended.map(|t| t.max_s), Some(0.005));
     assert_eq!(stage.failures[0].cause, "a", "most frequent first");
+    let depths = |stage: &Stage| stage.queue_depth.at_arrival.iter().filter_map(|share| share.count).sum::<u64>();
+    assert_eq!((depths(stage), depths(&findings.stages[1])), (3, 1), "each level has its own");
+    let read_row = stage.operations.iter().find(|row| row.procedure == "READ").unwrap();
+    let octaves: Vec<(f64, u64)> =
+        read_row.service_octaves.iter().map(|octave| (octave.below_s, octave.count)).collect();
+    assert_eq!(octaves, [(0.001_024, 1), (0.002_048, 1)], "1 ms and 2 ms");
+    assert_eq!(read_row.mean_payload(), Some(1000.0));
+    let text = to_string(&findings, &Style::default());
+    for part in ["Queue depth at 4 stations:", "Operation mix and service time at 4 stations", "SMB2 READ: 2 times"] {
+        assert!(text.contains(part) || text.contains(&part.replace("SMB2 ", "")), "no {part} in {text}");
+    }
     assert!(stage.validity.valid);
     assert_eq!(findings.validity.reasons, ["At 4 stations: it was late"]);
     assert!(!findings.validity.valid);

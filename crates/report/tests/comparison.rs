@@ -33,7 +33,7 @@ fn run(mean_us: u64, failing: u64) -> MeasuredRun {
 
 fn contestant(name: &str, runs: Vec<MeasuredRun>) -> Contestant {
     let about = Subject { name: name.to_owned(), kind: "run".to_owned(), valid: true, ..Subject::default() };
-    Contestant { about, levels: vec![LevelRuns { level: "4 stations".to_owned(), runs }] }
+    Contestant { about, levels: vec![LevelRuns { level: "4 stations".to_owned(), point: None, runs }] }
 }
 
 fn compared(a: Vec<MeasuredRun>, b: Vec<MeasuredRun>, order: Order) -> Comparison {
@@ -83,7 +83,7 @@ fn repeated_runs_bring_what_a_restart_changes() {
 #[test]
 fn a_level_that_not_all_have_is_left_out() {
     let mut a = contestant("a", vec![run(1000, 0)]);
-    a.levels.push(LevelRuns { level: "8 stations".to_owned(), runs: vec![run(1000, 0)] });
+    a.levels.push(LevelRuns { level: "8 stations".to_owned(), point: None, runs: vec![run(1000, 0)] });
     let b = contestant("b", vec![run(1000, 0)]);
     let levels = |order: &[Contestant]| {
         let found = Comparison::collect(String::new(), order, Order::Apart, Vec::new());
@@ -140,7 +140,7 @@ fn the_text_fits_and_warns_first() {
 fn all_levels_are_one_table() {
     let side = |name: &str, times: [u64; 2]| {
         let mut one = contestant(name, vec![run(times[0], 0)]);
-        one.levels.push(LevelRuns { level: "8 stations".to_owned(), runs: vec![run(times[1], 0)] });
+        one.levels.push(LevelRuns { level: "8 stations".to_owned(), point: None, runs: vec![run(times[1], 0)] });
         one
     };
     let both = [side("old", [1000, 2000]), side("new", [1000, 1500])];

@@ -167,8 +167,8 @@ fn tables_are_tables_to_a_screen_reader() {
     let markup = markup(&html::page(&busy()).unwrap());
     assert_eq!(markup.matches("<table").count(), markup.matches("<caption").count());
     assert_eq!(markup.matches("<th").count() - markup.matches("<thead").count(), markup.matches(" scope=\"").count());
-    assert_eq!(markup.matches("class=\"chart\"").count(), 9);
-    assert_eq!(markup.matches("<svg viewBox=\"0 0 960 290\" role=\"img\" aria-label=\"").count(), 9);
+    assert_eq!(markup.matches("class=\"chart\"").count(), 10);
+    assert_eq!(markup.matches("<svg viewBox=\"0 0 960 290\" role=\"img\" aria-label=\"").count(), 10);
 }
 
 /// Each level of a run has the tables of Appendix A by itself, and they have names of their own.
@@ -302,6 +302,7 @@ fn a_run_shows_its_load_levels_and_no_packets() {
         response_time_from_intended: None,
         operations: vec![row],
         groups: vec![],
+        queue_depth: findings.queue_depth.clone(),
         generator: Generator::default(),
         fairness: Fairness::default(),
         spread: StationSpread::default(),

@@ -66,6 +66,14 @@ impl Times {
         counters.map(|counter| (counter.value_iterated_to(), counter.count_at_value()))
     }
 
+    /// The same counters by the middles of the times that count there, ns.
+    pub(crate) fn middles(&self) -> impl Iterator<Item = (u64, u64)> {
+        self.histogram.iter().flat_map(|histogram| {
+            let middle = |highest| histogram.median_equivalent(highest);
+            histogram.iter_recorded().map(move |one| (middle(one.value_iterated_to()), one.count_at_value()))
+        })
+    }
+
     /// Whether no time was taken, nor a negative one.
     pub fn is_empty(&self) -> bool {
         self.moments.count() == 0 && self.negative == 0

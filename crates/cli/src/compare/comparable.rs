@@ -1,7 +1,8 @@
 //! Whether what is compared is the same thing done twice.
 
 use anyhow::bail;
-use plimsoll_report::collect::comparison::{Contestant, letter};
+use plimsoll_model::Protocol;
+use plimsoll_report::collect::comparison::{Contestant, letter, protocols};
 use plimsoll_report::findings::comparison::Subject;
 
 /// What a reader must know before believing a difference.
@@ -18,6 +19,7 @@ pub(super) fn warnings(contestants: &[Contestant]) -> anyhow::Result<Vec<String>
     for (place, other) in others.iter().enumerate() {
         let name = letter(place + 1);
         warnings.extend(differences(&baseline.about, &other.about).map(|what| format!("A and {name} {what}")));
+        warnings.extend(other_protocols(baseline, other).map(|what| format!("A and {name} {what}")));
         warnings.extend(other_levels(baseline, other, &name));
     }
     let alone = contestants.iter().all(|one| one.levels.len() == 1);
@@ -61,6 +63,16 @@ fn terms(one: &Subject) -> Vec<&str> {
     one.facts.iter().filter(|fact| !result(fact)).map(String::as_str).map(term).collect()
 }
 
+/// The same work is other operations in another protocol.
+fn other_protocols(a: &Contestant, b: &Contestant) -> Option<String> {
+    let [a, b] = [protocols(a), protocols(b)];
+    let words = |of: &[Protocol]| of.iter().map(|protocol| protocol.label()).collect::<Vec<_>>().join(", ");
+    (!a.is_empty() && !b.is_empty() && a != b).then(|| {
+        let (a, b) = (words(&a), words(&b));
+        format!("speak other protocols ({a}; {b}): the same work is other operations there; compare file data a second")
+    })
+}
+
 fn other_levels(a: &Contestant, b: &Contestant, name: &str) -> Option<String> {
     if let ([a], [b]) = (a.levels.as_slice(), b.levels.as_slice()) {
         let differ = a.level != b.level;
@@ -85,7 +97,7 @@ mod tests {
         let target = Some("nfs://server/export".to_owned());
         let mut about = Subject { kind: "run".to_owned(), target, valid: true, ..Subject::default() };
         change(&mut about);
-        let level = |level: &&str| LevelRuns { level: (*level).to_owned(), runs: Vec::new() };
+        let level = |level: &&str| LevelRuns { level: (*level).to_owned(), point: None, runs: Vec::new() };
         Contestant { about, levels: levels.iter().map(level).collect() }
     }
 

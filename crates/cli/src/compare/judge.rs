@@ -166,6 +166,7 @@ mod tests {
             subjects: vec![subject("A", true), subject("B", valid)],
             warnings: Vec::new(),
             method: Method::default(),
+            ranking: None,
             levels,
             conditions: Vec::new(),
         }

@@ -4,14 +4,14 @@ use std::path::Path;
 
 use anyhow::bail;
 use plimsoll_recording::folder::{Recording, Stage};
-use plimsoll_report::collect::comparison::{Contestant, LevelRuns, MeasuredRun};
+use plimsoll_report::collect::comparison::{Contestant, LevelRuns, LoadPoint, MeasuredRun};
 use plimsoll_report::findings::Findings;
 use plimsoll_report::findings::comparison::Subject;
 
 use super::{Side, WHOLE_CAPTURE};
 use crate::record::Measured;
 use crate::report::{findings, incomplete, measured};
-use crate::run::{StageTold, besides_repeat};
+use crate::run::StageTold;
 
 /// Reads a recording: its levels by time, and what `plimsoll report` would show of it.
 pub(super) fn read(folder: &Path) -> anyhow::Result<Side> {
@@ -52,11 +52,17 @@ fn about(name: String, measured: Measured, findings: &Findings) -> Subject {
 fn levels(recording: &Recording) -> anyhow::Result<Vec<LevelRuns>> {
     let mut levels: Vec<LevelRuns> = Vec::new();
     for stage in &recording.manifest.stages {
-        let level = words(stage)?;
+        let point = point(stage)?;
+        let level = words(point.as_ref());
         let place = levels.iter().position(|known| known.level == level).unwrap_or_else(|| {
-            levels.push(LevelRuns { level, runs: Vec::new() });
+            levels.push(LevelRuns { level, point: point.clone(), runs: Vec::new() });
             levels.len() - 1
         });
+        if let Some(spoilt) = point.filter(|point| !point.valid)
+            && let Some(known) = levels.get_mut(place)
+        {
+            known.point = Some(spoilt);
+        }
         // A level that could not be run has no time; that it was not is among the reasons of an invalid report.
         if let (Some(first), Some(last)) = (stage.first_ns, stage.last_ns)
             && first < last
@@ -68,12 +74,17 @@ fn levels(recording: &Recording) -> anyhow::Result<Vec<LevelRuns>> {
     Ok(levels)
 }
 
+/// Where a load level lies; `None` of a capture.
+fn point(stage: &Stage) -> anyhow::Result<Option<LoadPoint>> {
+    let Some(level) = &stage.level else { return Ok(None) };
+    Ok(Some(LoadPoint { level: level.clone(), ..StageTold::read(&stage.about)?.point() }))
+}
+
 /// A load in words. Repeats are the same load again; points of other curves are not.
-fn words(stage: &Stage) -> anyhow::Result<String> {
-    let Some(level) = &stage.level else { return Ok(WHOLE_CAPTURE.to_owned()) };
-    let told = StageTold::read(&stage.about)?;
-    Ok(match told.curve().and_then(besides_repeat) {
-        Some(curve) => format!("{level}, {curve}"),
-        None => level.clone(),
-    })
+fn words(point: Option<&LoadPoint>) -> String {
+    match point {
+        None => WHOLE_CAPTURE.to_owned(),
+        Some(LoadPoint { level, curve: Some(curve), .. }) => format!("{level}, {curve}"),
+        Some(LoadPoint { level, .. }) => level.clone(),
+    }
 }

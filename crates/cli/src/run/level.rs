@@ -8,15 +8,15 @@ use plimsoll_drive::engine::{
 };
 use plimsoll_drive::workload::Workload;
 use plimsoll_model::Names;
-use plimsoll_report::collect::comparison::MeasuredRun;
+use plimsoll_report::collect::comparison::{LoadPoint, MeasuredRun};
 use plimsoll_report::collect::run::{About, Level};
 use plimsoll_report::collect::stations::spread;
-use plimsoll_report::findings::{Fairness, Generator, RoundTrip, Times, TurnKind};
+use plimsoll_report::findings::{Fairness, Generator, RoundTrip, Times, TurnKind, load};
 use plimsoll_stats::curve::StationShare;
 use plimsoll_stats::{Accumulator, IntervalWidth, Intervals, Options, Statistics};
 use serde::{Deserialize, Serialize};
 
-use super::load::Step;
+use super::load::{Step, besides_repeat};
 use super::parameters;
 use super::sink::{Kept, Measured};
 use super::uncertain::Uncertain;
@@ -110,6 +110,11 @@ impl LevelRan {
         response(&self.statistics).map(|times| times.mean_s)
     }
 
+    /// Where it lies on its load curve.
+    pub(crate) fn point(&self) -> LoadPoint {
+        self.told.point()
+    }
+
     /// Its load in words.
     pub(crate) fn words(&self) -> &str {
         &self.told.about.level
@@ -177,6 +182,17 @@ impl StageTold {
     /// The load curve that it is a point of, where there are several.
     pub(crate) fn curve(&self) -> Option<&str> {
         self.about.curve.as_deref()
+    }
+
+    /// Where it lies on its load curve: repeats of a load lie at the same place.
+    pub(crate) fn point(&self) -> LoadPoint {
+        let About { level, asked_per_s, stations, depth, reasons, .. } = &self.about;
+        LoadPoint {
+            curve: self.curve().and_then(besides_repeat).map(str::to_owned),
+            level: level.clone(),
+            load: load(*asked_per_s, *stations, *depth),
+            valid: reasons.is_empty(),
+        }
     }
 
     /// As the report wants it.

@@ -14,6 +14,8 @@ pub(crate) mod open_files;
 mod parameters;
 mod planned;
 mod ranges;
+#[cfg(test)]
+mod ranked_servers;
 mod recorded;
 mod sink;
 mod target;
@@ -42,7 +44,7 @@ use sink::Table;
 pub(crate) use auth::AuthFlags;
 pub(crate) use drive::{ByTime, Drive, Site, Told, base};
 pub(crate) use level::{LevelRan, StageTold};
-pub(crate) use load::{LoadFlags, Step, besides_repeat, step_at, steps, timeout_ns, usual};
+pub(crate) use load::{LoadFlags, Step, step_at, steps, timeout_ns, usual};
 pub(crate) use parameters::{SetFlags, VaryFlags};
 pub(crate) use planned::Planned;
 pub(crate) use recorded::{Beginning, Recorded};

@@ -65,14 +65,14 @@ impl Scenario for Reading {
 }
 
 /// The server's mount, found once: no run waits for a socket.
-struct Found {
+pub(super) struct Found {
     server: Box<dyn Reached>,
     names: Arc<Names>,
     _mount: Scripted,
 }
 
 impl Found {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         let mount = Scripted::start(Script::parallel(Latency::Constant(Duration::ZERO))).unwrap();
         let address = mount.address();
         let target = format!("nfs://{address}/scripted?version=3&mountport={}", address.port());
@@ -83,23 +83,28 @@ impl Found {
 
     /// All stations read blocks of so many bytes for a second.
     fn level(&self, odd: Oddities, number: u32, block: u32) -> LevelRan {
-        let script = Script { odd, draw: Draw::Independent, ..Script::parallel(jitter()) };
+        let script = Script { odd, draw: Draw::Independent, ..Script::parallel(jitter(MIDDLE)) };
+        self.loaded(&script, STATIONS, (number, 1_000_000_000), block)
+    }
+
+    /// So many stations read blocks of so many bytes for so many ns; each number has draws of its own.
+    pub(super) fn loaded(&self, script: &Script, stations: u32, (number, ns): (u32, u64), block: u32) -> LevelRan {
         let scenarios = Box::new(move |station, _, _| {
             let reading = Reading { path: format!("f{station}"), block, file: None, offset: 0, over: false };
             Box::new(reading) as Box<dyn Scenario>
         });
         let work = Work { server: &*self.server, scenarios, names: Arc::clone(&self.names) };
-        let phases = Phases { warmup_ns: 100_000_000, measured_ns: Some(1_000_000_000), ..Phases::default() };
-        let load = Load::Closed { stations: STATIONS, think: Pause::None };
+        let phases = Phases { warmup_ns: 100_000_000, measured_ns: Some(ns), ..Phases::default() };
+        let load = Load::Closed { stations, think: Pause::None };
         let timeout_ns = 50_000_000;
         let plan = Plan { phases, stage: Some(number), threads: 1, timeout_ns, ..Plan::new(load) };
         let kept = Kept { table: None, recording: None, by_time: true };
         let sink = |_| Measured::new(kept, || empty(&plan));
-        let ran = run_on(&plan, &work, sink, &Watch::new(), |_| Ok(network(&script, number))).unwrap();
+        let ran = run_on(&plan, &work, sink, &Watch::new(), |_| Ok(network(script, number))).unwrap();
         let value = format!("{block}B");
         let curve = Some(format!("block={value}"));
         let parameter = Some(Parameter { name: "block".into(), value });
-        let step = Step { plan: plan.clone(), words: format!("{STATIONS} stations"), curve, parameter };
+        let step = Step { plan: plan.clone(), words: format!("{stations} stations"), curve, parameter };
         let mut level = added_up(ran, &plan, &step.words, &self.names, true).on(&step);
         // How busy this machine is says nothing of a run under a virtual clock.
         level.told.about.reasons.clear();
@@ -116,9 +121,11 @@ impl Found {
     }
 }
 
-/// Four milliseconds, give or take a tenth.
-fn jitter() -> Latency {
-    let middle = Duration::from_millis(4);
+/// What a call takes, about.
+const MIDDLE: Duration = Duration::from_millis(4);
+
+/// This time, give or take a tenth.
+pub(super) fn jitter(middle: Duration) -> Latency {
     Latency::TwoHumps { low: middle, high: middle, share: 0.5 }
 }
 

@@ -1,10 +1,14 @@
 //! Findings of a comparison, from the intervals of its runs.
 
+mod ranking;
+
 use plimsoll_model::Procedure;
 use plimsoll_stats::Intervals;
 use plimsoll_stats::comparison::{
     self as stats, Basis, CONFIDENCE, Course, Metric, Scope, Verdict, estimate, holm, repeats,
 };
+
+pub use ranking::protocols;
 
 use crate::findings::comparison::{
     COMPARISON_SCHEMA, ComparedLevel, ComparedMetric, ComparedRow, Comparison, Difference, Estimate, Method, Subject,
@@ -22,10 +26,25 @@ pub struct Contestant {
 /// A load level: one run or several of the same.
 #[derive(Clone, Debug)]
 pub struct LevelRuns {
-    /// The load in words.
+    /// The load in words, with the curve that it is of.
     pub level: String,
+    /// Where it lies on a load curve; `None` where nobody made the load.
+    pub point: Option<LoadPoint>,
     /// The runs, in the order in which they were made.
     pub runs: Vec<MeasuredRun>,
+}
+
+/// Where a load level lies on a load curve.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LoadPoint {
+    /// The curve, where there are several: the value of what was varied.
+    pub curve: Option<String>,
+    /// The load in words, without the curve.
+    pub level: String,
+    /// Stations, requests outstanding, or turns asked for a second.
+    pub load: f64,
+    /// Whether the numbers of all its runs may be used.
+    pub valid: bool,
 }
 
 /// One run's measured phase.
@@ -60,6 +79,7 @@ impl Comparison {
             subjects: subjects.collect(),
             warnings,
             method: method(&levels, tested),
+            ranking: ranking::ranking(contestants, order),
             levels,
             conditions: Vec::new(),
         }

@@ -1,7 +1,7 @@
 //! Rows of the tables.
 
 use super::{SECOND, StatusName};
-use crate::findings::{Bucket, OperationRow, PercentilePoint, StatusCount, Times};
+use crate::findings::{Bucket, Octave, OperationRow, PercentilePoint, StatusCount, Times};
 use plimsoll_model::{Procedure, Protocol};
 use plimsoll_stats::{Accumulator, KeyStats, Statistics};
 use std::collections::BTreeMap;
@@ -66,6 +66,7 @@ fn of_procedure(procedure: Procedure, sums: &Accumulator, total: u64, status_nam
         parent,
         operation: row.operation.label().to_owned(),
         group: row.group.label().to_owned(),
+        service_octaves: octaves(sums),
         statuses: statuses(row.protocol, sums, status_name),
         ..of_sums(sums, total)
     }
@@ -101,6 +102,15 @@ fn of_sums(sums: &Accumulator, total: u64) -> OperationRow {
     }
 }
 
+fn octaves(sums: &Accumulator) -> Vec<Octave> {
+    let shown = |octave: plimsoll_stats::Octave| Octave {
+        below_s: octave.below_ns as f64 / SECOND,
+        count: octave.count,
+        total_s: octave.sum_ns as f64 / SECOND,
+    };
+    sums.service().octaves().into_iter().map(shown).collect()
+}
+
 /// A key of a breakdown.
 pub(super) fn of_key(stats: &KeyStats, total: u64) -> OperationRow {
     OperationRow {
@@ -134,6 +144,7 @@ fn without_numbers() -> OperationRow {
         wire_bytes: 0,
         response_time: None,
         service_time: None,
+        service_octaves: Vec::new(),
         response_time_from_intended: None,
         distribution: Vec::new(),
         statuses: Vec::new(),
@@ -141,7 +152,6 @@ fn without_numbers() -> OperationRow {
     }
 }
 
-/// A distribution's summary; `None` where it is empty.
 /// A distribution's summary in seconds; `None` where nothing was measured.
 pub fn times_of(of: &plimsoll_stats::Times) -> Option<Times> {
     times(of.moments(), |p| of.percentile_ns(p))

@@ -4,7 +4,7 @@ use plimsoll_model::{ClockGranularity, Coverage, Group, Names, Protocol};
 use plimsoll_stats::{Accumulator, GroupKey, Options, Statistics};
 use serde::{Deserialize, Serialize};
 
-use super::{SECOND, StatusName, curves, rows, sizes, span};
+use super::{SECOND, StatusName, curves, depth, rows, sizes, span};
 use crate::findings::{
     Fairness, Findings, Generator, Interval, Parameter, Run, ServerSide, Source, Stage, StationSpread, TurnKind, Users,
     Validity,
@@ -156,6 +156,7 @@ fn stage(number: u32, level: &Level<'_>, status_name: StatusName) -> Stage {
         response_time_from_intended: sum.from_intended().and_then(rows::times_of),
         operations: rows::operations(level.statistics, status_name),
         groups: rows::groups(level.statistics),
+        queue_depth: depth::queue_depth(level.statistics),
         generator: Generator {
             cpu_per_operation_s: (sum.count() > 0).then(|| about.generator.cpu_s / sum.count() as f64),
             ..about.generator

@@ -5,6 +5,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::ranking::Ranking;
+
 /// The schema's name; its number changes when a field is removed or changes its meaning.
 pub const COMPARISON_SCHEMA: &str = "plimsoll.comparison/1";
 
@@ -21,6 +23,9 @@ pub struct Comparison {
     pub warnings: Vec<String>,
     /// How the intervals were made.
     pub method: Method,
+    /// Who wins where; null where fewer than two loads are of all, or subjects do not speak the same protocol.
+    #[serde(default)]
+    pub ranking: Option<Ranking>,
     /// One entry a load level that all subjects have, in the baseline's order; one for captures.
     pub levels: Vec<ComparedLevel>,
     /// What was asked to fail, and whether it does.

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::calls::Calls;
 use super::capacity::Capacity;
 use super::server::ServerSide;
-use super::{Interval, OperationRow, Span, StationSpread, Times, TurnKind, Users, Validity};
+use super::{Interval, OperationRow, QueueDepth, Span, StationSpread, Times, TurnKind, Users, Validity};
 
 /// How the load was made.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -95,6 +95,9 @@ pub struct Stage {
     pub operations: Vec<OperationRow>,
     /// Sums, as in the report's own `groups`.
     pub groups: Vec<OperationRow>,
+    /// Requests outstanding at once.
+    #[serde(default)]
+    pub queue_depth: QueueDepth,
     /// Whether the load generator kept up.
     pub generator: Generator,
     /// How the server shared itself among the stations.
@@ -112,10 +115,23 @@ pub struct Stage {
 }
 
 impl Stage {
+    /// Its load in words, and the curve that it is of where the words do not say it.
+    pub fn words(&self) -> String {
+        match &self.curve {
+            Some(curve) if !self.level.contains(curve.as_str()) => format!("{}, {curve}", self.level),
+            _ => self.level.clone(),
+        }
+    }
+
     /// What is raised from level to level: the rate asked for, or else the requests that may be outstanding.
     pub fn load(&self) -> f64 {
-        self.asked_per_s.unwrap_or(self.stations as f64 * f64::from(self.depth.max(1)))
+        load(self.asked_per_s, self.stations, self.depth)
     }
+}
+
+/// A load in a number: turns asked for a second, or else the requests that may be outstanding.
+pub fn load(asked_per_s: Option<f64>, stations: u64, depth: u32) -> f64 {
+    asked_per_s.unwrap_or(stations as f64 * f64::from(depth.max(1)))
 }
 
 /// Whether the load generator kept up.

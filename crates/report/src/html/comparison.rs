@@ -2,11 +2,12 @@
 
 mod charts;
 mod compact;
+mod ranking;
 
 use super::sides::Side;
 use super::units::{bytes, duration, percent};
 use super::untrusted::Untrusted;
-use super::{Document, Section, distribution, document, mix, over_time, traffic};
+use super::{Document, Section, depth, distribution, document, mix, over_time};
 use crate::findings::Findings;
 use crate::findings::comparison::{
     ComparedLevel, ComparedMetric, ComparedRow, Comparison, Difference, Estimate, Subject,
@@ -58,6 +59,9 @@ fn sections<'a>(comparison: &'a Comparison, sides: &[Side<'a>]) -> Vec<Section<'
     let levels = comparison.levels.iter().enumerate();
     let mut all = vec![
         Section::new("summary", "Summary").text([summary(comparison)]),
+        Section::new("ranking", "Who wins where")
+            .figures(ranking::figures(comparison))
+            .text(ranking::tables(comparison)),
         Section::new("differences", "Differences")
             .figures(charts::figures(comparison))
             .text(levels.map(|(i, level)| table(comparison, level, i))),
@@ -67,7 +71,7 @@ fn sections<'a>(comparison: &'a Comparison, sides: &[Side<'a>]) -> Vec<Section<'
             Section::new("distributions", "Distributions").figures(distribution::figures(sides)),
             Section::new("over-time", "Over time").figures(over_time::figures(sides)),
             Section::new("operations", "Operations").figures(mix::figure(sides)),
-            Section::new("queue-depth", "Queue depth").figures(traffic::queue_depths(sides)),
+            Section::new("queue-depth", "Queue depth").figures(depth::figure(sides)),
         ]);
     }
     all.push(Section::new("configuration", "Configuration").text([configuration(comparison)]));

@@ -2,7 +2,6 @@
 
 use super::chart::{Axis, Chart, Series, Shape, Unit};
 use super::figure::Figure;
-use super::operations::COMPOUND;
 use super::sides::{Side, label};
 use super::units::percent;
 use crate::findings::OperationRow;
@@ -73,7 +72,7 @@ pub(super) fn figure<'a>(sides: &[Side<'a>]) -> Option<Figure<'a>> {
 
 /// Every request once: subcommands are in their command's row, compounds in their members'.
 fn counted<'s>(side: &'s Side<'_>) -> impl Iterator<Item = &'s OperationRow> {
-    side.findings.operations.iter().filter(|row| row.parent.is_none() && row.group != COMPOUND)
+    side.findings.operations.iter().filter(|row| row.is_counted_once())
 }
 
 /// Operations by count, most frequent first.

@@ -8,9 +8,6 @@ use maud::{Markup, html};
 /// The row's own heading, the counts, nine response times, two service times, bytes.
 const COLUMNS: usize = 18;
 
-/// Compounds are counted apart: their members have rows of their own.
-pub(super) const COMPOUND: &str = "Compound";
-
 /// Sums over groups and subgroups. `id` is unique in the page.
 pub(super) fn groups(id: &str, rows: &[OperationRow]) -> Option<Markup> {
     (!rows.is_empty()).then(|| {

@@ -15,12 +15,8 @@ pub(super) fn section(findings: &Findings) -> Option<Markup> {
         .flat_map(|stage| stage.spread.odd.iter().map(move |odd| (stage, sentence(odd))))
         .collect();
     (!odd.is_empty()).then(|| {
-        html! { ul.odd { @for (stage, said) in &odd { li { "At " (Untrusted(&words(stage))) ": " (Untrusted(said)) } } } }
+        html! { ul.odd { @for (stage, said) in &odd { li { "At " (Untrusted(&stage.words())) ": " (Untrusted(said)) } } } }
     })
-}
-
-fn words(stage: &Stage) -> String {
-    stage.curve.as_ref().map_or_else(|| stage.level.clone(), |curve| format!("{}, {curve}", stage.level))
 }
 
 /// Response times over their mean at each level, and errors of each station.
@@ -41,19 +37,19 @@ fn spread<'a>(findings: &'a Findings) -> Option<Figure<'a>> {
         low: several.iter().map(|(_, numbers)| ends(numbers).0.max(0.0)).collect(),
         high: several.iter().map(|(_, numbers)| ends(numbers).1).collect(),
         between: name.to_owned(),
-        labels: several.iter().map(|(stage, _)| words(stage)).collect(),
+        labels: several.iter().map(|(stage, _)| stage.words()).collect(),
         ..Series::new(name, Shape::Range, color)
     };
     let series = vec![
         range("Smallest to largest", 0, |[min, max, _]| (*min, *max)),
         range("Mean ± standard deviation", 1, |[_, _, deviation]| (1.0 - deviation, 1.0 + deviation)),
     ];
-    let said = |(stage, [min, max, _]): &(&Stage, [f64; 3])| format!("{} {min:.2} to {max:.2}", words(stage));
+    let said = |(stage, [min, max, _]): &(&Stage, [f64; 3])| format!("{} {min:.2} to {max:.2}", stage.words());
     let summary = format!(
         "Stations' mean response times over their mean: {}.",
         several.iter().map(said).collect::<Vec<_>>().join("; ")
     );
-    let x = Axis::names(several.iter().map(|(stage, _)| words(stage)).collect());
+    let x = Axis::names(several.iter().map(|(stage, _)| stage.words()).collect());
     let chart = Chart { x, y: Axis::linear(Unit::Ratio, "response time, over the mean", most)?, series };
     let explanation = "Mean response time of each station over the mean of all: the smallest, the largest, and one standard \
                        deviation. Where some are served rapidly and others queue, the range is wide.";

@@ -1,9 +1,8 @@
 //! The first screen: what somebody without time needs to know, and whether to believe it.
 
-use super::operations::COMPOUND;
 use super::units::{bytes, count, duration, long_duration, optional, per_second, percent, percent_of};
 use super::untrusted::Untrusted;
-use crate::findings::{Findings, OperationRow, Source, Stage, Times, Validity};
+use crate::findings::{COMPOUND, Findings, OperationRow, Source, Stage, Times, Validity};
 use maud::{Markup, html};
 
 /// How many input files the header names.
@@ -21,7 +20,7 @@ pub(super) struct Totals {
 /// Every operation once: subcommands are in their command's row, a compound's members have rows of their own.
 pub(super) fn totals(findings: &Findings) -> Totals {
     let mut sum = Totals::default();
-    for row in findings.operations.iter().filter(|row| row.parent.is_none() && row.group != COMPOUND) {
+    for row in findings.operations.iter().filter(|row| row.is_counted_once()) {
         sum.requests = sum.requests.saturating_add(row.count);
         sum.answered = sum.answered.saturating_add(row.answered);
         sum.unanswered = sum.unanswered.saturating_add(row.unanswered);

@@ -1,7 +1,6 @@
 //! Seed 1's Appendix A and nothing else: one report of a capture, of a run one a load level.
 
 use super::page::Page;
-use super::run::level_name;
 use super::table::Table;
 use super::units::{percent_of, significant};
 use super::{Section, Sections, Style, commands, distributions, packets, write};
@@ -46,7 +45,7 @@ pub fn appendix_a(findings: &Findings, style: &Style) -> String {
 
 /// A load level: requests and data stand where a capture has its packets, for whoever sends looks at none.
 fn level(page: &mut Page<'_>, target: &str, stage: &Stage) -> fmt::Result {
-    let name = format!("{target} - {}", level_name(stage));
+    let name = format!("{target} - {}", stage.words());
     let name = safe::fit_path(&name, page.width().saturating_sub(4));
     packets::banner(page, &name, &stage.validity)?;
     page.blank()?;

@@ -2,10 +2,10 @@
 
 mod compact;
 
-use super::Style;
 use super::page::{Page, Role};
 use super::table::Table;
 use super::units::{NONE, significant, time};
+use super::{Section, Style};
 use crate::findings::comparison::{
     ComparedLevel, ComparedMetric, ComparedRow, Comparison, Condition, Difference, Estimate, Subject,
 };
@@ -19,8 +19,11 @@ const BRIEF: [&str; 4] = ["throughput", "mean", "p50", "p99"];
 pub fn write_comparison(comparison: &Comparison, style: &Style, out: &mut dyn fmt::Write) -> fmt::Result {
     let mut page = Page::new(out, style);
     before(&mut page, comparison)?;
+    super::ranking::draw(&mut page, comparison)?;
     let Some((baseline, others)) = comparison.subjects.split_first() else { return Ok(()) };
-    for level in &comparison.levels {
+    // Who is ahead where says it in a line a point; every number of each is for those who ask.
+    let whole = comparison.ranking.is_none() || style.sections.contains(Section::Commands);
+    for level in comparison.levels.iter().filter(|_| whole) {
         for (place, other) in others.iter().enumerate() {
             pair(&mut page, level, baseline, other, place)?;
         }
@@ -138,9 +141,9 @@ fn line(table: &mut Table, metric: &ComparedMetric, place: usize) {
     };
     let cells = vec![
         format!("  {}", unit_label(metric)),
-        estimate(metric, of(0)),
-        estimate(metric, of(place + 1)),
-        found.map_or_else(|| NONE.to_owned(), |found| change(metric, found)),
+        estimate_of(&metric.unit, of(0)),
+        estimate_of(&metric.unit, of(place + 1)),
+        found.map_or_else(|| NONE.to_owned(), |found| change_of(&metric.unit, found)),
         found.map_or_else(|| "cannot tell".to_owned(), verdict),
     ];
     table.row_as(role, cells);
@@ -154,8 +157,8 @@ fn unit_label(metric: &ComparedMetric) -> &str {
     }
 }
 
-fn number(metric: &ComparedMetric, value: f64) -> String {
-    match metric.unit.as_str() {
+fn number(unit: &str, value: f64) -> String {
+    match unit {
         "s" => time(value),
         "B/s" => significant(value / 1e6),
         "share" => format!("{} %", significant(value * 100.0)),
@@ -164,29 +167,29 @@ fn number(metric: &ComparedMetric, value: f64) -> String {
 }
 
 /// `1.23 ms ±2.1 %`, or why there is no interval.
-fn estimate(metric: &ComparedMetric, estimate: Option<&Estimate>) -> String {
+pub(super) fn estimate_of(unit: &str, estimate: Option<&Estimate>) -> String {
     let Some(estimate) = estimate else { return NONE.to_owned() };
-    let value = number(metric, estimate.value);
+    let value = number(unit, estimate.value);
     match (estimate.low.zip(estimate.high), &estimate.missing) {
         (Some((low, high)), _) if estimate.value > 0.0 => {
             let half = (estimate.value - low).max(high - estimate.value) / estimate.value;
             format!("{value} ±{} %", per_cent(half))
         }
-        (Some((_, high)), _) => format!("{value} to {}", number(metric, high)),
+        (Some((_, high)), _) => format!("{value} to {}", number(unit, high)),
         (None, Some(missing)) => format!("{value} {missing}"),
         (None, None) => value,
     }
 }
 
 /// `+4.4 % (2.6 … 6.1)`: the difference over the baseline, with its interval; of shares in percentage points.
-fn change(metric: &ComparedMetric, found: &Difference) -> String {
-    let shares = metric.unit == "share";
+pub(super) fn change_of(unit: &str, found: &Difference) -> String {
+    let shares = unit == "share";
     match (found.relative, found.relative_low.zip(found.relative_high)) {
         (Some(relative), Some((low, high))) if !shares => {
             format!("{} % ({} … {})", signed(relative), signed(low), signed(high))
         }
         _ if shares => format!("{} pt ({} … {})", signed(found.value), signed(found.low), signed(found.high)),
-        _ => number(metric, found.value),
+        _ => number(unit, found.value),
     }
 }
 

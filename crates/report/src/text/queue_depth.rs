@@ -1,21 +1,35 @@
-//! How many requests were outstanding at once.
+//! How many requests were outstanding at once, and at each load level.
 
 use super::distributions::{bar, full_bar};
 use super::page::{Page, Role};
 use super::table::Table;
 use super::units::{NONE, percent, significant};
-use crate::findings::{DepthShare, Findings};
+use crate::findings::{DepthShare, Findings, QueueDepth};
 use std::fmt;
 
 /// Parts in which a share is counted for its bar: more than stars.
 const PARTS: u64 = 1_000_000;
 
 pub(super) fn draw(page: &mut Page<'_>, findings: &Findings) -> fmt::Result {
-    let depth = &findings.queue_depth;
-    if depth.at_arrival.is_empty() && depth.over_time.is_empty() {
+    if is_empty(&findings.queue_depth) {
         return Ok(());
     }
     page.heading("Queue depth (requests outstanding at once; held requests are not counted):")?;
+    one(page, &findings.queue_depth)?;
+    // Of a single level the whole has said it all.
+    let several = findings.stages.len() > 1;
+    for stage in findings.stages.iter().filter(|stage| several && !is_empty(&stage.queue_depth)) {
+        page.heading(&format!("Queue depth at {}:", stage.words()))?;
+        one(page, &stage.queue_depth)?;
+    }
+    Ok(())
+}
+
+fn is_empty(depth: &QueueDepth) -> bool {
+    depth.at_arrival.is_empty() && depth.over_time.is_empty()
+}
+
+fn one(page: &mut Page<'_>, depth: &QueueDepth) -> fmt::Result {
     let mean = depth.mean.map_or_else(|| NONE.to_owned(), significant);
     page.line(&format!("  mean over time {mean}, highest {}", depth.max))?;
     page.blank()?;

@@ -54,7 +54,7 @@ fn levels(page: &mut Page<'_>, stages: &[Stage]) -> fmt::Result {
         let role = if stage.validity.valid { Role::Plain } else { Role::Bad };
         let mark = if stage.validity.valid { "" } else { " !" };
         let cells = vec![
-            format!("{}{mark}", level_name(stage)),
+            format!("{}{mark}", stage.words()),
             significant(stage.operations_per_s),
             if data > 0.0 { significant(data / 1e6) } else { NONE.to_owned() },
             show(|t| t.mean_s),
@@ -81,7 +81,7 @@ fn generator(page: &mut Page<'_>, stages: &[Stage]) -> fmt::Result {
         let lag = |pick: fn(&Times) -> f64| optional(generator.schedule_lag.as_ref().map(pick), time);
         let number = |value: Option<f64>| optional(value, |value| format!("{value:.2}"));
         table.row(vec![
-            level_name(stage),
+            stage.words(),
             format!("{:.0} %", generator.cpu_share * 100.0),
             optional(generator.cpu_per_operation_s, time),
             lag(|t| t.p50_s),
@@ -108,18 +108,10 @@ fn failures(page: &mut Page<'_>, stages: &[Stage]) -> fmt::Result {
     let mut table = Table::new().left(1);
     for stage in stages {
         for failure in &stage.failures {
-            table.row(vec![level_name(stage), failure.cause.clone(), failure.count.to_string()]);
+            table.row(vec![stage.words(), failure.cause.clone(), failure.count.to_string()]);
         }
     }
     page.table(&table)
-}
-
-/// A level, and which curve it is of where its words do not say it.
-pub(super) fn level_name(stage: &Stage) -> String {
-    match &stage.curve {
-        Some(curve) if !stage.level.contains(curve.as_str()) => format!("{}, {curve}", stage.level),
-        _ => stage.level.clone(),
-    }
 }
 
 pub(super) fn optional(value: Option<f64>, show: impl Fn(f64) -> String) -> String {

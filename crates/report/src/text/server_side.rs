@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::page::{Page, Role};
-use super::run::{level_name, optional};
+use super::run::optional;
 use super::table::Table;
 use super::units::{significant, time};
 use crate::findings::Stage;
@@ -22,7 +22,7 @@ pub(super) fn draw(page: &mut Page<'_>, stages: &[Stage]) -> fmt::Result {
         let Some(server) = &stage.server else { continue };
         let rate = |bytes: Option<f64>| optional(bytes, |bytes| significant(bytes / 1e6));
         table.row(vec![
-            level_name(stage),
+            stage.words(),
             optional(server.cores_busy, significant),
             optional(server.cpu_per_operation_s, time),
             rate(server.disk_read_bytes_per_s),
@@ -30,7 +30,7 @@ pub(super) fn draw(page: &mut Page<'_>, stages: &[Stage]) -> fmt::Result {
             rate(server.received_bytes_per_s),
             rate(server.sent_bytes_per_s),
         ]);
-        missing.extend(server.why_missing.as_ref().map(|why| format!("{}: {why}", level_name(stage))));
+        missing.extend(server.why_missing.as_ref().map(|why| format!("{}: {why}", stage.words())));
     }
     page.table(&table)?;
     page.paragraph(Role::Quiet, "", &format!("From {source}."))?;

@@ -3,7 +3,6 @@
 use std::fmt;
 
 use super::page::{Page, Role};
-use super::run::level_name;
 use super::table::Table;
 use super::units::{NONE, TimeScale, significant, time};
 use crate::findings::{Findings, OddStation, SizeCurve, Stage};
@@ -33,7 +32,7 @@ fn spread(page: &mut Page<'_>, stages: &[&Stage]) -> fmt::Result {
         table.row_as(
             role,
             vec![
-                level_name(stage),
+                stage.words(),
                 spread.mean_s.map_or_else(|| NONE.to_owned(), time),
                 number(spread.stddev),
                 number(spread.min),
@@ -46,7 +45,7 @@ fn spread(page: &mut Page<'_>, stages: &[&Stage]) -> fmt::Result {
     page.table(&table)?;
     for stage in stages {
         for odd in &stage.spread.odd {
-            page.paragraph(Role::Bad, "  ", &format!("At {}: {}", level_name(stage), sentence(odd)))?;
+            page.paragraph(Role::Bad, "  ", &format!("At {}: {}", stage.words(), sentence(odd)))?;
         }
     }
     Ok(())

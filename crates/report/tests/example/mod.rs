@@ -82,6 +82,7 @@ pub(crate) fn row(
         wire_bytes: n * 4300,
         response_time: Some(times),
         service_time: Some(Times { min_s: min_s * 0.5, mean_s: mean_s * 0.5, p50_s: p50_s * 0.5, ..times }),
+        service_octaves: if procedure.is_empty() || decades == [0; 5] { vec![] } else { octaves(n, mean_s * 0.5) },
         response_time_from_intended: None,
         distribution: if decades == [0; 5] { vec![] } else { all[first..=last].to_vec() },
         statuses: vec![],
@@ -90,6 +91,17 @@ pub(crate) fn row(
             PercentilePoint { percentile: 100.0, value_s: max_s },
         ],
     }
+}
+
+/// All but one near the mean, and one that took eight times as long.
+fn octaves(n: u64, mean_s: f64) -> Vec<Octave> {
+    let power = (mean_s * 1e6).log2().ceil() as i32;
+    let octave = |more: i32, count: u64| Octave {
+        below_s: 2_f64.powi(power + more) / 1e6,
+        count,
+        total_s: mean_s * 2_f64.powi(more) * count as f64,
+    };
+    vec![octave(0, n - 1), octave(1, 0), octave(2, 0), octave(3, 1)]
 }
 
 /// Part of seed 1's Appendix A, and something of everything that it does not have. File names are nasty.
@@ -368,6 +380,17 @@ fn anomaly(kind: &str, count: u64, text: &str) -> AnomalyCount {
     AnomalyCount { kind: kind.into(), count, text: text.into() }
 }
 
+/// What a server said of itself.
+fn server() -> ServerSide {
+    ServerSide {
+        source: "process 7 and its children".into(),
+        cores_busy: Some(1.25),
+        cpu_per_operation_s: Some(1e-3),
+        disk_write_bytes_per_s: Some(1e6),
+        ..ServerSide::default()
+    }
+}
+
 /// A level of [`run`].
 fn stage(rich: &Findings, number: u32, stations: u64, reasons: &[&str]) -> Stage {
     Stage {
@@ -393,6 +416,7 @@ fn stage(rich: &Findings, number: u32, stations: u64, reasons: &[&str]) -> Stage
         response_time_from_intended: (number == 1).then_some(rich.operations[0].response_time).flatten(),
         operations: rich.operations.clone(),
         groups: rich.groups.clone(),
+        queue_depth: rich.queue_depth.clone(),
         generator: Generator {
             cpu_s: 1.5,
             cpu_share: 0.75,
@@ -413,13 +437,7 @@ fn stage(rich: &Findings, number: u32, stations: u64, reasons: &[&str]) -> Stage
             jain: Some(0.997),
         },
         spread: if stations > 1 { spread() } else { StationSpread::default() },
-        server: (number == 0).then(|| ServerSide {
-            source: "process 7 and its children".into(),
-            cores_busy: Some(1.25),
-            cpu_per_operation_s: Some(1e-3),
-            disk_write_bytes_per_s: Some(1e6),
-            ..ServerSide::default()
-        }),
+        server: (number == 0).then(server),
         failures: vec![FailureCount { cause: "timed out".into(), count: 2 }],
         users: (number == 1).then_some(Users {
             users: 22,

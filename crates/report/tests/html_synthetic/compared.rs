@@ -22,6 +22,7 @@ pub(crate) fn compared() -> Comparison {
         subjects: vec![subject("A", "runs/before"), subject("B", NASTY[1])],
         warnings: vec!["The workloads differ.".into(), NASTY[0].into()],
         method: Method { confidence: 0.95, tested: 18, by_chance: 0.9, notes: vec!["Batch means.".into()] },
+        ranking: None,
         levels: [1.0, 4.0, 16.0].into_iter().map(level).collect(),
         conditions: vec![Condition {
             text: "read.p99 > +10%".into(),

@@ -287,6 +287,16 @@ fn times(sorted: &[f64]) -> Option<Times> {
     })
 }
 
+fn octaves(sorted: &[f64]) -> Vec<Octave> {
+    let mut all: BTreeMap<i32, (u64, f64)> = BTreeMap::new();
+    for s in sorted {
+        let octave = all.entry((s * 1e6).log2().floor() as i32 + 1).or_default();
+        *octave = (octave.0 + 1, octave.1 + s);
+    }
+    let shown = |(power, (count, total_s))| Octave { below_s: 2_f64.powi(power) / 1e6, count, total_s };
+    all.into_iter().map(shown).collect()
+}
+
 fn row(these: &[One], total: u64) -> OperationRow {
     let mut sorted: Vec<f64> = these.iter().map(|one| one.time_s).collect();
     sorted.sort_by(f64::total_cmp);
@@ -322,6 +332,7 @@ fn row(these: &[One], total: u64) -> OperationRow {
         wire_bytes: these.iter().map(|one| KINDS[one.kind].9 + 140).sum(),
         response_time: times(&sorted),
         service_time: times(&service),
+        service_octaves: octaves(&service),
         distribution: (low..=high)
             .map(|e| Bucket { below_s: 10_f64.powi(e), count: decades.get(&e).copied().unwrap_or(0) })
             .collect(),

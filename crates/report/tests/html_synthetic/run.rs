@@ -83,6 +83,7 @@ fn stage(number: u32, ((curve, service_s, servers), stations): ((&str, f64, f64)
         response_time_from_intended: times(&sample),
         operations: capture.operations.clone(),
         groups: capture.groups.iter().map(|row| slower(row, n.sqrt())).collect(),
+        queue_depth: capture.queue_depth.clone(),
         generator: Generator { cpu_s: 0.4 * n / 16.0, cpu_share: 0.4 * n / 16.0, ..Generator::default() },
         fairness: Fairness {
             stations: u64::from(stations),

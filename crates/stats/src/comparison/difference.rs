@@ -123,6 +123,11 @@ impl Difference {
 }
 
 impl Side {
+    /// An estimate's number; `None` where it has no interval.
+    pub fn of_estimate(estimate: &Estimate) -> Option<Side> {
+        Some(Side::of(estimate.value, &estimate.known.ok()?))
+    }
+
     fn of(value: f64, known: &Known) -> Self {
         Self { value, interval: known.interval, degrees: known.degrees }
     }

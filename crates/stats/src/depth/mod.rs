@@ -1,11 +1,15 @@
 //! How many requests were outstanding at once.
 
-use crate::state::{Counter, Reader, State, StateError, Writer};
+mod instants;
+mod kept;
+mod tally;
+
+use instants::Instants;
+pub use tally::DepthTally;
+use tally::trim;
 
 /// Starts and ends that are kept in order before the earlier half is taken: 1 MiB.
 const WINDOW: usize = 128 * 1024;
-/// How far from the end a time is inserted in its place; farther ones wait for the sort.
-const NEAR: usize = 16;
 /// Highest depth told apart; deeper counts here.
 pub const MAX_DEPTH: usize = 65_535;
 
@@ -48,19 +52,6 @@ impl Default for QueueDepth {
             left_out: 0,
         }
     }
-}
-
-/// The depths found.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct DepthTally {
-    /// Requests by the depth they met, themselves not counted.
-    pub at_arrival: Vec<u64>,
-    /// Time at each depth, ns, from the first request to the last answer.
-    pub time_ns: Vec<u128>,
-    /// Requests that outlived the window and were entered late.
-    pub entered_late: u64,
-    /// Requests left out for want of an end.
-    pub left_out: u64,
 }
 
 impl QueueDepth {
@@ -222,157 +213,6 @@ impl QueueDepth {
             entered_late: all.entered_late,
             left_out: all.left_out,
         }
-    }
-}
-
-impl DepthTally {
-    /// Highest depth reached, arriving requests counted.
-    pub fn max(&self) -> u64 {
-        let busiest = self.time_ns.iter().rposition(|&ns| ns > 0).unwrap_or(0);
-        let met = self.at_arrival.iter().rposition(|&n| n > 0).map_or(0, |depth| depth + 1);
-        busiest.max(met) as u64
-    }
-
-    /// Time-weighted mean depth; `None` where no time passed.
-    pub fn mean(&self) -> Option<f64> {
-        let total: u128 = self.time_ns.iter().sum();
-        let weighted: f64 = self.time_ns.iter().enumerate().map(|(depth, &ns)| depth as f64 * ns as f64).sum();
-        (total > 0).then(|| weighted / total as f64)
-    }
-
-    /// Arrivals by ranges of depth 0, 1, 2–3, 4–7, …: (lowest, highest, count), down to the deepest in use.
-    pub fn arrivals_by_range(&self) -> Vec<(u64, u64, u64)> {
-        ranges(&self.at_arrival, |&n| u128::from(n)).into_iter().map(|(a, b, n)| (a, b, n as u64)).collect()
-    }
-
-    /// Time by the same ranges: (lowest, highest, ns).
-    pub fn time_by_range(&self) -> Vec<(u64, u64, u128)> {
-        ranges(&self.time_ns, |&ns| ns)
-    }
-}
-
-/// Instants that come nearly in order.
-#[derive(Clone, Debug, Default)]
-struct Instants {
-    list: Vec<i64>,
-    unsorted: bool,
-}
-
-impl Instants {
-    /// Appends, or inserts not far from the end: at depths of some ten the list stays sorted and costs no sorting
-    /// later.
-    #[inline]
-    fn push(&mut self, time: i64) {
-        let is_last = self.list.last().is_none_or(|&last| last <= time);
-        self.list.push(time);
-        if !is_last {
-            self.put_in_place(time);
-        }
-    }
-
-    /// Moves the last one, `time`, to its place.
-    fn put_in_place(&mut self, time: i64) {
-        let end = self.list.len() - 1;
-        let near = end.saturating_sub(NEAR);
-        let later = self.list[near..end].iter().rev().take_while(|&&other| other > time).count();
-        if later < NEAR {
-            self.list[end - later..].rotate_right(1);
-        } else {
-            self.unsorted = true;
-        }
-    }
-
-    fn extend(&mut self, other: &Instants) {
-        self.list.extend(&other.list);
-        self.unsorted = true;
-    }
-
-    fn sort(&mut self) {
-        if self.unsorted {
-            // A stable sort: it uses that the list is sorted but for its newest part.
-            self.list.sort();
-            self.unsorted = false;
-        }
-    }
-}
-
-fn trim<T: Default + PartialEq>(by_depth: &mut Vec<T>) {
-    let used = by_depth.iter().rposition(|value| *value != T::default()).map_or(0, |last| last + 1);
-    by_depth.truncate(used);
-    by_depth.shrink_to_fit();
-}
-
-fn ranges<T>(by_depth: &[T], value: fn(&T) -> u128) -> Vec<(u64, u64, u128)> {
-    let mut found: Vec<(u64, u64, u128)> = Vec::new();
-    let mut from = 0;
-    while from < by_depth.len() {
-        let to = if from == 0 { 0 } else { 2 * from - 1 };
-        let sum = by_depth[from..].iter().take(to - from + 1).map(value).sum();
-        found.push((from as u64, to as u64, sum));
-        from = to + 1;
-    }
-    found
-}
-
-impl State for QueueDepth {
-    fn put(&self, out: &mut Writer) {
-        [&self.starts, &self.ends, &self.points].iter().for_each(|instants| instants.put(out));
-        self.taken_until.put(out);
-        self.depth.put(out);
-        let (mut at_arrival, mut time_ns) = (self.at_arrival.clone(), self.time_ns.clone());
-        trim(&mut at_arrival);
-        trim(&mut time_ns);
-        at_arrival.put(out);
-        time_ns.put(out);
-        self.entered_late.put(out);
-        self.left_out.put(out);
-    }
-
-    fn take(from: &mut Reader<'_>) -> Result<Self, StateError> {
-        let mut depth = Self {
-            starts: State::take(from)?,
-            ends: State::take(from)?,
-            points: State::take(from)?,
-            taken_until: State::take(from)?,
-            depth: State::take(from)?,
-            at_arrival: State::take(from)?,
-            time_ns: State::take(from)?,
-            entered_late: State::take(from)?,
-            left_out: State::take(from)?,
-        };
-        let windows = [&depth.starts, &depth.ends, &depth.points].iter().map(|of| of.list.len()).sum::<usize>();
-        let depths = depth.at_arrival.len().max(depth.time_ns.len());
-        let counted = Counter::all(&depth.at_arrival) && Counter::all(&[depth.entered_late, depth.left_out]);
-        let timed = depth.time_ns.iter().all(|&ns| ns < 1 << 100);
-        if windows > WINDOW || depths > MAX_DEPTH + 1 || depth.depth > 1 << 40 || !counted || !timed {
-            return Err(from.no("queue depth"));
-        }
-        depth.at_arrival.resize(MAX_DEPTH + 1, 0);
-        depth.time_ns.resize(MAX_DEPTH + 1, 0);
-        Ok(depth)
-    }
-}
-
-impl State for Instants {
-    /// As differences, which are short: most come in order.
-    fn put(&self, out: &mut Writer) {
-        self.list.len().put(out);
-        let mut before = 0i64;
-        for &instant in &self.list {
-            instant.wrapping_sub(before).put(out);
-            before = instant;
-        }
-    }
-
-    fn take(from: &mut Reader<'_>) -> Result<Self, StateError> {
-        let mut before = 0i64;
-        let mut list = Vec::new();
-        for _ in 0..from.length()? {
-            before = before.wrapping_add(i64::take(from)?);
-            list.push(before);
-        }
-        let unsorted = !list.is_sorted();
-        Ok(Self { list, unsorted })
     }
 }
 

@@ -1,0 +1,122 @@
+//! Two recorded sweeps of two servers beside each other: who wins where, and that nobody wins against himself.
+#![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use plimsoll_serve::{Embedded, Kind, Options};
+use plimsoll_testkit::servers::Scratch;
+use plimsoll_testkit::servers::faulty::{Fault, Faulty, Framing, Rule, Which};
+use serde_json::Value;
+
+/// Longest that one command may take, on a machine that does other things too.
+const LIMIT: Duration = Duration::from_secs(240);
+/// What the slower server takes longer over each answer: some twenty times what the other one needs.
+const SLOWER: Duration = Duration::from_millis(4);
+
+/// Runs to its end, in a folder; its exit code, and what it printed.
+fn plimsoll(folder: &Path, arguments: &[&str]) -> (Option<i32>, String) {
+    let said = |name: &str| Stdio::from(fs::File::create(folder.join(name)).unwrap());
+    let mut command = Command::new(env!("CARGO_BIN_EXE_plimsoll"));
+    command.args(arguments).current_dir(folder).stdin(Stdio::null()).stdout(said("out")).stderr(said("err"));
+    let (mut child, began) = (command.spawn().unwrap(), Instant::now());
+    let code = loop {
+        if let Some(status) = child.try_wait().unwrap() {
+            break status.code();
+        }
+        if began.elapsed() > LIMIT {
+            child.kill().unwrap();
+            child.wait().unwrap();
+            panic!("{arguments:?} takes longer than {LIMIT:?}");
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    };
+    let read = |name: &str| fs::read_to_string(folder.join(name)).unwrap();
+    // The machine may be too busy for a valid one.
+    assert!(matches!(code, Some(0 | 1)), "{}", read("err"));
+    (code, read("out"))
+}
+
+/// Stations and sizes, in a shortened form, recorded.
+fn sweep(folder: &Path, target: &str, recording: &str) {
+    let workload = ["sweep", "blocks-read", "-q", "--target", target, "--vary", "block=0.75kB,6kB", "--think", "2ms"];
+    let load = ["--levels", "1,2", "--warmup", "100ms", "--duration", "1500ms", "--record", recording];
+    plimsoll(folder, &[&workload[..], &load].concat());
+}
+
+/// A comparison's ranking, held to the schema; what it printed, and its page.
+fn ranking(folder: &Path, sides: &[&str]) -> (Value, String, String) {
+    let outputs = ["--json", "compared.json", "--html", "compared.html"];
+    let (_, text) = plimsoll(folder, &[&["compare"], sides, &outputs].concat());
+    let json = |path: &Path| -> Value { serde_json::from_slice(&fs::read(path).unwrap()).unwrap() };
+    let schema = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../schemas/plimsoll.comparison.1.schema.json");
+    let found = json(&folder.join("compared.json"));
+    let validator = jsonschema::draft202012::new(&json(&schema)).unwrap();
+    let problems: Vec<String> = validator.iter_errors(&found).map(|error| error.to_string()).collect();
+    assert!(problems.is_empty(), "{problems:#?}");
+    (found["ranking"].clone(), text, fs::read_to_string(folder.join("compared.html")).unwrap())
+}
+
+fn list(value: &Value) -> &[Value] {
+    value.as_array().map_or(&[], Vec::as_slice)
+}
+
+/// Everything that has places.
+fn ranked(ranking: &Value) -> Vec<Value> {
+    let of_curve = |curve: &Value| {
+        let points = list(&curve["points"]).iter().filter(|point| point["used"] == true);
+        let both = points.flat_map(|point| [point["throughput"].clone(), point["mean"].clone()]);
+        both.chain([curve["highest"].clone()]).collect::<Vec<_>>()
+    };
+    let curves = list(&ranking["curves"]).iter().flat_map(of_curve);
+    curves.chain(list(&ranking["overall"]).iter().cloned()).collect()
+}
+
+fn places(of: &Value) -> Vec<Option<u64>> {
+    list(&of["places"]).iter().map(Value::as_u64).collect()
+}
+
+/// Of every number that could be told of both: enough runs were too short or busy to be told otherwise.
+fn told(ranked: &[Value]) -> Vec<&Value> {
+    ranked.iter().filter(|one| !list(&one["pairs"]).is_empty()).collect()
+}
+
+#[test]
+fn a_slower_server_is_second_and_nobody_wins_against_himself() {
+    let scratch = Scratch::new("compared-sweeps");
+    let folder = scratch.path();
+    let server = Embedded::start(Kind::Nfs, Options::default()).unwrap();
+    let slower = Rule::answers(Which::From(0), Fault::Delayed(SLOWER));
+    let proxy = Faulty::start(server.address(), Framing::Rpc, vec![slower]).unwrap();
+    let port = |address: std::net::SocketAddr| address.port().to_string();
+    let slow = server.target().replace(&port(server.address()), &port(proxy.address()));
+    sweep(folder, &server.target(), "quick");
+    sweep(folder, &slow, "slow");
+
+    let (found, text, page) = ranking(folder, &["quick", "slow"]);
+    let curves: Vec<&Value> = list(&found["curves"]).iter().map(|curve| &curve["curve"]).collect();
+    assert_eq!(curves, ["block=0.75kB", "block=6kB"]);
+    assert_eq!(found["points"].as_u64().unwrap() + found["not_used"].as_u64().unwrap(), 4);
+    let all = ranked(&found);
+    let told = told(&all);
+    assert!(!told.is_empty() || found["points"] == 0, "{found:#}");
+    for one in &told {
+        assert_eq!(places(one), [Some(1), Some(2)], "{one:#}");
+    }
+    for part in ["Throughput (op/s), block=6kB:", "Highest throughput", "Ranking of the servers", "B over A"] {
+        assert!(text.contains(part), "no {part} in {text}");
+    }
+    assert!(!text.contains("B against A, 1 station"), "every number of each level comes with --full");
+    assert!(page.contains("id=\"ranking\"") && page.contains("Highest throughput of each server"));
+
+    // The other way around, and against itself.
+    let (found, ..) = ranking(folder, &["slow", "quick"]);
+    assert!(ranked(&found).iter().all(|one| places(one) != [Some(1), Some(2)]), "{found:#}");
+    let (found, text, _) = ranking(folder, &["quick", "quick", "quick"]);
+    for one in ranked(&found) {
+        assert!(places(&one).iter().all(|place| matches!(place, None | Some(1))), "{one:#}");
+    }
+    assert!(text.contains("none shown"), "{text}");
+}

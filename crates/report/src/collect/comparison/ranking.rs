@@ -1,0 +1,206 @@
+//! Who wins where, from the sweeps of several.
+
+use plimsoll_model::{Group, Protocol};
+use plimsoll_stats::comparison::{
+    CONFIDENCE, Course, Difference as Differs, Metric, Scope, Side, geometric_mean, holm, places,
+};
+
+use super::{Contestant, LevelRuns, LoadPoint, Numbers, Order, common, difference, from, letter, numbers};
+use super::{shown, shown_difference};
+use crate::findings::comparison::Estimate;
+use crate::findings::ranking::{Ranked, RankedCurve, RankedPair, RankedPoint, Ranking};
+
+/// The ranking of sweeps; `None` where less than two points are of all, or a contestant speaks other protocols than another: then an
+/// operation of the one is not one of the other.
+pub(super) fn ranking(contestants: &[Contestant], order: Order) -> Option<Ranking> {
+    let levels = common(contestants);
+    let mut points: Vec<Point> = levels.iter().filter_map(|level| Point::of(level, order)).collect();
+    if points.len() < 2 || contestants.len() < 2 || !of_one_protocol(contestants) {
+        return None;
+    }
+    let mut curves: Vec<RankedCurve> = Vec::new();
+    let mut names: Vec<Option<String>> = Vec::new();
+    points.iter().for_each(|point| names.extend((!names.contains(&point.curve)).then(|| point.curve.clone())));
+    points.sort_by(|a, b| a.load.total_cmp(&b.load));
+    for name in names {
+        let own: Vec<&Point> = points.iter().filter(|point| point.curve == name).collect();
+        curves.push(curve(name, &own, contestants.len()));
+    }
+    let used: Vec<&Point> = points.iter().filter(|point| point.used).collect();
+    let overall = [Metric::Throughput, Metric::Mean].map(|metric| together(metric, &used, contestants.len()));
+    let not_used = (points.len() - used.len()) as u64;
+    let mut found = Ranking { curves, overall: overall.into(), points: used.len() as u64, not_used, tested: 0 };
+    place(&mut found);
+    Some(found)
+}
+
+/// The protocols in which a contestant was asked for files; those that come before (logging on, portmap) tell nothing.
+pub fn protocols(of: &Contestant) -> Vec<Protocol> {
+    let rows = of
+        .levels
+        .iter()
+        .flat_map(|level| &level.runs)
+        .flat_map(|run| run.intervals.sum().rows().map(|(procedure, _)| procedure.row()).collect::<Vec<_>>());
+    let spoken = rows.filter(|row| row.group != Group::Session && row.protocol != Protocol::Portmap);
+    let mut all: Vec<Protocol> = spoken.map(|row| row.protocol).collect();
+    all.sort_unstable();
+    all.dedup();
+    all
+}
+
+fn of_one_protocol(contestants: &[Contestant]) -> bool {
+    let mut all = contestants.iter().map(protocols);
+    let first = all.next();
+    all.all(|spoken| Some(spoken) == first)
+}
+
+/// A load of every contestant.
+struct Point {
+    curve: Option<String>,
+    level: String,
+    load: f64,
+    used: bool,
+    from: super::From,
+    /// One a contestant.
+    throughput: Vec<Option<Numbers>>,
+    bytes: Vec<Option<Numbers>>,
+    mean: Vec<Option<Numbers>>,
+}
+
+impl Point {
+    fn of(level: &[&LevelRuns], order: Order) -> Option<Point> {
+        let places: Vec<&LoadPoint> = level.iter().filter_map(|one| one.point.as_ref()).collect();
+        let first = places.first().filter(|_| places.len() == level.len())?;
+        let courses: Vec<Vec<Course>> =
+            level.iter().map(|one| one.runs.iter().map(|run| run.course(Scope::All)).collect()).collect();
+        let of = |metric| courses.iter().map(|runs| numbers(metric, runs)).collect();
+        Some(Point {
+            curve: first.curve.clone(),
+            level: first.level.clone(),
+            load: first.load,
+            used: places.iter().all(|place| place.valid) && level.iter().all(|one| !one.runs.is_empty()),
+            from: from(level, order),
+            throughput: of(Metric::Throughput),
+            bytes: of(Metric::Bytes),
+            mean: of(Metric::Mean),
+        })
+    }
+
+    fn numbers(&self, metric: Metric) -> &[Option<Numbers>] {
+        if metric == Metric::Mean { &self.mean } else { &self.throughput }
+    }
+
+    fn ranked(&self, metric: Metric) -> Ranked {
+        let all = self.numbers(metric);
+        let pair = |a: usize, b: usize| {
+            difference(metric, all.get(a)?.as_ref()?, all.get(b)?.as_ref()?, self.from).filter(|_| self.used)
+        };
+        let estimates = all.iter().map(|one| one.as_ref().map(|one| shown(&one.estimate))).collect();
+        unplaced(metric, estimates, pair)
+    }
+}
+
+/// With all pairs, and no places yet.
+fn unplaced(
+    metric: Metric,
+    estimates: Vec<Option<Estimate>>,
+    pair: impl Fn(usize, usize) -> Option<Differs>,
+) -> Ranked {
+    let count = estimates.len();
+    let all = (0..count).flat_map(|a| (a + 1..count).map(move |b| (a, b)));
+    let pairs = all.filter_map(|(a, b)| {
+        let difference = shown_difference(pair(a, b)?);
+        Some(RankedPair { baseline: letter(a), other: letter(b), difference })
+    });
+    let (metric_word, unit) = (metric.label().to_owned(), metric.unit().label().to_owned());
+    Ranked { metric: metric_word, unit, pairs: pairs.collect(), places: vec![None; count], estimates }
+}
+
+fn curve(name: Option<String>, points: &[&Point], count: usize) -> RankedCurve {
+    let highest: Vec<Option<&Point>> = (0..count).map(|one| highest(points, one)).collect();
+    let at = |one: usize| highest.get(one).copied().flatten();
+    let number = |one: usize| at(one)?.throughput.get(one)?.as_ref();
+    // Each has its own load there, so that these are always numbers of two that know nothing of each other.
+    let pair = |a: usize, b: usize| Differs::of(&number(a)?.estimate, &number(b)?.estimate).ok();
+    let estimates = (0..count).map(|one| number(one).map(|found| shown(&found.estimate))).collect();
+    let bytes = |one: usize| at(one)?.bytes.get(one)?.as_ref().map(|found| shown(&found.estimate));
+    let shown_point = |point: &&Point| RankedPoint {
+        level: point.level.clone(),
+        load: point.load,
+        used: point.used,
+        throughput: point.ranked(Metric::Throughput),
+        mean: point.ranked(Metric::Mean),
+    };
+    RankedCurve {
+        curve: name,
+        points: points.iter().map(shown_point).collect(),
+        highest: unplaced(Metric::Throughput, estimates, pair),
+        highest_bytes: (0..count).map(bytes).collect(),
+        highest_at: highest.iter().map(|point| point.map(|point| point.level.clone())).collect(),
+    }
+}
+
+/// The point at which a contestant's throughput was highest; the one of the lowest load of several.
+fn highest<'p>(points: &[&'p Point], one: usize) -> Option<&'p Point> {
+    let value = |point: &Point| Some(point.throughput.get(one)?.as_ref()?.estimate.value);
+    let sound = points.iter().copied().filter(|point| point.used && value(point).is_some());
+    sound.rev().max_by(|a, b| value(a).unwrap_or(0.0).total_cmp(&value(b).unwrap_or(0.0)))
+}
+
+/// The geometric mean of a number over all points at which every contestant has it, with its interval.
+fn together(metric: Metric, points: &[&Point], count: usize) -> Ranked {
+    // A point at which one has no interval is left out for all.
+    let of = |point: &&Point| -> Option<Vec<Side>> {
+        point.numbers(metric).iter().map(|one| Side::of_estimate(&one.as_ref()?.estimate)).collect()
+    };
+    let all: Vec<Vec<Side>> = points.iter().filter_map(of).collect();
+    let means: Vec<Option<Side>> = (0..count)
+        .map(|one| geometric_mean(&all.iter().filter_map(|point| point.get(one).copied()).collect::<Vec<_>>()))
+        .collect();
+    let estimate = |side: &Side| Estimate {
+        value: side.value,
+        low: Some(side.interval.low),
+        high: Some(side.interval.high),
+        of: Some(all.len() as u64),
+        missing: None,
+    };
+    let pair = |a: usize, b: usize| Some(Differs::of_sides(metric, means.get(a)?.as_ref()?, means.get(b)?.as_ref()?));
+    unplaced(metric, means.iter().map(|mean| mean.as_ref().map(estimate)).collect(), pair)
+}
+
+/// Marks what remains of all pairs together, and gives places by that.
+fn place(ranking: &mut Ranking) {
+    let mut all: Vec<&mut Ranked> = Vec::new();
+    for curve in &mut ranking.curves {
+        all.push(&mut curve.highest);
+        for point in curve.points.iter_mut().filter(|point| point.used) {
+            all.extend([&mut point.throughput, &mut point.mean]);
+        }
+    }
+    all.extend(&mut ranking.overall);
+    let p_values: Vec<Option<f64>> =
+        all.iter().flat_map(|ranked| &ranked.pairs).map(|pair| Some(pair.difference.p_value)).collect();
+    let mut remain = holm(&p_values, 1.0 - CONFIDENCE).into_iter();
+    for ranked in all {
+        for (pair, remains) in ranked.pairs.iter_mut().zip(&mut remain) {
+            let leaves_out_zero = pair.difference.low > 0.0 || pair.difference.high < 0.0;
+            pair.difference.remains = remains && leaves_out_zero;
+        }
+        ranked.places = places_of(ranked);
+    }
+    ranking.tested = p_values.len() as u64;
+}
+
+fn places_of(ranked: &Ranked) -> Vec<Option<u64>> {
+    let more_is_better = ranked.unit != "s";
+    // Of a number without an interval nobody can tell where it belongs, and it keeps nobody else from a place.
+    let known = |one: &Option<Estimate>| one.as_ref().filter(|one| one.low.is_some()).map(|one| one.value);
+    let values: Vec<Option<f64>> = ranked.estimates.iter().map(known).collect();
+    let shown = |a: usize, b: usize| {
+        let (first, second) = (letter(a.min(b)), letter(a.max(b)));
+        let found = ranked.pairs.iter().find(|pair| pair.baseline == first && pair.other == second);
+        let better = if b < a { "better" } else { "worse" };
+        found.is_some_and(|pair| pair.difference.remains && pair.difference.verdict == better)
+    };
+    places(&values, more_is_better, shown)
+}

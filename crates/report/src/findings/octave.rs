@@ -1,0 +1,36 @@
+//! Times in powers of two, and how large requests were.
+
+use serde::{Deserialize, Serialize};
+
+use super::OperationRow;
+
+/// The times below an edge and not below half of it; of the first edge, 1 µs, all below.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Octave {
+    /// Upper edge, exclusive, s: 1 µs times a power of two.
+    pub below_s: f64,
+    /// How many.
+    pub count: u64,
+    /// What they come to together, s; within 0.05 %.
+    pub total_s: f64,
+}
+
+/// The group of NFSv4 compounds as wholes, which are counted apart: their members have rows of their own.
+pub const COMPOUND: &str = "Compound";
+
+impl OperationRow {
+    /// Whether its requests are in no other row: it is no subcommand, which its command's row holds too, nor a compound.
+    pub fn is_counted_once(&self) -> bool {
+        self.parent.is_none() && self.group != COMPOUND
+    }
+
+    /// File data of an answered request on average, bytes; `None` where none was moved.
+    pub fn mean_payload(&self) -> Option<f64> {
+        (self.payload_bytes > 0 && self.answered > 0).then(|| self.payload_bytes as f64 / self.answered as f64)
+    }
+
+    /// All its service times together, s.
+    pub fn service_total_s(&self) -> f64 {
+        self.service_time.map_or(0.0, |times| times.mean_s * times.count as f64)
+    }
+}

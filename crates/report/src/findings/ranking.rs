@@ -1,0 +1,87 @@
+//! Who wins where: sweeps of several servers, point by point, their highest throughput, and the servers' places.
+
+use serde::{Deserialize, Serialize};
+
+use super::comparison::{Difference, Estimate};
+
+/// Everything that a comparison of sweeps says of who is ahead. A *point* is a load of a curve that all subjects have; those at which a
+/// subject's numbers may not be used are shown without places, and count nowhere.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Ranking {
+    /// One entry a load curve, in the baseline's order.
+    pub curves: Vec<RankedCurve>,
+    /// Geometric mean over all points: throughput, then mean response time.
+    pub overall: Vec<Ranked>,
+    /// Points that count.
+    pub points: u64,
+    /// Points that do not, because a subject's numbers may not be used there.
+    pub not_used: u64,
+    /// Pairs that were looked at, in all that has places: what remains of them after Holm's adjustment makes the places.
+    pub tested: u64,
+}
+
+/// A load curve of every subject.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RankedCurve {
+    /// As its levels say (`block=6kB`); null where there is one curve.
+    pub curve: Option<String>,
+    /// Its points, in order of load.
+    pub points: Vec<RankedPoint>,
+    /// The highest throughput of each subject.
+    pub highest: Ranked,
+    /// The file data moved there, bytes/s; one a subject.
+    pub highest_bytes: Vec<Option<Estimate>>,
+    /// The load at which it lies, in words; one a subject.
+    pub highest_at: Vec<Option<String>>,
+}
+
+/// A load of every subject.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RankedPoint {
+    /// The load in words.
+    pub level: String,
+    /// Stations, requests outstanding, or turns asked for a second.
+    pub load: f64,
+    /// Whether it counts.
+    pub used: bool,
+    /// Operations answered, 1/s.
+    pub throughput: Ranked,
+    /// Mean response time, s.
+    pub mean: Ranked,
+}
+
+/// A number of every subject, and who is ahead.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Ranked {
+    /// throughput or mean.
+    pub metric: String,
+    /// 1/s or s.
+    pub unit: String,
+    /// One a subject; null where it has nothing of the kind.
+    pub estimates: Vec<Option<Estimate>>,
+    /// 1 the best; one a subject. Who was not shown to differ from another shares its place; null without an interval, or where
+    /// the point does not count.
+    pub places: Vec<Option<u64>>,
+    /// Every pair of which both have an interval.
+    pub pairs: Vec<RankedPair>,
+}
+
+/// Two subjects.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RankedPair {
+    /// The letter of the one that is the baseline here.
+    pub baseline: String,
+    /// The letter of the other.
+    pub other: String,
+    /// Other − baseline; `remains` is of all pairs of the ranking.
+    pub difference: Difference,
+}
+
+impl Ranked {
+    /// Which subject is ahead of all others, by itself, counted from 0; `None` where that was not shown, or there is no other.
+    pub fn winner(&self) -> Option<usize> {
+        let mut placed = self.places.iter().enumerate().filter_map(|(at, place)| Some((at, (*place)?)));
+        let (at, _) = placed.clone().find(|(_, place)| *place == 1)?;
+        (placed.clone().count() > 1 && placed.all(|(other, place)| (place == 1) == (other == at))).then_some(at)
+    }
+}

@@ -1,0 +1,197 @@
+//! Who wins where: the highest throughput of each server and curve, the numbers point by point, and the places.
+
+use super::{cells, number};
+use crate::findings::comparison::{Comparison, Difference, Estimate, Subject};
+use crate::findings::ranking::{Ranked, RankedCurve, RankedPoint, Ranking};
+use crate::html::chart::{Axis, Chart, Series, Shape, Unit};
+use crate::html::figure::Figure;
+use crate::html::units::count;
+use crate::html::untrusted::Untrusted;
+use maud::{Markup, html};
+
+/// The highest throughput of every subject on every curve (Poo and Tan's figure 6); throughput and response time against load.
+pub(super) fn figures<'a>(comparison: &'a Comparison) -> Vec<Figure<'a>> {
+    let Some(ranking) = &comparison.ranking else { return Vec::new() };
+    let subjects = &comparison.subjects;
+    let against_load = |id, title, explanation, of: fn(&RankedPoint) -> &Ranked, unit| {
+        let chart = |curve: &'a RankedCurve| Some((name(curve), against_load(subjects, curve, title, of, unit)?));
+        Figure {
+            id,
+            title,
+            explanation,
+            summary: format!("{title} of each server at each load; the tables below hold the numbers."),
+            choose: "Curve",
+            charts: ranking.curves.iter().filter_map(chart).collect(),
+        }
+        .if_any()
+    };
+    let throughput = "Operations answered a second at each load, with the 95 % interval; points that count only.";
+    let mean = "Mean response time at each load, with the 95 % interval; points that count only.";
+    let throughput = against_load(
+        "ranked-throughput",
+        "Throughput against load",
+        throughput,
+        |point| &point.throughput,
+        Unit::PerSecond,
+    );
+    let mean = against_load("ranked-mean", "Response time against load", mean, |point| &point.mean, Unit::Seconds);
+    [highest(subjects, ranking), throughput, mean].into_iter().flatten().collect()
+}
+
+fn name(curve: &RankedCurve) -> String {
+    curve.curve.clone().unwrap_or_else(|| "all levels".to_owned())
+}
+
+fn highest<'a>(subjects: &[Subject], ranking: &Ranking) -> Option<Figure<'a>> {
+    let curves = &ranking.curves;
+    let series = |(place, subject): (usize, &Subject)| {
+        let value = |curve: &RankedCurve| Some(curve.highest.estimates.get(place)?.as_ref()?.value);
+        Series {
+            x: (0..curves.len()).map(|x| x as f64).collect(),
+            y: curves.iter().map(value).collect(),
+            ..Series::new(subject.letter.clone(), Shape::Bars, place)
+        }
+    };
+    let all: Vec<Series<'a>> = subjects.iter().enumerate().map(series).collect();
+    let most = all.iter().flat_map(|series| series.y.iter().flatten()).copied().fold(0.0, f64::max);
+    let said = |curve: &RankedCurve| {
+        let of = |(subject, one): (&Subject, &Option<Estimate>)| {
+            Some(format!("{} {}/s", subject.letter, count(one.as_ref()?.value.round().max(0.0) as u64)))
+        };
+        let each: Vec<String> = subjects.iter().zip(&curve.highest.estimates).filter_map(of).collect();
+        format!("{}: {}", name(curve), each.join(", "))
+    };
+    let summary = curves.iter().map(said).collect::<Vec<_>>().join("; ");
+    let chart = Chart {
+        x: Axis::names(curves.iter().map(name).collect()),
+        y: Axis::linear(Unit::PerSecond, "operations", most)?,
+        series: all,
+    };
+    let explanation = "The most operations a second that each server answered at any load. Where it lies, and whether the servers were \
+                       shown to differ, the table below says.";
+    Figure::of(("ranked-highest", "Highest throughput of each server"), explanation, summary, chart)
+}
+
+fn against_load<'a>(
+    subjects: &[Subject],
+    curve: &RankedCurve,
+    title: &str,
+    of: fn(&RankedPoint) -> &Ranked,
+    unit: Unit,
+) -> Option<Chart<'a>> {
+    let series = |(place, subject): (usize, &Subject)| {
+        let point = |point: &RankedPoint| Some((point.load, of(point).estimates.get(place)?.clone()?));
+        let points: Vec<(f64, Estimate)> = curve.points.iter().filter(|point| point.used).filter_map(point).collect();
+        Series {
+            x: points.iter().map(|(load, _)| *load).collect(),
+            y: points.iter().map(|(_, one)| Some(one.value)).collect(),
+            // Without an interval the band is as thin as the line.
+            low: points.iter().map(|(_, one)| one.low.unwrap_or(one.value)).collect(),
+            high: points.iter().map(|(_, one)| one.high.unwrap_or(one.value)).collect(),
+            between: "95 % interval".into(),
+            ..Series::new(subject.letter.clone(), Shape::Curve, place)
+        }
+    };
+    let all: Vec<Series<'a>> = subjects.iter().enumerate().map(series).collect();
+    let most = all.iter().flat_map(|series| &series.high).copied().fold(0.0, f64::max);
+    let load = curve.points.iter().map(|point| point.load).fold(0.0, f64::max);
+    if curve.points.len() < 2 {
+        return None;
+    }
+    Some(Chart { x: Axis::linear_right(Unit::Count, "load", load)?, y: Axis::linear(unit, title, most)?, series: all })
+}
+
+/// The places, the highest throughput, and every point.
+pub(super) fn tables(comparison: &Comparison) -> Vec<Markup> {
+    let Some(ranking) = &comparison.ranking else { return Vec::new() };
+    let subjects = &comparison.subjects;
+    vec![overall(subjects, ranking), maxima(subjects, ranking), points(subjects, ranking)]
+}
+
+/// The columns of what every table shows: numbers, places, differences.
+fn heads(subjects: &[Subject]) -> Markup {
+    html! {
+        @for subject in subjects {
+            th scope="col" { (Untrusted(&subject.letter)) } th scope="col" { "Interval" } th scope="col" { "Place" }
+        }
+        @for (at, first) in subjects.iter().enumerate() { @for second in subjects.iter().skip(at + 1) {
+            th scope="col" { (Untrusted(&second.letter)) " over " (Untrusted(&first.letter)) } th scope="col" { "Interval" }
+            th.text scope="col" { "Verdict" }
+        } }
+    }
+}
+
+fn line(subjects: &[Subject], ranked: &Ranked) -> Markup {
+    html! {
+        @for (estimate, place) in ranked.estimates.iter().zip(&ranked.places) {
+            (number(estimate.as_ref(), &ranked.unit))
+            td.key { @match place { Some(place) => (place), None => "–" } }
+        }
+        @for (at, first) in subjects.iter().enumerate() { @for second in subjects.iter().skip(at + 1) {
+            @let pair = ranked.pairs.iter().find(|pair| pair.baseline == first.letter && pair.other == second.letter);
+            (cells(pair.map(|pair| as_placed(&pair.difference)).as_ref()))
+        } }
+    }
+}
+
+/// What does not remain when all pairs are looked at makes no place, and no verdict here.
+fn as_placed(difference: &Difference) -> Difference {
+    let verdict = if difference.remains { difference.verdict.clone() } else { "no difference shown".to_owned() };
+    Difference { verdict, ..difference.clone() }
+}
+
+fn framed(id: &str, caption: &Markup, first: &[&str], subjects: &[Subject], body: &Markup) -> Markup {
+    html! {
+        div.scroll tabindex="0" role="region" aria-labelledby=(id) {
+            table.compared {
+                caption id=(id) { (caption) }
+                thead { tr { @for head in first { th.text scope="col" { (head) } } (heads(subjects)) } }
+                (body)
+            }
+        }
+    }
+}
+
+fn overall(subjects: &[Subject], ranking: &Ranking) -> Markup {
+    let caption = html! {
+        "Ranking of the servers: geometric means over " (ranking.points) " points. Who was not shown to differ shares a place; of "
+        (ranking.tested) " pairs those count as shown that remain when so many are looked at (Holm)."
+        @if ranking.not_used > 0 { " " (ranking.not_used) " points at which a server's numbers may not be used count nowhere." }
+    };
+    let body = html! { tbody { @for ranked in &ranking.overall {
+        tr { th scope="row" { (words(ranked)) } (line(subjects, ranked)) }
+    } } };
+    framed("ranking-caption", &caption, &["By"], subjects, &body)
+}
+
+fn words(ranked: &Ranked) -> &'static str {
+    if ranked.metric == "mean" { "mean response time" } else { "throughput" }
+}
+
+fn maxima(subjects: &[Subject], ranking: &Ranking) -> Markup {
+    let caption = html! { "Highest throughput of each server, and the load at which it lies." };
+    let at = |curve: &RankedCurve| {
+        let of = |(subject, at): (&Subject, &Option<String>)| Some(format!("{} at {}", subject.letter, at.as_ref()?));
+        subjects.iter().zip(&curve.highest_at).filter_map(of).collect::<Vec<_>>().join(", ")
+    };
+    let body = html! { tbody { @for curve in &ranking.curves {
+        tr { th scope="row" { (Untrusted(&name(curve))) } td.text { (Untrusted(&at(curve))) } (line(subjects, &curve.highest)) }
+    } } };
+    framed("highest-caption", &caption, &["Curve", "At"], subjects, &body)
+}
+
+fn points(subjects: &[Subject], ranking: &Ranking) -> Markup {
+    let caption = html! { "Every load: throughput and mean response time of each server, and who is ahead." };
+    let columns = 2 + 3 * subjects.len() + 3 * (subjects.len() * subjects.len().saturating_sub(1) / 2);
+    let body = html! { @for curve in &ranking.curves { tbody {
+        tr.heading { th scope="rowgroup" colspan=(columns) { (Untrusted(&name(curve))) } }
+        @for point in &curve.points { @for ranked in [&point.throughput, &point.mean] {
+            tr {
+                th scope="row" { (Untrusted(&point.level)) @if !point.used { " (not used)" } }
+                td.text { (words(ranked)) }
+                (line(subjects, ranked))
+            }
+        } }
+    } } };
+    framed("points-caption", &caption, &["Load", "Number"], subjects, &body)
+}

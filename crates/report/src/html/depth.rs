@@ -1,0 +1,142 @@
+//! How many requests were outstanding at once, and at each load level.
+
+use super::chart::{Axis, Chart, Series, Shape, Unit};
+use super::figure::Figure;
+use super::sides::{Side, label};
+use super::units::{UNKNOWN, count, optional, percent};
+use super::untrusted::Untrusted;
+use crate::findings::{DepthShare, Findings, QueueDepth};
+use maud::{Markup, html};
+
+/// Load levels that have a chart of their own; of more, the tables.
+const CHARTS: usize = 64;
+
+/// How many requests were outstanding at once: of one side also at each of its load levels.
+pub(super) fn figure<'a>(sides: &[Side<'a>]) -> Option<Figure<'a>> {
+    let whole: Vec<(String, &QueueDepth)> =
+        sides.iter().map(|side| (label(sides, side, ""), &side.findings.queue_depth)).collect();
+    let mut charts: Vec<(String, Chart<'a>)> =
+        chart(&whole).map(|chart| ("all together".to_owned(), chart)).into_iter().collect();
+    if let [only] = sides
+        && only.findings.stages.len() > 1
+    {
+        let stages = only.findings.stages.iter().take(CHARTS);
+        charts.extend(stages.filter_map(|stage| Some((stage.words(), chart(&[(String::new(), &stage.queue_depth)])?))));
+    }
+    let mean = |(name, depth): &(String, &QueueDepth)| Some(format!("{name} mean {:.2}", depth.mean?));
+    let means: Vec<String> = whole.iter().filter_map(mean).map(|said| said.trim_start().to_owned()).collect();
+    Figure {
+        id: "depth",
+        title: "Queue depth",
+        explanation: "How many other requests an arriving one found outstanding, and for which share of the time that many were.",
+        summary: format!("Requests outstanding at once: {}.", means.join("; ")),
+        choose: "At",
+        charts,
+    }
+    .if_any()
+}
+
+/// Two series for each of what is shown beside each other.
+fn chart<'a>(depths: &[(String, &QueueDepth)]) -> Option<Chart<'a>> {
+    let names: Vec<(u64, u64)> = ranges(depths.iter().map(|(_, depth)| *depth));
+    let place = |range: &DepthShare| names.iter().position(|name| *name == (range.from, range.to)).unwrap_or(0) as f64;
+    let mut series = Vec::new();
+    for (of, depth) in depths {
+        for (name, list) in [("As arrivals find it", &depth.at_arrival), ("Over time", &depth.over_time)] {
+            let color = series.len();
+            let name = if of.is_empty() { name.to_owned() } else { format!("{name}, {of}") };
+            series.push(Series {
+                x: list.iter().map(place).collect(),
+                y: list.iter().map(|range| Some(range.share * 100.0)).collect(),
+                counts: list.iter().filter_map(|range| range.count).collect(),
+                ..Series::new(name, Shape::Bars, color)
+            });
+        }
+    }
+    let highest = series.iter().flat_map(|series| series.y.iter().flatten()).copied().fold(0.0, f64::max);
+    let x = Axis { name: "requests outstanding".into(), ..Axis::names(names.into_iter().map(range_text).collect()) };
+    Some(Chart { x, y: Axis::linear(Unit::Percent, "", highest)?, series })
+}
+
+/// All ranges of depths in use, rising.
+fn ranges<'f>(all: impl Iterator<Item = &'f QueueDepth>) -> Vec<(u64, u64)> {
+    let of = |depth: &'f QueueDepth| depth.at_arrival.iter().chain(&depth.over_time);
+    let mut ranges: Vec<(u64, u64)> = all.flat_map(of).map(|range| (range.from, range.to)).collect();
+    ranges.sort_unstable();
+    ranges.dedup();
+    ranges
+}
+
+/// How many requests were outstanding at once, all together and at each load level.
+pub(super) fn tables(findings: &Findings) -> Option<Markup> {
+    let mut depths: Vec<(String, &QueueDepth)> = vec![(String::new(), &findings.queue_depth)];
+    if findings.stages.len() > 1 {
+        depths = vec![("All load levels".to_owned(), &findings.queue_depth)];
+        depths.extend(findings.stages.iter().map(|stage| (stage.words(), &stage.queue_depth)));
+    }
+    depths.retain(|(_, depth)| !ranges(std::iter::once(*depth)).is_empty());
+    (!depths.is_empty()).then(|| {
+        html! {
+            (summary(&findings.queue_depth))
+            div.scroll tabindex="0" role="region" aria-labelledby="depth-caption" {
+                table.depth {
+                    caption #depth-caption { "Requests outstanding at once: as an arriving request finds it, and over time." }
+                    thead { tr {
+                        th scope="col" { "Outstanding" } th scope="col" { "Arrivals" }
+                        th scope="col" { "Share of arrivals" } th scope="col" { "Share of time" }
+                    } }
+                    @for (name, depth) in &depths { (body(name, depth)) }
+                }
+            }
+        }
+    })
+}
+
+fn summary(depth: &QueueDepth) -> Markup {
+    html! {
+        p {
+            "Mean depth over time " strong { (optional(depth.mean, |n| format!("{n:.2}"))) } ", highest "
+            strong { (count(depth.max)) } ". Held requests are not counted."
+            @if depth.entered_late > 0 { " " (count(depth.entered_late)) " long requests were entered late." }
+        }
+    }
+}
+
+fn body(name: &str, depth: &QueueDepth) -> Markup {
+    let find = |list: &[DepthShare], range: (u64, u64)| list.iter().find(|r| (r.from, r.to) == range).copied();
+    html! {
+        tbody {
+            @if !name.is_empty() {
+                tr.heading { th scope="rowgroup" colspan="4" {
+                    (Untrusted(name)) ": mean over time " (optional(depth.mean, |n| format!("{n:.2}"))) ", highest " (count(depth.max))
+                } }
+            }
+            @for range in ranges(std::iter::once(depth)) {
+                @let arrivals = find(&depth.at_arrival, range);
+                tr {
+                    th scope="row" { (range_text(range)) }
+                    td { (optional(arrivals.and_then(|r| r.count), count)) }
+                    (bar(arrivals.map(|r| r.share)))
+                    (bar(find(&depth.over_time, range).map(|r| r.share)))
+                }
+            }
+        }
+    }
+}
+
+fn range_text((from, to): (u64, u64)) -> String {
+    match to {
+        _ if from == to => count(from),
+        u64::MAX => format!("{} and more", count(from)),
+        _ => format!("{} – {}", count(from), count(to)),
+    }
+}
+
+fn bar(share: Option<f64>) -> Markup {
+    html! {
+        @match share {
+            None => td { (UNKNOWN) },
+            Some(share) => td.bar style=(format!("--w:{:.1}%", share * 100.0)) { (percent(share)) },
+        }
+    }
+}

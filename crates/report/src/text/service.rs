@@ -1,0 +1,86 @@
+//! What was asked for, how large it was and how long the server took: McKee's tables, for the whole or for each load level.
+
+use super::page::{Page, Role};
+use super::table::Table;
+use super::units::{NONE, TimeScale, bytes, percent, percent_of, time};
+use super::{full_name, name, several_protocols};
+use crate::findings::{COMPOUND, Findings, Octave, OperationRow};
+use std::fmt;
+
+pub(super) fn draw(page: &mut Page<'_>, findings: &Findings) -> fmt::Result {
+    // What loads have together describes none of them.
+    let levels: Vec<(String, &[OperationRow])> = match findings.stages.as_slice() {
+        [] | [_] => vec![(String::new(), &findings.operations)],
+        stages => stages.iter().map(|stage| (format!(" at {}", stage.words()), &stage.operations[..])).collect(),
+    };
+    for (level, rows) in levels.iter().filter(|(_, rows)| rows.iter().any(|row| !row.service_octaves.is_empty())) {
+        mix(page, level, rows)?;
+        page.heading(&format!(
+            "Service times{level} in powers of two (below each edge in seconds: how many, their share, their share of the time):"
+        ))?;
+        for row in rows.iter().filter(|row| !row.service_octaves.is_empty()) {
+            octaves(page, row, rows)?;
+        }
+    }
+    Ok(())
+}
+
+/// A line an operation: its share, its size, how long it took, and its part of all the time that the server took.
+fn mix(page: &mut Page<'_>, level: &str, rows: &[OperationRow]) -> fmt::Result {
+    let means = |row: &OperationRow| [row.response_time, row.service_time].map(|times| times.map(|t| t.mean_s));
+    let scale = TimeScale::of(rows.iter().flat_map(means).flatten());
+    let all_s: f64 = rows.iter().filter(|row| row.is_counted_once()).map(OperationRow::service_total_s).sum();
+    page.heading(&format!("Operation mix and service time{level} (means {}):", scale.words()))?;
+    page.blank()?;
+    let mut table = Table::new();
+    let head = ["Operation", "Count", "% of count", "I/O size", "Response", "Service", "Together", "% of time"];
+    table.head(&head);
+    let mut protocol = "";
+    for row in rows {
+        if several_protocols(rows) && row.protocol != protocol {
+            protocol = &row.protocol;
+            table.row(vec![format!("{protocol}:")]);
+        }
+        let [response, service] = means(row);
+        let total_s = row.service_total_s();
+        let part = service.filter(|_| all_s > 0.0 && row.group != COMPOUND).map(|_| percent(total_s / all_s));
+        table.row(vec![
+            name(row),
+            row.count.to_string(),
+            percent(row.share),
+            row.mean_payload().map_or_else(|| NONE.to_owned(), |mean| bytes(mean.round() as u64)),
+            scale.show_maybe(response),
+            scale.show_maybe(service),
+            service.map_or_else(|| NONE.to_owned(), |_| time(total_s)),
+            part.unwrap_or_else(|| NONE.to_owned()),
+        ]);
+    }
+    page.table(&table)?;
+    let note =
+        "I/O size: file data of an answered request on average. Together: service times of all, one after the other.";
+    page.paragraph(Role::Quiet, "", note)
+}
+
+fn octaves(page: &mut Page<'_>, row: &OperationRow, rows: &[OperationRow]) -> fmt::Result {
+    let Some(times) = &row.service_time else { return Ok(()) };
+    page.blank()?;
+    let summary = format!(
+        "{}: {}, {} to {}, mean {}, {} together",
+        full_name(row, rows),
+        if times.count == 1 { "1 time".to_owned() } else { format!("{} times", times.count) },
+        time(times.min_s),
+        time(times.max_s),
+        time(times.mean_s),
+        time(row.service_total_s())
+    );
+    page.paragraph(Role::Heading, "", &summary)?;
+    let counted: u64 = row.service_octaves.iter().map(|octave| octave.count).fold(0, u64::saturating_add);
+    let total_s: f64 = row.service_octaves.iter().map(|octave| octave.total_s).sum();
+    let mut table = Table::new();
+    table.head(&["  Below", "Count", "% of count", "% of time"]);
+    for Octave { below_s, count, total_s: part_s } in &row.service_octaves {
+        let of_time = if total_s > 0.0 { percent(part_s / total_s) } else { NONE.to_owned() };
+        table.row(vec![format!("  {below_s:.6}"), count.to_string(), percent_of(*count, counted), of_time]);
+    }
+    page.table(&table)
+}

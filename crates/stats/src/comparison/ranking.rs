@@ -1,0 +1,102 @@
+//! Places of several, and what many points say together.
+
+use super::difference::{Interval, Side};
+
+/// Places of those that have a number, 1 the best: one more than there are in front of it. Two have the same place unless the one,
+/// and all that are as good or better, are *shown* to be better than the other, and all that are as good or worse: so whoever was
+/// not shown to differ from another shares its place, and a chance that makes three look like a row makes no winner.
+/// `shown(a, b)` tells whether `a` was shown to be better than `b`.
+pub fn places(values: &[Option<f64>], more_is_better: bool, shown: impl Fn(usize, usize) -> bool) -> Vec<Option<u64>> {
+    let mut order: Vec<(usize, f64)> =
+        values.iter().enumerate().filter_map(|(at, value)| Some((at, (*value)?))).collect();
+    order.sort_by(|a, b| if more_is_better { b.1.total_cmp(&a.1) } else { a.1.total_cmp(&b.1) });
+    let mut places = vec![None; values.len()];
+    let mut place = 1;
+    for (rank, &(at, _)) in order.iter().enumerate() {
+        let (better, rest) = order.split_at(rank);
+        if better.iter().all(|(front, _)| rest.iter().all(|(behind, _)| shown(*front, *behind))) {
+            place = rank as u64 + 1;
+        }
+        if let Some(own) = places.get_mut(at) {
+            *own = Some(place);
+        }
+    }
+    places
+}
+
+/// The geometric mean of numbers that know nothing of each other, and where the true one is: their logarithms' intervals put
+/// together as those of a sum are (MOVER: Zou and Donner 2008). `None` of none, and where one of them may be zero.
+pub fn geometric_mean(of: &[Side]) -> Option<Side> {
+    let count = of.len() as f64;
+    if of.is_empty() || of.iter().any(|side| side.interval.low <= 0.0 || !side.interval.high.is_finite()) {
+        return None;
+    }
+    let value = of.iter().map(|side| side.value.ln()).sum::<f64>() / count;
+    let half = |end: fn(&Side) -> f64| {
+        let squares: f64 = of.iter().map(|side| (side.value.ln() - end(side).ln()).powi(2)).sum();
+        squares.sqrt() / count
+    };
+    let (down, up) = (half(|side| side.interval.low), half(|side| side.interval.high));
+    let interval = Interval { low: (value - down).exp(), high: (value + up).exp() };
+    let degrees = of.iter().map(|side| side.degrees).fold(f64::INFINITY, f64::min);
+    Some(Side { value: value.exp(), interval, degrees })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn placed(values: &[f64], half: &[f64]) -> Vec<u64> {
+        let shown = |a: usize, b: usize| values[a] - values[b] > half[a].hypot(half[b]);
+        let known: Vec<Option<f64>> = values.iter().copied().map(Some).collect();
+        places(&known, true, shown).into_iter().map(Option::unwrap).collect()
+    }
+
+    #[test]
+    fn who_is_not_shown_to_differ_shares_a_place() {
+        assert_eq!(placed(&[10.0, 30.0, 20.0], &[1.0; 3]), [3, 1, 2]);
+        assert_eq!(placed(&[10.0, 10.5, 20.0], &[1.0; 3]), [2, 2, 1]);
+        assert_eq!(placed(&[20.0, 20.5, 10.0], &[1.0; 3]), [1, 1, 3], "one more than there are in front");
+        // 30 is shown to beat 28, and 29 lies between: nobody can tell where it belongs.
+        assert_eq!(placed(&[30.0, 29.0, 28.0], &[1.0; 3]), [1, 1, 1]);
+        let fastest = places(&[Some(1.0), Some(2.0), None], false, |a, b| (a, b) == (0, 1));
+        assert_eq!(fastest, [Some(1), Some(2), None], "who has no number has no place");
+        assert_eq!(places(&[], true, |_, _| true), []);
+    }
+
+    #[test]
+    fn a_geometric_mean_and_its_interval() {
+        let side = |value: f64, factor: f64| Side {
+            value,
+            interval: Interval { low: value / factor, high: value * factor },
+            degrees: 9.0,
+        };
+        let found = geometric_mean(&[side(1.0, 1.1), side(100.0, 1.1)]).unwrap();
+        let factor = 1.1_f64.powf(2_f64.sqrt() / 2.0);
+        assert!((found.value - 10.0).abs() < 1e-9 && found.degrees == 9.0);
+        assert!((found.interval.low - 10.0 / factor).abs() < 1e-9, "halves add as squares: {found:?}");
+        assert!((found.interval.high - 10.0 * factor).abs() < 1e-9);
+        assert_eq!(geometric_mean(&[]), None);
+        let may_be_zero = Side { value: 1.0, interval: Interval { low: 0.0, high: 2.0 }, degrees: 9.0 };
+        assert_eq!(geometric_mean(&[side(1.0, 1.1), may_be_zero]), None);
+    }
+
+    proptest! {
+        #[test]
+        fn a_pair_with_different_places_was_shown_to_differ(
+            numbers in prop::collection::vec((0.0..100.0f64, 0.1..20.0f64), 1..8)
+        ) {
+            let (values, half): (Vec<f64>, Vec<f64>) = numbers.into_iter().unzip();
+            let found = placed(&values, &half);
+            for (a, place) in found.iter().enumerate() {
+                for (b, other) in found.iter().enumerate() {
+                    let shown = values[a] - values[b] > half[a].hypot(half[b]);
+                    prop_assert!(place >= other || shown, "{values:?} {half:?}: {found:?}");
+                }
+                let in_front = found.iter().filter(|other| *other < place).count() as u64;
+                prop_assert_eq!(*place, in_front + 1);
+            }
+        }
+    }
+}
