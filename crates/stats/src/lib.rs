@@ -45,7 +45,7 @@ mod top;
 pub use accumulator::{Accumulator, MAX_STATUSES, StatusCount};
 pub use bins::{BASE_NS, Bins, Cell};
 pub use by::{Breakdown, Dimension, Key, KeyStats, MAX_KEYS};
-pub use depth::{DepthTally, MAX_DEPTH, QueueDepth};
+pub use depth::{DepthTally, MAX_DEPTH, QueueDepth, SharedDepth};
 pub use fine::{FineCell, FineHistogram};
 pub use groups::GroupKey;
 pub use heat::{HEAT_EDGES_NS, HEAT_ROWS, HeatMap, MAX_HEAT_COLUMNS};

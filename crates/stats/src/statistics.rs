@@ -2,11 +2,13 @@
 
 use plimsoll_model::{Group, Names, Outcome, Procedure, Protocol, Sink, Transaction};
 
+use crate::depth::Feed;
 use crate::heat::HeatMaps;
 use crate::state::{Reader, State, StateError, Writer};
 use crate::top::Top;
 use crate::{
     Accumulator, Breakdown, DepthTally, Dimension, GroupKey, HeatMap, MAX_SERIES_BINS, Measured, QueueDepth, Series,
+    SharedDepth,
 };
 
 /// What to compute.
@@ -32,6 +34,8 @@ pub struct Statistics {
     slowest: Top,
     unanswered: Top,
     depth: QueueDepth,
+    /// Where requests go instead of `depth` while others measure at the same time.
+    feed: Option<Feed>,
     series: Series,
     heat: HeatMaps,
     breakdown: Option<Breakdown>,
@@ -51,11 +55,30 @@ impl Statistics {
             slowest: Top::new(options.slowest),
             unanswered: Top::new(options.slowest),
             depth: QueueDepth::default(),
+            feed: None,
             series: Series::new(MAX_SERIES_BINS),
             heat: HeatMaps::new(),
             breakdown: options.by.map(Breakdown::new),
             write_raw_async: Procedure::write_raw_async(),
         }
+    }
+
+    /// The same for one of several threads that measure at the same time: the queue depth is that of all of them.
+    /// [`Statistics::without_feed`] ends it.
+    pub fn beside_others(options: Options, depth: &SharedDepth) -> Self {
+        Self { feed: Some(depth.feed()), ..Self::new(options) }
+    }
+
+    /// Hands on what was collected for the common queue depth; this one's own is empty.
+    #[must_use]
+    pub fn without_feed(self) -> Self {
+        Self { feed: None, ..self }
+    }
+
+    /// With the queue depth that several threads have together, in place of its own.
+    #[must_use]
+    pub fn with_queue_depth(self, depth: QueueDepth) -> Self {
+        Self { depth, ..self }
     }
 
     /// Takes one transaction.
@@ -79,9 +102,11 @@ impl Statistics {
         }
         let carried = t.compound_position.is_some() && matches!(row.protocol, Protocol::Nfs4 | Protocol::Nfs4Callback);
         if !carried {
-            match (t.timeline.request_first, t.timeline.response_last) {
-                (Some(start), Some(end)) => self.depth.record(start, end),
-                _ => self.depth.leave_out(),
+            let span = t.timeline.request_first.zip(t.timeline.response_last);
+            match (&mut self.feed, span) {
+                (Some(feed), span) => feed.take(span),
+                (None, Some((start, end))) => self.depth.record(start, end),
+                (None, None) => self.depth.leave_out(),
             }
         }
         if row.group == Group::Compound {
@@ -256,6 +281,7 @@ impl State for Statistics {
             slowest: State::take(from)?,
             unanswered: State::take(from)?,
             depth: State::take(from)?,
+            feed: None,
             series: State::take(from)?,
             heat: State::take(from)?,
             breakdown: State::take(from)?,

@@ -13,7 +13,7 @@ use plimsoll_report::collect::run::{About, Level};
 use plimsoll_report::collect::stations::spread;
 use plimsoll_report::findings::{Fairness, Generator, RoundTrip, Times, TurnKind, load};
 use plimsoll_stats::curve::StationShare;
-use plimsoll_stats::{Accumulator, IntervalWidth, Intervals, Options, Statistics};
+use plimsoll_stats::{Accumulator, IntervalWidth, Intervals, Options, SharedDepth, Statistics};
 use serde::{Deserialize, Serialize};
 
 use super::load::{Step, besides_repeat};
@@ -209,8 +209,9 @@ pub(crate) fn run(
     kept: Kept<'_>,
     watch: &Watch,
 ) -> Result<LevelRan, EngineError> {
-    let ran = engine::run(plan, setup, |_| Measured::new(kept, || empty(plan)), watch)?;
-    Ok(added_up(ran, plan, words, setup.names(), kept.by_time))
+    let depth = SharedDepth::default();
+    let ran = engine::run(plan, setup, |_| Measured::new(kept, &depth, || empty(plan)), watch)?;
+    Ok(added_up((ran, depth), plan, words, setup.names(), kept.by_time))
 }
 
 /// Numbers by time of a plan's measured phase, none yet.
@@ -221,8 +222,14 @@ pub(super) fn empty(plan: &Plan) -> Intervals {
     }
 }
 
-/// What workers brought, put together.
-pub(super) fn added_up(ran: Ran<Measured>, plan: &Plan, words: &str, names: &Names, by_time: bool) -> LevelRan {
+/// What workers brought, and the queue depth that they shared, put together.
+pub(super) fn added_up(
+    (ran, depth): (Ran<Measured>, SharedDepth),
+    plan: &Plan,
+    words: &str,
+    names: &Names,
+    by_time: bool,
+) -> LevelRan {
     let Ran { sinks, stations, turns: kinds, generator, measured, stopped } = ran;
     let mut statistics = Statistics::new(Options::default());
     let mut intervals = by_time.then(|| empty(plan));
@@ -233,6 +240,7 @@ pub(super) fn added_up(ran: Ran<Measured>, plan: &Plan, words: &str, names: &Nam
             whole.merge(&part);
         }
     }
+    let statistics = statistics.with_queue_depth(depth.finish());
     let response = response(&statistics);
     let lag = times(&generator.schedule_lag);
     let users = users_of(plan);

@@ -15,6 +15,7 @@ use plimsoll_drive::workload::{Parameter, Workload};
 use plimsoll_model::{Names, Symbol};
 use plimsoll_report::findings::Findings;
 use plimsoll_report::text;
+use plimsoll_stats::SharedDepth;
 use plimsoll_testkit::servers::scripted::{Draw, Latency, Oddities, Offline, Script, Scripted};
 
 use super::Told;
@@ -99,13 +100,14 @@ impl Found {
         let timeout_ns = 50_000_000;
         let plan = Plan { phases, stage: Some(number), threads: 1, timeout_ns, ..Plan::new(load) };
         let kept = Kept { table: None, recording: None, by_time: true };
-        let sink = |_| Measured::new(kept, || empty(&plan));
+        let depth = SharedDepth::default();
+        let sink = |_| Measured::new(kept, &depth, || empty(&plan));
         let ran = run_on(&plan, &work, sink, &Watch::new(), |_| Ok(network(script, number))).unwrap();
         let value = format!("{block}B");
         let curve = Some(format!("block={value}"));
         let parameter = Some(Parameter { name: "block".into(), value });
         let step = Step { plan: plan.clone(), words: format!("{stations} stations"), curve, parameter };
-        let mut level = added_up(ran, &plan, &step.words, &self.names, true).on(&step);
+        let mut level = added_up((ran, depth), &plan, &step.words, &self.names, true).on(&step);
         // How busy this machine is says nothing of a run under a virtual clock.
         level.told.about.reasons.clear();
         level

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use plimsoll_model::{Names, Sink, Transaction};
 use plimsoll_recording::TransactionsFile;
-use plimsoll_stats::{IntervalRecorder, Intervals, Options, Statistics};
+use plimsoll_stats::{IntervalRecorder, Intervals, Options, SharedDepth, Statistics};
 
 use crate::record::{Feed, Taker};
 
@@ -37,11 +37,12 @@ pub(crate) struct Measured {
 }
 
 impl Measured {
-    /// An empty one; `empty` are intervals to begin with.
-    pub(crate) fn new(kept: Kept<'_>, empty: impl FnOnce() -> Intervals) -> Self {
+    /// An empty one; `depth` is what all workers of the level share, `empty` are intervals to begin with.
+    pub(crate) fn new(kept: Kept<'_>, depth: &SharedDepth, empty: impl FnOnce() -> Intervals) -> Self {
         let table = kept.table.map(|table| (Arc::clone(table), Vec::with_capacity(ROWS)));
         let intervals = kept.by_time.then(|| IntervalRecorder::new(empty()));
-        let (statistics, recording) = (Statistics::new(Options::default()), kept.recording.map(Feed::taker));
+        let statistics = Statistics::beside_others(Options::default(), depth);
+        let recording = kept.recording.map(Feed::taker);
         Self { statistics, intervals, table, recording }
     }
 
@@ -51,7 +52,7 @@ impl Measured {
         if let Some(recording) = self.recording {
             recording.finish();
         }
-        (self.statistics, self.intervals.map(IntervalRecorder::finish))
+        (self.statistics.without_feed(), self.intervals.map(IntervalRecorder::finish))
     }
 
     #[cold]

@@ -2,11 +2,15 @@
 
 mod instants;
 mod kept;
+
 mod tally;
+mod together;
 
 use instants::Instants;
 pub use tally::DepthTally;
 use tally::trim;
+pub(crate) use together::Feed;
+pub use together::SharedDepth;
 
 /// Starts and ends that are kept in order before the earlier half is taken: 1 MiB.
 const WINDOW: usize = 128 * 1024;
