@@ -1,16 +1,13 @@
 //! `plimsoll breakdown` as its users call it, shortened: on the servers in its own process, on Samba, on Ganesha and on a directory.
 #![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
 
-use std::fs::File;
-use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::process::Command;
 
+use plimsoll_testkit::command::output;
 use plimsoll_testkit::servers::{Export, Ganesha, Samba, Scratch, Share};
 use serde_json::Value;
 
 const SCHEMA: &str = include_str!("../../../schemas/plimsoll.report.1.schema.json");
-/// No run of these tests takes half as long, on a busy machine either.
-const LIMIT: Duration = Duration::from_secs(120);
 const SHORT: [&str; 8] = ["--size", "256KiB", "--duration", "300ms", "--warmup", "100ms", "--calls", "20"];
 
 #[expect(clippy::print_stdout, reason = "the reason for skipping")]
@@ -23,23 +20,11 @@ fn breakdown(target: &str, flags: &[&str], scratch: &Scratch) -> (Value, String)
     let file = |name: &str| scratch.path().join(name);
     let mut command = Command::new(env!("CARGO_BIN_EXE_plimsoll"));
     command.args(["breakdown", target]).args(SHORT).args(flags).arg("--json").arg(file("report.json"));
-    command.arg("--html").arg(file("report.html")).env("PLIMSOLL_PASSWORD", Samba::PASSWORD).stdin(Stdio::null());
-    command.stdout(File::create(file("text")).unwrap()).stderr(File::create(file("errors")).unwrap());
-    let mut child = command.spawn().unwrap();
-    let until = Instant::now() + LIMIT;
-    let status = loop {
-        if let Some(status) = child.try_wait().unwrap() {
-            break status;
-        }
-        if Instant::now() > until {
-            child.kill().unwrap();
-        }
-        std::thread::sleep(Duration::from_millis(10));
-    };
-    let text = std::fs::read_to_string(file("text")).unwrap();
-    let said = std::fs::read_to_string(file("errors")).unwrap();
+    command.arg("--html").arg(file("report.html")).env("PLIMSOLL_PASSWORD", Samba::PASSWORD);
+    let output = output(&mut command);
+    let [text, said] = [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes).into_owned());
     // Whether it is valid depends on what else the machine does.
-    assert!(matches!(status.code(), Some(0 | 1)), "{target}: {said}");
+    assert!(matches!(output.status.code(), Some(0 | 1)), "{target}: {said}");
     let report: Value = serde_json::from_slice(&std::fs::read(file("report.json")).unwrap()).unwrap();
     let schema = jsonschema::draft202012::new(&serde_json::from_str(SCHEMA).unwrap()).unwrap();
     let wrong: Vec<String> = schema.iter_errors(&report).map(|error| error.to_string()).collect();
@@ -153,12 +138,18 @@ fn samba_with_its_own_counters() {
     if samba.counts().is_none() {
         return skip("needs smbstatus, and a smbd that counts (Debian: samba)");
     }
-    let flags = ["--server-pid", &pid, "--samba-conf", conf.to_str().unwrap(), "--empty-caches", "true"];
+    let (folder, seen) = (samba.folder(Share::Data).unwrap(), scratch.path().join("seen"));
+    let look = format!("ls {} >> {}; echo once >> {}", folder.display(), seen.display(), seen.display());
+    let flags = ["--server-pid", &pid, "--samba-conf", conf.to_str().unwrap(), "--empty-caches", &look];
     let (calls, text) = breakdown(&target, &flags, &scratch);
     connected(&calls);
     for phase in phases(&calls, false) {
         assert_eq!(part(phase, "server CPU")["how"], "measured", "{phase:#}");
     }
+    // Caches are emptied where files are there already, before each phase that reads, however often it is run.
+    let seen = std::fs::read_to_string(seen).unwrap();
+    let (first, more) = seen.split_once("once").unwrap();
+    assert!(first.contains("plimsoll-random-read-") && more.matches("once").count() >= 2, "{seen}");
     // smbd has counted at least the reads that were measured, and timed them.
     let counters = calls["counters"].as_array().unwrap();
     let read = counters.iter().find(|counter| counter["name"] == "smb2_read").unwrap();
@@ -188,7 +179,7 @@ fn ganesha() {
 fn what_makes_no_sense_is_said() {
     let said = |flags: &[&str]| {
         let mut command = Command::new(env!("CARGO_BIN_EXE_plimsoll"));
-        let output = command.args(["breakdown", "embedded:nfs"]).args(flags).output().unwrap();
+        let output = output(command.args(["breakdown", "embedded:nfs"]).args(flags));
         (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
     };
     for (flags, word) in [

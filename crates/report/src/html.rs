@@ -200,7 +200,7 @@ fn sections(findings: &Findings) -> Vec<Section<'_>> {
     let mut all = vec![
         Section::new("summary", "Summary").text([summary::section(findings)]),
         Section::new("capacity", "Capacity").text(capacity::section(findings)),
-        Section::new("calls", "Where the time goes").text(calls::section(findings)),
+        Section::new("calls", "Where the time goes").figures(calls::figure(findings)).text(calls::section(findings)),
         Section::new("levels", "Load levels")
             .figures(curves::figures(&sides))
             .figures(load_curves::figures(findings))

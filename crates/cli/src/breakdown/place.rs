@@ -140,10 +140,15 @@ impl<'a> Place<'a> {
         for (number, (phase, drive, site)) in (self.first..).zip(&self.sites) {
             let number = u32::try_from(number).unwrap_or(u32::MAX);
             let step = flags.step(phase, number, self.local);
-            let next = |ran: &[LevelRan]| Ok(next(ran, &step, phase, flags.calls));
-            let emptied = self.empty_caches(phase, flags);
-            let climbed = emptied.and_then(|()| drive.climb(site, names, next));
-            let climbed = match climbed.with_context(|| self.chosen.shown.clone()) {
+            let next = |ran: &[LevelRan]| {
+                let next = next(ran, &step, phase, flags.calls);
+                // Now that files are made, and the server has all of them in its cache.
+                if next.is_some() {
+                    self.empty_caches(phase, flags)?;
+                }
+                Ok(next)
+            };
+            let climbed = match drive.climb(site, names, next).with_context(|| self.chosen.shown.clone()) {
                 Ok(climbed) => climbed,
                 Err(error) => {
                     ran.besides = Err(error);

@@ -1,11 +1,44 @@
-//! Where the time of a call goes, as tables.
+//! Where the time of a call goes: a figure of its parts, and tables.
 
+use super::chart::{Axis, Chart, Series, Shape, Unit};
+use super::figure::Figure;
 use super::units::{UNKNOWN, count, duration, optional, percent};
 use super::untrusted::Untrusted;
 use crate::findings::Findings;
 use crate::findings::calls::{CallPart, CallPhase, Calls};
 use crate::text::calls::run_lengths;
 use maud::{Markup, html};
+
+/// The parts that add up, beside each other, a group a phase of the target; nothing where nobody asked. A remainder below zero
+/// is no length: it stands in the tables alone.
+pub(super) fn figure(findings: &Findings) -> Option<Figure<'_>> {
+    let calls = findings.run.as_ref()?.calls.as_deref()?;
+    let phases: Vec<&CallPhase> = calls.phases.iter().filter(|phase| !phase.local).collect();
+    let mut names: Vec<&str> = Vec::new();
+    for part in phases.iter().flat_map(|phase| &phase.parts).filter(|part| part.adds) {
+        if !names.contains(&part.part.as_str()) {
+            names.push(&part.part);
+        }
+    }
+    let length = |phase: &CallPhase, name: &str| {
+        let part = phase.parts.iter().find(|part| part.part == name && part.adds)?;
+        part.seconds.filter(|seconds| *seconds > 0.0)
+    };
+    let series = |(color, name): (usize, &&str)| Series {
+        x: (0..phases.len()).map(|place| place as f64).collect(),
+        y: phases.iter().map(|phase| length(phase, name)).collect(),
+        ..Series::new((*name).to_owned(), Shape::Bars, color)
+    };
+    let series: Vec<Series<'_>> = names.iter().enumerate().map(series).collect();
+    let highest = series.iter().flat_map(|series| series.y.iter().flatten()).copied().fold(0.0, f64::max);
+    let x = Axis::names(phases.iter().map(|phase| phase.call.clone()).collect());
+    let chart = Chart { x, y: Axis::linear(Unit::Seconds, "a call", highest)?, series };
+    let explanation =
+        "Mean time of a call by part, a group of bars a phase; together the bars of a group are as long as its call.";
+    let words = phases.iter().map(|phase| format!("{} {}", phase.call, duration(phase.whole_s)));
+    let summary = format!("A call takes: {}.", words.collect::<Vec<_>>().join(", "));
+    Figure::of(("calls", "Where the time of a call goes"), explanation, summary, chart)
+}
 
 /// The tables; nothing where nobody asked.
 pub(super) fn section(findings: &Findings) -> Vec<Markup> {
