@@ -97,6 +97,31 @@ fn the_mix_on_the_wire_is_that_of_the_table() {
     measured(&samba, "home-folders-2008", OF_2008);
 }
 
+/// The same scenarios with and without: what is known is not asked for, and nobody fails for it.
+#[test]
+fn leases_spare_requests() {
+    let samba = match Samba::start(&[]) {
+        Ok(samba) => samba,
+        Err(reason) => return println!("SKIPPED: {reason}"),
+    };
+    let target = format!("smb://{}@{}/{}", Samba::USER, samba.address(), Share::Data.name());
+    let ran = |caching: &str| {
+        let caching = format!("caching={caching}");
+        let load = ["--users", "6", "--every", "1s", "--warmup", "0s", "--duration", "10s", "--timeout", "60s"];
+        let fixed = ["run", "home-folders", "--target", &target, "--set", &caching, "--json", "-", "-q"];
+        let stage = report(&[&fixed[..], &load].concat())["stages"][0].clone();
+        assert_eq!(
+            (&stage["users"]["failed"], stage["failures"].as_array().map(Vec::len)),
+            (&0.into(), Some(0)),
+            "{stage}"
+        );
+        (stage["generator"]["spared"].as_u64().unwrap(), share(&stage, &["QUERY_INFO"]))
+    };
+    let (none, kept) = (ran("none"), ran("kept"));
+    assert_eq!(none.0, 0);
+    assert!(kept.0 > 0 && kept.1 < none.1 - 1.0, "{kept:?} beside {none:?}");
+}
+
 #[test]
 fn what_needs_smb_or_a_connection_alone_says_so() {
     let refused = |more: &[&str], wanted: &str| {

@@ -92,6 +92,9 @@ pub enum Caching {
     LevelTwo,
     /// A read, write and handle lease.
     Lease,
+    /// The same, and what it allows is made use of: closing is put off, and what is known of the file is not asked for again
+    /// (SMB 2.1 and later).
+    Kept,
     /// A durable handle (with a batch oplock, or a lease in SMB 3).
     Durable,
     /// NFS: a handle that is known from before is good enough, and nobody is asked (Linux: `nocto`). No oplock and no

@@ -320,6 +320,7 @@ fn keeping_up(generator: &engine::Generator) -> Generator {
         }),
         never_sent: generator.never_sent,
         strangers: generator.strangers,
+        spared: generator.spared,
     }
 }
 

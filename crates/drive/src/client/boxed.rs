@@ -46,4 +46,8 @@ impl<C: Client + ?Sized> Client for Box<C> {
     fn strangers(&self) -> u64 {
         (**self).strangers()
     }
+
+    fn spared(&self) -> u64 {
+        (**self).spared()
+    }
 }

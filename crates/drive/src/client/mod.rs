@@ -84,4 +84,8 @@ pub trait Client: Send {
     fn outstanding(&self) -> usize;
     /// Answers that belonged to no request (late, duplicated, made up): dropped, counted.
     fn strangers(&self) -> u64;
+    /// Requests that were not sent because a lease made them unnecessary.
+    fn spared(&self) -> u64 {
+        0
+    }
 }

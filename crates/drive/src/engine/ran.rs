@@ -126,6 +126,8 @@ pub struct Generator {
     pub overdue: u64,
     /// Answers that belonged to no request, whole run.
     pub strangers: u64,
+    /// Requests that a lease made unnecessary, whole run.
+    pub spared: u64,
     /// Connections closed without logging off, because the time for that was over, whole run.
     pub left_rudely: u64,
 }
@@ -141,6 +143,7 @@ impl Generator {
         self.never_sent += other.never_sent;
         self.overdue += other.overdue;
         self.strangers += other.strangers;
+        self.spared += other.spared;
         self.left_rudely += other.left_rudely;
     }
 }

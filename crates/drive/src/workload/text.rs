@@ -157,6 +157,7 @@ pub(super) enum CachingText {
     Exclusive,
     LevelTwo,
     Lease,
+    Kept,
     Durable,
     Handle,
 }
@@ -169,6 +170,7 @@ impl From<CachingText> for Caching {
             CachingText::Exclusive => Caching::Exclusive,
             CachingText::LevelTwo => Caching::LevelTwo,
             CachingText::Lease => Caching::Lease,
+            CachingText::Kept => Caching::Kept,
             CachingText::Durable => Caching::Durable,
             CachingText::Handle => Caching::Handle,
         }

@@ -156,6 +156,9 @@ pub struct Generator {
     pub never_sent: u64,
     /// Answers to no request that waited: late, repeated, made up.
     pub strangers: u64,
+    /// Requests that were not sent because a lease made them unnecessary, from connecting to logging off.
+    #[serde(default)]
+    pub spared: u64,
 }
 
 /// Round trip of the network (TCP_INFO): from when the client's kernel sent bytes until the server's had acknowledged them.

@@ -23,7 +23,7 @@ fn level(stage: &Stage) -> Markup {
     let data = stage.read_bytes_per_s + stage.write_bytes_per_s;
     html! {
         details {
-            summary { (Untrusted(&stage.level)) (curve(stage)) @if !stage.validity.valid { " (invalid)" } }
+            summary { (Untrusted(&stage.words())) @if !stage.validity.valid { " (invalid)" } }
             @if !stage.validity.valid {
                 div.notice.bad { ul { @for reason in &stage.validity.reasons { li { (Untrusted(reason)) } } } }
             }
@@ -37,10 +37,4 @@ fn level(stage: &Stage) -> Markup {
             @if let Some(table) = distribution::table(&id("decades"), &stage.groups, &stage.operations) { (table) }
         }
     }
-}
-
-/// Which curve it is of, where its words do not say it.
-fn curve(stage: &Stage) -> Markup {
-    let other = stage.curve.as_deref().filter(|curve| !stage.level.contains(curve));
-    html! { @if let Some(curve) = other { ", " (Untrusted(curve)) } }
 }

@@ -46,6 +46,7 @@ fn levels(stages: &[Stage]) -> Markup {
 pub(super) fn generator(findings: &Findings) -> Option<Markup> {
     let stages = &findings.stages;
     let number = |value: Option<f64>| optional(value, |value| format!("{value:.3}"));
+    let spares = stages.iter().any(|stage| stage.generator.spared > 0);
     let table = || {
         html! {
             div.scroll tabindex="0" role="region" aria-labelledby="generator-caption" {
@@ -57,7 +58,8 @@ pub(super) fn generator(findings: &Findings) -> Option<Markup> {
                     thead { tr {
                         th scope="col" { "Level" } th scope="col" { "Processor" } th scope="col" { "Processor, an operation" }
                         th scope="col" { "Schedule lag, median" } th scope="col" { "Schedule lag, 99 in 100 below" }
-                        th scope="col" { "Wake-up, median" } th scope="col" { "Never sent" } th scope="col" { "Starved" }
+                        th scope="col" { "Wake-up, median" } th scope="col" { "Never sent" }
+                        @if spares { th scope="col" { "Spared by leases" } } th scope="col" { "Starved" }
                         th scope="col" { "Jain's index" } th scope="col" { "Least" } th scope="col" { "Most" }
                     } }
                     tbody { @for stage in stages {
@@ -70,6 +72,7 @@ pub(super) fn generator(findings: &Findings) -> Option<Markup> {
                             td { (optional(generator.schedule_lag.map(|t| t.p99_s), duration)) }
                             td { (optional(generator.wake_up_lag.map(|t| t.p50_s), duration)) }
                             td { (count(generator.never_sent)) }
+                            @if spares { td { (count(generator.spared)) } }
                             td { (count(stage.fairness.starved)) " of " (count(stage.fairness.stations)) }
                             td { (number(stage.fairness.jain)) } td { (number(stage.fairness.min)) } td { (number(stage.fairness.max)) }
                         }

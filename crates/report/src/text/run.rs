@@ -96,7 +96,12 @@ fn generator(page: &mut Page<'_>, stages: &[Stage]) -> fmt::Result {
     page.table(&table)?;
     let note = "Lag: start of sending after the intended start. Wake: seen by the program after the kernel had it. \
                 Jain, min, max: turns of the stations, over their mean.";
-    page.paragraph(Role::Quiet, "", note)
+    page.paragraph(Role::Quiet, "", note)?;
+    for stage in stages.iter().filter(|stage| stage.generator.spared > 0) {
+        let (count, level) = (stage.generator.spared, stage.words());
+        page.paragraph(Role::Plain, "", &format!("At {level} leases spared {count} requests, warm-up included."))?;
+    }
+    Ok(())
 }
 
 fn failures(page: &mut Page<'_>, stages: &[Stage]) -> fmt::Result {

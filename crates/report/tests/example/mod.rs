@@ -427,6 +427,7 @@ fn stage(rich: &Findings, number: u32, stations: u64, reasons: &[&str]) -> Stage
             clock_granularity_s: Some(1e-9),
             never_sent: 3,
             strangers: 0,
+            spared: 12 * u64::from(number),
         },
         fairness: Fairness {
             stations,

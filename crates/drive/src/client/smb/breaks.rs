@@ -1,4 +1,4 @@
-//! Breaks of oplocks and leases: the server takes a caching right back, and we agree, having nothing cached.
+//! Breaks of oplocks and leases: the server takes a caching right back, and we agree.
 //!
 //! Spec: MS-SMB2 3.2.5.19
 
@@ -26,10 +26,14 @@ impl SmbClient {
                 open.oplock = level;
                 Acknowledge::Oplock { file, level }
             }
-            Notice::Lease { acknowledge: false, .. } => return Ok(()),
-            Notice::Lease { lease, .. } => {
+            Notice::Lease { lease, acknowledge, .. } => {
                 let leases = self.files.iter_mut().filter_map(|open| open.lease.as_mut());
                 let Some(held) = leases.into_iter().find(|held| held.key == lease.key) else { return Ok(()) };
+                if !acknowledge {
+                    held.state &= lease.state;
+                    self.broken_lease(lease.key, at, out);
+                    return Ok(());
+                }
                 // Each break takes something away: there is an end to them.
                 if lease.state & !held.state != 0 {
                     return Err(Cause::Malformed);
@@ -44,6 +48,9 @@ impl SmbClient {
         self.outgoing.clear();
         self.outgoing.add(Step::BreakAcknowledgement, &call).map_err(|_| Cause::Malformed)?;
         self.submit(JobId::NONE, at, out);
+        if let Acknowledge::Lease(lease) = call {
+            self.broken_lease(lease.key, at, out);
+        }
         Ok(())
     }
 }

@@ -8,6 +8,7 @@ use plimsoll_model::Outcome;
 use super::credits::Credits;
 use super::files::Files;
 use super::jobs::{Job, JobId, Jobs, Kind, never_sent};
+use super::kept::Kept;
 use super::logon::Logon;
 use super::options::{Dialect, SmbOptions};
 use super::outgoing::Outgoing;
@@ -43,6 +44,8 @@ pub struct SmbClient {
     pub(super) jobs: Jobs,
     pub(super) waiting: VecDeque<Waiting>,
     pub(super) files: Files,
+    /// What leases make unnecessary to ask for.
+    pub(super) kept: Kept,
     /// Ids of calls that were given up; an answer that comes still brings credits.
     pub(super) late: VecDeque<u64>,
     pub(super) strangers: u64,
@@ -142,6 +145,7 @@ impl SmbClient {
             jobs: Jobs::default(),
             waiting: VecDeque::new(),
             files: Files::default(),
+            kept: Kept::default(),
             late: VecDeque::new(),
             strangers: 0,
             leases: 0,
@@ -165,6 +169,7 @@ impl SmbClient {
     /// Ends a job that has nothing left to do.
     pub(super) fn finish(&mut self, id: JobId, at: i64, events: &mut dyn Events) {
         if let Some(job) = self.jobs.remove(id) {
+            self.keep(&job);
             match job.kind {
                 Kind::LogOn if job.failure.is_some() => self.go_back(),
                 // Refused or without an answer: it may be gone at the server, and the standing one is there.
@@ -185,6 +190,7 @@ impl SmbClient {
         self.logon = None;
         self.waiting.clear();
         self.files.clear();
+        self.kept.clear();
         let mut calls = self.calls.take_where(|_| true);
         self.held = 0;
         calls.append(&mut self.parked);
@@ -312,5 +318,9 @@ impl Client for SmbClient {
 
     fn strangers(&self) -> u64 {
         self.strangers
+    }
+
+    fn spared(&self) -> u64 {
+        self.kept.spared
     }
 }

@@ -6,7 +6,7 @@ use plimsoll_model::{Outcome, Procedure, Symbol};
 use plimsoll_wire::smb2::FileId;
 use plimsoll_wire::smb2::query_directory::Class;
 
-use crate::action::{Cause, Failure, FileKey, Reply, Tag, Ticket};
+use crate::action::{Access, Cause, Failure, FileKey, Reply, Tag, Ticket};
 use crate::content::Content;
 
 /// An action, as the client numbers it while it is on its way.
@@ -49,7 +49,13 @@ pub(super) enum Kind {
     /// Logging off again, in the same way.
     LogOff,
     /// Opening a file; it was opened where there is a key.
-    Open { lease: Option<[u8; 16]>, readable: bool, opened: Option<(FileKey, u64)> },
+    Open {
+        lease: Option<[u8; 16]>,
+        readable: bool,
+        /// Path and access of a file that is to be kept under its lease.
+        keeps: Option<(Box<str>, Access)>,
+        opened: Option<(FileKey, u64)>,
+    },
     /// Reading.
     Read { transfer: Transfer, keep: bool },
     /// Writing.
@@ -72,6 +78,8 @@ pub(super) enum Kind {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Transfer {
     pub(super) file: FileId,
+    /// Where the first request begins.
+    pub(super) from: u64,
     /// Where the next request begins.
     pub(super) next: u64,
     /// Where the last one ends.
@@ -86,7 +94,7 @@ impl Transfer {
     /// `None` where the end is beyond all offsets.
     pub(super) fn new(file: FileId, offset: u64, length: u32) -> Option<Self> {
         let end = offset.checked_add(u64::from(length))?;
-        Some(Self { file, next: offset, end, fresh: true, moved: 0 })
+        Some(Self { file, from: offset, next: offset, end, fresh: true, moved: 0 })
     }
 
     /// Whether there is something left to ask for.

@@ -20,6 +20,7 @@ mod client;
 mod credits;
 mod files;
 mod jobs;
+mod kept;
 pub mod keys;
 mod logon;
 mod options;

@@ -120,7 +120,7 @@ impl Job {
         events: &mut dyn Events,
     ) -> Result<(), Cause> {
         match (&mut self.kind, found) {
-            (Kind::Open { lease, readable, opened }, Found::Opened(found)) => {
+            (Kind::Open { lease, readable, opened, .. }, Found::Opened(found)) => {
                 let ours = |granted: &create::Lease| Some(granted.key) == *lease;
                 let lease = found.granted.lease.map(|granted| granted.lease).filter(ours);
                 let open = Open { id: found.file, oplock: found.oplock, lease, readable: *readable };

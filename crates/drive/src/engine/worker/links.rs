@@ -203,6 +203,7 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
         let Some(link) = self.links.get_mut(at as usize) else { return };
         if let Some(client) = link.client.take() {
             self.generator.strangers += client.strangers();
+            self.generator.spared += client.spared();
         }
         if let (Some(stream), Some(tap)) = (link.tapped.take(), &self.job.plan.tap) {
             let ended = match cause {

@@ -32,6 +32,10 @@ impl SmbClient {
         out: &mut Outbox,
         events: &mut dyn Events,
     ) {
+        if let Some(reply) = self.known(action, now) {
+            return events.done(crate::Done { tag: ticket.tag, at: now, result: Ok(reply) });
+        }
+        self.clear_the_way(action, now, out);
         let begun = match *action {
             Action::Read { file, offset, length, keep } => self
                 .transfer_of(file, offset, length)

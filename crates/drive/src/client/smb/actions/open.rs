@@ -33,6 +33,8 @@ impl SmbClient {
             Access::Write => (writes, false),
             Access::ReadWrite => (reads | writes, true),
         };
+        // Elsewhere than on the standing share nothing is kept.
+        let caching = if caching == Caching::Kept && self.is_away() { Caching::None } else { caching };
         let (oplock, lease) = self.oplock(caching);
         let contexts = self.contexts(caching, lease);
         let (deletes, deleting) =
@@ -62,7 +64,8 @@ impl SmbClient {
         };
         self.outgoing.clear();
         self.outgoing.add(Step::Open, &call).map_err(|_| Cause::Unsupported)?;
-        Ok(Kind::Open { lease, readable, opened: None })
+        let keeps = (caching == Caching::Kept).then(|| (path.into(), access));
+        Ok(Kind::Open { lease, readable, keeps, opened: None })
     }
 
     /// What says more about the open.
@@ -95,9 +98,9 @@ impl SmbClient {
             Caching::LevelTwo => (create::OPLOCK_II, None),
             Caching::Exclusive => (create::OPLOCK_EXCLUSIVE, None),
             Caching::Durable if self.limits.dialect >= Dialect::V300 => (create::OPLOCK_LEASE, Some(self.new_key())),
-            Caching::Lease if leases => (create::OPLOCK_LEASE, Some(self.new_key())),
+            Caching::Lease | Caching::Kept if leases => (create::OPLOCK_LEASE, Some(self.new_key())),
             // Dialect 2.0.2 has no leases.
-            Caching::Batch | Caching::Durable | Caching::Lease => (create::OPLOCK_BATCH, None),
+            Caching::Batch | Caching::Durable | Caching::Lease | Caching::Kept => (create::OPLOCK_BATCH, None),
         }
     }
 

@@ -2,6 +2,7 @@
 
 mod flow;
 mod hostile;
+mod kept;
 mod logging_on;
 mod server;
 mod shares;

@@ -155,6 +155,7 @@ impl Server {
                 // The file of this message id.
                 body[64..72].copy_from_slice(&asked.id.to_le_bytes());
                 body[72] = 1;
+                grant(&asked.bytes, &mut body);
                 body
             }
             Command::Close => [&[60][..], &[0; 59]].concat(),
@@ -182,6 +183,18 @@ impl Server {
             Command::OplockBreak => asked.bytes[header::LEN..].to_vec(),
             _ => four(),
         }
+    }
+
+    /// The server takes something of a lease back, and wants to hear that the client agrees.
+    pub(super) fn breaks(key: [u8; 16], from: u32, to: u32) -> Vec<u8> {
+        let mut bytes = vec![0; header::LEN];
+        bytes[..4].copy_from_slice(b"\xFESMB");
+        bytes[4] = header::LEN as u8;
+        bytes[12] = 0x12;
+        bytes[header::FLAGS] = header::FLAG_RESPONSE as u8;
+        bytes[header::MESSAGE_ID..][..8].fill(0xFF);
+        let body = [&[44, 0, 0, 0, 1, 0, 0, 0][..], &key, &from.to_le_bytes(), &to.to_le_bytes(), &[0; 12]];
+        [bytes, body.concat()].concat()
     }
 
     fn negotiated(&self) -> Vec<u8> {
@@ -236,4 +249,17 @@ pub(super) fn challenge() -> Vec<u8> {
     let state = wrap(0xA0, &wrap(0x0A, &[1]));
     let token = wrap(0xA2, &wrap(0x04, &ntlm));
     wrap(0xA1, &wrap(0x30, &[state, token].concat()))
+}
+
+/// Grants the lease that an open asks for, if it does (MS-SMB2 2.2.13.2.10, 2.2.14.2.11).
+fn grant(request: &[u8], body: &mut Vec<u8>) {
+    let Some(at) = request.windows(4).position(|part| part == b"RqLs") else { return };
+    let length = [request[at - 4], 0, 0, 0];
+    let lease = &request[at + 8..][..usize::from(length[0])];
+    let context = [&[0, 0, 0, 0, 16, 0, 4, 0, 0, 0, 24, 0][..], &length, b"RqLs\0\0\0\0", lease];
+    let context = context.concat();
+    body[2] = 0xFF;
+    body[80..84].copy_from_slice(&(header::LEN as u32 + 88).to_le_bytes());
+    body[84..88].copy_from_slice(&(context.len() as u32).to_le_bytes());
+    body.extend(context);
 }
