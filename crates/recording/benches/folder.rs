@@ -1,9 +1,7 @@
 //! What a transaction of a recording costs the thread that writes it: `cargo bench -p plimsoll-recording`. The times printed are of
 //! a row group of 65,536 transactions, from memory to a file.
 
-use std::net::{IpAddr, Ipv4Addr};
-
-use plimsoll_model::{Endpoint, Frames, Names, Outcome, Procedure, Protocol, Symbol, Timeline, Transaction, Vantage};
+use plimsoll_model::{Names, Procedure, Protocol, Symbol, Transaction};
 use plimsoll_recording::folder::{Finished, Kept, Machine, Manifest, Progress, RecordingWriter, SCHEMA};
 use plimsoll_stats::IntervalWidth;
 use serde_json::Value;
@@ -43,38 +41,12 @@ fn transactions(stations: u16, names: &mut Names) -> Vec<Transaction> {
         let begun = 1_700_000_000_000_000_000 + i as i64 * 9_000 + (random >> 50) as i64;
         let ended = begun + 100_000 + (random >> 48) as i64;
         let station = i as u16 % stations;
-        let here = IpAddr::V4(Ipv4Addr::LOCALHOST);
-        Transaction {
-            procedure: Procedure::of(Protocol::Nfs3, 1),
-            client: Endpoint { ip: here, port: 40_000 + station },
-            server: Endpoint { ip: here, port: 2049 },
-            connection: station.into(),
-            session: None,
-            share,
-            path: paths.get((random >> 33) as usize % paths.len()).copied().unwrap_or(Symbol::NONE),
-            user: Symbol::NONE,
-            id: Some(i as u64),
-            compound_position: None,
-            status: Some(0),
-            outcome: Outcome::Succeeded,
-            payload_bytes: None,
-            request_bytes: Some(124),
-            response_bytes: Some(116),
-            request_packets: 0,
-            response_packets: None,
-            timeline: Timeline {
-                intended: None,
-                request_first: Some(begun),
-                request_last: Some(begun + 4_000),
-                interim: None,
-                response_first: Some(ended),
-                response_last: Some(ended),
-            },
-            frames: Frames::default(),
-            vantage: Vantage::Client,
-            stage: Some(0),
-            held: false,
-        }
+        let mut t = plimsoll_testkit::transaction(Procedure::of(Protocol::Nfs3, 1), ended, ended - begun);
+        (t.client.port, t.connection) = (40_000 + station, station.into());
+        (t.share, t.path) = (share, paths.get((random >> 33) as usize % paths.len()).copied().unwrap_or(Symbol::NONE));
+        (t.id, t.payload_bytes, t.stage) = (Some(i as u64), None, Some(0));
+        t.timeline.request_last = Some(begun + 4_000);
+        t
     };
     (0..GROUP).map(one).collect()
 }

@@ -4,7 +4,7 @@
 use std::net::{IpAddr, Ipv4Addr};
 
 use divan::Bencher;
-use plimsoll_model::{Coverage, Endpoint, Frames, Names, Outcome, Procedure, Symbol, Timeline, Transaction, Vantage};
+use plimsoll_model::{Coverage, Endpoint, Frames, Names, Procedure, Symbol, Transaction, Vantage};
 use plimsoll_report::findings::{Findings, Source};
 use plimsoll_report::json::Layout;
 use plimsoll_report::text::Style;
@@ -68,35 +68,17 @@ fn busy_day() -> (Statistics, Names) {
         // From 1 µs to about 1 s, as even over the decades as a shift can make it.
         let took = (1_000_i64 << next(20)) + next(1_000) as i64;
         let frame = std::num::NonZeroU64::new(number + 1);
+        let procedure = procedures.get(next(procedures.len())).copied().unwrap_or(procedures[0]);
         statistics.record(&Transaction {
-            procedure: procedures.get(next(procedures.len())).copied().unwrap_or(procedures[0]),
             client: Endpoint { ip: IpAddr::V4(Ipv4Addr::new(10, 0, 1, next(64) as u8)), port: 900 },
-            server: Endpoint { ip: IpAddr::V4(Ipv4Addr::new(10, 0, 0, 1)), port: 445 },
-            connection: 0,
-            session: None,
-            share: Symbol::NONE,
             path: paths.get(next(paths.len())).copied().unwrap_or(Symbol::NONE),
-            user: Symbol::NONE,
             id: Some(number),
-            compound_position: None,
             status: Some(u32::from(next(50) == 0) * 2),
-            outcome: Outcome::Succeeded,
-            payload_bytes: Some(4_096),
-            request_bytes: Some(120),
-            response_bytes: Some(200),
             request_packets: 1,
             response_packets: Some(1),
-            timeline: Timeline {
-                request_first: Some(begin),
-                request_last: Some(begin),
-                response_first: Some(begin + took),
-                response_last: Some(begin + took),
-                ..Timeline::default()
-            },
             frames: Frames { request_first: frame, response_first: frame, ..Frames::default() },
             vantage: Vantage::Wire,
-            stage: None,
-            held: false,
+            ..plimsoll_testkit::transaction(procedure, begin + took, took)
         });
     }
     (statistics, names)

@@ -1,9 +1,7 @@
 //! Findings made from transactions and coverage.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
-use plimsoll_model::{
-    Anomaly, Coverage, Endpoint, Frames, Names, Outcome, Procedure, Protocol, Symbol, Timeline, Transaction, Vantage,
-};
+use plimsoll_model::{Anomaly, Coverage, Endpoint, Frames, Names, Outcome, Procedure, Protocol, Transaction, Vantage};
 use plimsoll_report::findings::{Findings, Source};
 use plimsoll_report::text::{Style, to_string};
 use plimsoll_stats::{Dimension, Options, Statistics};
@@ -13,43 +11,30 @@ const MS: i64 = 1_000_000;
 
 /// Asked at `at` ms, answered `took` ms later (or never), in frames 2n and 2n+1.
 fn transaction(procedure: Procedure, at: i64, took: Option<i64>) -> Transaction {
-    let end = took.map(|took| (at + took) * MS);
     let frame = |n: i64| NonZeroU64::new(n as u64);
-    Transaction {
-        procedure,
+    let mut t = Transaction {
         client: Endpoint { ip: [10, 0, 0, 1].into(), port: 1025 },
         server: Endpoint { ip: [10, 0, 0, 2].into(), port: 445 },
-        connection: 0,
-        session: None,
-        share: Symbol::NONE,
-        path: Symbol::NONE,
-        user: Symbol::NONE,
         id: Some(7),
-        compound_position: None,
-        status: took.map(|_| 0),
-        outcome: if took.is_some() { Outcome::Succeeded } else { Outcome::Unanswered },
         payload_bytes: None,
-        request_bytes: Some(100),
-        response_bytes: took.map(|_| 50),
         request_packets: 1,
-        response_packets: took.map(|_| 1),
-        timeline: Timeline {
-            request_first: Some(at * MS),
-            request_last: Some(at * MS),
-            response_first: end,
-            response_last: end,
-            ..Timeline::default()
-        },
+        response_packets: Some(1),
         frames: Frames {
             request_first: frame(2 * at),
             request_last: frame(2 * at),
-            response_first: took.and_then(|_| frame(2 * at + 1)),
-            response_last: took.and_then(|_| frame(2 * at + 1)),
+            response_first: frame(2 * at + 1),
+            response_last: frame(2 * at + 1),
         },
         vantage: Vantage::Wire,
-        stage: None,
-        held: false,
+        ..plimsoll_testkit::transaction(procedure, (at + took.unwrap_or(0)) * MS, took.unwrap_or(0) * MS)
+    };
+    (t.request_bytes, t.response_bytes) = (Some(100), Some(50));
+    if took.is_none() {
+        (t.outcome, t.status, t.response_bytes, t.response_packets) = (Outcome::Unanswered, None, None, None);
+        (t.timeline.response_first, t.timeline.response_last) = (None, None);
+        (t.frames.response_first, t.frames.response_last) = (None, None);
     }
+    t
 }
 
 fn status_name(protocol: Protocol, status: u32) -> Option<&'static str> {

@@ -3,7 +3,7 @@
 
 use std::net::{IpAddr, Ipv4Addr};
 
-use plimsoll_model::{Endpoint, Frames, Outcome, Procedure, Protocol, Symbol, Timeline, Transaction, Vantage};
+use plimsoll_model::{Endpoint, Procedure, Protocol, Transaction, Vantage};
 use plimsoll_stats::{Dimension, IntervalRecorder, IntervalWidth, Intervals, Options, Statistics};
 
 fn main() {
@@ -46,28 +46,11 @@ fn events() -> Vec<Event> {
 /// One transaction, which the bench changes in place as a pairing stage does.
 fn template() -> Transaction {
     Transaction {
-        procedure: Procedure::of(Protocol::Nfs3, 0),
         client: Endpoint { ip: IpAddr::V4(Ipv4Addr::new(10, 0, 1, 0)), port: 900 },
-        server: Endpoint { ip: IpAddr::V4(Ipv4Addr::new(10, 0, 0, 1)), port: 2049 },
-        connection: 0,
-        session: None,
-        share: Symbol::NONE,
-        path: Symbol::NONE,
-        user: Symbol::NONE,
-        id: None,
-        compound_position: None,
-        status: Some(0),
-        outcome: Outcome::Succeeded,
-        payload_bytes: Some(4096),
-        request_bytes: Some(120),
-        response_bytes: Some(200),
         request_packets: 1,
         response_packets: Some(1),
-        timeline: Timeline::default(),
-        frames: Frames::default(),
         vantage: Vantage::Wire,
-        stage: None,
-        held: false,
+        ..plimsoll_testkit::transaction(Procedure::of(Protocol::Nfs3, 0), 0, 0)
     }
 }
 

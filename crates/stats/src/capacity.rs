@@ -254,6 +254,8 @@ fn outward(bounds: &Bounds, load: f64, low: bool) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use plimsoll_testkit::Random;
+
     use super::*;
 
     const BOUNDS: Bounds = Bounds { start: 10.0, most: 1e6, grain: Grain::Any, resolution: 0.015, runs: 1_000 };
@@ -267,16 +269,6 @@ mod tests {
                 Next::Run { load, .. } => search.saw(holds(load)),
             }
         }
-    }
-
-    /// 0 ≤ u < 1 (SplitMix64).
-    fn uniform(state: &mut u64) -> f64 {
-        *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut bits = *state;
-        bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        bits ^= bits >> 31;
-        (bits >> 11) as f64 / (1_u64 << 53) as f64
     }
 
     #[test]
@@ -312,9 +304,8 @@ mod tests {
         for steepness in [0.001, 0.005, 0.02] {
             let (mut missed, mut undecided, mut width) = (0, 0, 0.0);
             for seed in 0..400 {
-                let mut state = seed;
-                let holds =
-                    |load: f64| uniform(&mut state) < 1.0 / (1.0 + 3_f64.powf((load / 1000.0 - 1.0) / steepness));
+                let mut random = Random::new(seed);
+                let holds = |load: f64| random.uniform() < 1.0 / (1.0 + 3_f64.powf((load / 1000.0 - 1.0) / steepness));
                 match found(BOUNDS, holds).0 {
                     Answer::Between { held, broken } => {
                         missed += u32::from(held > 1000.0 || broken < 1000.0);

@@ -6,28 +6,11 @@ use plimsoll_stats::curve::{
     Fit, Knee, Law, NoKnee, Number, Odd, OddStations, Point, SizePoint, StationShare, fit, judge_sizes, judge_stations,
     knee, maximum, overall_response_time,
 };
+use plimsoll_testkit::Random;
 
 const LOADS: [f64; 10] = [1.0, 2.0, 4.0, 8.0, 12.0, 16.0, 24.0, 32.0, 48.0, 64.0];
 /// Measurements of the same curve, each with other errors.
 const SEEDS: u64 = 200;
-
-/// Standard normal numbers (Box and Muller) of SplitMix64.
-struct Normal(u64);
-
-impl Normal {
-    fn uniform(&mut self) -> f64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut bits = self.0;
-        bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        bits ^= bits >> 31;
-        ((bits >> 11) as f64 + 0.5) / (1_u64 << 53) as f64
-    }
-
-    fn next(&mut self) -> f64 {
-        (-2.0 * self.uniform().ln()).sqrt() * (std::f64::consts::TAU * self.uniform()).cos()
-    }
-}
 
 fn exactly(value: f64) -> Number {
     Number { value, interval: None }
@@ -39,8 +22,8 @@ fn point(load: f64, throughput: f64, response: f64) -> Point {
 
 /// The curve of a law, each throughput wrong by `error` of itself (standard deviation).
 fn curve(law: &Law, loads: &[f64], error: f64, seed: u64) -> Vec<Point> {
-    let mut noise = Normal(seed);
-    let throughput = |load| law.throughput(load) * (error * noise.next()).exp();
+    let mut noise = Random::new(seed);
+    let throughput = |load| law.throughput(load) * (error * noise.normal()).exp();
     loads.iter().copied().zip(loads.iter().copied().map(throughput)).map(|(n, x)| point(n, x, n / x)).collect()
 }
 
@@ -181,9 +164,9 @@ fn overall_response_time_is_the_mean_height_of_the_curve() {
 
 /// Response times of sizes, all measured with this relative error.
 fn sizes(time: impl Fn(f64) -> f64, error: f64, seed: u64) -> Vec<SizePoint> {
-    let mut noise = Normal(seed);
-    let number = |bytes: f64, noise: &mut Normal| {
-        let value = time(bytes) * (error * noise.next()).exp();
+    let mut noise = Random::new(seed);
+    let number = |bytes: f64, noise: &mut Random| {
+        let value = time(bytes) * (error * noise.normal()).exp();
         Number {
             value,
             interval: Some(Interval { low: value * (1.0 - 2.0 * error), high: value * (1.0 + 2.0 * error) }),
@@ -232,9 +215,9 @@ fn a_step_a_bend_and_much_noise_are_no_odd_sizes() {
 
 /// 15 stations of 800 actions each, with this relative scatter of their means.
 fn stations(scatter: f64, seed: u64) -> Vec<StationShare> {
-    let mut noise = Normal(seed);
+    let mut noise = Random::new(seed);
     let one = |station| {
-        let mean_s = 0.002 * (scatter * noise.next()).exp();
+        let mean_s = 0.002 * (scatter * noise.normal()).exp();
         StationShare { station, actions: 800, errors: 0, mean_s, error_s: mean_s / 800_f64.sqrt() }
     };
     (0..15).map(one).collect()

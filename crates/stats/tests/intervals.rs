@@ -1,13 +1,12 @@
 //! Where an operation counts, that parts are the whole, and that intervals agree with the report's statistics.
 #![allow(clippy::unwrap_used, reason = "in tests")]
 
-use std::net::{IpAddr, Ipv4Addr};
-
-use plimsoll_model::{Endpoint, Frames, Group, Outcome, Procedure, Protocol, Symbol, Timeline, Transaction, Vantage};
+use plimsoll_model::{Group, Outcome, Procedure, Protocol, Timeline, Transaction};
 use plimsoll_stats::intervals::MAX_CELLS;
 use plimsoll_stats::{
     Accumulator, FineHistogram, GroupKey, Interval, IntervalRecorder, IntervalWidth, Intervals, Options, Statistics,
 };
+use plimsoll_testkit::transaction;
 use proptest::prelude::*;
 
 const SECOND: i64 = 1_000_000_000;
@@ -22,40 +21,9 @@ fn write() -> Procedure {
     Procedure::of(Protocol::Smb2, 9)
 }
 
-/// An operation that ended at `end`, after `took`.
+/// An operation of a first stage.
 fn operation(procedure: Procedure, end: i64, took: i64) -> Transaction {
-    let nobody = Endpoint { ip: IpAddr::V4(Ipv4Addr::LOCALHOST), port: 445 };
-    let start = end - took;
-    Transaction {
-        procedure,
-        client: nobody,
-        server: nobody,
-        connection: 0,
-        session: None,
-        share: Symbol::NONE,
-        path: Symbol::NONE,
-        user: Symbol::NONE,
-        id: None,
-        compound_position: None,
-        status: Some(0),
-        outcome: Outcome::Succeeded,
-        payload_bytes: Some(512),
-        request_bytes: Some(100),
-        response_bytes: Some(600),
-        request_packets: 0,
-        response_packets: None,
-        timeline: Timeline {
-            request_first: Some(start),
-            request_last: Some(start),
-            response_first: Some(end),
-            response_last: Some(end),
-            ..Timeline::default()
-        },
-        frames: Frames::default(),
-        vantage: Vantage::Client,
-        stage: Some(0),
-        held: false,
-    }
+    Transaction { payload_bytes: Some(512), stage: Some(0), ..transaction(procedure, end, took) }
 }
 
 fn recorded(all: &[Transaction], into: Intervals) -> Intervals {

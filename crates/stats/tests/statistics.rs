@@ -2,9 +2,7 @@
 
 use std::net::{IpAddr, Ipv4Addr};
 
-use plimsoll_model::{
-    Endpoint, Frames, Group, Names, Outcome, Procedure, Protocol, Symbol, Timeline, Transaction, Vantage,
-};
+use plimsoll_model::{Endpoint, Group, Names, Outcome, Procedure, Protocol, Transaction, Vantage};
 use plimsoll_stats::{Dimension, GroupKey, HEAT_EDGES_NS, Key, MAX_KEYS, MAX_STATUSES, Options, Statistics};
 use proptest::prelude::*;
 
@@ -17,35 +15,16 @@ fn endpoint(host: u8, port: u16) -> Endpoint {
 /// A request of two packets at `start`, answered after `took` ns.
 fn transaction(procedure: Procedure, start: i64, took: i64) -> Transaction {
     Transaction {
-        procedure,
         client: endpoint(2, 900),
         server: endpoint(1, 445),
-        connection: 0,
-        session: None,
-        share: Symbol::NONE,
-        path: Symbol::NONE,
-        user: Symbol::NONE,
         id: u64::try_from(start).ok(),
-        compound_position: None,
-        status: Some(0),
-        outcome: Outcome::Succeeded,
         payload_bytes: None,
         request_bytes: Some(100),
         response_bytes: Some(50),
         request_packets: 1,
         response_packets: Some(1),
-        timeline: Timeline {
-            intended: None,
-            request_first: Some(start),
-            request_last: Some(start),
-            interim: None,
-            response_first: Some(start + took),
-            response_last: Some(start + took),
-        },
-        frames: Frames::default(),
         vantage: Vantage::Wire,
-        stage: None,
-        held: false,
+        ..plimsoll_testkit::transaction(procedure, start + took, took)
     }
 }
 

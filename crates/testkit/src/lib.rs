@@ -7,6 +7,7 @@
 //!   (reordered), twice (retransmitted) or not at all (dropped).
 //! - [`smb1`], [`smb2`], [`rpc`] and [`nbss()`] build messages, minimal but valid.
 //! - [`command`] runs programs within a time limit, and keeps what they say.
+//! - [`Random`] draws numbers, and [`transaction()`] makes a transaction, the same ones on every machine.
 //! - [`servers`] starts real servers on loopback, and made-up ones that answer when and what a test says.
 //!
 //! Checksums are left 0: nothing under test looks at them, and offload leaves captures so too.
@@ -15,11 +16,15 @@ pub mod command;
 mod frame;
 mod ip;
 mod messages;
+mod random;
 pub mod servers;
 mod tcp;
 mod traffic;
+mod transaction;
 
 pub use frame::{Frame, Link, pcap, pcap_big_endian_micros};
 pub use messages::{nbss, rpc, smb1, smb2};
+pub use random::Random;
 pub use tcp::{Segment, Side, Tcp};
 pub use traffic::Traffic;
+pub use transaction::transaction;

@@ -4,6 +4,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::num::NonZeroU64;
 
 use plimsoll_model::{Endpoint, Frames, Names, Outcome, Procedure, Protocol, Symbol, Timeline, Transaction, Vantage};
+use plimsoll_testkit::transaction;
 
 /// Everything is known.
 pub(crate) fn full(names: &mut Names, path: &str) -> Transaction {
@@ -48,28 +49,15 @@ pub(crate) fn full(names: &mut Names, path: &str) -> Transaction {
 /// Nothing is known that can be unknown.
 pub(crate) fn bare() -> Transaction {
     Transaction {
-        procedure: Procedure::of(Protocol::Nfs3, 6),
         client: Endpoint::NOWHERE,
         server: Endpoint::NOWHERE,
-        connection: 0,
-        session: None,
-        share: Symbol::NONE,
-        path: Symbol::NONE,
-        user: Symbol::NONE,
-        id: None,
-        compound_position: None,
         status: None,
         outcome: Outcome::Unanswered,
         payload_bytes: None,
         request_bytes: None,
         response_bytes: None,
-        request_packets: 0,
-        response_packets: None,
         timeline: Timeline::default(),
-        frames: Frames::default(),
-        vantage: Vantage::Client,
-        stage: None,
-        held: false,
+        ..transaction(Procedure::of(Protocol::Nfs3, 6), 0, 0)
     }
 }
 

@@ -77,37 +77,21 @@ fn scatter(batches: &[f64], alike: f64) -> Spread {
 
 #[cfg(test)]
 mod tests {
+    use plimsoll_testkit::Random;
+
     use super::super::student;
     use super::*;
-
-    /// Standard normal numbers (Box and Muller) of SplitMix64.
-    struct Normal(u64);
-
-    impl Normal {
-        fn uniform(&mut self) -> f64 {
-            self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-            let mut bits = self.0;
-            bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-            bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-            bits ^= bits >> 31;
-            ((bits >> 11) as f64 + 0.5) / (1_u64 << 53) as f64
-        }
-
-        fn next(&mut self) -> f64 {
-            (-2.0 * self.uniform().ln()).sqrt() * (std::f64::consts::TAU * self.uniform()).cos()
-        }
-    }
 
     /// Of so many series of `length` whose neighbours correlate by `memory`, the share of which the interval of the mean
     /// misses the truth, and the share that is called too short.
     fn misses(length: usize, memory: f64) -> (f64, f64) {
-        let (mut noise, mut missed, mut short) = (Normal(7), 0_u32, 0_u32);
+        let (mut noise, mut missed, mut short) = (Random::new(7), 0_u32, 0_u32);
         let series = 2_000;
         for _ in 0..series {
-            let mut value = noise.next();
+            let mut value = noise.normal();
             let values: Vec<f64> = (0..length)
                 .map(|_| {
-                    value = memory * value + (1.0 - memory * memory).sqrt() * noise.next();
+                    value = memory * value + (1.0 - memory * memory).sqrt() * noise.normal();
                     value
                 })
                 .collect();

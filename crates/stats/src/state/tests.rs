@@ -4,38 +4,15 @@ use std::num::NonZero;
 use plimsoll_model::{
     Anomaly, Endpoint, Frames, Outcome, PacketCounts, Procedure, Protocol, Timeline, Transaction, Vantage,
 };
+use plimsoll_testkit::transaction;
 use proptest::prelude::*;
 
 use super::*;
 use crate::{Dimension, Interval, IntervalRecorder, IntervalWidth, Intervals, Options};
 
-/// An operation of NFS 3 that took no time.
+/// An operation of NFS 3.
 fn sample_transaction(code: u16) -> Transaction {
-    let nobody = Endpoint { ip: IpAddr::V6(Ipv6Addr::LOCALHOST), port: 2049 };
-    Transaction {
-        procedure: Procedure::of(Protocol::Nfs3, code),
-        client: nobody,
-        server: nobody,
-        connection: 0,
-        session: None,
-        share: Symbol::NONE,
-        path: Symbol::NONE,
-        user: Symbol::NONE,
-        id: None,
-        compound_position: None,
-        status: Some(0),
-        outcome: Outcome::Succeeded,
-        payload_bytes: Some(4096),
-        request_bytes: None,
-        response_bytes: None,
-        request_packets: 0,
-        response_packets: None,
-        timeline: Timeline::default(),
-        frames: Frames::default(),
-        vantage: Vantage::Client,
-        stage: None,
-        held: false,
-    }
+    transaction(Procedure::of(Protocol::Nfs3, code), 0, 0)
 }
 
 /// Statistics of some thousand operations, with everything in them that a state can hold.

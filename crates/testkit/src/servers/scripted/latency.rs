@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use crate::random::Random;
+
 /// A distribution of times.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Latency {
@@ -67,19 +69,19 @@ const BLOCK: u32 = 1000;
 pub(super) struct Sampler {
     latency: Latency,
     draw: Draw,
-    state: u64,
+    random: Random,
     /// What is left of a block: quantiles.
     block: Vec<f64>,
 }
 
 impl Sampler {
     pub(super) fn new(latency: Latency, draw: Draw, seed: u64) -> Self {
-        Self { latency, draw, state: seed, block: Vec::new() }
+        Self { latency, draw, random: Random::new(seed), block: Vec::new() }
     }
 
     pub(super) fn next(&mut self) -> Duration {
         let quantile = match self.draw {
-            Draw::Independent => self.uniform(),
+            Draw::Independent => self.random.uniform(),
             Draw::Stratified => self.stratified(),
         };
         self.latency.quantile(quantile)
@@ -87,20 +89,11 @@ impl Sampler {
 
     fn stratified(&mut self) -> f64 {
         if self.block.is_empty() {
-            self.block = (0..BLOCK).map(|stratum| (f64::from(stratum) + self.uniform()) / f64::from(BLOCK)).collect();
+            self.block =
+                (0..BLOCK).map(|stratum| (f64::from(stratum) + self.random.uniform()) / f64::from(BLOCK)).collect();
         }
-        let at = (self.uniform() * self.block.len() as f64) as usize;
+        let at = (self.random.uniform() * self.block.len() as f64) as usize;
         self.block.swap_remove(at.min(self.block.len() - 1))
-    }
-
-    /// 0 ≤ u < 1, of 53 bits (SplitMix64).
-    fn uniform(&mut self) -> f64 {
-        self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut bits = self.state;
-        bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        bits ^= bits >> 31;
-        (bits >> 11) as f64 / (1_u64 << 53) as f64
     }
 }
 
