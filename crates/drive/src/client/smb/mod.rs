@@ -8,7 +8,7 @@
 //!
 //! An action is a *job*; each message that it takes is built without ids as an *outgoing*, gets them when there are
 //! credits for it, and is from then on a *call* for each of its requests. Every answer ends a call (a transaction), and
-//! the last answer of a job ends it or leads to its next message.
+//! the last answer of a job ends it or leads to its next message. What a lease vouches for (`kept`) is answered before any of that.
 //!
 //! Spec: MS-SMB2 3.2
 
