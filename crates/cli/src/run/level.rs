@@ -306,11 +306,13 @@ fn response(statistics: &Statistics) -> Option<Times> {
 fn keeping_up(generator: &engine::Generator) -> Generator {
     let cpu = |worker: &WorkerCpu| (worker.user_ns + worker.system_ns) as f64 / 1e9;
     let cpu_s: f64 = generator.workers.iter().map(cpu).sum();
+    let polled_s: f64 = generator.workers.iter().map(|worker| worker.polled_ns as f64 / 1e9).sum();
     let elapsed_s: f64 = generator.workers.iter().map(|worker| worker.elapsed_ns as f64 / 1e9).sum();
     Generator {
         cpu_s,
         cpu_share: if elapsed_s > 0.0 { cpu_s / elapsed_s } else { 0.0 },
         cpu_per_operation_s: None,
+        polling_share: (elapsed_s > 0.0).then(|| polled_s / elapsed_s),
         schedule_lag: times(&generator.schedule_lag),
         wake_up_lag: times(&generator.wake_up_lag),
         clock_granularity_s: (generator.clock_granularity_ns > 0).then(|| generator.clock_granularity_ns as f64 / 1e9),

@@ -150,7 +150,7 @@ mod tests {
 
     #[test]
     fn a_run_that_kept_up_is_valid() {
-        let workers = vec![WorkerCpu { user_ns: 5, system_ns: 4, elapsed_ns: 10 }];
+        let workers = vec![WorkerCpu { user_ns: 5, system_ns: 4, polled_ns: 1, elapsed_ns: 10 }];
         let generator = Generator { workers, asked_rate: Some(100.0), achieved_rate: 95.0, ..Generator::default() };
         assert_eq!(said(generator, &[station(99, &[(Cause::Status, 1)])], times(1e-4, 1e-3)), "");
     }
@@ -171,7 +171,7 @@ mod tests {
     #[test]
     fn each_gate_closes_by_itself() {
         let fine = [station(100, &[])];
-        let workers = vec![WorkerCpu::default(), WorkerCpu { user_ns: 91, system_ns: 0, elapsed_ns: 100 }];
+        let workers = vec![WorkerCpu::default(), WorkerCpu { user_ns: 91, elapsed_ns: 100, ..WorkerCpu::default() }];
         let busy = Generator { workers, ..Generator::default() };
         assert!(is_busy_client(&said(busy, &fine, None)));
         let rated = || Generator { asked_rate: Some(1.0), achieved_rate: 1.0, ..Generator::default() };

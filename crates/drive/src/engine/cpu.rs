@@ -6,18 +6,29 @@ use rustix::time::{ClockId, clock_gettime};
 
 use super::WorkerCpu;
 
-/// CPU time of the calling thread since it began, at `now`.
+/// CPU time of the calling thread since it began, ns.
+pub(super) fn total_ns() -> u64 {
+    let total = clock_gettime(ClockId::ThreadCPUTime);
+    u64::try_from(total.tv_sec.saturating_mul(1_000_000_000) + total.tv_nsec).unwrap_or(0)
+}
+
+/// CPU time of the calling thread since it began, at `now`; `polled_ns` of it were polled.
 ///
 /// The sum is the scheduler's own, to the nanosecond; what `getrusage` says is up to a clock tick behind, and only its
 /// proportions are used.
-pub(super) fn of_this_thread(now: i64) -> Reading {
-    let total = clock_gettime(ClockId::ThreadCPUTime);
-    let total_ns = u64::try_from(total.tv_sec.saturating_mul(1_000_000_000) + total.tv_nsec).unwrap_or(0);
+pub(super) fn of_this_thread(now: i64, polled_ns: u64) -> Reading {
+    let total_ns = total_ns();
     // SAFETY: all zeros is a valid `rusage`, which is numbers only.
     let mut usage: libc::rusage = unsafe { zeroed() };
     // SAFETY: the pointer is to a whole `rusage` that outlives the call. It cannot fail with these arguments.
     unsafe { libc::getrusage(libc::RUSAGE_THREAD, &raw mut usage) };
-    Reading { at: now, total_ns, user_ns: nanoseconds(usage.ru_utime), system_ns: nanoseconds(usage.ru_stime) }
+    Reading {
+        at: now,
+        total_ns,
+        polled_ns,
+        user_ns: nanoseconds(usage.ru_utime),
+        system_ns: nanoseconds(usage.ru_stime),
+    }
 }
 
 /// CPU time up to an instant.
@@ -25,6 +36,7 @@ pub(super) fn of_this_thread(now: i64) -> Reading {
 pub(super) struct Reading {
     at: i64,
     total_ns: u64,
+    polled_ns: u64,
     user_ns: u64,
     system_ns: u64,
 }
@@ -34,7 +46,8 @@ impl Reading {
     pub(super) fn since(&self, earlier: &Reading) -> WorkerCpu {
         let user = self.user_ns.saturating_sub(earlier.user_ns);
         let system = self.system_ns.saturating_sub(earlier.system_ns);
-        let total_ns = self.total_ns.saturating_sub(earlier.total_ns);
+        let polled_ns = self.polled_ns.saturating_sub(earlier.polled_ns);
+        let total_ns = self.total_ns.saturating_sub(earlier.total_ns).saturating_sub(polled_ns);
         let user_ns = match user + system {
             0 => total_ns,
             both => (u128::from(total_ns) * u128::from(user) / u128::from(both)) as u64,
@@ -42,6 +55,7 @@ impl Reading {
         WorkerCpu {
             user_ns,
             system_ns: total_ns - user_ns,
+            polled_ns,
             elapsed_ns: u64::try_from(self.at - earlier.at).unwrap_or(0),
         }
     }

@@ -20,6 +20,7 @@ mod rng;
 mod setup;
 pub(crate) mod share;
 mod timers;
+mod vigil;
 mod watch;
 mod worker;
 
@@ -78,14 +79,16 @@ pub fn run_on<S: Sink + Send, N: Network>(
 ) -> Result<Ran<S>, EngineError> {
     plan.check()?;
     let links = Share::links_of(plan);
+    let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get() as u32);
     let wanted = match (plan.threads, setup.address()) {
         (0, None) => links,
-        (0, Some(_)) => std::thread::available_parallelism().map_or(1, |cores| cores.get() as u32),
+        (0, Some(_)) => cores,
         (threads, _) => threads,
     };
     let workers = wanted.min(Share::units(plan));
     let crew = Crew::new(workers, links);
-    let job = Job { plan, setup, watch, crew: &crew };
+    // Workers that share a core would poll while another one had something to do.
+    let job = Job { plan, setup, watch, crew: &crew, vigils: workers <= cores };
     watch.begin(plan.load.stations());
     let work = |worker: u32| {
         let guard = Guard(&crew);

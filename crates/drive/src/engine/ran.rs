@@ -183,19 +183,22 @@ impl RoundTrips {
     }
 }
 
-/// CPU time that a worker thread took in the measured phase.
+/// CPU time that a worker thread took in the measured phase. What it polled, with nothing else to do, because a start was near, is
+/// counted by itself: a busier worker polls less.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WorkerCpu {
     /// In user space, ns.
     pub user_ns: u64,
     /// In the kernel, ns.
     pub system_ns: u64,
+    /// Polled shortly before starts, ns; in neither of the two above.
+    pub polled_ns: u64,
     /// How long it measured, ns.
     pub elapsed_ns: u64,
 }
 
 impl WorkerCpu {
-    /// Its share of one core, 0 to 1.
+    /// Its share of one core without what it polled, 0 to 1.
     #[must_use]
     pub fn utilisation(&self) -> f64 {
         if self.elapsed_ns == 0 { 0.0 } else { (self.user_ns + self.system_ns) as f64 / self.elapsed_ns as f64 }

@@ -42,6 +42,12 @@ impl Timers {
         self.heap.peek().map(|Reverse((at, ..))| *at)
     }
 
+    /// When the next thing is to happen, if that is a start which is not to be late.
+    pub(super) fn next_start(&self) -> Option<i64> {
+        let Reverse((at, _, timer)) = self.heap.peek()?;
+        matches!(timer, Timer::Lane(_) | Timer::Arrival(_)).then_some(*at)
+    }
+
     /// Takes the next thing out if it is due.
     pub(super) fn due(&mut self, now: i64) -> Option<(i64, Timer)> {
         if self.next()? > now {
@@ -64,6 +70,8 @@ mod tests {
         assert_eq!(timers.due(9), None);
         let due: Vec<_> = std::iter::from_fn(|| timers.due(20)).collect();
         assert_eq!(due, [(10, Timer::Lane(1)), (10, Timer::Lane(3)), (10, Timer::Lane(0)), (20, Timer::Lane(2))]);
-        assert_eq!(timers.next(), Some(30));
+        assert_eq!((timers.next(), timers.next_start()), (Some(30), Some(30)));
+        timers.push(29, Timer::Measure);
+        assert_eq!((timers.next(), timers.next_start()), (Some(29), None));
     }
 }

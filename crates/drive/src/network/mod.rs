@@ -55,7 +55,7 @@ pub enum Take {
     BeforeSending,
 }
 
-/// A network of connections that this thread alone owns. Nothing blocks but [`Network::wait`] and
+/// A network of connections that this thread alone owns. Nothing blocks but [`Network::wait`], [`Network::poll`] and
 /// [`Network::receive_when_there`].
 pub trait Network {
     /// Nanoseconds since the Unix epoch, never going back.
@@ -90,6 +90,10 @@ pub trait Network {
     /// Round trips of a connection; `None` where nobody measures them.
     fn round_trip(&self, _key: ConnectionKey) -> Option<RoundTrip> {
         None
+    }
+    /// As [`Network::wait`], and awake all the time where sleeping would end late. May end before with nothing in `ready`.
+    fn poll(&mut self, until: i64, ready: &mut Vec<Ready>) -> io::Result<()> {
+        self.wait(Some(until), ready)
     }
     /// Closes a connection.
     fn close(&mut self, key: ConnectionKey);

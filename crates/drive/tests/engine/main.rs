@@ -5,6 +5,7 @@ mod blocking;
 mod failures;
 mod memory;
 mod property;
+mod punctual;
 mod schedules;
 mod tcp;
 mod toy;

@@ -137,12 +137,15 @@ pub fn load(asked_per_s: Option<f64>, stations: u64, depth: u32) -> f64 {
 /// Whether the load generator kept up.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Generator {
-    /// Processor time of the threads that made the load, s.
+    /// Processor time of the threads that made the load, s, without what they polled.
     pub cpu_s: f64,
     /// Its share of these threads' time, 0..=1: near 1 the generator is the bottleneck.
     pub cpu_share: f64,
     /// Processor time per request, s.
     pub cpu_per_operation_s: Option<f64>,
+    /// Processor time in which these threads, with nothing else to do, polled because a start was near, over their time, 0..=1; in
+    /// none of the above. Null in recordings from before this was counted.
+    pub polling_share: Option<f64>,
     /// Start of sending − intended start.
     pub schedule_lag: Option<Times>,
     /// Seen by the program − received by the kernel; null where the kernel does not tell.

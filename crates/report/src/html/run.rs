@@ -57,6 +57,7 @@ pub(super) fn generator(findings: &Findings) -> Option<Markup> {
                     }
                     thead { tr {
                         th scope="col" { "Level" } th scope="col" { "Processor" } th scope="col" { "Processor, an operation" }
+                        th scope="col" { "Polling besides" }
                         th scope="col" { "Schedule lag, median" } th scope="col" { "Schedule lag, 99 in 100 below" }
                         th scope="col" { "Wake-up, median" } th scope="col" { "Never sent" }
                         @if spares { th scope="col" { "Spared by leases" } } th scope="col" { "Starved" }
@@ -68,6 +69,7 @@ pub(super) fn generator(findings: &Findings) -> Option<Markup> {
                             th scope="row" { (Untrusted(&stage.level)) }
                             td { (percent(generator.cpu_share)) }
                             td { (optional(generator.cpu_per_operation_s, duration)) }
+                            td { (optional(generator.polling_share, percent)) }
                             td { (optional(generator.schedule_lag.map(|t| t.p50_s), duration)) }
                             td { (optional(generator.schedule_lag.map(|t| t.p99_s), duration)) }
                             td { (optional(generator.wake_up_lag.map(|t| t.p50_s), duration)) }

@@ -96,7 +96,13 @@ fn generator(page: &mut Page<'_>, stages: &[Stage]) -> fmt::Result {
     page.table(&table)?;
     let note = "Lag: start of sending after the intended start. Wake: seen by the program after the kernel had it. \
                 Jain, min, max: turns of the stations, over their mean.";
-    page.paragraph(Role::Quiet, "", note)?;
+    let most = stages.iter().filter_map(|stage| stage.generator.polling_share).fold(0.0, f64::max);
+    let polling = format!(
+        " Polling, to start on time, took up to {:.0} % of the threads' time besides and is in no CPU figure.",
+        most * 100.0
+    );
+    // Where it rounds to nothing, it is nothing to speak of.
+    page.paragraph(Role::Quiet, "", &[note, if most < 0.005 { "" } else { &polling }].concat())?;
     for stage in stages.iter().filter(|stage| stage.generator.spared > 0) {
         let (count, level) = (stage.generator.spared, stage.words());
         page.paragraph(Role::Plain, "", &format!("At {level} leases spared {count} requests, warm-up included."))?;

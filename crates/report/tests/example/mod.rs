@@ -417,18 +417,7 @@ fn stage(rich: &Findings, number: u32, stations: u64, reasons: &[&str]) -> Stage
         operations: rich.operations.clone(),
         groups: rich.groups.clone(),
         queue_depth: rich.queue_depth.clone(),
-        generator: Generator {
-            cpu_s: 1.5,
-            cpu_share: 0.75,
-            cpu_per_operation_s: Some(9e-6),
-            schedule_lag: rich.operations[0].service_time,
-            wake_up_lag: None,
-            round_trip: (number == 0).then_some(RoundTrip { least_s: 1e-5, smoothed_s: 4e-5 }),
-            clock_granularity_s: Some(1e-9),
-            never_sent: 3,
-            strangers: 0,
-            spared: 12 * u64::from(number),
-        },
+        generator: generator(rich, number),
         fairness: Fairness {
             stations,
             starved: 0,
@@ -459,6 +448,23 @@ fn stage(rich: &Findings, number: u32, stations: u64, reasons: &[&str]) -> Stage
             overrun_mean_s: Some(1.5),
             overrun_max_s: Some(6.0),
         }],
+    }
+}
+
+/// Whether the generator of a level kept up.
+fn generator(rich: &Findings, number: u32) -> Generator {
+    Generator {
+        cpu_s: 1.5,
+        cpu_share: 0.75,
+        cpu_per_operation_s: Some(9e-6),
+        polling_share: (number == 1).then_some(0.05),
+        schedule_lag: rich.operations[0].service_time,
+        wake_up_lag: None,
+        round_trip: (number == 0).then_some(RoundTrip { least_s: 1e-5, smoothed_s: 4e-5 }),
+        clock_granularity_s: Some(1e-9),
+        never_sent: 3,
+        strangers: 0,
+        spared: 12 * u64::from(number),
     }
 }
 

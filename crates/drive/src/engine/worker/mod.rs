@@ -25,6 +25,7 @@ use super::crew::Crew;
 use super::link::{Link, LinkState};
 use super::share::Share;
 use super::timers::{Timer, Timers};
+use super::vigil::Vigil;
 use super::{Generator, Load, Phase, Plan, Setup, StationTally, TurnTally, Watch, WorkerCpu};
 use crate::network::{Network, Ready};
 use crate::station::floor::Floor;
@@ -48,6 +49,8 @@ pub(super) struct Job<'a> {
     pub(super) setup: &'a dyn Setup,
     pub(super) watch: &'a Watch,
     pub(super) crew: &'a Crew,
+    /// Workers may poll when a start is near.
+    pub(super) vigils: bool,
 }
 
 impl Clone for Job<'_> {
@@ -70,6 +73,7 @@ pub(super) struct Worker<'a, S, N> {
     up: Vec<u32>,
     rotas: Vec<Rota>,
     timers: Timers,
+    vigil: Vigil,
     /// When the clock was last read.
     now: i64,
     next_tick: i64,
@@ -141,6 +145,7 @@ impl<'a, S: Sink, N: Network> Worker<'a, S, N> {
             links,
             rotas: Vec::new(),
             timers: Timers::default(),
+            vigil: Vigil::new(job.vigils),
             now: 0,
             next_tick: 0,
             doze: 0,
@@ -194,7 +199,7 @@ impl<'a, S: Sink, N: Network> Worker<'a, S, N> {
             self.flush_all();
             return Ok(());
         }
-        self.net.wait(Some(until), &mut ready)?;
+        self.wait(until, &mut ready)?;
         for event in &ready {
             // However many connections are ready, a timer does not wait for all of them.
             if self.timers.next().is_some_and(|next| next <= self.now) {
@@ -212,6 +217,28 @@ impl<'a, S: Sink, N: Network> Worker<'a, S, N> {
             self.flush_all();
         }
         self.ready = ready;
+        Ok(())
+    }
+
+    /// Waits until something happens, at most until `until`; where a start is due then, awake towards the end.
+    fn wait(&mut self, until: i64, ready: &mut Vec<Ready>) -> io::Result<()> {
+        if self.timers.next_start() != Some(until) {
+            return self.net.wait(Some(until), ready);
+        }
+        let now = self.net.now();
+        let Some(begins) = self.vigil.begins(now, until) else { return self.net.wait(Some(until), ready) };
+        if now < begins {
+            self.net.wait(Some(begins), ready)?;
+            let late = self.net.now() - begins;
+            // Something happened, or a signal came.
+            if !ready.is_empty() || late < 0 {
+                return Ok(());
+            }
+            self.vigil.woken(late);
+        }
+        let before = cpu::total_ns();
+        self.net.poll(until, ready)?;
+        self.vigil.polled(cpu::total_ns().saturating_sub(before));
         Ok(())
     }
 
@@ -287,7 +314,7 @@ impl<'a, S: Sink, N: Network> Worker<'a, S, N> {
 
     /// Begins to measure: the CPU time until now was not the measured phase's.
     fn measure(&mut self, at: i64) {
-        self.begin = Some(cpu::of_this_thread(self.now));
+        self.begin = Some(cpu::of_this_thread(self.now, self.vigil.polled_ns()));
         self.phase = Phase::Measured;
         self.job.watch.enter(Phase::Measured, at, known(self.floor.window.1));
     }

@@ -155,8 +155,8 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
         for (tally, up) in self.floor.tallies.iter_mut().zip(&self.up) {
             tally.connected = *up > 0;
         }
-        let begin = self.begin;
-        self.cpu = begin.map_or_else(Default::default, |begin| cpu::of_this_thread(self.now).since(&begin));
+        let until_now = cpu::of_this_thread(self.now, self.vigil.polled_ns());
+        self.cpu = self.begin.map_or_else(Default::default, |begin| until_now.since(&begin));
         Ok(())
     }
 

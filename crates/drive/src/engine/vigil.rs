@@ -1,0 +1,119 @@
+//! How long before a start a worker must be awake to be on time.
+//!
+//! The system wakes a sleeping thread late, by what an idle processor takes to get going: 50 to 160 µs on the virtual machine of
+//! docs/performance.md. So a worker sleeps until shortly before the next start and polls from then on: answers that come meanwhile
+//! are dealt with at once. How shortly follows from how late it was woken lately. Polling takes a processor from others, perhaps
+//! from the server: there is none where nothing is scheduled, and its share of the time is limited.
+
+/// The longest vigil, ns: longer than idle processors take, shorter than what others' work does to a thread.
+const LONGEST_NS: i64 = 200_000;
+/// The shortest, ns: what a call to the system takes, a few times over.
+const SHORTEST_NS: i64 = 5_000;
+/// A thread that is woken so late had to wait for somebody else's work, which no vigil ends, ns.
+const WAITED_NS: i64 = 500_000;
+/// How fast a vigil becomes shorter, by each thread that is woken earlier: this part of the difference. Slowly, for it is the
+/// later ones that count: half of it goes in 44.
+const FORGET: i64 = 64;
+/// One part of the time in so many may be polled …
+const SHARE: i64 = 4;
+/// … with so much of it at once, ns.
+const CREDIT_NS: i64 = 20 * LONGEST_NS;
+
+/// What a worker knows of its vigils.
+#[derive(Debug)]
+pub(super) struct Vigil {
+    allowed: bool,
+    /// How long before a start it begins, ns.
+    length: i64,
+    /// What may still be polled, ns, and when that was counted.
+    credit: i64,
+    counted: i64,
+    /// Processor time that was polled so far, ns.
+    polled_ns: u64,
+}
+
+impl Vigil {
+    /// Nothing is known yet: the first is the longest. Where vigils are not `allowed` there are none.
+    pub(super) fn new(allowed: bool) -> Self {
+        Self { allowed, length: LONGEST_NS, credit: CREDIT_NS, counted: i64::MAX, polled_ns: 0 }
+    }
+
+    /// From when on somebody who has nothing else to do at `now` is to be awake for a start at `due`; `None`: no vigil.
+    pub(super) fn begins(&mut self, now: i64, due: i64) -> Option<i64> {
+        let since = now.saturating_sub(self.counted).max(0);
+        self.credit = self.credit.saturating_add(since / SHARE).min(CREDIT_NS);
+        self.counted = now;
+        (self.allowed && self.credit >= self.length).then(|| due.saturating_sub(self.length))
+    }
+
+    /// Somebody who slept was woken so much later than asked for, ns.
+    pub(super) fn woken(&mut self, late: i64) {
+        if late > WAITED_NS {
+            return;
+        }
+        // An eighth more than what was seen, for it was not the worst.
+        let wanted = (late + late / 8).clamp(SHORTEST_NS, LONGEST_NS);
+        self.length = if wanted > self.length { wanted } else { self.length - (self.length - wanted) / FORGET };
+    }
+
+    /// So much processor time was polled, ns.
+    pub(super) fn polled(&mut self, ns: u64) {
+        self.credit = self.credit.saturating_sub_unsigned(ns);
+        self.polled_ns = self.polled_ns.saturating_add(ns);
+    }
+
+    /// Processor time that was polled so far, ns.
+    pub(super) fn polled_ns(&self) -> u64 {
+        self.polled_ns
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: i64 = 1_000_000;
+
+    /// How long before a start 10 ms from now it begins.
+    fn length(vigil: &mut Vigil) -> i64 {
+        10 * MS - vigil.begins(0, 10 * MS).unwrap()
+    }
+
+    #[test]
+    fn it_is_as_long_as_threads_are_woken_late() {
+        let mut vigil = Vigil::new(true);
+        assert_eq!(length(&mut vigil), LONGEST_NS);
+        (0..44).for_each(|_| vigil.woken(80_000));
+        assert!((135_000..155_000).contains(&length(&mut vigil)), "half of the way to 90 µs: {vigil:?}");
+        vigil.woken(160_000);
+        assert_eq!(length(&mut vigil), 180_000, "at once");
+        vigil.woken(170_000_000);
+        assert_eq!(length(&mut vigil), 180_000, "somebody else's work");
+        vigil.woken(WAITED_NS);
+        assert_eq!(length(&mut vigil), LONGEST_NS);
+        (0..4_000).for_each(|_| vigil.woken(0));
+        assert!((SHORTEST_NS..SHORTEST_NS + FORGET).contains(&length(&mut vigil)), "{vigil:?}");
+    }
+
+    #[test]
+    fn it_has_its_share_of_the_time_and_no_more() {
+        let mut vigil = Vigil::new(true);
+        // A start every 100 µs, and all of the time until then polled, where that may be.
+        let polled: i64 = (0..100_000)
+            .map(|n| {
+                let (now, due) = (n * 100_000, (n + 1) * 100_000);
+                let polls = vigil.begins(now, due).map_or(0, |begins| due - begins.max(now));
+                vigil.polled(polls.unsigned_abs());
+                polls
+            })
+            .sum();
+        let (time, most) = (10_000 * MS, 10_000 * MS / SHARE + CREDIT_NS);
+        assert!(polled <= most && polled > most - time / 100, "{polled} of {time} ns");
+        assert_eq!(vigil.polled_ns(), polled.unsigned_abs());
+    }
+
+    #[test]
+    fn where_it_is_not_allowed_there_is_none() {
+        assert_eq!(Vigil::new(false).begins(0, MS), None);
+    }
+}
