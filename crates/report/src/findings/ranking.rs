@@ -10,7 +10,7 @@ use super::comparison::{Difference, Estimate};
 pub struct Ranking {
     /// One entry a load curve, in the baseline's order.
     pub curves: Vec<RankedCurve>,
-    /// Geometric mean over all points: throughput, then mean response time.
+    /// Geometric mean over all points at which every subject has an interval (`of` tells how many): throughput, then mean response time.
     pub overall: Vec<Ranked>,
     /// Points that count.
     pub points: u64,
@@ -60,7 +60,7 @@ pub struct Ranked {
     /// One a subject; null where it has nothing of the kind.
     pub estimates: Vec<Option<Estimate>>,
     /// 1 the best; one a subject. Who was not shown to differ from another shares its place; null without an interval, or where
-    /// the point does not count.
+    /// the point does not count or nobody else has one.
     pub places: Vec<Option<u64>>,
     /// Every pair of which both have an interval.
     pub pairs: Vec<RankedPair>,

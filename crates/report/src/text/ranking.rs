@@ -120,13 +120,14 @@ fn where_highest(subjects: &[Subject], curve: &RankedCurve) -> String {
 }
 
 fn places(page: &mut Page<'_>, subjects: &[Subject], ranking: &Ranking) -> fmt::Result {
-    page.heading(&format!("Ranking of the servers, over {} points (geometric means):", ranking.points))?;
+    page.heading("Ranking of the servers (geometric means over all points at which every one has an interval):")?;
     page.blank()?;
     let mut table = Table::new().left(4);
     table.head(&["Place", "Server", "op/s", "", "Name"]);
     for ranked in &ranking.overall {
         let word = if ranked.metric == "mean" { "by mean response time" } else { "by throughput" };
-        table.row(vec![format!("{word}:")]);
+        let points = ranked.estimates.iter().flatten().find_map(|one| one.of).unwrap_or(0);
+        table.row(vec![format!("{word}, {points} of {} points:", ranking.points + ranking.not_used)]);
         let mut order: Vec<usize> = (0..subjects.len()).collect();
         let place = |at: &usize| ranked.places.get(*at).copied().flatten();
         order.sort_by_key(|at| (place(at).unwrap_or(u64::MAX), *at));

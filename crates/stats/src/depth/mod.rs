@@ -2,7 +2,6 @@
 
 mod instants;
 mod kept;
-
 mod tally;
 mod together;
 

@@ -149,11 +149,12 @@ fn highest<'p>(points: &[&'p Point], one: usize) -> Option<&'p Point> {
 
 /// The geometric mean of a number over all points at which every contestant has it, with its interval.
 fn together(metric: Metric, points: &[&Point], count: usize) -> Ranked {
-    // A point at which one has no interval is left out for all.
+    // A point at which one has no interval, or may have nothing at all, is left out for all.
     let of = |point: &&Point| -> Option<Vec<Side>> {
         point.numbers(metric).iter().map(|one| Side::of_estimate(&one.as_ref()?.estimate)).collect()
     };
-    let all: Vec<Vec<Side>> = points.iter().filter_map(of).collect();
+    let sound = |sides: &Vec<Side>| sides.iter().all(|side| side.interval.low > 0.0);
+    let all: Vec<Vec<Side>> = points.iter().filter_map(of).filter(sound).collect();
     let means: Vec<Option<Side>> = (0..count)
         .map(|one| geometric_mean(&all.iter().filter_map(|point| point.get(one).copied()).collect::<Vec<_>>()))
         .collect();
@@ -196,6 +197,9 @@ fn places_of(ranked: &Ranked) -> Vec<Option<u64>> {
     // Of a number without an interval nobody can tell where it belongs, and it keeps nobody else from a place.
     let known = |one: &Option<Estimate>| one.as_ref().filter(|one| one.low.is_some()).map(|one| one.value);
     let values: Vec<Option<f64>> = ranked.estimates.iter().map(known).collect();
+    if values.iter().flatten().count() < 2 {
+        return vec![None; values.len()];
+    }
     let shown = |a: usize, b: usize| {
         let (first, second) = (letter(a.min(b)), letter(a.max(b)));
         let found = ranked.pairs.iter().find(|pair| pair.baseline == first && pair.other == second);

@@ -154,7 +154,7 @@ fn framed(id: &str, caption: &Markup, first: &[&str], subjects: &[Subject], body
 
 fn overall(subjects: &[Subject], ranking: &Ranking) -> Markup {
     let caption = html! {
-        "Ranking of the servers: geometric means over " (ranking.points) " points. Who was not shown to differ shares a place; of "
+        "Ranking of the servers: geometric means over the points of " (ranking.points) " at which every one has an interval. Who was not shown to differ shares a place; of "
         (ranking.tested) " pairs those count as shown that remain when so many are looked at (Holm)."
         @if ranking.not_used > 0 { " " (ranking.not_used) " points at which a server's numbers may not be used count nowhere." }
     };
