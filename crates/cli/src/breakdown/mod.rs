@@ -7,9 +7,11 @@
 //! | `told.rs` | what was measured becomes the parts of a call |
 //! | `requests.rs` | how many requests a call takes, by the depth of its path; of clients of ours |
 //! | `captured.rs` | the same of a mounted directory's client, whose connection was captured |
-//! | `samba.rs` | what Samba counted meanwhile |
+//! | `counters.rs`, `samba.rs`, `ganesha.rs` | what the server counted meanwhile |
 
 mod captured;
+mod counters;
+mod ganesha;
 mod phases;
 mod place;
 mod requests;
@@ -29,9 +31,9 @@ use crate::exit::{Done, first_error};
 use crate::output::Output;
 use crate::run::{AuthFlags, Beginning, Chosen, TARGETS, TargetFlags, Told, Watching, WishFlags};
 use crate::server_side::ServerSideFlags;
+use counters::Counters;
 use phases::{LoopFlags, Phase};
 use place::{Local, Place, ServersCpu};
-use samba::Counters;
 
 /// Makes the same call again and again, on a server and in a local directory, and says where its time goes: client,
 /// network, server, disk; what of that was measured, and what follows from it.
@@ -51,6 +53,10 @@ pub(crate) struct Arguments {
     /// Show what Samba counted, too: its smb.conf, with `smbd profiling level = on` (or count) in it
     #[arg(long, value_name = "FILE", help_heading = "Server")]
     samba_conf: Option<PathBuf>,
+    /// The same of Ganesha: its D-Bus, `system` or an address (unix:path=/run/bus), with Enable_NFS_Stats and
+    /// Enable_FULLV3_Stats in its NFS_CORE_PARAM
+    #[arg(long, value_name = "BUS", help_heading = "Server", conflicts_with = "samba_conf")]
+    ganesha_bus: Option<String>,
     /// Of a mounted directory: a capture of its client's connection that is being written meanwhile (tcpdump -U -w FILE), to
     /// count the requests that a call takes
     #[arg(long, value_name = "FILE", help_heading = "Server")]
@@ -79,7 +85,7 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
     let servers_cpu = ServersCpu::of(&chosen, &arguments.server_side);
     let watches =
         [servers_cpu.watch(&arguments.server_side)?, ServerSideFlags::of_process(std::process::id()).watch()?];
-    let before = arguments.samba_conf.as_deref().map(Counters::settled).transpose()?;
+    let before = arguments.counted()?;
     let mut names = Names::default();
     let wishes = flags.wishes(arguments.loops.seed ^ u64::from(std::process::id()) << 32);
     let mut places = Vec::new();
@@ -111,6 +117,17 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
     let findings = whole.findings(&workload, &phases[0], &chosen, names);
     first_error([arguments.output.write(&findings)].into_iter().chain(besides))?;
     Ok(if findings.validity.valid { Done::Valid } else { Done::Invalid })
+}
+
+impl Arguments {
+    /// What the server has counted so far, where it is to be asked.
+    fn counted(&self) -> anyhow::Result<Option<Counters>> {
+        match (&self.samba_conf, &self.ganesha_bus) {
+            (Some(configuration), _) => samba::settled(configuration).map(Some),
+            (None, Some(bus)) => ganesha::read(bus).map(Some),
+            (None, None) => Ok(None),
+        }
+    }
 }
 
 /// Everything that was measured so far.
@@ -159,12 +176,14 @@ impl Whole<'_> {
         }
     }
 
-    /// What Samba has counted since `before`.
+    /// What the server has counted since `before`.
     fn counters(&mut self, before: Option<Counters>) {
-        let Some((conf, before)) = self.arguments.samba_conf.as_deref().zip(before) else { return };
-        match Counters::settled(conf) {
-            Ok(after) => self.calls.counters = after.since(&before),
-            Err(why) => self.calls.missing.push(format!("Samba's counters: {why:#}")),
+        match self.arguments.counted() {
+            Ok(after) => {
+                let both = after.zip(before);
+                self.calls.counters = both.map_or_else(Vec::new, |(after, before)| after.since(&before));
+            }
+            Err(why) => self.calls.missing.push(format!("the server's own counters: {why:#}")),
         }
     }
 
