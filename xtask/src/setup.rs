@@ -20,7 +20,7 @@ const fn package(name: &'static str, program: &'static str, used_for: &'static s
     Package { name, program, used_for }
 }
 
-const PACKAGES: [Package; 15] = [
+const PACKAGES: [Package; 16] = [
     package("tshark", "tshark", "comparing pairs and speed with Wireshark's"),
     package("tcpdump", "tcpdump", "recording captures"),
     package("samba", "smbd", "driving a real SMB server, and captures of it"),
@@ -29,6 +29,7 @@ const PACKAGES: [Package; 15] = [
     package("krb5-kdc", "krb5kdc", "Kerberos logons (cargo xtask kerberos)"),
     package("krb5-admin-server", "kadmin.local", "Kerberos logons (cargo xtask kerberos)"),
     package("nfs-ganesha", "ganesha.nfsd", "driving a real NFS server"),
+    package("dbus", "dbus-daemon", "what NFS-Ganesha has counted"),
     package("rpcbind", "rpcbind", "the port mapper that NFS-Ganesha registers with"),
     package("libnfs-utils", "nfs-cp", "a real NFS client"),
     package("nfstrace", "nfstrace", "comparing speed with nfstrace's"),

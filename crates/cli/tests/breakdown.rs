@@ -82,6 +82,14 @@ fn requests(calls: &Value, call: &str) -> Vec<(f64, f64)> {
     of.map(|one| (one["first"].as_f64().unwrap(), one["again"].as_f64().unwrap())).collect()
 }
 
+/// The server has counted at least the reads that were measured, and timed them.
+fn counted_reads(calls: &Value, name: &str) {
+    let counters = calls["counters"].as_array().unwrap();
+    let read = counters.iter().find(|counter| counter["name"] == name).unwrap();
+    let ours: u64 = phases(calls, false).iter().skip(2).map(|phase| phase["calls"].as_u64().unwrap()).sum();
+    assert!(read["count"].as_u64().unwrap() >= ours && read["mean_s"].as_f64().unwrap() > 0.0, "{read} {ours}");
+}
+
 #[test]
 fn nfs_in_this_process() {
     let scratch = Scratch::new("breakdown-nfs");
@@ -150,28 +158,26 @@ fn samba_with_its_own_counters() {
     let seen = std::fs::read_to_string(seen).unwrap();
     let (first, more) = seen.split_once("once").unwrap();
     assert!(first.contains("plimsoll-random-read-") && more.matches("once").count() >= 2, "{seen}");
-    // smbd has counted at least the reads that were measured, and timed them.
-    let counters = calls["counters"].as_array().unwrap();
-    let read = counters.iter().find(|counter| counter["name"] == "smb2_read").unwrap();
-    let ours: u64 = phases(&calls, false).iter().skip(2).map(|phase| phase["calls"].as_u64().unwrap()).sum();
-    assert!(read["count"].as_u64().unwrap() >= ours && read["mean_s"].as_f64().unwrap() > 0.0, "{read} {ours}");
+    counted_reads(&calls, "smb2_read");
     assert!(text.contains("The server's own counters"), "{text}");
     assert_eq!(requests(&calls, "getattr"), [(3.0, 3.0); 5]);
 }
 
 #[test]
-fn ganesha() {
-    let ganesha = match Ganesha::start() {
+fn ganesha_with_its_own_counters() {
+    let ganesha = match Ganesha::start_counting() {
         Ok(ganesha) => ganesha,
         Err(reason) => return skip(reason),
     };
     let scratch = Scratch::new("breakdown-ganesha");
     let pid = ganesha.process_id().unwrap().to_string();
-    let (calls, _) = breakdown(&ganesha.target(Export::Data), &["--server-pid", &pid], &scratch);
+    let flags = ["--server-pid", &pid, "--ganesha-bus", ganesha.bus().unwrap()];
+    let (calls, _) = breakdown(&ganesha.target(Export::Data), &flags, &scratch);
     connected(&calls);
     for phase in phases(&calls, false) {
         assert_eq!(part(phase, "server CPU")["how"], "measured", "{phase:#}");
     }
+    counted_reads(&calls, "READ");
     assert_eq!(requests(&calls, "getattr"), [1.0, 2.0, 3.0, 4.0, 5.0].map(|first| (first, 1.0)));
 }
 

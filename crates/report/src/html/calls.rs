@@ -62,8 +62,8 @@ fn phase(phase: &CallPhase) -> Markup {
                     "."
                 }
                 thead { tr {
-                    th scope="col" { "Part" } th scope="col" { "A call" } th scope="col" { "Share" } th scope="col" { "Known" }
-                    th scope="col" { "How" }
+                    th scope="col" { "Part" } th scope="col" { "A call" } th scope="col" { "Share" } th.text scope="col" { "Known" }
+                    th.text scope="col" { "How" }
                 } }
                 tbody { @for part in &phase.parts { (row(part, phase.whole_s)) } }
             }
@@ -80,8 +80,8 @@ fn row(part: &CallPart, whole_s: f64) -> Markup {
             th scope="row" { (Untrusted(&part.part)) }
             td { (optional(part.seconds, duration)) }
             td { (optional(share, shown)) }
-            td { (Untrusted(&part.how)) }
-            td { (Untrusted(&part.why)) }
+            td.text { (Untrusted(&part.how)) }
+            td.text.wrap { (Untrusted(&part.why)) }
         }
     }
 }
@@ -122,14 +122,14 @@ fn requests(calls: &Calls) -> Option<Markup> {
                          each later one."
                     }
                     thead { tr {
-                        th scope="col" { "Call" } th scope="col" { "Path" } th scope="col" { "Depth" } th scope="col" { "First" }
-                        th scope="col" { "Again" } th scope="col" { "Procedures of the first" }
+                        th scope="col" { "Call" } th.text scope="col" { "Path" } th scope="col" { "Depth" } th scope="col" { "First" }
+                        th scope="col" { "Again" } th.text scope="col" { "Procedures of the first" }
                     } }
                     tbody { @for call in all {
                         tr {
                             th scope="row" { (Untrusted(&call.call)) }
-                            td { (Untrusted(&call.path)) } td { (call.depth) } td { (call.first) } td { (call.again) }
-                            td { (Untrusted(&run_lengths(&call.procedures))) }
+                            td.text { (Untrusted(&call.path)) } td { (call.depth) } td { (call.first) } td { (call.again) }
+                            td.text { (Untrusted(&run_lengths(&call.procedures))) }
                         }
                     } }
                 }

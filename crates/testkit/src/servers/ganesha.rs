@@ -56,6 +56,8 @@ pub struct Ganesha {
     mount: u16,
     small: bool,
     process: Option<Child>,
+    /// A D-Bus of its own, on which it tells what it has counted.
+    bus: Option<Bus>,
 }
 
 /// How long Ganesha may take to answer after its start, on a machine that does other things too.
@@ -73,6 +75,24 @@ impl Ganesha {
     /// # Panics
     /// It was started and does not answer: the message has its log.
     pub fn start() -> Result<Self, Unavailable> {
+        Self::start_with(false)
+    }
+
+    /// The same; it counts what it is asked for, and tells on a D-Bus of its own ([`Ganesha::bus`]).
+    ///
+    /// # Errors
+    /// As [`Ganesha::start`], and where this machine has no D-Bus.
+    ///
+    /// # Panics
+    /// As [`Ganesha::start`].
+    pub fn start_counting() -> Result<Self, Unavailable> {
+        if !program_exists("dbus-daemon") || !program_exists("dbus-send") {
+            return Err(Unavailable("needs dbus-daemon and dbus-send (Debian: dbus)"));
+        }
+        Self::start_with(true)
+    }
+
+    fn start_with(counting: bool) -> Result<Self, Unavailable> {
         if !program_exists("ganesha.nfsd") {
             return Err(Unavailable("needs ganesha.nfsd (Debian: nfs-ganesha, nfs-ganesha-vfs, nfs-ganesha-mem)"));
         }
@@ -88,7 +108,8 @@ impl Ganesha {
             let _ = scratch.folder(export.folder());
         }
         let small = scratch.small_file_system(Export::Small.folder(), Self::SMALL).is_some();
-        let mut ganesha = Self { scratch, nfs: 0, mount: 0, small, process: None };
+        let bus = counting.then(|| Bus::start(&scratch));
+        let mut ganesha = Self { scratch, nfs: 0, mount: 0, small, process: None, bus };
         // Somebody else may take a free port before Ganesha does: then it ends at once.
         let answered = (0..5).any(|_| {
             ganesha.nfs = free_port().expect("loopback has free ports");
@@ -103,6 +124,12 @@ impl Ganesha {
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         (Ipv4Addr::LOCALHOST, self.nfs).into()
+    }
+
+    /// The address of the D-Bus on which it tells what it has counted, where it counts.
+    #[must_use]
+    pub fn bus(&self) -> Option<&str> {
+        self.bus.as_ref().map(|bus| bus.address.as_str())
     }
 
     /// The port of MOUNT.
@@ -163,9 +190,10 @@ impl Ganesha {
 
     fn write_configuration(&self) -> PathBuf {
         let home = self.scratch.path().display();
-        let Self { nfs, mount, .. } = self;
+        let Self { nfs, mount, bus, .. } = self;
+        let count = bus.is_some();
         let mut text = format!(
-            "NFS_CORE_PARAM {{ NFS_Port = {nfs}; MNT_Port = {mount}; Bind_addr = 127.0.0.1; Protocols = 3, 4;\n\
+            "NFS_CORE_PARAM {{ Enable_NFS_Stats = {count}; Enable_FULLV3_Stats = {count}; NFS_Port = {nfs}; MNT_Port = {mount}; Bind_addr = 127.0.0.1; Protocols = 3, 4;\n\
              Enable_NLM = false; Enable_RQUOTA = false; mount_path_pseudo = true; }}\n\
              NFSV4 {{ Graceless = true; RecoveryRoot = \"{home}/recovery\"; }}\n\
              LOG {{ Default_Log_Level = EVENT; }}\n"
@@ -192,6 +220,9 @@ impl Ganesha {
         let mut command = Command::new("ganesha.nfsd");
         command.arg("-F").arg("-f").arg(self.write_configuration()).arg("-L").arg(home.join("log"));
         command.arg("-p").arg(home.join("pid")).stdin(Stdio::null()).stdout(stdio()).stderr(stdio());
+        if let Some(bus) = self.bus() {
+            command.env("DBUS_SYSTEM_BUS_ADDRESS", bus);
+        }
         let mut process = command.spawn().expect("ganesha.nfsd starts");
         let until = Instant::now() + PATIENCE;
         let mut answered = false;
@@ -207,6 +238,47 @@ impl Ganesha {
             self.kill();
         }
         answered
+    }
+}
+
+/// A D-Bus for one server. Ended when dropped.
+#[derive(Debug)]
+struct Bus {
+    address: String,
+    process: Child,
+}
+
+/// Whoever can open the socket may own and ask for everything.
+const POLICY: &str = "<policy context=\"default\"><allow send_destination=\"*\" eavesdrop=\"true\"/><allow eavesdrop=\"true\"/><allow own=\"*\"/></policy>";
+
+impl Bus {
+    fn start(scratch: &Scratch) -> Self {
+        let folder = scratch.folder("bus");
+        let (configuration, socket) = (folder.join("bus.conf"), folder.join("socket"));
+        let address = format!("unix:path={}", socket.display());
+        let text = format!(
+            "<!DOCTYPE busconfig PUBLIC \"-//freedesktop//DTD D-Bus Bus Configuration 1.0//EN\" \
+             \"http://www.freedesktop.org/standards/dbus/1.0/busconfig.dtd\">\n\
+             <busconfig><type>system</type><listen>{address}</listen><auth>EXTERNAL</auth>{POLICY}</busconfig>\n"
+        );
+        std::fs::write(&configuration, text).expect("a scratch folder can be written to");
+        let mut command = Command::new("dbus-daemon");
+        command.arg("--config-file").arg(&configuration).args(["--nofork", "--nopidfile"]);
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        let process = command.spawn().expect("dbus-daemon starts");
+        let until = Instant::now() + PATIENCE;
+        while !socket.exists() {
+            assert!(Instant::now() < until, "dbus-daemon does not listen");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        Self { address, process }
+    }
+}
+
+impl Drop for Bus {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
     }
 }
 
