@@ -1,10 +1,13 @@
 //! NFS-Ganesha with a configuration and exports of its own.
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
+
+use crate::command::output;
 
 use super::{Scratch, Unavailable, free_port, program_exists};
 
@@ -124,6 +127,20 @@ impl Ganesha {
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         (Ipv4Addr::LOCALHOST, self.nfs).into()
+    }
+
+    /// How often it was asked for each NFSv3 procedure since its start, by its names for them; `None` where it does not count.
+    ///
+    /// # Panics
+    /// It does not tell.
+    #[must_use]
+    pub fn counts(&self) -> Option<BTreeMap<String, i64>> {
+        let mut command = Command::new("dbus-send");
+        command.env("DBUS_SYSTEM_BUS_ADDRESS", self.bus()?).args(["--system", "--print-reply"]);
+        command.args(["--dest=org.ganesha.nfsd", "/org/ganesha/nfsd/ExportMgr"]);
+        let answer = output(command.arg("org.ganesha.nfsd.exportstats.GetFULLV3Stats"));
+        assert!(answer.status.success(), "dbus-send: {}", String::from_utf8_lossy(&answer.stderr));
+        Some(counted(&String::from_utf8_lossy(&answer.stdout)))
     }
 
     /// The address of the D-Bus on which it tells what it has counted, where it counts.
@@ -280,6 +297,20 @@ impl Drop for Bus {
         let _ = self.process.kill();
         let _ = self.process.wait();
     }
+}
+
+/// The counts in an answer: `string "GETATTR"`, and the first number behind it.
+fn counted(answer: &str) -> BTreeMap<String, i64> {
+    let mut words = answer.lines().map(str::trim);
+    let mut counts = BTreeMap::new();
+    while let Some(word) = words.next() {
+        let name = word.strip_prefix("string \"").and_then(|rest| rest.strip_suffix('"'));
+        let count = |word: &str| word.strip_prefix("uint64 ")?.parse().ok();
+        if let Some((name, count)) = name.and_then(|name| Some((name, count(words.next()?)?))) {
+            counts.insert(name.trim().to_owned(), count);
+        }
+    }
+    counts
 }
 
 fn connects(port: u16) -> bool {
