@@ -68,6 +68,8 @@ pub struct NfsTarget {
     pub mount_port: Option<u16>,
     /// Port of the portmapper.
     pub portmap_port: u16,
+    /// Call from source ports below 1024.
+    pub reserved_port: bool,
 }
 
 /// A server in this process.
@@ -175,10 +177,10 @@ impl fmt::Display for Target {
                 target.export.split('/').skip(1).try_for_each(|part| write!(f, "/{}", escaped(part.as_bytes())))?;
                 write!(f, "?version={}", target.version)?;
                 target.mount_port.map_or(Ok(()), |port| write!(f, "&mountport={port}"))?;
-                if target.portmap_port == PORTMAP_PORT {
-                    return Ok(());
+                if target.portmap_port != PORTMAP_PORT {
+                    write!(f, "&portmapport={}", target.portmap_port)?;
                 }
-                write!(f, "&portmapport={}", target.portmap_port)
+                f.write_str(if target.reserved_port { "&resvport" } else { "" })
             }
             Target::Path(path) => {
                 f.write_str("file://")?;

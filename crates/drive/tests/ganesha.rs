@@ -9,7 +9,7 @@ use plimsoll_drive::action::{Access, Caching, Cause, Disposition};
 use plimsoll_drive::client::Client;
 use plimsoll_drive::client::blocking::Blocking;
 use plimsoll_drive::client::calls::Identity;
-use plimsoll_drive::client::nfs::{self, MountError, NfsClient, NfsOptions};
+use plimsoll_drive::client::nfs::{self, MountError, NfsClient, NfsOptions, Ports};
 use plimsoll_drive::content::Content;
 use plimsoll_drive::{Action, FileKey, Reply};
 use plimsoll_model::{Endpoint, Outcome, Symbol};
@@ -32,8 +32,12 @@ fn ganesha() -> Option<Ganesha> {
     }
 }
 
+fn ports(ganesha: &Ganesha) -> Ports {
+    Ports { mount: Some(ganesha.mount_port()), portmap: 111, reserved: false }
+}
+
 fn mounted(ganesha: &Ganesha, export: Export) -> Arc<NfsOptions> {
-    let mounted = nfs::mount(ganesha.address(), export.path(), Some(ganesha.mount_port()), 111, &ROOT).unwrap();
+    let mounted = nfs::mount(ganesha.address(), export.path(), &ports(ganesha), &ROOT).unwrap();
     Arc::new(NfsOptions::new(mounted.root, &ROOT).unwrap())
 }
 
@@ -204,11 +208,11 @@ fn many_calls_are_outstanding_at_once() {
 #[test]
 fn refusals_are_told_as_what_they_are() {
     let Some(mut ganesha) = ganesha() else { return };
-    let nowhere = nfs::mount(ganesha.address(), "/nowhere", Some(ganesha.mount_port()), 111, &ROOT);
+    let nowhere = nfs::mount(ganesha.address(), "/nowhere", &ports(&ganesha), &ROOT);
     assert!(matches!(nowhere, Err(MountError::Refused { .. })), "{nowhere:?}");
     let data = ganesha.folder(Export::Data).unwrap();
     std::fs::create_dir_all(data.join("deep/er")).unwrap();
-    let below = nfs::mount(ganesha.address(), "/data/deep/er", Some(ganesha.mount_port()), 111, &ROOT).unwrap();
+    let below = nfs::mount(ganesha.address(), "/data/deep/er", &ports(&ganesha), &ROOT).unwrap();
     nfs::unmount(&below, &ROOT).unwrap();
     let options = Arc::new(NfsOptions::new(below.root, &ROOT).unwrap());
     assert_eq!(open(&ganesha, &options).act(&Action::MakeDirectory { path: "est" }), FINE);

@@ -1,5 +1,6 @@
 //! Whether a workload can be done on a target at all: said before anything is sent.
 
+use plimsoll_drive::network::reserved;
 use plimsoll_drive::target::Target;
 use plimsoll_drive::workload::Workload;
 
@@ -8,7 +9,7 @@ use crate::exit::Usage;
 
 /// # Errors
 /// The workload has steps that the target's protocol lacks, or its connections would have to serve several at a time that
-/// must have them alone.
+/// must have them alone, or they are more than there are source ports to have.
 pub(super) fn check(workload: &Workload, target: &Target, steps: &[Step]) -> Result<(), Usage> {
     let smb = matches!(target, Target::Smb(_));
     if let (Some(step), false) = (workload.smb_alone(), smb) {
@@ -21,6 +22,15 @@ pub(super) fn check(workload: &Workload, target: &Target, steps: &[Step]) -> Res
         return Err(Usage(format!(
             "{name} connects to the share and logs on within its turns: each station needs a connection of its own, and a \
              depth of 1"
+        )));
+    }
+    let most = steps.iter().map(|step| step.plan.connections_in_all()).max().unwrap_or(0);
+    let reserved = matches!(target, Target::Nfs(target) if target.reserved_port);
+    if reserved && most > reserved::PORTS.into() {
+        return Err(Usage(format!(
+            "{most} connections are asked for, and there are {} source ports below 1024 (resvport): use fewer stations, or \
+             several a connection (--stations-per-connection)",
+            reserved::PORTS
         )));
     }
     Ok(())

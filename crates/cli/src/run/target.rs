@@ -31,8 +31,8 @@ pub(crate) struct TargetFlags {
 }
 
 /// What a target may be.
-pub(crate) const TARGETS: &str =
-    "smb://user@host[:port]/share[/path], nfs://host[:port]/export, file:///path, embedded:smb or embedded:nfs";
+pub(crate) const TARGETS: &str = "smb://user@host[:port]/share[/path], nfs://host[:port]/export[?resvport], file:///path, embedded:smb or \
+     embedded:nfs";
 
 /// What is asked of an SMB server.
 #[derive(Clone, Debug, Default, clap::Args)]

@@ -28,6 +28,9 @@ fn hint(cause: Cause) -> &'static str {
         Cause::TimedOut | Cause::Unreachable => "; is this the right address, and does a firewall let it through?",
         Cause::LogonRefused => "; are user and password right?",
         Cause::ShareRefused => "; is there such a share, and is it for this user?",
+        Cause::CallRejected => {
+            "; an NFS server that takes calls from source ports below 1024 alone: ?resvport in the target, as root"
+        }
         Cause::OutOfResources => "; use fewer connections, or allow more open files (ulimit -n)",
         _ => "",
     }

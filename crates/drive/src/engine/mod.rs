@@ -62,8 +62,10 @@ pub fn run<S: Sink + Send>(
     sinks: impl Fn(u32) -> S + Sync,
     watch: &Watch,
 ) -> Result<Ran<S>, EngineError> {
-    let blocking = setup.address().is_none();
-    run_on(plan, setup, sinks, watch, |_| Tcp::new(plan.kernel_times && !blocking))
+    let (blocking, reserved_ports) = (setup.address().is_none(), setup.reserved_ports());
+    run_on(plan, setup, sinks, watch, |_| {
+        Ok(Tcp::new(plan.kernel_times && !blocking)?.with_reserved_ports(reserved_ports))
+    })
 }
 
 /// As [`run`], over networks of the caller's choosing: `networks` is called once on each worker's thread.

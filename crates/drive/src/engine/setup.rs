@@ -12,6 +12,10 @@ use crate::scenario::Scenario;
 pub trait Setup: Sync {
     /// The server; `None` where clients need no connection (they do all in [`Client::begin`], and block there).
     fn address(&self) -> Option<SocketAddr>;
+    /// Whether connections come from source ports below 1024.
+    fn reserved_ports(&self) -> bool {
+        false
+    }
     /// The protocol machine of a connection that was just made: the first, and each one after a loss.
     fn client(&self, birth: &Birth) -> Box<dyn Client>;
     /// What one lane of a station does. `seed` is its own.

@@ -2,6 +2,7 @@
 
 pub mod clock;
 pub mod memory;
+pub mod reserved;
 mod socket;
 mod stamps;
 pub mod tcp;

@@ -16,7 +16,7 @@ use rustix::net::{AddressFamily, SocketFlags, SocketType, connect, getpeername, 
 
 use super::clock::Clock;
 use super::socket::Socket;
-use super::{ConnectionKey, Network, Ready, Received, RoundTrip, Take, stamps, tcp_info};
+use super::{ConnectionKey, Network, Ready, Received, RoundTrip, Take, reserved, stamps, tcp_info};
 
 /// Events taken from the kernel at a time. Few, so that timers are looked at often however many connections are ready.
 const EVENTS: usize = 64;
@@ -34,6 +34,7 @@ pub struct Tcp {
     holding: Vec<ConnectionKey>,
     events: Vec<epoll::Event>,
     kernel_times: bool,
+    reserved_ports: bool,
     /// How far the time of day is ahead of our clock, ns, and when that was looked up.
     drift: (i64, i64),
     last: i64,
@@ -57,7 +58,36 @@ impl Tcp {
         let clock = Clock::new();
         let drift = (clock.drift(), clock.now());
         let (sockets, holding, events) = (Vec::new(), Vec::new(), Vec::with_capacity(EVENTS));
-        Ok(Self { clock, epoll, sockets, holding, events, kernel_times, drift, last: drift.1 })
+        let reserved_ports = false;
+        Ok(Self { clock, epoll, sockets, holding, events, kernel_times, reserved_ports, drift, last: drift.1 })
+    }
+
+    /// The same; with `reserved_ports` it connects from ports below 1024. Connecting fails where none is free, or we may not use
+    /// them.
+    #[must_use]
+    pub fn with_reserved_ports(self, reserved_ports: bool) -> Self {
+        Self { reserved_ports, ..self }
+    }
+
+    /// A new socket, as we want them.
+    fn new_socket(&self, family: AddressFamily) -> io::Result<OwnedFd> {
+        let socket = socket_with(family, SocketType::STREAM, SocketFlags::NONBLOCK | SocketFlags::CLOEXEC, None)?;
+        sockopt::set_tcp_nodelay(&socket, true)?;
+        if self.kernel_times {
+            stamps::ask_for(&socket)?;
+        }
+        Ok(socket)
+    }
+
+    fn begin(&self, to: &SocketAddr) -> io::Result<OwnedFd> {
+        if self.reserved_ports {
+            return reserved::begin(to, |family| self.new_socket(family));
+        }
+        let socket = self.new_socket(if to.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 })?;
+        match connect(&socket, to) {
+            Ok(()) | Err(Errno::INPROGRESS) => Ok(socket),
+            Err(error) => Err(error.into()),
+        }
     }
 
     fn socket(&self, key: ConnectionKey) -> io::Result<&Socket> {
@@ -130,17 +160,7 @@ impl Network for Tcp {
     }
 
     fn connect(&mut self, key: ConnectionKey, to: SocketAddr) -> io::Result<()> {
-        let family = if to.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
-        let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
-        let socket = socket_with(family, SocketType::STREAM, flags, None)?;
-        sockopt::set_tcp_nodelay(&socket, true)?;
-        if self.kernel_times {
-            stamps::ask_for(&socket)?;
-        }
-        match connect(&socket, &to) {
-            Ok(()) | Err(Errno::INPROGRESS) => {}
-            Err(error) => return Err(error.into()),
-        }
+        let socket = self.begin(&to)?;
         let wanted = epoll::EventFlags::IN | epoll::EventFlags::OUT;
         epoll::add(&self.epoll, &socket, epoll::EventData::new_u64(u64::from(key.0)), wanted)?;
         let at = key.0 as usize;

@@ -28,6 +28,10 @@ pub use smb::SmbServer;
 pub trait Reached: Send + Sync {
     /// Where it is; `None` where clients need no connection.
     fn address(&self) -> Option<SocketAddr>;
+    /// Whether it wants to be called from source ports below 1024.
+    fn reserved_ports(&self) -> bool {
+        false
+    }
     /// The protocol machine of a connection that was just made.
     fn client(&self, birth: &Birth) -> Box<dyn Client>;
     /// What clients and server agreed on so far, in words, for the report.
@@ -56,6 +60,10 @@ impl std::fmt::Debug for Work<'_> {
 impl Setup for Work<'_> {
     fn address(&self) -> Option<SocketAddr> {
         self.server.address()
+    }
+
+    fn reserved_ports(&self) -> bool {
+        self.server.reserved_ports()
     }
 
     fn client(&self, birth: &Birth) -> Box<dyn Client> {

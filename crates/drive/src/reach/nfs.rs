@@ -30,6 +30,10 @@ impl Reached for NfsServer {
         Some(self.address)
     }
 
+    fn reserved_ports(&self) -> bool {
+        self.mounted.reserved_port
+    }
+
     fn client(&self, birth: &Birth) -> Box<dyn Client> {
         let identity = birth.identity(self.share, self.user);
         Box::new(NfsClient::new(Arc::clone(&self.options), identity))
@@ -37,6 +41,9 @@ impl Reached for NfsServer {
 
     fn facts(&self) -> Vec<String> {
         let mut facts = vec!["NFS 3".to_owned(), "AUTH_SYS".to_owned()];
+        if self.mounted.reserved_port {
+            facts.push("source ports below 1024".to_owned());
+        }
         if let Some(NfsLimits { read, write, .. }) = self.options.limits.get() {
             facts.push(format!("reads up to {} KiB, writes up to {} KiB", read >> 10, write >> 10));
         }

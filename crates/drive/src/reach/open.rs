@@ -10,7 +10,7 @@ use plimsoll_model::Names;
 use plimsoll_wire::rpc::Caller;
 
 use super::{NfsServer, PathServer, Reached, SmbServer};
-use crate::client::nfs::{MountError, NfsOptions, mount};
+use crate::client::nfs::{MountError, NfsOptions, Ports, mount};
 use crate::client::path::{Reading, Root};
 use crate::client::smb::auth::{Authentication, Realm, TicketError};
 use crate::client::smb::{Dialect, SmbOptions, Wish};
@@ -103,7 +103,8 @@ pub(super) fn caller() -> Caller<'static> {
 fn nfs(target: &NfsTarget, names: &mut Names) -> Result<Box<dyn Reached>, ReachError> {
     let address = resolve(&target.server)?;
     let caller = caller();
-    let mounted = mount(address, &target.export, target.mount_port, target.portmap_port, &caller)?;
+    let ports = Ports { mount: target.mount_port, portmap: target.portmap_port, reserved: target.reserved_port };
+    let mounted = mount(address, &target.export, &ports, &caller)?;
     let options = NfsOptions::new(mounted.root, &caller).map_err(MountError::from)?;
     let share = names.intern(&target.export);
     let user = names.intern(&rustix::process::geteuid().as_raw().to_string());

@@ -134,14 +134,21 @@ fn nfs(parts: &Parts<'_>) -> Result<Target, TargetError> {
         return Err(wrong("export", "is missing: nfs://host/export"));
     }
     let export = format!("/{}", names.join("/"));
-    let mut target = NfsTarget { server, export, version: 3, mount_port: None, portmap_port: PORTMAP_PORT };
+    let (mount_port, portmap_port, reserved_port) = (None, PORTMAP_PORT, false);
+    let mut target = NfsTarget { server, export, version: 3, mount_port, portmap_port, reserved_port };
     for (key, value) in parts.query.split('&').filter(|option| !option.is_empty()).map(option) {
         match key {
             "version" | "vers" if value == "3" => target.version = 3,
             "version" | "vers" => return Err(wrong("version", "must be 3")),
             "mountport" => target.mount_port = Some(port(value, "mountport")?),
             "portmapport" => target.portmap_port = port(value, "portmapport")?,
-            _ => return Err(wrong("options after '?'", "may be version=3, mountport=PORT and portmapport=PORT")),
+            "resvport" if value.is_empty() => target.reserved_port = true,
+            _ => {
+                return Err(wrong(
+                    "options after '?'",
+                    "may be version=3, mountport=PORT, portmapport=PORT and resvport",
+                ));
+            }
         }
     }
     Ok(Target::Nfs(target))

@@ -64,6 +64,8 @@ fn ipv6_stands_in_brackets() {
 fn an_nfs_target_in_full() {
     let target = nfs("nfs://10.0.0.1:12049/export/a%3Fb?version=3&mountport=20048&portmapport=1111");
     assert_eq!((target.export.as_str(), target.mount_port, target.portmap_port), ("/export/a?b", Some(20048), 1111));
+    assert!(!target.reserved_port && nfs("nfs://h/x?resvport").reserved_port);
+    assert_eq!(Target::parse("nfs://h/x?resvport").unwrap().to_string(), "nfs://h:2049/x?version=3&resvport");
 }
 
 #[test]
@@ -122,6 +124,7 @@ const MISTYPED: &[&str] = &[
     "nfs://host/export?geheim=3",
     "nfs://host/export?mountport=geheim",
     "nfs://host/export?mountport=0",
+    "nfs://host/export?resvport=geheim",
     "file://geheim/path",
     "file:geheim",
     "file:///a?geheim",

@@ -3,7 +3,7 @@
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 
-use plimsoll_drive::client::nfs::{MountError, Mounted, mount, unmount};
+use plimsoll_drive::client::nfs::{MountError, Mounted, Ports, mount, unmount};
 use plimsoll_wire::rpc::{Call, Caller};
 use plimsoll_wire::xdr::{Emit, Strict};
 
@@ -74,7 +74,8 @@ fn found(xid: u32, handle: &[u8]) -> Vec<u8> {
 
 fn mounted(address: SocketAddr, path: &str) -> Result<Mounted, MountError> {
     // The portmapper is asked: it is there too.
-    mount(address, path, None, address.port(), &Caller::Nobody)
+    let ports = Ports { mount: None, portmap: address.port(), reserved: false };
+    mount(address, path, &ports, &Caller::Nobody)
 }
 
 #[test]
@@ -88,7 +89,10 @@ fn the_portmapper_says_where_to_mount_and_an_export_has_a_handle() {
     let there = mounted(address, "/export").unwrap();
     assert_eq!((there.root.as_bytes(), there.export.as_str(), there.mount), (&b"handle"[..], "/export", address));
     unmount(&there, &Caller::Nobody).unwrap();
-    let Err(MountError::Refused { path, status }) = mounted(address, "/other") else { panic!("there is no other") };
+    let hint = |address, path| mounted(address, path).unwrap_err().to_string().contains("?resvport");
+    let denying = server(|program, _, _, xid, port| words(xid, &[if program == PORTMAP { port.into() } else { 13 }]));
+    assert!(hint(denying, "/export") && !hint(address, "/other"));
+    let Err(MountError::Refused { path, status, .. }) = mounted(address, "/other") else { panic!("there is no other") };
     assert_eq!((path.as_str(), status.as_str()), ("/other", "MNT3ERR_NOENT"));
 }
 

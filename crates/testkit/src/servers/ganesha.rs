@@ -22,10 +22,12 @@ pub enum Export {
     Small,
     /// In the server's memory.
     Memory,
+    /// A folder, to read and write, for calls from source ports below 1024.
+    Privileged,
 }
 
 impl Export {
-    const ALL: [Export; 4] = [Export::Data, Export::ReadOnly, Export::Small, Export::Memory];
+    const ALL: [Export; 5] = [Export::Data, Export::ReadOnly, Export::Small, Export::Memory, Export::Privileged];
 
     /// The path that MOUNT is asked for.
     #[must_use]
@@ -35,6 +37,7 @@ impl Export {
             Export::ReadOnly => "/readonly",
             Export::Small => "/small",
             Export::Memory => "/memory",
+            Export::Privileged => "/privileged",
         }
     }
 
@@ -47,6 +50,7 @@ impl Export {
             Export::Data | Export::Small => "Access_Type = RW; FSAL { Name = VFS; }",
             Export::ReadOnly => "Access_Type = RO; FSAL { Name = VFS; }",
             Export::Memory => "Access_Type = RW; FSAL { Name = MEM; }",
+            Export::Privileged => "Access_Type = RW; PrivilegedPort = true; FSAL { Name = VFS; }",
         }
     }
 }

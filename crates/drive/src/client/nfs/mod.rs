@@ -45,5 +45,5 @@ mod options;
 mod transfer;
 
 pub use client::NfsClient;
-pub use mount::{MountError, Mounted, mount, unmount};
+pub use mount::{MountError, Mounted, Ports, mount, unmount};
 pub use options::{NfsLimits, NfsOptions};

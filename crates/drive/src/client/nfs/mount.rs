@@ -15,6 +15,7 @@ use plimsoll_wire::nfs::v3::{Answer, Call, FileHandle, Place};
 use plimsoll_wire::rpc::{CallTemplate, Caller, CallerError, Verdict};
 
 use super::options::{PROGRAM, VERSION};
+use crate::network::reserved;
 
 /// The portmapper's program and version.
 const PORTMAP: (u32, u32) = (100_000, 2);
@@ -31,6 +32,12 @@ const FLAVORS: [u32; 2] = [0, 1];
 /// MNT3ERR_NOENT, MNT3ERR_ACCES, MNT3ERR_NOTDIR: the path may lie below an export.
 const PERHAPS_BELOW: [u32; 3] = [2, 13, 20];
 
+/// MNT3ERR_PERM, MNT3ERR_ACCES.
+const DENIED: [u32; 2] = [1, 13];
+/// What to try where a server denies.
+const FROM_BELOW: &str = "; if the server takes calls from source ports below 1024 alone, as Linux' own does unless told otherwise: \
+                          ?resvport in the target, as root";
+
 /// An export that was mounted.
 #[derive(Clone, Debug)]
 pub struct Mounted {
@@ -40,6 +47,19 @@ pub struct Mounted {
     pub export: String,
     /// Where MOUNT answers.
     pub mount: SocketAddr,
+    /// It is called from source ports below 1024.
+    pub reserved_port: bool,
+}
+
+/// The ports that an export is mounted by.
+#[derive(Clone, Copy, Debug)]
+pub struct Ports {
+    /// That of MOUNT; `None`: the portmapper is asked.
+    pub mount: Option<u16>,
+    /// That of the portmapper.
+    pub portmap: u16,
+    /// Our own are below 1024.
+    pub reserved: bool,
 }
 
 /// Why an export cannot be mounted.
@@ -69,12 +89,14 @@ pub enum MountError {
     #[error("the portmapper at {0} knows no MOUNT version 3 on TCP; name its port in the target: ?mountport=NUMBER")]
     NotRegistered(SocketAddr),
     /// The server refused.
-    #[error("{path} cannot be mounted: {status}")]
+    #[error("{path} cannot be mounted: {status}{hint}")]
     Refused {
         /// The path.
         path: String,
         /// The status, by name.
         status: String,
+        /// What to try, where something can be.
+        hint: &'static str,
     },
     /// The server wants credentials of other kinds.
     #[error("{path} takes no AUTH_SYS, which is all there is here; it takes the flavors {flavors:?}")]
@@ -99,37 +121,34 @@ pub enum MountError {
     Caller(#[from] CallerError),
 }
 
-/// Finds the handle of a path. MOUNT's port is asked of the portmapper where none is given. A path below an export is
+/// Finds the handle of a path. A path below an export is
 /// looked up from the export.
 ///
 /// # Errors
 /// The server cannot be reached, refuses, or makes no sense.
-pub fn mount(
-    nfs: SocketAddr,
-    path: &str,
-    mount_port: Option<u16>,
-    portmap_port: u16,
-    caller: &Caller<'_>,
-) -> Result<Mounted, MountError> {
-    let port = mount_port.map_or_else(|| ask_port(nfs.ip(), portmap_port), Ok)?;
+pub fn mount(nfs: SocketAddr, path: &str, ports: &Ports, caller: &Caller<'_>) -> Result<Mounted, MountError> {
+    let port = ports.mount.map_or_else(|| ask_port(nfs.ip(), ports), Ok)?;
     let address = SocketAddr::new(nfs.ip(), port);
+    let reserved_port = ports.reserved;
     let mut first = None;
     let mut export = path;
     loop {
-        match ask_handle(address, export, caller)? {
+        match ask_handle(address, export, reserved_port, caller)? {
             wire::Mounted::Root(_, flavors) if !flavors.is_empty() && !flavors.iter().any(|f| FLAVORS.contains(f)) => {
                 return Err(MountError::Flavors { path: export.to_owned(), flavors });
             }
             wire::Mounted::Root(handle, _) => {
-                let root = look_up(nfs, handle, export, path, caller)?;
-                return Ok(Mounted { root, export: export.to_owned(), mount: address });
+                let server = Server { what: "NFS", address: nfs, program: (PROGRAM, VERSION), reserved_port };
+                let root = look_up(&server, handle, export, path, caller)?;
+                return Ok(Mounted { root, export: export.to_owned(), mount: address, reserved_port });
             }
             wire::Mounted::Refused(status) => {
                 let said = *first.get_or_insert(status);
                 let above = export.trim_end_matches('/').rfind('/').filter(|_| export.len() > 1);
                 let Some(end) = above.filter(|_| PERHAPS_BELOW.contains(&status)) else {
                     let status = mount_status_name(said).map_or_else(|| said.to_string(), str::to_owned);
-                    return Err(MountError::Refused { path: path.to_owned(), status });
+                    let hint = if DENIED.contains(&said) && !reserved_port { FROM_BELOW } else { "" };
+                    return Err(MountError::Refused { path: path.to_owned(), status, hint });
                 };
                 export = path.get(..end.max(1)).unwrap_or("/");
             }
@@ -143,13 +162,15 @@ pub fn mount(
 /// The server cannot be reached, or makes no sense.
 pub fn unmount(mounted: &Mounted, caller: &Caller<'_>) -> Result<(), MountError> {
     let call = MountCall::Unmount(&mounted.export);
-    let server = Server { what: "MOUNT", address: mounted.mount, program: MOUNT };
+    let Mounted { mount: address, reserved_port, .. } = *mounted;
+    let server = Server { what: "MOUNT", address, program: MOUNT, reserved_port };
     let results = server.call(call.procedure(), caller, |out| call.emit(out))?;
     wire::parse_nothing(&results).map_err(|error| server.answer(error.to_string()))
 }
 
-fn ask_port(host: IpAddr, portmap_port: u16) -> Result<u16, MountError> {
-    let server = Server { what: "the portmapper", address: SocketAddr::new(host, portmap_port), program: PORTMAP };
+fn ask_port(host: IpAddr, ports: &Ports) -> Result<u16, MountError> {
+    let address = SocketAddr::new(host, ports.portmap);
+    let server = Server { what: "the portmapper", address, program: PORTMAP, reserved_port: ports.reserved };
     let ask = GetPort { program: MOUNT.0, version: MOUNT.1, protocol: TCP };
     let results = server.call(GetPort::PROCEDURE, &Caller::Nobody, |out| ask.emit(out))?;
     match parse_port(&results) {
@@ -159,22 +180,26 @@ fn ask_port(host: IpAddr, portmap_port: u16) -> Result<u16, MountError> {
     }
 }
 
-fn ask_handle(address: SocketAddr, path: &str, caller: &Caller<'_>) -> Result<wire::Mounted, MountError> {
+fn ask_handle(
+    address: SocketAddr,
+    path: &str,
+    reserved_port: bool,
+    caller: &Caller<'_>,
+) -> Result<wire::Mounted, MountError> {
     let call = MountCall::Mount(path);
-    let server = Server { what: "MOUNT", address, program: MOUNT };
+    let server = Server { what: "MOUNT", address, program: MOUNT, reserved_port };
     let results = server.call(call.procedure(), caller, |out| call.emit(out))?;
     wire::parse_mounted(&results).map_err(|error| server.answer(error.to_string()))
 }
 
 /// From an export's handle to that of a path below it.
 fn look_up(
-    nfs: SocketAddr,
+    server: &Server,
     handle: FileHandle,
     export: &str,
     path: &str,
     caller: &Caller<'_>,
 ) -> Result<FileHandle, MountError> {
-    let server = Server { what: "NFS", address: nfs, program: (PROGRAM, VERSION) };
     let below = path.strip_prefix(export).unwrap_or_default();
     below.split('/').filter(|part| !part.is_empty()).try_fold(handle, |directory, part| {
         let ask = Lookup { what: Place { directory: &directory, name: part.as_bytes() } };
@@ -195,6 +220,7 @@ struct Server {
     what: &'static str,
     address: SocketAddr,
     program: (u32, u32),
+    reserved_port: bool,
 }
 
 impl Server {
@@ -226,7 +252,10 @@ impl Server {
     /// Sends a record, and reads one.
     fn exchange(&self, call: &[u8]) -> io::Result<Vec<u8>> {
         let until = Instant::now() + PATIENCE;
-        let mut stream = TcpStream::connect_timeout(&self.address, PATIENCE)?;
+        let mut stream = match self.reserved_port {
+            true => reserved::connected(&self.address, PATIENCE)?,
+            false => TcpStream::connect_timeout(&self.address, PATIENCE)?,
+        };
         stream.set_write_timeout(Some(PATIENCE))?;
         stream.write_all(call)?;
         let mut reply = Vec::new();
