@@ -18,6 +18,14 @@ const NEAR: f64 = 8.0;
 /// The most halvings of the first load before nothing is said to hold.
 const MOST_HALVINGS: u32 = 20;
 
+/// The load that is carried for ever, where one was carried for a run under a schedule: what is too much by a part d lets a queue
+/// grow by d seconds a second, and a promise of t seconds is not broken by it within a run of T seconds while d < t / T,
+/// the `slack`.
+#[must_use]
+pub fn for_ever(load: f64, slack: f64) -> f64 {
+    load / (1.0 + slack)
+}
+
 /// What loads there are.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Grain {

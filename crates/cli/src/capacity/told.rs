@@ -3,7 +3,7 @@
 use plimsoll_drive::engine::Load;
 use plimsoll_report::findings::capacity::{Capacity, Try};
 use plimsoll_report::text::exact_load as exact;
-use plimsoll_stats::capacity::{Answer, CONFIRMATIONS, Next, Search};
+use plimsoll_stats::capacity::{Answer, CONFIRMATIONS, Next, Search, for_ever};
 
 use super::promise::Promises;
 use crate::run::LevelRan;
@@ -49,7 +49,7 @@ impl Tries {
         let (outcome, low, high, why) = self.outcome(search, unit);
         let slack =
             promises.longest_s().filter(|_| self.scheduled()).zip(self.longest_run()).map(|(time, run)| time / run);
-        let lowered = |low: f64| low / (1.0 + slack.unwrap_or(0.0));
+        let lowered = |low: f64| for_ever(low, slack.unwrap_or(0.0));
         // There are no parts of a user.
         let low = low.map(lowered).map(|low| if matches!(self.load, Load::Open { .. }) { low } else { low.floor() });
         Capacity {

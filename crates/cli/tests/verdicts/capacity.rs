@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use plimsoll_drive::engine::{Arrivals, Load};
-use plimsoll_stats::capacity::{Answer, Bounds, Grain, Next, Search};
+use plimsoll_stats::capacity::{Answer, Bounds, Grain, Next, Search, for_ever};
 use plimsoll_testkit::servers::scripted::{Draw, Latency, Script, Service};
 
 use crate::virtual_run::{Asks, Case, Found};
@@ -16,15 +16,16 @@ const SOME_SEARCHES: u64 = 1;
 const MISSES: usize = 1;
 const MS: Duration = Duration::from_millis(1);
 
-/// The ends of the interval that each search found.
+/// The ends of the interval that each search found, as the command tells them.
 fn searches(case: &Case, arrivals: Arrivals, limit: Duration, resolution: f64) -> Vec<(f64, f64)> {
     let found = Found::new();
+    let slack = limit.as_secs_f64() / case.seconds as f64;
     let one = |seed: u64| {
         let bounds = Bounds { start: 50.0 + 7.0 * seed as f64, most: 1e5, grain: Grain::Any, resolution, runs: 200 };
         let mut search = Search::new(bounds);
         loop {
             match search.next() {
-                Next::Over(Answer::Between { held, broken }) => return (held, broken),
+                Next::Over(Answer::Between { held, broken }) => return (for_ever(held, slack), broken),
                 Next::Over(other) => panic!("{}: {other:?}", case.name),
                 Next::Run { load: rate, brief } => {
                     let seconds = if brief { case.seconds / 4 } else { case.seconds };
