@@ -142,10 +142,14 @@ impl Seen<'_> {
                 cores * whole_s,
                 "processor time of the server's machine, all that it does (its exporter) / calls",
             ),
-            (ServersCpu::ThisProcess, Some(cores)) => Source::inferred(
-                (cores * whole_s - client_cpu_s).max(0.0),
-                "processor time of this process, which the server is in, less the client's",
-            ),
+            (ServersCpu::ThisProcess, Some(cores)) => match cores * whole_s - client_cpu_s {
+                left if left < 0.0 => {
+                    Source::missing("the system tells of less of this process than of the client in it")
+                }
+                left => {
+                    Source::inferred(left, "processor time of this process, which the server is in, less the client's")
+                }
+            },
         }
     }
 

@@ -1,24 +1,20 @@
 //! One load level: it runs, and what it brought becomes what a report shows.
 
-use std::collections::BTreeMap;
-
 use anyhow::Context;
-use plimsoll_drive::engine::{
-    self, EngineError, Histogram, Load, Plan, Ran, Setup, StationTally, TurnTally, Watch, WorkerCpu,
-};
+use plimsoll_drive::engine::{self, EngineError, Load, Plan, Ran, Setup, Watch};
 use plimsoll_drive::workload::Workload;
 use plimsoll_model::Names;
 use plimsoll_report::collect::comparison::{LoadPoint, MeasuredRun};
 use plimsoll_report::collect::run::{About, Level};
 use plimsoll_report::collect::stations::spread;
-use plimsoll_report::findings::{Fairness, Generator, RoundTrip, Times, TurnKind, load};
-use plimsoll_stats::curve::StationShare;
+use plimsoll_report::findings::{Times, TurnKind, load};
 use plimsoll_stats::{Accumulator, IntervalWidth, Intervals, Options, SharedDepth, Statistics};
 use serde::{Deserialize, Serialize};
 
 use super::load::{Step, besides_repeat};
 use super::parameters;
 use super::sink::{Kept, Measured};
+use super::tallies::{OUTSIDE, failures, fairness, keeping_up, share, times, turn_kind};
 use super::uncertain::Uncertain;
 use super::validity;
 use crate::server_side::ServerSideWatch;
@@ -33,6 +29,8 @@ pub(crate) struct LevelRan {
     late_turns: u64,
     /// Why the load generator, and not the server, is to blame for bad numbers; `None` where it kept up.
     generators_fault: Option<String>,
+    /// What the reasons say of a client that was too busy.
+    busy: Option<String>,
 }
 
 /// What is told of a load level besides its transactions; a recording keeps it.
@@ -65,7 +63,7 @@ impl LevelRan {
 
     /// A level that was measured before, as a recording has it.
     pub(super) fn read_back(statistics: Statistics, told: StageTold) -> LevelRan {
-        Self { statistics, intervals: None, told, late_turns: 0, generators_fault: None }
+        Self { statistics, intervals: None, told, late_turns: 0, generators_fault: None, busy: None }
     }
 
     /// The same without its numbers by time: of many levels they are much.
@@ -75,7 +73,8 @@ impl LevelRan {
 
     /// The same, no matter how busy the client was.
     pub(super) fn without_busy_client(mut self) -> LevelRan {
-        self.told.about.reasons.retain(|reason| !validity::is_busy_client(reason));
+        let busy = self.busy.take();
+        self.told.about.reasons.retain(|reason| Some(reason) != busy.as_ref());
         self
     }
 
@@ -96,7 +95,7 @@ impl LevelRan {
         let about = About { level: words, stations, depth, asked_per_s, reasons, ..About::default() };
         let statistics = Statistics::new(Options::default());
         let told = StageTold { span_ns: (0, 0), turns: 0, about, threads: 0, whole: false };
-        Self { statistics, intervals: None, told, late_turns: 0, generators_fault: None }
+        Self { statistics, intervals: None, told, late_turns: 0, generators_fault: None, busy: None }
     }
 
     /// As a comparison wants it; `None` where it was not run, or its numbers by time were not kept.
@@ -247,6 +246,7 @@ pub(super) fn added_up(
     let scheduled = users.is_some();
     let seen = validity::Level { generator: &generator, stations: &stations, users: scheduled, lag, response };
     let (reasons, generators_fault) = (validity::reasons(&seen), validity::generators_fault(&seen));
+    let busy = validity::busy(&seen);
     let words = if stopped { format!("{words} (stopped early)") } else { words.to_owned() };
     let uncertain = intervals.as_ref().map_or_else(Uncertain::default, |whole| Uncertain::of(whole, measured));
     let about = About {
@@ -272,7 +272,7 @@ pub(super) fn added_up(
     let threads = u32::try_from(generator.workers.len()).unwrap_or(u32::MAX);
     let late_turns = if scheduled { kinds.iter().map(|kind| kind.late + kind.unended).sum() } else { 0 };
     let told = StageTold { span_ns: measured, turns, about, threads, whole: !stopped };
-    LevelRan { statistics, intervals, told, late_turns, generators_fault }
+    LevelRan { statistics, intervals, told, late_turns, generators_fault, busy }
 }
 
 /// How many users have a schedule of their own; `None` where nobody has.
@@ -280,136 +280,9 @@ fn users_of(plan: &Plan) -> Option<u64> {
     if let Load::Partly { users, .. } = plan.load { Some(users.into()) } else { None }
 }
 
-/// The turns of one kind; whoever knows the workload gives it its name.
-fn turn_kind(tally: &TurnTally) -> TurnKind {
-    let seconds = |sum_ns: u64, of: u64| (of > 0).then(|| sum_ns as f64 / of as f64 / 1e9);
-    TurnKind {
-        name: String::new(),
-        ended: tally.ended,
-        unended: tally.unended,
-        failed: tally.failed,
-        late: tally.late,
-        late_from_before: tally.late_from_before,
-        mean_s: seconds(tally.duration_sum_ns, tally.ended),
-        overrun_mean_s: seconds(tally.overrun_sum_ns, tally.late),
-        overrun_max_s: (tally.late > 0).then_some(tally.overrun_max_ns as f64 / 1e9),
-    }
-}
-
 /// Response times of all operations together.
 fn response(statistics: &Statistics) -> Option<Times> {
     let mut sum = Accumulator::default();
     statistics.operations().for_each(|(_, row)| sum.merge(row));
     plimsoll_report::collect::times_of(&sum.response())
-}
-
-fn keeping_up(generator: &engine::Generator) -> Generator {
-    let cpu = |worker: &WorkerCpu| (worker.user_ns + worker.system_ns) as f64 / 1e9;
-    let cpu_s: f64 = generator.workers.iter().map(cpu).sum();
-    let polled_s: f64 = generator.workers.iter().map(|worker| worker.polled_ns as f64 / 1e9).sum();
-    let elapsed_s: f64 = generator.workers.iter().map(|worker| worker.elapsed_ns as f64 / 1e9).sum();
-    Generator {
-        cpu_s,
-        cpu_share: if elapsed_s > 0.0 { cpu_s / elapsed_s } else { 0.0 },
-        cpu_per_operation_s: None,
-        polling_share: (elapsed_s > 0.0).then(|| polled_s / elapsed_s),
-        schedule_lag: times(&generator.schedule_lag),
-        wake_up_lag: times(&generator.wake_up_lag),
-        clock_granularity_s: (generator.clock_granularity_ns > 0).then(|| generator.clock_granularity_ns as f64 / 1e9),
-        round_trip: generator.round_trips.together().map(|found| RoundTrip {
-            least_s: found.least_ns as f64 / 1e9,
-            smoothed_s: found.smoothed_ns as f64 / 1e9,
-        }),
-        never_sent: generator.never_sent,
-        strangers: generator.strangers,
-        spared: generator.spared,
-    }
-}
-
-/// How the server shared itself among the stations: turns of each, over their mean.
-fn fairness(stations: &[StationTally]) -> Fairness {
-    let count = stations.len() as f64;
-    let turns = || stations.iter().map(|station| station.turns as f64);
-    let mean = turns().sum::<f64>() / count;
-    let starved = stations.iter().filter(|station| station.turns == 0).count() as u64;
-    let stations = stations.len() as u64;
-    if stations == 0 || mean == 0.0 {
-        return Fairness { stations, starved, ..Fairness::default() };
-    }
-    let squares: f64 = turns().map(|turns| turns * turns).sum();
-    let spread = turns().map(|turns| (turns - mean).powi(2)).sum::<f64>() / (count - 1.0);
-    Fairness {
-        stations,
-        starved,
-        min: turns().reduce(f64::min).map(|turns| turns / mean),
-        max: turns().reduce(f64::max).map(|turns| turns / mean),
-        stddev: (stations > 1).then(|| spread.sqrt() / mean),
-        jain: Some((mean * count).powi(2) / (count * squares)),
-    }
-}
-
-/// A station's actions, errors and mean response time.
-fn share(station: &StationTally) -> StationShare {
-    let count = station.actions as f64;
-    let mean_ns = station.response_sum_ns as f64 / count.max(1.0);
-    // Rounding must not make it negative.
-    let variance = (station.response_squares / count.max(1.0) - mean_ns * mean_ns).max(0.0);
-    StationShare {
-        station: station.station,
-        actions: station.actions,
-        errors: station.error_count(),
-        mean_s: mean_ns / 1e9,
-        error_s: (variance / count.max(1.0)).sqrt() / 1e9,
-    }
-}
-/// Ends the words of what failed before or after the measured phase.
-const OUTSIDE: &str = " (not in the measured phase)";
-
-fn failures(stations: &[StationTally]) -> Vec<(String, u64)> {
-    let mut sums = BTreeMap::new();
-    for station in stations {
-        for &(cause, count) in &station.errors {
-            *sums.entry(cause.label().to_owned()).or_insert(0) += count;
-        }
-        // What failed before or after the measured phase spoils no number, and is said all the same.
-        for &(cause, count) in &station.errors_outside {
-            *sums.entry(format!("{}{OUTSIDE}", cause.label())).or_insert(0) += count;
-        }
-    }
-    sums.into_iter().collect()
-}
-
-/// Seconds of a histogram of nanoseconds.
-fn times(of: &Histogram) -> Option<Times> {
-    let at = |quantile| of.quantile(quantile).map(|ns| ns as f64 / 1e9);
-    Some(Times {
-        count: of.count(),
-        min_s: of.min()? as f64 / 1e9,
-        max_s: of.max()? as f64 / 1e9,
-        mean_s: of.mean()? / 1e9,
-        stddev_s: of.stddev().map(|ns| ns / 1e9),
-        p50_s: at(0.5)?,
-        p90_s: at(0.9)?,
-        p95_s: at(0.95)?,
-        p99_s: at(0.99)?,
-        p999_s: at(0.999)?,
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn fairness_of_equals_and_of_one_who_has_all() {
-        let stations = |turns: &[u64]| -> Vec<StationTally> {
-            turns.iter().map(|&turns| StationTally { turns, ..StationTally::default() }).collect()
-        };
-        let equal = fairness(&stations(&[5, 5, 5, 5]));
-        assert_eq!((equal.jain, equal.min, equal.max, equal.stddev), (Some(1.0), Some(1.0), Some(1.0), Some(0.0)));
-        let one = fairness(&stations(&[8, 0, 0, 0]));
-        assert_eq!((one.jain, one.starved, one.max), (Some(0.25), 3, Some(4.0)));
-        assert_eq!(fairness(&stations(&[0, 0])).jain, None);
-        assert_eq!(fairness(&[]).stations, 0);
-    }
 }

@@ -18,6 +18,7 @@ mod ranges;
 mod ranked_servers;
 mod recorded;
 mod sink;
+mod tallies;
 mod target;
 mod title;
 mod uncertain;

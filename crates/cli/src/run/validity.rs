@@ -43,20 +43,13 @@ fn nothing(level: &Level<'_>) -> Option<String> {
     (actions == 0).then(|| "not one operation succeeded in the measured phase".to_owned())
 }
 
-/// What the reason begins with that a client too busy is.
-const BOTTLENECK: &str = "the load generator is the bottleneck";
-
-/// Whether a reason is that the client was too busy.
-pub(super) fn is_busy_client(reason: &str) -> bool {
-    reason.starts_with(BOTTLENECK)
-}
-
-fn busy(level: &Level<'_>) -> Option<String> {
+/// That the client was too busy.
+pub(super) fn busy(level: &Level<'_>) -> Option<String> {
     let workers = &level.generator.workers;
     let most = workers.iter().map(plimsoll_drive::engine::WorkerCpu::utilisation).fold(0.0, f64::max);
     (most > CPU).then(|| {
         format!(
-            "{BOTTLENECK}: a thread of it was busy {:.0} % of the time (limit {:.0} %); \
+            "the load generator is the bottleneck: a thread of it was busy {:.0} % of the time (limit {:.0} %); \
              use more threads, another machine, or less load",
             most * 100.0,
             CPU * 100.0
@@ -173,7 +166,9 @@ mod tests {
         let fine = [station(100, &[])];
         let workers = vec![WorkerCpu::default(), WorkerCpu { user_ns: 91, elapsed_ns: 100, ..WorkerCpu::default() }];
         let busy = Generator { workers, ..Generator::default() };
-        assert!(is_busy_client(&said(busy, &fine, None)));
+        assert!(
+            said(busy, &fine, None).starts_with("the load generator is the bottleneck: a thread of it was busy 91 %")
+        );
         let rated = || Generator { asked_rate: Some(1.0), achieved_rate: 1.0, ..Generator::default() };
         assert!(said(rated(), &fine, times(1.1e-4, 2e-4)).contains("median schedule lag 110.0 µs"));
         assert!(said(rated(), &fine, times(1e-5, 1.1e-3)).contains("99th percentile"));

@@ -54,13 +54,13 @@ const ATTEMPTS: u32 = 8;
 impl Source for Tree {
     fn read(&mut self) -> anyhow::Result<Counters> {
         for _ in 0..ATTEMPTS {
-            let all = all();
+            let all = all()?;
             anyhow::ensure!(all.contains_key(&self.root), "process {} has ended", self.root);
             let tree = self.descendants(&all);
             let ours = || tree.iter().filter_map(|pid| all.get(pid));
             // A child that ended in between is in neither its own count nor its parent's, or in both.
             let waited = |all: &BTreeMap<i32, One>| tree.iter().map(|pid| Some(all.get(pid)?.waited_ticks)).collect();
-            let (before, after): (Option<Vec<i64>>, Option<Vec<i64>>) = (waited(&all), waited(&self::all()));
+            let (before, after): (Option<Vec<i64>>, Option<Vec<i64>>) = (waited(&all), waited(&self::all()?));
             if before != after {
                 continue;
             }
@@ -92,9 +92,9 @@ fn disks() -> Option<(f64, f64)> {
 }
 
 /// Every process that can be read. One that ends meanwhile is no error: its time is in its parent's when that has waited.
-fn all() -> BTreeMap<i32, One> {
-    let processes = all_processes().into_iter().flatten().filter_map(Result::ok);
-    processes.filter_map(|process| Some((process.pid(), One::of(&process)?))).collect()
+fn all() -> anyhow::Result<BTreeMap<i32, One>> {
+    let processes = all_processes().context("/proc")?.filter_map(Result::ok);
+    Ok(processes.filter_map(|process| Some((process.pid(), One::of(&process)?))).collect())
 }
 
 impl One {
@@ -119,7 +119,7 @@ mod tests {
         // Ends by itself after two seconds of processor time, whatever becomes of this test.
         let busy = ["-c", "ulimit -t 2; while :; do :; done"];
         let mut child = std::process::Command::new("sh").args(busy).spawn().unwrap();
-        let all = all();
+        let all = all().unwrap();
         assert!(tree.descendants(&all).contains(&i32::try_from(child.id()).unwrap()));
         for _ in 0..3_000 {
             if tree.read().unwrap().cpu_s >= before.cpu_s.map(|cpu| cpu + 0.1) {

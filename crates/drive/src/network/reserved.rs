@@ -22,7 +22,7 @@ static TURN: AtomicU16 = AtomicU16::new(0);
 pub(super) fn begin(to: &SocketAddr, socket: impl Fn(AddressFamily) -> io::Result<OwnedFd>) -> io::Result<OwnedFd> {
     for _ in 0..PORTS {
         // From above, as others do: services that are started meanwhile listen below.
-        let port = PORTS - TURN.fetch_add(1, Relaxed) % PORTS;
+        let port = PORTS - next_turn();
         let (family, from): (_, SocketAddr) = match to {
             SocketAddr::V4(_) => (AddressFamily::INET, (Ipv4Addr::UNSPECIFIED, port).into()),
             SocketAddr::V6(_) => (AddressFamily::INET6, (Ipv6Addr::UNSPECIFIED, port).into()),
@@ -48,6 +48,11 @@ pub(super) fn begin(to: &SocketAddr, socket: impl Fn(AddressFamily) -> io::Resul
             "all {PORTS} source ports below 1024 are in use; they are free again a minute after a connection's end"
         ),
     ))
+}
+
+/// Which one is next, from 0 to `PORTS` - 1. Counted in that range, for 65,536 is no multiple of it.
+fn next_turn() -> u16 {
+    TURN.update(Relaxed, Relaxed, |turn| (turn + 1) % PORTS)
 }
 
 fn not_allowed() -> io::Error {
