@@ -181,8 +181,10 @@ fn several_levels_are_several_stages() {
         ["1 station", "3 stations"]
     );
     assert_eq!(report["run"]["workload"], "getattr");
-    let rated = run("getattr", "embedded:smb", &["--rate", "200", "--arrivals", "poisson"]);
+    let rated = run("getattr", "embedded:smb", &["--rate", "200", "--arrivals", "poisson", "--keep-awake"]);
     assert_eq!(rated["stages"][0]["asked_per_s"], 200.0);
+    let awake = |report: &Value| report["run"]["facts"].to_string().contains(", kept awake\"");
+    assert!(awake(&rated) && !awake(&report), "a comparison must see it");
     assert!(rated["stages"][0]["response_time_from_intended"]["count"].as_u64().unwrap() > 10);
 }
 

@@ -89,8 +89,8 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
     let chosen = arguments.target.choose()?;
     let watching = Watching::new(arguments.output.quiet);
     let warmup_ns = highest.plan.phases.warmup_ns;
-    let beginning =
-        Beginning { target: chosen.shown.clone(), warmup_ns, ..Beginning::new(&workload, arguments.load.seed) };
+    let (target, keep_awake) = (chosen.shown.clone(), arguments.load.keep_awake);
+    let beginning = Beginning { target, warmup_ns, keep_awake, ..Beginning::new(&workload, arguments.load.seed) };
     let mut names = Names::default();
     let wishes = arguments.target.wishes(beginning.seed ^ u64::from(std::process::id()) << 32);
     let highest = [highest];

@@ -53,6 +53,10 @@ pub(crate) struct LoadFlags {
     /// Threads that make the load; 0 for one a core
     #[arg(long, value_name = "COUNT", default_value_t = 0)]
     pub(crate) threads: u32,
+    /// Keep this machine's processors from sleeping, so that they are not late: threads on each of them compute nothing, and
+    /// give way to everything else (not where the server's own processor time is read on this machine: it is in there)
+    #[arg(long)]
+    pub(crate) keep_awake: bool,
     /// A request without an answer after so long is given up and counted; so is connecting with logon
     #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration, default_value = "30s")]
     pub(crate) timeout: Duration,
@@ -194,6 +198,7 @@ fn step(flags: &LoadFlags, defaults: &Defaults, load: Load, number: u32) -> anyh
         },
         timeout_ns: nanoseconds(flags.timeout),
         threads: flags.threads,
+        keep_awake: flags.keep_awake,
         seed: flags.seed,
         stage: Some(number),
         ..Plan::new(load)

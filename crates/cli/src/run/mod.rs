@@ -180,6 +180,7 @@ fn beginning<'a>(
     Beginning {
         target: chosen.shown.clone(),
         warmup_ns: warmup_ns.unwrap_or(0),
+        keep_awake: arguments.load.keep_awake,
         parameters: parameters::of_all(variants),
         planned: work.iter().flat_map(of).collect(),
         ..Beginning::new(&first.workload, arguments.load.seed)

@@ -21,11 +21,13 @@ pub(crate) struct Planned {
 
 impl Planned {
     pub(super) fn of(step: &Step, workload: &Workload, asked: &str) -> Self {
-        let Plan { load, lanes, connections, stations_per_connection, phases, timeout_ns, seed, .. } = &step.plan;
+        let Plan { load, lanes, connections, stations_per_connection, phases, timeout_ns, seed, keep_awake, .. } =
+            &step.plan;
+        let awake = if *keep_awake { ", kept awake" } else { "" };
         let measured = phases.measured_ns.map_or_else(|| "until stopped".to_owned(), |ns| format!("for {ns} ns"));
         let plan = format!(
             "{load:?}, {lanes} lanes on {connections} connections, {stations_per_connection} stations a connection, measured \
-             {measured} after {} ns, given up after {timeout_ns} ns, seed {seed}, {asked}",
+             {measured} after {} ns, given up after {timeout_ns} ns, seed {seed}, {asked}{awake}",
             phases.warmup_ns
         );
         Self {

@@ -23,6 +23,8 @@ pub(crate) struct Beginning<'a> {
     pub(crate) target: String,
     pub(crate) seed: u64,
     pub(crate) warmup_ns: u64,
+    /// This machine's processors are kept from sleeping.
+    pub(crate) keep_awake: bool,
     /// The workload's parameters: of what is varied, all values.
     pub(crate) parameters: Vec<Parameter>,
     /// The levels that are to be run.
@@ -33,13 +35,16 @@ impl<'a> Beginning<'a> {
     /// Of this workload, and nothing else known.
     pub(crate) fn new(workload: &'a Workload, seed: u64) -> Self {
         let parameters = workload.parameters().iter().map(parameters::shown).collect();
-        Self { workload, target: String::new(), seed, warmup_ns: 0, parameters, planned: Vec::new() }
+        Self { workload, target: String::new(), seed, warmup_ns: 0, keep_awake: false, parameters, planned: Vec::new() }
     }
+
     /// As reports want it. `facts` are what was agreed with servers, `threads` those that made the load.
     pub(super) fn run(&self, facts: Vec<String>, threads: u32) -> Run {
         let mut facts = facts;
         let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-        facts.push(format!("client with {cores} cores"));
+        // A term: who is late by less has shorter response times.
+        let awake = if self.keep_awake { ", kept awake" } else { "" };
+        facts.push(format!("client with {cores} cores{awake}"));
         Run {
             target: self.target.clone(),
             workload: self.workload.name().to_owned(),

@@ -61,9 +61,10 @@ pub(super) fn busy(level: &Level<'_>) -> Option<String> {
 fn late(level: &Level<'_>) -> Option<String> {
     level.generator.asked_rate?;
     let (lag, response) = (level.lag?, level.response?);
+    let advice = if level.generator.kept_awake { "" } else { "; --keep-awake helps where processors sleep" };
     let say = |which: &str, lag: f64, limit: f64| {
         format!(
-            "the load generator was late: {which} schedule lag {:.1} µs, limit {:.1} µs at this median response time",
+            "the load generator was late: {which} schedule lag {:.1} µs, limit {:.1} µs at this median response time{advice}",
             lag * 1e6,
             limit * 1e6
         )
@@ -171,6 +172,8 @@ mod tests {
         );
         let rated = || Generator { asked_rate: Some(1.0), achieved_rate: 1.0, ..Generator::default() };
         assert!(said(rated(), &fine, times(1.1e-4, 2e-4)).contains("median schedule lag 110.0 µs"));
+        let advised = |generator: Generator| said(generator, &fine, times(1.1e-4, 2e-4)).contains("--keep-awake helps");
+        assert!(advised(rated()) && !advised(Generator { kept_awake: true, ..rated() }));
         assert!(said(rated(), &fine, times(1e-5, 1.1e-3)).contains("99th percentile"));
         assert_eq!(said(Generator::default(), &fine, times(1.1e-4, 2e-3)), "", "there is no schedule");
         let behind = Generator { asked_rate: Some(100.0), achieved_rate: 94.0, never_sent: 6, ..Generator::default() };

@@ -9,6 +9,7 @@
 //! A [`Plan`] says how much load there is and for how long; a [`Setup`] makes clients and scenarios; a [`Watch`] shows
 //! how far it is and can end it. What comes back is what was measured, and how well the generator itself kept up.
 
+mod awake;
 mod cpu;
 mod crew;
 mod error;
@@ -37,6 +38,7 @@ use std::thread::{Scope, ScopedJoinHandle};
 
 use plimsoll_model::Sink;
 
+use self::awake::Awake;
 use self::crew::Crew;
 use self::share::Share;
 use self::worker::{Brought, Job, Worker};
@@ -91,6 +93,8 @@ pub fn run_on<S: Sink + Send, N: Network>(
     let crew = Crew::new(workers, links);
     // Workers that share a core would poll while another one had something to do.
     let job = Job { plan, setup, watch, crew: &crew, vigils: workers <= cores };
+    let awake = plan.keep_awake.then(Awake::begin).transpose();
+    let awake = awake.map_err(|source| EngineError::Machine { doing: "keeping processors awake", source })?;
     watch.begin(plan.load.stations());
     let work = |worker: u32| {
         let guard = Guard(&crew);
@@ -107,6 +111,7 @@ pub fn run_on<S: Sink + Send, N: Network>(
         let spawned: Vec<_> = (0..workers).map(|worker| spawn(scope, &crew, worker, &work)).collect();
         spawned.into_iter().map(|thread| thread.and_then(|thread| thread.join().ok().flatten())).collect()
     });
+    drop(awake);
     let over = brought.iter().flatten().map(|brought| brought.measured.1).max().unwrap_or(0);
     watch.enter(Phase::Over, over, over);
     if let Some((doing, source)) = crew.failure() {
@@ -149,7 +154,11 @@ fn gathered<S>(plan: &Plan, brought: impl Iterator<Item = Brought<S>>) -> Ran<S>
         sinks: Vec::new(),
         stations: Vec::new(),
         turns: Vec::new(),
-        generator: Generator { asked_rate: plan.load.asked_rate(), ..Generator::default() },
+        generator: Generator {
+            asked_rate: plan.load.asked_rate(),
+            kept_awake: plan.keep_awake,
+            ..Generator::default()
+        },
         measured: (i64::MIN, i64::MIN),
         stopped: false,
     };

@@ -35,6 +35,9 @@ pub struct Plan {
     pub stage: Option<u32>,
     /// Ask the kernel when bytes arrived, and report how much later the generator saw them.
     pub kernel_times: bool,
+    /// Keep the processors of this machine from sleeping, with threads that give way to everything else, so that neither starts nor
+    /// looks at answers are late.
+    pub keep_awake: bool,
     /// Write what goes over the sockets to a capture file. Several runs in a row can share one; who made it finishes it.
     pub tap: Option<Arc<Tap>>,
 }
@@ -191,6 +194,7 @@ impl Plan {
             connecting: 256,
             stage: None,
             kernel_times: true,
+            keep_awake: false,
             tap: None,
         }
     }

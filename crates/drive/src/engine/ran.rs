@@ -112,6 +112,8 @@ pub struct Generator {
     pub round_trips: RoundTrips,
     /// The smallest step of the clock that was seen, ns.
     pub clock_granularity_ns: u64,
+    /// This machine's processors were kept from sleeping.
+    pub kept_awake: bool,
     /// Turns a second that the schedule asked for; `None` in a closed loop.
     pub asked_rate: Option<f64>,
     /// Turns that the schedule planned for the measured phase.
