@@ -184,8 +184,10 @@ fn sides_that_make_no_sense_are_usage() {
 fn repeats_are_stages_and_their_scatter_is_shown() {
     let scratch = Scratch::new("repeat");
     let report = scratch.path().join("report.json");
+    let page = scratch.path().join("report.html");
     let what = ["run", "getattr", "--target", "embedded:nfs", "--repeat", "3", "--json", report.to_str().unwrap()];
-    let code = spawn(&[&what[..], &SHORT].concat(), scratch.path()).end().status.code();
+    let page = ["--html", page.to_str().unwrap()];
+    let code = spawn(&[&what[..], &page, &SHORT].concat(), scratch.path()).end().status.code();
     assert!(matches!(code, Some(0 | 1)), "{}", read(scratch.path(), "err"));
     let report: Value = serde_json::from_str(&read(scratch.path(), "report.json")).unwrap();
     let stages = report["stages"].as_array().unwrap();
@@ -194,4 +196,11 @@ fn repeats_are_stages_and_their_scatter_is_shown() {
     assert!(stages.iter().all(|stage| stage["level"] == "2 stations"));
     let text = read(scratch.path(), "out");
     assert!(text.contains("Repeats of each level") && text.contains("2 stations, repeat 3"), "{text}");
+    let repeats = &report["repeats"][0];
+    assert_eq!((&repeats["level"], &repeats["stages"]), (&"2 stations".into(), &serde_json::json!([0, 1, 2])));
+    let rates: Vec<f64> = stages.iter().map(|stage| stage["operations_per_s"].as_f64().unwrap()).collect();
+    let mean = repeats["operations_per_s"]["mean"].as_f64().unwrap();
+    assert!((mean / (rates.iter().sum::<f64>() / 3.0) - 1.0).abs() < 1e-9, "{mean} of {rates:?}");
+    let page = read(scratch.path(), "report.html");
+    assert!(page.contains("Repeats of each level") && page.contains(&format!("\"mean\":{mean}")), "the same numbers");
 }

@@ -3,6 +3,7 @@
 pub mod comparison;
 pub mod curves;
 mod depth;
+pub mod repeats;
 mod rows;
 pub mod run;
 mod single;
@@ -62,6 +63,7 @@ impl Findings {
             stages: Vec::new(),
             curves: Vec::new(),
             sizes: Vec::new(),
+            repeats: Vec::new(),
         };
         findings.warnings = validity::warnings(&findings, coverage);
         findings

@@ -12,6 +12,7 @@ mod curve;
 mod depth;
 mod octave;
 pub mod ranking;
+mod repeats;
 mod run;
 mod server;
 mod sizes;
@@ -21,6 +22,7 @@ mod turns;
 pub use curve::{CurveMaximum, CurvePoint, FittedLaw, Interval, Knee, LOADS, LoadCurve};
 pub use depth::{DepthShare, QueueDepth};
 pub use octave::{COMPOUND, Octave};
+pub use repeats::{REPEAT, RepeatedLevel, Spread, besides_repeat};
 pub use run::{FailureCount, Fairness, Generator, Parameter, RoundTrip, Run, Stage, load};
 use serde::{Deserialize, Serialize};
 pub use server::ServerSide;
@@ -83,6 +85,9 @@ pub struct Findings {
     pub curves: Vec<LoadCurve>,
     /// Response time against message size, where sizes enough were tried at a load; empty for a capture.
     pub sizes: Vec<SizeCurve>,
+    /// How much runs of a load level differ, where it was run three times or more; empty for a capture.
+    #[serde(default)]
+    pub repeats: Vec<RepeatedLevel>,
 }
 
 /// What was analysed.

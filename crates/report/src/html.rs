@@ -28,6 +28,7 @@ mod over_time;
 mod particulars;
 mod picture;
 mod policy;
+mod repeats;
 mod run;
 mod service;
 mod sides;
@@ -206,6 +207,7 @@ fn sections(findings: &Findings) -> Vec<Section<'_>> {
             .figures(load_curves::figures(findings))
             .text(load_curves::section(findings))
             .text(run::section(findings))
+            .text(repeats::section(findings))
             .text(load_groups::section(findings))
             .text(users::section(findings))
             .text(run::server_side(findings)),

@@ -5,6 +5,7 @@
 mod html_synthetic;
 
 use html_synthetic::{NASTY, busy, compared, invalid, points, run};
+use plimsoll_report::collect::repeats::repeats;
 use plimsoll_report::findings::{FailureCount, Fairness, Findings, Generator, Run, Stage, StationSpread};
 use plimsoll_report::html;
 
@@ -169,6 +170,73 @@ fn tables_are_tables_to_a_screen_reader() {
     assert_eq!(markup.matches("<th").count() - markup.matches("<thead").count(), markup.matches(" scope=\"").count());
     assert_eq!(markup.matches("class=\"chart\"").count(), 10);
     assert_eq!(markup.matches("<svg viewBox=\"0 0 960 290\" role=\"img\" aria-label=\"").count(), 10);
+}
+
+/// A number of the page, in the JSON's unit.
+fn number(text: &str) -> f64 {
+    let of = |unit: &str, factor: f64| Some(text.strip_suffix(unit)?.replace(',', "").parse::<f64>().unwrap() * factor);
+    let units = [("/s", 1.0), (" ns", 1e-9), (" µs", 1e-6), (" ms", 1e-3), (" s", 1.0)];
+    units.into_iter().find_map(|(unit, factor)| of(unit, factor)).unwrap_or_else(|| panic!("{text} has no unit"))
+}
+
+/// What the page says of repeats is what the JSON says, and that is made from the stages.
+#[test]
+fn repeats_are_those_of_the_json() {
+    let mut findings = run();
+    let first = findings.stages[0].clone();
+    findings.stages = (0..3u32)
+        .map(|repeat| {
+            let (mut stage, times) = (first.clone(), 1.0 + f64::from(repeat) / 10.0);
+            (stage.number, stage.curve) = (repeat, Some(format!("repeat {}", repeat + 1)));
+            stage.operations_per_s *= times;
+            stage.response_time = stage.response_time.map(|of| plimsoll_report::findings::Times {
+                mean_s: of.mean_s * times,
+                p50_s: of.p50_s * times,
+                p99_s: of.p99_s * times,
+                ..of
+            });
+            stage
+        })
+        .collect();
+    findings.repeats = repeats(&findings.stages);
+    let page = html::page(&findings).unwrap();
+    let json: serde_json::Value = serde_json::from_str(embedded(&page)).unwrap();
+    let level = &json["repeats"][0];
+    assert_eq!((&level["stages"], &level["valid"]), (&serde_json::json!([0, 1, 2]), &true.into()));
+    let table =
+        markup(&page).split("id=\"repeats-caption\"").nth(1).unwrap().split("</table>").next().unwrap().to_owned();
+    let cells: Vec<&str> = table.split("<td>").skip(1).map(|cell| cell.split('<').next().unwrap()).collect();
+    assert_eq!(cells[0], "3");
+    let of = ["operations_per_s", "response_mean_s", "response_p50_s", "response_p99_s"];
+    let from = [
+        first.operations_per_s,
+        first.response_time.unwrap().mean_s,
+        first.response_time.unwrap().p50_s,
+        first.response_time.unwrap().p99_s,
+    ];
+    for ((name, cell), one) in of.into_iter().zip(&cells[1..]).zip(from) {
+        let spread = |field: &str| level[name][field].as_f64().unwrap();
+        let half = level[name]["interval"]["high"].as_f64().unwrap() - spread("mean");
+        let numbers: Vec<f64> = cell
+            .trim_end_matches(')')
+            .split(['±', '('])
+            .flat_map(|part| part.split(" to "))
+            .map(|text| number(text.trim()))
+            .collect();
+        for (shown, expected) in numbers.iter().zip([spread("mean"), half, spread("min"), spread("max")]) {
+            // Three digits.
+            assert!((shown / expected - 1.0).abs() < 0.006, "{name}: {shown} is not {expected}: {cell}");
+        }
+        assert_eq!(numbers.len(), 4);
+        // Of 1, 1.1 and 1.2 times something: the deviation is a tenth of it, and Student's t of two degrees 4.303.
+        assert!((spread("mean") / one - 1.1).abs() < 1e-9 && (spread("max") / one - 1.2).abs() < 1e-9);
+        assert!((half / one - 4.302_653 * 0.1 / 3f64.sqrt()).abs() < 1e-6, "{half} of {one}");
+    }
+    // Other values of what is varied are other levels, and no repeats.
+    for stage in &mut findings.stages {
+        stage.curve = Some(format!("block={}B, repeat 1", stage.number));
+    }
+    assert!(repeats(&findings.stages).is_empty());
 }
 
 /// Each level of a run has the tables of Appendix A by itself, and they have names of their own.

@@ -7,11 +7,11 @@ use plimsoll_model::Names;
 use plimsoll_report::collect::comparison::{LoadPoint, MeasuredRun};
 use plimsoll_report::collect::run::{About, Level};
 use plimsoll_report::collect::stations::spread;
-use plimsoll_report::findings::{Times, TurnKind, load};
+use plimsoll_report::findings::{Times, TurnKind, besides_repeat, load};
 use plimsoll_stats::{Accumulator, IntervalWidth, Intervals, Options, SharedDepth, Statistics};
 use serde::{Deserialize, Serialize};
 
-use super::load::{Step, besides_repeat};
+use super::load::Step;
 use super::parameters;
 use super::sink::{Kept, Measured};
 use super::tallies::{OUTSIDE, failures, fairness, keeping_up, share, times, turn_kind};

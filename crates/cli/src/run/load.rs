@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use plimsoll_drive::engine::{Arrivals, Load, Pause, Phases, Plan};
 use plimsoll_drive::workload::{Defaults, Parameter};
+use plimsoll_report::findings::REPEAT;
 
 use super::parameters::Variant;
 use super::ranges::Levels;
@@ -76,32 +77,24 @@ pub(crate) struct Step {
     pub(crate) parameter: Option<Parameter>,
 }
 
-const REPEAT: &str = "repeat ";
-
-/// What a curve of several is besides a repeat: the value of what is varied, where something is.
-pub(crate) fn besides_repeat(curve: &str) -> Option<&str> {
-    match curve.rsplit_once(", ") {
-        Some((value, last)) if last.starts_with(REPEAT) => Some(value),
-        _ => Some(curve).filter(|curve| !curve.starts_with(REPEAT)),
-    }
-}
-
 /// All levels so many times: each repeat is a load curve of its own, with draws of its own.
 pub(crate) fn repeated(steps: Vec<Step>, times: u32) -> Vec<Step> {
     if times <= 1 {
         return steps;
     }
+    (0..times).flat_map(|repeat| again(&steps, repeat)).collect()
+}
+
+/// All levels once more: `repeat` counts from 0.
+pub(crate) fn again(steps: &[Step], repeat: u32) -> Vec<Step> {
     let levels = u32::try_from(steps.len()).unwrap_or(u32::MAX);
-    let again = |repeat: u32| {
-        let mut steps = steps.clone();
-        for (place, step) in (0..).zip(&mut steps) {
-            step.curve = Some(format!("{REPEAT}{}", repeat + 1));
-            step.plan.seed = step.plan.seed.wrapping_add(u64::from(repeat));
-            step.plan.stage = Some(repeat.saturating_mul(levels).saturating_add(place));
-        }
-        steps
-    };
-    (0..times).flat_map(again).collect()
+    let mut steps = steps.to_vec();
+    for (place, step) in (0..).zip(&mut steps) {
+        step.curve = Some(format!("{REPEAT}{}", repeat + 1));
+        step.plan.seed = step.plan.seed.wrapping_add(u64::from(repeat));
+        step.plan.stage = Some(repeat.saturating_mul(levels).saturating_add(place));
+    }
+    steps
 }
 
 /// The levels of the `place`th variant of a workload: stages are numbered through, and each value is a load curve of its own.
@@ -299,12 +292,6 @@ mod tests {
         ];
         assert_eq!(seen, expected);
         assert_eq!(repeated(steps(&levels, &DEFAULTS).unwrap(), 1)[0].curve, None);
-    }
-
-    #[test]
-    fn repeats_of_a_value_are_of_the_same_value() {
-        let of = ["repeat 2", "block 1kB, repeat 2", "block 1kB", "SMB"].map(besides_repeat);
-        assert_eq!(of, [None, Some("block 1kB"), Some("block 1kB"), Some("SMB")]);
     }
 
     #[test]

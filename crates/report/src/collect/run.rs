@@ -4,7 +4,7 @@ use plimsoll_model::{ClockGranularity, Coverage, Group, Names, Protocol};
 use plimsoll_stats::{Accumulator, GroupKey, Options, Statistics};
 use serde::{Deserialize, Serialize};
 
-use super::{SECOND, StatusName, curves, depth, rows, sizes, span};
+use super::{SECOND, StatusName, curves, depth, repeats, rows, sizes, span};
 use crate::findings::{
     Fairness, Findings, Generator, Interval, Parameter, Run, ServerSide, Source, Stage, StationSpread, TurnKind, Users,
     Validity,
@@ -83,11 +83,13 @@ impl Findings {
         findings.stages =
             (0..).zip(levels).map(|(number, level)| stage(number, level, status_name)).collect::<Vec<_>>();
         if let Some(capacity) = &run.capacity {
-            // Loads that break the promise are what was looked for: they spoil nothing, and no curve goes through them.
+            // Loads that break the promise are what was looked for: they spoil nothing, and no curve goes through them. A search
+            // repeats loads to confirm them, and its brief runs are no repeats of the whole ones.
             findings.validity = capacity.validity();
         } else {
             findings.curves = curves::curves(&findings.stages);
             findings.sizes = sizes::sizes(&findings.stages);
+            findings.repeats = repeats::repeats(&findings.stages);
             findings.validity = together(&findings.stages, findings.validity);
         }
         findings.run = Some(run);

@@ -117,15 +117,20 @@ pub struct Stage {
 impl Stage {
     /// Its load in words, and the curve that it is of where the words do not say it.
     pub fn words(&self) -> String {
-        match &self.curve {
-            Some(curve) if !self.level.contains(curve.as_str()) => format!("{}, {curve}", self.level),
-            _ => self.level.clone(),
-        }
+        words(&self.level, self.curve.as_deref())
     }
 
     /// What is raised from level to level: the rate asked for, or else the requests that may be outstanding.
     pub fn load(&self) -> f64 {
         load(self.asked_per_s, self.stations, self.depth)
+    }
+}
+
+/// A load level, and the curve that it is of where its words do not say it.
+pub(super) fn words(level: &str, curve: Option<&str>) -> String {
+    match curve {
+        Some(curve) if !level.contains(curve) => format!("{level}, {curve}"),
+        _ => level.to_owned(),
     }
 }
 

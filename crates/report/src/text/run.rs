@@ -30,10 +30,7 @@ pub(super) fn draw(page: &mut Page<'_>, findings: &Findings) -> fmt::Result {
     levels(page, &findings.stages)?;
     super::curves::draw(page, findings)?;
     super::users::draw(page, &findings.stages)?;
-    // A search repeats loads to confirm them, and its brief runs are no repeats of the whole ones.
-    if run.capacity.is_none() {
-        super::repeats::draw(page, &findings.stages)?;
-    }
+    super::repeats::draw(page, &findings.repeats)?;
     super::server_side::draw(page, &findings.stages)?;
     generator(page, &findings.stages)?;
     super::stations::draw(page, findings)?;

@@ -34,6 +34,7 @@ pub(crate) fn empty() -> Findings {
         stages: vec![],
         curves: vec![],
         sizes: vec![],
+        repeats: vec![],
     }
 }
 
@@ -495,6 +496,7 @@ pub(crate) fn run() -> Findings {
         stages: vec![stage(&rich, 0, 1, &[]), stage(&rich, 1, 64, &["the generator was busy 97 % of the time"])],
         curves: vec![load_curve()],
         sizes: vec![size_curve()],
+        repeats: vec![repeated_level()],
         validity: Validity {
             valid: false,
             reasons: vec!["At 64 stations: the generator was busy 97 % of the time".into()],
@@ -530,6 +532,26 @@ fn load_curve() -> LoadCurve {
         law: Some(FittedLaw { lambda_per_s: 320.0, sigma: 0.05, kappa: 0.002, deviation: 0.021 }),
         knee: Knee { load: Some(21.8), interval: Some(Interval { low: 20.1, high: 23.9 }), missing: None },
         overall_response_time_s: Some(0.0061),
+    }
+}
+
+/// Three runs of the first level of [`run`], as if there had been three.
+fn repeated_level() -> RepeatedLevel {
+    let spread = |mean: f64, half: f64| Spread {
+        mean,
+        interval: Interval { low: mean - half, high: mean + half },
+        min: mean - half / 2.0,
+        max: mean + half / 3.0,
+    };
+    RepeatedLevel {
+        level: "1 station".into(),
+        curve: None,
+        valid: true,
+        stages: vec![0, 1, 2],
+        operations_per_s: Some(spread(1234.0, 37.0)),
+        response_mean_s: Some(spread(0.0081, 0.0003)),
+        response_p50_s: Some(spread(0.0052, 0.0002)),
+        response_p99_s: None,
     }
 }
 

@@ -227,6 +227,7 @@ fn make() -> Findings {
         stages: vec![],
         curves: vec![],
         sizes: vec![],
+        repeats: vec![],
     }
 }
 

@@ -1,0 +1,49 @@
+//! Repeats of load levels, from the stages of a run.
+
+use plimsoll_stats::comparison::{Metric, repeats as statistics};
+
+use crate::findings::{Interval, RepeatedLevel, Spread, Stage, Times, besides_repeat};
+
+/// A load level: its load in words, and its curve whichever repeat.
+type Place<'a> = (&'a str, Option<&'a str>);
+
+/// The levels that were run often enough, in the order in which they came first.
+pub fn repeats(stages: &[Stage]) -> Vec<RepeatedLevel> {
+    let mut levels: Vec<(Place<'_>, Vec<&Stage>)> = Vec::new();
+    for stage in stages {
+        let place = (stage.level.as_str(), stage.curve.as_deref().and_then(besides_repeat));
+        match levels.iter_mut().find(|(known, _)| *known == place) {
+            Some((_, runs)) => runs.push(stage),
+            None => levels.push((place, vec![stage])),
+        }
+    }
+    let often = levels.into_iter().filter(|(_, runs)| runs.len() >= statistics::FEWEST);
+    often.map(|(place, runs)| level(place, &runs)).collect()
+}
+
+fn level((level, curve): Place<'_>, runs: &[&Stage]) -> RepeatedLevel {
+    let time = |metric, pick: fn(&Times) -> f64| spread(metric, runs, |stage| stage.response_time.as_ref().map(pick));
+    RepeatedLevel {
+        level: level.to_owned(),
+        curve: curve.map(str::to_owned),
+        valid: runs.iter().all(|stage| stage.validity.valid),
+        stages: runs.iter().map(|stage| stage.number).collect(),
+        operations_per_s: spread(Metric::Throughput, runs, |stage| Some(stage.operations_per_s)),
+        response_mean_s: time(Metric::Mean, |t| t.mean_s),
+        response_p50_s: time(Metric::P50, |t| t.p50_s),
+        response_p99_s: time(Metric::P99, |t| t.p99_s),
+    }
+}
+
+/// `None` unless every run has it.
+fn spread(metric: Metric, runs: &[&Stage], pick: impl Fn(&Stage) -> Option<f64>) -> Option<Spread> {
+    let values: Vec<f64> = runs.iter().map(|stage| pick(stage)).collect::<Option<_>>()?;
+    let found = statistics::estimate(metric, &values, 0.0)?;
+    let ends = found.known.ok()?.interval;
+    Some(Spread {
+        mean: found.value,
+        interval: Interval { low: ends.low, high: ends.high },
+        min: values.iter().copied().reduce(f64::min)?,
+        max: values.iter().copied().reduce(f64::max)?,
+    })
+}

@@ -1,0 +1,68 @@
+//! Repeats of a load level beside each other.
+
+use serde::{Deserialize, Serialize};
+
+use super::Interval;
+
+/// Begins what a load curve of several is called where it is a repeat; a number follows.
+pub const REPEAT: &str = "repeat ";
+
+/// What a curve of several is besides a repeat: the value of what is varied, where something is.
+pub fn besides_repeat(curve: &str) -> Option<&str> {
+    match curve.rsplit_once(", ") {
+        Some((value, last)) if last.starts_with(REPEAT) => Some(value),
+        _ => Some(curve).filter(|curve| !curve.starts_with(REPEAT)),
+    }
+}
+
+/// A load level that was run three times or more, and how much its runs differ.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RepeatedLevel {
+    /// The load in words.
+    pub level: String,
+    /// The load curve that it is a point of, whichever repeat; null where the run has one.
+    pub curve: Option<String>,
+    /// Whether the numbers of all its runs may be used.
+    pub valid: bool,
+    /// Numbers of the stages that are its runs.
+    pub stages: Vec<u32>,
+    /// Requests answered, 1/s.
+    pub operations_per_s: Option<Spread>,
+    /// Mean response time of all operations together, s; null unless every run has one.
+    pub response_mean_s: Option<Spread>,
+    /// Their median, s; likewise.
+    pub response_p50_s: Option<Spread>,
+    /// Their 99th percentile, s; likewise.
+    pub response_p99_s: Option<Spread>,
+}
+
+impl RepeatedLevel {
+    /// Its load in words, and the curve that it is of where the words do not say it.
+    pub fn words(&self) -> String {
+        super::run::words(&self.level, self.curve.as_deref())
+    }
+}
+
+/// A number of each run, over the runs.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Spread {
+    /// Their mean.
+    pub mean: f64,
+    /// Of the mean: what a new run changes is in it.
+    pub interval: Interval,
+    /// The lowest of them.
+    pub min: f64,
+    /// The highest of them.
+    pub max: f64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn repeats_of_a_value_are_of_the_same_value() {
+        let of = ["repeat 2", "block 1kB, repeat 2", "block 1kB", "SMB"].map(besides_repeat);
+        assert_eq!(of, [None, Some("block 1kB"), Some("block 1kB"), Some("SMB")]);
+    }
+}
