@@ -24,7 +24,8 @@ pub(crate) struct Output {
     /// Write the report as one self-contained page
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
-    /// Print every section of the report; of a run, by default, its load levels and what users felt
+    /// Print every section of the report; by default of a run its load levels and what users felt, of a capture all but each
+    /// operation's service times in powers of two
     #[arg(long, conflicts_with = "quiet")]
     full: bool,
     /// Print what Swartz's Appendix A (1997) has and nothing else: of a run, a report for each load level
@@ -50,14 +51,24 @@ impl Output {
     /// Writes the findings wherever they are wanted. Where one place takes nothing, the others get theirs all the same.
     pub(crate) fn write(&self, findings: &Findings) -> anyhow::Result<()> {
         let page = self.html.as_ref().map_or(Ok(()), |file| page_to(findings, file));
-        let brief = findings.run.is_some() && !self.full && !self.appendix_a;
+        let (sections, more) = match findings.run {
+            _ if self.full || self.appendix_a => (Sections::ALL, None),
+            Some(_) => (Sections::BRIEF, Some("commands, distributions, percentiles, the slowest operations")),
+            None => {
+                let long = findings.operations.iter().any(|row| !row.service_octaves.is_empty());
+                (Sections::CAPTURE, long.then_some("service times of each operation in powers of two"))
+            }
+        };
         let report = || match self.appendix_a {
-            true => text::appendix_a(findings, &style(Sections::ALL)),
-            false => text::to_string(findings, &style(if brief { Sections::BRIEF } else { Sections::ALL })),
+            true => text::appendix_a(findings, &style(sections)),
+            false => text::to_string(findings, &style(sections)),
         };
         first_error([page, json_and_text(findings, self.json.as_deref(), self.quiet, report)])?;
-        if brief && !self.quiet && !self.json.as_deref().is_some_and(is_standard_output) {
-            anstream::eprintln!("\nMore with --full: commands, distributions, percentiles, the slowest operations.");
+        if let Some(more) = more
+            && !self.quiet
+            && !self.json.as_deref().is_some_and(is_standard_output)
+        {
+            anstream::eprintln!("\nMore with --full: {more}.");
         }
         Ok(())
     }

@@ -67,8 +67,10 @@ pub enum Section {
     Held,
     /// Requests outstanding at once.
     QueueDepth,
-    /// Operation mix, sizes and service times in powers of two.
+    /// Operation mix and sizes, and service times in powers of two of all operations together.
     ServiceTime,
+    /// Service times in powers of two of every operation: long.
+    ServiceOctaves,
     /// By client, server, share, user, path or connection, where asked for.
     Breakdown,
     /// The slowest operations, and where to find them in the capture.
@@ -81,7 +83,7 @@ pub enum Section {
 
 impl Section {
     /// Every section, in the order of the report.
-    pub const ALL: [Section; 17] = [
+    pub const ALL: [Section; 18] = [
         Section::Packets,
         Section::Run,
         Section::Felt,
@@ -95,6 +97,7 @@ impl Section {
         Section::Held,
         Section::QueueDepth,
         Section::ServiceTime,
+        Section::ServiceOctaves,
         Section::Breakdown,
         Section::Slowest,
         Section::Unanswered,
@@ -117,6 +120,7 @@ impl Section {
             Section::Held => "held",
             Section::QueueDepth => "queue-depth",
             Section::ServiceTime => "service-time",
+            Section::ServiceOctaves => "service-octaves",
             Section::Breakdown => "breakdown",
             Section::Slowest => "slowest",
             Section::Unanswered => "unanswered",
@@ -132,6 +136,8 @@ pub struct Sections(u32);
 impl Sections {
     /// The whole report.
     pub const ALL: Sections = Sections(u32::MAX);
+    /// Of a capture: all but the tables that are long and that few look at.
+    pub const CAPTURE: Sections = Sections::ALL.without(Section::ServiceOctaves);
     /// Title and verdict only.
     pub const NONE: Sections = Sections(0);
     /// A run on one or two screens: its load levels, what users felt, what went wrong.
@@ -211,6 +217,7 @@ pub fn write(findings: &Findings, style: &Style, out: &mut dyn fmt::Write) -> fm
             Section::Held => commands::held(&mut page, &findings.held)?,
             Section::QueueDepth => queue_depth::draw(&mut page, findings)?,
             Section::ServiceTime => service::draw(&mut page, findings)?,
+            Section::ServiceOctaves => service::each(&mut page, findings)?,
             Section::Breakdown => breakdown::draw(&mut page, findings)?,
             Section::Slowest => slowest::slowest(&mut page, findings)?,
             Section::Unanswered => slowest::unanswered(&mut page, findings)?,

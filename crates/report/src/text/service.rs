@@ -7,22 +7,59 @@ use super::{full_name, name, several_protocols};
 use crate::findings::{COMPOUND, Findings, Octave, OperationRow};
 use std::fmt;
 
+/// What was asked for, and how long the server took: for each load level.
 pub(super) fn draw(page: &mut Page<'_>, findings: &Findings) -> fmt::Result {
-    // What loads have together describes none of them.
-    let levels: Vec<(String, &[OperationRow])> = match findings.stages.as_slice() {
-        [] | [_] => vec![(String::new(), &findings.operations)],
-        stages => stages.iter().map(|stage| (format!(" at {}", stage.words()), &stage.operations[..])).collect(),
-    };
-    for (level, rows) in levels.iter().filter(|(_, rows)| rows.iter().any(|row| !row.service_octaves.is_empty())) {
-        mix(page, level, rows)?;
-        page.heading(&format!(
-            "Service times{level} in powers of two (below each edge in seconds: how many, their share, their share of the time):"
-        ))?;
+    for (level, rows) in levels(findings) {
+        mix(page, &level, rows)?;
+        let octaves = together(rows);
+        if !octaves.is_empty() {
+            page.heading(&format!("Service times{level} in powers of two, all operations together ({LINE}):"))?;
+            page.blank()?;
+            table(page, &octaves)?;
+        }
+    }
+    Ok(())
+}
+
+/// Service times of every operation, for each load level.
+pub(super) fn each(page: &mut Page<'_>, findings: &Findings) -> fmt::Result {
+    for (level, rows) in levels(findings) {
+        page.heading(&format!("Service times{level} in powers of two, each operation ({LINE}):"))?;
         for row in rows.iter().filter(|row| !row.service_octaves.is_empty()) {
             octaves(page, row, rows)?;
         }
     }
     Ok(())
+}
+
+/// What a line of a table in powers of two has.
+const LINE: &str = "below each edge in seconds: how many, their share, their share of the time";
+
+/// Each load's rows; what loads have together describes none of them.
+fn levels(findings: &Findings) -> Vec<(String, &[OperationRow])> {
+    let mut levels: Vec<(String, &[OperationRow])> = match findings.stages.as_slice() {
+        [] | [_] => vec![(String::new(), &findings.operations)],
+        stages => stages.iter().map(|stage| (format!(" at {}", stage.words()), &stage.operations[..])).collect(),
+    };
+    levels.retain(|(_, rows)| rows.iter().any(|row| !row.service_octaves.is_empty()));
+    levels
+}
+
+/// Octaves of all operations, each counted once.
+fn together(rows: &[OperationRow]) -> Vec<Octave> {
+    let mut sum: Vec<Octave> = Vec::new();
+    for octave in rows.iter().filter(|row| row.is_counted_once()).flat_map(|row| &row.service_octaves) {
+        match sum.binary_search_by(|known| known.below_s.total_cmp(&octave.below_s)) {
+            Ok(at) => {
+                if let Some(known) = sum.get_mut(at) {
+                    known.count = known.count.saturating_add(octave.count);
+                    known.total_s += octave.total_s;
+                }
+            }
+            Err(at) => sum.insert(at, *octave),
+        }
+    }
+    sum
 }
 
 /// A line an operation: its share, its size, how long it took, and its part of all the time that the server took.
@@ -74,11 +111,15 @@ fn octaves(page: &mut Page<'_>, row: &OperationRow, rows: &[OperationRow]) -> fm
         time(row.service_total_s())
     );
     page.paragraph(Role::Heading, "", &summary)?;
-    let counted: u64 = row.service_octaves.iter().map(|octave| octave.count).fold(0, u64::saturating_add);
-    let total_s: f64 = row.service_octaves.iter().map(|octave| octave.total_s).sum();
+    table(page, &row.service_octaves)
+}
+
+fn table(page: &mut Page<'_>, octaves: &[Octave]) -> fmt::Result {
+    let counted: u64 = octaves.iter().map(|octave| octave.count).fold(0, u64::saturating_add);
+    let total_s: f64 = octaves.iter().map(|octave| octave.total_s).sum();
     let mut table = Table::new();
     table.head(&["  Below", "Count", "% of count", "% of time"]);
-    for Octave { below_s, count, total_s: part_s } in &row.service_octaves {
+    for Octave { below_s, count, total_s: part_s } in octaves {
         let of_time = if total_s > 0.0 { percent(part_s / total_s) } else { NONE.to_owned() };
         table.row(vec![format!("  {below_s:.6}"), count.to_string(), percent_of(*count, counted), of_time]);
     }
