@@ -154,6 +154,48 @@ fn levels_are_compared_level_by_level_and_repeats_as_repeats() {
     assert!((mean / expected - 1.0).abs() < 1e-9, "{mean} and {expected}");
 }
 
+/// The runs of a duel are kept, a recording a side, and say what the duel said.
+#[test]
+fn a_duel_is_kept_side_by_side() {
+    let scratch = Scratch::new("compare-recorded-duel");
+    let folder = scratch.path();
+    let duel = ["duel", "embedded:nfs", "embedded:nfs --depth 2", "getattr", "-q", "--rounds", "2", "--stations", "1"];
+    let short = ["--warmup", "50ms", "--think", "5ms", "--duration", "300ms"];
+    let kept = [&duel[..], &short, &["--record", "kept", "--json", "duel.json"]].concat();
+    assert!(matches!(plimsoll(folder, &kept), Some(0 | 1)), "{}", said(folder, "err"));
+    let manifests = ["kept/A", "kept/B"].map(|side| json(&folder.join(side).join("manifest.json")));
+    let mut begun = Vec::new();
+    for (side, manifest) in manifests.iter().enumerate() {
+        assert_eq!(manifest["state"], "finished");
+        let stages = manifest["stages"].as_array().unwrap();
+        let curves: Vec<&Value> = stages.iter().map(|stage| &stage["about"]["about"]["curve"]).collect();
+        assert_eq!(curves, ["repeat 1", "repeat 2", "repeat 3", "repeat 4"]);
+        begun.extend(stages.iter().map(|stage| (stage["first_ns"].as_i64().unwrap(), side)));
+    }
+    begun.sort_unstable();
+    let turns: Vec<usize> = begun.iter().map(|(_, side)| *side).collect();
+    assert_eq!(turns, [0, 1, 1, 0, 0, 1, 1, 0]);
+    // The numbers of both sides are those of the duel; the differences are of runs in no order.
+    let duel = json(&folder.join("duel.json"));
+    let again = compared(folder, &["kept/A", "kept/B"], code(folder, &["kept/A", "kept/B"]));
+    let (before, now) = (&duel["levels"][0], &again["levels"][0]);
+    assert_eq!((&before["runs"], &before["from"]), (&serde_json::json!([4, 4]), &"paired".into()));
+    assert_eq!((&now["runs"], &now["from"]), (&serde_json::json!([4, 4]), &"welch".into()));
+    let numbers = |level: &Value| -> Vec<Value> {
+        level["rows"][0]["metrics"].as_array().unwrap().iter().map(|metric| metric["estimates"].clone()).collect()
+    };
+    assert_eq!(numbers(now), numbers(before));
+    assert!(matches!(plimsoll(folder, &["report", "kept/B", "-q", "--json", "b.json"]), Some(0 | 1)));
+    assert_eq!(json(&folder.join("b.json"))["repeats"][0]["stages"], serde_json::json!([0, 1, 2, 3]));
+    // What is there is not overwritten, and no recording lies in another.
+    assert_eq!(plimsoll(folder, &kept), Some(2));
+    assert!(said(folder, "err").contains("--overwrite"), "{}", said(folder, "err"));
+    let within =
+        [&["duel", "embedded:nfs", "embedded:nfs", "getattr", "-q"][..], &short, &["--record", "kept/A"]].concat();
+    assert_eq!(plimsoll(folder, &within), Some(2));
+    assert!(said(folder, "err").contains("name another folder") && !folder.join("kept/A/A").exists());
+}
+
 /// A recording whose manifest says something else.
 fn changed(folder: &Path, from: &str, to: &str, change: impl Fn(&mut Value)) {
     fs::create_dir_all(folder.join(to).join("stage-0000")).unwrap();

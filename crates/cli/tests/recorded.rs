@@ -147,21 +147,39 @@ fn a_killed_run_leaves_its_finished_stages() {
         std::thread::sleep(Duration::from_micros((random >> 33) % 2_000_000));
         let finished = json(&folder.join("killed/manifest.json"))["stages"].as_array().unwrap().len();
         child.kill();
-        held.push(held_by(folder, finished));
+        held.push(held_by(folder, "killed", finished));
         fs::remove_dir_all(folder.join("killed")).unwrap();
     }
     assert!(held.iter().any(|&stages| stages > 2), "{held:?}");
 }
 
+/// A duel that is killed has two recordings, and both hold the runs that were over.
+#[test]
+fn a_killed_duel_leaves_its_finished_runs() {
+    let scratch = Scratch::new("recorded-duel-killed");
+    let folder = scratch.path();
+    let duel = ["duel", "embedded:nfs", "embedded:nfs", "getattr", "--rounds", "1000", "--duration", "60ms", "-q"];
+    let mut child =
+        begin(folder, &[&duel[..], &["--warmup", "10ms", "--stations", "1", "--record", "killed"]].concat());
+    let ended = child.wait_until(|_| folder.join("killed/B/stage-0001").exists());
+    assert_eq!(ended, None, "{}", said(folder));
+    let sides = ["killed/A", "killed/B"];
+    let finished = sides.map(|side| manifest(&folder.join(side))["stages"].as_array().unwrap().len());
+    child.kill();
+    for (side, finished) in sides.into_iter().zip(finished) {
+        assert!(held_by(folder, side, finished) >= 1, "{side}");
+    }
+}
+
 /// The stages of a killed recording, of which `finished` were there before.
-fn held_by(folder: &Path, finished: usize) -> usize {
-    let code = plimsoll(folder, &["report", "killed", "-q", "--json", "killed.json"]);
+fn held_by(folder: &Path, recording: &str, finished: usize) -> usize {
+    let code = plimsoll(folder, &["report", recording, "-q", "--json", "killed.json"]);
     assert!(matches!(code, Some(0 | 1)), "{}", said(folder));
     let report = json(&folder.join("killed.json"));
     let stages = report["stages"].as_array().unwrap();
     assert!(stages.len() >= finished, "{} of {finished}", stages.len());
     let warnings = report["warnings"].as_array().unwrap();
-    let whole = json(&folder.join("killed/manifest.json"))["state"] == "finished";
+    let whole = json(&folder.join(recording).join("manifest.json"))["state"] == "finished";
     assert!(whole || warnings.iter().any(|warning| warning.as_str().unwrap().contains("killed")), "{warnings:?}");
     stages.len()
 }

@@ -9,7 +9,9 @@ use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use clap::ValueEnum;
-use plimsoll_recording::folder::{FolderError, Manifest, Progress, RecordingWriter, SCHEMA, Sample, Stage, Verdict};
+use plimsoll_recording::folder::{
+    FolderError, Manifest, Progress, Recording, RecordingWriter, SCHEMA, Sample, Stage, Verdict,
+};
 use plimsoll_report::findings::{Findings, Run, Source};
 use serde::{Deserialize, Serialize};
 
@@ -122,6 +124,18 @@ impl RecordFlags {
             error => anyhow::Error::new(error),
         });
         Ok(Some(Recorder { writer: writer?, sample }))
+    }
+
+    /// The same of a folder in it, for what has several recordings.
+    ///
+    /// # Errors
+    /// The folder is a recording: two do not lie in each other.
+    pub(crate) fn within(&self, name: &str) -> anyhow::Result<Self> {
+        let Some(folder) = &self.record else { return Ok(self.clone()) };
+        if Recording::is_in(folder) {
+            return Err(Usage(format!("{} holds a recording already: name another folder", folder.display())).into());
+        }
+        Ok(Self { record: Some(folder.join(name)), ..self.clone() })
     }
 
     /// The recording's folder, if one is wanted.

@@ -45,7 +45,7 @@ use sink::Table;
 pub(crate) use auth::AuthFlags;
 pub(crate) use drive::{ByTime, Drive, Site, Told, base};
 pub(crate) use level::{LevelRan, StageTold};
-pub(crate) use load::{LoadFlags, Step, step_at, steps, timeout_ns, usual};
+pub(crate) use load::{LoadFlags, Step, again, step_at, steps, timeout_ns, usual};
 pub(crate) use parameters::{SetFlags, VaryFlags};
 pub(crate) use planned::Planned;
 pub(crate) use recorded::{Beginning, Recorded};

@@ -6,7 +6,7 @@ use plimsoll_model::{Coverage, Names};
 use plimsoll_stats::{Intervals, Statistics, state};
 
 use super::write::{PARTIAL, entries};
-use super::{FolderError, Manifest, Stage, intervals, packed};
+use super::{FolderError, Manifest, Stage, intervals, manifest, packed};
 
 /// A recording that is there. Its finished stages are whole, whatever became of what wrote it.
 pub struct Recording {
@@ -18,6 +18,11 @@ pub struct Recording {
 }
 
 impl Recording {
+    /// Whether there is one in the folder, whole or not.
+    pub fn is_in(folder: &Path) -> bool {
+        folder.join(manifest::NAME).exists()
+    }
+
     /// Opens a recording.
     ///
     /// # Errors

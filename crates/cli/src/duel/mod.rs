@@ -1,0 +1,135 @@
+//! `plimsoll duel`: two servers, or two ways to ask one, turn by turn.
+
+mod corner;
+mod side;
+
+use std::sync::Arc;
+
+use anyhow::bail;
+use plimsoll_model::Names;
+use plimsoll_report::collect::comparison::{Contestant, Order, letter};
+
+use crate::compare::{self, Conditions};
+use crate::exit::{Done, first_error};
+use crate::output::ComparisonOutput;
+use crate::record::RecordFlags;
+use crate::run::{ByTime, Drive, LoadFlags, SetFlags, Watching, timeout_ns};
+use corner::Corner;
+use side::Side;
+
+/// Drives two servers in turns (A B B A, and again) and compares them: what changes slowly meets both, and what a new run
+/// changes is in the intervals. --record DIR keeps the runs of A in DIR/A and those of B in DIR/B
+#[derive(Debug, clap::Args)]
+pub(crate) struct Arguments {
+    /// The baseline: a target, with options of its own behind it in the same argument ("smb://u@old/data --dialect 2.1")
+    #[arg(value_name = "A")]
+    a: String,
+    /// The other one, likewise ("smb://u@new/data --depth 4")
+    #[arg(value_name = "B")]
+    b: String,
+    /// What users do: a name of `plimsoll workloads list`, or a workload file
+    #[arg(default_value = "mixed")]
+    workload: String,
+    /// Rounds of four runs each: A B B A
+    #[arg(long, value_name = "COUNT", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..))]
+    rounds: u32,
+    #[command(flatten)]
+    load: LoadFlags,
+    #[command(flatten)]
+    parameters: SetFlags,
+    /// Remove the workload's files from the servers afterwards; they are kept for the next run else
+    #[arg(long, help_heading = "Output")]
+    remove_files: bool,
+    #[command(flatten)]
+    record: RecordFlags,
+    #[command(flatten)]
+    conditions: Conditions,
+    #[command(flatten)]
+    output: ComparisonOutput,
+}
+
+/// Whose turn it is in a round: what gets slower or quicker all the time meets both alike.
+const TURNS: [usize; 4] = [0, 1, 1, 0];
+/// Runs of each side in a round.
+const RUNS: u32 = 2;
+
+/// Runs the subcommand.
+pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
+    arguments.output.check()?;
+    let workload = arguments.parameters.workload(&arguments.workload)?;
+    let sides = [Side::read(&arguments.a, "A")?, Side::read(&arguments.b, "B")?];
+    let watching = Watching::new(arguments.output.quiet);
+    let timeout_ns = timeout_ns(&arguments.load);
+    let drive = Drive { by_time: ByTime::Kept, ..Drive::new(&workload, &watching, timeout_ns) };
+    let mut names = Names::default();
+    let mut corners = Vec::new();
+    for (place, side) in sides.iter().enumerate() {
+        corners.push(side.ready(&drive, &arguments.load, place as u64, &mut names)?);
+    }
+    let names = Arc::new(names);
+    record(&mut corners, &arguments.record)?;
+    let (whole, ended) = rounds(&drive, &mut corners, &names, arguments.rounds);
+    let cleaned = if arguments.remove_files { clean(&drive, &corners, &names) } else { Ok(()) };
+    let runs = RUNS.saturating_mul(whole) as usize;
+    let contestants: Vec<Contestant> = corners.iter().map(|corner| corner.contestant(&workload, runs)).collect();
+    // Whatever became of the duel: what was recorded of it gets its end, and is of use.
+    let kept = corners.into_iter().map(|corner| corner.keep(&names, watching.stopped(), ended.as_ref().err()));
+    let kept = first_error(kept.collect::<Vec<_>>());
+    if whole == 0 {
+        first_error([ended, cleaned, kept])?;
+        bail!("stopped before the first round of four runs was over: there is nothing to compare");
+    }
+    let compared =
+        compare::finish(&contestants, &[], (Order::InPairs, Vec::new()), &arguments.conditions, &arguments.output);
+    first_error([ended, cleaned, kept])?;
+    compared
+}
+
+/// Begins the recordings, if they are wanted: one a side.
+fn record(corners: &mut [Corner<'_>], flags: &RecordFlags) -> anyhow::Result<()> {
+    for place in 0..corners.len() {
+        let begun = flags
+            .within(&letter(place))
+            .and_then(|flags| corners.get_mut(place).map_or(Ok(()), |corner| corner.record(&flags)));
+        if let Err(error) = begun {
+            corners.iter_mut().for_each(|corner| corner.give_up(&error));
+            return Err(error);
+        }
+    }
+    Ok(())
+}
+
+/// Runs round after round; tells how many are whole, and what went wrong in the one that is not.
+fn rounds(drive: &Drive<'_>, corners: &mut [Corner<'_>], names: &Arc<Names>, rounds: u32) -> (u32, anyhow::Result<()>) {
+    for round in 0..rounds {
+        for (turn, who) in (0..).zip(TURNS) {
+            let Some(corner) = corners.get_mut(who) else { continue };
+            // The two neighbours of a pair get the same draws.
+            let ran = corner.run(drive, names, RUNS * round + turn / RUNS);
+            if ran.is_err() || drive.watching.stopped() {
+                return (round, ran);
+            }
+        }
+    }
+    (rounds, Ok(()))
+}
+
+/// Removes the files of both: of no level, all that is left is that.
+fn clean(drive: &Drive<'_>, corners: &[Corner<'_>], names: &Arc<Names>) -> anyhow::Result<()> {
+    let drive = Drive { remove_files: true, ..*drive };
+    first_error(corners.iter().map(|corner| corner.clean(&drive, names)).collect::<Vec<_>>())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn neighbours_are_one_of_each_and_drift_meets_both_alike() {
+        for pair in TURNS.chunks(2) {
+            assert!(pair.contains(&0) && pair.contains(&1));
+        }
+        let places = |who| TURNS.iter().enumerate().filter(|(_, turn)| **turn == who).map(|(at, _)| at).sum::<usize>();
+        assert_eq!(places(0), places(1));
+    }
+}

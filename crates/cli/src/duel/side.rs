@@ -1,0 +1,96 @@
+//! A side as it is written, and how it becomes ready.
+
+use std::path::PathBuf;
+
+use clap::Parser;
+use plimsoll_model::Names;
+
+use super::corner::Corner;
+use crate::exit::Usage;
+use crate::run::{AuthFlags, Beginning, Drive, LoadFlags, TargetFlags, WishFlags, open_files, steps};
+
+/// A side as it is written in one argument. What is not given is as for both.
+#[derive(Debug, Parser)]
+#[command(no_binary_name = true, disable_help_flag = true)]
+pub(super) struct Side {
+    target: String,
+    #[arg(long)]
+    password_file: Option<PathBuf>,
+    #[command(flatten)]
+    auth: AuthFlags,
+    #[command(flatten)]
+    wishes: WishFlags,
+    #[arg(long)]
+    stations: Option<u32>,
+    #[arg(long)]
+    rate: Option<f64>,
+    #[arg(long)]
+    depth: Option<u32>,
+    #[arg(long)]
+    connections: Option<u32>,
+    /// What was written besides the target.
+    #[arg(skip)]
+    options: String,
+}
+
+impl Side {
+    /// Reads a side of its one argument.
+    pub(super) fn read(text: &str, letter: &str) -> anyhow::Result<Self> {
+        let mut side = Side::try_parse_from(text.split_whitespace()).map_err(|error| {
+            let said = error.to_string();
+            let said = said.strip_prefix("error: ").unwrap_or(&said);
+            Usage(format!("{letter}: {}", said.lines().next().unwrap_or_default()))
+        })?;
+        let options = text.split_whitespace().filter(|word| *word != side.target).collect::<Vec<_>>();
+        side.options = options.join(" ");
+        Ok(side)
+    }
+
+    fn target_flags(&self) -> TargetFlags {
+        let (target, password_file) = (self.target.clone(), self.password_file.clone());
+        TargetFlags::new(target, password_file, self.auth.clone(), self.wishes.clone())
+    }
+
+    /// Finds the server, and plans its levels.
+    pub(super) fn ready<'a>(
+        &self,
+        drive: &Drive<'a>,
+        common: &LoadFlags,
+        place: u64,
+        names: &mut Names,
+    ) -> anyhow::Result<Corner<'a>> {
+        let load = LoadFlags {
+            stations: self.stations.or(common.stations),
+            rate: self.rate.or(common.rate),
+            depth: self.depth.or(common.depth),
+            connections: self.connections.unwrap_or(common.connections),
+            ..common.clone()
+        };
+        let steps = steps(&load, drive.workload.defaults())?;
+        let flags = self.target_flags();
+        let chosen = flags.choose()?;
+        // Two sides, and two duels at once, must not look like one client computer.
+        let wishes = flags.wishes(common.seed ^ u64::from(std::process::id()) << 32 ^ place << 31);
+        open_files::allow(chosen.open_files(&steps, drive.workload))?;
+        let site = drive.reach(&chosen, &wishes, &steps, names)?;
+        let name = format!("{} {}", chosen.shown, self.options).trim_end().to_owned();
+        let warmup_ns = steps.iter().map(|step| step.plan.phases.warmup_ns).next().unwrap_or(0);
+        let beginning =
+            Beginning { target: chosen.shown.clone(), warmup_ns, ..Beginning::new(drive.workload, common.seed) };
+        Ok(Corner::new(name, chosen, site, steps, beginning))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_side_is_a_target_with_options_of_its_own() {
+        let side = Side::read("smb://u@old/data --dialect 2.1 --depth 4", "A").unwrap();
+        assert_eq!((side.target.as_str(), side.depth, side.rate), ("smb://u@old/data", Some(4), None));
+        let error = Side::read("smb://u@old/data --deep 4", "B").unwrap_err();
+        assert!(error.is::<Usage>() && error.to_string().starts_with("B: unexpected argument '--deep'"), "{error}");
+        assert!(Side::read("", "A").is_err());
+    }
+}
