@@ -23,13 +23,18 @@ impl Awake {
     /// Begins to.
     ///
     /// # Errors
-    /// The system has no more threads, or does not allow one to be idle or bound to a processor.
+    /// A control group limits this process's processor time: nothing would be left of it. Or the system has no more threads, or does
+    /// not allow one to be idle or bound to a processor.
     pub(super) fn begin() -> io::Result<Self> {
-        let allowed = sched_getaffinity(None)?;
-        let mut awake = Self { over: Arc::default(), threads: Vec::new() };
-        for processor in (0..CpuSet::MAX_CPU).filter(|&processor| allowed.is_set(processor)) {
-            awake.keep(processor)?;
+        let processors = processors()?;
+        // The library counts fewer where a control group has a quota for less than all of them.
+        if std::thread::available_parallelism()?.get() < processors.len() {
+            return Err(io::Error::other(
+                "a control group limits the processor time of this process; this would use it up",
+            ));
         }
+        let mut awake = Self { over: Arc::default(), threads: Vec::new() };
+        processors.into_iter().try_for_each(|processor| awake.keep(processor))?;
         Ok(awake)
     }
 
@@ -58,6 +63,12 @@ impl Drop for Awake {
             drop(thread.join());
         }
     }
+}
+
+/// Those that this process may use.
+fn processors() -> io::Result<Vec<usize>> {
+    let allowed = sched_getaffinity(None)?;
+    Ok((0..CpuSet::MAX_CPU).filter(|&processor| allowed.is_set(processor)).collect())
 }
 
 /// Gives the calling thread the idle policy and binds it to a processor.
@@ -89,11 +100,13 @@ mod tests {
 
     #[test]
     fn every_processor_has_an_idle_thread_until_the_end() {
-        let processors = std::thread::available_parallelism().unwrap().get();
+        let processors = processors().unwrap().len();
+        if std::thread::available_parallelism().unwrap().get() < processors {
+            assert!(Awake::begin().is_err(), "a control group limits processor time");
+            return;
+        }
         let awake = Awake::begin().unwrap();
-        // Where a control group limits processor time, fewer are counted than there are.
-        assert!(policies().len() >= processors);
-        assert!(policies().iter().all(|policy| *policy == libc::SCHED_IDLE));
+        assert_eq!(policies(), vec![libc::SCHED_IDLE; processors]);
         drop(awake);
         assert_eq!(policies(), []);
     }
