@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 use std::net::IpAddr;
-use std::num::{NonZeroU32, NonZeroU64};
+use std::num::NonZeroU32;
 
 use plimsoll_model::{Endpoint, Names, Procedure, Symbol, Transaction};
 
@@ -59,44 +59,95 @@ pub(crate) struct Column {
     pub(crate) kind: ColumnKind,
     /// Whether its cells can be null: false where a transaction always knows.
     pub(crate) nullable: bool,
-    pub(crate) cell: CellOf,
-    /// Of text: what tells whether two transactions have the same, without its being made; `None` where there is no text.
-    pub(crate) key: Option<KeyOf>,
+    pub(crate) of: Of,
 }
 
-type CellOf = for<'a> fn(&Row<'a>) -> Cell<'a>;
-type KeyOf = fn(&Transaction) -> Option<Key>;
+/// What a column takes from transactions: of one, and of many at once, in a loop of its own kind.
+pub(crate) enum Of {
+    /// What the text is, and what tells whether two transactions have the same without its being made.
+    Text { text: TextOf, keys: fn(&[&Transaction], &mut Vec<Option<Key>>) },
+    /// A number, an instant or a flag in the bits of an unsigned number.
+    Bits { one: fn(&Transaction) -> Option<u64>, all: fn(&[&Transaction], &mut Bits) },
+}
 
-/// What stands for a text of one column and one set of names: equal keys, equal texts.
+/// Numbers of rows, apart from whether they are known: so both can be looked at many at a time.
+#[derive(Default)]
+pub(crate) struct Bits {
+    /// 0 where nothing is known.
+    pub(crate) values: Vec<u64>,
+    pub(crate) known: Vec<bool>,
+}
+
+impl Bits {
+    /// Those of these rows and no others.
+    #[inline]
+    fn fill(&mut self, rows: &[&Transaction], of: impl Fn(&Transaction) -> Option<u64>) {
+        self.values.clear();
+        self.values.extend(rows.iter().map(|t| of(t).unwrap_or(0)));
+        self.known.clear();
+        self.known.extend(rows.iter().map(|t| of(t).is_some()));
+    }
+}
+
+type TextOf = for<'a> fn(&Row<'a>) -> Option<&'a str>;
+
+impl Column {
+    /// The column's value of one row.
+    pub(crate) fn cell<'a>(&self, row: &Row<'a>) -> Cell<'a> {
+        match &self.of {
+            Of::Text { text, .. } => text(row).map_or(Cell::Null, Cell::Text),
+            Of::Bits { one, .. } => one(row.transaction).map_or(Cell::Null, |bits| match self.kind {
+                ColumnKind::Instant => Cell::Instant(bits.cast_signed()),
+                ColumnKind::Flag => Cell::Flag(bits != 0),
+                _ => Cell::Number(bits),
+            }),
+        }
+    }
+}
+
+/// What stands for a value of one column, and for a text of one set of names: equal keys, equal values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Key(pub(crate) u128, pub(crate) u32);
+pub(crate) struct Key {
+    high: u64,
+    low: u64,
+    /// Of an address its port and kind.
+    rest: NonZeroU32,
+}
+
+/// Above all ports, so that each kind of address has its own.
+const IPV4: NonZeroU32 = NonZeroU32::MIN.saturating_add(1 << 16);
+const IPV6: NonZeroU32 = NonZeroU32::MIN.saturating_add(1 << 17);
 
 impl Key {
+    /// Of a number.
+    #[inline]
+    pub(crate) fn of(number: u64) -> Self {
+        Self { high: 0, low: number, rest: NonZeroU32::MIN }
+    }
+
     /// A place in a small table: a good guess, for what is there is held against the key.
     #[inline]
     pub(crate) fn slot(self) -> usize {
-        let Key(wide, rest) = self;
-        let folded = wide as u64 ^ (wide >> 64) as u64 ^ u64::from(rest).rotate_left(32);
+        let folded = self.low ^ self.high ^ u64::from(self.rest.get()).rotate_left(32);
         (folded.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32) as usize
     }
 
-    fn of(number: impl Into<u128>) -> Option<Self> {
-        Some(Self(number.into(), 0))
+    #[inline]
+    fn procedure(procedure: Procedure) -> Option<Self> {
+        Some(Self::of(procedure.index() as u64))
     }
 
-    fn procedure(t: &Transaction) -> Option<Self> {
-        Self::of(t.procedure.index() as u64)
-    }
-
+    #[inline]
     fn symbol(symbol: Symbol) -> Option<Self> {
-        if symbol.is_some() { Self::of(symbol.index() as u64) } else { None }
+        symbol.is_some().then(|| Self::of(symbol.index() as u64))
     }
 
+    #[inline]
     fn endpoint(endpoint: Endpoint) -> Option<Self> {
-        let port = u32::from(endpoint.port);
+        let of = |kind: NonZeroU32| kind.saturating_add(endpoint.port.into());
         let key = match endpoint.ip {
-            IpAddr::V4(ip) => Self(ip.to_bits().into(), port),
-            IpAddr::V6(ip) => Self(ip.to_bits(), 1 << 16 | port),
+            IpAddr::V4(ip) => Self { high: 0, low: ip.to_bits().into(), rest: of(IPV4) },
+            IpAddr::V6(ip) => Self { high: (ip.to_bits() >> 64) as u64, low: ip.to_bits() as u64, rest: of(IPV6) },
         };
         endpoint.is_somewhere().then_some(key)
     }
@@ -109,11 +160,9 @@ pub(crate) struct Row<'a> {
     labels: &'a Labels,
 }
 
-impl<'a> Row<'a> {
-    /// One of which no text is asked for that is made rather than borrowed.
-    #[inline]
-    pub(crate) fn unlabelled(transaction: &'a Transaction, names: &'a Names, labels: &'a Labels) -> Self {
-        Self { transaction, names, labels }
+impl Row<'_> {
+    fn row(&self) -> &'static plimsoll_model::Row {
+        self.transaction.procedure.row()
     }
 }
 
@@ -169,85 +218,82 @@ impl<K: Copy + PartialEq> Label<K> {
     }
 }
 
-fn text(known: Option<&str>) -> Cell<'_> {
-    known.map_or(Cell::Null, Cell::Text)
+impl Label<Endpoint> {
+    /// Calls to the operating system have no connection.
+    fn of(&self, endpoint: Endpoint) -> Option<&str> {
+        endpoint.is_somewhere().then_some(&*self.text)
+    }
 }
 
-fn number<'a>(known: Option<impl Into<u64>>) -> Cell<'a> {
-    known.map_or(Cell::Null, |n| Cell::Number(n.into()))
+/// A text of what the expression after the arrow tells apart.
+macro_rules! text {
+    ($name:literal, $nullable:literal, |$t:ident| $key:expr, $text:expr) => {
+        Column {
+            name: $name,
+            kind: ColumnKind::Text,
+            nullable: $nullable,
+            of: Of::Text { text: $text, keys: |rows, out| out.extend(rows.iter().map(|$t| $key)) },
+        }
+    };
 }
 
-fn instant<'a>(known: Option<i64>) -> Cell<'a> {
-    known.map_or(Cell::Null, Cell::Instant)
+/// A number, an instant or a flag; `maybe` where it can be unknown.
+macro_rules! bits {
+    (known $name:literal, $kind:ident, |$t:ident| $bits:expr) => {
+        bits!($name, $kind, false, |$t| Some(u64::from($bits)))
+    };
+    (maybe $name:literal, Instant, |$t:ident| $bits:expr) => {
+        bits!($name, Instant, true, |$t| $bits.map(i64::cast_unsigned))
+    };
+    (maybe $name:literal, $kind:ident, |$t:ident| $bits:expr) => {
+        bits!($name, $kind, true, |$t| $bits.map(u64::from))
+    };
+    ($name:literal, $kind:ident, $nullable:literal, |$t:ident| $bits:expr) => {
+        Column {
+            name: $name,
+            kind: ColumnKind::$kind,
+            nullable: $nullable,
+            of: Of::Bits { one: |$t| $bits, all: |rows, out| out.fill(rows, |$t| $bits) },
+        }
+    };
 }
-
-/// Calls to the operating system have no connection.
-fn endpoint(endpoint: Endpoint, label: &str) -> Cell<'_> {
-    if endpoint.is_somewhere() { Cell::Text(label) } else { Cell::Null }
-}
-
-fn frame<'a>(known: Option<NonZeroU64>) -> Cell<'a> {
-    number(known)
-}
-
-const fn known(name: &'static str, kind: ColumnKind, cell: CellOf) -> Column {
-    Column { name, kind, nullable: false, cell, key: None }
-}
-
-const fn maybe(name: &'static str, kind: ColumnKind, cell: CellOf) -> Column {
-    Column { name, kind, nullable: true, cell, key: None }
-}
-
-const fn text_known(name: &'static str, key: KeyOf, cell: CellOf) -> Column {
-    Column { name, kind: Text, nullable: false, cell, key: Some(key) }
-}
-
-const fn text_maybe(name: &'static str, key: KeyOf, cell: CellOf) -> Column {
-    Column { name, kind: Text, nullable: true, cell, key: Some(key) }
-}
-
-use ColumnKind::{Flag, Instant, Text, U32, U64};
 
 /// The table, in the order of the design's contract, with `held` after it.
 pub(crate) static COLUMNS: [Column; 33] = [
-    text_known("protocol", Key::procedure, |r| Cell::Text(r.transaction.procedure.row().protocol.label())),
-    text_known("procedure", Key::procedure, |r| {
-        text(r.labels.procedures.get(r.transaction.procedure.index()).map(String::as_str))
+    text!("protocol", false, |t| Key::procedure(t.procedure), |r| Some(r.row().protocol.label())),
+    text!("procedure", false, |t| Key::procedure(t.procedure), |r| {
+        r.labels.procedures.get(r.transaction.procedure.index()).map(String::as_str)
     }),
-    text_known("operation", Key::procedure, |r| Cell::Text(r.transaction.procedure.row().operation.label())),
-    text_known("group", Key::procedure, |r| Cell::Text(r.transaction.procedure.row().group.label())),
-    text_maybe("client", |t| Key::endpoint(t.client), |r| endpoint(r.transaction.client, &r.labels.client.text)),
-    text_maybe("server", |t| Key::endpoint(t.server), |r| endpoint(r.transaction.server, &r.labels.server.text)),
-    known("connection", U32, |r| Cell::Number(r.transaction.connection.into())),
-    text_maybe(
-        "session",
-        |t| t.session.and_then(Key::of),
-        |r| r.transaction.session.map_or(Cell::Null, |_| Cell::Text(&r.labels.session.text)),
-    ),
-    text_maybe("share", |t| Key::symbol(t.share), |r| text(r.names.text(r.transaction.share))),
-    text_maybe("path", |t| Key::symbol(t.path), |r| text(r.names.text(r.transaction.path))),
-    text_maybe("user", |t| Key::symbol(t.user), |r| text(r.names.text(r.transaction.user))),
-    maybe("id", U64, |r| number(r.transaction.id)),
-    maybe("compound_position", U32, |r| number(r.transaction.compound_position)),
-    maybe("status", U32, |r| number(r.transaction.status)),
-    text_known("outcome", |t| Key::of(t.outcome as u8), |r| Cell::Text(r.transaction.outcome.label())),
-    maybe("payload_bytes", U64, |r| number(r.transaction.payload_bytes)),
-    maybe("request_bytes", U64, |r| number(r.transaction.request_bytes)),
-    maybe("response_bytes", U64, |r| number(r.transaction.response_bytes)),
+    text!("operation", false, |t| Key::procedure(t.procedure), |r| Some(r.row().operation.label())),
+    text!("group", false, |t| Key::procedure(t.procedure), |r| Some(r.row().group.label())),
+    text!("client", true, |t| Key::endpoint(t.client), |r| r.labels.client.of(r.transaction.client)),
+    text!("server", true, |t| Key::endpoint(t.server), |r| r.labels.server.of(r.transaction.server)),
+    bits!(known "connection", U32, |t| t.connection),
+    text!("session", true, |t| t.session.map(Key::of), |r| r.transaction.session.map(|_| &*r.labels.session.text)),
+    text!("share", true, |t| Key::symbol(t.share), |r| r.names.text(r.transaction.share)),
+    text!("path", true, |t| Key::symbol(t.path), |r| r.names.text(r.transaction.path)),
+    text!("user", true, |t| Key::symbol(t.user), |r| r.names.text(r.transaction.user)),
+    bits!(maybe "id", U64, |t| t.id),
+    bits!(maybe "compound_position", U32, |t| t.compound_position),
+    bits!(maybe "status", U32, |t| t.status),
+    text!("outcome", false, |t| Some(Key::of(t.outcome as u64)), |r| Some(r.transaction.outcome.label())),
+    bits!(maybe "payload_bytes", U64, |t| t.payload_bytes),
+    bits!(maybe "request_bytes", U64, |t| t.request_bytes),
+    bits!(maybe "response_bytes", U64, |t| t.response_bytes),
     // The client does not see packets: none were counted, and a request that was seen took at least one.
-    maybe("request_packets", U32, |r| number(NonZeroU32::new(r.transaction.request_packets).map(NonZeroU32::get))),
-    maybe("response_packets", U32, |r| number(r.transaction.response_packets)),
-    maybe("intended_ns", Instant, |r| instant(r.transaction.timeline.intended)),
-    maybe("request_first_ns", Instant, |r| instant(r.transaction.timeline.request_first)),
-    maybe("request_last_ns", Instant, |r| instant(r.transaction.timeline.request_last)),
-    maybe("interim_ns", Instant, |r| instant(r.transaction.timeline.interim)),
-    maybe("response_first_ns", Instant, |r| instant(r.transaction.timeline.response_first)),
-    maybe("response_last_ns", Instant, |r| instant(r.transaction.timeline.response_last)),
-    maybe("request_first_frame", U64, |r| frame(r.transaction.frames.request_first)),
-    maybe("request_last_frame", U64, |r| frame(r.transaction.frames.request_last)),
-    maybe("response_first_frame", U64, |r| frame(r.transaction.frames.response_first)),
-    maybe("response_last_frame", U64, |r| frame(r.transaction.frames.response_last)),
-    text_known("vantage", |t| Key::of(t.vantage as u8), |r| Cell::Text(r.transaction.vantage.label())),
-    maybe("stage", U32, |r| number(r.transaction.stage)),
-    known("held", Flag, |r| Cell::Flag(r.transaction.held)),
+    bits!(maybe "request_packets", U32, |t| NonZeroU32::new(t.request_packets).map(NonZeroU32::get)),
+    bits!(maybe "response_packets", U32, |t| t.response_packets),
+    bits!(maybe "intended_ns", Instant, |t| t.timeline.intended),
+    bits!(maybe "request_first_ns", Instant, |t| t.timeline.request_first),
+    bits!(maybe "request_last_ns", Instant, |t| t.timeline.request_last),
+    bits!(maybe "interim_ns", Instant, |t| t.timeline.interim),
+    bits!(maybe "response_first_ns", Instant, |t| t.timeline.response_first),
+    bits!(maybe "response_last_ns", Instant, |t| t.timeline.response_last),
+    bits!(maybe "request_first_frame", U64, |t| t.frames.request_first),
+    bits!(maybe "request_last_frame", U64, |t| t.frames.request_last),
+    bits!(maybe "response_first_frame", U64, |t| t.frames.response_first),
+    bits!(maybe "response_last_frame", U64, |t| t.frames.response_last),
+    text!("vantage", false, |t| Some(Key::of(t.vantage as u64)), |r| Some(r.transaction.vantage.label())),
+    bits!(maybe "stage", U32, |t| t.stage),
+    bits!(known "held", Flag, |t| t.held),
 ];

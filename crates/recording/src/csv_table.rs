@@ -29,7 +29,7 @@ impl CsvTable {
 
     pub(crate) fn put(&mut self, row: &Row<'_>) -> Result<(), Cause> {
         for column in &COLUMNS {
-            let field = match (column.cell)(row) {
+            let field = match column.cell(row) {
                 Cell::Null => "",
                 Cell::Text(text) => text,
                 Cell::Number(number) => self.number.format(number),

@@ -8,16 +8,18 @@ use plimsoll_model::{Names, Transaction};
 use crate::columns::Labels;
 use crate::error::Cause;
 use crate::file::fields;
-use crate::parquet_table::{GROUP_ROWS, ParquetTable};
+use crate::parquet_table::ParquetTable;
 
 /// Rows of a file: some 180 MiB. A file can be read when it is finished.
 const PART_ROWS: u64 = 8 << 20;
+
+/// Transactions that come one by one wait until there are so many: columns are gathered one after the other.
+const TOGETHER: usize = 64;
 
 /// The transactions table of a stage.
 pub(super) struct Parts {
     folder: PathBuf,
     labels: Labels,
-    // A row group, to be sorted.
     waiting: Vec<Transaction>,
     table: Option<ParquetTable>,
     rows_of_part: u64,
@@ -31,30 +33,47 @@ impl Parts {
         Self { folder, labels: Labels::new(), waiting, table, rows_of_part: 0, rows: 0, parts: 0 }
     }
 
-    pub(super) fn put(&mut self, t: &Transaction, names: &Names) -> Result<(), Cause> {
-        self.waiting.push(t.clone());
-        if self.waiting.len() >= GROUP_ROWS { self.write_group(names) } else { Ok(()) }
+    pub(super) fn put(&mut self, rows: &[&Transaction], names: &Names) -> Result<(), Cause> {
+        if rows.len() >= TOGETHER {
+            self.write_waiting(names)?;
+            return self.write(rows, names);
+        }
+        self.waiting.extend(rows.iter().copied().cloned());
+        if self.waiting.len() >= TOGETHER { self.write_waiting(names) } else { Ok(()) }
     }
 
-    fn write_group(&mut self, names: &Names) -> Result<(), Cause> {
-        if self.waiting.is_empty() {
+    fn write_waiting(&mut self, names: &Names) -> Result<(), Cause> {
+        let mut waiting = std::mem::take(&mut self.waiting);
+        self.write(&waiting.iter().collect::<Vec<_>>(), names)?;
+        waiting.clear();
+        self.waiting = waiting;
+        Ok(())
+    }
+
+    fn write(&mut self, rows: &[&Transaction], names: &Names) -> Result<(), Cause> {
+        let room = usize::try_from(PART_ROWS - self.rows_of_part)?;
+        let (rows, next_part) = rows.split_at(rows.len().min(room));
+        if rows.is_empty() {
             return Ok(());
         }
-        if self.table.is_none() {
-            let file = File::create(self.folder.join(format!("transactions-{:04}.parquet", self.parts)))?;
-            self.table = Some(ParquetTable::new(file, "transactions", fields())?);
-            self.parts += 1;
-        }
-        let mut sorted: Vec<&Transaction> = self.waiting.iter().collect();
-        // Quick where they come nearly sorted, as they do.
-        sorted.sort_by_key(|t| t.timeline.request_first);
-        if let Some(table) = &mut self.table {
-            table.put_transactions(&sorted, &mut self.labels, names)?;
-        }
-        let written = self.waiting.len() as u64;
-        self.waiting.clear();
+        let table = match &mut self.table {
+            Some(table) => table,
+            none => none.insert(Self::begin_part(&self.folder, &mut self.parts)?),
+        };
+        table.put_transactions(rows, &mut self.labels, names)?;
+        let written = rows.len() as u64;
         (self.rows, self.rows_of_part) = (self.rows + written, self.rows_of_part + written);
-        if self.rows_of_part >= PART_ROWS { self.finish_part() } else { Ok(()) }
+        if self.rows_of_part >= PART_ROWS {
+            self.finish_part()?;
+        }
+        self.write(next_part, names)
+    }
+
+    fn begin_part(folder: &Path, parts: &mut u32) -> Result<ParquetTable, Cause> {
+        let file = File::create(folder.join(format!("transactions-{parts:04}.parquet")))?;
+        let table = ParquetTable::new(file, "transactions", fields())?.sorted();
+        *parts += 1;
+        Ok(table)
     }
 
     fn finish_part(&mut self) -> Result<(), Cause> {
@@ -67,7 +86,7 @@ impl Parts {
 
     /// Everything is written and on the disk.
     pub(super) fn finish(&mut self, names: &Names) -> Result<(), Cause> {
-        self.write_group(names)?;
+        self.write_waiting(names)?;
         self.finish_part()
     }
 }

@@ -58,7 +58,7 @@ impl StageWriter {
     /// Takes rows of the transactions table.
     pub fn transactions<'a>(&mut self, rows: impl IntoIterator<Item = &'a Transaction>, names: &Names) {
         let (Some(parts), None) = (&mut self.parts, &self.error) else { return };
-        self.error = rows.into_iter().try_for_each(|t| parts.put(t, names)).err();
+        self.error = parts.put(&rows.into_iter().collect::<Vec<_>>(), names).err();
     }
 
     /// Takes finished intervals, or parts of them, of one of several workers.

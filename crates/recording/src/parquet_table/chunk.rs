@@ -13,7 +13,7 @@ use parquet::file::statistics::Statistics;
 use parquet::file::writer::{SerializedPageWriter, TrackedWrite};
 use parquet::schema::types::ColumnDescPtr;
 
-use super::coded::{Coded, Range};
+use super::coded::{Coded, NONE, Range};
 use super::runs;
 use crate::error::Cause;
 
@@ -31,16 +31,11 @@ impl Packing {
         Ok(Self { packer: zstd::bulk::Compressor::new(level)?, level: ZstdLevel::try_new(level)? })
     }
 
-    /// The chunk of a column of so many rows; `known` says which of them have a value, where not all must.
-    pub(super) fn chunk(
-        &mut self,
-        column: ColumnDescPtr,
-        coded: &Coded,
-        known: Option<&[bool]>,
-    ) -> Result<(Bytes, ColumnCloseResult), Cause> {
-        let rows = u32::try_from(known.map_or(coded.codes.len(), <[bool]>::len))?;
+    /// The chunk of a column.
+    pub(super) fn chunk(&mut self, column: ColumnDescPtr, coded: &Coded) -> Result<(Bytes, ColumnCloseResult), Cause> {
+        let rows = u32::try_from(coded.codes.len())?;
         let codes = Page::DataPage {
-            buf: Bytes::from(codes(coded, known)?),
+            buf: Bytes::from(codes(coded, column.max_def_level() > 0)?),
             num_values: rows,
             encoding: Encoding::RLE_DICTIONARY,
             def_level_encoding: Encoding::RLE,
@@ -58,7 +53,7 @@ impl Packing {
         let values = pages.write_page(self.packed(values)?)?;
         let codes = pages.write_page(self.packed(codes)?)?;
         pages.close()?;
-        let nulls = u64::from(rows) - coded.codes.len() as u64;
+        let nulls = coded.nulls as u64;
         let metadata = ColumnChunkMetaData::builder(column.clone())
             .set_encodings(vec![Encoding::PLAIN, Encoding::RLE, Encoding::RLE_DICTIONARY])
             .set_compression(Compression::ZSTD(self.level))
@@ -97,18 +92,30 @@ impl Packing {
 }
 
 /// Which rows have a value, where not all must; then the width of the codes, and these.
-fn codes(coded: &Coded, known: Option<&[bool]>) -> Result<Vec<u8>, Cause> {
+fn codes(coded: &Coded, nullable: bool) -> Result<Vec<u8>, Cause> {
     let mut page = Vec::new();
-    if let Some(known) = known {
-        let levels: Vec<u32> = known.iter().map(|&known| u32::from(known)).collect();
+    let Coded { codes, nulls, .. } = coded;
+    if nullable {
         page.extend([0; size_of::<u32>()]);
-        runs::encode(&levels, 1, &mut page);
+        if *nulls == 0 || *nulls == codes.len() {
+            runs::run(codes.len(), u32::from(*nulls == 0), 1, &mut page);
+        } else {
+            let levels: Vec<u32> = codes.iter().map(|&code| u32::from(code != NONE)).collect();
+            runs::encode(&levels, 1, &mut page);
+        }
         let length = u32::try_from(page.len() - size_of::<u32>())?.to_le_bytes();
         page.iter_mut().zip(length).for_each(|(place, byte)| *place = byte);
     }
     let width = runs::width_of(coded.distinct.saturating_sub(1));
     page.push(u8::try_from(width)?);
-    runs::encode(&coded.codes, width, &mut page);
+    if coded.distinct <= 1 {
+        runs::run(codes.len() - nulls, 0, width, &mut page);
+    } else if *nulls == 0 {
+        runs::encode(codes, width, &mut page);
+    } else {
+        let known: Vec<u32> = codes.iter().copied().filter(|&code| code != NONE).collect();
+        runs::encode(&known, width, &mut page);
+    }
     Ok(page)
 }
 

@@ -20,13 +20,19 @@ pub(super) fn encode(numbers: &[u32], width: u32, out: &mut Vec<u8>) {
             continue;
         }
         pack(numbers.get(packed_from..at).unwrap_or_default(), width, out);
-        header((run as u64) << 1, out);
-        let bytes = width.div_ceil(8) as usize;
-        out.extend(rest.iter().take(1).flat_map(|number| number.to_le_bytes().into_iter().take(bytes)));
+        rest.iter().take(1).for_each(|&number| self::run(run, number, width, out));
         at += run;
         packed_from = at;
     }
     pack(numbers.get(packed_from..).unwrap_or_default(), width, out);
+}
+
+/// Appends a number of `width` bits so many times.
+pub(super) fn run(length: usize, number: u32, width: u32, out: &mut Vec<u8>) {
+    if length > 0 {
+        header((length as u64) << 1, out);
+        out.extend(number.to_le_bytes().into_iter().take(width.div_ceil(8) as usize));
+    }
 }
 
 fn run_length(numbers: &[u32]) -> usize {

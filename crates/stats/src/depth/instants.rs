@@ -3,49 +3,64 @@
 use crate::state::{Reader, State, StateError, Writer};
 
 /// How far from the end a time is inserted in its place; farther ones wait for the sort.
-const NEAR: usize = 16;
+const NEAR: usize = 64;
 
 /// Instants that come nearly in order.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Instants {
+    /// Sorted; all of them after [`Instants::sort`].
     pub(super) list: Vec<i64>,
-    pub(super) unsorted: bool,
+    /// Those that belong farther back in it, in any order.
+    far: Vec<i64>,
 }
 
 impl Instants {
-    /// Appends, or inserts not far from the end: at depths of some ten the list stays sorted and costs no sorting
-    /// later.
+    /// Appends, or inserts not far from the end: at depths of some tens there is next to nothing to sort later.
     #[inline]
     pub(super) fn push(&mut self, time: i64) {
-        let is_last = self.list.last().is_none_or(|&last| last <= time);
-        self.list.push(time);
-        if !is_last {
+        if self.list.last().is_none_or(|&last| last <= time) {
+            self.list.push(time);
+        } else {
             self.put_in_place(time);
         }
     }
 
-    /// Moves the last one, `time`, to its place.
     fn put_in_place(&mut self, time: i64) {
-        let end = self.list.len() - 1;
-        let near = end.saturating_sub(NEAR);
-        let later = self.list[near..end].iter().rev().take_while(|&&other| other > time).count();
-        if later < NEAR {
-            self.list[end - later..].rotate_right(1);
-        } else {
-            self.unsorted = true;
+        let end = self.list.len();
+        let near = &self.list[end.saturating_sub(NEAR)..];
+        if near.len() == NEAR && near.first().is_some_and(|&first| first > time) {
+            self.far.push(time);
+            return;
         }
+        let later = near.iter().rev().take_while(|&&other| other > time).count();
+        self.list.insert(end - later, time);
+    }
+
+    /// How many there are.
+    pub(super) fn len(&self) -> usize {
+        self.list.len() + self.far.len()
     }
 
     pub(super) fn extend(&mut self, other: &Instants) {
-        self.list.extend(&other.list);
-        self.unsorted = true;
+        self.far.extend(&other.list);
+        self.far.extend(&other.far);
     }
 
+    /// Sorts what came far from its place, which is little where depths are, and merges it from the back.
     pub(super) fn sort(&mut self) {
-        if self.unsorted {
-            // A stable sort: it uses that the list is sorted but for its newest part.
-            self.list.sort();
-            self.unsorted = false;
+        self.far.sort_unstable();
+        let mut rest = self.list.len();
+        let mut place = self.len();
+        self.list.resize(place, 0);
+        while let Some(&far) = self.far.last() {
+            place -= 1;
+            match rest.checked_sub(1).map(|last| (last, self.list[last])) {
+                Some((last, time)) if time > far => (self.list[place], rest) = (time, last),
+                _ => {
+                    self.list[place] = far;
+                    self.far.pop();
+                }
+            }
         }
     }
 }
@@ -53,9 +68,11 @@ impl Instants {
 impl State for Instants {
     /// As differences, which are short: most come in order.
     fn put(&self, out: &mut Writer) {
-        self.list.len().put(out);
+        let mut all = self.clone();
+        all.sort();
+        all.list.len().put(out);
         let mut before = 0i64;
-        for &instant in &self.list {
+        for &instant in &all.list {
             instant.wrapping_sub(before).put(out);
             before = instant;
         }
@@ -68,7 +85,39 @@ impl State for Instants {
             before = before.wrapping_add(i64::take(from)?);
             list.push(before);
         }
-        let unsorted = !list.is_sorted();
-        Ok(Self { list, unsorted })
+        // Recordings of the past hold some that are not.
+        list.sort_unstable();
+        Ok(Self { list, far: Vec::new() })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn all_are_there_sorted_however_they_came(
+            batches in prop::collection::vec(prop::collection::vec((0i64..2_000, 0i64..500), 0..300), 1..4)
+        ) {
+            let (mut instants, mut other, mut expected) = (Instants::default(), Instants::default(), Vec::new());
+            for batch in &batches {
+                for (i, &(far, near)) in batch.iter().enumerate() {
+                    // Most near the end, some anywhere.
+                    let time = if far % 7 == 0 { far } else { i as i64 * 10 + near };
+                    instants.push(time);
+                    other.push(time + 3);
+                    expected.extend([time, time + 3]);
+                }
+                instants.sort();
+                prop_assert!(instants.list.is_sorted());
+            }
+            instants.extend(&other);
+            prop_assert_eq!(instants.len(), expected.len());
+            instants.sort();
+            expected.sort_unstable();
+            prop_assert_eq!(&instants.list, &expected);
+        }
     }
 }

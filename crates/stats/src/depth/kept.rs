@@ -30,7 +30,7 @@ impl State for QueueDepth {
             entered_late: State::take(from)?,
             left_out: State::take(from)?,
         };
-        let windows = [&depth.starts, &depth.ends, &depth.points].iter().map(|of| of.list.len()).sum::<usize>();
+        let windows = [&depth.starts, &depth.ends, &depth.points].iter().map(|of| of.len()).sum::<usize>();
         let depths = depth.at_arrival.len().max(depth.time_ns.len());
         let counted = Counter::all(&depth.at_arrival) && Counter::all(&[depth.entered_late, depth.left_out]);
         let timed = depth.time_ns.iter().all(|&ns| ns < 1 << 100);

@@ -89,7 +89,7 @@ impl QueueDepth {
 
     #[inline]
     fn take_if_full(&mut self) {
-        if self.starts.list.len() + self.ends.list.len() + self.points.list.len() >= WINDOW {
+        if self.starts.len() + self.ends.len() + self.points.len() >= WINDOW {
             self.take_half();
         }
     }
@@ -202,11 +202,6 @@ impl QueueDepth {
     /// The depths found, with what is still in the window.
     pub fn tally(&self) -> DepthTally {
         let mut all = self.clone();
-        for instants in [&mut all.starts, &mut all.ends, &mut all.points] {
-            // Once only, so not the stable sort: it would take half as much memory again.
-            instants.list.sort_unstable();
-            instants.unsorted = false;
-        }
         all.take_rest();
         trim(&mut all.at_arrival);
         trim(&mut all.time_ns);
@@ -262,7 +257,7 @@ mod tests {
     fn requests_that_take_no_time_are_bounded_too() {
         let mut depth = QueueDepth::default();
         (0..300_000).for_each(|i| depth.record(i, i));
-        assert!(depth.points.list.len() < WINDOW);
+        assert!(depth.points.len() < WINDOW);
         let tally = depth.tally();
         assert_eq!((tally.at_arrival, tally.time_ns), (vec![300_000], vec![299_999]));
     }
@@ -283,7 +278,7 @@ mod tests {
         let mut depth = QueueDepth::default();
         for i in 0..1_000_000 {
             depth.record(i, 10_000_000);
-            assert!(depth.starts.list.len() + depth.ends.list.len() <= WINDOW);
+            assert!(depth.starts.len() + depth.ends.len() <= WINDOW);
         }
     }
 
