@@ -75,8 +75,8 @@ impl Side {
         let site = drive.reach(&chosen, &wishes, &steps, names)?;
         let name = format!("{} {}", chosen.shown, self.options).trim_end().to_owned();
         let warmup_ns = steps.iter().map(|step| step.plan.phases.warmup_ns).next().unwrap_or(0);
-        let beginning =
-            Beginning { target: chosen.shown.clone(), warmup_ns, ..Beginning::new(drive.workload, common.seed) };
+        let (target, keep_awake) = (chosen.shown.clone(), common.keep_awake);
+        let beginning = Beginning { target, warmup_ns, keep_awake, ..Beginning::new(drive.workload, common.seed) };
         Ok(Corner::new(name, chosen, site, steps, beginning))
     }
 }
