@@ -74,8 +74,8 @@ impl Auth for Kerberos {
             Step::Asked(_) => {
                 // Ours was the last token: whatever the server still wants, this logon does not do it.
                 let answer = spnego::answer(Mechanism::Kerberos, from_server.unwrap_or_default())?;
-                let refused = answer.state == Some(spnego::State::Rejected)
-                    || answer.token.is_some_and(|token| message::is_error(token));
+                let refused =
+                    answer.state == Some(spnego::State::Rejected) || answer.token.is_some_and(message::is_error);
                 Err(if refused { AuthError::Rejected } else { AuthError::OutOfTurn })
             }
             Step::Proven(_) | Step::Over => Err(AuthError::OutOfTurn),
