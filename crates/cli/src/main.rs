@@ -13,6 +13,7 @@ mod output;
 mod progress;
 mod record;
 mod report;
+mod rows;
 mod run;
 mod secrecy;
 mod serve;

@@ -61,6 +61,18 @@ impl TransactionsFile {
         Ok(Self { path, partial, table, labels: Labels::new(), rows: 0, error: None })
     }
 
+    /// Takes rows. A Parquet table takes some tens together for less than one by one: column by column.
+    pub fn transactions<'a>(&mut self, rows: impl IntoIterator<Item = &'a Transaction>, names: &Names) {
+        if self.error.is_some() {
+            return;
+        }
+        let rows: Vec<&Transaction> = rows.into_iter().collect();
+        match self.table.put(&rows, &mut self.labels, names) {
+            Ok(()) => self.rows += rows.len() as u64,
+            Err(error) => self.error = Some(error),
+        }
+    }
+
     /// Whether a row could not be written: the rest is being dropped, and [`TransactionsFile::finish`] will say why.
     pub fn failed(&self) -> bool {
         self.error.is_some()
@@ -86,15 +98,10 @@ impl TransactionsFile {
     }
 }
 
+/// One row at a time. Where there are many, [`TransactionsFile::transactions`] is cheaper.
 impl Sink for TransactionsFile {
     fn transaction(&mut self, transaction: &Transaction, names: &Names) {
-        if self.error.is_some() {
-            return;
-        }
-        match self.table.put(transaction, &mut self.labels, names) {
-            Ok(()) => self.rows += 1,
-            Err(error) => self.error = Some(error),
-        }
+        self.transactions([transaction], names);
     }
 }
 
@@ -123,10 +130,10 @@ enum Table {
 }
 
 impl Table {
-    fn put(&mut self, t: &Transaction, labels: &mut Labels, names: &Names) -> Result<(), Cause> {
+    fn put(&mut self, rows: &[&Transaction], labels: &mut Labels, names: &Names) -> Result<(), Cause> {
         match self {
-            Table::Parquet(table) => table.put_transactions(&[t], labels, names),
-            Table::Csv(table) => table.put(&labels.row(t, names)),
+            Table::Parquet(table) => table.put_transactions(rows, labels, names),
+            Table::Csv(table) => rows.iter().try_for_each(|t| table.put(&labels.row(t, names))),
         }
     }
 

@@ -60,7 +60,8 @@ impl Measured {
         if let Some((table, rows)) = &mut self.table {
             // A worker that panicked while it held the table has ended the run already.
             let mut table = table.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-            rows.drain(..).for_each(|row| table.transaction(&row, names));
+            table.transactions(rows.iter(), names);
+            rows.clear();
         }
     }
 }

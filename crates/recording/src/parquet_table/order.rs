@@ -67,13 +67,8 @@ mod tests {
     fn rows_are_sorted_and_equal_ones_stay_as_they_came() {
         assert_eq!(sorted(&[Some(1), Some(2), Some(2), Some(3)]), None, "nothing to do");
         assert_eq!(sorted(&[Some(5), Some(7), Some(5), None, Some(6)]), Some(vec![3, 0, 2, 4, 1]));
-        let mut random = 1u64;
-        let begun: Vec<Option<i64>> = (0..1_000)
-            .map(|_| {
-                random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-                Some((random >> 56) as i64)
-            })
-            .collect();
+        let mut random = plimsoll_testkit::Random::new(1);
+        let begun: Vec<Option<i64>> = (0..1_000).map(|_| Some((random.bits() >> 56) as i64)).collect();
         let mut expected: Vec<u32> = (0..1_000).collect();
         expected.sort_by_key(|&row| begun[row as usize]);
         assert_eq!(sorted(&begun), Some(expected));
