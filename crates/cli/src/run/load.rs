@@ -54,8 +54,8 @@ pub(crate) struct LoadFlags {
     /// Threads that make the load; 0 for one a core
     #[arg(long, value_name = "COUNT", default_value_t = 0)]
     pub(crate) threads: u32,
-    /// Keep this machine's processors from sleeping, so that they are not late: threads on each of them compute nothing, and
-    /// give way to everything else (not where the server's own processor time is read on this machine: it is in there)
+    /// Keep this machine's processors from sleeping, so that they are not late: a thread on each of them computes nothing, and
+    /// gives way to everything else (--server-metrics of this same machine would count it)
     #[arg(long)]
     pub(crate) keep_awake: bool,
     /// A request without an answer after so long is given up and counted; so is connecting with logon
