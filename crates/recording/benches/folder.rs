@@ -1,13 +1,13 @@
-//! What a transaction of a recording costs the thread that writes it: `cargo bench -p plimsoll-recording`. The times printed are of
+//! What a transaction of a recording costs those who measure it and the thread that writes it: `cargo bench -p plimsoll-recording`. The times printed are of
 //! a row group of 65,536 transactions, from memory to a file.
 
 use plimsoll_model::{Names, Procedure, Protocol, Symbol, Transaction};
-use plimsoll_recording::folder::{Finished, Kept, Machine, Manifest, Progress, RecordingWriter, SCHEMA};
+use plimsoll_recording::folder::{Finished, Kept, Machine, Manifest, Packer, Progress, RecordingWriter, Rows, SCHEMA};
 use plimsoll_stats::IntervalWidth;
 use serde_json::Value;
 
 /// Transactions handed over together, as the command does it.
-const ROWS: usize = 512;
+const ROWS: usize = 1024;
 const GROUP: usize = 64 << 10;
 
 fn main() {
@@ -51,13 +51,34 @@ fn transactions(stations: u16, names: &mut Names) -> Vec<Transaction> {
     (0..GROUP).map(one).collect()
 }
 
+fn packed(packer: &mut Packer, transactions: &[Transaction]) -> Vec<Rows> {
+    let piece = |some: &[Transaction]| {
+        for t in some {
+            packer.push(t);
+        }
+        packer.take()
+    };
+    transactions.chunks(ROWS).map(piece).collect()
+}
+
+/// What those who measure pay.
+#[divan::bench(args = [2, 1000], sample_count = 20, sample_size = 1)]
+fn packing_of_stations(bencher: divan::Bencher<'_, '_>, stations: u16) {
+    let (all, mut packer) = (transactions(stations, &mut Names::default()), Packer::new(0));
+    bencher.bench_local(|| packed(&mut packer, &all));
+}
+
+/// What the thread that writes pays.
 #[divan::bench(args = [2, 1000], sample_count = 20, sample_size = 1)]
 fn row_group_of_stations(bencher: divan::Bencher<'_, '_>, stations: u16) {
     let mut names = Names::default();
     let (all, folder) = (transactions(stations, &mut names), tempfile::tempdir().expect("a folder for the recording"));
     let mut writer = RecordingWriter::create(folder.path(), manifest(), false).expect("an empty folder takes one");
     let mut stage = writer.begin(0, Some(IntervalWidth::USUAL)).expect("a first stage");
-    bencher.bench_local(|| all.chunks(ROWS).for_each(|rows| stage.transactions(rows, &names)));
+    let mut packer = Packer::new(0);
+    bencher
+        .with_inputs(|| packed(&mut packer, &all))
+        .bench_local_values(|pieces| pieces.into_iter().for_each(|rows| stage.rows(rows, &names)));
     let finished = Finished { level: None, span_ns: (None, None), state: Vec::new(), about: Value::Null };
     writer.end(stage, finished, &names).expect("nothing went wrong");
 }

@@ -65,7 +65,7 @@ pub(crate) struct Column {
 /// What a column takes from transactions: of one, and of many at once, in a loop of its own kind.
 pub(crate) enum Of {
     /// What the text is, and what tells whether two transactions have the same without its being made.
-    Text { text: TextOf, keys: fn(&[&Transaction], &mut Vec<Option<Key>>) },
+    Text { text: TextOf, keys: fn(&[&Transaction], &mut Keys) },
     /// A number, an instant or a flag in the bits of an unsigned number.
     Bits { one: fn(&Transaction) -> Option<u64>, all: fn(&[&Transaction], &mut Bits) },
 }
@@ -73,20 +73,51 @@ pub(crate) enum Of {
 /// Numbers of rows, apart from whether they are known: so both can be looked at many at a time.
 #[derive(Default)]
 pub(crate) struct Bits {
+    /// What all rows have, where all have the same; then the others are empty.
+    pub(crate) same: Option<Option<u64>>,
     /// 0 where nothing is known.
     pub(crate) values: Vec<u64>,
     pub(crate) known: Vec<bool>,
 }
 
 impl Bits {
-    /// Those of these rows and no others.
+    /// Those of these rows and no others. Most columns have one value in most rows, which is seen without anything being written.
     #[inline]
     fn fill(&mut self, rows: &[&Transaction], of: impl Fn(&Transaction) -> Option<u64>) {
         self.values.clear();
-        self.values.extend(rows.iter().map(|t| of(t).unwrap_or(0)));
         self.known.clear();
-        self.known.extend(rows.iter().map(|t| of(t).is_some()));
+        self.same = same(rows, &of);
+        if self.same.is_none() {
+            self.values.extend(rows.iter().map(|t| of(t).unwrap_or(0)));
+            self.known.extend(rows.iter().map(|t| of(t).is_some()));
+        }
     }
+}
+
+/// What stands for the texts of rows.
+#[derive(Default)]
+pub(crate) struct Keys {
+    /// What all rows have, where all have the same; then there are no others.
+    pub(crate) same: Option<Option<Key>>,
+    pub(crate) each: Vec<Option<Key>>,
+}
+
+impl Keys {
+    #[inline]
+    fn fill(&mut self, rows: &[&Transaction], of: impl Fn(&Transaction) -> Option<Key>) {
+        self.each.clear();
+        self.same = same(rows, &of);
+        if self.same.is_none() {
+            self.each.extend(rows.iter().map(|t| of(t)));
+        }
+    }
+}
+
+#[inline]
+fn same<T: PartialEq>(rows: &[&Transaction], of: impl Fn(&Transaction) -> Option<T>) -> Option<Option<T>> {
+    let (first, others) = rows.split_first()?;
+    let first = of(first);
+    others.iter().all(|t| of(t) == first).then_some(first)
 }
 
 type TextOf = for<'a> fn(&Row<'a>) -> Option<&'a str>;
@@ -232,7 +263,7 @@ macro_rules! text {
             name: $name,
             kind: ColumnKind::Text,
             nullable: $nullable,
-            of: Of::Text { text: $text, keys: |rows, out| out.extend(rows.iter().map(|$t| $key)) },
+            of: Of::Text { text: $text, keys: |rows, out| out.fill(rows, |$t| $key) },
         }
     };
 }

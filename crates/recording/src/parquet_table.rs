@@ -3,6 +3,7 @@
 //! Rows gather in one [`Gathered`] a column, about 200 bytes a row and one copy of each distinct value, and go to
 //! the file as a row group. So memory does not grow with the number of rows.
 
+mod alike;
 mod chunk;
 mod coded;
 mod gathered;
@@ -65,10 +66,31 @@ impl ParquetTable {
     /// Takes a row: a cell a column.
     pub(crate) fn put<'a>(&mut self, cells: impl IntoIterator<Item = Cell<'a>>) -> Result<(), Cause> {
         for ((field, gathered), cell) in self.fields.iter().zip(&mut self.gathered).zip(cells) {
-            gathered.put(field, cell)?;
+            gathered.put(field, cell, 1)?;
         }
         self.rows += 1;
         if self.rows >= GROUP_ROWS { self.flush() } else { Ok(()) }
+    }
+
+    /// Takes rows that begin with the same cells and end with numbers of their own, a column each, equally long.
+    pub(crate) fn put_alike(&mut self, cells: &[Cell<'_>], own: &[Vec<u64>]) -> Result<(), Cause> {
+        let (mut from, rows) = (0, own.first().map_or(0, Vec::len));
+        while from < rows {
+            let to = rows.min(from + GROUP_ROWS - self.rows);
+            let mut columns = self.fields.iter().zip(&mut self.gathered);
+            for (&cell, (field, gathered)) in cells.iter().zip(columns.by_ref()) {
+                gathered.put(field, cell, to - from)?;
+            }
+            for (numbers, (field, gathered)) in own.iter().zip(columns) {
+                gathered.put_each(field, numbers.get(from..to).unwrap_or_default())?;
+            }
+            self.rows += to - from;
+            if self.rows >= GROUP_ROWS {
+                self.flush()?;
+            }
+            from = to;
+        }
+        Ok(())
     }
 
     /// Takes transactions, a row each, where the columns are those of transactions. All of a table's are of the same names.

@@ -2,24 +2,25 @@
 //! wait for no disk.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::JoinHandle;
 
 use anyhow::Context;
 use plimsoll_model::{Names, Transaction};
-use plimsoll_recording::folder::{Sample, StageWriter};
+use plimsoll_recording::folder::{Packer, Rows, Sample, StageWriter};
 use plimsoll_stats::{Interval, IntervalRecorder, IntervalWidth, Intervals};
 
 use super::{LATE_NS, LOOK};
 
-/// Transactions handed over together.
-const ROWS: usize = 512;
-/// Pieces that wait for the disk at the most: some 20 MiB of them. Then workers wait, too; nothing is lost.
-const WAITING: usize = 128;
+/// Transactions handed over together: 64 KiB.
+const ROWS: usize = 4096;
+/// Pieces that wait for the disk at the most: some 8 MiB of them. Then workers wait, too; nothing is lost.
+const WAITING: usize = 32;
 
 /// What a worker hands over.
 enum Piece {
-    Rows(Vec<Transaction>),
+    Rows(Rows),
     Intervals(Vec<Interval>),
     Rest(Box<Intervals>),
 }
@@ -30,13 +31,14 @@ pub(crate) struct Feed {
     thread: JoinHandle<StageWriter>,
     sample: Sample,
     width: Option<IntervalWidth>,
+    takers: AtomicUsize,
 }
 
 /// A worker's end.
 pub(crate) struct Taker {
     sender: SyncSender<Piece>,
     sample: Sample,
-    rows: Vec<Transaction>,
+    packer: Packer,
     intervals: IntervalRecorder,
     since: u32,
 }
@@ -53,13 +55,20 @@ impl Feed {
         let names = Arc::clone(names);
         let write = move || write(stage, &receiver, &names);
         let thread = std::thread::Builder::new().name("recording".to_owned()).spawn(write);
-        Ok(Self { sender, thread: thread.context("a thread that writes the recording")?, sample, width })
+        Ok(Self {
+            sender,
+            thread: thread.context("a thread that writes the recording")?,
+            sample,
+            width,
+            takers: AtomicUsize::new(0),
+        })
     }
 
     /// One more worker.
     pub(crate) fn taker(&self) -> Taker {
+        let packer = Packer::new(self.takers.fetch_add(1, Relaxed));
         let intervals = IntervalRecorder::new(self.width.map_or_else(Intervals::growing, Intervals::new));
-        Taker { sender: self.sender.clone(), sample: self.sample, rows: Vec::new(), intervals, since: 0 }
+        Taker { sender: self.sender.clone(), sample: self.sample, packer, intervals, since: 0 }
     }
 
     /// All workers have finished.
@@ -72,7 +81,7 @@ impl Feed {
 fn write(mut stage: StageWriter, pieces: &Receiver<Piece>, names: &Names) -> StageWriter {
     for piece in pieces {
         match piece {
-            Piece::Rows(rows) => stage.transactions(&rows, names),
+            Piece::Rows(rows) => stage.rows(rows, names),
             Piece::Intervals(finished) => stage.intervals(finished),
             Piece::Rest(rest) => stage.rest(&rest),
         }
@@ -85,12 +94,9 @@ impl Taker {
     #[inline]
     pub(crate) fn record(&mut self, t: &Transaction) {
         self.intervals.record(t);
-        if self.sample.keeps(t) {
-            self.rows.push(t.clone());
-            if self.rows.len() >= ROWS {
-                let rows = std::mem::replace(&mut self.rows, Vec::with_capacity(ROWS));
-                self.hand_over(Piece::Rows(rows));
-            }
+        if self.sample.keeps(t) && self.packer.push(t) >= ROWS {
+            let rows = self.packer.take();
+            self.hand_over(Piece::Rows(rows));
         }
         self.since += 1;
         if self.since >= LOOK {
@@ -110,7 +116,7 @@ impl Taker {
 
     /// All that is left.
     pub(crate) fn finish(mut self) {
-        let rows = std::mem::take(&mut self.rows);
+        let rows = self.packer.take();
         self.hand_over(Piece::Rows(rows));
         let none = IntervalRecorder::new(Intervals::growing());
         let rest = std::mem::replace(&mut self.intervals, none).finish();

@@ -7,6 +7,7 @@ use plimsoll_stats::{Interval, IntervalWidth, Intervals};
 
 use super::intervals::IntervalsFile;
 use super::parts::Parts;
+use super::rows::{Rows, Unpacker};
 use super::tables::Tables;
 use super::{FolderError, packed};
 use crate::error::Cause;
@@ -22,6 +23,7 @@ pub struct StageWriter {
     tables: Tables,
     exact: IntervalsFile,
     parts: Option<Parts>,
+    unpacker: Unpacker,
     intervals: Intervals,
     newest_ns: i64,
     error: Option<Cause>,
@@ -49,6 +51,7 @@ impl StageWriter {
             tables: Tables::create(folder, number)?,
             exact: IntervalsFile::create(folder)?,
             parts: transactions.then(|| Parts::new(folder)),
+            unpacker: Unpacker::default(),
             intervals: width.map_or_else(Intervals::growing, Intervals::new),
             newest_ns: i64::MIN,
             error: None,
@@ -59,6 +62,12 @@ impl StageWriter {
     pub fn transactions<'a>(&mut self, rows: impl IntoIterator<Item = &'a Transaction>, names: &Names) {
         let (Some(parts), None) = (&mut self.parts, &self.error) else { return };
         self.error = parts.put(&rows.into_iter().collect::<Vec<_>>(), names).err();
+    }
+
+    /// The same of those that come from another thread.
+    pub fn rows(&mut self, rows: Rows, names: &Names) {
+        let (Some(parts), None) = (&mut self.parts, &self.error) else { return };
+        self.error = self.unpacker.for_each(rows, |some| parts.put(some, names)).err();
     }
 
     /// Takes finished intervals, or parts of them, of one of several workers.

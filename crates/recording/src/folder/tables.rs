@@ -59,6 +59,8 @@ pub(super) struct Tables {
     intervals: ParquetTable,
     histograms: ParquetTable,
     procedures: Vec<String>,
+    /// The columns of [`CELL`], of one histogram.
+    cells: [Vec<u64>; CELL.len()],
 }
 
 impl Tables {
@@ -74,6 +76,7 @@ impl Tables {
             intervals: table(INTERVALS, "intervals", &SUMS)?,
             histograms: table(HISTOGRAMS, "histograms", &CELL)?,
             procedures: Procedure::all().map(Procedure::name).collect(),
+            cells: Default::default(),
         })
     }
 
@@ -82,10 +85,12 @@ impl Tables {
             let name = self.procedures.get(procedure.index()).map_or("", String::as_str);
             let key = key(self.stage, interval, procedure, name);
             self.intervals.put(key.into_iter().chain(sums(row)))?;
+            self.cells.iter_mut().for_each(Vec::clear);
             for cell in row.histogram.iter() {
-                let own = [cell.from_ns, cell.to_ns, cell.count].map(Cell::Number);
-                self.histograms.put(key.into_iter().chain(own))?;
+                let own = [cell.from_ns, cell.to_ns, cell.count];
+                self.cells.iter_mut().zip(own).for_each(|(column, number)| column.push(number));
             }
+            self.histograms.put_alike(&key, &self.cells)?;
         }
         Ok(())
     }

@@ -32,7 +32,11 @@ impl Packing {
     }
 
     /// The chunk of a column.
-    pub(super) fn chunk(&mut self, column: ColumnDescPtr, coded: &Coded) -> Result<(Bytes, ColumnCloseResult), Cause> {
+    pub(super) fn chunk(
+        &mut self,
+        column: ColumnDescPtr,
+        coded: &mut Coded,
+    ) -> Result<(Bytes, ColumnCloseResult), Cause> {
         let rows = u32::try_from(coded.codes.len())?;
         let codes = Page::DataPage {
             buf: Bytes::from(codes(coded, column.max_def_level() > 0)?),
@@ -92,15 +96,15 @@ impl Packing {
 }
 
 /// Which rows have a value, where not all must; then the width of the codes, and these.
-fn codes(coded: &Coded, nullable: bool) -> Result<Vec<u8>, Cause> {
+fn codes(coded: &mut Coded, nullable: bool) -> Result<Vec<u8>, Cause> {
     let mut page = Vec::new();
-    let Coded { codes, nulls, .. } = coded;
+    let (rows, nulls) = (coded.codes.len(), coded.nulls);
     if nullable {
         page.extend([0; size_of::<u32>()]);
-        if *nulls == 0 || *nulls == codes.len() {
-            runs::run(codes.len(), u32::from(*nulls == 0), 1, &mut page);
+        if nulls == 0 || nulls == rows {
+            runs::run(rows, u32::from(nulls == 0), 1, &mut page);
         } else {
-            let levels: Vec<u32> = codes.iter().map(|&code| u32::from(code != NONE)).collect();
+            let levels: Vec<u32> = coded.codes.spread().iter().map(|&code| u32::from(code != NONE)).collect();
             runs::encode(&levels, 1, &mut page);
         }
         let length = u32::try_from(page.len() - size_of::<u32>())?.to_le_bytes();
@@ -109,11 +113,11 @@ fn codes(coded: &Coded, nullable: bool) -> Result<Vec<u8>, Cause> {
     let width = runs::width_of(coded.distinct.saturating_sub(1));
     page.push(u8::try_from(width)?);
     if coded.distinct <= 1 {
-        runs::run(codes.len() - nulls, 0, width, &mut page);
-    } else if *nulls == 0 {
-        runs::encode(codes, width, &mut page);
+        runs::run(rows - nulls, 0, width, &mut page);
+    } else if nulls == 0 {
+        runs::encode(coded.codes.spread(), width, &mut page);
     } else {
-        let known: Vec<u32> = codes.iter().copied().filter(|&code| code != NONE).collect();
+        let known: Vec<u32> = coded.codes.spread().iter().copied().filter(|&code| code != NONE).collect();
         runs::encode(&known, width, &mut page);
     }
     Ok(page)

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use super::alike::Alike;
 use crate::columns::Key;
 use crate::error::Cause;
 
@@ -20,13 +21,15 @@ pub(super) struct Coded {
     pub(super) plain: Vec<u8>,
     pub(super) distinct: u32,
     /// Which value each row has, or [`NONE`].
-    pub(super) codes: Vec<u32>,
+    pub(super) codes: Alike<u32>,
     /// Rows without a value.
     pub(super) nulls: usize,
     pub(super) range: Range,
     by_key: HashMap<Key, u32>,
     by_text: HashMap<Box<str>, u32>,
     recent: Vec<(Option<Key>, u32)>,
+    /// Those of the rows that are being put.
+    codes_put: Vec<u32>,
 }
 
 /// The least and the greatest value, where there is one.
@@ -52,83 +55,96 @@ impl Coded {
             number_bytes,
             plain: Vec::new(),
             distinct: 0,
-            codes: Vec::new(),
+            codes: Alike::new(),
             nulls: 0,
             range: Range::None,
             by_key: HashMap::new(),
             by_text: HashMap::new(),
             recent: vec![(None, 0); RECENT],
+            codes_put: Vec::new(),
         }
     }
 
-    /// Whether all rows have the same value, or none.
-    pub(super) fn is_uniform(&self) -> bool {
-        self.nulls == self.codes.len() || self.nulls == 0 && self.distinct == 1
-    }
-
-    /// More rows with these numbers, those that are known. Where all are alike, as they often are, one is looked up.
+    /// More rows with this number, or with none.
     #[inline]
-    pub(super) fn put_numbers(&mut self, numbers: &[u64], known: &[bool]) -> Result<(), Cause> {
-        let (Some(&number), Some(&is_known)) = (numbers.first(), known.first()) else { return Ok(()) };
-        let others = numbers.iter().fold(0, |others, other| others | (other ^ number));
-        let is_uniform = others == 0 && known.iter().fold(true, |alike, &other| alike & (other == is_known));
-        match (is_uniform, is_known) {
-            (true, false) => self.put_nothing(numbers.len()),
-            (true, true) => {
+    pub(super) fn put_same_number(&mut self, number: Option<u64>, rows: usize) -> Result<(), Cause> {
+        match number {
+            Some(number) => {
                 let code = self.code_of_number(number)?;
-                self.codes.resize(self.codes.len() + numbers.len(), code);
+                self.codes.put_same(code, rows);
             }
-            (false, _) => {
-                for (&number, &is_known) in numbers.iter().zip(known) {
-                    let code = if is_known { self.code_of_number(number)? } else { NONE };
-                    self.nulls += usize::from(!is_known);
-                    self.codes.push(code);
-                }
-            }
+            None => self.put_nothing(rows),
         }
         Ok(())
     }
 
-    /// More rows with the texts that `keys` stand for. `text` makes one, given its place in `keys`; it is asked only for new ones.
+    /// More rows with these numbers, those that are known.
+    #[inline]
+    pub(super) fn put_numbers(&mut self, numbers: impl Iterator<Item = Option<u64>>) -> Result<(), Cause> {
+        self.put_each(numbers, |coded, _, number| coded.code_of_number(number))
+    }
+
+    #[inline]
+    fn put_each<T>(
+        &mut self,
+        values: impl Iterator<Item = Option<T>>,
+        mut code: impl FnMut(&mut Self, usize, T) -> Result<u32, Cause>,
+    ) -> Result<(), Cause> {
+        let mut codes = std::mem::take(&mut self.codes_put);
+        codes.clear();
+        for (place, value) in values.enumerate() {
+            self.nulls += usize::from(value.is_none());
+            codes.push(value.map_or(Ok(NONE), |value| code(self, place, value))?);
+        }
+        self.codes.put(codes.iter().copied());
+        self.codes_put = codes;
+        Ok(())
+    }
+
+    /// More rows with the text that this key stands for, or with none. `text` makes it; it is asked only for new ones.
+    #[inline]
+    pub(super) fn put_same_text(
+        &mut self,
+        key: Option<Key>,
+        rows: usize,
+        text: impl FnOnce() -> Option<String>,
+    ) -> Result<(), Cause> {
+        match key {
+            Some(key) => {
+                let code = self.code_of_key(key, text)?;
+                self.codes.put_same(code, rows);
+            }
+            None => self.put_nothing(rows),
+        }
+        Ok(())
+    }
+
+    /// The same of a key each; `text` is given its place.
     #[inline]
     pub(super) fn put_texts(
         &mut self,
         keys: &[Option<Key>],
         mut text: impl FnMut(usize) -> Option<String>,
     ) -> Result<(), Cause> {
-        let mut code_of = |coded: &mut Self, place, key| {
-            coded.code(key, |coded| coded.code_of(&text(place).ok_or("a text that a row must have is not there")?))
-        };
-        match keys.first() {
-            Some(&key) if keys.iter().all(|&other| other == key) => match key {
-                Some(key) => {
-                    let code = code_of(self, 0, key)?;
-                    self.codes.resize(self.codes.len() + keys.len(), code);
-                }
-                None => self.put_nothing(keys.len()),
-            },
-            _ => {
-                for (place, &key) in keys.iter().enumerate() {
-                    let code = key.map_or(Ok(NONE), |key| code_of(self, place, key))?;
-                    self.nulls += usize::from(key.is_none());
-                    self.codes.push(code);
-                }
-            }
-        }
-        Ok(())
+        self.put_each(keys.iter().copied(), |coded, place, key| coded.code_of_key(key, || text(place)))
     }
 
-    /// One more row with this text.
-    pub(super) fn put_any_text(&mut self, text: &str) -> Result<(), Cause> {
+    #[inline]
+    fn code_of_key(&mut self, key: Key, text: impl FnOnce() -> Option<String>) -> Result<u32, Cause> {
+        self.code(key, |coded| coded.code_of(&text().ok_or("a text that a row must have is not there")?))
+    }
+
+    /// More rows with this text.
+    pub(super) fn put_any_text(&mut self, text: &str, rows: usize) -> Result<(), Cause> {
         let code = self.code_of(text)?;
-        self.codes.push(code);
+        self.codes.put_same(code, rows);
         Ok(())
     }
 
     /// More rows without a value.
     pub(super) fn put_nothing(&mut self, rows: usize) {
         self.nulls += rows;
-        self.codes.resize(self.codes.len() + rows, NONE);
+        self.codes.put_same(NONE, rows);
     }
 
     #[inline]
