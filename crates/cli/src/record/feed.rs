@@ -13,7 +13,7 @@ use plimsoll_stats::{Interval, IntervalRecorder, IntervalWidth, Intervals};
 
 use super::{LATE_NS, LOOK};
 
-/// Transactions handed over together: 64 KiB.
+/// Transactions handed over together: 256 KiB.
 const ROWS: usize = 4096;
 /// Pieces that wait for the disk at the most: some 8 MiB of them. Then workers wait, too; nothing is lost.
 const WAITING: usize = 32;
