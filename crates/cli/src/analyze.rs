@@ -10,13 +10,13 @@ use plimsoll_observe::{Observed, Observer, status_name};
 use plimsoll_report::findings::{Findings, Source};
 use plimsoll_stats::{Dimension, Options, Statistics};
 
+use crate::batched::Batched;
 use crate::exit::Done;
 use crate::filter::{Filter, Filtered};
 use crate::keys::Keys;
 use crate::output::Output;
 use crate::progress::Bar;
 use crate::record::{Capture, Inline, Measured, RecordFlags};
-use crate::rows::Rows;
 
 /// Reads pcap, pcapng, snoop, NetXRay and NetMon captures, plain or packed with gzip or zstd.
 #[derive(Debug, clap::Args)]
@@ -43,7 +43,7 @@ pub(crate) struct Arguments {
     output: Output,
 }
 
-type Sinks = Filtered<((Statistics, Option<Rows>), Option<Inline>)>;
+type Sinks = Filtered<((Statistics, Option<Batched>), Option<Inline>)>;
 
 /// Runs the subcommand.
 pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
@@ -51,7 +51,7 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
     let keys = arguments.keys.read()?;
     let inputs = arguments.captures.iter().map(|path| input(path)).collect();
     let mut captures = Captures::open(inputs)?;
-    let table = arguments.transactions.as_deref().map(crate::output::table).transpose()?.map(Rows::new);
+    let table = arguments.transactions.as_deref().map(crate::output::table).transpose()?.map(Batched::new);
     let source = source(&arguments);
     let recording = record(&arguments, &source)?;
     let observed = observe(&mut captures, (table, recording), keys, &arguments)?;
@@ -96,7 +96,7 @@ fn record(arguments: &Arguments, source: &Source) -> anyhow::Result<Option<Inlin
 /// Gives every frame to an observer.
 fn observe(
     captures: &mut Captures,
-    (table, recording): (Option<Rows>, Option<Inline>),
+    (table, recording): (Option<Batched>, Option<Inline>),
     mut keys: SessionKeys,
     arguments: &Arguments,
 ) -> anyhow::Result<Observed<Sinks>> {

@@ -1,6 +1,7 @@
 //! The `plimsoll` command: a subcommand a file, arguments in, exit code out.
 
 mod analyze;
+mod batched;
 mod breakdown;
 mod capacity;
 mod compare;
@@ -13,7 +14,6 @@ mod output;
 mod progress;
 mod record;
 mod report;
-mod rows;
 mod run;
 mod secrecy;
 mod serve;

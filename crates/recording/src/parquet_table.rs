@@ -1,6 +1,6 @@
 //! The table as Parquet: zstd, texts and numbers by dictionary, instants and frames as differences.
 //!
-//! Rows gather in one [`Gathered`] a column, about 200 bytes a row and one copy of each distinct value, and go to
+//! Rows gather in one [`Gathered`] a column, at most some 200 bytes a row and one copy of each distinct value, and go to
 //! the file as a row group. So memory does not grow with the number of rows.
 
 mod alike;
@@ -27,7 +27,7 @@ use chunk::Packing;
 use gathered::{Gathered, Scratch};
 use order::Order;
 
-/// Rows of a row group: enough for dictionaries to pay, few enough to hold (some 15 MiB) while they are gathered.
+/// Rows of a row group: enough for dictionaries to pay, few enough to hold (at most 15 MiB) while they are gathered.
 pub(crate) const GROUP_ROWS: usize = 64 << 10;
 /// The lowest level: higher ones saved next to nothing (decision 0006).
 const ZSTD_LEVEL: i32 = 1;

@@ -5,6 +5,8 @@
 
 use plimsoll_model::{Outcome, Procedure, Symbol, Timeline, Transaction};
 
+use crate::error::Cause;
+
 /// Places for the patterns of connections: so many at first and at the most. Powers of two.
 const RECENT: usize = 64;
 const MOST_RECENT: usize = 16 << 10;
@@ -135,16 +137,16 @@ struct Made {
 
 impl Unpacker {
     /// All transactions of a piece, some at a time.
-    pub(super) fn for_each<E>(
+    pub(super) fn for_each(
         &mut self,
         piece: Rows,
-        mut take: impl FnMut(&[&Transaction]) -> Result<(), E>,
-    ) -> Result<(), E> {
+        mut take: impl FnMut(&[&Transaction]) -> Result<(), Cause>,
+    ) -> Result<(), Cause> {
         let Rows { rows, patterns: new, begins_anew, whole, sender } = piece;
         if self.patterns.len() <= sender {
             self.patterns.resize_with(sender + 1, Vec::new);
         }
-        let Some(patterns) = self.patterns.get_mut(sender) else { return Ok(()) };
+        let patterns = self.patterns.get_mut(sender).ok_or("rows of an unknown sender")?;
         if begins_anew {
             patterns.clear();
         }
@@ -153,9 +155,8 @@ impl Unpacker {
         let mut whole = whole.iter();
         rows.chunks(TOGETHER).try_for_each(|rows| {
             for (place, row) in rows.iter().enumerate() {
-                // Nobody makes a row without the other.
                 let of = if row.known == WHOLE { whole.next() } else { patterns.get(row.pattern as usize) };
-                of.into_iter().for_each(|of| make(&mut self.made, place, row, of));
+                make(&mut self.made, place, row, of.ok_or("a row without its pattern")?);
             }
             take(&self.made.iter().take(rows.len()).map(|made| &made.transaction).collect::<Vec<_>>())
         })

@@ -1,7 +1,5 @@
 //! What comes out is what went in.
 
-use std::convert::Infallible;
-
 use plimsoll_model::{Names, Procedure, Protocol, Vantage};
 use plimsoll_testkit::Random;
 
@@ -19,7 +17,7 @@ fn checked(all: &[Transaction], packer: &mut Packer, unpacker: &mut Unpacker) ->
     let patterns = piece.patterns.len();
     let taken = unpacker.for_each(piece, |some| {
         made.extend(some.iter().map(|t| format!("{t:?}")));
-        Ok::<(), Infallible>(())
+        Ok(())
     });
     assert!(taken.is_ok());
     assert_eq!(made, told(all));
@@ -114,4 +112,15 @@ fn what_does_not_fit_is_kept_whole() {
     huge.payload_bytes = Some(1 << 32);
     let all = [one(0, 1), one(0, 3_000_000_000), never, huge, one(i64::MIN, 0), one(0, 2)];
     assert_eq!(checked(&all, &mut Packer::new(0), &mut Unpacker::default()), 1);
+}
+
+#[test]
+fn pieces_out_of_order_are_an_error_and_no_other_transaction() {
+    let mut packer = Packer::new(0);
+    packer.push(&one(0, 1));
+    let first = packer.take();
+    packer.push(&one(1, 1));
+    let (second, mut unpacker) = (packer.take(), Unpacker::default());
+    assert!(unpacker.for_each(second, |_| Ok(())).is_err_and(|cause| cause.to_string() == "a row without its pattern"));
+    assert!(unpacker.for_each(first, |_| Ok(())).is_ok());
 }

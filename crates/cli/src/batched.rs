@@ -7,12 +7,12 @@ use plimsoll_recording::{RecordingError, TransactionsFile, Written};
 const TOGETHER: usize = 64;
 
 /// A table, and the rows that are on their way to it.
-pub(crate) struct Rows {
+pub(crate) struct Batched {
     table: TransactionsFile,
     waiting: Vec<Transaction>,
 }
 
-impl Rows {
+impl Batched {
     /// None so far.
     pub(crate) fn new(table: TransactionsFile) -> Self {
         Self { table, waiting: Vec::with_capacity(TOGETHER) }
@@ -33,7 +33,7 @@ impl Rows {
     }
 }
 
-impl Sink for Rows {
+impl Sink for Batched {
     fn transaction(&mut self, transaction: &Transaction, names: &Names) {
         self.waiting.push(transaction.clone());
         if self.waiting.len() >= TOGETHER {
