@@ -70,6 +70,9 @@ pub struct Ganesha {
 /// How long Ganesha may take to answer after its start, on a machine that does other things too.
 const PATIENCE: Duration = Duration::from_secs(60);
 
+/// How often it is started before that is called a failure.
+const ATTEMPTS: usize = 5;
+
 impl Ganesha {
     /// Bytes of the file system behind [`Export::Small`].
     pub const SMALL: u64 = 1 << 20;
@@ -118,7 +121,7 @@ impl Ganesha {
         let bus = counting.then(|| Bus::start(&scratch));
         let mut ganesha = Self { scratch, nfs: 0, mount: 0, small, process: None, bus };
         // Somebody else may take a free port before Ganesha does: then it ends at once.
-        let answered = (0..5).any(|_| {
+        let answered = (0..ATTEMPTS).any(|_| {
             ganesha.nfs = free_port().expect("loopback has free ports");
             ganesha.mount = free_port().expect("loopback has free ports");
             ganesha.launch()
@@ -199,7 +202,8 @@ impl Ganesha {
     /// It does not answer.
     pub fn restart(&mut self) {
         self.kill();
-        assert!(self.launch(), "ganesha.nfsd does not answer after a restart:\n{}", self.log());
+        let answered = (0..ATTEMPTS).any(|_| self.launch());
+        assert!(answered, "ganesha.nfsd does not answer after a restart:\n{}", self.log());
     }
 
     /// What it wrote to its log so far.
@@ -234,6 +238,7 @@ impl Ganesha {
 
     /// Starts it and waits until it answers; false where it ended instead.
     fn launch(&mut self) -> bool {
+        let _alone = one_at_a_time();
         let home = self.scratch.path();
         // What the log says must be of this start.
         let _ = std::fs::remove_file(home.join("log"));
@@ -319,6 +324,15 @@ fn counted(answer: &str) -> BTreeMap<String, i64> {
 
 fn connects(port: u16) -> bool {
     TcpStream::connect_timeout(&(Ipv4Addr::LOCALHOST, port).into(), Duration::from_secs(1)).is_ok()
+}
+
+/// Held while a Ganesha starts. Each takes the names of NFS out of the machine's portmapper and puts its own in; one that
+/// finds another's there, put in between, ends ("Cannot register NFS V3 on UDP").
+fn one_at_a_time() -> File {
+    let file = std::env::temp_dir().join("plimsoll-ganesha-starts.lock");
+    let lock = File::options().create(true).append(true).open(&file).expect("a file in the folder for such can be made");
+    lock.lock().expect("a file can be locked");
+    lock
 }
 
 /// Ganesha does not start without a portmapper. One that was not there is started and stays: it is the machine's, and
