@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use crate::command::output;
 
-use super::{Scratch, Unavailable, free_port, program_exists};
+use super::{ATTEMPTS, Scratch, Unavailable, free_port, program_exists};
 
 /// An export of the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,9 +69,6 @@ pub struct Ganesha {
 
 /// How long Ganesha may take to answer after its start, on a machine that does other things too.
 const PATIENCE: Duration = Duration::from_secs(60);
-
-/// How often it is started before that is called a failure.
-const ATTEMPTS: usize = 5;
 
 impl Ganesha {
     /// Bytes of the file system behind [`Export::Small`].
@@ -330,7 +327,8 @@ fn connects(port: u16) -> bool {
 /// finds another's there, put in between, ends ("Cannot register NFS V3 on UDP").
 fn one_at_a_time() -> File {
     let file = std::env::temp_dir().join("plimsoll-ganesha-starts.lock");
-    let lock = File::options().create(true).append(true).open(&file).expect("a file in the folder for such can be made");
+    let lock =
+        File::options().create(true).append(true).open(&file).expect("a file in the folder for such can be made");
     lock.lock().expect("a file can be locked");
     lock
 }

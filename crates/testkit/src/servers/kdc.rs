@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use super::{Samba, Scratch, Unavailable, free_port, program_exists};
+use super::{ATTEMPTS, Samba, Scratch, Unavailable, free_port, program_exists};
 
 /// krb5kdc on a port of loopback, with Samba's account and keys for two names of its service. Ended, with everything that it
 /// wrote, when dropped.
@@ -46,7 +46,7 @@ impl Kdc {
         kdc.configure();
         kdc.make_realm();
         // Somebody else may take the free port before krb5kdc does: then it ends at once.
-        let answered = (0..5).any(|_| {
+        let answered = (0..ATTEMPTS).any(|_| {
             kdc.port = free_port().expect("loopback has free ports");
             kdc.configure();
             kdc.launch()

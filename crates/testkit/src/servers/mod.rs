@@ -22,9 +22,24 @@ impl std::fmt::Display for Unavailable {
     }
 }
 
-/// A TCP port of loopback that nobody uses at the moment.
+/// How often a server is started before that is called a failure.
+const ATTEMPTS: usize = 5;
+
+/// A TCP port of loopback that nobody uses at the moment, below those that connections are given (ip(7),
+/// `ip_local_port_range`: 32768 and up). Who tries again and again to reach a server that is not there would some day be given
+/// its port to call from, be connected with itself, and keep the server from coming back.
 fn free_port() -> std::io::Result<u16> {
-    Ok(std::net::TcpListener::bind(("127.0.0.1", 0))?.local_addr()?.port())
+    use std::hash::{BuildHasher, RandomState};
+    let random = RandomState::new();
+    let ports = (0..100).map(|attempt: u32| 10_000 + (random.hash_one(attempt) % 20_000) as u16);
+    let mut taken = std::io::ErrorKind::AddrInUse.into();
+    for port in ports {
+        match std::net::TcpListener::bind(("127.0.0.1", port)) {
+            Ok(_) => return Ok(port),
+            Err(error) => taken = error,
+        }
+    }
+    Err(taken)
 }
 
 /// Whether a program is in the path.

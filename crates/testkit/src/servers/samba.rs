@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process_group};
 
-use super::{Scratch, Unavailable, free_port, program_exists};
+use super::{ATTEMPTS, Scratch, Unavailable, free_port, program_exists};
 
 /// A share of the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -92,7 +92,7 @@ impl Samba {
         let mut samba = Self { scratch, port: 1, settings, small, process: None };
         samba.prepare();
         // Somebody else may take the free port before smbd does: then it ends at once.
-        let answered = (0..5).any(|_| {
+        let answered = (0..ATTEMPTS).any(|_| {
             samba.port = free_port().expect("loopback has free ports");
             samba.launch()
         });
@@ -134,7 +134,8 @@ impl Samba {
     /// It does not answer.
     pub fn restart(&mut self) {
         self.kill();
-        assert!(self.launch(), "smbd does not answer after a restart:\n{}", self.log());
+        let answered = (0..ATTEMPTS).any(|_| self.launch());
+        assert!(answered, "smbd does not answer after a restart:\n{}", self.log());
     }
 
     /// What smbd wrote to its log so far.
