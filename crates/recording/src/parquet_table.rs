@@ -36,8 +36,9 @@ const ZSTD_LEVEL: i32 = 1;
 const WIDE_DIGITS: i32 = 38;
 const WIDE_BYTES: i32 = 16;
 
-/// Transactions of which a column is gathered before the next one is: some 30 KiB, which stay near the processor.
-const NEAR_ROWS: usize = 64;
+/// Transactions of which a column is gathered before the next one is: some 50 KiB, which stay near the processor, and enough
+/// for the columns that are all alike to cost little each.
+pub(crate) const NEAR_ROWS: usize = 128;
 
 pub(crate) struct ParquetTable {
     out: SerializedFileWriter<File>,

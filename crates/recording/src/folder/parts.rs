@@ -8,13 +8,10 @@ use plimsoll_model::{Names, Transaction};
 use crate::columns::Labels;
 use crate::error::Cause;
 use crate::file::fields;
-use crate::parquet_table::ParquetTable;
+use crate::parquet_table::{NEAR_ROWS, ParquetTable};
 
 /// Rows of a file: some 180 MiB. A file can be read when it is finished.
 const PART_ROWS: u64 = 8 << 20;
-
-/// Transactions that come one by one wait until there are so many: columns are gathered one after the other.
-const TOGETHER: usize = 64;
 
 /// The transactions table of a stage.
 pub(super) struct Parts {
@@ -34,12 +31,13 @@ impl Parts {
     }
 
     pub(super) fn put(&mut self, rows: &[&Transaction], names: &Names) -> Result<(), Cause> {
-        if rows.len() >= TOGETHER {
+        if rows.len() >= NEAR_ROWS {
             self.write_waiting(names)?;
             return self.write(rows, names);
         }
         self.waiting.extend(rows.iter().copied().cloned());
-        if self.waiting.len() >= TOGETHER { self.write_waiting(names) } else { Ok(()) }
+        // Columns are gathered one after the other.
+        if self.waiting.len() >= NEAR_ROWS { self.write_waiting(names) } else { Ok(()) }
     }
 
     fn write_waiting(&mut self, names: &Names) -> Result<(), Cause> {

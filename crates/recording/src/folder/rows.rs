@@ -6,14 +6,13 @@
 use plimsoll_model::{Outcome, Procedure, Symbol, Timeline, Transaction};
 
 use crate::error::Cause;
+use crate::parquet_table::NEAR_ROWS;
 
 /// Places for the patterns of connections: so many at first and at the most. Powers of two.
 const RECENT: usize = 64;
 const MOST_RECENT: usize = 16 << 10;
 /// Patterns that are kept: those of as many connections, and then they begin anew.
 const MOST_PATTERNS: usize = MOST_RECENT;
-/// Transactions made anew together: some 25 KiB, which stay near the processor.
-const TOGETHER: usize = 64;
 
 /// What is known of a row, a bit each: the four numbers, the four instants, these, and whether its pattern is all of it.
 const ID: u16 = 1 << 8;
@@ -153,7 +152,7 @@ impl Unpacker {
         patterns.extend(new);
         self.made.iter_mut().for_each(|made| made.pattern = None);
         let mut whole = whole.iter();
-        rows.chunks(TOGETHER).try_for_each(|rows| {
+        rows.chunks(NEAR_ROWS).try_for_each(|rows| {
             for (place, row) in rows.iter().enumerate() {
                 let of = if row.known == WHOLE { whole.next() } else { patterns.get(row.pattern as usize) };
                 make(&mut self.made, place, row, of.ok_or("a row without its pattern")?);

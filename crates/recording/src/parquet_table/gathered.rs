@@ -219,7 +219,9 @@ impl Long {
 fn sort<T: Copy + PartialEq + Default>(values: &mut Alike<T>, order: &[u32], scratch: &mut Vec<T>) {
     let Some(values) = values.different() else { return };
     scratch.clear();
-    scratch.extend(order.iter().filter_map(|&row| values.get(row as usize)));
+    // An order is one of all rows.
+    debug_assert_eq!(values.len(), order.len());
+    scratch.extend(order.iter().map(|&row| values.get(row as usize).copied().unwrap_or_default()));
     std::mem::swap(values, scratch);
 }
 

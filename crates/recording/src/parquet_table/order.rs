@@ -2,47 +2,32 @@
 
 use plimsoll_model::Transaction;
 
-/// How far from the end a row is put in its place; farther ones wait for the sort.
-const NEAR: usize = 16;
-
-/// The rows since the last row group, nearly sorted.
+/// The rows since the last row group, as they came.
 #[derive(Default)]
 pub(super) struct Order {
     /// When each began, and which row it is.
     rows: Vec<(i64, u32)>,
-    /// Whether any of them is not where it came, and whether any is not where it belongs.
-    moved: bool,
     unsorted: bool,
 }
 
 impl Order {
-    /// One more row. Requests begin nearly in the order in which they end, so most find their place near the end.
+    /// One more row.
     #[inline]
     pub(super) fn put(&mut self, t: &Transaction) {
         // Those that never began come first.
         let begun = t.timeline.request_first.unwrap_or(i64::MIN);
-        let end = self.rows.len();
-        let later = self.rows.iter().rev().take(NEAR).take_while(|&&(other, _)| other > begun).count();
+        self.unsorted |= self.rows.last().is_some_and(|&(last, _)| last > begun);
         // A row group's rows are far fewer.
-        self.rows.push((begun, end as u32));
-        if later > 0 {
-            self.moved = true;
-            if later < NEAR {
-                self.rows.get_mut(end - later..).unwrap_or_default().rotate_right(1);
-            } else {
-                self.unsorted = true;
-            }
-        }
+        self.rows.push((begun, self.rows.len() as u32));
     }
 
     /// The rows sorted; those of one instant stay as they came. `None` where all came sorted.
     pub(super) fn take(&mut self) -> Option<Vec<u32>> {
-        let (moved, unsorted) = (std::mem::take(&mut self.moved), std::mem::take(&mut self.unsorted));
-        if unsorted {
-            // It makes use of long sorted pieces, one a worker's.
-            self.rows.sort_by_key(|&(begun, _)| begun);
-        }
-        let sorted = moved.then(|| self.rows.iter().map(|&(_, row)| row).collect());
+        let sorted = std::mem::take(&mut self.unsorted).then(|| {
+            // Of a group that is over in seconds, all but some four of the eight bytes of an instant are alike, and are passed over.
+            radsort::sort_by_key(&mut self.rows, |&(begun, _)| begun);
+            self.rows.iter().map(|&(_, row)| row).collect()
+        });
         self.rows.clear();
         sorted
     }
