@@ -8,9 +8,9 @@ use rustix::event::epoll;
 
 use crate::measured::{Measured, Watch};
 
-/// Answers each `request` bytes with `answer` bytes, on one connection, until it closes, after `work` an answer: with a
-/// server that is at work while the client waits, a client's waits are as deep as with a real one. The first line of
-/// output is the address.
+/// Answers each `request` bytes with `answer` bytes, on one connection, until it closes. Without `work` it writes together
+/// what it read together; with it, it is at work so long for each answer and writes each by itself, as real servers do: a
+/// client is woken as often, and its waits are as deep. The first line of output is the address.
 pub fn serve(request: usize, answer: usize, work: Duration) -> io::Result<()> {
     let listener = TcpListener::bind("127.0.0.1:0")?;
     println!("{}", listener.local_addr()?);
@@ -26,11 +26,14 @@ pub fn serve(request: usize, answer: usize, work: Duration) -> io::Result<()> {
         have += count;
         let whole = (have / request).min(64);
         have -= whole * request;
-        let began = Instant::now();
-        while began.elapsed() < work * whole as u32 {
-            std::hint::spin_loop();
+        let (writes, together) = if work.is_zero() { (1, whole) } else { (whole, 1) };
+        for _ in 0..writes {
+            let began = Instant::now();
+            while began.elapsed() < work {
+                std::hint::spin_loop();
+            }
+            stream.write_all(answers.get(..together * answer).unwrap_or_default())?;
         }
-        stream.write_all(answers.get(..whole * answer).unwrap_or_default())?;
         // More than 64 at once do not happen at the depths that are measured.
         assert!(have < request, "the echo server fell behind");
     }
