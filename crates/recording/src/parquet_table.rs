@@ -134,7 +134,7 @@ impl ParquetTable {
         let order = self.order.as_mut().and_then(Order::take);
         let mut group = self.out.next_row_group()?;
         for (gathered, column) in self.gathered.iter_mut().zip(columns) {
-            gathered.sort(order.as_deref(), &mut self.scratch);
+            gathered.sort(order.as_deref(), &mut self.scratch)?;
             if let Some(coded) = gathered.coded() {
                 let (bytes, closed) = self.packing.chunk(column, coded)?;
                 group.append_column(&bytes, closed)?;

@@ -131,17 +131,16 @@ impl Gathered {
     }
 
     /// Puts the rows in order, where they came in another.
-    pub(super) fn sort(&mut self, order: Option<&[u32]>, scratch: &mut Scratch) {
-        let Some(order) = order else { return };
+    pub(super) fn sort(&mut self, order: Option<&[u32]>, scratch: &mut Scratch) -> Result<(), Cause> {
+        let Some(order) = order else { return Ok(()) };
         match &mut self.values {
             Values::Coded(coded) => sort(&mut coded.codes, order, &mut scratch.codes),
             Values::Long(long) => {
-                sort(&mut long.values, order, &mut scratch.values);
-                sort(&mut long.known, order, &mut scratch.flags);
+                sort(&mut long.values, order, &mut scratch.values)?;
+                sort(&mut long.known, order, &mut scratch.flags)
             }
             Values::Flag(flags) => sort(flags, order, &mut scratch.flags),
-            // Of tables that are not sorted.
-            Values::Wide(_) => {}
+            Values::Wide(_) => Err("a column of tables that are not sorted".into()),
         }
     }
 
@@ -216,13 +215,20 @@ impl Long {
     }
 }
 
-fn sort<T: Copy + PartialEq + Default>(values: &mut Alike<T>, order: &[u32], scratch: &mut Vec<T>) {
-    let Some(values) = values.different() else { return };
+/// `order` has each row once.
+fn sort<T: Copy + PartialEq + Default>(
+    values: &mut Alike<T>,
+    order: &[u32],
+    scratch: &mut Vec<T>,
+) -> Result<(), Cause> {
+    let Some(values) = values.different() else { return Ok(()) };
+    if values.len() != order.len() {
+        return Err("a column of more or fewer rows than there are".into());
+    }
     scratch.clear();
-    // An order is one of all rows.
-    debug_assert_eq!(values.len(), order.len());
     scratch.extend(order.iter().map(|&row| values.get(row as usize).copied().unwrap_or_default()));
     std::mem::swap(values, scratch);
+    Ok(())
 }
 
 /// Writes values; `known` says of each row whether it has one, where not all have.
