@@ -26,7 +26,7 @@ pub fn run(servers: &Servers, rounds: usize) -> Result<(), Box<dyn Error>> {
     println!("Processor time of the client, µs an operation (median of {rounds} rounds in turns), user and system.");
     println!();
     println!(
-        "| operation | depth | plimsoll | floor | echo | echo, alike | smb2 crate | libnfs | libnfs, no delay | server |"
+        "| operation | depth | plimsoll | echo | paced | paced, epoll | smb2 crate | libnfs | libnfs, no delay | server |"
     );
     println!("| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |");
     let mut promises = Vec::new();
@@ -41,7 +41,7 @@ pub fn run(servers: &Servers, rounds: usize) -> Result<(), Box<dyn Error>> {
         }
     }
     println!();
-    println!("| operation | depth | plimsoll / | ratio | the floor's | at most | |");
+    println!("| operation | depth | plimsoll / | ratio | paced | at most | |");
     println!("| --- | --- | --- | --- | --- | --- | --- |");
     promises.iter().for_each(|line| println!("{line}"));
     Ok(())
@@ -73,7 +73,7 @@ fn round(
     // A real server takes its time, and a client sleeps deeper the longer it waits; several threads of one take less.
     let paced = own_client.elapsed.as_secs_f64() * 1e6 / (own_client.operations * exchanges) as f64;
     let work = ((server / (total * exchanges) as f64).min(paced) * 1e3) as u64;
-    for (program, work) in [("echo", 0), ("floor", work), ("echo-epoll", work)] {
+    for (program, work) in [("echo", 0), ("paced", work), ("paced-epoll", work)] {
         let (mut echo, address) = echo_server(&request, &answer, &work.to_string())?;
         let result = own(program, &[&address, &request, &answer]);
         echo.kill()?;
@@ -124,7 +124,7 @@ impl Costs {
 
     fn row(&self, operation: Operation, depth: usize) -> String {
         let show = |value: Option<f64>| value.map_or_else(|| "–".to_owned(), |us| format!("{us:.2}"));
-        let columns = ["plimsoll", "floor", "echo", "echo-epoll", "smb2", "libnfs", "libnfs, no delay"];
+        let columns = ["plimsoll", "echo", "paced", "paced-epoll", "smb2", "libnfs", "libnfs, no delay"];
         let columns = columns.map(|client| show(self.of(client)));
         format!("| {} | {depth} | {} | {:.2} |", operation.name(), columns.join(" | "), median(&self.server))
     }
@@ -136,22 +136,22 @@ impl Costs {
         median(&ratios)
     }
 
-    /// Each promise, and what was not promised but belongs beside it: the ratio, what it would be of a client that does
-    /// nothing but receive and send, its limit, and whether it is kept.
+    /// Each promise, and what was not promised but belongs beside it: the ratio, that of the paced exchange (no
+    /// least: its client is woken for each answer, and a real server's may come together), its limit, and whether it is kept.
     fn promises(&self, operation: Operation, depth: usize) -> Vec<String> {
         let line = |name: &str, others: &[f64], limit: f64, promised: bool| {
-            let (ratio, floor) = (self.ratio("plimsoll", others), self.ratio("floor", others));
+            let (ratio, paced) = (self.ratio("plimsoll", others), self.ratio("paced", others));
             let kept = match (promised, ratio <= limit) {
                 (true, true) => "kept",
                 (true, false) => "MISSED",
                 (false, _) => "not promised",
             };
-            format!("| {} | {depth} | {name} | {ratio:.2} | {floor:.2} | {limit} | {kept} |", operation.name())
+            format!("| {} | {depth} | {name} | {ratio:.2} | {paced:.2} | {limit} | {kept} |", operation.name())
         };
         let limits: &[(&str, f64, bool)] = if depth == 1 {
-            &[("echo", 1.25, true), ("floor", 1.25, false), ("echo-epoll", 1.25, false)]
+            &[("echo", 1.25, true), ("paced", 1.25, false), ("paced-epoll", 1.25, false)]
         } else {
-            &[("floor", 1.25, false), ("smb2", 0.5, true), ("libnfs", 0.8, true), ("libnfs, no delay", 0.8, false)]
+            &[("paced", 1.25, false), ("smb2", 0.5, true), ("libnfs", 0.8, true), ("libnfs, no delay", 0.8, false)]
         };
         let clients = limits.iter().filter_map(|&(name, limit, promised)| {
             self.clients.get(name).map(|others| line(name, others, limit, promised))

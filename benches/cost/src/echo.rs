@@ -1,4 +1,4 @@
-//! The bare exchange: so many bytes there, so many back, and nothing else. What an operation costs at least.
+//! The bare exchange: so many bytes there, so many back, and nothing else.
 
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -9,8 +9,8 @@ use rustix::event::epoll;
 use crate::measured::{Measured, Watch};
 
 /// Answers each `request` bytes with `answer` bytes, on one connection, until it closes. Without `work` it writes together
-/// what it read together; with it, it is at work so long for each answer and writes each by itself, as real servers do: a
-/// client is woken as often, and its waits are as deep. The first line of output is the address.
+/// what it read together; with it, it is at work so long for each answer and writes each by itself, so that a
+/// client's waits are as deep as with a real server. The first line of output is the address.
 pub fn serve(request: usize, answer: usize, work: Duration) -> io::Result<()> {
     let listener = TcpListener::bind("127.0.0.1:0")?;
     println!("{}", listener.local_addr()?);

@@ -59,8 +59,8 @@ fn client(program: &str, operation: &str, depth: &str, count: &str, rest: &[&str
     let (depth, count) = (depth.parse()?, count.parse()?);
     let operation = Operation::named(operation).ok_or("no such operation")?;
     let measured: Measured = match (program, rest) {
-        ("echo" | "floor" | "echo-epoll", [to, request, answer]) => {
-            let wait = if program == "echo-epoll" { echo::Wait::Epoll } else { echo::Wait::Read };
+        ("echo" | "paced" | "paced-epoll", [to, request, answer]) => {
+            let wait = if program == "paced-epoll" { echo::Wait::Epoll } else { echo::Wait::Read };
             let count = count * operation.exchanges();
             echo::exchange(to.parse()?, request.parse()?, answer.parse()?, depth, count, wait)?
         }
