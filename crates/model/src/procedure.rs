@@ -35,6 +35,20 @@ pub struct Row {
     pub held: bool,
 }
 
+impl Row {
+    /// Whether "all operations together" has it: what users ask for. Not connections, sessions and portmap, and no compound as a
+    /// whole (its members count); but an ECHO or a NULL, which may be all that somebody asks for.
+    pub fn is_asked_for(&self) -> bool {
+        match self.group {
+            Group::Compound => false,
+            Group::Session => {
+                self.operation == Operation::Null && !matches!(self.protocol, Protocol::Portmap | Protocol::Mount)
+            }
+            _ => self.protocol != Protocol::Portmap,
+        }
+    }
+}
+
 /// What went over the wire: a row of the table, as a dense index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Procedure(u16);

@@ -1,5 +1,6 @@
 //! A histogram with the cells of HdrHistogram, of which it keeps those in use.
 
+use crate::rank::rank;
 use crate::state::Counter;
 use crate::{SIGNIFICANT_DIGITS, Times};
 
@@ -114,7 +115,7 @@ impl FineHistogram {
     /// The value that at least `percentile` (0..=100) per cent do not exceed, ns, at most 0.1 % too high.
     pub fn percentile_ns(&self, percentile: f64) -> Option<u64> {
         let total = self.count();
-        let rank = ((percentile / 100.0 * total as f64).ceil() as u64).clamp(1, total.max(1));
+        let rank = rank(percentile, total);
         let mut below = 0u64;
         let cell = self.pairs().find(|&(_, count)| {
             below = below.saturating_add(count);
@@ -211,7 +212,7 @@ mod tests {
         fn percentiles_are_those_of_the_sorted_values(values in any_values(), percentile in 0.0f64..=100.0) {
             let mut sorted = values.clone();
             sorted.sort_unstable();
-            let rank = ((percentile / 100.0 * sorted.len() as f64).ceil() as usize).max(1);
+            let rank = rank(percentile, sorted.len() as u64) as usize;
             let (exact, found) = (sorted[rank - 1], of(&values).percentile_ns(percentile).unwrap());
             prop_assert!(found >= exact && (found - exact) as f64 <= exact as f64 * 1e-3, "{found} for {exact}");
         }

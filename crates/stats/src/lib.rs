@@ -35,6 +35,7 @@ pub mod intervals;
 mod moments;
 mod octaves;
 pub mod parts;
+mod rank;
 mod series;
 mod sparse;
 pub mod state;

@@ -1,5 +1,6 @@
 //! A histogram small enough to have thousands of.
 
+use crate::rank::rank;
 use crate::state::Counter;
 
 /// Most cells of one histogram: 4 KiB.
@@ -64,7 +65,7 @@ impl SparseHistogram {
     /// The value that at least `percentile` (0..=100) per cent do not exceed, to [`SparseHistogram::resolution`].
     pub fn percentile(&self, percentile: f64) -> Option<u64> {
         let total: u64 = self.cells.iter().map(|&(_, count)| count).sum();
-        let rank = ((percentile / 100.0 * total as f64).ceil() as u64).clamp(1, total.max(1));
+        let rank = rank(percentile, total);
         let mut below = 0;
         for &(cell, count) in &self.cells {
             below += count;

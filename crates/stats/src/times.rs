@@ -2,6 +2,7 @@
 
 use hdrhistogram::Histogram;
 
+use crate::rank::rank;
 use crate::state::{Counter, Reader, State, StateError, Writer};
 use crate::{FineHistogram, Moments};
 
@@ -92,7 +93,10 @@ impl Times {
     /// The smallest time that at least `percentile` (0..=100) per cent of the times do not exceed, ns, to 0.1 %.
     pub fn percentile_ns(&self, percentile: f64) -> Option<u64> {
         let (min, max) = (self.moments.min_ns()?, self.moments.max_ns()?);
-        let value = self.histogram.as_ref()?.value_at_quantile(percentile / 100.0);
+        let histogram = self.histogram.as_ref()?;
+        // The middle of the rank's share, so that rounding does not make it another one's.
+        let quantile = (rank(percentile, histogram.len()) as f64 - 0.5) / histogram.len() as f64;
+        let value = histogram.value_at_quantile(quantile);
         Some(if percentile <= 0.0 { min } else { value.clamp(min, max) })
     }
 

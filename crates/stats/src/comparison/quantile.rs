@@ -5,6 +5,7 @@ use super::difference::Interval;
 use super::estimate::{Basis, Estimate, Known, Missing, design_effect, spread_over};
 use super::metric::Metric;
 use super::student;
+use crate::rank::rank;
 use crate::{FineCell, FineHistogram};
 
 /// Operations, counted as if they were independent, that must lie beyond a percentile before its place is known.
@@ -50,7 +51,7 @@ fn cell_at(histogram: &FineHistogram, p: f64) -> Option<(u64, FineCell)> {
     if !(0.0..=1.0).contains(&p) {
         return None;
     }
-    let rank = ((p * histogram.count() as f64).ceil() as u64).max(1);
+    let rank = rank(p * 100.0, histogram.count());
     let mut before = 0;
     histogram.iter().find_map(|cell| {
         let found = before + cell.count >= rank;

@@ -1,13 +1,13 @@
 //! Which rows there are.
 
-use plimsoll_model::{Group, Operation, Procedure, Protocol};
+use plimsoll_model::{Operation, Procedure};
 
 use crate::{GroupKey, Intervals};
 
 /// A row of a comparison: what is added up in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Scope {
-    /// Everything that users asked for: without logging on, portmap, and compounds as wholes (their members count).
+    /// Everything that users asked for ([`plimsoll_model::Row::is_asked_for`]).
     All,
     /// A group.
     Group(GroupKey),
@@ -22,7 +22,7 @@ impl Scope {
     pub fn holds(self, procedure: Procedure) -> bool {
         let row = procedure.row();
         match self {
-            Scope::All => !matches!(row.group, Group::Compound | Group::Session) && row.protocol != Protocol::Portmap,
+            Scope::All => row.is_asked_for(),
             Scope::Group(key) => key.holds(row.group),
             Scope::Operation(operation) => row.operation == operation,
             Scope::Procedure(wanted) => procedure == wanted,
@@ -55,6 +55,7 @@ impl Scope {
 mod tests {
     use super::*;
     use crate::{Interval, IntervalWidth};
+    use plimsoll_model::{Group, Protocol};
 
     #[test]
     fn rows_are_those_with_traffic_and_all_is_what_users_asked_for() {
