@@ -70,8 +70,12 @@ impl Spoilt {
     }
 
     fn drive(&self, depth: &str, duration: &str) -> Ended {
+        self.drive_with("4", depth, duration)
+    }
+
+    fn drive_with(&self, stations: &str, depth: &str, duration: &str) -> Ended {
         let load =
-            ["--stations", "4", "--warmup", "0s", "--timeout", TIMEOUT, "--think", "5ms", "--duration", duration];
+            ["--stations", stations, "--warmup", "0s", "--timeout", TIMEOUT, "--think", "5ms", "--duration", duration];
         run(&[&["getattr", "--target", &self.target, "--depth", depth][..], &load].concat())
     }
 }
@@ -150,6 +154,26 @@ fn smb_answers_are_counted_by_cause() {
 fn nfs_answers_are_counted_by_cause() {
     // Behind framing and xid: the last bit of the word that says call or reply. And a length of 1 GiB more.
     by_cause("nfs", &[95, 1], 1);
+}
+
+/// A worker with a single connection waits in `recv` itself.
+#[test]
+fn a_single_connection_that_makes_no_sense_is_made_again() {
+    for (protocol, senseless) in [("smb", 32), ("nfs", 95)] {
+        let spoilt = Spoilt::start(protocol);
+        assert!(matches!(spoilt.drive("1", QUICK).code, Some(0 | 1)), "the files are made");
+        let which = Which::Nth(TENTH);
+        spoilt.proxy.set_rules(vec![Rule::Answers {
+            connection: Some(BEFORE),
+            which,
+            fault: Fault::Flipped(senseless),
+        }]);
+        let ended = spoilt.drive_with("1", "1", QUICK);
+        let (all, malformed) = counts(&ended, "malformed answer");
+        let sent_no_more = ended.failures("ended before it was sent");
+        assert!(malformed == 2 && all == 2 + sent_no_more && sent_no_more <= 1, "{}", ended.stage()["failures"]);
+        assert!(ended.stage()["count"].as_u64() > Some(20), "{}", ended.stage()["count"]);
+    }
 }
 
 /// A length of 8 MiB more is one that an answer may have: the rest is waited for, and what comes instead is taken for it. Every

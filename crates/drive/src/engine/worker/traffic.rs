@@ -118,6 +118,7 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
             self.goes_on(0, read);
         }
         self.buffer = buffer;
+        self.lose_if_over(0);
         waited
     }
 
