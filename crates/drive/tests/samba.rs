@@ -379,16 +379,30 @@ fn what_waits_by_design() {
 #[test]
 fn breaks_are_agreed_to() {
     let Some(samba) = samba(&[]) else { return };
-    for dialect in Dialect::ALL {
+    agree_to_breaks(&samba, &Dialect::ALL, Wish::AsServerSays);
+}
+
+#[test]
+fn breaks_are_agreed_to_where_all_else_is_encrypted() {
+    let encrypting = [Dialect::V300, Dialect::V302, Dialect::V311];
+    let Some(demanding) = samba(&["smb encrypt = required"]) else { return };
+    agree_to_breaks(&demanding, &encrypting, Wish::AsServerSays);
+    let Some(willing) = samba(&[]) else { return };
+    agree_to_breaks(&willing, &encrypting, Wish::Demanded);
+}
+
+fn agree_to_breaks(samba: &Samba, dialects: &[Dialect], encryption: Wish) {
+    for &dialect in dialects {
         let mut options = options(Share::Data);
         options.dialects = dialect..=dialect;
+        options.encryption = encryption;
         let options = Arc::new(options);
         for (number, caching) in
             [Caching::LevelTwo, Caching::Exclusive, Caching::Batch, Caching::Lease, Caching::Durable]
                 .into_iter()
                 .enumerate()
         {
-            let (mut one, mut two) = (connect_shared(&samba, &options), connect_shared(&samba, &options));
+            let (mut one, mut two) = (connect_shared(samba, &options), connect_shared(samba, &options));
             let path = format!("{}-{number}", dialect.name());
             let access = Access::ReadWrite;
             let cached = Action::Open { path: &path, access, disposition: Disposition::CreateNew, caching };

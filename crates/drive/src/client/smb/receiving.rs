@@ -69,7 +69,7 @@ impl SmbClient {
         let length = usize::try_from(message.length).unwrap_or(usize::MAX).saturating_sub(nbss::PREFIX_LEN);
         let at = (message.first, message.last);
         let taken = match Kind::of(bytes) {
-            Some(Kind::Plain) if self.session.seals => Err(Cause::Untrusted),
+            Some(Kind::Plain) if self.session.seals && !is_notice(bytes) => Err(Cause::Untrusted),
             Some(Kind::Plain) => self.members(bytes, length, false, at, out, events),
             Some(Kind::Encrypted) => self.sealed(bytes, at, out, events),
             Some(Kind::Compressed) | None => Err(Cause::Malformed),
@@ -213,6 +213,16 @@ impl SmbClient {
         let ending = Ending { answered: Some(at), status, outcome, response_bytes, payload_bytes };
         self.report(call, &ending, events);
     }
+}
+
+/// Whether a message is nothing but the notice of a break: that is of a file or a lease, not of a session, and comes unsigned, and
+/// in plain where all else is encrypted (MS-SMB2 3.3.4.6, 3.3.4.7).
+fn is_notice(message: &[u8]) -> bool {
+    Header::new(message).is_some_and(|header| {
+        header.message_id() == Some(header::UNSOLICITED)
+            && header.command() == Command::OplockBreak
+            && header.next_command() == 0
+    })
 }
 
 /// What a status makes of a request. MORE_PROCESSING_REQUIRED is a step of a logon that goes on.

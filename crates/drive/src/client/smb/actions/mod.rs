@@ -64,8 +64,8 @@ impl SmbClient {
         if let Err(cause) = begun {
             Self::refuse(ticket.tag, now, cause, events);
         }
-        // What waits goes on with the next answer; where none is to come, now.
-        if !self.waiting.is_empty() && self.is_stuck() {
+        // What waits goes on with the next answer; but what was left waiting when an action timed out has none to come.
+        if !self.waiting.is_empty() {
             self.pump(now, out, events);
         }
     }

@@ -239,6 +239,22 @@ fn listings_end_with_their_directory_closed() {
 }
 
 #[test]
+fn a_connection_goes_on_where_a_listing_never_ends() {
+    let mut world = World::ready(Dialect::V210, 64);
+    let tag = world.begin(&Action::List { path: "" });
+    world.flush();
+    let opened = world.server.answer_next().unwrap();
+    world.deliver(&opened);
+    assert_eq!(world.asked().remove(0).command, Command::QueryDirectory, "and it is never answered");
+    let now = world.tick();
+    world.client.overdue(now, now, &mut world.told);
+    assert_eq!(world.result(tag).unwrap().unwrap_err().cause, Cause::TimedOut);
+    world.begin(&Action::Null);
+    let asked: Vec<Command> = world.asked().iter().map(|asked| asked.command).collect();
+    assert_eq!(asked, [Command::Close, Command::Echo]);
+}
+
+#[test]
 fn a_malformed_answer_breaks_the_connection() {
     let mut world = World::ready(Dialect::V210, 64);
     let file = open(&mut world);
