@@ -177,6 +177,23 @@ fn every_workload_on_a_mounted_directory() {
 }
 
 #[test]
+fn what_a_link_leads_to_is_not_swept() {
+    let _alone = alone();
+    let scratch = Scratch::new("links");
+    let target = format!("file://{}", scratch.folder("set").display());
+    let thesis = scratch.folder("home").join("thesis.txt");
+    std::fs::write(&thesis, "years of work").unwrap();
+    run("mixed", &target, &[]);
+    let set = std::fs::read_dir(scratch.folder("set")).unwrap().next().unwrap().unwrap().path();
+    // As what a killed run has left: verifying removes it.
+    let left = set.join("d1/own-d-0-1-2-3-0");
+    std::os::unix::fs::symlink(scratch.folder("home"), &left).unwrap();
+    run("mixed", &target, &[]);
+    assert!(left.symlink_metadata().is_err(), "the link goes");
+    assert_eq!(std::fs::read_to_string(&thesis).unwrap(), "years of work", "and nothing else");
+}
+
+#[test]
 fn several_levels_are_several_stages() {
     let _alone = alone();
     let report = run("getattr", "embedded:nfs", &["--levels", "1,3"]);

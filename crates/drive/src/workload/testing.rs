@@ -44,6 +44,7 @@ const LACKING: &str = "no such control";
 fn refused(problem: &str) -> Failure {
     let status = match problem {
         "no such file" => 0xC000_0034,
+        "is a directory" => 0xC000_00BA,
         LACKING => 0xC000_0010,
         _ => 0xC000_0001,
     };
@@ -133,7 +134,8 @@ impl Model {
                 self.unused(path)?;
                 match self.nodes.get(path) {
                     Some(Some(_)) => self.nodes.remove(path).map(|_| Reply::Nothing).ok_or("no such file"),
-                    _ => Err("no such file"),
+                    Some(None) => Err("is a directory"),
+                    None => Err("no such file"),
                 }
             }
             Action::Rename { from, to } => {

@@ -187,7 +187,7 @@ impl Scenario for Remover {
             Some(Item::List(path)) => Action::List { path },
             Some(Item::File(path)) => Action::Remove { path },
             Some(Item::Directory(path)) => Action::RemoveDirectory { path },
-            Some(Item::Tree(path)) => return self.sweep.get_or_insert_with(|| Sweep::new(path.clone())).step(),
+            Some(Item::Tree(path)) => return self.sweep.get_or_insert_with(|| Sweep::whatever_is(path.clone())).step(),
             None => return Step::Finished,
         };
         Step::Act(action, Symbol::NONE)

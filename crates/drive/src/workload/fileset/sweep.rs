@@ -58,6 +58,12 @@ impl Sweep {
         Self { tasks: vec![Task::List(root)], names: Vec::new(), overflowed: false, attempts: 0 }
     }
 
+    /// Removes what has this name, if it is there; a directory with whatever is in it. A symbolic link goes itself, and what it
+    /// leads to stays: somebody else may have made it.
+    pub(crate) fn whatever_is(path: String) -> Self {
+        Self { tasks: vec![Task::File(path)], names: Vec::new(), overflowed: false, attempts: 0 }
+    }
+
     /// What to do next; [`Step::TurnOver`] when all is gone.
     pub(crate) fn step(&self) -> Step<'_> {
         let action = match self.tasks.last() {

@@ -129,7 +129,7 @@ impl Verifier {
         let Some(name) = own else { return };
         let mut path = String::new();
         self.job.files.directory_path_in_order(place, &mut path);
-        self.sweep = Some(Sweep::new(format!("{path}/{name}")));
+        self.sweep = Some(Sweep::whatever_is(format!("{path}/{name}")));
     }
 
     fn swept(&mut self, done: &Done) -> Verdict {

@@ -130,7 +130,7 @@ impl Lane {
         }
     }
 
-    /// A name that no other lane uses, nor this one in another turn; other runs have other seeds.
+    /// A name that no other lane of this run uses, nor this one in another turn. (A set is one run's at a time.)
     fn own_path(&self, prefix: &str, renames: u32) -> Option<String> {
         let mut path = String::with_capacity(self.path.len() + 48);
         self.files.directory_path(self.turn.as_ref()?.directory, &mut path);
