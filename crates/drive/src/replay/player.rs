@@ -3,7 +3,7 @@
 mod lines;
 mod verdicts;
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::account::{Account, Counted, Deviation};
@@ -54,8 +54,9 @@ pub(crate) struct Player {
     plays: u32,
     /// Connections lost since the last play was over.
     restarts: u32,
-    by_handle: HashMap<u32, FileKey>,
-    by_path: HashMap<String, FileKey>,
+    // In order: what is left open is closed in the same order each time.
+    by_handle: BTreeMap<u32, FileKey>,
+    by_path: BTreeMap<String, FileKey>,
     strings: [String; STRINGS],
     rng: Rng,
     /// Of the line: its paths, and where in the file.
@@ -112,8 +113,8 @@ impl Player {
             looping: None,
             plays: 0,
             restarts: 0,
-            by_handle: HashMap::new(),
-            by_path: HashMap::new(),
+            by_handle: BTreeMap::new(),
+            by_path: BTreeMap::new(),
             strings: Default::default(),
             rng,
             path: String::new(),
@@ -192,8 +193,8 @@ impl Player {
     }
 
     fn close_all(&mut self) {
-        self.closing.extend(self.by_handle.drain().map(|(_, file)| file));
-        self.closing.extend(self.by_path.drain().map(|(_, file)| file));
+        self.closing.extend(std::mem::take(&mut self.by_handle).into_values());
+        self.closing.extend(std::mem::take(&mut self.by_path).into_values());
     }
 
     fn rewind(&mut self) {

@@ -126,7 +126,10 @@ fn credentials(text: &str) -> Result<Credentials, TargetError> {
 
 fn nfs(parts: &Parts<'_>) -> Result<Target, TargetError> {
     if parts.user.is_some() {
-        return Err(wrong("user", "means nothing for nfs://, which tells the server a number: --uid"));
+        return Err(wrong(
+            "user",
+            "means nothing for nfs://, which tells the server a number, that of whoever runs plimsoll",
+        ));
     }
     let server = server(parts.host, NFS_PORT)?;
     let names = parts.names(&['/'])?;

@@ -155,13 +155,11 @@ impl PathClient {
     fn read(&self, action: &Action<'_>, tag: Tag, over: &mut dyn FnMut(), events: &mut dyn Events) -> Called {
         let Action::Read { file, offset, length, keep } = *action else { return Err(NOT_SUPPORTED) };
         let file = self.files.get(file)?;
-        let read = data::read(file, offset, length, |at, piece| {
+        let bytes = data::read(file, offset, length, over, |at, piece| {
             if keep {
                 events.data(tag, at, piece);
             }
-        });
-        over();
-        let bytes = read?;
+        })?;
         data::forget(file, self.root.reading, (offset, bytes))?;
         Ok(Reply::Read { bytes })
     }

@@ -20,11 +20,13 @@ thread_local! {
     static BUFFER: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Reads until `length` bytes are there or the file ends. `take` gets each piece with its place in the file.
+/// Reads until `length` bytes are there or the file ends. `over` hears of the end of each call, before `take` gets its piece with
+/// the place in the file.
 pub(super) fn read(
     file: BorrowedFd<'_>,
     offset: u64,
     length: u32,
+    over: &mut dyn FnMut(),
     mut take: impl FnMut(u64, &[u8]),
 ) -> Result<u32, Errno> {
     BUFFER.with_borrow_mut(|buffer| {
@@ -37,7 +39,9 @@ pub(super) fn read(
             let wanted = most.min((length - done) as usize);
             let room = buffer.get_mut(..wanted).unwrap_or_default();
             let at = offset + u64::from(done);
-            let count = retry_on_intr(|| pread(file, &mut *room, at))?;
+            let read = retry_on_intr(|| pread(file, &mut *room, at));
+            over();
+            let count = read?;
             if count == 0 {
                 break;
             }

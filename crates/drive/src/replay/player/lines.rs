@@ -74,7 +74,7 @@ impl Player {
             }
             (_, Some(File::Path(_))) if !under_its_path => return Some(self.open_by_path()),
             (Op::Open { .. }, _) if self.by_path.len() >= MOST_PATHS => {
-                self.closing.extend(self.by_path.drain().map(|(_, file)| file));
+                self.closing.extend(std::mem::take(&mut self.by_path).into_values());
             }
             // Whoever opens, removes or renames what is still open under its path has no more use for that.
             (Op::Open { .. } | Op::Remove { .. } | Op::Rename { .. }, _) if under_its_path => {
@@ -87,7 +87,7 @@ impl Player {
 
     fn open_by_path(&mut self) -> Move {
         if self.by_path.len() >= MOST_PATHS {
-            self.closing.extend(self.by_path.drain().map(|(_, file)| file));
+            self.closing.extend(std::mem::take(&mut self.by_path).into_values());
         }
         self.closing.pop().map_or(Move::Open, Move::Close)
     }
