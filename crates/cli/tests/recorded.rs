@@ -119,7 +119,16 @@ fn what_is_there_is_not_overwritten_unless_told() {
     assert!(said(folder).contains("--overwrite"), "{}", said(folder));
     assert_eq!(json(&folder.join("recording/manifest.json")), before);
     assert!(matches!(plimsoll(folder, &[&once[..], &["--overwrite"]].concat()), Some(0 | 1)));
-    assert_ne!(json(&folder.join("recording/manifest.json"))["started_ns"], before["started_ns"]);
+    let again = json(&folder.join("recording/manifest.json"));
+    assert_ne!(again["started_ns"], before["started_ns"]);
+    fs::write(folder.join("recording/notes.txt"), "what I saw").unwrap();
+    assert_eq!(plimsoll(folder, &[&once[..], &["--overwrite"]].concat()), Some(2), "somebody's file is among them");
+    assert_eq!(json(&folder.join("recording/manifest.json")), again, "and the recording stays as well");
+    assert_eq!(fs::read_to_string(folder.join("recording/notes.txt")).unwrap(), "what I saw");
+    fs::create_dir(folder.join("web")).unwrap();
+    fs::write(folder.join("web/manifest.json"), r#"{"name": "a page"}"#).unwrap();
+    assert_eq!(plimsoll(folder, &["run", "--record", "web", "--overwrite"]), Some(2));
+    assert_eq!(fs::read_to_string(folder.join("web/manifest.json")).unwrap(), r#"{"name": "a page"}"#);
     fs::create_dir(folder.join("photos")).unwrap();
     fs::write(folder.join("photos/cat.jpg"), "a cat").unwrap();
     assert_eq!(plimsoll(folder, &["run", "--record", "photos", "--overwrite"]), Some(2));

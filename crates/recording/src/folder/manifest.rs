@@ -143,10 +143,6 @@ impl Manifest {
             return Err(FolderError::damaged(&path, "it is longer than a manifest can be"));
         }
         // The version first: of another one, other fields are nothing strange.
-        #[derive(Deserialize)]
-        struct Version {
-            schema: String,
-        }
         let damaged = |error: serde_json::Error| FolderError::damaged(&path, error);
         let Version { schema } = serde_json::from_slice(&text).map_err(damaged)?;
         if schema != SCHEMA {
@@ -157,6 +153,19 @@ impl Manifest {
         }
         serde_json::from_slice(&text).map_err(damaged)
     }
+}
+
+#[derive(Deserialize)]
+struct Version {
+    schema: String,
+}
+
+/// Whether a folder's manifest is that of a recording, of whatever version. Other programs have files of this name, too.
+pub(super) fn is_a_recordings(folder: &Path) -> bool {
+    let mut text = Vec::new();
+    let read = File::open(folder.join(NAME)).and_then(|file| file.take(MOST_BYTES).read_to_end(&mut text));
+    let version = read.ok().and_then(|_| serde_json::from_slice::<Version>(&text).ok());
+    version.is_some_and(|version| version.schema.starts_with("plimsoll.recording/"))
 }
 
 /// Makes a rename last.

@@ -52,9 +52,12 @@ impl RecordingWriter {
             if !overwrite {
                 return Err(FolderError::Taken { folder: folder.to_owned() });
             }
+            // Nothing is removed where something else would have to stay.
+            if !manifest::is_a_recordings(folder) || entries(folder)?.any(|path| !is_ours(&path)) {
+                return Err(FolderError::NotEmpty { folder: folder.to_owned() });
+            }
             clear(folder)?;
-        }
-        if entries(folder)?.next().is_some() {
+        } else if entries(folder)?.next().is_some() {
             return Err(FolderError::NotEmpty { folder: folder.to_owned() });
         }
         manifest.write(folder)?;
@@ -147,7 +150,7 @@ pub(super) fn entries(folder: &Path) -> Result<impl Iterator<Item = PathBuf>, Fo
 
 /// Removes what a recording consists of, and nothing else; the manifest first, so that half of it is no recording.
 fn clear(folder: &Path) -> Result<(), FolderError> {
-    for file in [manifest::NAME, "manifest.json.new"].map(|name| folder.join(name)) {
+    for file in MANIFESTS.map(|name| folder.join(name)) {
         if file.exists() {
             fs::remove_file(&file).map_err(|source| FolderError::file(&file, source))?;
         }
@@ -155,14 +158,23 @@ fn clear(folder: &Path) -> Result<(), FolderError> {
     remove_stages(folder, |_| true)
 }
 
+/// The manifest, and what it was being written to when a program was killed.
+const MANIFESTS: [&str; 2] = [manifest::NAME, "manifest.json.new"];
+
+fn is_stage(path: &Path) -> bool {
+    let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    let digits = name.strip_suffix(PARTIAL).unwrap_or(name).strip_prefix("stage-");
+    digits.is_some_and(|digits| digits.len() >= 4 && digits.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
+/// Whether an entry of a recording's folder is the recording's.
+fn is_ours(path: &Path) -> bool {
+    is_stage(path) || MANIFESTS.iter().any(|name| path.ends_with(name))
+}
+
 /// Removes folders of stages.
 fn remove_stages(folder: &Path, unwanted: impl Fn(&PathBuf) -> bool) -> Result<(), FolderError> {
-    let is_stage = |path: &PathBuf| {
-        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-        let digits = name.strip_suffix(PARTIAL).unwrap_or(name).strip_prefix("stage-");
-        digits.is_some_and(|digits| digits.len() >= 4 && digits.bytes().all(|byte| byte.is_ascii_digit()))
-    };
-    for stage in entries(folder)?.filter(is_stage).filter(unwanted) {
+    for stage in entries(folder)?.filter(|path| is_stage(path)).filter(unwanted) {
         fs::remove_dir_all(&stage).map_err(|source| FolderError::file(&stage, source))?;
     }
     Ok(())
