@@ -25,10 +25,8 @@ pub fn run(servers: &Servers, rounds: usize) -> Result<(), Box<dyn Error>> {
     let libnfs = libnfs::build(servers.folder())?;
     println!("Processor time of the client, µs an operation (median of {rounds} rounds in turns), user and system.");
     println!();
-    println!(
-        "| operation | depth | plimsoll | echo | paced | paced, epoll | smb2 crate | libnfs | libnfs, no delay | server |"
-    );
-    println!("| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |");
+    println!("| operation | depth | plimsoll | by hand | echo | smb2 crate | libnfs | libnfs, no delay | server |");
+    println!("| --- | --- | --- | --- | --- | --- | --- | --- | --- |");
     let mut promises = Vec::new();
     for operation in Operation::ALL {
         for depth in DEPTHS {
@@ -41,7 +39,7 @@ pub fn run(servers: &Servers, rounds: usize) -> Result<(), Box<dyn Error>> {
         }
     }
     println!();
-    println!("| operation | depth | plimsoll / | ratio | paced | at most | |");
+    println!("| operation | depth | beside | plimsoll | by hand | at most | |");
     println!("| --- | --- | --- | --- | --- | --- | --- |");
     promises.iter().for_each(|line| println!("{line}"));
     Ok(())
@@ -69,18 +67,12 @@ fn round(
     costs.server.push(server / total as f64);
     costs.add("plimsoll", &own_client);
     let (request, answer) = (own_client.request.to_string(), own_client.answer.to_string());
-    let exchanges = operation.exchanges();
-    // A real server takes its time, and a client sleeps deeper the longer it waits; several threads of one take less.
-    let paced = own_client.elapsed.as_secs_f64() * 1e6 / (own_client.operations * exchanges) as f64;
-    let work = ((server / (total * exchanges) as f64).min(paced) * 1e3) as u64;
-    for (program, work) in [("echo", 0), ("paced", work), ("paced-epoll", work)] {
-        let (mut echo, address) = echo_server(&request, &answer, &work.to_string())?;
-        let result = own(program, &[&address, &request, &answer]);
-        echo.kill()?;
-        echo.wait()?;
-        let result = result?;
-        costs.add(program, &Measured { operations: result.operations / exchanges, ..result });
-    }
+    let (mut echo, address) = echo_server(&request, &answer)?;
+    let result = own("echo", &[&address, &request, &answer]);
+    echo.kill()?;
+    echo.wait()?;
+    costs.add("echo", &result?);
+    costs.add("by hand", &own("by-hand", &[&servers.target(operation)])?);
     if operation.is_smb() {
         let address = servers.smb_address().to_string();
         costs.add("smb2", &own("smb2", &[&address, servers.share(), servers.user(), servers.password()])?);
@@ -103,10 +95,10 @@ pub fn measure(mut command: Command) -> Result<Measured, Box<dyn Error>> {
     measured.ok_or_else(|| format!("{:?}: {} {line}", command.get_program(), output.status).into())
 }
 
-fn echo_server(request: &str, answer: &str, work_ns: &str) -> Result<(Child, String), Box<dyn Error>> {
+fn echo_server(request: &str, answer: &str) -> Result<(Child, String), Box<dyn Error>> {
     use std::io::BufRead as _;
     let mut command = Command::new(std::env::current_exe()?);
-    let mut child = command.args(["echo-server", request, answer, work_ns]).stdout(Stdio::piped()).spawn()?;
+    let mut child = command.args(["echo-server", request, answer]).stdout(Stdio::piped()).spawn()?;
     let mut line = String::new();
     std::io::BufReader::new(child.stdout.take().ok_or("no pipe")?).read_line(&mut line)?;
     Ok((child, line.trim().to_owned()))
@@ -124,7 +116,7 @@ impl Costs {
 
     fn row(&self, operation: Operation, depth: usize) -> String {
         let show = |value: Option<f64>| value.map_or_else(|| "–".to_owned(), |us| format!("{us:.2}"));
-        let columns = ["plimsoll", "echo", "paced", "paced-epoll", "smb2", "libnfs", "libnfs, no delay"];
+        let columns = ["plimsoll", "by hand", "echo", "smb2", "libnfs", "libnfs, no delay"];
         let columns = columns.map(|client| show(self.of(client)));
         format!("| {} | {depth} | {} | {:.2} |", operation.name(), columns.join(" | "), median(&self.server))
     }
@@ -136,27 +128,26 @@ impl Costs {
         median(&ratios)
     }
 
-    /// Each promise, and what was not promised but belongs beside it: the ratio, that of the paced exchange (no
-    /// least: its client is woken for each answer, and a real server's may come together), its limit, and whether it is kept.
+    /// Each promise, and what was not promised but belongs beside it: the ratio, that of the same requests sent by hand, its
+    /// limit, and whether it is kept.
     fn promises(&self, operation: Operation, depth: usize) -> Vec<String> {
-        let line = |name: &str, others: &[f64], limit: f64, promised: bool| {
-            let (ratio, paced) = (self.ratio("plimsoll", others), self.ratio("paced", others));
-            let kept = match (promised, ratio <= limit) {
-                (true, true) => "kept",
-                (true, false) => "MISSED",
-                (false, _) => "not promised",
+        let line = |name: &str, others: &[f64], limit: Option<f64>| {
+            let (ratio, by_hand) = (self.ratio("plimsoll", others), self.ratio("by hand", others));
+            let kept = match limit {
+                Some(limit) if ratio <= limit => format!("{limit} | kept"),
+                Some(limit) => format!("{limit} | MISSED"),
+                None => "– | not promised".to_owned(),
             };
-            format!("| {} | {depth} | {name} | {ratio:.2} | {paced:.2} | {limit} | {kept} |", operation.name())
+            format!("| {} | {depth} | {name} | {ratio:.2} | {by_hand:.2} | {kept} |", operation.name())
         };
-        let limits: &[(&str, f64, bool)] = if depth == 1 {
-            &[("echo", 1.25, true), ("paced", 1.25, false), ("paced-epoll", 1.25, false)]
+        let limits: &[(&str, Option<f64>)] = if depth == 1 {
+            &[("echo", Some(1.25)), ("by hand", None)]
         } else {
-            &[("paced", 1.25, false), ("smb2", 0.5, true), ("libnfs", 0.8, true), ("libnfs, no delay", 0.8, false)]
+            &[("smb2", Some(0.5)), ("libnfs", Some(0.8)), ("libnfs, no delay", None), ("by hand", None)]
         };
-        let clients = limits.iter().filter_map(|&(name, limit, promised)| {
-            self.clients.get(name).map(|others| line(name, others, limit, promised))
-        });
-        clients.chain([line("server", &self.server, 1.0, true)]).collect()
+        let clients =
+            limits.iter().filter_map(|&(name, limit)| self.clients.get(name).map(|others| line(name, others, limit)));
+        clients.chain([line("server", &self.server, Some(1.0))]).collect()
     }
 }
 

@@ -2,16 +2,12 @@
 
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::time::{Duration, Instant};
-
-use rustix::event::epoll;
 
 use crate::measured::{Measured, Watch};
 
-/// Answers each `request` bytes with `answer` bytes, on one connection, until it closes. Without `work` it writes together
-/// what it read together; with it, it is at work so long for each answer and writes each by itself, so that a
-/// client's waits are as deep as with a real server. The first line of output is the address.
-pub fn serve(request: usize, answer: usize, work: Duration) -> io::Result<()> {
+/// Answers each `request` bytes with `answer` bytes, on one connection, until it closes; writes together what it read
+/// together. The first line of output is the address.
+pub fn serve(request: usize, answer: usize) -> io::Result<()> {
     let listener = TcpListener::bind("127.0.0.1:0")?;
     println!("{}", listener.local_addr()?);
     let (mut stream, _) = listener.accept()?;
@@ -26,52 +22,22 @@ pub fn serve(request: usize, answer: usize, work: Duration) -> io::Result<()> {
         have += count;
         let whole = (have / request).min(64);
         have -= whole * request;
-        let (writes, together) = if work.is_zero() { (1, whole) } else { (whole, 1) };
-        for _ in 0..writes {
-            let began = Instant::now();
-            while began.elapsed() < work {
-                std::hint::spin_loop();
-            }
-            stream.write_all(answers.get(..together * answer).unwrap_or_default())?;
-        }
+        stream.write_all(answers.get(..whole * answer).unwrap_or_default())?;
         // More than 64 at once do not happen at the depths that are measured.
         assert!(have < request, "the echo server fell behind");
     }
 }
 
-/// How a client waits for answers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Wait {
-    /// In `read`: two system calls an exchange. Nothing that has more than one connection can do that.
-    Read,
-    /// In `epoll_wait`, then `read`: three. What any engine needs.
-    Epoll,
-}
-
 /// Exchanges, `depth` of them outstanding; what is due together is written together.
-pub fn exchange(
-    to: SocketAddr,
-    request: usize,
-    answer: usize,
-    depth: usize,
-    count: u64,
-    wait: Wait,
-) -> io::Result<Measured> {
+pub fn exchange(to: SocketAddr, request: usize, answer: usize, depth: usize, count: u64) -> io::Result<Measured> {
     let mut stream = TcpStream::connect(to)?;
     stream.set_nodelay(true)?;
-    let set = epoll::create(epoll::CreateFlags::CLOEXEC)?;
-    epoll::add(&set, &stream, epoll::EventData::new_u64(0), epoll::EventFlags::IN)?;
-    let mut events = Vec::with_capacity(64);
     let mut run = |count: u64| -> io::Result<()> {
         let requests = vec![1; request * depth];
         let mut buffer = vec![0; (answer * depth).max(64 << 10)];
         let (mut sent, mut done, mut have) = (depth as u64, 0, 0);
         stream.write_all(&requests)?;
         while done < sent {
-            if wait == Wait::Epoll {
-                events.clear();
-                epoll::wait(&set, rustix::buffer::spare_capacity(&mut events), None)?;
-            }
             let got = stream.read(&mut buffer)?;
             if got == 0 {
                 return Err(io::ErrorKind::UnexpectedEof.into());

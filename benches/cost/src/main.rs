@@ -1,8 +1,9 @@
-//! What an operation costs the client, in processor time: Plimsoll beside a bare TCP echo of the same sizes, the smb2
-//! crate and libnfs, against the same Samba and NFS-Ganesha, in turns. `cargo xtask bench --cost` builds and runs it.
+//! What an operation costs the client, in processor time: Plimsoll beside the same requests sent by hand, a bare TCP echo
+//! of the same sizes, the smb2 crate and libnfs, against the same Samba and NFS-Ganesha, in turns. `cargo xtask bench --cost` builds and runs it.
 //!
 //! Each client is a process of its own, so that its processor time is its own.
 
+mod by_hand;
 mod compare;
 mod echo;
 mod libnfs;
@@ -16,7 +17,6 @@ mod stream;
 use std::error::Error;
 use std::net::SocketAddr;
 use std::process::ExitCode;
-use std::time::Duration;
 
 use measured::Measured;
 use operation::Operation;
@@ -29,7 +29,7 @@ fn main() -> ExitCode {
         ["--rounds", rounds] => rounds.parse().map_err(Into::into).and_then(all),
         ["--streams"] => servers::Servers::start().and_then(|servers| stream::run(&servers, 3)),
         ["servers"] => servers::keep(),
-        ["echo-server", request, answer, work] => echo_server(request, answer, work),
+        ["echo-server", request, answer] => echo_server(request, answer),
         ["client", program, operation, depth, count, rest @ ..] => client(program, operation, depth, count, rest),
         _ => Err("arguments: [--rounds NUMBER]".into()),
     };
@@ -49,9 +49,8 @@ fn all(rounds: usize) -> Result<(), Box<dyn Error>> {
     stream::run(&servers, rounds)
 }
 
-fn echo_server(request: &str, answer: &str, work_ns: &str) -> Result<(), Box<dyn Error>> {
-    let work = Duration::from_nanos(work_ns.parse()?);
-    Ok(echo::serve(request.parse()?, answer.parse()?, work)?)
+fn echo_server(request: &str, answer: &str) -> Result<(), Box<dyn Error>> {
+    Ok(echo::serve(request.parse()?, answer.parse()?)?)
 }
 
 /// One client's run; prints its line.
@@ -59,11 +58,12 @@ fn client(program: &str, operation: &str, depth: &str, count: &str, rest: &[&str
     let (depth, count) = (depth.parse()?, count.parse()?);
     let operation = Operation::named(operation).ok_or("no such operation")?;
     let measured: Measured = match (program, rest) {
-        ("echo" | "paced" | "paced-epoll", [to, request, answer]) => {
-            let wait = if program == "paced-epoll" { echo::Wait::Epoll } else { echo::Wait::Read };
-            let count = count * operation.exchanges();
-            echo::exchange(to.parse()?, request.parse()?, answer.parse()?, depth, count, wait)?
+        ("echo", [to, request, answer]) => {
+            let exchanges = count * operation.exchanges();
+            let measured = echo::exchange(to.parse()?, request.parse()?, answer.parse()?, depth, exchanges)?;
+            Measured { operations: count, ..measured }
         }
+        ("by-hand", [target]) => by_hand::run(operation, target, depth, count)?,
         ("plimsoll", [target]) => plimsoll::run(operation, target, depth, count)?,
         ("smb2", [to, share, user, password]) => {
             let to: SocketAddr = to.parse()?;

@@ -168,6 +168,12 @@ impl<C: Client> Blocking<C> {
         self.wait(Tag::LEAVE)
     }
 
+    /// The connection, for a caller who goes on by hand. Reads and writes do not wait.
+    #[must_use]
+    pub fn into_stream(self) -> TcpStream {
+        self.stream
+    }
+
     /// Nanoseconds since the Unix epoch.
     pub fn now(&self) -> i64 {
         let (start, epoch) = self.clock;

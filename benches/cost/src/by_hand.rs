@@ -1,0 +1,213 @@
+//! The same operations by hand: Plimsoll's client logs on and writes each request once. From then on copies of it, with the
+//! next number, offset and handle patched in, go out, and what comes back is looked at for its status and counted: two system
+//! calls a wake-up. Nobody is told, nothing is timed, nothing can go wrong but all of it. No client that sends what is due
+//! when it is due can cost less.
+
+use std::error::Error;
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::time::Duration;
+
+use plimsoll_drive::action::{Access, Action, Caching, Disposition, FileKey, Reply, Tag, Ticket};
+use plimsoll_drive::client::Client as _;
+use plimsoll_drive::client::blocking::{Blocking, Collected};
+use plimsoll_drive::engine::Birth;
+use plimsoll_drive::outbox::Outbox;
+use plimsoll_drive::reach::{self, Wishes};
+use plimsoll_drive::target::Target;
+use plimsoll_model::{Endpoint, Names, Symbol};
+
+use crate::measured::{Measured, Watch};
+use crate::operation::Operation;
+
+/// Does `count` operations, `depth` of them outstanding, after a tenth as many that are not measured.
+pub fn run(operation: Operation, target: &str, depth: usize, count: u64) -> Result<Measured, Box<dyn Error>> {
+    let mut hand = Hand::new(operation, target)?;
+    hand.exchange(depth, count / 10)?;
+    let watch = Watch::start();
+    hand.exchange(depth, count)?;
+    Ok(watch.stop(count))
+}
+
+type Client = Blocking<Box<dyn plimsoll_drive::client::Client>>;
+
+/// A connection that is logged on, and what is sent on it.
+struct Hand {
+    operation: Operation,
+    stream: TcpStream,
+    /// The request; for a create and close, the create.
+    first: Vec<u8>,
+    /// The close.
+    second: Vec<u8>,
+    /// That of the next request.
+    number: u64,
+    offset: u64,
+    /// Bytes to send, and bytes that arrived.
+    out: Vec<u8>,
+    inbox: Vec<u8>,
+    have: usize,
+}
+
+impl Hand {
+    fn new(operation: Operation, target: &str) -> Result<Self, Box<dyn Error>> {
+        let mut names = Names::default();
+        let server = reach::open(&Target::parse(target)?, &Wishes::default(), &mut names)?;
+        let to = server.address().ok_or("no address")?;
+        // Where it is matters to transactions only.
+        let nowhere = Endpoint::NOWHERE;
+        let birth =
+            Birth { station: 0, of_station: 0, connection: 0, made_before: 0, client: nowhere, server: nowhere };
+        let mut client = Client::open(to, Duration::from_secs(30), |_| server.client(&birth))?;
+        client.connect().map_err(said)?;
+        let (path, _) = operation.file();
+        let (access, disposition) = (Access::Read, Disposition::OpenExisting);
+        let open = Action::Open { path, access, disposition, caching: Caching::None };
+        let Reply::Opened { file, .. } = client.act(&open).map_err(said)? else { return Err("not opened".into()) };
+        let request = match operation {
+            Operation::SmbCreateClose => open,
+            Operation::NfsGetattr => Action::GetAttributesOf { file },
+            _ => read(operation, file),
+        };
+        let first = written(&mut client, &request);
+        let second = written(&mut client, &Action::Close { file });
+        let stream = client.into_stream();
+        stream.set_nonblocking(false)?;
+        let number = number(operation, &first)?;
+        let inbox = vec![0; 1 << 20];
+        Ok(Self { operation, stream, first, second, number, offset: 0, out: Vec::new(), inbox, have: 0 })
+    }
+
+    /// Does `count` operations.
+    fn exchange(&mut self, depth: usize, count: u64) -> Result<(), Box<dyn Error>> {
+        let (mut begun, mut done) = (0, 0);
+        while begun < count.min(depth as u64) {
+            self.begin()?;
+            begun += 1;
+        }
+        while done < count {
+            self.stream.write_all(&self.out)?;
+            self.out.clear();
+            let got = self.stream.read(self.inbox.get_mut(self.have..).unwrap_or_default())?;
+            if got == 0 {
+                return Err("the server hung up".into());
+            }
+            self.have += got;
+            let inbox = std::mem::take(&mut self.inbox);
+            let mut rest = inbox.get(..self.have).unwrap_or_default();
+            while let Some((message, behind)) = message(rest) {
+                rest = behind;
+                if self.answered(message)? {
+                    done += 1;
+                    if begun < count {
+                        self.begin()?;
+                        begun += 1;
+                    }
+                }
+            }
+            let left = self.have - rest.len();
+            self.inbox = inbox;
+            self.inbox.copy_within(left..self.have, 0);
+            self.have -= left;
+        }
+        Ok(())
+    }
+
+    /// Writes the next operation's first request.
+    fn begin(&mut self) -> Result<(), Box<dyn Error>> {
+        let start = self.out.len();
+        self.out.extend_from_slice(&self.first);
+        self.stamp(start)?;
+        let length = u64::from(self.operation.length());
+        if length > 0 {
+            // READ: MS-SMB2 2.2.19; RFC 1813 3.3.6, where a count of four bytes is behind it.
+            let end = self.out.len();
+            let (at, offset) = match self.operation.is_smb() {
+                true => (start + BODY + 8, self.offset.to_le_bytes()),
+                false => (end - 12, self.offset.to_be_bytes()),
+            };
+            put(&mut self.out, at, &offset)?;
+            self.offset = (self.offset + length) % self.operation.file().1;
+        }
+        Ok(())
+    }
+
+    /// Gives the request at `start` its number: MessageId, or the transaction identifier of an RPC call.
+    fn stamp(&mut self, start: usize) -> Result<(), Box<dyn Error>> {
+        let number = self.number;
+        self.number += 1;
+        match self.operation.is_smb() {
+            true => put(&mut self.out, start + MESSAGE_ID, &number.to_le_bytes()),
+            false => put(&mut self.out, start + XID, &(number as u32).to_be_bytes()),
+        }
+    }
+
+    /// An answer came. Whether an operation is over with it.
+    fn answered(&mut self, message: &[u8]) -> Result<bool, Box<dyn Error>> {
+        // MS-SMB2 2.2.1.2; RFC 5531 9, an accepted answer with an empty verifier, and the procedure's own status behind it.
+        let at = if self.operation.is_smb() { MARK + 8 } else { MARK + 24 };
+        let status = message.get(at..at + 4);
+        if self.operation.is_smb() && status == Some(&PENDING.to_le_bytes()) {
+            return Ok(false);
+        }
+        if status != Some(&[0; 4]) {
+            return Err(format!("refused: {:02x?}", message.get(..at + 4)).into());
+        }
+        if self.operation == Operation::SmbCreateClose && message.get(MARK + 12) == Some(&CREATE) {
+            let file = message.get(BODY + 64..BODY + 80).ok_or("a short answer to a create")?;
+            let start = self.out.len();
+            self.out.extend_from_slice(&self.second);
+            put(&mut self.out, start + BODY + 8, file)?;
+            self.stamp(start)?;
+            return Ok(false);
+        }
+        Ok(true)
+    }
+}
+
+/// Bytes in front of a message, of both protocols: its length.
+const MARK: usize = 4;
+const XID: usize = MARK;
+/// MS-SMB2 2.2.1.2.
+const MESSAGE_ID: usize = MARK + 24;
+const BODY: usize = MARK + 64;
+const CREATE: u8 = 5;
+/// An answer that says that the answer comes later (STATUS_PENDING).
+const PENDING: u32 = 0x103;
+
+fn read(operation: Operation, file: FileKey) -> Action<'static> {
+    Action::Read { file, offset: 0, length: operation.length(), keep: false }
+}
+
+/// The bytes with which a client begins an action, or none.
+fn written(client: &mut Client, action: &Action<'_>) -> Vec<u8> {
+    let (mut out, mut slices, now) = (Outbox::new(), Vec::new(), client.now());
+    let ticket = Ticket { tag: Tag(u64::MAX / 2), intended: None, path: Symbol::NONE };
+    client.client.begin(action, ticket, now, &mut out, &mut Collected::default());
+    out.slices(usize::MAX, &mut slices);
+    slices.iter().flat_map(|slice| slice.iter().copied()).collect()
+}
+
+/// The number that a request has.
+fn number(operation: Operation, request: &[u8]) -> Result<u64, Box<dyn Error>> {
+    let short = "a short request";
+    if operation.is_smb() {
+        let bytes = request.get(MESSAGE_ID..MESSAGE_ID + 8).ok_or(short)?;
+        return Ok(u64::from_le_bytes(bytes.try_into()?));
+    }
+    Ok(u32::from_be_bytes(request.get(XID..XID + 4).ok_or(short)?.try_into()?).into())
+}
+
+/// The message at the front, and what is behind it.
+fn message(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
+    let mark = u32::from_be_bytes(bytes.get(..MARK)?.try_into().ok()?);
+    bytes.split_at_checked(MARK + (mark & 0x7fff_ffff) as usize)
+}
+
+fn put(bytes: &mut [u8], at: usize, value: &[u8]) -> Result<(), Box<dyn Error>> {
+    bytes.get_mut(at..at + value.len()).ok_or("a short request")?.copy_from_slice(value);
+    Ok(())
+}
+
+fn said(failure: plimsoll_drive::action::Failure) -> String {
+    format!("{failure:?}")
+}
