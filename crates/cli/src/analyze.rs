@@ -28,7 +28,7 @@ pub(crate) struct Arguments {
     filter: Filter,
     #[command(flatten)]
     keys: Keys,
-    /// Break the numbers down by this as well
+    /// Break the numbers down by this as well: client, server, share, user, path or connection
     #[arg(long, value_name = "WHAT", value_parser = parse_dimension)]
     by: Option<Dimension>,
     /// How many of the slowest and of the unanswered operations to list
@@ -58,6 +58,8 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
     let span_ns = span(&observed);
     let Observed { sink: Filtered { sink: ((statistics, table), recording), .. }, names, mut coverage } = observed;
     note_capture_anomalies(&captures.anomalies(), &mut coverage);
+    // Rates are of the time that is looked at.
+    (coverage.first_ns, coverage.last_ns) = span_ns;
     if let Some(table) = table {
         table.finish(&names)?;
     }
@@ -73,7 +75,7 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
 /// The time that is left by the filters.
 fn span(observed: &Observed<Sinks>) -> (Option<i64>, Option<i64>) {
     let whole = observed.coverage.first_ns.zip(observed.coverage.last_ns);
-    whole.map(|whole| observed.sink.span(whole)).unzip()
+    whole.map(|whole| observed.sink.span(whole)).map(|(first, last)| (first, last.max(first))).unzip()
 }
 
 /// What is analysed, in words.

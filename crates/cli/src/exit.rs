@@ -32,7 +32,7 @@ pub(crate) fn code(result: anyhow::Result<Done>) -> ExitCode {
     match result {
         Ok(Done::Valid) => ExitCode::SUCCESS,
         Ok(Done::Invalid | Done::Failed) => ExitCode::from(1),
-        // Somebody closed the pipe (`| head`): that is no failure of ours, and nobody is there to be told.
+        // Likewise where nothing follows from what was written (`plimsoll workloads list | head`).
         Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
             tell(&error);
@@ -65,6 +65,12 @@ pub(crate) fn first_error(results: impl IntoIterator<Item = anyhow::Result<()>>)
     Err(first)
 }
 
+/// How writing to standard output went. That somebody closed the pipe (`| head`) is no failure of ours, and nobody is there to be
+/// told; whether the numbers are valid is another thing.
+pub(crate) fn unless_closed(written: anyhow::Result<()>) -> anyhow::Result<()> {
+    written.or_else(|error| if is_broken_pipe(&error) { Ok(()) } else { Err(error) })
+}
+
 /// The exit code where the arguments are no command, or ask for help; tells it.
 pub(crate) fn no_command(error: &clap::Error) -> ExitCode {
     let text = error.render().ansi().to_string();
@@ -95,6 +101,13 @@ mod tests {
         let twice = Err::<(), _>(anyhow!("no such host")).context("h: no such host").context("looking").unwrap_err();
         assert_eq!(whole(&twice), "looking: h: no such host");
         assert_eq!(whole(&anyhow!("b").context("a")), "a: b");
+    }
+
+    #[test]
+    fn a_closed_pipe_is_no_error() {
+        let failed = |kind: std::io::ErrorKind| unless_closed(Err(std::io::Error::from(kind).into()));
+        assert!(unless_closed(Ok(())).is_ok() && failed(std::io::ErrorKind::BrokenPipe).is_ok());
+        assert!(failed(std::io::ErrorKind::StorageFull).is_err());
     }
 
     #[test]

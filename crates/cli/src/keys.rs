@@ -12,9 +12,10 @@ use crate::exit::Usage;
 /// Keys of SMB 3 sessions, as flags.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub(crate) struct Keys {
-    /// Decrypt an SMB 3 session: its id (8 bytes in wire order) and its session key (16 bytes), in hexadecimal, as in
-    /// Wireshark's smb2_seskey_list; may be repeated. Other users of this machine can see a command line: better give
-    /// keys with --smb-session-keys. SMB 3.1.1 needs a capture that has the session from its logon on
+    /// Decrypt an SMB 3 session: its id (8 bytes in wire order) and its session key (16 bytes; with AES-256 all 32 of a
+    /// Kerberos session's), in hexadecimal, as in Wireshark's smb2_seskey_list; may be repeated. Other users of this machine
+    /// can see a command line: better give keys with --smb-session-keys. SMB 3.1.1 needs a capture that has the session
+    /// from its logon on
     #[arg(long, value_name = "SESSIONID:KEY", value_parser = secret)]
     smb_session_key: Vec<Secret>,
     /// Decrypt the SMB 3 sessions in this file: lines of SESSIONID:KEY, # begins a comment; may be repeated

@@ -12,7 +12,7 @@ use plimsoll_report::text::Sections;
 use plimsoll_report::{html, json, text};
 use serde::Serialize;
 
-use crate::exit::{Usage, first_error};
+use crate::exit::{Usage, first_error, unless_closed};
 
 /// Where the report goes, as flags.
 #[derive(Clone, Debug, clap::Args)]
@@ -151,14 +151,15 @@ fn json_and_text(
     report: impl FnOnce() -> String,
 ) -> anyhow::Result<()> {
     let json = match json {
-        Some(file) if is_standard_output(file) => return json_to(findings, io::stdout().lock()),
+        Some(file) if is_standard_output(file) => return unless_closed(json_to(findings, io::stdout().lock())),
         Some(file) => json_file(findings, file),
         None => Ok(()),
     };
     if quiet {
         return json;
     }
-    first_error([json, io::stdout().lock().write_all(report().as_bytes()).map_err(anyhow::Error::from)])
+    let printed = io::stdout().lock().write_all(report().as_bytes());
+    first_error([json, unless_closed(printed.map_err(anyhow::Error::from))])
 }
 
 /// The transactions table of `--transactions`.

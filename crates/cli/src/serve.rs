@@ -94,12 +94,13 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
         let _ = interrupted.send(());
     };
     ctrlc::set_handler(interrupt).context("Ctrl-C cannot be waited for")?;
-    let open = options.allow_remote && options.account.is_none();
+    let open = kind == Kind::Nfs && options.allow_remote;
+    let can = if options.read_only { "read" } else { "read and write" };
     let server = Embedded::start(kind, options).map_err(refused)?;
     let mut out = anstream::stdout();
     writeln!(out, "{}", server.shown()).and_then(|()| out.flush()).context("standard output")?;
     if open {
-        anstream::eprintln!("NFSv3 has no passwords: everybody who can reach this server can read and write.");
+        anstream::eprintln!("NFSv3 has no passwords: everybody who can reach this server can {can}.");
     }
     anstream::eprintln!("{}\nCtrl-C ends it, and what was written is gone with it.", example(kind, &server));
     interruption.recv().context("Ctrl-C cannot be waited for any more")?;

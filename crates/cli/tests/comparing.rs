@@ -112,6 +112,27 @@ fn conditions_fail_where_the_interval_supports_it() {
 }
 
 #[test]
+fn a_closed_pipe_does_not_hide_the_verdict() {
+    let (scratch, both) = captures("compare-pipe");
+    // Standard output is a pipe whose only reader is gone before anything is written.
+    let script = r#"mkfifo "$0" && exec 4<>"$0" 5>"$0" && exec 4<&- && exec "$@" >&5"#;
+    let into = |pipe: &str, more: &[&str]| {
+        let mut shell = Command::new("sh");
+        shell.args(["-c", script, pipe, env!("CARGO_BIN_EXE_plimsoll"), "compare"]).args(&both).args(more);
+        output(shell.current_dir(scratch.path()))
+    };
+    for (pipe, more, code) in [
+        ("holds", &["--fail-if", "mean > +50%"][..], 0),
+        ("fails", &["--fail-if", "getattr.mean > +10%"], 1),
+        ("fails-json", &["--fail-if", "getattr.mean > +10%", "--json", "-"], 1),
+    ] {
+        let ended = into(pipe, more);
+        let said = String::from_utf8(ended.stderr).unwrap();
+        assert!(ended.status.code() == Some(code) && !said.contains("plimsoll:"), "{pipe}: {:?}: {said}", ended.status);
+    }
+}
+
+#[test]
 fn what_cannot_be_compared_is_said() {
     let (_scratch, [a, _]) = captures("compare-not");
     let one = a.to_str().unwrap();

@@ -194,6 +194,17 @@ fn what_a_link_leads_to_is_not_swept() {
 }
 
 #[test]
+fn a_workload_of_nothing_but_null_has_numbers() {
+    let _alone = alone();
+    for target in ["embedded:nfs", "embedded:smb"] {
+        let report = run("null", target, &[]);
+        let stage = &report["stages"][0];
+        assert!(stage["operations_per_s"].as_f64() > Some(0.0), "{target}");
+        assert!(stage["response_time"]["count"].as_u64() > Some(0), "{target}");
+    }
+}
+
+#[test]
 fn several_levels_are_several_stages() {
     let _alone = alone();
     let report = run("getattr", "embedded:nfs", &["--levels", "1,3"]);

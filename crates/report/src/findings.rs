@@ -23,7 +23,7 @@ pub use curve::{CurveMaximum, CurvePoint, FittedLaw, Interval, Knee, LOADS, Load
 pub use depth::{DepthShare, QueueDepth};
 pub use octave::{COMPOUND, Octave};
 pub use repeats::{REPEAT, RepeatedLevel, Spread, besides_repeat};
-pub use run::{FailureCount, Fairness, Generator, Parameter, RoundTrip, Run, Stage, load};
+pub use run::{FailureCount, Fairness, Generator, OUTSIDE_THE_PHASE, Parameter, RoundTrip, Run, Stage, load};
 use serde::{Deserialize, Serialize};
 pub use server::ServerSide;
 pub use sizes::{SizeCurve, SizePoint};

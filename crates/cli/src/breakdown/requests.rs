@@ -42,7 +42,7 @@ pub(super) fn count(server: &dyn Reached, target: &Target) -> anyhow::Result<Vec
         let opening = directories.iter().map(|path| of(server, "open, close", (&file(path), &root), open_and_close));
         attributes.chain(opening).collect()
     });
-    // What cannot be removed now was not made, or is told by what went wrong before.
+    // Where making them stopped half-way that is what is told: what then cannot be removed was not made.
     let removed = remove(&mut maker, &directories);
     let counted = counted?;
     removed?;
@@ -89,14 +89,17 @@ fn make(maker: &mut Caller, directories: &[String]) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// Removes what is there, whatever cannot be removed; tells the first of that.
 fn remove(maker: &mut Caller, directories: &[String]) -> anyhow::Result<()> {
+    let mut removed = Ok(());
     for path in directories.iter().rev() {
-        did(maker.act(&Action::Remove { path: &file(path) }), path)?;
-        did(maker.act(&Action::RemoveDirectory { path }), path)?;
+        let of_file = did(maker.act(&Action::Remove { path: &file(path) }), path);
+        let of_directory = did(maker.act(&Action::RemoveDirectory { path }), path);
+        removed = removed.and(of_file).and(of_directory).map(|_| ());
     }
     // It may have ended already: everything that was to be done is done.
     let _ = maker.leave();
-    Ok(())
+    removed
 }
 
 fn attributes(caller: &mut Caller, path: &str) -> anyhow::Result<()> {
@@ -131,10 +134,11 @@ fn of(
     let procedures = procedures.iter().map(|one| one.procedure.name().to_owned()).collect();
     // It has answered all that was asked of it.
     let _ = caller.leave();
+    let shown = path.replacen(root, TOP, 1);
     Ok(PathRequests {
         call: call.to_owned(),
-        path: path.replacen(root, TOP, 1),
-        depth: u32::try_from(path.split('/').count()).unwrap_or(u32::MAX),
+        depth: u32::try_from(shown.split('/').count()).unwrap_or(u32::MAX),
+        path: shown,
         first: (first - before) as f64,
         again: (again - first) as f64,
         procedures,

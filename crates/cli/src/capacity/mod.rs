@@ -55,7 +55,8 @@ pub(crate) struct Arguments {
 #[derive(Clone, Debug, clap::Args)]
 #[command(next_help_heading = "Search")]
 struct BoundFlags {
-    /// The first load: stations (users with --users, turns a second with --rate, whose own values do not matter)
+    /// The first load: stations (users with --users, turns a second with --rate, whose own values do not matter) [default: 1
+    /// station or user, 100 turns a second]
     #[arg(long, value_name = "LOAD")]
     start: Option<f64>,
     /// The highest load that may be tried [default: 1000 stations or users, 1000000 turns a second]. Where each station or
@@ -85,7 +86,7 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
     let load = usual(&arguments.load, workload.defaults())?;
     arguments.promises.check(&load)?;
     let bounds = arguments.bounds.of(&load)?;
-    let highest = step_at(&arguments.load, workload.defaults(), bounds.most, 0)?;
+    let highest = step_at(&arguments.load, workload.defaults(), ("--most", bounds.most), 0)?;
     let chosen = arguments.target.choose()?;
     let watching = Watching::new(arguments.output.quiet);
     let warmup_ns = highest.plan.phases.warmup_ns;
@@ -168,7 +169,8 @@ impl Hunt<'_> {
             return Ok(None);
         }
         let number = u32::try_from(ran.len()).unwrap_or(u32::MAX);
-        let mut step = step_at(&self.arguments.load, self.workload.defaults(), load, number)?;
+        // Loads are whole where they must be: the highest was looked at before, the others are made so.
+        let mut step = step_at(&self.arguments.load, self.workload.defaults(), ("--most", load), number)?;
         if let (true, Some(whole)) = (brief, &mut step.plan.phases.measured_ns) {
             *whole = (*whole / BRIEF.0).max(BRIEF.1).min(*whole);
         }

@@ -73,6 +73,7 @@ impl Promises {
         if ran.never_sent() > 0 {
             broken.push(format!("{} turns were never started", ran.never_sent()));
         }
+        broken.extend(ran.behind().map(str::to_owned));
         broken.extend(self.wanted.iter().filter_map(|wanted| wanted.broken_by(ran, scheduled)));
         if broken.is_empty() { Word::Kept } else { Word::Broken(broken) }
     }
@@ -106,6 +107,8 @@ impl Condition {
         let times = || times_of(row.from_intended().filter(|_| scheduled).unwrap_or(&row.response()));
         let rate = |amount: u64| (ran.seconds() > 0.0).then(|| amount as f64 / ran.seconds());
         match self.metric {
+            Metric::Throughput if wanted.is_none() => rate(ran.answered().requests),
+            Metric::Bytes if wanted.is_none() => rate(ran.answered().read_bytes + ran.answered().written_bytes),
             Metric::Throughput => rate(row.answered()),
             Metric::Bytes => rate(row.payload_bytes()),
             Metric::Errors => (row.count() > 0).then(|| row.errors() as f64 / row.count() as f64),

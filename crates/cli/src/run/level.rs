@@ -5,16 +5,16 @@ use plimsoll_drive::engine::{self, EngineError, Load, Plan, Ran, Setup, Watch};
 use plimsoll_drive::workload::Workload;
 use plimsoll_model::Names;
 use plimsoll_report::collect::comparison::{LoadPoint, MeasuredRun};
-use plimsoll_report::collect::run::{About, Level};
+use plimsoll_report::collect::run::{About, Answered, Level, operations_together};
 use plimsoll_report::collect::stations::spread;
-use plimsoll_report::findings::{Times, TurnKind, besides_repeat, load};
-use plimsoll_stats::{Accumulator, IntervalWidth, Intervals, Options, SharedDepth, Statistics};
+use plimsoll_report::findings::{OUTSIDE_THE_PHASE, Times, TurnKind, besides_repeat, load};
+use plimsoll_stats::{IntervalWidth, Intervals, Options, SharedDepth, Statistics};
 use serde::{Deserialize, Serialize};
 
 use super::load::Step;
 use super::parameters;
 use super::sink::{Kept, Measured};
-use super::tallies::{OUTSIDE, failures, fairness, keeping_up, share, times, turn_kind};
+use super::tallies::{answered_in_it, failures, fairness, keeping_up, share, times, turn_kind};
 use super::uncertain::Uncertain;
 use super::validity;
 use crate::server_side::ServerSideWatch;
@@ -31,6 +31,8 @@ pub(crate) struct LevelRan {
     generators_fault: Option<String>,
     /// What the reasons say of a client that was too busy.
     busy: Option<String>,
+    /// What they say of a rate that was not held.
+    behind: Option<String>,
 }
 
 /// What is told of a load level besides its transactions; a recording keeps it.
@@ -56,14 +58,14 @@ impl LevelRan {
 
     /// The same with what the server said of itself meanwhile, where somebody looked.
     pub(super) fn beside(mut self, watch: Option<&ServerSideWatch>) -> LevelRan {
-        let answered = self.statistics.operations().map(|(_, row)| row.answered()).sum();
+        let answered = self.answered().requests;
         self.told.about.server = watch.map(|watch| watch.during(self.told.span_ns, answered));
         self
     }
 
     /// A level that was measured before, as a recording has it.
     pub(super) fn read_back(statistics: Statistics, told: StageTold) -> LevelRan {
-        Self { statistics, intervals: None, told, late_turns: 0, generators_fault: None, busy: None }
+        Self { statistics, intervals: None, told, late_turns: 0, generators_fault: None, busy: None, behind: None }
     }
 
     /// The same without its numbers by time: of many levels they are much.
@@ -95,13 +97,23 @@ impl LevelRan {
         let about = About { level: words, stations, depth, asked_per_s, reasons, ..About::default() };
         let statistics = Statistics::new(Options::default());
         let told = StageTold { span_ns: (0, 0), turns: 0, about, threads: 0, whole: false };
-        Self { statistics, intervals: None, told, late_turns: 0, generators_fault: None, busy: None }
+        Self { statistics, intervals: None, told, late_turns: 0, generators_fault: None, busy: None, behind: None }
     }
 
     /// As a comparison wants it; `None` where it was not run, or its numbers by time were not kept.
     pub(crate) fn measured(&self) -> Option<MeasuredRun> {
         let intervals = self.intervals.clone()?;
         Some(MeasuredRun { span_ns: self.told.span_ns, intervals })
+    }
+
+    /// What the server did in the phase.
+    pub(crate) fn answered(&self) -> Answered {
+        self.told.about.answered.unwrap_or_default()
+    }
+
+    /// That a rate was not held, whoever is to blame.
+    pub(crate) fn behind(&self) -> Option<&str> {
+        self.behind.as_deref()
     }
 
     /// Mean response time of all operations together, s.
@@ -163,7 +175,7 @@ impl LevelRan {
 
     /// Actions that did not succeed: what happened, how often.
     pub(crate) fn failures(&self) -> impl Iterator<Item = &(String, u64)> {
-        self.told.about.failures.iter().filter(|(cause, _)| !cause.ends_with(OUTSIDE))
+        self.told.about.failures.iter().filter(|(cause, _)| !cause.ends_with(OUTSIDE_THE_PHASE))
     }
 
     /// Why the load generator, and not the server, is to blame for bad numbers; `None` where it kept up.
@@ -244,11 +256,13 @@ pub(super) fn added_up(
     let lag = times(&generator.schedule_lag);
     let users = users_of(plan);
     let scheduled = users.is_some();
-    let seen = validity::Level { generator: &generator, stations: &stations, users: scheduled, lag, response };
+    let seconds = (measured.1 - measured.0) as f64 / 1e9;
+    let seen = validity::Level { generator: &generator, stations: &stations, users: scheduled, lag, response, seconds };
     let (reasons, generators_fault) = (validity::reasons(&seen), validity::generators_fault(&seen));
-    let busy = validity::busy(&seen);
+    let (busy, behind) = (validity::busy(&seen), validity::behind(&seen));
     let words = if stopped { format!("{words} (stopped early)") } else { words.to_owned() };
     let uncertain = intervals.as_ref().map_or_else(Uncertain::default, |whole| Uncertain::of(whole, measured));
+    let answered = answered_in_it(&generator);
     let about = About {
         level: words,
         curve: None,
@@ -256,7 +270,8 @@ pub(super) fn added_up(
         stations: stations.len() as u64,
         depth: plan.lanes,
         asked_per_s: generator.asked_rate,
-        operations_per_s_interval: uncertain.operations_per_s,
+        answered: Some(answered),
+        operations_per_s_interval: uncertain.throughput(answered.requests, operations_together(&statistics).answered()),
         response_mean_interval: uncertain.response_mean,
         generator: keeping_up(&generator),
         fairness: fairness(&stations),
@@ -272,7 +287,7 @@ pub(super) fn added_up(
     let threads = u32::try_from(generator.workers.len()).unwrap_or(u32::MAX);
     let late_turns = if scheduled { kinds.iter().map(|kind| kind.late + kind.unended).sum() } else { 0 };
     let told = StageTold { span_ns: measured, turns, about, threads, whole: !stopped };
-    LevelRan { statistics, intervals, told, late_turns, generators_fault, busy }
+    LevelRan { statistics, intervals, told, late_turns, generators_fault, busy, behind }
 }
 
 /// How many users have a schedule of their own; `None` where nobody has.
@@ -282,7 +297,5 @@ fn users_of(plan: &Plan) -> Option<u64> {
 
 /// Response times of all operations together.
 fn response(statistics: &Statistics) -> Option<Times> {
-    let mut sum = Accumulator::default();
-    statistics.operations().for_each(|(_, row)| sum.merge(row));
-    plimsoll_report::collect::times_of(&sum.response())
+    plimsoll_report::collect::times_of(&operations_together(statistics).response())
 }

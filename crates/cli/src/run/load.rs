@@ -51,7 +51,7 @@ pub(crate) struct LoadFlags {
     /// Stations that share one connection and session
     #[arg(long, value_name = "COUNT", default_value_t = 1)]
     pub(crate) stations_per_connection: u32,
-    /// Threads that make the load; 0 for one a core
+    /// Threads that make the load; 0 for one a core, with file:// for one a station (those that share a connection: one)
     #[arg(long, value_name = "COUNT", default_value_t = 0)]
     pub(crate) threads: u32,
     /// Keep this machine's processors from sleeping, so that they are not late: a thread on each of them computes nothing, and
@@ -119,9 +119,10 @@ pub(crate) fn timeout_ns(flags: &LoadFlags) -> u64 {
 /// The levels that the flags ask for, in order.
 pub(crate) fn steps(flags: &LoadFlags, defaults: &Defaults) -> anyhow::Result<Vec<Step>> {
     let base = base(flags, &defaults.load)?;
+    let at = |&level: &f64| at_level(base, ("--levels", level));
     let loads = match &flags.levels {
         None => vec![base],
-        Some(Levels(levels)) => levels.iter().map(|&level| at_level(base, level)).collect::<Result<_, _>>()?,
+        Some(Levels(levels)) => levels.iter().map(at).collect::<Result<_, _>>()?,
     };
     (0..).zip(loads).map(|(number, load)| step(flags, defaults, load, number)).collect()
 }
@@ -131,9 +132,14 @@ pub(crate) fn usual(flags: &LoadFlags, defaults: &Defaults) -> anyhow::Result<Lo
     Ok(base(flags, &defaults.load)?)
 }
 
-/// The `number`th stage, at this level of what flags and workload ask for.
-pub(crate) fn step_at(flags: &LoadFlags, defaults: &Defaults, level: f64, number: u32) -> anyhow::Result<Step> {
-    step(flags, defaults, at_level(base(flags, &defaults.load)?, level)?, number)
+/// The `number`th stage, at this level of what flags and workload ask for; `flag` is where somebody wrote the level.
+pub(crate) fn step_at(
+    flags: &LoadFlags,
+    defaults: &Defaults,
+    (flag, level): (&str, f64),
+    number: u32,
+) -> anyhow::Result<Step> {
+    step(flags, defaults, at_level(base(flags, &defaults.load)?, (flag, level))?, number)
 }
 
 /// The load without levels.
@@ -163,10 +169,10 @@ fn base(flags: &LoadFlags, default: &Load) -> Result<Load, Usage> {
     }
 }
 
-fn at_level(base: Load, level: f64) -> Result<Load, Usage> {
+fn at_level(base: Load, (flag, level): (&str, f64)) -> Result<Load, Usage> {
     let whole = || {
         let counted = level.fract() == 0.0 && level >= 1.0 && level <= f64::from(u32::MAX);
-        let wrong = || Usage(format!("--levels {level}: a number of stations or users is whole and at least 1"));
+        let wrong = || Usage(format!("{flag} {level}: a number of stations or users is whole and at least 1"));
         // It was just seen to fit.
         if counted { Ok(level as u32) } else { Err(wrong()) }
     };

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use plimsoll_drive::engine::{self, Histogram, StationTally, TurnTally, WorkerCpu};
-use plimsoll_report::findings::{Fairness, Generator, RoundTrip, Times, TurnKind};
+use plimsoll_report::collect::run::Answered;
+use plimsoll_report::findings::{Fairness, Generator, OUTSIDE_THE_PHASE, RoundTrip, Times, TurnKind};
 use plimsoll_stats::curve::StationShare;
 
 /// The turns of one kind; whoever knows the workload gives it its name.
@@ -46,6 +47,12 @@ pub(super) fn keeping_up(generator: &engine::Generator) -> Generator {
     }
 }
 
+/// What the server did in the measured phase.
+pub(super) fn answered_in_it(generator: &engine::Generator) -> Answered {
+    let engine::Answered { requests, read_bytes, written_bytes } = generator.answered;
+    Answered { requests, read_bytes, written_bytes }
+}
+
 /// How the server shared itself among the stations: turns of each, over their mean.
 pub(super) fn fairness(stations: &[StationTally]) -> Fairness {
     let count = stations.len() as f64;
@@ -83,9 +90,6 @@ pub(super) fn share(station: &StationTally) -> StationShare {
     }
 }
 
-/// Ends the words of what failed before or after the measured phase.
-pub(super) const OUTSIDE: &str = " (not in the measured phase)";
-
 /// What happened to actions that did not succeed, and how often.
 pub(super) fn failures(stations: &[StationTally]) -> Vec<(String, u64)> {
     let mut sums = BTreeMap::new();
@@ -95,7 +99,7 @@ pub(super) fn failures(stations: &[StationTally]) -> Vec<(String, u64)> {
         }
         // What failed before or after the measured phase spoils no number, and is said all the same.
         for &(cause, count) in &station.errors_outside {
-            *sums.entry(format!("{}{OUTSIDE}", cause.label())).or_insert(0) += count;
+            *sums.entry(format!("{}{OUTSIDE_THE_PHASE}", cause.label())).or_insert(0) += count;
         }
     }
     sums.into_iter().collect()

@@ -7,13 +7,23 @@ use plimsoll_stats::comparison::{Course, Metric, Scope, estimate};
 /// 95 % intervals of a level; `None` where its phase was too short to tell.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Uncertain {
-    /// Of the operations answered a second.
-    pub(super) operations_per_s: Option<Interval>,
+    /// Of the operations meant for the phase, a second, as they were answered.
+    operations_per_s: Option<Interval>,
     /// Of the mean response time, s.
     pub(super) response_mean: Option<Interval>,
 }
 
+/// How much of what was meant for a phase may be answered before or after it, for its parts to tell how those of the phase vary.
+const ELSEWHEN: f64 = 0.05;
+
 impl Uncertain {
+    /// Of the operations answered a second in the phase, `answered`, where so many were `meant` for it and answered at all.
+    pub(super) fn throughput(&self, answered: u64, meant: u64) -> Option<Interval> {
+        let ratio = answered as f64 / meant as f64;
+        let Interval { low, high } = self.operations_per_s.filter(|_| (ratio - 1.0).abs() <= ELSEWHEN)?;
+        Some(Interval { low: low * ratio, high: high * ratio })
+    }
+
     /// From the measured phase, `span_ns`, cut into intervals.
     pub(super) fn of(intervals: &Intervals, span_ns: (i64, i64)) -> Self {
         let course = Course::new(intervals, span_ns, |procedure| Scope::All.holds(procedure));

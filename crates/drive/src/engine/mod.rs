@@ -28,7 +28,7 @@ mod worker;
 pub use error::EngineError;
 pub use histogram::Histogram;
 pub use plan::{Arrivals, Load, Pause, Phases, Plan, Reconnect};
-pub use ran::{Generator, Ran, RoundTrips, StationTally, TurnTally, WorkerCpu};
+pub use ran::{Answered, Generator, Ran, RoundTrips, StationTally, TurnTally, WorkerCpu};
 pub use rng::{Rng, seed_of};
 pub use setup::{Birth, Setup};
 pub use watch::{Phase, Progress, Watch};

@@ -1,5 +1,7 @@
 //! What a run brought.
 
+use plimsoll_model::{Group, Transaction};
+
 use super::histogram::Histogram;
 use crate::action::Cause;
 use crate::network::RoundTrip;
@@ -40,6 +42,8 @@ pub struct StationTally {
     pub response_sum_ns: u64,
     /// Sum of their squares, ns².
     pub response_squares: f64,
+    /// Turns of its own schedule that were due in the measured phase (partly open load).
+    pub due_turns: u64,
     /// Turns that were due and found no lane free (partly open load), in the measured phase.
     pub late_turns: u64,
     /// Times a connection was made again after a loss, whole run.
@@ -97,11 +101,42 @@ impl TurnTally {
     }
 }
 
+/// What a server did in the measured phase: requests that users ask for, answered in it, whenever they were meant. (A
+/// transaction's stage goes by when it was meant: of a server that falls behind, much of that comes after the phase.)
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Answered {
+    /// How many.
+    pub requests: u64,
+    /// File data read, bytes.
+    pub read_bytes: u64,
+    /// File data written, bytes.
+    pub written_bytes: u64,
+}
+
+impl Answered {
+    /// Counts a request that was answered in the phase.
+    pub(crate) fn count(&mut self, transaction: &Transaction) {
+        let row = transaction.procedure.row();
+        if transaction.held || !row.is_asked_for() {
+            return;
+        }
+        self.requests += 1;
+        let bytes = transaction.payload_bytes.unwrap_or(0);
+        match row.group {
+            Group::Read => self.read_bytes += bytes,
+            Group::Write => self.written_bytes += bytes,
+            _ => {}
+        }
+    }
+}
+
 /// How well the load generator itself kept up. Of the measured phase, unless told otherwise.
 #[derive(Clone, Debug, Default)]
 pub struct Generator {
     /// CPU time of each worker.
     pub workers: Vec<WorkerCpu>,
+    /// What was answered.
+    pub answered: Answered,
     /// Schedule lag: how much later than planned the generator got to what a timer or a schedule had planned, ns. Waiting
     /// for a free lane is not in it: that is the server's.
     pub schedule_lag: Histogram,
@@ -122,7 +157,7 @@ pub struct Generator {
     pub achieved_rate: f64,
     /// Planned turns that found no free lane and had to wait.
     pub late_starts: u64,
-    /// Planned turns that were never started: the waiting line was full, or the end came.
+    /// Planned turns that were due in the measured phase and not started when the drain ended.
     pub never_sent: u64,
     /// Actions that had no answer in time, whole run.
     pub overdue: u64,
@@ -140,6 +175,9 @@ impl Generator {
         self.schedule_lag.merge(&other.schedule_lag);
         self.wake_up_lag.merge(&other.wake_up_lag);
         self.round_trips.merge(&other.round_trips);
+        self.answered.requests += other.answered.requests;
+        self.answered.read_bytes += other.answered.read_bytes;
+        self.answered.written_bytes += other.answered.written_bytes;
         self.planned += other.planned;
         self.late_starts += other.late_starts;
         self.never_sent += other.never_sent;

@@ -8,8 +8,8 @@ use super::clock::TurnTallies;
 use super::lane::{Lane, State};
 use crate::action::{Cause, Done, Failure, Reply, Tag};
 use crate::client::Events;
-use crate::engine::StationTally;
 use crate::engine::share::Share;
+use crate::engine::{Answered, StationTally};
 use crate::scenario::Verdict;
 
 /// Lanes, tallies, and where transactions go.
@@ -23,6 +23,8 @@ pub(crate) struct Floor<'a, S> {
     pub(crate) stage: Option<u32>,
     /// The measured phase: from, until before.
     pub(crate) window: (i64, i64),
+    /// What was answered in it.
+    pub(crate) answered: Answered,
     /// The connection whose client was called last.
     pub(crate) caller: u32,
     /// Actions that ended and were not looked at yet, and the connection that they ran on.
@@ -46,6 +48,9 @@ pub(crate) struct Fresh {
 impl<S: Sink> Events for Floor<'_, S> {
     fn transaction(&mut self, transaction: &Transaction) {
         let timeline = &transaction.timeline;
+        if timeline.response_last.is_some_and(|at| self.measures(at)) {
+            self.answered.count(transaction);
+        }
         let measured = timeline.intended.or(timeline.request_first).is_some_and(|at| self.measures(at));
         let stage = self.stage.filter(|_| measured);
         self.sink.transaction(&Transaction { stage, ..transaction.clone() }, self.names);
@@ -85,6 +90,7 @@ impl<'a, S: Sink> Floor<'a, S> {
             names,
             stage,
             window: (i64::MAX, i64::MAX),
+            answered: Answered::default(),
             caller: 0,
             ended: VecDeque::new(),
             aside: Vec::new(),

@@ -178,6 +178,10 @@ fn a_user_whose_turn_is_not_over_starts_the_next_one_late() {
     assert_eq!(begun, (0..11).map(|n| n * 15 * MS).collect::<Vec<_>>(), "the drain starts what was due before");
     // Due at 10 … 100: all ten in the measured phase, all late.
     assert_eq!((ran.generator.late_starts, ran.stations[0].late_turns, ran.generator.never_sent), (10, 10, 0));
+    assert_eq!(ran.stations[0].due_turns, 10);
+    // Answers come at 15, 30 … 165 ms, the phase is from 10 to 110: what the drain brings is no throughput of it.
+    assert_eq!(rows.iter().filter(|row| row.stage.is_some()).count(), 10);
+    assert_eq!(ran.generator.answered.requests, 7);
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Findings of a run: every load level by itself, and all together.
 
-use plimsoll_model::{ClockGranularity, Coverage, Group, Names, Protocol};
+use plimsoll_model::{ClockGranularity, Coverage, Group, Names};
 use plimsoll_stats::{Accumulator, GroupKey, Options, Statistics};
 use serde::{Deserialize, Serialize};
 
@@ -22,6 +22,17 @@ pub struct Level<'a> {
     pub about: About,
 }
 
+/// Requests that users ask for, and that were answered in the measured phase, whenever they were meant.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Answered {
+    /// How many.
+    pub requests: u64,
+    /// File data read, bytes.
+    pub read_bytes: u64,
+    /// File data written, bytes.
+    pub written_bytes: u64,
+}
+
 /// What is known of a load level besides its transactions.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct About {
@@ -38,6 +49,9 @@ pub struct About {
     pub depth: u32,
     /// Turns asked for, 1/s.
     pub asked_per_s: Option<f64>,
+    /// What was answered in the phase, whenever it was meant; `None` in recordings from before this was counted.
+    #[serde(default)]
+    pub answered: Option<Answered>,
     /// Of the operations answered a second; `None` where nobody can tell, or nobody kept what it takes.
     #[serde(default)]
     pub operations_per_s_interval: Option<Interval>,
@@ -98,10 +112,12 @@ impl Findings {
 }
 
 fn coverage(levels: &[Level<'_>]) -> Coverage {
+    // A level that could not be run has none.
+    let spans = || levels.iter().map(|level| level.span_ns).filter(|(first, last)| first < last);
     let granularity = levels.iter().find_map(|level| level.about.generator.clock_granularity_s);
     Coverage {
-        first_ns: levels.iter().map(|level| level.span_ns.0).min(),
-        last_ns: levels.iter().map(|level| level.span_ns.1).max(),
+        first_ns: spans().map(|(first, _)| first).min(),
+        last_ns: spans().map(|(_, last)| last).max(),
         connections: levels.iter().map(|level| level.about.connections).max().unwrap_or(0),
         clock: ClockGranularity {
             estimate_ns: granularity.map(|s| (s * SECOND).round() as u64),
@@ -130,8 +146,8 @@ fn stage(number: u32, level: &Level<'_>, status_name: StatusName) -> Stage {
     let seconds = span.elapsed_s.filter(|&s| s > 0.0);
     let rate = |amount: u64| seconds.map_or(0.0, |s| amount as f64 / s);
     let sum = operations_together(level.statistics);
-    let payload = |group| level.statistics.group(group).map_or(0, |sum| sum.payload_bytes());
     let about = level.about.clone();
+    let answered = about.answered.unwrap_or_else(|| meant(level.statistics, &sum));
     let users = about.users.map(|users| Users::of(users, about.generator.never_sent, &about.turns));
     let mut failures = about.failures;
     failures.sort_by_key(|(cause, count)| (std::cmp::Reverse(*count), cause.clone()));
@@ -149,10 +165,10 @@ fn stage(number: u32, level: &Level<'_>, status_name: StatusName) -> Stage {
         count: sum.count(),
         errors: sum.errors(),
         unanswered: sum.unanswered(),
-        operations_per_s: rate(sum.answered()),
+        operations_per_s: rate(answered.requests),
         operations_per_s_interval: about.operations_per_s_interval,
-        read_bytes_per_s: rate(payload(GroupKey::One(Group::Read))),
-        write_bytes_per_s: rate(payload(GroupKey::One(Group::Write))),
+        read_bytes_per_s: rate(answered.read_bytes),
+        write_bytes_per_s: rate(answered.written_bytes),
         response_time: rows::times_of(&sum.response()),
         response_mean_interval: about.response_mean_interval,
         response_time_from_intended: sum.from_intended().and_then(rows::times_of),
@@ -160,7 +176,7 @@ fn stage(number: u32, level: &Level<'_>, status_name: StatusName) -> Stage {
         groups: rows::groups(level.statistics),
         queue_depth: depth::queue_depth(level.statistics),
         generator: Generator {
-            cpu_per_operation_s: (sum.count() > 0).then(|| about.generator.cpu_s / sum.count() as f64),
+            cpu_per_operation_s: (answered.requests > 0).then(|| about.generator.cpu_s / answered.requests as f64),
             ..about.generator
         },
         fairness: about.fairness,
@@ -172,16 +188,16 @@ fn stage(number: u32, level: &Level<'_>, status_name: StatusName) -> Stage {
     }
 }
 
-/// Everything that users asked for: logging on is not, and a compound stands in its members' rows.
-fn operations_together(statistics: &Statistics) -> Accumulator {
+/// What was meant for the phase and answered at all: all that older recordings tell.
+fn meant(statistics: &Statistics, sum: &Accumulator) -> Answered {
+    let payload = |group| statistics.group(GroupKey::One(group)).map_or(0, |sum| sum.payload_bytes());
+    Answered { requests: sum.answered(), read_bytes: payload(Group::Read), written_bytes: payload(Group::Write) }
+}
+
+/// Everything that users asked for.
+pub fn operations_together(statistics: &Statistics) -> Accumulator {
     let mut sum = Accumulator::default();
-    let counts = |group: Group, protocol: Protocol| {
-        !matches!(group, Group::Compound | Group::Session) && protocol != Protocol::Portmap
-    };
-    for (procedure, row) in statistics.operations() {
-        if counts(procedure.row().group, procedure.row().protocol) {
-            sum.merge(row);
-        }
-    }
+    let asked_for = statistics.operations().filter(|(procedure, _)| procedure.row().is_asked_for());
+    asked_for.for_each(|(_, row)| sum.merge(row));
     sum
 }

@@ -114,7 +114,16 @@ pub struct Stage {
     pub server: Option<ServerSide>,
 }
 
+/// Ends the words of what failed before or after the measured phase.
+pub const OUTSIDE_THE_PHASE: &str = " (not in the measured phase)";
+
 impl Stage {
+    /// Actions of the measured phase that did not succeed.
+    pub fn failed(&self) -> u64 {
+        let of_the_phase = self.failures.iter().filter(|failure| !failure.cause.ends_with(OUTSIDE_THE_PHASE));
+        of_the_phase.map(|failure| failure.count).sum()
+    }
+
     /// Its load in words, and the curve that it is of where the words do not say it.
     pub fn words(&self) -> String {
         words(&self.level, self.curve.as_deref())
@@ -151,7 +160,7 @@ pub struct Generator {
     /// Processor time in which these threads, with nothing else to do, polled because a start was near, over their time, 0..=1; in
     /// none of the above. Null in recordings from before this was counted.
     pub polling_share: Option<f64>,
-    /// Start of sending − intended start.
+    /// When the generator got to a planned start − the planned instant; waiting for a free lane is not in it.
     pub schedule_lag: Option<Times>,
     /// Seen by the program − received by the kernel; null where the kernel does not tell.
     pub wake_up_lag: Option<Times>,
@@ -160,7 +169,7 @@ pub struct Generator {
     pub round_trip: Option<RoundTrip>,
     /// Step of the client's clock, s.
     pub clock_granularity_s: Option<f64>,
-    /// Arrivals that found no station free and were given up.
+    /// Planned turns that were due in the phase and not started when the drain ended.
     pub never_sent: u64,
     /// Answers to no request that waited: late, repeated, made up.
     pub strangers: u64,

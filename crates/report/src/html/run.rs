@@ -33,7 +33,7 @@ fn levels(stages: &[Stage]) -> Markup {
                         td { (bytes(data)) "/s" } td { (bits(data * 8.0)) "/s" }
                         td { (show(|t| t.mean_s)) } td { (show(|t| t.p50_s)) } td { (show(|t| t.p95_s)) } td { (show(|t| t.p99_s)) }
                         td { (optional(stage.response_time_from_intended.map(|t| t.p99_s), duration)) }
-                        td { (count(stage.failures.iter().map(|failure| failure.count).sum())) }
+                        td { (count(stage.failed())) }
                         td.wide { @if let Some(t) = &stage.response_time { (super::summary::range_bar(t.p50_s, t.p99_s, slowest)) } }
                     }
                 } }

@@ -59,7 +59,7 @@ fn levels(page: &mut Page<'_>, stages: &[Stage]) -> fmt::Result {
             show(|t| t.p95_s),
             show(|t| t.p99_s),
             scale.show_maybe(stage.response_time_from_intended.map(|t| t.p99_s)),
-            stage.failures.iter().map(|failure| failure.count).sum::<u64>().to_string(),
+            stage.failed().to_string(),
         ];
         table.row_as(role, cells);
     }

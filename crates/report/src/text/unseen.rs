@@ -26,7 +26,7 @@ pub(super) fn draw(page: &mut Page<'_>, findings: &Findings) -> fmt::Result {
     page.heading("What could not be seen:")?;
     if findings.run.is_some() {
         // Whoever sends knows of every request.
-        let text = "Nothing: every request that was sent is in these numbers, answered or not.";
+        let text = "Nothing: every request of the measured phases is in these numbers, answered or not.";
         page.paragraph(Role::Plain, "  ", text)?;
     } else {
         halves(page, findings)?;

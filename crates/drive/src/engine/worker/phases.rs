@@ -7,7 +7,7 @@ use plimsoll_model::Sink;
 use super::super::cpu;
 use super::super::link::LinkState;
 use super::super::timers::Timer;
-use super::super::{Load, Phase, Rng, seed_of};
+use super::super::{Generator, Load, Phase, Rng, seed_of};
 use super::{Brought, TICK_NS, Worker};
 use crate::action::Cause;
 use crate::network::Network;
@@ -43,7 +43,7 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
             sink: self.floor.sink,
             tallies: self.floor.tallies,
             turns: self.floor.turns.into_vec(),
-            generator: self.generator,
+            generator: Generator { answered: self.floor.answered, ..self.generator },
             cpu: self.cpu,
             stopped: self.stopped,
         })

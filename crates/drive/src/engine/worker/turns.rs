@@ -227,14 +227,16 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
             return;
         }
         self.generator.planned += 1;
-        if since <= due {
-            self.lag(due);
-            return;
-        }
-        self.generator.late_starts += 1;
+        let late = since > due;
         let station = self.share.station(lane);
-        if let (Load::Partly { .. }, Some(tally)) = (self.job.plan.load, self.floor.tallies.get_mut(station)) {
-            tally.late_turns += 1;
+        if let (true, Some(tally)) = (own, self.floor.tallies.get_mut(station)) {
+            tally.due_turns += 1;
+            tally.late_turns += u64::from(late);
+        }
+        if late {
+            self.generator.late_starts += 1;
+        } else {
+            self.lag(due);
         }
     }
 
@@ -283,11 +285,15 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
     /// Turns of the measured phase that were never started are counted.
     pub(super) fn count_never_sent(&mut self) {
         let window = self.floor.window;
-        for rota in &mut self.rotas {
+        let own = matches!(self.job.plan.load, Load::Partly { .. });
+        for (station, rota) in self.rotas.iter_mut().enumerate() {
             while rota.next() < window.1 {
                 let missed = u64::from(rota.next() >= window.0);
                 self.generator.planned += missed;
                 self.generator.never_sent += missed;
+                if let (true, Some(tally)) = (own, self.floor.tallies.get_mut(station)) {
+                    tally.due_turns += missed;
+                }
                 rota.take();
             }
         }
