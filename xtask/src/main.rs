@@ -18,7 +18,8 @@ use std::process::ExitCode;
 const USAGE: &str = "\
 cargo xtask COMMAND
 
-  check             all that CI runs: format, tidy, clippy, documentation, licences, tests
+  check             all that CI runs: format, tidy, licences, clippy, workspaces apart (benches/cost, fuzz), documentation,
+                    tests
   test [ARG]...     set up, then every test; arguments go to `cargo test`
   tidy              the walls between the crates and the rules of the sources
   bench [--stages | --comparison | --cost] [--rounds N] [ARG]...
