@@ -1,7 +1,7 @@
 //! The same operations by hand: Plimsoll's client logs on and writes each request once. From then on copies of it, with the
 //! next number, offset and handle patched in, go out, and what comes back is looked at for its status and counted: two system
-//! calls a wake-up. Nobody is told, nothing is timed, nothing can go wrong but all of it. No client that sends what is due
-//! when it is due can cost less.
+//! calls a wake-up. Nobody is told, nothing is timed, nothing can go wrong but all of it: what sending and receiving takes a client
+//! that sends what is due when it is due.
 
 use std::error::Error;
 use std::io::{Read, Write};

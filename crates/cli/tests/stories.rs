@@ -124,6 +124,7 @@ fn filters_and_breakdowns() {
     assert_eq!(by_client["breakdown"]["rows"].as_array().unwrap().len(), 2);
     let early = run(&["--from", "0", "--to", "1ms"]);
     assert_eq!(count(&early, "GETATTR"), 4, "a request every 200 µs, the handshake before them");
+    assert!((early["span"]["elapsed_s"].as_f64().unwrap() - 1e-3).abs() < 1e-9, "rates are of what is left");
 }
 
 #[test]

@@ -34,3 +34,17 @@ impl Uncertain {
         Self { operations_per_s: of(Metric::Throughput), response_mean: of(Metric::Mean) }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_answered_elsewhen_says_little_of_the_phase() {
+        let known = Uncertain { operations_per_s: Some(Interval { low: 90.0, high: 110.0 }), response_mean: None };
+        let found = known.throughput(98, 100).unwrap();
+        assert!((found.low - 88.2).abs() < 1e-9 && (found.high - 107.8).abs() < 1e-9);
+        assert!(known.throughput(94, 100).is_none() && known.throughput(106, 100).is_none());
+        assert!(known.throughput(0, 0).is_none() && Uncertain::default().throughput(100, 100).is_none());
+    }
+}

@@ -91,7 +91,7 @@ fn generator(page: &mut Page<'_>, stages: &[Stage]) -> fmt::Result {
         ]);
     }
     page.table(&table)?;
-    let note = "Lag: start of sending after the intended start. Wake: seen by the program after the kernel had it. \
+    let note = "Lag: a planned start got to after its planned instant. Wake: seen by the program after the kernel had it. \
                 Jain, min, max: turns of the stations, over their mean.";
     let most = stages.iter().filter_map(|stage| stage.generator.polling_share).fold(0.0, f64::max);
     let polling = format!(
