@@ -69,7 +69,7 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
         recording.finish(false, &findings)?;
     }
     arguments.output.write(&findings)?;
-    Ok(if findings.validity.valid { Done::Valid } else { Done::Invalid })
+    Ok(Done::with(&findings.validity))
 }
 
 /// The time that is left by the filters.

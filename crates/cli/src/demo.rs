@@ -47,7 +47,7 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
         anstream::eprintln!("\nThe same as a page, with charts: {page}");
         anstream::eprintln!("Next: plimsoll run --target smb://user@server/share, and plimsoll run --help");
     }
-    Ok(if findings.validity.valid { Done::Valid } else { Done::Invalid })
+    Ok(Done::with(&findings.validity))
 }
 
 fn drive_both<'a>(drive: &Drive<'a>) -> anyhow::Result<Told<'a>> {

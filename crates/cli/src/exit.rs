@@ -1,18 +1,27 @@
-//! Exit codes: 0 done, 1 the numbers are not valid or --fail-if failed, 2 usage, 3 input or target unusable.
+//! Exit codes: 0 done, 1 a condition is not kept, 2 usage, 3 input or target unusable, 4 no verdict.
 
 use std::process::ExitCode;
+
+use plimsoll_model::Validity;
 
 use crate::secrecy::without_passwords;
 
 /// How a subcommand ended, other than by an error of its input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Done {
-    /// All is well.
-    Valid,
-    /// It ran, and its numbers must not be used; the report says why.
-    Invalid,
+    /// What was asked for is there.
+    Normally,
     /// A condition of `--fail-if` failed.
     Failed,
+    /// It ran, but no verdict follows: the numbers must not be used, or a condition could not be judged. The report says why.
+    NoVerdict,
+}
+
+impl Done {
+    /// How a subcommand ends whose numbers have this verdict.
+    pub(crate) fn with(validity: &Validity) -> Self {
+        if validity.valid { Done::Normally } else { Done::NoVerdict }
+    }
 }
 
 /// What the user asked for makes no sense; the message says what would.
@@ -30,8 +39,9 @@ impl std::error::Error for Usage {}
 /// The exit code of a subcommand; tells errors on standard error.
 pub(crate) fn code(result: anyhow::Result<Done>) -> ExitCode {
     match result {
-        Ok(Done::Valid) => ExitCode::SUCCESS,
-        Ok(Done::Invalid | Done::Failed) => ExitCode::from(1),
+        Ok(Done::Normally) => ExitCode::SUCCESS,
+        Ok(Done::Failed) => ExitCode::from(1),
+        Ok(Done::NoVerdict) => ExitCode::from(4),
         // Likewise where nothing follows from what was written (`plimsoll workloads list | head`).
         Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {

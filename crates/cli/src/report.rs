@@ -53,7 +53,7 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
     let findings = findings(&recording)?;
     let exported = arguments.exports.iter().map(|to| Ok(to.format.write(&recording, &to.file)?));
     first_error(exported.chain([arguments.output.write(&findings)]).collect::<Vec<_>>())?;
-    Ok(if findings.validity.valid { Done::Valid } else { Done::Invalid })
+    Ok(Done::with(&findings.validity))
 }
 
 /// What a recording tells: a pure function of it.

@@ -105,7 +105,7 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
     anstream::eprintln!("{}\nCtrl-C ends it, and what was written is gone with it.", example(kind, &server));
     interruption.recv().context("Ctrl-C cannot be waited for any more")?;
     drop(server);
-    Ok(Done::Valid)
+    Ok(Done::Normally)
 }
 
 /// How to look at it with somebody else's client.

@@ -33,7 +33,7 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
         Command::List => list(&mut out)?,
         Command::Show { name } => show(&name, &mut out)?,
     }
-    Ok(Done::Valid)
+    Ok(Done::Normally)
 }
 
 fn list(out: &mut impl Write) -> anyhow::Result<()> {

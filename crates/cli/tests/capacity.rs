@@ -57,7 +57,7 @@ fn what_always_holds_and_what_never_does_are_said() {
     assert!(told(&always).contains("It carries at least 2 stations"), "{}", told(&always));
     let never = plimsoll(&[&PAUSING[..], &["--hold", "p50 < 1ns"]].concat(), folder.path());
     assert!(told(&never).contains("even the load of 1 stations is too much"), "{}", told(&never));
-    assert_eq!(never.status.code(), Some(1));
+    assert_eq!(never.status.code(), Some(4));
 }
 
 #[test]

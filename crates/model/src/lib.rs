@@ -21,6 +21,7 @@ mod protocol;
 mod sink;
 mod timeline;
 mod transaction;
+mod validity;
 
 pub use anomaly::{Anomalies, Anomaly};
 pub use coverage::{ClockGranularity, Coverage, PacketCounts, Unseen};
@@ -33,3 +34,4 @@ pub use protocol::Protocol;
 pub use sink::Sink;
 pub use timeline::{Frames, Timeline, Vantage};
 pub use transaction::Transaction;
+pub use validity::{Reason, Validity, Verdict};

@@ -22,6 +22,7 @@ mod turns;
 pub use curve::{CurveMaximum, CurvePoint, FittedLaw, Interval, Knee, LOADS, LoadCurve};
 pub use depth::{DepthShare, QueueDepth};
 pub use octave::{COMPOUND, Octave};
+pub use plimsoll_model::{Reason, Validity, Verdict};
 pub use repeats::{REPEAT, RepeatedLevel, Spread, besides_repeat};
 pub use run::{FailureCount, Fairness, Generator, OUTSIDE_THE_PHASE, Parameter, RoundTrip, Run, Stage, load};
 use serde::{Deserialize, Serialize};
@@ -101,15 +102,6 @@ pub struct Source {
     pub filters: Vec<String>,
     /// Where the clock stood: wire or client.
     pub vantage: String,
-}
-
-/// Whether the numbers may be used, and why not.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Validity {
-    /// Whether the numbers may be used.
-    pub valid: bool,
-    /// Why not, in sentences.
-    pub reasons: Vec<String>,
 }
 
 /// Extent in time.

@@ -1,7 +1,9 @@
 //! Findings made from transactions and coverage.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
-use plimsoll_model::{Anomaly, Coverage, Endpoint, Frames, Names, Outcome, Procedure, Protocol, Transaction, Vantage};
+use plimsoll_model::{
+    Anomaly, Coverage, Endpoint, Frames, Names, Outcome, Procedure, Protocol, Transaction, Validity, Vantage,
+};
 use plimsoll_report::findings::{Findings, Source};
 use plimsoll_report::text::{Style, to_string};
 use plimsoll_stats::{Dimension, Options, Statistics};
@@ -207,7 +209,7 @@ fn a_run_has_a_stage_a_level_and_one_bad_level_spoils_it() {
         about: About {
             level: "4 stations".into(),
             curve: None,
-            reasons: reasons.iter().map(|r| (*r).into()).collect(),
+            validity: Validity::of(reasons.iter().map(|&reason| plimsoll_model::Reason::invalid(reason))),
             failures: vec![("b".into(), 1), ("a".into(), 2)],
             ..About::default()
         },

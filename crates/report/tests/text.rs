@@ -5,6 +5,7 @@
 mod bless;
 mod example;
 
+use plimsoll_report::findings::Validity;
 use plimsoll_report::safe;
 use plimsoll_report::text::{Section, Sections, Style, appendix_a, to_string};
 use std::path::PathBuf;
@@ -146,8 +147,7 @@ fn sections_can_be_left_out() {
 #[test]
 fn an_invalid_measurement_says_so_first() {
     let mut findings = example::rich();
-    findings.validity.valid = false;
-    findings.validity.reasons = vec!["all messages are encrypted".into()];
+    findings.validity = Validity::invalid("all messages are encrypted");
     let text = to_string(&findings, &Style::default());
     assert_eq!(text.lines().nth(4), Some("INVALID: all messages are encrypted"));
 }

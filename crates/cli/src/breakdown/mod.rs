@@ -116,7 +116,7 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
     whole.counters(before);
     let findings = whole.findings(&workload, &phases[0], &chosen, names);
     first_error([arguments.output.write(&findings)].into_iter().chain(besides))?;
-    Ok(if findings.validity.valid { Done::Valid } else { Done::Invalid })
+    Ok(Done::with(&findings.validity))
 }
 
 impl Arguments {

@@ -124,10 +124,10 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
     let recording = recording.map_or(Ok(()), |recording| recording.finish(watching.stopped(), found.as_ref()));
     let (findings, besides): (Findings, _) = match found {
         Ok(found) => found,
-        Err(error) => return first_error([Err(error), recording]).map(|()| Done::Invalid),
+        Err(error) => return first_error([Err(error), recording]).map(|()| Done::NoVerdict),
     };
     first_error([arguments.output.write(&findings), recording, besides])?;
-    Ok(if findings.validity.valid { Done::Valid } else { Done::Invalid })
+    Ok(Done::with(&findings.validity))
 }
 
 impl BoundFlags {

@@ -48,9 +48,8 @@ pub(super) fn read(path: &Path, filter: &Filter, keys: &Keys, quiet: bool) -> an
         vantage: "wire".to_owned(),
     };
     let findings = Findings::collect(&statistics, &observed.coverage, &observed.names, source, status_name);
-    let valid = !intervals.is_empty();
-    let reasons = if valid { Vec::new() } else { vec!["No operation was found in it.".to_owned()] };
-    let about = Subject { name, kind: "capture".to_owned(), valid, reasons, ..Subject::default() };
+    let validity = findings.validity.clone();
+    let about = Subject { name, kind: "capture".to_owned(), validity, ..Subject::default() };
     let runs = vec![MeasuredRun { span_ns, intervals }];
     let levels = vec![LevelRuns { level: WHOLE_CAPTURE.to_owned(), point: None, runs }];
     Ok(Side { contestant: Contestant { about, levels }, findings, unfinished: None })

@@ -12,8 +12,8 @@ use plimsoll_report::findings::comparison::Subject;
 pub(super) fn warnings(contestants: &[Contestant]) -> anyhow::Result<Vec<String>> {
     let Some((baseline, others)) = contestants.split_first() else { return Ok(Vec::new()) };
     let mut warnings = Vec::new();
-    for (place, one) in contestants.iter().enumerate().filter(|(_, one)| !one.about.valid) {
-        let why = one.about.reasons.join(" ");
+    for (place, one) in contestants.iter().enumerate().filter(|(_, one)| !one.about.validity.valid) {
+        let why = one.about.validity.reasons.join(" ");
         warnings.push(format!("{} is INVALID: its numbers must not be used. {why}", letter(place)));
     }
     for (place, other) in others.iter().enumerate() {
@@ -91,11 +91,13 @@ fn other_levels(a: &Contestant, b: &Contestant, name: &str) -> Option<String> {
 mod tests {
     use plimsoll_report::collect::comparison::LevelRuns;
 
+    use plimsoll_model::Validity;
+
     use super::*;
 
     fn one(levels: &[&str], change: impl FnOnce(&mut Subject)) -> Contestant {
         let target = Some("nfs://server/export".to_owned());
-        let mut about = Subject { kind: "run".to_owned(), target, valid: true, ..Subject::default() };
+        let mut about = Subject { kind: "run".to_owned(), target, ..Subject::default() };
         change(&mut about);
         let level = |level: &&str| LevelRuns { level: (*level).to_owned(), point: None, runs: Vec::new() };
         Contestant { about, levels: levels.iter().map(level).collect() }
@@ -113,7 +115,7 @@ mod tests {
     #[test]
     fn each_difference_is_said() {
         let plain = || one(&["1 station"], |_| {});
-        let invalid = |about: &mut Subject| (about.valid, about.reasons) = (false, vec!["It was late.".to_owned()]);
+        let invalid = |about: &mut Subject| about.validity = Validity::invalid("It was late.");
         assert!(said(plain(), one(&["1 station"], invalid)).starts_with("B is INVALID"));
         let digest = |text: &str| Some(text.to_owned());
         let workloads = [digest("x"), digest("y")].map(|it| one(&["1 station"], |about| about.workload_sha256 = it));

@@ -57,7 +57,7 @@ fn judge_one(comparison: &Comparison, wanted: &condition::Condition) -> Vec<(Out
 
 fn at(level: &ComparedLevel, wanted: &condition::Condition, place: usize, both: [&Subject; 2]) -> (Outcome, String) {
     let unknown = |why: String| (Outcome::Undecided, why);
-    if let Some(invalid) = both.into_iter().find(|subject| !subject.valid) {
+    if let Some(invalid) = both.into_iter().find(|subject| !subject.validity.valid) {
         return unknown(format!("{} is INVALID, so its numbers support nothing", invalid.letter));
     }
     let Some(row) = row(level, &wanted.name) else { return unknown(format!("there is no {}", wanted.name)) };
@@ -125,6 +125,8 @@ mod tests {
     use clap::Parser;
     use plimsoll_report::findings::comparison::{Difference, Estimate, Method};
 
+    use plimsoll_model::{Reason, Validity};
+
     use super::*;
 
     #[derive(Parser)]
@@ -159,11 +161,12 @@ mod tests {
         let rows = vec![ComparedRow { scope, name, protocol: String::new(), metrics: vec![metric] }];
         let (runs, seconds, from) = (vec![1, 1], vec![30.0, 30.0], "batches".to_owned());
         let levels = vec![ComparedLevel { level: "4 stations".to_owned(), runs, seconds, from, rows }];
-        let subject = |letter: &str, valid| Subject { letter: letter.to_owned(), valid, ..Subject::default() };
+        let late = Validity::of((!valid).then(|| Reason::invalid("It was late.")));
+        let subject = |letter: &str, validity| Subject { letter: letter.to_owned(), validity, ..Subject::default() };
         Comparison {
             schema: String::new(),
             tool: String::new(),
-            subjects: vec![subject("A", true), subject("B", valid)],
+            subjects: vec![subject("A", Validity::default()), subject("B", late)],
             warnings: Vec::new(),
             method: Method::default(),
             ranking: None,

@@ -89,9 +89,9 @@ pub(crate) fn finish(
     let mut comparison = Comparison::collect(tool, contestants, order, warnings);
     let failed = judge::judge(&mut comparison, conditions);
     output.write(&comparison, findings)?;
-    Ok(match contestants.iter().all(|one| one.about.valid) {
+    Ok(match contestants.iter().all(|one| one.about.validity.valid) {
         _ if failed => Done::Failed,
-        true => Done::Valid,
-        false => Done::Invalid,
+        true => Done::Normally,
+        false => Done::NoVerdict,
     })
 }

@@ -1,5 +1,6 @@
 //! A recording as one side of a comparison.
 
+use plimsoll_model::Validity;
 use std::path::Path;
 
 use anyhow::bail;
@@ -32,8 +33,7 @@ fn about(name: String, measured: Measured, findings: &Findings) -> Subject {
     let subject = Subject {
         name,
         kind: "recording".to_owned(),
-        valid: validity.valid,
-        reasons: validity.reasons.iter().map(sentence).collect(),
+        validity: Validity { reasons: validity.reasons.iter().map(sentence).collect(), ..*validity },
         ..Subject::default()
     };
     match measured {

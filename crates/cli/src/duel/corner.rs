@@ -1,5 +1,6 @@
 //! A side that is driven, what came of its runs, and their recording.
 
+use plimsoll_model::{Reason, Validity};
 use std::sync::Arc;
 
 use anyhow::Context;
@@ -75,15 +76,17 @@ impl<'a> Corner<'a> {
         let whole = || self.ran.iter().take(runs);
         let levels = self.steps.iter().enumerate().map(|(at, step)| {
             let ran = || whole().filter_map(|levels| levels.get(at));
-            let valid = ran().all(|level| level.reasons().is_empty());
+            let valid = ran().all(|level| level.validity().valid);
             let point = ran().next().map(|level| LoadPoint { valid, ..level.point() });
             LevelRuns { level: step.words.clone(), point, runs: ran().filter_map(LevelRan::measured).collect() }
         });
-        let mut reasons: Vec<String> = Vec::new();
+        let mut reasons: Vec<Reason> = Vec::new();
         for level in whole().flatten() {
-            reasons.extend(level.reasons().iter().map(|reason| format!("At {}: {reason}.", level.words())));
+            let Validity { verdict, reasons: of_level, .. } = level.validity();
+            let sentence = |reason| Reason { verdict: *verdict, text: format!("At {}: {reason}.", level.words()) };
+            reasons.extend(of_level.iter().map(sentence));
         }
-        reasons.sort();
+        reasons.sort_by(|a, b| a.text.cmp(&b.text));
         reasons.dedup();
         let about = Subject {
             name: self.name.clone(),
@@ -92,8 +95,7 @@ impl<'a> Corner<'a> {
             workload: Some(workload.name().to_owned()),
             workload_sha256: Some(workload.digest().to_owned()),
             facts: [self.site.server.facts(), self.remarks.clone()].concat(),
-            valid: reasons.is_empty(),
-            reasons,
+            validity: Validity::of(reasons),
             ..Subject::default()
         };
         Contestant { about, levels: levels.collect() }

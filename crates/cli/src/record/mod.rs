@@ -5,13 +5,12 @@ mod inline;
 mod machine;
 mod secrets;
 
+use plimsoll_model::Validity;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use clap::ValueEnum;
-use plimsoll_recording::folder::{
-    FolderError, Manifest, Progress, Recording, RecordingWriter, SCHEMA, Sample, Stage, Verdict,
-};
+use plimsoll_recording::folder::{FolderError, Manifest, Progress, Recording, RecordingWriter, SCHEMA, Sample, Stage};
 use plimsoll_report::findings::{Findings, Run, Source};
 use serde::{Deserialize, Serialize};
 
@@ -165,14 +164,12 @@ impl Recorder {
     /// It is over, and this is what was found.
     pub(crate) fn finish(self, stopped: bool, findings: &Findings) -> anyhow::Result<()> {
         let progress = if stopped { Progress::Interrupted } else { Progress::Finished };
-        let verdict = Verdict { valid: findings.validity.valid, reasons: findings.validity.reasons.clone() };
-        Ok(self.writer.finish(progress, now_ns(), verdict)?)
+        Ok(self.writer.finish(progress, now_ns(), findings.validity.clone())?)
     }
 
     /// It is over, for something went wrong. (That is what people have to hear of, so a second error is not told.)
     pub(crate) fn give_up(self, error: &anyhow::Error) {
-        let verdict = Verdict { valid: false, reasons: vec![format!("{error:#}")] };
-        let _ = self.writer.finish(Progress::Interrupted, now_ns(), verdict);
+        let _ = self.writer.finish(Progress::Interrupted, now_ns(), Validity::invalid(format!("{error:#}")));
     }
 }
 

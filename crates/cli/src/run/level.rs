@@ -4,6 +4,7 @@ use anyhow::Context;
 use plimsoll_drive::engine::{self, EngineError, Load, Plan, Ran, Setup, Watch};
 use plimsoll_drive::workload::Workload;
 use plimsoll_model::Names;
+use plimsoll_model::{Reason, Validity};
 use plimsoll_report::collect::comparison::{LoadPoint, MeasuredRun};
 use plimsoll_report::collect::run::{About, Answered, Level, operations_together};
 use plimsoll_report::collect::stations::spread;
@@ -25,6 +26,8 @@ pub(crate) struct LevelRan {
     /// Where they were wanted.
     intervals: Option<Intervals>,
     pub(super) told: StageTold,
+    /// What speaks against its numbers.
+    reasons: Vec<Reason>,
     /// Turns that were begun and had not ended when their user's next one was due, or at all: with those never begun, overload.
     late_turns: u64,
     /// Why the load generator, and not the server, is to blame for bad numbers; `None` where it kept up.
@@ -65,7 +68,8 @@ impl LevelRan {
 
     /// A level that was measured before, as a recording has it.
     pub(super) fn read_back(statistics: Statistics, told: StageTold) -> LevelRan {
-        Self { statistics, intervals: None, told, late_turns: 0, generators_fault: None, busy: None, behind: None }
+        let (intervals, generators_fault, busy, behind) = (None, None, None, None);
+        Self { statistics, intervals, told, reasons: Vec::new(), late_turns: 0, generators_fault, busy, behind }
     }
 
     /// The same without its numbers by time: of many levels they are much.
@@ -76,7 +80,8 @@ impl LevelRan {
     /// The same, no matter how busy the client was.
     pub(super) fn without_busy_client(mut self) -> LevelRan {
         let busy = self.busy.take();
-        self.told.about.reasons.retain(|reason| Some(reason) != busy.as_ref());
+        self.reasons.retain(|reason| Some(&reason.text) != busy.as_ref());
+        self.told.about.validity = Validity::of(self.reasons.clone());
         self
     }
 
@@ -93,11 +98,13 @@ impl LevelRan {
     pub(crate) fn not_run(plan: &Plan, words: String, error: &EngineError) -> Self {
         let (stations, depth) = (u64::from(plan.load.stations()), plan.lanes);
         let asked_per_s = plan.load.asked_rate();
-        let reasons = vec![error.to_string()];
-        let about = About { level: words, stations, depth, asked_per_s, reasons, ..About::default() };
+        let reasons = vec![Reason::invalid(error.to_string())];
+        let validity = Validity::of(reasons.clone());
+        let about = About { level: words, stations, depth, asked_per_s, validity, ..About::default() };
         let statistics = Statistics::new(Options::default());
         let told = StageTold { span_ns: (0, 0), turns: 0, about, threads: 0, whole: false };
-        Self { statistics, intervals: None, told, late_turns: 0, generators_fault: None, busy: None, behind: None }
+        let (intervals, generators_fault, busy, behind) = (None, None, None, None);
+        Self { statistics, intervals, told, reasons, late_turns: 0, generators_fault, busy, behind }
     }
 
     /// As a comparison wants it; `None` where it was not run, or its numbers by time were not kept.
@@ -142,9 +149,9 @@ impl LevelRan {
         &self.told.about
     }
 
-    /// Why its numbers may not be used; empty where they may.
-    pub(crate) fn reasons(&self) -> &[String] {
-        &self.told.about.reasons
+    /// Whether its numbers may be used.
+    pub(crate) fn validity(&self) -> &Validity {
+        &self.told.about.validity
     }
 
     /// The transactions of its measured phase.
@@ -197,12 +204,12 @@ impl StageTold {
 
     /// Where it lies on its load curve: repeats of a load lie at the same place.
     pub(crate) fn point(&self) -> LoadPoint {
-        let About { level, asked_per_s, stations, depth, reasons, .. } = &self.about;
+        let About { level, asked_per_s, stations, depth, validity, .. } = &self.about;
         LoadPoint {
             curve: self.curve().and_then(besides_repeat).map(str::to_owned),
             level: level.clone(),
             load: load(*asked_per_s, *stations, *depth),
-            valid: reasons.is_empty(),
+            valid: validity.valid,
         }
     }
 
@@ -279,7 +286,7 @@ pub(super) fn added_up(
         failures: failures(&stations),
         server: None,
         connections: plan.connections_in_all(),
-        reasons,
+        validity: Validity::of(reasons.clone()),
         users,
         turns: kinds.iter().map(turn_kind).collect(),
     };
@@ -287,7 +294,7 @@ pub(super) fn added_up(
     let threads = u32::try_from(generator.workers.len()).unwrap_or(u32::MAX);
     let late_turns = if scheduled { kinds.iter().map(|kind| kind.late + kind.unended).sum() } else { 0 };
     let told = StageTold { span_ns: measured, turns, about, threads, whole: !stopped };
-    LevelRan { statistics, intervals, told, late_turns, generators_fault, busy, behind }
+    LevelRan { statistics, intervals, told, reasons, late_turns, generators_fault, busy, behind }
 }
 
 /// How many users have a schedule of their own; `None` where nobody has.

@@ -149,10 +149,10 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
     let table = table.map_or(Ok(()), finish);
     let (findings, besides) = match measured {
         Ok(measured) => measured,
-        Err(error) => return first_error([Err(error), recording, tap, table]).map(|()| Done::Invalid),
+        Err(error) => return first_error([Err(error), recording, tap, table]).map(|()| Done::NoVerdict),
     };
     first_error([arguments.output.write(&findings), recording, tap, table, besides])?;
-    Ok(if findings.validity.valid { Done::Valid } else { Done::Invalid })
+    Ok(Done::with(&findings.validity))
 }
 
 /// Each variant of the workload with its levels.

@@ -109,7 +109,7 @@ impl Found {
         let step = Step { plan: plan.clone(), words: format!("{stations} stations"), curve, parameter };
         let mut level = added_up((ran, depth), &plan, &step.words, &self.names, true).on(&step);
         // How busy this machine is says nothing of a run under a virtual clock.
-        level.told.about.reasons.clear();
+        level.told.about.validity = plimsoll_model::Validity::default();
         level
     }
 

@@ -29,7 +29,7 @@ fn sweep(found: &Found, name: &str, middle: Duration, seed: u32) -> Contestant {
             levels.push(LevelRuns { level: words, point: Some(level.point()), runs });
         }
     }
-    let about = Subject { name: name.to_owned(), kind: "recording".to_owned(), valid: true, ..Subject::default() };
+    let about = Subject { name: name.to_owned(), kind: "recording".to_owned(), ..Subject::default() };
     Contestant { about, levels }
 }
 

@@ -2,6 +2,7 @@
 
 use plimsoll_drive::action::Cause;
 use plimsoll_drive::engine::{Generator, StationTally};
+use plimsoll_model::Reason;
 use plimsoll_report::findings::Times;
 
 /// A worker thread busier than this share of its core is the bottleneck itself.
@@ -34,10 +35,10 @@ pub(super) fn generators_fault(level: &Level<'_>) -> Option<String> {
     [busy, late, coarse].iter().find_map(|gate| gate(level))
 }
 
-/// Why the numbers may not be used; empty where they may.
-pub(super) fn reasons(level: &Level<'_>) -> Vec<String> {
+/// What speaks against the numbers; empty where nothing does.
+pub(super) fn reasons(level: &Level<'_>) -> Vec<Reason> {
     let gates = [nothing, busy, late, behind, failing, wrong, starving, coarse];
-    gates.iter().filter_map(|gate| gate(level)).collect()
+    gates.iter().filter_map(|gate| gate(level)).map(Reason::invalid).collect()
 }
 
 fn nothing(level: &Level<'_>) -> Option<String> {
@@ -146,7 +147,11 @@ mod tests {
 
     fn said(generator: Generator, stations: &[StationTally], lag: Option<Times>) -> String {
         let response = times(1e-3, 2e-3);
-        reasons(&Level { generator: &generator, stations, users: false, lag, response, seconds: 1.0 }).join("; ")
+        reasons(&Level { generator: &generator, stations, users: false, lag, response, seconds: 1.0 })
+            .iter()
+            .map(|reason| reason.text.as_str())
+            .collect::<Vec<_>>()
+            .join("; ")
     }
 
     #[test]
@@ -162,7 +167,7 @@ mod tests {
         let said = |generator: &Generator, stations: &[StationTally]| {
             let level =
                 Level { generator, stations, users: true, lag: None, response: times(1e-3, 2e-3), seconds: 1.0 };
-            reasons(&level).join("; ")
+            reasons(&level).iter().map(|reason| reason.text.as_str()).collect::<Vec<_>>().join("; ")
         };
         let behind = Generator { asked_rate: Some(100.0), achieved_rate: 50.0, ..Generator::default() };
         assert_eq!(said(&behind, &[station(1000, &[])]), "", "that is what overload says");
@@ -202,7 +207,7 @@ mod tests {
         let said = |users, planned, stations: &[StationTally]| {
             let generator = Generator { asked_rate: Some(1.0), achieved_rate: 1.0, planned, ..Generator::default() };
             let level = Level { generator: &generator, stations, users, lag: None, response: None, seconds: 1.0 };
-            reasons(&level).join("; ")
+            reasons(&level).iter().map(|reason| reason.text.as_str()).collect::<Vec<_>>().join("; ")
         };
         let user = |actions, due_turns| StationTally { due_turns, ..station(actions, &[]) };
         assert_eq!(said(true, 1, &[user(3, 1), user(0, 0)]), "");

@@ -44,7 +44,7 @@ fn survives(mut proxy: Faulty, target: &str, mut kill: impl FnMut(), mut again: 
 }
 
 fn went_on(ended: &Ended, killed: i64, back: i64) {
-    assert_eq!(ended.code, Some(1), "with so many failures it is not valid: {}", ended.report["validity"]);
+    assert_eq!(ended.code, Some(4), "with so many failures it is not valid: {}", ended.report["validity"]);
     assert!(ended.reasons().contains("operations failed"), "{}", ended.reasons());
     let lost = ended.failures("connection closed") + ended.failures("connection reset");
     // Every station's connection, at least; and while nobody listened, every attempt.

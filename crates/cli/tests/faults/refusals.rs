@@ -107,7 +107,7 @@ fn what_ganesha_refuses() {
 
 /// Reads are done and writes are not: an outcome each.
 fn writes_are_refused(ended: &crate::command::Ended) {
-    assert_eq!(ended.code, Some(1), "{}", ended.said);
+    assert_eq!(ended.code, Some(4), "{}", ended.said);
     assert!(ended.reasons().contains("operations failed"), "{}", ended.reasons());
     assert!(ended.failures("error status") > 0);
     let read = ended.rows().iter().filter(|row| row["procedure"] == "READ" && row["outcome"] == "succeeded").count();
@@ -118,7 +118,7 @@ fn writes_are_refused(ended: &crate::command::Ended) {
 fn fills_up(target: &str, status: &str) {
     let (_folder, small) = workload(WRITING);
     let ended = run(&[&[small.as_str(), "--target", target][..], &SHORT].concat());
-    assert_eq!(ended.code, Some(1), "{}", ended.said);
+    assert_eq!(ended.code, Some(4), "{}", ended.said);
     let operations = ended.report["operations"].as_array().unwrap();
     let named = operations.iter().flat_map(|operation| operation["statuses"].as_array().unwrap());
     let of = |named: &&Value| named["name"] == status;

@@ -100,7 +100,7 @@ fn while_files_are_made_nothing_was_measured_and_the_report_says_so() {
         running.wait_for("files being made", |_| std::fs::read_dir(&files).unwrap().count() > 0);
         running.signal(Signal::INT);
         let ended = running.end();
-        assert_eq!(ended.code, Some(1), "{}", ended.said);
+        assert_eq!(ended.code, Some(4), "{}", ended.said);
         assert_eq!(ended.report["validity"]["valid"], false);
         assert!(ended.reasons().contains("No operation was measured"), "{}", ended.reasons());
         assert_eq!(std::fs::read_dir(&files).unwrap().count(), left, "removed where that is wanted");

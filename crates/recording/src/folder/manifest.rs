@@ -1,5 +1,6 @@
 //! What a recording is of, and which of its stages are finished: `manifest.json`.
 
+use plimsoll_model::Validity;
 use std::fs::{self, File};
 use std::io::{Read, Write};
 use std::path::Path;
@@ -38,7 +39,7 @@ pub struct Manifest {
     /// Which transactions have a row.
     pub transactions: Kept,
     /// Whether the numbers may be used; null until it ended.
-    pub validity: Option<Verdict>,
+    pub validity: Option<Validity>,
     /// What was measured, as the command that recorded it describes it.
     pub measured: Value,
     /// The stages that are finished, in order.
@@ -81,15 +82,6 @@ pub struct Kept {
     pub seed: u64,
     /// How, in words.
     pub rule: String,
-}
-
-/// Whether numbers may be used, and why not.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Verdict {
-    /// Whether they may.
-    pub valid: bool,
-    /// Why not.
-    pub reasons: Vec<String>,
 }
 
 /// A finished stage: a load level, or all of an analysis.

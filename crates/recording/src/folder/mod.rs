@@ -27,7 +27,7 @@ mod tables;
 mod write;
 
 pub use error::FolderError;
-pub use manifest::{Kept, Machine, Manifest, Progress, SCHEMA, Stage, Verdict};
+pub use manifest::{Kept, Machine, Manifest, Progress, SCHEMA, Stage};
 pub use read::Recording;
 pub use rows::{Packer, Rows};
 pub use sample::Sample;

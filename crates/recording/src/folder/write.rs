@@ -1,5 +1,6 @@
 //! A recording being written.
 
+use plimsoll_model::Validity;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -8,7 +9,7 @@ use plimsoll_stats::IntervalWidth;
 use serde_json::Value;
 
 use super::manifest::{self, sync_folder};
-use super::{FolderError, Manifest, Progress, Stage, StageWriter, Verdict};
+use super::{FolderError, Manifest, Progress, Stage, StageWriter};
 
 /// A recording being written: stages one after the other.
 pub struct RecordingWriter {
@@ -128,7 +129,7 @@ impl RecordingWriter {
     ///
     /// # Errors
     /// When the manifest cannot be written.
-    pub fn finish(mut self, state: Progress, ended_ns: i64, validity: Verdict) -> Result<(), FolderError> {
+    pub fn finish(mut self, state: Progress, ended_ns: i64, validity: Validity) -> Result<(), FolderError> {
         let manifest = &mut self.manifest;
         (manifest.state, manifest.ended_ns, manifest.validity) = (state, Some(ended_ns), Some(validity));
         self.manifest.write(&self.folder)

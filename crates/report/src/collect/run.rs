@@ -1,5 +1,6 @@
 //! Findings of a run: every load level by itself, and all together.
 
+use plimsoll_model::Reason;
 use plimsoll_model::{ClockGranularity, Coverage, Group, Names};
 use plimsoll_stats::{Accumulator, GroupKey, Options, Statistics};
 use serde::{Deserialize, Serialize};
@@ -72,8 +73,8 @@ pub struct About {
     pub server: Option<ServerSide>,
     /// Connections made.
     pub connections: u64,
-    /// Why the numbers may not be used.
-    pub reasons: Vec<String>,
+    /// Whether the numbers may be used.
+    pub validity: Validity,
     /// Users who have schedules of their own; `None` where nobody has.
     #[serde(default)]
     pub users: Option<u64>,
@@ -127,17 +128,18 @@ fn coverage(levels: &[Level<'_>]) -> Coverage {
     }
 }
 
-/// A level whose numbers may not be used spoils the whole.
+/// The verdict of the whole is that of its worst level.
 fn together(stages: &[Stage], own: Validity) -> Validity {
-    let said = |stage: &Stage| {
-        let level = stage.level.clone();
-        stage.validity.reasons.iter().map(move |reason| format!("At {level}: {reason}")).collect::<Vec<_>>()
+    let of_level = |stage: &Stage| {
+        let (level, verdict) = (stage.level.clone(), stage.validity.verdict);
+        let reasons = stage.validity.reasons.iter();
+        reasons.map(move |reason| Reason { verdict, text: format!("At {level}: {reason}") }).collect::<Vec<_>>()
     };
-    let mut reasons: Vec<String> = stages.iter().flat_map(said).collect();
+    let mut reasons: Vec<Reason> = stages.iter().flat_map(of_level).collect();
     if !own.valid {
-        reasons.push("No operation was measured.".to_owned());
+        reasons.push(Reason::invalid("No operation was measured."));
     }
-    Validity { valid: reasons.is_empty(), reasons }
+    Validity::of(reasons)
 }
 
 fn stage(number: u32, level: &Level<'_>, status_name: StatusName) -> Stage {
@@ -161,7 +163,7 @@ fn stage(number: u32, level: &Level<'_>, status_name: StatusName) -> Stage {
         asked_per_s: about.asked_per_s,
         turns_per_s: rate(level.turns),
         span,
-        validity: Validity { valid: about.reasons.is_empty(), reasons: about.reasons },
+        validity: about.validity,
         count: sum.count(),
         errors: sum.errors(),
         unanswered: sum.unanswered(),

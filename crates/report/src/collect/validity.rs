@@ -1,8 +1,8 @@
 //! Whether the numbers may be used, and what to know before believing them.
 
-use crate::findings::{Findings, Validity};
+use crate::findings::Findings;
 use crate::text::time;
-use plimsoll_model::{Anomaly, Coverage};
+use plimsoll_model::{Anomaly, Coverage, Validity};
 use plimsoll_stats::Statistics;
 
 /// A clock step coarser than this share of a median makes the times of that row guesses (seed 1, section 3).
@@ -13,8 +13,7 @@ const NAMED: usize = 3;
 /// Invalid where no operation was found; the reason says what was seen instead.
 pub(super) fn judge(statistics: &Statistics, coverage: &Coverage) -> Validity {
     let any = statistics.operations().chain(statistics.held()).any(|(_, sums)| sums.count() > 0);
-    let reasons = if any { Vec::new() } else { vec![instead(coverage)] };
-    Validity { valid: reasons.is_empty(), reasons }
+    if any { Validity::default() } else { Validity::invalid(instead(coverage)) }
 }
 
 fn instead(coverage: &Coverage) -> String {

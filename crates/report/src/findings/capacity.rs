@@ -1,5 +1,6 @@
 //! The highest load that held a promise.
 
+use plimsoll_model::Reason;
 use serde::{Deserialize, Serialize};
 
 use super::Validity;
@@ -50,9 +51,10 @@ impl Capacity {
     /// Valid where there is an answer.
     #[must_use]
     pub fn validity(&self) -> Validity {
-        let valid = matches!(self.outcome.as_str(), "found" | "at least");
-        let reasons = self.why.iter().filter(|_| !valid).cloned().collect();
-        Validity { valid, reasons }
+        match self.outcome.as_str() {
+            "found" | "at least" => Validity::default(),
+            _ => Validity::of(self.why.iter().map(Reason::invalid)),
+        }
     }
 
     /// Seconds measured, over all runs.

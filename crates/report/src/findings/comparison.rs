@@ -3,6 +3,7 @@
 //!
 //! Intervals hold the true value with [`Method::confidence`]. Times are seconds, sizes bytes, shares 0..=1.
 
+use plimsoll_model::Validity;
 use serde::{Deserialize, Serialize};
 
 use super::ranking::Ranking;
@@ -49,10 +50,8 @@ pub struct Subject {
     pub workload_sha256: Option<String>,
     /// What was agreed with the server.
     pub facts: Vec<String>,
-    /// Whether its numbers may be used.
-    pub valid: bool,
-    /// Why not, in sentences.
-    pub reasons: Vec<String>,
+    /// Whether its numbers may be used, and why not.
+    pub validity: Validity,
 }
 
 /// How the intervals were made.

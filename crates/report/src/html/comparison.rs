@@ -7,7 +7,7 @@ mod ranking;
 use super::sides::Side;
 use super::units::{bytes, duration, percent};
 use super::untrusted::Untrusted;
-use super::{Document, Section, depth, distribution, document, mix, over_time};
+use super::{Document, Section, depth, distribution, document, mix, over_time, summary};
 use crate::findings::Findings;
 use crate::findings::comparison::{
     ComparedLevel, ComparedMetric, ComparedRow, Comparison, Difference, Estimate, Subject,
@@ -81,11 +81,10 @@ fn sections<'a>(comparison: &'a Comparison, sides: &[Side<'a>]) -> Vec<Section<'
 
 fn stamp(comparison: &Comparison) -> Markup {
     let failed = comparison.conditions.iter().any(|condition| condition.outcome == "failed");
-    let valid = comparison.subjects.iter().all(|subject| subject.valid);
+    let worst = comparison.subjects.iter().max_by_key(|subject| subject.validity.verdict);
     html! {
-        @if !valid { p.stamp.invalid { "Invalid" } }
-        @else if failed { p.stamp.invalid { "Failed" } }
-        @else { p.stamp.valid { "Valid" } }
+        @if failed && worst.is_some_and(|subject| subject.validity.valid) { p.stamp.invalid { "Failed" } }
+        @else if let Some(subject) = worst { (summary::stamp(&subject.validity)) }
     }
 }
 
@@ -116,13 +115,13 @@ fn verdicts(comparison: &Comparison) -> (usize, usize, usize) {
 
 fn summary(comparison: &Comparison) -> Markup {
     let (better, worse, neither) = verdicts(comparison);
-    let invalid = comparison.subjects.iter().filter(|subject| !subject.valid);
     html! {
-        @for subject in invalid {
-            div.notice.bad role="alert" {
-                p { strong { "The numbers of " (Untrusted(&subject.letter)) " may not be used." } }
-                ul { @for reason in &subject.reasons { li { (Untrusted(reason)) } } }
-            }
+        @for subject in &comparison.subjects {
+            (summary::notice(
+                &subject.validity,
+                &format!("The numbers of {} must not be used.", subject.letter),
+                &format!("Part of {} could not be measured.", subject.letter),
+            ))
         }
         p.story {
             @for (place, other) in comparison.subjects.iter().enumerate().skip(1) { (sentence(comparison, other, place - 1)) }

@@ -2,7 +2,7 @@
 
 use super::units::{bytes, count, duration, long_duration, optional, per_second, percent, percent_of};
 use super::untrusted::Untrusted;
-use crate::findings::{COMPOUND, Findings, OperationRow, Source, Stage, Times, Validity};
+use crate::findings::{COMPOUND, Findings, OperationRow, Source, Stage, Times, Validity, Verdict};
 use maud::{Markup, html};
 
 /// How many input files the header names.
@@ -32,10 +32,22 @@ pub(super) fn totals(findings: &Findings) -> Totals {
 /// Whether the numbers may be used, at a glance.
 pub(super) fn stamp(validity: &Validity) -> Markup {
     html! {
-        @if validity.valid {
-            p.stamp.valid { "Valid" }
-        } @else {
-            p.stamp.invalid { "Invalid" }
+        @match validity.verdict {
+            Verdict::Valid => p.stamp.valid { "Valid" },
+            Verdict::Partial => p.stamp.partial { "Partial" },
+            Verdict::Invalid => p.stamp.invalid { "Invalid" },
+        }
+    }
+}
+
+/// What speaks against the numbers, if anything does.
+pub(super) fn notice(validity: &Validity, invalid: &str, partial: &str) -> Markup {
+    html! {
+        @if validity.verdict != Verdict::Valid {
+            div.notice.bad[!validity.valid] role="alert" {
+                p { strong { @if validity.valid { (partial) } @else { (invalid) } } }
+                ul { @for reason in &validity.reasons { li { (Untrusted(reason)) } } }
+            }
         }
     }
 }
@@ -67,12 +79,7 @@ pub(super) fn vantage(vantage: &str) -> Markup {
 /// Validity, the story in sentences, the key figures, the main groups, the warnings.
 pub(super) fn section(findings: &Findings) -> Markup {
     html! {
-        @if !findings.validity.valid {
-            div.notice.bad role="alert" {
-                p { strong { "These numbers may not be used." } }
-                ul { @for reason in &findings.validity.reasons { li { (Untrusted(reason)) } } }
-            }
-        }
+        (notice(&findings.validity, "These numbers must not be used.", "Part of it could not be measured."))
         (story(findings))
         (tiles(findings))
         (felt(findings))

@@ -3,7 +3,7 @@
 use super::page::{Page, Role};
 use super::table::Table;
 use super::units::{NONE, bytes, clock_face, percent_of, time};
-use crate::findings::{Findings, Span, Validity};
+use crate::findings::{Findings, Span, Validity, Verdict};
 use crate::safe;
 use std::fmt;
 
@@ -25,14 +25,17 @@ pub(super) fn banner(page: &mut Page<'_>, name: &str, validity: &Validity) -> fm
     let name = page.paint(Role::Heading, name);
     page.line(&format!("* {name} *"))?;
     page.line(&rule)?;
-    if !validity.valid {
-        page.blank()?;
-        if validity.reasons.is_empty() {
-            page.paragraph(Role::Bad, "", "INVALID")?;
-        }
-        for reason in &validity.reasons {
-            page.paragraph(Role::Bad, "INVALID: ", reason)?;
-        }
+    let (role, word) = match validity.verdict {
+        Verdict::Valid => return Ok(()),
+        Verdict::Partial => (Role::Caution, "PARTIAL"),
+        Verdict::Invalid => (Role::Bad, "INVALID"),
+    };
+    page.blank()?;
+    if validity.reasons.is_empty() {
+        page.paragraph(role, "", word)?;
+    }
+    for reason in &validity.reasons {
+        page.paragraph(role, &format!("{word}: "), reason)?;
     }
     Ok(())
 }

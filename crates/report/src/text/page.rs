@@ -11,6 +11,7 @@ pub(super) enum Role {
     Plain,
     Heading,
     Bar,
+    Caution,
     Bad,
     Quiet,
 }
@@ -21,6 +22,7 @@ impl Role {
             Role::Plain => None,
             Role::Heading => Some("1"),
             Role::Bar => Some("36"),
+            Role::Caution => Some("1;33"),
             Role::Bad => Some("1;31"),
             Role::Quiet => Some("2"),
         }

@@ -12,7 +12,7 @@ pub(crate) fn empty() -> Findings {
     Findings {
         schema: SCHEMA.to_owned(),
         source: Source { tool: "plimsoll 0.1.0".into(), vantage: "wire".into(), ..Source::default() },
-        validity: Validity { valid: false, reasons: vec!["no packets".into()] },
+        validity: Validity::invalid("no packets"),
         span: Span::default(),
         packets: Packets::default(),
         clock: Clock::default(),
@@ -114,7 +114,7 @@ pub(crate) fn rich() -> Findings {
             filters: vec!["--server 10.0.0.2".into()],
             vantage: "wire".into(),
         },
-        validity: Validity { valid: true, reasons: vec![] },
+        validity: Validity::default(),
         span: Span {
             first_ns: Some(870_000_000_000_000_000),
             last_ns: Some(870_000_651_795_400_000),
@@ -404,7 +404,7 @@ fn stage(rich: &Findings, number: u32, stations: u64, reasons: &[&str]) -> Stage
         asked_per_s: (number == 1).then_some(2000.0),
         turns_per_s: 1234.5,
         span: rich.span,
-        validity: Validity { valid: reasons.is_empty(), reasons: reasons.iter().map(|r| (*r).into()).collect() },
+        validity: Validity::of(reasons.iter().map(|&reason| Reason::invalid(reason))),
         count: 2469,
         errors: 1,
         unanswered: 1,
@@ -497,10 +497,7 @@ pub(crate) fn run() -> Findings {
         curves: vec![load_curve()],
         sizes: vec![size_curve()],
         repeats: vec![repeated_level()],
-        validity: Validity {
-            valid: false,
-            reasons: vec!["At 64 stations: the generator was busy 97 % of the time".into()],
-        },
+        validity: Validity::invalid("At 64 stations: the generator was busy 97 % of the time"),
         ..rich
     }
 }

@@ -13,8 +13,7 @@ pub(crate) fn compared() -> Comparison {
         workload: Some("mixed".into()),
         workload_sha256: None,
         facts: vec![NASTY[5].into()],
-        valid: true,
-        reasons: vec![],
+        ..Subject::default()
     };
     Comparison {
         schema: COMPARISON_SCHEMA.into(),

@@ -183,7 +183,7 @@ fn make() -> Findings {
             filters: vec!["--server".into(), "10.0.0.9".into()],
             vantage: "wire".into(),
         },
-        validity: Validity { valid: true, reasons: vec![] },
+        validity: Validity::default(),
         span: Span { first_ns: Some(START_NS), last_ns: Some(START_NS + 599_795_400_000), elapsed_s: Some(599.7954) },
         packets: packets(total),
         clock: Clock { granularity_s: Some(4e-6), at_most: true, backward_steps: 3 },
@@ -233,8 +233,8 @@ fn make() -> Findings {
 
 /// As [`busy`], and not to be used.
 pub(crate) fn invalid() -> Findings {
-    let reasons = vec!["62 % of the packets were dropped by the capture.".into(), NASTY[0].into()];
-    Findings { validity: Validity { valid: false, reasons }, ..busy() }
+    let reasons = ["62 % of the packets were dropped by the capture.", NASTY[0]];
+    Findings { validity: Validity::of(reasons.map(Reason::invalid)), ..busy() }
 }
 
 fn operations() -> Vec<One> {

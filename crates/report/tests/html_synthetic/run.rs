@@ -12,8 +12,7 @@ pub(crate) fn run() -> Findings {
     let levels = curves.iter().flat_map(|curve| STATIONS.map(|stations| (*curve, stations)));
     let mut stages: Vec<Stage> = (0..).zip(levels).map(|(number, level)| stage(number, level, &capture)).collect();
     if let Some(last) = stages.last_mut() {
-        last.validity.valid = false;
-        last.validity.reasons = vec!["the generator used 96 % of its processors".into()];
+        last.validity = Validity::invalid("the generator used 96 % of its processors");
         last.failures = vec![FailureCount { cause: NASTY[0].into(), count: 12 }];
     }
     Findings {
@@ -70,7 +69,7 @@ fn stage(number: u32, ((curve, service_s, servers), stations): ((&str, f64, f64)
         asked_per_s: None,
         turns_per_s: rate,
         span: capture.span,
-        validity: Validity { valid: true, reasons: vec![] },
+        validity: Validity::default(),
         count: (rate * 3.0) as u64,
         errors: 0,
         unanswered: 0,
