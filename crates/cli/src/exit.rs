@@ -7,20 +7,43 @@ use plimsoll_model::Validity;
 use crate::secrecy::without_passwords;
 
 /// How a subcommand ended, other than by an error of its input.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Done {
     /// What was asked for is there.
     Normally,
-    /// A condition of `--fail-if` failed.
-    Failed,
-    /// It ran, but no verdict follows: the numbers must not be used, or a condition could not be judged. The report says why.
-    NoVerdict,
+    /// A condition of `--fail-if` failed, or a promise is not kept: which, and why.
+    Failed(String),
+    /// It ran, but no verdict follows, because the numbers must not be used: why.
+    NoVerdict(String),
+    /// No condition failed, but one could not be judged.
+    Undecided {
+        /// The exit code: [`NO_VERDICT`] unless `--exit-undecided` names another.
+        code: u8,
+        /// Which, and why.
+        why: String,
+    },
 }
+
+/// The exit code where no verdict follows.
+pub(crate) const NO_VERDICT: u8 = 4;
 
 impl Done {
     /// How a subcommand ends whose numbers have this verdict.
     pub(crate) fn with(validity: &Validity) -> Self {
-        if validity.valid { Done::Normally } else { Done::NoVerdict }
+        if validity.valid {
+            Done::Normally
+        } else {
+            Done::NoVerdict(format!("the numbers are INVALID: {}", first(&validity.reasons)))
+        }
+    }
+}
+
+/// The first of several reasons, and how many others there are: a line on standard error is no report.
+pub(crate) fn first(reasons: &[String]) -> String {
+    match reasons {
+        [] => "no reason is known".to_owned(),
+        [only] => only.clone(),
+        [first, others @ ..] => format!("{first} ({} more in the report)", others.len()),
     }
 }
 
@@ -36,12 +59,13 @@ impl std::fmt::Display for Usage {
 
 impl std::error::Error for Usage {}
 
-/// The exit code of a subcommand; tells errors on standard error.
+/// The exit code of a subcommand. Any but 0 has its reason in one line on standard error, with `--quiet` as well.
 pub(crate) fn code(result: anyhow::Result<Done>) -> ExitCode {
     match result {
         Ok(Done::Normally) => ExitCode::SUCCESS,
-        Ok(Done::Failed) => ExitCode::from(1),
-        Ok(Done::NoVerdict) => ExitCode::from(4),
+        Ok(Done::Failed(why)) => because(&why, 1),
+        Ok(Done::NoVerdict(why)) => because(&why, NO_VERDICT),
+        Ok(Done::Undecided { code, why }) => because(&why, code),
         // Likewise where nothing follows from what was written (`plimsoll workloads list | head`).
         Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
@@ -51,10 +75,18 @@ pub(crate) fn code(result: anyhow::Result<Done>) -> ExitCode {
     }
 }
 
+fn because(why: &str, code: u8) -> ExitCode {
+    say(why);
+    ExitCode::from(code)
+}
+
 fn tell(error: &anyhow::Error) {
-    let text = whole(error);
+    say(&whole(error));
+}
+
+fn say(text: &str) {
     // Names of files may hold anything; what acts in a terminal is shown as an escape.
-    let text = plimsoll_report::safe::for_terminal(&without_passwords(&text)).into_owned();
+    let text = plimsoll_report::safe::for_terminal(&without_passwords(text)).into_owned();
     anstream::eprintln!("plimsoll: {text}");
 }
 
@@ -118,6 +150,14 @@ mod tests {
         let failed = |kind: std::io::ErrorKind| unless_closed(Err(std::io::Error::from(kind).into()));
         assert!(unless_closed(Ok(())).is_ok() && failed(std::io::ErrorKind::BrokenPipe).is_ok());
         assert!(failed(std::io::ErrorKind::StorageFull).is_err());
+    }
+
+    #[test]
+    fn invalid_numbers_end_with_their_first_reason() {
+        assert_eq!(Done::with(&Validity::default()), Done::Normally);
+        let reasons = ["One.", "Two."].map(plimsoll_model::Reason::invalid);
+        let expected = "the numbers are INVALID: One. (1 more in the report)".to_owned();
+        assert_eq!(Done::with(&Validity::of(reasons)), Done::NoVerdict(expected));
     }
 
     #[test]

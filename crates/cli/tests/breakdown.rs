@@ -24,7 +24,7 @@ fn breakdown(target: &str, flags: &[&str], scratch: &Scratch) -> (Value, String)
     let output = output(&mut command);
     let [text, said] = [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes).into_owned());
     // Whether it is valid depends on what else the machine does.
-    assert!(matches!(output.status.code(), Some(0 | 1)), "{target}: {said}");
+    assert!(matches!(output.status.code(), Some(0 | 4)), "{target}: {said}");
     let report: Value = serde_json::from_slice(&std::fs::read(file("report.json")).unwrap()).unwrap();
     let schema = jsonschema::draft202012::new(&serde_json::from_str(SCHEMA).unwrap()).unwrap();
     let wrong: Vec<String> = schema.iter_errors(&report).map(|error| error.to_string()).collect();

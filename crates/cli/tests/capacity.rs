@@ -57,7 +57,11 @@ fn what_always_holds_and_what_never_does_are_said() {
     assert!(told(&always).contains("It carries at least 2 stations"), "{}", told(&always));
     let never = plimsoll(&[&PAUSING[..], &["--hold", "p50 < 1ns"]].concat(), folder.path());
     assert!(told(&never).contains("even the load of 1 stations is too much"), "{}", told(&never));
-    assert_eq!(never.status.code(), Some(4));
+    assert_eq!(never.status.code(), Some(1), "{}", told(&never));
+    let quiet = plimsoll(&[&PAUSING[..], &["--hold", "p50 < 1ns", "--runs", "1", "-q"]].concat(), folder.path());
+    let said = String::from_utf8(quiet.stderr).unwrap();
+    // One run confirms nothing: no verdict.
+    assert!(quiet.status.code() == Some(4) && said.contains("--runs") && said.lines().count() == 1, "{said}");
 }
 
 #[test]

@@ -102,13 +102,32 @@ fn conditions_fail_where_the_interval_supports_it() {
     assert_eq!(code(&["--fail-if", "getattr.mean > +10%"]), Some(1));
     assert_eq!(code(&["--fail-if", "mean > +50%", "--fail-if", "throughput < -5%"]), Some(0));
     let undecided = compare(&both, &["--fail-if", "getattr.mean > +20%"]);
-    assert_eq!(undecided.status.code(), Some(0));
+    assert_eq!(undecided.status.code(), Some(4));
     assert!(String::from_utf8(undecided.stdout).unwrap().contains("COULD NOT BE JUDGED"));
-    assert_eq!(code(&["--fail-if", "getattr.mean > +20%", "--fail-if-undecided"]), Some(1));
+    assert_eq!(code(&["--fail-if", "getattr.mean > +20%", "--exit-undecided", "125"]), Some(125));
+    assert_eq!(code(&["--exit-undecided", "125"]), Some(2), "it means nothing without a condition");
     let wrong = compare(&both, &["--fail-if", "getattr.men > +10%"]);
     assert_eq!(wrong.status.code(), Some(2));
     let said = String::from_utf8(wrong.stderr).unwrap();
     assert!(said.contains("  getattr.men > +10%\n          ^^^\n"), "{said}");
+}
+
+#[test]
+fn a_quiet_gate_names_its_condition_in_one_line() {
+    let (_scratch, both) = captures("compare-quiet");
+    for (conditions, code, word) in [
+        (&["--fail-if", "getattr.mean > +10%"][..], 1, "failed"),
+        (&["--fail-if", "getattr.mean > +20%"], 4, "could not be judged"),
+        (&["--fail-if", "getattr.mean > +20%", "--exit-undecided", "125"], 125, "could not be judged"),
+    ] {
+        let ended = compare(&both, &[conditions, &["-q"]].concat());
+        let said = String::from_utf8(ended.stderr).unwrap();
+        assert!(ended.status.code() == Some(code) && ended.stdout.is_empty(), "{:?}: {said}", ended.status);
+        let expected = format!("plimsoll: --fail-if \"{}\" {word}: B, whole capture: ", conditions[1]);
+        assert!(said.starts_with(&expected) && said.lines().count() == 1, "{said}");
+    }
+    let held = compare(&both, &["--fail-if", "getattr.mean > +50%", "-q"]);
+    assert!(held.status.code() == Some(0) && held.stderr.is_empty());
 }
 
 #[test]
@@ -128,7 +147,12 @@ fn a_closed_pipe_does_not_hide_the_verdict() {
     ] {
         let ended = into(pipe, more);
         let said = String::from_utf8(ended.stderr).unwrap();
-        assert!(ended.status.code() == Some(code) && !said.contains("plimsoll:"), "{pipe}: {:?}: {said}", ended.status);
+        let lines = said.lines().filter(|line| line.starts_with("plimsoll:")).count();
+        assert!(
+            ended.status.code() == Some(code) && lines == usize::from(code == 1) && !said.contains("pipe"),
+            "{pipe}: {:?}: {said}",
+            ended.status
+        );
     }
 }
 
@@ -161,7 +185,7 @@ fn a_duel_goes_turn_by_turn_and_compares_pairs() {
     let arguments = [&sides[..], &SHORT, &["--json", found.to_str().unwrap()]].concat();
     // The machine may be too busy for a valid one.
     let code = spawn(&arguments, scratch.path()).end().status.code();
-    assert!(matches!(code, Some(0 | 1)), "{}", read(scratch.path(), "err"));
+    assert!(matches!(code, Some(0 | 4)), "{}", read(scratch.path(), "err"));
     let found: Value = serde_json::from_str(&read(scratch.path(), "found.json")).unwrap();
     assert_eq!(found["subjects"][1]["name"], "embedded:nfs --stations 1");
     assert_eq!(found["levels"][0]["runs"], serde_json::json!([4, 4]));
@@ -209,7 +233,7 @@ fn repeats_are_stages_and_their_scatter_is_shown() {
     let what = ["run", "getattr", "--target", "embedded:nfs", "--repeat", "3", "--json", report.to_str().unwrap()];
     let page = ["--html", page.to_str().unwrap()];
     let code = spawn(&[&what[..], &page, &SHORT].concat(), scratch.path()).end().status.code();
-    assert!(matches!(code, Some(0 | 1)), "{}", read(scratch.path(), "err"));
+    assert!(matches!(code, Some(0 | 4)), "{}", read(scratch.path(), "err"));
     let report: Value = serde_json::from_str(&read(scratch.path(), "report.json")).unwrap();
     let stages = report["stages"].as_array().unwrap();
     let curves: Vec<&str> = stages.iter().map(|stage| stage["curve"].as_str().unwrap()).collect();

@@ -27,7 +27,7 @@ fn run(workload: &str, target: &str, stations: &str) -> Counts {
     let output = output(command.env("PLIMSOLL_PASSWORD", Samba::PASSWORD));
     // The machine may be too busy for a valid run: that does not matter here.
     let said = String::from_utf8_lossy(&output.stderr);
-    assert!(matches!(output.status.code(), Some(0 | 1)), "{workload} on {target}: {said}");
+    assert!(matches!(output.status.code(), Some(0 | 4)), "{workload} on {target}: {said}");
     procedures(&file("rows.csv"))
 }
 

@@ -23,7 +23,7 @@ fn run(url: &str, flags: [&str; 2], scratch: &Scratch) -> (Value, String) {
     let output = output(Command::new(env!("CARGO_BIN_EXE_plimsoll")).args(usual).arg(&file).args(flags));
     let text = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
     // Whether the run is valid depends on what else the machine does.
-    assert!(matches!(output.status.code(), Some(0 | 1)), "{text}");
+    assert!(matches!(output.status.code(), Some(0 | 4)), "{text}");
     let json: Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
     (json["stages"][0].clone(), text)
 }

@@ -124,10 +124,23 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
     let recording = recording.map_or(Ok(()), |recording| recording.finish(watching.stopped(), found.as_ref()));
     let (findings, besides): (Findings, _) = match found {
         Ok(found) => found,
-        Err(error) => return first_error([Err(error), recording]).map(|()| Done::NoVerdict),
+        Err(error) => return first_error([Err(error), recording]).map(|()| Done::Normally),
     };
     first_error([arguments.output.write(&findings), recording, besides])?;
-    Ok(Done::with(&findings.validity))
+    Ok(ended(&findings))
+}
+
+/// A promise that the lowest load breaks is not kept; without an answer there is no verdict.
+fn ended(findings: &Findings) -> Done {
+    let capacity = findings.run.as_ref().and_then(|run| run.capacity.as_deref());
+    match capacity.filter(|capacity| capacity.outcome == "none") {
+        Some(none) => Done::Failed(format!(
+            "{}: {}",
+            none.promises.join(", "),
+            none.why.as_deref().unwrap_or("not kept at any load")
+        )),
+        None => Done::with(&findings.validity),
+    }
 }
 
 impl BoundFlags {

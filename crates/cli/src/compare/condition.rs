@@ -20,9 +20,10 @@ pub(crate) struct Conditions {
     /// may be repeated
     #[arg(long = "fail-if", value_name = "CONDITION", value_parser = Condition::parse)]
     pub(super) wanted: Vec<Condition>,
-    /// Exit with 1 also where a condition could not be judged
-    #[arg(long)]
-    pub(super) fail_if_undecided: bool,
+    /// Exit code if no condition failed and one could not be judged [default: 4]. For `git bisect run`: 125, which skips the
+    /// commit
+    #[arg(long, value_name = "CODE", requires = "wanted")]
+    pub(super) exit_undecided: Option<u8>,
 }
 
 /// Something that is to fail.

@@ -1,5 +1,7 @@
 //! Whether what was asked to fail does: only where the whole interval supports it.
 
+use crate::exit::{Done, NO_VERDICT, first};
+
 use plimsoll_report::findings::comparison::{
     ComparedLevel, ComparedMetric, ComparedRow, Comparison, Condition, Subject,
 };
@@ -27,20 +29,37 @@ impl Outcome {
     }
 }
 
-/// Judges every condition at every level against every subject, and notes it; tells whether to fail.
-pub(super) fn judge(comparison: &mut Comparison, conditions: &Conditions) -> bool {
-    let mut failed = false;
+/// Judges every condition at every level against every subject, and notes it; returns how the subcommand ends because of them.
+pub(super) fn judge(comparison: &mut Comparison, conditions: &Conditions) -> Done {
+    let mut worst_of_all = Outcome::Held;
+    let (mut failed, mut undecided) = (Vec::new(), Vec::new());
     for wanted in &conditions.wanted {
         let said = judge_one(comparison, wanted);
         let worst = said.iter().map(|(outcome, _)| *outcome).max().unwrap_or(Outcome::Undecided);
-        failed |= worst == Outcome::Failed || (worst == Outcome::Undecided && conditions.fail_if_undecided);
+        worst_of_all = worst_of_all.max(worst);
+        let reasons: Vec<String> =
+            said.iter().filter(|(outcome, _)| *outcome == worst).map(|(_, why)| why.clone()).collect();
+        match worst {
+            Outcome::Held => {}
+            Outcome::Undecided => {
+                undecided.push(format!("--fail-if {:?} could not be judged: {}", wanted.text, first(&reasons)));
+            }
+            Outcome::Failed => failed.push(format!("--fail-if {:?} failed: {}", wanted.text, first(&reasons))),
+        }
         comparison.conditions.push(Condition {
             text: wanted.text.clone(),
             outcome: worst.label().to_owned(),
             because: said.into_iter().map(|(_, why)| why).collect(),
         });
     }
-    failed
+    match worst_of_all {
+        Outcome::Held => Done::Normally,
+        Outcome::Undecided => {
+            let why = format!("{}; measure longer, or repeat the runs", undecided.join("; "));
+            Done::Undecided { code: conditions.exit_undecided.unwrap_or(NO_VERDICT), why }
+        }
+        Outcome::Failed => Done::Failed(failed.join("; ")),
+    }
 }
 
 fn judge_one(comparison: &Comparison, wanted: &condition::Condition) -> Vec<(Outcome, String)> {
@@ -175,11 +194,11 @@ mod tests {
         }
     }
 
-    fn outcome(of: &Comparison, flags: &[&str]) -> (bool, String) {
+    fn outcome(of: &Comparison, flags: &[&str]) -> (Done, String) {
         let conditions = Flags::parse_from([&["x"], flags].concat()).conditions;
         let mut of = of.clone();
-        let failed = judge(&mut of, &conditions);
-        (failed, of.conditions[0].outcome.clone())
+        let done = judge(&mut of, &conditions);
+        (done, of.conditions[0].outcome.clone())
     }
 
     #[test]
@@ -197,17 +216,28 @@ mod tests {
             ("write.p99 > +5%", "undecided"),
             ("read.mean > +5%", "undecided"),
         ] {
-            let (failed, outcome) = outcome(&found, &["--fail-if", condition]);
-            assert_eq!((failed, outcome.as_str()), (expected == "failed", expected), "{condition}");
+            let (done, outcome) = outcome(&found, &["--fail-if", condition]);
+            assert_eq!(outcome, expected, "{condition}");
+            match (done, expected) {
+                (Done::Normally, "held") => {}
+                (Done::Failed(why) | Done::Undecided { code: 4, why }, "failed" | "undecided") => {
+                    assert!(why.contains(condition), "{why}");
+                }
+                (done, _) => panic!("{condition}: {done:?}"),
+            }
         }
-        let strict = outcome(&found, &["--fail-if", "read.p99 > +10%", "--fail-if-undecided"]);
-        assert_eq!(strict, (true, "undecided".to_owned()));
+        let code = outcome(&found, &["--fail-if", "read.p99 > +10%", "--exit-undecided", "125"]).0;
+        assert!(matches!(code, Done::Undecided { code: 125, .. }), "{code:?}");
+        // What failed, failed, whatever else nobody knows.
+        let both = ["--fail-if", "read.p99 > +10%", "--fail-if", "read.p99 > +5%", "--exit-undecided", "125"];
+        assert!(matches!(outcome(&found, &both).0, Done::Failed(why) if !why.contains("+10%")));
     }
 
     #[test]
     fn invalid_numbers_support_nothing() {
         let found = comparison(Some((0.06, 0.14)), false);
-        assert_eq!(outcome(&found, &["--fail-if", "read.p99 > +5%"]), (false, "undecided".to_owned()));
+        let (done, word) = outcome(&found, &["--fail-if", "read.p99 > +5%"]);
+        assert!(matches!(done, Done::Undecided { code: 4, .. }) && word == "undecided", "{done:?}, {word}");
         let short = comparison(None, true);
         assert_eq!(outcome(&short, &["--fail-if", "read.p99 > +5%"]).1, "undecided");
     }

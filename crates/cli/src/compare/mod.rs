@@ -12,7 +12,7 @@ use plimsoll_report::collect::comparison::{Contestant, Order, letter};
 use plimsoll_report::findings::Findings;
 use plimsoll_report::findings::comparison::Comparison;
 
-use crate::exit::{Done, Usage};
+use crate::exit::{self, Done, Usage};
 use crate::filter::Filter;
 use crate::keys::Keys;
 use crate::output::ComparisonOutput;
@@ -87,11 +87,13 @@ pub(crate) fn finish(
     warnings.extend(comparable::warnings(contestants)?);
     let tool = format!("plimsoll {}", env!("CARGO_PKG_VERSION"));
     let mut comparison = Comparison::collect(tool, contestants, order, warnings);
-    let failed = judge::judge(&mut comparison, conditions);
+    let judged = judge::judge(&mut comparison, conditions);
     output.write(&comparison, findings)?;
-    Ok(match contestants.iter().all(|one| one.about.validity.valid) {
-        _ if failed => Done::Failed,
-        true => Done::Normally,
-        false => Done::NoVerdict,
+    let invalid = (0..).zip(contestants).find(|(_, one)| !one.about.validity.valid);
+    Ok(match (judged, invalid) {
+        (Done::Normally, Some((place, one))) => {
+            Done::NoVerdict(format!("{} is INVALID: {}", letter(place), exit::first(&one.about.validity.reasons)))
+        }
+        (judged, _) => judged,
     })
 }

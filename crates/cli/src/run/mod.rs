@@ -149,7 +149,7 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
     let table = table.map_or(Ok(()), finish);
     let (findings, besides) = match measured {
         Ok(measured) => measured,
-        Err(error) => return first_error([Err(error), recording, tap, table]).map(|()| Done::NoVerdict),
+        Err(error) => return first_error([Err(error), recording, tap, table]).map(|()| Done::Normally),
     };
     first_error([arguments.output.write(&findings), recording, tap, table, besides])?;
     Ok(Done::with(&findings.validity))

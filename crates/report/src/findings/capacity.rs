@@ -48,11 +48,11 @@ pub struct Try {
 }
 
 impl Capacity {
-    /// Valid where there is an answer.
+    /// Valid where there is an answer; that the lowest load breaks the promise is one.
     #[must_use]
     pub fn validity(&self) -> Validity {
         match self.outcome.as_str() {
-            "found" | "at least" => Validity::default(),
+            "found" | "at least" | "none" => Validity::default(),
             _ => Validity::of(self.why.iter().map(Reason::invalid)),
         }
     }
