@@ -5,7 +5,9 @@ mod bench;
 mod check;
 mod fuzz;
 mod kerberos;
+mod licences;
 mod loss;
+mod newcomer;
 mod process;
 mod record;
 mod setup;
@@ -30,6 +32,8 @@ cargo xtask COMMAND
                     every fuzz target (or those named), N seconds each (60)
   kerberos          lint and test the SMB client's Kerberos logons, a feature that nothing else compiles
   record WHAT ...   captures of real servers and clients: netbench, smb2, smb2-ops, nfs, replicate
+  newcomer [COMMAND]...
+                    the README's commands, or those given, on a bare Debian made for it
   setup             install what tests and benches use, or say what is missing
 ";
 
@@ -53,6 +57,7 @@ fn main() -> ExitCode {
         "fuzz" => fuzz::run(rest),
         "kerberos" => kerberos::run(),
         "record" => record::run(rest),
+        "newcomer" => newcomer::run(rest),
         "setup" => setup::run(),
         "help" | "-h" | "--help" => {
             print!("{USAGE}");

@@ -20,7 +20,15 @@ const fn package(name: &'static str, program: &'static str, used_for: &'static s
     Package { name, program, used_for }
 }
 
-const PACKAGES: [Package; 16] = [
+impl Package {
+    fn is_here(&self) -> bool {
+        // Debian's Python comes without what makes virtual environments, and no program tells.
+        let makes_environments = || process::output(Command::new("python3").args(["-c", "import ensurepip"])).is_ok();
+        process::find(self.program).is_some() && (self.name != "python3-venv" || makes_environments())
+    }
+}
+
+const PACKAGES: [Package; 18] = [
     package("tshark", "tshark", "comparing pairs and speed with Wireshark's"),
     package("tcpdump", "tcpdump", "recording captures"),
     package("samba", "smbd", "driving a real SMB server, and captures of it"),
@@ -37,6 +45,8 @@ const PACKAGES: [Package; 16] = [
     package("chromium", "chromium", "trying the HTML report in a browser"),
     package("zstd", "zstd", "making compressed captures"),
     package("time", "time", "measuring peak memory"),
+    package("python3-venv", "python3", "reading our tables from Python"),
+    package("mmdebstrap", "mmdebstrap", "trying the README on a bare Debian (cargo xtask newcomer)"),
 ];
 
 /// Parts of the programs above that Debian ships by themselves: the file systems that NFS-Ganesha can export, and what a
@@ -49,12 +59,11 @@ const PYTHON_MODULES: [&str; 4] = ["duckdb", "pandas", "prometheus_client", "pya
 
 /// Installs what is missing where it may. Fails never: what stays missing is named.
 pub(crate) fn run() -> Outcome {
-    let missing: Vec<&Package> = PACKAGES.iter().filter(|package| process::find(package.program).is_none()).collect();
+    let missing: Vec<&Package> = PACKAGES.iter().filter(|package| !package.is_here()).collect();
     if !missing.is_empty() && process::find("apt-get").is_some() && is_root() {
         install(&missing);
     }
-    let missing: Vec<&Package> =
-        missing.into_iter().filter(|package| process::find(package.program).is_none()).collect();
+    let missing: Vec<&Package> = missing.into_iter().filter(|package| !package.is_here()).collect();
     for package in &missing {
         println!("setup: {} is missing; skipped without it: {}", package.program, package.used_for);
     }
