@@ -13,6 +13,7 @@ mod record;
 mod setup;
 mod test;
 mod tidy;
+mod verify;
 mod workspace;
 
 use std::process::ExitCode;
@@ -32,6 +33,7 @@ cargo xtask COMMAND
                     every fuzz target (or those named), N seconds each (60)
   kerberos          lint and test the SMB client's Kerberos logons, a feature that nothing else compiles
   record WHAT ...   captures of real servers and clients: netbench, smb2, smb2-ops, nfs, replicate
+  verify [PROOF]... the proofs that take too long for check, all or those named; all: docs/verified.md is written anew
   newcomer [COMMAND]...
                     the README's commands, or those given, on a bare Debian made for it
   setup             install what tests and benches use, or say what is missing
@@ -58,6 +60,7 @@ fn main() -> ExitCode {
         "kerberos" => kerberos::run(),
         "record" => record::run(rest),
         "newcomer" => newcomer::run(rest),
+        "verify" => verify::run(rest),
         "setup" => setup::run(),
         "help" | "-h" | "--help" => {
             print!("{USAGE}");

@@ -12,8 +12,9 @@ use crate::virtual_run::{Asks, Case, Found};
 /// Searches, each from another start with draws of its own, where the whole experiment is asked for; else so many.
 const SEARCHES: u64 = 20;
 const SOME_SEARCHES: u64 = 1;
-/// Those that may miss: one in twenty.
-const MISSES: usize = 1;
+/// One interval in so many may miss the truth: it is one of 95 %. Of fewer searches none may. (Under the virtual clock the same seed
+/// finds the same, so that a miss is no accident.)
+const SEARCHES_PER_MISS: usize = 20;
 const MS: Duration = Duration::from_millis(1);
 
 /// The ends of the interval that each search found, as the command tells them.
@@ -41,12 +42,15 @@ fn searches(case: &Case, arrivals: Arrivals, limit: Duration, resolution: f64) -
     (0..searches).map(one).collect()
 }
 
-fn check(name: &str, truth: f64, found: &[(f64, f64)]) {
+fn check(name: &str, truth: f64, found: &[(f64, f64)], widest_allowed: f64) {
     let missed = found.iter().filter(|(held, broken)| !(*held..=*broken).contains(&truth)).count();
     let low = found.iter().map(|(held, _)| held / truth).fold(f64::INFINITY, f64::min);
     let high = found.iter().map(|(_, broken)| broken / truth).fold(0.0, f64::max);
     println!("capacity {name}: {missed} of {} missed {truth:.1}; ends {low:.4} to {high:.4} of it", found.len());
-    assert!(missed <= MISSES, "{name}: {found:?}");
+    assert!(missed <= found.len() / SEARCHES_PER_MISS, "{name}: {found:?}");
+    // An interval that holds everything would say nothing.
+    let widest = found.iter().map(|(held, broken)| broken / held - 1.0).fold(0.0, f64::max);
+    assert!(widest <= widest_allowed, "{name}: {found:?}");
 }
 
 /// Four workers, 4 ms each: 1,000 calls a second and not one more.
@@ -56,7 +60,7 @@ fn fixed_workers_with_a_fixed_service_time_are_found_within_two_per_cent() {
     let load = Load::Open { stations: 1, rate: 1.0, arrivals: Arrivals::Constant };
     let case = Case { name: "four workers", script, drift: None, load, lanes: 256, seconds: 8, asks: Asks::Nothing };
     let found = searches(&case, Arrivals::Constant, 40 * MS, 0.015);
-    check(case.name, 1_000.0, &found);
+    check(case.name, 1_000.0, &found, 0.04);
     for (held, broken) in found {
         assert!(held >= 980.0 && broken <= 1_020.0, "{held} to {broken}");
     }
@@ -70,5 +74,5 @@ fn the_load_at_which_a_queue_is_too_slow_is_in_the_interval() {
     let load = Load::Open { stations: 1, rate: 1.0, arrivals: Arrivals::Poisson };
     let case = Case { name: "M/M/1", script, drift: None, load, lanes: 256, seconds: 40, asks: Asks::Nothing };
     let found = searches(&case, Arrivals::Poisson, 20 * MS, 0.03);
-    check(case.name, 1_000.0 - 100_f64.ln() / 0.02, &found);
+    check(case.name, 1_000.0 - 100_f64.ln() / 0.02, &found, 0.15);
 }

@@ -2,8 +2,7 @@
 //! difference (A/B) must be found: many pairs of runs of the real client and engine on the scripted server under a
 //! virtual clock, with servers that remember: a queue, and one that is slow for a while and then quick.
 //!
-//! `PLIMSOLL_EXACT=1 cargo test --release -p plimsoll-cli --test verdicts -- --nocapture` has all cases, and prints the
-//! table that MEASUREMENT.md quotes.
+//! `cargo xtask verify A/A A/B` has all cases, and prints the table that docs/comparing.md quotes.
 #![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
 #![allow(clippy::print_stdout, reason = "the table")]
 
