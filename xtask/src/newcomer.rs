@@ -78,7 +78,7 @@ fn make_root() -> Result<PathBuf, String> {
 
 /// The last commit, as a newcomer clones it.
 fn clone(root: &Path) -> Outcome {
-    let project = root.join("work/plimsoll");
+    let project = root.join("srv/plimsoll");
     let mut clone = Command::new("git");
     process::run(clone.args(["clone", "--quiet", "--no-hardlinks"]).arg(workspace::root()).arg(project))
 }
@@ -96,13 +96,13 @@ fn inside(root: &Path, command: &str) -> Outcome {
     mount("/sys", "sys");
     mount("\"$RUST\"", "opt/rust");
     if shared.is_dir() {
-        mount("\"$SHARED\"", "work/shared");
+        mount("\"$SHARED\"", "srv/shared");
     }
     script.push("mount -t proc proc \"$ROOT/proc\"".to_owned());
     let path = "/opt/rust/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
     let home = "HOME=/root LANG=C.UTF-8 CI=true CARGO_TERM_COLOR=never PIP_CERT=/etc/ssl/certs/ca-certificates.crt";
     script.push(format!(
-        "exec chroot \"$ROOT\" /usr/bin/env -i {home} PATH={path} sh -c 'cd /work/plimsoll && eval \"$1\"' sh \"$COMMAND\""
+        "exec chroot \"$ROOT\" /usr/bin/env -i {home} PATH={path} sh -c 'cd /srv/plimsoll && eval \"$1\"' sh \"$COMMAND\""
     ));
     let mut unshare = Command::new("unshare");
     unshare.args(["--mount", "--pid", "--fork", "--kill-child", "sh", "-c"]).arg(script.join("\n"));
