@@ -55,6 +55,10 @@ fn what_always_holds_and_what_never_does_are_said() {
     let folder = Scratch::new("capacity-bounds");
     let always = plimsoll(&[&PAUSING[..], &["--hold", "p50 < 10s", "--most", "2"]].concat(), folder.path());
     assert!(told(&always).contains("It carries at least 2 stations"), "{}", told(&always));
+    // One station, two, and then just as many runs as confirm two.
+    let few = plimsoll(&[&PAUSING[..], &["--hold", "p50 < 10s", "--runs", "8"]].concat(), folder.path());
+    assert!(told(&few).contains("It carries at least 2 stations: the runs that were allowed"), "{}", told(&few));
+    assert_eq!(few.status.code(), Some(0));
     let never = plimsoll(&[&PAUSING[..], &["--hold", "p50 < 1ns"]].concat(), folder.path());
     assert!(told(&never).contains("even the load of 1 stations is too much"), "{}", told(&never));
     assert_eq!(never.status.code(), Some(1), "{}", told(&never));

@@ -33,7 +33,7 @@ fn ganesha() -> Option<Ganesha> {
 }
 
 fn ports(ganesha: &Ganesha) -> Ports {
-    Ports { mount: Some(ganesha.mount_port()), portmap: 111, reserved: false }
+    Ports { mount: Some(ganesha.mount_port()), portmap: 111, reserved: false, timeout: PATIENCE }
 }
 
 fn mounted(ganesha: &Ganesha, export: Export) -> Arc<NfsOptions> {

@@ -10,6 +10,9 @@
 //! that would happen once in 2^6 = 64 times. An end that a run contradicts is moved outward and tried anew, with one run
 //! more each time: 1/64 + 1/128 + … is at most 1/32, and only one end can be on the wrong side, so at most one interval in
 //! 32 (3.1 %) misses for this reason. Noise widens the interval, and never narrows it.
+//!
+//! Where no upper end can be had (the highest load holds, the load generator can make no more, the runs are nearly used up) the
+//! lower end is confirmed alone: the capacity is at least that.
 
 /// Fresh runs in a row that an end of the interval needs.
 pub const CONFIRMATIONS: u32 = 6;
@@ -74,8 +77,8 @@ pub enum Answer {
         /// Did not hold in any.
         broken: f64,
     },
-    /// The highest load that may be tried held in every confirming run.
-    AtLeast(f64),
+    /// This load held in every confirming run; of no higher one is it known that it does not.
+    AtLeast(f64, Limit),
     /// Even the lowest load that was tried did not hold.
     Nothing(f64),
     /// The runs that were allowed are used up. What looks like the ends is not confirmed.
@@ -85,6 +88,17 @@ pub enum Answer {
         /// Did not hold at last, if anything did not.
         broken: Option<f64>,
     },
+}
+
+/// Why a search knows no load that does not hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Limit {
+    /// It was the highest load that may be tried.
+    Most,
+    /// Higher loads could not be made: [`Search::could_not`].
+    Generator,
+    /// The runs that were allowed are used up.
+    Runs,
 }
 
 /// One end of the interval.
@@ -116,14 +130,20 @@ pub struct Search {
     confirming: bool,
     /// Which end is confirmed next, so that both meet the same times.
     low_next: bool,
+    /// The load generator could not make more than the highest load that is tried from now on.
+    capped: bool,
 }
+
+/// Fewer runs than these after the generator has failed at a load are not worth the search for what it can make.
+const FALLBACK: f64 = 0.5;
 
 impl Search {
     /// A search that has seen nothing.
     #[must_use]
     pub fn new(bounds: Bounds) -> Self {
         let start = grained(bounds.grain, bounds.start.min(bounds.most));
-        Self { bounds, held: None, broken: None, runs: 0, halvings: 0, asked: start, confirming: false, low_next: true }
+        let (runs, halvings, confirming, low_next, capped) = (0, 0, false, true, false);
+        Self { bounds, held: None, broken: None, runs, halvings, asked: start, confirming, low_next, capped }
     }
 
     /// Runs so far.
@@ -154,20 +174,59 @@ impl Search {
         self.plan();
     }
 
+    /// The load that was asked for cannot be made: from now on the search stays below it, and confirms what held there. `false`
+    /// where nothing lower is known to hold.
+    pub fn could_not(&mut self) -> bool {
+        let (asked, grain) = (self.asked, self.bounds.grain);
+        let Some(held) = self.held else { return false };
+        let lower = match held.load < asked {
+            true => held,
+            // It held once, and cannot be made again: well below it, or nowhere.
+            false => End { load: grained(grain, held.load * FALLBACK), confirmed: 0, moves: held.moves + 1 },
+        };
+        if lower.load >= asked {
+            return false;
+        }
+        (self.bounds.most, self.held, self.broken, self.capped) = (lower.load, Some(lower), None, true);
+        self.plan();
+        true
+    }
+
+    /// The load that held in every confirming run, if one did so far.
+    #[must_use]
+    pub fn carried(&self) -> Option<f64> {
+        self.held.filter(End::is_sure).map(|end| end.load)
+    }
+
     fn answer(&self) -> Option<Answer> {
         let sure = |end: &Option<End>| end.filter(End::is_sure).map(|end| end.load);
         match (sure(&self.held), sure(&self.broken)) {
             (Some(held), Some(broken)) => return Some(Answer::Between { held, broken }),
-            (Some(held), None) if self.broken.is_none() => return Some(Answer::AtLeast(held)),
+            (Some(held), None) if self.broken.is_none() => return Some(Answer::AtLeast(held, self.limit(held))),
             (None, Some(broken)) if self.held.is_none() => return Some(Answer::Nothing(broken)),
             _ => {}
         }
+        if self.runs < self.bounds.runs {
+            return None;
+        }
         let (held, broken) = (self.held.map(|end| end.load), self.broken.map(|end| end.load));
-        (self.runs >= self.bounds.runs).then_some(Answer::Undecided { held, broken })
+        let undecided = Answer::Undecided { held, broken };
+        Some(sure(&self.held).map_or(undecided, |held| Answer::AtLeast(held, Limit::Runs)))
+    }
+
+    /// Why nothing above `held` was found that does not hold.
+    fn limit(&self, held: f64) -> Limit {
+        match held >= self.bounds.most {
+            true if self.capped => Limit::Generator,
+            true => Limit::Most,
+            false => Limit::Runs,
+        }
     }
 
     fn search(&mut self, held: bool) {
-        let end = Some(End { load: self.asked, confirmed: 0, moves: 0 });
+        // An end that a run has contradicted needs a run more, wherever it is found again.
+        let moves = (if held { self.held } else { self.broken }).map_or(0, |end| end.moves);
+        let end = Some(End { load: self.asked, confirmed: 0, moves });
         if held {
             self.held = end;
         } else {
@@ -196,6 +255,8 @@ impl Search {
     fn plan(&mut self) {
         let Bounds { most, grain, .. } = self.bounds;
         (self.confirming, self.asked) = match (self.held, self.broken) {
+            // There are just enough runs left to be sure of the lower end.
+            (Some(held), _) if self.just_enough_for(&held) => (true, held.load),
             (Some(held), None) if held.load >= most => (true, held.load),
             (Some(held), None) => (false, grained(grain, held.load * 2.0).min(most)),
             (None, Some(broken)) if self.lowest(broken.load) => (true, broken.load),
@@ -211,6 +272,12 @@ impl Search {
             (Some(held), Some(broken)) => (false, between(grain, held.load, broken.load)),
             (None, None) => (false, self.asked),
         };
+    }
+
+    /// Whether the runs that are left are those that make an end sure, and no more.
+    fn just_enough_for(&self, end: &End) -> bool {
+        let needed = CONFIRMATIONS.saturating_add(end.moves).saturating_sub(end.confirmed);
+        needed > 0 && self.bounds.runs.saturating_sub(self.runs) == needed
     }
 
     /// Nothing lower can be tried.
@@ -299,11 +366,55 @@ mod tests {
 
     #[test]
     fn what_always_holds_and_what_never_does_are_said() {
-        assert_eq!(found(BOUNDS, |_| true).0, Answer::AtLeast(1e6));
+        assert_eq!(found(BOUNDS, |_| true).0, Answer::AtLeast(1e6, Limit::Most));
         assert!(matches!(found(BOUNDS, |_| false).0, Answer::Nothing(_)));
         assert_eq!(found(Bounds { grain: Grain::Whole, ..BOUNDS }, |_| false).0, Answer::Nothing(1.0));
         let few = found(Bounds { runs: 5, ..BOUNDS }, |load| load <= 500.0);
         assert_eq!(few, (Answer::Undecided { held: Some(160.0), broken: None }, 5));
+    }
+
+    #[test]
+    fn a_lower_end_is_confirmed_with_the_last_runs() {
+        // 10 to 320 hold, which takes six runs: six are left, and 320 is sure in the end.
+        let bounds = Bounds { runs: 12, ..BOUNDS };
+        assert_eq!(found(bounds, |load| load <= 500.0), (Answer::AtLeast(320.0, Limit::Runs), 12));
+        // Between the ends, while neither is confirmed.
+        let (answer, runs) = found(Bounds { runs: 15, ..BOUNDS }, |load| load <= 500.0);
+        let Answer::AtLeast(held, Limit::Runs) = answer else { panic!("{answer:?}") };
+        assert!((320.0..=500.0).contains(&held) && runs == 15, "{answer:?}");
+        // Where enough are allowed, nothing is reserved.
+        assert!(matches!(found(BOUNDS, |load| load <= 500.0).0, Answer::Between { .. }));
+        // A lower end that does not hold in the end is none.
+        let mut runs = 0;
+        let fickle = |_| {
+            runs += 1;
+            runs <= 6
+        };
+        assert!(matches!(found(bounds, fickle).0, Answer::Undecided { .. }));
+    }
+
+    #[test]
+    fn what_the_generator_cannot_make_leaves_a_lower_end() {
+        // The server carries anything, the generator makes no more than this.
+        for (grain, able) in [(Grain::Any, 700.0), (Grain::Whole, 700.0), (Grain::Any, 11.0)] {
+            let mut search = Search::new(Bounds { grain, ..BOUNDS });
+            let answer = loop {
+                match search.next() {
+                    Next::Over(answer) => break answer,
+                    Next::Run { load, .. } if load <= able => search.saw(true),
+                    Next::Run { .. } => assert!(search.could_not()),
+                }
+            };
+            let Answer::AtLeast(held, Limit::Generator) = answer else { panic!("{answer:?}") };
+            assert!(held <= able && held * 2.0 > able && search.carried() == Some(held), "{answer:?}");
+        }
+        // Nothing is known to hold.
+        assert!(!Search::new(BOUNDS).could_not());
+        // What held once cannot be made again, nor half of it: it ends.
+        let mut search = Search::new(Bounds { grain: Grain::Whole, most: 40.0, ..BOUNDS });
+        search.saw(true);
+        while search.could_not() {}
+        assert_eq!(search.carried(), None);
     }
 
     #[test]

@@ -20,6 +20,7 @@ mod told;
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use plimsoll_drive::target::Target;
 use plimsoll_drive::workload::Workload;
@@ -163,7 +164,10 @@ impl Whole<'_> {
     /// Counts the requests of calls by the depth of their paths; what stands in the way is told.
     fn requests(&mut self, chosen: &Chosen, place: Option<&Place<'_>>) {
         let counted = match (place.and_then(Place::server), &chosen.target, &self.arguments.capture) {
-            (Some(server), target, _) => requests::count(server, target),
+            (Some(server), target, _) => {
+                let timeout = Duration::from_nanos(self.arguments.loops.timeout_ns());
+                requests::count((server, timeout), target)
+            }
             (None, Target::Path(directory), Some(capture)) => captured::count(directory, capture),
             _ => Err(anyhow::anyhow!(
                 "a mounted directory's are its client's own: capture its connection meanwhile (tcpdump -U -w FILE) and say \

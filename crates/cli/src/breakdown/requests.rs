@@ -20,15 +20,14 @@ const DEEPEST: usize = 4;
 const NAMES: [&str; DEEPEST] = ["a", "b", "c", "d"];
 /// Stands in reports for the directory in which all is made.
 const TOP: &str = "top";
-/// No request takes half as long on a server that answers at all.
-const PATIENCE: Duration = Duration::from_secs(30);
-
 /// A client that does one thing after the other.
 type Caller = Blocking<Box<dyn Client>>;
+/// A server, and how long connecting or a call may take.
+type Timed<'a> = (&'a dyn Reached, Duration);
 
 /// Counts the requests of asking for attributes, and of opening and closing, at the root and below it. Makes a few directories
 /// and a file for that, and removes them.
-pub(super) fn count(server: &dyn Reached, target: &Target) -> anyhow::Result<Vec<PathRequests>> {
+pub(super) fn count(server: Timed<'_>, target: &Target) -> anyhow::Result<Vec<PathRequests>> {
     let top = format!("plimsoll-breakdown-{}", std::process::id());
     let root = match base(target).trim_matches('/') {
         "" => top,
@@ -59,10 +58,10 @@ fn file(directory: &str) -> String {
 }
 
 /// Connects, and logs on.
-fn caller(server: &dyn Reached) -> anyhow::Result<Caller> {
+fn caller((server, timeout): Timed<'_>) -> anyhow::Result<Caller> {
     let address = server.address().context("there is no connection")?;
     let server_end = Endpoint { ip: address.ip(), port: address.port() };
-    let mut caller = Blocking::open(address, PATIENCE, |local| {
+    let mut caller = Blocking::open(address, timeout, |local| {
         let client = Endpoint { ip: local.ip(), port: local.port() };
         let birth = Birth { station: 0, of_station: 0, connection: 0, made_before: 0, client, server: server_end };
         server.client(&birth)
@@ -119,7 +118,7 @@ fn close(caller: &mut Caller, opened: &Reply) -> anyhow::Result<()> {
 
 /// Requests of a call by a connection of its own: of the first, and of the one after it. `root` is shown as [`TOP`].
 fn of(
-    server: &dyn Reached,
+    server: Timed<'_>,
     call: &str,
     (path, root): (&str, &str),
     act: fn(&mut Caller, &str) -> anyhow::Result<()>,

@@ -73,6 +73,8 @@ struct BoundFlags {
 
 /// Runs with one load that the generator may spoil before the search ends for that reason.
 const SPOILT: u32 = 3;
+/// Times that the search goes on below a load that the generator could not make.
+const CAPS: u32 = 3;
 /// A brief run's part of a whole one's length, and its least length, ns.
 const BRIEF: (u64, u64) = (4, 1_000_000_000);
 
@@ -113,6 +115,7 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
             search: Search::new(bounds),
             tries: Tries::new(load),
             spoilt: 0,
+            caps: 0,
         };
         let climbed = drive.climb(&site, &names, |ran| hunt.next(ran)).with_context(|| chosen.shown.clone())?;
         let mut facts = site.server.facts();
@@ -168,6 +171,8 @@ struct Hunt<'a> {
     tries: Tries,
     /// Runs in a row that the generator spoilt.
     spoilt: u32,
+    /// Times that the search was held back for that.
+    caps: u32,
 }
 
 impl Hunt<'_> {
@@ -177,10 +182,14 @@ impl Hunt<'_> {
         if let Some(last) = ran.last().filter(|last| last.whole()) {
             self.judge(last);
         }
-        let Next::Run { load, brief } = self.search.next() else { return Ok(None) };
         if self.spoilt >= SPOILT {
-            return Ok(None);
+            // More than this cannot be made here. What held below it is worth knowing.
+            if self.caps >= CAPS || !self.search.could_not() {
+                return Ok(None);
+            }
+            (self.spoilt, self.caps) = (0, self.caps + 1);
         }
+        let Next::Run { load, brief } = self.search.next() else { return Ok(None) };
         let number = u32::try_from(ran.len()).unwrap_or(u32::MAX);
         // Loads are whole where they must be: the highest was looked at before, the others are made so.
         let mut step = step_at(&self.arguments.load, self.workload.defaults(), ("--most", load), number)?;

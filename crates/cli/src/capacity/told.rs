@@ -3,7 +3,7 @@
 use plimsoll_drive::engine::Load;
 use plimsoll_report::findings::capacity::{Capacity, Try};
 use plimsoll_report::text::exact_load as exact;
-use plimsoll_stats::capacity::{Answer, CONFIRMATIONS, Next, Search, for_ever};
+use plimsoll_stats::capacity::{Answer, CONFIRMATIONS, Limit, Next, Search, for_ever};
 
 use super::promise::Promises;
 use crate::run::LevelRan;
@@ -65,6 +65,13 @@ impl Tries {
         }
     }
 
+    /// The last run, of those that are `meant`, in which the load generator was the bottleneck, in words.
+    fn bottleneck(&self, meant: impl Fn(&Try) -> bool) -> Option<String> {
+        let spoilt = |one: &&Try| one.held.is_none() && !one.because.is_empty() && meant(one);
+        let Try { load, because, .. } = self.tries.iter().rev().find(spoilt)?;
+        Some(format!("at {} the load generator was the bottleneck: {}", exact(*load), because.join("; ")))
+    }
+
     /// Length of the longest run, s: a queue that needs longer to break a promise cannot be seen.
     fn longest_run(&self) -> Option<f64> {
         self.tries.iter().map(|one| one.seconds).reduce(f64::max).filter(|&seconds| seconds > 0.0)
@@ -74,22 +81,28 @@ impl Tries {
     fn outcome(&self, search: &Search, unit: &str) -> (&'static str, Option<f64>, Option<f64>, Option<String>) {
         let answer = match search.next() {
             Next::Over(answer) => answer,
-            Next::Run { .. } => {
-                let why = match self.tries.last() {
-                    Some(Try { held: None, because, .. }) if !because.is_empty() => {
-                        format!("the load generator was the bottleneck: {}", because.join("; "))
-                    }
-                    _ => "it was stopped before it was over".to_owned(),
-                };
-                return ("unfinished", None, None, Some(why));
+            Next::Run { load, .. } => {
+                let why = self.bottleneck(|one| one.load.total_cmp(&load).is_eq());
+                let why = why.unwrap_or_else(|| "the search was stopped before it was over".to_owned());
+                // A load that every confirming run carried is known, however the search ended.
+                return ("unfinished", search.carried(), None, Some(why));
             }
         };
         let say =
             |load: Option<f64>| load.map_or_else(|| "nothing".to_owned(), |load| format!("{} {unit}", exact(load)));
         match answer {
             Answer::Between { held, broken } => ("found", Some(held), Some(broken), None),
-            Answer::AtLeast(most) => {
-                ("at least", Some(most), None, Some("the highest load that may be tried (--most) holds".to_owned()))
+            Answer::AtLeast(held, limit) => {
+                let why = match limit {
+                    Limit::Most => "the highest load that may be tried (--most) holds".to_owned(),
+                    Limit::Runs => "the runs that were allowed (--runs) are used up, and no higher load is confirmed not \
+                                    to hold"
+                        .to_owned(),
+                    Limit::Generator => {
+                        self.bottleneck(|_| true).unwrap_or_else(|| "the load generator was the bottleneck".to_owned())
+                    }
+                };
+                ("at least", Some(held), None, Some(why))
             }
             Answer::Nothing(least) => {
                 ("none", None, Some(least), Some(format!("even the load of {} {unit} is too much", exact(least))))
@@ -102,5 +115,58 @@ impl Tries {
                 ("undecided", None, None, Some(why))
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use plimsoll_drive::engine::Pause;
+    use plimsoll_stats::capacity::{Bounds, Grain};
+
+    use super::*;
+
+    /// Twenty stations are as many as the generator makes. Tells the search, and what is told of it.
+    fn bottleneck() -> (Search, Tries) {
+        let bounds = Bounds { start: 10.0, most: 1e3, grain: Grain::Whole, resolution: 0.02, runs: 100 };
+        let mut search = Search::new(bounds);
+        let mut tries = Tries::new(Load::Closed { stations: 1, think: Pause::None });
+        while let Next::Run { load, brief } = search.next() {
+            tries.begin(load, brief);
+            let last = tries.tries.last_mut().unwrap();
+            if load > 20.0 {
+                last.because = vec!["one core was busy".to_owned()];
+                assert!(search.could_not());
+            } else {
+                last.held = Some(true);
+                search.saw(true);
+            }
+        }
+        (search, tries)
+    }
+
+    #[test]
+    fn what_held_below_the_generators_limit_is_said() {
+        let (search, tries) = bottleneck();
+        let (outcome, low, high, why) = tries.outcome(&search, "stations");
+        assert_eq!((outcome, low, high), ("at least", Some(20.0), None));
+        assert_eq!(why.unwrap(), "at 40 the load generator was the bottleneck: one core was busy");
+    }
+
+    #[test]
+    fn a_search_without_an_end_says_what_was_confirmed() {
+        let bounds = Bounds { start: 10.0, most: 1e3, grain: Grain::Whole, resolution: 0.02, runs: 100 };
+        let mut search = Search::new(bounds);
+        let tries = Tries::new(Load::Closed { stations: 1, think: Pause::None });
+        assert_eq!(tries.outcome(&search, "stations").1, None);
+        // Sixteen hold once in the confirming, so the lower end is sure before the upper one.
+        let mut sixteen = 0;
+        while search.carried().is_none() {
+            let Next::Run { load, .. } = search.next() else { panic!("it was over before") };
+            sixteen += u32::from(load.total_cmp(&16.0).is_eq());
+            search.saw(load <= 15.0 || load <= 16.0 && sixteen == 4);
+        }
+        let (outcome, low, _, why) = tries.outcome(&search, "stations");
+        assert_eq!((outcome, low), ("unfinished", Some(15.0)));
+        assert!(why.unwrap().contains("stopped"));
     }
 }

@@ -1,6 +1,7 @@
 //! A workload on a server, level by level, and what is told of it. `plimsoll run` and `plimsoll demo` share it.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use plimsoll_drive::engine::{Setup, Watch};
 use plimsoll_drive::reach::{self, Reached, Wishes, Work};
@@ -89,7 +90,8 @@ impl<'a> Drive<'a> {
         names: &mut Names,
     ) -> anyhow::Result<Site> {
         super::fitting::check(self.workload, &chosen.target, steps)?;
-        let server = reach::open(&chosen.target, wishes, names)?;
+        let wishes = Wishes { timeout: Duration::from_nanos(self.timeout_ns), ..wishes.clone() };
+        let server = reach::open(&chosen.target, &wishes, names)?;
         let stations = steps.iter().map(|step| step.plan.load.stations()).max().unwrap_or(1);
         let set = Arc::new(FileSet::new(self.workload, base(&chosen.target), stations, names)?);
         Ok(Site { server, set })

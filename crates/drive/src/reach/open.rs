@@ -5,12 +5,13 @@ use std::net::SocketAddr;
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use plimsoll_model::Names;
 use plimsoll_wire::rpc::Caller;
 
 use super::{NfsServer, PathServer, Reached, SmbServer};
-use crate::client::nfs::{MountError, NfsOptions, Ports, mount};
+use crate::client::nfs::{self, MountError, NfsOptions, Ports};
 use crate::client::path::{Reading, Root};
 use crate::client::smb::auth::{Authentication, Realm, TicketError};
 use crate::client::smb::{Dialect, SmbOptions, Wish};
@@ -31,6 +32,8 @@ pub struct Wishes {
     pub seed: u64,
     /// How files of a path target are read.
     pub reading: Reading,
+    /// How long mounting an NFS export may take.
+    pub timeout: Duration,
 }
 
 impl Default for Wishes {
@@ -43,6 +46,7 @@ impl Default for Wishes {
             kerberos: None,
             seed: 0,
             reading: Reading::Unadvised,
+            timeout: Duration::from_secs(30),
         }
     }
 }
@@ -84,7 +88,7 @@ pub enum ReachError {
 pub fn open(target: &Target, wishes: &Wishes, names: &mut Names) -> Result<Box<dyn Reached>, ReachError> {
     match target {
         Target::Smb(target) => smb(target, wishes, names),
-        Target::Nfs(target) => nfs(target, names),
+        Target::Nfs(target) => nfs(target, wishes.timeout, names),
         Target::Path(path) => directory(path, wishes.reading, names),
         Target::Embedded(_) => Err(ReachError::Embedded),
     }
@@ -100,11 +104,12 @@ pub(super) fn caller() -> Caller<'static> {
     Caller::User { stamp: 0, machine: "plimsoll", uid, gid, groups: &[] }
 }
 
-fn nfs(target: &NfsTarget, names: &mut Names) -> Result<Box<dyn Reached>, ReachError> {
+fn nfs(target: &NfsTarget, timeout: Duration, names: &mut Names) -> Result<Box<dyn Reached>, ReachError> {
     let address = resolve(&target.server)?;
     let caller = caller();
-    let ports = Ports { mount: target.mount_port, portmap: target.portmap_port, reserved: target.reserved_port };
-    let mounted = mount(address, &target.export, &ports, &caller)?;
+    let NfsTarget { mount_port: mount, portmap_port: portmap, reserved_port: reserved, .. } = *target;
+    let ports = Ports { mount, portmap, reserved, timeout };
+    let mounted = nfs::mount(address, &target.export, &ports, &caller)?;
     let options = NfsOptions::new(mounted.root, &caller).map_err(MountError::from)?;
     let share = names.intern(&target.export);
     let user = names.intern(&rustix::process::geteuid().as_raw().to_string());

@@ -9,14 +9,17 @@
 mod packet;
 mod pcapng;
 
-use std::fs::File;
+use std::fs::{File, Permissions};
 use std::io::{self, BufWriter, IoSlice, Write};
 use std::net::SocketAddr;
+use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use self::packet::{Flags, HEADERS, LARGEST, Packet};
 
+/// Permissions of the file: its owner reads and writes.
+const OWNERS: u32 = 0o600;
 /// Held back before it is written, bytes.
 const BUFFER: usize = 1 << 20;
 
@@ -59,12 +62,19 @@ impl std::fmt::Debug for Tap {
 }
 
 impl Tap {
-    /// Makes (or empties) the file.
+    /// Makes (or empties) the file. Nobody but its owner may read it: a logon is in it, from which a weak password can be
+    /// guessed, and the content of files.
     ///
     /// # Errors
-    /// It cannot be made.
+    /// It cannot be made, or cannot be kept from others.
     pub fn create(path: &Path) -> io::Result<Self> {
-        let mut file = BufWriter::with_capacity(BUFFER, File::create(path)?);
+        let file = File::options().write(true).create(true).truncate(false).mode(OWNERS).open(path)?;
+        // One that was there has the permissions it had; before anything is written they go. A device or pipe keeps its own.
+        if file.metadata()?.is_file() {
+            file.set_permissions(Permissions::from_mode(OWNERS))?;
+            file.set_len(0)?;
+        }
+        let mut file = BufWriter::with_capacity(BUFFER, file);
         pcapng::begin(&mut file)?;
         Ok(Self { file: Mutex::new(Output { file, error: None }) })
     }

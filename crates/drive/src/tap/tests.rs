@@ -121,3 +121,18 @@ fn a_full_disk_is_told_at_the_end() {
     }
     assert_eq!(tap.finish().unwrap_err().kind(), io::ErrorKind::StorageFull);
 }
+
+#[test]
+fn only_its_owner_may_read_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("tap.pcapng");
+    let mode = || std::fs::metadata(&path).unwrap().permissions().mode() & 0o777;
+    Tap::create(&path).unwrap();
+    assert_eq!(mode(), 0o600);
+    // One that was there and open to everybody is emptied and closed to others.
+    std::fs::write(&path, vec![b'x'; 1 << 20]).unwrap();
+    std::fs::set_permissions(&path, Permissions::from_mode(0o666)).unwrap();
+    Tap::create(&path).unwrap().finish().unwrap();
+    assert_eq!(mode(), 0o600);
+    assert!(std::fs::metadata(&path).unwrap().len() < 1 << 10);
+}

@@ -2,8 +2,10 @@
 
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::time::Duration;
 
 use plimsoll_drive::client::nfs::{MountError, Mounted, Ports, mount, unmount};
+use plimsoll_wire::nfs::v3::FileHandle;
 use plimsoll_wire::rpc::{Call, Caller};
 use plimsoll_wire::xdr::{Emit, Strict};
 
@@ -74,7 +76,8 @@ fn found(xid: u32, handle: &[u8]) -> Vec<u8> {
 
 fn mounted(address: SocketAddr, path: &str) -> Result<Mounted, MountError> {
     // The portmapper is asked: it is there too.
-    let ports = Ports { mount: None, portmap: address.port(), reserved: false };
+    let timeout = Duration::from_secs(60);
+    let ports = Ports { mount: None, portmap: address.port(), reserved: false, timeout };
     mount(address, path, &ports, &Caller::Nobody)
 }
 
@@ -135,4 +138,26 @@ fn an_answer_that_never_ends_is_given_up() {
     assert!(matches!(mounted(endless, "/x"), Err(MountError::Connection { .. })), "fragments of nothing");
     let huge = server(|_, _, _, _, _| vec![0x7F; 64 << 10]);
     assert!(matches!(mounted(huge, "/x"), Err(MountError::Connection { .. })), "a fragment of 2 GiB");
+}
+
+#[test]
+fn silence_is_given_up_after_the_time_that_was_asked_for() {
+    // Connections are made, for the system takes them; nobody answers a call.
+    let silent = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+    let address = silent.local_addr().unwrap();
+    for mount_port in [None, Some(address.port())] {
+        let timeout = Duration::from_millis(120);
+        let ports = Ports { mount: mount_port, portmap: address.port(), reserved: false, timeout };
+        let error = mount(address, "/x", &ports, &Caller::Nobody).unwrap_err();
+        assert!(error.to_string().ends_with("no answer within 120ms"), "{error}");
+    }
+    let there = Mounted {
+        root: FileHandle::new(b"x").unwrap(),
+        export: "/x".to_owned(),
+        mount: address,
+        reserved_port: false,
+        timeout: Duration::from_millis(30),
+    };
+    let error = unmount(&there, &Caller::Nobody).unwrap_err();
+    assert!(error.to_string().ends_with("no answer within 30ms"), "{error}");
 }

@@ -12,8 +12,9 @@ pub struct Capacity {
     pub unit: String,
     /// What had to hold.
     pub promises: Vec<String>,
-    /// `found`, `at least` (the highest load that may be tried holds), `none` (the lowest does not), `undecided` (the runs
-    /// that were allowed are used up), `unfinished` (stopped, or the load generator was the bottleneck).
+    /// `found`, `at least` (`low` is confirmed, and no load is that does not hold: `why`), `none` (the lowest does not hold),
+    /// `undecided` (the runs that were allowed are used up, and no end is confirmed), `unfinished` (stopped, or the load generator
+    /// was the bottleneck; `low` is there where it was confirmed before).
     pub outcome: String,
     /// Why it was not found.
     pub why: Option<String>,
@@ -48,11 +49,13 @@ pub struct Try {
 }
 
 impl Capacity {
-    /// Valid where there is an answer; that the lowest load breaks the promise is one.
+    /// Valid where there is an answer; that the lowest load breaks the promise is one. Partial where the search had no end, and a
+    /// load is confirmed all the same.
     #[must_use]
     pub fn validity(&self) -> Validity {
         match self.outcome.as_str() {
             "found" | "at least" | "none" => Validity::default(),
+            "unfinished" if self.low.is_some() => Validity::of(self.why.iter().map(Reason::partial)),
             _ => Validity::of(self.why.iter().map(Reason::invalid)),
         }
     }

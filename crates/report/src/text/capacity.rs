@@ -12,7 +12,7 @@ pub(super) fn draw(page: &mut Page<'_>, capacity: Option<&Capacity>) -> fmt::Res
     let Some(capacity) = capacity else { return Ok(()) };
     page.heading(&format!("Capacity ({}):", capacity.promises.join(", ")))?;
     page.blank()?;
-    let role = if matches!(capacity.outcome.as_str(), "found" | "at least") { Role::Heading } else { Role::Bad };
+    let role = if capacity.low.is_some() { Role::Heading } else { Role::Bad };
     page.paragraph(role, "  ", &answer(capacity))?;
     page.blank()?;
     let mut table = Table::new().left(4);
@@ -31,7 +31,7 @@ pub(crate) fn answer(capacity: &Capacity) -> String {
         ("found", Some(low), Some(high)) => {
             format!("It carries {} {unit} (95 % interval {} to {}).", exact(low), exact(low), exact(high))
         }
-        ("at least", Some(low), _) => format!("It carries at least {} {unit}: {why}.", exact(low)),
+        ("at least" | "unfinished", Some(low), _) => format!("It carries at least {} {unit}: {why}.", exact(low)),
         ("none", ..) => format!("It does not hold: {why}."),
         _ => format!("Not found: {why}."),
     }
@@ -42,7 +42,7 @@ pub(crate) fn rests_on(capacity: &Capacity) -> String {
     let runs = capacity.confirmations;
     let mut words = match capacity.outcome.as_str() {
         "found" => format!("Each end of the interval was confirmed by at least {runs} fresh runs in a row. "),
-        "at least" | "none" => format!("It was confirmed by at least {runs} fresh runs in a row. "),
+        "at least" | "none" | "unfinished" if capacity.low.is_some() || capacity.outcome == "none" => format!("It was confirmed by at least {runs} fresh runs in a row. "),
         _ => String::new(),
     };
     words.push_str(&format!("Measured for {}", time(capacity.seconds())));

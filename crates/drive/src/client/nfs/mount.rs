@@ -21,8 +21,8 @@ use crate::network::reserved;
 const PORTMAP: (u32, u32) = (100_000, 2);
 /// MOUNT's program and version.
 const MOUNT: (u32, u32) = (100_005, 3);
-/// How long each of these calls may take.
-const PATIENCE: Duration = Duration::from_secs(20);
+/// Unmounting changes nothing for the server: nobody waits longer for it.
+const LONGEST_UNMOUNT: Duration = Duration::from_secs(5);
 /// The longest answer, bytes.
 const LONGEST: usize = 64 << 10;
 /// Pieces that an answer comes in, at most.
@@ -49,6 +49,8 @@ pub struct Mounted {
     pub mount: SocketAddr,
     /// It is called from source ports below 1024.
     pub reserved_port: bool,
+    /// How long mounting was allowed to take.
+    pub timeout: Duration,
 }
 
 /// The ports that an export is mounted by.
@@ -60,6 +62,8 @@ pub struct Ports {
     pub portmap: u16,
     /// Our own are below 1024.
     pub reserved: bool,
+    /// How long mounting may take, from asking the portmapper to the handle.
+    pub timeout: Duration,
 }
 
 /// Why an export cannot be mounted.
@@ -127,20 +131,23 @@ pub enum MountError {
 /// # Errors
 /// The server cannot be reached, refuses, or makes no sense.
 pub fn mount(nfs: SocketAddr, path: &str, ports: &Ports, caller: &Caller<'_>) -> Result<Mounted, MountError> {
-    let port = ports.mount.map_or_else(|| ask_port(nfs.ip(), ports), Ok)?;
+    let limit = Limit::new(ports.timeout);
+    let port = ports.mount.map_or_else(|| ask_port(nfs.ip(), ports, limit), Ok)?;
     let address = SocketAddr::new(nfs.ip(), port);
     let reserved_port = ports.reserved;
+    let mount = Server { what: "MOUNT", address, program: MOUNT, reserved_port, limit };
     let mut first = None;
     let mut export = path;
     loop {
-        match ask_handle(address, export, reserved_port, caller)? {
+        match ask_handle(&mount, export, caller)? {
             wire::Mounted::Root(_, flavors) if !flavors.is_empty() && !flavors.iter().any(|f| FLAVORS.contains(f)) => {
                 return Err(MountError::Flavors { path: export.to_owned(), flavors });
             }
             wire::Mounted::Root(handle, _) => {
-                let server = Server { what: "NFS", address: nfs, program: (PROGRAM, VERSION), reserved_port };
+                let server = Server { what: "NFS", address: nfs, program: (PROGRAM, VERSION), ..mount };
                 let root = look_up(&server, handle, export, path, caller)?;
-                return Ok(Mounted { root, export: export.to_owned(), mount: address, reserved_port });
+                let (export, timeout) = (export.to_owned(), ports.timeout);
+                return Ok(Mounted { root, export, mount: address, reserved_port, timeout });
             }
             wire::Mounted::Refused(status) => {
                 let said = *first.get_or_insert(status);
@@ -163,14 +170,16 @@ pub fn mount(nfs: SocketAddr, path: &str, ports: &Ports, caller: &Caller<'_>) ->
 pub fn unmount(mounted: &Mounted, caller: &Caller<'_>) -> Result<(), MountError> {
     let call = MountCall::Unmount(&mounted.export);
     let Mounted { mount: address, reserved_port, .. } = *mounted;
-    let server = Server { what: "MOUNT", address, program: MOUNT, reserved_port };
+    let limit = Limit::new(mounted.timeout.min(LONGEST_UNMOUNT));
+    let server = Server { what: "MOUNT", address, program: MOUNT, reserved_port, limit };
     let results = server.call(call.procedure(), caller, |out| call.emit(out))?;
     wire::parse_nothing(&results).map_err(|error| server.answer(error.to_string()))
 }
 
-fn ask_port(host: IpAddr, ports: &Ports) -> Result<u16, MountError> {
+fn ask_port(host: IpAddr, ports: &Ports, limit: Limit) -> Result<u16, MountError> {
     let address = SocketAddr::new(host, ports.portmap);
-    let server = Server { what: "the portmapper", address, program: PORTMAP, reserved_port: ports.reserved };
+    let reserved_port = ports.reserved;
+    let server = Server { what: "the portmapper", address, program: PORTMAP, reserved_port, limit };
     let ask = GetPort { program: MOUNT.0, version: MOUNT.1, protocol: TCP };
     let results = server.call(GetPort::PROCEDURE, &Caller::Nobody, |out| ask.emit(out))?;
     match parse_port(&results) {
@@ -180,14 +189,8 @@ fn ask_port(host: IpAddr, ports: &Ports) -> Result<u16, MountError> {
     }
 }
 
-fn ask_handle(
-    address: SocketAddr,
-    path: &str,
-    reserved_port: bool,
-    caller: &Caller<'_>,
-) -> Result<wire::Mounted, MountError> {
+fn ask_handle(server: &Server, path: &str, caller: &Caller<'_>) -> Result<wire::Mounted, MountError> {
     let call = MountCall::Mount(path);
-    let server = Server { what: "MOUNT", address, program: MOUNT, reserved_port };
     let results = server.call(call.procedure(), caller, |out| call.emit(out))?;
     wire::parse_mounted(&results).map_err(|error| server.answer(error.to_string()))
 }
@@ -216,11 +219,48 @@ fn look_up(
 }
 
 /// A program that is called once.
+#[derive(Clone, Copy)]
 struct Server {
     what: &'static str,
     address: SocketAddr,
     program: (u32, u32),
     reserved_port: bool,
+    limit: Limit,
+}
+
+/// When calls are given up.
+#[derive(Clone, Copy)]
+struct Limit {
+    /// What the caller allowed, for the message.
+    timeout: Duration,
+    until: Instant,
+}
+
+impl Limit {
+    fn new(timeout: Duration) -> Self {
+        let now = Instant::now();
+        // What the clock cannot count to is as good as for ever; a day is.
+        let until = now.checked_add(timeout).unwrap_or(now + Duration::from_secs(86_400));
+        Self { timeout, until }
+    }
+
+    /// The time that is left.
+    fn left(&self) -> io::Result<Duration> {
+        let left = self.until.saturating_duration_since(Instant::now());
+        if left.is_zero() { Err(self.expired()) } else { Ok(left) }
+    }
+
+    fn expired(&self) -> io::Error {
+        io::Error::new(io::ErrorKind::TimedOut, format!("no answer within {:?}", self.timeout))
+    }
+
+    /// Says of an error that comes of the limit what the limit was.
+    fn told(&self, error: io::Error) -> io::Error {
+        match error.kind() {
+            io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => self.expired(),
+            _ => error,
+        }
+    }
 }
 
 impl Server {
@@ -238,7 +278,7 @@ impl Server {
         // A call of a path and a credential fits into a fragment.
         let _ = CallTemplate::finish(&mut call, 0);
         let reply = self.exchange(&call).map_err(|source| {
-            let Self { what, address, .. } = *self;
+            let (Self { what, address, .. }, source) = (*self, self.limit.told(source));
             MountError::Connection { what, address, source }
         })?;
         match Verdict::parse(&reply) {
@@ -251,24 +291,23 @@ impl Server {
 
     /// Sends a record, and reads one.
     fn exchange(&self, call: &[u8]) -> io::Result<Vec<u8>> {
-        let until = Instant::now() + PATIENCE;
         let mut stream = match self.reserved_port {
-            true => reserved::connected(&self.address, PATIENCE)?,
-            false => TcpStream::connect_timeout(&self.address, PATIENCE)?,
+            true => reserved::connected(&self.address, self.limit.left()?)?,
+            false => TcpStream::connect_timeout(&self.address, self.limit.left()?)?,
         };
-        stream.set_write_timeout(Some(PATIENCE))?;
+        stream.set_write_timeout(Some(self.limit.left()?))?;
         stream.write_all(call)?;
         let mut reply = Vec::new();
         for _ in 0..FRAGMENTS {
             let mut mark = [0; 4];
-            read_until(&mut stream, until, &mut mark)?;
+            read_until(&mut stream, self.limit, &mut mark)?;
             let mark = u32::from_be_bytes(mark);
             let (start, length) = (reply.len(), (mark & 0x7FFF_FFFF) as usize);
             if start + length > LONGEST {
                 break;
             }
             reply.resize(start + length, 0);
-            read_until(&mut stream, until, reply.get_mut(start..).unwrap_or_default())?;
+            read_until(&mut stream, self.limit, reply.get_mut(start..).unwrap_or_default())?;
             if mark & 0x8000_0000 != 0 {
                 return Ok(reply);
             }
@@ -282,18 +321,13 @@ impl Server {
 }
 
 /// Fills a buffer, however slowly its bytes come, but not for ever.
-fn read_until(stream: &mut TcpStream, until: Instant, mut buffer: &mut [u8]) -> io::Result<()> {
+fn read_until(stream: &mut TcpStream, limit: Limit, mut buffer: &mut [u8]) -> io::Result<()> {
     while !buffer.is_empty() {
-        let left = until.saturating_duration_since(Instant::now());
-        if left.is_zero() {
-            return Err(io::ErrorKind::TimedOut.into());
-        }
-        stream.set_read_timeout(Some(left))?;
+        stream.set_read_timeout(Some(limit.left()?))?;
         match stream.read(buffer) {
             Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
             Ok(count) => buffer = buffer.get_mut(count..).unwrap_or_default(),
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Err(io::ErrorKind::TimedOut.into()),
             Err(error) => return Err(error),
         }
     }
