@@ -4,11 +4,13 @@ mod acquaintance;
 mod moves;
 mod office;
 mod own;
+mod places;
 mod turn;
 
 use std::sync::Arc;
 
 use self::moves::Move;
+use self::places::Places;
 use self::turn::{Left, Turning};
 use super::Work;
 use super::fileset::FileSet;
@@ -35,6 +37,7 @@ pub(super) struct Lane {
     rng: Rng,
     turn: Option<Turning>,
     open: OpenFiles,
+    places: Places,
     /// The order of its turns, where they are dealt; else empty.
     cards: Vec<u16>,
     /// What it looks up next before its first turn.
@@ -74,6 +77,7 @@ impl Lane {
             rng,
             turn,
             open,
+            places: Places::default(),
             cards,
             unknown,
             asked,
@@ -192,11 +196,13 @@ impl Lane {
                     return Err(WrongData);
                 }
                 turn.left = turn.left.map(|left| left.after(*bytes));
+                self.remember();
             }
             (Move::Write { length, .. }, Reply::Written { bytes }) if *bytes > 0 && *bytes <= length => {
                 let left = turn.left.map(|left| left.after(*bytes));
                 turn.own.written(left.map_or(0, |left: Left| left.next));
                 turn.left = left;
+                self.remember();
             }
             (Move::SetSize(_, size), _) => {
                 turn.own.resized(size);

@@ -84,6 +84,8 @@ pub(super) struct Transfer {
     pub(super) amount: Amount,
     /// Of the blocks of a sequence one in so many, the first being that of the lane's number.
     pub(super) every: u32,
+    /// A sequence that goes on where the lane's last one of its kind on this file ended.
+    pub(super) goes_on: bool,
     /// Written data is durable when the answer comes.
     pub(super) stable: bool,
 }
@@ -236,7 +238,7 @@ fn op(step: &StepText, on: Subject, scale: Scale, texts: &mut Texts) -> Result<O
         StepText::Recreate => Op::Recreate,
         StepText::Open => Op::Open,
         StepText::Close => Op::Close,
-        StepText::Read(read) => Op::Read(scaled(read_of(read)?, scale)),
+        StepText::Read(read) => Op::Read(scaled(read_of(read, on)?, scale)),
         StepText::Write(write) => Op::Write(scaled(write_of(write, on, &mut texts.totals)?, scale)),
         StepText::Flush => Op::Flush,
         StepText::Truncate(size) if size.0 <= LARGEST_OWN => Op::Truncate(scale.of(size.0)),
@@ -280,7 +282,7 @@ fn scaled(transfer: Transfer, scale: Scale) -> Transfer {
     Transfer { size: scale.of(transfer.size.into()) as u32, ..transfer }
 }
 
-fn read_of(read: &ReadText) -> Result<Transfer, String> {
+fn read_of(read: &ReadText, on: Subject) -> Result<Transfer, String> {
     let amount = match (read.count, read.whole) {
         (Some(_), true) => return Err("say count or whole, not both".to_owned()),
         (Some(0), false) => return Err("count must be at least 1".to_owned()),
@@ -291,7 +293,8 @@ fn read_of(read: &ReadText) -> Result<Transfer, String> {
     if !(1..=DEEPEST_AHEAD).contains(&read.every) || read.every > 1 && read.at != At::Sequential {
         return Err(format!("every may be 1 to {DEEPEST_AHEAD}, and goes with at = \"sequential\" alone"));
     }
-    Ok(Transfer { every: read.every, ..transfer(read.size, read.at, amount, false)? })
+    let goes_on = goes_on(on, read.at, amount, read.from_start)?;
+    Ok(Transfer { every: read.every, goes_on, ..transfer(read.size, read.at, amount, false)? })
 }
 
 fn write_of(write: &WriteText, on: Subject, totals: &mut Vec<Sizes>) -> Result<Transfer, String> {
@@ -317,7 +320,20 @@ fn write_of(write: &WriteText, on: Subject, totals: &mut Vec<Sizes>) -> Result<T
         }
         totals.push(total.clone());
     }
-    transfer(write.size, write.at, amount, write.stable)
+    let goes_on = goes_on(on, write.at, amount, write.from_start)?;
+    Ok(Transfer { goes_on, ..transfer(write.size, write.at, amount, write.stable)? })
+}
+
+/// Whether a transfer begins where the last one ended: a sequence of so many requests does, unless its text says otherwise. The
+/// lane's own files are new each time, and there is no last one.
+fn goes_on(on: Subject, at: At, amount: Amount, from_start: bool) -> Result<bool, String> {
+    let sequence = on == Subject::File && at == At::Sequential && matches!(amount, Amount::Count(_));
+    if from_start && !sequence {
+        return Err("from_start goes with count and at = \"sequential\", on files of the set: all else begins there, or \
+                    anywhere"
+            .to_owned());
+    }
+    Ok(sequence && !from_start)
 }
 
 fn transfer(size: Size, at: At, amount: Amount, stable: bool) -> Result<Transfer, String> {
@@ -328,7 +344,7 @@ fn transfer(size: Size, at: At, amount: Amount, stable: bool) -> Result<Transfer
         return Err("only at = \"sequential\" goes with whole and total".to_owned());
     }
     let size = u32::try_from(size.0).map_err(|error| error.to_string())?;
-    Ok(Transfer { size, at, amount, every: 1, stable })
+    Ok(Transfer { size, at, amount, every: 1, goes_on: false, stable })
 }
 
 /// What the turn has made so far.

@@ -180,6 +180,47 @@ fn everything_a_turn_can_do_is_done() {
     }
 }
 
+/// Offsets of the reads (or writes) of one lane that does so many turns with these steps.
+fn offsets(steps: &str, word: &str, turns: u64) -> Vec<u64> {
+    let kept = "[lane]\nkeep_open = 1\nverify = \"100%\"\n";
+    let text = format!("{kept}[[turns]]\nname = \"t\"\non = \"file\"\nsteps = [{steps}]\n");
+    let head = "name = \"w\"\ndescription = \"\"\n[files]\ncount = 1\ndirectories = 0\ndepth = 1\nsize = \"10KiB\"\n";
+    let ran = ran(&Workload::parse("w.toml", &format!("{head}{text}")).unwrap(), 1, 1, turns);
+    let of = |action: &String| action.strip_prefix(word)?.split("offset: ").nth(1)?.split(',').next()?.parse().ok();
+    ran.actions.iter().filter_map(of).collect()
+}
+
+#[test]
+fn a_sequence_goes_on_from_turn_to_turn_and_round_the_file() {
+    let read = "{ read = { size = \"4KiB\" } }";
+    assert_eq!(offsets(read, "Read ", 5), [0, 4096, 8192, 0, 4096]);
+    assert_eq!(offsets("{ write = { size = \"4KiB\" } }", "Write ", 4), [0, 4096, 8192, 0]);
+    // Several requests a turn, several steps a turn, closing in between: it is the same sequence.
+    assert_eq!(offsets("{ read = { size = \"4KiB\", count = 2 } }", "Read ", 3), [0, 4096, 8192, 0, 4096, 8192]);
+    assert_eq!(offsets(&format!("{read}, \"close\", {read}"), "Read ", 2), [0, 4096, 8192, 0]);
+    // Reads and writes are sequences of their own, and so is what is read at random.
+    let both = format!("{read}, {{ write = {{ size = \"8KiB\" }} }}, {{ read = {{ size = \"1KiB\", at = \"random\" }} }}");
+    assert_eq!(offsets(&both, "Write ", 3), [0, 8192, 0]);
+    let reads: Vec<u64> = offsets(&both, "Read ", 3).into_iter().step_by(2).collect();
+    assert_eq!(reads, [0, 4096, 8192]);
+    // One that reads every other block stays on its blocks.
+    let every = "{ read = { size = \"2KiB\", every = 2 } }";
+    assert_eq!(offsets(every, "Read ", 4), [0, 4096, 8192, 0]);
+}
+
+#[test]
+fn a_workload_may_begin_at_the_start_each_time() {
+    let read = "{ read = { size = \"4KiB\", count = 2, from_start = true } }";
+    assert_eq!(offsets(read, "Read ", 2), [0, 4096, 0, 4096]);
+    assert_eq!(offsets(&read.replace("count = 2", "count = 9"), "Read ", 2), [0, 4096, 8192, 0, 4096, 8192]);
+    let whole = "{ read = { size = \"4KiB\", whole = true } }";
+    assert_eq!(offsets(whole, "Read ", 2), [0, 4096, 8192, 0, 4096, 8192]);
+    for wrong in [whole.replace("true", "true, from_start = true"), read.replace("count = 2", "at = \"random\"")] {
+        let turn = format!("[[turns]]\nname = \"t\"\non = \"file\"\nsteps = [{wrong}]\n");
+        assert!(parse(&turn).unwrap_err().problem.contains("from_start goes with"), "{wrong}");
+    }
+}
+
 /// After each round of the deck, and whatever it began with, the shares are those of the weights.
 #[test]
 fn turns_that_are_dealt_have_exact_shares() {

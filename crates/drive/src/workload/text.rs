@@ -301,6 +301,9 @@ pub(super) struct ReadText {
     pub(super) count: Option<u32>,
     #[serde(default)]
     pub(super) whole: bool,
+    /// Where nothing else is said, a lane goes on where its last read of this file ended, and at the file's end with its beginning.
+    #[serde(default)]
+    pub(super) from_start: bool,
     /// Of the blocks one in so many: the lanes of a station read one file together, each as many blocks further on as it is
     /// lanes from the first.
     #[serde(default = "one")]
@@ -317,6 +320,9 @@ pub(super) struct WriteText {
     pub(super) count: Option<u32>,
     #[serde(default)]
     pub(super) whole: bool,
+    /// As of [`ReadText`]; of files of the set, for the lane's own have no past.
+    #[serde(default)]
+    pub(super) from_start: bool,
     pub(super) total: Option<Sizes>,
     #[serde(default)]
     pub(super) stable: bool,
@@ -326,7 +332,7 @@ pub(super) struct WriteText {
 #[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum At {
-    /// From its beginning on.
+    /// One after the other.
     #[default]
     Sequential,
     /// At any multiple of the request's size, all alike.

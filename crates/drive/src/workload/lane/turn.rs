@@ -5,6 +5,7 @@ use rand::Rng as _;
 use super::Lane;
 use super::moves::Move;
 use super::own::Own;
+use super::places::Sequence;
 use crate::action::FileKey;
 use crate::engine::{Rng, seed_of};
 use crate::workload::distribution::Pick;
@@ -46,6 +47,8 @@ pub(super) struct Left {
     end: u64,
     /// Bytes between them, which other lanes read.
     skip: u64,
+    /// Of a sequence that goes on from turn to turn: which it is, and where it begins again after the file's end.
+    round: Option<(Sequence, u64)>,
 }
 
 impl Left {
@@ -53,6 +56,14 @@ impl Left {
     pub(super) fn after(self, bytes: u32) -> Self {
         let next = self.next.saturating_add(u64::from(bytes)).saturating_add(self.skip);
         Self { requests: self.requests.saturating_sub(1), next, ..self }
+    }
+
+    /// The same at the file's beginning, where a sequence that goes on has come to the end.
+    fn wrapped(self) -> Self {
+        match self.round {
+            Some((_, first)) if self.next >= self.end => Self { next: first, ..self },
+            _ => self,
+        }
     }
 }
 
@@ -172,7 +183,7 @@ impl Lane {
             Err(first) => return Some(first),
         };
         let size = self.expected_size().unwrap_or(0);
-        let offset = self.place(transfer, size, size)?;
+        let offset = self.place((transfer, false), size, size)?;
         let keep = self.work.verify > 0.0 && self.rng.random::<f64>() < self.work.verify;
         let keep = keep && !self.turn.as_ref().is_some_and(|turn| turn.own.has_holes());
         let expected = size.saturating_sub(offset).min(u64::from(transfer.size)) as u32;
@@ -190,7 +201,7 @@ impl Lane {
             Amount::Count(_) if own => u64::MAX,
             _ => size,
         };
-        let offset = self.place(transfer, size, end)?;
+        let offset = self.place((transfer, true), size, end)?;
         let end = self.turn.as_ref()?.left?.end;
         let length = end.saturating_sub(offset).min(u64::from(transfer.size)) as u32;
         Some(Move::Write { file, key: self.content_key(), offset, length, stable: transfer.stable })
@@ -198,7 +209,7 @@ impl Lane {
 
     /// Where the next request of a transfer begins in a file of `size` bytes; `None` when it is done. `end`: where it ends
     /// that has no total of its own.
-    fn place(&mut self, transfer: &Transfer, size: u64, end: u64) -> Option<u64> {
+    fn place(&mut self, (transfer, writes): (&Transfer, bool), size: u64, end: u64) -> Option<u64> {
         let turn = self.turn.as_mut()?;
         let left = match turn.left {
             Some(left) => left,
@@ -210,21 +221,40 @@ impl Lane {
                     Amount::Total(which) => (u64::MAX, kind.scale.of(kind.totals.get(which)?.draw(&mut self.rng))),
                 };
                 let (block, every) = (u64::from(transfer.size), u64::from(transfer.every.max(1)));
-                let (next, skip) = (u64::from(self.lane) % every * block, (every - 1) * block);
-                *turn.left.insert(Left { requests, next, end, skip })
+                let (first, skip) = (u64::from(self.lane) % every * block, (every - 1) * block);
+                let sequence = (turn.file, writes);
+                let next = self.places.get(sequence).filter(|_| transfer.goes_on).unwrap_or(first);
+                let round = transfer.goes_on.then_some((sequence, first));
+                Left { requests, next, end, skip, round }
             }
-        };
+        }
+        .wrapped();
+        turn.left = Some(left);
         if left.requests == 0 {
             return None;
         }
         let blocks = size.div_ceil(u64::from(transfer.size));
         let pick = match transfer.at {
-            At::Sequential => return (left.next < left.end).then_some(left.next),
+            At::Sequential if left.next >= left.end => return None,
+            At::Sequential => {
+                if let Left { round: Some((sequence, _)), next, .. } = left {
+                    // Should it fail, the next turn goes on behind it.
+                    self.places.set(sequence, left.after(transfer.size).next.max(next));
+                }
+                return Some(left.next);
+            }
             At::Random => Pick::Uniform,
             At::Zipf(exponent) => Pick::Zipf(exponent),
         };
         // An empty file has no place to read or write at.
         (blocks > 0).then(|| pick.draw(blocks, &mut self.rng) * u64::from(transfer.size))
+    }
+
+    /// A request of a sequence that goes on from turn to turn is done: the next one begins behind it.
+    pub(super) fn remember(&mut self) {
+        if let Some(Left { round: Some((sequence, _)), next, .. }) = self.turn.as_ref().and_then(|turn| turn.left) {
+            self.places.set(sequence, next);
+        }
     }
 
     fn content_key(&self) -> u64 {
