@@ -95,9 +95,11 @@ impl Tries {
             Answer::AtLeast(held, limit) => {
                 let why = match limit {
                     Limit::Most => "the highest load that may be tried (--most) holds".to_owned(),
-                    Limit::Runs => "the runs that were allowed (--runs) are used up, and no higher load is confirmed not \
+                    Limit::Runs => {
+                        "the runs that were allowed (--runs) are used up, and no higher load is confirmed not \
                                     to hold"
-                        .to_owned(),
+                            .to_owned()
+                    }
                     Limit::Generator => {
                         self.bottleneck(|_| true).unwrap_or_else(|| "the load generator was the bottleneck".to_owned())
                     }

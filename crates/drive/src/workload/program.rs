@@ -329,9 +329,11 @@ fn write_of(write: &WriteText, on: Subject, totals: &mut Vec<Sizes>) -> Result<T
 fn goes_on(on: Subject, at: At, amount: Amount, from_start: bool) -> Result<bool, String> {
     let sequence = on == Subject::File && at == At::Sequential && matches!(amount, Amount::Count(_));
     if from_start && !sequence {
-        return Err("from_start goes with count and at = \"sequential\", on files of the set: all else begins there, or \
+        return Err(
+            "from_start goes with count and at = \"sequential\", on files of the set: all else begins there, or \
                     anywhere"
-            .to_owned());
+                .to_owned(),
+        );
     }
     Ok(sequence && !from_start)
 }

@@ -199,7 +199,8 @@ fn a_sequence_goes_on_from_turn_to_turn_and_round_the_file() {
     assert_eq!(offsets("{ read = { size = \"4KiB\", count = 2 } }", "Read ", 3), [0, 4096, 8192, 0, 4096, 8192]);
     assert_eq!(offsets(&format!("{read}, \"close\", {read}"), "Read ", 2), [0, 4096, 8192, 0]);
     // Reads and writes are sequences of their own, and so is what is read at random.
-    let both = format!("{read}, {{ write = {{ size = \"8KiB\" }} }}, {{ read = {{ size = \"1KiB\", at = \"random\" }} }}");
+    let both =
+        format!("{read}, {{ write = {{ size = \"8KiB\" }} }}, {{ read = {{ size = \"1KiB\", at = \"random\" }} }}");
     assert_eq!(offsets(&both, "Write ", 3), [0, 8192, 0]);
     let reads: Vec<u64> = offsets(&both, "Read ", 3).into_iter().step_by(2).collect();
     assert_eq!(reads, [0, 4096, 8192]);

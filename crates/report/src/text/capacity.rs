@@ -42,7 +42,9 @@ pub(crate) fn rests_on(capacity: &Capacity) -> String {
     let runs = capacity.confirmations;
     let mut words = match capacity.outcome.as_str() {
         "found" => format!("Each end of the interval was confirmed by at least {runs} fresh runs in a row. "),
-        "at least" | "none" | "unfinished" if capacity.low.is_some() || capacity.outcome == "none" => format!("It was confirmed by at least {runs} fresh runs in a row. "),
+        "at least" | "none" | "unfinished" if capacity.low.is_some() || capacity.outcome == "none" => {
+            format!("It was confirmed by at least {runs} fresh runs in a row. ")
+        }
         _ => String::new(),
     };
     words.push_str(&format!("Measured for {}", time(capacity.seconds())));
