@@ -102,7 +102,7 @@ fn observe(
     mut keys: SessionKeys,
     arguments: &Arguments,
 ) -> anyhow::Result<Observed<Sinks>> {
-    let statistics = Statistics::new(Options { slowest: arguments.slowest, by: arguments.by });
+    let statistics = Statistics::new(Options { slowest: arguments.slowest, by: arguments.by, ..Options::default() });
     let mut sinks = Some(((statistics, table), recording));
     let mut observer = None;
     let mut bar = Bar::new(arguments.output.quiet);

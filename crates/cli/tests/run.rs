@@ -51,6 +51,21 @@ fn run(workload: &str, target: &str, more: &[&str]) -> Value {
     report
 }
 
+/// The same response time leads everywhere: its maximum ends the percentile curves, and the slowest operations are its.
+fn leads(report: &Value, headline: &str) {
+    assert_eq!((&report["headline"], &report["stages"][0]["headline"]), (&headline.into(), &headline.into()));
+    let rows = ["operations", "groups"].map(|rows| report[rows].as_array().unwrap());
+    for row in rows.into_iter().flatten().filter(|row| row["answered"].as_u64() > Some(0)) {
+        assert_eq!(row["headline"], headline);
+        let curve = row["percentiles"].as_array().unwrap();
+        let leading = if row[headline].is_null() { &row["response_time"] } else { &row[headline] };
+        assert_eq!(curve[curve.len() - 1]["value_s"], leading["max_s"], "{row:#}");
+    }
+    let slowest = &report["slowest"][0][format!("{headline}_s")];
+    let row = report["operations"].as_array().unwrap().iter().map(|row| row[headline]["max_s"].as_f64().unwrap_or(0.0));
+    assert_eq!(slowest.as_f64().unwrap(), row.fold(0.0, f64::max));
+}
+
 /// One test drives at a time: two cores are few for two servers, two clients and tcpdump.
 static ALONE: std::sync::Mutex<()> = std::sync::Mutex::new(());
 
@@ -208,6 +223,7 @@ fn a_workload_of_nothing_but_null_has_numbers() {
 fn several_levels_are_several_stages() {
     let _alone = alone();
     let report = run("getattr", "embedded:nfs", &["--levels", "1,3"]);
+    leads(&report, "response_time");
     let stages = report["stages"].as_array().unwrap();
     assert_eq!(
         stages.iter().map(|stage| stage["level"].as_str().unwrap()).collect::<Vec<_>>(),
@@ -217,6 +233,7 @@ fn several_levels_are_several_stages() {
     let rated = run("getattr", "embedded:smb", &["--rate", "200", "--arrivals", "poisson"]);
     assert_eq!(rated["stages"][0]["asked_per_s"], 200.0);
     assert!(rated["stages"][0]["response_time_from_intended"]["count"].as_u64().unwrap() > 10);
+    leads(&rated, "response_time_from_intended");
 }
 
 #[test]

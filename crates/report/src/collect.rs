@@ -38,6 +38,7 @@ impl Findings {
             schema: SCHEMA.to_owned(),
             source,
             validity: validity::judge(statistics, coverage),
+            headline: statistics.headline().into(),
             span: span(coverage),
             packets: packets(coverage),
             clock: Clock {

@@ -10,6 +10,7 @@ pub(crate) mod compact;
 pub mod comparison;
 mod curve;
 mod depth;
+mod headline;
 mod octave;
 pub mod ranking;
 mod repeats;
@@ -21,6 +22,7 @@ mod turns;
 
 pub use curve::{CurveMaximum, CurvePoint, FittedLaw, Interval, Knee, LOADS, LoadCurve};
 pub use depth::{DepthShare, QueueDepth};
+pub use headline::Headline;
 pub use octave::{COMPOUND, Octave};
 pub use plimsoll_model::{Reason, Validity, Verdict};
 pub use repeats::{REPEAT, RepeatedLevel, Spread, besides_repeat};
@@ -43,6 +45,9 @@ pub struct Findings {
     pub source: Source,
     /// Whether the numbers may be used.
     pub validity: Validity,
+    /// The response time that leads: `series`, `heat_maps` and the order of `slowest` are of it.
+    #[serde(default)]
+    pub headline: Headline,
     /// First and last packet.
     pub span: Span,
     /// Packet counts (`model::PacketCounts`).
@@ -207,7 +212,10 @@ pub struct OperationRow {
     pub service_octaves: Vec<Octave>,
     /// Last byte of the response − intended start; null where nothing was scheduled (a capture).
     pub response_time_from_intended: Option<Times>,
-    /// Response times counted exactly in decades, from the fastest decade in use to the slowest.
+    /// Which of its times leads: `distribution` and `percentiles` are of it.
+    #[serde(default)]
+    pub headline: Headline,
+    /// The leading response times counted exactly in decades, from the fastest decade in use to the slowest.
     pub distribution: Vec<Bucket>,
     /// Answers by status other than success, most frequent first.
     pub statuses: Vec<StatusCount>,
@@ -293,6 +301,9 @@ pub struct Slow {
     pub procedure: String,
     /// Response time, or the time waited until the capture ended, s.
     pub response_time_s: f64,
+    /// Response time from the intended start, s; null where nothing was scheduled.
+    #[serde(default)]
+    pub response_time_from_intended_s: Option<f64>,
     /// Service time, s.
     pub service_time_s: Option<f64>,
     /// First byte of the request, ns since the Unix epoch.
@@ -332,7 +343,7 @@ pub struct Series {
     pub read_bytes: Vec<u64>,
     /// File data written, bytes a bin.
     pub write_bytes: Vec<u64>,
-    /// Mean response time of the operations that ended in the bin, s.
+    /// Mean of the leading response times of the operations that ended in the bin, s.
     pub response_mean_s: Vec<Option<f64>>,
 }
 

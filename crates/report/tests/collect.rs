@@ -241,3 +241,69 @@ fn a_run_has_a_stage_a_level_and_one_bad_level_spoils_it() {
     assert_eq!(findings.operations.iter().find(|row| row.procedure == "READ").map(|row| row.count), Some(3));
     assert_eq!(findings.span.elapsed_s, Some(2.5));
 }
+
+/// A server that answers in 2 ms and does nothing for 1.5 s, under a schedule of a request every 10 ms with one outstanding at
+/// most: one request waits for the server, 150 wait for that one.
+#[test]
+fn under_a_schedule_the_time_from_the_intended_start_leads() {
+    use plimsoll_report::collect::run::{About, Level};
+    use plimsoll_report::findings::{Headline, Run};
+    let read = Procedure::of(Protocol::Smb2, 8);
+    let collected = |headline: plimsoll_stats::Headline| {
+        let mut statistics = Statistics::new(Options { headline, ..Options::default() });
+        let mut free = 0;
+        for i in 0..500 {
+            let intended = i * 10;
+            let (begun, mut took) = (free.max(intended), 2);
+            if (1_000..1_010).contains(&begun) {
+                took += 1_500;
+            }
+            free = begun + took;
+            let mut t = transaction(read, begun, Some(took));
+            t.timeline.intended = Some(intended * MS);
+            statistics.record(&t);
+        }
+        let about = About { level: "100 turns a second".into(), ..About::default() };
+        let level = Level { statistics: &statistics, span_ns: (0, 5_000 * MS), turns: 500, about };
+        Findings::collect_run(Run::default(), &[level], &Names::default(), Source::default(), status_name)
+    };
+    let closed = collected(plimsoll_stats::Headline::Response);
+    let scheduled = collected(plimsoll_stats::Headline::FromIntended);
+    assert_eq!((closed.headline, scheduled.headline), (Headline::ResponseTime, Headline::ResponseTimeFromIntended));
+    let p95 = |findings: &Findings| findings.stages[0].headline_time().unwrap().p95_s;
+    assert!(p95(&closed) < 0.0021 && p95(&scheduled) > 1.0, "{} and {}", p95(&closed), p95(&scheduled));
+    let row = &scheduled.operations[0];
+    let at = |percentile: f64| row.percentiles.iter().find(|point| point.percentile == percentile).unwrap().value_s;
+    assert_eq!(at(95.0), row.response_time_from_intended.unwrap().p95_s, "the percentile curve");
+    let slow = |findings: &Findings| -> u64 {
+        findings.operations[0].distribution.iter().filter(|b| b.below_s > 0.1).map(|b| b.count).sum()
+    };
+    assert!(slow(&closed) == 1 && slow(&scheduled) > 100, "decades: {} and {}", slow(&closed), slow(&scheduled));
+    let hot = |findings: &Findings| {
+        let map = &findings.heat_maps[0];
+        map.cells.iter().filter(|cell| map.edges_s[cell.1 as usize] >= 0.1).map(|cell| cell.2).sum::<u64>()
+    };
+    assert!(hot(&closed) == 1 && hot(&scheduled) > 100, "heat map: {} and {}", hot(&closed), hot(&scheduled));
+    let means = |findings: &Findings| findings.series.response_mean_s.iter().flatten().copied().fold(0.0, f64::max);
+    assert!(means(&scheduled) > 1.0, "series: {}", means(&scheduled));
+    assert!(scheduled.slowest[5].response_time_from_intended_s > Some(1.0), "the slowest");
+    assert_eq!(scheduled.stages[0].uncorrected_time(), closed.stages[0].response_time, "it stands beside");
+    assert_eq!(closed.stages[0].uncorrected_time(), None);
+    let all = Style::plain(200);
+    let (before, after) = (to_string(&closed, &all), to_string(&scheduled, &all));
+    assert!(!before.contains("from the intended start per") && before.contains("p99 int."), "{before}");
+    for part in [
+        "Load levels (response times from the intended start of all operations",
+        "What users felt (response times from the intended start",
+        "Response time from the intended start (to last byte of the response)",
+        "Response time, uncorrected (first byte",
+        "Response times from the intended start per group",
+        "p99 unc.",
+    ] {
+        assert!(after.contains(part), "no {part} in {after}");
+    }
+    let page = plimsoll_report::html::page(&scheduled).unwrap();
+    assert!(
+        page.contains("Response time from the intended start, ms") && page.contains("99 in 100 below, uncorrected")
+    );
+}

@@ -368,6 +368,7 @@ fn a_run_shows_its_load_levels_and_no_packets() {
         response_time: row.response_time,
         response_mean_interval: None,
         response_time_from_intended: None,
+        headline: plimsoll_report::findings::Headline::ResponseTime,
         operations: vec![row],
         groups: vec![],
         queue_depth: findings.queue_depth.clone(),

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use plimsoll_model::{Outcome, Transaction};
 
 use crate::state::Counter;
-use crate::{Decades, Times};
+use crate::{Decades, Headline, Times};
 
 /// Distinct statuses kept a row; answers with others are counted together.
 pub const MAX_STATUSES: usize = 64;
@@ -42,7 +42,7 @@ pub struct Accumulator {
     response: Times,
     /// The other service times.
     service: Times,
-    /// Of scheduled requests alone; boxed, for captures have none.
+    /// Boxed, for captures have none.
     from_intended: Option<Box<Times>>,
     decades: Decades,
     statuses: Vec<StatusCount>,
@@ -72,7 +72,7 @@ impl Accumulator {
         self.payload_bytes = self.payload_bytes.saturating_add(t.payload_bytes.unwrap_or(0));
         self.wire_bytes = self.wire_bytes.saturating_add(wire_bytes(t));
         self.record_times(t, measured);
-        if let Some(ns) = t.timeline.response_time_from_intended() {
+        if let Some(ns) = measured.from_intended {
             self.from_intended.get_or_insert_default().record(ns);
         }
         if let Some(status) = t.status
@@ -91,7 +91,7 @@ impl Accumulator {
                 service.into_iter().for_each(|ns| self.service.record(ns));
             }
         }
-        if measured.response.is_some_and(|ns| ns >= 0) {
+        if measured.headline.is_some_and(|ns| ns >= 0) {
             self.decades.add(measured.decade);
         }
     }
@@ -178,18 +178,26 @@ impl Accumulator {
         together(&self.both, &self.response)
     }
 
+    /// The response times that lead.
+    pub fn leading(&self, headline: Headline) -> Cow<'_, Times> {
+        match (&self.from_intended, headline) {
+            (Some(times), Headline::FromIntended) => Cow::Borrowed(times),
+            _ => self.response(),
+        }
+    }
+
     /// Service times (`Timeline::service_time`).
     pub fn service(&self) -> Cow<'_, Times> {
         together(&self.both, &self.service)
     }
 
-    /// Response times from the intended start (`Timeline::response_time_from_intended`); `None` where nothing was
-    /// scheduled.
+    /// Response times from the intended start (`Timeline::response_time_from_intended`); `None` where nothing had one. Where
+    /// they lead they are of every request ([`Headline::of`]).
     pub fn from_intended(&self) -> Option<&Times> {
         self.from_intended.as_deref()
     }
 
-    /// Response times by decade.
+    /// The leading response times ([`Headline`]) by decade.
     pub fn decades(&self) -> &Decades {
         &self.decades
     }
@@ -230,6 +238,10 @@ pub(crate) fn wire_bytes(t: &Transaction) -> u64 {
 pub(crate) struct Measured {
     /// `Timeline::response_time`, ns; may be negative.
     pub(crate) response: Option<i64>,
+    /// From the intended start, ns.
+    from_intended: Option<i64>,
+    /// The one that leads, ns; may be negative.
+    pub(crate) headline: Option<i64>,
     /// Its decade, where it is not negative.
     pub(crate) decade: usize,
     /// Write_Raw's asynchronous part, which nobody answers.
@@ -238,16 +250,20 @@ pub(crate) struct Measured {
 
 impl Measured {
     #[inline]
-    pub(crate) fn of(t: &Transaction, one_way: bool) -> Self {
-        let response = t.timeline.response_time();
-        let decade = response.and_then(|ns| u64::try_from(ns).ok()).map_or(0, Decades::of);
-        Self { response, decade, one_way }
+    pub(crate) fn of(t: &Transaction, one_way: bool, leads: Headline) -> Self {
+        let (response, headline) = (t.timeline.response_time(), leads.of(&t.timeline));
+        let from_intended = match leads {
+            Headline::Response => t.timeline.response_time_from_intended(),
+            Headline::FromIntended => headline,
+        };
+        let decade = headline.and_then(|ns| u64::try_from(ns).ok()).map_or(0, Decades::of);
+        Self { response, from_intended, headline, decade, one_way }
     }
 
-    /// The response time where it is not negative, ns.
+    /// The leading response time where it is not negative, ns.
     #[inline]
-    pub(crate) fn response_ns(&self) -> Option<u64> {
-        u64::try_from(self.response?).ok()
+    pub(crate) fn headline_ns(&self) -> Option<u64> {
+        u64::try_from(self.headline?).ok()
     }
 }
 

@@ -129,7 +129,7 @@ impl KeyStats {
         self.errors += u64::from(t.outcome.is_error());
         self.payload_bytes = self.payload_bytes.saturating_add(t.payload_bytes.unwrap_or(0));
         self.wire_bytes = self.wire_bytes.saturating_add(wire_bytes(t));
-        if let Some(ns) = measured.response_ns() {
+        if let Some(ns) = measured.headline_ns() {
             self.response.record(ns);
             self.histogram.record(ns);
         }

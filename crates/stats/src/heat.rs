@@ -76,7 +76,7 @@ impl HeatMaps {
 
     #[inline]
     pub(crate) fn record(&mut self, end_ns: i64, group: Group, measured: &Measured) {
-        let Some(response) = measured.response_ns() else { return };
+        let Some(response) = measured.headline_ns() else { return };
         if let Some(column) = self.0.at(end_ns)
             && let Some(rows) = column.0.get_mut(group as usize)
         {

@@ -46,7 +46,7 @@ impl SeriesCell {
                 _ => {}
             }
         }
-        if let Some(ns) = measured.response_ns() {
+        if let Some(ns) = measured.headline_ns() {
             self.timed += 1;
             self.response_sum_ns += u128::from(ns);
         }

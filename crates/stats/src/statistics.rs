@@ -7,8 +7,8 @@ use crate::heat::HeatMaps;
 use crate::state::{Reader, State, StateError, Writer};
 use crate::top::Top;
 use crate::{
-    Accumulator, Breakdown, DepthTally, Dimension, GroupKey, HeatMap, MAX_SERIES_BINS, Measured, QueueDepth, Series,
-    SharedDepth,
+    Accumulator, Breakdown, DepthTally, Dimension, GroupKey, Headline, HeatMap, MAX_SERIES_BINS, Measured, QueueDepth,
+    Series, SharedDepth,
 };
 
 /// What to compute.
@@ -18,11 +18,13 @@ pub struct Options {
     pub slowest: usize,
     /// What to break down by.
     pub by: Option<Dimension>,
+    /// Which response time leads.
+    pub headline: Headline,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { slowest: 20, by: None }
+        Self { slowest: 20, by: None, headline: Headline::Response }
     }
 }
 
@@ -39,6 +41,7 @@ pub struct Statistics {
     series: Series,
     heat: HeatMaps,
     breakdown: Option<Breakdown>,
+    headline: Headline,
     write_raw_async: Procedure,
 }
 
@@ -59,6 +62,7 @@ impl Statistics {
             series: Series::new(MAX_SERIES_BINS),
             heat: HeatMaps::new(),
             breakdown: options.by.map(Breakdown::new),
+            headline: options.headline,
             write_raw_async: Procedure::write_raw_async(),
         }
     }
@@ -85,14 +89,14 @@ impl Statistics {
     #[inline]
     pub fn record(&mut self, t: &Transaction) {
         let one_way = t.procedure == self.write_raw_async;
-        let measured = Measured::of(t, one_way);
+        let measured = Measured::of(t, one_way, self.headline);
         let table = if t.held { &mut self.held } else { &mut self.operations };
         table.at(t.procedure).record(t, &measured);
         if one_way || t.held || t.outcome == Outcome::NeverSent {
             return;
         }
         let row = t.procedure.row();
-        if let Some(ns) = measured.response {
+        if let Some(ns) = measured.headline {
             self.slowest.offer(ns, t);
         } else if t.outcome == Outcome::Unanswered
             && let Some(asked) = t.timeline.request_first
@@ -123,7 +127,8 @@ impl Statistics {
         }
     }
 
-    /// Adds another part of the same data. (Paths, shares and users must come from the same [`Names`].)
+    /// Adds another part of the same data. (Paths, shares and users must come from the same [`Names`], and the same
+    /// response time must lead.)
     pub fn merge(&mut self, other: &Statistics) {
         self.operations.merge(&other.operations);
         self.held.merge(&other.held);
@@ -137,6 +142,11 @@ impl Statistics {
             (None, theirs) => self.breakdown.clone_from(theirs),
             (Some(_), None) => {}
         }
+    }
+
+    /// Which response time the series, heat maps, breakdown, decades and slowest operations are of.
+    pub fn headline(&self) -> Headline {
+        self.headline
     }
 
     /// The procedures seen, in the table's order, held requests apart.
@@ -272,6 +282,7 @@ impl State for Statistics {
         self.series.put(out);
         self.heat.put(out);
         self.breakdown.put(out);
+        self.headline.put(out);
     }
 
     fn take(from: &mut Reader<'_>) -> Result<Self, StateError> {
@@ -285,6 +296,7 @@ impl State for Statistics {
             series: State::take(from)?,
             heat: State::take(from)?,
             breakdown: State::take(from)?,
+            headline: State::take(from)?,
             write_raw_async: Procedure::write_raw_async(),
         };
         if statistics.series.limit() == MAX_SERIES_BINS { Ok(statistics) } else { Err(from.no("series")) }

@@ -164,13 +164,13 @@ fn the_slowest_and_the_longest_waiting_come_first() {
     let times = [5, 1, 9, 7, 3, 9, 2];
     let all: Vec<_> = times.iter().enumerate().map(|(i, &ms)| transaction(smb2(8), i as i64, ms * MS)).collect();
     let waiting: Vec<_> = [30, 10, 20].iter().map(|&start| unanswered(smb2(8), start)).collect();
-    let options = Options { slowest: 3, by: None };
+    let options = Options { slowest: 3, ..Options::default() };
     let statistics = of(options, &[all, waiting].concat());
     let slowest: Vec<_> = statistics.slowest().map(|t| (t.timeline.response_time(), t.id)).collect();
     assert_eq!(slowest, [(Some(9 * MS), Some(2)), (Some(9 * MS), Some(5)), (Some(7 * MS), Some(3))]);
     let waiting: Vec<_> = statistics.unanswered().map(|t| t.timeline.request_first).collect();
     assert_eq!(waiting, [Some(10), Some(20), Some(30)]);
-    assert_eq!(of(Options { slowest: 0, by: None }, &all_of(10)).slowest().count(), 0);
+    assert_eq!(of(Options { slowest: 0, ..Options::default() }, &all_of(10)).slowest().count(), 0);
 }
 
 fn all_of(n: i64) -> Vec<Transaction> {
@@ -242,7 +242,7 @@ proptest! {
 
     #[test]
     fn parts_merged_are_the_whole(all in prop::collection::vec(any_transaction(), 0..150)) {
-        let options = Options { slowest: 5, by: Some(Dimension::Client) };
+        let options = Options { slowest: 5, by: Some(Dimension::Client), ..Options::default() };
         let whole = of(options, &all);
         for parts in [1, 2, 7] {
             let mut merged = Statistics::new(options);

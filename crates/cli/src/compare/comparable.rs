@@ -50,7 +50,12 @@ fn differences(a: &Subject, b: &Subject) -> impl Iterator<Item = String> {
     };
     let facts = (!a.facts.is_empty() && !b.facts.is_empty() && terms(a) != terms(b))
         .then(|| format!("were not made on the same terms: {}; {}", own(a, b), own(b, a)));
-    [place, workload, facts].into_iter().flatten()
+    let clock = (a.headline != b.headline).then(|| {
+        "count from different instants: under a schedule from the intended start, in a closed loop from the first byte of the \
+         request"
+            .to_owned()
+    });
+    [place, workload, facts, clock].into_iter().flatten()
 }
 
 /// The facts that are terms. What a load file came to is a result; that something was not possible is a term, how often is not.
@@ -90,6 +95,7 @@ fn other_levels(a: &Contestant, b: &Contestant, name: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use plimsoll_report::collect::comparison::LevelRuns;
+    use plimsoll_report::findings::Headline;
 
     use plimsoll_model::Validity;
 
@@ -126,6 +132,8 @@ mod tests {
             ["SMB 2.1", "SMB 3.1.1"].map(|fact| one(&["1 station"], |about| about.facts = vec![fact.to_owned()]));
         let [a, b] = facts;
         assert!(said(a, b).contains("SMB 2.1; SMB 3.1.1"));
+        let scheduled = |about: &mut Subject| about.headline = Headline::ResponseTimeFromIntended;
+        assert!(said(plain(), one(&["1 station"], scheduled)).contains("count from different instants"));
         assert!(said(plain(), one(&["2 stations"], |_| {})).contains("not loaded alike"));
         let more = one(&["1 station", "2 stations"], |_| {});
         assert!(said(plain(), more).contains("left out: 2 stations"));

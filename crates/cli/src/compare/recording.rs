@@ -33,6 +33,7 @@ fn about(name: String, measured: Measured, findings: &Findings) -> Subject {
     let subject = Subject {
         name,
         kind: "recording".to_owned(),
+        headline: findings.headline,
         validity: Validity { reasons: validity.reasons.iter().map(sentence).collect(), ..*validity },
         ..Subject::default()
     };

@@ -96,6 +96,7 @@ impl<'a> Corner<'a> {
             workload_sha256: Some(workload.digest().to_owned()),
             facts: [self.site.server.facts(), self.remarks.clone()].concat(),
             validity: Validity::of(reasons),
+            headline: whole().flatten().next().map(|level| level.statistics().headline().into()).unwrap_or_default(),
             ..Subject::default()
         };
         Contestant { about, levels: levels.collect() }

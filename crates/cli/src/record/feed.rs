@@ -9,7 +9,7 @@ use std::thread::JoinHandle;
 use anyhow::Context;
 use plimsoll_model::{Names, Transaction};
 use plimsoll_recording::folder::{Packer, Rows, Sample, StageWriter};
-use plimsoll_stats::{Interval, IntervalRecorder, IntervalWidth, Intervals};
+use plimsoll_stats::{Headline, Interval, IntervalRecorder, IntervalWidth, Intervals};
 
 use super::{LATE_NS, LOOK};
 
@@ -31,6 +31,7 @@ pub(crate) struct Feed {
     thread: JoinHandle<StageWriter>,
     sample: Sample,
     width: Option<IntervalWidth>,
+    headline: Headline,
     takers: AtomicUsize,
 }
 
@@ -44,11 +45,12 @@ pub(crate) struct Taker {
 }
 
 impl Feed {
-    /// Begins to write; `width` is `None` where the stage's length is not known.
+    /// Begins to write intervals of `width`, which is `None` where the stage's length is not known, with the response time
+    /// that leads.
     pub(crate) fn begin(
         stage: StageWriter,
         sample: Sample,
-        width: Option<IntervalWidth>,
+        (width, headline): (Option<IntervalWidth>, Headline),
         names: &Arc<Names>,
     ) -> anyhow::Result<Self> {
         let (sender, receiver) = sync_channel(WAITING);
@@ -60,6 +62,7 @@ impl Feed {
             thread: thread.context("a thread that writes the recording")?,
             sample,
             width,
+            headline,
             takers: AtomicUsize::new(0),
         })
     }
@@ -68,6 +71,7 @@ impl Feed {
     pub(crate) fn taker(&self) -> Taker {
         let packer = Packer::new(self.takers.fetch_add(1, Relaxed));
         let intervals = IntervalRecorder::new(self.width.map_or_else(Intervals::growing, Intervals::new));
+        let intervals = intervals.of(self.headline);
         Taker { sender: self.sender.clone(), sample: self.sample, packer, intervals, since: 0 }
     }
 

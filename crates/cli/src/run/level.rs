@@ -8,8 +8,9 @@ use plimsoll_model::{Reason, Validity};
 use plimsoll_report::collect::comparison::{LoadPoint, MeasuredRun};
 use plimsoll_report::collect::run::{About, Answered, Level, operations_together};
 use plimsoll_report::collect::stations::spread;
+use plimsoll_report::collect::times_of;
 use plimsoll_report::findings::{OUTSIDE_THE_PHASE, Times, TurnKind, besides_repeat, load};
-use plimsoll_stats::{IntervalWidth, Intervals, Options, SharedDepth, Statistics};
+use plimsoll_stats::{Headline, IntervalWidth, Intervals, Options, SharedDepth, Statistics};
 use serde::{Deserialize, Serialize};
 
 use super::load::Step;
@@ -101,7 +102,7 @@ impl LevelRan {
         let reasons = vec![Reason::invalid(error.to_string())];
         let validity = Validity::of(reasons.clone());
         let about = About { level: words, stations, depth, asked_per_s, validity, ..About::default() };
-        let statistics = Statistics::new(Options::default());
+        let statistics = Statistics::new(Options { headline: headline(plan), ..Options::default() });
         let told = StageTold { span_ns: (0, 0), turns: 0, about, threads: 0, whole: false };
         let (intervals, generators_fault, busy, behind) = (None, None, None, None);
         Self { statistics, intervals, told, reasons, late_turns: 0, generators_fault, busy, behind }
@@ -123,9 +124,10 @@ impl LevelRan {
         self.behind.as_deref()
     }
 
-    /// Mean response time of all operations together, s.
+    /// Mean of the leading response times of all operations together, s.
     pub(super) fn mean_response_s(&self) -> Option<f64> {
-        response(&self.statistics).map(|times| times.mean_s)
+        let sum = operations_together(&self.statistics);
+        times_of(&sum.leading(self.statistics.headline())).map(|times| times.mean_s)
     }
 
     /// Where it lies on its load curve.
@@ -228,8 +230,17 @@ pub(crate) fn run(
     watch: &Watch,
 ) -> Result<LevelRan, EngineError> {
     let depth = SharedDepth::default();
-    let ran = engine::run(plan, setup, |_| Measured::new(kept, &depth, || empty(plan)), watch)?;
+    let ran = engine::run(plan, setup, |_| Measured::new(kept, &depth, headline(plan), || empty(plan)), watch)?;
     Ok(added_up((ran, depth), plan, words, setup.names(), kept.by_time))
+}
+
+/// The response time that leads: under a schedule the one from the intended start. (The pause of a station is no schedule:
+/// where it is longer than meant, nobody waits.)
+pub(super) fn headline(plan: &Plan) -> Headline {
+    match plan.load {
+        Load::Closed { .. } => Headline::Response,
+        Load::Open { .. } | Load::Partly { .. } => Headline::FromIntended,
+    }
 }
 
 /// Numbers by time of a plan's measured phase, none yet.
@@ -249,7 +260,7 @@ pub(super) fn added_up(
     by_time: bool,
 ) -> LevelRan {
     let Ran { sinks, stations, turns: kinds, generator, measured, stopped } = ran;
-    let mut statistics = Statistics::new(Options::default());
+    let mut statistics = Statistics::new(Options { headline: headline(plan), ..Options::default() });
     let mut intervals = by_time.then(|| empty(plan));
     for sink in sinks {
         let (part, by_time) = sink.finish(names);
@@ -304,5 +315,5 @@ fn users_of(plan: &Plan) -> Option<u64> {
 
 /// Response times of all operations together.
 fn response(statistics: &Statistics) -> Option<Times> {
-    plimsoll_report::collect::times_of(&operations_together(statistics).response())
+    times_of(&operations_together(statistics).response())
 }

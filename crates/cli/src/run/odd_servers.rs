@@ -19,7 +19,7 @@ use plimsoll_stats::SharedDepth;
 use plimsoll_testkit::servers::scripted::{Draw, Latency, Oddities, Offline, Script, Scripted};
 
 use super::Told;
-use super::level::{LevelRan, added_up, empty};
+use super::level::{LevelRan, added_up, empty, headline};
 use super::load::Step;
 use super::recorded::Beginning;
 use super::sink::{Kept, Measured};
@@ -101,7 +101,7 @@ impl Found {
         let plan = Plan { phases, stage: Some(number), threads: 1, timeout_ns, ..Plan::new(load) };
         let kept = Kept { table: None, recording: None, by_time: true };
         let depth = SharedDepth::default();
-        let sink = |_| Measured::new(kept, &depth, || empty(&plan));
+        let sink = |_| Measured::new(kept, &depth, headline(&plan), || empty(&plan));
         let ran = run_on(&plan, &work, sink, &Watch::new(), |_| Ok(network(script, number))).unwrap();
         let value = format!("{block}B");
         let curve = Some(format!("block={value}"));

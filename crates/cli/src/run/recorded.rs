@@ -9,7 +9,7 @@ use plimsoll_recording::folder::{Finished, StageWriter};
 use plimsoll_report::findings::{Findings, Parameter, Run, Source};
 use plimsoll_stats::{IntervalWidth, state};
 
-use super::level::LevelRan;
+use super::level::{LevelRan, headline};
 use super::load::Step;
 use super::parameters;
 use super::planned::Planned;
@@ -118,7 +118,7 @@ impl<'a> Recorded<'a> {
         let width = step.plan.phases.measured_ns.map(IntervalWidth::of_phase);
         let recorder = self.recorder.lock().unwrap_or_else(PoisonError::into_inner);
         let stage = recorder.writer.begin(number, width)?;
-        Feed::begin(stage, recorder.sample, width, names)
+        Feed::begin(stage, recorder.sample, (width, headline(&step.plan)), names)
     }
 
     /// A stage is over: it will be there, whatever happens to the others.

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use plimsoll_model::{Names, Sink, Transaction};
 use plimsoll_recording::TransactionsFile;
-use plimsoll_stats::{IntervalRecorder, Intervals, Options, SharedDepth, Statistics};
+use plimsoll_stats::{Headline, IntervalRecorder, Intervals, Options, SharedDepth, Statistics};
 
 use crate::record::{Feed, Taker};
 
@@ -38,10 +38,15 @@ pub(crate) struct Measured {
 
 impl Measured {
     /// An empty one; `depth` is what all workers of the level share, `empty` are intervals to begin with.
-    pub(crate) fn new(kept: Kept<'_>, depth: &SharedDepth, empty: impl FnOnce() -> Intervals) -> Self {
+    pub(crate) fn new(
+        kept: Kept<'_>,
+        depth: &SharedDepth,
+        headline: Headline,
+        empty: impl FnOnce() -> Intervals,
+    ) -> Self {
         let table = kept.table.map(|table| (Arc::clone(table), Vec::with_capacity(ROWS)));
-        let intervals = kept.by_time.then(|| IntervalRecorder::new(empty()));
-        let statistics = Statistics::beside_others(Options::default(), depth);
+        let intervals = kept.by_time.then(|| IntervalRecorder::new(empty()).of(headline));
+        let statistics = Statistics::beside_others(Options { headline, ..Options::default() }, depth);
         let recording = kept.recording.map(Feed::taker);
         Self { statistics, intervals, table, recording }
     }

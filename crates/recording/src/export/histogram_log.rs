@@ -5,9 +5,9 @@ use std::time::{Duration, SystemTime};
 
 use hdrhistogram::serialization::V2DeflateSerializer;
 use hdrhistogram::serialization::interval_log::{IntervalLogWriterBuilder, Tag};
-use plimsoll_model::Procedure;
+use plimsoll_model::{Names, Procedure};
 use plimsoll_stats::comparison::Scope;
-use plimsoll_stats::{FineHistogram, Interval};
+use plimsoll_stats::{FineHistogram, Headline, Interval};
 
 use super::histogram;
 use crate::error::Cause;
@@ -21,7 +21,8 @@ pub(super) fn write(recording: &Recording, out: &mut impl Write) -> Result<(), C
     let began_ns = manifest.stages.iter().filter_map(|stage| stage.first_ns).min().unwrap_or(manifest.started_ns);
     let mut serializer = V2DeflateSerializer::new();
     let mut head = IntervalLogWriterBuilder::new();
-    head.add_comment(&plain(&format!("[Response times in ns, recorded by {}]", manifest.tool)));
+    let from = from_what(recording)?;
+    head.add_comment(&plain(&format!("[Response times{from} in ns, recorded by {}]", manifest.tool)));
     head.add_comment("[Histogram log format version 1.3]");
     if let Some(verdict) = manifest.validity.as_ref().filter(|verdict| !verdict.valid) {
         head.add_comment(&plain(&format!("[INVALID: {}]", verdict.reasons.join("; "))));
@@ -43,6 +44,16 @@ pub(super) fn write(recording: &Recording, out: &mut impl Write) -> Result<(), C
         }
     }
     Ok(())
+}
+
+/// What the response times count from, where that is not the first byte of the request.
+fn from_what(recording: &Recording) -> Result<&'static str, Cause> {
+    let Some(stage) = recording.manifest.stages.first() else { return Ok("") };
+    let (statistics, _) = recording.statistics(stage, &mut Names::default())?;
+    Ok(match statistics.headline() {
+        Headline::Response => "",
+        Headline::FromIntended => " from the intended start",
+    })
 }
 
 /// The time from one instant to another, none where it is not later.

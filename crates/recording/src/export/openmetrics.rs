@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::io::Write;
 
 use plimsoll_model::{Names, Procedure};
-use plimsoll_stats::{Accumulator, FineHistogram, Times};
+use plimsoll_stats::{Accumulator, FineHistogram, Headline, Times};
 
 use crate::error::Cause;
 use crate::folder::{Recording, Stage};
@@ -39,6 +39,8 @@ struct Row {
     unanswered: u64,
     payload_bytes: u64,
     response: Distribution,
+    /// Under a schedule alone.
+    from_intended: Option<Distribution>,
     service: Distribution,
 }
 
@@ -46,7 +48,8 @@ pub(super) fn write(recording: &Recording, out: &mut impl Write) -> Result<(), C
     let mut rows = Vec::new();
     for stage in &recording.manifest.stages {
         let (statistics, _) = recording.statistics(stage, &mut Names::default())?;
-        rows.extend(statistics.operations().map(|(procedure, row)| Row::of(stage, procedure, row)));
+        let headline = statistics.headline();
+        rows.extend(statistics.operations().map(|(procedure, row)| Row::of(stage, procedure, row, headline)));
     }
     about(recording, out)?;
     counter(out, "requests", "Requests, those without an answer among them.", &rows, |row| row.requests)?;
@@ -54,15 +57,20 @@ pub(super) fn write(recording: &Recording, out: &mut impl Write) -> Result<(), C
     counter(out, "unanswered", "Requests whose answer was not seen.", &rows, |row| row.unanswered)?;
     counter(out, "payload_bytes", "File data moved.", &rows, |row| row.payload_bytes)?;
     let response = "From the first byte of the request to the last byte of the answer.";
-    histogram(out, "response_time_seconds", response, &rows, |row| &row.response)?;
+    histogram(out, "response_time_seconds", response, &rows, |row| Some(&row.response))?;
+    if rows.iter().any(|row| row.from_intended.is_some()) {
+        let intended =
+            "From the instant at which the schedule meant the request to start to the last byte of the answer.";
+        histogram(out, "response_time_from_intended_seconds", intended, &rows, |row| row.from_intended.as_ref())?;
+    }
     let service = "From the last byte of the request to the first byte of the answer.";
-    histogram(out, "service_time_seconds", service, &rows, |row| &row.service)?;
+    histogram(out, "service_time_seconds", service, &rows, |row| Some(&row.service))?;
     writeln!(out, "# EOF")?;
     Ok(())
 }
 
 impl Row {
-    fn of(stage: &Stage, procedure: Procedure, sums: &Accumulator) -> Self {
+    fn of(stage: &Stage, procedure: Procedure, sums: &Accumulator, headline: Headline) -> Self {
         let row = procedure.row();
         let mut labels = in_stage(stage);
         for (name, value) in [
@@ -81,6 +89,7 @@ impl Row {
             unanswered: sums.unanswered(),
             payload_bytes: sums.payload_bytes(),
             response: Distribution::of(&sums.response()),
+            from_intended: (headline == Headline::FromIntended).then(|| Distribution::of(&sums.leading(headline))),
             service: Distribution::of(&sums.service()),
         }
     }
@@ -135,11 +144,12 @@ fn histogram(
     name: &str,
     help: &str,
     rows: &[Row],
-    of: impl Fn(&Row) -> &Distribution,
+    of: impl Fn(&Row) -> Option<&Distribution>,
 ) -> Result<(), Cause> {
     family(out, name, "histogram", help)?;
     for row in rows {
-        let (Row { labels, time, .. }, found) = (row, of(row));
+        let Row { labels, time, .. } = row;
+        let Some(found) = of(row) else { continue };
         for (octave, so_far) in OCTAVES.zip(&found.so_far) {
             let at_most = seconds((1 << octave) - 1);
             writeln!(out, "plimsoll_{name}_bucket{{{labels},le=\"{at_most}\"}} {so_far}{time}")?;

@@ -1,4 +1,4 @@
-//! HdrHistogram's percentiles as text (`outputPercentileDistribution`), in ms as its `HistogramLogProcessor` writes them.
+//! HdrHistogram's percentiles of the leading response times as text (`outputPercentileDistribution`), in ms as its `HistogramLogProcessor` writes them.
 
 use std::io::Write;
 
@@ -21,7 +21,7 @@ pub(super) fn write(recording: &Recording, out: &mut impl Write) -> Result<(), C
     for stage in &recording.manifest.stages {
         let (statistics, _) = recording.statistics(stage, &mut Names::default())?;
         for (_, row) in statistics.operations().filter(|(procedure, _)| Scope::All.holds(*procedure)) {
-            let response = row.response();
+            let response = row.leading(statistics.headline());
             times.merge(&FineHistogram::from(&*response));
             moments.merge(response.moments());
         }

@@ -63,7 +63,7 @@ fn point(stage: &Stage) -> Point {
     Point {
         load: stage.load(),
         throughput: number(stage.operations_per_s, stage.operations_per_s_interval),
-        response: stage.response_time.map(|times| number(times.mean_s, stage.response_mean_interval)),
+        response: stage.headline_time().map(|times| number(times.mean_s, stage.response_mean_interval)),
     }
 }
 

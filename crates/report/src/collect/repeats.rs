@@ -22,7 +22,7 @@ pub fn repeats(stages: &[Stage]) -> Vec<RepeatedLevel> {
 }
 
 fn level((level, curve): Place<'_>, runs: &[&Stage]) -> RepeatedLevel {
-    let time = |metric, pick: fn(&Times) -> f64| spread(metric, runs, |stage| stage.response_time.as_ref().map(pick));
+    let time = |metric, pick: fn(&Times) -> f64| spread(metric, runs, |stage| stage.headline_time().as_ref().map(pick));
     RepeatedLevel {
         level: level.to_owned(),
         curve: curve.map(str::to_owned),

@@ -1,7 +1,7 @@
 //! Rows of the tables.
 
 use super::{SECOND, StatusName};
-use crate::findings::{Bucket, Octave, OperationRow, PercentilePoint, StatusCount, Times};
+use crate::findings::{Bucket, Headline, Octave, OperationRow, PercentilePoint, StatusCount, Times};
 use plimsoll_model::{Procedure, Protocol};
 use plimsoll_stats::{Accumulator, KeyStats, Statistics};
 use std::collections::BTreeMap;
@@ -10,7 +10,8 @@ use std::collections::BTreeMap;
 /// own, and they follow it with `parent` set.
 pub(super) fn operations(statistics: &Statistics, status_name: StatusName) -> Vec<OperationRow> {
     let total = statistics.total();
-    nested(statistics.operations().collect(), |command| statistics.with_subcommands(command), total, status_name)
+    let scale = (total, statistics.headline().into());
+    nested(statistics.operations().collect(), |command| statistics.with_subcommands(command), scale, status_name)
 }
 
 /// Held requests, likewise; their shares are of one another.
@@ -22,13 +23,16 @@ pub(super) fn held(statistics: &Statistics, status_name: StatusName) -> Vec<Oper
         rows.for_each(|(_, row)| sum.merge(row));
         Some(sum)
     };
-    nested(statistics.held().collect(), combined, total, status_name)
+    nested(statistics.held().collect(), combined, (total, statistics.headline().into()), status_name)
 }
+
+/// Requests of which rows are shares, and the response time that leads.
+type Whole = (u64, Headline);
 
 fn nested(
     seen: Vec<(Procedure, &Accumulator)>,
     combined: impl Fn(Procedure) -> Option<Accumulator>,
-    total: u64,
+    of: Whole,
     status_name: StatusName,
 ) -> Vec<OperationRow> {
     let mut by_command: BTreeMap<Procedure, Vec<(Procedure, &Accumulator)>> = BTreeMap::new();
@@ -38,25 +42,25 @@ fn nested(
     let mut rows = Vec::new();
     for (command, members) in by_command {
         if let Some(sum) = combined(command).filter(|sum| sum.count() > 0) {
-            rows.push(of_procedure(command, &sum, total, status_name));
+            rows.push(of_procedure(command, &sum, of, status_name));
         }
         let subcommands = members.iter().filter(|(procedure, sums)| *procedure != command && sums.count() > 0);
-        rows.extend(subcommands.map(|&(procedure, sums)| of_procedure(procedure, sums, total, status_name)));
+        rows.extend(subcommands.map(|&(procedure, sums)| of_procedure(procedure, sums, of, status_name)));
     }
     rows
 }
 
 /// The sums with traffic, "Other" before its parts. Compounds hold their members, so their share is of them.
 pub(super) fn groups(statistics: &Statistics) -> Vec<OperationRow> {
-    let total = statistics.total();
+    let (total, headline) = (statistics.total(), statistics.headline().into());
     let row = |(key, sums): (plimsoll_stats::GroupKey, Accumulator)| OperationRow {
         group: key.label().to_owned(),
-        ..of_sums(&sums, total)
+        ..of_sums(&sums, (total, headline))
     };
     statistics.groups().into_iter().map(row).collect()
 }
 
-fn of_procedure(procedure: Procedure, sums: &Accumulator, total: u64, status_name: StatusName) -> OperationRow {
+fn of_procedure(procedure: Procedure, sums: &Accumulator, of: Whole, status_name: StatusName) -> OperationRow {
     let row = procedure.row();
     let parent = (procedure.command() != procedure).then(|| procedure.command().name());
     OperationRow {
@@ -68,16 +72,16 @@ fn of_procedure(procedure: Procedure, sums: &Accumulator, total: u64, status_nam
         group: row.group.label().to_owned(),
         service_octaves: octaves(sums),
         statuses: statuses(row.protocol, sums, status_name),
-        ..of_sums(sums, total)
+        ..of_sums(sums, of)
     }
 }
 
 /// The numbers; the words are for the caller to add. Statuses mean different things in different protocols, so a sum
 /// over several has none.
-fn of_sums(sums: &Accumulator, total: u64) -> OperationRow {
+fn of_sums(sums: &Accumulator, (total, headline): Whole) -> OperationRow {
     let seconds = |ns: u64| ns as f64 / SECOND;
     let response = sums.response();
-    let curve = response.curve();
+    let curve = sums.from_intended().filter(|_| headline.is_from_intended()).unwrap_or(&response).curve();
     let point = |(percentile, ns)| PercentilePoint { percentile, value_s: seconds(ns) };
     OperationRow {
         count: sums.count(),
@@ -91,6 +95,7 @@ fn of_sums(sums: &Accumulator, total: u64) -> OperationRow {
         response_time: times_of(&response),
         service_time: times_of(&sums.service()),
         response_time_from_intended: sums.from_intended().and_then(times_of),
+        headline,
         distribution: sums
             .decades()
             .in_use()
@@ -146,6 +151,7 @@ fn without_numbers() -> OperationRow {
         service_time: None,
         service_octaves: Vec::new(),
         response_time_from_intended: None,
+        headline: Headline::default(),
         distribution: Vec::new(),
         statuses: Vec::new(),
         percentiles: Vec::new(),

@@ -92,7 +92,9 @@ impl Findings {
         source: Source,
         status_name: StatusName,
     ) -> Findings {
-        let mut all = Statistics::new(Options::default());
+        // All levels of a run are loaded in the same way.
+        let headline = levels.first().map(|level| level.statistics.headline()).unwrap_or_default();
+        let mut all = Statistics::new(Options { headline, ..Options::default() });
         levels.iter().for_each(|level| all.merge(level.statistics));
         let mut findings = Findings::collect(&all, &coverage(levels), names, source, status_name);
         findings.stages =
@@ -171,6 +173,7 @@ fn stage(number: u32, level: &Level<'_>, status_name: StatusName) -> Stage {
         operations_per_s_interval: about.operations_per_s_interval,
         read_bytes_per_s: rate(answered.read_bytes),
         write_bytes_per_s: rate(answered.written_bytes),
+        headline: level.statistics.headline().into(),
         response_time: rows::times_of(&sum.response()),
         response_mean_interval: about.response_mean_interval,
         response_time_from_intended: sum.from_intended().and_then(rows::times_of),

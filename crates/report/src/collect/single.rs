@@ -21,6 +21,7 @@ pub(super) fn slow(t: &Transaction, context: &Context<'_>) -> Slow {
         protocol: row.protocol.label().to_owned(),
         procedure: t.procedure.name(),
         response_time_s: took as f64 / SECOND,
+        response_time_from_intended_s: t.timeline.response_time_from_intended().map(|ns| ns as f64 / SECOND),
         service_time_s: t.timeline.service_time().map(|ns| ns as f64 / SECOND),
         at_ns,
         client: t.client.to_string(),

@@ -42,7 +42,7 @@ fn point(stage: &Stage) -> Option<SizePoint> {
         stage: stage.number,
         value: varied.value.clone(),
         bytes: varied.bytes?,
-        mean_s: stage.response_time?.mean_s,
+        mean_s: stage.headline_time()?.mean_s,
         interval: stage.response_mean_interval,
         expected_s: None,
         odd: None,

@@ -6,6 +6,7 @@
 use plimsoll_model::Validity;
 use serde::{Deserialize, Serialize};
 
+use super::Headline;
 use super::ranking::Ranking;
 
 /// The schema's name; its number changes when a field is removed or changes its meaning.
@@ -52,6 +53,9 @@ pub struct Subject {
     pub facts: Vec<String>,
     /// Whether its numbers may be used, and why not.
     pub validity: Validity,
+    /// The response time that its times are of.
+    #[serde(default)]
+    pub headline: Headline,
 }
 
 /// How the intervals were made.

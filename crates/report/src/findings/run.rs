@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::calls::Calls;
 use super::capacity::Capacity;
 use super::server::ServerSide;
-use super::{Interval, OperationRow, QueueDepth, Span, StationSpread, Times, TurnKind, Users, Validity};
+use super::{Headline, Interval, OperationRow, QueueDepth, Span, StationSpread, Times, TurnKind, Users, Validity};
 
 /// How the load was made.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -85,9 +85,12 @@ pub struct Stage {
     pub read_bytes_per_s: f64,
     /// File data written, bytes/s.
     pub write_bytes_per_s: f64,
+    /// Which of its times leads: curves, sizes, repeats and the interval are of it.
+    #[serde(default)]
+    pub headline: Headline,
     /// Response times of all operations together.
     pub response_time: Option<Times>,
-    /// Of the mean of `response_time`; null as above.
+    /// Of the mean of the leading response time; null as above.
     pub response_mean_interval: Option<Interval>,
     /// Last byte of the response − intended start; charges a late start to the server.
     pub response_time_from_intended: Option<Times>,

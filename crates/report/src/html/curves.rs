@@ -123,10 +123,10 @@ fn rates<'a>(curve: &Curve<'_>, color: usize) -> Series<'a> {
 }
 
 fn response<'a>(curves: &[Curve<'_>]) -> Option<Figure<'a>> {
-    let series = felt(curves, Stage::load);
+    let (series, name) = (felt(curves, Stage::load), response_name(curves));
     let explanation = "Mean response time of all operations at each load; the band reaches from the median to the time within \
                        which 95 in 100 were answered.";
-    let chart = Chart { x: load_axis(curves)?, y: response_axis(&series)?, series };
+    let chart = Chart { x: load_axis(curves)?, y: response_axis(&series, name)?, series };
     Figure::of(("load-response", "Response time against load"), explanation, felt_words(curves, "load"), chart)
 }
 
@@ -135,8 +135,11 @@ fn trade<'a>(curves: &[Curve<'_>]) -> Option<Figure<'a>> {
     let most = series.iter().flat_map(|series| &series.x).copied().fold(0.0, f64::max);
     let explanation = "What a throughput costs: mean response time over the operations that were answered a second, a point a \
                        load level, with the band from the median to 95 in 100. A server is best run left of where it turns up.";
-    let chart =
-        Chart { x: Axis::linear_right(Unit::PerSecond, "operations", most)?, y: response_axis(&series)?, series };
+    let chart = Chart {
+        x: Axis::linear_right(Unit::PerSecond, "operations", most)?,
+        y: response_axis(&series, response_name(curves))?,
+        series,
+    };
     Figure::of(
         ("throughput-response", "Response time against throughput"),
         explanation,
@@ -145,34 +148,41 @@ fn trade<'a>(curves: &[Curve<'_>]) -> Option<Figure<'a>> {
     )
 }
 
+/// Which response time the curves show.
+fn response_name(curves: &[Curve<'_>]) -> &'static str {
+    let mut stages = curves.iter().flat_map(|curve| &curve.stages).peekable();
+    let from_intended = stages.peek().is_some() && stages.all(|stage| stage.headline.is_from_intended());
+    if from_intended { "response time from the intended start" } else { "response time" }
+}
+
 /// Mean response times with a band from the median to 95 in 100.
 fn felt<'a>(curves: &[Curve<'_>], x: impl Fn(&Stage) -> f64) -> Vec<Series<'a>> {
     let of = |(color, curve): (usize, &Curve<'_>)| {
         // Without a response time there is no place in the band.
-        let stages = curve.stages.iter().copied().filter(|stage| stage.response_time.is_some()).collect();
+        let stages = curve.stages.iter().copied().filter(|stage| stage.headline_time().is_some()).collect();
         let curve = Curve { name: curve.name.clone(), stages, together: None };
         let times = |pick: fn(&Times) -> f64| {
-            curve.stages.iter().filter_map(move |stage| stage.response_time.as_ref().map(pick)).collect::<Vec<f64>>()
+            curve.stages.iter().filter_map(move |stage| stage.headline_time().as_ref().map(pick)).collect::<Vec<f64>>()
         };
         Series {
             low: times(|t| t.p50_s),
             high: times(|t| t.p95_s),
             between: "50 to 95 in 100 within".into(),
-            ..series(&curve, color, &x, |stage| stage.response_time.map(|t| t.mean_s))
+            ..series(&curve, color, &x, |stage| stage.headline_time().map(|t| t.mean_s))
         }
     };
     curves.iter().enumerate().map(of).collect()
 }
 
-fn response_axis(series: &[Series<'_>]) -> Option<Axis> {
+fn response_axis(series: &[Series<'_>], name: &str) -> Option<Axis> {
     let highest = series.iter().flat_map(|series| &series.high).copied().fold(highest(series), f64::max);
-    Axis::linear(Unit::Seconds, "response time", highest)
+    Axis::linear(Unit::Seconds, name, highest)
 }
 
 fn felt_words(curves: &[Curve<'_>], against: &str) -> String {
     let stages = curves.iter().flat_map(|curve| &curve.stages);
-    let means = stages.filter_map(|stage| Some(format!("{} {}", stage.level, duration(stage.response_time?.mean_s))));
-    format!("Mean response time against {against}: {}.", means.collect::<Vec<_>>().join(", "))
+    let means = stages.filter_map(|stage| Some(format!("{} {}", stage.level, duration(stage.headline_time()?.mean_s))));
+    format!("Mean {} against {against}: {}.", response_name(curves), means.collect::<Vec<_>>().join(", "))
 }
 
 fn highest(series: &[Series<'_>]) -> f64 {

@@ -3,7 +3,7 @@
 use super::chart::{Axis, Chart, Series, Shape, Unit};
 use super::figure::Figure;
 use super::operations::short_name;
-use super::sides::{Side, group, groups, label};
+use super::sides::{Side, group, groups, label, response_time};
 use super::units::{count, duration, percent_of};
 use super::untrusted::Untrusted;
 use crate::findings::{Bucket, OperationRow};
@@ -17,13 +17,14 @@ pub(super) fn figures<'a>(sides: &[Side<'a>]) -> Vec<Figure<'a>> {
 /// One table with a line a group and a line an operation. `id` is unique in the page.
 pub(super) fn table(id: &str, groups: &[OperationRow], operations: &[OperationRow]) -> Option<Markup> {
     let decades = decades(groups.iter().chain(operations))?;
-    let caption = "Response times by decade: how many of a row's times fall in each, and their share. \
+    let from = groups.iter().chain(operations).next().map_or("", |row| row.headline.words());
+    let caption = "by decade: how many of a row's times fall in each, and their share. \
                    Each column holds the times from a tenth of its heading up to it, the first \
                    also all that are faster.";
     Some(html! {
         div.scroll tabindex="0" role="region" aria-labelledby={ (id) "-caption" } {
             table.decades {
-                caption id={ (id) "-caption" } { (caption) }
+                caption id={ (id) "-caption" } { "Response times" (from) " " (caption) }
                 thead { tr {
                     th scope="col" { "Group or operation" }
                     th scope="col" { "Times" }
@@ -80,7 +81,7 @@ fn percentiles<'a>(sides: &[Side<'a>]) -> Option<Figure<'a>> {
     let chart = |all: Vec<Series<'a>>| {
         let rarest = all.iter().flat_map(|series| &series.x).copied().fold(1.0, f64::max);
         let times = all.iter().flat_map(|series| series.y.iter().flatten()).copied();
-        let y = Axis::log(Unit::Seconds, "response time", times)?;
+        let y = Axis::log(Unit::Seconds, response_time(sides), times)?;
         Some(Chart { x: Axis::rarity("share of the operations that were at least as fast", rarest), y, series: all })
     };
     Figure {
@@ -88,7 +89,7 @@ fn percentiles<'a>(sides: &[Side<'a>]) -> Option<Figure<'a>> {
         title: "Response time by percentile",
         explanation: "How long the slowest 50 %, 10 %, 1 %, 0.1 % of each group took at least: each step to the right is ten \
                       times rarer. Both axes are logarithmic.",
-        summary: in_words(sides, "99th percentiles", |row| Some(row.response_time?.p99_s)),
+        summary: in_words(sides, "99th percentiles", |row| Some(row.headline_time()?.p99_s)),
         choose: "Operations of",
         charts: by_group(sides, |row| !row.percentiles.is_empty(), series, chart),
     }
@@ -107,7 +108,7 @@ fn cumulative<'a>(sides: &[Side<'a>]) -> Option<Figure<'a>> {
     };
     let chart = |all: Vec<Series<'a>>| {
         let times = all.iter().flat_map(|series| &series.x).copied();
-        let x = Axis::log(Unit::Seconds, "response time", times)?;
+        let x = Axis::log(Unit::Seconds, response_time(sides), times)?;
         Some(Chart { x, y: Axis::percent("at most as slow"), series: all })
     };
     Figure {
@@ -115,7 +116,7 @@ fn cumulative<'a>(sides: &[Side<'a>]) -> Option<Figure<'a>> {
         title: "Cumulative distribution",
         explanation: "Share of each group that was answered within a response time. A steep rise is one kind of answer (a cache, \
                       say), a flat stretch between two rises parts two kinds.",
-        summary: in_words(sides, "Medians", |row| Some(row.response_time?.p50_s)),
+        summary: in_words(sides, "Medians", |row| Some(row.headline_time()?.p50_s)),
         choose: "Operations of",
         charts: by_group(sides, |row| !row.percentiles.is_empty(), series, chart),
     }
@@ -160,12 +161,12 @@ fn in_words(sides: &[Side<'_>], what: &str, pick: fn(&OperationRow) -> Option<f6
             .filter_map(|row| Some(format!("{} {}", label(sides, side, &row.group), duration(pick(row)?))));
         rows.collect::<Vec<_>>()
     };
-    format!("{what} of response time: {}.", sides.iter().flat_map(of).collect::<Vec<_>>().join("; "))
+    format!("{what} of {}: {}.", response_time(sides), sides.iter().flat_map(of).collect::<Vec<_>>().join("; "))
 }
 
 /// Rarity (0 at 0 %, 1 at 90 %, 2 at 99 %), percentile and response time. The slowest of n stands where one in n is.
 fn rarities(row: &OperationRow) -> impl Iterator<Item = (f64, f64, f64)> + '_ {
-    let rarest = row.response_time.map_or(1.0, |t| (t.count as f64).log10()).max(0.0);
+    let rarest = row.headline_time().map_or(1.0, |t| (t.count as f64).log10()).max(0.0);
     let mut highest = 0.0_f64;
     row.percentiles.iter().map(move |point| {
         let rarity = if point.percentile < 100.0 { -(1.0 - point.percentile / 100.0).log10() } else { rarest };

@@ -122,16 +122,22 @@ fn charts<'a>(findings: &'a Findings, draw: Drawing<'a>) -> Vec<(String, Chart<'
 fn by_group<'a>(curve: &LoadCurve, stages: &[&'a Stage]) -> Option<Chart<'a>> {
     let mut names: Vec<&str> = Vec::new();
     for row in stages.iter().flat_map(|stage| &stage.groups) {
-        if row.response_time.is_some() && !row.group.contains('.') && !names.contains(&row.group.as_str()) {
+        if row.headline_time().is_some() && !row.group.contains('.') && !names.contains(&row.group.as_str()) {
             names.push(&row.group);
         }
     }
     let mean = |stage: &Stage, name: &str| {
-        stage.groups.iter().find(|row| row.group == name).and_then(|row| Some(row.response_time?.mean_s))
+        stage.groups.iter().find(|row| row.group == name).and_then(|row| Some(row.headline_time()?.mean_s))
     };
     let all: Vec<Series<'a>> =
         names.iter().enumerate().map(|(color, name)| series(stages, name, color, |stage| mean(stage, name))).collect();
-    chart(curve, stages, all, Unit::Seconds, "response time")
+    chart(
+        curve,
+        stages,
+        all,
+        Unit::Seconds,
+        &format!("response time{}", stages.first().map_or("", |stage| stage.headline.words())),
+    )
 }
 
 /// A chart of a curve in a unit.

@@ -30,7 +30,7 @@ pub(super) fn section(findings: &Findings) -> Option<Markup> {
 /// Groups of which something was answered, in the order in which they first appear; subgroups stand behind their sum.
 fn names(stages: &[Stage]) -> Vec<&str> {
     let mut names: Vec<&str> = Vec::new();
-    for row in stages.iter().flat_map(|stage| &stage.groups).filter(|row| row.response_time.is_some()) {
+    for row in stages.iter().flat_map(|stage| &stage.groups).filter(|row| row.headline_time().is_some()) {
         if !names.contains(&row.group.as_str()) {
             names.push(&row.group);
         }
@@ -39,5 +39,5 @@ fn names(stages: &[Stage]) -> Vec<&str> {
 }
 
 fn mean(stage: &Stage, name: &str) -> Option<f64> {
-    stage.groups.iter().find(|row| row.group == name).and_then(|row| Some(row.response_time?.mean_s))
+    stage.groups.iter().find(|row| row.group == name).and_then(|row| Some(row.headline_time()?.mean_s))
 }

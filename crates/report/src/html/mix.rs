@@ -19,7 +19,7 @@ struct Measure {
 const MEASURES: [Measure; 3] = [
     Measure { name: "Requests", of: |row| row.count as f64 },
     // Waiting in sum: what all users together waited for these.
-    Measure { name: "Time waited", of: |row| row.response_time.map_or(0.0, |t| t.mean_s * t.count as f64) },
+    Measure { name: "Time waited", of: |row| row.headline_time().map_or(0.0, |t| t.mean_s * t.count as f64) },
     Measure { name: "File data", of: |row| row.payload_bytes as f64 },
 ];
 

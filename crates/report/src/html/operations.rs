@@ -11,7 +11,7 @@ const COLUMNS: usize = 18;
 /// Sums over groups and subgroups. `id` is unique in the page.
 pub(super) fn groups(id: &str, rows: &[OperationRow]) -> Option<Markup> {
     (!rows.is_empty()).then(|| {
-        table(id, "Groups of operations. Other is the sum of its three subgroups; compounds are counted apart.", "Group", &html! {
+        table((id, from(rows)), "Groups of operations. Other is the sum of its three subgroups; compounds are counted apart.", "Group", &html! {
             tbody { @for row in rows {
                 @let (name, sub) = row.group.split_once('.').map_or((row.group.as_str(), false), |(_, sub)| (sub, true));
                 (line(&html! { (Untrusted(name)) }, row, sub))
@@ -24,7 +24,7 @@ pub(super) fn groups(id: &str, rows: &[OperationRow]) -> Option<Markup> {
 pub(super) fn operations(id: &str, rows: &[OperationRow]) -> Option<Markup> {
     (!rows.is_empty()).then(|| {
         table(
-            id,
+            (id, from(rows)),
             "Every procedure that was seen. A command's line holds those of its subcommands, which follow it.",
             "Operation",
             &procedures(rows),
@@ -36,7 +36,7 @@ pub(super) fn operations(id: &str, rows: &[OperationRow]) -> Option<Markup> {
 pub(super) fn held(findings: &Findings) -> Option<Markup> {
     (!findings.held.is_empty()).then(|| {
         table(
-            "held",
+            ("held", from(&findings.held)),
             "Requests that wait by design (change notification, blocking locks, reads of pipes). They are in no other number.",
             "Operation",
             &procedures(&findings.held),
@@ -48,7 +48,7 @@ pub(super) fn held(findings: &Findings) -> Option<Markup> {
 pub(super) fn breakdown(findings: &Findings) -> Option<Markup> {
     let breakdown = findings.breakdown.as_ref()?;
     Some(html! {
-        (table("breakdown", &format!("Operations by {}, most first.", breakdown.by), &breakdown.by, &html! {
+        (table(("breakdown", ""), &format!("Operations by {}, most first.", breakdown.by), &breakdown.by, &html! {
             tbody { @for entry in &breakdown.rows {
                 (line(&html! { bdi { (Untrusted(&entry.key)) } }, &entry.row, false))
             } }
@@ -105,9 +105,9 @@ fn procedure(name: &str, row: &OperationRow) -> Markup {
 }
 
 fn line(name: &Markup, row: &OperationRow, sub: bool) -> Markup {
-    let response = |of: fn(&Times) -> f64| optional(row.response_time.as_ref(), |t| milliseconds(of(t)));
+    let response = |of: fn(&Times) -> f64| optional(row.headline_time().as_ref(), |t| milliseconds(of(t)));
     let service = |of: fn(&Times) -> f64| optional(row.service_time.as_ref(), |t| milliseconds(of(t)));
-    let stddev = row.response_time.as_ref().and_then(|t| t.stddev_s);
+    let stddev = row.headline_time().as_ref().and_then(|t| t.stddev_s);
     html! {
         tr.sub[sub] {
             th scope="row" { (name) }
@@ -132,12 +132,17 @@ fn line(name: &Markup, row: &OperationRow, sub: bool) -> Markup {
     }
 }
 
+/// What stands behind "response time": which of them leads.
+fn from(rows: &[OperationRow]) -> &'static str {
+    rows.first().map_or("", |row| row.headline.words())
+}
+
 /// A count that should be nought: pale when it is.
 fn alarming(n: u64) -> Markup {
     html! { td.alarming[n > 0].nought[n == 0] { (count(n)) } }
 }
 
-fn table(id: &str, caption: &str, first: &str, body: &Markup) -> Markup {
+fn table((id, from): (&str, &str), caption: &str, first: &str, body: &Markup) -> Markup {
     html! {
         div.scroll tabindex="0" role="region" aria-labelledby={ (id) "-caption" } {
             table.operations {
@@ -146,7 +151,7 @@ fn table(id: &str, caption: &str, first: &str, body: &Markup) -> Markup {
                     tr {
                         th scope="col" rowspan="2" { (Untrusted(first)) }
                         th scope="colgroup" colspan="5" { "Requests" }
-                        th scope="colgroup" colspan="9" { "Response time, ms" }
+                        th scope="colgroup" colspan="9" { "Response time" (from) ", ms" }
                         th scope="colgroup" colspan="2" { "Service time, ms" }
                         th scope="col" rowspan="2" { "File data" }
                     }

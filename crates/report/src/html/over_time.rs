@@ -2,7 +2,7 @@
 
 use super::chart::{Axis, Chart, Mark, Series, Shape, Unit, lowest_edge};
 use super::figure::Figure;
-use super::sides::{Side, label};
+use super::sides::{Side, label, response_time};
 use super::units::{bytes, count, duration};
 use crate::findings::{HeatMap, Series as Bins, Stage};
 
@@ -24,7 +24,7 @@ fn heat_map<'a>(sides: &[Side<'a>]) -> Option<Figure<'a>> {
                 chart.x.marks = steps(side, map.start_ns, chart.x.high);
                 (label(sides, side, group), chart)
             };
-            charts.extend(cells(map, pointer).map(marked));
+            charts.extend(cells(map, pointer, response_time(sides)).map(marked));
         }
     }
     let summary = charts.first()?.1.series.first()?.cells.map(words)?;
@@ -40,10 +40,10 @@ fn heat_map<'a>(sides: &[Side<'a>]) -> Option<Figure<'a>> {
     .if_any()
 }
 
-fn cells(map: &HeatMap, pointer: String) -> Option<Chart<'_>> {
+fn cells<'a>(map: &'a HeatMap, pointer: String, name: &str) -> Option<Chart<'a>> {
     Some(Chart {
         x: Axis::time(map.start_ns, f64::from(map.columns) * map.column_s)?,
-        y: Axis::log(Unit::Seconds, "response time", [lowest_edge(map)?, *map.edges_s.last()?].into_iter())?,
+        y: Axis::log(Unit::Seconds, name, [lowest_edge(map)?, *map.edges_s.last()?].into_iter())?,
         series: vec![Series::cells(map, pointer)],
     })
 }
@@ -132,9 +132,10 @@ fn rate<'a>(sides: &[Side<'a>]) -> Option<Figure<'a>> {
 }
 
 fn mean<'a>(sides: &[Side<'a>]) -> Option<Figure<'a>> {
-    let lines = [Lines { name: "Mean response time", values: |bins| bins.response_mean_s.clone() }];
+    let name = format!("Mean {}", response_time(sides));
+    let lines = [Lines { name: &name, values: |bins| bins.response_mean_s.clone() }];
     let chart = over_time(sides, Unit::Seconds, "", &lines, false)?;
-    let summary = format!("Mean response time over time. Peaks: {}.", peaks(&chart, duration));
+    let summary = format!("{name} over time. Peaks: {}.", peaks(&chart, duration));
     let explanation = "Mean over all operations that ended in each interval; no line where none ended.";
     Figure::of(("mean", "Mean response time"), explanation, summary, chart)
 }

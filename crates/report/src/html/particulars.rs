@@ -3,7 +3,7 @@
 use super::operations::short_name;
 use super::units::{UNKNOWN, count, instant, milliseconds, optional, percent_of};
 use super::untrusted::Untrusted;
-use crate::findings::{Findings, OperationRow, Slow};
+use crate::findings::{Findings, Headline, OperationRow, Slow};
 use maud::{Markup, html};
 
 /// Answers other than success, by procedure and status.
@@ -45,17 +45,19 @@ pub(super) fn statuses(findings: &Findings) -> Option<Markup> {
 pub(super) fn slowest(findings: &Findings) -> Option<Markup> {
     let rows = &findings.slowest;
     let caption = "The slowest operations. The display filter shows both messages in Wireshark.";
-    (!rows.is_empty()).then(|| table("slowest", caption, "Response, ms", rows))
+    let from = findings.headline.is_from_intended();
+    let time = if from { "Response from intended, ms" } else { "Response, ms" };
+    (!rows.is_empty()).then(|| table("slowest", caption, time, rows, findings.headline))
 }
 
 /// Requests that nobody was seen to answer, longest wait first.
 pub(super) fn unanswered(findings: &Findings) -> Option<Markup> {
     let rows = &findings.unanswered;
     let caption = "Requests whose answer was not seen, and how long they had waited when the capture ended.";
-    (!rows.is_empty()).then(|| table("unanswered", caption, "Waited, ms", rows))
+    (!rows.is_empty()).then(|| table("unanswered", caption, "Waited, ms", rows, findings.headline))
 }
 
-fn table(id: &str, caption: &str, time: &str, rows: &[Slow]) -> Markup {
+fn table(id: &str, caption: &str, time: &str, rows: &[Slow], headline: Headline) -> Markup {
     let answered = rows.iter().any(|row| row.service_time_s.is_some() || row.status.is_some());
     html! {
         div.scroll tabindex="0" role="region" aria-labelledby={ (id) "-caption" } {
@@ -69,17 +71,17 @@ fn table(id: &str, caption: &str, time: &str, rows: &[Slow]) -> Markup {
                     @if answered { th.text scope="col" { "Status" } }
                     th scope="col" { "Frames" } th.text scope="col" { "Display filter" }
                 } }
-                tbody { @for row in rows { (line(row, answered)) } }
+                tbody { @for row in rows { (line(row, answered, headline)) } }
             }
         }
     }
 }
 
-fn line(row: &Slow, answered: bool) -> Markup {
+fn line(row: &Slow, answered: bool, headline: Headline) -> Markup {
     html! {
         tr {
             th scope="row" { (Untrusted(&row.protocol)) " " (Untrusted(&row.procedure)) }
-            td.key { (milliseconds(row.response_time_s)) }
+            td.key { (milliseconds(row.headline_s(headline))) }
             @if answered { td { (optional(row.service_time_s, milliseconds)) } }
             td.text.when { (instant(Some(row.at_ns))) }
             td.text.ends { (Untrusted(&row.client)) " →" br; (Untrusted(&row.server)) }

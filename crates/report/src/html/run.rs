@@ -11,30 +11,36 @@ pub(super) fn section(findings: &Findings) -> Option<Markup> {
 }
 
 fn levels(stages: &[Stage]) -> Markup {
-    let slowest = stages.iter().filter_map(|stage| stage.response_time).map(|t| t.p99_s).fold(0.0, f64::max);
+    let slowest = stages.iter().filter_map(|stage| stage.headline_time()).map(|t| t.p99_s).fold(0.0, f64::max);
+    let headline = stages.first().map_or_else(Default::default, |stage| stage.headline);
+    let words = headline.words();
+    let beside = if headline.is_from_intended() { "99 in 100 below, uncorrected" } else { "99, from intended" };
+    let other = |stage: &Stage| {
+        if stage.headline.is_from_intended() { stage.uncorrected_time() } else { stage.response_time_from_intended }
+    };
     html! {
         div.scroll tabindex="0" role="region" aria-labelledby="levels-caption" {
             table {
                 caption #levels-caption {
-                    "Throughput and response time at each load level, all operations together. \"From intended\" charges a \
-                     late start to the server."
+                    "Throughput and response time" (words) " at each load level, all operations together. A time from the \
+                     intended start charges a late start to the server."
                 }
                 thead { tr {
                     th scope="col" { "Level" } th scope="col" { "Operations" } th scope="col" { "Data" } th scope="col" { "Data, in bits" } th scope="col" { "Mean" }
                     th scope="col" { "Median" } th scope="col" { "95 in 100 below" } th scope="col" { "99 in 100 below" }
-                    th scope="col" { "99, from intended" } th scope="col" { "Errors" } th.wide scope="col" { "Median to 99th percentile" }
+                    th scope="col" { (beside) } th scope="col" { "Errors" } th.wide scope="col" { "Median to 99th percentile" }
                 } }
                 tbody { @for stage in stages {
-                    @let show = |pick: fn(&Times) -> f64| optional(stage.response_time.as_ref().map(pick), duration);
+                    @let show = |pick: fn(&Times) -> f64| optional(stage.headline_time().as_ref().map(pick), duration);
                     tr {
                         th scope="row" { (Untrusted(&stage.level)) @if !stage.validity.valid { " (invalid)" } }
                         td { (per_second(stage.operations_per_s)) }
                         @let data = stage.read_bytes_per_s + stage.write_bytes_per_s;
                         td { (bytes(data)) "/s" } td { (bits(data * 8.0)) "/s" }
                         td { (show(|t| t.mean_s)) } td { (show(|t| t.p50_s)) } td { (show(|t| t.p95_s)) } td { (show(|t| t.p99_s)) }
-                        td { (optional(stage.response_time_from_intended.map(|t| t.p99_s), duration)) }
+                        td { (optional(other(stage).map(|t| t.p99_s), duration)) }
                         td { (count(stage.failed())) }
-                        td.wide { @if let Some(t) = &stage.response_time { (super::summary::range_bar(t.p50_s, t.p99_s, slowest)) } }
+                        td.wide { @if let Some(t) = stage.headline_time() { (super::summary::range_bar(t.p50_s, t.p99_s, slowest)) } }
                     }
                 } }
             }

@@ -116,7 +116,7 @@ fn mix_line(row: &OperationRow, all_s: f64) -> Markup {
             th scope="row" { (Untrusted(&row_name(row))) }
             td { (count(row.count)) } td { (percent(row.share)) }
             td { (optional(row.mean_payload(), bytes)) }
-            td { (optional(row.response_time, |times| milliseconds(times.mean_s))) }
+            td { (optional(row.headline_time(), |times| milliseconds(times.mean_s))) }
             td.key { (optional(service, |times| milliseconds(times.mean_s))) }
             td { (optional(service, |_| duration(total_s))) }
             td { (optional(part, percent)) }

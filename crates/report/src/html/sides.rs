@@ -2,6 +2,12 @@
 
 use crate::findings::{Findings, OperationRow};
 
+/// Which response time the charts of these sides show.
+pub(super) fn response_time(sides: &[Side<'_>]) -> &'static str {
+    let from_intended = !sides.is_empty() && sides.iter().all(|side| side.findings.headline.is_from_intended());
+    if from_intended { "response time from the intended start" } else { "response time" }
+}
+
 /// A set of findings.
 pub(super) struct Side<'a> {
     /// What it is called in legends; nobody reads it where there is one side only.

@@ -81,6 +81,12 @@ pub(super) fn section(findings: &Findings) -> Markup {
     html! {
         (notice(&findings.validity, "These numbers must not be used.", "Part of it could not be measured."))
         (story(findings))
+        @if findings.headline.is_from_intended() {
+            p.note {
+                "The load follows a schedule, so response times are from the intended start of each operation: a late start is \
+                 charged to the server. The uncorrected response time stands beside them in the load levels."
+            }
+        }
         (tiles(findings))
         (felt(findings))
         @if !findings.warnings.is_empty() {
@@ -122,7 +128,7 @@ fn story(findings: &Findings) -> Markup {
 fn busiest(findings: &Findings) -> Markup {
     html! {
         @if let Some(busiest) = leading(findings).into_iter().max_by_key(|row| row.count) {
-            @if let Some(times) = &busiest.response_time {
+            @if let Some(times) = busiest.headline_time() {
                 @if busiest.share > 0.5 { "Most were " } @else { "The most frequent were " }
                 em { (group_words(&busiest.group)) } " (" (percent(busiest.share)) "): half of them took up to "
                 strong { (duration(times.p50_s)) } ", 99 in 100 up to " strong { (duration(times.p99_s)) } ". "
@@ -142,7 +148,7 @@ fn carried(stages: &[Stage]) -> Markup {
         @if let Some(stage) = highest(stages) {
             "The most that was carried was " strong { (per_second(stage.operations_per_s)) } " operations, at "
             em { (Untrusted(&stage.level)) } @if !stage.validity.valid { " (a level that is not valid)" }
-            @if let Some(times) = &stage.response_time {
+            @if let Some(times) = stage.headline_time() {
                 ": half of them took up to " strong { (duration(times.p50_s)) } ", 99 in 100 up to " strong { (duration(times.p99_s)) }
             }
             ". "
@@ -182,7 +188,7 @@ fn tiles(findings: &Findings) -> Markup {
 
 /// The key figures of a run: its highest throughput, and what users felt there.
 fn peak(stage: &Stage, totals: &Totals) -> Markup {
-    let time = |pick: fn(&Times) -> f64| optional(stage.response_time.as_ref().map(pick), duration);
+    let time = |pick: fn(&Times) -> f64| optional(stage.headline_time().as_ref().map(pick), duration);
     let data = stage.read_bytes_per_s + stage.write_bytes_per_s;
     html! {
         (tile("Highest throughput", &per_second(stage.operations_per_s), &format!("operations; {} in all levels", count(totals.requests))))
@@ -216,15 +222,14 @@ fn tile(name: &str, value: &str, note: &str) -> Markup {
 
 /// Response times are not collapsed into one number: a mix of reads and renames has no median that says anything.
 fn felt(findings: &Findings) -> Markup {
-    let rows: Vec<_> =
-        leading(findings).into_iter().filter_map(|row| Some((row, row.response_time.as_ref()?))).collect();
+    let rows: Vec<_> = leading(findings).into_iter().filter_map(|row| Some((row, row.headline_time()?))).collect();
     let slowest = rows.iter().map(|(_, times)| times.p99_s).fold(0.0_f64, f64::max);
     html! {
         @if !rows.is_empty() {
             div.scroll tabindex="0" role="region" aria-labelledby="felt-caption" {
                 table.felt {
                     caption #felt-caption {
-                        "What users felt: response times by group" @if findings.stages.len() > 1 { ", all load levels together" }
+                        "What users felt: response times" (findings.headline.words()) " by group" @if findings.stages.len() > 1 { ", all load levels together" }
                     }
                     thead { tr {
                         th scope="col" { "Group" } th scope="col" { "Requests" } th scope="col" { "Median" }

@@ -14,7 +14,7 @@ const KEY_COLUMNS: usize = 26;
 
 pub(super) fn draw(page: &mut Page<'_>, findings: &Findings) -> fmt::Result {
     let Some(breakdown) = &findings.breakdown else { return Ok(()) };
-    let times = || breakdown.rows.iter().filter_map(|entry| entry.row.response_time.as_ref());
+    let times = || breakdown.rows.iter().filter_map(|entry| entry.row.headline_time());
     let scale = TimeScale::of(times().flat_map(|t| [t.mean_s, t.p99_s, t.max_s]));
     page.heading(&format!("By {}, response times {}:", breakdown.by, scale.words()))?;
     page.blank()?;
@@ -24,7 +24,7 @@ pub(super) fn draw(page: &mut Page<'_>, findings: &Findings) -> fmt::Result {
     for entry in breakdown.rows.iter().take(SHOWN) {
         let row = &entry.row;
         let key = if entry.key.is_empty() { "(empty)".to_owned() } else { safe::fit_path(&entry.key, room) };
-        let time = |pick: fn(&crate::findings::Times) -> f64| scale.show_maybe(row.response_time.as_ref().map(pick));
+        let time = |pick: fn(&crate::findings::Times) -> f64| scale.show_maybe(row.headline_time().as_ref().map(pick));
         table.row(vec![
             key,
             row.count.to_string(),

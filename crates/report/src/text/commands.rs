@@ -15,7 +15,7 @@ pub(super) fn draw(page: &mut Page<'_>, rows: &[OperationRow]) -> fmt::Result {
         return Ok(());
     }
     let scale = scale(rows);
-    page.heading(&format!("Response times per command, {}:", scale.words()))?;
+    page.heading(&format!("Response times{} per command, {}:", from(rows), scale.words()))?;
     page.blank()?;
     page.table(&by_protocol(rows, scale))
 }
@@ -25,7 +25,7 @@ pub(super) fn groups(page: &mut Page<'_>, rows: &[OperationRow]) -> fmt::Result 
         return Ok(());
     }
     let scale = scale(rows);
-    page.heading(&format!("Response times per group, {}:", scale.words()))?;
+    page.heading(&format!("Response times{} per group, {}:", from(rows), scale.words()))?;
     page.blank()?;
     let mut table = Table::new();
     head(&mut table, "Groups:");
@@ -43,6 +43,11 @@ pub(super) fn held(page: &mut Page<'_>, rows: &[OperationRow]) -> fmt::Result {
     page.heading(&format!("Held requests, {} (they wait by design; in no sum above):", scale.words()))?;
     page.blank()?;
     page.table(&by_protocol(rows, scale))
+}
+
+/// What stands behind "response times": which of them lead.
+fn from(rows: &[OperationRow]) -> &'static str {
+    rows.first().map_or("", |row| row.headline.words())
 }
 
 /// One table, so that all protocols share their columns, with a head for each.
@@ -83,7 +88,7 @@ fn head(table: &mut Table, name: &str) {
 
 fn cells(name: String, row: &OperationRow, scale: TimeScale) -> Vec<String> {
     let mut cells = vec![name, row.count.to_string(), percent(row.share), packets(row.packets_mean)];
-    match &row.response_time {
+    match row.headline_time() {
         Some(t) => {
             cells.extend([t.min_s, t.max_s, t.p50_s, t.mean_s].map(|time| scale.show(time)));
             cells.push(t.stddev_s.map_or_else(String::new, |time| scale.show(time)));
@@ -96,7 +101,7 @@ fn cells(name: String, row: &OperationRow, scale: TimeScale) -> Vec<String> {
 fn scale(rows: &[OperationRow]) -> TimeScale {
     // A standard deviation may well be much smaller than the times: it shows its own unit then.
     TimeScale::of(
-        rows.iter().filter_map(|row| row.response_time.as_ref()).flat_map(|t| [t.min_s, t.max_s, t.p50_s, t.mean_s]),
+        rows.iter().filter_map(OperationRow::headline_time).flat_map(|t| [t.min_s, t.max_s, t.p50_s, t.mean_s]),
     )
 }
 

@@ -57,6 +57,9 @@ fn subjects(page: &mut Page<'_>, comparison: &Comparison) -> fmt::Result {
         about.extend(subject.target.iter().filter(|target| **target != subject.name).cloned());
         about.extend(subject.workload.iter().map(|workload| format!("workload {workload}")));
         about.extend(subject.facts.iter().cloned());
+        if subject.headline.is_from_intended() {
+            about.push("response times from the intended start".to_owned());
+        }
         if !about.is_empty() {
             page.paragraph(Role::Quiet, "   ", &about.join(", "))?;
         }

@@ -31,16 +31,17 @@ fn stage(findings: &Findings, number: u32) -> Option<&Stage> {
 fn groups(page: &mut Page<'_>, title: &str, stages: &[&Stage]) -> fmt::Result {
     let mut names: Vec<&str> = Vec::new();
     for row in stages.iter().flat_map(|stage| &stage.groups).filter(|row| !row.group.contains('.')) {
-        if row.response_time.is_some() && !names.contains(&row.group.as_str()) {
+        if row.headline_time().is_some() && !names.contains(&row.group.as_str()) {
             names.push(&row.group);
         }
     }
     let mean = |stage: &Stage, name: &str| {
-        stage.groups.iter().find(|row| row.group == name).and_then(|row| Some(row.response_time?.mean_s))
+        stage.groups.iter().find(|row| row.group == name).and_then(|row| Some(row.headline_time()?.mean_s))
     };
     let all = stages.iter().flat_map(|stage| names.iter().filter_map(|name| mean(stage, name)));
     let scale = TimeScale::of(all);
-    page.heading(&format!("{title} (mean response time of each group {}):", scale.words()))?;
+    let from = stages.first().map_or("", |stage| stage.headline.words());
+    page.heading(&format!("{title} (mean response time{from} of each group {}):", scale.words()))?;
     page.blank()?;
     let mut table = Table::new();
     let mut head = vec!["Level", "op/s ±", "Mean ±", "Mbit/s"];
@@ -48,7 +49,7 @@ fn groups(page: &mut Page<'_>, title: &str, stages: &[&Stage]) -> fmt::Result {
     table.head(&head);
     for stage in stages {
         let data = stage.read_bytes_per_s + stage.write_bytes_per_s;
-        let mean_s = stage.response_time.map(|times| times.mean_s);
+        let mean_s = stage.headline_time().map(|times| times.mean_s);
         let mut cells = vec![
             stage.level.clone(),
             sureness(Some(stage.operations_per_s), stage.operations_per_s_interval),

@@ -15,13 +15,13 @@ const SPARK: usize = 24;
 
 pub(super) fn draw(page: &mut Page<'_>, findings: &Findings) -> fmt::Result {
     let rows: Vec<(&OperationRow, Times)> =
-        findings.groups.iter().filter_map(|row| Some((row, row.response_time?))).collect();
+        findings.groups.iter().filter_map(|row| Some((row, row.headline_time()?))).collect();
     if rows.is_empty() {
         return Ok(());
     }
     let scale = TimeScale::of(rows.iter().flat_map(|(_, t)| [t.p50_s, t.p95_s, t.p99_s]));
     let reach = Reach::of(&findings.heat_maps);
-    page.heading(&format!("What users felt (response times {}):", scale.words()))?;
+    page.heading(&format!("What users felt (response times{} {}):", findings.headline.words(), scale.words()))?;
     page.blank()?;
     let mut table = Table::new().left(6);
     table.head(&["Group", "Count", "% Tot", "p50", "p95", "p99", "Fast to slow"]);

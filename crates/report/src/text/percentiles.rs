@@ -10,9 +10,16 @@ use std::fmt;
 const COLUMNS: [&str; 7] = ["Times", "Mean", "p90", "p95", "p99", "p99.9", "Slowest"];
 
 pub(super) fn draw(page: &mut Page<'_>, findings: &Findings) -> fmt::Result {
-    one(page, findings, "Response time (first byte of the request to last byte of the response)", |row| {
-        row.response_time
-    })?;
+    let uncorrected = if findings.headline.is_from_intended() {
+        one(page, findings, "Response time from the intended start (to last byte of the response)", |row| {
+            row.headline_time()
+        })?;
+        ", uncorrected"
+    } else {
+        ""
+    };
+    let title = format!("Response time{uncorrected} (first byte of the request to last byte of the response)");
+    one(page, findings, &title, |row| row.response_time)?;
     one(page, findings, "Service time (last byte of the request to first byte of the response)", |row| row.service_time)
 }
 

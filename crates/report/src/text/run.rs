@@ -4,7 +4,7 @@ use super::page::{Page, Role};
 use super::table::Table;
 use super::units::{NONE, TimeScale, significant, time};
 use super::{calls, capacity};
-use crate::findings::{Findings, Stage, Times};
+use crate::findings::{Findings, Headline, Stage, Times};
 use std::fmt;
 
 pub(super) fn draw(page: &mut Page<'_>, findings: &Findings) -> fmt::Result {
@@ -38,15 +38,18 @@ pub(super) fn draw(page: &mut Page<'_>, findings: &Findings) -> fmt::Result {
 }
 
 fn levels(page: &mut Page<'_>, stages: &[Stage]) -> fmt::Result {
-    let both = |stage: &Stage| [stage.response_time, stage.response_time_from_intended];
+    let both = |stage: &Stage| [stage.headline_time(), stage.response_time_from_intended];
     let all: Vec<Times> = stages.iter().flat_map(both).flatten().collect();
     let scale = TimeScale::of(all.iter().flat_map(|t| [t.mean_s, t.p50_s, t.p95_s, t.p99_s]));
-    page.heading(&format!("Load levels (response times of all operations {}):", scale.words()))?;
+    let scheduled = stages.iter().any(|stage| stage.headline.is_from_intended());
+    let from = if scheduled { Headline::ResponseTimeFromIntended } else { Headline::ResponseTime }.words();
+    page.heading(&format!("Load levels (response times{from} of all operations {}):", scale.words()))?;
     page.blank()?;
     let mut table = Table::new();
-    table.head(&["Level", "op/s", "MB/s", "Mean", "p50", "p95", "p99", "p99 int.", "Errors"]);
+    let beside = if scheduled { "p99 unc." } else { "p99 int." };
+    table.head(&["Level", "op/s", "MB/s", "Mean", "p50", "p95", "p99", beside, "Errors"]);
     for stage in stages {
-        let show = |pick: fn(&Times) -> f64| scale.show_maybe(stage.response_time.as_ref().map(pick));
+        let show = |pick: fn(&Times) -> f64| scale.show_maybe(stage.headline_time().as_ref().map(pick));
         let data = stage.read_bytes_per_s + stage.write_bytes_per_s;
         let role = if stage.validity.valid { Role::Plain } else { Role::Bad };
         let mark = if stage.validity.valid { "" } else { " !" };
@@ -58,14 +61,24 @@ fn levels(page: &mut Page<'_>, stages: &[Stage]) -> fmt::Result {
             show(|t| t.p50_s),
             show(|t| t.p95_s),
             show(|t| t.p99_s),
-            scale.show_maybe(stage.response_time_from_intended.map(|t| t.p99_s)),
+            scale.show_maybe(other(stage).map(|t| t.p99_s)),
             stage.failed().to_string(),
         ];
         table.row_as(role, cells);
     }
     page.table(&table)?;
-    let note = "p99 int.: from the intended start of each operation, which charges a late start to the server.";
+    let note = if scheduled {
+        "Response times are from the intended start of each operation, which charges a late start to the server. \
+         p99 unc.: without that correction, from the first byte of the request."
+    } else {
+        "p99 int.: from the intended start of each operation, which charges a late start to the server."
+    };
     page.paragraph(Role::Quiet, "", note)
+}
+
+/// The response time that does not lead.
+fn other(stage: &Stage) -> Option<Times> {
+    if stage.headline.is_from_intended() { stage.uncorrected_time() } else { stage.response_time_from_intended }
 }
 
 fn generator(page: &mut Page<'_>, stages: &[Stage]) -> fmt::Result {

@@ -64,7 +64,7 @@ fn together(rows: &[OperationRow]) -> Vec<Octave> {
 
 /// A line an operation: its share, its size, how long it took, and its part of all the time that the server took.
 fn mix(page: &mut Page<'_>, level: &str, rows: &[OperationRow]) -> fmt::Result {
-    let means = |row: &OperationRow| [row.response_time, row.service_time].map(|times| times.map(|t| t.mean_s));
+    let means = |row: &OperationRow| [row.headline_time(), row.service_time].map(|times| times.map(|t| t.mean_s));
     let scale = TimeScale::of(rows.iter().flat_map(means).flatten());
     let all_s: f64 = rows.iter().filter(|row| row.is_counted_once()).map(OperationRow::service_total_s).sum();
     page.heading(&format!("Operation mix and service time{level} (means {}):", scale.words()))?;

@@ -44,7 +44,10 @@ fn list(page: &mut Page<'_>, findings: &Findings, entries: &[Slow], before_time:
 }
 
 fn facts(slow: &Slow, findings: &Findings) -> String {
-    let mut facts = format!("{} {} {}", time(slow.response_time_s), slow.protocol, slow.procedure);
+    let mut facts = format!("{} {} {}", time(slow.headline_s(findings.headline)), slow.protocol, slow.procedure);
+    if findings.headline.is_from_intended() && slow.response_time_from_intended_s.is_some() {
+        facts.push_str(&format!(" from the intended start, uncorrected {}", time(slow.response_time_s)));
+    }
     if let Some(service) = slow.service_time_s {
         facts.push_str(&format!(", service {}", time(service)));
     }

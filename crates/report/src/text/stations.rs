@@ -87,7 +87,7 @@ fn matrix(page: &mut Page<'_>, findings: &Findings) -> fmt::Result {
     let at = |level: &str, value: &String| {
         let stage =
             findings.stages.iter().find(|stage| stage.level == level && varied(stage).as_ref() == Some(value))?;
-        stage.validity.valid.then_some(stage.response_time?.mean_s)
+        stage.validity.valid.then_some(stage.headline_time()?.mean_s)
     };
     let all = levels.iter().flat_map(|level| values.iter().filter_map(|value| at(level, value)));
     let scale = TimeScale::of(all);

@@ -184,6 +184,7 @@ fn make() -> Findings {
             vantage: "wire".into(),
         },
         validity: Validity::default(),
+        headline: Headline::ResponseTime,
         span: Span { first_ns: Some(START_NS), last_ns: Some(START_NS + 599_795_400_000), elapsed_s: Some(599.7954) },
         packets: packets(total),
         clock: Clock { granularity_s: Some(4e-6), at_most: true, backward_steps: 3 },
@@ -348,6 +349,7 @@ fn row(these: &[One], total: u64) -> OperationRow {
         ],
         percentiles: steps.iter().map(|p| PercentilePoint { percentile: *p, value_s: at(*p) }).collect(),
         response_time_from_intended: None,
+        headline: Headline::ResponseTime,
     }
 }
 
@@ -404,6 +406,7 @@ fn slowest(ones: &[One]) -> Vec<Slow> {
         protocol: KINDS[one.kind].0.into(),
         procedure: KINDS[one.kind].1.into(),
         response_time_s: one.time_s,
+        response_time_from_intended_s: None,
         service_time_s: Some(one.time_s * 0.97),
         at_ns: START_NS + ((one.end_s - one.time_s) * 1e9) as i64,
         client: format!("10.0.0.{}:{}", 21 + i, 49_152 + i * 7),
@@ -424,6 +427,7 @@ fn unanswered() -> Vec<Slow> {
         protocol: "SMB2".into(),
         procedure: "CREATE".into(),
         response_time_s: 199.0 - 11.0 * i as f64,
+        response_time_from_intended_s: None,
         service_time_s: None,
         at_ns: START_NS + 400_000_000_000 + 11_000_000_000 * i as i64,
         client: format!("[2001:db8::{i:x}]:50123"),

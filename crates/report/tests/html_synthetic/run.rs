@@ -77,6 +77,7 @@ fn stage(number: u32, ((curve, service_s, servers), stations): ((&str, f64, f64)
         operations_per_s_interval: Some(Interval { low: rate * 0.98, high: rate * 1.02 }),
         read_bytes_per_s: rate * 9_000.0,
         write_bytes_per_s: rate * 2_500.0,
+        headline: Headline::ResponseTime,
         response_time: times(&sample),
         response_mean_interval: None,
         response_time_from_intended: times(&sample),

@@ -3,8 +3,8 @@
 use plimsoll_model::{Names, Outcome, Procedure, Sink, Transaction};
 
 use super::{Interval, IntervalRow, Intervals};
-use crate::FineHistogram;
 use crate::fine::{OCTAVE, OCTAVES, cell_of};
+use crate::{FineHistogram, Headline};
 
 /// Operations in a row that belong to another interval than the open one before that one is opened instead. Ends come
 /// nearly in order: a few of both come in turn where one interval ends and the next begins.
@@ -21,6 +21,7 @@ pub struct IntervalRecorder {
     open: Span,
     rows: Vec<Option<Box<Counters>>>,
     elsewhere: u32,
+    headline: Headline,
     write_raw_async: Procedure,
 }
 
@@ -56,8 +57,15 @@ impl IntervalRecorder {
             open: Span::default(),
             rows: std::iter::repeat_with(|| None).take(Procedure::COUNT).collect(),
             elsewhere: 0,
+            headline: Headline::Response,
             write_raw_async: Procedure::write_raw_async(),
         }
+    }
+
+    /// The same of the response times that lead.
+    #[must_use]
+    pub fn of(self, headline: Headline) -> Self {
+        Self { headline, ..self }
     }
 
     /// Takes one transaction.
@@ -70,7 +78,7 @@ impl IntervalRecorder {
             self.closed.unplace();
             return;
         };
-        let taken = Taken::from(t, self.write_raw_async);
+        let taken = Taken::from(t, self.write_raw_async, self.headline);
         if !self.open.holds(ns) {
             self.elsewhere += 1;
             if self.elsewhere < PATIENCE && self.open.width_ns > 0 {
@@ -155,9 +163,9 @@ struct Taken {
 
 impl Taken {
     #[inline]
-    fn from(t: &Transaction, write_raw_async: Procedure) -> Self {
+    fn from(t: &Transaction, write_raw_async: Procedure, headline: Headline) -> Self {
         let one_way = t.procedure == write_raw_async;
-        let response_ns = t.timeline.response_time().and_then(|ns| u64::try_from(ns).ok());
+        let response_ns = headline.of(&t.timeline).and_then(|ns| u64::try_from(ns).ok());
         Self {
             one_way,
             error: !one_way && t.outcome.is_error(),

@@ -16,7 +16,7 @@ pub struct IntervalRow {
     pub unanswered: u64,
     /// File data moved, bytes.
     pub payload_bytes: u64,
-    /// Response times, exact; negative ones are left out.
+    /// Response times, exact: those that lead ([`Headline`](crate::Headline)); negative ones are left out.
     pub response: Moments,
     /// The same response times for percentiles.
     pub histogram: FineHistogram,

@@ -17,7 +17,7 @@ fn sample_transaction(code: u16) -> Transaction {
 
 /// Statistics of some thousand operations, with everything in them that a state can hold.
 fn sample(names: &mut Names, by: Option<Dimension>) -> (Statistics, Coverage) {
-    let mut statistics = Statistics::new(Options { slowest: 7, by });
+    let mut statistics = Statistics::new(Options { slowest: 7, by, ..Options::default() });
     let ip = IpAddr::V6(Ipv6Addr::LOCALHOST);
     for i in 0..600i64 {
         let start = 1_700_000_000_000_000_000 + i * 1_700_000;

@@ -31,6 +31,7 @@ choice!("protocol", Protocol, Protocol::ALL);
 choice!("outcome", Outcome, OUTCOMES);
 choice!("vantage", Vantage, [Vantage::Wire, Vantage::Client]);
 choice!("dimension", crate::Dimension, crate::Dimension::ALL);
+choice!("headline", crate::Headline, crate::Headline::ALL);
 
 const OUTCOMES: [Outcome; 6] = [
     Outcome::Succeeded,
