@@ -11,10 +11,11 @@ use plimsoll_report::findings::{Findings, Source};
 use plimsoll_stats::{Dimension, Options, Statistics};
 
 use crate::batched::Batched;
-use crate::exit::Done;
+use crate::exit::{Done, first_error};
 use crate::filter::{Filter, Filtered};
 use crate::keys::Keys;
-use crate::output::Output;
+use crate::output::{Output, finish_table};
+use crate::output_file::Files;
 use crate::progress::Bar;
 use crate::record::{Capture, Inline, Measured, RecordFlags};
 
@@ -47,11 +48,16 @@ type Sinks = Filtered<((Statistics, Option<Batched>), Option<Inline>)>;
 
 /// Runs the subcommand.
 pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
-    arguments.output.check()?;
+    let inputs = arguments.captures.iter().map(PathBuf::as_path).chain(arguments.keys.files());
+    let mut files = Files::reading(inputs);
+    files.fills("--record", arguments.record.folder());
+    let output = arguments.output.open(&mut files)?;
+    let table = arguments.transactions.as_deref().map(|path| crate::output::table(path, &mut files)).transpose()?;
+    let (table, table_file) = table.unzip();
     let keys = arguments.keys.read()?;
     let inputs = arguments.captures.iter().map(|path| input(path)).collect();
     let mut captures = Captures::open(inputs)?;
-    let table = arguments.transactions.as_deref().map(crate::output::table).transpose()?.map(Batched::new);
+    let table = table.map(Batched::new);
     let source = source(&arguments);
     let recording = record(&arguments, &source)?;
     let observed = observe(&mut captures, (table, recording), keys, &arguments)?;
@@ -60,15 +66,12 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
     note_capture_anomalies(&captures.anomalies(), &mut coverage);
     // Rates are of the time that is looked at.
     (coverage.first_ns, coverage.last_ns) = span_ns;
-    if let Some(table) = table {
-        table.finish(&names)?;
-    }
-    let recording = recording.map(|recording| recording.end((&statistics, &coverage), span_ns, &names)).transpose()?;
+    let table = table.zip(table_file).map_or(Ok(()), |(table, file)| finish_table(table.finish(&names), file));
+    let recording = recording.map(|recording| recording.end((&statistics, &coverage), span_ns, &names)).transpose();
     let findings = Findings::collect(&statistics, &coverage, &names, source, status_name);
-    if let Some(recording) = recording {
-        recording.finish(false, &findings)?;
-    }
-    arguments.output.write(&findings)?;
+    let recording = recording.and_then(|recorder| recorder.map_or(Ok(()), |one| one.finish(false, &findings)));
+    // Where one place takes nothing, the others get theirs all the same.
+    first_error([output.write(&findings), table, recording])?;
     Ok(Done::with(&findings.validity))
 }
 

@@ -11,6 +11,7 @@ use plimsoll_model::Names;
 
 use crate::exit::Done;
 use crate::output::Output;
+use crate::output_file::Files;
 use crate::run::{Beginning, ByTime, Chosen, Drive, Step, Told, Watching};
 
 /// Load levels, stations. Few enough, with the pause between turns, for a laptop that is client and server at once.
@@ -35,15 +36,16 @@ pub(crate) struct Arguments {
 /// Runs the subcommand.
 pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
     let mut output = arguments.output;
+    let quiet = output.quiet;
     let page = output.page_at_least(PAGE).display().to_string();
-    output.check()?;
+    let output = output.open(&mut Files::default())?;
     let workload = Workload::find("mixed")?;
-    let watching = Watching::new(output.quiet);
+    let watching = Watching::new(quiet);
     let timeout_ns = Plan::new(Load::Closed { stations: 1, think: Pause::None }).timeout_ns;
     let drive = Drive { by_time: ByTime::Used, ..Drive::new(&workload, &watching, timeout_ns) };
     let findings = drive_both(&drive)?.findings();
     output.write(&findings)?;
-    if !output.quiet {
+    if !quiet {
         anstream::eprintln!("\nThe same as a page, with charts: {page}");
         anstream::eprintln!("Next: plimsoll run --target smb://user@server/share, and plimsoll run --help");
     }

@@ -2,7 +2,7 @@
 
 use std::convert::Infallible;
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use plimsoll_observe::decrypt::SessionKeys;
@@ -32,6 +32,11 @@ impl Keys {
     /// Whether there are any.
     pub(crate) fn given(&self) -> bool {
         !self.smb_session_key.is_empty() || !self.smb_session_keys.is_empty()
+    }
+
+    /// The files that they are read from.
+    pub(crate) fn files(&self) -> impl Iterator<Item = &Path> {
+        self.smb_session_keys.iter().map(|Secret(file)| Path::new(file))
     }
 
     /// The keys given.

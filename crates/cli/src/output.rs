@@ -1,11 +1,10 @@
 //! Where findings go: the terminal, `--json`, `--html`.
 
-use std::fs::File;
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use plimsoll_recording::{RecordingError, TransactionsFile};
+use plimsoll_recording::{RecordingError, TableFormat, TransactionsFile, Written};
 use plimsoll_report::findings::Findings;
 use plimsoll_report::findings::comparison::Comparison;
 use plimsoll_report::text::Sections;
@@ -13,6 +12,7 @@ use plimsoll_report::{html, json, text};
 use serde::Serialize;
 
 use crate::exit::{Usage, first_error, unless_closed};
+use crate::output_file::{Files, OutputFile, Readers};
 
 /// Where the report goes, as flags.
 #[derive(Clone, Debug, clap::Args)]
@@ -36,37 +36,47 @@ pub(crate) struct Output {
     pub(crate) quiet: bool,
 }
 
+/// Where the report goes, with its files open.
+pub(crate) struct OpenOutput {
+    flags: Output,
+    json: Json,
+    html: Option<OutputFile>,
+}
+
 impl Output {
-    /// Refuses what cannot work, before anything long begins.
-    pub(crate) fn check(&self) -> anyhow::Result<()> {
-        page_is_a_file(self.html.as_deref())?;
-        self.json.iter().chain(&self.html).try_for_each(|file| has_folder(file))
+    /// Opens the files before anything long begins.
+    pub(crate) fn open(&self, files: &mut Files) -> anyhow::Result<OpenOutput> {
+        let (json, html) = open(self.json.as_deref(), self.html.as_deref(), files)?;
+        Ok(OpenOutput { flags: self.clone(), json, html })
     }
 
     /// A page is written in any case: to `file` where no other was named. Tells which.
     pub(crate) fn page_at_least(&mut self, file: &str) -> &Path {
         self.html.get_or_insert_with(|| PathBuf::from(file))
     }
+}
 
+impl OpenOutput {
     /// Writes the findings wherever they are wanted. Where one place takes nothing, the others get theirs all the same.
-    pub(crate) fn write(&self, findings: &Findings) -> anyhow::Result<()> {
-        let page = self.html.as_ref().map_or(Ok(()), |file| page_to(findings, file));
+    pub(crate) fn write(self, findings: &Findings) -> anyhow::Result<()> {
+        let Self { flags, json, html } = self;
+        let page = html.map_or(Ok(()), |file| page_to(file, || html::page(findings)));
         let (sections, more) = match findings.run {
-            _ if self.full || self.appendix_a => (Sections::ALL, None),
+            _ if flags.full || flags.appendix_a => (Sections::ALL, None),
             Some(_) => (Sections::BRIEF, Some("commands, distributions, percentiles, the slowest operations")),
             None => {
                 let long = findings.operations.iter().any(|row| !row.service_octaves.is_empty());
                 (Sections::CAPTURE, long.then_some("service times of each operation in powers of two"))
             }
         };
-        let report = || match self.appendix_a {
+        let report = || match flags.appendix_a {
             true => text::appendix_a(findings, &style(sections)),
             false => text::to_string(findings, &style(sections)),
         };
-        first_error([page, json_and_text(findings, self.json.as_deref(), self.quiet, report)])?;
+        let alone = flags.quiet || matches!(json, Json::StandardOutput);
+        first_error([page, json_and_text(findings, json, flags.quiet, report)])?;
         if let Some(more) = more
-            && !self.quiet
-            && !self.json.as_deref().is_some_and(is_standard_output)
+            && !alone
         {
             anstream::eprintln!("\nMore with --full: {more}.");
         }
@@ -95,65 +105,77 @@ pub(crate) struct ComparisonOutput {
     pub(crate) quiet: bool,
 }
 
-impl ComparisonOutput {
-    /// Refuses what cannot work, before anything long begins.
-    pub(crate) fn check(&self) -> anyhow::Result<()> {
-        page_is_a_file(self.html.as_deref())?;
-        self.json.iter().chain(&self.html).try_for_each(|file| has_folder(file))
-    }
+/// Where a comparison goes, with its files open.
+pub(crate) struct OpenComparison {
+    flags: ComparisonOutput,
+    json: Json,
+    html: Option<OutputFile>,
+}
 
-    /// Writes the comparison wherever it is wanted; `findings` are those of its subjects, or none.
-    pub(crate) fn write(&self, comparison: &Comparison, findings: &[Findings]) -> anyhow::Result<()> {
-        if let Some(file) = &self.html {
-            let page = match self.compact {
-                true => html::compact(comparison),
-                false => html::comparison(comparison, findings),
-            };
-            let page = page.context("the page")?;
-            std::fs::write(file, page).with_context(|| file.display().to_string())?;
-        }
-        let brief = comparison.ranking.is_some() && !self.full && !self.compact;
-        let report = || match self.compact {
+impl ComparisonOutput {
+    /// Opens the files before anything long begins.
+    pub(crate) fn open(&self, files: &mut Files) -> anyhow::Result<OpenComparison> {
+        let (json, html) = open(self.json.as_deref(), self.html.as_deref(), files)?;
+        Ok(OpenComparison { flags: self.clone(), json, html })
+    }
+}
+
+impl OpenComparison {
+    /// Writes the comparison wherever it is wanted; `findings` are those of its subjects, or none. Where one place takes nothing,
+    /// the others get theirs all the same.
+    pub(crate) fn write(self, comparison: &Comparison, findings: &[Findings]) -> anyhow::Result<()> {
+        let Self { flags, json, html } = self;
+        let page = || match flags.compact {
+            true => html::compact(comparison),
+            false => html::comparison(comparison, findings),
+        };
+        let page = html.map_or(Ok(()), |file| page_to(file, page));
+        let brief = comparison.ranking.is_some() && !flags.full && !flags.compact;
+        let report = || match flags.compact {
             true => text::compact_to_string(comparison, &style(Sections::ALL)),
             false => {
                 text::comparison_to_string(comparison, &style(if brief { Sections::BRIEF } else { Sections::ALL }))
             }
         };
-        json_and_text(comparison, self.json.as_deref(), self.quiet, report)?;
-        if brief && !self.quiet && !self.json.as_deref().is_some_and(is_standard_output) {
+        let alone = flags.quiet || matches!(json, Json::StandardOutput);
+        first_error([page, json_and_text(comparison, json, flags.quiet, report)])?;
+        if brief && !alone {
             anstream::eprintln!("\nMore with --full: every number of each load level, group and procedure.");
         }
         Ok(())
     }
 }
 
-fn page_is_a_file(page: Option<&Path>) -> anyhow::Result<()> {
-    if page.is_some_and(is_standard_output) {
-        return Err(Usage("--html - : the page goes to a file, name one".to_owned()).into());
-    }
-    Ok(())
+/// Where JSON goes.
+enum Json {
+    Nowhere,
+    StandardOutput,
+    File(OutputFile),
 }
 
-/// Refuses a file for which there is no folder.
-pub(crate) fn has_folder(file: &Path) -> anyhow::Result<()> {
-    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty() && !is_standard_output(file));
-    if folder.is_some_and(|folder| !folder.is_dir()) {
-        return Err(Usage(format!("{}: no such folder", file.display())).into());
+fn open(json: Option<&Path>, html: Option<&Path>, files: &mut Files) -> anyhow::Result<(Json, Option<OutputFile>)> {
+    if html.is_some_and(is_standard_output) {
+        return Err(Usage("--html - : the page goes to a file, name one".to_owned()).into());
     }
-    Ok(())
+    let json = match json {
+        None => Json::Nowhere,
+        Some(file) if is_standard_output(file) => Json::StandardOutput,
+        Some(file) => Json::File(files.open("--json", file, Readers::Usual)?),
+    };
+    Ok((json, files.open_if("--html", html)?))
 }
 
 /// JSON on standard output stands there alone.
 fn json_and_text(
     findings: &impl Serialize,
-    json: Option<&Path>,
+    json: Json,
     quiet: bool,
     report: impl FnOnce() -> String,
 ) -> anyhow::Result<()> {
     let json = match json {
-        Some(file) if is_standard_output(file) => return unless_closed(json_to(findings, io::stdout().lock())),
-        Some(file) => json_file(findings, file),
-        None => Ok(()),
+        Json::StandardOutput => return unless_closed(json_to(findings, io::stdout().lock())),
+        Json::File(file) => file.write(|out| json_to(findings, out)),
+        Json::Nowhere => Ok(()),
     };
     if quiet {
         return json;
@@ -162,26 +184,32 @@ fn json_and_text(
     first_error([json, unless_closed(printed.map_err(anyhow::Error::from))])
 }
 
-/// The transactions table of `--transactions`.
-pub(crate) fn table(path: &Path) -> anyhow::Result<TransactionsFile> {
-    TransactionsFile::create(path).map_err(|error| match error {
-        RecordingError::UnknownFormat { .. } | RecordingError::NotAFile { .. } => Usage(error.to_string()).into(),
-        error => error.into(),
-    })
+/// The transactions table of `--transactions`, and its file.
+pub(crate) fn table(path: &Path, files: &mut Files) -> anyhow::Result<(TransactionsFile, OutputFile)> {
+    let format = TableFormat::of(path).map_err(|error| Usage(format!("--transactions {error}")))?;
+    let file = files.open("--transactions", path, Readers::Usual)?;
+    let begun = file.file().map_err(anyhow::Error::from).and_then(|out| Ok(TransactionsFile::new(out, format)?));
+    match begun {
+        Ok(table) => Ok((table, file)),
+        Err(error) => Err(file.failed(error)),
+    }
+}
+
+/// A table that all rows went to gets its name.
+pub(crate) fn finish_table(written: Result<Written, RecordingError>, file: OutputFile) -> anyhow::Result<()> {
+    match written {
+        Ok(_) => file.finish(),
+        Err(error) => Err(file.failed(error)),
+    }
 }
 
 fn is_standard_output(file: &Path) -> bool {
     file == Path::new("-")
 }
 
-fn page_to(findings: &Findings, file: &Path) -> anyhow::Result<()> {
-    let page = html::page(findings).context("the page")?;
-    std::fs::write(file, page).with_context(|| file.display().to_string())
-}
-
-fn json_file(findings: &impl Serialize, file: &Path) -> anyhow::Result<()> {
-    let out = File::create(file).with_context(|| file.display().to_string());
-    out.and_then(|out| json_to(findings, out).with_context(|| file.display().to_string()))
+fn page_to(file: OutputFile, page: impl FnOnce() -> serde_json::Result<String>) -> anyhow::Result<()> {
+    let page = page().context("the page")?;
+    file.write(|mut out| out.write_all(page.as_bytes()))
 }
 
 fn json_to(findings: &impl Serialize, out: impl Write) -> anyhow::Result<()> {

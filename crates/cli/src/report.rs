@@ -11,7 +11,8 @@ use plimsoll_report::findings::{Findings, Run, Source};
 use plimsoll_stats::Statistics;
 
 use crate::exit::{Done, first_error};
-use crate::output::{Output, has_folder};
+use crate::output::Output;
+use crate::output_file::{Files, Readers};
 use crate::record::Measured;
 use crate::run::StageTold;
 
@@ -47,12 +48,17 @@ impl Exported {
 
 /// Runs the subcommand.
 pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
-    arguments.output.check()?;
-    arguments.exports.iter().try_for_each(|to| has_folder(&to.file))?;
+    let mut files = Files::reading([arguments.recording.as_path()]);
+    let output = arguments.output.open(&mut files)?;
+    let open = |to: &Exported| files.open("--export", &to.file, Readers::Usual);
+    let exports = arguments.exports.iter().map(open).collect::<anyhow::Result<Vec<_>>>()?;
     let recording = Recording::open(&arguments.recording)?;
     let findings = findings(&recording)?;
-    let exported = arguments.exports.iter().map(|to| Ok(to.format.write(&recording, &to.file)?));
-    first_error(exported.chain([arguments.output.write(&findings)]).collect::<Vec<_>>())?;
+    let exported = exports
+        .into_iter()
+        .zip(&arguments.exports)
+        .map(|(file, to)| file.write(|out| to.format.write(&recording, out, &to.file)));
+    first_error(exported.chain([output.write(&findings)]).collect::<Vec<_>>())?;
     Ok(Done::with(&findings.validity))
 }
 

@@ -42,8 +42,9 @@ impl CsvTable {
         Ok(self.out.write_record(None::<&[u8]>).map_err(io::Error::from)?)
     }
 
-    pub(crate) fn finish(self) -> Result<(), Cause> {
+    pub(crate) fn finish(self) -> Result<File, Cause> {
         let mut file = self.out.into_inner().map_err(|error| error.error().to_string())?;
-        Ok(file.flush()?)
+        file.flush()?;
+        Ok(file)
     }
 }

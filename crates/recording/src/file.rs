@@ -1,8 +1,7 @@
 //! A file of transactions, in the format that its name says.
 
-use std::ffi::OsString;
-use std::fs::{self, File};
-use std::path::{Path, PathBuf};
+use std::fs::File;
+use std::path::Path;
 
 use plimsoll_model::{Names, Sink, Transaction};
 
@@ -21,16 +20,9 @@ pub struct Written {
     pub bytes: u64,
 }
 
-/// A table of transactions being written, to `.parquet` or `.csv` as its name says.
-///
-/// Rows go to a file beside the target, its name with `.partial` after it, which [`TransactionsFile::finish`]
-/// renames. So a name without `.partial` always stands for a whole table and an earlier one is kept until the new
-/// one is whole; and the work of a run that was killed is there to be seen. Such a CSV file can be read up to its
-/// last line; such a Parquet file cannot, for Parquet's index comes last. The next run to the same target
-/// overwrites it.
+/// A table of transactions being written. Until [`TransactionsFile::finish`] a Parquet table cannot be read, for its index comes
+/// last; a CSV table can, up to its last line. When it gets its name is for the owner of the file to say.
 pub struct TransactionsFile {
-    path: PathBuf,
-    partial: PathBuf,
     table: Table,
     labels: Labels,
     rows: u64,
@@ -38,27 +30,19 @@ pub struct TransactionsFile {
 }
 
 impl TransactionsFile {
-    /// Begins a table.
+    /// Begins a table in an empty file.
     ///
     /// # Errors
-    /// When the name ends in neither `.parquet` nor `.csv`, stands for something that is no regular file, or the
-    /// file cannot be created.
-    pub fn create(path: impl AsRef<Path>) -> Result<Self, RecordingError> {
-        let path = path.as_ref().to_owned();
-        let format = Format::of(&path).ok_or_else(|| RecordingError::UnknownFormat { path: path.clone() })?;
-        if fs::metadata(&path).is_ok_and(|there| !there.is_file()) {
-            return Err(RecordingError::NotAFile { path });
-        }
-        let partial = partial_name(&path);
-        let file = File::create(&partial).map_err(|source| RecordingError::Create { path: partial.clone(), source })?;
+    /// The file takes nothing.
+    pub fn new(file: File, format: TableFormat) -> Result<Self, RecordingError> {
         let table = match format {
-            Format::Parquet => {
+            TableFormat::Parquet => {
                 ParquetTable::new(file, "transactions", fields()).map(|table| Table::Parquet(Box::new(table)))
             }
-            Format::Csv => CsvTable::new(file).map(|table| Table::Csv(Box::new(table))),
+            TableFormat::Csv => CsvTable::new(file).map(|table| Table::Csv(Box::new(table))),
         };
-        let table = table.map_err(|source| RecordingError::Write { partial: partial.clone(), rows: 0, source })?;
-        Ok(Self { path, partial, table, labels: Labels::new(), rows: 0, error: None })
+        let table = table.map_err(|source| RecordingError::Write { rows: 0, source })?;
+        Ok(Self { table, labels: Labels::new(), rows: 0, error: None })
     }
 
     /// Takes rows. A Parquet table takes some tens together for less than one by one: column by column.
@@ -78,22 +62,19 @@ impl TransactionsFile {
         self.error.is_some()
     }
 
-    /// Writes what is left and gives the file its name.
+    /// Writes what is left.
     ///
     /// # Errors
-    /// The first error met since [`TransactionsFile::create`]; the partial file stays where it is.
+    /// The first error met since [`TransactionsFile::new`].
     pub fn finish(self) -> Result<Written, RecordingError> {
-        let Self { path, partial, table, rows, error, .. } = self;
+        let Self { table, rows, error, .. } = self;
         let finished = match error {
             Some(error) => Err(error),
-            None => table.finish().and_then(|()| Ok(fs::metadata(&partial)?.len())),
+            None => table.finish().and_then(|file| Ok(file.metadata()?.len())),
         };
         match finished {
-            Err(source) => Err(RecordingError::Write { partial, rows, source }),
-            Ok(bytes) => match fs::rename(&partial, &path) {
-                Ok(()) => Ok(Written { rows, bytes }),
-                Err(source) => Err(RecordingError::Rename { partial, path, source }),
-            },
+            Err(source) => Err(RecordingError::Write { rows, source }),
+            Ok(bytes) => Ok(Written { rows, bytes }),
         }
     }
 }
@@ -105,21 +86,28 @@ impl Sink for TransactionsFile {
     }
 }
 
-#[derive(Clone, Copy)]
-enum Format {
+/// How a table is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TableFormat {
+    /// `.parquet`
     Parquet,
+    /// `.csv`
     Csv,
 }
 
-impl Format {
-    fn of(path: &Path) -> Option<Self> {
-        let extension = path.extension()?.to_str()?;
+impl TableFormat {
+    /// What a file of this name holds.
+    ///
+    /// # Errors
+    /// The name ends in neither `.parquet` nor `.csv`.
+    pub fn of(path: &Path) -> Result<Self, RecordingError> {
+        let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
         if extension.eq_ignore_ascii_case("parquet") {
-            Some(Self::Parquet)
+            Ok(Self::Parquet)
         } else if extension.eq_ignore_ascii_case("csv") {
-            Some(Self::Csv)
+            Ok(Self::Csv)
         } else {
-            None
+            Err(RecordingError::UnknownFormat { path: path.to_owned() })
         }
     }
 }
@@ -137,9 +125,9 @@ impl Table {
         }
     }
 
-    fn finish(self) -> Result<(), Cause> {
+    fn finish(self) -> Result<File, Cause> {
         match self {
-            Table::Parquet(table) => table.finish().map(drop),
+            Table::Parquet(table) => table.finish(),
             Table::Csv(table) => table.finish(),
         }
     }
@@ -148,10 +136,4 @@ impl Table {
 /// What Parquet has to know of the columns.
 pub(crate) fn fields() -> Vec<crate::columns::Field> {
     COLUMNS.iter().map(Column::field).collect()
-}
-
-fn partial_name(path: &Path) -> PathBuf {
-    let mut name = OsString::from(path);
-    name.push(".partial");
-    PathBuf::from(name)
 }

@@ -17,4 +17,4 @@ mod parquet_table;
 pub use columns::{ColumnKind, columns};
 pub use error::RecordingError;
 pub use export::Export;
-pub use file::{TransactionsFile, Written};
+pub use file::{TableFormat, TransactionsFile, Written};

@@ -9,7 +9,7 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use plimsoll_model::{Names, Sink};
-use plimsoll_recording::TransactionsFile;
+use plimsoll_recording::{TableFormat, TransactionsFile};
 
 struct Counting;
 
@@ -43,7 +43,10 @@ fn peak(rows: u64, name: &str) -> usize {
     let paths: Vec<_> = (0..5000).map(|i| names.intern(&format!("folder/with/a/longish/name/file{i}.dat"))).collect();
     let before = LIVE.load(Relaxed);
     PEAK.store(before, Relaxed);
-    let mut file = TransactionsFile::create(folder.path().join(name)).unwrap();
+    let mut file = {
+        let path = folder.path().join(name);
+        TransactionsFile::new(std::fs::File::create(&path).unwrap(), TableFormat::of(&path).unwrap()).unwrap()
+    };
     for i in 0..rows {
         transaction.id = Some(i);
         transaction.client.port = (i % 1000) as u16;

@@ -30,6 +30,7 @@ use plimsoll_report::findings::{Findings, Parameter};
 
 use crate::exit::{Done, first_error};
 use crate::output::Output;
+use crate::output_file::Files;
 use crate::run::{AuthFlags, Beginning, Chosen, TARGETS, TargetFlags, Told, Watching, WishFlags};
 use crate::server_side::ServerSideFlags;
 use counters::Counters;
@@ -73,7 +74,8 @@ pub(crate) struct Arguments {
 
 /// Runs the subcommand.
 pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
-    arguments.output.check()?;
+    let inputs = arguments.capture.iter().chain(&arguments.samba_conf).chain(&arguments.password_file);
+    let output = arguments.output.open(&mut Files::reading(inputs.map(PathBuf::as_path)))?;
     arguments.loops.check()?;
     let Arguments { target, password_file, auth, wishes, .. } = &arguments;
     let flags = TargetFlags::new(target.clone(), password_file.clone(), auth.clone(), wishes.clone());
@@ -116,7 +118,7 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
     }
     whole.counters(before);
     let findings = whole.findings(&workload, &phases[0], &chosen, names);
-    first_error([arguments.output.write(&findings)].into_iter().chain(besides))?;
+    first_error([output.write(&findings)].into_iter().chain(besides))?;
     Ok(Done::with(&findings.validity))
 }
 

@@ -3,6 +3,7 @@
 mod promise;
 mod told;
 
+use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::Context;
@@ -14,6 +15,7 @@ use plimsoll_stats::capacity::{Bounds, Grain, Next, Search};
 
 use crate::exit::{Done, Usage, first_error};
 use crate::output::Output;
+use crate::output_file::Files;
 use crate::record::RecordFlags;
 use crate::run::{
     Beginning, Drive, LevelRan, LoadFlags, Recorded, SetFlags, Step, TargetFlags, Told, Watching, open_files, step_at,
@@ -80,7 +82,9 @@ const BRIEF: (u64, u64) = (4, 1_000_000_000);
 
 /// Runs the subcommand.
 pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
-    arguments.output.check()?;
+    let mut files = Files::reading(arguments.target.files().chain([Path::new(&arguments.workload)]));
+    files.fills("--record", arguments.record.folder());
+    let output = arguments.output.open(&mut files)?;
     let workload = arguments.parameters.workload(&arguments.workload)?;
     if arguments.load.levels.is_some() {
         return Err(Usage("--levels: the search finds the loads itself; say --start and --most".to_owned()).into());
@@ -129,7 +133,7 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
         Ok(found) => found,
         Err(error) => return first_error([Err(error), recording]).map(|()| Done::Normally),
     };
-    first_error([arguments.output.write(&findings), recording, besides])?;
+    first_error([output.write(&findings), recording, besides])?;
     Ok(ended(&findings))
 }
 

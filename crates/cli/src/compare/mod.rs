@@ -15,7 +15,8 @@ use plimsoll_report::findings::comparison::Comparison;
 use crate::exit::{self, Done, Usage};
 use crate::filter::Filter;
 use crate::keys::Keys;
-use crate::output::ComparisonOutput;
+use crate::output::{ComparisonOutput, OpenComparison};
+use crate::output_file::Files;
 
 pub(crate) use condition::{Condition, Conditions, Threshold};
 
@@ -38,7 +39,8 @@ pub(crate) struct Arguments {
 
 /// Runs the subcommand.
 pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
-    arguments.output.check()?;
+    let inputs = arguments.subjects.iter().map(PathBuf::as_path).chain(arguments.keys.files());
+    let output = arguments.output.open(&mut Files::reading(inputs))?;
     if arguments.subjects.iter().any(|path| path == Path::new("-")) {
         return Err(Usage("-: a comparison reads files".to_owned()).into());
     }
@@ -60,7 +62,7 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
     let unfinished = sides.iter().enumerate().filter_map(said).collect();
     let (contestants, findings): (Vec<Contestant>, Vec<Findings>) =
         sides.into_iter().map(|side| (side.contestant, side.findings)).unzip();
-    finish(&contestants, &findings, (Order::Apart, unfinished), &arguments.conditions, &arguments.output)
+    finish(&contestants, &findings, (Order::Apart, unfinished), &arguments.conditions, output)
 }
 
 /// The load level that a capture is, in words.
@@ -82,7 +84,7 @@ pub(crate) fn finish(
     findings: &[Findings],
     (order, mut warnings): (Order, Vec<String>),
     conditions: &Conditions,
-    output: &ComparisonOutput,
+    output: OpenComparison,
 ) -> anyhow::Result<Done> {
     warnings.extend(comparable::warnings(contestants)?);
     let tool = format!("plimsoll {}", env!("CARGO_PKG_VERSION"));

@@ -3,6 +3,7 @@
 mod corner;
 mod side;
 
+use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::bail;
@@ -12,6 +13,7 @@ use plimsoll_report::collect::comparison::{Contestant, Order, letter};
 use crate::compare::{self, Conditions};
 use crate::exit::{Done, first_error};
 use crate::output::ComparisonOutput;
+use crate::output_file::Files;
 use crate::record::RecordFlags;
 use crate::run::{ByTime, Drive, LoadFlags, SetFlags, Watching, timeout_ns};
 use corner::Corner;
@@ -55,7 +57,9 @@ const RUNS: u32 = 2;
 
 /// Runs the subcommand.
 pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
-    arguments.output.check()?;
+    let mut files = Files::reading([Path::new(&arguments.workload)]);
+    files.fills("--record", arguments.record.folder());
+    let output = arguments.output.open(&mut files)?;
     let workload = arguments.parameters.workload(&arguments.workload)?;
     let sides = [Side::read(&arguments.a, "A")?, Side::read(&arguments.b, "B")?];
     let watching = Watching::new(arguments.output.quiet);
@@ -79,8 +83,7 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
         first_error([ended, cleaned, kept])?;
         bail!("stopped before the first round of four runs was over: there is nothing to compare");
     }
-    let compared =
-        compare::finish(&contestants, &[], (Order::InPairs, Vec::new()), &arguments.conditions, &arguments.output);
+    let compared = compare::finish(&contestants, &[], (Order::InPairs, Vec::new()), &arguments.conditions, output);
     first_error([ended, cleaned, kept])?;
     compared
 }

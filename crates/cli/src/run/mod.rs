@@ -26,7 +26,7 @@ mod validity;
 mod watching;
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use anyhow::Context;
@@ -35,7 +35,8 @@ use plimsoll_model::Names;
 use plimsoll_recording::TransactionsFile;
 
 use crate::exit::{Done, Usage, first_error};
-use crate::output::Output;
+use crate::output::{Output, finish_table};
+use crate::output_file::{Files, OutputFile, Readers};
 use crate::record::RecordFlags;
 use crate::server_side::ServerSideFlags;
 use measure::{Work, measure};
@@ -100,24 +101,38 @@ impl Arguments {
     pub(crate) fn sweeps(&self) -> bool {
         self.load.levels.is_some() || self.vary.is_some()
     }
+
+    /// The table of transactions, if one is wanted, and its file.
+    fn table(&self, files: &mut Files) -> anyhow::Result<(Option<Table>, Option<OutputFile>)> {
+        let opened = self.transactions.as_deref().map(|path| crate::output::table(path, files)).transpose()?;
+        let (table, file) = opened.unzip();
+        Ok((table.map(|table| Arc::new(Mutex::new(table))), file))
+    }
+
+    /// The tap, if one is wanted, and its file, which holds the exchange of a logon.
+    fn tap(&self, files: &mut Files) -> anyhow::Result<(Option<Arc<Tap>>, Option<OutputFile>)> {
+        let Some(path) = &self.tap else { return Ok((None, None)) };
+        let file = files.open("--tap", path, Readers::Owner)?;
+        match file.file().and_then(Tap::new) {
+            Ok(tap) => Ok((Some(Arc::new(tap)), Some(file))),
+            Err(error) => Err(file.failed(error)),
+        }
+    }
 }
 
 /// Runs the subcommand.
 pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
-    arguments.output.check()?;
+    let mut files = Files::reading(arguments.target.files().chain([Path::new(&arguments.workload)]));
+    files.fills("--record", arguments.record.folder());
+    let output = arguments.output.open(&mut files)?;
+    let (table, table_file) = arguments.table(&mut files)?;
+    let (tap, tap_file) = arguments.tap(&mut files)?;
     let variants = arguments.parameters.variants(&arguments.workload, &arguments.vary)?;
     let work = planned(&arguments, &variants)?;
     let Some((first, _)) = work.first() else { return Err(Usage("--vary: there is no value".to_owned()).into()) };
     let chosen = arguments.target.choose()?;
     let beginning = beginning(&arguments, first, &variants, &work, &chosen);
     let (finished, names) = already(&arguments, &beginning)?;
-    let table = arguments.transactions.as_deref().map(crate::output::table).transpose()?;
-    let table = table.map(|table| Arc::new(Mutex::new(table)));
-    let tap = arguments
-        .tap
-        .as_deref()
-        .map(|file| Tap::create(file).map(Arc::new).with_context(|| file.display().to_string()));
-    let tap = tap.transpose()?;
     let watching = Watching::new(arguments.output.quiet);
     let server_side = arguments.server_side.watch()?;
     let recording = match arguments.go_on {
@@ -145,13 +160,13 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
     let measured = measure(work, &drive, &chosen, &wishes, beginning);
     // Whatever became of the run: what was recorded of it gets its end, and is of use.
     let recording = recording.map_or(Ok(()), |recording| recording.finish(watching.stopped(), measured.as_ref()));
-    let tap = tap.map_or(Ok(()), |tap| tap.finish().context("the tap"));
-    let table = table.map_or(Ok(()), finish);
+    let tap = tap.zip(tap_file).map_or(Ok(()), |(tap, file)| file.write(|_| tap.finish()));
+    let table = table.zip(table_file).map_or(Ok(()), |(table, file)| finish(table, file));
     let (findings, besides) = match measured {
         Ok(measured) => measured,
         Err(error) => return first_error([Err(error), recording, tap, table]).map(|()| Done::Normally),
     };
-    first_error([arguments.output.write(&findings), recording, tap, table, besides])?;
+    first_error([output.write(&findings), recording, tap, table, besides])?;
     Ok(Done::with(&findings.validity))
 }
 
@@ -200,10 +215,9 @@ fn already(arguments: &Arguments, beginning: &Beginning<'_>) -> anyhow::Result<(
 }
 
 /// Every worker has given its sink back, so nobody else holds the table.
-fn finish(table: Table) -> anyhow::Result<()> {
+fn finish(table: Table, file: OutputFile) -> anyhow::Result<()> {
     let table: TransactionsFile = Arc::into_inner(table)
         .and_then(|table| table.into_inner().ok())
         .context("the transactions table is still being written to")?;
-    table.finish()?;
-    Ok(())
+    finish_table(table.finish(), file)
 }

@@ -1,6 +1,6 @@
 //! Which server: the flags, and an embedded one where none is named.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use plimsoll_drive::client::smb::{Dialect, Wish};
 use plimsoll_drive::engine::Plan;
@@ -64,6 +64,11 @@ impl TargetFlags {
     /// As if they had been given.
     pub(crate) fn new(target: String, password_file: Option<PathBuf>, auth: AuthFlags, wishes: WishFlags) -> Self {
         Self { target, password_file, auth, wishes }
+    }
+
+    /// The files that it is read from.
+    pub(crate) fn files(&self) -> impl Iterator<Item = &Path> {
+        self.password_file.iter().map(PathBuf::as_path)
     }
 
     /// The target, its password found and hidden, its server started where that is ours to do.

@@ -1,14 +1,14 @@
 //! What a person sees while a run goes on, and what Ctrl-C does.
 
 use std::io::IsTerminal;
-use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use anyhow::Context;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use plimsoll_drive::engine::{Phase, Progress, Watch};
 use plimsoll_drive::workload::fileset::JobProgress;
+
+use crate::interrupt;
 
 /// Between two looks at the run.
 const LOOK: Duration = Duration::from_millis(100);
@@ -36,16 +36,15 @@ impl Watching {
         if self.caught.set(()).is_err() {
             return Ok(());
         }
-        let (watch, cleaning, presses) = (Arc::clone(&self.watch), Arc::clone(&self.cleaning), AtomicU32::new(0));
-        let handler = move || {
-            if presses.fetch_add(1, Relaxed) == 0 {
+        let (watch, cleaning, mut first) = (Arc::clone(&self.watch), Arc::clone(&self.cleaning), true);
+        interrupt::on_signal(move || {
+            if std::mem::take(&mut first) {
                 watch.stop();
             } else {
                 watch.abandon();
                 cleaning.abandon();
             }
-        };
-        ctrlc::set_handler(handler).context("Ctrl-C cannot be caught")
+        })
     }
 
     /// Whether somebody wants it all to end.

@@ -50,7 +50,7 @@ fn driven(
 ) -> Both {
     let scratch = Scratch::new("closure");
     let file = scratch.path().join("tap.pcapng");
-    let tap = Arc::new(Tap::create(&file).unwrap());
+    let tap = Arc::new(Tap::new(std::fs::File::create(&file).unwrap()).unwrap());
     let mut names = Names::default();
     let server = reach::open(&Target::parse(target).unwrap(), wishes, &mut names).unwrap();
     let scenarios = Box::new(|station, lane, _| tour::lane(station, lane));

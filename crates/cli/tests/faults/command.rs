@@ -66,7 +66,9 @@ impl Running {
 
     /// Waits until it measures: before, nothing goes to the tap.
     pub(crate) fn wait_until_it_measures(&mut self) {
-        self.wait_for("measuring", |folder| folder.join("tap.pcapng").metadata().is_ok_and(|it| it.len() > 64 << 10));
+        // It gets its name at the end.
+        let tap = format!(".tap.pcapng.tmp-{}", self.child.id());
+        self.wait_for("measuring", |folder| folder.join(&tap).metadata().is_ok_and(|it| it.len() > 64 << 10));
     }
 
     /// Waits for its end.

@@ -41,7 +41,10 @@ fn the_first_ends_the_phase_and_keeps_what_was_measured() {
 
 /// What was recorded has its end and can be read.
 fn recorded(folder: &plimsoll_testkit::servers::Scratch) {
-    let tap = folder.path().join("tap.pcapng").display().to_string();
+    let tap = folder.path().join("tap.pcapng");
+    let mode = std::os::unix::fs::PermissionsExt::mode(&tap.metadata().unwrap().permissions());
+    assert_eq!(mode & 0o777, 0o600, "a logon is in it");
+    let tap = tap.display().to_string();
     let mut analyze = std::process::Command::new(env!("CARGO_BIN_EXE_plimsoll"));
     let output = output(analyze.args(["analyze", &tap, "-q"]));
     assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));

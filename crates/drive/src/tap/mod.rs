@@ -9,17 +9,13 @@
 mod packet;
 mod pcapng;
 
-use std::fs::{File, Permissions};
+use std::fs::File;
 use std::io::{self, BufWriter, IoSlice, Write};
 use std::net::SocketAddr;
-use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
-use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use self::packet::{Flags, HEADERS, LARGEST, Packet};
 
-/// Permissions of the file: its owner reads and writes.
-const OWNERS: u32 = 0o600;
 /// Held back before it is written, bytes.
 const BUFFER: usize = 1 << 20;
 
@@ -62,18 +58,12 @@ impl std::fmt::Debug for Tap {
 }
 
 impl Tap {
-    /// Makes (or empties) the file. Nobody but its owner may read it: a logon is in it, from which a weak password can be
+    /// Begins a capture in an empty file, which nobody but its owner may read: a logon is in it, from which a weak password can be
     /// guessed, and the content of files.
     ///
     /// # Errors
-    /// It cannot be made, or cannot be kept from others.
-    pub fn create(path: &Path) -> io::Result<Self> {
-        let file = File::options().write(true).create(true).truncate(false).mode(OWNERS).open(path)?;
-        // One that was there has the permissions it had; before anything is written they go. A device or pipe keeps its own.
-        if file.metadata()?.is_file() {
-            file.set_permissions(Permissions::from_mode(OWNERS))?;
-            file.set_len(0)?;
-        }
+    /// The file takes nothing.
+    pub fn new(file: File) -> io::Result<Self> {
         let mut file = BufWriter::with_capacity(BUFFER, file);
         pcapng::begin(&mut file)?;
         Ok(Self { file: Mutex::new(Output { file, error: None }) })

@@ -7,9 +7,9 @@ mod histogram_log;
 mod openmetrics;
 mod percentiles;
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{BufWriter, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use hdrhistogram::Histogram;
 use plimsoll_stats::{FineHistogram, SIGNIFICANT_DIGITS};
@@ -39,30 +39,21 @@ impl Export {
         Self::ALL.into_iter().find(|(known, _)| end.eq_ignore_ascii_case(known)).map(|(_, export)| export)
     }
 
-    /// Writes a recording to a file.
+    /// Writes a recording to an empty file.
     ///
     /// # Errors
-    /// When a stage cannot be read or the file cannot be written.
-    pub fn write(self, recording: &Recording, file: &Path) -> Result<(), FolderError> {
-        // What was there before stays until all of the new one is written.
-        let mut partial = file.as_os_str().to_owned();
-        partial.push(".partial");
-        let partial = PathBuf::from(partial);
+    /// When a stage cannot be read or the file cannot be written: `name` is what it is called there.
+    pub fn write(self, recording: &Recording, file: File, name: &Path) -> Result<(), FolderError> {
         let write = || -> Result<(), Cause> {
-            let mut out = BufWriter::new(File::create(&partial)?);
+            let mut out = BufWriter::new(file);
             match self {
                 Export::HistogramLog => histogram_log::write(recording, &mut out)?,
                 Export::Percentiles => percentiles::write(recording, &mut out)?,
                 Export::OpenMetrics => openmetrics::write(recording, &mut out)?,
             }
-            out.flush()?;
-            Ok(fs::rename(&partial, file)?)
+            Ok(out.flush()?)
         };
-        write().map_err(|cause| {
-            // What came of it is of no use; why is told.
-            let _ = fs::remove_file(&partial);
-            FolderError::file(file, cause)
-        })
+        write().map_err(|cause| FolderError::file(name, cause))
     }
 }
 

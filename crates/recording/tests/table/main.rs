@@ -12,7 +12,7 @@ use parquet::basic::Repetition;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::{Field, Row};
 use plimsoll_model::{Names, Sink, Transaction};
-use plimsoll_recording::{ColumnKind, RecordingError, TransactionsFile, Written, columns};
+use plimsoll_recording::{ColumnKind, RecordingError, TableFormat, TransactionsFile, Written, columns};
 
 /// The contract of the design, written out again by hand: an accidental change of `columns.rs` fails here.
 const CONTRACT: &str = "protocol procedure operation group client server connection session share path user id \
@@ -21,7 +21,7 @@ const CONTRACT: &str = "protocol procedure operation group client server connect
     request_last_frame response_first_frame response_last_frame vantage stage held";
 
 fn write(path: &Path, transactions: &[Transaction], names: &Names) -> Written {
-    let mut file = TransactionsFile::create(path).unwrap();
+    let mut file = TransactionsFile::new(File::create(path).unwrap(), TableFormat::of(path).unwrap()).unwrap();
     for transaction in transactions {
         file.transaction(transaction, names);
     }
@@ -208,58 +208,26 @@ fn names_from_strangers_survive_unchanged() {
 
 #[test]
 fn another_ending_is_an_error_that_names_both() {
-    let folder = tempfile::tempdir().unwrap();
     for name in ["t.json", "t", ".csv", "t.parquet.gz"] {
-        let error = TransactionsFile::create(folder.path().join(name)).err().expect(name);
+        let error = TableFormat::of(Path::new(name)).expect_err(name);
         assert!(matches!(error, RecordingError::UnknownFormat { .. }), "{error:?}");
         assert!(error.to_string().contains(".parquet") && error.to_string().contains(".csv"), "{error}");
     }
-    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0, "nothing was created");
-    assert!(TransactionsFile::create(folder.path().join("T.CSV")).is_ok(), "case does not matter");
-}
-
-#[test]
-fn a_folder_is_not_replaced_and_a_missing_one_is_an_error() {
-    let folder = tempfile::tempdir().unwrap();
-    fs::create_dir(folder.path().join("t.csv")).unwrap();
-    let error = TransactionsFile::create(folder.path().join("t.csv")).err().unwrap();
-    assert!(matches!(error, RecordingError::NotAFile { .. }), "{error:?}");
-    let error = TransactionsFile::create(folder.path().join("missing/t.csv")).err().unwrap();
-    assert!(matches!(error, RecordingError::Create { .. }), "{error:?}");
-}
-
-#[test]
-fn a_name_stands_for_a_whole_table_only() {
-    let folder = tempfile::tempdir().unwrap();
-    for name in ["t.parquet", "t.csv"] {
-        let (path, partial) = (folder.path().join(name), folder.path().join(format!("{name}.partial")));
-        fs::write(&path, "an earlier table").unwrap();
-        let mut file = TransactionsFile::create(&path).unwrap();
-        file.transaction(&samples::bare(), &Names::default());
-        assert!(partial.exists(), "work in progress can be seen");
-        drop(file);
-        assert_eq!(fs::read_to_string(&path).unwrap(), "an earlier table", "an unfinished one does not replace it");
-        assert_eq!(write(&path, &[samples::bare()], &Names::default()).rows, 1);
-        assert!(!partial.exists());
-        assert_ne!(fs::read(&path).unwrap(), b"an earlier table");
-    }
+    assert!(TableFormat::of(Path::new("T.CSV")).is_ok(), "case does not matter");
 }
 
 #[test]
 #[cfg(target_os = "linux")]
 fn a_full_disk_is_told_when_finished() {
-    let folder = tempfile::tempdir().unwrap();
-    for name in ["t.parquet", "t.csv"] {
-        let path = folder.path().join(name);
-        std::os::unix::fs::symlink("/dev/full", folder.path().join(format!("{name}.partial"))).unwrap();
-        let mut file = TransactionsFile::create(&path).unwrap();
+    for format in [TableFormat::Parquet, TableFormat::Csv] {
+        let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let mut file = TransactionsFile::new(full, format).unwrap();
         for _ in 0..70_000 {
             file.transaction(&samples::bare(), &Names::default());
         }
-        assert!(file.failed(), "{name}");
+        assert!(file.failed(), "{format:?}");
         let error = file.finish().unwrap_err();
         assert!(matches!(error, RecordingError::Write { .. }), "{error:?}");
         assert!(error.to_string().contains("No space left"), "{error}");
-        assert!(!path.exists());
     }
 }

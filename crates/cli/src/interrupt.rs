@@ -1,0 +1,72 @@
+//! Ctrl-C (SIGINT), SIGTERM and SIGHUP: what they end, and the temporary files that they must not leave behind.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use anyhow::Context;
+
+/// The exit code after a signal that ended the process: that of SIGINT in a shell.
+const KILLED: i32 = 130;
+
+/// What happens when a signal comes.
+type Action = Box<dyn FnMut() + Send>;
+
+#[derive(Default)]
+struct State {
+    installed: bool,
+    action: Option<Action>,
+    /// Outputs that are not whole yet.
+    temporaries: Vec<PathBuf>,
+}
+
+static STATE: Mutex<State> = Mutex::new(State { installed: false, action: None, temporaries: Vec::new() });
+
+fn state() -> MutexGuard<'static, State> {
+    STATE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// From now on a signal does this, instead of ending the process.
+pub(crate) fn on_signal(action: impl FnMut() + Send + 'static) -> anyhow::Result<()> {
+    install()?;
+    state().action = Some(Box::new(action));
+    Ok(())
+}
+
+/// A file that a signal removes, if it ends the process.
+pub(crate) fn remove_on_end(temporary: &Path) -> anyhow::Result<()> {
+    install()?;
+    state().temporaries.push(temporary.to_owned());
+    Ok(())
+}
+
+/// A file that has got its name, or is gone.
+pub(crate) fn keep(temporary: &Path) {
+    state().temporaries.retain(|other| other != temporary);
+}
+
+/// Ends the process at once, without half-written files. To be called from another thread than an action's.
+fn end() -> ! {
+    for temporary in &state().temporaries {
+        // The process ends: nobody could be told.
+        let _ = std::fs::remove_file(temporary);
+    }
+    std::process::exit(KILLED)
+}
+
+fn install() -> anyhow::Result<()> {
+    let mut state = state();
+    if !state.installed {
+        // The handler runs in a thread of its own, so that it may take the lock.
+        ctrlc::set_handler(handle).context("Ctrl-C cannot be caught")?;
+        state.installed = true;
+    }
+    Ok(())
+}
+
+fn handle() {
+    // Not held while the action runs.
+    let action = state().action.take();
+    let Some(mut action) = action else { end() };
+    action();
+    state().action.get_or_insert(action);
+}
