@@ -29,6 +29,10 @@ pub trait Scenario: Send {
     fn kind(&self) -> u32 {
         0
     }
+    /// Whether it knows how much each read returns, and holds the server to it: then a read of nothing is as it should be.
+    fn knows_what_comes_back(&self) -> bool {
+        false
+    }
     /// A piece of the data of a read that asked to keep it, in order.
     fn data(&mut self, offset: u64, piece: &[u8]) {
         let _ = (offset, piece);

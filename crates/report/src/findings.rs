@@ -12,6 +12,7 @@ mod curve;
 mod depth;
 mod headline;
 mod octave;
+mod outage;
 pub mod ranking;
 mod repeats;
 mod run;
@@ -24,6 +25,7 @@ pub use curve::{CurveMaximum, CurvePoint, FittedLaw, Interval, Knee, LOADS, Load
 pub use depth::{DepthShare, QueueDepth};
 pub use headline::Headline;
 pub use octave::{COMPOUND, Octave};
+pub use outage::{Interruption, ShortReads, Silence};
 pub use plimsoll_model::{Reason, Validity, Verdict};
 pub use repeats::{REPEAT, RepeatedLevel, Spread, besides_repeat};
 pub use run::{FailureCount, Fairness, Generator, OUTSIDE_THE_PHASE, Parameter, RoundTrip, Run, Stage, load};

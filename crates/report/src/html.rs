@@ -24,6 +24,7 @@ mod load_curves;
 mod load_groups;
 mod mix;
 mod operations;
+mod outages;
 mod over_time;
 mod particulars;
 mod picture;
@@ -230,7 +231,10 @@ fn sections(findings: &Findings) -> Vec<Section<'_>> {
         Section::new("queue-depth", "Queue depth").figures(depth::figure(&sides)).text(depth::tables(findings)),
         Section::new("service", "Service time").figures(service::figure(findings)).text(service::tables(findings)),
         Section::new("packets", "Packets").text(packets),
-        Section::new("unseen", unseen).text(run::generator(findings)).text([traffic::unseen(findings)]),
+        Section::new("unseen", unseen)
+            .text(outages::section(findings))
+            .text(run::generator(findings))
+            .text([traffic::unseen(findings)]),
         Section::new("configuration", "Configuration").text([configuration::section(findings)]),
     ];
     all.retain(|section| !section.is_empty());

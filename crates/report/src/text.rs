@@ -13,6 +13,7 @@ mod curves;
 mod distributions;
 mod errors;
 mod felt;
+mod outages;
 mod packets;
 mod page;
 mod percentiles;

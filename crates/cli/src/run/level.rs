@@ -9,10 +9,11 @@ use plimsoll_report::collect::comparison::{LoadPoint, MeasuredRun};
 use plimsoll_report::collect::run::{About, Answered, Level, operations_together};
 use plimsoll_report::collect::stations::spread;
 use plimsoll_report::collect::times_of;
-use plimsoll_report::findings::{OUTSIDE_THE_PHASE, Times, TurnKind, besides_repeat, load};
+use plimsoll_report::findings::{Interruption, OUTSIDE_THE_PHASE, Times, TurnKind, besides_repeat, load};
 use plimsoll_stats::{Headline, IntervalWidth, Intervals, Options, SharedDepth, Statistics};
 use serde::{Deserialize, Serialize};
 
+use super::disruption;
 use super::load::Step;
 use super::parameters;
 use super::sink::{Kept, Measured};
@@ -259,7 +260,7 @@ pub(super) fn added_up(
     names: &Names,
     by_time: bool,
 ) -> LevelRan {
-    let Ran { sinks, stations, turns: kinds, generator, measured, stopped } = ran;
+    let Ran { sinks, stations, turns: kinds, generator, measured, silences, stopped } = ran;
     let mut statistics = Statistics::new(Options { headline: headline(plan), ..Options::default() });
     let mut intervals = by_time.then(|| empty(plan));
     for sink in sinks {
@@ -276,8 +277,13 @@ pub(super) fn added_up(
     let scheduled = users.is_some();
     let seconds = (measured.1 - measured.0) as f64 / 1e9;
     let seen = validity::Level { generator: &generator, stations: &stations, users: scheduled, lag, response, seconds };
-    let (reasons, generators_fault) = (validity::reasons(&seen), validity::generators_fault(&seen));
+    let (mut reasons, generators_fault) = (validity::reasons(&seen), validity::generators_fault(&seen));
     let (busy, behind) = (validity::busy(&seen), validity::behind(&seen));
+    let silence = disruption::silence(&silences, &generator.unanswered, &statistics);
+    let short_reads = disruption::short_reads(&stations);
+    let planned_s = plan.phases.measured_ns.map(|ns| ns as f64 / 1e9);
+    let interruption = stopped.then_some(Interruption { after_s: seconds, planned_s });
+    reasons.extend(disruption::reasons(&silence, short_reads, generator.unanswered.count, interruption, seconds));
     let words = if stopped { format!("{words} (stopped early)") } else { words.to_owned() };
     let uncertain = intervals.as_ref().map_or_else(Uncertain::default, |whole| Uncertain::of(whole, measured));
     let answered = answered_in_it(&generator);
@@ -298,6 +304,9 @@ pub(super) fn added_up(
         server: None,
         connections: plan.connections_in_all(),
         validity: Validity::of(reasons.clone()),
+        silence,
+        short_reads,
+        interruption,
         users,
         turns: kinds.iter().map(turn_kind).collect(),
     };

@@ -1,6 +1,7 @@
 //! `plimsoll run`: a workload becomes response times.
 
 mod auth;
+mod disruption;
 mod drive;
 mod files;
 mod finished;

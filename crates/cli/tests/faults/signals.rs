@@ -30,6 +30,9 @@ fn the_first_ends_the_phase_and_keeps_what_was_measured() {
         assert_eq!(stages.len(), 1, "the other levels are not begun");
         assert!(stages[0]["level"].as_str().unwrap().ends_with("(stopped early)"));
         assert!(stages[0]["count"].as_u64().unwrap() > 0);
+        assert_eq!(stages[0]["interruption"]["planned_s"], 600.0);
+        assert!(stages[0]["validity"]["reasons"].to_string().contains("interrupted after"), "{}", ended.reasons());
+        assert_ne!(ended.report["validity"]["verdict"], "valid");
         assert_eq!(stages[0]["failures"].as_array().unwrap().len(), 0, "{}", stages[0]["failures"]);
         assert!(ended.report["run"]["facts"].to_string().contains("1 of 3 load levels"));
         recorded(&ended.folder);
@@ -70,8 +73,59 @@ fn the_second_waits_for_nothing_and_loses_nothing() {
 }
 
 fn freeze(server: &Server) {
+    signal(server, Signal::STOP);
+}
+
+fn signal(server: &Server, signal: Signal) {
     let pid = rustix::process::Pid::from_raw(server.id().cast_signed()).unwrap();
-    rustix::process::kill_process(pid, Signal::STOP).unwrap();
+    rustix::process::kill_process(pid, signal).unwrap();
+}
+
+/// Three seconds without any answer are said, whatever the percentiles show.
+#[test]
+fn a_server_that_stands_still_makes_the_run_partial_at_most() {
+    let server = nfs();
+    let running = measuring(&server, &[]);
+    std::thread::sleep(std::time::Duration::from_secs(1));
+    freeze(&server);
+    std::thread::sleep(std::time::Duration::from_secs(3));
+    signal(&server, Signal::CONT);
+    std::thread::sleep(std::time::Duration::from_secs(2));
+    running.signal(Signal::INT);
+    let ended = running.end();
+    let silence = &ended.stage()["silence"];
+    assert!(silence["longest_s"].as_f64() > Some(2.9), "{silence}");
+    assert!(silence["without_answer_s"].as_f64() > Some(2.9) && silence["outages"].as_u64() > Some(0), "{silence}");
+    assert!(ended.reasons().contains("the server gave no answer for"), "{}", ended.reasons());
+    assert_ne!(ended.report["validity"]["verdict"], "valid");
+}
+
+/// Files of a block, read from its end on: there is nothing.
+const BEYOND: &str = r#"
+name = "beyond"
+description = "Reads beyond the end"
+[files]
+count = 4
+size = "4KiB"
+[[turns]]
+name = "look"
+on = "file"
+steps = ["open", { read = { size = "4KiB", total = "16KiB" } }, "close"]
+"#;
+
+#[test]
+fn reads_that_return_nothing_are_counted_apart() {
+    let server = nfs();
+    let folder = plimsoll_testkit::servers::Scratch::new("beyond");
+    let workload = folder.path().join("beyond.toml");
+    std::fs::write(&workload, BEYOND).unwrap();
+    let file = workload.to_str().unwrap();
+    let ended = run(&[file, "--target", &server.url, "--warmup", "0s", "--duration", "300ms"]);
+    let reads = &ended.stage()["short_reads"];
+    assert!(reads["empty"].as_u64() > Some(0), "{reads}: {}", ended.said);
+    assert_eq!(reads["short"], 0, "{reads}");
+    assert!(ended.reasons().contains("reads returned no data"), "{}", ended.reasons());
+    assert_ne!(ended.report["validity"]["verdict"], "valid");
 }
 
 /// A set that takes long to make.

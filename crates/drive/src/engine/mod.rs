@@ -28,7 +28,7 @@ mod worker;
 pub use error::EngineError;
 pub use histogram::Histogram;
 pub use plan::{Arrivals, Load, Pause, Phases, Plan, Reconnect};
-pub use ran::{Answered, Generator, Ran, RoundTrips, StationTally, TurnTally, WorkerCpu};
+pub use ran::{Answered, Generator, Ran, RoundTrips, StationTally, TurnTally, Unanswered, WorkerCpu};
 pub use rng::{Rng, seed_of};
 pub use setup::{Birth, Setup};
 pub use watch::{Phase, Progress, Watch};
@@ -46,6 +46,7 @@ use crate::action::{Cause, Failure};
 use crate::network::Network;
 use crate::network::clock::Clock;
 use crate::network::tcp::Tcp;
+use crate::station::silence::together;
 
 /// Runs a plan to its end: connects every station, warms up, measures, drains, logs off. Returns when all of it is done;
 /// every phase has an end, so it always returns.
@@ -160,8 +161,10 @@ fn gathered<S>(plan: &Plan, brought: impl Iterator<Item = Brought<S>>) -> Ran<S>
             ..Generator::default()
         },
         measured: (i64::MIN, i64::MIN),
+        silences: Vec::new(),
         stopped: false,
     };
+    let mut gaps = Vec::new();
     ran.generator.clock_granularity_ns = Clock::new().granularity();
     for part in brought {
         ran.sinks.push(part.sink);
@@ -172,7 +175,9 @@ fn gathered<S>(plan: &Plan, brought: impl Iterator<Item = Brought<S>>) -> Ran<S>
         // Workers agree on both, unless nothing was measured.
         ran.measured = (ran.measured.0.max(part.measured.0), ran.measured.1.max(part.measured.1));
         ran.stopped |= part.stopped;
+        gaps.push(part.gaps);
     }
+    ran.silences = together(gaps);
     ran.measured.0 = ran.measured.0.min(ran.measured.1);
     ran.stations.sort_by_key(|tally| tally.station);
     let seconds = (ran.measured.1 - ran.measured.0) as f64 / 1e9;

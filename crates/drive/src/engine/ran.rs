@@ -19,6 +19,9 @@ pub struct Ran<S> {
     pub generator: Generator,
     /// Begin and end of the measured phase, ns since the Unix epoch. Equal where it was stopped before it began.
     pub measured: (i64, i64),
+    /// Times of 10 ms or more in the measured phase without any answer, although a request was outstanding or due: from, to, ns since
+    /// the Unix epoch, in their order.
+    pub silences: Vec<(i64, i64)>,
     /// Somebody stopped it before its time.
     pub stopped: bool,
 }
@@ -38,6 +41,12 @@ pub struct StationTally {
     pub errors_outside: Vec<(Cause, u64)>,
     /// File data read and written, bytes.
     pub payload_bytes: u64,
+    /// Reads that succeeded; those of scenarios that know what comes back are not here, nor below.
+    pub reads: u64,
+    /// Those that returned fewer bytes than asked for, but some.
+    pub short_reads: u64,
+    /// Those that returned nothing.
+    pub empty_reads: u64,
     /// Sum of the response times of the actions that succeeded, ns: from when an action was begun to its last answer.
     pub response_sum_ns: u64,
     /// Sum of their squares, ns².
@@ -130,6 +139,26 @@ impl Answered {
     }
 }
 
+/// Actions meant for the measured phase that had no answer, and how long they had waited when they were given up.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Unanswered {
+    /// How many.
+    pub count: u64,
+    /// The longest wait since the action was begun, ns.
+    pub longest_ns: u64,
+    /// The longest wait since the action was meant to begin, ns.
+    pub longest_from_intended_ns: u64,
+}
+
+impl Unanswered {
+    /// Adds those of another worker.
+    pub(crate) fn add(&mut self, other: &Self) {
+        self.count += other.count;
+        self.longest_ns = self.longest_ns.max(other.longest_ns);
+        self.longest_from_intended_ns = self.longest_from_intended_ns.max(other.longest_from_intended_ns);
+    }
+}
+
 /// How well the load generator itself kept up. Of the measured phase, unless told otherwise.
 #[derive(Clone, Debug, Default)]
 pub struct Generator {
@@ -137,6 +166,8 @@ pub struct Generator {
     pub workers: Vec<WorkerCpu>,
     /// What was answered.
     pub answered: Answered,
+    /// What was not.
+    pub unanswered: Unanswered,
     /// Schedule lag: how much later than planned the generator got to what a timer or a schedule had planned, ns. Waiting
     /// for a free lane is not in it: that is the server's.
     pub schedule_lag: Histogram,
@@ -178,6 +209,7 @@ impl Generator {
         self.answered.requests += other.answered.requests;
         self.answered.read_bytes += other.answered.read_bytes;
         self.answered.written_bytes += other.answered.written_bytes;
+        self.unanswered.add(&other.unanswered);
         self.planned += other.planned;
         self.late_starts += other.late_starts;
         self.never_sent += other.never_sent;

@@ -235,6 +235,10 @@ impl Scenario for Player {
         }
     }
 
+    fn knows_what_comes_back(&self) -> bool {
+        true
+    }
+
     fn done(&mut self, done: &Done) -> Verdict {
         self.now = done.at;
         match (self.asked, &done.result) {

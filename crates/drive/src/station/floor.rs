@@ -2,14 +2,15 @@
 
 use std::collections::VecDeque;
 
-use plimsoll_model::{Names, Sink, Transaction};
+use plimsoll_model::{Names, Outcome, Sink, Transaction};
 
 use super::clock::TurnTallies;
 use super::lane::{Lane, State};
+use super::silence::{Gap, Gaps};
 use crate::action::{Cause, Done, Failure, Reply, Tag};
 use crate::client::Events;
 use crate::engine::share::Share;
-use crate::engine::{Answered, StationTally};
+use crate::engine::{Answered, StationTally, Unanswered};
 use crate::scenario::Verdict;
 
 /// Lanes, tallies, and where transactions go.
@@ -25,6 +26,10 @@ pub(crate) struct Floor<'a, S> {
     pub(crate) window: (i64, i64),
     /// What was answered in it.
     pub(crate) answered: Answered,
+    /// What was meant for it and had no answer.
+    pub(crate) unanswered: Unanswered,
+    /// Between the answers that came in it.
+    pub(crate) gaps: Gaps,
     /// The connection whose client was called last.
     pub(crate) caller: u32,
     /// Actions that ended and were not looked at yet, and the connection that they ran on.
@@ -48,8 +53,13 @@ pub(crate) struct Fresh {
 impl<S: Sink> Events for Floor<'_, S> {
     fn transaction(&mut self, transaction: &Transaction) {
         let timeline = &transaction.timeline;
-        if timeline.response_last.is_some_and(|at| self.measures(at)) {
+        if let Some(at) = timeline.response_last.filter(|&at| self.measures(at)) {
             self.answered.count(transaction);
+            // A request that waits by design is no wait for the server.
+            if let Some((from, failed)) = self.gaps.answered(self.window.0, at).filter(|_| !transaction.held) {
+                let wanted = self.wanted_since(failed);
+                self.gaps.push(Gap { from, to: at, wanted });
+            }
         }
         let measured = timeline.intended.or(timeline.request_first).is_some_and(|at| self.measures(at));
         let stage = self.stage.filter(|_| measured);
@@ -91,6 +101,8 @@ impl<'a, S: Sink> Floor<'a, S> {
             stage,
             window: (i64::MAX, i64::MAX),
             answered: Answered::default(),
+            unanswered: Unanswered::default(),
+            gaps: Gaps::default(),
             caller: 0,
             ended: VecDeque::new(),
             aside: Vec::new(),
@@ -102,6 +114,35 @@ impl<'a, S: Sink> Floor<'a, S> {
     /// Whether what was intended at `at` belongs to the measured phase.
     pub(crate) fn measures(&self, at: i64) -> bool {
         self.window.0 <= at && at < self.window.1
+    }
+
+    /// Since when something is outstanding, or due and kept from being sent; `failed` is what failed without an answer.
+    fn wanted_since(&self, failed: Option<i64>) -> Option<i64> {
+        let due = |lane: &Lane| match lane.state {
+            State::Acting => Some(lane.intended),
+            State::Held(due) => Some(due),
+            State::Idle(..) | State::Thinking | State::Over => None,
+        };
+        self.lanes.iter().filter_map(due).chain(failed).min()
+    }
+
+    /// The measured phase is over; `due` is the first turn of a schedule that is due and was not begun.
+    pub(crate) fn end_gaps(&mut self, due: Option<i64>) {
+        let (begin, end) = self.window;
+        if let Some((from, failed)) = self.gaps.answered(begin, end) {
+            let wanted = [self.wanted_since(failed), due].into_iter().flatten().min();
+            self.gaps.push(Gap { from, to: end, wanted });
+        }
+    }
+
+    /// An action had no answer.
+    fn count_unanswered(&mut self, intended: i64, begun: i64, at: i64) {
+        self.gaps.failed(intended);
+        if self.measures(intended) {
+            let since = |from: i64| u64::try_from(at.saturating_sub(from)).unwrap_or(0);
+            let longest_from_intended_ns = since(intended);
+            self.unanswered.add(&Unanswered { count: 1, longest_ns: since(begun), longest_from_intended_ns });
+        }
     }
 
     /// A client that does everything at once answers while the lane is still asked what it wants: kept for a moment.
@@ -132,6 +173,7 @@ impl<'a, S: Sink> Floor<'a, S> {
     pub(crate) fn account(&mut self, lane: usize, done: &Done) {
         let station = self.share.station(lane);
         let Some(lane) = self.lanes.get_mut(lane) else { return };
+        let (intended, begun, asked_bytes) = (lane.intended, lane.begun, lane.asked_bytes);
         let verdict = lane.scenario.as_mut().map_or(Verdict::AsAnswered, |scenario| scenario.done(done));
         let cause = match (&verdict, &done.result) {
             (Verdict::Excused, _) => return,
@@ -141,7 +183,9 @@ impl<'a, S: Sink> Floor<'a, S> {
         if let (Some(_), Some(turn)) = (cause, &mut lane.turn) {
             turn.failed = true;
         }
-        let (intended, begun) = (lane.intended, lane.begun);
+        if let Err(Failure { outcome: Outcome::Unanswered, .. }) = &done.result {
+            self.count_unanswered(intended, begun, done.at);
+        }
         if let Some(&cause) = cause {
             self.error(station, cause, intended);
             return;
@@ -158,6 +202,11 @@ impl<'a, S: Sink> Floor<'a, S> {
             let response = u64::try_from(done.at.saturating_sub(begun)).unwrap_or(0);
             tally.actions += 1;
             tally.payload_bytes += bytes;
+            if let (Ok(Reply::Read { .. }), Some(asked)) = (&done.result, asked_bytes.filter(|asked| *asked > 0)) {
+                tally.reads += 1;
+                tally.short_reads += u64::from(bytes > 0 && bytes < u64::from(asked));
+                tally.empty_reads += u64::from(bytes == 0);
+            }
             tally.response_sum_ns = tally.response_sum_ns.saturating_add(response);
             tally.response_squares += (response as f64).powi(2);
         }

@@ -13,6 +13,8 @@ pub(crate) struct Lane {
     /// When its action was meant to start, and when it was begun, ns.
     pub(crate) intended: i64,
     pub(crate) begun: i64,
+    /// Bytes that its action reads; `None` of another, and where its scenario knows what comes back.
+    pub(crate) asked_bytes: Option<u32>,
     /// The turn that it is in.
     pub(crate) turn: Option<TurnClock>,
     /// For its pauses.

@@ -8,3 +8,4 @@ pub(crate) mod floor;
 pub(crate) mod lane;
 pub(crate) mod pacing;
 pub(crate) mod rota;
+pub(crate) mod silence;

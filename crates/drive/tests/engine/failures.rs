@@ -357,3 +357,45 @@ fn a_run_that_is_stopped_before_it_measures_says_so() {
     assert!(ran.stopped);
     assert_eq!(ran.measured.0, ran.measured.1);
 }
+
+/// The tenth request of each connection is answered so late.
+fn late_by(ns: i64) -> Memory {
+    door(move |_, _, _| {
+        let mut seen = 0;
+        let serve = move |at: i64, bytes: &[u8], replies: &mut Vec<Reply>| {
+            for request in bytes.chunks(HEAD) {
+                let (_, id, word) = head(request).unwrap();
+                seen += 1;
+                let after = if seen == 10 { ns } else { MS };
+                replies.extend(answer(id, word).map(|it| Reply { at: at + after, what: What::Bytes(it) }));
+            }
+        };
+        Accept::Serve(Box::new(serve), 0)
+    })
+}
+
+#[test]
+fn a_silence_begins_when_something_is_wanted_and_ends_with_an_answer() {
+    let toys = Toys::new(&TURN);
+    let ran = over(&plan(1), &toys, |_| late_by(60 * MS));
+    // A turn every 11 ms: the tenth request goes at 99 ms. The pauses of 10 ms before each are no silences.
+    assert_eq!(ran.silences, [(ran.measured.0 + 99 * MS, ran.measured.0 + 159 * MS)]);
+    let quick = over(&plan(1), &Toys::new(&TURN), |_| late_by(MS));
+    assert_eq!(quick.silences, []);
+}
+
+#[test]
+fn what_has_no_answer_waited_until_it_was_given_up() {
+    let none = |_: i64, _: u64| Vec::new();
+    let ran = over(&plan(1), &Toys::new(&TURN), |_| except(0, 9, none));
+    let unanswered = ran.generator.unanswered;
+    assert_eq!(unanswered.count, 1);
+    let waited = i64::try_from(unanswered.longest_ns).unwrap();
+    assert!((80 * MS..101 * MS).contains(&waited), "the time-out and the time until it is looked for: {waited}");
+    assert_eq!(ran.silences.len(), 1, "it is silent until the next one is answered: {:?}", ran.silences);
+    let (from, to) = ran.silences[0];
+    assert!(from == ran.measured.0 + 99 * MS && to - from >= waited, "{from} to {to}");
+    let rest = over(&plan(1), &Toys::new(&TURN), |_| except(0, 17, none));
+    assert_eq!(rest.generator.unanswered.count, 1, "not answered in the drain");
+    assert_eq!(rest.silences.last().map(|silence| silence.1), Some(rest.measured.1), "up to the end of the phase");
+}

@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use super::{SECOND, StatusName, curves, depth, repeats, rows, sizes, span};
 use crate::findings::{
-    Fairness, Findings, Generator, Interval, Parameter, Run, ServerSide, Source, Stage, StationSpread, TurnKind, Users,
-    Validity,
+    Fairness, Findings, Generator, Interruption, Interval, Parameter, Run, ServerSide, ShortReads, Silence, Source,
+    Stage, StationSpread, TurnKind, Users, Validity,
 };
 
 /// One load level as it was measured.
@@ -73,6 +73,15 @@ pub struct About {
     pub server: Option<ServerSide>,
     /// Connections made.
     pub connections: u64,
+    /// Times without any answer.
+    #[serde(default)]
+    pub silence: Silence,
+    /// Reads that returned fewer bytes than asked for.
+    #[serde(default)]
+    pub short_reads: ShortReads,
+    /// That it was stopped before its end.
+    #[serde(default)]
+    pub interruption: Option<Interruption>,
     /// Whether the numbers may be used.
     pub validity: Validity,
     /// Users who have schedules of their own; `None` where nobody has.
@@ -187,6 +196,9 @@ fn stage(number: u32, level: &Level<'_>, status_name: StatusName) -> Stage {
         fairness: about.fairness,
         spread: about.spread,
         server: about.server,
+        silence: about.silence,
+        short_reads: about.short_reads,
+        interruption: about.interruption,
         failures: failures.into_iter().map(|(cause, count)| crate::findings::FailureCount { cause, count }).collect(),
         users,
         turns: about.turns,

@@ -5,7 +5,10 @@ use serde::{Deserialize, Serialize};
 use super::calls::Calls;
 use super::capacity::Capacity;
 use super::server::ServerSide;
-use super::{Headline, Interval, OperationRow, QueueDepth, Span, StationSpread, Times, TurnKind, Users, Validity};
+use super::{
+    Headline, Interruption, Interval, OperationRow, QueueDepth, ShortReads, Silence, Span, StationSpread, Times,
+    TurnKind, Users, Validity,
+};
 
 /// How the load was made.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -107,6 +110,15 @@ pub struct Stage {
     pub fairness: Fairness,
     /// Response times and errors of the stations beside each other.
     pub spread: StationSpread,
+    /// Times without any answer, and requests that had none.
+    #[serde(default)]
+    pub silence: Silence,
+    /// Reads that returned fewer bytes than asked for.
+    #[serde(default)]
+    pub short_reads: ShortReads,
+    /// That it was stopped before its end; null where it was not.
+    #[serde(default)]
+    pub interruption: Option<Interruption>,
     /// Actions that did not succeed, by what happened, most frequent first.
     pub failures: Vec<FailureCount>,
     /// Users and their overload; null where users have no schedules of their own.

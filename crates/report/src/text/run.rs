@@ -28,6 +28,7 @@ pub(super) fn draw(page: &mut Page<'_>, findings: &Findings) -> fmt::Result {
         return Ok(());
     }
     levels(page, &findings.stages)?;
+    super::outages::draw(page, &findings.stages)?;
     super::curves::draw(page, findings)?;
     super::users::draw(page, &findings.stages)?;
     super::repeats::draw(page, &findings.repeats)?;

@@ -433,6 +433,9 @@ fn stage(rich: &Findings, number: u32, stations: u64, reasons: &[&str]) -> Stage
         },
         spread: if stations > 1 { spread() } else { StationSpread::default() },
         server: (number == 0).then(server),
+        silence: Silence::default(),
+        short_reads: ShortReads::default(),
+        interruption: None,
         failures: vec![FailureCount { cause: "timed out".into(), count: 2 }],
         users: (number == 1).then_some(Users {
             users: 22,

@@ -30,6 +30,7 @@ use super::{Generator, Load, Phase, Plan, Setup, StationTally, TurnTally, Watch,
 use crate::network::{Network, Ready};
 use crate::station::floor::Floor;
 use crate::station::rota::Rota;
+use crate::station::silence::Gap;
 
 /// Bytes received at once. Shared by all connections of a worker.
 const BUFFER: usize = 256 << 10;
@@ -119,6 +120,8 @@ pub(super) struct Brought<S> {
     /// Its `workers`, `asked_rate` and `clock_granularity_ns` are not filled in.
     pub(super) generator: Generator,
     pub(super) cpu: WorkerCpu,
+    /// Between its answers of the measured phase.
+    pub(super) gaps: Vec<Gap>,
     pub(super) measured: (i64, i64),
     pub(super) stopped: bool,
 }

@@ -43,7 +43,8 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
             sink: self.floor.sink,
             tallies: self.floor.tallies,
             turns: self.floor.turns.into_vec(),
-            generator: Generator { answered: self.floor.answered, ..self.generator },
+            generator: Generator { answered: self.floor.answered, unanswered: self.floor.unanswered, ..self.generator },
+            gaps: self.floor.gaps.take(),
             cpu: self.cpu,
             stopped: self.stopped,
         })
@@ -61,6 +62,7 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
                     state: State::Thinking,
                     intended: 0,
                     begun: 0,
+                    asked_bytes: None,
                     turn: None,
                     rng: Rng::new(seed_of(plan.seed ^ PAUSES, station, lane)),
                 });
@@ -151,6 +153,8 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
             self.step(end)?;
         }
         self.stopped |= self.job.watch.stopped();
+        let end = self.floor.window.1;
+        self.floor.end_gaps(self.rotas.iter().map(Rota::next).filter(|due| *due < end).min());
         self.take_round_trips();
         for (tally, up) in self.floor.tallies.iter_mut().zip(&self.up) {
             tally.connected = *up > 0;

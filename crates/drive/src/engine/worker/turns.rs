@@ -135,6 +135,12 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
             lane.state = State::Acting;
             lane.intended = ticket.intended.unwrap_or(self.now);
             lane.begun = self.now;
+            lane.asked_bytes = match action {
+                Action::Read { length, .. } if !lane.scenario.as_ref().is_some_and(|it| it.knows_what_comes_back()) => {
+                    Some(*length)
+                }
+                _ => None,
+            };
             let due = lane.intended;
             lane.turn.get_or_insert(TurnClock { due, next: None, waited: false, failed: false });
         }

@@ -1,0 +1,161 @@
+//! Outages, interruptions, requests without an answer and empty reads: what they make of a load level. MEASUREMENT.md tells the
+//! thresholds.
+
+use plimsoll_drive::engine::{StationTally, Unanswered};
+use plimsoll_model::Reason;
+use plimsoll_report::findings::{Interruption, ShortReads, Silence};
+use plimsoll_stats::{Headline, Statistics};
+
+/// A shorter silence is no outage, s: a lost packet at the end of a burst is sent again after 0.2 to 1 s.
+const SHORTEST_OUTAGE_S: f64 = 1.0;
+/// Nor is one below so many times the usual response time of the slowest procedure: of one client, each answer is that far from the last.
+const USUAL: f64 = 10.0;
+/// A procedure is usual with so many response times: the few of a stall are not.
+const FEWEST: u64 = 10;
+/// With outages over so much of the phase its rates and response times are of another server than the one that answered.
+const MOST_SILENT: f64 = 0.5;
+
+/// Silences of a phase, ns since the Unix epoch, and what had no answer.
+pub(super) fn silence(silences: &[(i64, i64)], unanswered: &Unanswered, statistics: &Statistics) -> Silence {
+    let seconds = |&(from, to): &(i64, i64)| to.saturating_sub(from) as f64 / 1e9;
+    let limit = outage_limit_s(statistics);
+    let longest = silences.iter().max_by_key(|(from, to)| to.saturating_sub(*from));
+    let outages: Vec<f64> = silences.iter().map(seconds).filter(|s| *s >= limit).collect();
+    let waited_ns = match statistics.headline() {
+        Headline::Response => unanswered.longest_ns,
+        Headline::FromIntended => unanswered.longest_from_intended_ns,
+    };
+    Silence {
+        longest_s: longest.map(seconds),
+        longest_at_ns: longest.map(|(from, _)| *from),
+        outage_limit_s: limit,
+        outages: outages.len() as u64,
+        without_answer_s: outages.iter().sum(),
+        unanswered_wait_s: (unanswered.count > 0).then_some(waited_ns as f64 / 1e9),
+    }
+}
+
+/// From uncorrected times: those from intended have the outages in them.
+fn outage_limit_s(statistics: &Statistics) -> f64 {
+    let usual = statistics.operations().filter_map(|(_, row)| {
+        let times = row.response();
+        (times.moments().count() >= FEWEST).then(|| times.percentile_ns(50.0)).flatten()
+    });
+    (usual.max().unwrap_or(0) as f64 / 1e9 * USUAL).max(SHORTEST_OUTAGE_S)
+}
+
+/// Reads by what they returned.
+pub(super) fn short_reads(stations: &[StationTally]) -> ShortReads {
+    let sum = |of: fn(&StationTally) -> u64| stations.iter().map(of).sum();
+    ShortReads {
+        reads: sum(|station| station.reads),
+        short: sum(|station| station.short_reads),
+        empty: sum(|station| station.empty_reads),
+    }
+}
+
+/// What speaks against the numbers; empty where nothing does.
+pub(super) fn reasons(
+    silence: &Silence,
+    reads: ShortReads,
+    unanswered: u64,
+    interruption: Option<Interruption>,
+    seconds: f64,
+) -> Vec<Reason> {
+    let mut reasons = Vec::new();
+    if silence.outages > 0 {
+        let times = if silence.outages == 1 { "once".to_owned() } else { format!("{} times", silence.outages) };
+        let text = format!(
+            "the server gave no answer for {:.2} s of {seconds:.2} s ({times}; longest {:.2} s, limit {:.2} s) while requests were \
+             outstanding or due",
+            silence.without_answer_s,
+            silence.longest_s.unwrap_or(0.0),
+            silence.outage_limit_s
+        );
+        let most = silence.without_answer_s > MOST_SILENT * seconds;
+        reasons.push(if most { Reason::invalid(text) } else { Reason::partial(text) });
+    }
+    if let Some(waited_s) = silence.unanswered_wait_s {
+        reasons.push(Reason::partial(format!(
+            "{unanswered} operations had no answer and are in no percentile; the longest had waited for {waited_s:.2} s"
+        )));
+    }
+    if reads.empty > 0 {
+        reasons.push(Reason::partial(format!(
+            "{} of {} reads returned no data, because they began at or beyond the end of their file; use a file set at least as \
+             large as the workload's offsets",
+            reads.empty, reads.reads
+        )));
+    }
+    if let Some(Interruption { after_s, planned_s }) = interruption {
+        let of = planned_s.map_or_else(String::new, |planned_s| format!(" of {planned_s:.1} s"));
+        reasons.push(Reason::partial(format!("interrupted after {after_s:.1} s{of}")));
+    }
+    reasons
+}
+
+#[cfg(test)]
+mod tests {
+    use plimsoll_model::{Procedure, Protocol, Verdict};
+    use plimsoll_stats::Options;
+    use plimsoll_testkit::transaction;
+
+    use super::*;
+
+    const S: i64 = 1_000_000_000;
+
+    fn served(count: i64, took_ns: i64) -> Statistics {
+        let mut statistics = Statistics::new(Options::default());
+        (0..count)
+            .for_each(|i| statistics.record(&transaction(Procedure::of(Protocol::Nfs3, 6), i + took_ns, took_ns)));
+        statistics
+    }
+
+    fn judged(silences: &[(i64, i64)], statistics: &Statistics, seconds: f64) -> (Silence, Vec<Reason>) {
+        let silence = silence(silences, &Unanswered::default(), statistics);
+        let reasons = reasons(&silence, ShortReads::default(), 0, None, seconds);
+        (silence, reasons)
+    }
+
+    #[test]
+    fn an_outage_makes_a_level_partial_and_most_of_it_invalid() {
+        let quick = served(1_000, 100_000);
+        let (silence, reasons) = judged(&[(S, 4 * S), (5 * S, 5 * S + S / 2)], &quick, 8.0);
+        assert_eq!((silence.longest_s, silence.outages, silence.without_answer_s), (Some(3.0), 1, 3.0));
+        assert_eq!(reasons.iter().map(|reason| reason.verdict).collect::<Vec<_>>(), [Verdict::Partial]);
+        assert!(
+            reasons[0].text.starts_with("the server gave no answer for 3.00 s of 8.00 s (once;"),
+            "{}",
+            reasons[0].text
+        );
+        let (_, reasons) = judged(&[(S, 6 * S)], &quick, 8.0);
+        assert_eq!(reasons.iter().map(|reason| reason.verdict).collect::<Vec<_>>(), [Verdict::Invalid]);
+    }
+
+    #[test]
+    fn a_slow_server_is_not_silent() {
+        let gaps: Vec<(i64, i64)> = (0..20).map(|i| (i * S, i * S + S)).collect();
+        let (silence, reasons) = judged(&gaps, &served(20, S), 20.0);
+        assert_eq!((silence.longest_s, silence.outages, reasons.len()), (Some(1.0), 0, 0));
+        // The few of a stall do not make it usual.
+        let mut stalled = served(1_000, 100_000);
+        (0..9).for_each(|i| stalled.record(&transaction(Procedure::of(Protocol::Nfs3, 7), i + 3 * S, 3 * S)));
+        assert_eq!(judged(&[(0, 3 * S)], &stalled, 20.0).0.outages, 1);
+    }
+
+    #[test]
+    fn what_had_no_answer_what_was_empty_and_what_was_interrupted_is_told() {
+        let quick = served(10, 100_000);
+        let none = Unanswered { count: 2, longest_ns: 3_000_000_000, longest_from_intended_ns: 4_000_000_000 };
+        let silence = silence(&[], &none, &quick);
+        assert_eq!(silence.unanswered_wait_s, Some(3.0));
+        let reads = ShortReads { reads: 6_792, short: 3, empty: 5_943 };
+        let interruption = Some(Interruption { after_s: 2.5, planned_s: Some(20.0) });
+        let reasons = reasons(&silence, reads, 2, interruption, 2.5);
+        assert!(reasons.iter().all(|reason| reason.verdict == Verdict::Partial));
+        let said: Vec<&str> = reasons.iter().map(|reason| reason.text.as_str()).collect();
+        assert!(said[0].contains("2 operations had no answer") && said[0].contains("3.00 s"), "{said:?}");
+        assert!(said[1].starts_with("5943 of 6792 reads returned no data"), "{said:?}");
+        assert_eq!(said[2], "interrupted after 2.5 s of 20.0 s");
+    }
+}

@@ -1,0 +1,134 @@
+//! Silences: times in which no answer came although a request was outstanding or due.
+//!
+//! A worker keeps the gaps between its answers. A silence of the server is in the gaps of all workers at once, from the instant at
+//! which one of them wanted something.
+
+/// Shorter gaps are not kept, ns.
+const SHORTEST_NS: i64 = 10_000_000;
+/// Gaps that a worker keeps, 1.5 MiB. With more of them those below twice the length go …
+const MOST: usize = 65_536;
+/// … until it is this, ns, which leaves room for a day: whatever is called an outage is longer.
+const LONGEST_SHORTEST_NS: i64 = 640_000_000;
+
+/// A time without an answer, as one worker saw it: ns since the Unix epoch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Gap {
+    pub(crate) from: i64,
+    pub(crate) to: i64,
+    /// Since then something was outstanding or due at this worker; `None` where nothing was.
+    pub(crate) wanted: Option<i64>,
+}
+
+/// The gaps between the answers of one worker.
+#[derive(Clone, Debug)]
+pub(crate) struct Gaps {
+    /// When the last answer came.
+    last: i64,
+    /// What was asked for first of all that failed without an answer since.
+    failed: Option<i64>,
+    shortest: i64,
+    list: Vec<Gap>,
+}
+
+impl Default for Gaps {
+    fn default() -> Self {
+        Self { last: i64::MIN, failed: None, shortest: SHORTEST_NS, list: Vec::new() }
+    }
+}
+
+impl Gaps {
+    /// An answer came at `at`, in a phase that began at `begin`. Where none had come for long: since when, and what had failed.
+    #[inline]
+    pub(crate) fn answered(&mut self, begin: i64, at: i64) -> Option<(i64, Option<i64>)> {
+        let from = self.last.max(begin);
+        self.last = self.last.max(at);
+        let failed = self.failed.take();
+        (at.saturating_sub(from) >= self.shortest).then_some((from, failed))
+    }
+
+    /// Something that was due at `due` failed without an answer.
+    pub(crate) fn failed(&mut self, due: i64) {
+        self.failed = Some(self.failed.map_or(due, |known| known.min(due)));
+    }
+
+    /// Keeps a gap.
+    #[cold]
+    pub(crate) fn push(&mut self, gap: Gap) {
+        self.list.push(gap);
+        if self.list.len() > MOST && self.shortest < LONGEST_SHORTEST_NS {
+            self.shortest *= 2;
+            let shortest = self.shortest;
+            self.list.retain(|gap| gap.to - gap.from >= shortest);
+        }
+    }
+
+    /// All gaps in the order of time.
+    pub(crate) fn take(&mut self) -> Vec<Gap> {
+        std::mem::take(&mut self.list)
+    }
+}
+
+/// The silences of all workers together: from, to, in the order of time.
+pub(crate) fn together(workers: impl IntoIterator<Item = Vec<Gap>>) -> Vec<(i64, i64)> {
+    let common = workers.into_iter().reduce(|a, b| both(&a, &b)).unwrap_or_default();
+    let wanted = common.into_iter().filter_map(|gap| Some((gap.from.max(gap.wanted?), gap.to)));
+    wanted.filter(|(from, to)| to.saturating_sub(*from) >= SHORTEST_NS).collect()
+}
+
+/// Times that are in gaps of both.
+fn both(a: &[Gap], b: &[Gap]) -> Vec<Gap> {
+    let (mut a, mut b, mut common) = (a.iter().peekable(), b.iter().peekable(), Vec::new());
+    while let (Some(one), Some(other)) = (a.peek(), b.peek()) {
+        let (from, to) = (one.from.max(other.from), one.to.min(other.to));
+        if from < to {
+            let wanted = [one.wanted, other.wanted].into_iter().flatten().min();
+            common.push(Gap { from, to, wanted });
+        }
+        if one.to < other.to {
+            a.next()
+        } else {
+            b.next()
+        };
+    }
+    common
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: i64 = 1_000_000;
+
+    fn gap(from: i64, to: i64, wanted: Option<i64>) -> Gap {
+        Gap { from: from * MS, to: to * MS, wanted: wanted.map(|at| at * MS) }
+    }
+
+    #[test]
+    fn a_silence_is_one_of_all_workers_and_somebody_wants_something() {
+        let one = vec![gap(0, 100, Some(0)), gap(200, 900, Some(250))];
+        let other = vec![gap(50, 300, None), gap(400, 1000, None)];
+        let (first, second, third) = ((50 * MS, 100 * MS), (250 * MS, 300 * MS), (400 * MS, 900 * MS));
+        assert_eq!(together([one.clone(), other.clone()]), [first, second, third]);
+        assert_eq!(together([other.clone(), one]), [first, second, third]);
+        assert_eq!(together([other.clone(), other]), [], "nobody wanted anything");
+        assert_eq!(together([vec![gap(0, 100, Some(95))]]), [], "wanted for 5 ms only");
+        assert_eq!(together([]), []);
+    }
+
+    #[test]
+    fn gaps_are_bounded_and_the_long_ones_stay() {
+        let mut gaps = Gaps::default();
+        assert_eq!(gaps.answered(0, 5 * MS), None);
+        gaps.failed(7 * MS);
+        gaps.failed(6 * MS);
+        assert_eq!(gaps.answered(0, 15 * MS), Some((5 * MS, Some(6 * MS))));
+        assert_eq!(gaps.answered(0, 14 * MS), None, "answers out of order make no gap");
+        for i in 0..200_000 {
+            let long = if i % 1000 == 0 { 2_000 } else { 15 };
+            gaps.push(gap(i * 3_000, i * 3_000 + long, None));
+        }
+        let kept = gaps.take();
+        assert!(kept.len() <= MOST);
+        assert_eq!(kept.iter().filter(|gap| gap.to - gap.from == 2_000 * MS).count(), 200);
+    }
+}

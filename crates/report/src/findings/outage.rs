@@ -1,0 +1,54 @@
+//! Silences, requests without an answer and short reads of a load level: what no percentile shows.
+
+use serde::{Deserialize, Serialize};
+
+use super::Stage;
+
+/// Times without any answer although a request was outstanding or due, and requests that had none.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Silence {
+    /// The longest, s; null where none lasted 10 ms.
+    pub longest_s: Option<f64>,
+    /// When it began, ns since the Unix epoch.
+    pub longest_at_ns: Option<i64>,
+    /// A silence of at least this is an outage, s.
+    pub outage_limit_s: f64,
+    /// Outages.
+    pub outages: u64,
+    /// All outages together, s.
+    pub without_answer_s: f64,
+    /// The longest that an action without an answer had waited, s: a lower bound of its response time, counted as the
+    /// headline is. Null where all had one.
+    pub unanswered_wait_s: Option<f64>,
+}
+
+/// Reads by what they returned. Those of a load file, which says what each returns, are not here.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ShortReads {
+    /// Reads that succeeded.
+    pub reads: u64,
+    /// Those that returned fewer bytes than asked for, but some: they ended at the end of the file.
+    pub short: u64,
+    /// Those that returned nothing: they began at or beyond the end of the file.
+    pub empty: u64,
+}
+
+/// A level that was stopped before its end.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Interruption {
+    /// Length of what was measured, s.
+    pub after_s: f64,
+    /// Length that was planned, s; null where none was.
+    pub planned_s: Option<f64>,
+}
+
+impl Stage {
+    /// The longest response time that leads, s, and whether that is a lower bound: a request without an answer waited so long.
+    pub fn maximum_s(&self) -> Option<(f64, bool)> {
+        let answered = self.headline_time().map(|times| times.max_s);
+        match (answered, self.silence.unanswered_wait_s) {
+            (Some(answered), Some(waited)) => Some((answered.max(waited), waited > answered)),
+            (answered, waited) => answered.map(|s| (s, false)).or(waited.map(|s| (s, true))),
+        }
+    }
+}
