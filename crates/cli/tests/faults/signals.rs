@@ -100,34 +100,6 @@ fn a_server_that_stands_still_makes_the_run_partial_at_most() {
     assert_ne!(ended.report["validity"]["verdict"], "valid");
 }
 
-/// Files of a block, read from its end on: there is nothing.
-const BEYOND: &str = r#"
-name = "beyond"
-description = "Reads beyond the end"
-[files]
-count = 4
-size = "4KiB"
-[[turns]]
-name = "look"
-on = "file"
-steps = ["open", { read = { size = "4KiB", total = "16KiB" } }, "close"]
-"#;
-
-#[test]
-fn reads_that_return_nothing_are_counted_apart() {
-    let server = nfs();
-    let folder = plimsoll_testkit::servers::Scratch::new("beyond");
-    let workload = folder.path().join("beyond.toml");
-    std::fs::write(&workload, BEYOND).unwrap();
-    let file = workload.to_str().unwrap();
-    let ended = run(&[file, "--target", &server.url, "--warmup", "0s", "--duration", "300ms"]);
-    let reads = &ended.stage()["short_reads"];
-    assert!(reads["empty"].as_u64() > Some(0), "{reads}: {}", ended.said);
-    assert_eq!(reads["short"], 0, "{reads}");
-    assert!(ended.reasons().contains("reads returned no data"), "{}", ended.reasons());
-    assert_ne!(ended.report["validity"]["verdict"], "valid");
-}
-
 /// A set that takes long to make.
 const LARGE: &str = r#"
 name = "large"

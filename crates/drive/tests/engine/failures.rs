@@ -399,3 +399,26 @@ fn what_has_no_answer_waited_until_it_was_given_up() {
     assert_eq!(rest.generator.unanswered.count, 1, "not answered in the drain");
     assert_eq!(rest.silences.last().map(|silence| silence.1), Some(rest.measured.1), "up to the end of the phase");
 }
+
+#[test]
+fn reads_of_less_than_was_asked_for_are_counted_apart() {
+    let mut seen = 0;
+    let toys = Toys::new(&[Do::Read(100), Do::TurnOver]);
+    let ran = over(&plan(1), &toys, move |_| {
+        door(move |_, _, _| {
+            let serve = move |at: i64, requests: &[u8], replies: &mut Vec<Reply>| {
+                for request in requests.chunks(HEAD) {
+                    let (_, id, _) = head(request).unwrap();
+                    // The first three return nothing, the fourth a part.
+                    let data = [0, 0, 0, 40].get(seen).copied().unwrap_or(100);
+                    seen += 1;
+                    replies.extend(bytes(at + MS, message(id, 0, data)));
+                }
+            };
+            Accept::Serve(Box::new(serve), 0)
+        })
+    });
+    let station = &ran.stations[0];
+    assert_eq!((station.empty_reads, station.short_reads), (3, 1));
+    assert!(station.reads > 4 && station.reads == station.actions, "{} of {}", station.reads, station.actions);
+}

@@ -162,7 +162,7 @@ impl Client for ToyClient {
             events.data(call.what.tag, 0, &message.head[HEAD..]);
         }
         let result = match (status, call.what.bytes) {
-            (0, Some(bytes)) => Ok(Reply::Read { bytes }),
+            (0, Some(_)) => Ok(Reply::Read { bytes: message.length as u32 - HEAD as u32 }),
             (0, None) => Ok(Reply::Nothing),
             _ => {
                 let cause = if call.what.tag == Tag::CONNECT { Cause::LogonRefused } else { Cause::Status };
