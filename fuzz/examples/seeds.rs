@@ -18,6 +18,7 @@ fn main() -> Written {
     save("smb2", "exchange", &exchange(&smb2_messages(), 6))?;
     save("rpc", "exchange", &exchange(&rpc_messages(), 0))?;
     procedures()?;
+    tunnels()?;
     // `arbitrary` reads a script out of any bytes.
     let plain: Vec<u8> = (0..600u32).map(|at| (at.wrapping_mul(0x9e37_79b1) >> 24) as u8).collect();
     save("stream", "spread", &plain)?;
@@ -28,6 +29,27 @@ fn save(target: &str, name: &str, bytes: &[u8]) -> Written {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus").join(target);
     std::fs::create_dir_all(&folder)?;
     std::fs::write(folder.join(name), bytes)
+}
+
+/// Headers of each encapsulation, each before a sound frame (control byte 1) or a sound IP packet (2).
+fn tunnels() -> Written {
+    let all: [(&str, &[(u8, &[u8])]); 9] = [
+        ("vxlan", &[(1, &[8, 0, 0, 0, 0, 1, 2, 0]), (33, &[0x88, 0, 0, 7, 0, 1, 2, 0])]),
+        ("geneve", &[(1, &[1, 0, 0x65, 0x58, 0, 0, 9, 0, 1, 2, 3, 0]), (6, &[0, 0, 8, 0, 0, 0, 9, 0])]),
+        ("gre", &[(2, &[0, 0, 8, 0]), (1, &[0xb0, 0, 0x65, 0x58, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 2])]),
+        ("erspan", &[(1, &[]), (33, &[0x10, 5, 0, 7, 0, 0, 0, 1]), (65, &[0x20, 5, 0, 7, 0, 0, 0, 1, 0, 0, 0, 0])]),
+        ("mpls", &[(2, &[0, 1, 1, 64]), (1, &[0, 1, 1, 64, 0, 0, 0, 0]), (33, &[0, 1, 0, 64, 0, 2, 1, 64])]),
+        ("pppoe", &[(2, &[0x11, 0, 0, 1, 0, 0, 0, 0x21]), (34, &[0x11, 0, 0, 1, 0, 0, 0, 0x21])]),
+        ("ppp", &[(2, &[0xff, 3, 0, 0x21]), (34, &[0x0f, 0, 8, 0]), (66, &[0x0f, 0, 8, 0]), (98, &[0, 3, 0, 0x21])]),
+        ("ip_in_ip", &[(2, &[]), (6, &[]), (18, &[])]),
+        ("ethertypes", &[(2, &[0, 7, 8, 0]), (65, &[0, 0, 0, 9]), (98, &[0xaa, 0xaa, 3, 0, 0, 0, 8, 0])]),
+    ];
+    for (target, headers) in all {
+        let packet = |&(control, header): &(u8, &[u8])| [&[control, header.len() as u8], header].concat();
+        let bytes: Vec<u8> = (0..6).flat_map(|_| headers.iter().flat_map(packet)).collect();
+        save(target, "sound", &bytes)?;
+    }
+    Ok(())
 }
 
 type Said = (Side, Vec<u8>);

@@ -8,7 +8,7 @@ use libfuzzer_sys::fuzz_target;
 use plimsoll_fuzz::Watch;
 use plimsoll_observe::capture::LinkType;
 
-const LINKS: [LinkType; 7] = [
+const LINKS: [LinkType; 11] = [
     LinkType::Ethernet,
     LinkType::LinuxCooked1,
     LinkType::LinuxCooked2,
@@ -16,6 +16,10 @@ const LINKS: [LinkType; 7] = [
     LinkType::Loop,
     LinkType::RawIp,
     LinkType::Other(77),
+    LinkType::Ppp,
+    LinkType::PppWithDirection,
+    LinkType::PppOverEthernet,
+    LinkType::CiscoHdlc,
 ];
 
 fuzz_target!(|data: &[u8]| {

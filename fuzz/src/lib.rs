@@ -1,10 +1,12 @@
-//! What the fuzz targets share: a way from messages to the observer, what must hold of all that it
+//! What the fuzz targets share: ways from messages and from tunnels to the observer, what must hold of all that it
 //! says, and answers made of any bytes.
 
 mod answer;
 mod conversation;
+mod tunnel;
 mod watch;
 
 pub use answer::{CONTROLS, Made, STATUSES};
 pub use conversation::{Conversation, exchange};
+pub use tunnel::{Carrier, tunnel};
 pub use watch::{Seen, Watch};

@@ -61,11 +61,11 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
     let source = source(&arguments);
     let recording = record(&arguments, &source)?;
     let observed = observe(&mut captures, (table, recording), keys, &arguments)?;
-    let span_ns = span(&observed);
-    let Observed { sink: Filtered { sink: ((statistics, table), recording), .. }, names, mut coverage } = observed;
+    let Observed { sink: filtered, names, mut coverage } = observed;
     note_capture_anomalies(&captures.anomalies(), &mut coverage);
-    // Rates are of the time that is looked at.
-    (coverage.first_ns, coverage.last_ns) = span_ns;
+    filtered.narrow(&mut coverage);
+    let span_ns = (coverage.first_ns, coverage.last_ns);
+    let ((statistics, table), recording) = filtered.sink;
     let table = table.zip(table_file).map_or(Ok(()), |(table, file)| finish_table(table.finish(&names), file));
     let recording = recording.map(|recording| recording.end((&statistics, &coverage), span_ns, &names)).transpose();
     let findings = Findings::collect(&statistics, &coverage, &names, source, status_name);
@@ -73,12 +73,6 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
     // Where one place takes nothing, the others get theirs all the same.
     first_error([output.write(&findings), table, recording])?;
     Ok(Done::with(&findings.validity))
-}
-
-/// The time that is left by the filters.
-fn span(observed: &Observed<Sinks>) -> (Option<i64>, Option<i64>) {
-    let whole = observed.coverage.first_ns.zip(observed.coverage.last_ns);
-    whole.map(|whole| observed.sink.span(whole)).map(|(first, last)| (first, last.max(first))).unzip()
 }
 
 /// What is analysed, in words.

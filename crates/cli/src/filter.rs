@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use plimsoll_model::{Endpoint, Group, Names, Operation, Procedure, Sink, Transaction};
+use plimsoll_model::{Coverage, Endpoint, Group, Names, Operation, Procedure, Sink, Transaction};
 
 use crate::when::When;
 
@@ -76,6 +76,7 @@ impl Filter {
             to_ns: self.to.map(|when| when.resolve(start_ns)),
             servers: self.server.clone(),
             procedures,
+            refused: 0,
             sink,
         }
     }
@@ -90,6 +91,8 @@ pub(crate) struct Filtered<S> {
     to_ns: Option<i64>,
     servers: Vec<Server>,
     procedures: Vec<bool>,
+    /// Transactions that were not let through.
+    refused: u64,
     /// Where they go.
     pub(crate) sink: S,
 }
@@ -98,6 +101,16 @@ impl<S> Filtered<S> {
     /// The time that is left of a capture's, ns since the Unix epoch.
     pub(crate) fn span(&self, (first, last): (i64, i64)) -> (i64, i64) {
         (self.from_ns.map_or(first, |from| from.max(first)), self.to_ns.map_or(last, |to| to.min(last)))
+    }
+
+    /// Leaves the time that the filters leave in `coverage`, and says there what they kept out and of which capture.
+    pub(crate) fn narrow(&self, coverage: &mut Coverage) {
+        coverage.filtered_out = self.refused;
+        let Some(whole) = coverage.first_ns.zip(coverage.last_ns) else { return };
+        let (first, last) = self.span(whole);
+        // Rates are of the time that is looked at.
+        (coverage.first_ns, coverage.last_ns) = (Some(first), Some(last.max(first)));
+        coverage.capture_ns = (!self.all).then_some(whole);
     }
 
     fn wants(&self, transaction: &Transaction) -> bool {
@@ -116,6 +129,8 @@ impl<S: Sink> Sink for Filtered<S> {
     fn transaction(&mut self, transaction: &Transaction, names: &Names) {
         if self.all || self.wants(transaction) {
             self.sink.transaction(transaction, names);
+        } else {
+            self.refused += 1;
         }
     }
 }

@@ -41,6 +41,8 @@ anomalies! {
     PacketWithoutTime "packet_without_time" "packet without a time of capture";
     /// Packets with a link type that is not understood.
     LinkTypeUnknown "link_type_unknown" "packet of a link type that is not understood";
+    /// Packets in more tunnels than are followed.
+    TunnelTooDeep "tunnel_too_deep" "packet in too many tunnels, one in another";
     /// Packets whose headers contradict themselves or are cut off.
     PacketMalformed "packet_malformed" "packet header malformed or cut off";
     /// IP datagrams of which fragments never came (or too many were open at once).

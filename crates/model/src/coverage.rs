@@ -104,4 +104,11 @@ pub struct Coverage {
     pub connections: u64,
     /// One-way messages: oplock and lease breaks, SMB1 and SMB2 CANCEL, and the like.
     pub one_way: u64,
+    /// Link types that are not known, by number in the registry of the pcap project, each with its packets. Numbers with the highest
+    /// bit set are those of formats that count otherwise.
+    pub unknown_links: Vec<(u32, u64)>,
+    /// Transactions that filters kept out of all numbers.
+    pub filtered_out: u64,
+    /// First and last time of the whole capture, ns since the Unix epoch, where filters leave a part of it.
+    pub capture_ns: Option<(i64, i64)>,
 }

@@ -2,12 +2,17 @@
 
 use plimsoll_model::{Anomalies, Anomaly, ClockGranularity, Coverage, Endpoint, Names, PacketCounts, Sink};
 
-use crate::capture::{ClockEstimate, Frame};
+use crate::capture::{ClockEstimate, Frame, LinkType};
 use crate::connection::Connection;
 use crate::message::{Framing, Message, Stamp};
 use crate::packet::{self, Fragments, Packet, Path, Segment, ip_address};
 use crate::pairing::{Output, Shared};
 use crate::stream::{Connections, Slot};
+
+/// Datagrams put together for one frame: a tunnel's, and what it holds.
+const REASSEMBLIES_MAX: usize = 8;
+/// Link types that are named where they are not known; a capture has an interface or two of them.
+const UNKNOWN_LINKS_MAX: usize = 16;
 
 /// Frames in, transactions out.
 #[derive(Debug)]
@@ -19,6 +24,8 @@ pub struct Observer<S> {
     clock: ClockEstimate,
     shared: Shared<S>,
     connections_used: u64,
+    /// Link types that are not known, with their packets.
+    unknown_links: Vec<(u32, u64)>,
     /// Earliest and latest time so far, ns; the other way round before the first.
     span: (i64, i64),
 }
@@ -52,6 +59,7 @@ impl<S: Sink> Observer<S> {
             clock: ClockEstimate::new(),
             shared: Shared::new(output),
             connections_used: 0,
+            unknown_links: Vec::new(),
             span: (i64::MAX, i64::MIN),
         }
     }
@@ -91,14 +99,41 @@ impl<S: Sink> Observer<S> {
     #[inline(never)]
     fn other_frame(&mut self, frame: &Frame<'_>, stamp: Stamp) {
         match &packet::decode(frame.link, frame.captured, frame.original_len) {
-            Packet::Fragment(fragment) => match self.fragments.add(fragment, stamp.time_ns, frame.number) {
-                Some(whole) => {
-                    let first = Stamp { time_ns: whole.first.0, frame: whole.first.1 };
-                    self.packet(&packet::decode_whole(&whole.datagram()), first, stamp, whole.packets);
-                }
-                None => self.fragment_counted(fragment),
-            },
+            Packet::Fragment(fragment) => self.fragment(fragment, stamp),
+            Packet::UnknownLink => self.unknown_link(frame.link),
             packet => self.packet(packet, stamp, stamp, 1),
+        }
+    }
+
+    /// Takes a piece of a datagram. The whole may be a tunnel's, and hold a piece of another.
+    fn fragment(&mut self, fragment: &packet::Fragment<'_>, stamp: Stamp) {
+        let Some(mut whole) = self.fragments.add(fragment, (stamp.time_ns, stamp.frame), 1) else {
+            return self.fragment_counted(fragment);
+        };
+        for _ in 0..REASSEMBLIES_MAX {
+            let next = match &packet::decode_whole(&whole.datagram()) {
+                Packet::Fragment(inner) => match self.fragments.add(inner, whole.first, whole.packets) {
+                    Some(next) => next,
+                    None => return self.fragment_counted(inner),
+                },
+                packet => {
+                    let first = Stamp { time_ns: whole.first.0, frame: whole.first.1 };
+                    return self.packet(packet, first, stamp, whole.packets);
+                }
+            };
+            whole = next;
+        }
+        self.other(Anomaly::TunnelTooDeep);
+    }
+
+    #[cold]
+    fn unknown_link(&mut self, link: LinkType) {
+        self.other(Anomaly::LinkTypeUnknown);
+        let LinkType::Other(number) = link else { return };
+        if let Some((_, count)) = self.unknown_links.iter_mut().find(|(known, _)| *known == number) {
+            *count += 1;
+        } else if self.unknown_links.len() < UNKNOWN_LINKS_MAX {
+            self.unknown_links.push((number, 1));
         }
     }
 
@@ -122,6 +157,8 @@ impl<S: Sink> Observer<S> {
             last_ns: timed.then_some(last_ns),
             connections: self.connections_used,
             one_way: output.one_way,
+            unknown_links: self.unknown_links,
+            ..Coverage::default()
         };
         Observed { sink: output.sink, names: output.names, coverage }
     }
@@ -144,6 +181,7 @@ impl<S: Sink> Observer<S> {
             Packet::Udp(path, payload, wire_len) => self.datagram(path, payload, *wire_len, first, last, packets),
             Packet::Other | Packet::Fragment(_) => self.packets.other += 1,
             Packet::Malformed => self.other(Anomaly::PacketMalformed),
+            Packet::TooDeep => self.other(Anomaly::TunnelTooDeep),
             Packet::UnknownLink => self.other(Anomaly::LinkTypeUnknown),
         }
     }

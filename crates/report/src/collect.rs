@@ -3,6 +3,7 @@
 pub mod comparison;
 pub mod curves;
 mod depth;
+mod links;
 pub mod repeats;
 mod rows;
 pub mod run;
@@ -36,8 +37,8 @@ impl Findings {
         let operations = rows::operations(statistics, status_name);
         let mut findings = Findings {
             schema: SCHEMA.to_owned(),
+            validity: validity::judge(statistics, coverage, &source.filters),
             source,
-            validity: validity::judge(statistics, coverage),
             headline: statistics.headline().into(),
             span: span(coverage),
             packets: packets(coverage),

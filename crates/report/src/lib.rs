@@ -3,6 +3,7 @@
 pub mod collect;
 pub mod findings;
 pub mod html;
+mod instant;
 pub mod json;
 pub mod safe;
 pub mod text;

@@ -150,6 +150,18 @@ fn nothing_found_is_invalid_and_says_what_was_there() {
 }
 
 #[test]
+fn a_link_type_that_is_not_known_is_named_with_its_number() {
+    let unknown_links = vec![(195, 1_200), (300, 1), (0x8000_0007, 2)];
+    let coverage = Coverage { first_ns: Some(0), last_ns: Some(MS), unknown_links, ..Coverage::default() };
+    let nothing = collected(&[], &coverage, &Names::default()).validity;
+    let told = "link type 195 (IEEE 802.15.4) is not known, 1,200 packets; link type 300 (unnamed) is not known, 1 packet; \
+                link type 7 of the capture's own format is not known, 2 packets";
+    assert!(!nothing.valid && nothing.reasons[1].starts_with(told), "{nothing:?}");
+    let some = collected(&[transaction(find_first(), 1, Some(1))], &coverage, &Names::default()).validity;
+    assert_eq!(some.verdict, plimsoll_model::Verdict::Partial, "operations in these packets are missing");
+}
+
+#[test]
 fn a_coarse_clock_is_told_only_where_it_is_proven() {
     let mut coverage = Coverage { first_ns: Some(0), last_ns: Some(MS), ..Coverage::default() };
     coverage.clock.estimate_ns = Some(200_000);

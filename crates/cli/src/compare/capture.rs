@@ -36,9 +36,9 @@ pub(super) fn read(path: &Path, filter: &Filter, keys: &Keys, quiet: bool) -> an
         });
     }
     bar.finish();
-    let observed = observer.with_context(|| format!("{name}: the capture holds no packet"))?.finish();
-    let whole = (observed.coverage.first_ns.unwrap_or(0), observed.coverage.last_ns.unwrap_or(0));
-    let span_ns = observed.sink.span(whole);
+    let mut observed = observer.with_context(|| format!("{name}: the capture holds no packet"))?.finish();
+    observed.sink.narrow(&mut observed.coverage);
+    let span_ns = (observed.coverage.first_ns.unwrap_or(0), observed.coverage.last_ns.unwrap_or(0));
     let (recorder, statistics) = observed.sink.sink;
     let intervals = recorder.finish();
     let source = Source {

@@ -18,6 +18,14 @@ pub enum LinkType {
     Loop,
     /// An IPv4 or IPv6 packet without link layer (101, 228 and 229; 12 and 14 on some systems).
     RawIp,
+    /// PPP, with or without HDLC's address and control bytes, or Cisco's HDLC in their place (9 and 50).
+    Ppp,
+    /// PPP behind a byte that tells the direction (166 and 204).
+    PppWithDirection,
+    /// A PPPoE header without Ethernet's before it (51).
+    PppOverEthernet,
+    /// Cisco's HDLC: address, control and an EtherType (104).
+    CiscoHdlc,
     /// Anything else: its number in the registry, or [`LinkType::UNREGISTERED`] plus the number of a format
     /// that has its own where the registry has no equal.
     Other(u32),
@@ -32,9 +40,13 @@ impl LinkType {
         match number {
             0 => Self::Null,
             1 => Self::Ethernet,
+            9 | 50 => Self::Ppp,
             12 | 14 | 101 | 228 | 229 => Self::RawIp,
+            51 => Self::PppOverEthernet,
+            104 => Self::CiscoHdlc,
             108 => Self::Loop,
             113 => Self::LinuxCooked1,
+            166 | 204 => Self::PppWithDirection,
             276 => Self::LinuxCooked2,
             other => Self::Other(other),
         }

@@ -60,8 +60,9 @@ pub struct Fragments {
 }
 
 impl Fragments {
-    /// Takes a piece captured at `time_ns` as `frame`; gives the datagram when it is whole.
-    pub fn add(&mut self, fragment: &Fragment<'_>, time_ns: i64, frame: u64) -> Option<Whole> {
+    /// Takes a piece; gives the datagram when it is whole. `first` is the time and frame number of the first packet that carried
+    /// the piece, `packets` how many did: more than one where it was in a datagram that was put together itself.
+    pub fn add(&mut self, fragment: &Fragment<'_>, first: (i64, u64), packets: u32) -> Option<Whole> {
         let piece = &fragment.piece;
         let key = (piece.source, piece.destination, fragment.id, piece.protocol);
         let (start, len) = (fragment.offset as usize, piece.payload.len());
@@ -74,8 +75,8 @@ impl Fragments {
             self.order.push_back(key);
         }
         let open = self.open.entry(key).or_default();
-        open.first.get_or_insert((time_ns, frame));
-        open.packets += 1;
+        open.first.get_or_insert(first);
+        open.packets = open.packets.saturating_add(packets);
         if !fragment.more {
             open.total = Some(start + len);
         }
@@ -144,12 +145,12 @@ mod tests {
     #[test]
     fn pieces_in_any_order_make_the_whole() {
         let mut fragments = Fragments::default();
-        assert!(fragments.add(&piece(8, &[2; 8], true), 20, 2).is_none());
-        assert!(fragments.add(&piece(16, &[3; 4], false), 30, 3).is_none());
-        assert!(fragments.add(&piece(8, &[2; 8], true), 35, 4).is_none(), "a duplicate adds nothing");
-        let whole = fragments.add(&piece(0, &[1; 8], true), 40, 5).expect("all pieces are there");
+        assert!(fragments.add(&piece(8, &[2; 8], true), (20, 2), 1).is_none());
+        assert!(fragments.add(&piece(16, &[3; 4], false), (30, 3), 1).is_none());
+        assert!(fragments.add(&piece(8, &[2; 8], true), (35, 4), 1).is_none(), "a duplicate adds nothing");
+        let whole = fragments.add(&piece(0, &[1; 8], true), (40, 5), 1).expect("all pieces are there");
         assert_eq!(whole.datagram().payload, [[1; 8].as_slice(), &[2; 8], &[3; 4]].concat());
-        assert_eq!((whole.first, whole.packets), ((20, 2), 4));
+        assert_eq!((whole.first, whole.packets), (((20, 2), 1), 4));
         assert_eq!(fragments.incomplete(), 0);
     }
 
@@ -157,7 +158,7 @@ mod tests {
     fn what_never_completes_is_counted_and_bounded() {
         let mut fragments = Fragments::default();
         for id in 0..1_000 {
-            assert!(fragments.add(&Fragment { id, ..piece(0, &[0; 8], true) }, 0, 1).is_none());
+            assert!(fragments.add(&Fragment { id, ..piece(0, &[0; 8], true) }, (0, 1), 1).is_none());
         }
         assert!(fragments.open.len() <= OPEN_MAX);
         assert_eq!(fragments.incomplete(), 1_000);

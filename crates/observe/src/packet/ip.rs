@@ -2,7 +2,8 @@
 //!
 //! Spec: RFC 791; RFC 8200.
 
-use super::{Address, be16};
+use super::layer::Layer;
+use super::{Address, Packet, be16, transport};
 
 /// A whole IP datagram's payload.
 #[derive(Clone, Copy, Debug)]
@@ -46,8 +47,18 @@ pub enum Network<'a> {
 /// ::ffff:0:0/96, the place of IPv4 addresses among IPv6's (RFC 4291 2.5.5.2).
 const IPV4_MAPPED: Address = 0xffff_0000_0000;
 
+/// A packet from its IP header on.
 #[inline]
-pub(super) fn parse(bytes: &[u8], wire_len: u32) -> Network<'_> {
+pub(super) fn decode(layer: Layer<'_>) -> Packet<'_> {
+    match parse(layer.bytes, layer.wire_len) {
+        Network::Datagram(datagram) => transport::parse(&datagram, layer.depth),
+        Network::Fragment(fragment) => Packet::Fragment(fragment),
+        Network::Malformed => Packet::Malformed,
+    }
+}
+
+#[inline]
+fn parse(bytes: &[u8], wire_len: u32) -> Network<'_> {
     match bytes.first().map(|first| first >> 4) {
         Some(4) => ipv4(bytes, wire_len),
         Some(6) => ipv6(bytes, wire_len),

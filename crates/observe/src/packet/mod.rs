@@ -1,15 +1,27 @@
 //! Packets: from a captured frame to a TCP segment or UDP datagram, whatever the link type.
 //!
+//! Tunnels are followed, one in another up to a depth: what counts is the innermost TCP segment or UDP datagram, with its
+//! own addresses. The tunnel's addresses and network numbers are not kept.
+//!
 //! Nothing is copied: payloads borrow from the frame. Lengths are those *on the wire*, so that a short snaplen
 //! does not look like short packets.
 
+mod erspan;
+mod ethernet;
 mod fragments;
+mod geneve;
+mod gre;
 mod ip;
+mod layer;
 mod link;
+mod mpls;
+mod ppp;
 mod transport;
+mod vxlan;
 
 pub use fragments::Fragments;
 pub use ip::{Datagram, Fragment, Network};
+use layer::Layer;
 pub use transport::{Segment, TcpFlags};
 
 use crate::capture::LinkType;
@@ -60,8 +72,17 @@ pub enum Packet<'a> {
     Other,
     /// Headers cut off or in contradiction with themselves.
     Malformed,
+    /// Tunnels in each other, more than are followed.
+    TooDeep,
     /// A link type that is not understood.
     UnknownLink,
+}
+
+impl Packet<'_> {
+    /// Whether there was traffic behind every header: what a guess at the kind of a packet needs to be right.
+    fn is_decoded(&self) -> bool {
+        matches!(self, Packet::Tcp(..) | Packet::Udp(..) | Packet::Fragment(_) | Packet::TooDeep)
+    }
 }
 
 /// Decodes a frame that is as most are, by the shortest way: TCP in plain IP in plain Ethernet. `None` for all others,
@@ -75,22 +96,12 @@ pub fn decode_plain_tcp(link: LinkType, captured: &[u8]) -> Option<(Path, Segmen
 /// Decodes one frame. `original_len` is its length on the wire, bytes.
 #[inline]
 pub fn decode(link: LinkType, captured: &[u8], original_len: u32) -> Packet<'_> {
-    let network = match link::network(link, captured, original_len) {
-        link::Payload::Ip { bytes, wire_len } => ip::parse(bytes, wire_len),
-        link::Payload::NotIp => return Packet::Other,
-        link::Payload::Malformed => return Packet::Malformed,
-        link::Payload::UnknownLink => return Packet::UnknownLink,
-    };
-    match network {
-        Network::Datagram(datagram) => transport::parse(&datagram),
-        Network::Fragment(fragment) => Packet::Fragment(fragment),
-        Network::Malformed => Packet::Malformed,
-    }
+    link::decode(link, Layer { bytes: captured, wire_len: original_len, depth: 0 })
 }
 
-/// Decodes the transport header of a datagram put together by [`Fragments`].
+/// Decodes a datagram put together by [`Fragments`]; what it holds may be a fragment of another, where it is a tunnel's.
 pub fn decode_whole<'a>(datagram: &Datagram<'a>) -> Packet<'a> {
-    transport::parse(datagram)
+    transport::parse(datagram, 0)
 }
 
 #[inline]

@@ -1,8 +1,9 @@
-//! The transport layer: TCP and UDP headers.
+//! The transport layer: TCP and UDP headers, and the tunnels that have a protocol or a port of their own.
 //!
-//! Spec: RFC 9293 3.1; RFC 768.
+//! Spec: RFC 9293 3.1; RFC 768; RFC 2003 (IPv4 in IPv4); RFC 2473 (in IPv6); RFC 4213 (IPv6 in IPv4)
 
-use super::{Datagram, Packet, Path};
+use super::layer::Layer;
+use super::{Datagram, Packet, Path, geneve, gre, ip, mpls, vxlan};
 
 /// The flags that matter here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,14 +45,46 @@ pub struct Segment<'a> {
 
 pub(super) const TCP: u8 = 6;
 const UDP: u8 = 17;
+const IPV4_IN_IP: u8 = 4;
+const IPV6_IN_IP: u8 = 41;
+const GRE: u8 = 47;
+const MPLS_IN_IP: u8 = 137;
 
+/// Decodes a datagram with `depth` encapsulations around it.
 #[inline]
-pub(super) fn parse<'a>(datagram: &Datagram<'a>) -> Packet<'a> {
+pub(super) fn parse<'a>(datagram: &Datagram<'a>, depth: u8) -> Packet<'a> {
     match datagram.protocol {
         TCP => tcp(datagram).map_or(Packet::Malformed, |(path, segment)| Packet::Tcp(path, segment)),
-        UDP => udp(datagram).unwrap_or(Packet::Malformed),
+        UDP => match udp(datagram) {
+            Some((path, payload, wire_len)) => {
+                in_udp(&path, Layer { bytes: payload, wire_len, depth }).unwrap_or(Packet::Udp(path, payload, wire_len))
+            }
+            None => Packet::Malformed,
+        },
+        _ => tunnel(datagram, depth),
+    }
+}
+
+fn tunnel<'a>(datagram: &Datagram<'a>, depth: u8) -> Packet<'a> {
+    let payload = Layer { bytes: datagram.payload, wire_len: datagram.wire_len, depth };
+    match datagram.protocol {
+        IPV4_IN_IP | IPV6_IN_IP => payload.inside(0, ip::decode),
+        GRE => gre::decode(payload),
+        MPLS_IN_IP => payload.inside(0, mpls::decode),
         _ => Packet::Other,
     }
+}
+
+/// What a tunnel's datagram holds. `None` where it is not one: a port says little, so there must be traffic behind a sound
+/// header.
+#[inline]
+fn in_udp<'a>(path: &Path, payload: Layer<'a>) -> Option<Packet<'a>> {
+    let inner = match path.destination_port {
+        port if vxlan::PORTS.contains(&port) => vxlan::decode(payload),
+        geneve::PORT => geneve::decode(payload),
+        _ => return None,
+    };
+    inner.filter(Packet::is_decoded)
 }
 
 /// The ends of a packet; `None` where they are one and the same, for then nobody can tell its direction (a forgery).
@@ -86,7 +119,9 @@ pub(super) fn tcp<'a>(datagram: &Datagram<'a>) -> Option<(Path, Segment<'a>)> {
     Some((path(datagram, datagram.payload.first_chunk()?)?, segment))
 }
 
-fn udp<'a>(datagram: &Datagram<'a>) -> Option<Packet<'a>> {
+/// The ends of a datagram that holds UDP, its payload, and the payload's length on the wire; `None` where it is malformed.
+#[inline]
+fn udp<'a>(datagram: &Datagram<'a>) -> Option<(Path, &'a [u8], u32)> {
     let header: &[u8; 8] = datagram.payload.first_chunk()?;
     let length = u32::from(u16::from_be_bytes([header[4], header[5]]));
     let wire_len = match length {
@@ -95,5 +130,5 @@ fn udp<'a>(datagram: &Datagram<'a>) -> Option<Packet<'a>> {
         length => length.min(datagram.wire_len).checked_sub(8)?,
     };
     let captured = datagram.payload.len().min(8 + wire_len as usize);
-    Some(Packet::Udp(path(datagram, datagram.payload.first_chunk()?)?, datagram.payload.get(8..captured)?, wire_len))
+    Some((path(datagram, datagram.payload.first_chunk()?)?, datagram.payload.get(8..captured)?, wire_len))
 }

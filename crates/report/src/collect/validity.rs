@@ -1,8 +1,10 @@
 //! Whether the numbers may be used, and what to know before believing them.
 
+use super::links;
 use crate::findings::Findings;
+use crate::instant;
 use crate::text::time;
-use plimsoll_model::{Anomaly, Coverage, Validity};
+use plimsoll_model::{Anomaly, Coverage, Reason, Validity};
 use plimsoll_stats::Statistics;
 
 /// A clock step coarser than this share of a median makes the times of that row guesses (seed 1, section 3).
@@ -10,10 +12,23 @@ const COARSE: f64 = 0.1;
 /// Rows named in one warning.
 const NAMED: usize = 3;
 
-/// Invalid where no operation was found; the reason says what was seen instead.
-pub(super) fn judge(statistics: &Statistics, coverage: &Coverage) -> Validity {
+/// Invalid where no operation was found; the reason says what was seen instead. Partial where packets were not understood.
+pub(super) fn judge(statistics: &Statistics, coverage: &Coverage, filters: &[String]) -> Validity {
     let any = statistics.operations().chain(statistics.held()).any(|(_, sums)| sums.count() > 0);
-    if any { Validity::default() } else { Validity::invalid(instead(coverage)) }
+    let nothing = (!any).then(|| Reason::invalid(filtered(coverage, filters).unwrap_or_else(|| instead(coverage))));
+    Validity::of(nothing.into_iter().chain(links::unknown(coverage)))
+}
+
+/// The filters let nothing through: how many transactions there are, and when. `None` where they kept nothing out.
+fn filtered(coverage: &Coverage, filters: &[String]) -> Option<String> {
+    let all = (coverage.filtered_out > 0).then(|| plural(coverage.filtered_out, "transaction"))?;
+    let span = coverage.capture_ns.map_or_else(String::new, |(first, last)| {
+        format!(", from {} to {} (UTC)", instant::utc(first), instant::utc(last))
+    });
+    Some(format!(
+        "No operation matches {}: the capture has {all}{span}, and none of them matches; change or remove a filter.",
+        filters.join(" ")
+    ))
 }
 
 fn instead(coverage: &Coverage) -> String {
@@ -100,7 +115,7 @@ fn coarse_clock(findings: &Findings) -> Option<String> {
 }
 
 /// `1 packet`, `1,200 packets`.
-fn plural(count: u64, what: &str) -> String {
+pub(super) fn plural(count: u64, what: &str) -> String {
     let digits = count.to_string();
     let mut grouped = String::new();
     for (i, digit) in digits.chars().enumerate() {

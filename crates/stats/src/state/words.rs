@@ -179,4 +179,19 @@ fields!(
 fields!("clock", ClockGranularity { estimate_ns, at_most, backward_steps });
 fields!("unseen", Unseen { paired, requests_after_gap, responses_after_gap, requests_waiting, responses_before_start }
     if |unseen| Counter::all(&[unseen.paired, unseen.requests_after_gap, unseen.responses_after_gap]));
-fields!("coverage", Coverage { packets, anomalies, clock, unseen, first_ns, last_ns, connections, one_way });
+fields!(
+    "coverage",
+    Coverage {
+        packets,
+        anomalies,
+        clock,
+        unseen,
+        first_ns,
+        last_ns,
+        connections,
+        one_way,
+        unknown_links,
+        filtered_out,
+        capture_ns,
+    }
+);

@@ -1,0 +1,79 @@
+//! What users get of captures that are not as they think: of other traffic, damaged, or given in a wrong way.
+#![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+use plimsoll_testkit::command::output;
+use plimsoll_testkit::servers::Scratch;
+use plimsoll_testkit::{Frame, Link, Side, Tcp, Traffic, pcap, rpc};
+use serde_json::Value;
+
+/// Exit code of an analysis without a verdict.
+const NO_VERDICT: i32 = 4;
+
+/// GETATTRs one after the other, four frames each, from 2001-09-09T01:46:40Z on.
+fn frames(xids: std::ops::Range<u32>) -> Vec<Frame> {
+    let mut traffic = Traffic::new(Link::Ethernet);
+    let mut tcp = Tcp::between_ports(700, 2049);
+    traffic.all(&tcp.handshake());
+    for xid in xids {
+        traffic.send(&mut tcp, Side::Client, &rpc::record(&rpc::getattr(xid, b"root")));
+        traffic.send(&mut tcp, Side::Server, &rpc::record(&rpc::reply(xid, &rpc::words(&[0]))));
+    }
+    traffic.frames
+}
+
+fn write(folder: &Path, name: &str, frames: &[Frame]) -> String {
+    let path = folder.join(name);
+    std::fs::write(&path, pcap(Link::Ethernet, frames)).unwrap();
+    path.display().to_string()
+}
+
+fn plimsoll(arguments: &[&str]) -> Output {
+    output(Command::new(env!("CARGO_BIN_EXE_plimsoll")).args(arguments))
+}
+
+/// The report of an analysis as JSON, and its exit code.
+fn analyze(arguments: &[&str]) -> (Value, i32) {
+    let output = plimsoll(&[&["analyze", "--json", "-"], arguments].concat());
+    let report = serde_json::from_slice(&output.stdout);
+    let report = report.unwrap_or_else(|_| panic!("{}", String::from_utf8_lossy(&output.stderr)));
+    (report, output.status.code().unwrap())
+}
+
+fn reasons(report: &Value) -> String {
+    let of =
+        |list: &Value| list.as_array().unwrap().iter().map(|one| one.as_str().unwrap().to_owned()).collect::<Vec<_>>();
+    of(&report["validity"]["reasons"]).join("\n")
+}
+
+#[test]
+fn filters_that_match_nothing_are_named_with_what_there_is() {
+    let scratch = Scratch::new("captures-filters");
+    let capture = write(scratch.path(), "a.pcap", &frames(1..101));
+    for filter in
+        [["--server", "192.0.2.99"], ["--operation", "write"], ["--from", "2026-01-01T00:00:00Z"], ["--from", "1h"]]
+    {
+        let (report, code) = analyze(&[&[capture.as_str()], &filter[..]].concat());
+        assert_eq!((code, report["validity"]["verdict"].as_str()), (NO_VERDICT, Some("invalid")), "{filter:?}");
+        let reason = reasons(&report);
+        assert!(reason.starts_with(&format!("No operation matches {}", filter[0])), "{reason}");
+        let span = "100 transactions, from 2001-09-09T01:46:40.000000Z to 2001-09-09T01:46:40.020200Z (UTC)";
+        assert!(reason.contains(span) && !reason.contains("recognised"), "{reason}");
+        assert_eq!(report["operations"].as_array().unwrap().len(), 0);
+    }
+    let (report, code) = analyze(&[&capture, "--operation", "getattr"]);
+    assert_eq!((code, report["validity"]["verdict"].as_str()), (0, Some("valid")));
+}
+
+#[test]
+fn a_comparison_says_which_capture_has_nothing_that_matches() {
+    let scratch = Scratch::new("captures-compared");
+    let [a, b] = ["a.pcap", "b.pcap"].map(|name| write(scratch.path(), name, &frames(1..101)));
+    let compared = plimsoll(&["compare", &a, &b, "--server", "192.0.2.99"]);
+    let text = String::from_utf8_lossy(&compared.stdout).replace('\n', " ");
+    assert_eq!(compared.status.code(), Some(NO_VERDICT), "{text}");
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(text.contains("No operation matches --server 192.0.2.99: the capture has 100 transactions"), "{text}");
+}

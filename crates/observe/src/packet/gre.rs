@@ -1,0 +1,53 @@
+//! GRE: IP, Ethernet (NVGRE too), MPLS, ERSPAN, or PPP as PPTP has it.
+//!
+//! Spec: RFC 2784; RFC 2890 (key and sequence number); RFC 7637 (NVGRE); RFC 2637 4.1 (PPTP)
+
+use super::layer::Layer;
+use super::{Packet, erspan, ethernet, ppp};
+
+const HAS_CHECKSUM: u16 = 0x8000;
+/// RFC 1701's source routes, which RFC 2784 took away: the packet is for nobody else.
+const HAS_ROUTING: u16 = 0x4000;
+const HAS_KEY: u16 = 0x2000;
+const HAS_SEQUENCE: u16 = 0x1000;
+/// Of PPTP's version alone.
+const HAS_ACKNOWLEDGEMENT: u16 = 0x0080;
+const VERSION_MASK: u16 = 0x0007;
+/// Flags and protocol; each field that a flag announces is as long.
+const FIELD_LEN: usize = 4;
+
+/// Transparent Ethernet bridging, also NVGRE.
+const PROTOCOL_ETHERNET: u16 = 0x6558;
+/// ERSPAN types I and II.
+const PROTOCOL_ERSPAN: u16 = 0x88be;
+const PROTOCOL_ERSPAN_3: u16 = 0x22eb;
+const PROTOCOL_PPP: u16 = 0x880b;
+
+/// A packet from its GRE header on.
+pub(super) fn decode(layer: Layer<'_>) -> Packet<'_> {
+    let (Some(flags), Some(protocol)) = (layer.be16(0), layer.be16(2)) else { return Packet::Malformed };
+    let has = |flag: u16| usize::from(flags & flag != 0);
+    match (flags & VERSION_MASK, protocol) {
+        (0, _) if flags & HAS_ROUTING != 0 => Packet::Other,
+        (0, _) => {
+            let len = FIELD_LEN * (1 + has(HAS_CHECKSUM) + has(HAS_KEY) + has(HAS_SEQUENCE));
+            let has_sequence = flags & HAS_SEQUENCE != 0;
+            layer.after(len).map_or(Packet::Malformed, |inner| payload(protocol, has_sequence, inner))
+        }
+        (1, PROTOCOL_PPP) => {
+            // The key is always there: it holds the payload's length and the call.
+            layer.inside(FIELD_LEN * (2 + has(HAS_SEQUENCE) + has(HAS_ACKNOWLEDGEMENT)), ppp::decode)
+        }
+        _ => Packet::Other,
+    }
+}
+
+fn payload(protocol: u16, has_sequence: bool, inner: Layer<'_>) -> Packet<'_> {
+    match protocol {
+        PROTOCOL_ETHERNET => inner.inside(0, ethernet::decode),
+        // Type I has no header of its own, and no sequence number in GRE's.
+        PROTOCOL_ERSPAN if !has_sequence => inner.inside(0, ethernet::decode),
+        PROTOCOL_ERSPAN | PROTOCOL_ERSPAN_3 => inner.inside(0, erspan::decode),
+        _ => inner.deeper().map_or(Packet::TooDeep, |inner| ethernet::typed(protocol, inner)),
+    }
+}

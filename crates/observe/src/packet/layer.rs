@@ -1,0 +1,46 @@
+//! The part of a packet that is still to be decoded, and how many encapsulations lie around it.
+
+use super::{Packet, be16};
+
+/// Encapsulations in each other that are followed. Networks use two or three (VXLAN in IPsec, MPLS in GRE in PPPoE).
+pub(super) const DEPTH_MAX: u8 = 8;
+
+/// A packet from one of its headers on.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Layer<'a> {
+    /// What was captured of it.
+    pub(super) bytes: &'a [u8],
+    /// Its length on the wire, bytes.
+    pub(super) wire_len: u32,
+    /// Encapsulations around it.
+    pub(super) depth: u8,
+}
+
+impl<'a> Layer<'a> {
+    /// What follows `len` bytes; `None` where the packet is shorter.
+    #[inline]
+    pub(super) fn after(self, len: usize) -> Option<Self> {
+        let bytes = self.bytes.get(len..)?;
+        Some(Self { bytes, wire_len: self.wire_len.saturating_sub(len as u32), depth: self.depth })
+    }
+
+    /// Decodes the packet that is encapsulated behind a header of `len` bytes.
+    pub(super) fn inside(self, len: usize, decode: fn(Layer<'a>) -> Packet<'a>) -> Packet<'a> {
+        match self.after(len).map(Self::deeper) {
+            Some(Some(inner)) => decode(inner),
+            Some(None) => Packet::TooDeep,
+            None => Packet::Malformed,
+        }
+    }
+
+    /// This packet as one that is encapsulated in another; `None` where too many are already around it.
+    pub(super) fn deeper(self) -> Option<Self> {
+        (self.depth < DEPTH_MAX).then_some(Self { depth: self.depth + 1, ..self })
+    }
+
+    /// The 16-bit number at `at`.
+    #[inline]
+    pub(super) fn be16(self, at: usize) -> Option<u16> {
+        be16(self.bytes, at)
+    }
+}

@@ -1,0 +1,47 @@
+//! MPLS: a stack of labels, behind which nothing says what follows. IP is told by its version, an Ethernet pseudowire by
+//! an Ethernet frame that holds IP.
+//!
+//! Spec: RFC 3032 2.1; RFC 4448 4.6 (Ethernet pseudowires); RFC 4928 3 (the first nibble); RFC 4023 (MPLS in IP)
+
+use super::layer::Layer;
+use super::{Packet, ethernet, ip};
+
+/// A label with its class, the end of the stack and a time to live.
+const LABEL_LEN: usize = 4;
+/// Labels in one stack; networks use up to five or six.
+const LABELS_MAX: usize = 16;
+/// The control word of a pseudowire; its first four bits are 0.
+const CONTROL_WORD_LEN: usize = 4;
+
+/// A packet from its first label on.
+pub(super) fn decode(mut layer: Layer<'_>) -> Packet<'_> {
+    for _ in 0..LABELS_MAX {
+        let (Some(&[.., end, _]), Some(behind)) = (layer.bytes.first_chunk::<LABEL_LEN>(), layer.after(LABEL_LEN))
+        else {
+            return Packet::Malformed;
+        };
+        layer = behind;
+        // The bit that ends the stack.
+        if end & 1 == 1 {
+            return unlabelled(layer);
+        }
+    }
+    Packet::Malformed
+}
+
+fn unlabelled(layer: Layer<'_>) -> Packet<'_> {
+    let nibble = layer.bytes.first().map(|first| first >> 4);
+    let likely = match nibble {
+        Some(4 | 6) => layer.inside(0, ip::decode),
+        Some(0) => layer.inside(CONTROL_WORD_LEN, ethernet::decode),
+        Some(_) => Packet::Other,
+        None => Packet::Malformed,
+    };
+    // Fragments are not enough: of the bytes of an address, half look like one.
+    if matches!(likely, Packet::Tcp(..) | Packet::Udp(..)) {
+        return likely;
+    }
+    // Without a control word, a pseudowire begins with an address, and any nibble is possible.
+    let pseudowire = layer.inside(0, ethernet::decode);
+    if pseudowire.is_decoded() { pseudowire } else { likely }
+}

@@ -1,0 +1,24 @@
+//! VXLAN: Ethernet in UDP.
+//!
+//! Spec: RFC 7348 5; draft-smith-vxlan-group-policy-05 2.1
+
+use super::layer::Layer;
+use super::{Packet, ethernet};
+
+/// The assigned port, and that of Linux before there was one.
+pub(super) const PORTS: [u16; 2] = [4789, 8472];
+const HEADER_LEN: usize = 8;
+/// The network identifier is valid: always set.
+const HAS_NETWORK: u8 = 0x08;
+/// A group policy's flag; its other fields are in bytes that are reserved else.
+const HAS_GROUP: u8 = 0x80;
+
+/// The frame in a datagram's payload; `None` where this is no VXLAN header.
+pub(super) fn decode(layer: Layer<'_>) -> Option<Packet<'_>> {
+    let &[flags, reserved, group @ .., _, _, _, last] = layer.bytes.first_chunk::<HEADER_LEN>()?;
+    let plausible = match flags {
+        HAS_NETWORK => reserved == 0 && group == [0, 0],
+        _ => flags == HAS_NETWORK | HAS_GROUP,
+    };
+    (plausible && last == 0).then(|| layer.inside(HEADER_LEN, ethernet::decode))
+}

@@ -1,0 +1,191 @@
+//! Traffic in tunnels and on other links is the traffic: the transactions of each capture, its packets carried in every way that
+//! is followed, are those of the capture as it is.
+
+mod wrap;
+
+use std::path::{Path, PathBuf};
+
+use plimsoll_model::{Anomaly, Coverage, Names, Sink, Transaction};
+use plimsoll_observe::Observer;
+use plimsoll_observe::capture::{Captures, Frame, Input, LinkType};
+use plimsoll_testkit::{Link, Side, Tcp, Traffic, nbss, rpc, smb2};
+use wrap::{ALL, Encapsulation};
+
+/// Packets of a capture that are tried: enough for every operation in it, few enough for builds that are not optimised.
+const PACKETS: usize = 3_000;
+/// Bytes of Ethernet's header.
+const ETHERNET: usize = 14;
+
+/// A frame of the capture as it is: time and bytes.
+type Plain = (Option<i64>, Vec<u8>);
+
+/// Transactions as text, with the names that they have: byte for byte.
+#[derive(Default)]
+struct Rows(Vec<String>);
+
+impl Sink for Rows {
+    fn transaction(&mut self, transaction: &Transaction, names: &Names) {
+        let named = [transaction.path, transaction.share, transaction.user];
+        let named = named.map(|symbol| names.text(symbol));
+        self.0.push(format!("{transaction:?} {named:?}"));
+    }
+}
+
+/// What is observed of the frames that `carry` makes of each; they have its time and number.
+fn observe(plain: &[Plain], link: LinkType, carry: impl Fn(&[u8]) -> Vec<Vec<u8>>) -> (Vec<String>, Coverage) {
+    let mut observer = Observer::new(Rows::default());
+    for (number, (time_ns, bytes)) in (1..).zip(plain) {
+        for captured in &carry(bytes) {
+            let original_len = captured.len() as u32;
+            observer.frame(&Frame { number, time_ns: *time_ns, link, captured, original_len });
+        }
+    }
+    let observed = observer.finish();
+    (observed.sink.0, observed.coverage)
+}
+
+fn link(encapsulation: &Encapsulation) -> LinkType {
+    match encapsulation.link {
+        LinkType::Other(number) => LinkType::from_registry(number),
+        link => link,
+    }
+}
+
+/// The IP packet of an Ethernet frame, if it holds one.
+fn ip(frame: &[u8]) -> Option<&[u8]> {
+    matches!(frame.get(12..ETHERNET)?, [8, 0] | [0x86, 0xdd]).then(|| &frame[ETHERNET..])
+}
+
+fn assert_the_same(plain: &[Plain], what: &str) {
+    let (rows, coverage) = observe(plain, LinkType::Ethernet, |frame| vec![frame.to_vec()]);
+    assert!(rows.len() > 2, "{what} holds operations");
+    for encapsulation in ALL {
+        let carry = |frame: &[u8]| ip(frame).map_or_else(Vec::new, encapsulation.wrap);
+        let (carried, of_carried) = observe(plain, link(encapsulation), carry);
+        let name = encapsulation.name;
+        assert_eq!(carried.len(), rows.len(), "{what} in {name}");
+        // Datagrams of several fragments count the packets that carried them.
+        let same = |(a, b): (&String, &String)| {
+            a == b || (name.contains("fragments") && without_packets(a) == without_packets(b))
+        };
+        let differs = carried.iter().zip(&rows).find(|(a, b)| !same((a, b)));
+        assert!(differs.is_none(), "{what} in {name}: {differs:#?}");
+        assert_eq!(of_carried.unseen, coverage.unseen, "{what} in {name}");
+        assert_eq!(of_carried.packets.retransmitted, coverage.packets.retransmitted, "{what} in {name}");
+    }
+}
+
+/// A row without the numbers of packets in which its request and response came.
+fn without_packets(row: &str) -> String {
+    let parts = row.split(", ").filter(|part| !part.contains("_packets: "));
+    parts.collect::<Vec<_>>().join(", ")
+}
+
+fn read(capture: &Path) -> Vec<Plain> {
+    let mut captures = Captures::open(vec![Input::File(capture.to_owned())]).expect("the capture opens");
+    let mut packets = Vec::new();
+    while let Some(frame) = captures.next().expect("the capture reads") {
+        assert_eq!(frame.link, LinkType::Ethernet, "{}", capture.display());
+        packets.push((frame.time_ns, frame.captured.to_vec()));
+        if packets.len() == PACKETS {
+            break;
+        }
+    }
+    packets
+}
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+#[test]
+fn our_own_captures_are_the_same_in_every_tunnel() {
+    for name in ["smb2-samba", "nfs-ganesha"] {
+        assert_the_same(&read(&root().join("captures").join(name).join("capture.pcap.zst")), name);
+    }
+}
+
+#[test]
+fn real_traffic_is_the_same_in_every_tunnel() {
+    for name in ["smb2-clean.pcap", "nfs3-ipv6-op-dense.pcap", "nfs3-udp-ip-fragments.pcap"] {
+        let capture = root().join("../shared/captures").join(name);
+        if !capture.is_file() {
+            println!("SKIPPED: needs ../shared/captures");
+            continue;
+        }
+        assert_the_same(&read(&capture), name);
+    }
+}
+
+/// NFS over UDP in fragments, and SMB over TCP with segments of every size, as Ethernet frames.
+fn made() -> Vec<Plain> {
+    let mut traffic = Traffic::new(Link::Ethernet);
+    let (client, server) = (([10, 0, 0, 1], 4789).into(), ([10, 0, 0, 2], 2049).into());
+    for xid in 1..20 {
+        traffic.udp(client, server, &rpc::read(xid, b"handle12", 4_000), None);
+        traffic.udp(server, client, &rpc::read_reply(xid, &vec![0x33; 4_000]), Some(1_480));
+    }
+    let mut tcp = Tcp::between_ports(700, 445);
+    traffic.all(&tcp.handshake());
+    for id in 5..40u64 {
+        traffic.send(&mut tcp, Side::Client, &nbss(&smb2::read(id, smb2::file(1), 512).bytes()));
+        traffic.send(&mut tcp, Side::Server, &nbss(&smb2::read_answer(id, &vec![0; id as usize * 100]).bytes()));
+    }
+    traffic.frames.into_iter().map(|frame| (Some(frame.time_ns), frame.bytes)).collect()
+}
+
+#[test]
+fn fragments_and_a_client_on_a_tunnels_port_are_the_same_in_every_tunnel() {
+    assert_the_same(&made(), "made traffic");
+}
+
+#[test]
+fn a_packet_captured_plain_and_in_its_tunnel_counts_once() {
+    let plain = made();
+    let (rows, _) = observe(&plain, LinkType::Ethernet, |frame| vec![frame.to_vec()]);
+    for encapsulation in ALL.iter().filter(|one| one.link == LinkType::Ethernet) {
+        let (both, coverage) = observe(&plain, LinkType::Ethernet, |frame| {
+            let carried = ip(frame).map_or_else(Vec::new, encapsulation.wrap);
+            [vec![frame.to_vec()], carried].concat()
+        });
+        let paired = |rows: &[String]| rows.iter().filter(|row| !row.contains("response_first: None")).count();
+        assert_eq!(paired(&both), paired(&rows), "{}", encapsulation.name);
+        assert!(coverage.packets.retransmitted > 30, "{}: {:?}", encapsulation.name, coverage.packets);
+    }
+}
+
+#[test]
+fn tunnels_beyond_the_limit_are_counted_and_other_traffic_on_a_tunnels_port_stays_what_it_is() {
+    let plain = made();
+    // Ethernet in GRE, nine times.
+    let deep = |frame: &[u8]| {
+        let wrap = ALL.iter().find(|one| one.name == "Ethernet in GRE").unwrap().wrap;
+        let carried = (0..9).try_fold(frame.to_vec(), |frame, _| Some(wrap(ip(&frame)?).remove(0)));
+        carried.into_iter().collect()
+    };
+    let (rows, coverage) = observe(&plain, LinkType::Ethernet, deep);
+    assert_eq!((rows.len(), coverage.anomalies.count(Anomaly::TunnelTooDeep)), (0, plain.len() as u64));
+
+    let mut traffic = Traffic::new(Link::Ethernet);
+    for payload in [&[8, 0, 0, 0, 0, 0, 1, 0, 1, 2, 3][..], &[8; 40], &[0; 60], b"", b"plain text, no tunnel"] {
+        for port in [4789, 8472, 6081] {
+            traffic.udp(([10, 0, 0, 1], 9).into(), ([10, 0, 0, 2], port).into(), payload, None);
+        }
+    }
+    let frames: Vec<Plain> = traffic.frames.into_iter().map(|frame| (Some(1), frame.bytes)).collect();
+    let (_, coverage) = observe(&frames, LinkType::Ethernet, |frame| vec![frame.to_vec()]);
+    assert_eq!((coverage.packets.udp, coverage.packets.total), (15, 15));
+    assert_eq!(coverage.anomalies.iter().count(), 0, "{:?}", coverage.anomalies);
+}
+
+#[test]
+fn link_types_that_are_not_known_are_told_by_number() {
+    let mut observer = Observer::new(Vec::new());
+    for link in [195, 105, 195] {
+        let link = LinkType::from_registry(link);
+        observer.frame(&Frame { number: 1, time_ns: Some(1), link, captured: &[0; 40], original_len: 40 });
+    }
+    let coverage = observer.finish().coverage;
+    assert_eq!(coverage.unknown_links, [(195, 2), (105, 1)]);
+    assert_eq!(coverage.anomalies.count(Anomaly::LinkTypeUnknown), 3);
+}

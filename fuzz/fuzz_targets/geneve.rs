@@ -1,0 +1,7 @@
+//! GENEVE's header and options: `plimsoll_fuzz::tunnel` says what the bytes are.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use plimsoll_fuzz::{Carrier, tunnel};
+
+fuzz_target!(|data: &[u8]| tunnel(data, |_| (Carrier::Udp(6081), &[])));
