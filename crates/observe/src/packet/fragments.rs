@@ -150,7 +150,7 @@ mod tests {
         assert!(fragments.add(&piece(8, &[2; 8], true), (35, 4), 1).is_none(), "a duplicate adds nothing");
         let whole = fragments.add(&piece(0, &[1; 8], true), (40, 5), 1).expect("all pieces are there");
         assert_eq!(whole.datagram().payload, [[1; 8].as_slice(), &[2; 8], &[3; 4]].concat());
-        assert_eq!((whole.first, whole.packets), (((20, 2), 1), 4));
+        assert_eq!((whole.first, whole.packets), ((20, 2), 4));
         assert_eq!(fragments.incomplete(), 0);
     }
 

@@ -67,7 +67,7 @@ pub(crate) const ALL: &[Encapsulation] = &[
     ethernet("IP in IPv4", |ip| ip4(if is_ipv6(ip) { 41 } else { 4 }, ip, None)),
     ethernet("IP in IPv6", |ip| ip6(if is_ipv6(ip) { 41 } else { 4 }, ip, None)),
     ethernet("SNAP", |ip| {
-        let length = u16::try_from(8 + ip.len()).unwrap().min(1_500).to_be_bytes();
+        let length = u16::try_from(8 + ip.len()).unwrap_or(1_500).min(1_500).to_be_bytes();
         typed(length, &[&[0xaa, 0xaa, 3, 0, 0, 0], &ethertype(ip)[..], ip].concat())
     }),
     ethernet("a provider's bridge", |ip| typed([0x88, 0xe7], &[&[0, 0, 0, 9], &frame(ip)[..]].concat())),
