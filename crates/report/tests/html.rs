@@ -354,6 +354,8 @@ fn a_run_shows_its_load_levels_and_no_packets() {
         varied: None,
         stations: 17,
         depth: 1,
+        outstanding: 17,
+        connections: 17,
         asked_per_s: None,
         turns_per_s: 4321.0,
         span: findings.span,

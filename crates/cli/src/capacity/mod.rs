@@ -106,6 +106,7 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
     let recording = Recorded::begin(&arguments.record, beginning.clone())?;
     let drive = Drive {
         recording: recording.as_ref(),
+        file_set: arguments.load.file_set.as_deref(),
         remove_files: arguments.remove_files,
         server_side: server_side.as_ref(),
         ..Drive::new(&workload, &watching, timeout_ns(&arguments.load))

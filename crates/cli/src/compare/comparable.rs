@@ -20,6 +20,7 @@ pub(super) fn warnings(contestants: &[Contestant]) -> anyhow::Result<Vec<String>
         let name = letter(place + 1);
         warnings.extend(differences(&baseline.about, &other.about).map(|what| format!("A and {name} {what}")));
         warnings.extend(other_protocols(baseline, other).map(|what| format!("A and {name} {what}")));
+        warnings.extend(other_depths(baseline, other, &name));
         warnings.extend(other_levels(baseline, other, &name));
     }
     let alone = contestants.iter().all(|one| one.levels.len() == 1);
@@ -78,6 +79,20 @@ fn other_protocols(a: &Contestant, b: &Contestant) -> Option<String> {
     })
 }
 
+/// More outstanding is more throughput and longer response times on the same server.
+fn other_depths(a: &Contestant, b: &Contestant, name: &str) -> Option<String> {
+    let of = |one: &Contestant, level: &str| {
+        let level = one.levels.iter().find(|its| its.level == level)?;
+        Some(level.point.as_ref()?.outstanding)
+    };
+    let differ = |level: &str| of(a, level).zip(of(b, level)).filter(|(a, b)| a != b);
+    let (level, (ours, theirs)) = a.levels.iter().find_map(|its| Some((&its.level, differ(&its.level)?)))?;
+    Some(format!(
+        "A had at most {ours} requests outstanding at {level}, {name} {theirs}: they were not loaded alike, so a difference need not \
+         be the server's; give both the same --depth"
+    ))
+}
+
 fn other_levels(a: &Contestant, b: &Contestant, name: &str) -> Option<String> {
     if let ([a], [b]) = (a.levels.as_slice(), b.levels.as_slice()) {
         let differ = a.level != b.level;
@@ -94,7 +109,7 @@ fn other_levels(a: &Contestant, b: &Contestant, name: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use plimsoll_report::collect::comparison::LevelRuns;
+    use plimsoll_report::collect::comparison::{LevelRuns, LoadPoint};
     use plimsoll_report::findings::Headline;
 
     use plimsoll_model::Validity;
@@ -107,6 +122,15 @@ mod tests {
         change(&mut about);
         let level = |level: &&str| LevelRuns { level: (*level).to_owned(), point: None, runs: Vec::new() };
         Contestant { about, levels: levels.iter().map(level).collect() }
+    }
+
+    /// The same with so many requests outstanding at each level.
+    fn deep(mut one: Contestant, outstanding: u64) -> Contestant {
+        for level in &mut one.levels {
+            let (curve, words) = (None, level.level.clone());
+            level.point = Some(LoadPoint { curve, level: words, load: 1.0, outstanding, valid: true });
+        }
+        one
     }
 
     fn said(a: Contestant, b: Contestant) -> String {
@@ -135,6 +159,9 @@ mod tests {
         let scheduled = |about: &mut Subject| about.headline = Headline::ResponseTimeFromIntended;
         assert!(said(plain(), one(&["1 station"], scheduled)).contains("count from different instants"));
         assert!(said(plain(), one(&["2 stations"], |_| {})).contains("not loaded alike"));
+        let depths = said(deep(plain(), 1), deep(plain(), 4));
+        assert!(depths.starts_with("A had at most 1 requests outstanding at 1 station, B 4"), "{depths}");
+        assert_eq!(said(deep(plain(), 4), deep(plain(), 4)), "");
         let more = one(&["1 station", "2 stations"], |_| {});
         assert!(said(plain(), more).contains("left out: 2 stations"));
     }

@@ -64,7 +64,8 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
     let sides = [Side::read(&arguments.a, "A")?, Side::read(&arguments.b, "B")?];
     let watching = Watching::new(arguments.output.quiet);
     let timeout_ns = timeout_ns(&arguments.load);
-    let drive = Drive { by_time: ByTime::Kept, ..Drive::new(&workload, &watching, timeout_ns) };
+    let file_set = arguments.load.file_set.as_deref();
+    let drive = Drive { by_time: ByTime::Kept, file_set, ..Drive::new(&workload, &watching, timeout_ns) };
     let mut names = Names::default();
     let mut corners = Vec::new();
     for (place, side) in sides.iter().enumerate() {

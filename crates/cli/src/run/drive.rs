@@ -3,12 +3,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use anyhow::Context;
 use plimsoll_drive::engine::{Setup, Watch};
-use plimsoll_drive::reach::{self, Reached, Wishes, Work};
+use plimsoll_drive::reach::{self, Lease, Reached, Wishes, Work};
 use plimsoll_drive::tap::Tap;
 use plimsoll_drive::target::Target;
 use plimsoll_drive::workload::{FileSet, Workload};
-use plimsoll_model::Names;
+use plimsoll_model::{Names, Reason};
 use plimsoll_report::findings::calls::Calls;
 use plimsoll_report::findings::capacity::Capacity;
 use plimsoll_report::findings::{Findings, Run};
@@ -36,6 +37,8 @@ pub(crate) struct Drive<'a> {
     pub(crate) timeout_ns: u64,
     /// The levels of a load curve end with the one whose mean response time is above this, s.
     pub(crate) stop_above_s: Option<f64>,
+    /// What its files are called besides, so that several runs can have some on one share.
+    pub(crate) file_set: Option<&'a str>,
     /// The workload's files go when it is over.
     pub(crate) remove_files: bool,
     /// Who looks at the server's own numbers.
@@ -57,15 +60,17 @@ pub(crate) enum ByTime {
 
 /// A server, and where the workload's files are on it.
 pub(crate) struct Site {
-    pub(crate) server: Box<dyn Reached>,
+    pub(crate) server: Arc<dyn Reached>,
     set: Arc<FileSet>,
+    /// Other processes can reach it, too.
+    shared: bool,
 }
 
 impl<'a> Drive<'a> {
     /// Drives with this workload, and nothing besides: no table, tap or recording, no numbers by time, files left in place.
     pub(crate) fn new(workload: &'a Workload, watching: &'a Watching, timeout_ns: u64) -> Self {
         let (table, tap, recording, server_side, stop_above_s) = (None, None, None, None, None);
-        let (by_time, remove_files, may_be_busy) = (ByTime::None, false, false);
+        let (by_time, file_set, remove_files, may_be_busy) = (ByTime::None, None, false, false);
         Self {
             workload,
             watching,
@@ -75,6 +80,7 @@ impl<'a> Drive<'a> {
             by_time,
             timeout_ns,
             stop_above_s,
+            file_set,
             remove_files,
             server_side,
             may_be_busy,
@@ -91,10 +97,10 @@ impl<'a> Drive<'a> {
     ) -> anyhow::Result<Site> {
         super::fitting::check(self.workload, &chosen.target, steps)?;
         let wishes = Wishes { timeout: Duration::from_nanos(self.timeout_ns), ..wishes.clone() };
-        let server = reach::open(&chosen.target, &wishes, names)?;
+        let server = Arc::from(reach::open(&chosen.target, &wishes, names)?);
         let stations = steps.iter().map(|step| step.plan.load.stations()).max().unwrap_or(1);
-        let set = Arc::new(FileSet::new(self.workload, base(&chosen.target), stations, names)?);
-        Ok(Site { server, set })
+        let set = FileSet::called(self.file_set, self.workload, base(&chosen.target), stations, names)?;
+        Ok(Site { server, set: Arc::new(set), shared: !chosen.is_embedded() })
     }
 
     /// Runs every level, with the files in place.
@@ -116,17 +122,59 @@ impl<'a> Drive<'a> {
         &self,
         site: &Site,
         names: &Arc<Names>,
-        mut next: impl FnMut(&[LevelRan]) -> anyhow::Result<Option<Step>>,
+        next: impl FnMut(&[LevelRan]) -> anyhow::Result<Option<Step>>,
     ) -> anyhow::Result<Levels> {
         self.watching.catch()?;
-        let server = &*site.server;
-        let (set, with) = (Arc::clone(&site.set), Arc::clone(names));
-        let files = Files { server, set, names: with, watching: self.watching, timeout_ns: self.timeout_ns };
+        let Site { server, set, shared } = site;
+        let (set, with) = (Arc::clone(set), Arc::clone(names));
+        let (watching, timeout_ns) = (self.watching, self.timeout_ns);
+        let files = Files { server, set, shared: *shared, names: with, watching, timeout_ns };
+        let found = match files.look() {
+            // What was stopped half-way is no failure, whatever it looks like.
+            Err(_) if watching.stopped() => return Ok(Levels { stopped: true, ..Levels::default() }),
+            found => found?,
+        };
+        let lease = files.lease()?;
+        let ready = match files.make(found) {
+            Err(_) if watching.stopped() => Ok(false),
+            made => made.map(|()| true),
+        };
+        let ran = ready.and_then(|ready| self.climb_with(site, names, (lease.as_ref(), ready), next));
+        // However it ended: what was made goes, and others may have the files.
+        let removed = match () {
+            () if watching.abandoned() => Ok(()),
+            () if self.remove_files => files.remove(),
+            () if *shared && self.workload.makes_its_own() && ran.as_ref().is_ok_and(|ran| !ran.ran.is_empty()) => {
+                files.remove_leftovers().context("private files of this run may be left")
+            }
+            () => Ok(()),
+        };
+        let mut levels = match ran {
+            Ok(levels) => levels,
+            Err(error) => return first_error([Err(error), removed]).map(|()| Levels::default()),
+        };
+        match removed {
+            Err(error) if !self.remove_files => levels.remarks.push(format!("{error:#}")),
+            removed => levels.besides = first_error([levels.besides, removed]),
+        }
+        if let Some(lease) = lease {
+            levels.remarks.extend(lease.note.clone());
+            levels.remarks.extend(lease.release().err());
+        }
+        Ok(levels)
+    }
+
+    /// The same with the files there (where they are `ready`) and a lease on them, where one is wanted.
+    fn climb_with(
+        &self,
+        site: &Site,
+        names: &Arc<Names>,
+        (lease, ready): (Option<&Lease>, bool),
+        mut next: impl FnMut(&[LevelRan]) -> anyhow::Result<Option<Step>>,
+    ) -> anyhow::Result<Levels> {
         let mut levels = Levels::default();
-        let ready = files.prepare()?;
         let scenarios = Box::new(|station, lane, seed| self.workload.scenario(&site.set, station, lane, seed));
-        let work = Work { server, scenarios, names: Arc::clone(names) };
-        let setup: &dyn Setup = &work;
+        let work = Work { server: &*site.server, scenarios, names: Arc::clone(names) };
         while let Some(mut step) = next(&levels.ran)? {
             if !ready || self.watching.stopped() {
                 levels.stopped = true;
@@ -136,7 +184,7 @@ impl<'a> Drive<'a> {
                 continue;
             }
             step.plan.tap = self.tap.cloned();
-            match self.level(levels.ran.is_empty(), &step, site, setup, names) {
+            match self.level(levels.ran.is_empty(), &step, (site, lease), &work, names) {
                 Ok(Level { ran, whole, recorded }) => {
                     levels.cuts.extend(self.stop_above_s.and_then(|limit_s| Cut::after(&ran, limit_s)));
                     levels.ran.push(ran);
@@ -154,9 +202,6 @@ impl<'a> Drive<'a> {
             }
         }
         levels.remarks = self.workload.take_remarks();
-        if self.remove_files && !self.watching.abandoned() {
-            levels.besides = first_error([levels.besides, files.remove()]);
-        }
         Ok(levels)
     }
 
@@ -166,7 +211,7 @@ impl<'a> Drive<'a> {
         &self,
         first: bool,
         step: &Step,
-        site: &Site,
+        (site, lease): (&Site, Option<&Lease>),
         setup: &dyn Setup,
         names: &Arc<Names>,
     ) -> anyhow::Result<Level> {
@@ -182,6 +227,7 @@ impl<'a> Drive<'a> {
         let ran = if self.by_time == ByTime::Kept { ran } else { ran.without_intervals() };
         let ran = if self.may_be_busy { ran.without_busy_client() } else { ran };
         let ran = ran.on(step).named(self.workload).beside(self.server_side);
+        let ran = ran.against(lease.and_then(Lease::lost).map(Reason::invalid));
         let recorded = match self.recording.zip(feed) {
             Some((recording, feed)) => recording.end(feed, &ran, site.server.facts(), names),
             None => Ok(()),

@@ -1,10 +1,11 @@
 //! The file set: looked for, made or verified before anything is measured, removed on request.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::Context;
 use plimsoll_drive::engine::{self, Load, Pause, Phases, Plan, Watch};
-use plimsoll_drive::reach::{Reached, Work};
+use plimsoll_drive::reach::{Lease, Reached, Work};
 use plimsoll_drive::workload::FileSet;
 use plimsoll_drive::workload::fileset::{Create, Found, Job, Look, Remove, Verify};
 use plimsoll_model::{Names, Sink, Transaction};
@@ -28,29 +29,42 @@ const FIRST_CONTACT: Crowd = Crowd { stations: 1, lanes: 1, attempts: 3 };
 /// restarts meanwhile is waited for as in a run.
 const MANY: Crowd = Crowd { stations: 8, lanes: 4, attempts: 10 };
 
+/// Enough for what is left behind; a server that is gone is not waited for.
+const SOME: Crowd = Crowd { stations: 4, lanes: 4, attempts: 3 };
+
 /// A file set on a server.
 pub(super) struct Files<'a> {
-    pub(super) server: &'a dyn Reached,
+    pub(super) server: &'a Arc<dyn Reached>,
     pub(super) set: Arc<FileSet>,
+    /// Others can reach them, too.
+    pub(super) shared: bool,
     pub(super) names: Arc<Names>,
     pub(super) watching: &'a Watching,
     pub(super) timeout_ns: u64,
 }
 
 impl Files<'_> {
-    /// Sees to it that the set is there and whole. `false` if somebody stopped it before it was.
-    pub(super) fn prepare(&self) -> anyhow::Result<bool> {
-        match self.make() {
-            // What was stopped half-way is no failure, whatever it looks like.
-            Err(_) if self.watching.stopped() => Ok(false),
-            made => made.map(|()| true),
+    /// Sees to it that nobody else uses the set.
+    pub(super) fn lease(&self) -> anyhow::Result<Option<Lease>> {
+        if !self.shared {
+            return Ok(None);
         }
+        Ok(Some(Lease::take(self.server, &self.set, Duration::from_nanos(self.timeout_ns))?))
     }
 
-    fn make(&self) -> anyhow::Result<()> {
+    /// What is there. Whoever asks first finds out whether there is a server that lets us in.
+    pub(super) fn look(&self) -> anyhow::Result<Found> {
         let look = Look::new(Arc::clone(&self.set));
         self.work("Looking for files", &look, FIRST_CONTACT, true)?;
-        match look.outcome()? {
+        Ok(look.outcome()?)
+    }
+
+    /// Sees to it that the set, of which so much was found, is there and whole. What was made of one that cannot be is removed: a
+    /// disk that it filled is not left full.
+    pub(super) fn make(&self, found: Found) -> anyhow::Result<()> {
+        // Before the lease was ours, another run may have made it.
+        let found = if found == Found::Set || !self.shared { found } else { self.look()? };
+        match found {
             Found::Set => {
                 let verify = Verify::new(Arc::clone(&self.set));
                 self.work("Verifying files", &verify, MANY, true)?;
@@ -61,8 +75,21 @@ impl Files<'_> {
             Found::Nothing => {}
         }
         let create = Create::new(Arc::clone(&self.set));
-        self.work("Making files", &create, MANY, true)?;
-        Ok(create.outcome()?)
+        let made = self.work("Making files", &create, MANY, true).and_then(|()| Ok(create.outcome()?));
+        match made {
+            Err(error) if !self.watching.stopped() => Err(match self.remove_all(false) {
+                Ok(()) => error,
+                Err(left) => error.context(format!("what was made of {} is still there ({left:#})", self.set.root())),
+            }),
+            made => made,
+        }
+    }
+
+    /// Removes what lanes have left behind that were stopped in the middle of what they did.
+    pub(super) fn remove_leftovers(&self) -> anyhow::Result<()> {
+        let sweep = Verify::leftovers(Arc::clone(&self.set));
+        self.work("Removing private files", &sweep, SOME, false)?;
+        Ok(sweep.outcome()?)
     }
 
     /// Removes it, when all is over.
@@ -84,7 +111,7 @@ impl Files<'_> {
         before: bool,
     ) -> anyhow::Result<()> {
         let scenarios = Box::new(|_, _, _| Arc::clone(job).scenario());
-        let work = Work { server: self.server, scenarios, names: Arc::clone(&self.names) };
+        let work = Work { server: &**self.server, scenarios, names: Arc::clone(&self.names) };
         let phases = Phases { warmup_ns: 0, measured_ns: None, ..Phases::default() };
         let Crowd { stations, lanes, attempts } = crowd;
         let load = Load::Closed { stations, think: Pause::None };

@@ -74,6 +74,15 @@ impl LevelRan {
         Self { statistics, intervals, told, reasons: Vec::new(), late_turns: 0, generators_fault, busy, behind }
     }
 
+    /// The same with one thing more that speaks against it, where there is one.
+    pub(super) fn against(mut self, reason: Option<Reason>) -> LevelRan {
+        if let Some(reason) = reason {
+            self.reasons.push(reason);
+            self.told.about.validity = Validity::of(self.reasons.clone());
+        }
+        self
+    }
+
     /// The same without its numbers by time: of many levels they are much.
     pub(super) fn without_intervals(self) -> LevelRan {
         Self { intervals: None, ..self }
@@ -212,6 +221,7 @@ impl StageTold {
             curve: self.curve().and_then(besides_repeat).map(str::to_owned),
             level: level.clone(),
             load: load(*asked_per_s, *stations, *depth),
+            outstanding: stations.saturating_mul((*depth).into()),
             valid: validity.valid,
         }
     }

@@ -23,7 +23,7 @@ pub(crate) struct LoadFlags {
     /// Turns a second that are started on schedule, over all stations, however slow the server is
     #[arg(long, value_name = "PER_SECOND", conflicts_with = "think")]
     pub(crate) rate: Option<f64>,
-    /// What a station keeps outstanding at most
+    /// Requests that a station has outstanding at most, over all its connections [default: the workload's]
     #[arg(long, value_name = "COUNT")]
     pub(crate) depth: Option<u32>,
     /// Run one load level after the other: so many stations (or users with --users, turns a second with --rate): 1,2,4, or
@@ -45,7 +45,7 @@ pub(crate) struct LoadFlags {
     /// Spacing of what is started on schedule: constant or poisson
     #[arg(long, value_name = "HOW", value_parser = parse_arrivals)]
     pub(crate) arrivals: Option<Arrivals>,
-    /// TCP connections of each station (nconnect)
+    /// TCP connections of each station (nconnect), which share its --depth; at most as many as that
     #[arg(long, value_name = "COUNT", default_value_t = 1)]
     pub(crate) connections: u32,
     /// Stations that share one connection and session
@@ -61,6 +61,9 @@ pub(crate) struct LoadFlags {
     /// A request without an answer after so long is given up and counted; so is connecting with logon
     #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration, default_value = "30s")]
     pub(crate) timeout: Duration,
+    /// Use a file set of this name, one of several on the share: each run at the same time needs one of its own
+    #[arg(long, value_name = "NAME", value_parser = parse_name)]
+    pub(crate) file_set: Option<String>,
     /// Everything random follows from it
     #[arg(long, value_name = "NUMBER", default_value_t = 1)]
     pub(crate) seed: u64,
@@ -184,11 +187,18 @@ fn at_level(base: Load, (flag, level): (&str, f64)) -> Result<Load, Usage> {
 }
 
 fn step(flags: &LoadFlags, defaults: &Defaults, load: Load, number: u32) -> anyhow::Result<Step> {
-    let lanes = flags.depth.unwrap_or(defaults.lanes);
+    let (lanes, connections) = (flags.depth.unwrap_or(defaults.lanes), flags.connections);
+    if connections > lanes {
+        // More depth with the connections would be a difference of its own, which nobody asked for.
+        return Err(Usage(format!(
+            "--connections {connections}: a station with {lanes} outstanding (--depth) can use no more connections than that; give \
+             --depth {connections}, also to what it is compared with"
+        ))
+        .into());
+    }
     let plan = Plan {
-        // A station with several connections has work for each of them.
-        lanes: if flags.depth.is_none() { lanes.max(flags.connections) } else { lanes },
-        connections: flags.connections,
+        lanes,
+        connections,
         stations_per_connection: flags.stations_per_connection,
         phases: Phases {
             warmup_ns: flags.warmup.map_or(defaults.phases.warmup_ns, nanoseconds),
@@ -217,6 +227,17 @@ fn words(load: &Load) -> String {
 
 fn nanoseconds(time: Duration) -> u64 {
     u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
+}
+
+/// The longest name of a file set, characters.
+const LONGEST_NAME: usize = 40;
+
+fn parse_name(text: &str) -> Result<String, String> {
+    let plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+    match (1..=LONGEST_NAME).contains(&text.len()) && text.chars().all(plain) {
+        true => Ok(text.to_owned()),
+        false => Err(format!("expected 1 to {LONGEST_NAME} letters, digits, '-' and '_'")),
+    }
 }
 
 fn parse_arrivals(text: &str) -> Result<Arrivals, String> {
@@ -312,6 +333,18 @@ mod tests {
         assert_eq!(second[0].parameter.as_ref().unwrap().value, "2B");
         let last = &of_variant(steps(2), 1, &variants[1])[3];
         assert_eq!((last.curve.as_deref(), last.plan.stage), (Some("block=2B, repeat 2"), Some(7)));
+    }
+
+    #[test]
+    fn connections_do_not_make_the_load_deeper() {
+        let plan = |depth, connections| {
+            steps(&LoadFlags { depth, connections, ..flags() }, &DEFAULTS).map(|steps| steps[0].plan.clone())
+        };
+        let error = plan(None, 4).unwrap_err().to_string();
+        assert!(error.starts_with("--connections 4: a station with 1 outstanding") && error.contains("--depth 4"));
+        assert!(plan(Some(3), 4).is_err());
+        let spread = plan(Some(8), 4).unwrap();
+        assert_eq!((spread.lanes, spread.connections, spread.outstanding()), (8, 4, 32));
     }
 
     #[test]

@@ -151,6 +151,7 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
         by_time: if points > 1 { ByTime::Used } else { ByTime::None },
         timeout_ns: timeout_ns(&arguments.load),
         stop_above_s: arguments.stop_above.map(|limit| limit.as_secs_f64()),
+        file_set: arguments.load.file_set.as_deref(),
         remove_files: arguments.remove_files,
         server_side: server_side.as_ref(),
         may_be_busy: false,

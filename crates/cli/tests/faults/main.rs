@@ -4,6 +4,7 @@
 
 mod command;
 mod killed;
+mod leases;
 mod outputs;
 mod refusals;
 mod scale;

@@ -29,6 +29,14 @@ pub struct Collected {
     done: VecDeque<Done>,
 }
 
+impl Collected {
+    /// How something went that was begun, if it is over.
+    pub(crate) fn take_done(&mut self, tag: Tag) -> Option<Result<Reply, Failure>> {
+        let at = self.done.iter().position(|done| done.tag == tag)?;
+        self.done.remove(at).map(|done| done.result)
+    }
+}
+
 impl Events for Collected {
     fn transaction(&mut self, transaction: &Transaction) {
         self.transactions.push(transaction.clone());
@@ -81,7 +89,14 @@ impl<C: Client> Blocking<C> {
     /// # Errors
     /// Those of the connection.
     pub fn open(to: SocketAddr, patience: Duration, make: impl FnOnce(SocketAddr) -> C) -> io::Result<Self> {
-        let stream = TcpStream::connect_timeout(&to, patience)?;
+        Self::on(TcpStream::connect_timeout(&to, patience)?, patience, make)
+    }
+
+    /// The same on a connection that is there.
+    ///
+    /// # Errors
+    /// Those of the connection.
+    pub fn on(stream: TcpStream, patience: Duration, make: impl FnOnce(SocketAddr) -> C) -> io::Result<Self> {
         stream.set_nodelay(true)?;
         stream.set_nonblocking(true)?;
         let client = make(stream.local_addr()?);
@@ -146,8 +161,7 @@ impl<C: Client> Blocking<C> {
 
     /// How something went that was begun, if it is over.
     pub fn take_done(&mut self, tag: Tag) -> Option<Result<Reply, Failure>> {
-        let at = self.seen.done.iter().position(|done| done.tag == tag)?;
-        self.seen.done.remove(at).map(|done| done.result)
+        self.seen.take_done(tag)
     }
 
     /// Moves bytes for so long, or until nothing waits for an answer any more. What comes is kept.

@@ -199,6 +199,12 @@ impl Plan {
         }
     }
 
+    /// Requests that all stations together have outstanding at most.
+    #[must_use]
+    pub fn outstanding(&self) -> u64 {
+        u64::from(self.load.stations()) * u64::from(self.lanes)
+    }
+
     /// Connections of all stations together.
     #[must_use]
     pub fn connections_in_all(&self) -> u64 {

@@ -5,6 +5,8 @@
 //! workload ─ scenario ────────────────────────┴─ Work (an engine's Setup)
 //! ```
 
+mod hand;
+mod lease;
 mod nfs;
 mod open;
 mod path;
@@ -19,6 +21,7 @@ use crate::client::Client;
 use crate::engine::{Birth, Setup};
 use crate::scenario::Scenario;
 
+pub use lease::{Lease, LeaseError};
 pub use nfs::NfsServer;
 pub use open::{ReachError, Wishes, open};
 pub use path::PathServer;

@@ -180,6 +180,12 @@ impl Workload {
         self.work.turns.iter().any(program::Turn::uses_shares)
     }
 
+    /// Whether lanes make files or directories for themselves, which are left behind where they are stopped.
+    #[must_use]
+    pub fn makes_its_own(&self) -> bool {
+        self.work.replay.is_some() || self.work.turns.iter().any(|turn| turn.on == text::Subject::Own)
+    }
+
     /// Files that a lane has open at most: those that it keeps open, and one of its own.
     #[must_use]
     pub fn open_files(&self) -> u64 {

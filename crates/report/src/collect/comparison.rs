@@ -43,6 +43,8 @@ pub struct LoadPoint {
     pub level: String,
     /// Stations, requests outstanding, or turns asked for a second.
     pub load: f64,
+    /// Requests outstanding at most, over all stations.
+    pub outstanding: u64,
     /// Whether the numbers of all its runs may be used.
     pub valid: bool,
 }

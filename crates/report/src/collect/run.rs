@@ -171,6 +171,8 @@ fn stage(number: u32, level: &Level<'_>, status_name: StatusName) -> Stage {
         varied: about.varied,
         stations: about.stations,
         depth: about.depth,
+        outstanding: about.stations.saturating_mul(about.depth.into()),
+        connections: about.connections,
         asked_per_s: about.asked_per_s,
         turns_per_s: rate(level.turns),
         span,

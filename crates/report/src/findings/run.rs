@@ -64,8 +64,12 @@ pub struct Stage {
     pub varied: Option<Parameter>,
     /// Stations.
     pub stations: u64,
-    /// Requests that a station keeps outstanding at most.
+    /// Requests that a station keeps outstanding at most, over all its connections.
     pub depth: u32,
+    /// Requests that all stations together keep outstanding at most: `stations` × `depth`.
+    pub outstanding: u64,
+    /// Connections of all stations together.
+    pub connections: u64,
     /// Turns asked for, 1/s; null in a closed loop.
     pub asked_per_s: Option<f64>,
     /// Turns that ended, 1/s. A turn is one operation of a mix, or one run of a script.
@@ -148,6 +152,19 @@ impl Stage {
     pub fn load(&self) -> f64 {
         load(self.asked_per_s, self.stations, self.depth)
     }
+}
+
+/// How many requests may be outstanding, in words; `None` where there is no level.
+pub fn outstanding(stages: &[Stage]) -> Option<String> {
+    let range = |of: fn(&Stage) -> u64| {
+        let (least, most) = (stages.iter().map(of).min()?, stages.iter().map(of).max()?);
+        Some(if least == most { most.to_string() } else { format!("{least} to {most}") })
+    };
+    let plural = |count: &str, what: &str| format!("{count} {what}{}", if count == "1" { "" } else { "s" });
+    let (all, depth) = (range(|stage| stage.outstanding)?, range(|stage| stage.depth.into())?);
+    let (stations, connections) = (range(|stage| stage.stations)?, range(|stage| stage.connections)?);
+    let (stations, connections) = (plural(&stations, "station"), plural(&connections, "connection"));
+    Some(format!("at most {} outstanding: {stations} × depth {depth}, on {connections}", plural(&all, "request")))
 }
 
 /// A load level, and the curve that it is of where its words do not say it.

@@ -4,7 +4,7 @@ use super::page::{Page, Role};
 use super::table::Table;
 use super::units::{NONE, TimeScale, significant, time};
 use super::{calls, capacity};
-use crate::findings::{Findings, Headline, Stage, Times};
+use crate::findings::{Findings, Headline, Stage, Times, outstanding};
 use std::fmt;
 
 pub(super) fn draw(page: &mut Page<'_>, findings: &Findings) -> fmt::Result {
@@ -19,6 +19,9 @@ pub(super) fn draw(page: &mut Page<'_>, findings: &Findings) -> fmt::Result {
     let threads = if run.threads == 1 { "1 thread".to_owned() } else { format!("{} threads", run.threads) };
     let how = format!("seed {}, {threads}, warm-up {} before each level", run.seed, time(run.warmup_s));
     page.paragraph(Role::Plain, "Load:     ", &how)?;
+    if let Some(words) = outstanding(&findings.stages) {
+        page.paragraph(Role::Plain, "Depth:    ", &words)?;
+    }
     if !run.facts.is_empty() {
         page.paragraph(Role::Plain, "Agreed:   ", &run.facts.join(", "))?;
     }

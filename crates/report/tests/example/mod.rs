@@ -404,6 +404,8 @@ fn stage(rich: &Findings, number: u32, stations: u64, reasons: &[&str]) -> Stage
         varied: (number == 1).then(parameter),
         stations,
         depth: 4,
+        outstanding: 4 * stations,
+        connections: stations,
         asked_per_s: (number == 1).then_some(2000.0),
         turns_per_s: 1234.5,
         span: rich.span,

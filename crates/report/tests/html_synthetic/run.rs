@@ -66,6 +66,8 @@ fn stage(number: u32, ((curve, service_s, servers), stations): ((&str, f64, f64)
         varied: None,
         stations: u64::from(stations),
         depth: 1,
+        outstanding: u64::from(stations),
+        connections: u64::from(stations),
         asked_per_s: None,
         turns_per_s: rate,
         span: capture.span,

@@ -163,6 +163,11 @@ impl Layout {
         Directory { part: part as u32, number: first + within % directories }
     }
 
+    /// Whether there is such a directory.
+    pub(crate) fn has(&self, directory: Directory) -> bool {
+        directory.part < self.parts && directory.number <= self.directories
+    }
+
     /// How many files and directories of the set stand in a directory.
     pub(crate) fn entries(&self, directory: Directory) -> u64 {
         let (first, directories) = self.working_directories();

@@ -13,6 +13,7 @@ mod job;
 mod layout;
 mod look;
 mod manifest;
+mod owner;
 mod remove;
 mod sweep;
 #[cfg(test)]
@@ -27,6 +28,7 @@ pub use create::Create;
 pub use job::{FileSetError, Job, JobProgress};
 pub(super) use layout::{Directory, Layout, check};
 pub use look::{Found, Look};
+pub(crate) use owner::{ABANDONED_AFTER_S, LeaseText, Owner, Use, now_s};
 pub use remove::Remove;
 pub(crate) use sweep::{Sweep, Swept};
 pub use verify::Verify;
@@ -37,6 +39,20 @@ use crate::content::Content;
 /// Whether a name is one that Plimsoll gives to what is in a set.
 pub(super) fn is_of_a_set(name: &str) -> bool {
     name == MANIFEST || verify::is_numbered(name) || name.starts_with(OWN_FILE) || name.starts_with(OWN_DIRECTORY)
+}
+
+/// What the set has in a place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Named {
+    /// A file, or a link.
+    File,
+    Directory,
+}
+
+/// Whether a lane has given this name to what it made for itself: a prefix and numbers.
+fn is_own(name: &str) -> bool {
+    let numbers = name.strip_prefix(OWN_FILE).or_else(|| name.strip_prefix(OWN_DIRECTORY));
+    numbers.is_some_and(|numbers| !numbers.is_empty() && numbers.bytes().all(|b| b == b'-' || b.is_ascii_hexdigit()))
 }
 
 /// What names of files and directories begin with that lanes make for themselves.
@@ -57,6 +73,8 @@ pub struct FileSet {
     layout: Layout,
     content: Arc<Content>,
     manifest: String,
+    /// What lanes make for themselves are whole trees; else files, and directories with nothing in them.
+    trees: bool,
     /// Symbols of all files, then of all directories in order, then of all links.
     symbols: Vec<Symbol>,
 }
@@ -68,15 +86,31 @@ impl FileSet {
     /// # Errors
     /// So many stations would need too many files.
     pub fn new(workload: &Workload, base: &str, stations: u32, names: &mut Names) -> Result<Self, FileSetError> {
+        Self::called(None, workload, base, stations, names)
+    }
+
+    /// The same, one of several that differ in what they are `called`: each can be in use by another run.
+    ///
+    /// # Errors
+    /// As [`FileSet::new`].
+    pub fn called(
+        called: Option<&str>,
+        workload: &Workload,
+        base: &str,
+        stations: u32,
+        names: &mut Names,
+    ) -> Result<Self, FileSetError> {
         let files = &workload.work.files;
         let layout = Layout::new(files, stations).map_err(FileSetError::TooMany)?;
         let digest = manifest::digest(workload.name(), files, &layout);
-        let name = format!("plimsoll-{}-{}", workload.name(), digest.get(..8).unwrap_or(&digest));
+        let called = called.map_or_else(String::new, |called| format!("-{called}"));
+        let name = format!("plimsoll-{}-{}{called}", workload.name(), digest.get(..8).unwrap_or(&digest));
         let base = base.trim_matches('/').to_owned();
         let root = if base.is_empty() { name.clone() } else { format!("{base}/{name}") };
         let manifest = manifest::text(workload.name(), files, &layout);
         let content = Arc::new(Content::new(u64::from(files.seed)));
-        let mut set = Self { base, name, root, layout, content, manifest, symbols: Vec::new() };
+        let trees = workload.work.replay.is_some();
+        let mut set = Self { base, name, root, layout, content, manifest, trees, symbols: Vec::new() };
         set.symbols = set.intern(names);
         Ok(set)
     }
@@ -170,6 +204,38 @@ impl FileSet {
         if place > 0 {
             self.layout.directory_path(self.layout.directory_in_order(place), path);
         }
+    }
+
+    /// Path of its lease, beside it.
+    pub(crate) fn lease_path(&self) -> String {
+        format!("{}.lease", self.root)
+    }
+
+    /// What its manifest says of a path: `None` where the set has nothing there.
+    fn named(&self, path: &str) -> Option<Named> {
+        let below = path.strip_prefix(&self.root)?.strip_prefix('/')?;
+        let name = below.rsplit('/').next()?;
+        let number = |prefix: &str| name.strip_prefix(prefix)?.parse::<u64>().ok();
+        let mut expected = String::new();
+        let named = if below == MANIFEST {
+            return Some(Named::File);
+        } else if let Some(file) = number("f").filter(|file| *file < self.files()) {
+            self.file_path(file, &mut expected);
+            Named::File
+        } else if let Some(link) = number("l").filter(|link| *link < self.links()) {
+            self.link_path(link, &mut expected);
+            Named::File
+        } else {
+            let part = below.split('/').next()?.strip_prefix('s').map_or(Some(0), |part| part.parse().ok())?;
+            let directory = Directory { part, number: number("d").or_else(|| number("s").map(|_| 0))? };
+            if !self.layout.has(directory) {
+                return None;
+            }
+            self.directory_path(directory, &mut expected);
+            Named::Directory
+        };
+        // Other spellings of a number are other names.
+        (expected == path).then_some(named)
     }
 
     fn manifest_path(&self) -> String {

@@ -5,15 +5,17 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use plimsoll_model::Symbol;
 
 use super::job::{FileSetError, Job, JobProgress, Patience, Tally, WAIT, again};
-use super::{FileSet, MANIFEST, OWN_DIRECTORY, Sweep, Swept, is_of_a_set};
+use super::{FileSet, MANIFEST, Named, OWN_DIRECTORY, Sweep, Swept, is_own};
 use crate::action::{Action, Done};
 use crate::scenario::{Scenario, Step, Verdict};
 
 /// Removes a file set, or what is left of one: its manifest first, so that what is left of it is never taken for whole.
 ///
-/// It goes by what it finds, and takes nothing but what bears a name that Plimsoll gives.
+/// It takes what the set's manifest names, in the place that it names, and what lanes have called as they do. A directory that
+/// became a link to elsewhere is listed there, if the server follows links; what is there has other names, and stays.
 #[derive(Debug)]
 pub struct Remove {
+    files: Arc<FileSet>,
     tally: Tally,
     work: Mutex<Work>,
 }
@@ -50,11 +52,11 @@ enum Claim {
 impl Remove {
     /// Removes this one.
     #[must_use]
-    pub fn new(files: &FileSet) -> Arc<Self> {
+    pub fn new(files: &Arc<FileSet>) -> Arc<Self> {
         let to_list = vec![files.root.clone()];
         let work = Work { to_list, trees: Vec::new(), files: Vec::new(), emptied: Vec::new(), busy: 0 };
         // The root: listed, then removed.
-        Arc::new(Self { tally: Tally::of(1), work: Mutex::new(work) })
+        Arc::new(Self { files: Arc::clone(files), tally: Tally::of(1), work: Mutex::new(work) })
     }
 
     /// What came of it.
@@ -103,15 +105,13 @@ impl Work {
     }
 
     /// Takes over what a listing brought.
-    fn listed(&mut self, directory: String, names: &mut Vec<String>) {
+    fn listed(&mut self, files: &FileSet, directory: String, names: &mut Vec<String>) {
         for name in names.drain(..) {
             let path = format!("{directory}/{name}");
-            if name.starts_with(OWN_DIRECTORY) {
-                self.trees.push(path);
-            } else if name.starts_with(['s', 'd']) {
-                self.to_list.push(path);
-            } else {
-                self.files.push(path);
+            match files.named(&path) {
+                Some(Named::Directory) => self.to_list.push(path),
+                None if name.starts_with(OWN_DIRECTORY) => self.trees.push(path),
+                _ => self.files.push(path),
             }
         }
         // The last one is taken first.
@@ -163,7 +163,7 @@ impl Remover {
             self.job.tally.fail(FileSetError::Foreign(format!("{directory}/{name}")));
         }
         self.job.tally.found(self.names.len() as u64);
-        self.job.work().listed(directory, &mut self.names);
+        self.job.work().listed(&self.job.files, directory, &mut self.names);
     }
 }
 
@@ -187,7 +187,13 @@ impl Scenario for Remover {
             Some(Item::List(path)) => Action::List { path },
             Some(Item::File(path)) => Action::Remove { path },
             Some(Item::Directory(path)) => Action::RemoveDirectory { path },
-            Some(Item::Tree(path)) => return self.sweep.get_or_insert_with(|| Sweep::whatever_is(path.clone())).step(),
+            Some(Item::Tree(path)) => {
+                let sweep = || match self.job.files.trees {
+                    true => Sweep::whatever_is(path.clone()),
+                    false => Sweep::empty(path.clone()),
+                };
+                return self.sweep.get_or_insert_with(sweep).step();
+            }
             None => return Step::Finished,
         };
         Step::Act(action, Symbol::NONE)
@@ -208,6 +214,10 @@ impl Scenario for Remover {
         }
         let attempts = std::mem::take(&mut self.attempts);
         match (&done.result, item) {
+            // What was never made is gone.
+            (Err(failure), Item::List(path)) if path == self.job.files.root && failure.is_not_there() => {
+                self.job.tally.finished_one();
+            }
             // Removed the time before; the answer was lost with its connection.
             (Err(failure), Item::File(_) | Item::Directory(_)) if attempts > 0 && failure.is_not_there() => {
                 self.job.tally.finished_one();
@@ -226,7 +236,10 @@ impl Scenario for Remover {
     fn entry(&mut self, name: &str) {
         if let Some(sweep) = &mut self.sweep {
             sweep.entry(name);
-        } else if is_of_a_set(name) {
+            return;
+        }
+        let Some(Item::List(directory)) = &self.item else { return };
+        if is_own(name) || self.job.files.named(&format!("{directory}/{name}")).is_some() {
             self.names.push(name.to_owned());
         } else {
             self.foreign.get_or_insert_with(|| name.to_owned());

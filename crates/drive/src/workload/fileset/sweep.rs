@@ -64,6 +64,12 @@ impl Sweep {
         Self { tasks: vec![Task::File(path)], names: Vec::new(), overflowed: false, attempts: 0 }
     }
 
+    /// Removes this directory if nothing is in it, and if it is there. Nothing is listed: where it is a link that the server follows,
+    /// nothing behind it goes.
+    pub(crate) fn empty(path: String) -> Self {
+        Self { tasks: vec![Task::Directory(path)], names: Vec::new(), overflowed: false, attempts: 0 }
+    }
+
     /// What to do next; [`Step::TurnOver`] when all is gone.
     pub(crate) fn step(&self) -> Step<'_> {
         let action = match self.tasks.last() {

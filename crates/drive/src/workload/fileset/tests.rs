@@ -29,7 +29,7 @@ fn verify(server: &mut Model, files: &Arc<FileSet>) -> Result<(), FileSetError> 
     job.outcome()
 }
 
-fn remove(server: &mut Model, files: &FileSet) -> Result<(), FileSetError> {
+fn remove(server: &mut Model, files: &Arc<FileSet>) -> Result<(), FileSetError> {
     let job = Remove::new(files);
     run(server, &mut workers(&job, 4), u64::MAX, sound);
     job.outcome()
@@ -138,6 +138,60 @@ fn leftovers_of_a_run_are_removed_and_nothing_of_others() {
     let error = remove(&mut server, &files).unwrap_err();
     assert!(matches!(&error, FileSetError::Foreign(path) if path.ends_with("/d1/thesis.tex")), "{error}");
     assert!(server.nodes.contains_key(&format!("{}/d1/thesis.tex", files.root())));
+}
+
+#[test]
+fn only_what_the_manifest_names_is_removed() {
+    // Directories that became links to elsewhere, which the server follows: they hold what looks like files of a set.
+    let (server, files) = with_files(&small(), 1);
+    let (mut file, mut elsewhere) = (String::new(), String::new());
+    files.file_path(0, &mut file);
+    files.directory_path(Directory { part: 0, number: 1 }, &mut elsewhere);
+    let victims = ["f12345", "f007", "d99", "l0", "s0", "manifest.txt", "d2x", "own-f-thesis", "own-d-letters"];
+    for victim in victims {
+        let mut server = server.clone();
+        let path = format!("{elsewhere}/{victim}");
+        server.nodes.insert(path.clone(), Some(b"not ours".to_vec()));
+        let error = remove(&mut server, &files).unwrap_err();
+        assert!(matches!(&error, FileSetError::Foreign(foreign) if *foreign == path), "{victim}: {error}");
+        assert!(server.nodes.contains_key(&path), "{victim}");
+    }
+    // A directory with the name of a lane's own has nothing in it, or it is none.
+    let mut server = server.clone();
+    let tree = format!("{elsewhere}/own-d-0-1-2-3-0");
+    server.nodes.insert(tree.clone(), None);
+    server.nodes.insert(format!("{tree}/letter"), Some(b"not ours".to_vec()));
+    assert!(remove(&mut server.clone(), &files).is_err() && verify(&mut server, &files).is_err());
+    assert!(server.nodes.contains_key(&format!("{tree}/letter")));
+}
+
+#[test]
+fn what_lanes_leave_behind_is_removed_after_a_run() {
+    let (mut server, files) = with_files(&small(), 1);
+    let before = server.nodes.clone();
+    for name in ["own-f-0000a0b1-1-2-3-0", "own-d-00000000-1-2-3-0"] {
+        let node = name.starts_with("own-f").then(Vec::new);
+        server.nodes.insert(format!("{}/d1/{name}", files.root()), node);
+    }
+    // It says nothing of the set: a file that is missing is not its business.
+    server.nodes.remove(&format!("{}/manifest.txt", files.root()));
+    let job = Verify::leftovers(files.clone());
+    run(&mut server, &mut workers(&job, 4), u64::MAX, sound);
+    job.outcome().unwrap();
+    assert_eq!(server.nodes.len() + 1, before.len());
+}
+
+#[test]
+fn a_set_that_was_never_begun_can_be_removed() {
+    let files = Arc::new(FileSet::new(&small(), "", 1, &mut Names::default()).unwrap());
+    remove(&mut Model::default(), &files).unwrap();
+}
+
+#[test]
+fn sets_of_one_workload_can_have_names() {
+    let set = |called| FileSet::called(called, &small(), "base", 1, &mut Names::default()).unwrap();
+    assert_eq!(set(Some("b")).root(), format!("{}-b", set(None).root()));
+    assert_eq!(set(Some("b")).lease_path(), format!("{}-b.lease", set(None).root()));
 }
 
 #[test]

@@ -1,0 +1,150 @@
+//! One user of a server who does one thing after the other, beside the load.
+
+use std::io;
+use std::net::{SocketAddr, TcpStream};
+use std::sync::Arc;
+use std::time::Duration;
+
+use plimsoll_model::{Endpoint, Symbol};
+
+use super::Reached;
+use crate::action::{Access, Action, Caching, Disposition, Failure, FileKey, Reply, Tag, Ticket};
+use crate::client::Client;
+use crate::client::blocking::{Blocking, Collected};
+use crate::content::Content;
+use crate::engine::Birth;
+use crate::network::reserved;
+use crate::outbox::Outbox;
+
+/// The station that its connection is said to belong to: none of the load has this number.
+const NO_STATION: u32 = u32::MAX;
+
+/// One user who does one thing after the other.
+pub(super) enum Hand {
+    /// On a connection of its own.
+    Connected(Box<Blocking<Box<dyn Client>>>),
+    /// Through the operating system: calls have ended when they return.
+    Local(Box<dyn Client>, Box<Collected>),
+}
+
+/// Why something could not be done.
+#[derive(Debug)]
+pub(super) enum Trouble {
+    /// There is no connection.
+    Connection(io::Error),
+    /// The server said no, or nothing.
+    Failed(Failure),
+}
+
+impl From<io::Error> for Trouble {
+    fn from(error: io::Error) -> Self {
+        Trouble::Connection(error)
+    }
+}
+
+impl From<Failure> for Trouble {
+    fn from(failure: Failure) -> Self {
+        Trouble::Failed(failure)
+    }
+}
+
+impl Hand {
+    /// Connects and logs on.
+    pub(super) fn new(server: &dyn Reached, timeout: Duration) -> Result<Self, Trouble> {
+        let birth = |client, server| Birth {
+            station: NO_STATION,
+            of_station: 0,
+            connection: 0,
+            made_before: 0,
+            client,
+            server,
+        };
+        let Some(address) = server.address() else {
+            let client = server.client(&birth(Endpoint::NOWHERE, Endpoint::NOWHERE));
+            return Ok(Hand::Local(client, Box::default()));
+        };
+        let end = |address: SocketAddr| Endpoint { ip: address.ip(), port: address.port() };
+        let stream = match server.reserved_ports() {
+            true => reserved::connected(&address, timeout)?,
+            false => TcpStream::connect_timeout(&address, timeout)?,
+        };
+        let mut connected = Blocking::on(stream, timeout, |local| server.client(&birth(end(local), end(address))))?;
+        connected.connect()?;
+        Ok(Hand::Connected(Box::new(connected)))
+    }
+
+    fn act(&mut self, action: &Action<'_>) -> Result<Reply, Failure> {
+        match self {
+            Hand::Connected(connected) => connected.act(action),
+            Hand::Local(client, seen) => {
+                let ticket = Ticket { tag: Tag(0), intended: None, path: Symbol::NONE };
+                client.begin(action, ticket, 0, &mut Outbox::new(), &mut **seen);
+                let nothing = || Failure::without_answer(crate::action::Cause::Ended);
+                seen.take_done(Tag(0)).unwrap_or_else(|| Err(nothing()))
+            }
+        }
+    }
+
+    fn open(&mut self, path: &str, access: Access, disposition: Disposition) -> Result<FileKey, Failure> {
+        match self.act(&Action::Open { path, access, disposition, caching: Caching::None })? {
+            Reply::Opened { file, .. } => Ok(file),
+            _ => Err(Failure::without_answer(crate::action::Cause::Malformed)),
+        }
+    }
+
+    /// Writes a text over the beginning of a file that must be there, or must not be.
+    pub(super) fn write(&mut self, path: &str, text: &str, disposition: Disposition) -> Result<(), Failure> {
+        let file = self.open(path, Access::Write, disposition)?;
+        let written = self.write_all(file, text);
+        let closed = self.act(&Action::Close { file });
+        written.and(closed.map(|_| ()))
+    }
+
+    fn write_all(&mut self, file: FileKey, text: &str) -> Result<(), Failure> {
+        let content = Arc::new(Content::holding(text.as_bytes()));
+        let (key, all) = (Content::HELD, u32::try_from(text.len()).unwrap_or(u32::MAX));
+        let mut offset = 0;
+        while offset < all {
+            let rest = all - offset;
+            match self.act(&Action::Write { file, offset: offset.into(), length: rest, content: &content, key })? {
+                Reply::Written { bytes } if bytes > 0 && bytes <= rest => offset += bytes,
+                _ => return Err(Failure::without_answer(crate::action::Cause::Malformed)),
+            }
+        }
+        Ok(())
+    }
+
+    /// The first so many bytes of a file.
+    pub(super) fn read(&mut self, path: &str, length: u32) -> Result<String, Failure> {
+        let file = self.open(path, Access::Read, Disposition::OpenExisting)?;
+        self.seen().data.clear();
+        let read = self.act(&Action::Read { file, offset: 0, length, keep: true });
+        let closed = self.act(&Action::Close { file });
+        let bytes: Vec<u8> = self.seen().data.drain(..).flat_map(|(_, _, piece)| piece).collect();
+        read.and(closed)?;
+        Ok(String::from_utf8_lossy(&bytes).into_owned())
+    }
+
+    /// Removes a file.
+    pub(super) fn remove(&mut self, path: &str) -> Result<(), Failure> {
+        self.act(&Action::Remove { path }).map(|_| ())
+    }
+
+    fn seen(&mut self) -> &mut Collected {
+        // Nobody looks at what is not asked for: it must not pile up over hours.
+        let seen = match self {
+            Hand::Connected(connected) => &mut connected.seen,
+            Hand::Local(_, seen) => seen,
+        };
+        seen.transactions.clear();
+        seen
+    }
+
+    /// Logs off.
+    pub(super) fn leave(self) {
+        if let Hand::Connected(mut connected) = self {
+            // The connection ends with it, one way or another.
+            let _ = connected.leave();
+        }
+    }
+}
