@@ -28,7 +28,9 @@ pub use octave::{COMPOUND, Octave};
 pub use outage::{Interruption, ShortReads, Silence};
 pub use plimsoll_model::{Reason, Validity, Verdict};
 pub use repeats::{REPEAT, RepeatedLevel, Spread, besides_repeat};
-pub use run::{FailureCount, Fairness, Generator, OUTSIDE_THE_PHASE, Parameter, RoundTrip, Run, Stage, load, outstanding};
+pub use run::{
+    FailureCount, Fairness, Generator, OUTSIDE_THE_PHASE, Parameter, RoundTrip, Run, Stage, load, outstanding,
+};
 use serde::{Deserialize, Serialize};
 pub use server::ServerSide;
 pub use sizes::{SizeCurve, SizePoint};

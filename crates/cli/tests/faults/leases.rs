@@ -117,7 +117,8 @@ fn what_a_killed_run_held_is_taken_over_at_once() {
 #[test]
 fn a_disk_that_was_too_small_is_not_left_full() {
     let account = Account::random().unwrap();
-    let server = Embedded::start(Kind::Smb, Options { account: Some(account), size: 24 << 20, ..Options::default() }).unwrap();
+    let server =
+        Embedded::start(Kind::Smb, Options { account: Some(account), size: 24 << 20, ..Options::default() }).unwrap();
     let target = server.target();
     let full = run(&["stream-read", "--target", &target, "--duration", "300ms"]);
     full.refused(&["stream-read"]);

@@ -269,7 +269,10 @@ impl Renewing {
         }
         released.map_err(|trouble| {
             let why = words(&trouble);
-            format!("the lease {} was not given back ({why}); it counts as abandoned after {ABANDONED_AFTER_S} s", self.path)
+            format!(
+                "the lease {} was not given back ({why}); it counts as abandoned after {ABANDONED_AFTER_S} s",
+                self.path
+            )
         })
     }
 

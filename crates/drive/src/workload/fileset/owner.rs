@@ -112,7 +112,8 @@ impl LeaseText {
         if lines.next()? != FIRST_LINE {
             return None;
         }
-        let mut field = |name: &str| Some(lines.next()?.strip_prefix(name)?.strip_prefix(": ").unwrap_or("").to_owned());
+        let mut field =
+            |name: &str| Some(lines.next()?.strip_prefix(name)?.strip_prefix(": ").unwrap_or("").to_owned());
         let host = field("host")?;
         let process = field("process")?.parse().ok()?;
         let instance = u64::from_str_radix(&field("instance")?, 16).ok()?;
