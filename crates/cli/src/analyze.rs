@@ -3,8 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use plimsoll_model::{Anomaly, Coverage};
-use plimsoll_observe::capture::{CaptureAnomalies, Captures, Input};
+use plimsoll_observe::capture::{Captures, Input};
 use plimsoll_observe::decrypt::SessionKeys;
 use plimsoll_observe::{Observed, Observer, status_name};
 use plimsoll_report::findings::{Findings, Source};
@@ -22,7 +21,7 @@ use crate::record::{Capture, Inline, Measured, RecordFlags};
 /// Reads pcap, pcapng, snoop, NetXRay and NetMon captures, plain or packed with gzip or zstd.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
-    /// Captures, in the order in which they were made; - for standard input
+    /// Captures, read in the order of their first time stamps; - for standard input
     #[arg(required = true, value_name = "CAPTURE")]
     captures: Vec<PathBuf>,
     #[command(flatten)]
@@ -62,7 +61,7 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
     let recording = record(&arguments, &source)?;
     let observed = observe(&mut captures, (table, recording), keys, &arguments)?;
     let Observed { sink: filtered, names, mut coverage } = observed;
-    note_capture_anomalies(&captures.anomalies(), &mut coverage);
+    captures.anomalies().add_to(&mut coverage.anomalies);
     filtered.narrow(&mut coverage);
     let span_ns = (coverage.first_ns, coverage.last_ns);
     let ((statistics, table), recording) = filtered.sink;
@@ -118,19 +117,6 @@ fn observe(
     }
     bar.finish();
     observer.map(Observer::finish).context("the capture holds no packet")
-}
-
-fn note_capture_anomalies(found: &CaptureAnomalies, coverage: &mut Coverage) {
-    let counts = [
-        (Anomaly::CaptureFileTruncated, found.truncated_tail),
-        (Anomaly::CaptureRecordBad, found.bad_records),
-        (Anomaly::CaptureBlockSkipped, found.skipped_blocks),
-        (Anomaly::CaptureFileEmpty, found.empty_files),
-        (Anomaly::CaptureDropsReported, found.reported_drops),
-    ];
-    for (anomaly, count) in counts {
-        coverage.anomalies.add_many(anomaly, count);
-    }
 }
 
 fn input(path: &Path) -> Input {

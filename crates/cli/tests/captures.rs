@@ -77,3 +77,53 @@ fn a_comparison_says_which_capture_has_nothing_that_matches() {
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(text.contains("No operation matches --server 192.0.2.99: the capture has 100 transactions"), "{text}");
 }
+
+#[test]
+fn a_file_that_is_cut_off_makes_the_verdict_partial_and_one_without_times_invalid() {
+    let scratch = Scratch::new("captures-damaged");
+    let whole = write(scratch.path(), "a.pcap", &frames(1..101));
+    let bytes = std::fs::read(&whole).unwrap();
+    let cut = scratch.path().join("cut.pcap").display().to_string();
+    std::fs::write(&cut, &bytes[..bytes.len() / 2]).unwrap();
+    let (report, code) = analyze(&[&cut]);
+    assert_eq!((code, report["validity"]["verdict"].as_str()), (0, Some("partial")));
+    assert!(reasons(&report).contains("Cut off in the middle of a record: 1 capture file."), "{}", reasons(&report));
+
+    let timeless: Vec<Frame> = frames(1..101).into_iter().map(|frame| Frame { time_ns: 0, ..frame }).collect();
+    let (report, code) = analyze(&[&write(scratch.path(), "timeless.pcap", &timeless)]);
+    assert_eq!((code, report["validity"]["verdict"].as_str()), (NO_VERDICT, Some("invalid")));
+    assert!(
+        reasons(&report).contains("No time can be measured: all 203 packets have the time stamp 1970-01-01"),
+        "{}",
+        reasons(&report)
+    );
+}
+
+#[test]
+fn files_of_a_ring_are_read_in_order_and_none_twice() {
+    let scratch = Scratch::new("captures-ring");
+    let all = frames(1..101);
+    let first = write(scratch.path(), "1.pcap", &all[..100]);
+    let second = write(scratch.path(), "2.pcap", &all[100..]);
+    let warnings = |report: &Value| report["warnings"].to_string();
+    let (ordered, _) = analyze(&[&first, &second]);
+    let (swapped, code) = analyze(&[&second, &first]);
+    assert_eq!((code, &swapped["operations"]), (0, &ordered["operations"]));
+    assert_eq!(swapped["slowest"], ordered["slowest"]);
+    assert!(warnings(&swapped).contains("Read in the order of the first time stamps, not as given: 2 capture files."));
+    assert!(!warnings(&ordered).contains("Read in the order"));
+
+    let link = scratch.path().join("link.pcap");
+    std::os::unix::fs::symlink(&first, &link).unwrap();
+    let refused = plimsoll(&["analyze", &first, &link.display().to_string()]);
+    let error = String::from_utf8_lossy(&refused.stderr);
+    assert!(
+        !refused.status.success() && error.contains("the same file as") && error.contains("give it once"),
+        "{error}"
+    );
+
+    let copy = scratch.path().join("copy.pcap").display().to_string();
+    std::fs::copy(&first, &copy).unwrap();
+    let (report, _) = analyze(&[&first, &copy]);
+    assert!(warnings(&report).contains("Given twice, by the first packets: 1 capture file."), "{}", warnings(&report));
+}

@@ -35,6 +35,10 @@ anomalies! {
     CaptureBlockSkipped "capture_block_skipped" "capture block of an unknown kind stepped over";
     /// Files without a single byte, as a ring of captures may end with.
     CaptureFileEmpty "capture_file_empty" "empty capture file";
+    /// Files read at another place than given, in the order of their first packets.
+    CaptureFileReordered "capture_file_reordered" "capture file read at another place than given, by its first time stamp";
+    /// Files that begin with the same packets as another.
+    CaptureFileRepeated "capture_file_repeated" "capture file that begins as another one";
     /// Packets that the capturing program itself says it lost.
     CaptureDropsReported "capture_drops_reported" "packet lost by the capture, as the capture itself reports";
     /// Packets whose record has no time; they carry no transaction.

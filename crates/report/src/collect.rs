@@ -3,6 +3,7 @@
 pub mod comparison;
 pub mod curves;
 mod depth;
+mod input;
 mod links;
 pub mod repeats;
 mod rows;

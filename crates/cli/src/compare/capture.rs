@@ -37,6 +37,7 @@ pub(super) fn read(path: &Path, filter: &Filter, keys: &Keys, quiet: bool) -> an
     }
     bar.finish();
     let mut observed = observer.with_context(|| format!("{name}: the capture holds no packet"))?.finish();
+    captures.anomalies().add_to(&mut observed.coverage.anomalies);
     observed.sink.narrow(&mut observed.coverage);
     let span_ns = (observed.coverage.first_ns.unwrap_or(0), observed.coverage.last_ns.unwrap_or(0));
     let (recorder, statistics) = observed.sink.sink;

@@ -44,6 +44,14 @@ pub enum CaptureError {
         /// What was found there.
         what: Box<str>,
     },
+    /// One file is given twice, by whatever names.
+    #[error("{input}: the same file as {earlier}: each packet would count twice; give it once")]
+    Repeated {
+        /// The file's path, or `standard input`.
+        input: Box<str>,
+        /// Its path as it was given before.
+        earlier: Box<str>,
+    },
     /// There was nothing to read: no input was given, or each was empty.
     #[error("no capture: {0}")]
     Empty(Box<str>),

@@ -19,6 +19,7 @@ mod lease;
 mod link;
 mod netmon;
 mod netxray;
+mod order;
 mod pcap;
 mod pcapng;
 mod plain;
@@ -30,6 +31,8 @@ mod tests;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+
+use plimsoll_model::{Anomalies, Anomaly};
 
 pub use clock::{ClockEstimate, Granularity};
 pub use error::CaptureError;
@@ -88,6 +91,38 @@ pub struct CaptureAnomalies {
     /// Packets that the capturing program itself said it lost: snoop's drop counts, and the greater of the two in
     /// the statistics of each pcapng interface. At least so many.
     pub reported_drops: u64,
+    /// Files read at another place than given, in the order of their first packets.
+    pub reordered_files: u64,
+    /// Files that begin with the same packets as one before.
+    pub repeated_files: u64,
+}
+
+impl CaptureAnomalies {
+    /// Counts them among those of the packets. (Packets without a usable time count themselves.)
+    pub fn add_to(&self, anomalies: &mut Anomalies) {
+        let &Self {
+            truncated_tail,
+            bad_records,
+            skipped_blocks,
+            unusable_times: _,
+            empty_files,
+            reported_drops,
+            reordered_files,
+            repeated_files,
+        } = self;
+        let counts = [
+            (Anomaly::CaptureFileTruncated, truncated_tail),
+            (Anomaly::CaptureRecordBad, bad_records),
+            (Anomaly::CaptureBlockSkipped, skipped_blocks),
+            (Anomaly::CaptureFileEmpty, empty_files),
+            (Anomaly::CaptureDropsReported, reported_drops),
+            (Anomaly::CaptureFileReordered, reordered_files),
+            (Anomaly::CaptureFileRepeated, repeated_files),
+        ];
+        for (anomaly, count) in counts {
+            anomalies.add_many(anomaly, count);
+        }
+    }
 }
 
 /// What one input turned out to be.
@@ -104,7 +139,7 @@ pub struct FileFormat {
     pub tick_ns: Option<u64>,
 }
 
-/// A reader of captures, in the order in which they are given.
+/// A reader of captures, in the order of their first packets.
 pub struct Captures {
     inputs: std::vec::IntoIter<Input>,
     current: Box<str>,
@@ -123,7 +158,7 @@ impl Captures {
     /// Looks at every file and opens the first input.
     ///
     /// # Errors
-    /// If there is no input, if one of the files does not exist, cannot be read or is in no known format (pipes are
+    /// If there is no input, if one is given twice, if one of the files does not exist, cannot be read or is in no known format (pipes are
     /// found out about later), or if the first one is damaged before its first packet.
     pub fn open(inputs: Vec<Input>) -> Result<Self, CaptureError> {
         if inputs.is_empty() {
@@ -134,6 +169,8 @@ impl Captures {
             let size = look_at(input)?;
             bytes_total = bytes_total.zip(size).map(|(sum, size)| sum.saturating_add(size));
         }
+        let mut anomalies = CaptureAnomalies::default();
+        let inputs = order::in_order(inputs, &mut anomalies)?;
         let mut this = Self {
             inputs: inputs.into_iter(),
             current: "".into(),
@@ -141,7 +178,7 @@ impl Captures {
             parser: Parser::Closed,
             number: 0,
             number_before: 0,
-            anomalies: CaptureAnomalies::default(),
+            anomalies,
             formats: Vec::new(),
             bytes_read: Arc::default(),
             bytes_total,

@@ -1,6 +1,6 @@
 //! Whether the numbers may be used, and what to know before believing them.
 
-use super::links;
+use super::{input, links};
 use crate::findings::Findings;
 use crate::instant;
 use crate::text::time;
@@ -16,7 +16,7 @@ const NAMED: usize = 3;
 pub(super) fn judge(statistics: &Statistics, coverage: &Coverage, filters: &[String]) -> Validity {
     let any = statistics.operations().chain(statistics.held()).any(|(_, sums)| sums.count() > 0);
     let nothing = (!any).then(|| Reason::invalid(filtered(coverage, filters).unwrap_or_else(|| instead(coverage))));
-    Validity::of(nothing.into_iter().chain(links::unknown(coverage)))
+    Validity::of(nothing.into_iter().chain(input::reasons(coverage, any)).chain(links::unknown(coverage)))
 }
 
 /// The filters let nothing through: how many transactions there are, and when. `None` where they kept nothing out.
@@ -56,7 +56,7 @@ fn instead(coverage: &Coverage) -> String {
 }
 
 pub(super) fn warnings(findings: &Findings, coverage: &Coverage) -> Vec<String> {
-    let mut warnings = Vec::new();
+    let mut warnings = input::warnings(coverage);
     warnings.extend(coarse_clock(findings));
     let lost = findings.unseen.share_lost_at_least;
     if findings.packets.dropped_at_least > 0 || lost > 0.0 {

@@ -1,0 +1,66 @@
+//! What was wrong with the capture files themselves: said first, for everything else rests on them.
+
+use plimsoll_model::{Anomaly, Coverage, Reason};
+
+use super::validity::plural;
+use crate::instant;
+
+/// Damage for which numbers are incomplete, or there is no time to measure. `any` says whether there is an operation.
+pub(super) fn reasons(coverage: &Coverage, any: bool) -> Vec<Reason> {
+    let mut reasons: Vec<Reason> = no_time(coverage).filter(|_| any).into_iter().collect();
+    let mut say = |kind, what: &str, happened: &str, therefore: &str| {
+        let count = coverage.anomalies.count(kind);
+        if count > 0 {
+            reasons.push(Reason::partial(format!("{happened}: {}. {therefore}", plural(count, what))));
+        }
+    };
+    say(
+        Anomaly::CaptureFileTruncated,
+        "capture file",
+        "Cut off in the middle of a record",
+        "The numbers hold what came before the cut; what followed is missing.",
+    );
+    say(
+        Anomaly::CaptureRecordBad,
+        "capture record",
+        "Damaged",
+        "The rest of the file may be missing from the numbers.",
+    );
+    reasons
+}
+
+/// Damage that leaves the numbers whole.
+pub(super) fn warnings(coverage: &Coverage) -> Vec<String> {
+    let mut warnings = Vec::new();
+    let mut say = |kind, what: &str, happened: &str, therefore: &str| {
+        let count = coverage.anomalies.count(kind);
+        if count > 0 {
+            warnings.push(format!("{happened}: {}. {therefore}", plural(count, what)));
+        }
+    };
+    say(
+        Anomaly::CaptureFileReordered,
+        "capture file",
+        "Read in the order of the first time stamps, not as given",
+        "Frame numbers count over all files in the order read.",
+    );
+    say(
+        Anomaly::CaptureFileRepeated,
+        "capture file",
+        "Given twice, by the first packets",
+        "Packets of the copy count as retransmissions; give each file once.",
+    );
+    warnings
+}
+
+/// All packets have one time stamp: 0, as a program writes that has no clock, or any other.
+fn no_time(coverage: &Coverage) -> Option<Reason> {
+    let (first, last) = coverage.capture_ns.or(coverage.first_ns.zip(coverage.last_ns))?;
+    (first == last && coverage.packets.total > 1).then(|| {
+        Reason::invalid(format!(
+            "No time can be measured: all {} have the time stamp {} (UTC). Capture again with time stamps.",
+            plural(coverage.packets.total, "packet"),
+            instant::utc(first)
+        ))
+    })
+}
