@@ -43,7 +43,7 @@ const LACKING: &str = "no such control";
 /// A server's refusal, as SMB would say it.
 fn refused(problem: &str) -> Failure {
     let status = match problem {
-        "no such file" => 0xC000_0034,
+        "no such file" | "no such directory" => 0xC000_0034,
         "is a directory" => 0xC000_00BA,
         LACKING => 0xC000_0010,
         _ => 0xC000_0001,
