@@ -107,7 +107,7 @@ pub enum Group {
     Write,
     /// Sessions, connections and whatever the seed's groups do not name.
     Session,
-    /// NFSv4 compounds as wholes: counted apart, for their members have rows of their own.
+    /// NFSv4 compounds of which nobody knows what they are about: what was seen of them is too short.
     Compound,
 }
 

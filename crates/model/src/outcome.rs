@@ -3,11 +3,14 @@
 /// How a request ended, as far as the vantage could tell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Outcome {
-    /// Answered, with a status that is no error (NTSTATUS success, information, warning; NFS_OK).
+    /// Answered, with status 0.
     Succeeded,
+    /// Answered, with a status that is part of ordinary work: the end of a file or directory, a step of a logon, no file of
+    /// the name that was looked up. No error.
+    Expected,
     /// Answered, with an error status: the server did its work and said no.
     Refused,
-    /// Not carried out: the connection broke or the answer made no sense.
+    /// Not carried out: the server or its resources were in trouble, the connection broke, or the answer made no sense.
     Failed,
     /// No answer was seen: it may have come, unseen, or never. Says nothing about the server by itself.
     Unanswered,
@@ -22,6 +25,7 @@ impl Outcome {
     pub fn label(self) -> &'static str {
         match self {
             Outcome::Succeeded => "succeeded",
+            Outcome::Expected => "expected",
             Outcome::Refused => "refused",
             Outcome::Failed => "failed",
             Outcome::Unanswered => "unanswered",

@@ -6,6 +6,7 @@ pub use file::FileCall;
 
 mod file;
 mod nfs;
+mod principal;
 mod rpc;
 mod smb1;
 mod smb2;
@@ -33,14 +34,17 @@ pub struct Row {
     pub group: Group,
     /// Waits by design, always (SMB2 CHANGE_NOTIFY); some others wait depending on their arguments.
     pub held: bool,
+    /// Its request or its answer carries file data. (Where the server copies, file data is written and none carried.)
+    pub carries_data: bool,
+    /// Of an NFSv4 compound: it serves the operations beside it (SEQUENCE, PUTFH, SAVEFH), and nobody asks for it.
+    pub bookkeeping: bool,
 }
 
 impl Row {
-    /// Whether "all operations together" has it: what users ask for. Not connections, sessions and portmap, and no compound as a
-    /// whole (its members count); but an ECHO or a NULL, which may be all that somebody asks for.
+    /// Whether "all operations together" has it: what users ask for. Not connections, sessions and portmap; but an ECHO or a
+    /// NULL, which may be all that somebody asks for.
     pub fn is_asked_for(&self) -> bool {
         match self.group {
-            Group::Compound => false,
             Group::Session => {
                 self.operation == Operation::Null && !matches!(self.protocol, Protocol::Portmap | Protocol::Mount)
             }

@@ -34,7 +34,7 @@ pub struct Transaction {
     pub outcome: Outcome,
     /// File data carried by a read's answer or a write's request, bytes.
     pub payload_bytes: Option<u64>,
-    /// Size of the request, bytes; `None` for an operation inside an NFSv4 compound, whose size is the compound's.
+    /// Size of the request, bytes; `None` for an operation inside an NFSv4 compound that is not `counted`.
     pub request_bytes: Option<u64>,
     /// Size of the final response, bytes; `None` likewise.
     pub response_bytes: Option<u64>,
@@ -52,4 +52,29 @@ pub struct Transaction {
     pub stage: Option<u32>,
     /// Waits by design (change notification, blocking lock, named-pipe read): reported apart.
     pub held: bool,
+    /// Sums count it. Of an NFSv4 compound one row does: the operation that it is about, with the sizes of the whole; or the
+    /// whole, where that is not known.
+    pub counted: bool,
+}
+
+impl Transaction {
+    /// Whether it moved file data of which nobody knows how much: the length was cut off. What was refused, or ended at the
+    /// end of the file, moved none.
+    #[inline]
+    pub fn has_unknown_payload(&self) -> bool {
+        self.payload_bytes.is_none()
+            && self.procedure.row().carries_data
+            && match self.outcome {
+                Outcome::Succeeded => true,
+                // A warning (STATUS_BUFFER_OVERFLOW) comes with data.
+                Outcome::Expected => self.status.is_none_or(|status| status >> 30 < 3),
+                _ => false,
+            }
+    }
+
+    /// Whether the size of its request, or of an answer that was seen, is unknown.
+    #[inline]
+    pub fn has_unknown_size(&self) -> bool {
+        self.request_bytes.is_none() || (self.response_bytes.is_none() && self.timeline.response_first.is_some())
+    }
 }

@@ -1,9 +1,9 @@
-//! Members of a compound belong to the session of the first.
+//! Members of an SMB2 compound belong to the session of the first; an NFSv4 compound counts once.
 
-use plimsoll_model::Transaction;
+use plimsoll_model::{Outcome, Transaction};
 use plimsoll_observe::Observer;
 use plimsoll_observe::capture::{Frame, LinkType};
-use plimsoll_testkit::{Link, Side, Tcp, Traffic, nbss, smb2};
+use plimsoll_testkit::{Link, Side, Tcp, Traffic, nbss, rpc, smb2};
 
 #[test]
 fn related_members_have_the_session_of_the_first() {
@@ -24,4 +24,84 @@ fn related_members_have_the_session_of_the_first() {
     assert_eq!(rows, [(Some(5), Some(33), Some(0)), (Some(6), Some(33), Some(1))]);
     let paths: Vec<_> = observed.sink.iter().map(|row| observed.names.text(row.path)).collect();
     assert_eq!(paths, [Some("file"), Some("file")]);
+}
+
+/// One NFSv4 compound of these operations and arguments, and an answer to it.
+fn nfs4(operations: &[(u32, Vec<u8>)], results: Option<&[u8]>, captured: usize) -> Vec<Transaction> {
+    let (mut traffic, mut tcp) = (Traffic::new(Link::Ethernet), Tcp::between_ports(700, 2049));
+    traffic.all(&tcp.handshake());
+    traffic.send(&mut tcp, Side::Client, &rpc::record(&rpc::compound(7, 1, operations)));
+    if let Some(results) = results {
+        traffic.send(&mut tcp, Side::Server, &rpc::record(&rpc::reply(7, results)));
+    }
+    let mut observer = Observer::new(Vec::<Transaction>::new());
+    for (number, frame) in (1..).zip(&traffic.frames) {
+        let (time_ns, link) = (Some(frame.time_ns), LinkType::Ethernet);
+        let captured = &frame.bytes[..frame.bytes.len().min(captured)];
+        observer.frame(&Frame { number, time_ns, link, captured, original_len: frame.original_len });
+    }
+    observer.finish().sink
+}
+
+/// The row that sums count; there is one.
+fn counted(rows: &[Transaction]) -> &Transaction {
+    let mut counted = rows.iter().filter(|row| row.counted);
+    let one = counted.next().unwrap();
+    assert!(counted.next().is_none(), "{rows:?}");
+    one
+}
+
+const PUTFH: u32 = 22;
+const LOOKUP: u32 = 15;
+const WRITE: u32 = 38;
+const GETATTR: u32 = 9;
+
+fn write() -> Vec<(u32, Vec<u8>)> {
+    let write = [rpc::words(&[1, 2, 3, 4, 0, 0, 2]), rpc::opaque(&[7; 100])].concat();
+    vec![(PUTFH, rpc::opaque(b"handle")), (WRITE, write), (GETATTR, rpc::words(&[1, 0x18]))]
+}
+
+#[test]
+fn an_nfs4_compound_counts_as_the_operation_that_it_is_about() {
+    let results = [
+        rpc::words(&[0]),
+        rpc::opaque(b""),
+        rpc::words(&[3, PUTFH, 0, WRITE, 0, 100, 2, 5, 6]),
+        rpc::words(&[GETATTR, 0, 1, 0x18, 16, 0, 1, 0, 100]),
+    ];
+    let rows = nfs4(&write(), Some(&results.concat()), usize::MAX);
+    let names: Vec<_> = rows.iter().map(|row| (row.procedure.name(), row.counted)).collect();
+    let expected = [("COMPOUND", false), ("PUTFH", false), ("WRITE", true), ("GETATTR", false)];
+    assert_eq!(names, expected.map(|(name, counted)| (name.to_owned(), counted)));
+    let one = counted(&rows);
+    assert_eq!((one.request_bytes, one.response_bytes), (rows[0].request_bytes, rows[0].response_bytes));
+    assert_eq!((one.payload_bytes, rows[1].request_bytes), (Some(100), None));
+}
+
+#[test]
+fn a_compound_that_ended_early_counts_as_what_it_was_about() {
+    // NFS4ERR_STALE of PUTFH.
+    let results = [rpc::words(&[70]), rpc::opaque(b""), rpc::words(&[1, PUTFH, 70])].concat();
+    let rows = nfs4(&write(), Some(&results), usize::MAX);
+    let one = counted(&rows);
+    assert_eq!((one.procedure.name().as_str(), one.status, one.outcome), ("WRITE", Some(70), Outcome::Failed));
+    assert!(rows.iter().any(|row| row.procedure.name() == "PUTFH" && row.status == Some(70)), "{rows:?}");
+    // A name that is not there is an answer to a look-up.
+    let operations =
+        [(PUTFH, rpc::opaque(b"handle")), (LOOKUP, rpc::opaque(b"name")), (GETATTR, rpc::words(&[1, 0x18]))];
+    let results = [rpc::words(&[2]), rpc::opaque(b""), rpc::words(&[2, PUTFH, 0, LOOKUP, 2])].concat();
+    let rows = nfs4(&operations, Some(&results), usize::MAX);
+    let one = counted(&rows);
+    assert_eq!((one.procedure.name().as_str(), one.status, one.outcome), ("LOOKUP", Some(2), Outcome::Expected));
+}
+
+#[test]
+fn a_compound_counts_once_unanswered_and_cut_off() {
+    assert_eq!(counted(&nfs4(&write(), None, usize::MAX)).procedure.name(), "WRITE");
+    let operations =
+        [(PUTFH, rpc::opaque(b"handle")), (LOOKUP, rpc::opaque(b"name")), (GETATTR, rpc::words(&[1, 0x18]))];
+    let whole = rpc::record(&rpc::compound(7, 1, &operations)).len();
+    // Behind LOOKUP's name: what follows may be what it is about.
+    let rows = nfs4(&operations, None, 54 + whole - 16);
+    assert_eq!(counted(&rows).procedure.name(), "COMPOUND", "{rows:?}");
 }

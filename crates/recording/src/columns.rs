@@ -289,8 +289,8 @@ macro_rules! bits {
     };
 }
 
-/// The table, in the order of the design's contract, with `held` after it.
-pub(crate) static COLUMNS: [Column; 33] = [
+/// The table, in the order of the design's contract, with `held` and `counted` after it.
+pub(crate) static COLUMNS: [Column; 34] = [
     text!("protocol", false, |t| Key::procedure(t.procedure), |r| Some(r.row().protocol.label())),
     text!("procedure", false, |t| Key::procedure(t.procedure), |r| {
         r.labels.procedures.get(r.transaction.procedure.index()).map(String::as_str)
@@ -327,4 +327,5 @@ pub(crate) static COLUMNS: [Column; 33] = [
     text!("vantage", false, |t| Some(Key::of(t.vantage as u64)), |r| Some(r.transaction.vantage.label())),
     bits!(maybe "stage", U32, |t| t.stage),
     bits!(known "held", Flag, |t| t.held),
+    bits!(known "counted", Flag, |t| t.counted),
 ];

@@ -52,6 +52,7 @@ impl Findings {
             operations,
             groups: rows::groups(statistics),
             held: rows::held(statistics, status_name),
+            members: rows::members(statistics, status_name),
             breakdown: breakdown(statistics, names),
             queue_depth: depth::queue_depth(statistics),
             slowest: statistics.slowest().map(|t| single::slow(t, &context)).collect(),
@@ -143,6 +144,7 @@ fn series(statistics: &Statistics) -> Series {
         errors: bins.iter().map(|cell| cell.errors).collect(),
         read_bytes: bins.iter().map(|cell| cell.read_bytes).collect(),
         write_bytes: bins.iter().map(|cell| cell.write_bytes).collect(),
+        payload_unknown: bins.iter().map(|cell| cell.payload_unknown).collect(),
         response_mean_s: bins.iter().map(|cell| cell.response_mean_ns().map(|ns| ns / SECOND)).collect(),
     }
 }

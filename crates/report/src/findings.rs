@@ -24,7 +24,7 @@ mod turns;
 pub use curve::{CurveMaximum, CurvePoint, FittedLaw, Interval, Knee, LOADS, LoadCurve};
 pub use depth::{DepthShare, QueueDepth};
 pub use headline::Headline;
-pub use octave::{COMPOUND, Octave};
+pub use octave::Octave;
 pub use outage::{Interruption, ShortReads, Silence};
 pub use plimsoll_model::{Reason, Validity, Verdict};
 pub use repeats::{REPEAT, RepeatedLevel, Spread, besides_repeat};
@@ -60,13 +60,17 @@ pub struct Findings {
     pub clock: Clock,
     /// What the capture's holes made unpairable.
     pub unseen: Unseen,
-    /// One row a procedure, in table order; held requests are in `held`.
+    /// One row a procedure, in table order; held requests are in `held`. An NFSv4 compound is the operation that it is about.
     pub operations: Vec<OperationRow>,
     /// Sums: Open/Close, Other, Other.Attributes, Other.Directory, Other.Locking, Read, Write, Session, Compound, in
     /// this order, those with traffic. "Other" is the sum of its three subgroups.
     pub groups: Vec<OperationRow>,
     /// Requests that wait by design (CHANGE_NOTIFY, blocking locks, pipe reads): reported apart.
     pub held: Vec<OperationRow>,
+    /// What no sum has: NFSv4 compounds as wholes, and their members beside the one that each is about. Shares are of the
+    /// compounds.
+    #[serde(default)]
+    pub members: Vec<OperationRow>,
     /// `--by`: one entry a key, most operations first.
     pub breakdown: Option<Breakdown>,
     /// Requests outstanding at once.
@@ -199,14 +203,30 @@ pub struct OperationRow {
     pub answered: u64,
     /// Requests whose answer was not seen.
     pub unanswered: u64,
-    /// Answers with an error status, and failures.
+    /// Answers with a status that is part of ordinary work: the end of a file, no file of the name that was looked up. No
+    /// errors.
+    #[serde(default)]
+    pub expected: u64,
+    /// `refused` and `failed` together.
     pub errors: u64,
+    /// The server did its work and said no.
+    #[serde(default)]
+    pub refused: u64,
+    /// The server or its resources were in trouble, the connection broke, or the answer made no sense.
+    #[serde(default)]
+    pub failed: u64,
     /// Mean packets a pair, both ways; null where none was whole.
     pub packets_mean: Option<f64>,
-    /// File data moved, bytes.
-    pub payload_bytes: u64,
-    /// Request and response bytes; 0 for operations inside NFSv4 compounds, whose bytes are the compound's.
-    pub wire_bytes: u64,
+    /// File data moved, bytes: a lower bound where `payload_unknown` is not 0, null where nothing is known.
+    pub payload_bytes: Option<u64>,
+    /// Operations that moved file data of which nobody knows how much.
+    #[serde(default)]
+    pub payload_unknown: u64,
+    /// Request and response bytes: a lower bound where `wire_unknown` is not 0, null where nothing is known.
+    pub wire_bytes: Option<u64>,
+    /// Operations of which the size of a message is unknown.
+    #[serde(default)]
+    pub wire_unknown: u64,
     /// Last byte of the response − first byte of the request; null where none had both.
     pub response_time: Option<Times>,
     /// First byte of the response − last byte of the request.
@@ -273,6 +293,9 @@ pub struct StatusCount {
     pub count: u64,
     /// Whether it counts as an error.
     pub error: bool,
+    /// What it says of the request: expected, refused, failed or cancelled; succeeded where the status is 0.
+    #[serde(default)]
+    pub outcome: String,
 }
 
 /// `--by`.
@@ -343,10 +366,13 @@ pub struct Series {
     pub operations: Vec<u64>,
     /// Errors in each bin.
     pub errors: Vec<u64>,
-    /// File data read, bytes a bin.
+    /// File data read, bytes a bin; a lower bound where `payload_unknown` is not 0.
     pub read_bytes: Vec<u64>,
-    /// File data written, bytes a bin.
+    /// File data written, bytes a bin; likewise.
     pub write_bytes: Vec<u64>,
+    /// Operations of each bin that moved file data of which nobody knows how much.
+    #[serde(default)]
+    pub payload_unknown: Vec<u64>,
     /// Mean of the leading response times of the operations that ended in the bin, s.
     pub response_mean_s: Vec<Option<f64>>,
 }

@@ -224,6 +224,7 @@ fn sections(findings: &Findings) -> Vec<Section<'_>> {
             .figures(mix::figure(&sides))
             .text(operations::operations("operations", &findings.operations)),
         Section::new("held", "Held requests").text(operations::held(findings)),
+        Section::new("members", "NFSv4 compounds").text(operations::members(findings)),
         Section::new("breakdown", "Breakdown").text(operations::breakdown(findings)),
         Section::new("errors", "Errors").text(run::failures(findings)).text(particulars::statuses(findings)),
         Section::new("slowest", "Slowest").text(particulars::slowest(findings)),

@@ -215,7 +215,10 @@ pub fn write(findings: &Findings, style: &Style, out: &mut dyn fmt::Write) -> fm
             Section::Percentiles => percentiles::draw(&mut page, findings)?,
             Section::Throughput => throughput::draw(&mut page, findings)?,
             Section::Errors => errors::draw(&mut page, findings)?,
-            Section::Held => commands::held(&mut page, &findings.held)?,
+            Section::Held => {
+                commands::held(&mut page, &findings.held)?;
+                commands::members(&mut page, &findings.members)?;
+            }
             Section::QueueDepth => queue_depth::draw(&mut page, findings)?,
             Section::ServiceTime => service::draw(&mut page, findings)?,
             Section::ServiceOctaves => service::each(&mut page, findings)?,

@@ -4,7 +4,7 @@
 #[path = "example/bless.rs"]
 mod bless;
 
-use plimsoll_model::Procedure;
+use plimsoll_model::{Operation, Outcome, Procedure, StatusFamily};
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
@@ -34,5 +34,32 @@ fn table() -> String {
         let (operation, group, held) = (row.operation.label(), row.group.label(), if row.held { "held" } else { "" });
         writeln!(text, "| {protocol} | {name} | {seed} | {operation} | {group} | {held} |").unwrap();
     }
+    statuses(&mut text);
     text
+}
+
+fn statuses(text: &mut String) {
+    text.push_str(
+        "\n## Statuses\n\n\
+         How a request ended that was answered with a status other than 0. *Expected* is part of ordinary work, *refused* is a server\n\
+         that said no, *failed* is a server or its resources in trouble. Statuses that are not here are refusals, but for NTSTATUS of\n\
+         severity 0 to 2, which are expected.\n\n\
+         | Family | Status | Name | Outcome | Of the operations |\n\
+         |--------|--------|------|---------|-------------------|\n",
+    );
+    for family in StatusFamily::ALL {
+        for rule in family.rules() {
+            let status = match family {
+                StatusFamily::Nt | StatusFamily::Dos => format!("{:#010x}", rule.status),
+                _ => rule.status.to_string(),
+            };
+            let operations: Vec<&str> = rule.operations.iter().copied().map(Operation::label).collect();
+            let of = match rule.operations {
+                [] => "all".to_owned(),
+                _ => format!("{}; {} of others", operations.join(", "), Outcome::Refused.label()),
+            };
+            let (family, outcome) = (family.label(), rule.outcome.label());
+            writeln!(text, "| {family} | {status} | {} | {outcome} | {of} |", rule.name).unwrap();
+        }
+    }
 }

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use plimsoll_model::{Outcome, Transaction};
 
 use crate::state::Counter;
-use crate::{Decades, Headline, Times};
+use crate::{ByteSum, Decades, Headline, Times};
 
 /// Distinct statuses kept a row; answers with others are counted together.
 pub const MAX_STATUSES: usize = 64;
@@ -15,8 +15,8 @@ pub const MAX_STATUSES: usize = 64;
 pub struct StatusCount {
     /// As on the wire.
     pub status: u32,
-    /// Whether it was an error ([`Outcome::is_error`]).
-    pub error: bool,
+    /// What it says of the request.
+    pub outcome: Outcome,
     /// How many.
     pub count: u64,
 }
@@ -30,12 +30,14 @@ pub struct Accumulator {
     count: u64,
     answered: u64,
     unanswered: u64,
-    errors: u64,
+    expected: u64,
+    refused: u64,
+    failed: u64,
     never_sent: u64,
     pairs: u64,
     packets: u64,
-    payload_bytes: u64,
-    wire_bytes: u64,
+    payload: ByteSum,
+    wire: ByteSum,
     /// Response times that are service times too, as they are where request and answer took a packet each: most.
     both: Times,
     /// The other response times.
@@ -59,18 +61,29 @@ impl Accumulator {
                 return;
             }
             Outcome::Unanswered => self.unanswered += u64::from(!measured.one_way),
-            Outcome::Failed => self.answered += u64::from(t.status.is_some()),
-            Outcome::Succeeded | Outcome::Refused | Outcome::Cancelled => self.answered += 1,
+            Outcome::Failed => {
+                self.answered += u64::from(t.status.is_some());
+                self.failed += 1;
+            }
+            Outcome::Succeeded | Outcome::Cancelled => self.answered += 1,
+            Outcome::Expected => {
+                self.answered += 1;
+                self.expected += 1;
+            }
+            Outcome::Refused => {
+                self.answered += 1;
+                self.refused += 1;
+            }
         }
         self.count += 1;
-        self.errors += u64::from(t.outcome.is_error());
-        if t.response_packets.is_some() || measured.one_way {
+        // Of a pair that is not whole some packets were not seen.
+        let whole = t.timeline.request_last.is_some() && t.timeline.response_last.is_some();
+        if (t.response_packets.is_some() && whole) || measured.one_way {
             self.pairs += 1;
             self.packets += u64::from(t.request_packets) + u64::from(t.response_packets.unwrap_or(0));
         }
-        // Sizes come from the wire, where anything can stand: saturate.
-        self.payload_bytes = self.payload_bytes.saturating_add(t.payload_bytes.unwrap_or(0));
-        self.wire_bytes = self.wire_bytes.saturating_add(wire_bytes(t));
+        self.payload.add_payload(t);
+        self.wire.add_messages(t);
         self.record_times(t, measured);
         if let Some(ns) = measured.from_intended {
             self.from_intended.get_or_insert_default().record(ns);
@@ -78,7 +91,7 @@ impl Accumulator {
         if let Some(status) = t.status
             && (status != 0 || t.outcome != Outcome::Succeeded)
         {
-            self.count_status(StatusCount { status, error: t.outcome.is_error(), count: 1 });
+            self.count_status(StatusCount { status, outcome: t.outcome, count: 1 });
         }
     }
 
@@ -97,7 +110,7 @@ impl Accumulator {
     }
 
     fn count_status(&mut self, new: StatusCount) {
-        let known = self.statuses.iter().position(|s| s.status == new.status && s.error == new.error);
+        let known = self.statuses.iter().position(|s| s.status == new.status && s.outcome == new.outcome);
         match known {
             Some(known) => self.statuses[known].count += new.count,
             None if self.statuses.len() < MAX_STATUSES => self.statuses.push(new),
@@ -111,7 +124,9 @@ impl Accumulator {
         self.count += other.count;
         self.answered += other.answered;
         self.unanswered += other.unanswered;
-        self.errors += other.errors;
+        self.expected += other.expected;
+        self.refused += other.refused;
+        self.failed += other.failed;
         self.never_sent += other.never_sent;
         self.pairs += other.pairs;
         self.packets += other.packets;
@@ -129,8 +144,8 @@ impl Accumulator {
 
     /// Adds the bytes alone: Write_Raw's asynchronous part moves data but is no operation of its own.
     pub(crate) fn merge_bytes(&mut self, other: &Accumulator) {
-        self.payload_bytes = self.payload_bytes.saturating_add(other.payload_bytes);
-        self.wire_bytes = self.wire_bytes.saturating_add(other.wire_bytes);
+        self.payload.merge(other.payload);
+        self.wire.merge(other.wire);
     }
 
     /// Requests.
@@ -148,9 +163,24 @@ impl Accumulator {
         self.unanswered
     }
 
-    /// Answers with an error status, and failures.
+    /// Requests that were refused or failed.
     pub fn errors(&self) -> u64 {
-        self.errors
+        self.refused + self.failed
+    }
+
+    /// Answers with a status that is part of ordinary work ([`Outcome::Expected`]).
+    pub fn expected(&self) -> u64 {
+        self.expected
+    }
+
+    /// Requests to which the server said no.
+    pub fn refused(&self) -> u64 {
+        self.refused
+    }
+
+    /// Requests that trouble kept from being carried out.
+    pub fn failed(&self) -> u64 {
+        self.failed
     }
 
     /// Planned requests that were never put on the wire; in no other number.
@@ -163,14 +193,14 @@ impl Accumulator {
         (self.pairs > 0).then(|| self.packets as f64 / self.pairs as f64)
     }
 
-    /// File data moved, bytes.
-    pub fn payload_bytes(&self) -> u64 {
-        self.payload_bytes
+    /// File data moved.
+    pub fn payload(&self) -> ByteSum {
+        self.payload
     }
 
-    /// Request and response bytes.
-    pub fn wire_bytes(&self) -> u64 {
-        self.wire_bytes
+    /// Request and response messages.
+    pub fn wire(&self) -> ByteSum {
+        self.wire
     }
 
     /// Response times (`Timeline::response_time`).
@@ -205,7 +235,7 @@ impl Accumulator {
     /// Answers by status other than plain success, most frequent first.
     pub fn statuses(&self) -> Vec<StatusCount> {
         let mut statuses = self.statuses.clone();
-        statuses.sort_by_key(|s| (std::cmp::Reverse(s.count), s.status, s.error));
+        statuses.sort_by_key(|s| (std::cmp::Reverse(s.count), s.status, s.outcome.label()));
         statuses
     }
 
@@ -226,12 +256,6 @@ fn together<'t>(some: &'t Times, others: &'t Times) -> Cow<'t, Times> {
         sum.merge(others);
         Cow::Owned(sum)
     }
-}
-
-/// Request and response bytes of one transaction.
-#[inline]
-pub(crate) fn wire_bytes(t: &Transaction) -> u64 {
-    t.request_bytes.unwrap_or(0).saturating_add(t.response_bytes.unwrap_or(0))
 }
 
 /// What is computed once a transaction and used by several accumulators.
@@ -267,11 +291,12 @@ impl Measured {
     }
 }
 
-crate::state::fields!("status", StatusCount { status, error, count } if |status| Counter::all(&[status.count]));
+crate::state::fields!("status", StatusCount { status, outcome, count } if |status| Counter::all(&[status.count]));
 crate::state::fields!("row", Accumulator {
-    count, answered, unanswered, errors, never_sent, pairs, packets, payload_bytes, wire_bytes, both, response, service,
-    from_intended, decades, statuses, other_statuses,
+    count, answered, unanswered, expected, refused, failed, never_sent, pairs, packets, payload, wire, both, response,
+    service, from_intended, decades, statuses, other_statuses,
 } if |row| {
-    let counters = [row.count, row.answered, row.unanswered, row.errors, row.never_sent, row.pairs, row.packets];
-    Counter::all(&counters) && Counter::all(&[row.other_statuses]) && row.statuses.len() <= MAX_STATUSES
+    let counters = [row.count, row.answered, row.unanswered, row.never_sent, row.pairs, row.packets];
+    let classes = [row.expected, row.refused, row.failed, row.other_statuses];
+    Counter::all(&counters) && Counter::all(&classes) && row.statuses.len() <= MAX_STATUSES
 });

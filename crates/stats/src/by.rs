@@ -5,9 +5,8 @@ use std::net::IpAddr;
 
 use plimsoll_model::{Endpoint, Names, Symbol, Transaction};
 
-use crate::accumulator::wire_bytes;
 use crate::state::{Counter, Reader, State, StateError, Writer};
-use crate::{Measured, Moments, SparseHistogram};
+use crate::{ByteSum, Measured, Moments, SparseHistogram};
 
 /// Most keys of a breakdown; what belongs to others is summed in one.
 pub const MAX_KEYS: usize = 10_000;
@@ -107,12 +106,16 @@ pub struct KeyStats {
     pub answered: u64,
     /// Requests whose answer was not seen.
     pub unanswered: u64,
-    /// Answers with an error status, and failures.
-    pub errors: u64,
-    /// File data moved, bytes.
-    pub payload_bytes: u64,
-    /// Request and response bytes.
-    pub wire_bytes: u64,
+    /// Answers with a status that is part of ordinary work.
+    pub expected: u64,
+    /// Requests to which the server said no.
+    pub refused: u64,
+    /// Requests that trouble kept from being carried out.
+    pub failed: u64,
+    /// File data moved.
+    pub payload: ByteSum,
+    /// Request and response messages.
+    pub wire: ByteSum,
     /// Response times, exact; negative ones are left out.
     pub response: Moments,
     /// Response times for percentiles, ns.
@@ -122,13 +125,15 @@ pub struct KeyStats {
 impl KeyStats {
     #[inline]
     fn record(&mut self, t: &Transaction, measured: &Measured) {
-        use plimsoll_model::Outcome::{Failed, Unanswered};
+        use plimsoll_model::Outcome::{Expected, Failed, Refused, Unanswered};
         self.count += 1;
         self.unanswered += u64::from(t.outcome == Unanswered);
         self.answered += u64::from(t.outcome != Unanswered && (t.outcome != Failed || t.status.is_some()));
-        self.errors += u64::from(t.outcome.is_error());
-        self.payload_bytes = self.payload_bytes.saturating_add(t.payload_bytes.unwrap_or(0));
-        self.wire_bytes = self.wire_bytes.saturating_add(wire_bytes(t));
+        self.expected += u64::from(t.outcome == Expected);
+        self.refused += u64::from(t.outcome == Refused);
+        self.failed += u64::from(t.outcome == Failed);
+        self.payload.add_payload(t);
+        self.wire.add_messages(t);
         if let Some(ns) = measured.headline_ns() {
             self.response.record(ns);
             self.histogram.record(ns);
@@ -139,9 +144,11 @@ impl KeyStats {
         self.count += other.count;
         self.answered += other.answered;
         self.unanswered += other.unanswered;
-        self.errors += other.errors;
-        self.payload_bytes = self.payload_bytes.saturating_add(other.payload_bytes);
-        self.wire_bytes = self.wire_bytes.saturating_add(other.wire_bytes);
+        self.expected += other.expected;
+        self.refused += other.refused;
+        self.failed += other.failed;
+        self.payload.merge(other.payload);
+        self.wire.merge(other.wire);
         self.response.merge(&other.response);
         self.histogram.merge(&other.histogram);
     }
@@ -251,8 +258,11 @@ impl State for Key {
 }
 
 crate::state::fields!("key's numbers", KeyStats {
-    count, answered, unanswered, errors, payload_bytes, wire_bytes, response, histogram,
-} if |stats| Counter::all(&[stats.count, stats.answered, stats.unanswered, stats.errors]));
+    count, answered, unanswered, expected, refused, failed, payload, wire, response, histogram,
+} if |stats| {
+    let counters = [stats.count, stats.answered, stats.unanswered, stats.expected, stats.refused, stats.failed];
+    Counter::all(&counters)
+});
 
 impl State for Breakdown {
     fn put(&self, out: &mut Writer) {

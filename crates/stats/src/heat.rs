@@ -15,8 +15,7 @@ const ROWS_A_DECADE: usize = 10;
 const DECADES: usize = 8;
 /// 10^(i/10) × 1000: lower edges of a decade's rows, to four digits.
 const MANTISSAS: [u64; ROWS_A_DECADE] = [1000, 1259, 1585, 1995, 2512, 3162, 3981, 5012, 6310, 7943];
-/// Groups that have a map: all but Compound.
-const GROUPS: usize = Group::ALL.len() - 1;
+const GROUPS: usize = Group::ALL.len();
 
 /// Lower edges of the rows, ns; each row ends where the next begins, the last has no end.
 pub const HEAT_EDGES_NS: [u64; HEAT_ROWS] = edges();
@@ -100,7 +99,6 @@ impl HeatMaps {
             .iter()
             .filter(|&&group| key.is_none_or(|key| key.holds(group)))
             .map(|&group| group as usize)
-            .filter(|&group| group < GROUPS)
             .collect();
         for (i, column) in self.0.iter().enumerate() {
             let maps: Vec<&Rows> = groups.iter().filter_map(|&group| column.0[group].as_deref()).collect();

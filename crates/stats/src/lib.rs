@@ -15,8 +15,8 @@
 //! |---|---|---|---|---|
 //! | a request | its row | yes | yes | yes |
 //! | a member of an SMB1 AndX chain or SMB2 compound | its row | yes | one a message | yes |
-//! | an NFSv4 compound as a whole | its row | group Compound only | one a message | yes |
-//! | a member of an NFSv4 compound | its row | yes | one a message | no: it is the compound's request |
+//! | the operation that an NFSv4 compound is about (`counted`) | its row | yes | yes | yes |
+//! | an NFSv4 compound as a whole, and its other members | no: a table of its own | no | no | no |
 //! | Write_Raw's asynchronous part | its row | its bytes only (groups) | no | no |
 //! | a request that waits by design (`held`) | no: a table of its own | no | no | no |
 //! | a request that was never sent | `never_sent` of its row | no | no | no |
@@ -24,6 +24,7 @@
 mod accumulator;
 mod bins;
 mod by;
+mod byte_sum;
 pub mod capacity;
 pub mod comparison;
 pub mod curve;
@@ -47,6 +48,7 @@ mod top;
 pub use accumulator::{Accumulator, MAX_STATUSES, StatusCount};
 pub use bins::{BASE_NS, Bins, Cell};
 pub use by::{Breakdown, Dimension, Key, KeyStats, MAX_KEYS};
+pub use byte_sum::ByteSum;
 pub use depth::{DepthTally, MAX_DEPTH, QueueDepth, SharedDepth};
 pub use fine::{FineCell, FineHistogram};
 pub use groups::GroupKey;

@@ -23,6 +23,8 @@ pub struct SeriesCell {
     pub read_bytes: u64,
     /// File data written, bytes.
     pub write_bytes: u64,
+    /// Operations that moved file data of which nobody knows how much.
+    pub payload_unknown: u64,
     /// Operations with a response time that is not negative.
     pub timed: u64,
     /// Sum of their response times, ns.
@@ -45,6 +47,8 @@ impl SeriesCell {
                 Operation::Write => self.write_bytes = self.write_bytes.saturating_add(bytes),
                 _ => {}
             }
+        } else {
+            self.payload_unknown += u64::from(t.has_unknown_payload());
         }
         if let Some(ns) = measured.headline_ns() {
             self.timed += 1;
@@ -59,10 +63,11 @@ impl Cell for SeriesCell {
         self.errors += other.errors;
         self.read_bytes = self.read_bytes.saturating_add(other.read_bytes);
         self.write_bytes = self.write_bytes.saturating_add(other.write_bytes);
+        self.payload_unknown += other.payload_unknown;
         self.timed += other.timed;
         self.response_sum_ns += other.response_sum_ns;
     }
 }
 
-crate::state::fields!("cell of a series", SeriesCell { operations, errors, read_bytes, write_bytes, timed, response_sum_ns }
-    if |cell| Counter::all(&[cell.operations, cell.errors, cell.timed]) && Counter::sum(cell.response_sum_ns));
+crate::state::fields!("cell of a series", SeriesCell { operations, errors, read_bytes, write_bytes, payload_unknown, timed, response_sum_ns }
+    if |cell| Counter::all(&[cell.operations, cell.errors, cell.payload_unknown, cell.timed]) && Counter::sum(cell.response_sum_ns));

@@ -1,6 +1,6 @@
 //! The sink that adds everything up.
 
-use plimsoll_model::{Group, Names, Outcome, Procedure, Protocol, Sink, Transaction};
+use plimsoll_model::{Names, Outcome, Procedure, Sink, Transaction};
 
 use crate::depth::Feed;
 use crate::heat::HeatMaps;
@@ -33,6 +33,8 @@ impl Default for Options {
 pub struct Statistics {
     operations: Table,
     held: Table,
+    /// What is not counted: NFSv4 compounds as wholes, and their members beside the one that each is about.
+    members: Table,
     slowest: Top,
     unanswered: Top,
     depth: QueueDepth,
@@ -55,6 +57,7 @@ impl Statistics {
         Self {
             operations: Table::new(),
             held: Table::new(),
+            members: Table::new(),
             slowest: Top::new(options.slowest),
             unanswered: Top::new(options.slowest),
             depth: QueueDepth::default(),
@@ -90,9 +93,13 @@ impl Statistics {
     pub fn record(&mut self, t: &Transaction) {
         let one_way = t.procedure == self.write_raw_async;
         let measured = Measured::of(t, one_way, self.headline);
-        let table = if t.held { &mut self.held } else { &mut self.operations };
+        let table = match (t.counted, t.held) {
+            (false, _) => &mut self.members,
+            (true, true) => &mut self.held,
+            (true, false) => &mut self.operations,
+        };
         table.at(t.procedure).record(t, &measured);
-        if one_way || t.held || t.outcome == Outcome::NeverSent {
+        if one_way || t.held || !t.counted || t.outcome == Outcome::NeverSent {
             return;
         }
         let row = t.procedure.row();
@@ -104,17 +111,11 @@ impl Statistics {
             // Who asked first has waited longest.
             self.unanswered.offer(asked.saturating_neg(), t);
         }
-        let carried = t.compound_position.is_some() && matches!(row.protocol, Protocol::Nfs4 | Protocol::Nfs4Callback);
-        if !carried {
-            let span = t.timeline.request_first.zip(t.timeline.response_last);
-            match (&mut self.feed, span) {
-                (Some(feed), span) => feed.take(span),
-                (None, Some((start, end))) => self.depth.record(start, end),
-                (None, None) => self.depth.leave_out(),
-            }
-        }
-        if row.group == Group::Compound {
-            return;
+        let span = t.timeline.request_first.zip(t.timeline.response_last);
+        match (&mut self.feed, span) {
+            (Some(feed), span) => feed.take(span),
+            (None, Some((start, end))) => self.depth.record(start, end),
+            (None, None) => self.depth.leave_out(),
         }
         if let Some(end) = t.timeline.response_last {
             if let Some(cell) = self.series.at(end) {
@@ -132,6 +133,7 @@ impl Statistics {
     pub fn merge(&mut self, other: &Statistics) {
         self.operations.merge(&other.operations);
         self.held.merge(&other.held);
+        self.members.merge(&other.members);
         self.slowest.merge(&other.slowest);
         self.unanswered.merge(&other.unanswered);
         self.depth.merge(&other.depth);
@@ -159,6 +161,11 @@ impl Statistics {
         self.held.iter()
     }
 
+    /// What no other number has, by procedure: NFSv4 compounds as wholes, and their members beside the one that each is about.
+    pub fn members(&self) -> impl Iterator<Item = (Procedure, &Accumulator)> {
+        self.members.iter()
+    }
+
     /// A command together with its subcommands, as the seed shows Transaction2; `None` where none was seen.
     /// Write_Raw's asynchronous part is not in it.
     pub fn with_subcommands(&self, command: Procedure) -> Option<Accumulator> {
@@ -169,10 +176,10 @@ impl Statistics {
         Some(sum)
     }
 
-    /// Requests in all: the denominator of every share of the total. NFSv4 compounds count as their members, and
-    /// Write_Raw's asynchronous part is no request.
+    /// Requests in all: the denominator of every share of the total. An NFSv4 compound counts once, and Write_Raw's
+    /// asynchronous part is no request.
     pub fn total(&self) -> u64 {
-        let counts = |p: Procedure| p.row().group != Group::Compound && p != self.write_raw_async;
+        let counts = |p: Procedure| p != self.write_raw_async;
         self.operations().filter(|&(procedure, _)| counts(procedure)).map(|(_, row)| row.count()).sum()
     }
 
@@ -276,6 +283,7 @@ impl State for Statistics {
     fn put(&self, out: &mut Writer) {
         self.operations.put(out);
         self.held.put(out);
+        self.members.put(out);
         self.slowest.put(out);
         self.unanswered.put(out);
         self.depth.put(out);
@@ -289,6 +297,7 @@ impl State for Statistics {
         let statistics = Self {
             operations: State::take(from)?,
             held: State::take(from)?,
+            members: State::take(from)?,
             slowest: State::take(from)?,
             unanswered: State::take(from)?,
             depth: State::take(from)?,

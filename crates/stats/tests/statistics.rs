@@ -59,13 +59,13 @@ fn a_row_adds_up() {
     let (procedure, row) = statistics.operations().next().unwrap();
     assert_eq!(procedure.name(), "READ");
     assert_eq!((row.count(), row.answered(), row.unanswered(), row.errors(), row.never_sent()), (4, 2, 1, 2, 1));
-    assert_eq!((row.payload_bytes(), row.wire_bytes(), row.packets_mean()), (4096, 500, Some(2.0)));
+    assert_eq!((row.payload().exact(), row.wire().exact(), row.packets_mean()), (Some(4096), Some(500), Some(2.0)));
     let response = row.response();
     let moments = response.moments();
     assert_eq!((moments.count(), moments.mean_ns(), moments.max_ns()), (2, Some(2e6), Some(3_000_000)));
     assert_eq!(row.decades().in_use(), [(10_000_000, 2)]);
-    let statuses: Vec<_> = row.statuses().iter().map(|s| (s.status, s.error, s.count)).collect();
-    assert_eq!(statuses, [(0xC000_0011, true, 1)], "plain success is not listed");
+    let statuses: Vec<_> = row.statuses().iter().map(|s| (s.status, s.outcome, s.count)).collect();
+    assert_eq!(statuses, [(0xC000_0011, Outcome::Refused, 1)], "plain success is not listed");
     assert_eq!(statistics.unanswered().count(), 1);
     assert_eq!(statistics.queue_depth().left_out, 2);
 }
@@ -105,19 +105,52 @@ fn held_requests_stand_apart() {
 fn an_nfs4_compound_counts_once() {
     let member = |op: u16, position: u16| {
         let mut t = transaction(Procedure::of(Protocol::Nfs4, op), 100, 5 * MS);
-        t.compound_position = Some(position);
+        (t.compound_position, t.counted) = (Some(position), op == 25);
         t
     };
-    let whole = transaction(Procedure::of(Protocol::Nfs4, 1), 100, 5 * MS);
+    let mut whole = transaction(Procedure::of(Protocol::Nfs4, 1), 100, 5 * MS);
+    whole.counted = false;
     // SEQUENCE, PUTFH, READ, GETATTR
     let all = [member(53, 0), member(22, 1), member(25, 2), member(9, 3), whole];
     let statistics = of(Options::default(), &all);
-    assert_eq!(statistics.total(), 4);
+    assert_eq!(statistics.total(), 1);
     assert_eq!(statistics.queue_depth().at_arrival, [1]);
-    assert_eq!(statistics.series().iter().map(|cell| cell.operations).sum::<u64>(), 4);
+    assert_eq!(statistics.series().iter().map(|cell| cell.operations).sum::<u64>(), 1);
+    let heat = statistics.heat_maps();
+    assert_eq!(heat[0].cells.iter().map(|&(_, _, count)| count).sum::<u64>(), 1);
     let slowest: Vec<_> = statistics.slowest().map(|t| t.procedure.name()).collect();
-    assert_eq!(slowest, ["READ"], "one a message, the most telling");
-    assert_eq!(statistics.group(GroupKey::One(Group::Compound)).unwrap().count(), 1);
+    assert_eq!(slowest, ["READ"]);
+    let groups: Vec<_> = statistics.groups().iter().map(|(key, sum)| (key.label(), sum.count())).collect();
+    assert_eq!(groups, [("Read", 1)]);
+    let members: Vec<_> = statistics.members().map(|(procedure, sum)| (procedure.name(), sum.count())).collect();
+    let members: Vec<_> = members.iter().map(|(name, count)| (name.as_str(), *count)).collect();
+    assert_eq!(members, [("COMPOUND", 1), ("GETATTR", 1), ("PUTFH", 1), ("SEQUENCE", 1)]);
+}
+
+#[test]
+fn a_sum_with_unknown_parts_says_so() {
+    let read = |payload, outcome, status| Transaction {
+        payload_bytes: payload,
+        outcome,
+        status: Some(status),
+        ..transaction(smb2(8), 0, MS)
+    };
+    let known = read(Some(4096), Outcome::Succeeded, 0);
+    let cut = read(None, Outcome::Succeeded, 0);
+    // Neither moved any.
+    let nothing = [read(None, Outcome::Expected, 0xC000_0011), read(None, Outcome::Refused, 0xC000_0022)];
+    let sums = |all: &[Transaction]| of(Options::default(), all).operations().next().unwrap().1.clone();
+    let payload = sums(&[known, cut.clone(), nothing[0].clone(), nothing[1].clone()]).payload();
+    assert_eq!((payload.exact(), payload.at_least(), payload.unknown()), (None, Some(4096), 1));
+    let payload = sums(std::slice::from_ref(&cut)).payload();
+    assert_eq!((payload.exact(), payload.at_least(), payload.unknown()), (None, None, 1));
+    assert_eq!(sums(&nothing).payload().exact(), Some(0));
+    let mut call = cut;
+    (call.request_bytes, call.response_bytes) = (None, None);
+    assert_eq!(sums(std::slice::from_ref(&call)).wire().at_least(), None);
+    let statistics = of(Options { by: Some(Dimension::Client), ..Options::default() }, &[call]);
+    assert_eq!(statistics.breakdown().unwrap().rows()[0].1.payload.at_least(), None);
+    assert_eq!(statistics.series().iter().map(|cell| cell.payload_unknown).sum::<u64>(), 1);
 }
 
 #[test]
@@ -130,7 +163,7 @@ fn write_raws_asynchronous_part_is_a_row_but_no_operation() {
     let (_, row) = statistics.operations().find(|(p, _)| *p == Procedure::write_raw_async()).unwrap();
     assert_eq!((row.count(), row.unanswered(), row.packets_mean()), (1, 0, Some(25.0)));
     let group = statistics.group(GroupKey::One(Group::Write)).unwrap();
-    assert_eq!((group.count(), group.payload_bytes(), group.packets_mean()), (1, 60_000, Some(2.0)));
+    assert_eq!((group.count(), group.payload().at_least(), group.packets_mean()), (1, Some(60_000), Some(2.0)));
     assert_eq!(statistics.unanswered().count(), 0);
     assert_eq!(statistics.with_subcommands(Procedure::of(Protocol::Smb1, 0x1D)).unwrap().count(), 1);
 }
@@ -267,7 +300,7 @@ fn same(a: &Statistics, b: &Statistics) -> Result<(), TestCaseError> {
         prop_assert_eq!(name_a, name_b);
         prop_assert_eq!((a.count(), a.answered(), a.unanswered()), (b.count(), b.answered(), b.unanswered()));
         prop_assert_eq!((a.errors(), a.packets_mean()), (b.errors(), b.packets_mean()));
-        prop_assert_eq!((a.payload_bytes(), a.wire_bytes()), (b.payload_bytes(), b.wire_bytes()));
+        prop_assert_eq!((a.payload(), a.wire()), (b.payload(), b.wire()));
         prop_assert_eq!((a.statuses(), a.decades()), (b.statuses(), b.decades()));
         prop_assert_eq!((a.response(), a.service()), (b.response(), b.service()));
     }

@@ -38,5 +38,6 @@ pub fn transaction(procedure: Procedure, ended_ns: i64, took_ns: i64) -> Transac
         vantage: Vantage::Client,
         stage: None,
         held: false,
+        counted: true,
     }
 }

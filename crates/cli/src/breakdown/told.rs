@@ -89,7 +89,8 @@ impl Seen<'_> {
             why: why(told),
             adds: told.adds,
         };
-        let from_disk = server.and_then(|server| server.disk_read_bytes_per_s).filter(|_| row.payload_bytes() > 0);
+        let payload = row.payload().exact().filter(|&bytes| bytes > 0);
+        let from_disk = server.and_then(|server| server.disk_read_bytes_per_s).filter(|_| payload.is_some());
         CallPhase {
             stage: self.stage,
             call: self.phase.call.to_owned(),
@@ -100,7 +101,7 @@ impl Seen<'_> {
             response_s: times_of(&row.response()).map(|times| times.mean_s),
             client_busy: about.generator.cpu_share,
             server_cores_busy: server.and_then(|server| server.cores_busy).filter(|_| self.tells_of_the_server()),
-            from_disk: from_disk.map(|rate| rate * seconds / row.payload_bytes() as f64),
+            from_disk: from_disk.zip(payload).map(|(rate, payload)| rate * seconds / payload as f64),
             parts: parts(&times).iter().map(part).collect(),
         }
     }

@@ -110,7 +110,7 @@ impl Condition {
             Metric::Throughput if wanted.is_none() => rate(ran.answered().requests),
             Metric::Bytes if wanted.is_none() => rate(ran.answered().read_bytes + ran.answered().written_bytes),
             Metric::Throughput => rate(row.answered()),
-            Metric::Bytes => rate(row.payload_bytes()),
+            Metric::Bytes => row.payload().exact().and_then(rate),
             Metric::Errors => (row.count() > 0).then(|| row.errors() as f64 / row.count() as f64),
             Metric::Mean => times().map(|times| times.mean_s),
             metric => times().map(|times| percentile(&times, metric)),

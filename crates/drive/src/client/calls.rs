@@ -186,7 +186,7 @@ impl<W> Call<W> {
             id: Some(self.id),
             compound_position: self.compound_position,
             status: ending.status,
-            outcome: ending.outcome,
+            outcome: ending.outcome.with_status(self.procedure, ending.status),
             payload_bytes: ending.payload_bytes.or(self.payload_bytes),
             request_bytes: Some(u64::from(self.request_bytes)),
             response_bytes: ending.response_bytes,
@@ -197,6 +197,7 @@ impl<W> Call<W> {
             vantage: Vantage::Client,
             stage: None,
             held: self.held,
+            counted: true,
         }
     }
 }

@@ -68,6 +68,7 @@ impl Client for Sleeper {
             vantage: Vantage::Client,
             stage: None,
             held: false,
+            counted: true,
         });
         events.done(Done { tag: ticket.tag, at, result });
     }

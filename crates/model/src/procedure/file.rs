@@ -89,7 +89,7 @@ pub(super) const ROWS: &[Row] = &[
     call(FileCall::Lock, "fcntl lock", O::Lock, G::Locking),
     call(FileCall::Unlock, "fcntl unlock", O::Lock, G::Locking),
     // The kernel, or the server behind it, copies: file data is written, though none passes through the program.
-    call(FileCall::CopyRange, "copy_file_range", O::Write, G::Write),
+    call(FileCall::CopyRange, "copy_file_range", O::Write, G::Write).without_data(),
     call(FileCall::ChmodOpen, "fchmod", O::SetAttributes, G::Attributes),
     unknown(Protocol::File),
 ];

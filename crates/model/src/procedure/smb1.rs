@@ -85,7 +85,7 @@ pub(super) const ROWS: &[Row] = &[
     c(0x26, "TRANSACTION_SECONDARY", O::Control, G::Session),
     c(0x27, "IOCTL", O::Control, G::Session),
     c(0x28, "IOCTL_SECONDARY", O::Control, G::Session),
-    c(0x29, "COPY", O::Write, G::Write),
+    c(0x29, "COPY", O::Write, G::Write).without_data(),
     c(0x2A, "MOVE", O::Rename, G::Directory),
     c(0x2B, "ECHO", O::Null, G::Session),
     c(0x2C, "WRITE_AND_CLOSE", O::Write, G::Write),

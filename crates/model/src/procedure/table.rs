@@ -24,7 +24,19 @@ pub(super) static UNKNOWN: [u16; Protocol::ALL.len()] = unknowns();
 
 /// A command's row.
 pub(super) const fn row(protocol: Protocol, code: u16, name: &'static str, operation: O, group: G) -> Row {
-    Row { protocol, code, sub: None, name, seed_name: None, operation, group, held: false }
+    let carries_data = matches!(operation, O::Read | O::Write);
+    Row {
+        protocol,
+        code,
+        sub: None,
+        name,
+        seed_name: None,
+        operation,
+        group,
+        held: false,
+        carries_data,
+        bookkeeping: false,
+    }
 }
 
 /// The row for what the table does not name.
@@ -42,6 +54,18 @@ impl Row {
     /// With its name in seed 1.
     pub(super) const fn seed(mut self, name: &'static str) -> Row {
         self.seed_name = Some(name);
+        self
+    }
+
+    /// Serves the operations beside it in its compound.
+    pub(super) const fn bookkeeping(mut self) -> Row {
+        self.bookkeeping = true;
+        self
+    }
+
+    /// Writes file data that its messages do not carry.
+    pub(super) const fn without_data(mut self) -> Row {
+        self.carries_data = false;
         self
     }
 

@@ -133,6 +133,8 @@ pub struct Pending {
     pub procedure: Procedure,
     /// Waits by design.
     pub held: bool,
+    /// Sums count it.
+    pub counted: bool,
     /// Direction of the request.
     pub direction: u8,
     /// Place in its compound.
@@ -170,6 +172,7 @@ impl Pending {
         Self {
             procedure,
             held: procedure.row().held,
+            counted: true,
             direction: direction as u8,
             compound_position: None,
             first: message.first,
@@ -245,7 +248,7 @@ impl<S: Sink> Output<S> {
     pub fn pair_member(&mut self, link: &Link, id: Option<u64>, request: &Pending, answer: &Answer) {
         let mut transaction = transaction(link, id, request);
         transaction.status = answer.status;
-        transaction.outcome = answer.outcome;
+        transaction.outcome = answer.outcome.with_status(request.procedure, answer.status);
         transaction.payload_bytes = answer.payload.or(request.payload);
         transaction.response_bytes = answer.bytes;
         transaction.response_packets = Some(answer.packets);
@@ -340,5 +343,6 @@ fn transaction(link: &Link, id: Option<u64>, request: &Pending) -> Transaction {
         vantage: Vantage::Wire,
         stage: None,
         held: request.held,
+        counted: request.counted,
     }
 }

@@ -35,6 +35,8 @@ struct Waiting {
     made: Named,
     /// The operations of an NFSv4 compound.
     members: Vec<compound::Member>,
+    /// How many it says that it has.
+    announced: Option<u32>,
 }
 
 /// The RPC calls of one connection, both ways (callbacks come from the server).
@@ -77,7 +79,7 @@ impl Rpc {
     pub fn end<S: Sink>(&mut self, link: &Link, output: &mut Output<S>) {
         for direction in 0..2 {
             for (xid, waiting) in self.waiting[direction].drain() {
-                unanswered(xid, &waiting, link, output);
+                unanswered(xid, waiting, link, output);
             }
         }
     }
@@ -111,7 +113,7 @@ impl Rpc {
         match self.waiting[direction].insert_new(u64::from(xid), waiting) {
             Some(Displaced::Oldest(xid, old) | Displaced::SameId(xid, old)) => {
                 output.anomalies.add(Anomaly::PendingEvicted);
-                unanswered(xid, &old, link, output);
+                unanswered(xid, old, link, output);
             }
             None => {}
         }
@@ -121,16 +123,17 @@ impl Rpc {
     fn make(&mut self, call: &Call<'_>, message: &Message<'_>, direction: usize, link: &Link) -> Box<Waiting> {
         let (program, version, procedure) = (call.program(), call.version(), call.procedure());
         let pending = Pending::of(message, direction, link, procedure::of(program, version, procedure));
-        let (protection, made, members) = (call.protection(), Named::default(), Vec::new());
+        let (protection, made, members, announced) = (call.protection(), Named::default(), Vec::new(), None);
         match self.spare.pop() {
             Some(mut spare) => {
                 // Part by part: the whole would be put together elsewhere and then moved.
                 spare.pending = pending;
                 (spare.program, spare.version, spare.procedure) = (program, version, procedure);
                 (spare.protection, spare.made, spare.members) = (protection, made, members);
+                spare.announced = announced;
                 spare
             }
-            None => Box::new(Waiting { pending, program, version, procedure, protection, made, members }),
+            None => Box::new(Waiting { pending, program, version, procedure, protection, made, members, announced }),
         }
     }
 
@@ -152,7 +155,7 @@ impl Rpc {
         output: &mut Output<S>,
     ) {
         let (asked, xid) = (1 - direction, reply.xid());
-        let Some(waiting) = self.waiting[asked].remove(u64::from(xid)) else {
+        let Some(mut waiting) = self.waiting[asked].remove(u64::from(xid)) else {
             if self.answered[asked].has(xid) {
                 output.anomalies.add(Anomaly::DuplicateResponse);
             } else {
@@ -165,7 +168,7 @@ impl Rpc {
         let mut answer = Answer::of(message, None, outcome(reply));
         let results = waiting.protection.and_then(|protection| reply.results_under(protection));
         if is_compound(&waiting) {
-            compound::pair(&waiting, results, &mut answer, u64::from(xid), link, handles, output);
+            compound::pair(&mut waiting, results, &mut answer, u64::from(xid), link, handles, output);
             self.recycle(waiting);
             return;
         }
@@ -261,14 +264,17 @@ fn outcome(reply: &Reply<'_>) -> Outcome {
         Some(rpc::ReplyStat::Denied) => Outcome::Refused,
         _ => match reply.accept_stat() {
             None | Some(AcceptStat::Success) => Outcome::Succeeded,
+            Some(AcceptStat::SystemError) => Outcome::Failed,
             Some(_) => Outcome::Refused,
         },
     }
 }
 
-fn unanswered<S: Sink>(xid: u64, waiting: &Waiting, link: &Link, output: &mut Output<S>) {
+fn unanswered<S: Sink>(xid: u64, mut waiting: Box<Waiting>, link: &Link, output: &mut Output<S>) {
+    let principal = compound::principal(&waiting.members, waiting.announced);
+    waiting.pending.counted = principal.is_none();
     output.unanswered(link, Some(xid), &waiting.pending);
-    for member in &waiting.members {
-        output.unanswered_member(link, Some(xid), &member.pending(&waiting.pending));
+    for (place, member) in waiting.members.iter().enumerate() {
+        output.unanswered_member(link, Some(xid), &member.pending(&waiting.pending, principal == Some(place)));
     }
 }

@@ -27,7 +27,28 @@ fn dos_error_name(status: u32) -> Option<&'static str> {
 
 #[cfg(test)]
 mod tests {
+    use plimsoll_model::StatusFamily;
+
     use super::*;
+
+    #[test]
+    fn the_table_of_outcomes_names_statuses_as_their_standards_do() {
+        for family in StatusFamily::ALL {
+            let protocols: &[Protocol] = match family {
+                StatusFamily::Nt => &[Protocol::Smb2],
+                StatusFamily::Dos => &[Protocol::Smb1],
+                StatusFamily::Nfs => &[Protocol::Nfs4, Protocol::Nfs2],
+                StatusFamily::Nlm => &[Protocol::Nlm],
+                StatusFamily::Mount => &[Protocol::Mount],
+                StatusFamily::Errno => continue,
+            };
+            for rule in family.rules() {
+                let name = protocols.iter().find_map(|&protocol| status_name(protocol, rule.status));
+                assert_eq!(name, Some(rule.name), "{rule:?}");
+                assert!(protocols.iter().any(|&protocol| StatusFamily::of(protocol, rule.status) == Some(family)));
+            }
+        }
+    }
 
     #[test]
     fn dos_and_nt_statuses_are_told_apart() {

@@ -35,9 +35,13 @@ struct Row {
     labels: String,
     time: String,
     requests: u64,
-    errors: u64,
+    expected: u64,
+    refused: u64,
+    failed: u64,
     unanswered: u64,
-    payload_bytes: u64,
+    /// None where nothing is known of it: no number is no counter.
+    payload_bytes: Option<u64>,
+    payload_unknown: u64,
     response: Distribution,
     /// Under a schedule alone.
     from_intended: Option<Distribution>,
@@ -52,10 +56,17 @@ pub(super) fn write(recording: &Recording, out: &mut impl Write) -> Result<(), C
         rows.extend(statistics.operations().map(|(procedure, row)| Row::of(stage, procedure, row, headline)));
     }
     about(recording, out)?;
-    counter(out, "requests", "Requests, those without an answer among them.", &rows, |row| row.requests)?;
-    counter(out, "errors", "Answers with an error status, and failures.", &rows, |row| row.errors)?;
-    counter(out, "unanswered", "Requests whose answer was not seen.", &rows, |row| row.unanswered)?;
-    counter(out, "payload_bytes", "File data moved.", &rows, |row| row.payload_bytes)?;
+    counter(out, "requests", "Requests, those without an answer among them.", &rows, |row| Some(row.requests))?;
+    counter(out, "errors", "Requests refused or failed.", &rows, |row| Some(row.refused + row.failed))?;
+    let expected = "Answers with a status that is part of ordinary work, such as the end of a file. No errors.";
+    counter(out, "expected", expected, &rows, |row| Some(row.expected))?;
+    counter(out, "refused", "Requests to which the server said no.", &rows, |row| Some(row.refused))?;
+    counter(out, "failed", "Requests that trouble kept from being carried out.", &rows, |row| Some(row.failed))?;
+    counter(out, "unanswered", "Requests whose answer was not seen.", &rows, |row| Some(row.unanswered))?;
+    let moved = "File data moved: a lower bound where payload_unknown is not 0.";
+    counter(out, "payload_bytes", moved, &rows, |row| row.payload_bytes)?;
+    let unknown = "Operations that moved file data of which nobody knows how much.";
+    counter(out, "payload_unknown", unknown, &rows, |row| Some(row.payload_unknown))?;
     let response = "From the first byte of the request to the last byte of the answer.";
     histogram(out, "response_time_seconds", response, &rows, |row| Some(&row.response))?;
     if rows.iter().any(|row| row.from_intended.is_some()) {
@@ -85,9 +96,12 @@ impl Row {
             labels,
             time: time(stage),
             requests: sums.count(),
-            errors: sums.errors(),
+            expected: sums.expected(),
+            refused: sums.refused(),
+            failed: sums.failed(),
             unanswered: sums.unanswered(),
-            payload_bytes: sums.payload_bytes(),
+            payload_bytes: sums.payload().at_least(),
+            payload_unknown: sums.payload().unknown(),
             response: Distribution::of(&sums.response()),
             from_intended: (headline == Headline::FromIntended).then(|| Distribution::of(&sums.leading(headline))),
             service: Distribution::of(&sums.service()),
@@ -130,11 +144,11 @@ fn counter(
     name: &str,
     help: &str,
     rows: &[Row],
-    number: impl Fn(&Row) -> u64,
+    number: impl Fn(&Row) -> Option<u64>,
 ) -> Result<(), Cause> {
     family(out, name, "counter", help)?;
-    for row in rows {
-        writeln!(out, "plimsoll_{name}_total{{{}}} {}{}", row.labels, number(row), row.time)?;
+    for (row, number) in rows.iter().filter_map(|row| Some((row, number(row)?))) {
+        writeln!(out, "plimsoll_{name}_total{{{}}} {number}{}", row.labels, row.time)?;
     }
     Ok(())
 }

@@ -55,6 +55,7 @@ struct Row {
     compound_position: u16,
     outcome: Outcome,
     held: bool,
+    counted: bool,
 }
 
 impl Packer {
@@ -207,6 +208,7 @@ fn is_alike(pattern: &Transaction, t: &Transaction) -> bool {
         request_bytes: _,
         response_bytes: _,
         held: _,
+        counted: _,
     } = pattern;
     connection == t.connection
         && (session, stage) == (t.session, t.stage)
@@ -233,6 +235,7 @@ impl Row {
             compound_position: t.compound_position.unwrap_or(0),
             outcome: t.outcome,
             held: t.held,
+            counted: t.counted,
         };
         row.known = row.fit(t).unwrap_or(WHOLE);
         row
@@ -281,7 +284,7 @@ impl Row {
         pattern.id = is_known(ID).then_some(self.id);
         pattern.compound_position = is_known(POSITION).then_some(self.compound_position);
         (pattern.path, pattern.procedure) = (self.path, self.procedure);
-        (pattern.outcome, pattern.held) = (self.outcome, self.held);
+        (pattern.outcome, pattern.held, pattern.counted) = (self.outcome, self.held, self.counted);
     }
 }
 

@@ -36,7 +36,7 @@ const KEY: [Field; 7] = [
 ];
 
 /// Sums that no such number holds are null. Absurd times alone get there: 584 years in one interval.
-const SUMS: [Field; 9] = [
+const SUMS: [Field; 10] = [
     known("count", U64),
     known("errors", U64),
     known("unanswered", U64),
@@ -46,6 +46,7 @@ const SUMS: [Field; 9] = [
     maybe("response_squares_ns2", Wide),
     maybe("response_min_ns", U64),
     maybe("response_max_ns", U64),
+    known("payload_unknown", U64),
 ];
 
 const CELL: [Field; 3] = [known("from_ns", U64), known("to_ns", U64), known("count", U64)];
@@ -115,7 +116,7 @@ fn key<'a>(stage: u32, interval: &Interval, procedure: Procedure, name: &'a str)
     ]
 }
 
-fn sums<'a>(row: &IntervalRow) -> [Cell<'a>; 9] {
+fn sums<'a>(row: &IntervalRow) -> [Cell<'a>; 10] {
     let number = |known: Option<u64>| known.map_or(Cell::Null, Cell::Number);
     let moments = &row.response;
     let any = moments.count() > 0;
@@ -129,5 +130,6 @@ fn sums<'a>(row: &IntervalRow) -> [Cell<'a>; 9] {
         if any && moments.squares() <= WIDEST { Cell::Wide(moments.squares()) } else { Cell::Null },
         number(moments.min_ns()),
         number(moments.max_ns()),
+        Cell::Number(row.payload_unknown),
     ]
 }

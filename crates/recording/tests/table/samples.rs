@@ -43,6 +43,7 @@ pub(crate) fn full(names: &mut Names, path: &str) -> Transaction {
         vantage: Vantage::Wire,
         stage: Some(4),
         held: true,
+        counted: true,
     }
 }
 

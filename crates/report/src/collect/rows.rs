@@ -2,7 +2,7 @@
 
 use super::{SECOND, StatusName};
 use crate::findings::{Bucket, Headline, Octave, OperationRow, PercentilePoint, StatusCount, Times};
-use plimsoll_model::{Procedure, Protocol};
+use plimsoll_model::{Group, Procedure, Protocol};
 use plimsoll_stats::{Accumulator, KeyStats, Statistics};
 use std::collections::BTreeMap;
 
@@ -24,6 +24,17 @@ pub(super) fn held(statistics: &Statistics, status_name: StatusName) -> Vec<Oper
         Some(sum)
     };
     nested(statistics.held().collect(), combined, (total, statistics.headline().into()), status_name)
+}
+
+/// What no sum has: NFSv4 compounds as wholes, and members beside the one that each is about. Shares are of the compounds.
+pub(super) fn members(statistics: &Statistics, status_name: StatusName) -> Vec<OperationRow> {
+    let wholes = statistics.members().chain(statistics.operations());
+    let total =
+        wholes.filter(|(procedure, _)| procedure.row().group == Group::Compound).map(|(_, sums)| sums.count()).sum();
+    let combined = |command: Procedure| {
+        statistics.members().find(|(procedure, _)| *procedure == command).map(|(_, sums)| sums.clone())
+    };
+    nested(statistics.members().collect(), combined, (total, statistics.headline().into()), status_name)
 }
 
 /// Requests of which rows are shares, and the response time that leads.
@@ -50,7 +61,7 @@ fn nested(
     rows
 }
 
-/// The sums with traffic, "Other" before its parts. Compounds hold their members, so their share is of them.
+/// The sums with traffic, "Other" before its parts.
 pub(super) fn groups(statistics: &Statistics) -> Vec<OperationRow> {
     let (total, headline) = (statistics.total(), statistics.headline().into());
     let row = |(key, sums): (plimsoll_stats::GroupKey, Accumulator)| OperationRow {
@@ -88,10 +99,15 @@ fn of_sums(sums: &Accumulator, (total, headline): Whole) -> OperationRow {
         share: share(sums.count(), total),
         answered: sums.answered(),
         unanswered: sums.unanswered(),
+        expected: sums.expected(),
         errors: sums.errors(),
+        refused: sums.refused(),
+        failed: sums.failed(),
         packets_mean: sums.packets_mean(),
-        payload_bytes: sums.payload_bytes(),
-        wire_bytes: sums.wire_bytes(),
+        payload_bytes: sums.payload().at_least(),
+        payload_unknown: sums.payload().unknown(),
+        wire_bytes: sums.wire().at_least(),
+        wire_unknown: sums.wire().unknown(),
         response_time: times_of(&response),
         service_time: times_of(&sums.service()),
         response_time_from_intended: sums.from_intended().and_then(times_of),
@@ -123,9 +139,14 @@ pub(super) fn of_key(stats: &KeyStats, total: u64) -> OperationRow {
         share: share(stats.count, total),
         answered: stats.answered,
         unanswered: stats.unanswered,
-        errors: stats.errors,
-        payload_bytes: stats.payload_bytes,
-        wire_bytes: stats.wire_bytes,
+        expected: stats.expected,
+        errors: stats.refused + stats.failed,
+        refused: stats.refused,
+        failed: stats.failed,
+        payload_bytes: stats.payload.at_least(),
+        payload_unknown: stats.payload.unknown(),
+        wire_bytes: stats.wire.at_least(),
+        wire_unknown: stats.wire.unknown(),
         response_time: times(&stats.response, |p| stats.percentile_ns(p)),
         ..without_numbers()
     }
@@ -143,10 +164,15 @@ fn without_numbers() -> OperationRow {
         share: 0.0,
         answered: 0,
         unanswered: 0,
+        expected: 0,
         errors: 0,
+        refused: 0,
+        failed: 0,
         packets_mean: None,
-        payload_bytes: 0,
-        wire_bytes: 0,
+        payload_bytes: Some(0),
+        payload_unknown: 0,
+        wire_bytes: Some(0),
+        wire_unknown: 0,
         response_time: None,
         service_time: None,
         service_octaves: Vec::new(),
@@ -188,7 +214,8 @@ fn statuses(protocol: Protocol, sums: &Accumulator, status_name: StatusName) -> 
         status: s.status,
         name: name_of(protocol, s.status, status_name),
         count: s.count,
-        error: s.error,
+        error: s.outcome.is_error(),
+        outcome: s.outcome.label().to_owned(),
     };
     sums.statuses().into_iter().map(named).collect()
 }

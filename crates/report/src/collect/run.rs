@@ -209,7 +209,7 @@ fn stage(number: u32, level: &Level<'_>, status_name: StatusName) -> Stage {
 
 /// What was meant for the phase and answered at all: all that older recordings tell.
 fn meant(statistics: &Statistics, sum: &Accumulator) -> Answered {
-    let payload = |group| statistics.group(GroupKey::One(group)).map_or(0, |sum| sum.payload_bytes());
+    let payload = |group| statistics.group(GroupKey::One(group)).map_or(0, |sum| sum.payload().at_least().unwrap_or(0));
     Answered { requests: sum.answered(), read_bytes: payload(Group::Read), written_bytes: payload(Group::Write) }
 }
 

@@ -14,7 +14,8 @@ const NAMED: usize = 3;
 
 /// Invalid where no operation was found; the reason says what was seen instead. Partial where packets were not understood.
 pub(super) fn judge(statistics: &Statistics, coverage: &Coverage, filters: &[String]) -> Validity {
-    let any = statistics.operations().chain(statistics.held()).any(|(_, sums)| sums.count() > 0);
+    let all = statistics.operations().chain(statistics.held()).chain(statistics.members());
+    let any = all.map(|(_, sums)| sums.count()).sum::<u64>() > 0;
     let nothing = (!any).then(|| Reason::invalid(filtered(coverage, filters).unwrap_or_else(|| instead(coverage))));
     Validity::of(nothing.into_iter().chain(input::reasons(coverage, any)).chain(links::unknown(coverage)))
 }

@@ -15,18 +15,16 @@ pub struct Octave {
     pub total_s: f64,
 }
 
-/// The group of NFSv4 compounds as wholes, which are counted apart: their members have rows of their own.
-pub const COMPOUND: &str = "Compound";
-
 impl OperationRow {
-    /// Whether its requests are in no other row: it is no subcommand, which its command's row holds too, nor a compound.
+    /// Whether its requests are in no other row: it is no subcommand, which its command's row holds too.
     pub fn is_counted_once(&self) -> bool {
-        self.parent.is_none() && self.group != COMPOUND
+        self.parent.is_none()
     }
 
-    /// File data of an answered request on average, bytes; `None` where none was moved.
+    /// File data of an answered request on average, bytes; `None` where none was moved, or nobody knows how much.
     pub fn mean_payload(&self) -> Option<f64> {
-        (self.payload_bytes > 0 && self.answered > 0).then(|| self.payload_bytes as f64 / self.answered as f64)
+        let bytes = self.payload_bytes.filter(|&bytes| bytes > 0 && self.payload_unknown == 0)?;
+        (self.answered > 0).then(|| bytes as f64 / self.answered as f64)
     }
 
     /// All its service times together, s.

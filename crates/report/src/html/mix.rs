@@ -20,7 +20,7 @@ const MEASURES: [Measure; 3] = [
     Measure { name: "Requests", of: |row| row.count as f64 },
     // Waiting in sum: what all users together waited for these.
     Measure { name: "Time waited", of: |row| row.headline_time().map_or(0.0, |t| t.mean_s * t.count as f64) },
-    Measure { name: "File data", of: |row| row.payload_bytes as f64 },
+    Measure { name: "File data", of: |row| row.payload_bytes.unwrap_or(0) as f64 },
 ];
 
 /// Shares of operations in requests, in time waited and in data moved.
@@ -62,7 +62,7 @@ pub(super) fn figure<'a>(sides: &[Side<'a>]) -> Option<Figure<'a>> {
         id: "mix",
         title: "Operation mix",
         explanation: "What users asked for, what they waited for, and what moved data: shares of all requests, of the response \
-                      times summed up, and of the file data.",
+                      times summed up, and of the file data. Each member of an SMB2 compound or AndX chain waits as long as the whole.",
         summary: words(sides),
         choose: "Shares of",
         charts,
@@ -70,7 +70,7 @@ pub(super) fn figure<'a>(sides: &[Side<'a>]) -> Option<Figure<'a>> {
     .if_any()
 }
 
-/// Every request once: subcommands are in their command's row, compounds in their members'.
+/// Every request once: subcommands are in their command's row.
 fn counted<'s>(side: &'s Side<'_>) -> impl Iterator<Item = &'s OperationRow> {
     side.findings.operations.iter().filter(|row| row.is_counted_once())
 }

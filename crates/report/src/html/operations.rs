@@ -1,6 +1,6 @@
 //! The main tables: operations, groups, held requests and a breakdown, one shape for all four.
 
-use super::units::{UNKNOWN, bytes, count, milliseconds, optional, percent};
+use super::units::{UNKNOWN, count, data, milliseconds, optional, percent};
 use super::untrusted::Untrusted;
 use crate::findings::{Findings, OperationRow, Times};
 use maud::{Markup, html};
@@ -11,7 +11,7 @@ const COLUMNS: usize = 18;
 /// Sums over groups and subgroups. `id` is unique in the page.
 pub(super) fn groups(id: &str, rows: &[OperationRow]) -> Option<Markup> {
     (!rows.is_empty()).then(|| {
-        table((id, from(rows)), "Groups of operations. Other is the sum of its three subgroups; compounds are counted apart.", "Group", &html! {
+        table((id, from(rows)), "Groups of operations. Other is the sum of its three subgroups.", "Group", &html! {
             tbody { @for row in rows {
                 @let (name, sub) = row.group.split_once('.').map_or((row.group.as_str(), false), |(_, sub)| (sub, true));
                 (line(&html! { (Untrusted(name)) }, row, sub))
@@ -40,6 +40,19 @@ pub(super) fn held(findings: &Findings) -> Option<Markup> {
             "Requests that wait by design (change notification, blocking locks, reads of pipes). They are in no other number.",
             "Operation",
             &procedures(&findings.held),
+        )
+    })
+}
+
+/// NFSv4 compounds, and what they hold beside the operations that they are about.
+pub(super) fn members(findings: &Findings) -> Option<Markup> {
+    (!findings.members.is_empty()).then(|| {
+        table(
+            ("members", from(&findings.members)),
+            "NFSv4 compounds and their other operations. They are in no other number: a compound counts as the operation that it is \
+             about. Shares are of the compounds.",
+            "Operation",
+            &procedures(&findings.members),
         )
     })
 }
@@ -92,7 +105,7 @@ fn unanswerable(row: &OperationRow) -> Markup {
             @for _ in 0..4 { td { (UNKNOWN) } }
             td { (optional(row.packets_mean, |n| format!("{n:.1}"))) }
             @for _ in 0..11 { td { (UNKNOWN) } }
-            td { (bytes(row.payload_bytes as f64)) }
+            td { (data(row.payload_bytes, row.payload_unknown)) }
         }
     }
 }
@@ -127,7 +140,7 @@ fn line(name: &Markup, row: &OperationRow, sub: bool) -> Markup {
             td { (response(|t| t.p999_s)) }
             td { (service(|t| t.p50_s)) }
             td { (service(|t| t.p99_s)) }
-            td { (bytes(row.payload_bytes as f64)) }
+            td { (data(row.payload_bytes, row.payload_unknown)) }
         }
     }
 }

@@ -8,8 +8,13 @@ use maud::{Markup, html};
 
 /// Answers other than success, by procedure and status.
 pub(super) fn statuses(findings: &Findings) -> Option<Markup> {
-    let rows: Vec<&OperationRow> =
-        findings.operations.iter().chain(&findings.held).filter(|row| !row.statuses.is_empty()).collect();
+    let rows: Vec<&OperationRow> = findings
+        .operations
+        .iter()
+        .chain(&findings.held)
+        .chain(&findings.members)
+        .filter(|row| !row.statuses.is_empty())
+        .collect();
     (!rows.is_empty()).then(|| {
         html! {
             div.scroll tabindex="0" role="region" aria-labelledby="statuses-caption" {

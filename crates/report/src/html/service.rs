@@ -5,7 +5,7 @@ use super::figure::Figure;
 use super::operations::short_name;
 use super::units::{UNKNOWN, bytes, count, duration, milliseconds, optional, percent, percent_of};
 use super::untrusted::Untrusted;
-use crate::findings::{COMPOUND, Findings, OperationRow};
+use crate::findings::{Findings, OperationRow};
 use maud::{Markup, html};
 
 /// Operations with a chart; the rarest others have their lines in the table.
@@ -110,7 +110,7 @@ fn mix(levels: &[Level<'_>]) -> Markup {
 
 fn mix_line(row: &OperationRow, all_s: f64) -> Markup {
     let (service, total_s) = (row.service_time, row.service_total_s());
-    let part = service.filter(|_| all_s > 0.0 && row.group != COMPOUND).map(|_| total_s / all_s);
+    let part = service.filter(|_| all_s > 0.0).map(|_| total_s / all_s);
     html! {
         tr.sub[row.parent.is_some()] {
             th scope="row" { (Untrusted(&row_name(row))) }

@@ -1,8 +1,8 @@
 //! The first screen: what somebody without time needs to know, and whether to believe it.
 
-use super::units::{bytes, count, duration, long_duration, optional, per_second, percent, percent_of};
+use super::units::{bytes, count, data, duration, long_duration, optional, per_second, percent, percent_of};
 use super::untrusted::Untrusted;
-use crate::findings::{COMPOUND, Findings, OperationRow, Source, Stage, Times, Validity, Verdict};
+use crate::findings::{Findings, OperationRow, Source, Stage, Times, Validity, Verdict};
 use maud::{Markup, html};
 
 /// How many input files the header names.
@@ -14,17 +14,25 @@ pub(super) struct Totals {
     pub(super) requests: u64,
     pub(super) answered: u64,
     pub(super) unanswered: u64,
-    pub(super) errors: u64,
+    pub(super) refused: u64,
+    pub(super) failed: u64,
 }
 
-/// Every operation once: subcommands are in their command's row, a compound's members have rows of their own.
+impl Totals {
+    fn errors(&self) -> u64 {
+        self.refused.saturating_add(self.failed)
+    }
+}
+
+/// Every operation once: subcommands are in their command's row.
 pub(super) fn totals(findings: &Findings) -> Totals {
     let mut sum = Totals::default();
     for row in findings.operations.iter().filter(|row| row.is_counted_once()) {
         sum.requests = sum.requests.saturating_add(row.count);
         sum.answered = sum.answered.saturating_add(row.answered);
         sum.unanswered = sum.unanswered.saturating_add(row.unanswered);
-        sum.errors = sum.errors.saturating_add(row.errors);
+        sum.refused = sum.refused.saturating_add(row.refused);
+        sum.failed = sum.failed.saturating_add(row.failed);
     }
     sum
 }
@@ -108,10 +116,11 @@ fn story(findings: &Findings) -> Markup {
             @if findings.run.is_some() { " were sent to the server on " } @else { " to file servers were seen on " } (count(findings.connections))
             @if findings.connections == 1 { " connection. " } @else { " connections. " }
             @if findings.stages.is_empty() { (busiest(findings)) } @else { (carried(&findings.stages)) }
-            @if totals.errors == 0 {
-                "None ended in an error. "
+            @if totals.errors() == 0 {
+                "None was refused, none failed. "
             } @else {
-                (count(totals.errors)) " (" (percent_of(totals.errors, totals.answered)) " of those answered) ended in an error. "
+                (count(totals.refused)) " (" (percent_of(totals.refused, totals.requests)) ") were refused, "
+                (count(totals.failed)) " (" (percent_of(totals.failed, totals.requests)) ") failed. "
             }
             @if totals.unanswered > 0 { (count(totals.unanswered)) " had no answer that was seen. " }
             @if findings.unseen.share_lost_at_least > 0.0 {
@@ -156,9 +165,9 @@ fn carried(stages: &[Stage]) -> Markup {
     }
 }
 
-/// Groups that are no part of another, session traffic and compounds aside.
+/// Groups that are no part of another.
 fn leading(findings: &Findings) -> Vec<&OperationRow> {
-    findings.groups.iter().filter(|row| !row.group.contains('.') && row.group != COMPOUND).collect()
+    findings.groups.iter().filter(|row| !row.group.contains('.')).collect()
 }
 
 fn group_words(group: &str) -> Markup {
@@ -169,6 +178,7 @@ fn group_words(group: &str) -> Markup {
             "Open/Close" => "opens and closes",
             "Other" => "other operations (attributes, directories, locks)",
             "Session" => "session requests",
+            "Compound" => "NFSv4 compounds whose operations were cut off",
             other => (Untrusted(other)),
         }
     }
@@ -179,7 +189,7 @@ fn tiles(findings: &Findings) -> Markup {
     html! {
         dl.tiles {
             @if let Some(stage) = highest(&findings.stages) { (peak(stage, &totals)) } @else { (traffic(findings, &totals)) }
-            (tile("Errors", &count(totals.errors), &format!("{} of answers", percent_of(totals.errors, totals.answered))))
+            (tile("Errors", &count(totals.errors()), &format!("{} refused, {} failed", count(totals.refused), count(totals.failed))))
             (tile("Unanswered", &count(totals.unanswered), &format!("{} of requests", percent_of(totals.unanswered, totals.requests))))
             @if findings.run.is_none() { (tile("Not measurable", &at_least(findings.unseen.share_lost_at_least), "lost to holes in the capture")) }
         }
@@ -201,15 +211,28 @@ fn peak(stage: &Stage, totals: &Totals) -> Markup {
 /// The key figures of a capture.
 fn traffic(findings: &Findings, totals: &Totals) -> Markup {
     let elapsed = findings.span.elapsed_s.filter(|s| *s > 0.0);
-    let rate = |total: f64| optional(elapsed, |s| format!("{}/s", bytes(total / s)));
-    let read: u64 = findings.series.read_bytes.iter().fold(0, |sum, n| sum.saturating_add(*n));
-    let written: u64 = findings.series.write_bytes.iter().fold(0, |sum, n| sum.saturating_add(*n));
     let average = optional(elapsed, |s| per_second(totals.requests as f64 / s));
     html! {
         (tile("Operations", &count(totals.requests), &format!("{average} on average")))
-        (tile("Data read", &rate(read as f64), &format!("{} in all", bytes(read as f64))))
-        (tile("Data written", &rate(written as f64), &format!("{} in all", bytes(written as f64))))
+        (moved(findings, "Data read", "Read", elapsed))
+        (moved(findings, "Data written", "Write", elapsed))
     }
+}
+
+/// File data of a group, and how much of it nobody knows.
+fn moved(findings: &Findings, name: &str, group: &str, elapsed: Option<f64>) -> Markup {
+    let row = findings.groups.iter().find(|row| row.group == group);
+    let (sum, unknown) = row.map_or((Some(0), 0), |row| (row.payload_bytes, row.payload_unknown));
+    let bound = if unknown > 0 { "≥ " } else { "" };
+    let rate = match sum {
+        Some(sum) => optional(elapsed, |s| format!("{bound}{}/s", bytes(sum as f64 / s))),
+        None => "unknown".to_owned(),
+    };
+    let mut note = format!("{} in all", data(sum, unknown));
+    if unknown > 0 {
+        note = format!("{note}; the lengths of {} operations were cut off", count(unknown));
+    }
+    tile(name, &rate, &note)
 }
 
 fn at_least(share: f64) -> String {

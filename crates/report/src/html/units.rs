@@ -74,6 +74,15 @@ pub(super) fn bytes(n: f64) -> String {
     prefixed(n, "B")
 }
 
+/// A sum of bytes: a lower bound where the sizes of `unknown` operations are not known.
+pub(super) fn data(sum: Option<u64>, unknown: u64) -> String {
+    match sum {
+        None => "unknown".to_owned(),
+        Some(sum) if unknown > 0 => format!("≥ {}", bytes(sum as f64)),
+        Some(sum) => bytes(sum as f64),
+    }
+}
+
 /// Bits likewise: `92.0 Mbit`.
 pub(super) fn bits(n: f64) -> String {
     prefixed(n, "bit")

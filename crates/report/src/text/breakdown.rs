@@ -2,7 +2,7 @@
 
 use super::page::{Page, Role};
 use super::table::Table;
-use super::units::{NONE, TimeScale, bytes, percent};
+use super::units::{TimeScale, data, percent};
 use crate::findings::Findings;
 use crate::safe;
 use std::fmt;
@@ -30,7 +30,7 @@ pub(super) fn draw(page: &mut Page<'_>, findings: &Findings) -> fmt::Result {
             row.count.to_string(),
             percent(row.share),
             row.errors.to_string(),
-            if row.payload_bytes == 0 { NONE.to_owned() } else { bytes(row.payload_bytes) },
+            data(row.payload_bytes, row.payload_unknown),
             time(|t| t.mean_s),
             time(|t| t.p99_s),
             time(|t| t.max_s),

@@ -45,6 +45,17 @@ pub(super) fn held(page: &mut Page<'_>, rows: &[OperationRow]) -> fmt::Result {
     page.table(&by_protocol(rows, scale))
 }
 
+pub(super) fn members(page: &mut Page<'_>, rows: &[OperationRow]) -> fmt::Result {
+    if rows.is_empty() {
+        return Ok(());
+    }
+    let scale = scale(rows);
+    let what = "NFSv4 compounds and their other operations (in no sum above: a compound counts as the operation that it is about)";
+    page.heading(&format!("{what}, {}:", scale.words()))?;
+    page.blank()?;
+    page.table(&by_protocol(rows, scale))
+}
+
 /// What stands behind "response times": which of them lead.
 fn from(rows: &[OperationRow]) -> &'static str {
     rows.first().map_or("", |row| row.headline.words())

@@ -10,7 +10,7 @@ use std::fmt;
 pub(super) fn draw(page: &mut Page<'_>, findings: &Findings) -> fmt::Result {
     let rows = &findings.operations;
     // A command's row has its subcommands' answers too: they are shown where they are most particular.
-    let all = || rows.iter().chain(&findings.held).filter(|row| !row.statuses.is_empty());
+    let all = || rows.iter().chain(&findings.held).chain(&findings.members).filter(|row| !row.statuses.is_empty());
     if all().next().is_none() {
         page.heading("Answers with a status other than success: none")?;
         return Ok(());
@@ -21,12 +21,11 @@ pub(super) fn draw(page: &mut Page<'_>, findings: &Findings) -> fmt::Result {
     for row in all() {
         table.row_as(Role::Heading, vec![format!("{}:", full_name(row, rows))]);
         for status in &row.statuses {
-            let kind = if status.error { "error" } else { "no error" };
             table.row(vec![
                 format!("  {}", status.name),
                 status.count.to_string(),
                 percent_of(status.count, row.answered),
-                kind.to_owned(),
+                status.outcome.clone(),
                 format!("{:#010x}", status.status),
             ]);
         }

@@ -4,7 +4,7 @@ use super::page::{Page, Role};
 use super::table::Table;
 use super::units::{NONE, TimeScale, bytes, percent, percent_of, time};
 use super::{full_name, name, several_protocols};
-use crate::findings::{COMPOUND, Findings, Octave, OperationRow};
+use crate::findings::{Findings, Octave, OperationRow};
 use std::fmt;
 
 /// What was asked for, and how long the server took: for each load level.
@@ -80,7 +80,7 @@ fn mix(page: &mut Page<'_>, level: &str, rows: &[OperationRow]) -> fmt::Result {
         }
         let [response, service] = means(row);
         let total_s = row.service_total_s();
-        let part = service.filter(|_| all_s > 0.0 && row.group != COMPOUND).map(|_| percent(total_s / all_s));
+        let part = service.filter(|_| all_s > 0.0).map(|_| percent(total_s / all_s));
         table.row(vec![
             name(row),
             row.count.to_string(),

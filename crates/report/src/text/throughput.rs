@@ -1,9 +1,9 @@
 //! Operations and bytes a second over the whole span.
 
 use super::commands::is_asynchronous;
-use super::page::Page;
+use super::page::{Page, Role};
 use super::table::Table;
-use super::units::{NONE, bytes, significant};
+use super::units::{NONE, UNKNOWN, at_least, data, significant};
 use super::{group_name, name, several_protocols};
 use crate::findings::{Findings, OperationRow};
 use std::fmt;
@@ -39,52 +39,78 @@ pub(super) fn draw(page: &mut Page<'_>, findings: &Findings) -> fmt::Result {
     for row in &findings.groups {
         table.row(cells(group_name(row), &Sum::of(row), elapsed));
     }
-    table.row(cells("Together".to_owned(), &together(findings), elapsed));
-    page.table(&table)
+    let all = together(findings);
+    table.row(cells("Together".to_owned(), &all, elapsed));
+    page.table(&table)?;
+    if all.payload_unknown > 0 {
+        let (count, some) = (all.payload_unknown, if all.payload > 0 { ": the sums are lower bounds (≥)" } else { "" });
+        let text = format!(
+            "Of {count} operations nobody knows how much file data they moved, for their lengths were cut off{some}."
+        );
+        page.paragraph(Role::Quiet, "", &text)?;
+    }
+    Ok(())
 }
 
 #[derive(Clone, Copy, Default)]
 struct Sum {
     count: u64,
     payload: u64,
+    payload_unknown: u64,
     wire: u64,
+    wire_unknown: u64,
 }
 
 impl Sum {
     fn of(row: &OperationRow) -> Sum {
         let count = if is_asynchronous(row) { 0 } else { row.count };
-        Sum { count, payload: row.payload_bytes, wire: row.wire_bytes }
+        Sum {
+            count,
+            payload: row.payload_bytes.unwrap_or(0),
+            payload_unknown: row.payload_unknown,
+            wire: row.wire_bytes.unwrap_or(0),
+            wire_unknown: row.wire_unknown,
+        }
     }
 
     fn plus(self, other: Sum) -> Sum {
         Sum {
             count: self.count.saturating_add(other.count),
             payload: self.payload.saturating_add(other.payload),
+            payload_unknown: self.payload_unknown.saturating_add(other.payload_unknown),
             wire: self.wire.saturating_add(other.wire),
+            wire_unknown: self.wire_unknown.saturating_add(other.wire_unknown),
         }
+    }
+
+    /// What is known of the file data; `None` where nothing is.
+    fn payload(&self) -> Option<u64> {
+        (self.payload > 0 || self.payload_unknown == 0).then_some(self.payload)
     }
 }
 
-/// Every operation once: subcommands are in their command's row, the members of a compound in rows of their own, and
-/// Write_Raw's asynchronous part moves data without being an operation.
+/// Every operation once: subcommands are in their command's row, and Write_Raw's asynchronous part moves data without being an
+/// operation.
 fn together(findings: &Findings) -> Sum {
-    let counted = |row: &&OperationRow| (row.parent.is_none() && row.group != "Compound") || is_asynchronous(row);
-    let all = findings.operations.iter().filter(counted).map(Sum::of).fold(Sum::default(), Sum::plus);
-    // What goes over the wire for a compound's members is in the compound's own row.
-    let compounds = findings.operations.iter().filter(|row| row.parent.is_none() && row.group == "Compound");
-    compounds.fold(all, |all, row| all.plus(Sum { wire: row.wire_bytes, ..Sum::default() }))
+    let counted = |row: &&OperationRow| row.is_counted_once() || is_asynchronous(row);
+    findings.operations.iter().filter(counted).map(Sum::of).fold(Sum::default(), Sum::plus)
 }
 
 fn cells(name: String, sum: &Sum, elapsed: Option<f64>) -> Vec<String> {
     let rate = |amount: f64| elapsed.map_or_else(|| NONE.to_owned(), |elapsed| significant(amount / elapsed));
-    let data = |text: String| if sum.payload == 0 { NONE.to_owned() } else { text };
+    let moved = |per_byte: f64| match sum.payload() {
+        Some(0) => NONE.to_owned(),
+        Some(payload) => at_least(rate(payload as f64 * per_byte), sum.payload_unknown),
+        None => UNKNOWN.to_owned(),
+    };
+    let wire = (sum.wire > 0 || sum.wire_unknown == 0).then_some(sum.wire);
     vec![
         name,
         sum.count.to_string(),
         rate(sum.count as f64),
-        data(bytes(sum.payload)),
-        data(rate(sum.payload as f64 / 1e6)),
-        data(rate(sum.payload as f64 * 8.0 / 1e6)),
-        if sum.wire == 0 { NONE.to_owned() } else { bytes(sum.wire) },
+        data(sum.payload(), sum.payload_unknown),
+        moved(1.0 / 1e6),
+        moved(8.0 / 1e6),
+        data(wire, sum.wire_unknown),
     ]
 }

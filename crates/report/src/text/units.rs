@@ -2,6 +2,8 @@
 
 /// Stands where there is no number.
 pub(super) const NONE: &str = "-";
+/// Stands where there is a number that nobody knows.
+pub(super) const UNKNOWN: &str = "unknown";
 /// Widest time that a table column shows in a fixed unit.
 const TIME_COLUMNS: usize = 9;
 /// Where no time is as long as this, nobody would speak of seconds, s.
@@ -118,6 +120,20 @@ pub(super) fn bytes(count: u64) -> String {
         _ => (1e12, "TB"),
     };
     format!("{} {unit}", significant(size / factor))
+}
+
+/// File data or messages: a dash where there were none, a lower bound where the sizes of `unknown` operations are not known.
+pub(super) fn data(sum: Option<u64>, unknown: u64) -> String {
+    match sum {
+        None => UNKNOWN.to_owned(),
+        Some(0) => NONE.to_owned(),
+        Some(sum) => at_least(bytes(sum), unknown),
+    }
+}
+
+/// An amount, as a lower bound where `unknown` operations are not in it.
+pub(super) fn at_least(amount: String, unknown: u64) -> String {
+    if unknown > 0 { format!("≥ {amount}") } else { amount }
 }
 
 /// A share (0..=1) as per cent with one decimal, as in Appendix A. Not "100.0%" unless it is all.

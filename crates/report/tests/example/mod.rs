@@ -21,6 +21,7 @@ pub(crate) fn empty() -> Findings {
         operations: vec![],
         groups: vec![],
         held: vec![],
+        members: vec![],
         breakdown: None,
         queue_depth: QueueDepth::default(),
         slowest: vec![],
@@ -79,9 +80,14 @@ pub(crate) fn row(
         answered: n,
         unanswered: 0,
         errors: 0,
+        expected: 0,
+        refused: 0,
+        failed: 0,
         packets_mean: Some(packets),
-        payload_bytes: if group == "Read" || group == "Write" { n * 4096 } else { 0 },
-        wire_bytes: n * 4300,
+        payload_bytes: Some(if group == "Read" || group == "Write" { n * 4096 } else { 0 }),
+        payload_unknown: 0,
+        wire_bytes: Some(n * 4300),
+        wire_unknown: 0,
         response_time: Some(times),
         service_time: Some(Times { min_s: min_s * 0.5, mean_s: mean_s * 0.5, p50_s: p50_s * 0.5, ..times }),
         service_octaves: if procedure.is_empty() || decades == [0; 5] { vec![] } else { octaves(n, mean_s * 0.5) },
@@ -134,6 +140,7 @@ pub(crate) fn rich() -> Findings {
         },
         operations: operations(),
         groups: groups(),
+        members: vec![],
         held: vec![row(
             "",
             "NT_TRANSACT NOTIFY_CHANGE",
@@ -154,6 +161,7 @@ pub(crate) fn rich() -> Findings {
             errors: vec![0, 1],
             read_bytes: vec![0, 4096],
             write_bytes: vec![0, 0],
+            payload_unknown: vec![0, 0],
             response_mean_s: vec![None, Some(0.01)],
         },
         heat_maps: [("All", 3), ("Read", 1), ("Write", 2)]
@@ -283,10 +291,22 @@ fn operations() -> Vec<OperationRow> {
     for child in &mut rows[5..7] {
         child.parent = Some("TRANSACTION2".into());
     }
-    rows[1].errors = 3;
+    (rows[1].errors, rows[1].refused, rows[1].expected) = (3, 3, 1);
     rows[1].statuses = vec![
-        StatusCount { status: 0xc000_0034, name: "STATUS_OBJECT_NAME_NOT_FOUND".into(), count: 3, error: true },
-        StatusCount { status: 0x8000_0005, name: "STATUS_BUFFER_OVERFLOW".into(), count: 1, error: false },
+        StatusCount {
+            status: 0xc000_0022,
+            name: "STATUS_ACCESS_DENIED".into(),
+            count: 3,
+            error: true,
+            outcome: "refused".into(),
+        },
+        StatusCount {
+            status: 0x8000_0005,
+            name: "STATUS_BUFFER_OVERFLOW".into(),
+            count: 1,
+            error: false,
+            outcome: "expected".into(),
+        },
     ];
     rows.push(OperationRow {
         parent: Some("WRITE_RAW".into()),

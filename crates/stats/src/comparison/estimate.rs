@@ -62,6 +62,8 @@ pub fn estimate(metric: Metric, runs: &[Course]) -> Option<Estimate> {
     let whole = together(runs);
     match metric {
         Metric::Throughput => rate(metric, runs, &whole, Slot::answered),
+        // A lower bound is no number to compare.
+        Metric::Bytes if whole.row.payload_unknown > 0 => None,
         Metric::Bytes => rate(metric, runs, &whole, |slot| slot.row.payload_bytes),
         Metric::Mean => mean(metric, runs, &whole),
         Metric::Errors => errors(metric, runs, &whole),

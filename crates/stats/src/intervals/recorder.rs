@@ -71,7 +71,7 @@ impl IntervalRecorder {
     /// Takes one transaction.
     #[inline]
     pub fn record(&mut self, t: &Transaction) {
-        if t.held || t.outcome == Outcome::NeverSent {
+        if t.held || !t.counted || t.outcome == Outcome::NeverSent {
             return;
         }
         let Some(ns) = t.timeline.response_last.or(t.timeline.request_first) else {
@@ -158,6 +158,7 @@ struct Taken {
     error: bool,
     unanswered: bool,
     payload_bytes: u64,
+    payload_unknown: bool,
     response_ns: Option<u64>,
 }
 
@@ -171,6 +172,7 @@ impl Taken {
             error: !one_way && t.outcome.is_error(),
             unanswered: !one_way && t.outcome == Outcome::Unanswered,
             payload_bytes: t.payload_bytes.unwrap_or(0),
+            payload_unknown: t.has_unknown_payload(),
             response_ns: response_ns.filter(|_| !one_way),
         }
     }
@@ -182,6 +184,7 @@ impl Taken {
         row.errors += u64::from(self.error);
         row.unanswered += u64::from(self.unanswered);
         row.payload_bytes = row.payload_bytes.saturating_add(self.payload_bytes);
+        row.payload_unknown += u64::from(self.payload_unknown);
         if let Some(ns) = self.response_ns {
             row.response.record(ns);
         }

@@ -10,12 +10,14 @@ use crate::{FineHistogram, GroupKey, Moments};
 pub struct IntervalRow {
     /// Requests; those without an answer among them.
     pub count: u64,
-    /// Answers with an error status, and failures.
+    /// Requests that were refused or failed.
     pub errors: u64,
     /// Requests whose answer was not seen.
     pub unanswered: u64,
-    /// File data moved, bytes.
+    /// File data moved, bytes; a lower bound where `payload_unknown` is not 0.
     pub payload_bytes: u64,
+    /// Operations that moved file data of which nobody knows how much.
+    pub payload_unknown: u64,
     /// Response times, exact: those that lead ([`Headline`](crate::Headline)); negative ones are left out.
     pub response: Moments,
     /// The same response times for percentiles.
@@ -29,6 +31,7 @@ impl IntervalRow {
         self.errors += other.errors;
         self.unanswered += other.unanswered;
         self.payload_bytes = self.payload_bytes.saturating_add(other.payload_bytes);
+        self.payload_unknown += other.payload_unknown;
         self.response.merge(&other.response);
         self.histogram.merge(&other.histogram);
     }
@@ -87,9 +90,9 @@ impl Interval {
         self.sum(|group| key.holds(group))
     }
 
-    /// The sum of all; NFSv4 compounds count as their members, as in the report's totals.
+    /// The sum of all.
     pub fn total(&self) -> IntervalRow {
-        self.sum(|group| group != Group::Compound)
+        self.sum(|_| true)
     }
 
     fn sum(&self, holds: impl Fn(Group) -> bool) -> IntervalRow {

@@ -87,9 +87,9 @@ impl State for IntervalWidth {
     }
 }
 
-fields!("row of an interval", IntervalRow { count, errors, unanswered, payload_bytes, response, histogram } if |row| {
+fields!("row of an interval", IntervalRow { count, errors, unanswered, payload_bytes, payload_unknown, response, histogram } if |row| {
     Counter::all(&[row.count])
-        && [row.errors, row.unanswered, row.response.count()].iter().all(|&part| part <= row.count)
+        && [row.errors, row.unanswered, row.payload_unknown, row.response.count()].iter().all(|&part| part <= row.count)
         && row.histogram.count() == row.response.count()
 });
 

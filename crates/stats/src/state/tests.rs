@@ -56,6 +56,7 @@ fn sample(names: &mut Names, by: Option<Dimension>) -> (Statistics, Coverage) {
             vantage: Vantage::Wire,
             stage: Some(3),
             held: i % 101 == 0,
+            counted: true,
         };
         if i % 97 == 0 {
             (t.outcome, t.status) = (Outcome::Unanswered, None);

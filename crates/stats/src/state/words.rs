@@ -33,8 +33,9 @@ choice!("vantage", Vantage, [Vantage::Wire, Vantage::Client]);
 choice!("dimension", crate::Dimension, crate::Dimension::ALL);
 choice!("headline", crate::Headline, crate::Headline::ALL);
 
-const OUTCOMES: [Outcome; 6] = [
+const OUTCOMES: [Outcome; 7] = [
     Outcome::Succeeded,
+    Outcome::Expected,
     Outcome::Refused,
     Outcome::Failed,
     Outcome::Unanswered,
@@ -149,6 +150,7 @@ fields!(
         vantage,
         stage,
         held,
+        counted,
     }
 );
 fields!(

@@ -67,3 +67,15 @@ const NAMES: &[(i32, &str)] = &[
     (libc::EKEYEXPIRED, "EKEYEXPIRED"),
     (libc::EKEYREJECTED, "EKEYREJECTED"),
 ];
+
+#[cfg(test)]
+mod tests {
+    use plimsoll_model::StatusFamily;
+
+    #[test]
+    fn the_table_of_outcomes_names_errors_as_the_system_does() {
+        for rule in StatusFamily::Errno.rules() {
+            assert_eq!(super::name(rule.status), Some(rule.name), "{rule:?}");
+        }
+    }
+}

@@ -118,7 +118,10 @@ impl PathClient {
                 (Some(0), Outcome::Succeeded, Some(u64::from(*bytes)))
             }
             Ok(_) => (Some(0), Outcome::Succeeded, None),
-            Err(Trouble::Errno(errno)) => (Some(number(*errno)), Outcome::Refused, None),
+            Err(Trouble::Errno(errno)) => {
+                let status = number(*errno);
+                (Some(status), Outcome::of_status(procedure, status), None)
+            }
             Err(Trouble::Malformed) => (Some(0), Outcome::Failed, None),
             Err(Trouble::NotAsked(_)) => (None, Outcome::NeverSent, None),
         };
@@ -163,6 +166,7 @@ impl PathClient {
                 vantage: Vantage::Client,
                 stage: None,
                 held: false,
+                counted: true,
             });
         }
         events.done(Done { tag: ticket.tag, at: last, result });

@@ -3,6 +3,9 @@
 //! The call names the operations, the answer gives their statuses; either may have its end cut off behind the
 //! payload of a WRITE or READ, so each fills in what the other lacks.
 //!
+//! One of the rows is counted: the operation that the compound is about, also where the server did not get to it. It ended
+//! as the compound did then.
+//!
 //! Spec: RFC 8881 16.2, 20.2.
 
 use plimsoll_model::{Anomaly, Outcome, Procedure, Protocol, Sink};
@@ -34,12 +37,13 @@ pub(super) struct Member {
 }
 
 impl Member {
-    /// The member as a request of its own.
-    pub(super) fn pending(&self, whole: &Pending) -> Pending {
+    /// The member as a request of its own. The one that is counted for the whole has the whole's size.
+    pub(super) fn pending(&self, whole: &Pending, counted: bool) -> Pending {
         Pending {
             procedure: self.procedure,
             held: false,
-            bytes: None,
+            counted,
+            bytes: whole.bytes.filter(|_| counted),
             compound_position: Some(self.position),
             payload: self.payload,
             share: self.object.share,
@@ -53,6 +57,7 @@ impl Member {
 pub(super) fn note<S: Sink>(waiting: &mut Waiting, arguments: &[u8], handles: &mut Handles, output: &mut Output<S>) {
     let callback = rpc::is_transient(waiting.program);
     let call = if callback { CompoundCall::callback(arguments) } else { CompoundCall::new(arguments) };
+    waiting.announced = call.announced;
     let (mut current, mut saved) = (Object::default(), Object::default());
     for operation in call.operations().take(MEMBERS_MAX) {
         let facts = operation.facts;
@@ -83,9 +88,15 @@ pub(super) fn note<S: Sink>(waiting: &mut Waiting, arguments: &[u8], handles: &m
     waiting.pending.payload = waiting.members.iter().find_map(|member| member.payload);
 }
 
+/// The place of the operation that a compound is about; `None` where that is not known.
+pub(super) fn principal(members: &[Member], announced: Option<u32>) -> Option<usize> {
+    let complete = announced.is_some_and(|announced| members.len() as u64 >= u64::from(announced));
+    Procedure::principal(members.iter().map(|member| member.procedure), complete)
+}
+
 /// Pairs a compound and each of its operations.
 pub(super) fn pair<S: Sink>(
-    waiting: &Waiting,
+    waiting: &mut Waiting,
     results: Option<&[u8]>,
     answer: &mut Answer,
     id: u64,
@@ -94,49 +105,93 @@ pub(super) fn pair<S: Sink>(
     output: &mut Output<S>,
 ) {
     let callback = rpc::is_transient(waiting.program);
-    let mut members: Vec<(Member, Answer)> = Vec::new();
     let reply = results.map(|bytes| if callback { CompoundReply::callback(bytes) } else { CompoundReply::new(bytes) });
-    if let Some(reply) = reply {
-        for operation in reply.operations().take(MEMBERS_MAX) {
-            let position = operation.position as u16;
-            let asked = waiting.members.get(usize::from(position)).copied();
-            if asked.is_some_and(|asked| asked.code != operation.code) {
-                output.anomalies.add(Anomaly::MessageMalformed);
-                break;
-            }
-            let member = asked.unwrap_or_else(|| Member {
-                code: operation.code,
-                position,
-                procedure: procedure(callback, operation.code),
-                object: Object::default(),
-                payload: None,
-            });
-            if let Some(handle) = operation.facts.handle
-                && member.object.path.is_some()
-            {
-                handles.learn(handle, member.object);
-            }
-            let status = operation.facts.status;
-            let outcome = if status.is_some_and(|status| status != 0) { Outcome::Refused } else { Outcome::Succeeded };
-            let payload = operation.facts.payload.map(u64::from);
-            members.push((member, Answer { status, outcome, payload, bytes: None, ..*answer }));
-        }
-        answer.status = reply.status;
-        if reply.status.is_some_and(|status| status != 0) {
-            answer.outcome = Outcome::Refused;
-        }
-    }
+    let mut members = match &reply {
+        Some(reply) => answered(waiting, reply, answer, handles, output),
+        None => Vec::new(),
+    };
     answer.payload = members.iter().find_map(|(_, answer)| answer.payload);
-    output.pair(link, Some(id), &waiting.pending, answer);
     // Operations behind a READ's payload have no result that was kept. A compound that succeeded carried them all out.
     let whole_succeeded = reply.is_some_and(|reply| reply.status == Some(0));
+    let mut known: Vec<Member> = members.iter().map(|(member, _)| *member).collect();
+    known.extend(waiting.members.iter().skip(members.len()));
     if whole_succeeded {
         for member in waiting.members.iter().skip(members.len()) {
             members.push((*member, Answer { status: Some(0), payload: None, bytes: None, ..*answer }));
         }
     }
-    for (member, answer) in &members {
-        output.pair_member(link, Some(id), &member.pending(&waiting.pending), answer);
+    // All results of a compound that succeeded are all of its operations.
+    let in_reply = reply.filter(|_| whole_succeeded).and_then(|reply| reply.announced);
+    let principal = principal(&known, waiting.announced.or(in_reply));
+    if let Some(place) = principal
+        && place >= members.len()
+        && let Some(&member) = known.get(place)
+    {
+        members.push((member, unseen(reply.as_ref(), &member, answer)));
+    }
+    let position = principal.and_then(|place| known.get(place)).map(|member| {
+        answer.outcome = answer.outcome.with_status(member.procedure, answer.status);
+        member.position
+    });
+    waiting.pending.counted = position.is_none();
+    output.pair(link, Some(id), &waiting.pending, answer);
+    for (member, own) in &members {
+        let counted = position == Some(member.position);
+        let own = Answer { bytes: answer.bytes.filter(|_| counted), ..*own };
+        output.pair_member(link, Some(id), &member.pending(&waiting.pending, counted), &own);
+    }
+}
+
+/// The operations with a result that was seen; the compound's own status goes to `answer`.
+fn answered<S: Sink>(
+    waiting: &Waiting,
+    reply: &CompoundReply<'_>,
+    answer: &mut Answer,
+    handles: &mut Handles,
+    output: &mut Output<S>,
+) -> Vec<(Member, Answer)> {
+    let callback = rpc::is_transient(waiting.program);
+    let mut members = Vec::new();
+    for operation in reply.operations().take(MEMBERS_MAX) {
+        let position = operation.position as u16;
+        let asked = waiting.members.get(usize::from(position)).copied();
+        if asked.is_some_and(|asked| asked.code != operation.code) {
+            output.anomalies.add(Anomaly::MessageMalformed);
+            break;
+        }
+        let member = asked.unwrap_or_else(|| Member {
+            code: operation.code,
+            position,
+            procedure: procedure(callback, operation.code),
+            object: Object::default(),
+            payload: None,
+        });
+        if let Some(handle) = operation.facts.handle
+            && member.object.path.is_some()
+        {
+            handles.learn(handle, member.object);
+        }
+        let status = operation.facts.status;
+        let outcome = if status.is_some_and(|status| status != 0) { Outcome::Refused } else { Outcome::Succeeded };
+        let payload = operation.facts.payload.map(u64::from);
+        members.push((member, Answer { status, outcome, payload, bytes: None, ..*answer }));
+    }
+    answer.status = reply.status;
+    if reply.status.is_some_and(|status| status != 0) {
+        answer.outcome = Outcome::Refused;
+    }
+    members
+}
+
+/// How an operation ended whose result was not seen, or not there, in a compound that did not succeed: the results before the last
+/// are of operations that were carried out, and what has none ended with the compound.
+fn unseen(reply: Option<&CompoundReply<'_>>, member: &Member, whole: &Answer) -> Answer {
+    let results = reply.and_then(|reply| reply.announced);
+    match results {
+        Some(results) if u32::from(member.position) + 1 < results => {
+            Answer { status: Some(0), outcome: Outcome::Succeeded, payload: None, ..*whole }
+        }
+        _ => Answer { payload: None, ..*whole },
     }
 }
 

@@ -1,0 +1,54 @@
+//! Sums of bytes of which some may be unknown.
+
+use plimsoll_model::Transaction;
+
+use crate::state::Counter;
+
+/// A sum of bytes. Where sizes were cut off, the bytes that are known are a lower bound of it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ByteSum {
+    bytes: u64,
+    unknown: u64,
+}
+
+impl ByteSum {
+    /// The sum; `None` where part of it is unknown.
+    pub fn exact(self) -> Option<u64> {
+        (self.unknown == 0).then_some(self.bytes)
+    }
+
+    /// The sum, or what is known of it at least; `None` where nothing is.
+    pub fn at_least(self) -> Option<u64> {
+        (self.unknown == 0 || self.bytes > 0).then_some(self.bytes)
+    }
+
+    /// Operations of which the size is unknown.
+    pub fn unknown(self) -> u64 {
+        self.unknown
+    }
+
+    /// Takes the file data of a transaction. Sizes come from the wire, where anything can stand: they saturate.
+    #[inline]
+    pub(crate) fn add_payload(&mut self, t: &Transaction) {
+        match t.payload_bytes {
+            Some(bytes) => self.bytes = self.bytes.saturating_add(bytes),
+            None => self.unknown += u64::from(t.has_unknown_payload()),
+        }
+    }
+
+    /// Takes the messages of a transaction.
+    #[inline]
+    pub(crate) fn add_messages(&mut self, t: &Transaction) {
+        let bytes = t.request_bytes.unwrap_or(0).saturating_add(t.response_bytes.unwrap_or(0));
+        self.bytes = self.bytes.saturating_add(bytes);
+        self.unknown += u64::from(t.has_unknown_size());
+    }
+
+    /// Adds another part of the same data, or another sum.
+    pub(crate) fn merge(&mut self, other: ByteSum) {
+        self.bytes = self.bytes.saturating_add(other.bytes);
+        self.unknown += other.unknown;
+    }
+}
+
+crate::state::fields!("sum of bytes", ByteSum { bytes, unknown } if |sum| Counter::all(&[sum.unknown]));
