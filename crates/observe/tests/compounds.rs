@@ -45,10 +45,9 @@ fn nfs4(operations: &[(u32, Vec<u8>)], results: Option<&[u8]>, captured: usize) 
 
 /// The row that sums count; there is one.
 fn counted(rows: &[Transaction]) -> &Transaction {
-    let mut counted = rows.iter().filter(|row| row.counted);
-    let one = counted.next().unwrap();
-    assert!(counted.next().is_none(), "{rows:?}");
-    one
+    let counted: Vec<_> = rows.iter().filter(|row| row.counted).collect();
+    assert_eq!(counted.len(), 1, "{rows:?}");
+    counted[0]
 }
 
 const PUTFH: u32 = 22;

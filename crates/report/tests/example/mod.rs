@@ -114,6 +114,7 @@ fn octaves(n: u64, mean_s: f64) -> Vec<Octave> {
 }
 
 /// Part of seed 1's Appendix A, and something of everything that it does not have. File names are nasty.
+#[allow(clippy::too_many_lines, reason = "one field after the other")]
 pub(crate) fn rich() -> Findings {
     Findings {
         source: Source {
