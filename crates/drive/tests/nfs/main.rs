@@ -1,6 +1,7 @@
 //! The NFSv3 client and what scripts say to it: no server is needed.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test")]
 
+mod due;
 mod hostile;
 mod mounting;
 mod script;

@@ -154,6 +154,9 @@ impl NfsClient {
             return Ok(());
         };
         self.answered(&call, verdict, arrival, events)?;
+        if let Some(job) = self.jobs.get(call.what.job) {
+            job.due_at(arrival.at.1);
+        }
         self.advance(call.what.job, arrival.at.1, out, events);
         Ok(())
     }

@@ -22,6 +22,8 @@ pub(super) struct JobId(u32);
 #[derive(Debug)]
 pub(super) struct Job {
     pub(super) tag: Tag,
+    /// When the next call is due, ns: the first one when the schedule says, each further one when the answer came that
+    /// it waited for. `None` without a schedule.
     pub(super) intended: Option<i64>,
     pub(super) path: Symbol,
     pub(super) goal: Goal,
@@ -139,6 +141,11 @@ impl Job {
     pub(super) fn new(ticket: &Ticket, goal: Goal) -> Self {
         let Ticket { tag, intended, path } = *ticket;
         Self { tag, intended, path, goal, walks: [None, None], pending: 0, failure: None, reply: None }
+    }
+
+    /// An answer came, and with it the cause of the next call.
+    pub(super) fn due_at(&mut self, answered: i64) {
+        self.intended = self.intended.map(|_| answered);
     }
 
     /// The walk that is not at its end.

@@ -22,6 +22,8 @@ impl JobId {
 #[derive(Debug)]
 pub(super) struct Job {
     pub(super) tag: Tag,
+    /// When the next request is due, ns: the first one when the schedule says, each further one when the answer came that
+    /// it waited for. `None` without a schedule.
     pub(super) intended: Option<i64>,
     pub(super) path: Symbol,
     pub(super) kind: Kind,
@@ -97,6 +99,11 @@ impl Transfer {
         Some(Self { file, from: offset, next: offset, end, fresh: true, moved: 0 })
     }
 
+    /// Whether something was asked for already.
+    pub(super) fn is_begun(&self) -> bool {
+        !self.fresh
+    }
+
     /// Whether there is something left to ask for.
     pub(super) fn has_more(&self) -> bool {
         self.fresh || self.next < self.end
@@ -161,6 +168,11 @@ impl Job {
     pub(super) fn new(ticket: &Ticket, kind: Kind) -> Self {
         let Ticket { tag, intended, path } = *ticket;
         Self { tag, intended, path, kind, pending: 0, queued: false, failure: None }
+    }
+
+    /// An answer came, and with it the cause of the next request.
+    pub(super) fn due_at(&mut self, answered: i64) {
+        self.intended = self.intended.map(|_| answered);
     }
 
     /// Whether the data of its reads are wanted.

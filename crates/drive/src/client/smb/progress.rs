@@ -30,6 +30,7 @@ impl SmbClient {
         let id = call.what.job;
         let Some(job) = self.jobs.get(id) else { return Ok(()) };
         job.pending = job.pending.saturating_sub(1);
+        job.due_at(at);
         match (&job.kind, found) {
             (Kind::Connect, found) => {
                 self.logged(call, reply, &found, at, out, events);

@@ -44,6 +44,14 @@ impl SmbClient {
 
     /// Sends as many requests of a transfer as it has and credits allow. Returns whether it need not wait for credits.
     pub(in super::super) fn next_chunks(&mut self, id: JobId, now: i64, out: &mut Outbox) -> bool {
+        if let Some(job) = self.jobs.get(id)
+            && let Kind::Read { transfer, .. } | Kind::Write { transfer, .. } = &job.kind
+            && job.queued
+            && transfer.is_begun()
+        {
+            // It waited for credits, and an answer brought them, perhaps one of another action.
+            job.due_at(now);
+        }
         loop {
             let (max_read, max_write, multi) = (self.limits.max_read, self.limits.max_write, self.limits.multi_credit);
             let (available, window) = (self.credits.available(), self.credits.window());

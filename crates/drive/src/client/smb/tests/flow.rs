@@ -271,3 +271,61 @@ fn a_malformed_answer_breaks_the_connection() {
     let later = world.begin(&Action::Null);
     assert_eq!(world.result(later).unwrap().unwrap_err().outcome, Outcome::NeverSent);
 }
+
+/// When each request was due, and when its answer was there.
+fn due(world: &mut World) -> Vec<(Option<i64>, i64)> {
+    let rows = std::mem::take(&mut world.told.transactions);
+    rows.iter().map(|row| (row.timeline.intended, row.timeline.response_last.unwrap())).collect()
+}
+
+#[test]
+fn a_request_is_due_when_the_answer_that_it_waited_for_is_there() {
+    let mut world = World::ready(Dialect::V210, 64);
+    world.begin_due(&Action::List { path: "" }, Some(7));
+    world.obey();
+    let listing = due(&mut world);
+    assert!(listing.len() > 2, "opened, listed, closed: {listing:?}");
+    assert_eq!(listing[0].0, Some(7));
+    let mut cause = Some(listing[0].1);
+    for (intended, answered) in &listing[1..] {
+        // Members of a compound are answered together, and due together.
+        assert!(*intended == cause || *intended == Some(7) && cause == Some(*answered), "{listing:?}");
+        cause = Some(*answered);
+    }
+    let last = listing.last().unwrap();
+    assert!(last.0 > Some(7), "the schedule meant the first request alone: {listing:?}");
+    // In a closed loop no request has an instant that a schedule meant.
+    world.begin(&Action::List { path: "" });
+    world.obey();
+    assert!(due(&mut world).iter().all(|(intended, _)| intended.is_none()));
+}
+
+#[test]
+fn requests_of_a_transfer_are_due_with_the_first_one_or_when_an_answer_makes_room() {
+    for (credits, at_once) in [(64, 3), (16, 1)] {
+        let mut world = World::ready(Dialect::V210, credits);
+        let file = open(&mut world);
+        world.told.transactions.clear();
+        world.begin_due(&Action::Read { file, offset: 0, length: 3 << 20, keep: false }, Some(7));
+        world.obey();
+        let reads = due(&mut world);
+        assert_eq!(reads.len(), 3);
+        for (number, (intended, _)) in reads.iter().enumerate() {
+            let cause = number.checked_sub(at_once).map_or(7, |before| reads[before].1);
+            assert_eq!(*intended, Some(cause), "{reads:?}");
+        }
+    }
+    // One that waits for credits from its first request on is due when the schedule says, however late it is sent.
+    let mut world = World::ready(Dialect::V210, 16);
+    let file = open(&mut world);
+    world.told.transactions.clear();
+    for intended in [7, 8] {
+        world.begin_due(&Action::Read { file, offset: 0, length: 2 << 20, keep: false }, Some(intended));
+    }
+    world.obey();
+    let reads = due(&mut world);
+    assert_eq!(reads.len(), 4);
+    let intended: Vec<i64> = reads.iter().map(|(intended, _)| intended.unwrap()).collect();
+    assert_eq!((intended[0], intended[1]), (7, reads[0].1), "{reads:?}");
+    assert_eq!((intended[2], intended[3]), (8, reads[2].1), "{reads:?}");
+}

@@ -101,10 +101,15 @@ impl World {
     }
 
     fn begin(&mut self, action: &Action<'_>) -> Tag {
+        self.begin_due(action, None)
+    }
+
+    /// Begins an action that a schedule meant to start at `intended`.
+    fn begin_due(&mut self, action: &Action<'_>, intended: Option<i64>) -> Tag {
         let tag = Tag(self.begun.len() as u64);
         self.begun.push(tag);
         let now = self.tick();
-        let ticket = Ticket { tag, intended: None, path: Symbol::NONE };
+        let ticket = Ticket { tag, intended, path: Symbol::NONE };
         self.client.begin(action, ticket, now, &mut self.out, &mut self.told);
         tag
     }
