@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use plimsoll_observe::capture::{Captures, Input};
+use plimsoll_model::Anomaly;
+use plimsoll_observe::capture::{Captures, Input, StopReading};
 use plimsoll_observe::decrypt::SessionKeys;
 use plimsoll_observe::{Observed, Observer, status_name};
 use plimsoll_report::findings::{Findings, Source};
@@ -12,6 +13,7 @@ use plimsoll_stats::{Dimension, Options, Statistics};
 use crate::batched::Batched;
 use crate::exit::{Done, first_error};
 use crate::filter::{Filter, Filtered};
+use crate::interrupt;
 use crate::keys::Keys;
 use crate::output::{Output, finish_table};
 use crate::output_file::Files;
@@ -47,6 +49,8 @@ type Sinks = Filtered<((Statistics, Option<Batched>), Option<Inline>)>;
 
 /// Runs the subcommand.
 pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
+    let stop = StopReading::default();
+    catch(&stop, arguments.output.quiet)?;
     let inputs = arguments.captures.iter().map(PathBuf::as_path).chain(arguments.keys.files());
     let mut files = Files::reading(inputs);
     files.fills("--record", arguments.record.folder());
@@ -55,23 +59,42 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
     let (table, table_file) = table.unzip();
     let keys = arguments.keys.read()?;
     let inputs = arguments.captures.iter().map(|path| input(path)).collect();
-    let mut captures = Captures::open(inputs)?;
+    let opened = Captures::open_until(inputs, stop.clone());
+    let mut captures = opened.map_err(|error| match stop.asked() {
+        true => anyhow::Error::new(error).context("interrupted before the first packet"),
+        false => error.into(),
+    })?;
     let table = table.map(Batched::new);
     let source = source(&arguments);
     let recording = record(&arguments, &source)?;
     let observed = observe(&mut captures, (table, recording), keys, &arguments)?;
     let Observed { sink: filtered, names, mut coverage } = observed;
     captures.anomalies().add_to(&mut coverage.anomalies);
+    coverage.anomalies.add_many(Anomaly::ReadingInterrupted, u64::from(captures.interrupted()));
     filtered.narrow(&mut coverage);
     let span_ns = (coverage.first_ns, coverage.last_ns);
     let ((statistics, table), recording) = filtered.sink;
     let table = table.zip(table_file).map_or(Ok(()), |(table, file)| finish_table(table.finish(&names), file));
     let recording = recording.map(|recording| recording.end((&statistics, &coverage), span_ns, &names)).transpose();
     let findings = Findings::collect(&statistics, &coverage, &names, source, status_name);
-    let recording = recording.and_then(|recorder| recorder.map_or(Ok(()), |one| one.finish(false, &findings)));
+    let recording =
+        recording.and_then(|recorder| recorder.map_or(Ok(()), |one| one.finish(captures.interrupted(), &findings)));
     // Where one place takes nothing, the others get theirs all the same.
     first_error([output.write(&findings), table, recording])?;
     Ok(Done::with(&findings.validity))
+}
+
+/// Ctrl-C ends the reading: what was read becomes the report.
+fn catch(stop: &StopReading, quiet: bool) -> anyhow::Result<()> {
+    let stop = stop.clone();
+    interrupt::stop_then_end(move || {
+        stop.ask();
+        if !quiet {
+            anstream::eprintln!(
+                "plimsoll: interrupted: the report is of what was read so far (Ctrl-C again: no report)"
+            );
+        }
+    })
 }
 
 /// What is analysed, in words.
@@ -116,7 +139,10 @@ fn observe(
         });
     }
     bar.finish();
-    observer.map(Observer::finish).context("the capture holds no packet")
+    observer.map(Observer::finish).with_context(|| match captures.interrupted() {
+        true => "interrupted before the first packet",
+        false => "the capture holds no packet",
+    })
 }
 
 fn input(path: &Path) -> Input {

@@ -27,9 +27,9 @@ fn state() -> MutexGuard<'static, State> {
 
 /// From now on a signal does this, instead of ending the process.
 pub(crate) fn on_signal(action: impl FnMut() + Send + 'static) -> anyhow::Result<()> {
-    install()?;
+    // First the action: a signal between the two would end the process.
     state().action = Some(Box::new(action));
-    Ok(())
+    install()
 }
 
 /// A file that a signal removes, if it ends the process.
@@ -69,4 +69,15 @@ fn handle() {
     let Some(mut action) = action else { end() };
     action();
     state().action.get_or_insert(action);
+}
+
+/// The first signal calls `stop`, the second one ends the process.
+pub(crate) fn stop_then_end(stop: impl Fn() + Send + 'static) -> anyhow::Result<()> {
+    let mut first = true;
+    on_signal(move || {
+        if !std::mem::take(&mut first) {
+            end();
+        }
+        stop();
+    })
 }

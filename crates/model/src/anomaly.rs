@@ -39,6 +39,8 @@ anomalies! {
     CaptureFileReordered "capture_file_reordered" "capture file read at another place than given, by its first time stamp";
     /// Files that begin with the same packets as another.
     CaptureFileRepeated "capture_file_repeated" "capture file that begins as another one";
+    /// The user ended the reading before the end of the input.
+    ReadingInterrupted "reading_interrupted" "reading interrupted by the user; the rest of the input was not read";
     /// Packets that the capturing program itself says it lost.
     CaptureDropsReported "capture_drops_reported" "packet lost by the capture, as the capture itself reports";
     /// Packets whose record has no time; they carry no transaction.

@@ -6,7 +6,7 @@
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus, Output, Stdio};
+use std::process::{Child, ChildStdin, Command, ExitStatus, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
@@ -81,6 +81,18 @@ impl Running {
     /// It cannot be started, or there is no such folder.
     pub fn start_in(command: &mut Command, folder: &Path) -> io::Result<Self> {
         Self::spawn(command.stdin(Stdio::null()), folder)
+    }
+
+    /// Starts a program that reads a pipe of ours. What it says is for [`Running::said`] and [`Running::end`].
+    ///
+    /// # Errors
+    /// It cannot be started.
+    pub fn start_fed(command: &mut Command) -> io::Result<(Self, ChildStdin)> {
+        let scratch = Scratch::new("command");
+        let mut running = Self::spawn(command.stdin(Stdio::piped()), scratch.path())?;
+        running._own = Some(scratch);
+        let pipe = running.child.stdin.take().ok_or_else(|| io::Error::other("no pipe"))?;
+        Ok((running, pipe))
     }
 
     fn spawn(command: &mut Command, folder: &Path) -> io::Result<Self> {

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
 
 mod command;
+mod interrupted;
 mod killed;
 mod leases;
 mod outputs;

@@ -2,12 +2,14 @@
 
 use std::fs::File;
 use std::io::{self, Cursor, Read, Seek, SeekFrom};
+use std::os::fd::AsFd;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::plain::Plain;
 use super::source::{Backing, Source};
+use super::stop::{StopReading, Stoppable};
 
 /// Where a capture is read from.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -79,17 +81,24 @@ pub(super) struct Opened {
     pub(super) source: Source,
     pub(super) compression: Compression,
     pub(super) empty: bool,
+    /// It is no regular file.
+    pub(super) pipe: bool,
 }
 
 /// Opens an input. The bytes that are read from it are added to `read`.
-pub(super) fn open(input: &Input, read: &Arc<AtomicU64>) -> io::Result<Opened> {
+pub(super) fn open(input: &Input, read: &Arc<AtomicU64>, stop: &StopReading) -> io::Result<Opened> {
     let read = Arc::clone(read);
     match input {
-        Input::Stdin => stream(Counted { inner: io::stdin(), read }),
+        Input::Stdin => {
+            // Not what `io::stdin` reads ahead: nobody could wait for that.
+            let inner = File::from(io::stdin().as_fd().try_clone_to_owned()?);
+            stream(Counted { inner: Stoppable { inner, stop: stop.clone(), until: None }, read })
+        }
         Input::File(path) => {
             let mut file = File::open(path)?;
             if !file.metadata()?.is_file() {
-                return stream(Counted { inner: file, read });
+                let inner = Stoppable { inner: file, stop: stop.clone(), until: None };
+                return stream(Counted { inner, read });
             }
             let first = first_bytes(&file)?;
             file.seek(SeekFrom::Start(0))?;
@@ -98,7 +107,7 @@ pub(super) fn open(input: &Input, read: &Arc<AtomicU64>) -> io::Result<Opened> {
                 Compression::None => Source::new(Backing::Plain(Plain::new(file, read)), false),
                 packed => Source::new(Backing::Stream(unpack(Counted { inner: file, read }, packed)?), true),
             };
-            Ok(Opened { source, compression, empty: first.is_empty() })
+            Ok(Opened { source, compression, empty: first.is_empty(), pipe: false })
         }
     }
 }
@@ -109,7 +118,8 @@ fn stream(mut from: impl Read + Send + 'static) -> io::Result<Opened> {
     let (compression, empty) = (compression(&first), first.is_empty());
     let whole = Cursor::new(first).chain(from);
     let stream = unpack(whole, compression)?;
-    Ok(Opened { source: Source::new(Backing::Stream(stream), compression != Compression::None), compression, empty })
+    let source = Source::new(Backing::Stream(stream), compression != Compression::None);
+    Ok(Opened { source, compression, empty, pipe: true })
 }
 
 /// The decompressed bytes of a stream. Both decoders work in pieces: a small file that unpacks to a huge one costs

@@ -26,6 +26,7 @@ mod plain;
 mod resolution;
 mod snoop;
 mod source;
+mod stop;
 #[cfg(test)]
 mod tests;
 
@@ -39,6 +40,7 @@ pub use error::CaptureError;
 pub use format::Format;
 pub use input::{Compression, Input};
 pub use link::LinkType;
+pub use stop::StopReading;
 
 use error::Stop;
 use format::{Located, Parser};
@@ -152,6 +154,11 @@ pub struct Captures {
     formats: Vec<FileFormat>,
     bytes_read: Arc<AtomicU64>,
     bytes_total: Option<u64>,
+    stop: StopReading,
+    /// A pipe is being read.
+    pipe: bool,
+    /// Reading ended before the input did.
+    interrupted: bool,
 }
 
 impl Captures {
@@ -161,6 +168,14 @@ impl Captures {
     /// If there is no input, if one is given twice, if one of the files does not exist, cannot be read or is in no known format (pipes are
     /// found out about later), or if the first one is damaged before its first packet.
     pub fn open(inputs: Vec<Input>) -> Result<Self, CaptureError> {
+        Self::open_until(inputs, StopReading::default())
+    }
+
+    /// The same, until somebody asks to end: a file at once, a pipe when its writer ends, or soon afterwards.
+    ///
+    /// # Errors
+    /// As [`Captures::open`].
+    pub fn open_until(inputs: Vec<Input>, stop: StopReading) -> Result<Self, CaptureError> {
         if inputs.is_empty() {
             return Err(CaptureError::Empty("no input was given".into()));
         }
@@ -182,6 +197,9 @@ impl Captures {
             formats: Vec::new(),
             bytes_read: Arc::default(),
             bytes_total,
+            stop,
+            pipe: false,
+            interrupted: false,
         };
         this.open_next()?;
         Ok(this)
@@ -195,6 +213,9 @@ impl Captures {
     #[inline]
     #[expect(clippy::should_implement_trait, reason = "a frame borrows from the reader, which an Iterator cannot say")]
     pub fn next(&mut self) -> Result<Option<Frame<'_>>, CaptureError> {
+        if self.stop.asked() && !self.pipe {
+            self.interrupt();
+        }
         let quick = match &self.parser {
             Parser::Pcap(pcap) => pcap.quick(&mut self.source),
             _ => None,
@@ -216,6 +237,11 @@ impl Captures {
         }))
     }
 
+    /// Whether reading was ended before the input was.
+    pub fn interrupted(&self) -> bool {
+        self.interrupted || self.stop.cut_off()
+    }
+
     /// How far the reader is.
     pub fn progress(&self) -> Progress {
         let bytes_read = self.bytes_read.load(Ordering::Relaxed);
@@ -232,6 +258,15 @@ impl Captures {
     /// What the inputs that were opened so far turned out to be; empty ones have no entry.
     pub fn formats(&self) -> &[FileFormat] {
         &self.formats
+    }
+
+    /// Leaves what was not read so far.
+    #[cold]
+    fn interrupt(&mut self) {
+        // A parser that is closed already has read everything.
+        self.interrupted |= !matches!(self.parser, Parser::Closed);
+        self.parser = Parser::Closed;
+        self.inputs = Vec::new().into_iter();
     }
 
     /// The next packet by the long way: refilling the window, and on to the next file.
@@ -254,14 +289,21 @@ impl Captures {
         self.parser = Parser::Closed;
         self.number_before = self.number;
         while let Some(input) = self.inputs.next() {
+            // The first one is opened all the same: if it is a pipe, its writer may have ended by the same Ctrl-C.
+            if self.stop.asked() && !self.current.is_empty() {
+                self.interrupted = true;
+                self.inputs = Vec::new().into_iter();
+                break;
+            }
             self.current = input.name();
-            let opened = input::open(&input, &self.bytes_read)
+            let opened = input::open(&input, &self.bytes_read, &self.stop)
                 .map_err(|source| CaptureError::Io { input: input.name(), source })?;
             if opened.empty {
                 self.anomalies.empty_files += 1;
                 continue;
             }
             self.source = opened.source;
+            self.pipe = opened.pipe;
             match Parser::open(&mut self.source) {
                 Ok(Some(parser)) => {
                     if let Some((format, tick_ns)) = parser.describe() {
@@ -287,6 +329,8 @@ impl Captures {
         self.parser = Parser::Closed;
         let input = self.current.clone();
         match stop {
+            // It was not the capture that ended there.
+            Stop::Truncated if self.stop.cut_off() => {}
             Stop::Truncated => self.anomalies.truncated_tail += 1,
             Stop::Bad { .. } if self.number > self.number_before => self.anomalies.bad_records += 1,
             Stop::Bad { offset, what } => return Err(CaptureError::Damaged { input, offset, what: what.into() }),

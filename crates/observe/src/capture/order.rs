@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::format::Parser;
 use super::input::{self, Input};
-use super::{CaptureAnomalies, CaptureError};
+use super::{CaptureAnomalies, CaptureError, StopReading};
 
 /// Packets that are compared to tell whether two files hold the same.
 const COMPARED: usize = 64;
@@ -81,7 +81,8 @@ fn identity(input: &Input) -> Option<std::path::PathBuf> {
 
 /// `None` where the file has no packet with a time, or cannot be read: that is told when its turn comes.
 fn start(input: &Input) -> Option<Start> {
-    let mut source = input::open(input, &Arc::default()).ok()?.source;
+    // Only files get here, and their first packets are read at once: nobody needs to end that.
+    let mut source = input::open(input, &Arc::default(), &StopReading::default()).ok()?.source;
     let mut parser = Parser::open(&mut source).ok()??;
     let (mut ignored, mut first, mut hasher) = (CaptureAnomalies::default(), None, DefaultHasher::new());
     for _ in 0..COMPARED {

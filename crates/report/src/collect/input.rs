@@ -8,6 +8,10 @@ use crate::instant;
 /// Damage for which numbers are incomplete, or there is no time to measure. `any` says whether there is an operation.
 pub(super) fn reasons(coverage: &Coverage, any: bool) -> Vec<Reason> {
     let mut reasons: Vec<Reason> = no_time(coverage).filter(|_| any).into_iter().collect();
+    if coverage.anomalies.count(Anomaly::ReadingInterrupted) > 0 {
+        let interrupted = "Reading was interrupted: the numbers hold what was read; the rest of the input is missing.";
+        reasons.push(Reason::partial(interrupted));
+    }
     let mut say = |kind, what: &str, happened: &str, therefore: &str| {
         let count = coverage.anomalies.count(kind);
         if count > 0 {

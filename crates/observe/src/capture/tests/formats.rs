@@ -1,6 +1,6 @@
 //! Every format gives back what was put in, however it is packed and cut into files.
 
-use super::super::{Captures, Compression, Format, Input, LinkType};
+use super::super::{Captures, Compression, Format, Input, LinkType, StopReading};
 use super::builders::{self, Endian, packets};
 use super::{Folder, Owned, gzip, read, read_bytes, zstd};
 
@@ -85,6 +85,32 @@ fn rings_are_numbered_on_in_the_given_order() {
     let formats = captures.formats();
     assert_eq!((formats.len(), formats[0].format, formats[0].tick_ns), (all.len(), Format::Pcap, Some(1000)));
     assert_eq!((formats[1].compression, formats[2].format), (Compression::Gzip, Format::PcapNanosecond));
+}
+
+#[test]
+fn reading_ends_where_somebody_asks_it_to() {
+    let packets = packets(LinkType::Ethernet);
+    let folder = Folder::new();
+    for (name, bytes) in builders::all(&packets) {
+        let inputs = vec![folder.file("one", &bytes), folder.file("two", &bytes)];
+        let stop = StopReading::default();
+        let mut captures = Captures::open_until(inputs, stop.clone()).unwrap();
+        assert!(captures.next().unwrap().is_some() && !captures.interrupted(), "{name}");
+        stop.ask();
+        assert!(captures.next().unwrap().is_none() && captures.next().unwrap().is_none(), "{name}");
+        assert!(captures.interrupted() && captures.anomalies().truncated_tail == 0, "{name}");
+        // Asked before the first one was opened: it was there, and not read.
+        let stop = StopReading::default();
+        stop.ask();
+        let mut captures = Captures::open_until(vec![folder.file("one", &bytes)], stop).unwrap();
+        assert!(captures.next().unwrap().is_none() && captures.interrupted(), "{name}");
+        // What was read to its end was not interrupted.
+        let stop = StopReading::default();
+        let mut captures = Captures::open_until(vec![folder.file("one", &bytes)], stop.clone()).unwrap();
+        while captures.next().unwrap().is_some() {}
+        stop.ask();
+        assert!(captures.next().unwrap().is_none() && !captures.interrupted(), "{name}");
+    }
 }
 
 #[cfg(unix)]

@@ -1,0 +1,109 @@
+//! Reading that somebody else ends: Ctrl-C, where a pipe may bring nothing for hours.
+
+use std::io::{self, Read};
+use std::os::fd::AsFd;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
+/// How long a pipe is read on after somebody asked to end. Ctrl-C ends the program that writes to it as well (`tcpdump -w - |`),
+/// and what that still writes before it ends belongs to the capture.
+const GRACE: Duration = Duration::from_secs(2);
+/// Between two looks whether somebody asks, while a pipe brings nothing.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// Ends the reading of captures, from any thread.
+#[derive(Clone, Debug, Default)]
+pub struct StopReading(Arc<State>);
+
+#[derive(Debug, Default)]
+struct State {
+    asked: AtomicBool,
+    cut_off: AtomicBool,
+}
+
+impl StopReading {
+    /// Asks to end.
+    pub fn ask(&self) {
+        self.0.asked.store(true, Relaxed);
+    }
+
+    /// Whether somebody asked.
+    #[inline]
+    pub fn asked(&self) -> bool {
+        self.0.asked.load(Relaxed)
+    }
+
+    /// Whether a pipe was left that somebody may still write to.
+    pub fn cut_off(&self) -> bool {
+        self.0.cut_off.load(Relaxed)
+    }
+}
+
+/// A pipe that seems to end soon after somebody asked.
+pub(super) struct Stoppable<R> {
+    pub(super) inner: R,
+    pub(super) stop: StopReading,
+    pub(super) until: Option<Instant>,
+}
+
+impl<R: Read + AsFd> Read for Stoppable<R> {
+    fn read(&mut self, room: &mut [u8]) -> io::Result<usize> {
+        loop {
+            if self.until.is_none() && self.stop.asked() {
+                self.until = Some(Instant::now() + GRACE);
+            }
+            let left = self.until.map(|until| until.saturating_duration_since(Instant::now()));
+            if left.is_some_and(|left| left.is_zero()) {
+                self.stop.0.cut_off.store(true, Relaxed);
+                return Ok(0);
+            }
+            if is_ready(&self.inner, left.unwrap_or(LOOK).min(LOOK))? {
+                return self.inner.read(room);
+            }
+        }
+    }
+}
+
+/// Whether a read would return at once: with bytes, with the end, or with an error.
+fn is_ready(from: &impl AsFd, within: Duration) -> io::Result<bool> {
+    let timeout = Timespec { tv_sec: within.as_secs() as i64, tv_nsec: i64::from(within.subsec_nanos()) };
+    match poll(&mut [PollFd::new(from, PollFlags::IN)], Some(&timeout)) {
+        Ok(ready) => Ok(ready > 0),
+        Err(error) if error.kind() == io::ErrorKind::Interrupted => Ok(false),
+        Err(error) => Err(error.into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use super::*;
+
+    #[test]
+    fn what_was_written_before_the_end_is_read_after_somebody_asked() {
+        let (reader, mut writer) = io::pipe().unwrap();
+        let stop = StopReading::default();
+        writer.write_all(b"the last record").unwrap();
+        drop(writer);
+        stop.ask();
+        let mut read = Vec::new();
+        Stoppable { inner: reader, stop: stop.clone(), until: None }.read_to_end(&mut read).unwrap();
+        assert_eq!((read.as_slice(), stop.cut_off()), (&b"the last record"[..], false));
+    }
+
+    #[test]
+    fn a_writer_that_does_not_end_is_left() {
+        let (reader, mut writer) = io::pipe().unwrap();
+        let stop = StopReading::default();
+        writer.write_all(b"half a rec").unwrap();
+        stop.ask();
+        let mut read = Vec::new();
+        Stoppable { inner: reader, stop: stop.clone(), until: None }.read_to_end(&mut read).unwrap();
+        assert_eq!((read.as_slice(), stop.cut_off()), (&b"half a rec"[..], true));
+        drop(writer);
+    }
+}
