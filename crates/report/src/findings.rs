@@ -128,6 +128,19 @@ pub struct Span {
     pub elapsed_s: Option<f64>,
 }
 
+impl Findings {
+    /// The time that rates of the whole are over, s: of a capture its span; of a run the measured phases of its levels, without the
+    /// pauses and warm-ups between them. None where no time passed.
+    #[must_use]
+    pub fn measured_s(&self) -> Option<f64> {
+        let measured = match self.stages.is_empty() {
+            true => self.span.elapsed_s,
+            false => Some(self.stages.iter().filter_map(|stage| stage.span.elapsed_s).filter(|&s| s > 0.0).sum()),
+        };
+        measured.filter(|&s| s > 0.0)
+    }
+}
+
 /// See `plimsoll_model::PacketCounts` for the definitions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[allow(missing_docs, reason = "each field has the name and meaning of plimsoll_model::PacketCounts")]

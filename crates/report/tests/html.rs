@@ -7,7 +7,7 @@ mod html_synthetic;
 use html_synthetic::{NASTY, busy, compared, invalid, points, run};
 use plimsoll_report::collect::repeats::repeats;
 use plimsoll_report::findings::{FailureCount, Fairness, Findings, Generator, Run, Stage, StationSpread};
-use plimsoll_report::html;
+use plimsoll_report::{html, text};
 
 /// Ceiling for a typical page, bytes.
 const TYPICAL: usize = 2_000_000;
@@ -390,4 +390,23 @@ fn a_run_shows_its_load_levels_and_no_packets() {
         assert!(markup.contains(shown), "{shown} is not shown");
     }
     assert!(!markup.contains("id=\"packets\"") && !markup.contains("<img"));
+}
+
+/// Between levels there are pauses, warm-ups and connections to make: nothing is measured there.
+#[test]
+fn rates_of_a_run_leave_out_what_lies_between_levels() {
+    let mut findings = run();
+    let levels = findings.stages.len();
+    assert!(levels > 1);
+    findings.span.elapsed_s = Some(1_000.0);
+    findings.stages.iter_mut().for_each(|stage| stage.span.elapsed_s = Some(2.0));
+    assert_eq!(findings.measured_s(), Some(2.0 * levels as f64));
+    let style = text::Style { colour: false, width: 100, sections: text::Sections::ALL };
+    let shown = text::to_string(&findings, &style);
+    let row = shown.split("averaged over the measured time").nth(1).expect("the table is there");
+    let together = row.lines().find_map(|line| line.trim().strip_prefix("Together")).expect("all of them");
+    let cells: Vec<f64> = together.split_whitespace().take(2).map(|cell| cell.parse().unwrap()).collect();
+    assert!((cells[1] / (cells[0] / (2.0 * levels as f64)) - 1.0).abs() < 0.006, "{together}");
+    let capture = busy();
+    assert_eq!(capture.measured_s(), capture.span.elapsed_s);
 }

@@ -210,7 +210,7 @@ fn peak(stage: &Stage, totals: &Totals) -> Markup {
 
 /// The key figures of a capture.
 fn traffic(findings: &Findings, totals: &Totals) -> Markup {
-    let elapsed = findings.span.elapsed_s.filter(|s| *s > 0.0);
+    let elapsed = findings.measured_s();
     let average = optional(elapsed, |s| per_second(totals.requests as f64 / s));
     html! {
         (tile("Operations", &count(totals.requests), &format!("{average} on average")))

@@ -40,9 +40,7 @@ pub(super) fn draw(page: &mut Page<'_>, findings: &Findings) -> fmt::Result {
     }
     page.table(&table)?;
     if let Some(reach) = reach {
-        let (low, high, factor) = (time(reach.low_s), time(reach.high_s), significant(reach.factor()));
-        let note = format!("Fast to slow: from {low} to {high}, each column {factor} times the one before it.");
-        page.paragraph(Role::Quiet, "", &note)?;
+        page.paragraph(Role::Quiet, "", &reach.note())?;
     }
     Ok(())
 }
@@ -69,9 +67,22 @@ impl Reach {
         self.rows.min(SPARK)
     }
 
-    /// How much longer the times of a column are than those of the one before it.
-    fn factor(&self) -> f64 {
-        if self.low_s > 0.0 { (self.high_s / self.low_s).powf(1.0 / self.columns() as f64) } else { f64::NAN }
+    /// How much longer the times of a column are than those of the one before it; none where the first one begins at 0.
+    fn factor(&self) -> Option<f64> {
+        (self.low_s > 0.0).then(|| (self.high_s / self.low_s).powf(1.0 / self.columns() as f64))
+    }
+
+    /// What the columns are.
+    fn note(&self) -> String {
+        let (low, high) = (time(self.low_s), time(self.high_s));
+        match self.factor() {
+            _ if self.columns() == 1 => format!("Fast to slow: one column, from {low} to {high}."),
+            Some(factor) => {
+                let factor = significant(factor);
+                format!("Fast to slow: from {low} to {high}, each column {factor} times the one before it.")
+            }
+            None => format!("Fast to slow: from {low} to {high}, on a logarithmic scale."),
+        }
     }
 
     fn spark(&self, map: &HeatMap) -> String {
@@ -126,7 +137,7 @@ mod tests {
         let reach =
             Reach::of(&[reads.clone(), writes.clone()]).unwrap_or(Reach { first: 0, rows: 1, low_s: 1.0, high_s: 1.0 });
         assert_eq!((reach.spark(&reads), reach.spark(&writes)), ("█▁ ▂".to_owned(), "  █ ".to_owned()));
-        assert!((reach.factor() - 10_f64.powf(0.1)).abs() < 1e-9);
+        assert!(reach.factor().is_some_and(|factor| (factor - 10_f64.powf(0.1)).abs() < 1e-9));
         assert!(is_spark(&reach.spark(&writes)) && !is_spark("  ") && !is_spark("-"));
     }
 
@@ -136,5 +147,17 @@ mod tests {
         let spark = Reach::of(std::slice::from_ref(&wide)).map(|reach| reach.spark(&wide)).unwrap_or_default();
         assert_eq!(spark.chars().count(), SPARK);
         assert!(spark.starts_with('█') && spark.ends_with('█'));
+    }
+
+    #[test]
+    fn a_scale_that_begins_at_zero_has_no_factor() {
+        let reach = |low_s, rows| Reach { first: 0, rows, low_s, high_s: 1e-3 };
+        assert!(
+            reach(1e-6, 3).note().ends_with("each column 10.0 times the one before it."),
+            "{}",
+            reach(1e-6, 3).note()
+        );
+        assert!(reach(0.0, 3).note().ends_with("to 1.00 ms, on a logarithmic scale."), "{}", reach(0.0, 3).note());
+        assert!(reach(1e-6, 1).note().contains("one column"));
     }
 }

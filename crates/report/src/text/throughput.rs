@@ -1,4 +1,4 @@
-//! Operations and bytes a second over the whole span.
+//! Operations and bytes per second over the time that was measured.
 
 use super::commands::is_asynchronous;
 use super::page::{Page, Role};
@@ -12,8 +12,9 @@ pub(super) fn draw(page: &mut Page<'_>, findings: &Findings) -> fmt::Result {
     if findings.operations.is_empty() {
         return Ok(());
     }
-    let elapsed = findings.span.elapsed_s.filter(|&elapsed| elapsed > 0.0);
+    let elapsed = findings.measured_s();
     page.heading(match elapsed {
+        Some(_) if !findings.stages.is_empty() => "Throughput (file data moved, averaged over the measured time):",
         Some(_) => "Throughput (file data moved, averaged over the elapsed time):",
         None => "Throughput (no rates: no time elapsed):",
     })?;
