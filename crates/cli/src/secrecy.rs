@@ -1,40 +1,134 @@
-//! The last line of defence: a URL that was mistyped or put in the wrong place is repeated without its password.
+//! Text and command lines without passwords and keys: the one place that removes them.
+//!
+//! A password that was not escaped may hold anything, so what is removed may be more than the password and is never less:
+//! everything from the colon behind the user to the last `@`. (`Target::parse` refuses an `@` behind the host, so the URL of
+//! a target that was used loses nothing else.)
 
 use std::borrow::Cow;
 
-/// What stands for a password.
+/// What stands for a secret.
 const HIDDEN: &str = "***";
+/// Flags whose value is a secret, or may be one by mistake.
+const SECRET: [&str; 2] = ["--smb-session-key", "--smb-session-keys"];
 
-/// The text, without the passwords of URLs in it: `smb://user:secret@host` becomes `smb://user:***@host`.
-///
-/// A password that was not escaped may hold anything. So everything goes from the colon behind the user to the last `@`
-/// before white space or a quote, which may be more than the password and is never less, as long as neither is in it.
+/// The words of a command line, without the passwords of URLs and without keys.
+pub(crate) fn command_line(words: impl Iterator<Item = String>) -> Vec<String> {
+    let mut secret_follows = false;
+    words
+        .map(|word| {
+            if std::mem::take(&mut secret_follows) {
+                return HIDDEN.to_owned();
+            }
+            secret_follows = SECRET.contains(&word.as_str());
+            match word.split_once('=') {
+                Some((flag, _)) if SECRET.contains(&flag) => format!("{flag}={HIDDEN}"),
+                _ => in_word(&word).into_owned(),
+            }
+        })
+        .collect()
+}
+
+/// A word of the command line, or a URL that was given as one: white space and quotes are part of it.
+pub(crate) fn in_word(word: &str) -> Cow<'_, str> {
+    let hidden = || {
+        let (before, url) = word.split_once("://")?;
+        Some(format!("{before}://{}", without_password(url)?))
+    };
+    hidden().map_or(Cow::Borrowed(word), Cow::Owned)
+}
+
+/// Any text, such as an error, that may repeat a URL: `smb://user:secret@host` becomes `smb://user:***@host`.
 pub(crate) fn without_passwords(text: &str) -> Cow<'_, str> {
+    let words: Vec<String> = std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
+    in_text(text, &words)
+}
+
+/// What repeats one of `words` loses the password whatever it holds. Any other URL ends at white space or a quote.
+fn in_text<'t>(text: &'t str, words: &[String]) -> Cow<'t, str> {
+    let mut text = Cow::Borrowed(text);
+    for word in words {
+        // Of `--flag=URL` an error may repeat the value alone.
+        for given in [Some(word.as_str()), word.split_once('=').map(|(_, value)| value)].into_iter().flatten() {
+            if let Cow::Owned(hidden) = in_word(given)
+                && text.contains(given)
+            {
+                text = Cow::Owned(text.replace(given, &hidden));
+            }
+        }
+    }
+    urls_in(&text).map_or(text, Cow::Owned)
+}
+
+/// The text with the passwords of its URLs removed; `None` where it has no URL.
+fn urls_in(text: &str) -> Option<String> {
     let mut shown = String::new();
     let mut rest = text;
     while let Some((before, after)) = rest.split_once("://") {
         let end = after.find(|c: char| c.is_whitespace() || matches!(c, '"' | '\'' | '`')).unwrap_or(after.len());
         let (url, behind) = after.split_at(end);
-        let Some(((user, _), host)) = url.rsplit_once('@').and_then(|(user, host)| Some((user.split_once(':')?, host)))
-        else {
-            shown.extend([before, "://", url]);
-            rest = behind;
-            continue;
-        };
-        shown.extend([before, "://", user, ":", HIDDEN, "@", host]);
+        shown.extend([before, "://"]);
+        shown.push_str(without_password(url).as_deref().unwrap_or(url));
         rest = behind;
     }
     if shown.is_empty() {
-        return Cow::Borrowed(text);
+        return None;
     }
     shown.push_str(rest);
-    Cow::Owned(shown)
+    Some(shown)
+}
+
+/// The part of a URL behind `://` without its password; `None` where it has none.
+fn without_password(url: &str) -> Option<String> {
+    if let Some((user, host)) = url.rsplit_once('@') {
+        let (user, _) = user.split_once(':')?;
+        return Some(format!("{user}:{HIDDEN}@{host}"));
+    }
+    // Escaped by mistake, the @ before the host is still seen, because no host holds one.
+    let authority = url.split(['/', '?', '#']).next().unwrap_or_default();
+    let (user, _) = authority.rsplit_once("%40")?.0.split_once(':')?;
+    let host = authority.rfind("%40").and_then(|at| url.get(at + "%40".len()..))?;
+    Some(format!("{user}:{HIDDEN}@{host}"))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    /// Passwords with what ends a part of a URL, unescaped and escaped; each holds `TOP` and `SECRET`.
+    const PASSWORDS: [&str; 12] = [
+        "TOPSECRET",
+        "TOP/SECRET",
+        "TOP@SECRET",
+        "TOP?SECRET",
+        "TOP#SECRET",
+        "TOP:SECRET",
+        "TOP%40SECRET",
+        "TOP%2FSECRET",
+        "TOP://SECRET",
+        "/TOP@/SECRET@",
+        "TOP SECRET",
+        "TOP'\"SECRET",
+    ];
+
+    fn words(words: &[&str]) -> Vec<String> {
+        words.iter().map(|&word| word.to_owned()).collect()
+    }
+
+    #[test]
+    fn no_password_stays_in_a_command_line_or_in_an_error_that_repeats_it() {
+        for password in PASSWORDS {
+            let url = format!("smb://user:{password}@host:445/share");
+            for word in [url.clone(), format!("--target={url}"), format!("target={url}")] {
+                let given = words(&["run", &word]);
+                let shown = command_line(given.iter().cloned());
+                assert_eq!(shown[1], word.replace(password, HIDDEN));
+                let error = format!("unexpected argument '{word}': {url}; see --help");
+                assert_eq!(in_text(&error, &given), error.replace(password, HIDDEN));
+            }
+        }
+    }
+
+    /// Not given as an argument, as in a file, a password must not hold what ends a URL in a text.
     #[test]
     fn passwords_of_urls_are_not_repeated() {
         for (text, shown) in [
@@ -42,10 +136,24 @@ mod tests {
             ("smb://user@host/share: no", "smb://user@host/share: no"),
             ("no 'smb://user:se/c@ret@host/share' here", "no 'smb://user:***@host/share' here"),
             ("smb://a:b@c and smb://d:e@f.", "smb://a:***@c and smb://d:***@f."),
-            ("nfs://host:2049/export", "nfs://host:2049/export"),
+            ("smb://a:b%40c/d%40e", "smb://a:***@c/d%40e"),
+            ("nfs://host:2049/export%40old", "nfs://host:2049/export%40old"),
             ("://", "://"),
         ] {
-            assert_eq!(without_passwords(text), shown);
+            assert_eq!(in_text(text, &[]), shown);
         }
+        for password in PASSWORDS.iter().filter(|password| !password.contains([' ', '\''])) {
+            let text = format!("no 'http://user:{password}@host/x' here");
+            assert_eq!(in_text(&text, &[]), "no 'http://user:***@host/x' here");
+        }
+    }
+
+    #[test]
+    fn passwords_and_keys_go_and_the_rest_stays() {
+        let shown = |given: &[&str]| command_line(words(given).into_iter());
+        assert_eq!(shown(&["--smb-session-key", "aa:bb", "c.pcap"]), ["--smb-session-key", "***", "c.pcap"]);
+        assert_eq!(shown(&["--smb-session-keys=aa:bb"]), ["--smb-session-keys=***"]);
+        let plain = ["run", "--rate=5", "nfs://host/export", "smb://user@h/s", "a:b@c", "nfs://host:2049/a%40b"];
+        assert_eq!(shown(&plain), plain);
     }
 }

@@ -3,7 +3,6 @@
 mod feed;
 mod inline;
 mod machine;
-mod secrets;
 
 use plimsoll_model::Validity;
 use std::path::{Path, PathBuf};
@@ -16,10 +15,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::exit::Usage;
 use crate::run::Planned;
+use crate::secrecy;
 
 pub(crate) use feed::{Feed, Taker};
 pub(crate) use inline::Inline;
-pub(crate) use secrets::without_password;
 
 /// Transactions between two looks for intervals that are over.
 const LOOK: u32 = 8192;
@@ -108,7 +107,7 @@ impl RecordFlags {
             schema: SCHEMA.to_owned(),
             state: Progress::Running,
             tool: format!("plimsoll {}", env!("CARGO_PKG_VERSION")),
-            command: secrets::removed(std::env::args_os().map(|word| word.to_string_lossy().into_owned())),
+            command: secrecy::command_line(std::env::args_os().map(|word| word.to_string_lossy().into_owned())),
             started_ns: now_ns(),
             ended_ns: None,
             machine: machine::this(),

@@ -13,7 +13,7 @@ use anyhow::Context;
 use plimsoll_report::findings::ServerSide;
 
 use crate::exit::Usage;
-use crate::record::without_password;
+use crate::secrecy;
 use counters::{Counters, Sample, between};
 use exporter::Exporter;
 use process::Tree;
@@ -87,7 +87,7 @@ impl ServerSideFlags {
         let (source, mut from): (String, Box<dyn Source>) = match (self.server_pid, &self.server_metrics) {
             (Some(pid), _) => (format!("process {pid} and its children"), Box::new(Tree::new(pid)?)),
             (None, Some(url)) => {
-                let shown = without_password(url);
+                let shown = secrecy::in_word(url).into_owned();
                 if !url.starts_with("http://") {
                     return Err(Usage(format!("--server-metrics {shown}: http://host:port/metrics is expected")).into());
                 }

@@ -10,13 +10,14 @@ use rustix::process::Signal;
 use crate::command::{Server, start_with};
 
 /// Distinctive, with what has to be escaped in a URL and what ends parts of one.
-const PASSWORD: &str = "Ge:heim/nis@9 Ladelinie";
-const ESCAPED: &str = "Ge%3Aheim%2Fnis%409%20Ladelinie";
+const PASSWORD: &str = "Ge:heim/nis@9? Ladelinie";
+const ESCAPED: &str = "Ge%3Aheim%2Fnis%409%3F%20Ladelinie";
 
 /// Every form in which it could stand somewhere.
 fn forms() -> Vec<Vec<u8>> {
     let utf16: Vec<u8> = PASSWORD.encode_utf16().flat_map(u16::to_le_bytes).collect();
-    vec![PASSWORD.as_bytes().to_vec(), ESCAPED.as_bytes().to_vec(), utf16, b"heim/nis".to_vec(), b"9%20Lade".to_vec()]
+    let parts = [PASSWORD, ESCAPED, "heim/nis", "Ladelinie"].map(|part| part.as_bytes().to_vec());
+    [&parts[..], &[utf16]].concat()
 }
 
 fn nowhere_in(bytes: &[u8], what: &str) {
@@ -25,14 +26,17 @@ fn nowhere_in(bytes: &[u8], what: &str) {
     }
 }
 
-fn nowhere_in_folder(folder: &Path) {
-    let mut files = 0;
-    for entry in std::fs::read_dir(folder).unwrap() {
-        let entry = entry.unwrap();
-        nowhere_in(&std::fs::read(entry.path()).unwrap(), &entry.file_name().to_string_lossy());
-        files += 1;
-    }
-    assert!(files >= 6, "every output was written: {files}");
+/// The number of files that were looked at.
+fn nowhere_in_folder(folder: &Path) -> usize {
+    let looked_at = std::fs::read_dir(folder).unwrap().map(|entry| {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            return nowhere_in_folder(&path);
+        }
+        nowhere_in(&std::fs::read(&path).unwrap(), &path.display().to_string());
+        1
+    });
+    looked_at.sum()
 }
 
 #[test]
@@ -56,17 +60,21 @@ fn the_password_is_in_no_output_and_no_title() {
             // Named without its folder, the file would be written elsewhere.
             let table = folder.path().join(columns).display().to_string();
             let page = folder.path().join("page.html").display().to_string();
+            let recording = folder.path().join(format!("recording-{columns}")).display().to_string();
             let outputs = ["mixed", "--duration", "10m", "--warmup", "0s", "--html", &page, "--transactions", &table];
+            let outputs = [&outputs[..], &["--record", &recording, "--overwrite"]].concat();
             let mut running = start_with(&[&outputs[..], &how].concat(), variable);
             running.wait_until_it_measures();
             nowhere_in(&title(running.id()), "the title");
             running.signal(Signal::INT);
             let ended = running.end();
             assert!(matches!(ended.code, Some(0 | 4)), "{}", ended.said);
-            for (name, output) in [(columns, &table), ("page.html", &page)] {
+            for (name, output) in [(columns, &table), ("page.html", &page), ("recording", &recording)] {
                 std::fs::rename(output, ended.folder.path().join(name)).unwrap();
             }
-            nowhere_in_folder(ended.folder.path());
+            assert!(ended.folder.path().join("recording/manifest.json").is_file());
+            let files = nowhere_in_folder(ended.folder.path());
+            assert!(files >= 8, "every output was written: {files}");
         }
     }
 }
