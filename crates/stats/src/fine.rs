@@ -1,6 +1,7 @@
 //! A histogram with the cells of HdrHistogram, of which it keeps those in use.
 
-use crate::rank::rank;
+use crate::cells;
+use crate::rank::cell_at;
 use crate::state::Counter;
 use crate::{SIGNIFICANT_DIGITS, Times};
 
@@ -88,7 +89,7 @@ impl FineHistogram {
         theirs.for_each(|(cell, count)| self.add(cell, count));
     }
 
-    fn pairs(&self) -> impl Iterator<Item = (u16, u64)> {
+    fn pairs(&self) -> impl Iterator<Item = (u16, u64)> + Clone {
         self.cells.iter().copied().zip(self.counts.iter().copied())
     }
 
@@ -114,14 +115,7 @@ impl FineHistogram {
 
     /// The value that at least `percentile` (0..=100) per cent do not exceed, ns, at most 0.1 % too high.
     pub fn percentile_ns(&self, percentile: f64) -> Option<u64> {
-        let total = self.count();
-        let rank = rank(percentile, total);
-        let mut below = 0u64;
-        let cell = self.pairs().find(|&(_, count)| {
-            below = below.saturating_add(count);
-            below >= rank
-        });
-        cell.map(|(cell, _)| highest(cell))
+        cell_at(percentile, self.pairs()).map(highest)
     }
 
     /// From counters by cell, which are 0 afterwards.
@@ -140,20 +134,15 @@ impl FineHistogram {
 /// Values below 2048 have a cell each, then 1024 cells an octave.
 #[inline]
 pub(crate) fn cell_of(ns: u64) -> u16 {
-    let shift = (u64::BITS - ns.leading_zeros()).saturating_sub(BITS);
-    // At most 53 * 1024 + 2047.
-    ((shift as u64 * OCTAVE as u64) + (ns >> shift)) as u16
+    cells::cell_of::<BITS>(ns)
 }
 
 fn lowest(cell: u16) -> u64 {
-    let cell = u64::from(cell);
-    let shift = (cell / OCTAVE as u64).saturating_sub(1);
-    (cell - shift * OCTAVE as u64) << shift
+    cells::lowest::<BITS>(cell.into())
 }
 
 fn highest(cell: u16) -> u64 {
-    let shift = (u64::from(cell) / OCTAVE as u64).saturating_sub(1);
-    lowest(cell) + ((1 << shift) - 1)
+    cells::highest::<BITS>(cell.into())
 }
 
 impl From<&Times> for FineHistogram {
@@ -177,6 +166,7 @@ crate::state::fields!("histogram", FineHistogram { cells, counts } if |histogram
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::rank::rank;
     use proptest::prelude::*;
 
     fn of(values: &[u64]) -> FineHistogram {

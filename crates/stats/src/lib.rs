@@ -26,6 +26,7 @@ mod bins;
 mod by;
 mod byte_sum;
 pub mod capacity;
+mod cells;
 pub mod comparison;
 pub mod curve;
 mod depth;

@@ -9,6 +9,18 @@ pub(crate) fn rank(percentile: f64, total: u64) -> u64 {
     (place.ceil() as u64).clamp(1, total.max(1))
 }
 
+/// The cell, of those that rise, in which the value of a percentile's rank counts; `None` where there are no values.
+pub(crate) fn cell_at<C>(percentile: f64, cells: impl Iterator<Item = (C, u64)> + Clone) -> Option<C> {
+    let add = |sum: u64, count: u64| sum.saturating_add(count);
+    let rank = rank(percentile, cells.clone().map(|(_, count)| count).fold(0, add));
+    let mut below = 0;
+    let mut cells = cells.map(|(cell, count)| {
+        below = add(below, count);
+        (cell, below)
+    });
+    cells.find(|&(_, below)| below >= rank).map(|(cell, _)| cell)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -21,6 +33,9 @@ mod tests {
                 assert_eq!(rank(thousandths as f64 / 1e3, total), exact, "{thousandths} of {total}");
             }
         }
+        let cells = || [('a', 2), ('b', 0), ('c', 6), ('d', 2)].into_iter();
+        assert_eq!([20.0, 20.1, 80.0, 80.1].map(|p| cell_at(p, cells())), ['a', 'c', 'c', 'd'].map(Some));
+        assert_eq!(cell_at(50.0, std::iter::empty::<(u16, u64)>()), None);
         assert_eq!((rank(0.0, 5), rank(100.0, 5), rank(50.0, 0), rank(20.1, 5)), (1, 5, 1, 2));
     }
 }

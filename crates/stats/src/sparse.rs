@@ -1,6 +1,7 @@
 //! A histogram small enough to have thousands of.
 
-use crate::rank::rank;
+use crate::cells;
+use crate::rank::cell_at;
 use crate::state::Counter;
 
 /// Most cells of one histogram: 4 KiB.
@@ -64,18 +65,10 @@ impl SparseHistogram {
 
     /// The value that at least `percentile` (0..=100) per cent do not exceed, to [`SparseHistogram::resolution`].
     pub fn percentile(&self, percentile: f64) -> Option<u64> {
-        let total: u64 = self.cells.iter().map(|&(_, count)| count).sum();
-        let rank = rank(percentile, total);
-        let mut below = 0;
-        for &(cell, count) in &self.cells {
-            below += count;
-            if below >= rank {
-                let first = lowest(u32::from(cell) << self.joined);
-                let next = lowest((u32::from(cell) + 1) << self.joined);
-                return Some(first + (next - first) / 2);
-            }
-        }
-        None
+        let cell = cell_at(percentile, self.cells.iter().copied())?;
+        let first = lowest(u32::from(cell) << self.joined);
+        let next = lowest((u32::from(cell) + 1) << self.joined);
+        Some(first + (next - first) / 2)
     }
 
     /// Width of a cell over its value, at most.
@@ -87,15 +80,12 @@ impl SparseHistogram {
 /// Values below 256 have a cell each, then 128 cells an octave; below 7,424.
 #[inline]
 fn cell_of(value: u64) -> u16 {
-    let shift = (u64::BITS - value.leading_zeros()).saturating_sub(FINEST_BITS + 1);
-    ((shift << FINEST_BITS) as u64 + (value >> shift)) as u16
+    cells::cell_of::<{ FINEST_BITS + 1 }>(value)
 }
 
 /// The lowest value of a cell; `u64::MAX` beyond the last.
 fn lowest(cell: u32) -> u64 {
-    let shift = (cell >> FINEST_BITS).saturating_sub(1);
-    let mantissa = u64::from(cell - (shift << FINEST_BITS));
-    mantissa.checked_mul(1u64.checked_shl(shift).unwrap_or(0)).filter(|&v| v > 0 || cell == 0).unwrap_or(u64::MAX)
+    cells::lowest::<{ FINEST_BITS + 1 }>(cell)
 }
 
 crate::state::fields!("sparse histogram", SparseHistogram { cells, joined } if |histogram| {

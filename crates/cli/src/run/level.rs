@@ -17,7 +17,7 @@ use super::disruption;
 use super::load::Step;
 use super::parameters;
 use super::sink::{Kept, Measured};
-use super::tallies::{answered_in_it, failures, fairness, keeping_up, share, times, turn_kind};
+use super::tallies::{answered_in_it, failures, fairness, keeping_up, share, turn_kind};
 use super::uncertain::Uncertain;
 use super::validity;
 use crate::server_side::ServerSideWatch;
@@ -282,7 +282,7 @@ pub(super) fn added_up(
     }
     let statistics = statistics.with_queue_depth(depth.finish());
     let response = response(&statistics);
-    let lag = times(&generator.schedule_lag);
+    let lag = times_of(&generator.schedule_lag);
     let users = users_of(plan);
     let scheduled = users.is_some();
     let seconds = (measured.1 - measured.0) as f64 / 1e9;

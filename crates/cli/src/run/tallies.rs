@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use plimsoll_drive::engine::{self, Histogram, StationTally, TurnTally, WorkerCpu};
+use plimsoll_drive::engine::{self, StationTally, TurnTally, WorkerCpu};
 use plimsoll_report::collect::run::Answered;
-use plimsoll_report::findings::{Fairness, Generator, OUTSIDE_THE_PHASE, RoundTrip, Times, TurnKind};
+use plimsoll_report::collect::times_of;
+use plimsoll_report::findings::{Fairness, Generator, OUTSIDE_THE_PHASE, RoundTrip, TurnKind};
 use plimsoll_stats::curve::StationShare;
 
 /// The turns of one kind; whoever knows the workload gives it its name.
@@ -34,8 +35,8 @@ pub(super) fn keeping_up(generator: &engine::Generator) -> Generator {
         cpu_share: if elapsed_s > 0.0 { cpu_s / elapsed_s } else { 0.0 },
         cpu_per_operation_s: None,
         polling_share: (elapsed_s > 0.0).then(|| polled_s / elapsed_s),
-        schedule_lag: times(&generator.schedule_lag),
-        wake_up_lag: times(&generator.wake_up_lag),
+        schedule_lag: times_of(&generator.schedule_lag),
+        wake_up_lag: times_of(&generator.wake_up_lag),
         clock_granularity_s: (generator.clock_granularity_ns > 0).then(|| generator.clock_granularity_ns as f64 / 1e9),
         round_trip: generator.round_trips.together().map(|found| RoundTrip {
             least_s: found.least_ns as f64 / 1e9,
@@ -77,16 +78,15 @@ pub(super) fn fairness(stations: &[StationTally]) -> Fairness {
 
 /// A station's actions, errors and mean response time.
 pub(super) fn share(station: &StationTally) -> StationShare {
-    let count = station.actions as f64;
-    let mean_ns = station.response_sum_ns as f64 / count.max(1.0);
-    // Rounding must not make it negative.
-    let variance = (station.response_squares / count.max(1.0) - mean_ns * mean_ns).max(0.0);
+    let responses = &station.responses;
+    let error_ns = responses.stddev_ns().map(|stddev| stddev / (responses.count() as f64).sqrt());
     StationShare {
         station: station.station,
         actions: station.actions,
         errors: station.error_count(),
-        mean_s: mean_ns / 1e9,
-        error_s: (variance / count.max(1.0)).sqrt() / 1e9,
+        mean_s: responses.mean_ns().unwrap_or(0.0) / 1e9,
+        // One response time says nothing of how far others are from it.
+        error_s: error_ns.unwrap_or(f64::INFINITY) / 1e9,
     }
 }
 
@@ -105,26 +105,32 @@ pub(super) fn failures(stations: &[StationTally]) -> Vec<(String, u64)> {
     sums.into_iter().collect()
 }
 
-/// Seconds of a histogram of nanoseconds.
-pub(super) fn times(of: &Histogram) -> Option<Times> {
-    let at = |quantile| of.quantile(quantile).map(|ns| ns as f64 / 1e9);
-    Some(Times {
-        count: of.count(),
-        min_s: of.min()? as f64 / 1e9,
-        max_s: of.max()? as f64 / 1e9,
-        mean_s: of.mean()? / 1e9,
-        stddev_s: of.stddev().map(|ns| ns / 1e9),
-        p50_s: at(0.5)?,
-        p90_s: at(0.9)?,
-        p95_s: at(0.95)?,
-        p99_s: at(0.99)?,
-        p999_s: at(0.999)?,
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Of 1 to 5 ms: the sample's deviation is √2.5 ms, the population's √2 ms; of one value there is none.
+    #[test]
+    fn deviations_are_those_of_samples() {
+        let mut generator = engine::Generator::default();
+        let mut station = StationTally::default();
+        let mut take = |generator: &mut engine::Generator, ms: i64| {
+            generator.schedule_lag.record(ms * 1_000_000);
+            station.responses.record(ms.unsigned_abs() * 1_000_000);
+            (keeping_up(generator), share(&station))
+        };
+        let (one, alone) = take(&mut generator, 1);
+        let lag = one.schedule_lag.unwrap();
+        assert_eq!((lag.count, lag.mean_s, lag.stddev_s, alone.error_s), (1, 0.001, None, f64::INFINITY));
+        assert!(one.wake_up_lag.is_none());
+        let (all, together) = (2..=5).map(|ms| take(&mut generator, ms)).last().unwrap();
+        let lag = all.schedule_lag.unwrap();
+        let near = |found: f64, exact: f64| (found / exact - 1.0).abs() < 1e-12;
+        assert!(near(lag.stddev_s.unwrap(), 2.5f64.sqrt() / 1e3) && near(lag.mean_s, 0.003), "{lag:?}");
+        // The third of five is the median, to 0.1 %.
+        assert!((lag.p50_s / 0.003 - 1.0).abs() <= 1e-3, "{lag:?}");
+        assert!(near(together.error_s, 0.5f64.sqrt() / 1e3) && near(together.mean_s, 0.003), "{together:?}");
+    }
 
     #[test]
     fn fairness_of_equals_and_of_one_who_has_all() {

@@ -13,7 +13,6 @@ mod awake;
 mod cpu;
 mod crew;
 mod error;
-mod histogram;
 mod link;
 mod plan;
 mod ran;
@@ -26,7 +25,6 @@ mod watch;
 mod worker;
 
 pub use error::EngineError;
-pub use histogram::Histogram;
 pub use plan::{Arrivals, Load, Pause, Phases, Plan, Reconnect};
 pub use ran::{Answered, Generator, Ran, RoundTrips, StationTally, TurnTally, Unanswered, WorkerCpu};
 pub use rng::{Rng, seed_of};

@@ -1,8 +1,8 @@
 //! What a run brought.
 
 use plimsoll_model::{Group, Transaction};
+use plimsoll_stats::{Moments, Times};
 
-use super::histogram::Histogram;
 use crate::action::Cause;
 use crate::network::RoundTrip;
 
@@ -47,10 +47,8 @@ pub struct StationTally {
     pub short_reads: u64,
     /// Those that returned nothing.
     pub empty_reads: u64,
-    /// Sum of the response times of the actions that succeeded, ns: from when an action was begun to its last answer.
-    pub response_sum_ns: u64,
-    /// Sum of their squares, ns².
-    pub response_squares: f64,
+    /// Response times of the actions that succeeded: from when an action was begun to its last answer.
+    pub responses: Moments,
     /// Turns of its own schedule that were due in the measured phase (partly open load).
     pub due_turns: u64,
     /// Turns that were due and found no lane free (partly open load), in the measured phase.
@@ -170,10 +168,10 @@ pub struct Generator {
     pub unanswered: Unanswered,
     /// Schedule lag: how much later than planned the generator got to what a timer or a schedule had planned, ns. Waiting
     /// for a free lane is not in it: that is the server's.
-    pub schedule_lag: Histogram,
+    pub schedule_lag: Times,
     /// Wake-up lag: from when the kernel had the bytes to when the generator had read them, ns. Empty where the kernel
     /// was not asked.
-    pub wake_up_lag: Histogram,
+    pub wake_up_lag: Times,
     /// Round trips of the connections, as the kernel measured them until the end of the measured phase.
     pub round_trips: RoundTrips,
     /// The smallest step of the clock that was seen, ns.

@@ -207,8 +207,7 @@ impl<'a, S: Sink> Floor<'a, S> {
                 tally.short_reads += u64::from(bytes > 0 && bytes < u64::from(asked));
                 tally.empty_reads += u64::from(bytes == 0);
             }
-            tally.response_sum_ns = tally.response_sum_ns.saturating_add(response);
-            tally.response_squares += (response as f64).powi(2);
+            tally.responses.record(response);
         }
     }
 

@@ -36,7 +36,7 @@ fn in_a_closed_loop_the_next_turn_starts_when_the_last_is_over() {
     // Intended at 12, 15 … 108: 33; over at 12, 15 … 108: 33.
     let tally = &ran.stations[0];
     assert_eq!((tally.actions, tally.turns, tally.error_count()), (33, 33, 0));
-    assert_eq!(tally.response_sum_ns, 33 * 3 * MS as u64);
+    assert_eq!(tally.responses.sum_ns(), 33 * 3 * MS as u128);
     assert_eq!(all(&ran).iter().filter(|t| t.stage == Some(3)).count(), 33);
     assert!(all(&ran).iter().all(|t| t.timeline.response_time() == Some(3 * MS)));
 }
@@ -47,7 +47,7 @@ fn think_times_come_between_turns_and_spread_the_first_ones() {
     let ran = over(&closed(4, Pause::Constant(20 * MS as u64)), &toys, |_| steady(MS));
     let first: Vec<i64> = intended(&ran).into_iter().take(8).map(|at| at / MS).collect();
     assert_eq!(first, [0, 5, 10, 15, 21, 26, 31, 36]);
-    assert_eq!(ran.generator.schedule_lag.max(), Some(0));
+    assert_eq!(ran.generator.schedule_lag.moments().max_ns(), Some(0));
 }
 
 #[test]
@@ -87,7 +87,7 @@ fn an_open_schedule_is_kept_whatever_the_server_does() {
     assert_eq!(intended(&quick), exact);
     assert_eq!(quick.generator.planned, 300);
     assert_eq!((quick.generator.late_starts, quick.generator.never_sent), (0, 0));
-    assert_eq!((quick.generator.schedule_lag.count(), quick.generator.schedule_lag.max()), (300, Some(0)));
+    assert_eq!((quick.generator.schedule_lag.moments().count(), quick.generator.schedule_lag.moments().max_ns()), (300, Some(0)));
     let begun = |ran: &Over| all(ran).iter().filter(|t| t.timeline.request_first == t.timeline.intended).count();
     assert_eq!(begun(&quick), 330);
     // A lane does a turn in 7 ms, three of them do some 43 in 100 ms and 21 in the drain's 50: the rest never starts.
@@ -146,7 +146,7 @@ fn a_stall_shows_in_the_response_time_from_intended() {
     assert!((corrected as f64 / 1.21e9 - 1.0).abs() < 0.01, "{corrected}");
     assert_eq!(p99(|t| t.timeline.response_time()), 100_000, "an uncorrected generator sees nothing");
     assert!(ran.generator.late_starts > 2_700, "{:?}", ran.generator);
-    assert_eq!(ran.generator.schedule_lag.max(), Some(0), "it is the server that was late");
+    assert_eq!(ran.generator.schedule_lag.moments().max_ns(), Some(0), "it is the server that was late");
 }
 
 #[test]

@@ -271,7 +271,7 @@ impl<'a, S: Sink, N: Network> Worker<'a, S, N> {
     /// Something that was planned for `at` is got to now.
     fn lag(&mut self, at: i64) {
         if self.floor.measures(at) {
-            self.generator.schedule_lag.record(u64::try_from(self.now - at).unwrap_or(0));
+            self.generator.schedule_lag.record((self.now - at).max(0));
         }
     }
 

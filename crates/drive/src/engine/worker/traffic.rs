@@ -164,7 +164,8 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
         let now = self.now;
         if let Some(kernel) = received.kernel_ns.filter(|_| self.floor.measures(now)) {
             // The kernel's clock may have been set: what it says is left out if it cannot be.
-            if let Ok(lag) = u64::try_from(now - kernel) {
+            let lag = now - kernel;
+            if lag >= 0 {
                 self.generator.wake_up_lag.record(lag);
             }
         }
