@@ -104,7 +104,11 @@ fn starts_are_on_time_and_everything_is_as_if_nobody_slept() {
     for latency in [50_000, 300_000, MS, 2 * MS, 7 * MS] {
         let (ran, polls) = sleepy(&open(20), latency);
         let lag = &ran.generator.schedule_lag;
-        assert_eq!((lag.moments().count(), lag.moments().max_ns()), (ran.generator.planned, Some(0)), "answers after {latency} ns");
+        assert_eq!(
+            (lag.moments().count(), lag.moments().max_ns()),
+            (ran.generator.planned, Some(0)),
+            "answers after {latency} ns"
+        );
         let (requests, awake) = (requests(&ran), requests(&over(&open(20), &Toys::new(&TURN), |_| steady(latency))));
         let differs = requests.iter().zip(&awake).find(|(one, other)| one != other);
         assert_eq!((differs, requests.len()), (None, awake.len()), "answers after {latency} ns");
@@ -125,7 +129,10 @@ fn workers_that_share_a_core_sleep_and_are_late() {
     assert_eq!(polls, []);
     // Whoever is busy with another start is not late for the next.
     let lag = ran.generator.schedule_lag;
-    assert!(lag.moments().max_ns() == Some(LATE as u64) && lag.percentile_ns(50.0) >= Some(LATE as u64 - 1_000), "{lag:?}");
+    assert!(
+        lag.moments().max_ns() == Some(LATE as u64) && lag.percentile_ns(50.0) >= Some(LATE as u64 - 1_000),
+        "{lag:?}"
+    );
 }
 
 #[test]

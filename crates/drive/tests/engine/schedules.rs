@@ -87,7 +87,10 @@ fn an_open_schedule_is_kept_whatever_the_server_does() {
     assert_eq!(intended(&quick), exact);
     assert_eq!(quick.generator.planned, 300);
     assert_eq!((quick.generator.late_starts, quick.generator.never_sent), (0, 0));
-    assert_eq!((quick.generator.schedule_lag.moments().count(), quick.generator.schedule_lag.moments().max_ns()), (300, Some(0)));
+    assert_eq!(
+        (quick.generator.schedule_lag.moments().count(), quick.generator.schedule_lag.moments().max_ns()),
+        (300, Some(0))
+    );
     let begun = |ran: &Over| all(ran).iter().filter(|t| t.timeline.request_first == t.timeline.intended).count();
     assert_eq!(begun(&quick), 330);
     // A lane does a turn in 7 ms, three of them do some 43 in 100 ms and 21 in the drain's 50: the rest never starts.
