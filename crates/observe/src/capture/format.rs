@@ -17,7 +17,7 @@ pub enum Format {
     Pcap,
     /// libpcap, nanoseconds.
     PcapNanosecond,
-    /// libpcap with the longer record headers of A. Kuznetzov's patch.
+    /// libpcap with the longer record headers of A. Kuznetzov's patches (also SuSE 6.3, Red Hat 6.1) or of Nokia.
     PcapModified,
     /// pcapng.
     Pcapng,

@@ -6,6 +6,8 @@
 //! are told apart by which is the greater. The time zone field is not applied (no writer sets it), the frame
 //! check sequence bits of the link type are masked off (what follows the IP packet is nobody's payload).
 
+mod variant;
+
 use super::bytes::Order;
 use super::error::Stop;
 use super::format::Located;
@@ -39,6 +41,8 @@ pub(super) struct Pcap {
     link: LinkType,
     record_header: usize,
     lengths: Lengths,
+    /// What stopped the reading while the first records were looked at; what had been read is given out before it is told.
+    stopped: Option<Stop>,
 }
 
 /// Which byte order and variant the first four bytes tell of: order, nanoseconds in a unit, record header.
@@ -79,15 +83,20 @@ impl Pcap {
         };
         let link = LinkType::from_registry(order.u32(header, 20) & LINK_TYPE_MASK);
         source.consume(FILE_HEADER);
-        Ok(Self { order, fraction_ns, link, record_header, lengths })
+        let (record_header, stopped) = if fraction_ns == 1000 && lengths == Lengths::CapturedFirst {
+            variant::record_header(source, order, record_header)
+        } else {
+            (record_header, None)
+        };
+        Ok(Self { order, fraction_ns, link, record_header, lengths, stopped })
     }
 
     /// The variant, and the nanoseconds in a unit of its time stamps.
     pub(super) fn describe(&self) -> (Format, u64) {
         let format = match (self.record_header, self.fraction_ns) {
-            (MODIFIED_RECORD_HEADER, _) => Format::PcapModified,
-            (_, 1) => Format::PcapNanosecond,
-            _ => Format::Pcap,
+            (RECORD_HEADER, 1) => Format::PcapNanosecond,
+            (RECORD_HEADER, _) => Format::Pcap,
+            _ => Format::PcapModified,
         };
         (format, u64::from(self.fraction_ns))
     }
@@ -115,6 +124,13 @@ impl Pcap {
 
     /// The next packet, None at the end of the file.
     pub(super) fn next(&mut self, source: &mut Source) -> Result<Option<Located>, Stop> {
+        match self.record(source) {
+            end @ (Ok(None) | Err(Stop::Truncated)) => self.stopped.take().map_or(end, Err),
+            other => other,
+        }
+    }
+
+    fn record(&self, source: &mut Source) -> Result<Option<Located>, Stop> {
         if !source.record(self.record_header)? {
             return Ok(None);
         }

@@ -51,6 +51,12 @@ fn second_and_fraction(packet: &Owned, unit_ns: u32) -> (u32, u32) {
 }
 
 pub(super) fn pcap(e: Endian, magic: u32, link: u32, packets: &[Owned]) -> Vec<u8> {
+    let more = if magic == 0xa1b2_cd34 { &[0xee; 8][..] } else { &[] };
+    pcap_variant(e, magic, link, more, packets)
+}
+
+/// With `more` at the end of each record header.
+pub(super) fn pcap_variant(e: Endian, magic: u32, link: u32, more: &[u8], packets: &[Owned]) -> Vec<u8> {
     let mut file = Vec::new();
     file.extend(e.u32(magic));
     file.extend(e.u16(2));
@@ -61,9 +67,7 @@ pub(super) fn pcap(e: Endian, magic: u32, link: u32, packets: &[Owned]) -> Vec<u
         for field in [second, fraction, packet.captured.len() as u32, packet.original_len] {
             file.extend(e.u32(field));
         }
-        if magic == 0xa1b2_cd34 {
-            file.extend([0xee; 8]);
-        }
+        file.extend(more);
         file.extend(&packet.captured);
     }
     file

@@ -177,6 +177,51 @@ fn old_pcap_files_have_their_lengths_the_other_way_round() {
 }
 
 #[test]
+fn longer_record_headers_are_told_by_the_records() {
+    let e = Endian::Little;
+    let (tick, modified) = (0xa1b2_c3d4, 0xa1b2_cd34);
+    let all = packets(LinkType::Ethernet);
+    for count in 2..=all.len() {
+        let packets = &all[..count];
+        for (name, magic, more) in [
+            ("Red Hat 6.1", tick, &[2, 0, 0, 0, 8, 0, 0, 0][..]),
+            ("Nokia", tick, &[0; 4]),
+            ("Nokia, other bytes", tick, &[0xa5; 4]),
+            ("SuSE 6.3", modified, &[2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]),
+        ] {
+            for e in [e, Endian::Big] {
+                let bytes = builders::pcap_variant(e, magic, 1, more, packets);
+                let (frames, anomalies) = read_bytes(&bytes).unwrap();
+                assert_eq!(frames, packets, "{name}, {e:?}");
+                assert_eq!((anomalies.truncated_tail, anomalies.bad_records), (0, 0), "{name}, {e:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn usual_record_headers_stay_whatever_the_records_hold() {
+    // Each packet looks like the record header of another: zeros, and a record header with its packet.
+    let mut packets = packets(LinkType::Ethernet);
+    packets.truncate(4);
+    for packet in &mut packets {
+        let header = [0_u32.to_le_bytes(), 0_u32.to_le_bytes(), 8_u32.to_le_bytes(), 8_u32.to_le_bytes()].concat();
+        packet.captured = [header, vec![0; 64]].concat();
+        // An original length below the captured one and a fraction of more than a second are no reason to read it otherwise.
+        packet.original_len = 16;
+        packet.time_ns = packet.time_ns.map(|time| time / 1_000_000_000 * 1_000_000_000);
+    }
+    for magic in [0xa1b2_c3d4, 0xa1b2_cd34] {
+        let mut bytes = builders::pcap(Endian::Little, magic, 1, &packets);
+        assert_eq!(read_bytes(&bytes).unwrap().0, packets);
+        bytes[28..32].copy_from_slice(&2_000_000_u32.to_le_bytes());
+        let mut late = packets.clone();
+        late[0].time_ns = late[0].time_ns.map(|time| time + 2_000_000_000);
+        assert_eq!(read_bytes(&bytes).unwrap().0, late);
+    }
+}
+
+#[test]
 fn pcapng_interfaces_keep_their_own_clock_and_link() {
     let e = Endian::Little;
     let mut expected: Vec<Owned> = packets(LinkType::Ethernet).into_iter().chain(packets(LinkType::Null)).collect();

@@ -1,0 +1,92 @@
+//! Patched tcpdumps of old Linux distributions and of Nokia's appliances write longer record headers and the magic number of others.
+//!
+//! Such a file is told by its first records: read with the usual record header they make no sense, and with exactly one of the
+//! other lengths all of them do. A file of which that is not certain is read as usual.
+
+use super::super::MAX_PACKET_BYTES;
+use super::super::bytes::Order;
+use super::super::error::Stop;
+use super::super::source::{LONGEST_NEED, Source};
+use super::{MODIFIED_RECORD_HEADER, RECORD_HEADER};
+
+/// Red Hat Linux 6.1: interface, protocol, packet type.
+const RED_HAT_RECORD_HEADER: usize = MODIFIED_RECORD_HEADER;
+/// Nokia's IPSO: four bytes of its own.
+const NOKIA_RECORD_HEADER: usize = 20;
+/// SuSE Linux 6.3: interface, protocol, packet type, two processors, padding.
+const SUSE_RECORD_HEADER: usize = 28;
+
+/// Records that are looked at.
+const LOOKED_AT: usize = 4;
+/// So many must make sense before an unusual length is believed.
+const ENOUGH: usize = 2;
+/// A packet is not expected to have been longer, in bytes, nor its time stamp further from the first, in seconds.
+const LONGEST_PACKET: u32 = 1 << 20;
+const FAR_S: u32 = 30 * 86_400;
+/// Microseconds in a second.
+const MICROSECONDS: u32 = 1_000_000;
+
+/// What the first records say of a length of the record header.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Trial {
+    /// So many whole records make sense, and nothing contradicts.
+    Holds(usize),
+    Contradicted,
+}
+
+/// The length of the record headers. Also what stopped the reading, to be told when the records before it were given out.
+pub(super) fn record_header(source: &mut Source, order: Order, usual: usize) -> (usize, Option<Stop>) {
+    let others: &[usize] = match usual {
+        RECORD_HEADER => &[RED_HAT_RECORD_HEADER, NOKIA_RECORD_HEADER],
+        _ => &[SUSE_RECORD_HEADER],
+    };
+    let mut stopped = None;
+    let mut holds = |header| trial(source, order, header, &mut stopped);
+    if holds(usual) != Trial::Contradicted {
+        return (usual, stopped);
+    }
+    let mut believed = others.iter().copied().filter(|&header| matches!(holds(header), Trial::Holds(ENOUGH..)));
+    let found = match (believed.next(), believed.next()) {
+        (Some(only), None) => only,
+        _ => usual,
+    };
+    (found, stopped)
+}
+
+/// Reads the first records with headers of this length.
+fn trial(source: &mut Source, order: Order, header: usize, stopped: &mut Option<Stop>) -> Trial {
+    let (mut at, mut first_s) = (0, None);
+    for whole in 0..LOOKED_AT {
+        if !has(source, at + RECORD_HEADER, stopped) {
+            return Trial::Holds(whole);
+        }
+        let field = |offset| order.u32(source.available(), at + offset);
+        let (seconds, fraction, captured, original) = (field(0), field(4), field(8), field(12));
+        let near = seconds.abs_diff(*first_s.get_or_insert(seconds)) <= FAR_S;
+        if !near || fraction >= MICROSECONDS || captured > MAX_PACKET_BYTES || captured > original || original > LONGEST_PACKET {
+            return Trial::Contradicted;
+        }
+        at += header + captured as usize;
+        if !has(source, at, stopped) {
+            return Trial::Holds(whole);
+        }
+    }
+    Trial::Holds(LOOKED_AT)
+}
+
+/// Whether the window holds so many bytes. False at the end of the file, or where they are too many to look at.
+fn has(source: &mut Source, bytes: usize, stopped: &mut Option<Stop>) -> bool {
+    if source.available().len() >= bytes {
+        return true;
+    }
+    if bytes > LONGEST_NEED || stopped.is_some() {
+        return false;
+    }
+    match source.need(bytes) {
+        Ok(there) => there,
+        Err(stop) => {
+            *stopped = Some(stop);
+            false
+        }
+    }
+}
