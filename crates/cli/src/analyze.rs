@@ -2,7 +2,6 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::Context;
 use plimsoll_model::Anomaly;
 use plimsoll_observe::capture::{Captures, Input, StopReading};
 use plimsoll_observe::decrypt::SessionKeys;
@@ -118,20 +117,16 @@ fn record(arguments: &Arguments, source: &Source) -> anyhow::Result<Option<Inlin
 fn observe(
     captures: &mut Captures,
     (table, recording): (Option<Batched>, Option<Inline>),
-    mut keys: SessionKeys,
+    keys: SessionKeys,
     arguments: &Arguments,
 ) -> anyhow::Result<Observed<Sinks>> {
     let statistics = Statistics::new(Options { slowest: arguments.slowest, by: arguments.by, ..Options::default() });
-    let mut sinks = Some(((statistics, table), recording));
-    let mut observer = None;
+    let sinks = arguments.filter.before(((statistics, table), recording));
+    let mut observer = Observer::new(sinks).with_session_keys(keys);
+    let mut packets = false;
     let mut bar = Bar::new(arguments.output.quiet);
     while let Some(frame) = captures.next()? {
-        // Filters that count from the capture's start need its first frame.
-        let observer = observer.get_or_insert_with(|| {
-            let sinks = sinks.take().unwrap_or_else(|| ((Statistics::new(Options::default()), None), None));
-            let sinks = arguments.filter.before(frame.time_ns.unwrap_or_default(), sinks);
-            Observer::new(sinks).with_session_keys(std::mem::take(&mut keys))
-        });
+        packets = true;
         observer.frame(&frame);
         bar.frame(|| {
             let progress = captures.progress();
@@ -139,10 +134,12 @@ fn observe(
         });
     }
     bar.finish();
-    observer.map(Observer::finish).with_context(|| match captures.interrupted() {
+    let why = match captures.interrupted() {
         true => "interrupted before the first packet",
         false => "the capture holds no packet",
-    })
+    };
+    anyhow::ensure!(packets, why);
+    Ok(observer.finish())
 }
 
 fn input(path: &Path) -> Input {

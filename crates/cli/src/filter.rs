@@ -64,16 +64,17 @@ impl Filter {
         all
     }
 
-    /// A sink that lets the wanted transactions through to `sink`, the capture having begun at `start_ns`.
-    pub(crate) fn before<S>(&self, start_ns: i64, sink: S) -> Filtered<S> {
+    /// A sink that lets the wanted transactions through to `sink`.
+    pub(crate) fn before<S>(&self, sink: S) -> Filtered<S> {
         let mut procedures = vec![self.operation.is_empty(); Procedure::COUNT];
         for procedure in self.operation.iter().flat_map(|wanted| &wanted.procedures) {
             procedures[procedure.index()] = true;
         }
         Filtered {
             all: self.describe().is_empty(),
-            from_ns: self.from.map(|when| when.resolve(start_ns)),
-            to_ns: self.to.map(|when| when.resolve(start_ns)),
+            times: (self.from, self.to),
+            from_ns: None,
+            to_ns: None,
             servers: self.server.clone(),
             procedures,
             refused: 0,
@@ -87,6 +88,9 @@ impl Filter {
 pub(crate) struct Filtered<S> {
     /// Nothing is filtered.
     all: bool,
+    /// What is wanted, as the user wrote it.
+    times: (Option<When>, Option<When>),
+    /// The same, known when the capture begins.
     from_ns: Option<i64>,
     to_ns: Option<i64>,
     servers: Vec<Server>,
@@ -125,6 +129,13 @@ impl<S> Filtered<S> {
 }
 
 impl<S: Sink> Sink for Filtered<S> {
+    fn begin(&mut self, start_ns: i64) {
+        let (from, to) = self.times;
+        self.from_ns = from.map(|when| when.resolve(start_ns));
+        self.to_ns = to.map(|when| when.resolve(start_ns));
+        self.sink.begin(start_ns);
+    }
+
     #[inline]
     fn transaction(&mut self, transaction: &Transaction, names: &Names) {
         if self.all || self.wants(transaction) {

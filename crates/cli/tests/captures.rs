@@ -63,6 +63,15 @@ fn filters_that_match_nothing_are_named_with_what_there_is() {
         assert!(reason.contains(span) && !reason.contains("recognised"), "{reason}");
         assert_eq!(report["operations"].as_array().unwrap().len(), 0);
     }
+    // A recording of such an analysis says the same when it is shown again.
+    let filtered = ["--server", "192.0.2.99"];
+    let folder = scratch.path().join("recording").display().to_string();
+    let (shown, _) = analyze(&[&[capture.as_str(), "--record", &folder], &filtered[..]].concat());
+    let again = plimsoll(&["report", &folder, "--json", "-"]);
+    let code = again.status.code();
+    let again: Value = serde_json::from_slice(&again.stdout).unwrap();
+    assert_eq!((code, &again["validity"]), (Some(NO_VERDICT), &shown["validity"]));
+
     let (report, code) = analyze(&[&capture, "--operation", "getattr"]);
     assert_eq!((code, report["validity"]["verdict"].as_str()), (0, Some("valid")));
 }
@@ -126,4 +135,64 @@ fn files_of_a_ring_are_read_in_order_and_none_twice() {
     std::fs::copy(&first, &copy).unwrap();
     let (report, _) = analyze(&[&first, &copy]);
     assert!(warnings(&report).contains("Given twice, by the first packets: 1 capture file."), "{}", warnings(&report));
+}
+
+/// How often an anomaly happened.
+fn count_of(report: &Value, kind: &str) -> u64 {
+    let one = report["anomalies"].as_array().unwrap().iter().find(|one| one["kind"] == kind);
+    one.map_or(0, |one| one["count"].as_u64().unwrap())
+}
+
+/// Ten years, in nanoseconds.
+const TEN_YEARS_NS: i64 = 3_652 * 86_400 * 1_000_000_000;
+
+#[test]
+fn one_damaged_time_stamp_makes_no_capture_of_ten_years() {
+    let scratch = Scratch::new("captures-outlier");
+    let sound = frames(1..101);
+    let whole = write(scratch.path(), "sound.pcap", &sound);
+    let (expected, _) = analyze(&[&whole]);
+    // The first frame is a SYN; 100 and 101 are a request and its response; the last acknowledges.
+    for (at, lost) in [(0, 0), (99, 1), (100, 1), (sound.len() - 1, 0)] {
+        let damages: [fn(i64) -> i64; 2] = [|time| time + TEN_YEARS_NS, |_| 0];
+        for damage in damages {
+            let mut damaged = sound.clone();
+            damaged[at].time_ns = damage(damaged[at].time_ns);
+            let capture = write(scratch.path(), "damaged.pcap", &damaged);
+            let (report, code) = analyze(&[&capture]);
+            assert_eq!((code, report["validity"]["verdict"].as_str()), (0, Some("partial")), "frame {at}");
+            let reason = "Left out for a time stamp more than a day from those of the packets around it: 1 packet.";
+            assert!(reasons(&report).contains(reason), "{}", reasons(&report));
+            assert_eq!(count_of(&report, "time_outlier"), 1);
+            assert!(report["span"]["elapsed_s"].as_f64().unwrap() < 1.0, "{}", report["span"]);
+            let answered = |report: &Value| report["operations"][0]["answered"].as_u64().unwrap();
+            assert!(answered(&report) >= answered(&expected) - lost, "frame {at}");
+            let most = |report: &Value| report["operations"][0]["response_time"]["max_s"].as_f64().unwrap();
+            assert!(most(&report) <= most(&expected), "frame {at}");
+
+            // A time since the start counts from the first packet that is believed.
+            let (all, _) = analyze(&[&capture, "--from", "0s", "--to", "1m"]);
+            assert_eq!(answered(&all), answered(&report), "frame {at}");
+            let (_, code) = analyze(&[&capture, "--from", "1m"]);
+            assert_eq!(code, NO_VERDICT, "frame {at}");
+        }
+    }
+}
+
+#[test]
+fn a_jump_of_the_time_stamps_is_said_and_makes_no_response_time() {
+    let scratch = Scratch::new("captures-jump");
+    let mut frames = frames(1..101);
+    // The clock is set between a request and its response.
+    let (before, behind) = frames.split_at_mut(100);
+    let request = before.iter().rposition(|frame| frame.bytes.len() > 100).unwrap();
+    assert!(request >= 96 && !behind.is_empty());
+    behind.iter_mut().for_each(|frame| frame.time_ns += TEN_YEARS_NS);
+    let (report, code) = analyze(&[&write(scratch.path(), "jump.pcap", &frames)]);
+    assert_eq!(code, 0);
+    let warnings = report["warnings"].to_string();
+    assert!(warnings.contains("The time stamps jump by more than a day: 1 time."), "{warnings}");
+    assert_eq!((count_of(&report, "time_jump"), count_of(&report, "response_behind_jump")), (1, 1));
+    assert_eq!(report["operations"][0]["answered"], 100);
+    assert!(report["operations"][0]["response_time"]["max_s"].as_f64().unwrap() < 1.0, "{}", report["operations"][0]);
 }

@@ -45,6 +45,12 @@ anomalies! {
     CaptureDropsReported "capture_drops_reported" "packet lost by the capture, as the capture itself reports";
     /// Packets whose record has no time; they carry no transaction.
     PacketWithoutTime "packet_without_time" "packet without a time of capture";
+    /// Packets whose time is more than a day from that of the packets before and behind; they carry no transaction.
+    TimeOutlier "time_outlier" "packet left out, its time far from that of the packets around it";
+    /// Places where time goes on more than a day away.
+    TimeJump "time_jump" "jump of the time stamps by more than a day";
+    /// Responses behind such a place, of requests before it; they have no time.
+    ResponseBehindJump "response_behind_jump" "response behind a jump of the time stamps, without a time of its own";
     /// Packets with a link type that is not understood.
     LinkTypeUnknown "link_type_unknown" "packet of a link type that is not understood";
     /// Packets in more tunnels than are followed.

@@ -7,6 +7,9 @@ use crate::{Names, Transaction};
 /// A sink that can fail (a file) keeps its first error and tells it when it is finished, so that the hot path has
 /// no error branch.
 pub trait Sink {
+    /// The capture begins at this time, ns since the Unix epoch. Told once, before the first transaction.
+    fn begin(&mut self, _start_ns: i64) {}
+
     /// Takes one transaction; `names` resolves its symbols.
     fn transaction(&mut self, transaction: &Transaction, names: &Names);
 }
@@ -16,11 +19,19 @@ impl<S: Sink + ?Sized> Sink for &mut S {
     fn transaction(&mut self, transaction: &Transaction, names: &Names) {
         (**self).transaction(transaction, names);
     }
+
+    fn begin(&mut self, start_ns: i64) {
+        (**self).begin(start_ns);
+    }
 }
 
 impl<S: Sink + ?Sized> Sink for Box<S> {
     fn transaction(&mut self, transaction: &Transaction, names: &Names) {
         (**self).transaction(transaction, names);
+    }
+
+    fn begin(&mut self, start_ns: i64) {
+        (**self).begin(start_ns);
     }
 }
 
@@ -30,6 +41,11 @@ impl<A: Sink, B: Sink> Sink for (A, B) {
         self.0.transaction(transaction, names);
         self.1.transaction(transaction, names);
     }
+
+    fn begin(&mut self, start_ns: i64) {
+        self.0.begin(start_ns);
+        self.1.begin(start_ns);
+    }
 }
 
 impl<S: Sink> Sink for Option<S> {
@@ -37,6 +53,12 @@ impl<S: Sink> Sink for Option<S> {
     fn transaction(&mut self, transaction: &Transaction, names: &Names) {
         if let Some(sink) = self {
             sink.transaction(transaction, names);
+        }
+    }
+
+    fn begin(&mut self, start_ns: i64) {
+        if let Some(sink) = self {
+            sink.begin(start_ns);
         }
     }
 }

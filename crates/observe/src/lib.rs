@@ -13,6 +13,7 @@ mod observer;
 pub mod packet;
 pub mod pairing;
 pub mod stream;
+mod time_gate;
 
 pub use observer::{Observed, Observer};
 pub use pairing::status_name;

@@ -8,6 +8,7 @@ use crate::message::{Framing, Message, Stamp};
 use crate::packet::{self, Fragments, Packet, Path, Segment, ip_address};
 use crate::pairing::{Output, Shared};
 use crate::stream::{Connections, Slot};
+use crate::time_gate::{TimeGate, Waiting};
 
 /// Datagrams put together for one frame: a tunnel's, and what it holds.
 const REASSEMBLIES_MAX: usize = 8;
@@ -22,6 +23,7 @@ pub struct Observer<S> {
     fragments: Fragments,
     packets: PacketCounts,
     clock: ClockEstimate,
+    gate: TimeGate,
     shared: Shared<S>,
     connections_used: u64,
     /// Link types that are not known, with their packets.
@@ -50,6 +52,7 @@ impl<S: Sink> Observer<S> {
             anomalies: Anomalies::default(),
             unseen: Default::default(),
             one_way: 0,
+            jumped_at: 0,
         };
         Self {
             connections: Connections::default(),
@@ -57,6 +60,7 @@ impl<S: Sink> Observer<S> {
             fragments: Fragments::default(),
             packets: PacketCounts::default(),
             clock: ClockEstimate::new(),
+            gate: TimeGate::default(),
             shared: Shared::new(output),
             connections_used: 0,
             unknown_links: Vec::new(),
@@ -87,6 +91,16 @@ impl<S: Sink> Observer<S> {
             self.shared.output.anomalies.add(Anomaly::PacketWithoutTime);
             return;
         };
+        if self.gate.is_near(time_ns) {
+            self.timed(frame, time_ns);
+        } else {
+            self.far(frame, time_ns);
+        }
+    }
+
+    /// Takes a frame whose time is near that of others.
+    #[inline]
+    fn timed(&mut self, frame: &Frame<'_>, time_ns: i64) {
         self.clock.observe(time_ns);
         self.span = (self.span.0.min(time_ns), self.span.1.max(time_ns));
         let stamp = Stamp { time_ns, frame: frame.number };
@@ -94,6 +108,46 @@ impl<S: Sink> Observer<S> {
             Some((path, segment)) => self.segment(&path, &segment, stamp),
             None => self.other_frame(frame, stamp),
         }
+    }
+
+    /// Takes a frame whose time is far from that of the one before, now or when the next has come.
+    #[cold]
+    #[inline(never)]
+    fn far(&mut self, frame: &Frame<'_>, time_ns: i64) {
+        let decided = self.gate.decide(frame, time_ns);
+        self.leave_out(decided.outliers);
+        if let Some(waiting) = &decided.release {
+            self.waited(waiting, decided.jumped);
+        }
+        if !decided.waits {
+            self.timed(frame, time_ns);
+        }
+    }
+
+    /// Takes a frame that waited.
+    fn waited(&mut self, waiting: &Waiting, jumped: bool) {
+        let (frame, time_ns) = waiting.frame();
+        if self.span.0 > self.span.1 {
+            self.shared.output.sink.begin(time_ns);
+        }
+        if jumped {
+            self.shared.output.jumped_at = frame.number;
+            self.shared.output.anomalies.add(Anomaly::TimeJump);
+        }
+        self.timed(&frame, time_ns);
+    }
+
+    /// Counts frames whose time is damaged: they carry no transaction.
+    fn leave_out(&mut self, frames: u64) {
+        self.packets.other += frames;
+        self.shared.output.anomalies.add_many(Anomaly::TimeOutlier, frames);
+    }
+
+    /// Takes or leaves out the frames that waited when the capture ended.
+    fn end_gate(&mut self) {
+        let (waiting, outliers) = self.gate.end();
+        self.leave_out(outliers);
+        waiting.iter().enumerate().for_each(|(at, one)| self.waited(one, at > 0));
     }
 
     #[inline(never)]
@@ -139,6 +193,7 @@ impl<S: Sink> Observer<S> {
 
     /// The capture has ended: hands on what still waits.
     pub fn finish(mut self) -> Observed<S> {
+        self.end_gate();
         for mut connection in self.connections.drain() {
             connection.end(&mut self.shared, &mut self.packets);
         }

@@ -19,16 +19,12 @@ use crate::progress::Bar;
 pub(super) fn read(path: &Path, filter: &Filter, keys: &Keys, quiet: bool) -> anyhow::Result<Side> {
     let name = path.display().to_string();
     let mut captures = Captures::open(vec![Input::File(path.to_owned())])?;
-    let mut keys = keys.read()?;
-    let mut observer = None;
+    let sinks = (IntervalRecorder::new(Intervals::growing()), Statistics::new(Options::default()));
+    let mut observer = Observer::new(filter.before(sinks)).with_session_keys(keys.read()?);
+    let mut packets = false;
     let mut bar = Bar::new(quiet);
     while let Some(frame) = captures.next().with_context(|| name.clone())? {
-        // Filters that count from the capture's start need its first frame.
-        let observer = observer.get_or_insert_with(|| {
-            let sinks = (IntervalRecorder::new(Intervals::growing()), Statistics::new(Options::default()));
-            let sink = filter.before(frame.time_ns.unwrap_or_default(), sinks);
-            Observer::new(sink).with_session_keys(std::mem::take(&mut keys))
-        });
+        packets = true;
         observer.frame(&frame);
         bar.frame(|| {
             let progress = captures.progress();
@@ -36,7 +32,8 @@ pub(super) fn read(path: &Path, filter: &Filter, keys: &Keys, quiet: bool) -> an
         });
     }
     bar.finish();
-    let mut observed = observer.with_context(|| format!("{name}: the capture holds no packet"))?.finish();
+    anyhow::ensure!(packets, "{name}: the capture holds no packet");
+    let mut observed = observer.finish();
     captures.anomalies().add_to(&mut observed.coverage.anomalies);
     observed.sink.narrow(&mut observed.coverage);
     let span_ns = (observed.coverage.first_ns.unwrap_or(0), observed.coverage.last_ns.unwrap_or(0));

@@ -124,6 +124,8 @@ pub struct Output<S> {
     pub unseen: Unseen,
     /// One-way messages.
     pub one_way: u64,
+    /// Number of the frame to which the time stamps jumped last; 0 if they never did.
+    pub jumped_at: u64,
 }
 
 /// What is remembered of a request while it waits for its answer.
@@ -256,7 +258,19 @@ impl<S: Sink> Output<S> {
         transaction.timeline.response_last = answer.last.map(|stamp| stamp.time_ns);
         transaction.frames.response_first = NonZeroU64::new(answer.first.frame);
         transaction.frames.response_last = answer.last.and_then(|stamp| NonZeroU64::new(stamp.frame));
+        if request.first.frame < self.jumped_at {
+            self.behind_jump(&mut transaction, request);
+        }
         self.sink.transaction(&transaction, &self.names);
+    }
+
+    /// The clock was set between the request and the response: the difference of their times is none.
+    #[cold]
+    fn behind_jump(&mut self, transaction: &mut Transaction, request: &Pending) {
+        self.anomalies.add(Anomaly::ResponseBehindJump);
+        let timeline = &mut transaction.timeline;
+        timeline.request_last.take_if(|_| request.last.is_some_and(|last| last.frame >= self.jumped_at));
+        (timeline.interim, timeline.response_first, timeline.response_last) = (None, None, None);
     }
 
     /// Hands on a request that nobody answered.

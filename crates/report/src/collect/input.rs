@@ -30,6 +30,12 @@ pub(super) fn reasons(coverage: &Coverage, any: bool) -> Vec<Reason> {
         "Damaged",
         "The rest of the file may be missing from the numbers.",
     );
+    say(
+        Anomaly::TimeOutlier,
+        "packet",
+        "Left out for a time stamp more than a day from those of the packets around it",
+        "Operations in such packets are missing from the numbers.",
+    );
     reasons
 }
 
@@ -53,6 +59,18 @@ pub(super) fn warnings(coverage: &Coverage) -> Vec<String> {
         "capture file",
         "Given twice, by the first packets",
         "Packets of the copy count as retransmissions; give each file once.",
+    );
+    say(
+        Anomaly::TimeJump,
+        "time",
+        "The time stamps jump by more than a day",
+        "The span, the rates and the charts over time include the jump.",
+    );
+    say(
+        Anomaly::ResponseBehindJump,
+        "response",
+        "Without a response time, for the time stamps jump between request and response",
+        "They count as operations.",
     );
     warnings
 }
