@@ -152,8 +152,8 @@ fn one_damaged_time_stamp_makes_no_capture_of_ten_years() {
     let sound = frames(1..101);
     let whole = write(scratch.path(), "sound.pcap", &sound);
     let (expected, _) = analyze(&[&whole]);
-    // The first frame is a SYN; 100 and 101 are a request and its response; the last acknowledges.
-    for (at, lost) in [(0, 0), (99, 1), (100, 1), (sound.len() - 1, 0)] {
+    // The first frame is a SYN; 99 and 100, counted from 0, are a request and its response, and the last is a response.
+    for (at, lost) in [(0, 0), (99, 1), (100, 1), (sound.len() - 1, 1)] {
         let damages: [fn(i64) -> i64; 2] = [|time| time + TEN_YEARS_NS, |_| 0];
         for damage in damages {
             let mut damaged = sound.clone();
