@@ -63,7 +63,12 @@ fn trial(source: &mut Source, order: Order, header: usize, stopped: &mut Option<
         let field = |offset| order.u32(source.available(), at + offset);
         let (seconds, fraction, captured, original) = (field(0), field(4), field(8), field(12));
         let near = seconds.abs_diff(*first_s.get_or_insert(seconds)) <= FAR_S;
-        if !near || fraction >= MICROSECONDS || captured > MAX_PACKET_BYTES || captured > original || original > LONGEST_PACKET {
+        if !near
+            || fraction >= MICROSECONDS
+            || captured > MAX_PACKET_BYTES
+            || captured > original
+            || original > LONGEST_PACKET
+        {
             return Trial::Contradicted;
         }
         at += header + captured as usize;
