@@ -62,7 +62,18 @@ pub(crate) fn run(arguments: &[String]) -> Outcome {
     for capture in shared(&CUT).chain(smb2) {
         trial.cuts(&capture, &mut broken)?;
     }
+    estimates()?;
     if broken.is_empty() { Ok(()) } else { Err(format!("promises broken:\n  {}", broken.join("\n  "))) }
+}
+
+/// Seeds of each kind of damage on each capture: 200 bursts, and 1,000 damaged copies.
+const SEEDS_OF_ESTIMATES: &str = "40";
+
+/// The share missing after bursts of losses, against the truth, and wrong pairs after any damage: the tests of `observe`, with more seeds.
+fn estimates() -> Outcome {
+    let mut command = Command::new("cargo");
+    command.args(["test", "--release", "-p", "plimsoll-observe", "--test", "loss", "--", "--nocapture"]);
+    process::run(command.env("PLIMSOLL_LOSS_SEEDS", SEEDS_OF_ESTIMATES).current_dir(workspace::root()))
 }
 
 /// The programs, and where their files go.

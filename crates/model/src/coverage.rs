@@ -25,8 +25,14 @@ pub struct PacketCounts {
     pub retransmitted: u64,
     /// TCP data that came after later data.
     pub out_of_order: u64,
-    /// Packets that the capture must have dropped: each hole counts its size over the largest segment seen ("dropped").
+    /// Packets with data that the capture must have dropped: each hole counts its size over the largest segment seen.
     pub dropped_at_least: u64,
+    /// Packets with data that the capture dropped, estimated: each hole counts its size over the mean segment seen ("dropped").
+    pub dropped_estimate: u64,
+    /// TCP data bytes that the capture does not have: the sizes of all holes.
+    pub missing_bytes: u64,
+    /// The largest packet on the wire, bytes: a snap length that cuts nothing.
+    pub largest: u64,
     /// Packets that the capture cut short (snaplen).
     pub truncated: u64,
     /// Packets that carry on a message begun in an earlier one, both ways ("Continue").
@@ -60,7 +66,7 @@ pub struct ClockGranularity {
     pub backward_steps: u64,
 }
 
-/// Halves of operations: what the capture's holes made unpairable.
+/// Operations of which a half or all is not in the capture, or cannot be read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Unseen {
     /// Requests and responses paired.
@@ -69,20 +75,112 @@ pub struct Unseen {
     pub requests_after_gap: u64,
     /// Responses without a request on a connection whose requests had holes.
     pub responses_after_gap: u64,
+    /// Requests left without an answer where the snap length cut message headers off since.
+    pub requests_after_cut: u64,
+    /// Responses without a request where the snap length cut message headers off.
+    pub responses_after_cut: u64,
+    /// Requests on connections of which only the client's packets were captured.
+    pub requests_one_sided: u64,
+    /// Responses on connections of which only the server's packets were captured.
+    pub responses_one_sided: u64,
     /// Requests without an answer where the capture lost nothing: still waiting when it ended.
     pub requests_waiting: u64,
     /// Responses without a request where the capture lost nothing: it began after the request.
     pub responses_before_start: u64,
+    /// Encrypted requests that could not be read, estimated where only their answers were captured.
+    pub encrypted: u64,
+    /// Compressed requests that could not be read, estimated likewise.
+    pub compressed: u64,
+    /// Operations that the numbers do not contain, for all of these reasons together.
+    pub missing: Missing,
+}
+
+/// An estimate of the operations that the numbers do not contain, with its interval (95 %).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Missing {
+    /// The best estimate.
+    pub operations: u64,
+    /// At least so many.
+    pub low: u64,
+    /// At most so many, as far as the capture tells.
+    pub high: u64,
+    /// Connections that lost data of which not one message was recognised: nobody knows how many operations they had.
+    pub unknown: u64,
+}
+
+/// An estimated share (0..=1) with its interval.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ShareMissing {
+    /// The best estimate.
+    pub share: f64,
+    /// At least so much.
+    pub low: f64,
+    /// At most so much.
+    pub high: f64,
+}
+
+impl Missing {
+    /// Adds another part of the traffic.
+    pub fn add(&mut self, other: &Missing) {
+        self.operations = self.operations.saturating_add(other.operations);
+        self.low = self.low.saturating_add(other.low);
+        self.high = self.high.saturating_add(other.high);
+        self.unknown = self.unknown.saturating_add(other.unknown);
+    }
 }
 
 impl Unseen {
-    /// Share (0..=1) of the operations seen at least by half that the capture's holes made unpairable.
-    /// Operations of which both halves were lost are not in it: it is a lower bound.
-    pub fn share_lost_at_least(&self) -> f64 {
-        let lost = self.requests_after_gap + self.responses_after_gap;
-        let seen = self.paired + lost;
-        if seen == 0 { 0.0 } else { lost as f64 / seen as f64 }
+    /// Adds another part of the traffic.
+    #[inline]
+    pub fn add(&mut self, other: &Unseen) {
+        self.paired += other.paired;
+        self.requests_after_gap += other.requests_after_gap;
+        self.responses_after_gap += other.responses_after_gap;
+        self.requests_after_cut += other.requests_after_cut;
+        self.responses_after_cut += other.responses_after_cut;
+        self.requests_one_sided += other.requests_one_sided;
+        self.responses_one_sided += other.responses_one_sided;
+        self.requests_waiting += other.requests_waiting;
+        self.responses_before_start += other.responses_before_start;
+        self.encrypted += other.encrypted;
+        self.compressed += other.compressed;
+        self.missing.add(&other.missing);
     }
+
+    /// The share of the operations that the numbers do not contain; `None` where it cannot be estimated.
+    pub fn share_missing(&self) -> Option<ShareMissing> {
+        let Missing { operations, low, high, unknown } = self.missing;
+        let share = |missing: u64| missing as f64 / (self.paired as f64 + missing as f64);
+        let known = unknown == 0 && (self.paired > 0 || operations > 0);
+        known.then(|| ShareMissing {
+            share: share(operations),
+            low: share(low.min(operations)),
+            high: share(high.max(operations)),
+        })
+    }
+
+    /// Requests without an answer, whatever the cause.
+    pub fn unanswered(&self) -> u64 {
+        self.requests_after_gap + self.requests_after_cut + self.requests_one_sided + self.requests_waiting
+    }
+
+    /// Responses without a request, whatever the cause.
+    pub fn orphans(&self) -> u64 {
+        self.responses_after_gap + self.responses_after_cut + self.responses_one_sided + self.responses_before_start
+    }
+}
+
+/// A connection of which only one direction was captured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OneSided {
+    /// Where the captured packets came from.
+    pub from: crate::Endpoint,
+    /// Where they went.
+    pub to: crate::Endpoint,
+    /// Requests seen; 0 where only responses were.
+    pub requests: u64,
+    /// Responses seen.
+    pub responses: u64,
 }
 
 /// All of it: what was seen and what was not.
@@ -111,4 +209,13 @@ pub struct Coverage {
     pub filtered_out: u64,
     /// First and last time of the whole capture, ns since the Unix epoch, where filters leave a part of it.
     pub capture_ns: Option<(i64, i64)>,
+    /// Connections of which only one direction was captured.
+    pub one_sided: u64,
+    /// The first of them.
+    pub one_sided_named: Vec<OneSided>,
+}
+
+impl Coverage {
+    /// Connections of which only one direction was captured that are kept in `one_sided_named`, at most.
+    pub const ONE_SIDED_NAMED: usize = 16;
 }

@@ -1,11 +1,19 @@
 //! One connection: its two streams, the messages in them, and their pairing.
 
-use plimsoll_model::{Anomaly, Endpoint, PacketCounts, Sink};
+use plimsoll_model::{Anomaly, Coverage, Endpoint, PacketCounts, Sink};
 
 use crate::message::{self, Framer, Framing, Message, Stamp};
+use crate::missing::Ledger;
 use crate::packet::Segment;
 use crate::pairing::{Link, Pairing, Shared};
-use crate::stream::{Chunk, Half, Receiver};
+use crate::stream::{Chunk, Half, Receiver, Sizes};
+
+/// Length of what stands before a message.
+const MARK_LEN: u64 = 4;
+/// Segments that look like RPC replies before they are believed to be.
+const REPLIES: u8 = 3;
+/// Connections of which it is remembered when they were seen, at most.
+const ENDS_MAX: usize = 65_536;
 
 /// A TCP connection, or a UDP conversation (which has no streams).
 #[derive(Debug)]
@@ -17,18 +25,23 @@ pub(crate) struct Connection {
     pub(crate) pairing: Pairing,
     /// Where in each direction bytes were missing that the other end had before it went on to send.
     unseen_from: [u64; 2],
+    ledger: Ledger,
+    /// Segments that look like RPC replies, framing being unknown.
+    replies: u8,
 }
 
 impl Connection {
     /// With `decrypts`, messages that decryption needs whole are kept whole.
     pub(crate) fn new(number: u32, ends: [Endpoint; 2], decrypts: bool) -> Self {
         Self {
-            link: Link { connection: number, ends, holes: [0; 2], from_start: false },
+            link: Link { connection: number, ends, holes: [0; 2], cuts: [0; 2], breaks: [0; 2], from_start: false },
             halves: Default::default(),
             framing: Framing::Unknown,
             framers: [Framer::new(decrypts), Framer::new(decrypts)],
             pairing: Pairing::default(),
             unseen_from: [0; 2],
+            ledger: Ledger::default(),
+            replies: 0,
         }
     }
 
@@ -40,6 +53,8 @@ impl Connection {
     /// Takes a message that came in a datagram.
     pub(crate) fn message<S: Sink>(&mut self, message: &Message<'_>, direction: usize, shared: &mut Shared<S>) {
         self.pairing.take(message, direction, &self.link, shared);
+        self.ledger.packet(direction, message.first.time_ns);
+        self.ledger.add(direction, &mut shared.output.unseen);
     }
 
     /// Takes a TCP segment that went in `direction`.
@@ -56,13 +71,23 @@ impl Connection {
             self.link.from_start = true;
             self.framers[direction].restart(true);
         }
+        let before_ns = self.ledger.packet(direction, stamp.time_ns);
+        let losses = self.link.holes;
         let [low, high] = &mut self.halves;
         let (half, other) = if direction == 0 { (low, high) } else { (high, low) };
         let mut above = Above {
             framing: &mut self.framing,
             framers: &mut self.framers,
-            messages: Messages { pairing: &mut self.pairing, link: &mut self.link, direction: 1 - direction, shared },
-            largest: other.largest,
+            messages: Messages {
+                pairing: &mut self.pairing,
+                link: &mut self.link,
+                ledger: &mut self.ledger,
+                origin: other.origin(),
+                direction: 1 - direction,
+                shared,
+            },
+            replies: &mut self.replies,
+            sizes: other.sizes(),
             packets,
         };
         let (mut acknowledges, mut acknowledged_new) = (0, false);
@@ -76,9 +101,12 @@ impl Connection {
                 above.answered_unseen(next, acknowledges, noted);
             }
         }
-        (above.messages.direction, above.largest) = (direction, half.largest);
+        (above.messages.direction, above.messages.origin, above.sizes) = (direction, half.origin(), half.sizes());
         let from_client = above.messages.pairing.client == Some(direction);
         let counts = half.segment(segment, (stamp.time_ns, stamp.frame, acknowledges), &mut above);
+        if self.link.holes != losses || half.is_holding() {
+            shared.account.bursts.add(before_ns, stamp.time_ns);
+        }
         if segment.wire_len == 0 {
             count_empty(segment, acknowledged_new, from_client, packets);
             return;
@@ -99,19 +127,41 @@ impl Connection {
     /// The connection has ended or is forgotten: nothing more comes.
     pub(crate) fn end<S: Sink>(&mut self, shared: &mut Shared<S>, packets: &mut PacketCounts) {
         for direction in 0..2 {
+            let half = &mut self.halves[direction];
             let mut above = Above {
                 framing: &mut self.framing,
                 framers: &mut self.framers,
-                messages: Messages { pairing: &mut self.pairing, link: &mut self.link, direction, shared },
-                largest: self.halves[direction].largest,
+                messages: Messages {
+                    pairing: &mut self.pairing,
+                    link: &mut self.link,
+                    ledger: &mut self.ledger,
+                    origin: half.origin(),
+                    direction,
+                    shared,
+                },
+                replies: &mut self.replies,
+                sizes: half.sizes(),
                 packets,
             };
-            self.halves[direction].finish(&mut above);
+            half.finish(&mut above);
         }
         for direction in 0..2 {
-            let end = self.halves[direction].next().unwrap_or_default();
-            let (pairing, link) = (&mut self.pairing, &self.link);
-            self.framers[direction].end(end, |message| pairing.take(message, direction, link, shared));
+            let half = &self.halves[direction];
+            let end = half.next().unwrap_or_default();
+            let mut messages = Messages {
+                pairing: &mut self.pairing,
+                link: &mut self.link,
+                ledger: &mut self.ledger,
+                origin: half.origin(),
+                direction,
+                shared,
+            };
+            self.framers[direction].end(end, |message| messages.take(message));
+            if self.framing != Framing::Unknown && half.end() > half.next() {
+                messages.link.holes[direction] += 1;
+                messages.link.breaks[direction] = messages.link.breaks[direction].wrapping_add(1);
+                count_dropped(half.end().unwrap_or(end) - end, half.sizes(), packets);
+            }
             let faults = self.framers[direction].faults;
             let anomalies = &mut shared.output.anomalies;
             anomalies.add_many(Anomaly::HeaderCutShort, faults.cut_short);
@@ -120,6 +170,31 @@ impl Connection {
             anomalies.add_many(Anomaly::MessageMalformed, faults.malformed);
         }
         self.pairing.end(&self.link, shared);
+        self.settle(shared);
+    }
+
+    /// Adds what is missing of this connection to the account of all.
+    fn settle<S>(&mut self, shared: &mut Shared<S>) {
+        let mut ledger = std::mem::take(&mut self.ledger);
+        ledger.add(0, &mut shared.output.unseen);
+        let account = &mut shared.account;
+        if self.framing == Framing::Unknown {
+            return;
+        }
+        let is_stream = self.halves.iter().any(|half| half.next().is_some());
+        let ids = self.pairing.client.and_then(|client| self.pairing.ids(client));
+        ledger.end_streams(&self.halves, &self.link);
+        if is_stream && account.ends.len() < ENDS_MAX {
+            account.ends.extend(ledger.end(&self.halves, ids, &self.link));
+        }
+        let (unseen, one_sided) = ledger.close(self.pairing.client, ids, is_stream.then_some(&self.halves), &self.link);
+        account.unseen.add(&unseen);
+        if let Some(one_sided) = one_sided {
+            account.one_sided += 1;
+            if account.one_sided_named.len() < Coverage::ONE_SIDED_NAMED {
+                account.one_sided_named.push(one_sided);
+            }
+        }
     }
 }
 
@@ -128,8 +203,8 @@ struct Above<'c, S> {
     framing: &'c mut Framing,
     framers: &'c mut [Framer; 2],
     messages: Messages<'c, S>,
-    /// The stream's largest segment, bytes.
-    largest: u32,
+    replies: &'c mut u8,
+    sizes: Sizes,
     packets: &'c mut PacketCounts,
 }
 
@@ -137,6 +212,9 @@ struct Above<'c, S> {
 struct Messages<'c, S> {
     pairing: &'c mut Pairing,
     link: &'c mut Link,
+    ledger: &'c mut Ledger,
+    /// Where the stream began, if that is known.
+    origin: Option<u64>,
     /// Which stream.
     direction: usize,
     shared: &'c mut Shared<S>,
@@ -145,7 +223,23 @@ struct Messages<'c, S> {
 impl<S: Sink> Messages<'_, S> {
     #[inline]
     fn take(&mut self, message: &Message<'_>) {
-        self.pairing.take(message, self.direction, self.link, self.shared);
+        let (direction, losses) = (self.direction, self.link.breaks[self.direction]);
+        self.ledger.message(direction, message.len + MARK_LEN, message.end_offset, losses, self.origin);
+        let cut = self.shared.output.anomalies.count(Anomaly::HeaderCutShort);
+        self.pairing.take(message, direction, self.link, self.shared);
+        self.ledger.add(direction, &mut self.shared.output.unseen);
+        if self.shared.output.anomalies.count(Anomaly::HeaderCutShort) != cut {
+            self.count_cuts(1);
+        }
+    }
+
+    /// The snap length cut packets behind which messages may be hidden.
+    #[cold]
+    fn count_cuts(&mut self, cuts: u32) {
+        let at = self.direction;
+        self.link.cuts[at] = self.link.cuts[at].saturating_add(cuts);
+        self.link.holes[at] = self.link.holes[at].saturating_add(cuts);
+        self.link.breaks[at] = self.link.breaks[at].wrapping_add(1);
     }
 }
 
@@ -156,7 +250,22 @@ impl<S: Sink> Above<'_, S> {
     fn answered_unseen(&mut self, next: u64, acknowledged: u64, noted: bool) {
         let messages = &mut self.messages;
         messages.link.holes[messages.direction] += u32::from(!noted);
-        self.framers[messages.direction].answered(next, acknowledged, |message| messages.take(message));
+        let at = messages.direction;
+        self.framers[at].answered(next, acknowledged, |message| messages.take(message));
+        messages.link.breaks[at] = messages.link.breaks[at].wrapping_add(1);
+    }
+}
+
+impl<S> Above<'_, S> {
+    /// A reply's header is weak evidence, so several are needed, each in a segment that it fills: the answers of a server of which the
+    /// questions were not captured.
+    #[cold]
+    fn replies(&mut self, chunk: &Chunk<'_>) -> Option<Framing> {
+        if !message::is_reply(chunk.bytes, chunk.wire_len as usize) {
+            return None;
+        }
+        *self.replies = self.replies.saturating_add(1);
+        (*self.replies >= REPLIES).then_some(Framing::Rpc)
     }
 }
 
@@ -164,14 +273,18 @@ impl<S: Sink> Receiver for Above<'_, S> {
     #[inline]
     fn data(&mut self, chunk: &Chunk<'_>) {
         if *self.framing == Framing::Unknown {
-            let Some(framing) = message::recognise(chunk.bytes) else { return };
+            let Some(framing) = message::recognise(chunk.bytes).or_else(|| self.replies(chunk)) else { return };
             *self.framing = framing;
         }
         let messages = &mut self.messages;
         let framer = &mut self.framers[messages.direction];
         let continues_raw = framer.in_raw();
         let allow_raw = messages.pairing.expects_raw(messages.direction);
+        let cuts = framer.faults.cuts;
         let begun = framer.data(chunk, *self.framing, allow_raw, |message| messages.take(message));
+        if framer.faults.cuts != cuts {
+            messages.count_cuts(framer.faults.cuts - cuts);
+        }
         let from_client = self.messages.pairing.client == Some(self.messages.direction);
         count_data(begun, continues_raw, from_client, self.packets);
     }
@@ -179,15 +292,27 @@ impl<S: Sink> Receiver for Above<'_, S> {
     fn hole(&mut self, len: u64, end: u64, acknowledged: bool) {
         let messages = &mut self.messages;
         messages.link.holes[messages.direction] += 1;
-        self.packets.dropped_at_least += len.div_ceil(u64::from(self.largest.max(1)));
+        count_dropped(len, self.sizes, self.packets);
         let anomaly = if acknowledged { Anomaly::GapInCapture } else { Anomaly::GapUnexplained };
         messages.shared.output.anomalies.add(anomaly);
-        self.framers[messages.direction].hole(len, end, |message| messages.take(message));
+        let at = messages.direction;
+        self.framers[at].hole(len, end, |message| messages.take(message));
+        messages.link.breaks[at] = messages.link.breaks[at].wrapping_add(1);
     }
 
     fn restart(&mut self) {
+        self.messages.ledger.restart(self.messages.direction);
         self.framers[self.messages.direction].restart(false);
     }
+}
+
+/// A hole of `len` bytes.
+#[cold]
+fn count_dropped(len: u64, sizes: Sizes, packets: &mut PacketCounts) {
+    packets.missing_bytes += len;
+    packets.dropped_at_least += len.div_ceil(u64::from(sizes.largest.max(1)));
+    let mean = if sizes.segments == 0 { len } else { sizes.bytes / sizes.segments };
+    packets.dropped_estimate += len.div_ceil(mean.max(1));
 }
 
 /// A packet with data on a file server's connection.

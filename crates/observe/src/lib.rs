@@ -8,6 +8,7 @@ pub mod capture;
 mod connection;
 pub mod decrypt;
 pub mod message;
+mod missing;
 pub mod names;
 mod observer;
 pub mod packet;

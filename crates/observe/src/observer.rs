@@ -1,10 +1,11 @@
 //! The observer: frames in, transactions out. It ties the stages together and counts packets.
 
-use plimsoll_model::{Anomalies, Anomaly, ClockGranularity, Coverage, Endpoint, Names, PacketCounts, Sink};
+use plimsoll_model::{Anomalies, Anomaly, ClockGranularity, Coverage, Endpoint, Missing, Names, PacketCounts, Sink};
 
 use crate::capture::{ClockEstimate, Frame, LinkType};
 use crate::connection::Connection;
 use crate::message::{Framing, Message, Stamp};
+use crate::missing::between_connections;
 use crate::packet::{self, Fragments, Packet, Path, Segment, ip_address};
 use crate::pairing::{Output, Shared};
 use crate::stream::{Connections, Slot};
@@ -83,6 +84,7 @@ impl<S: Sink> Observer<S> {
         self.packets.total += 1;
         self.packets.captured_bytes += frame.captured.len() as u64;
         self.packets.wire_bytes += u64::from(frame.original_len);
+        self.packets.largest = self.packets.largest.max(u64::from(frame.original_len));
         if (frame.captured.len() as u64) < u64::from(frame.original_len) {
             self.packets.truncated += 1;
         }
@@ -197,8 +199,12 @@ impl<S: Sink> Observer<S> {
         for mut connection in self.connections.drain() {
             connection.end(&mut self.shared, &mut self.packets);
         }
-        let Shared { mut output, mut smb2, .. } = self.shared;
+        let Shared { mut output, mut smb2, mut account, .. } = self.shared;
         smb2.end(&mut output);
+        account.unseen.add(&output.unseen);
+        let asynchronous = output.unseen.requests_after_gap + output.unseen.requests_after_cut;
+        account.unseen.missing.add(&Missing { operations: asynchronous, low: 0, high: asynchronous, unknown: 0 });
+        account.unseen.missing.add(&between_connections(&account.ends, account.bursts.finish(), self.span));
         output.anomalies.add_many(Anomaly::FragmentsIncomplete, self.fragments.incomplete());
         output.anomalies.add_many(Anomaly::NameRefused, output.names.refused());
         let (first_ns, last_ns) = self.span;
@@ -207,12 +213,14 @@ impl<S: Sink> Observer<S> {
             packets: self.packets,
             anomalies: output.anomalies,
             clock: granularity(&self.clock),
-            unseen: output.unseen,
+            unseen: account.unseen,
             first_ns: timed.then_some(first_ns),
             last_ns: timed.then_some(last_ns),
             connections: self.connections_used,
             one_way: output.one_way,
             unknown_links: self.unknown_links,
+            one_sided: account.one_sided,
+            one_sided_named: account.one_sided_named,
             ..Coverage::default()
         };
         Observed { sink: output.sink, names: output.names, coverage }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use plimsoll_model::{Names, Protocol, Sink, Transaction};
+use plimsoll_model::{Names, Protocol, Sink, Transaction, Unseen};
 use plimsoll_observe::Observer;
 use plimsoll_observe::capture::{Captures, Frame, Input, LinkType};
 
@@ -47,13 +47,29 @@ fn read(capture: &Path) -> Vec<Packet> {
 
 /// Pairs of the packets that `keep` lets through, cut to `snaplen`, with their numbers in the full capture.
 fn observe(packets: &[Packet], snaplen: usize, keep: impl Fn(usize) -> bool) -> BTreeMap<Pair, (u64, u64)> {
+    covered(packets, snaplen, keep).0
+}
+
+/// The same, with what the observer says that it did not see.
+fn covered(packets: &[Packet], snaplen: usize, keep: impl Fn(usize) -> bool) -> (BTreeMap<Pair, (u64, u64)>, Unseen) {
+    observe_in(packets, snaplen, (0..packets.len()).filter(|&at| keep(at)))
+}
+
+/// The same of the packets with these numbers, in this order.
+fn observe_in(
+    packets: &[Packet],
+    snaplen: usize,
+    order: impl IntoIterator<Item = usize>,
+) -> (BTreeMap<Pair, (u64, u64)>, Unseen) {
     let mut observer = Observer::new(Pairs::default());
-    for (at, packet) in packets.iter().enumerate().filter(|(at, _)| keep(*at)) {
+    for at in order {
+        let packet = &packets[at];
         let captured = &packet.bytes[..packet.bytes.len().min(snaplen)];
         let (time_ns, link, original_len) = (packet.time_ns, packet.link, packet.original_len);
         observer.frame(&Frame { number: at as u64 + 1, time_ns, link, captured, original_len });
     }
-    observer.finish().sink.0
+    let observed = observer.finish();
+    (observed.sink.0, observed.coverage.unseen)
 }
 
 /// A repeatable die: splitmix64.
@@ -124,4 +140,115 @@ fn a_lossy_capture_shows_what_survives_and_nothing_wrong() {
             assert!(missed * 100 <= full.len(), "{name} at {loss}: more than a point below what is possible");
         }
     }
+}
+
+/// Captures of different protocols with enough operations, and the packets of a burst in each.
+const BURSTS: [(&str, usize); 5] = [
+    ("nfs3-ipv6-op-dense.pcap", 3_000),
+    ("nfs3-two-sessions.pcap", 2_000),
+    ("nfs41-compounds.pcap", 100),
+    ("smb1-vlan-files.pcap", 500),
+    ("smb2-clean.pcap", 60),
+];
+/// Seeds of each capture. `cargo xtask loss` asks for more.
+const SEEDS: u64 = 4;
+
+fn seeds(usual: u64) -> u64 {
+    std::env::var("PLIMSOLL_LOSS_SEEDS").ok().and_then(|text| text.parse().ok()).unwrap_or(usual)
+}
+
+/// Between one and four bursts of so many packets.
+fn bursts(packets: usize, length: usize, seed: u64) -> Vec<std::ops::Range<usize>> {
+    let die = |at: u64| ((seed * 8 + at + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 11) as usize;
+    (0..1 + seed % 4)
+        .map(|at| die(at) % packets.saturating_sub(length).max(1))
+        .map(|begin| begin..begin + length)
+        .collect()
+}
+
+#[test]
+fn the_share_missing_is_estimated_after_bursts_of_losses() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/captures");
+    if !folder.is_dir() {
+        println!("SKIPPED: needs ../shared/captures");
+        return;
+    }
+    let (mut runs, mut near, mut covers) = (0u64, 0u64, 0u64);
+    for (name, length) in BURSTS {
+        let packets = read(&folder.join(name));
+        let whole = covered(&packets, usize::MAX, |_| true).1;
+        for seed in 0..seeds(SEEDS) {
+            let lost = bursts(packets.len(), length, seed);
+            let unseen = covered(&packets, usize::MAX, |at| !lost.iter().any(|burst| burst.contains(&at))).1;
+            let truth = 1.0 - unseen.paired as f64 / whole.paired as f64;
+            let share = unseen.share_missing().expect("an estimate");
+            let is_near = (share.share - truth).abs() <= 0.02;
+            let does_cover = (share.low - 0.0005..=share.high + 0.0005).contains(&truth);
+            (runs, near, covers) = (runs + 1, near + u64::from(is_near), covers + u64::from(does_cover));
+            println!(
+                "{name} {seed}: {:.1} % missing, {:.1} % estimated ({:.1} to {:.1} %){}{}",
+                100.0 * truth,
+                100.0 * share.share,
+                100.0 * share.low,
+                100.0 * share.high,
+                if is_near { "" } else { " FAR" },
+                if does_cover { "" } else { " NOT COVERED" },
+            );
+        }
+    }
+    println!("{runs} runs: {near} within 2 points of the truth, {covers} intervals cover it");
+    assert!(near * 100 >= runs * 95, "{near} of {runs} within 2 points");
+    assert!(covers * 100 >= runs * 95, "{covers} of {runs} intervals cover the truth");
+}
+
+/// The ways in which a capture is damaged.
+const DAMAGES: [(&str, f64, usize, f64, f64); 7] = [
+    // name, packets lost, snap length, packets exchanged with their neighbour, packets captured twice
+    ("1 % lost", 0.01, usize::MAX, 0.0, 0.0),
+    ("5 % lost", 0.05, usize::MAX, 0.0, 0.0),
+    ("10 % lost", 0.1, usize::MAX, 0.0, 0.0),
+    ("disorder", 0.0, usize::MAX, 0.1, 0.0),
+    ("twice", 0.0, usize::MAX, 0.0, 0.1),
+    ("cut at 128", 0.01, 128, 0.0, 0.0),
+    ("cut at 96", 0.0, 96, 0.05, 0.05),
+];
+
+#[test]
+fn no_damage_makes_a_wrong_pair() {
+    let mut runs = 0;
+    for name in ["nfs3-two-sessions.pcap", "nfs41-compounds.pcap", "smb1-vlan-files.pcap", "smb2-clean.pcap"] {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/captures").join(name);
+        if !path.is_file() {
+            println!("SKIPPED: needs ../shared/captures/{name}");
+            continue;
+        }
+        let packets = read(&path);
+        let full = observe(&packets, usize::MAX, |_| true);
+        for seed in 0..seeds(2) {
+            for (damage, loss, snaplen, swap, twice) in DAMAGES {
+                let order = damaged(packets.len(), seed, loss, swap, twice);
+                let found = observe_in(&packets, snaplen, order).0;
+                let wrong: Vec<_> = found.iter().filter(|pair| !is_in(&full, pair, &packets)).collect();
+                assert!(wrong.is_empty(), "{name}, {damage}, seed {seed}: {wrong:?}");
+                assert!(found.len() * 2 > full.len(), "{name}, {damage}, seed {seed}: {} pairs", found.len());
+                runs += 1;
+            }
+        }
+    }
+    println!("{runs} damaged captures, no wrong pair");
+}
+
+/// The packets that are left, in their new order.
+fn damaged(packets: usize, seed: u64, loss: f64, swap: f64, twice: f64) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..packets).filter(|&at| loss == 0.0 || !is_lost(at, seed, loss)).collect();
+    let mut at = 0;
+    while at + 1 < order.len() {
+        if swap > 0.0 && is_lost(order[at], seed + 1_000, swap) {
+            order.swap(at, at + 1);
+            at += 1;
+        }
+        at += 1;
+    }
+    let again = |at: &usize| 1 + usize::from(twice > 0.0 && is_lost(*at, seed + 2_000, twice));
+    order.iter().flat_map(|at| std::iter::repeat_n(*at, again(at))).collect()
 }

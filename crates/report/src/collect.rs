@@ -5,6 +5,7 @@ pub mod curves;
 mod depth;
 mod input;
 mod links;
+pub(crate) mod missing;
 pub mod repeats;
 mod rows;
 pub mod run;
@@ -38,9 +39,9 @@ impl Findings {
         let operations = rows::operations(statistics, status_name);
         let mut findings = Findings {
             schema: SCHEMA.to_owned(),
-            validity: validity::judge(statistics, coverage, &source.filters),
             source,
             headline: statistics.headline().into(),
+            validity: Validity::default(),
             span: span(coverage),
             packets: packets(coverage),
             clock: Clock {
@@ -69,6 +70,7 @@ impl Findings {
             sizes: Vec::new(),
             repeats: Vec::new(),
         };
+        findings.validity = validity::judge(statistics, coverage, &findings);
         findings.warnings = validity::warnings(&findings, coverage);
         findings
     }
@@ -96,6 +98,9 @@ fn packets(coverage: &Coverage) -> Packets {
         retransmitted: p.retransmitted,
         out_of_order: p.out_of_order,
         dropped_at_least: p.dropped_at_least,
+        dropped_estimate: p.dropped_estimate,
+        missing_bytes: p.missing_bytes,
+        largest: p.largest,
         truncated: p.truncated,
         continued: p.continued,
         commands: p.commands,
@@ -111,13 +116,31 @@ fn packets(coverage: &Coverage) -> Packets {
 
 fn unseen(coverage: &Coverage) -> Unseen {
     let u = &coverage.unseen;
+    let share = u.share_missing();
+    let one_sided = |one: &plimsoll_model::OneSided| OneSidedConnection {
+        from: one.from.to_string(),
+        to: one.to.to_string(),
+        requests: one.requests,
+        responses: one.responses,
+    };
     Unseen {
         paired: u.paired,
         requests_after_gap: u.requests_after_gap,
         responses_after_gap: u.responses_after_gap,
+        requests_after_cut: u.requests_after_cut,
+        responses_after_cut: u.responses_after_cut,
+        requests_one_sided: u.requests_one_sided,
+        responses_one_sided: u.responses_one_sided,
         requests_waiting: u.requests_waiting,
         responses_before_start: u.responses_before_start,
-        share_lost_at_least: u.share_lost_at_least(),
+        encrypted: u.encrypted,
+        compressed: u.compressed,
+        missing: u.missing.operations,
+        share_missing: share.map(|share| share.share),
+        share_missing_low: share.map(|share| share.low),
+        share_missing_high: share.map(|share| share.high),
+        one_sided: coverage.one_sided,
+        one_sided_connections: coverage.one_sided_named.iter().map(one_sided).collect(),
     }
 }
 

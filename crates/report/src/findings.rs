@@ -155,6 +155,9 @@ pub struct Packets {
     pub retransmitted: u64,
     pub out_of_order: u64,
     pub dropped_at_least: u64,
+    pub dropped_estimate: u64,
+    pub missing_bytes: u64,
+    pub largest: u64,
     pub truncated: u64,
     pub continued: u64,
     pub commands: u64,
@@ -178,17 +181,46 @@ pub struct Clock {
     pub backward_steps: u64,
 }
 
-/// Unpaired halves (`plimsoll_model::Unseen`).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+/// Operations of which a half or all was not seen (`plimsoll_model::Unseen`).
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[allow(missing_docs, reason = "each field has the name and meaning of plimsoll_model::Unseen")]
 pub struct Unseen {
     pub paired: u64,
     pub requests_after_gap: u64,
     pub responses_after_gap: u64,
+    pub requests_after_cut: u64,
+    pub responses_after_cut: u64,
+    pub requests_one_sided: u64,
+    pub responses_one_sided: u64,
     pub requests_waiting: u64,
     pub responses_before_start: u64,
-    /// Lower bound, 0..=1.
-    pub share_lost_at_least: f64,
+    pub encrypted: u64,
+    pub compressed: u64,
+    /// Operations that the numbers do not contain, estimated.
+    pub missing: u64,
+    /// Their share of all operations, 0..=1; null where it cannot be estimated.
+    pub share_missing: Option<f64>,
+    /// The lower end of its interval (95 %).
+    pub share_missing_low: Option<f64>,
+    /// The upper end.
+    pub share_missing_high: Option<f64>,
+    /// Connections of which only one direction was captured.
+    pub one_sided: u64,
+    /// The first of them.
+    pub one_sided_connections: Vec<OneSidedConnection>,
+}
+
+/// A connection of which only one direction was captured.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct OneSidedConnection {
+    /// Where the captured packets came from, `address:port`.
+    pub from: String,
+    /// Where they went.
+    pub to: String,
+    /// Requests seen; 0 where only responses were.
+    pub requests: u64,
+    /// Responses seen.
+    pub responses: u64,
 }
 
 /// One row of the tables: a procedure, a group, or a key of a breakdown.

@@ -31,6 +31,8 @@ mod units;
 mod unseen;
 mod users;
 
+pub(crate) use unseen::rows as unseen_rows;
+
 use crate::findings::{Findings, OperationRow};
 pub use appendix_a::{appendix_a, write_appendix_a};
 pub use capacity::exact as exact_load;

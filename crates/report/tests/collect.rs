@@ -145,7 +145,10 @@ fn nothing_found_is_invalid_and_says_what_was_there() {
         "No operation was found: 1,200 TCP packets, 3 UDP packets seen, none recognised as SMB or RPC."
     );
     coverage.anomalies.add_many(Anomaly::MessageEncrypted, 5);
-    assert!(reason(&coverage).contains("5 encrypted messages"));
+    coverage.unseen.encrypted = 5;
+    coverage.unseen.missing.operations = 5;
+    assert!(reason(&coverage).contains("5 requests are encrypted"), "{}", reason(&coverage));
+    assert!(reason(&coverage).contains("--smb-session-key"));
     assert!(from(&[transaction(find_first(), 1, Some(1))]).validity.valid);
 }
 

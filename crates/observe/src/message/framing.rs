@@ -52,6 +52,8 @@ pub struct Framer {
     counted_frame: u64,
     ignored: bool,
     raw: bool,
+    /// Framing was lost because the snap length cut a header off.
+    lost_by_cut: bool,
     /// Framing was found once: from then on losing it is worth counting.
     found_once: bool,
     /// What went wrong so far.
@@ -63,6 +65,8 @@ pub struct Framer {
 pub struct Faults {
     /// Headers that the snaplen cut off.
     pub cut_short: u64,
+    /// Cuts behind which messages may be hidden: those headers, and cut packets while framing was lost.
+    pub cuts: u32,
     /// Stretches without a message where one should have begun.
     pub unrecognised: u64,
     /// Times when framing was found again.
@@ -183,6 +187,7 @@ impl Framer {
 
     /// A hole in the stream: `len` bytes that will never be seen.
     pub fn hole(&mut self, len: u64, end_offset: u64, mut out: impl FnMut(&Message<'_>)) {
+        self.lost_by_cut = false;
         match self.state {
             State::Lost => {}
             State::Boundary | State::Prefix => self.state = State::Lost,
@@ -217,7 +222,8 @@ impl Framer {
     /// Nothing more will come: hands on the message under way, its end unseen.
     pub fn end(&mut self, end_offset: u64, mut out: impl FnMut(&Message<'_>)) {
         if matches!(self.state, State::Body | State::Mark) {
-            self.finish(None, end_offset, &mut out, State::Lost);
+            let remaining = if self.state == State::Body { self.remaining } else { 0 };
+            self.finish(None, end_offset + remaining, &mut out, State::Lost);
         }
     }
 
@@ -257,6 +263,8 @@ impl Framer {
             }
             Parsed::More => {
                 self.faults.cut_short += 1;
+                self.faults.cuts = self.faults.cuts.saturating_add(1);
+                self.lost_by_cut = true;
                 self.state = State::Lost;
                 cursor.skip_all();
             }
@@ -269,7 +277,11 @@ impl Framer {
 
     #[cold]
     fn search(&mut self, cursor: &mut Cursor<'_, '_>, framing: Framing) {
-        let Some(found) = signature::find(framing, cursor.rest()) else { return cursor.skip_all() };
+        let Some(found) = signature::find(framing, cursor.rest()) else {
+            let is_cut = cursor.rest().len() < cursor.wire_rest();
+            self.faults.cuts = self.faults.cuts.saturating_add(u32::from(is_cut && self.lost_by_cut));
+            return cursor.skip_all();
+        };
         cursor.at += found;
         self.state = State::Boundary;
         if self.found_once {
@@ -389,6 +401,8 @@ impl Framer {
     /// The snaplen cut where a header should be.
     fn cut_short(&mut self, cursor: &mut Cursor<'_, '_>) {
         self.faults.cut_short += 1;
+        self.faults.cuts = self.faults.cuts.saturating_add(1);
+        self.lost_by_cut = true;
         self.state = State::Lost;
         cursor.skip_all();
     }

@@ -9,7 +9,7 @@ mod signature;
 
 pub use framing::{Faults, Framer};
 pub use prefix::Framing;
-pub use signature::recognise;
+pub use signature::{is_reply, recognise};
 
 /// A time and the frame that it belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -25,6 +25,15 @@ pub fn recognise(bytes: &[u8]) -> Option<Framing> {
     }
 }
 
+/// Whether a segment of `wire_len` bytes is filled by RPC replies, the first of which begins where it does.
+pub fn is_reply(bytes: &[u8], wire_len: usize) -> bool {
+    let Some((mark, rpc::Message::Reply)) = rpc::plausible_record(bytes) else { return false };
+    let end = rpc::RecordMark::SIZE + mark.length as usize;
+    let next =
+        || bytes.get(end..).is_some_and(|next| matches!(rpc::plausible_record(next), Some((_, rpc::Message::Reply))));
+    end == wire_len || next()
+}
+
 /// Whether an SMB message with its prefix begins here.
 #[inline]
 pub(super) fn is_smb(bytes: &[u8]) -> bool {

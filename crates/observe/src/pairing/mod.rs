@@ -16,11 +16,12 @@ pub use status::status_name;
 use std::num::NonZeroU64;
 
 use plimsoll_model::{
-    Anomalies, Anomaly, Endpoint, Frames, Names, Outcome, Procedure, Sink, Symbol, Timeline, Transaction, Unseen,
-    Vantage,
+    Anomalies, Anomaly, Endpoint, Frames, Names, OneSided, Outcome, Procedure, Sink, Symbol, Timeline, Transaction,
+    Unseen, Vantage,
 };
 
 use crate::message::{Message, Stamp};
+use crate::missing::{Bursts, End, Ids};
 use crate::names::Handles;
 use rpc::Rpc;
 use smb1::Smb1;
@@ -32,11 +33,26 @@ pub(crate) struct Shared<S> {
     pub(crate) output: Output<S>,
     handles: Handles,
     pub(crate) smb2: Smb2Shared,
+    pub(crate) account: Account,
+}
+
+/// What all connections together are missing.
+#[derive(Debug, Default)]
+pub(crate) struct Account {
+    /// Sums over the connections that have ended.
+    pub(crate) unseen: Unseen,
+    /// Connections of which one direction was captured, and the first of them.
+    pub(crate) one_sided: u64,
+    pub(crate) one_sided_named: Vec<OneSided>,
+    /// When packets were lost.
+    pub(crate) bursts: Bursts,
+    /// When connections were seen.
+    pub(crate) ends: Vec<End>,
 }
 
 impl<S> Shared<S> {
     pub(crate) fn new(output: Output<S>) -> Self {
-        Self { output, handles: Handles::default(), smb2: Smb2Shared::default() }
+        Self { output, handles: Handles::default(), smb2: Smb2Shared::default(), account: Account::default() }
     }
 }
 
@@ -60,7 +76,7 @@ impl Pairing {
         link: &Link,
         shared: &mut Shared<S>,
     ) {
-        let Shared { output, handles, smb2 } = shared;
+        let Shared { output, handles, smb2, .. } = shared;
         let is_request = match message.bytes {
             _ if message.raw => self.smb1.get_or_insert_default().message(message, direction, link, output),
             [0xfc..=0xfe, b'S', b'M', b'B', ..] => {
@@ -84,6 +100,17 @@ impl Pairing {
         self.smb1.as_ref().is_some_and(|smb1| smb1.expects_raw(direction))
     }
 
+    /// The ids of requests that went in `direction`, where the protocol has some that may count up.
+    pub(crate) fn ids(&self, direction: usize) -> Option<&Ids> {
+        match (&self.smb2, &self.smb1, &self.rpc) {
+            // A connection that begins with SMB1's NEGOTIATE goes on in SMB2.
+            (Some(smb2), _, None) => Some(smb2.ids()),
+            (None, Some(smb1), None) => Some(smb1.ids()),
+            (None, None, Some(rpc)) => Some(rpc.ids(direction)),
+            _ => None,
+        }
+    }
+
     /// The connection has ended.
     pub(crate) fn end<S: Sink>(&mut self, link: &Link, shared: &mut Shared<S>) {
         if let Some(rpc) = &mut self.rpc {
@@ -105,8 +132,12 @@ pub struct Link {
     pub connection: u32,
     /// The two ends; a message of direction `d` went from `ends[d]` to `ends[1 - d]`.
     pub ends: [Endpoint; 2],
-    /// Holes in each direction so far.
+    /// Losses in each direction so far: holes, and cuts that may hide messages.
     pub holes: [u32; 2],
+    /// … of which so many were cuts by the snap length.
+    pub cuts: [u32; 2],
+    /// Losses that lie before the next message: one in which a message ended counts once that message was taken.
+    pub breaks: [u32; 2],
     /// The connection's beginning was captured.
     pub from_start: bool,
 }
@@ -120,7 +151,7 @@ pub struct Output<S> {
     pub names: Names,
     /// What went wrong.
     pub anomalies: Anomalies,
-    /// Halves that found no partner.
+    /// Pairs, halves without a partner and messages that cannot be read, since they were last taken from here.
     pub unseen: Unseen,
     /// One-way messages.
     pub one_way: u64,
@@ -155,8 +186,10 @@ pub struct Pending {
     pub payload: Option<u64>,
     /// Stream offset behind it.
     pub end_offset: u64,
-    /// Holes in each direction when it came.
+    /// Losses in each direction when it came.
     pub holes: [u32; 2],
+    /// … of which so many were cuts in the direction of its answer.
+    pub cuts_back: u32,
     /// Its SMB session.
     pub session: Option<u64>,
     /// Its share.
@@ -185,6 +218,7 @@ impl Pending {
             payload: None,
             end_offset: message.end_offset,
             holes: link.holes,
+            cuts_back: link.cuts[1 - direction],
             session: None,
             share: Symbol::NONE,
             path: Symbol::NONE,
@@ -277,8 +311,11 @@ impl<S: Sink> Output<S> {
     pub fn unanswered(&mut self, link: &Link, id: Option<u64>, request: &Pending) {
         let back = usize::from(1 - request.direction);
         self.anomalies.add(Anomaly::RequestUnanswered);
-        if request.holes[back] == link.holes[back] {
+        let losses = link.holes[back].wrapping_sub(request.holes[back]);
+        if losses == 0 {
             self.unseen.requests_waiting += 1;
+        } else if mostly_cuts(losses, link.cuts[back].wrapping_sub(request.cuts_back)) {
+            self.unseen.requests_after_cut += 1;
         } else {
             self.unseen.requests_after_gap += 1;
         }
@@ -302,8 +339,11 @@ impl<S: Sink> Output<S> {
     /// Counts an answer that fits no request; `direction` is the answer's.
     pub fn orphan(&mut self, link: &Link, direction: usize) {
         self.anomalies.add(Anomaly::ResponseWithoutRequest);
-        if link.holes[1 - direction] == 0 {
+        let (losses, cuts) = (link.holes[1 - direction], link.cuts[1 - direction]);
+        if losses == 0 {
             self.unseen.responses_before_start += 1;
+        } else if mostly_cuts(losses, cuts) {
+            self.unseen.responses_after_cut += 1;
         } else {
             self.unseen.responses_after_gap += 1;
         }
@@ -317,6 +357,11 @@ impl<S: Sink> Output<S> {
             self.anomalies.add(Anomaly::ResponseEndMissing);
         }
     }
+}
+
+/// Whether most of so many losses were cuts.
+fn mostly_cuts(losses: u32, cuts: u32) -> bool {
+    cuts > losses.saturating_sub(cuts)
 }
 
 /// The request's half of a transaction.

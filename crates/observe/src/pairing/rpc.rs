@@ -18,6 +18,7 @@ use lately::Lately;
 use super::pending::Displaced;
 use super::{Answer, Link, Output, Pending, PendingTable};
 use crate::message::Message;
+use crate::missing::Ids;
 use crate::names::{Handles, Named};
 
 /// Boxes kept for use again on each connection.
@@ -50,6 +51,8 @@ pub struct Rpc {
     answered: [Lately; 2],
     /// Xids of answers that came before any call.
     early: Lately,
+    /// Xids of calls, which some clients count up.
+    ids: [Ids; 2],
     user: Option<(u32, Symbol)>,
 }
 
@@ -73,6 +76,11 @@ impl Rpc {
             None => output.anomalies.add(Anomaly::MessageMalformed),
         }
         false
+    }
+
+    /// The xids of calls that went in `direction`.
+    pub(crate) fn ids(&self, direction: usize) -> &Ids {
+        &self.ids[direction]
     }
 
     /// The connection has ended: what still waits was not answered.
@@ -99,6 +107,7 @@ impl Rpc {
             output.anomalies.add(Anomaly::DuplicateRequest);
             return;
         }
+        self.ids[direction].xid(xid, link.breaks[direction]);
         if self.early.forget(xid) {
             output.anomalies.add(Anomaly::NegativeTime);
         }

@@ -25,6 +25,7 @@ use super::pending::Displaced;
 use super::smb2::outcome as nt_outcome;
 use super::{Answer, Link, Output, Pending, PendingTable};
 use crate::message::Message;
+use crate::missing::Ids as MessageIds;
 use early::Early;
 use exchange::{Exchange, Row};
 use ids::Ids;
@@ -39,6 +40,8 @@ pub struct Smb1 {
     raw: raw::Raw,
     /// A NEGOTIATE that waits, which may be answered in SMB2.
     negotiate: Option<u64>,
+    /// MIDs of requests.
+    mids: MessageIds,
 }
 
 /// The fields of a header that pair.
@@ -142,6 +145,11 @@ impl Smb1 {
         true
     }
 
+    /// The MIDs of requests.
+    pub(crate) fn ids(&self) -> &MessageIds {
+        &self.mids
+    }
+
     /// The connection has ended: what still waits was not answered, or not to the end.
     pub fn end<S: Sink>(&mut self, link: &Link, output: &mut Output<S>) {
         for (_, exchange) in self.waiting.drain() {
@@ -161,6 +169,7 @@ impl Smb1 {
             self.further_part(&first, primary, arrival);
             return;
         }
+        self.mids.mid(fields.id as u16, link.breaks[direction]);
         let second = chain.next();
         if second.is_none() && is_oplock_acknowledgment(&first) {
             output.one_way += 1;

@@ -19,6 +19,7 @@ use super::pending::Displaced;
 use super::{Answer, Link, Output, Pending, PendingTable};
 use crate::decrypt::{Channel, Decryption, Opened};
 use crate::message::Message;
+use crate::missing::Ids;
 use crate::names::Smb2Names;
 
 /// Requests with an interim answer waiting at once over all connections, at most.
@@ -98,6 +99,8 @@ pub struct Smb2 {
     highest: Option<u64>,
     /// Only its low 16 bits are known.
     guessed: bool,
+    /// Message ids of requests.
+    ids: Ids,
     /// What decryption remembers of the connection.
     channel: Option<Box<Channel>>,
 }
@@ -156,6 +159,7 @@ impl Smb2 {
             Opened::NoKey | Opened::Incomplete => {}
         }
         output.anomalies.add(Anomaly::MessageEncrypted);
+        output.unseen.encrypted += 1;
         false
     }
 
@@ -189,6 +193,11 @@ impl Smb2 {
         is_request
     }
 
+    /// The message ids of requests.
+    pub(crate) fn ids(&self) -> &Ids {
+        &self.ids
+    }
+
     /// The connection has ended: what still waits was not answered.
     pub fn end<S: Sink>(&mut self, link: &Link, output: &mut Output<S>) {
         for (_, waiting) in self.waiting.drain() {
@@ -211,6 +220,7 @@ impl Smb2 {
             output.one_way += 1;
             return;
         }
+        self.ids.message_id(key, header.credit_charge(), link.breaks[direction]);
         let command = header.command_code();
         let mut pending = Pending::of(part.message, direction, link, Procedure::of(Protocol::Smb2, command));
         if pending.procedure.is_unknown() {
@@ -320,10 +330,12 @@ impl Smb2 {
 
 /// Counts a message that is no plain one; always false, for it is no request to our knowledge.
 fn unreadable<S>(kind: Option<Kind>, output: &mut Output<S>) -> bool {
-    output.anomalies.add(match kind {
-        Some(Kind::Compressed) => Anomaly::MessageCompressed,
-        _ => Anomaly::MessageMalformed,
-    });
+    if kind == Some(Kind::Compressed) {
+        output.anomalies.add(Anomaly::MessageCompressed);
+        output.unseen.compressed += 1;
+    } else {
+        output.anomalies.add(Anomaly::MessageMalformed);
+    }
     false
 }
 

@@ -132,6 +132,17 @@ impl Held {
     }
 }
 
+/// The data in packets: what a dropped one may hold.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Sizes {
+    /// Most in a packet, bytes.
+    pub largest: u32,
+    /// Packets with data.
+    pub segments: u64,
+    /// Bytes in all of them.
+    pub bytes: u64,
+}
+
 /// One direction of a TCP connection.
 #[derive(Debug, Default)]
 pub struct Half {
@@ -148,8 +159,13 @@ pub struct Half {
     /// Holes given up lately, so that a late arrival is told from a retransmission: (start, end).
     given_up: [(u64, u64); 4],
     given_up_next: usize,
-    /// Largest payload seen in a packet, bytes: what a dropped packet holds at most.
-    pub largest: u32,
+    /// Largest payload seen in a packet, bytes.
+    largest: u32,
+    /// Packets with data, and the bytes in them.
+    segments: u64,
+    segment_bytes: u64,
+    /// How far packets without data say that the stream had gone.
+    reached: u64,
     /// FIN seen.
     pub finished: bool,
     /// What the segments were.
@@ -160,6 +176,29 @@ impl Half {
     /// Next offset to hand on, where known.
     pub fn next(&self) -> Option<u64> {
         self.known.then_some(self.next)
+    }
+
+    /// Offset behind the last byte that was captured, acknowledged, or stood before a packet without data; where known. A FIN is
+    /// acknowledged like a byte, so one more is none.
+    pub fn end(&self) -> Option<u64> {
+        let told = self.acknowledged.max(self.reached);
+        self.known.then_some(if told > self.next + 1 { told } else { self.next })
+    }
+
+    /// The data in its packets.
+    pub fn sizes(&self) -> Sizes {
+        Sizes { largest: self.largest, segments: self.segments, bytes: self.segment_bytes }
+    }
+
+    /// Whether data is held back behind a hole.
+    #[inline]
+    pub fn is_holding(&self) -> bool {
+        !self.held.is_empty()
+    }
+
+    /// Offset of the first byte, where the SYN was seen.
+    pub fn origin(&self) -> Option<u64> {
+        self.origin
     }
 
     /// Whether this SYN opens another connection than the one being followed.
@@ -203,7 +242,7 @@ impl Half {
         if is_next && self.held.is_empty() {
             self.finished |= segment.flags.fin();
             if segment.wire_len > 0 {
-                self.largest = self.largest.max(segment.wire_len);
+                self.count_size(segment.wire_len);
                 let chunk = chunk(segment, self.next, stamp);
                 self.next += u64::from(segment.wire_len);
                 out.data(&chunk);
@@ -221,11 +260,21 @@ impl Half {
         let start = self.start(segment, out);
         self.finished |= segment.flags.fin();
         if segment.wire_len == 0 {
+            if !segment.flags.rst() && start.saturating_sub(self.next) <= JUMP_MAX {
+                self.reached = self.reached.max(start);
+            }
             return;
         }
-        self.largest = self.largest.max(segment.wire_len);
+        self.count_size(segment.wire_len);
         let chunk = chunk(segment, start, stamp);
         if start == self.next { self.continuing(&chunk, out) } else { self.unexpected(chunk, out) }
+    }
+
+    #[inline]
+    fn count_size(&mut self, len: u32) {
+        self.largest = self.largest.max(len);
+        self.segments += 1;
+        self.segment_bytes += u64::from(len);
     }
 
     /// A chunk that begins where the stream stands.

@@ -9,4 +9,4 @@ mod half;
 mod offset;
 
 pub use connections::{Connections, Slot};
-pub use half::{Chunk, Counts, Event, Half, Receiver};
+pub use half::{Chunk, Counts, Event, Half, Receiver, Sizes};

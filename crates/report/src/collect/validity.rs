@@ -1,6 +1,6 @@
 //! Whether the numbers may be used, and what to know before believing them.
 
-use super::{input, links};
+use super::{input, links, missing};
 use crate::findings::Findings;
 use crate::instant;
 use crate::text::time;
@@ -12,12 +12,18 @@ const COARSE: f64 = 0.1;
 /// Rows named in one warning.
 const NAMED: usize = 3;
 
-/// Invalid where no operation was found; the reason says what was seen instead. Partial where packets were not understood.
-pub(super) fn judge(statistics: &Statistics, coverage: &Coverage, filters: &[String]) -> Validity {
+/// Invalid where no operation was found or most are missing, partial where some are; the reasons say what is missing and why.
+pub(super) fn judge(statistics: &Statistics, coverage: &Coverage, findings: &Findings) -> Validity {
     let all = statistics.operations().chain(statistics.held()).chain(statistics.members());
     let any = all.map(|(_, sums)| sums.count()).sum::<u64>() > 0;
-    let nothing = (!any).then(|| Reason::invalid(filtered(coverage, filters).unwrap_or_else(|| instead(coverage))));
-    Validity::of(nothing.into_iter().chain(input::reasons(coverage, any)).chain(links::unknown(coverage)))
+    let mut reasons = missing::reasons(findings);
+    if !any {
+        let filtered = filtered(coverage, &findings.source.filters);
+        // What is missing says by itself why nothing was found.
+        let nothing = filtered.or_else(|| reasons.is_empty().then(|| instead(coverage)));
+        reasons.extend(nothing.map(Reason::invalid));
+    }
+    Validity::of(reasons.into_iter().chain(input::reasons(coverage, any)).chain(links::unknown(coverage)))
 }
 
 /// The filters let nothing through: how many transactions there are, and when. `None` where they kept nothing out.
@@ -34,15 +40,9 @@ fn filtered(coverage: &Coverage, filters: &[String]) -> Option<String> {
 
 fn instead(coverage: &Coverage) -> String {
     let p = &coverage.packets;
-    let encrypted = coverage.anomalies.count(Anomaly::MessageEncrypted);
     let unpaired = coverage.unseen.responses_after_gap.saturating_add(coverage.unseen.responses_before_start);
     if p.total == 0 {
         "No operation was found: the input has no packets.".to_owned()
-    } else if encrypted > 0 {
-        let messages = plural(encrypted, "encrypted message");
-        format!(
-            "No operation was found: {messages} seen, and nothing else of a file server's. Capture without encryption, or on the server before it encrypts."
-        )
     } else if unpaired > 0 {
         format!("No operation was found: {} seen, none with its request.", plural(unpaired, "response"))
     } else {
@@ -59,19 +59,6 @@ fn instead(coverage: &Coverage) -> String {
 pub(super) fn warnings(findings: &Findings, coverage: &Coverage) -> Vec<String> {
     let mut warnings = input::warnings(coverage);
     warnings.extend(coarse_clock(findings));
-    let lost = findings.unseen.share_lost_at_least;
-    if findings.packets.dropped_at_least > 0 || lost > 0.0 {
-        warnings.push(format!(
-            "The capture dropped {} or more; at least {} of the operations could not be paired for that. \
-             What is missing may well be the slowest.",
-            plural(findings.packets.dropped_at_least, "packet"),
-            if lost > 0.0 && lost < 0.0005 {
-                "some, but less than 0.1 %,".to_owned()
-            } else {
-                format!("{:.1} %", lost * 100.0)
-            },
-        ));
-    }
     if findings.packets.truncated > 0 {
         let packets = plural(findings.packets.truncated, "packet");
         warnings
@@ -83,8 +70,6 @@ pub(super) fn warnings(findings: &Findings, coverage: &Coverage) -> Vec<String> 
             warnings.push(format!("{} {text}", plural(count, "message")));
         }
     };
-    say(Anomaly::MessageEncrypted, "encrypted: the operations in them are in no number here.");
-    say(Anomaly::MessageCompressed, "compressed: the operations in them are in no number here.");
     say(Anomaly::NegativeTime, "answered before they were asked, by the capture's times: they are in no time here.");
     if findings.clock.backward_steps > 0 {
         let steps = plural(findings.clock.backward_steps, "time");

@@ -2,7 +2,8 @@
 
 use super::units::{bytes, count, data, duration, long_duration, optional, per_second, percent, percent_of};
 use super::untrusted::Untrusted;
-use crate::findings::{Findings, OperationRow, Source, Stage, Times, Validity, Verdict};
+use crate::collect::missing;
+use crate::findings::{Findings, OperationRow, Source, Stage, Times, Unseen, Validity, Verdict};
 use maud::{Markup, html};
 
 /// How many input files the header names.
@@ -123,12 +124,7 @@ fn story(findings: &Findings) -> Markup {
                 (count(totals.failed)) " (" (percent_of(totals.failed, totals.requests)) ") failed. "
             }
             @if totals.unanswered > 0 { (count(totals.unanswered)) " had no answer that was seen. " }
-            @if findings.unseen.share_lost_at_least > 0.0 {
-                "The capture has holes: at least " strong { (percent(findings.unseen.share_lost_at_least)) }
-                " of the operations could not be measured."
-            } @else if findings.run.is_none() {
-                "No operation is known to be missing."
-            }
+            @if findings.run.is_none() { (missing::headline(findings)) }
         }
     }
 }
@@ -191,7 +187,7 @@ fn tiles(findings: &Findings) -> Markup {
             @if let Some(stage) = highest(&findings.stages) { (peak(stage, &totals)) } @else { (traffic(findings, &totals)) }
             (tile("Errors", &count(totals.errors()), &format!("{} refused, {} failed", count(totals.refused), count(totals.failed))))
             (tile("Unanswered", &count(totals.unanswered), &format!("{} of requests", percent_of(totals.unanswered, totals.requests))))
-            @if findings.run.is_none() { (tile("Not measurable", &at_least(findings.unseen.share_lost_at_least), "lost to holes in the capture")) }
+            @if findings.run.is_none() { (missing_tile(&findings.unseen)) }
         }
     }
 }
@@ -235,8 +231,13 @@ fn moved(findings: &Findings, name: &str, group: &str, elapsed: Option<f64>) -> 
     tile(name, &rate, &note)
 }
 
-fn at_least(share: f64) -> String {
-    if share > 0.0 { format!("≥ {}", percent(share)) } else { percent(share) }
+/// The share of the operations that the numbers do not contain.
+fn missing_tile(unseen: &Unseen) -> Markup {
+    let range = match (unseen.share_missing_low, unseen.share_missing_high) {
+        (Some(low), Some(high)) => format!("of operations; {} to {}", percent(low), percent(high)),
+        _ => "cannot be estimated".to_owned(),
+    };
+    tile("Missing", &optional(unseen.share_missing, percent), &range)
 }
 
 fn tile(name: &str, value: &str, note: &str) -> Markup {

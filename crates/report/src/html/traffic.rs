@@ -1,8 +1,10 @@
 //! The traffic as such: packets, and what could not be seen of it.
 
-use super::units::{bytes, count, duration, percent, percent_of};
+use super::units::{bytes, count, duration, percent_of};
 use super::untrusted::Untrusted;
+use crate::collect::missing;
 use crate::findings::Findings;
+use crate::text::unseen_rows as rows;
 use maud::{Markup, html};
 
 /// Packet counts, in the first seed's order.
@@ -51,32 +53,23 @@ pub(super) fn packets(findings: &Findings) -> Option<Markup> {
 
 /// Everything that was lost, cut, odd or uncertain.
 pub(super) fn unseen(findings: &Findings) -> Markup {
-    let u = &findings.unseen;
-    let lines = [
-        ("Requests and answers paired", u.paired),
-        ("Packets the capture dropped, at least", findings.packets.dropped_at_least),
-        ("Requests whose answer fell into a hole", u.requests_after_gap),
-        ("Answers whose request fell into a hole", u.responses_after_gap),
-        ("Requests still waiting at the end", u.requests_waiting),
-        ("Answers to requests from before the start", u.responses_before_start),
-    ];
+    let p = &findings.packets;
+    let lines = rows(&findings.unseen).into_iter().filter(|&(_, n, always)| always || n > 0);
     let is_run = findings.run.is_some();
     html! {
         p {
-            @if u.share_lost_at_least > 0.0 {
-                "At least " strong { (percent(u.share_lost_at_least)) } " of the operations could not be measured."
-            } @else if is_run {
-                "Every request that was sent is in these numbers, answered or not."
-            } @else {
-                "No operation is known to be missing."
+            (missing::headline(findings)) " "
+            @if p.missing_bytes > 0 {
+                "The capture dropped about " (count(p.dropped_estimate)) " packets with data (" (bytes(p.missing_bytes as f64)) "), or "
+                (count(p.dropped_at_least)) " if all were as large as the largest seen. "
             }
-            " " (clock(findings))
+            (clock(findings))
         }
         div.columns {
             @if !is_run { table.plain {
                 caption { "Halves that found no partner" }
                 thead { tr { th scope="col" { "What" } th scope="col" { "Count" } } }
-                tbody { @for (name, n) in lines { tr { th scope="row" { (name) } td { (count(n)) } } } }
+                tbody { @for (name, n, _) in lines { tr { th scope="row" { (name) } td { (count(n)) } } } }
             } }
             @if !findings.anomalies.is_empty() {
                 table.plain {

@@ -93,7 +93,7 @@ fn counts(findings: &Findings) -> Table {
         }
     }
     row(1, "retrans:", p.retransmitted, of_all(p.retransmitted), "");
-    row(1, "dropped:", p.dropped_at_least, String::new(), "(or more)");
+    row(1, "dropped:", p.dropped_estimate, String::new(), "with data, by the usual packet size");
     for (name, count, note) in
         [("out of order:", p.out_of_order, ""), ("truncated:", p.truncated, "cut by the snaplen")]
     {

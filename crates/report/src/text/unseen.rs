@@ -2,8 +2,9 @@
 
 use super::page::{Page, Role};
 use super::table::Table;
-use super::units::{percent, percent_of};
-use crate::findings::Findings;
+use super::units::{bytes, percent_of};
+use crate::collect::missing;
+use crate::findings::{Findings, Unseen};
 use std::fmt;
 
 pub(super) fn warnings(page: &mut Page<'_>, findings: &Findings) -> fmt::Result {
@@ -24,11 +25,8 @@ pub(super) fn warnings(page: &mut Page<'_>, findings: &Findings) -> fmt::Result 
 
 pub(super) fn draw(page: &mut Page<'_>, findings: &Findings) -> fmt::Result {
     page.heading("What could not be seen:")?;
-    if findings.run.is_some() {
-        // Whoever sends knows of every request.
-        let text = "Nothing: every request of the measured phases is in these numbers, answered or not.";
-        page.paragraph(Role::Plain, "  ", text)?;
-    } else {
+    page.paragraph(Role::Plain, "  ", &missing::headline(findings))?;
+    if findings.run.is_none() {
         halves(page, findings)?;
     }
     Ok(())
@@ -36,34 +34,43 @@ pub(super) fn draw(page: &mut Page<'_>, findings: &Findings) -> fmt::Result {
 
 /// Requests and responses that found no partner in the capture.
 fn halves(page: &mut Page<'_>, findings: &Findings) -> fmt::Result {
-    let unseen = &findings.unseen;
-    let lost = unseen.share_lost_at_least;
-    let text = if unseen.requests_after_gap == 0 && unseen.responses_after_gap == 0 {
-        "No operation was lost to a hole in the capture, as far as the packets tell.".to_owned()
-    } else {
-        let share = if lost > 0.0 && lost < 0.0005 { "less than 0.1%".to_owned() } else { percent(lost) };
-        format!(
-            "At least {share} of the operations could not be paired because of holes in the capture; those of which both halves were lost are not counted."
-        )
-    };
-    page.paragraph(Role::Plain, "  ", &text)?;
     let mut table = Table::new();
-    for (name, count) in [
-        ("requests and responses paired:", unseen.paired),
-        ("requests whose response fell into a hole:", unseen.requests_after_gap),
-        ("responses whose request fell into a hole:", unseen.responses_after_gap),
-        ("requests still waiting, nothing lost:", unseen.requests_waiting),
-        ("responses to requests before the start:", unseen.responses_before_start),
-    ] {
-        table.row(vec![format!("  {name}"), count.to_string()]);
+    for (name, count, always) in rows(&findings.unseen) {
+        if always || count > 0 {
+            table.row(vec![format!("  {name}:"), count.to_string()]);
+        }
     }
     page.table(&table)?;
-    if findings.packets.dropped_at_least > 0 {
-        let text = format!("The capture dropped {} packets or more.", findings.packets.dropped_at_least);
+    let packets = &findings.packets;
+    if packets.missing_bytes > 0 {
+        let text = format!(
+            "The capture dropped about {} packets with data ({}), or {} if all were as large as the largest seen.",
+            packets.dropped_estimate,
+            bytes(packets.missing_bytes),
+            packets.dropped_at_least
+        );
         page.paragraph(Role::Plain, "  ", &text)?;
     }
     if !findings.anomalies.is_empty() {
         page.paragraph(Role::Plain, "  ", "Anomalies are counted under Warnings.")?;
     }
     Ok(())
+}
+
+/// Counts by cause, and whether they are shown if 0.
+pub(crate) fn rows(unseen: &Unseen) -> [(&'static str, u64, bool); 12] {
+    [
+        ("requests and responses paired", unseen.paired, true),
+        ("operations missing, estimated", unseen.missing, true),
+        ("requests whose response was dropped by the capture", unseen.requests_after_gap, true),
+        ("responses whose request was dropped by the capture", unseen.responses_after_gap, true),
+        ("requests whose response the snap length cut off", unseen.requests_after_cut, false),
+        ("responses whose request the snap length cut off", unseen.responses_after_cut, false),
+        ("requests of connections captured in one direction", unseen.requests_one_sided, false),
+        ("responses of connections captured in one direction", unseen.responses_one_sided, false),
+        ("encrypted requests, not read", unseen.encrypted, false),
+        ("compressed requests, not read", unseen.compressed, false),
+        ("requests still waiting, nothing lost", unseen.requests_waiting, true),
+        ("responses to requests before the start", unseen.responses_before_start, true),
+    ]
 }

@@ -4,8 +4,8 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::num::NonZeroU64;
 
 use plimsoll_model::{
-    Anomalies, Anomaly, ClockGranularity, Coverage, Endpoint, Frames, Outcome, PacketCounts, Procedure, Protocol,
-    Symbol, Timeline, Transaction, Unseen, Vantage,
+    Anomalies, Anomaly, ClockGranularity, Coverage, Endpoint, Frames, Missing, OneSided, Outcome, PacketCounts,
+    Procedure, Protocol, Symbol, Timeline, Transaction, Unseen, Vantage,
 };
 
 use super::{Counter, Reader, State, StateError, Writer, fields};
@@ -166,6 +166,9 @@ fields!(
         retransmitted,
         out_of_order,
         dropped_at_least,
+        dropped_estimate,
+        missing_bytes,
+        largest,
         truncated,
         continued,
         commands,
@@ -179,8 +182,37 @@ fields!(
     }
 );
 fields!("clock", ClockGranularity { estimate_ns, at_most, backward_steps });
-fields!("unseen", Unseen { paired, requests_after_gap, responses_after_gap, requests_waiting, responses_before_start }
-    if |unseen| Counter::all(&[unseen.paired, unseen.requests_after_gap, unseen.responses_after_gap]));
+fields!("missing", Missing { operations, low, high, unknown });
+fields!(
+    "unseen",
+    Unseen {
+        paired,
+        requests_after_gap,
+        responses_after_gap,
+        requests_after_cut,
+        responses_after_cut,
+        requests_one_sided,
+        responses_one_sided,
+        requests_waiting,
+        responses_before_start,
+        encrypted,
+        compressed,
+        missing,
+    } if |unseen| Counter::all(&[
+        unseen.paired,
+        unseen.requests_after_gap,
+        unseen.responses_after_gap,
+        unseen.requests_after_cut,
+        unseen.responses_after_cut,
+        unseen.requests_one_sided,
+        unseen.responses_one_sided,
+        unseen.requests_waiting,
+        unseen.responses_before_start,
+        unseen.encrypted,
+        unseen.compressed,
+    ])
+);
+fields!("one-sided connection", OneSided { from, to, requests, responses });
 fields!(
     "coverage",
     Coverage {
@@ -195,5 +227,7 @@ fields!(
         unknown_links,
         filtered_out,
         capture_ns,
+        one_sided,
+        one_sided_named,
     }
 );

@@ -36,7 +36,14 @@ impl Bench {
         let (sink, names) = (Rows::default(), Names::default());
         let output =
             Output { sink, names, anomalies: Default::default(), unseen: Default::default(), one_way: 0, jumped_at: 0 };
-        let link = Link { connection: 0, ends: [end(1024), end(445)], holes: [0; 2], from_start: true };
+        let link = Link {
+            connection: 0,
+            ends: [end(1024), end(445)],
+            holes: [0; 2],
+            cuts: [0; 2],
+            breaks: [0; 2],
+            from_start: true,
+        };
         Self { smb1: Smb1::default(), output, link, frame: 0, sent: [1_000; 2] }
     }
 

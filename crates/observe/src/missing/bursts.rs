@@ -1,0 +1,145 @@
+//! When the capture lost packets: what may have begun, ended or happened as a whole while it did.
+
+use plimsoll_model::Missing;
+
+use super::End;
+
+/// Times kept at most; more are joined with their neighbours.
+const KEPT_MAX: usize = 1_024;
+
+/// Stretches of time in which packets were lost.
+#[derive(Debug, Default)]
+pub(crate) struct Bursts {
+    all: Vec<(i64, i64)>,
+}
+
+impl Bursts {
+    /// A connection lost packets between these times.
+    pub(crate) fn add(&mut self, from_ns: i64, to_ns: i64) {
+        if to_ns <= from_ns {
+            return;
+        }
+        // Holes of one burst are found one after the other, by the connections that it hit.
+        if let Some(last) = self.all.last_mut()
+            && from_ns <= last.1
+            && to_ns >= last.0
+        {
+            *last = (last.0.min(from_ns), last.1.max(to_ns));
+            return;
+        }
+        if self.all.len() >= KEPT_MAX {
+            self.join();
+        }
+        self.all.push((from_ns, to_ns));
+    }
+
+    /// In order of time, none overlapping another.
+    pub(crate) fn finish(mut self) -> Vec<(i64, i64)> {
+        self.merge(0);
+        self.all
+    }
+
+    /// Makes room: joins those nearest to each other.
+    fn join(&mut self) {
+        self.merge(0);
+        let mut distances: Vec<i64> = self.all.windows(2).map(|pair| pair[1].0.saturating_sub(pair[0].1)).collect();
+        distances.sort_unstable();
+        let middle = distances.get(distances.len() / 2).copied().unwrap_or_default();
+        if self.all.len() > KEPT_MAX / 2 {
+            self.merge(middle);
+        }
+    }
+
+    fn merge(&mut self, within: i64) {
+        self.all.sort_unstable();
+        let mut merged: Vec<(i64, i64)> = Vec::new();
+        for &(from, to) in &self.all {
+            match merged.last_mut() {
+                Some(last) if from <= last.1.saturating_add(within) => last.1 = last.1.max(to),
+                _ => merged.push((from, to)),
+            }
+        }
+        self.all = merged;
+    }
+}
+
+/// Bursts looked at, at most: the longest.
+const LOOKED_AT_MAX: usize = 64;
+/// So many times the usual distance of its operations may a connection have been quiet before a burst that hid its end.
+const QUIET: f64 = 30.0;
+/// Traffic comes in spurts: for a short time a connection may be so many times busier than on average.
+const BUSIER: f64 = 4.0;
+
+/// Operations that no connection's own bytes tell of: those of connections that began or ended while packets were lost, and of
+/// connections so short that a burst can hide all of one, at the rate that was seen. `span` is that of the capture.
+pub(crate) fn between_connections(ends: &[End], mut bursts: Vec<(i64, i64)>, span: (i64, i64)) -> Missing {
+    bursts.sort_by_key(|&(from, to)| from.saturating_sub(to));
+    bursts.truncate(LOOKED_AT_MAX);
+    let elapsed = span.1.saturating_sub(span.0).max(1) as f64;
+    // A connection that was not seen from its beginning, and not from the capture's, may have begun in a burst.
+    let mut most = if bursts.is_empty() { 0.0 } else { ends.iter().map(|end| end.begun_unseen(span.0)).sum() };
+    let mut likely = 0.0;
+    for burst in bursts {
+        let length = burst.1.saturating_sub(burst.0);
+        let is_short = |end: &&End| end.opened && end.closed && end.life() < length;
+        let in_short: u64 = ends.iter().filter(is_short).map(|end| end.operations).sum();
+        let cut_off: f64 = ends.iter().map(|end| end.cut_off(burst, span.0)).sum();
+        likely += ends.iter().filter(|end| end.waits).map(|end| end.cut_off(burst, span.0)).sum::<f64>();
+        most += BUSIER * cut_off + in_short as f64 / elapsed * length as f64;
+    }
+    Missing { operations: likely.round() as u64, low: 0, high: most.max(likely).ceil() as u64, unknown: 0 }
+}
+
+impl End {
+    fn life(&self) -> i64 {
+        self.last_ns.saturating_sub(self.first_ns)
+    }
+
+    /// Operations per nanosecond; `None` where there are too few to tell.
+    fn rate(&self) -> Option<f64> {
+        (self.operations > 1 && self.life() > 0).then(|| self.operations as f64 / self.life() as f64)
+    }
+
+    /// Operations at the usual rate in that part of a burst of which this connection may have had its end or beginning.
+    fn cut_off(&self, (from, to): (i64, i64), start: i64) -> f64 {
+        let Some(rate) = self.rate() else { return 0.0 };
+        let near = |ns: i64| ns as f64 <= QUIET / rate;
+        let mut time = 0;
+        if !self.closed && self.last_ns < to && near(from.saturating_sub(self.last_ns)) {
+            time += to.saturating_sub(self.last_ns);
+        }
+        if !self.opened && self.first_ns > from && from > start && near(self.first_ns.saturating_sub(to)) {
+            time += self.first_ns.saturating_sub(from);
+        }
+        rate * time as f64
+    }
+
+    fn begun_unseen(&self, start: i64) -> f64 {
+        match self.rate() {
+            Some(rate) if !self.opened => {
+                (self.before as f64).min(BUSIER * rate * self.first_ns.saturating_sub(start) as f64)
+            }
+            _ => 0.0,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_overlaps_is_one_burst() {
+        let mut bursts = Bursts::default();
+        [(10, 20), (15, 25), (40, 50), (5, 11), (60, 60)].iter().for_each(|&(from, to)| bursts.add(from, to));
+        assert_eq!(bursts.finish(), [(5, 25), (40, 50)]);
+    }
+
+    #[test]
+    fn there_are_never_many() {
+        let mut bursts = Bursts::default();
+        (0..100_000).for_each(|at| bursts.add(at * 10, at * 10 + 5));
+        let all = bursts.finish();
+        assert!(all.len() <= KEPT_MAX && all.first().map(|first| first.0) == Some(0), "{}", all.len());
+    }
+}

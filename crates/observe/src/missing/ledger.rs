@@ -1,0 +1,299 @@
+//! What one connection had and what of it is missing.
+
+use plimsoll_model::{Missing, OneSided, Unseen};
+
+use super::{Blocks, Estimate, Ids};
+use crate::pairing::Link;
+use crate::stream::Half;
+
+/// Two standard errors each way: 95 %.
+const ERRORS: f64 = 2.0;
+/// An encrypted message is a compound of so many operations at most, usually: open, query, close.
+const COMPOUND_MAX: u64 = 3;
+/// Of SMB1's MIDs so many, as a share, are of no operation (acknowledged breaks, skipped ids), as one standard error.
+const MIDS_OFF: f64 = 0.01;
+/// Requests of a UDP conversation without any answer before its answers are said not to have been captured. (A client whose
+/// server is dead asks again with the same xid, which is not counted again.)
+const UDP_ONE_SIDED: u64 = 8;
+/// Ports that servers have: SMB, SMB over NetBIOS, NFS, portmap.
+const SERVER_PORTS: [u16; 4] = [445, 139, 2049, 111];
+
+/// One direction of a connection.
+#[derive(Debug, Default)]
+struct Flow {
+    sizes: Blocks,
+    /// Stream offset behind the last message.
+    behind: Option<u64>,
+    /// Losses before it.
+    breaks: u32,
+    /// Bytes between messages, across losses: messages of which not even the header is there.
+    between: u64,
+    /// In so many places.
+    gaps: u32,
+    /// Bytes before the first and behind the last message.
+    outside: [u64; 2],
+    encrypted: u64,
+    compressed: u64,
+    packets: u64,
+}
+
+/// The account of one connection.
+#[derive(Debug, Default)]
+pub(crate) struct Ledger {
+    flows: [Flow; 2],
+    tally: Unseen,
+    /// Times of the first and the last packet, ns.
+    times: Option<(i64, i64)>,
+}
+
+/// When a connection was seen, for judging what may have happened while packets were lost.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct End {
+    pub(crate) first_ns: i64,
+    pub(crate) last_ns: i64,
+    /// Its beginning was captured.
+    pub(crate) opened: bool,
+    /// Its end was captured.
+    pub(crate) closed: bool,
+    /// A request waited for its answer at the end: more was to come.
+    pub(crate) waits: bool,
+    /// Operations measured.
+    pub(crate) operations: u64,
+    /// Ids of requests before the first that was seen, of a protocol in which they begin at 0.
+    pub(crate) before: u64,
+}
+
+impl Ledger {
+    /// Takes a packet's time. Gives the time of the packet before it.
+    #[inline]
+    pub(crate) fn packet(&mut self, direction: usize, time_ns: i64) -> i64 {
+        self.flows[direction].packets += 1;
+        match &mut self.times {
+            Some((_, last)) => std::mem::replace(last, time_ns),
+            None => {
+                self.times = Some((time_ns, time_ns));
+                time_ns
+            }
+        }
+    }
+
+    /// Takes a message of `size` bytes with its framing that ends at the stream offset `end`. `breaks` counts the losses before it,
+    /// `origin` is where the stream began, if that is known.
+    #[inline]
+    pub(crate) fn message(&mut self, direction: usize, size: u64, end: u64, breaks: u32, origin: Option<u64>) {
+        let flow = &mut self.flows[direction];
+        flow.sizes.add(size);
+        if flow.behind.is_none() || breaks != flow.breaks {
+            let start = end.saturating_sub(size);
+            match (flow.behind, origin) {
+                (Some(behind), _) => flow.gap(start.saturating_sub(behind)),
+                (None, Some(origin)) if breaks > 0 => flow.outside[0] = start.saturating_sub(origin),
+                (None, _) => {}
+            }
+            flow.breaks = breaks;
+        }
+        flow.behind = Some(end);
+    }
+
+    /// The stream began anew elsewhere.
+    pub(crate) fn restart(&mut self, direction: usize) {
+        self.flows[direction].behind = None;
+    }
+
+    /// Takes what became of a message that went in `direction`.
+    #[inline]
+    pub(crate) fn add(&mut self, direction: usize, unseen: &mut Unseen) {
+        let flow = &mut self.flows[direction];
+        flow.encrypted += unseen.encrypted;
+        flow.compressed += unseen.compressed;
+        (unseen.encrypted, unseen.compressed) = (0, 0);
+        self.tally.add(unseen);
+        *unseen = Unseen::default();
+    }
+
+    /// Nothing more will come in these streams: counts what is missing behind the last message.
+    pub(crate) fn end_streams(&mut self, halves: &[Half; 2], link: &Link) {
+        for ((flow, half), breaks) in self.flows.iter_mut().zip(halves).zip(link.breaks) {
+            let (Some(end), Some(next)) = (half.end(), half.next()) else { continue };
+            let Some(behind) = flow.behind.or(half.origin()) else { continue };
+            if breaks != flow.breaks || end > next {
+                flow.outside[1] = end.saturating_sub(behind);
+            }
+        }
+    }
+
+    /// The account. `client` is the direction of requests, where known; `ids` are those of the requests.
+    pub(crate) fn close(
+        mut self,
+        client: Option<usize>,
+        ids: Option<&Ids>,
+        halves: Option<&[Half; 2]>,
+        link: &Link,
+    ) -> (Unseen, Option<OneSided>) {
+        let client =
+            client.or_else(|| link.ends.iter().position(|end| SERVER_PORTS.contains(&end.port)).map(|at| 1 - at));
+        let one_sided = self.one_sided(halves).then(|| self.name_one_sided(link));
+        if one_sided.is_some() {
+            self.blame_the_side();
+        }
+        self.tally.encrypted = self.requests(client, |flow| flow.encrypted);
+        self.tally.compressed = self.requests(client, |flow| flow.compressed);
+        self.tally.missing = match halves {
+            Some(_) => self.missing(client, ids, link),
+            None => self.missing_datagrams(ids),
+        };
+        (self.tally, one_sided)
+    }
+
+    /// When this was.
+    pub(crate) fn end(&self, halves: &[Half; 2], ids: Option<&Ids>, link: &Link) -> Option<End> {
+        let (first_ns, last_ns) = self.times?;
+        let closed = halves.iter().any(|half| half.finished);
+        Some(End {
+            first_ns,
+            last_ns,
+            opened: link.from_start,
+            closed,
+            waits: self.tally.requests_waiting > 0,
+            operations: self.tally.paired,
+            before: ids.and_then(Ids::before_first).unwrap_or_default(),
+        })
+    }
+
+    /// Whether the packets of one direction are not in the capture. A server that says nothing is another matter: then nothing of
+    /// its own was acknowledged either.
+    fn one_sided(&self, halves: Option<&[Half; 2]>) -> bool {
+        let (requests, responses) = (self.tally.unanswered(), self.tally.orphans());
+        if self.tally.paired > 0 || (requests > 0) == (responses > 0) {
+            return false;
+        }
+        let Some(halves) = halves else { return requests >= UDP_ONE_SIDED || responses > 1 };
+        let silent = |at: usize| self.flows[at].packets == 0 && self.flows[1 - at].packets > 0;
+        let had_data = |half: &Half| half.end() > half.next();
+        (0..2).any(|at| silent(at) && (responses > 0 || had_data(&halves[at])))
+    }
+
+    fn name_one_sided(&self, link: &Link) -> OneSided {
+        let from = usize::from(self.flows[1].packets > self.flows[0].packets);
+        OneSided {
+            from: link.ends[from],
+            to: link.ends[1 - from],
+            requests: self.tally.unanswered(),
+            responses: self.tally.orphans(),
+        }
+    }
+
+    /// Halves without a partner are so because the other direction was not captured.
+    fn blame_the_side(&mut self) {
+        let (requests, responses) = (self.tally.unanswered(), self.tally.orphans());
+        self.tally = Unseen { requests_one_sided: requests, responses_one_sided: responses, ..Unseen::default() };
+    }
+
+    /// Requests of a kind: the client's messages; where it is not known who that is, as many as both directions allow.
+    fn requests(&self, client: Option<usize>, count: impl Fn(&Flow) -> u64) -> u64 {
+        let both = [count(&self.flows[0]), count(&self.flows[1])];
+        let least = if both.contains(&0) { both[0].max(both[1]) } else { both[0].min(both[1]) };
+        client.map(|client| both[client]).filter(|&asked| asked > 0).unwrap_or(least)
+    }
+
+    fn missing(&self, client: Option<usize>, ids: Option<&Ids>, link: &Link) -> Missing {
+        let tally = &self.tally;
+        let asked = tally.requests_after_gap + tally.requests_after_cut + tally.requests_one_sided;
+        let answered = tally.responses_after_gap + tally.responses_after_cut + tally.responses_one_sided;
+        let client = client.unwrap_or(0);
+        let (asked_all, answered_all) = (tally.paired + tally.unanswered(), tally.paired + tally.orphans());
+        let requests = self.flows[client].operations(asked_all);
+        let responses = self.flows[1 - client].operations(answered_all);
+        let bytes = Estimate::combined(requests.into_iter().chain(responses));
+        let counted =
+            ids.and_then(|ids| counted(ids, [requests, responses, bytes], self.flows[client].each(asked_all)));
+        let of = |halves: u64| {
+            move |lost: Estimate| Estimate { operations: halves as f64 + lost.operations, error: lost.error }
+        };
+        let all = [counted.map(of(asked)), requests.map(of(asked)), responses.map(of(answered))];
+        let flows = [(&self.flows[client], asked_all), (&self.flows[1 - client], answered_all)];
+        let outside = |at: usize| {
+            let each = flows.iter().filter_map(|(flow, seen)| flow.operations_in(flow.outside[at], 1, *seen));
+            Estimate::combined(each).unwrap_or(Estimate { operations: 0.0, error: 0.0 })
+        };
+        let first = ids.and_then(Ids::before_first).filter(|_| link.from_start);
+        let before = first.map_or_else(|| outside(0), |first| Estimate { operations: first as f64, error: 0.0 });
+        let behind = outside(1);
+        let lost = Estimate::combined(all.into_iter().flatten()).map(|lost| lost.and(before).and(behind));
+        let hidden = tally.encrypted + tally.compressed;
+        let floor = asked + answered;
+        let nothing_known = lost.is_none()
+            && self.flows.iter().any(|flow| flow.between > 0 || flow.breaks > 0 || flow.outside != [0; 2]);
+        let lost = lost.unwrap_or(Estimate { operations: 0.0, error: 0.0 });
+        let best = (lost.operations.round() as u64).max(floor);
+        let error = ERRORS * lost.error;
+        Missing {
+            operations: best + hidden,
+            low: ((lost.operations - error).max(0.0).floor() as u64).max(floor).min(best) + hidden,
+            high: at_most(lost.operations + error).max(best) + hidden * COMPOUND_MAX,
+            unknown: u64::from(nothing_known),
+        }
+    }
+
+    /// Datagrams have no sequence numbers: only ids tell, where the client counts them.
+    fn missing_datagrams(&self, ids: Option<&Ids>) -> Missing {
+        let tally = &self.tally;
+        let (requests, responses) = (tally.requests_waiting, tally.responses_before_start);
+        let one_sided = tally.requests_one_sided + tally.responses_one_sided;
+        let either = requests + responses + requests * responses / tally.paired.max(1);
+        let counted = ids.and_then(|ids| ids.missing(true)).map_or(0, |lost| lost.operations.round() as u64);
+        let likely = if counted > 0 { counted + requests } else { 0 };
+        Missing {
+            operations: one_sided + likely,
+            low: one_sided + counted,
+            high: one_sided + likely.max(either),
+            unknown: 0,
+        }
+    }
+}
+
+impl Flow {
+    fn gap(&mut self, bytes: u64) {
+        self.between += bytes;
+        self.gaps += u32::from(bytes > 0);
+    }
+
+    /// The operations in what is missing between messages, `seen` having been in those that could be read.
+    fn operations(&self, seen: u64) -> Option<Estimate> {
+        self.operations_in(self.between, self.gaps, seen)
+    }
+
+    fn operations_in(&self, bytes: u64, gaps: u32, seen: u64) -> Option<Estimate> {
+        let lost = self.sizes.messages_in(bytes, gaps)?;
+        let each = self.each(seen);
+        Some(Estimate { operations: lost.operations * each, error: lost.error * each })
+    }
+
+    /// Operations in each message that could be read, `seen` having been in all of them.
+    fn each(&self, seen: u64) -> f64 {
+        let readable = self.sizes.messages().saturating_sub(self.encrypted + self.compressed);
+        if readable > 0 && seen > 0 { seen as f64 / readable as f64 } else { 1.0 }
+    }
+}
+
+/// Operations are whole: less than half of one is none.
+fn at_most(operations: f64) -> u64 {
+    if operations < 0.5 { 0 } else { operations.ceil() as u64 }
+}
+
+/// Operations missing by the ids of requests. Where ids come round, what `bytes` say of it tells how often they did.
+fn counted(ids: &Ids, bytes: [Option<Estimate>; 3], each: f64) -> Option<Estimate> {
+    let found = ids.missing(false)?;
+    let Some(cycle) = ids.cycle() else { return Some(found) };
+    // A request of SMB1 may be a chain of several commands or none that is answered: how many the missing ones were is a guess.
+    let chains = (found.operations * (each - 1.0).abs()).sqrt() + MIDS_OFF * found.operations;
+    let found = Estimate { operations: found.operations * each, error: chains.hypot(found.error * each) };
+    let cycle = cycle * each;
+    let agrees = |one: &Estimate| (one.operations - found.operations).abs() <= (ERRORS * one.error).min(cycle / 2.0);
+    if bytes.iter().flatten().any(agrees) {
+        return Some(found);
+    }
+    let all = bytes[2].filter(|all| ERRORS * all.error < cycle / 2.0)?;
+    let rounds = ((all.operations - found.operations) / cycle).round().max(0.0);
+    Some(Estimate { operations: found.operations + rounds * cycle, ..found })
+}

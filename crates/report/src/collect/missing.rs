@@ -1,0 +1,148 @@
+//! What is missing from the numbers of a capture, why, and what to do about it. Text, page and JSON all say it from here.
+
+use super::validity::plural;
+use crate::findings::{Findings, Unseen};
+use plimsoll_model::{Anomaly, Reason, Verdict};
+
+/// Of a capture that lacks more than this share of its operations nobody knows what most of them were like.
+const INVALID_ABOVE: f64 = 0.5;
+/// Connections named in a sentence.
+const NAMED: usize = 3;
+
+/// How much is missing, in a sentence.
+pub(crate) fn headline(findings: &Findings) -> String {
+    let unseen = &findings.unseen;
+    if findings.run.is_some() {
+        return "Every request of the measured phases is in these numbers, answered or not.".to_owned();
+    }
+    match (unseen.share_missing, unseen.share_missing_low, unseen.share_missing_high) {
+        (Some(share), Some(low), Some(high)) if unseen.missing > 0 => format!(
+            "About {} of the operations are missing from these numbers (95 % interval: {} to {}).",
+            percent(share),
+            percent(low),
+            percent(high)
+        ),
+        (Some(_), _, Some(high)) if high > 0.0 => {
+            format!("No operation is known to be missing, but up to {} may be.", percent(high))
+        }
+        (Some(_), ..) => "No operation is known to be missing.".to_owned(),
+        (None, ..) => "It is not known how many operations are missing from these numbers.".to_owned(),
+    }
+}
+
+/// What makes a capture partial or invalid: how much is missing, and every cause with its remedy.
+pub(super) fn reasons(findings: &Findings) -> Vec<Reason> {
+    let unseen = &findings.unseen;
+    let causes: Vec<String> =
+        [dropped(findings), cut(findings), one_sided(unseen), encrypted(unseen), compressed(unseen)]
+            .into_iter()
+            .flatten()
+            .collect();
+    if causes.is_empty() && unseen.missing == 0 {
+        return Vec::new();
+    }
+    let verdict = match unseen.share_missing {
+        Some(share) if share <= INVALID_ABOVE && unseen.paired > 0 => Verdict::Partial,
+        None if unseen.paired > 0 => Verdict::Partial,
+        _ => Verdict::Invalid,
+    };
+    let mut text = headline(findings);
+    if unseen.paired == 0 {
+        text = "No request was seen with its response.".to_owned();
+    } else if unseen.missing > 0 {
+        text.push_str(" The missing ones may be the slowest.");
+    }
+    let mut reasons = vec![Reason { verdict, text }];
+    reasons.extend(causes.into_iter().map(|text| Reason { verdict, text }));
+    reasons
+}
+
+/// Packets that the capture dropped.
+fn dropped(findings: &Findings) -> Option<String> {
+    let (packets, unseen) = (&findings.packets, &findings.unseen);
+    let halves = unseen.requests_after_gap.saturating_add(unseen.responses_after_gap);
+    (packets.missing_bytes > 0 || halves > 0).then(|| {
+        format!(
+            "The capture dropped about {} with data ({}): use a larger capture buffer (tcpdump -B 65536).",
+            plural(packets.dropped_estimate, "packet"),
+            plural(packets.missing_bytes, "byte"),
+        )
+    })
+}
+
+/// Message headers that the snap length cut off.
+fn cut(findings: &Findings) -> Option<String> {
+    let (packets, unseen) = (&findings.packets, &findings.unseen);
+    let halves = unseen.requests_after_cut.saturating_add(unseen.responses_after_cut);
+    // Where requests and responses are cut alike, no half is left of an operation.
+    let headers = findings.anomalies.iter().find(|one| one.kind == Anomaly::HeaderCutShort.label());
+    let headers = headers.map_or(0, |one| one.count);
+    (halves > 0 || headers > 0).then(|| {
+        format!(
+            "The snap length cut {} short, and {} with them; of {} either the request or the response is left. A snap length of {} bytes, the largest packet, cuts nothing (tcpdump -s 0: no limit).",
+            plural(packets.truncated, "packet"),
+            plural(headers, "message header"),
+            plural(halves, "operation"),
+            packets.largest
+        )
+    })
+}
+
+fn one_sided(unseen: &Unseen) -> Option<String> {
+    (unseen.one_sided > 0).then(|| {
+        let named = unseen.one_sided_connections.iter().take(NAMED);
+        let named: Vec<String> = named.map(|one| format!("{} to {}", one.from, one.to)).collect();
+        let more = unseen.one_sided.saturating_sub(named.len() as u64);
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        format!(
+            "Only one direction of {} was captured ({}{more}): {} and {} have no other half. Capture where both directions pass.",
+            plural(unseen.one_sided, "connection"),
+            named.join(", "),
+            plural(unseen.requests_one_sided, "request"),
+            plural(unseen.responses_one_sided, "response"),
+        )
+    })
+}
+
+fn encrypted(unseen: &Unseen) -> Option<String> {
+    (unseen.encrypted > 0).then(|| {
+        format!(
+            "{} encrypted and could not be read: give the sessions' keys with --smb-session-key or --smb-session-keys. Samba writes \
+             them to its log with `debug encryption = yes`, and `smbinfo keys` prints those of a Linux client's mount.",
+            are(unseen.encrypted)
+        )
+    })
+}
+
+fn compressed(unseen: &Unseen) -> Option<String> {
+    (unseen.compressed > 0).then(|| {
+        format!("{} compressed and could not be read: capture without SMB compression.", are(unseen.compressed))
+    })
+}
+
+fn are(count: u64) -> String {
+    format!("About {} {}", plural(count, "request"), if count == 1 { "is" } else { "are" })
+}
+
+/// A share that is not 0 is never shown as 0, and one that is not all never as all.
+fn percent(share: f64) -> String {
+    match share * 100.0 {
+        p if p > 0.0 && p < 0.05 => "less than 0.1 %".to_owned(),
+        p if p > 99.95 && p < 100.0 => "more than 99.9 %".to_owned(),
+        p => format!("{p:.1} %"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_never_round_to_nothing_or_all() {
+        assert_eq!(percent(0.0), "0.0 %");
+        assert_eq!(percent(0.0001), "less than 0.1 %");
+        assert_eq!(percent(0.184), "18.4 %");
+        assert_eq!(percent(0.99999), "more than 99.9 %");
+        assert_eq!(percent(1.0), "100.0 %");
+    }
+}
