@@ -311,7 +311,7 @@ impl<S: Sink> Receiver for Above<'_, S> {
 fn count_dropped(len: u64, sizes: Sizes, packets: &mut PacketCounts) {
     packets.missing_bytes += len;
     packets.dropped_at_least += len.div_ceil(u64::from(sizes.largest.max(1)));
-    let mean = if sizes.segments == 0 { len } else { sizes.bytes / sizes.segments };
+    let mean = sizes.bytes.checked_div(sizes.segments).unwrap_or(len);
     packets.dropped_estimate += len.div_ceil(mean.max(1));
 }
 

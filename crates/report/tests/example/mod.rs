@@ -113,6 +113,18 @@ fn octaves(n: u64, mean_s: f64) -> Vec<Octave> {
     vec![octave(0, n - 1), octave(1, 0), octave(2, 0), octave(3, 1)]
 }
 
+fn heat_maps() -> Vec<HeatMap> {
+    let map = |(group, n): (&str, u64)| HeatMap {
+        group: group.into(),
+        start_ns: 870_000_000_000_000_000,
+        column_s: 10.0,
+        columns: 2,
+        edges_s: vec![0.001, 0.002, 0.004, 0.008, 0.016, 0.032],
+        cells: vec![(0, 0, 5 * n), (1, 1, 70 * n), (0, 1, 8), (1, 2, 30), (1, 4, 1)],
+    };
+    [("All", 3), ("Read", 1), ("Write", 2)].map(map).to_vec()
+}
+
 /// Part of seed 1's Appendix A, and something of everything that it does not have. File names are nasty.
 #[allow(clippy::too_many_lines, reason = "one field after the other")]
 pub(crate) fn rich() -> Findings {
@@ -169,16 +181,7 @@ pub(crate) fn rich() -> Findings {
             payload_unknown: vec![0, 0],
             response_mean_s: vec![None, Some(0.01)],
         },
-        heat_maps: [("All", 3), ("Read", 1), ("Write", 2)]
-            .map(|(group, n)| HeatMap {
-                group: group.into(),
-                start_ns: 870_000_000_000_000_000,
-                column_s: 10.0,
-                columns: 2,
-                edges_s: vec![0.001, 0.002, 0.004, 0.008, 0.016, 0.032],
-                cells: vec![(0, 0, 5 * n), (1, 1, 70 * n), (0, 1, 8), (1, 2, 30), (1, 4, 1)],
-            })
-            .to_vec(),
+        heat_maps: heat_maps(),
         anomalies: vec![
             anomaly("gap_in_capture", 7065, "preceding packet(s) dropped by the capture"),
             anomaly("request_end_missing", 24, "final packet of request missing"),
