@@ -117,8 +117,18 @@
   }
   const curve = (s) => ({ type: 'line', symbol: 'circle', showSymbol: true, symbolSize: 6, lineStyle: { width: 1.8 }, emphasis: { focus: 'series' }, data: points(s) });
   const bars = (s) => ({ type: 'bar', barGap: '8%', barCategoryGap: '18%', barMinHeight: 1, data: points(s) });
+  // A curve that turns back has no band, which would fold over itself: an upright stroke at each point.
+  function strokes(s) {
+    return { name: s.name, type: 'custom', silent: true, clip: true, color: color(s.color), z: 1, tooltip: { show: false }, encode: { x: 0, y: [1, 2] },
+      data: s.x.map((x, i) => [x, s.low[i], s.high[i]]),
+      renderItem: (_, api) => {
+        const [[x1, y1], [x2, y2]] = [1, 2].map((i) => api.coord([api.value(0), api.value(i)]));
+        return { type: 'line', shape: { x1, y1, x2, y2 }, style: { stroke: color(s.color), lineWidth: 1.2, opacity: 0.5 } };
+      } };
+  }
   // The band behind a curve has its name, so that both are hidden together.
   function band(s) {
+    if (s.x.some((x, i) => i > 0 && x < s.x[i - 1])) return strokes(s);
     const outline = (api) => s.low.map((v, i) => api.coord([s.x[i], v])).concat(s.high.map((v, i) => api.coord([s.x[i], v])).reverse());
     return { name: s.name, type: 'custom', silent: true, clip: true, color: color(s.color), z: 1, tooltip: { show: false }, data: [[s.x[0], s.low[0]]],
       renderItem: (_, api) => ({ type: 'polygon', shape: { points: outline(api) }, style: { fill: color(s.color), opacity: 0.16 } }) };
@@ -139,7 +149,8 @@
     const all = now.x.marks || [];
     const place = (p, api) => {
       const { y, height } = p.coordSys, x = api.coord([api.value(0), now.y.low])[0];
-      const name = { type: 'text', style: { text: all[p.dataIndex].name, x: x + 3, y: y + 3, fill: theme.soft, fontSize: 11 } };
+      const { name: text, upright } = all[p.dataIndex];
+      const name = { type: 'text', x: x + (upright ? 15 : 3), y: y + 3, rotation: upright ? -Math.PI / 2 : 0, style: { text, fill: theme.soft, fontSize: 11 } };
       return { type: 'group', children: [name,
         { type: 'line', shape: { x1: x, y1: y, x2: x, y2: y + height }, style: { stroke: theme.soft, lineDash: [3, 3] } }] };
     };

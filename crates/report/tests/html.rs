@@ -410,3 +410,62 @@ fn rates_of_a_run_leave_out_what_lies_between_levels() {
     let capture = busy();
     assert_eq!(capture.measured_s(), capture.span.elapsed_s);
 }
+
+/// A run of two curves whose levels have the same words, as with `--vary`.
+fn varied() -> Findings {
+    let mut findings = run();
+    for stage in &mut findings.stages {
+        stage.level = format!("{} stations", stage.stations);
+        stage.curve = stage.curve.as_ref().map(|name| format!("block={}", if name == "SMB" { "1kB" } else { "30kB" }));
+    }
+    findings.curves = plimsoll_report::collect::curves::curves(&findings.stages);
+    findings
+}
+
+#[test]
+fn levels_of_several_curves_say_which_one() {
+    let findings = varied();
+    let page = html::page(&findings).unwrap();
+    let markup = markup(&page);
+    for table in ["levels-caption", "load-groups-caption", "silence-caption", "generator-caption", "failures-caption"] {
+        let body = markup.split_once(&format!("id=\"{table}\"")).expect(table).1.split("</table>").next().unwrap();
+        let heads: Vec<&str> = body.split("scope=\"row\">").skip(1).filter_map(|row| row.split('<').next()).collect();
+        assert!(!heads.is_empty() && heads.iter().all(|head| head.contains("block=")), "{table}: {heads:?}");
+        let mut distinct = heads.clone();
+        distinct.dedup();
+        assert_eq!(distinct, heads, "{table}");
+    }
+    let charts = page.split_once("id=\"charts\">").unwrap().1.split("</script>").next().unwrap();
+    assert!(charts.contains("16 stations, block=30kB") && !charts.contains("\"4 stations\""), "{charts}");
+    assert!(markup.contains("<em>16 stations, block="), "the story names the level with its value");
+}
+
+/// Past its highest throughput a closed loop's curve turns back: a band would fold over itself.
+#[test]
+fn a_curve_that_turns_back_has_strokes_and_no_band() {
+    let figure = |findings: &Findings| {
+        let page = html::page(findings).unwrap();
+        let figure = page.split_once("id=\"figure-throughput-response\"").unwrap().1;
+        figure.split("</figure>").next().unwrap().to_owned()
+    };
+    let mut findings = run();
+    findings.stages.retain(|stage| stage.curve.as_deref() == Some("SMB"));
+    assert!(figure(&findings).contains("class=\"band"), "throughput rises: a band");
+    let last = findings.stages.len() - 1;
+    findings.stages[last].operations_per_s = findings.stages[0].operations_per_s;
+    assert!(!figure(&findings).contains("class=\"band"), "throughput falls: strokes");
+}
+
+#[test]
+fn long_names_of_levels_do_not_lie_over_each_other() {
+    let mut findings = varied();
+    let start = findings.heat_maps[0].start_ns;
+    let end = f64::from(findings.heat_maps[0].columns) * findings.heat_maps[0].column_s;
+    let step = end / findings.stages.len() as f64;
+    for (place, stage) in (0_u32..).zip(&mut findings.stages) {
+        stage.span.first_ns = Some(start + (f64::from(place) * step * 1e9) as i64);
+    }
+    let page = html::page(&findings).unwrap();
+    let heat = page.split_once("id=\"figure-heat\"").unwrap().1.split("</figure>").next().unwrap();
+    assert!(heat.contains("rotate(90 ") && heat.contains("block=30kB"), "they go down along their lines");
+}

@@ -145,7 +145,12 @@ impl Stage {
 
     /// Its load in words, and the curve that it is of where the words do not say it.
     pub fn words(&self) -> String {
-        words(&self.level, self.curve.as_deref())
+        self.words_with(&self.level)
+    }
+
+    /// Words about its load, and the curve that it is of where they do not say it. Levels of several curves have the same load.
+    pub fn words_with(&self, load: &str) -> String {
+        words(load, self.curve.as_deref())
     }
 
     /// What is raised from level to level: the rate asked for, or else the requests that may be outstanding.

@@ -83,6 +83,8 @@ pub(super) struct Mark {
     pub(super) at: f64,
     /// Empty where there is no room for it.
     pub(super) name: String,
+    /// The name goes down along the line, for there is no room for it beside the next one.
+    pub(super) upright: bool,
 }
 
 impl Axis {
@@ -249,6 +251,11 @@ pub(super) struct Series<'a> {
 }
 
 impl<'a> Series<'a> {
+    /// Whether some point lies left of the one before it, as where throughput falls under more load.
+    pub(super) fn turns_back(&self) -> bool {
+        self.x.windows(2).any(|pair| matches!(pair, [before, x] if x < before))
+    }
+
     /// A series without numbers yet.
     pub(super) fn new(name: impl Into<String>, shape: Shape, color: usize) -> Series<'a> {
         Series {

@@ -77,7 +77,7 @@ fn series<'a>(
 }
 
 fn words(stage: &Stage) -> String {
-    if stage.validity.valid { stage.level.clone() } else { format!("{} (invalid)", stage.level) }
+    if stage.validity.valid { stage.words() } else { format!("{} (invalid)", stage.words()) }
 }
 
 fn throughput<'a>(curves: &[Curve<'_>]) -> Option<Figure<'a>> {
@@ -101,7 +101,7 @@ fn throughput<'a>(curves: &[Curve<'_>]) -> Option<Figure<'a>> {
     let summary = format!(
         "Operations a second at each load. Highest: {} a second at {}.",
         count(best.operations_per_s.round() as u64),
-        best.level
+        best.words()
     );
     let explanation = "Operations answered a second at each load. Where the curve stops rising, the server is full. The band is the \
                        95 % interval; a line without marks is the Universal Scalability Law that comes nearest.";
@@ -134,7 +134,8 @@ fn trade<'a>(curves: &[Curve<'_>]) -> Option<Figure<'a>> {
     let series = felt(curves, |stage| stage.operations_per_s);
     let most = series.iter().flat_map(|series| &series.x).copied().fold(0.0, f64::max);
     let explanation = "What a throughput costs: mean response time over the operations that were answered a second, a point a \
-                       load level, with the band from the median to 95 in 100. A server is best run left of where it turns up.";
+                       load level, with the band from the median to 95 in 100, or an upright stroke where throughput falls under more load. \
+                       A server is best run left of where it turns up.";
     let chart = Chart {
         x: Axis::linear_right(Unit::PerSecond, "operations", most)?,
         y: response_axis(&series, response_name(curves))?,
@@ -181,7 +182,8 @@ fn response_axis(series: &[Series<'_>], name: &str) -> Option<Axis> {
 
 fn felt_words(curves: &[Curve<'_>], against: &str) -> String {
     let stages = curves.iter().flat_map(|curve| &curve.stages);
-    let means = stages.filter_map(|stage| Some(format!("{} {}", stage.level, duration(stage.headline_time()?.mean_s))));
+    let means =
+        stages.filter_map(|stage| Some(format!("{} {}", stage.words(), duration(stage.headline_time()?.mean_s))));
     format!("Mean {} against {against}: {}.", response_name(curves), means.collect::<Vec<_>>().join(", "))
 }
 
@@ -208,10 +210,11 @@ fn fairness<'a>(curves: &[Curve<'_>]) -> Option<Figure<'a>> {
         labels: shared.iter().map(|(stage, ..)| format!("{}{}", words(stage), jain(stage))).collect(),
         ..Series::new("Mean of the stations", Shape::Range, 0)
     };
-    let text = |(stage, min, max): &(&Stage, f64, f64)| format!("{} {min:.2} to {max:.2}{}", stage.level, jain(stage));
+    let text =
+        |(stage, min, max): &(&Stage, f64, f64)| format!("{} {min:.2} to {max:.2}{}", stage.words(), jain(stage));
     let summary =
         format!("Turns of each station over their mean: {}.", shared.iter().map(text).collect::<Vec<_>>().join("; "));
-    let names = shared.iter().map(|(stage, ..)| stage.level.clone()).collect();
+    let names = shared.iter().map(|(stage, ..)| stage.words()).collect();
     let chart = Chart {
         x: Axis::names(names),
         y: Axis::linear(Unit::Ratio, "turns, over the mean", most)?,

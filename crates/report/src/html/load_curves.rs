@@ -170,7 +170,7 @@ fn series<'a>(stages: &[&Stage], name: &str, color: usize, y: impl Fn(&Stage) ->
     Series {
         x: stages.iter().map(|stage| stage.load()).collect(),
         y: stages.iter().map(|stage| y(stage)).collect(),
-        labels: stages.iter().map(|stage| stage.level.clone()).collect(),
+        labels: stages.iter().map(|stage| stage.words()).collect(),
         ..Series::new(name, Shape::Curve, color)
     }
 }

@@ -17,7 +17,7 @@ pub(super) fn section(findings: &Findings) -> Option<Markup> {
                     thead { tr { th scope="col" { "Level" } @for name in &names { th scope="col" { (Untrusted(name)) } } } }
                     tbody { @for stage in stages {
                         tr {
-                            th scope="row" { (Untrusted(&stage.level)) @if !stage.validity.valid { " (invalid)" } }
+                            th scope="row" { (Untrusted(&stage.words())) @if !stage.validity.valid { " (invalid)" } }
                             @for name in &names { td { (optional(mean(stage, name), duration)) } }
                         }
                     } }

@@ -24,7 +24,7 @@ pub(super) fn section(findings: &Findings) -> Option<Markup> {
                     } }
                     tbody { @for stage in stages {
                         tr {
-                            th scope="row" { (Untrusted(&stage.level)) }
+                            th scope="row" { (Untrusted(&stage.words())) }
                             td { @match stage.maximum_s() {
                                 Some((s, at_least)) => { @if at_least { "≥ " } (duration(s)) }
                                 None => (UNKNOWN),

@@ -8,6 +8,8 @@ use crate::findings::{HeatMap, Series as Bins, Stage};
 
 /// More load levels than this have no room for their names.
 const MOST_NAMES: usize = 12;
+/// Characters that a chart of half the page's width has room for, side by side.
+const ACROSS: f64 = 64.0;
 
 /// All four, as far as there is a time axis.
 pub(super) fn figures<'a>(sides: &[Side<'a>]) -> Vec<Figure<'a>> {
@@ -57,10 +59,15 @@ fn steps(side: &Side<'_>, start_ns: i64, end: f64) -> Vec<Mark> {
     let named = stages.len() <= MOST_NAMES;
     let mark = |stage: &Stage| {
         let at = stage.span.first_ns?.saturating_sub(start_ns) as f64 / 1e9;
-        let name = if named { stage.level.clone() } else { String::new() };
-        (0.0..end).contains(&at).then_some(Mark { at, name })
+        let name = if named { stage.words() } else { String::new() };
+        (0.0..end).contains(&at).then_some(Mark { at, name, upright: false })
     };
-    stages.iter().filter_map(mark).collect()
+    let mut marks: Vec<Mark> = stages.iter().filter_map(mark).collect();
+    let ends = marks.iter().skip(1).map(|mark| mark.at).chain([end]).collect::<Vec<f64>>();
+    let fits = |(mark, to): (&Mark, &f64)| mark.name.chars().count() as f64 <= (to - mark.at) / end * ACROSS;
+    let upright = !marks.iter().zip(&ends).all(fits);
+    marks.iter_mut().for_each(|mark| mark.upright = upright);
+    marks
 }
 
 fn words(map: &HeatMap) -> String {

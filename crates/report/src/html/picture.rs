@@ -45,7 +45,8 @@ pub(super) fn draw(chart: &Chart<'_>) -> Markup {
             @if let Some(x) = chart.right(mark.at) {
                 g.step {
                     path d=(format!("M{x:.1} {TOP}V{BOTTOM}")) {}
-                    text x=(format!("{:.1}", x + 3.0)) y=(TOP + 28.0) { (Untrusted(&mark.name)) }
+                    @let (x, y) = (if mark.upright { x + 4.0 } else { x + 3.0 }, if mark.upright { TOP + 4.0 } else { TOP + 28.0 });
+                    text x=(format!("{x:.1}")) y=(y) transform=[mark.upright.then(|| format!("rotate(90 {x:.1} {y})"))] { (Untrusted(&mark.name)) }
                 }
             }
         }
@@ -95,9 +96,14 @@ fn curve(chart: &Chart<'_>, series: &Series<'_>) -> Markup {
         points.map(|(x, y)| format!("{x:.1} {y:.1}")).collect()
     };
     let (low, mut high) = (edge(&series.low), edge(&series.high));
+    // The band of a curve that turns back would fold over itself: an upright stroke at each point.
+    let strokes = (series.turns_back() && !low.is_empty())
+        .then(|| low.iter().zip(&high).map(|(low, high)| format!("M{low}L{high}")));
+    let strokes: Option<String> = strokes.map(Iterator::collect);
     high.reverse();
     html! {
-        @if !low.is_empty() { path class={ "band s" (color) } d={ "M" (low.join("L")) "L" (high.join("L")) "z" } {} }
+        @if let Some(strokes) = strokes { path class={ "line s" (color) } d=(strokes) {} }
+        @else if !low.is_empty() { path class={ "band s" (color) } d={ "M" (low.join("L")) "L" (high.join("L")) "z" } {} }
         (line(chart, series))
         @for (x, y) in chart.points(series).flatten() {
             circle class={ "fill s" (color) } cx=(format!("{x:.1}")) cy=(format!("{y:.1}")) r="3.5" {}

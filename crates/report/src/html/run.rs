@@ -33,7 +33,7 @@ fn levels(stages: &[Stage]) -> Markup {
                 tbody { @for stage in stages {
                     @let show = |pick: fn(&Times) -> f64| optional(stage.headline_time().as_ref().map(pick), duration);
                     tr {
-                        th scope="row" { (Untrusted(&stage.level)) @if !stage.validity.valid { " (invalid)" } }
+                        th scope="row" { (Untrusted(&stage.words())) @if !stage.validity.valid { " (invalid)" } }
                         td { (per_second(stage.operations_per_s)) }
                         @let data = stage.read_bytes_per_s + stage.write_bytes_per_s;
                         td { (bytes(data)) "/s" } td { (bits(data * 8.0)) "/s" }
@@ -72,7 +72,7 @@ pub(super) fn generator(findings: &Findings) -> Option<Markup> {
                     tbody { @for stage in stages {
                         @let generator = &stage.generator;
                         tr {
-                            th scope="row" { (Untrusted(&stage.level)) }
+                            th scope="row" { (Untrusted(&stage.words())) }
                             td { (percent(generator.cpu_share)) }
                             td { (optional(generator.cpu_per_operation_s, duration)) }
                             td { (optional(generator.polling_share, percent)) }
@@ -106,7 +106,7 @@ pub(super) fn server_side(findings: &Findings) -> Option<Markup> {
                 } }
                 tbody { @for stage in &findings.stages { @if let Some(server) = &stage.server {
                     tr {
-                        th scope="row" { (Untrusted(&stage.level)) @if let Some(why) = &server.why_missing { " (" (Untrusted(why)) ")" } }
+                        th scope="row" { (Untrusted(&stage.words())) @if let Some(why) = &server.why_missing { " (" (Untrusted(why)) ")" } }
                         td { (optional(server.cores_busy, |cores| format!("{cores:.2}"))) }
                         td { (optional(server.cpu_per_operation_s, duration)) }
                         td { (rate(server.disk_read_bytes_per_s)) } td { (rate(server.disk_write_bytes_per_s)) }
@@ -129,7 +129,7 @@ pub(super) fn failures(findings: &Findings) -> Option<Markup> {
                     thead { tr { th scope="col" { "Level" } th scope="col" { "What happened" } th scope="col" { "How often" } } }
                     tbody { @for stage in stages { @for failure in &stage.failures {
                         tr {
-                            th scope="row" { (Untrusted(&stage.level)) }
+                            th scope="row" { (Untrusted(&stage.words())) }
                             td { (Untrusted(&failure.cause)) }
                             td { (count(failure.count)) }
                         }

@@ -152,7 +152,7 @@ fn carried(stages: &[Stage]) -> Markup {
     html! {
         @if let Some(stage) = highest(stages) {
             "The most that was carried was " strong { (per_second(stage.operations_per_s)) } " operations, at "
-            em { (Untrusted(&stage.level)) } @if !stage.validity.valid { " (a level that is not valid)" }
+            em { (Untrusted(&stage.words())) } @if !stage.validity.valid { " (a level that is not valid)" }
             @if let Some(times) = stage.headline_time() {
                 ": half of them took up to " strong { (duration(times.p50_s)) } ", 99 in 100 up to " strong { (duration(times.p99_s)) }
             }

@@ -22,7 +22,7 @@ pub(super) fn section(findings: &Findings) -> Option<Markup> {
                     } }
                     tbody { @for (stage, users) in stages() {
                         tr {
-                            th scope="row" { (count(users.users)) @if !stage.validity.valid { " (invalid)" } }
+                            th scope="row" { (Untrusted(&stage.words_with(&count(users.users)))) @if !stage.validity.valid { " (invalid)" } }
                             td { (percent(users.overload)) }
                             td { (format!("{:.2}/s", stage.turns_per_s)) }
                             td { (count(users.failed)) } td { (percent(users.failed_share)) }
@@ -55,7 +55,7 @@ fn late(stages: &[Stage]) -> Markup {
                 } }
                 tbody { @for stage in stages { @for kind in kinds(stage) {
                     tr {
-                        th scope="row" { (count(stage.stations)) }
+                        th scope="row" { (Untrusted(&stage.words_with(&count(stage.stations)))) }
                         td.text { (Untrusted(&kind.name)) }
                         td { (count(kind.late)) } td { (count(kind.ended + kind.unended)) }
                         td { (optional(kind.mean_s, duration)) }

@@ -18,7 +18,7 @@ pub(super) fn draw(page: &mut Page<'_>, stages: &[Stage]) -> fmt::Result {
         let Some(users) = &stage.users else { continue };
         let role = if stage.validity.valid { Role::Plain } else { Role::Bad };
         let cells = vec![
-            users.users.to_string(),
+            stage.words_with(&users.users.to_string()),
             share(users.overload),
             significant(stage.turns_per_s),
             users.failed.to_string(),
@@ -52,7 +52,7 @@ fn late(page: &mut Page<'_>, stages: &[Stage]) -> fmt::Result {
         for kind in kinds(stage) {
             let shown = |value: Option<f64>| value.map_or_else(|| NONE.to_owned(), time);
             table.row(vec![
-                stage.stations.to_string(),
+                stage.words_with(&stage.stations.to_string()),
                 kind.name.clone(),
                 kind.late.to_string(),
                 (kind.ended + kind.unended).to_string(),
