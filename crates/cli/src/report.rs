@@ -84,10 +84,37 @@ fn of_run(recording: &Recording, mut run: Run, source: Source) -> anyhow::Result
     let mut read = |stage: &Stage| -> anyhow::Result<(Statistics, StageTold)> {
         Ok((recording.statistics(stage, &mut names)?.0, StageTold::read(&stage.about)?))
     };
-    let read: Vec<(Statistics, StageTold)> = stages.iter().map(&mut read).collect::<Result<_, _>>()?;
+    let mut read: Vec<(Statistics, StageTold)> = stages.iter().map(&mut read).collect::<Result<_, _>>()?;
+    let (unfinished, remarks) = unfinished(recording, &mut names)?;
+    read.extend(unfinished);
     run.threads = read.iter().map(|(_, told)| told.threads).max().unwrap_or(0);
     let levels: Vec<Level<'_>> = read.iter().map(|(statistics, told)| told.as_level(statistics)).collect();
-    Ok(Findings::collect_run(run, &levels, &names, source, plimsoll_drive::status_name))
+    let mut findings = Findings::collect_run(run, &levels, &names, source, plimsoll_drive::status_name);
+    findings.warnings.extend(remarks);
+    Ok(findings)
+}
+
+/// Levels that were not finished, as far as there is something of them, and what to say of them.
+type Unfinished = (Vec<(Statistics, StageTold)>, Vec<String>);
+
+fn unfinished(recording: &Recording, names: &mut Names) -> anyhow::Result<Unfinished> {
+    let (mut levels, mut remarks) = (Vec::new(), Vec::new());
+    for folder in &recording.partial {
+        let name = folder.file_name().unwrap_or_default().to_string_lossy();
+        match recording.progress(folder, names) {
+            Ok(Some((stage, statistics, _))) => {
+                let level = stage.level.as_deref().unwrap_or_default();
+                remarks.push(format!(
+                    "{level}: what was measured until about a second before its recording ends, without intervals, queue depth and rows"
+                ));
+                levels.push((statistics, StageTold::read(&stage.about)?));
+            }
+            Ok(None) => remarks.push(format!("Nothing is known of {name}: its measured phase had not lasted a second")),
+            // What is damaged hides nothing of the finished ones.
+            Err(error) => remarks.push(format!("{name} is left out, because it cannot be read: {error}")),
+        }
+    }
+    Ok((levels, remarks))
 }
 
 fn of_analysis(recording: &Recording, source: Source) -> anyhow::Result<Findings> {

@@ -4,7 +4,7 @@ const NS_PER_S: i64 = 1_000_000_000;
 const S_PER_DAY: i64 = 86_400;
 
 /// An instant in UTC, to the microsecond: 2026-11-21T01:02:03.000004Z.
-pub(crate) fn utc(ns: i64) -> String {
+pub fn utc(ns: i64) -> String {
     let seconds = ns.div_euclid(NS_PER_S);
     let (year, month, day) = civil(seconds.div_euclid(S_PER_DAY));
     let of_day = seconds.rem_euclid(S_PER_DAY);

@@ -7,3 +7,5 @@ mod instant;
 pub mod json;
 pub mod safe;
 pub mod text;
+
+pub use instant::utc;

@@ -82,6 +82,26 @@ impl Statistics {
         Self { feed: None, ..self }
     }
 
+    /// What was counted so far. Of one of several threads that measure at the same time, without the queue depth.
+    #[must_use]
+    pub fn so_far(&self) -> Self {
+        Self {
+            operations: self.operations.clone(),
+            held: self.held.clone(),
+            members: self.members.clone(),
+            slowest: self.slowest.clone(),
+            unanswered: self.unanswered.clone(),
+            depth: if self.feed.is_some() { QueueDepth::default() } else { self.depth.clone() },
+            // A copy of it would take the lock that all threads share.
+            feed: None,
+            series: self.series.clone(),
+            heat: self.heat.clone(),
+            breakdown: self.breakdown.clone(),
+            headline: self.headline,
+            write_raw_async: self.write_raw_async,
+        }
+    }
+
     /// With the queue depth that several threads have together, in place of its own.
     #[must_use]
     pub fn with_queue_depth(self, depth: QueueDepth) -> Self {

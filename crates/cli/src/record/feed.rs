@@ -1,15 +1,17 @@
 //! A recording of a load level, written by a thread of its own: workers that make the load hand over what they have and
 //! wait for no disk.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::JoinHandle;
 
 use anyhow::Context;
+use plimsoll_drive::engine::Part;
 use plimsoll_model::{Names, Transaction};
-use plimsoll_recording::folder::{Packer, Rows, Sample, StageWriter};
-use plimsoll_stats::{Headline, Interval, IntervalRecorder, IntervalWidth, Intervals};
+use plimsoll_recording::folder::{Finished, Packer, Rows, Sample, StageWriter};
+use plimsoll_stats::{Headline, Interval, IntervalRecorder, IntervalWidth, Intervals, Statistics};
 
 use super::{LATE_NS, LOOK};
 
@@ -23,7 +25,17 @@ enum Piece {
     Rows(Rows),
     Intervals(Vec<Interval>),
     Rest(Box<Intervals>),
+    Checkpoint(usize, Box<SoFar>),
 }
+
+/// What a worker has measured so far.
+pub(crate) struct SoFar {
+    pub(crate) statistics: Statistics,
+    pub(crate) part: Part,
+}
+
+/// Makes of what all workers have what a recording says of a stage.
+pub(crate) type Describe = Box<dyn Fn(&mut dyn Iterator<Item = &SoFar>) -> anyhow::Result<Finished> + Send>;
 
 /// A stage being fed.
 pub(crate) struct Feed {
@@ -32,7 +44,7 @@ pub(crate) struct Feed {
     sample: Sample,
     width: Option<IntervalWidth>,
     headline: Headline,
-    takers: AtomicUsize,
+    takers: Arc<AtomicUsize>,
 }
 
 /// A worker's end.
@@ -42,6 +54,7 @@ pub(crate) struct Taker {
     packer: Packer,
     intervals: IntervalRecorder,
     since: u32,
+    number: usize,
 }
 
 impl Feed {
@@ -52,10 +65,12 @@ impl Feed {
         sample: Sample,
         (width, headline): (Option<IntervalWidth>, Headline),
         names: &Arc<Names>,
+        describe: Describe,
     ) -> anyhow::Result<Self> {
         let (sender, receiver) = sync_channel(WAITING);
-        let names = Arc::clone(names);
-        let write = move || write(stage, &receiver, &names);
+        let (names, takers) = (Arc::clone(names), Arc::new(AtomicUsize::new(0)));
+        let checkpoints = Checkpoints::new(Arc::clone(&takers), describe);
+        let write = move || write(stage, &receiver, &names, checkpoints);
         let thread = std::thread::Builder::new().name("recording".to_owned()).spawn(write);
         Ok(Self {
             sender,
@@ -63,16 +78,17 @@ impl Feed {
             sample,
             width,
             headline,
-            takers: AtomicUsize::new(0),
+            takers,
         })
     }
 
     /// One more worker.
     pub(crate) fn taker(&self) -> Taker {
-        let packer = Packer::new(self.takers.fetch_add(1, Relaxed));
+        let number = self.takers.fetch_add(1, Relaxed);
+        let packer = Packer::new(number);
         let intervals = IntervalRecorder::new(self.width.map_or_else(Intervals::growing, Intervals::new));
         let intervals = intervals.of(self.headline);
-        Taker { sender: self.sender.clone(), sample: self.sample, packer, intervals, since: 0 }
+        Taker { sender: self.sender.clone(), sample: self.sample, packer, intervals, since: 0, number }
     }
 
     /// All workers have finished.
@@ -82,18 +98,51 @@ impl Feed {
     }
 }
 
-fn write(mut stage: StageWriter, pieces: &Receiver<Piece>, names: &Names) -> StageWriter {
+fn write(mut stage: StageWriter, pieces: &Receiver<Piece>, names: &Names, mut checkpoints: Checkpoints) -> StageWriter {
     for piece in pieces {
         match piece {
             Piece::Rows(rows) => stage.rows(rows, names),
             Piece::Intervals(finished) => stage.intervals(finished),
             Piece::Rest(rest) => stage.rest(&rest),
+            Piece::Checkpoint(worker, so_far) => checkpoints.take(worker, so_far, &mut stage),
         }
     }
     stage
 }
 
+/// The last checkpoint of each worker.
+struct Checkpoints {
+    takers: Arc<AtomicUsize>,
+    describe: Describe,
+    latest: BTreeMap<usize, Box<SoFar>>,
+    /// Workers whose last one was not written.
+    fresh: BTreeSet<usize>,
+}
+
+impl Checkpoints {
+    fn new(takers: Arc<AtomicUsize>, describe: Describe) -> Self {
+        Self { takers, describe, latest: BTreeMap::new(), fresh: BTreeSet::new() }
+    }
+
+    /// Once all workers have brought one, they are written together. One that is stuck in a call holds nobody up: the others' second
+    /// one is written with its last.
+    fn take(&mut self, worker: usize, so_far: Box<SoFar>, stage: &mut StageWriter) {
+        let again = !self.fresh.insert(worker);
+        self.latest.insert(worker, so_far);
+        if again || self.fresh.len() >= self.takers.load(Relaxed) {
+            self.fresh.clear();
+            let mut all = self.latest.values().map(|so_far| &**so_far);
+            stage.progress((self.describe)(&mut all).map_err(Into::into));
+        }
+    }
+}
+
 impl Taker {
+    /// What there is so far. Where the disk is so far behind that it would have to wait, the next one does.
+    pub(crate) fn checkpoint(&self, statistics: Statistics, part: Part) {
+        let _ = self.sender.try_send(Piece::Checkpoint(self.number, Box::new(SoFar { statistics, part })));
+    }
+
     /// Takes a transaction of the measured phase.
     #[inline]
     pub(crate) fn record(&mut self, t: &Transaction) {

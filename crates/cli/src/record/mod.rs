@@ -17,7 +17,7 @@ use crate::exit::Usage;
 use crate::run::Planned;
 use crate::secrecy;
 
-pub(crate) use feed::{Feed, Taker};
+pub(crate) use feed::{Describe, Feed, SoFar, Taker};
 pub(crate) use inline::Inline;
 
 /// Transactions between two looks for intervals that are over.

@@ -30,7 +30,8 @@ pub(super) fn silence(silences: &[(i64, i64)], unanswered: &Unanswered, statisti
         longest_at_ns: longest.map(|(from, _)| *from),
         outage_limit_s: limit,
         outages: outages.len() as u64,
-        without_answer_s: outages.iter().sum(),
+        // The sum of none is -0.
+        without_answer_s: outages.iter().sum::<f64>() + 0.0,
         unanswered_wait_s: (unanswered.count > 0).then_some(waited_ns as f64 / 1e9),
     }
 }
@@ -92,6 +93,16 @@ pub(super) fn reasons(
         reasons.push(Reason::partial(format!("interrupted after {after_s:.1} s{of}")));
     }
     reasons
+}
+
+/// That a recording has no more of a level than this; its last instant, ns since the Unix epoch.
+pub(super) fn not_finished(Interruption { after_s, planned_s }: Interruption, last_ns: i64) -> Reason {
+    let of = planned_s.map_or_else(String::new, |planned_s| format!(" of {planned_s:.1} s"));
+    Reason::partial(format!(
+        "the level was not finished: its recording ends {after_s:.1} s{of} into it, at {}; the program was killed, failed or is still \
+         running",
+        plimsoll_report::utc(last_ns)
+    ))
 }
 
 #[cfg(test)]

@@ -97,8 +97,12 @@ impl LevelRan {
     }
 
     /// The same with the workload's names of its turns; kinds of which none was begun are left out.
-    pub(super) fn named(mut self, workload: &Workload) -> LevelRan {
-        let names = workload.turns().map(|(name, _)| name.to_owned());
+    pub(super) fn named(self, workload: &Workload) -> LevelRan {
+        self.named_as(workload.turns().map(|(name, _)| name.to_owned()))
+    }
+
+    /// The same with these names.
+    pub(super) fn named_as(mut self, names: impl Iterator<Item = String>) -> LevelRan {
         let kinds = std::mem::take(&mut self.told.about.turns).into_iter().zip(names);
         let named = kinds.map(|(kind, name)| TurnKind { name, ..kind });
         self.told.about.turns = named.filter(|kind| kind.ended + kind.unended > 0).collect();
@@ -241,7 +245,11 @@ pub(crate) fn run(
     watch: &Watch,
 ) -> Result<LevelRan, EngineError> {
     let depth = SharedDepth::default();
-    let ran = engine::run(plan, setup, |_| Measured::new(kept, &depth, headline(plan), || empty(plan)), watch)?;
+    let sink = |_| Measured::new(kept, &depth, headline(plan), || empty(plan));
+    let ran = match kept.recording {
+        Some(_) => engine::run_with_checkpoints(plan, setup, sink, watch, &Measured::checkpoint),
+        None => engine::run(plan, setup, sink, watch),
+    }?;
     Ok(added_up((ran, depth), plan, words, setup.names(), kept.by_time))
 }
 
@@ -281,6 +289,34 @@ pub(super) fn added_up(
         }
     }
     let statistics = statistics.with_queue_depth(depth.finish());
+    let end = if stopped { End::Stopped } else { End::Planned };
+    let ran = Ran { sinks: Vec::new(), stations, turns: kinds, generator, measured, silences, stopped };
+    judged(statistics, intervals, ran, plan, words, end)
+}
+
+/// What there is of a level that goes on, and may never end.
+pub(super) fn unfinished(statistics: Statistics, ran: Ran<()>, plan: &Plan, words: &str) -> LevelRan {
+    judged(statistics, None, ran, plan, words, End::Unknown)
+}
+
+/// How a level ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum End {
+    Planned,
+    Stopped,
+    /// These are its last numbers; nobody knows why there are no later ones.
+    Unknown,
+}
+
+fn judged(
+    statistics: Statistics,
+    intervals: Option<Intervals>,
+    ran: Ran<()>,
+    plan: &Plan,
+    words: &str,
+    end: End,
+) -> LevelRan {
+    let Ran { stations, turns: kinds, generator, measured, silences, .. } = ran;
     let response = response(&statistics);
     let lag = times_of(&generator.schedule_lag);
     let users = users_of(plan);
@@ -292,9 +328,14 @@ pub(super) fn added_up(
     let silence = disruption::silence(&silences, &generator.unanswered, &statistics);
     let short_reads = disruption::short_reads(&stations);
     let planned_s = plan.phases.measured_ns.map(|ns| ns as f64 / 1e9);
-    let interruption = stopped.then_some(Interruption { after_s: seconds, planned_s });
-    reasons.extend(disruption::reasons(&silence, short_reads, generator.unanswered.count, interruption, seconds));
-    let words = if stopped { format!("{words} (stopped early)") } else { words.to_owned() };
+    let interruption = (end != End::Planned).then_some(Interruption { after_s: seconds, planned_s });
+    let (words, stopped, ends) = match end {
+        End::Planned => (words.to_owned(), None, None),
+        End::Stopped => (format!("{words} (stopped early)"), interruption, None),
+        End::Unknown => (format!("{words} (not finished)"), None, interruption),
+    };
+    reasons.extend(disruption::reasons(&silence, short_reads, generator.unanswered.count, stopped, seconds));
+    reasons.extend(ends.map(|at| disruption::not_finished(at, measured.1)));
     let uncertain = intervals.as_ref().map_or_else(Uncertain::default, |whole| Uncertain::of(whole, measured));
     let answered = answered_in_it(&generator);
     let about = About {
@@ -323,7 +364,7 @@ pub(super) fn added_up(
     let turns = stations.iter().map(|station| station.turns).sum();
     let threads = u32::try_from(generator.workers.len()).unwrap_or(u32::MAX);
     let late_turns = if scheduled { kinds.iter().map(|kind| kind.late + kind.unended).sum() } else { 0 };
-    let told = StageTold { span_ns: measured, turns, about, threads, whole: !stopped };
+    let told = StageTold { span_ns: measured, turns, about, threads, whole: end == End::Planned };
     LevelRan { statistics, intervals, told, reasons, late_turns, generators_fault, busy, behind }
 }
 

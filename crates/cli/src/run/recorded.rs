@@ -3,17 +3,18 @@
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use plimsoll_drive::engine::so_far;
 use plimsoll_drive::workload::Workload;
 use plimsoll_model::{Coverage, Names};
 use plimsoll_recording::folder::{Finished, StageWriter};
 use plimsoll_report::findings::{Findings, Parameter, Run, Source};
-use plimsoll_stats::{IntervalWidth, state};
+use plimsoll_stats::{IntervalWidth, Options, Statistics, state};
 
-use super::level::{LevelRan, headline};
+use super::level::{LevelRan, headline, unfinished};
 use super::load::Step;
 use super::parameters;
 use super::planned::Planned;
-use crate::record::{Feed, Measured, RecordFlags, Recorder};
+use crate::record::{Describe, Feed, Measured, RecordFlags, Recorder, SoFar};
 
 /// What is known of a run before its levels.
 #[derive(Clone)]
@@ -118,7 +119,25 @@ impl<'a> Recorded<'a> {
         let width = step.plan.phases.measured_ns.map(IntervalWidth::of_phase);
         let recorder = self.recorder.lock().unwrap_or_else(PoisonError::into_inner);
         let stage = recorder.writer.begin(number, width)?;
-        Feed::begin(stage, recorder.sample, (width, headline(&step.plan)), names)
+        Feed::begin(stage, recorder.sample, (width, headline(&step.plan)), names, self.describe(step, names))
+    }
+
+    /// Says what there is of a stage that goes on.
+    fn describe(&self, step: &Step, names: &Arc<Names>) -> Describe {
+        let turns: Vec<String> = self.beginning.workload.turns().map(|(name, _)| name.to_owned()).collect();
+        let (mut step, names) = (step.clone(), Arc::clone(names));
+        // It is open as long as anybody has it.
+        step.plan.tap = None;
+        Box::new(move |all| {
+            let mut statistics = Statistics::new(Options { headline: headline(&step.plan), ..Options::default() });
+            let mut parts = Vec::new();
+            for SoFar { statistics: of_worker, part } in all {
+                statistics.merge(of_worker);
+                parts.push(part.clone());
+            }
+            let level = unfinished(statistics, so_far(&step.plan, parts), &step.plan, &step.words);
+            finished(&level.on(&step).named_as(turns.iter().cloned()), &names)
+        })
     }
 
     /// A stage is over: it will be there, whatever happens to the others.
@@ -129,13 +148,7 @@ impl<'a> Recorded<'a> {
     }
 
     fn write(&self, stage: StageWriter, level: &LevelRan, facts: Vec<String>, names: &Names) -> anyhow::Result<()> {
-        let told = &level.told;
-        let finished = Finished {
-            level: Some(told.about.level.clone()),
-            span_ns: (Some(told.span_ns.0), Some(told.span_ns.1)),
-            state: state::to_bytes(&level.statistics, &Coverage::default(), names),
-            about: serde_json::to_value(told)?,
-        };
+        let finished = finished(level, names)?;
         let mut recorder = self.recorder.lock().unwrap_or_else(PoisonError::into_inner);
         recorder.writer.describe(serde_json::to_value(self.beginning.measured(facts))?);
         Ok(recorder.writer.end(stage, finished, names)?)
@@ -160,4 +173,15 @@ impl<'a> Recorded<'a> {
             }
         }
     }
+}
+
+/// What a recording keeps of a level.
+fn finished(level: &LevelRan, names: &Names) -> anyhow::Result<Finished> {
+    let told = &level.told;
+    Ok(Finished {
+        level: Some(told.about.level.clone()),
+        span_ns: (Some(told.span_ns.0), Some(told.span_ns.1)),
+        state: state::to_bytes(&level.statistics, &Coverage::default(), names),
+        about: serde_json::to_value(told)?,
+    })
 }

@@ -3,6 +3,7 @@
 
 use std::sync::{Arc, Mutex};
 
+use plimsoll_drive::engine::Part;
 use plimsoll_model::{Names, Sink, Transaction};
 use plimsoll_recording::TransactionsFile;
 use plimsoll_stats::{Headline, IntervalRecorder, Intervals, Options, SharedDepth, Statistics};
@@ -58,6 +59,13 @@ impl Measured {
             recording.finish();
         }
         (self.statistics.without_feed(), self.intervals.map(IntervalRecorder::finish))
+    }
+
+    /// Hands what there is so far to the recording.
+    pub(crate) fn checkpoint(&mut self, part: Part) {
+        if let Some(recording) = &self.recording {
+            recording.checkpoint(self.statistics.so_far(), part);
+        }
     }
 
     #[cold]

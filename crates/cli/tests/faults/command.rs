@@ -71,6 +71,11 @@ impl Running {
         self.wait_for("measuring", |folder| folder.join(&tap).metadata().is_ok_and(|it| it.len() > 64 << 10));
     }
 
+    /// Waits until it is gone, however it ended.
+    pub(crate) fn wait_for_kill(self) {
+        let _ = self.child.end();
+    }
+
     /// Waits for its end.
     pub(crate) fn end(self) -> Ended {
         let output = self.child.end();

@@ -26,7 +26,7 @@ mod worker;
 
 pub use error::EngineError;
 pub use plan::{Arrivals, Load, Pause, Phases, Plan, Reconnect};
-pub use ran::{Answered, Generator, Ran, RoundTrips, StationTally, TurnTally, Unanswered, WorkerCpu};
+pub use ran::{Answered, Generator, Part, Ran, RoundTrips, StationTally, TurnTally, Unanswered, WorkerCpu};
 pub use rng::{Rng, seed_of};
 pub use setup::{Birth, Setup};
 pub use watch::{Phase, Progress, Watch};
@@ -39,7 +39,7 @@ use plimsoll_model::Sink;
 use self::awake::Awake;
 use self::crew::Crew;
 use self::share::Share;
-use self::worker::{Brought, Job, Worker};
+use self::worker::{Brought, Checkpoint, Job, Worker};
 use crate::action::{Cause, Failure};
 use crate::network::Network;
 use crate::network::clock::Clock;
@@ -63,10 +63,34 @@ pub fn run<S: Sink + Send>(
     sinks: impl Fn(u32) -> S + Sync,
     watch: &Watch,
 ) -> Result<Ran<S>, EngineError> {
+    work_on(plan, setup, sinks, watch, tcp(plan, setup), None)
+}
+
+/// As [`run`]; in the measured phase and the drain `checkpoint` gets of each worker, about once a second, what it would have brought
+/// if the phase had ended then, and its sink. It runs on the worker's thread: what it takes, it takes from the measurement. With more than
+/// 16 workers it comes more rarely, so that there are 16 calls a second.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_with_checkpoints<S: Sink + Send>(
+    plan: &Plan,
+    setup: &dyn Setup,
+    sinks: impl Fn(u32) -> S + Sync,
+    watch: &Watch,
+    checkpoint: &(dyn Fn(&mut S, Part) + Sync),
+) -> Result<Ran<S>, EngineError> {
+    work_on(plan, setup, sinks, watch, tcp(plan, setup), Some(checkpoint))
+}
+
+/// What workers so far handed out with checkpoints, put together as at the end of a run: one part of each.
+pub fn so_far(plan: &Plan, parts: impl IntoIterator<Item = Part>) -> Ran<()> {
+    gathered(plan, parts.into_iter().map(|part| part.0))
+}
+
+fn tcp(plan: &Plan, setup: &dyn Setup) -> impl Fn(u32) -> io::Result<Tcp> + Sync + use<> {
     let (blocking, reserved_ports) = (setup.address().is_none(), setup.reserved_ports());
-    run_on(plan, setup, sinks, watch, |_| {
-        Ok(Tcp::new(plan.kernel_times && !blocking)?.with_reserved_ports(reserved_ports))
-    })
+    let kernel_times = plan.kernel_times && !blocking;
+    move |_| Ok(Tcp::new(kernel_times)?.with_reserved_ports(reserved_ports))
 }
 
 /// As [`run`], over networks of the caller's choosing: `networks` is called once on each worker's thread.
@@ -79,6 +103,17 @@ pub fn run_on<S: Sink + Send, N: Network>(
     sinks: impl Fn(u32) -> S + Sync,
     watch: &Watch,
     networks: impl Fn(u32) -> io::Result<N> + Sync,
+) -> Result<Ran<S>, EngineError> {
+    work_on(plan, setup, sinks, watch, networks, None)
+}
+
+fn work_on<S: Sink + Send, N: Network>(
+    plan: &Plan,
+    setup: &dyn Setup,
+    sinks: impl Fn(u32) -> S + Sync,
+    watch: &Watch,
+    networks: impl Fn(u32) -> io::Result<N> + Sync,
+    checkpoint: Option<Checkpoint<'_, S>>,
 ) -> Result<Ran<S>, EngineError> {
     plan.check()?;
     let links = Share::links_of(plan);
@@ -100,8 +135,8 @@ pub fn run_on<S: Sink + Send, N: Network>(
         let made = networks(worker).map_err(|source| ("making an event queue", source));
         let brought = made.and_then(|net| {
             let share = Share::new(plan, worker, workers);
-            let run = Worker::new(job, share, (worker, workers), net, sinks(worker)).run();
-            run.map_err(|source| ("waiting for events", source))
+            let worker = Worker::new(job, share, (worker, workers), net, sinks(worker));
+            worker.with_checkpoints(checkpoint, workers).run().map_err(|source| ("waiting for events", source))
         });
         std::mem::forget(guard);
         brought.map_err(|(doing, source)| crew.fail(doing, source)).ok()

@@ -3,6 +3,7 @@
 use plimsoll_model::{Group, Transaction};
 use plimsoll_stats::{Moments, Times};
 
+use super::worker::Brought;
 use crate::action::Cause;
 use crate::network::RoundTrip;
 
@@ -25,6 +26,10 @@ pub struct Ran<S> {
     /// Somebody stopped it before its time.
     pub stopped: bool,
 }
+
+/// What one worker has so far ([`run_with_checkpoints`](super::run_with_checkpoints)).
+#[derive(Clone, Debug)]
+pub struct Part(pub(super) Brought<()>);
 
 /// One station. Unless told otherwise it counts actions that belong to the measured phase: intended within it.
 #[derive(Clone, Debug, Default, PartialEq)]

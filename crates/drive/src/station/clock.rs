@@ -16,7 +16,7 @@ pub(crate) struct TurnClock {
 }
 
 /// Tallies of turns, by kind.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct TurnTallies(Vec<TurnTally>);
 
 impl TurnTallies {

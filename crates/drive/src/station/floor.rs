@@ -126,12 +126,12 @@ impl<'a, S: Sink> Floor<'a, S> {
         self.lanes.iter().filter_map(due).chain(failed).min()
     }
 
-    /// The measured phase is over; `due` is the first turn of a schedule that is due and was not begun.
-    pub(crate) fn end_gaps(&mut self, due: Option<i64>) {
-        let (begin, end) = self.window;
-        if let Some((from, failed)) = self.gaps.answered(begin, end) {
+    /// The measured phase is over at `end`: adds to its gaps the one since the last answer. `due` is the first turn of a schedule
+    /// that is due and was not begun.
+    pub(crate) fn end_gaps(&self, gaps: &mut Gaps, end: i64, due: Option<i64>) {
+        if let Some((from, failed)) = gaps.answered(self.window.0, end) {
             let wanted = [self.wanted_since(failed), due].into_iter().flatten().min();
-            self.gaps.push(Gap { from, to: end, wanted });
+            gaps.push(Gap { from, to: end, wanted });
         }
     }
 

@@ -8,17 +8,20 @@
 //! DIR/stage-0000/histograms.parquet      a row an interval, procedure and histogram cell
 //! DIR/stage-0000/transactions-0000.parquet …  a row a transaction: none, a sample or all
 //! DIR/stage-0001.partial/                a stage that was not finished
+//! DIR/stage-0001.partial/progress.zst    what there was of it about a second before the end, with its statistics
 //! ```
 //!
 //! A stage is written to a folder whose name ends in `.partial`. When it is whole and on the disk, the folder is renamed and
 //! then the manifest replaced, which is the moment from which the stage belongs to the recording. So a kill at any time leaves a
-//! recording of all finished stages.
+//! recording of all finished stages, and of the one in progress what was measured
+//! until about a second before.
 
 mod error;
 mod intervals;
 mod manifest;
 mod packed;
 mod parts;
+mod progress;
 mod read;
 mod rows;
 mod sample;

@@ -35,6 +35,11 @@ impl Packer {
         self.0.write_all(bytes)
     }
 
+    /// Everything is written. A crash of the machine may lose it, the end of this program does not.
+    pub(super) fn finish_unsynced(self) -> std::io::Result<()> {
+        self.0.finish().map(drop)
+    }
+
     /// All is on the disk.
     pub(super) fn finish(self) -> std::io::Result<()> {
         self.0.finish()?.sync_all()
@@ -54,6 +59,16 @@ pub(super) fn open(path: &Path, what: &str) -> Result<impl Read + use<>, FolderE
     Ok(BufReader::new(unpacked))
 }
 
+/// Reads all of a file, as long as it is no longer than statistics can be.
+pub(super) fn read_whole(path: &Path, what: &str) -> Result<Vec<u8>, FolderError> {
+    let (mut bytes, packed) = (Vec::new(), open(path, what)?);
+    packed.take(MOST_BYTES + 1).read_to_end(&mut bytes).map_err(|source| FolderError::damaged(path, source))?;
+    if bytes.len() as u64 > MOST_BYTES {
+        return Err(FolderError::damaged(path, "it unpacks to more than statistics can be"));
+    }
+    Ok(bytes)
+}
+
 /// Writes the state of statistics; it is on the disk afterwards.
 pub(super) fn write_statistics(path: &Path, state: &[u8]) -> Result<(), FolderError> {
     let write = || {
@@ -66,10 +81,5 @@ pub(super) fn write_statistics(path: &Path, state: &[u8]) -> Result<(), FolderEr
 
 /// Reads it.
 pub(super) fn read_statistics(path: &Path) -> Result<Vec<u8>, FolderError> {
-    let (mut state, packed) = (Vec::new(), open(path, "statistics")?);
-    packed.take(MOST_BYTES + 1).read_to_end(&mut state).map_err(|source| FolderError::damaged(path, source))?;
-    if state.len() as u64 > MOST_BYTES {
-        return Err(FolderError::damaged(path, "it unpacks to more than statistics can be"));
-    }
-    Ok(state)
+    read_whole(path, "statistics")
 }

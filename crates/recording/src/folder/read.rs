@@ -6,7 +6,7 @@ use plimsoll_model::{Coverage, Names};
 use plimsoll_stats::{Intervals, Statistics, state};
 
 use super::write::{PARTIAL, entries};
-use super::{FolderError, Manifest, Stage, intervals, manifest, packed};
+use super::{FolderError, Manifest, Stage, intervals, manifest, packed, progress};
 
 /// A recording that is there. Its finished stages are whole, whatever became of what wrote it.
 pub struct Recording {
@@ -43,6 +43,21 @@ impl Recording {
         let path = self.file(stage, packed::STATISTICS)?;
         let bytes = packed::read_statistics(&path)?;
         state::from_bytes(&bytes, names).map_err(|error| FolderError::damaged(&path, error))
+    }
+
+    /// What there is of a stage that was not finished, by its folder in [`Recording::partial`]: `None` where it had hardly begun.
+    /// It has no intervals, and no rows that can be read.
+    ///
+    /// # Errors
+    /// When its file is damaged or of another version.
+    pub fn progress(
+        &self,
+        partial: &Path,
+        names: &mut Names,
+    ) -> Result<Option<(Stage, Statistics, Coverage)>, FolderError> {
+        let Some((stage, state)) = progress::read(partial)? else { return Ok(None) };
+        let read = state::from_bytes(&state, names).map_err(|error| FolderError::damaged(partial, error));
+        read.map(|(statistics, coverage)| Some((stage, statistics, coverage)))
     }
 
     /// The intervals of a stage, as they were when it was recorded: equal to those of a comparison made at once.

@@ -9,7 +9,7 @@ use super::intervals::IntervalsFile;
 use super::parts::Parts;
 use super::rows::{Rows, Unpacker};
 use super::tables::Tables;
-use super::{FolderError, packed};
+use super::{Finished, FolderError, Stage, packed, progress};
 use crate::error::Cause;
 
 /// How long intervals wait for the parts of other workers before they are written: what comes later is a row of its own.
@@ -96,6 +96,31 @@ impl StageWriter {
         self.intervals.merge(rest);
     }
 
+    /// Puts what was measured so far in the place of what was written before, for the case that it is never finished. It has neither
+    /// intervals nor rows.
+    pub fn progress(&mut self, so_far: Result<Finished, Cause>) {
+        if self.error.is_none() {
+            self.error = so_far.and_then(|so_far| self.write_progress(so_far)).err();
+        }
+    }
+
+    fn write_progress(&self, so_far: Finished) -> Result<(), Cause> {
+        let folder = self.folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let stage = Stage {
+            number: self.number,
+            folder,
+            level: so_far.level,
+            first_ns: so_far.span_ns.0,
+            last_ns: so_far.span_ns.1,
+            interval_ns: self.intervals.width().ns(),
+            unplaced: 0,
+            transactions: 0,
+            parts: 0,
+            about: so_far.about,
+        };
+        progress::write(&self.folder, &stage, &so_far.state)
+    }
+
     /// Writes what is left, with the state of the stage's statistics; all is on the disk.
     pub(super) fn finish(mut self, state: &[u8], names: &Names) -> Result<Held, FolderError> {
         let left = std::mem::replace(&mut self.intervals, Intervals::growing());
@@ -110,6 +135,7 @@ impl StageWriter {
             parts.finish(names).map_err(failed)?;
         }
         packed::write_statistics(&self.folder.join(packed::STATISTICS), state)?;
+        progress::remove(&self.folder).map_err(failed)?;
         let (transactions, parts) = self.parts.as_ref().map_or((0, 0), |parts| (parts.rows, parts.parts));
         Ok(Held { interval_ns: left.width().ns(), unplaced: left.unplaced(), transactions, parts })
     }

@@ -10,6 +10,8 @@ pub(super) fn queue_depth(statistics: &Statistics) -> QueueDepth {
     let (arrivals, times) = (tally.arrivals_by_range(), tally.time_by_range());
     let all: u64 = arrivals.iter().map(|&(_, _, count)| count).sum();
     let time: u128 = times.iter().map(|&(_, _, ns)| ns).sum();
+    // A level that was not finished has requests, and no depth that all threads together had.
+    let known = all > 0 || statistics.operations().all(|(_, row)| row.answered() == 0);
     let share = |part: f64, whole: f64| if whole > 0.0 { part / whole } else { 0.0 };
     QueueDepth {
         at_arrival: arrivals
@@ -21,7 +23,7 @@ pub(super) fn queue_depth(statistics: &Statistics) -> QueueDepth {
             .map(|(from, to, ns)| DepthShare { from, to, count: None, share: share(ns as f64, time as f64) })
             .collect(),
         mean: tally.mean(),
-        max: tally.max(),
+        max: known.then(|| tally.max()),
         entered_late: tally.entered_late,
     }
 }

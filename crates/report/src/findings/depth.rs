@@ -11,8 +11,8 @@ pub struct QueueDepth {
     pub over_time: Vec<DepthShare>,
     /// Time-weighted mean depth.
     pub mean: Option<f64>,
-    /// Highest depth.
-    pub max: u64,
+    /// Highest depth; null where there were requests and nobody knows how long they were outstanding together.
+    pub max: Option<u64>,
     /// Requests that outlived the window of the calculation and were entered late.
     pub entered_late: u64,
 }

@@ -96,7 +96,7 @@ fn summary(depth: &QueueDepth) -> Markup {
     html! {
         p {
             "Mean depth over time " strong { (optional(depth.mean, |n| format!("{n:.2}"))) } ", highest "
-            strong { (count(depth.max)) } ". Held requests are not counted."
+            strong { (optional(depth.max, count)) } ". Held requests are not counted."
             @if depth.entered_late > 0 { " " (count(depth.entered_late)) " long requests were entered late." }
         }
     }
@@ -108,7 +108,7 @@ fn body(name: &str, depth: &QueueDepth) -> Markup {
         tbody {
             @if !name.is_empty() {
                 tr.heading { th scope="rowgroup" colspan="4" {
-                    (Untrusted(name)) ": mean over time " (optional(depth.mean, |n| format!("{n:.2}"))) ", highest " (count(depth.max))
+                    (Untrusted(name)) ": mean over time " (optional(depth.mean, |n| format!("{n:.2}"))) ", highest " (optional(depth.max, count))
                 } }
             }
             @for range in ranges(std::iter::once(depth)) {

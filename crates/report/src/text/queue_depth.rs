@@ -31,7 +31,10 @@ fn is_empty(depth: &QueueDepth) -> bool {
 
 fn one(page: &mut Page<'_>, depth: &QueueDepth) -> fmt::Result {
     let mean = depth.mean.map_or_else(|| NONE.to_owned(), significant);
-    page.line(&format!("  mean over time {mean}, highest {}", depth.max))?;
+    page.line(&format!(
+        "  mean over time {mean}, highest {}",
+        depth.max.map_or_else(|| "-".to_owned(), |max| max.to_string())
+    ))?;
     page.blank()?;
     let mut ranges: Vec<(u64, u64)> = depth.at_arrival.iter().chain(&depth.over_time).map(|d| (d.from, d.to)).collect();
     ranges.sort_unstable();

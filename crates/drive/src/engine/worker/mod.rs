@@ -3,12 +3,14 @@
 //! | file | what it does |
 //! | --- | --- |
 //! | `phases.rs` | connect, warm-up, measured, drain, leave, and the instants between them |
+//! | `checkpoint.rs` | what there is so far, handed out about once a second |
 //! | `links.rs` | connections: made, lost, made again, left |
 //! | `turns.rs` | lanes: what is next, what ended |
 //! | `traffic.rs` | bytes in and out |
 //!
 //! Everything hangs on [`Worker::step`]: what is due, what ended, what can be sent, then one wait for whatever comes next.
 
+mod checkpoint;
 mod links;
 mod phases;
 mod traffic;
@@ -31,6 +33,7 @@ use crate::network::{Network, Ready};
 use crate::station::floor::Floor;
 use crate::station::rota::Rota;
 use crate::station::silence::Gap;
+pub(super) use checkpoint::Checkpoint;
 
 /// Bytes received at once. Shared by all connections of a worker.
 const BUFFER: usize = 256 << 10;
@@ -110,9 +113,13 @@ pub(super) struct Worker<'a, S, N> {
     cpu: WorkerCpu,
     buffer: Vec<u8>,
     ready: Vec<Ready>,
+    checkpoint: Option<Checkpoint<'a, S>>,
+    checkpoint_every: i64,
+    next_checkpoint: i64,
 }
 
 /// What a worker brings.
+#[derive(Clone, Debug)]
 pub(super) struct Brought<S> {
     pub(super) sink: S,
     pub(super) tallies: Vec<StationTally>,
@@ -170,6 +177,9 @@ impl<'a, S: Sink, N: Network> Worker<'a, S, N> {
             // Where nothing is received, nothing is needed.
             buffer: vec![0; if address.is_some() { BUFFER } else { 0 }],
             ready: Vec::with_capacity(BATCH),
+            checkpoint: None,
+            checkpoint_every: 0,
+            next_checkpoint: 0,
         }
     }
 
@@ -289,6 +299,7 @@ impl<'a, S: Sink, N: Network> Worker<'a, S, N> {
             self.job.crew.end_at(self.now + NOTICE_NS);
         }
         self.sweep(since);
+        self.check_point();
     }
 
     /// Asks the next few clients for overdue requests, so that each is asked once in an eighth of the timeout. `since` is
@@ -319,6 +330,7 @@ impl<'a, S: Sink, N: Network> Worker<'a, S, N> {
     fn measure(&mut self, at: i64) {
         self.begin = Some(cpu::of_this_thread(self.now, self.vigil.polled_ns()));
         self.phase = Phase::Measured;
+        self.next_checkpoint = at.saturating_add(self.checkpoint_every);
         self.job.watch.enter(Phase::Measured, at, known(self.floor.window.1));
     }
 

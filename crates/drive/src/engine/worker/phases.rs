@@ -154,7 +154,10 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
         }
         self.stopped |= self.job.watch.stopped();
         let end = self.floor.window.1;
-        self.floor.end_gaps(self.rotas.iter().map(Rota::next).filter(|due| *due < end).min());
+        let due = self.rotas.iter().map(Rota::next).filter(|due| *due < end).min();
+        let mut gaps = std::mem::take(&mut self.floor.gaps);
+        self.floor.end_gaps(&mut gaps, end, due);
+        self.floor.gaps = gaps;
         self.take_round_trips();
         for (tally, up) in self.floor.tallies.iter_mut().zip(&self.up) {
             tally.connected = *up > 0;

@@ -1,0 +1,66 @@
+//! What a worker has measured so far, handed out about once a second: were the program killed, that much is known.
+
+use plimsoll_model::Sink;
+
+use super::super::{Generator, Part, Phase, cpu};
+use super::{Brought, Worker};
+use crate::network::Network;
+use crate::station::rota::Rota;
+
+/// Who gets it: with the worker's sink, so that both are of the same instant.
+pub(in super::super) type Checkpoint<'a, S> = &'a (dyn Fn(&mut S, Part) + Sync);
+
+/// Checkpoints of up to so many workers are this far apart, ns; of more of them, so that each second has as many …
+const PERIOD_NS: i64 = 1_000_000_000;
+/// … a multiple of it. (Clients that block have a worker each.)
+const PER_SECOND: u32 = 16;
+
+impl<'a, S: Sink, N: Network> Worker<'a, S, N> {
+    /// The same, which hands out what it has; `workers` is how many do.
+    pub(in super::super) fn with_checkpoints(mut self, checkpoint: Option<Checkpoint<'a, S>>, workers: u32) -> Self {
+        self.checkpoint = checkpoint;
+        self.checkpoint_every = PERIOD_NS.saturating_mul(workers.div_ceil(PER_SECOND).into());
+        self
+    }
+
+    /// Hands out what there is, if it is time.
+    pub(super) fn check_point(&mut self) {
+        let Some(checkpoint) = self.checkpoint else { return };
+        let measured = matches!(self.phase, Phase::Measured | Phase::Drain) && self.begin.is_some();
+        if !measured || self.now < self.next_checkpoint {
+            return;
+        }
+        self.next_checkpoint = self.now.saturating_add(self.checkpoint_every);
+        let part = Part(self.so_far());
+        checkpoint(&mut self.floor.sink, part);
+    }
+
+    /// What it would bring if the phase had ended now. The kernel is not asked for round trips.
+    fn so_far(&self) -> Brought<()> {
+        let (begin, end) = self.floor.window;
+        let end = end.min(self.now);
+        let mut gaps = self.floor.gaps.clone();
+        let mut tallies = self.floor.tallies.clone();
+        let mut cpu = self.cpu;
+        if self.phase == Phase::Measured {
+            let due = self.rotas.iter().map(Rota::next).filter(|due| *due < end).min();
+            self.floor.end_gaps(&mut gaps, end, due);
+            for (tally, up) in tallies.iter_mut().zip(&self.up) {
+                tally.connected = *up > 0;
+            }
+            let until_now = cpu::of_this_thread(self.now, self.vigil.polled_ns());
+            cpu = self.begin.map_or_else(Default::default, |begin| until_now.since(&begin));
+        }
+        let (answered, unanswered) = (self.floor.answered, self.floor.unanswered);
+        Brought {
+            measured: (begin, end),
+            sink: (),
+            tallies,
+            turns: self.floor.turns.clone().into_vec(),
+            generator: Generator { answered, unanswered, ..self.generator.clone() },
+            gaps: gaps.take(),
+            cpu,
+            stopped: false,
+        }
+    }
+}
