@@ -372,7 +372,7 @@ fn queue_depth() -> QueueDepth {
         at_arrival: vec![share(0, 0, Some(20_000), 0.85), share(1, 1, Some(3000), 0.13), share(2, 3, Some(507), 0.02)],
         over_time: vec![share(0, 0, None, 0.6), share(1, 1, None, 0.35), share(2, 3, None, 0.05)],
         mean: Some(0.45),
-        max: 3,
+        max: Some(3),
         entered_late: 1,
     }
 }

@@ -485,7 +485,7 @@ fn queue_depth() -> QueueDepth {
         at_arrival: ranges.iter().map(|r| share(r, Some((r.2 * 90_000.0) as u64))).collect(),
         over_time: ranges.iter().rev().zip(&ranges).map(|(r, s)| share(&(s.0, s.1, (r.2 + s.2) / 2.0), None)).collect(),
         mean: Some(1.87),
-        max: 41,
+        max: Some(41),
         entered_late: 2,
     }
 }
