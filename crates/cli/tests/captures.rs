@@ -196,3 +196,21 @@ fn a_jump_of_the_time_stamps_is_said_and_makes_no_response_time() {
     assert_eq!(report["operations"][0]["answered"], 100);
     assert!(report["operations"][0]["response_time"]["max_s"].as_f64().unwrap() < 1.0, "{}", report["operations"][0]);
 }
+
+#[test]
+fn an_answer_whose_status_was_cut_off_has_not_succeeded() {
+    let scratch = Scratch::new("captures-status");
+    let mut frames = frames(1..101);
+    // Behind the handshake come requests and responses in turn; the status is the last word of a response.
+    frames.iter_mut().skip(4).step_by(2).take(30).for_each(|frame| frame.bytes.truncate(frame.bytes.len() - 4));
+    let capture = write(scratch.path(), "cut.pcap", &frames);
+    let table = scratch.path().join("table.csv").display().to_string();
+    let (report, _) = analyze(&[&capture, "--transactions", &table]);
+    let row = &report["operations"][0];
+    assert_eq!((&row["answered"], &row["status_unknown"], &row["errors"]), (&100.into(), &30.into(), &0.into()));
+    assert_eq!(report["groups"][0]["status_unknown"], 30);
+    let warnings = report["warnings"].to_string();
+    assert!(warnings.contains("The status was not seen: 30 responses"), "{warnings}");
+    let table = std::fs::read_to_string(table).unwrap();
+    assert_eq!((table.matches(",unknown,").count(), table.matches(",succeeded,").count()), (30, 70), "{table}");
+}

@@ -10,6 +10,8 @@ pub enum Outcome {
     Expected,
     /// Answered, with an error status: the server did its work and said no.
     Refused,
+    /// Answered, but the status was not seen: a short snap length cut it off, or it is encrypted. It may be an error.
+    Unknown,
     /// Not carried out: the server or its resources were in trouble, the connection broke, or the answer made no sense.
     Failed,
     /// No answer was seen: it may have come, unseen, or never. Says nothing about the server by itself.
@@ -27,6 +29,7 @@ impl Outcome {
             Outcome::Succeeded => "succeeded",
             Outcome::Expected => "expected",
             Outcome::Refused => "refused",
+            Outcome::Unknown => "unknown",
             Outcome::Failed => "failed",
             Outcome::Unanswered => "unanswered",
             Outcome::Cancelled => "cancelled",

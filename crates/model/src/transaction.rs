@@ -65,7 +65,7 @@ impl Transaction {
         self.payload_bytes.is_none()
             && self.procedure.row().carries_data
             && match self.outcome {
-                Outcome::Succeeded => true,
+                Outcome::Succeeded | Outcome::Unknown => true,
                 // A warning (STATUS_BUFFER_OVERFLOW) comes with data.
                 Outcome::Expected => self.status.is_none_or(|status| status >> 30 < 3),
                 _ => false,

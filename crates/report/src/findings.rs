@@ -260,6 +260,9 @@ pub struct OperationRow {
     /// The server or its resources were in trouble, the connection broke, or the answer made no sense.
     #[serde(default)]
     pub failed: u64,
+    /// Answers whose status was not seen, for a short snap length or encryption; they may be errors, and count as none.
+    #[serde(default)]
+    pub status_unknown: u64,
     /// Mean packets a pair, both ways; null where none was whole.
     pub packets_mean: Option<f64>,
     /// File data moved, bytes: a lower bound where `payload_unknown` is not 0, null where nothing is known.

@@ -33,6 +33,7 @@ pub struct Accumulator {
     expected: u64,
     refused: u64,
     failed: u64,
+    status_unknown: u64,
     never_sent: u64,
     pairs: u64,
     packets: u64,
@@ -66,6 +67,10 @@ impl Accumulator {
                 self.failed += 1;
             }
             Outcome::Succeeded | Outcome::Cancelled => self.answered += 1,
+            Outcome::Unknown => {
+                self.answered += 1;
+                self.status_unknown += 1;
+            }
             Outcome::Expected => {
                 self.answered += 1;
                 self.expected += 1;
@@ -127,6 +132,7 @@ impl Accumulator {
         self.expected += other.expected;
         self.refused += other.refused;
         self.failed += other.failed;
+        self.status_unknown += other.status_unknown;
         self.never_sent += other.never_sent;
         self.pairs += other.pairs;
         self.packets += other.packets;
@@ -181,6 +187,11 @@ impl Accumulator {
     /// Requests that trouble kept from being carried out.
     pub fn failed(&self) -> u64 {
         self.failed
+    }
+
+    /// Answers whose status was not seen; they may be errors.
+    pub fn status_unknown(&self) -> u64 {
+        self.status_unknown
     }
 
     /// Planned requests that were never put on the wire; in no other number.
@@ -294,9 +305,9 @@ impl Measured {
 crate::state::fields!("status", StatusCount { status, outcome, count } if |status| Counter::all(&[status.count]));
 crate::state::fields!("row", Accumulator {
     count, answered, unanswered, expected, refused, failed, never_sent, pairs, packets, payload, wire, both, response,
-    service, from_intended, decades, statuses, other_statuses,
+    service, from_intended, decades, statuses, other_statuses, status_unknown,
 } if |row| {
     let counters = [row.count, row.answered, row.unanswered, row.never_sent, row.pairs, row.packets];
-    let classes = [row.expected, row.refused, row.failed, row.other_statuses];
+    let classes = [row.expected, row.refused, row.failed, row.status_unknown, row.other_statuses];
     Counter::all(&counters) && Counter::all(&classes) && row.statuses.len() <= MAX_STATUSES
 });

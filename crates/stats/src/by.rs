@@ -112,6 +112,8 @@ pub struct KeyStats {
     pub refused: u64,
     /// Requests that trouble kept from being carried out.
     pub failed: u64,
+    /// Answers whose status was not seen; they may be errors.
+    pub status_unknown: u64,
     /// File data moved.
     pub payload: ByteSum,
     /// Request and response messages.
@@ -125,13 +127,14 @@ pub struct KeyStats {
 impl KeyStats {
     #[inline]
     fn record(&mut self, t: &Transaction, measured: &Measured) {
-        use plimsoll_model::Outcome::{Expected, Failed, Refused, Unanswered};
+        use plimsoll_model::Outcome::{Expected, Failed, Refused, Unanswered, Unknown};
         self.count += 1;
         self.unanswered += u64::from(t.outcome == Unanswered);
         self.answered += u64::from(t.outcome != Unanswered && (t.outcome != Failed || t.status.is_some()));
         self.expected += u64::from(t.outcome == Expected);
         self.refused += u64::from(t.outcome == Refused);
         self.failed += u64::from(t.outcome == Failed);
+        self.status_unknown += u64::from(t.outcome == Unknown);
         self.payload.add_payload(t);
         self.wire.add_messages(t);
         if let Some(ns) = measured.headline_ns() {
@@ -147,6 +150,7 @@ impl KeyStats {
         self.expected += other.expected;
         self.refused += other.refused;
         self.failed += other.failed;
+        self.status_unknown += other.status_unknown;
         self.payload.merge(other.payload);
         self.wire.merge(other.wire);
         self.response.merge(&other.response);
@@ -259,9 +263,10 @@ impl State for Key {
 
 crate::state::fields!("key's numbers", KeyStats {
     count, answered, unanswered, expected, refused, failed, payload, wire, response, histogram,
+    status_unknown,
 } if |stats| {
     let counters = [stats.count, stats.answered, stats.unanswered, stats.expected, stats.refused, stats.failed];
-    Counter::all(&counters)
+    Counter::all(&counters) && Counter::all(&[stats.status_unknown])
 });
 
 impl State for Breakdown {

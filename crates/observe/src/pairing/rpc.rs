@@ -186,6 +186,10 @@ impl Rpc {
             nfs::results(waiting.program, waiting.version, waiting.procedure, results, &mut facts);
             note_results(&waiting, &facts, &mut answer, handles, output);
         }
+        let silent = answer.status.is_none() && answer.outcome == Outcome::Succeeded;
+        if silent && procedure::returns_status(waiting.program, waiting.version, waiting.procedure) {
+            answer.outcome = Outcome::Unknown;
+        }
         output.pair(link, Some(u64::from(xid)), &waiting.pending, &answer);
         self.recycle(waiting);
     }
@@ -272,7 +276,8 @@ fn outcome(reply: &Reply<'_>) -> Outcome {
     match reply.reply_stat() {
         Some(rpc::ReplyStat::Denied) => Outcome::Refused,
         _ => match reply.accept_stat() {
-            None | Some(AcceptStat::Success) => Outcome::Succeeded,
+            None => Outcome::Unknown,
+            Some(AcceptStat::Success) => Outcome::Succeeded,
             Some(AcceptStat::SystemError) => Outcome::Failed,
             Some(_) => Outcome::Refused,
         },

@@ -393,7 +393,7 @@ fn is_oplock_acknowledgment(command: &Command<'_>) -> bool {
 fn ending(header: &Header<'_>) -> (Option<u32>, Outcome) {
     const ERRDOS: u8 = 1;
     let outcome = match header.status() {
-        None => Outcome::Succeeded,
+        None => Outcome::Unknown,
         Some(Status::Nt(status)) => nt_outcome(Some(status)),
         Some(Status::Dos { class: ERRDOS, code: 18 | 234 }) => Outcome::Succeeded,
         Some(status) if status.is_success() => Outcome::Succeeded,

@@ -362,7 +362,8 @@ fn across_channels(header: &Header<'_>, server: Endpoint) -> Option<AcrossChanne
 pub(super) fn outcome(status: Option<u32>) -> Outcome {
     match status {
         Some(status::STATUS_CANCELLED) => Outcome::Cancelled,
-        Some(status::STATUS_MORE_PROCESSING_REQUIRED) | None => Outcome::Succeeded,
+        None => Outcome::Unknown,
+        Some(status::STATUS_MORE_PROCESSING_REQUIRED) => Outcome::Succeeded,
         Some(status) if status >> 30 == 3 => Outcome::Refused,
         Some(_) => Outcome::Succeeded,
     }

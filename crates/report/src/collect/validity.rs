@@ -58,6 +58,7 @@ fn instead(coverage: &Coverage) -> String {
 
 pub(super) fn warnings(findings: &Findings, coverage: &Coverage) -> Vec<String> {
     let mut warnings = input::warnings(coverage);
+    warnings.extend(statuses_unseen(findings));
     warnings.extend(coarse_clock(findings));
     if findings.packets.truncated > 0 {
         let packets = plural(findings.packets.truncated, "packet");
@@ -78,6 +79,16 @@ pub(super) fn warnings(findings: &Findings, coverage: &Coverage) -> Vec<String> 
         ));
     }
     warnings
+}
+
+/// Answers without a status that was seen are no errors here, and may be.
+fn statuses_unseen(findings: &Findings) -> Option<String> {
+    let rows = findings.operations.iter().chain(&findings.held).filter(|row| row.is_counted_once());
+    let unseen = rows.map(|row| row.status_unknown).fold(0, u64::saturating_add);
+    (unseen > 0).then(|| {
+        let answers = plural(unseen, "response");
+        format!("The status was not seen: {answers}, cut off by the snap length or encrypted. They may be errors, and count as none.")
+    })
 }
 
 fn coarse_clock(findings: &Findings) -> Option<String> {

@@ -16,6 +16,7 @@ pub(super) struct Totals {
     pub(super) answered: u64,
     pub(super) unanswered: u64,
     pub(super) refused: u64,
+    pub(super) status_unknown: u64,
     pub(super) failed: u64,
 }
 
@@ -33,6 +34,7 @@ pub(super) fn totals(findings: &Findings) -> Totals {
         sum.answered = sum.answered.saturating_add(row.answered);
         sum.unanswered = sum.unanswered.saturating_add(row.unanswered);
         sum.refused = sum.refused.saturating_add(row.refused);
+        sum.status_unknown = sum.status_unknown.saturating_add(row.status_unknown);
         sum.failed = sum.failed.saturating_add(row.failed);
     }
     sum
@@ -117,7 +119,12 @@ fn story(findings: &Findings) -> Markup {
             @if findings.run.is_some() { " were sent to the server on " } @else { " to file servers were seen on " } (count(findings.connections))
             @if findings.connections == 1 { " connection. " } @else { " connections. " }
             @if findings.stages.is_empty() { (busiest(findings)) } @else { (carried(&findings.stages)) }
-            @if totals.errors() == 0 {
+            @if totals.status_unknown > 0 {
+                "Of " (count(totals.status_unknown)) " the status was not seen. "
+            }
+            @if totals.errors() == 0 && totals.status_unknown > 0 {
+                "None is known to have been refused or to have failed. "
+            } @else if totals.errors() == 0 {
                 "None was refused, none failed. "
             } @else {
                 (count(totals.refused)) " (" (percent_of(totals.refused, totals.requests)) ") were refused, "

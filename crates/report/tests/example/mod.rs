@@ -83,6 +83,7 @@ pub(crate) fn row(
         expected: 0,
         refused: 0,
         failed: 0,
+        status_unknown: 0,
         packets_mean: Some(packets),
         payload_bytes: Some(if group == "Read" || group == "Write" { n * 4096 } else { 0 }),
         payload_unknown: 0,

@@ -325,6 +325,7 @@ fn row(these: &[One], total: u64) -> OperationRow {
         expected: n / 80,
         refused: errors,
         failed: 0,
+        status_unknown: 0,
         packets_mean: Some(
             2.0 + these.iter().map(|one| KINDS[one.kind].9 as f64 / 1448.0).sum::<f64>() / n.max(1) as f64,
         ),

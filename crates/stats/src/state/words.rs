@@ -33,7 +33,7 @@ choice!("vantage", Vantage, [Vantage::Wire, Vantage::Client]);
 choice!("dimension", crate::Dimension, crate::Dimension::ALL);
 choice!("headline", crate::Headline, crate::Headline::ALL);
 
-const OUTCOMES: [Outcome; 7] = [
+const OUTCOMES: [Outcome; 8] = [
     Outcome::Succeeded,
     Outcome::Expected,
     Outcome::Refused,
@@ -41,6 +41,7 @@ const OUTCOMES: [Outcome; 7] = [
     Outcome::Unanswered,
     Outcome::Cancelled,
     Outcome::NeverSent,
+    Outcome::Unknown,
 ];
 
 impl State for Procedure {

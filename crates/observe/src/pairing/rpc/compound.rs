@@ -110,6 +110,9 @@ pub(super) fn pair<S: Sink>(
         Some(reply) => answered(waiting, reply, answer, handles, output),
         None => Vec::new(),
     };
+    if answer.status.is_none() && answer.outcome == Outcome::Succeeded {
+        answer.outcome = Outcome::Unknown;
+    }
     answer.payload = members.iter().find_map(|(_, answer)| answer.payload);
     // Operations behind a READ's payload have no result that was kept. A compound that succeeded carried them all out.
     let whole_succeeded = reply.is_some_and(|reply| reply.status == Some(0));
@@ -172,7 +175,11 @@ fn answered<S: Sink>(
             handles.learn(handle, member.object);
         }
         let status = operation.facts.status;
-        let outcome = if status.is_some_and(|status| status != 0) { Outcome::Refused } else { Outcome::Succeeded };
+        let outcome = match status {
+            Some(0) => Outcome::Succeeded,
+            Some(_) => Outcome::Refused,
+            None => Outcome::Unknown,
+        };
         let payload = operation.facts.payload.map(u64::from);
         members.push((member, Answer { status, outcome, payload, bytes: None, ..*answer }));
     }

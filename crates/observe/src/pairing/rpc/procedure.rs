@@ -21,6 +21,19 @@ pub(super) fn of(program: u32, version: u32, number: u32) -> Procedure {
     Procedure::of(protocol, u16::try_from(number).unwrap_or(u16::MAX))
 }
 
+/// Whether the results of a procedure begin with a status, so that without it nobody knows how it ended. Not of NFSv4's compounds.
+#[inline]
+pub(super) fn returns_status(program: u32, version: u32, number: u32) -> bool {
+    match (Program::from_wire(program), version) {
+        (Some(Program::Nfs), 2) => matches!(number, 1 | 2 | 4..=6 | 8..=17),
+        (Some(Program::Nfs), 3) => matches!(number, 1..=21),
+        (Some(Program::NfsAcl), _) => matches!(number, 1..=5),
+        (Some(Program::Mount), _) => number == 1,
+        (Some(Program::Nlm), _) => matches!(number, 1..=5 | 20..=22),
+        _ => false,
+    }
+}
+
 /// Whether these arguments make a request that waits by design. NFS and NLM servers answer a lock that must wait at
 /// once (NLM_BLOCKED, NFS4ERR_DENIED), so none does.
 #[inline]
