@@ -9,6 +9,7 @@
 //! could end its element (`data`), and the page's policy (`policy`) allows our two scripts by digest and nothing
 //! from any network.
 
+mod answer;
 mod calls;
 mod capacity;
 mod chart;

@@ -70,6 +70,30 @@ pub struct LocalCall {
     pub local_s: f64,
 }
 
+impl Calls {
+    /// Share of the data that came from disks, on the target and in the local directory.
+    pub fn from_disk(&self, call: &str) -> [Option<f64>; 2] {
+        let of = |local| self.phases.iter().find(|phase| phase.local == local && phase.call == call)?.from_disk;
+        [of(false), of(true)]
+    }
+
+    /// Whether a call may be compared with the one in a local directory: both read as much of the data from disks. Otherwise one
+    /// reads a cache and the other a disk, and their difference is not that of being remote.
+    pub fn comparable(&self, call: &str) -> bool {
+        match self.from_disk(call) {
+            [Some(remote), Some(local)] => (remote - local).abs() <= ALIKE,
+            // Where something reads data, nobody knows from where.
+            [None, None] => NO_DATA.contains(&call),
+            _ => false,
+        }
+    }
+}
+
+/// Shares from disks that differ by no more than this are alike.
+const ALIKE: f64 = 0.05;
+/// Calls that read no file data.
+const NO_DATA: [&str; 2] = ["null", "getattr"];
+
 /// Requests that a call takes.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct PathRequests {

@@ -92,17 +92,23 @@ fn beside_local(calls: &Calls) -> Option<Markup> {
         html! {
             div.scroll tabindex="0" role="region" aria-labelledby="calls-local-caption" {
                 table {
-                    caption #calls-local-caption { "Mean response times on the target and in a local directory." }
+                    caption #calls-local-caption {
+                        "Mean response times on the target and in a local directory, and the share of the data that came from disks. They \
+                         are compared only where both read as much from disks: otherwise one reads a cache and the other a disk."
+                    }
                     thead { tr {
                         th scope="col" { "Call" } th scope="col" { "Remote" } th scope="col" { "Local" }
+                        th scope="col" { "Remote, from disk" } th scope="col" { "Local, from disk" }
                         th scope="col" { "Difference" } th scope="col" { "Times" }
                     } }
                     tbody { @for call in all {
+                        @let alike = calls.comparable(&call.call);
                         tr {
                             th scope="row" { (Untrusted(&call.call)) }
                             td { (duration(call.remote_s)) } td { (duration(call.local_s)) }
-                            td { (duration(call.remote_s - call.local_s)) }
-                            td { @if call.local_s > 0.0 { (format!("{:.1}", call.remote_s / call.local_s)) } @else { (UNKNOWN) } }
+                            @for share in calls.from_disk(&call.call) { td { (optional(share, percent)) } }
+                            td { (optional(alike.then_some(call.remote_s - call.local_s), duration)) }
+                            td { @if alike && call.local_s > 0.0 { (format!("{:.1}", call.remote_s / call.local_s)) } @else { (UNKNOWN) } }
                         }
                     } }
                 }

@@ -1,5 +1,6 @@
 //! The first screen: what somebody without time needs to know, and whether to believe it.
 
+use super::answer;
 use super::units::{bytes, count, data, duration, long_duration, optional, per_second, percent, percent_of};
 use super::untrusted::Untrusted;
 use crate::collect::missing;
@@ -99,7 +100,8 @@ pub(super) fn section(findings: &Findings) -> Markup {
             }
         }
         (tiles(findings))
-        (felt(findings))
+        // Of calls it would be a mean of the target and of a local directory.
+        @if !findings.run.as_ref().is_some_and(|run| run.calls.is_some()) { (felt(findings)) }
         @if !findings.warnings.is_empty() {
             div.notice {
                 h3 { "Know before you believe the numbers" }
@@ -114,11 +116,13 @@ fn story(findings: &Findings) -> Markup {
     let elapsed = optional(findings.span.elapsed_s, long_duration);
     html! {
         p.story {
+            @if let Some(lead) = answer::lead(findings) { (lead) } @else {
             "In " strong { (elapsed) } ", "
             strong { (count(totals.requests)) @if totals.requests == 1 { " request" } @else { " requests" } }
             @if findings.run.is_some() { " were sent to the server on " } @else { " to file servers were seen on " } (count(findings.connections))
             @if findings.connections == 1 { " connection. " } @else { " connections. " }
             @if findings.stages.is_empty() { (busiest(findings)) } @else { (carried(&findings.stages)) }
+            }
             @if totals.status_unknown > 0 {
                 "Of " (count(totals.status_unknown)) " the status was not seen. "
             }
@@ -191,7 +195,8 @@ fn tiles(findings: &Findings) -> Markup {
     let totals = totals(findings);
     html! {
         dl.tiles {
-            @if let Some(stage) = highest(&findings.stages) { (peak(stage, &totals)) } @else { (traffic(findings, &totals)) }
+            @if let Some(own) = answer::tiles(findings) { (own) }
+            @else if let Some(stage) = highest(&findings.stages) { (peak(stage, &totals)) } @else { (traffic(findings, &totals)) }
             (tile("Errors", &count(totals.errors()), &format!("{} refused, {} failed", count(totals.refused), count(totals.failed))))
             (tile("Unanswered", &count(totals.unanswered), &format!("{} of requests", percent_of(totals.unanswered, totals.requests))))
             @if findings.run.is_none() { (missing_tile(&findings.unseen)) }
@@ -247,7 +252,7 @@ fn missing_tile(unseen: &Unseen) -> Markup {
     tile("Missing", &optional(unseen.share_missing, percent), &range)
 }
 
-fn tile(name: &str, value: &str, note: &str) -> Markup {
+pub(super) fn tile(name: &str, value: &str, note: &str) -> Markup {
     html! { div { dt { (name) } dd { strong { (value) } small { (note) } } } }
 }
 

@@ -11,10 +11,12 @@ use crate::findings::calls::{CallPart, CallPhase, Calls, LocalCall, PathRequests
 /// The tables; nothing where nobody asked.
 pub(super) fn draw(page: &mut Page<'_>, calls: Option<&Calls>) -> fmt::Result {
     let Some(calls) = calls else { return Ok(()) };
+    page.blank()?;
+    page.paragraph(Role::Heading, "", &answer(calls))?;
     let (local, remote): (Vec<&CallPhase>, Vec<&CallPhase>) = calls.phases.iter().partition(|phase| phase.local);
     parts(page, "Where the time of a call goes", &remote)?;
     parts(page, "The same in a local directory", &local)?;
-    beside_local(page, &calls.beside_local)?;
+    beside_local(page, calls)?;
     requests(page, &calls.requests)?;
     counters(page, &calls.counters)?;
     calls.missing.iter().try_for_each(|why| page.paragraph(Role::Bad, "Missing: ", why))
@@ -88,7 +90,26 @@ fn how_known(page: &mut Page<'_>, name: &str, phases: &[&CallPhase]) -> fmt::Res
     page.paragraph(Role::Quiet, &format!("{name}: "), &words.join("; "))
 }
 
-fn beside_local(page: &mut Page<'_>, calls: &[LocalCall]) -> fmt::Result {
+/// How long each call took on the target and in a local directory, in a sentence or two.
+pub(crate) fn answer(calls: &Calls) -> String {
+    let of = |local: bool, place: &str| {
+        let phases = calls.phases.iter().filter(|phase| phase.local == local);
+        let one = |phase: &CallPhase| {
+            let together =
+                if phase.outstanding > 1 { format!(" ({} outstanding)", phase.outstanding) } else { String::new() };
+            let took = phase.response_s.map_or_else(|| "unknown".to_owned(), time);
+            format!("{} {took}{together}", phase.call)
+        };
+        let all: Vec<String> = phases.map(one).collect();
+        (!all.is_empty()).then(|| format!("Mean response time of a call {place}: {}.", all.join(", ")))
+    };
+    let said: Vec<String> =
+        [of(false, "on the target"), of(true, "in a local directory")].into_iter().flatten().collect();
+    said.join(" ")
+}
+
+fn beside_local(page: &mut Page<'_>, of: &Calls) -> fmt::Result {
+    let calls: &[LocalCall] = &of.beside_local;
     if calls.is_empty() {
         return Ok(());
     }
@@ -96,18 +117,28 @@ fn beside_local(page: &mut Page<'_>, calls: &[LocalCall]) -> fmt::Result {
     page.heading(&format!("Remote and local (mean response times {}):", scale.words()))?;
     page.blank()?;
     let mut table = Table::new();
-    table.head(&["Call", "Remote", "Local", "Difference", "Times"]);
+    table.head(&["Call", "Remote", "Local", "From disk", "(local)", "Difference", "Times"]);
     for call in calls {
-        let times = (call.local_s > 0.0).then(|| call.remote_s / call.local_s);
+        let alike = of.comparable(&call.call);
+        let times = (alike && call.local_s > 0.0).then(|| call.remote_s / call.local_s);
+        let [remote_disk, local_disk] = of.from_disk(&call.call).map(|share| optional(share, percent));
         table.row(vec![
             call.call.clone(),
             scale.show(call.remote_s),
             scale.show(call.local_s),
-            scale.show(call.remote_s - call.local_s),
+            remote_disk,
+            local_disk,
+            scale.show_maybe(alike.then_some(call.remote_s - call.local_s)),
             optional(times, significant),
         ]);
     }
-    page.table(&table)
+    page.table(&table)?;
+    if calls.iter().all(|call| of.comparable(&call.call)) {
+        return Ok(());
+    }
+    let note = "From disk: share of the data that came from disks. Where the shares differ or are unknown, one may read a cache and the \
+                other a disk: their times are not compared.";
+    page.paragraph(Role::Quiet, "", note)
 }
 
 fn requests(page: &mut Page<'_>, calls: &[PathRequests]) -> fmt::Result {
