@@ -101,7 +101,7 @@ pub(super) fn section(findings: &Findings) -> Markup {
         }
         (tiles(findings))
         // Of calls it would be a mean of the target and of a local directory.
-        @if !findings.run.as_ref().is_some_and(|run| run.calls.is_some()) { (felt(findings)) }
+        @if findings.run.as_ref().is_none_or(|run| run.calls.is_none()) { (felt(findings)) }
         @if !findings.warnings.is_empty() {
             div.notice {
                 h3 { "Know before you believe the numbers" }
