@@ -43,6 +43,10 @@ anomalies! {
     ReadingInterrupted "reading_interrupted" "reading interrupted by the user; the rest of the input was not read";
     /// Packets that the capturing program itself says it lost.
     CaptureDropsReported "capture_drops_reported" "packet lost by the capture, as the capture itself reports";
+    /// Packets that stood behind one of a later time and were put at their place.
+    PacketReordered "packet_reordered" "packet out of order in the file, sorted by its time";
+    /// Packets that stood too far behind one of a later time to be put at their place.
+    PacketOutOfOrder "packet_out_of_order" "packet too far out of order in the file to be sorted by its time";
     /// Packets whose record has no time; they carry no transaction.
     PacketWithoutTime "packet_without_time" "packet without a time of capture";
     /// Packets whose time is more than a day from that of the packets before and behind; they carry no transaction.
@@ -60,13 +64,13 @@ anomalies! {
     /// IP datagrams of which fragments never came (or too many were open at once).
     FragmentsIncomplete "fragments_incomplete" "IP datagram with missing fragments";
     /// Holes in a TCP stream that the receiver acknowledged: the capture dropped what was in them.
-    GapInCapture "gap_in_capture" "preceding packet(s) dropped by the capture";
+    GapInCapture "gap_in_capture" "gap in a stream, acknowledged: the capture dropped its packet(s)";
     /// Holes in a TCP stream that nobody acknowledged, left when the buffer or the capture ended.
-    GapUnexplained "gap_unexplained" "preceding packet(s) missing, not acknowledged";
+    GapUnexplained "gap_unexplained" "gap in a stream, not acknowledged";
     /// Holes that a later packet filled: lost on the network and sent again, or reordered.
-    GapFilled "gap_filled" "hole in a stream filled by a later packet";
+    GapFilled "gap_filled" "gap in a stream filled by a later packet";
     /// Data that came after its hole had been given up.
-    SegmentLate "segment_late" "packet arrived after its hole was given up";
+    SegmentLate "segment_late" "packet that arrived after its gap was given up";
     /// Connections forgotten because too many were open at once.
     ConnectionEvicted "connection_evicted" "connection forgotten: too many at once";
     /// Message headers that a short snaplen cut off.
@@ -95,8 +99,8 @@ anomalies! {
     RequestUnanswered "request_unanswered" "request whose response was not seen";
     /// Answers that fit an id but not the request (another command, or an acknowledgement too old).
     ResponseMismatch "response_mismatch" "response that fits an id but not its request";
-    /// Requests given up because both directions lost data since: their id may have come round again.
-    PairAmbiguous "pair_ambiguous" "request left unpaired: losses on both sides since";
+    /// Requests left without a row because an answer came that may be another's: both directions lost data since, and the id comes round.
+    PairAmbiguous "pair_ambiguous" "request and response left unpaired: gaps on both sides since, and their id comes round";
     /// Requests that took an id still waiting for its answer.
     IdReused "id_reused" "id taken again before its answer was seen";
     /// Requests sent again with the same id (RPC).

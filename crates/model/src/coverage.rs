@@ -62,7 +62,7 @@ pub struct ClockGranularity {
     pub estimate_ns: Option<u64>,
     /// The data only show that it is not coarser than the estimate.
     pub at_most: bool,
-    /// How often time went backwards from one frame to the next.
+    /// How often the clock was set back: a packet is more than 100 ms earlier than the one before it in the capture.
     pub backward_steps: u64,
 }
 
@@ -183,6 +183,44 @@ pub struct OneSided {
     pub responses: u64,
 }
 
+/// How long operations waited for bytes that TCP had to send again. Each SMB compound and AndX chain counts once.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Resent {
+    /// Operations that waited for [`Resent::LOSS_NS`] or longer.
+    pub operations: u64,
+    /// For how long in all, ns.
+    pub wait_ns: u64,
+    /// Operations that waited, but not so long: for packets that were sent again quickly, or were only overtaken.
+    pub brief_operations: u64,
+    /// For how long in all, ns.
+    pub brief_wait_ns: u64,
+    /// Answered operations of which it is not known.
+    pub unknown: u64,
+}
+
+impl Resent {
+    /// A gap that is filled sooner than this may be packets that overtook each other, ns. Wireshark draws the line between "out of
+    /// order" and "retransmission" at the same 3 ms where it does not know the round trip (packet-tcp.c).
+    pub const LOSS_NS: u64 = 3_000_000;
+
+    /// Counts an operation that waited for so long, ns.
+    #[inline]
+    pub fn add(&mut self, wait_ns: Option<u64>) {
+        match wait_ns {
+            Some(0) => {}
+            None => self.unknown += 1,
+            Some(wait_ns) if wait_ns < Self::LOSS_NS => {
+                self.brief_operations += 1;
+                self.brief_wait_ns = self.brief_wait_ns.saturating_add(wait_ns);
+            }
+            Some(wait_ns) => {
+                self.operations += 1;
+                self.wait_ns = self.wait_ns.saturating_add(wait_ns);
+            }
+        }
+    }
+}
+
 /// All of it: what was seen and what was not.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Coverage {
@@ -194,6 +232,8 @@ pub struct Coverage {
     pub clock: ClockGranularity,
     /// Unpaired halves.
     pub unseen: Unseen,
+    /// Waiting for bytes that were sent again.
+    pub resent: Resent,
     /// Time of the first packet, ns since the Unix epoch.
     pub first_ns: Option<i64>,
     /// Time of the last packet, ns since the Unix epoch.

@@ -25,7 +25,7 @@ mod transaction;
 mod validity;
 
 pub use anomaly::{Anomalies, Anomaly};
-pub use coverage::{ClockGranularity, Coverage, Missing, OneSided, PacketCounts, ShareMissing, Unseen};
+pub use coverage::{ClockGranularity, Coverage, Missing, OneSided, PacketCounts, Resent, ShareMissing, Unseen};
 pub use endpoint::Endpoint;
 pub use names::{Names, Symbol};
 pub use operation::{Group, Operation};

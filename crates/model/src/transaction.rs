@@ -55,6 +55,9 @@ pub struct Transaction {
     /// Sums count it. Of an NFSv4 compound one row does: the operation that it is about, with the sizes of the whole; or the
     /// whole, where that is not known.
     pub counted: bool,
+    /// How long its messages waited for bytes that TCP had to send again (or that were overtaken), ns: 0 where nothing was sent
+    /// again, `None` where it is not known.
+    pub resent_wait_ns: Option<u64>,
 }
 
 impl Transaction {

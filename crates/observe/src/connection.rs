@@ -4,7 +4,7 @@ use plimsoll_model::{Anomaly, Coverage, Endpoint, PacketCounts, Sink};
 
 use crate::message::{self, Framer, Framing, Message, Stamp};
 use crate::missing::Ledger;
-use crate::packet::Segment;
+use crate::packet::{Segment, TcpFlags};
 use crate::pairing::{Link, Pairing, Shared};
 use crate::stream::{Chunk, Half, Receiver, Sizes};
 
@@ -23,6 +23,8 @@ pub(crate) struct Connection {
     pub(crate) framing: Framing,
     framers: [Framer; 2],
     pub(crate) pairing: Pairing,
+    /// A SYN that may begin another connection between the same ends.
+    pub(crate) opening: Option<Box<Opening>>,
     /// Where in each direction bytes were missing that the other end had before it went on to send.
     unseen_from: [u64; 2],
     ledger: Ledger,
@@ -30,15 +32,61 @@ pub(crate) struct Connection {
     replies: u8,
 }
 
+/// How far behind a SYN the next packet of its connection stands at most, bytes, where those between were not captured: a window that
+/// is not scaled.
+const CONFIRMED_WITHIN: u32 = 1 << 16;
+
+/// A SYN in the middle of a connection that nobody has answered yet.
+#[derive(Debug)]
+pub(crate) struct Opening {
+    seq: u32,
+    direction: usize,
+    stamp: Stamp,
+    payload: Vec<u8>,
+    wire_len: u32,
+}
+
+impl Opening {
+    pub(crate) fn new(segment: &Segment<'_>, direction: usize, stamp: Stamp) -> Self {
+        let Segment { seq, payload, wire_len, .. } = *segment;
+        Self { seq, direction, stamp, payload: payload.to_vec(), wire_len }
+    }
+
+    /// Whether a segment shows that the SYN was one: the other end acknowledges it, or its sender goes on behind it.
+    pub(crate) fn is_confirmed_by(&self, segment: &Segment<'_>, direction: usize) -> bool {
+        let begin = self.seq.wrapping_add(1);
+        if direction == self.direction {
+            return !segment.flags.syn() && segment.seq.wrapping_sub(begin) < CONFIRMED_WITHIN;
+        }
+        segment.flags.ack() && segment.ack.wrapping_sub(begin) < CONFIRMED_WITHIN
+    }
+
+    /// The SYN as it came, with what it acknowledged left out.
+    pub(crate) fn segment(&self) -> (Segment<'_>, usize, Stamp) {
+        let flags = TcpFlags(0x02);
+        let segment = Segment { seq: self.seq, ack: 0, flags, payload: &self.payload, wire_len: self.wire_len };
+        (segment, self.direction, self.stamp)
+    }
+}
+
 impl Connection {
     /// With `decrypts`, messages that decryption needs whole are kept whole.
     pub(crate) fn new(number: u32, ends: [Endpoint; 2], decrypts: bool) -> Self {
         Self {
-            link: Link { connection: number, ends, holes: [0; 2], cuts: [0; 2], breaks: [0; 2], from_start: false },
+            link: Link {
+                connection: number,
+                ends,
+                holes: [0; 2],
+                cuts: [0; 2],
+                breaks: [0; 2],
+                resent_to: [0; 2],
+                from_start: false,
+            },
             halves: Default::default(),
             framing: Framing::Unknown,
             framers: [Framer::new(decrypts), Framer::new(decrypts)],
             pairing: Pairing::default(),
+            opening: None,
             unseen_from: [0; 2],
             ledger: Ledger::default(),
             replies: 0,
@@ -115,6 +163,7 @@ impl Connection {
         if let Some(fresh) = counts {
             packets.retransmitted += fresh.retransmitted;
             packets.out_of_order += fresh.out_of_order;
+            self.link.resent_to[direction] = self.halves[direction].resent_to;
             shared.output.anomalies.add_many(Anomaly::SegmentLate, fresh.late);
             shared.output.anomalies.add_many(Anomaly::GapFilled, fresh.holes_filled);
             if self.pairing.client == Some(direction) && fresh.retransmitted + fresh.keep_alive + fresh.late > 0 {
@@ -244,6 +293,16 @@ impl<S: Sink> Messages<'_, S> {
 }
 
 impl<S: Sink> Above<'_, S> {
+    /// Whether the connection is a file server's, as far as is known with these bytes.
+    #[inline]
+    fn is_recognised(&mut self, chunk: &Chunk<'_>) -> bool {
+        if *self.framing == Framing::Unknown {
+            let Some(framing) = message::recognise(chunk.bytes).or_else(|| self.replies(chunk)) else { return false };
+            *self.framing = framing;
+        }
+        true
+    }
+
     /// Data goes the other way, and its sender had more of this stream than was captured: from `next` to `acknowledged`. Where nothing
     /// follows, nothing but this tells of the hole: it counts as one in time for the pairing, unless it was `noted` before.
     #[cold]
@@ -272,9 +331,8 @@ impl<S> Above<'_, S> {
 impl<S: Sink> Receiver for Above<'_, S> {
     #[inline]
     fn data(&mut self, chunk: &Chunk<'_>) {
-        if *self.framing == Framing::Unknown {
-            let Some(framing) = message::recognise(chunk.bytes).or_else(|| self.replies(chunk)) else { return };
-            *self.framing = framing;
+        if !self.is_recognised(chunk) {
+            return;
         }
         let messages = &mut self.messages;
         let framer = &mut self.framers[messages.direction];
@@ -282,6 +340,24 @@ impl<S: Sink> Receiver for Above<'_, S> {
         let allow_raw = messages.pairing.expects_raw(messages.direction);
         let cuts = framer.faults.cuts;
         let begun = framer.data(chunk, *self.framing, allow_raw, |message| messages.take(message));
+        if framer.faults.cuts != cuts {
+            messages.count_cuts(framer.faults.cuts - cuts);
+        }
+        let from_client = self.messages.pairing.client == Some(self.messages.direction);
+        count_data(begun, continues_raw, from_client, self.packets);
+    }
+
+    #[cold]
+    fn late(&mut self, chunk: &Chunk<'_>, seen_ns: i64) {
+        if !self.is_recognised(chunk) {
+            return;
+        }
+        let messages = &mut self.messages;
+        let framer = &mut self.framers[messages.direction];
+        let continues_raw = framer.in_raw();
+        let allow_raw = messages.pairing.expects_raw(messages.direction);
+        let cuts = framer.faults.cuts;
+        let begun = framer.late((chunk, seen_ns), *self.framing, allow_raw, |message| messages.take(message));
         if framer.faults.cuts != cuts {
             messages.count_cuts(framer.faults.cuts - cuts);
         }

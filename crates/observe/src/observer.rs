@@ -3,7 +3,7 @@
 use plimsoll_model::{Anomalies, Anomaly, ClockGranularity, Coverage, Endpoint, Missing, Names, PacketCounts, Sink};
 
 use crate::capture::{ClockEstimate, Frame, LinkType};
-use crate::connection::Connection;
+use crate::connection::{Connection, Opening};
 use crate::message::{Framing, Message, Stamp};
 use crate::missing::between_connections;
 use crate::packet::{self, Fragments, Packet, Path, Segment, ip_address};
@@ -52,6 +52,7 @@ impl<S: Sink> Observer<S> {
             names: Names::default(),
             anomalies: Anomalies::default(),
             unseen: Default::default(),
+            resent: Default::default(),
             one_way: 0,
             jumped_at: 0,
         };
@@ -206,6 +207,7 @@ impl<S: Sink> Observer<S> {
         account.unseen.missing.add(&Missing { operations: asynchronous, low: 0, high: asynchronous, unknown: 0 });
         account.unseen.missing.add(&between_connections(&account.ends, account.bursts.finish(), self.span));
         output.anomalies.add_many(Anomaly::FragmentsIncomplete, self.fragments.incomplete());
+        output.anomalies.add_many(Anomaly::PacketOutOfOrder, self.clock.granularity().out_of_order);
         output.anomalies.add_many(Anomaly::NameRefused, output.names.refused());
         let (first_ns, last_ns) = self.span;
         let timed = first_ns <= last_ns;
@@ -214,6 +216,7 @@ impl<S: Sink> Observer<S> {
             anomalies: output.anomalies,
             clock: granularity(&self.clock),
             unseen: account.unseen,
+            resent: output.resent,
             first_ns: timed.then_some(first_ns),
             last_ns: timed.then_some(last_ns),
             connections: self.connections_used,
@@ -261,8 +264,10 @@ impl<S: Sink> Observer<S> {
             Some(found) => found,
             None => self.connection(path, false),
         };
-        if segment.flags.syn() {
-            self.opening(slot, direction, segment);
+        if (segment.flags.syn() || self.connections.get(slot).opening.is_some())
+            && self.opening(slot, direction, segment, stamp)
+        {
+            return;
         }
         let connection = self.connections.get(slot);
         let used = connection.framing != Framing::Unknown;
@@ -272,16 +277,31 @@ impl<S: Sink> Observer<S> {
         }
     }
 
-    /// A SYN may be that of another connection between the same ends.
+    /// A SYN may be that of another connection between the same ends. It is believed when it is answered, or when its sender goes on
+    /// behind it; a stray one leaves the connection as it is. Whether the segment is done with.
     #[cold]
-    fn opening(&mut self, slot: Slot, direction: usize, segment: &Segment<'_>) {
+    fn opening(&mut self, slot: Slot, direction: usize, segment: &Segment<'_>, stamp: Stamp) -> bool {
         let connection = self.connections.get(slot);
-        if connection.halves[direction].is_other_start(segment.seq) {
+        let confirmed = connection.opening.take_if(|opening| opening.is_confirmed_by(segment, direction));
+        let other_start = segment.flags.syn() && connection.halves[direction].is_other_start(segment.seq);
+        if other_start && confirmed.is_none() && !segment.flags.ack() {
+            connection.opening = Some(Box::new(Opening::new(segment, direction, stamp)));
+            self.packets.tcp_data += u64::from(segment.wire_len > 0);
+            self.packets.ack_only += u64::from(segment.wire_len == 0);
+            return true;
+        }
+        if other_start || confirmed.is_some() {
             connection.end(&mut self.shared, &mut self.packets);
             let ends = connection.ends();
             *connection = Connection::new(self.numbered, ends, self.shared.smb2.decryption.is_some());
             self.numbered += 1;
         }
+        if let Some(opening) = confirmed {
+            // It was counted when it came.
+            let (syn, direction, stamp) = opening.segment();
+            connection.segment(&syn, direction, stamp, &mut self.shared, &mut PacketCounts::default());
+        }
+        false
     }
 
     fn datagram(&mut self, path: &Path, payload: &[u8], wire_len: u32, first: Stamp, last: Stamp, packets: u32) {
@@ -300,6 +320,7 @@ impl<S: Sink> Observer<S> {
             len: u64::from(wire_len),
             first,
             last: Some(last),
+            resent_wait_ns: None,
             end_offset: 0,
             acknowledges: 0,
             packets,

@@ -1,6 +1,8 @@
 //! Why to believe the pairing: of made-up conversations it is known which answer belongs to which request. Whatever the capture lost,
 //! doubled and reordered, and however ids come round, no pair is wrong, and every pair that is certain is found.
 
+#[path = "pairing/arrivals.rs"]
+mod arrivals;
 mod conversation;
 
 use std::collections::BTreeMap;

@@ -289,8 +289,8 @@ macro_rules! bits {
     };
 }
 
-/// The table, in the order of the design's contract, with `held` and `counted` after it.
-pub(crate) static COLUMNS: [Column; 34] = [
+/// The table, in the order of the design's contract, with what was added later behind it.
+pub(crate) static COLUMNS: [Column; 35] = [
     text!("protocol", false, |t| Key::procedure(t.procedure), |r| Some(r.row().protocol.label())),
     text!("procedure", false, |t| Key::procedure(t.procedure), |r| {
         r.labels.procedures.get(r.transaction.procedure.index()).map(String::as_str)
@@ -328,4 +328,5 @@ pub(crate) static COLUMNS: [Column; 34] = [
     bits!(maybe "stage", U32, |t| t.stage),
     bits!(known "held", Flag, |t| t.held),
     bits!(known "counted", Flag, |t| t.counted),
+    bits!(maybe "resent_wait_ns", U64, |t| t.resent_wait_ns),
 ];

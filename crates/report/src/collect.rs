@@ -50,6 +50,7 @@ impl Findings {
                 backward_steps: coverage.clock.backward_steps,
             },
             unseen: unseen(coverage),
+            resent: resent(coverage),
             operations,
             groups: rows::groups(statistics),
             held: rows::held(statistics, status_name),
@@ -141,6 +142,21 @@ fn unseen(coverage: &Coverage) -> Unseen {
         share_missing_high: share.map(|share| share.high),
         one_sided: coverage.one_sided,
         one_sided_connections: coverage.one_sided_named.iter().map(one_sided).collect(),
+    }
+}
+
+/// Who sends sees no packets: nothing is known then.
+fn resent(coverage: &Coverage) -> Resent {
+    if coverage.packets.total == 0 {
+        return Resent::default();
+    }
+    let r = &coverage.resent;
+    Resent {
+        operations: Some(r.operations),
+        wait_s: Some(r.wait_ns as f64 / SECOND),
+        brief_operations: Some(r.brief_operations),
+        brief_wait_s: Some(r.brief_wait_ns as f64 / SECOND),
+        unknown: Some(r.unknown),
     }
 }
 

@@ -60,6 +60,9 @@ pub struct Findings {
     pub clock: Clock,
     /// What the capture's holes made unpairable.
     pub unseen: Unseen,
+    /// Waiting for bytes that TCP had to send again.
+    #[serde(default)]
+    pub resent: Resent,
     /// One row a procedure, in table order; held requests are in `held`. An NFSv4 compound is the operation that it is about.
     pub operations: Vec<OperationRow>,
     /// Sums: Open/Close, Other, Other.Attributes, Other.Directory, Other.Locking, Read, Write, Session, Compound, in
@@ -221,6 +224,21 @@ pub struct OneSidedConnection {
     pub requests: u64,
     /// Responses seen.
     pub responses: u64,
+}
+
+/// Operations that waited for bytes that TCP had to send again (`plimsoll_model::Resent`). Null in a run, where nobody saw packets.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Resent {
+    /// Operations that waited 3 ms or longer.
+    pub operations: Option<u64>,
+    /// For how long in all, s.
+    pub wait_s: Option<f64>,
+    /// Operations that waited less: for packets sent again quickly, or only overtaken.
+    pub brief_operations: Option<u64>,
+    /// For how long in all, s.
+    pub brief_wait_s: Option<f64>,
+    /// Answered operations of which it is not known.
+    pub unknown: Option<u64>,
 }
 
 /// One row of the tables: a procedure, a group, or a key of a breakdown.

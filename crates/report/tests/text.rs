@@ -49,7 +49,15 @@ fn each_load_level_has_an_appendix_a() {
 fn a_capture_has_one_appendix_a() {
     let (findings, style) = (example::rich(), Style::default());
     let (text, whole) = (appendix_a(&findings, &style), to_string(&findings, &style));
-    for heading in ["Packets:", "Response times per command", "Response times per group", "Group - Read:", "Warnings"] {
+    let headings = [
+        "Packets:",
+        "Response times per command",
+        "Response times per group",
+        "Held requests",
+        "Group - Read:",
+        "Warnings",
+    ];
+    for heading in headings {
         assert!(text.contains(heading), "{heading}");
     }
     for heading in ["What users felt", "Slowest operations"] {

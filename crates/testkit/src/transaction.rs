@@ -39,5 +39,6 @@ pub fn transaction(procedure: Procedure, ended_ns: i64, took_ns: i64) -> Transac
         stage: None,
         held: false,
         counted: true,
+        resent_wait_ns: None,
     }
 }

@@ -198,6 +198,7 @@ impl<W> Call<W> {
             stage: None,
             held: self.held,
             counted: true,
+            resent_wait_ns: None,
         }
     }
 }

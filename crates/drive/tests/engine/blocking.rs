@@ -69,6 +69,7 @@ impl Client for Sleeper {
             stage: None,
             held: false,
             counted: true,
+            resent_wait_ns: None,
         });
         events.done(Done { tag: ticket.tag, at, result });
     }

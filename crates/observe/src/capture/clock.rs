@@ -12,8 +12,11 @@
 //! other step is [`COARSE_RATIO`] divisors long, that smallest step is the estimate. (With a clock as fine as the
 //! divisor, some of so many short gaps would have lasted one to nine ticks.)
 //!
-//! Steps back are counted and used by their size. One estimate is for one clock: captures of several machines, or
+//! Steps back are counted and used by their size: those of up to [`DISORDER_MAX_NS`] are packets out of order, further than they are
+//! sorted (`window.rs`); with a longer one the clock was set back. One estimate is for one clock: captures of several machines, or
 //! interfaces with different clocks, give the finest of them.
+
+use super::window::DISORDER_MAX_NS;
 
 /// So many steps that are not zero make the divisor an estimate instead of an upper bound. Wrong by chance once in
 /// about 2^16 captures.
@@ -32,6 +35,7 @@ pub struct ClockEstimate {
     steps: u64,
     zero_steps: u64,
     backward_steps: u64,
+    out_of_order: u64,
 }
 
 /// What the times say of the clock that made them.
@@ -41,8 +45,10 @@ pub struct Granularity {
     pub estimate_ns: Option<u64>,
     /// There were too few steps to tell: the tick is the estimate, or a fraction of it.
     pub at_most: bool,
-    /// How often a packet was stamped earlier than the one before it.
+    /// How often a packet was stamped more than 100 ms earlier than the one before it: the clock was set back.
     pub backward_steps: u64,
+    /// How often a packet was stamped earlier than the one before it, but by no more than that.
+    pub out_of_order: u64,
     /// How often a packet had the time of the one before it.
     pub zero_steps: u64,
     /// The smallest difference that is not zero, in nanoseconds, None if there is none.
@@ -61,6 +67,7 @@ impl ClockEstimate {
             steps: 0,
             zero_steps: 0,
             backward_steps: 0,
+            out_of_order: 0,
         }
     }
 
@@ -75,7 +82,11 @@ impl ClockEstimate {
             self.zero_steps += 1;
             return;
         }
-        self.backward_steps += u64::from(time_ns < last_ns);
+        if time_ns < last_ns {
+            let set_back = step > DISORDER_MAX_NS as u64;
+            self.backward_steps += u64::from(set_back);
+            self.out_of_order += u64::from(!set_back);
+        }
         self.smallest_step_ns = self.smallest_step_ns.min(step);
         if !self.divisor.divides(step) {
             self.divisor = self.divisor.with(step);
@@ -94,6 +105,7 @@ impl ClockEstimate {
             estimate_ns: if coarse { smallest_step_ns } else { (different > 0).then_some(divisor) },
             at_most: different < ENOUGH_STEPS,
             backward_steps: self.backward_steps,
+            out_of_order: self.out_of_order,
             zero_steps: self.zero_steps,
             smallest_step_ns,
             steps: self.steps,
@@ -214,9 +226,10 @@ mod tests {
     #[test]
     fn steps_back_are_counted_and_extremes_are_safe() {
         let mut estimate = ClockEstimate::new();
-        [10_000, 4_000, 4_000, 9_000, i64::MAX, i64::MIN].into_iter().for_each(|time| estimate.observe(time));
+        let times = [10_000, 4_000, 4_000, 9_000, i64::MAX, i64::MIN, 100_000_000, 0, 100_000_001, 0];
+        times.into_iter().for_each(|time| estimate.observe(time));
         let found = estimate.granularity();
-        assert_eq!((found.backward_steps, found.estimate_ns, found.steps), (2, Some(1), 5));
+        assert_eq!((found.out_of_order, found.backward_steps, found.estimate_ns, found.steps), (2, 2, Some(1), 9));
     }
 
     proptest! {

@@ -32,7 +32,8 @@ pub enum Format {
 /// Where a packet lies in the window, and what its record says of it.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Located {
-    pub(super) start: usize,
+    /// Its first byte, see [`Source::place`].
+    pub(super) start: u64,
     pub(super) len: usize,
     pub(super) original_len: u32,
     pub(super) time_ns: Option<i64>,
@@ -81,6 +82,13 @@ impl Parser {
             Self::NetXRay(parser) => parser.next(source, anomalies),
             Self::NetMon(parser) => parser.next(source, anomalies),
         }
+    }
+
+    /// Whether packets may be read before those in front of them are given out. Not of formats that are read out of order, where the
+    /// window may have to go back; their records stand in the order of a table or a ring.
+    #[inline]
+    pub(super) fn looks_ahead(&self) -> bool {
+        !matches!(self, Self::NetXRay(_) | Self::NetMon(_))
     }
 
     /// The format, and the nanoseconds in a unit of its time stamps if the whole file has one.

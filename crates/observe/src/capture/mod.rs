@@ -1,9 +1,9 @@
 //! Capture files become packets with the time at which each was captured.
 //!
 //! [`Captures`] reads pcap, pcapng, snoop, NetXRay 2 and NetMon 2, plain or packed with gzip or zstd, from files in
-//! the given order or from standard input, and gives out one borrowed [`Frame`] after the other. Nothing is copied
-//! but by the read itself (a file that can be mapped safely is not even that), and the memory taken does not grow with the capture. [`ClockEstimate`] tells how fine
-//! the capture's clock was.
+//! the given order or from standard input, and gives out one borrowed [`Frame`] after the other, in the order of their times within a small
+//! window (see `window.rs`). Nothing is copied but by the read itself (a file that can be mapped safely is not even that), and the
+//! memory taken does not grow with the capture. [`ClockEstimate`] tells how fine the capture's clock was.
 //!
 //! What is wrong with a capture is counted, see [`CaptureAnomalies`]; only what makes a file useless from its first
 //! packet on is an error.
@@ -29,6 +29,7 @@ mod source;
 mod stop;
 #[cfg(test)]
 mod tests;
+mod window;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -45,6 +46,7 @@ pub use stop::StopReading;
 use error::Stop;
 use format::{Located, Parser};
 use source::Source;
+use window::{Entry, Window};
 
 /// The most bytes of a packet that are believed, in bytes: what libpcap and Wireshark allow for these link types.
 /// A record that claims more is taken for damage, and nothing is allocated for it.
@@ -53,7 +55,7 @@ pub const MAX_PACKET_BYTES: u32 = 256 << 10;
 /// One captured packet, borrowed from the reader until the next call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Frame<'a> {
-    /// 1-based, counted across files in order, as tshark numbers them.
+    /// 1-based, counted across files in order, as tshark numbers them: its place in the capture, whatever its time.
     pub number: u64,
     /// When it was captured, in nanoseconds since the Unix epoch. None where the format has no time (simple packet
     /// blocks of pcapng) or one that 64 bits cannot hold.
@@ -97,6 +99,8 @@ pub struct CaptureAnomalies {
     pub reordered_files: u64,
     /// Files that begin with the same packets as one before.
     pub repeated_files: u64,
+    /// Packets that stood behind one of a later time, and were put at their place as far as the window reaches.
+    pub reordered: u64,
 }
 
 impl CaptureAnomalies {
@@ -111,6 +115,7 @@ impl CaptureAnomalies {
             reported_drops,
             reordered_files,
             repeated_files,
+            reordered,
         } = self;
         let counts = [
             (Anomaly::CaptureFileTruncated, truncated_tail),
@@ -120,6 +125,7 @@ impl CaptureAnomalies {
             (Anomaly::CaptureDropsReported, reported_drops),
             (Anomaly::CaptureFileReordered, reordered_files),
             (Anomaly::CaptureFileRepeated, repeated_files),
+            (Anomaly::PacketReordered, reordered),
         ];
         for (anomaly, count) in counts {
             anomalies.add_many(anomaly, count);
@@ -147,7 +153,11 @@ pub struct Captures {
     current: Box<str>,
     source: Source,
     parser: Parser,
-    /// The number of the last frame that was given out, and of the last one of the file before.
+    /// Packets that were read and not given out.
+    window: Window,
+    /// What ended the reading, to be told when all that was read before has been given out.
+    failed: Option<CaptureError>,
+    /// The number of the last frame that was read, and of the last one of the file before.
     number: u64,
     number_before: u64,
     anomalies: CaptureAnomalies,
@@ -191,6 +201,8 @@ impl Captures {
             current: "".into(),
             source: Source::empty(),
             parser: Parser::Closed,
+            window: Window::new(),
+            failed: None,
             number: 0,
             number_before: 0,
             anomalies,
@@ -213,23 +225,16 @@ impl Captures {
     #[inline]
     #[expect(clippy::should_implement_trait, reason = "a frame borrows from the reader, which an Iterator cannot say")]
     pub fn next(&mut self) -> Result<Option<Frame<'_>>, CaptureError> {
-        if self.stop.asked() && !self.pipe {
-            self.interrupt();
-        }
-        let quick = match &self.parser {
-            Parser::Pcap(pcap) => pcap.quick(&mut self.source),
-            _ => None,
-        };
-        let located = match quick {
-            Some(located) => located,
-            None => match self.search()? {
-                Some(located) => located,
+        let entry = match self.window.pop() {
+            Some(entry) => entry,
+            None => match self.refill()? {
+                Some(entry) => entry,
                 None => return Ok(None),
             },
         };
-        self.number += 1;
+        let located = entry.located;
         Ok(Some(Frame {
-            number: self.number,
+            number: entry.number,
             time_ns: located.time_ns,
             link: located.link,
             captured: self.source.slice(located.start, located.len),
@@ -252,7 +257,7 @@ impl Captures {
 
     /// What was wrong so far.
     pub fn anomalies(&self) -> CaptureAnomalies {
-        self.anomalies
+        CaptureAnomalies { reordered: self.window.reordered, ..self.anomalies }
     }
 
     /// What the inputs that were opened so far turned out to be; empty ones have no entry.
@@ -267,6 +272,55 @@ impl Captures {
         self.interrupted |= !matches!(self.parser, Parser::Closed);
         self.parser = Parser::Closed;
         self.inputs = Vec::new().into_iter();
+    }
+
+    /// Reads the next block of packets, and gives the first of them.
+    #[inline(never)]
+    fn refill(&mut self) -> Result<Option<Entry>, CaptureError> {
+        loop {
+            self.window.begin();
+            let from = self.window.needed_from().unwrap_or_else(|| self.source.place());
+            self.source.keep_from(from);
+            let all = self.fill(from);
+            self.window.settle(all, self.source.place());
+            match self.window.pop() {
+                Some(entry) => return Ok(Some(entry)),
+                None if all => return self.failed.take().map_or(Ok(None), Err),
+                None => {}
+            }
+        }
+    }
+
+    /// Fills the block, of which `from` is the first place that is needed. Whether nothing that may still come can belong in front
+    /// of what is in it.
+    fn fill(&mut self, from: u64) -> bool {
+        // There is room for one more at least; were there none, waiting for it would never end.
+        if self.failed.is_some() || !self.window.has_room(from, self.source.place()) {
+            return true;
+        }
+        while self.window.has_room(from, self.source.place()) {
+            if self.stop.asked() && !self.pipe {
+                self.interrupt();
+            }
+            let quick = match &self.parser {
+                Parser::Pcap(pcap) => pcap.quick(&mut self.source),
+                _ => None,
+            };
+            let located = match quick.map_or_else(|| self.search(), |located| Ok(Some(located))) {
+                Ok(Some(located)) => located,
+                Ok(None) => return true,
+                Err(error) => {
+                    self.failed = Some(error);
+                    return true;
+                }
+            };
+            self.number += 1;
+            self.window.push(located, self.number);
+            if !self.parser.looks_ahead() || self.source.is_crowded() {
+                return true;
+            }
+        }
+        false
     }
 
     /// The next packet by the long way: refilling the window, and on to the next file.
@@ -302,7 +356,7 @@ impl Captures {
                 self.anomalies.empty_files += 1;
                 continue;
             }
-            self.source = opened.source;
+            self.source.replace(opened.source);
             self.pipe = opened.pipe;
             match Parser::open(&mut self.source) {
                 Ok(Some(parser)) => {
@@ -317,7 +371,7 @@ impl Captures {
                 Err(stop) => self.stop(stop)?,
             }
         }
-        self.source = Source::empty();
+        self.source.replace(Source::empty());
         if self.formats.is_empty() && self.anomalies.truncated_tail == 0 {
             return Err(CaptureError::Empty("every input is empty".into()));
         }

@@ -122,7 +122,7 @@ impl NetMon {
             let delta_ns = (delta.wrapping_mul(10) as i64).checked_mul(100);
             delta_ns.and_then(|delta_ns| self.start_ns.checked_add(delta_ns))
         };
-        let start = source.position() + RECORD_HEADER;
+        let start = source.place() + RECORD_HEADER as u64;
         source.consume(RECORD_HEADER + len + trailer_len);
         let Some(link) = link(network) else { return Ok(None) };
         anomalies.unusable_times += u64::from(time_ns.is_none());

@@ -114,7 +114,7 @@ impl NetXRay {
         };
         debug_assert!(u32::from(len) <= MAX_PACKET_BYTES);
         source.rest(RECORD_HEADER + usize::from(captured))?;
-        let start = source.position() + RECORD_HEADER;
+        let start = source.place() + RECORD_HEADER as u64;
         source.consume(RECORD_HEADER + usize::from(captured));
         anomalies.unusable_times += u64::from(time_ns.is_none());
         let original_len = u32::from(original.saturating_sub(trailer));

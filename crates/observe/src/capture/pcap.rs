@@ -112,7 +112,7 @@ impl Pcap {
             return None;
         }
         let located = Located {
-            start: source.position() + self.record_header,
+            start: source.place() + self.record_header as u64,
             len: captured as usize,
             original_len: self.order.u32(header, 12),
             time_ns: Some(self.time(header)),
@@ -148,7 +148,7 @@ impl Pcap {
         let time_ns = Some(self.time(header));
         let len = captured as usize;
         source.rest(self.record_header + len)?;
-        let start = source.position() + self.record_header;
+        let start = source.place() + self.record_header as u64;
         source.pass(self.record_header + len);
         Ok(Some(Located { start, len, original_len, time_ns, link: self.link }))
     }

@@ -94,7 +94,7 @@ impl Pcapng {
             source.rest(len)?;
             self.check_trailer(source, len)?;
             if packet {
-                let located = self.packet(kind, source.available().get(..len).unwrap_or_default(), source.position());
+                let located = self.packet(kind, source.available().get(..len).unwrap_or_default(), source.place());
                 source.pass(len);
                 match located {
                     Some((located, untimed)) => {
@@ -181,7 +181,7 @@ impl Pcapng {
     }
 
     /// The packet of a block, and whether its time could not be told although the block has one.
-    fn packet(&self, kind: u32, block: &[u8], position: usize) -> Option<(Located, bool)> {
+    fn packet(&self, kind: u32, block: &[u8], place: u64) -> Option<(Located, bool)> {
         let order = self.order;
         let (interface, header) = match kind {
             SIMPLE_PACKET => (0, SIMPLE_HEADER),
@@ -207,7 +207,7 @@ impl Pcapng {
             interface.clock.time_ns(ticks)
         };
         let untimed = kind != SIMPLE_PACKET && time_ns.is_none();
-        let (start, len) = (position + header, captured as usize);
+        let (start, len) = (place + header as u64, captured as usize);
         Some((Located { start, len, original_len, time_ns, link: interface.link }, untimed))
     }
 

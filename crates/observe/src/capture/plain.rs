@@ -68,20 +68,30 @@ impl Plain {
         Ok(())
     }
 
-    /// The bytes around and behind `offset`, None where they must be read. The map before must be gone by then.
-    pub(super) fn map(&mut self, offset: u64) -> Option<Mapped> {
+    /// Whether the file may be mapped (on) from `offset`.
+    pub(super) fn may_map(&mut self, offset: u64) -> bool {
         if self.lease == Lease::Untried {
             self.lease = self.ask(offset);
         }
-        if self.lease != Lease::Held {
-            return None;
-        }
-        let mapped = if lease::holds(&self.file) { self.part(offset) } else { None };
-        if mapped.is_none() {
+        self.lease == Lease::Held && lease::holds(&self.file)
+    }
+
+    /// The bytes around and behind `offset`, where [`Plain::may_map`] says so. The map before should be gone by then.
+    pub(super) fn map(&mut self, offset: u64) -> Option<Mapped> {
+        if self.lease == Lease::Held { self.part(offset) } else { None }
+    }
+
+    /// From now on the file is read. No map of it may be left.
+    pub(super) fn give_back(&mut self) {
+        if self.lease == Lease::Held {
             lease::give_back(&self.file);
-            self.lease = Lease::Refused;
         }
-        mapped
+        self.lease = Lease::Refused;
+    }
+
+    /// Reads exactly so many bytes from where the last read or seek ended.
+    pub(super) fn read_exact(&mut self, room: &mut [u8]) -> io::Result<()> {
+        self.file.read_exact(room)
     }
 
     /// Takes a lease, if the file is worth one.

@@ -80,7 +80,7 @@ impl Snoop {
         };
         let len = captured as usize;
         source.rest(RECORD_HEADER + len)?;
-        let start = source.position() + RECORD_HEADER;
+        let start = source.place() + RECORD_HEADER as u64;
         source.pass(RECORD_HEADER + len);
         self.padding = padding;
         anomalies.reported_drops += u64::from(drops.saturating_sub(self.drops));

@@ -4,7 +4,9 @@
 //! meanwhile; else it is filled by large reads into one buffer that stays in the second-level cache. See
 //! docs/decisions/0002.
 
+use std::collections::VecDeque;
 use std::io::{self, Cursor, Read};
+use std::ops::Range;
 
 use memmap2::Mmap;
 
@@ -14,13 +16,23 @@ use super::plain::{Mapped, Plain};
 
 /// Bytes asked for in one read. 128 KiB to 1 MiB measured alike on an idle machine; the less of the second-level
 /// cache is taken, the more is left for what comes after.
-const READ_BYTES: usize = 256 << 10;
+const READ_BYTES: usize = 128 << 10;
 
 /// The most that [`Source::need`] can be asked for, in bytes: a packet of the largest size with what stands around it.
 pub(super) const LONGEST_NEED: usize = 384 << 10;
 
 /// The most of a stream that is kept in memory for a format that must be read out of order, in bytes.
 pub(super) const MEMORY_LIMIT: u64 = 48 << 20;
+
+/// How far behind the next record bytes may stand that are still needed and are mapped again with it, in bytes. Farther ones, in front
+/// of a large block that is stepped over, are copied.
+const MAPPED_AGAIN: u64 = 1 << 20;
+
+/// Bytes of a buffer.
+const BUFFER_BYTES: usize = LONGEST_NEED + READ_BYTES;
+
+/// Pieces that may be parked before all that waits is given out. A block of packets takes a handful of buffers.
+const PARKED_MAX: usize = 16;
 
 /// Where a window's bytes come from.
 pub(super) enum Backing {
@@ -48,19 +60,58 @@ pub(super) struct Source {
     ended: bool,
     /// The compressed stream ended too early.
     cut: bool,
+    /// The place of the capture's first byte: places count on from one capture to the next.
+    origin: u64,
+    /// The place of the first byte that is still needed; the end of places if none is.
+    kept_from: u64,
+    /// Where something begins that is stepped over and not needed, as a place.
+    skipping_from: Option<u64>,
+    /// Bytes that the window has left and that are still needed.
+    parked: VecDeque<Parked>,
+    /// Buffers to use again.
+    spare: Vec<Vec<u8>>,
+}
+
+/// Bytes that the window has left.
+struct Parked {
+    place: u64,
+    /// The place behind the last one.
+    end: u64,
+    bytes: Vec<u8>,
 }
 
 impl Source {
     /// A window at the start of `backing`.
     pub(super) fn new(backing: Backing, compressed: bool) -> Self {
-        let buffer = vec![0; LONGEST_NEED + READ_BYTES];
-        Self { backing, compressed, buffer, map: None, pos: 0, filled: 0, base: 0, ended: false, cut: false }
+        Self { backing, compressed, buffer: buffer(), ended: false, ..Self::empty() }
     }
 
     /// A window over nothing.
     pub(super) fn empty() -> Self {
-        let (backing, buffer) = (Backing::Memory(Cursor::default()), Vec::new());
-        Self { backing, compressed: false, buffer, map: None, pos: 0, filled: 0, base: 0, ended: true, cut: false }
+        Self {
+            backing: Backing::Memory(Cursor::default()),
+            compressed: false,
+            buffer: Vec::new(),
+            map: None,
+            pos: 0,
+            filled: 0,
+            base: 0,
+            ended: true,
+            cut: false,
+            origin: 0,
+            kept_from: u64::MAX,
+            skipping_from: None,
+            parked: VecDeque::new(),
+            spare: Vec::new(),
+        }
+    }
+
+    /// Goes on with another capture. What is needed of this one stays.
+    pub(super) fn replace(&mut self, next: Self) {
+        self.park();
+        let before = std::mem::replace(self, next);
+        self.origin = before.place();
+        (self.kept_from, self.parked, self.spare) = (before.kept_from, before.parked, before.spare);
     }
 
     #[inline]
@@ -80,16 +131,77 @@ impl Source {
         self.cut
     }
 
-    /// Where `available()` starts in the window, for [`Source::slice`].
+    /// Where the window starts, as a place.
     #[inline]
-    pub(super) fn position(&self) -> usize {
-        self.pos
+    fn front(&self) -> u64 {
+        self.origin.saturating_add(self.base)
     }
 
-    /// Bytes of the window, good until the next `need`, `record` or `seek`.
+    /// Where `available()` starts, counted over all captures, for [`Source::slice`].
     #[inline]
-    pub(super) fn slice(&self, start: usize, len: usize) -> &[u8] {
-        self.bytes().get(start..start.saturating_add(len)).unwrap_or_default()
+    pub(super) fn place(&self) -> u64 {
+        self.front().saturating_add(self.pos as u64)
+    }
+
+    /// Bytes from `place` on, which [`Source::keep_from`] keeps.
+    #[inline]
+    pub(super) fn slice(&self, place: u64, len: usize) -> &[u8] {
+        match place.checked_sub(self.front()).map(|at| at as usize) {
+            Some(at) if at.saturating_add(len) <= self.filled => self.bytes().get(at..at + len).unwrap_or_default(),
+            _ => self.left(place, len),
+        }
+    }
+
+    /// Bytes that the window has left.
+    #[cold]
+    fn left(&self, place: u64, len: usize) -> &[u8] {
+        let within = |parked: &&Parked| parked.place <= place && place + len as u64 <= parked.end;
+        let Some(parked) = self.parked.iter().find(within) else {
+            debug_assert!(len == 0, "{len} bytes at {place} were not kept");
+            return &[];
+        };
+        let at = (place - parked.place) as usize;
+        parked.bytes.get(at..at + len).unwrap_or_default()
+    }
+
+    /// From now on what stands before `place` is not needed any more, and what is read behind it stays.
+    pub(super) fn keep_from(&mut self, place: u64) {
+        self.kept_from = place;
+        while self.parked.front().is_some_and(|parked| parked.end <= place)
+            && let Some(parked) = self.parked.pop_front()
+        {
+            if parked.bytes.len() == BUFFER_BYTES && self.spare.len() < PARKED_MAX {
+                self.spare.push(parked.bytes);
+            }
+        }
+    }
+
+    /// Whether so much has been kept that it must be given up before more is read.
+    #[inline]
+    pub(super) fn is_crowded(&self) -> bool {
+        self.parked.len() >= PARKED_MAX
+    }
+
+    /// The places in the window, in front of `available()`, that are needed.
+    fn kept(&self) -> Range<u64> {
+        let end = self.skipping_from.unwrap_or(u64::MAX).min(self.place());
+        self.kept_from.max(self.front())..end
+    }
+
+    /// Takes out of the window what is needed of it, before the window leaves it: a buffer as it is, of a map a copy.
+    fn park(&mut self) {
+        let (kept, front) = (self.kept(), self.front());
+        if kept.is_empty() {
+            return;
+        }
+        let (place, bytes) = match &self.map {
+            None => (front, std::mem::take(&mut self.buffer)),
+            Some(map) => {
+                let within = (kept.start - front) as usize..(kept.end - front) as usize;
+                (kept.start, map.get(within).unwrap_or_default().to_vec())
+            }
+        };
+        self.parked.push_back(Parked { place, end: kept.end, bytes });
     }
 
     /// Where `available()` starts in the capture, in bytes.
@@ -128,13 +240,16 @@ impl Source {
 
     /// Steps over bytes of a record that need not be in the window.
     pub(super) fn skip(&mut self, mut bytes: u64) -> Result<(), Stop> {
-        while bytes > 0 {
+        self.skipping_from = Some(self.place());
+        let mut outcome = Ok(());
+        while bytes > 0 && outcome.is_ok() {
             let here = usize::try_from(bytes).unwrap_or(usize::MAX).min(READ_BYTES);
-            self.rest(here)?;
+            outcome = self.rest(here);
             self.consume(here);
             bytes -= here as u64;
         }
-        Ok(())
+        self.skipping_from = None;
+        outcome
     }
 
     /// Reads until `bytes` bytes are in the window. False if the capture ends before.
@@ -147,7 +262,7 @@ impl Source {
             if self.remap()? {
                 continue;
             }
-            self.compact();
+            self.make_room();
             let end = self.filled + READ_BYTES;
             let Some(room) = self.buffer.get_mut(self.filled..end) else { return Ok(false) };
             let read = match &mut self.backing {
@@ -166,22 +281,43 @@ impl Source {
         Ok(true)
     }
 
-    /// Maps on from the first byte that is not consumed. False where the file must be read; then the next read brings that byte, or
-    /// what follows it in the buffer.
+    /// Maps on from the first byte that is not consumed, and what is kept in front of it. False where the file must be read; then the
+    /// next read brings that byte, or what follows it in the buffer.
     fn remap(&mut self) -> io::Result<bool> {
+        let offset = self.base.saturating_add(self.pos as u64);
         let Backing::Plain(file) = &mut self.backing else { return Ok(false) };
         // The first piece is read: most files that are looked at are small, and most that are not captures end here.
         if self.base == 0 && self.filled == 0 {
             return Ok(false);
         }
-        let offset = self.base.saturating_add(self.pos as u64);
-        let was_mapped = self.map.take().is_some();
-        if let Some(Mapped { bytes, base, last }) = file.map(offset) {
+        let may_map = file.may_map(offset);
+        let kept = self.kept();
+        let mut kept = if kept.is_empty() { 0 } else { self.place() - kept.start };
+        if may_map && (self.map.is_none() || kept > MAPPED_AGAIN) || !may_map && self.map.is_some() {
+            self.park();
+            kept = 0;
+        }
+        let was_mapped = self.map.is_some();
+        if may_map || was_mapped {
+            self.map = None;
+        }
+        let Backing::Plain(file) = &mut self.backing else { return Ok(false) };
+        let from = offset - kept;
+        if may_map && let Some(Mapped { bytes, base, last }) = file.map(from) {
             (self.base, self.pos, self.filled, self.ended) = (base, (offset - base) as usize, bytes.len(), last);
             self.map = Some(bytes);
             return Ok(true);
         }
+        file.give_back();
         if was_mapped {
+            // What is kept was not parked where the map failed, not the lease.
+            let mut bytes = vec![0; kept as usize];
+            file.seek(from)?;
+            file.read_exact(&mut bytes)?;
+            let place = self.origin.saturating_add(from);
+            self.parked.push_back(Parked { place, end: place + kept, bytes });
+        }
+        if was_mapped || may_map {
             file.seek(offset)?;
             (self.base, self.pos, self.filled) = (offset, 0, 0);
         }
@@ -199,14 +335,31 @@ impl Source {
         Err(Stop::Bad { offset, what: format!("the compressed data is damaged ({error})") })
     }
 
-    /// Moves what is not consumed, a part of one record, to the front, so that reads go to the same cached bytes.
-    fn compact(&mut self) {
-        if self.pos > 0 {
-            self.buffer.copy_within(self.pos..self.filled, 0);
-            self.base = self.base.saturating_add(self.pos as u64);
-            self.filled -= self.pos;
-            self.pos = 0;
+    /// Moves what is not consumed, a part of one record, to the front of the buffer, or, where what stands before it is still needed, to
+    /// that of another one, so that reads go to the same few cached bytes.
+    fn make_room(&mut self) {
+        if self.buffer.is_empty() {
+            self.buffer = self.spare.pop().unwrap_or_else(buffer);
         }
+        if self.pos == 0 {
+            return;
+        }
+        if self.kept().is_empty() {
+            self.buffer.copy_within(self.pos..self.filled, 0);
+        } else if self.filled < READ_BYTES {
+            return;
+        } else {
+            let mut next = self.spare.pop().unwrap_or_else(buffer);
+            let rest = self.buffer.get(self.pos..self.filled).unwrap_or_default();
+            if let Some(room) = next.get_mut(..rest.len()) {
+                room.copy_from_slice(rest);
+            }
+            self.park();
+            self.buffer = next;
+        }
+        self.base = self.base.saturating_add(self.pos as u64);
+        self.filled -= self.pos;
+        self.pos = 0;
     }
 
     /// Lets [`Source::seek`] work, for formats that are not read in order: a stream is read to memory, up to a limit.
@@ -243,6 +396,7 @@ impl Source {
             self.pos = within;
             return Ok(());
         }
+        self.park();
         match &mut self.backing {
             Backing::Plain(file) => file.seek(offset)?,
             Backing::Memory(bytes) => bytes.set_position(offset),
@@ -252,4 +406,9 @@ impl Source {
         (self.base, self.pos, self.filled, self.ended) = (offset, 0, 0, false);
         Ok(())
     }
+}
+
+/// A new buffer. Its pages take memory when they are written to.
+fn buffer() -> Vec<u8> {
+    vec![0; BUFFER_BYTES]
 }

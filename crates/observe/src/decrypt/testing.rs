@@ -138,7 +138,17 @@ pub(super) fn hex(text: &str) -> Vec<u8> {
 pub(super) fn message(bytes: &[u8]) -> Message<'_> {
     let stamp = Stamp { time_ns: 0, frame: 1 };
     let len = bytes.len() as u64;
-    Message { bytes, len, first: stamp, last: Some(stamp), end_offset: 0, acknowledges: 0, packets: 1, raw: false }
+    Message {
+        bytes,
+        len,
+        first: stamp,
+        last: Some(stamp),
+        end_offset: 0,
+        acknowledges: 0,
+        packets: 1,
+        raw: false,
+        resent_wait_ns: Some(0),
+    }
 }
 
 /// The encrypted message that holds `plain`.

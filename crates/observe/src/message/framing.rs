@@ -46,6 +46,9 @@ pub struct Framer {
     mark_len: usize,
     len: u64,
     first: Option<Stamp>,
+    arrivals: Arrivals,
+    /// Since when later bytes had been there when the chunk under way came, where it filled a gap.
+    gap_seen_ns: Option<i64>,
     acknowledges: u64,
     packets: u32,
     /// Frame counted last in `packets`.
@@ -73,6 +76,44 @@ pub struct Faults {
     pub resynchronised: u64,
     /// Records that contradict themselves.
     pub malformed: u64,
+}
+
+/// When the packets of the message under way arrived.
+#[derive(Clone, Copy, Debug, Default)]
+struct Arrivals {
+    /// The latest of all.
+    latest: Option<Stamp>,
+    /// The latest of those that filled no gap, ns.
+    in_order_ns: Option<i64>,
+    /// The earliest instant at which one of its gaps showed, ns.
+    gap_seen_ns: Option<i64>,
+    /// Bytes of it were not seen.
+    incomplete: bool,
+}
+
+impl Arrivals {
+    fn add(&mut self, stamp: Stamp, gap_seen_ns: Option<i64>) {
+        let is_later = |latest: Stamp| (stamp.time_ns, stamp.frame) > (latest.time_ns, latest.frame);
+        if self.latest.is_none_or(is_later) {
+            self.latest = Some(stamp);
+        }
+        match gap_seen_ns {
+            None => self.in_order_ns = self.in_order_ns.max(Some(stamp.time_ns)),
+            Some(seen) => self.gap_seen_ns = Some(self.gap_seen_ns.map_or(seen, |before| before.min(seen))),
+        }
+    }
+
+    /// How long the message waited for bytes that filled gaps when all others were there; if all of it filled gaps, since they showed.
+    fn resent_wait_ns(&self) -> Option<u64> {
+        let Some(gap_seen_ns) = self.gap_seen_ns else { return (!self.incomplete).then_some(0) };
+        let since = self.in_order_ns.unwrap_or(gap_seen_ns);
+        self.latest.filter(|_| !self.incomplete).map(|latest| wait(since, latest.time_ns))
+    }
+}
+
+/// From one instant to another, ns; 0 where the clock went back.
+fn wait(from: i64, to: i64) -> u64 {
+    u64::try_from(to.saturating_sub(from)).unwrap_or(0)
 }
 
 /// A place in a chunk.
@@ -126,6 +167,21 @@ impl Framer {
         self.state = if at_boundary { State::Boundary } else { State::Lost };
     }
 
+    /// Takes bytes that filled a gap, behind which later bytes had been since `seen_ns`; see [`Framer::data`].
+    #[cold]
+    pub fn late(
+        &mut self,
+        (chunk, seen_ns): (&Chunk<'_>, i64),
+        framing: Framing,
+        allow_raw: bool,
+        out: impl FnMut(&Message<'_>),
+    ) -> u32 {
+        self.gap_seen_ns = Some(seen_ns);
+        let begun = self.data(chunk, framing, allow_raw, out);
+        self.gap_seen_ns = None;
+        begun
+    }
+
     /// Takes bytes in order. Gives each message that they complete to `out`; returns how many messages began here.
     #[inline]
     pub fn data(
@@ -177,6 +233,7 @@ impl Framer {
             len: prefix.len,
             first: stamp,
             last: Some(stamp),
+            resent_wait_ns: Some(self.gap_seen_ns.map_or(0, |seen| wait(seen, stamp.time_ns))),
             end_offset: chunk.offset + u64::from(chunk.wire_len),
             acknowledges: chunk.acknowledges,
             packets: 1,
@@ -195,6 +252,7 @@ impl Framer {
             State::Body if len < self.remaining => {
                 self.remaining -= len;
                 self.head_closed = true;
+                self.arrivals.incomplete = true;
             }
             State::Body if len == self.remaining => {
                 self.remaining = 0;
@@ -229,13 +287,13 @@ impl Framer {
 
     #[inline]
     fn body(&mut self, cursor: &mut Cursor<'_, '_>, out: &mut impl FnMut(&Message<'_>)) {
-        self.count_packet(cursor.chunk.frame);
+        self.count_packet(cursor);
         let take = self.remaining.min(cursor.wire_rest() as u64) as usize;
         self.keep(cursor.rest(), take);
         self.remaining -= take as u64;
         cursor.at += take;
         if self.remaining == 0 {
-            self.fragment_end(Some(cursor.stamp()), cursor.offset(), out);
+            self.fragment_end(self.arrivals.latest, cursor.offset(), out);
         }
     }
 
@@ -303,6 +361,7 @@ impl Framer {
                     len: prefix.len,
                     first: cursor.stamp(),
                     last: Some(cursor.stamp()),
+                    resent_wait_ns: Some(self.gap_seen_ns.map_or(0, |seen| wait(seen, cursor.chunk.time_ns))),
                     end_offset: cursor.offset(),
                     acknowledges: cursor.chunk.acknowledges,
                     packets: 1,
@@ -322,6 +381,8 @@ impl Framer {
 
     fn remember_first(&mut self, cursor: &Cursor<'_, '_>) {
         self.first = Some(cursor.stamp());
+        self.arrivals = Arrivals::default();
+        self.arrivals.add(cursor.stamp(), self.gap_seen_ns);
         self.acknowledges = cursor.chunk.acknowledges;
         self.packets = 1;
         self.counted_frame = cursor.chunk.frame;
@@ -329,10 +390,12 @@ impl Framer {
     }
 
     #[inline]
-    fn count_packet(&mut self, frame: u64) {
+    fn count_packet(&mut self, cursor: &Cursor<'_, '_>) {
+        let frame = cursor.chunk.frame;
         if self.counted_frame != frame {
             self.counted_frame = frame;
             self.packets += 1;
+            self.arrivals.add(cursor.stamp(), self.gap_seen_ns);
         }
     }
 
@@ -374,7 +437,7 @@ impl Framer {
         allow_raw: bool,
         out: &mut impl FnMut(&Message<'_>),
     ) {
-        self.count_packet(cursor.chunk.frame);
+        self.count_packet(cursor);
         let Some(&byte) = cursor.rest().first() else { return self.cut_short(cursor) };
         cursor.at += 1;
         self.buffer.push(byte);
@@ -392,7 +455,7 @@ impl Framer {
                 // What the signature needed beyond the prefix already belongs to the body.
                 self.remaining = self.remaining.saturating_sub(self.buffer.len() as u64);
                 if self.remaining == 0 {
-                    self.fragment_end(Some(cursor.stamp()), cursor.offset(), out);
+                    self.fragment_end(self.arrivals.latest, cursor.offset(), out);
                 }
             }
         }
@@ -409,7 +472,7 @@ impl Framer {
 
     #[cold]
     fn mark_byte(&mut self, cursor: &mut Cursor<'_, '_>, out: &mut impl FnMut(&Message<'_>)) {
-        self.count_packet(cursor.chunk.frame);
+        self.count_packet(cursor);
         let Some(&byte) = cursor.rest().first() else { return self.cut_short(cursor) };
         cursor.at += 1;
         self.mark[self.mark_len] = byte;
@@ -424,7 +487,7 @@ impl Framer {
                 self.faults.malformed += 1;
                 self.state = State::Lost;
             } else if self.remaining == 0 {
-                self.fragment_end(Some(cursor.stamp()), cursor.offset(), out);
+                self.fragment_end(self.arrivals.latest, cursor.offset(), out);
             }
         }
     }
@@ -453,6 +516,7 @@ impl Framer {
                 len: self.len,
                 first,
                 last,
+                resent_wait_ns: self.arrivals.resent_wait_ns().filter(|_| last.is_some()),
                 end_offset: end,
                 acknowledges: self.acknowledges,
                 packets: self.packets,

@@ -29,8 +29,10 @@ pub struct Message<'a> {
     pub len: u64,
     /// First byte.
     pub first: Stamp,
-    /// Last byte; `None` where a hole hides it.
+    /// The byte that arrived last, wherever it stands; `None` where a hole hides the end.
     pub last: Option<Stamp>,
+    /// How long it waited for bytes that filled a gap in the stream, ns; `None` where bytes of it were not seen, and over UDP.
+    pub resent_wait_ns: Option<u64>,
     /// Stream offset behind its last byte; 0 over UDP.
     pub end_offset: u64,
     /// What the packet with its first byte acknowledged of the other direction, as an offset there; 0 over UDP.

@@ -16,8 +16,8 @@ pub use status::status_name;
 use std::num::NonZeroU64;
 
 use plimsoll_model::{
-    Anomalies, Anomaly, Endpoint, Frames, Names, OneSided, Outcome, Procedure, Sink, Symbol, Timeline, Transaction,
-    Unseen, Vantage,
+    Anomalies, Anomaly, Endpoint, Frames, Names, OneSided, Outcome, Procedure, Resent, Sink, Symbol, Timeline,
+    Transaction, Unseen, Vantage,
 };
 
 use crate::message::{Message, Stamp};
@@ -138,6 +138,8 @@ pub struct Link {
     pub cuts: [u32; 2],
     /// Losses that lie before the next message: one in which a message ended counts once that message was taken.
     pub breaks: [u32; 2],
+    /// How far each direction was sent again before it was acknowledged, as a stream offset.
+    pub resent_to: [u64; 2],
     /// The connection's beginning was captured.
     pub from_start: bool,
 }
@@ -153,6 +155,8 @@ pub struct Output<S> {
     pub anomalies: Anomalies,
     /// Pairs, halves without a partner and messages that cannot be read, since they were last taken from here.
     pub unseen: Unseen,
+    /// How long operations waited for bytes that were sent again.
+    pub resent: Resent,
     /// One-way messages.
     pub one_way: u64,
     /// Number of the frame to which the time stamps jumped last; 0 if they never did.
@@ -184,6 +188,10 @@ pub struct Pending {
     pub packets: u32,
     /// File data in the request (writes).
     pub payload: Option<u64>,
+    /// How long it waited for bytes that filled a gap, ns; see [`Message`].
+    pub resent_wait_ns: Option<u64>,
+    /// Stream offset in front of its message, without framing prefix.
+    pub start_offset: u64,
     /// Stream offset behind it.
     pub end_offset: u64,
     /// Losses in each direction when it came.
@@ -216,6 +224,8 @@ impl Pending {
             bytes: Some(message.len),
             packets: message.packets,
             payload: None,
+            resent_wait_ns: message.resent_wait_ns,
+            start_offset: message.end_offset.saturating_sub(message.len),
             end_offset: message.end_offset,
             holes: link.holes,
             cuts_back: link.cuts[1 - direction],
@@ -243,6 +253,8 @@ pub struct Answer {
     pub bytes: Option<u64>,
     /// Packets.
     pub packets: u32,
+    /// How long it waited for bytes that filled a gap, ns; see [`Message`].
+    pub resent_wait_ns: Option<u64>,
     /// Status on the wire, where seen.
     pub status: Option<u32>,
     /// File data in the answer (reads).
@@ -260,6 +272,7 @@ impl Answer {
             last: message.last,
             bytes: Some(message.len),
             packets: message.packets,
+            resent_wait_ns: message.resent_wait_ns,
             status,
             payload: None,
             outcome,
@@ -276,6 +289,9 @@ impl<S: Sink> Output<S> {
         if answer.last.is_some_and(|last| last.time_ns < request.first.time_ns) {
             self.anomalies.add(Anomaly::NegativeTime);
         }
+        if request.compound_position.is_none_or(|position| position == 0) {
+            self.resent.add(resent_wait_ns(link, request, answer));
+        }
         self.pair_member(link, id, request, answer);
     }
 
@@ -288,6 +304,7 @@ impl<S: Sink> Output<S> {
         transaction.payload_bytes = answer.payload.or(request.payload);
         transaction.response_bytes = answer.bytes;
         transaction.response_packets = Some(answer.packets);
+        transaction.resent_wait_ns = resent_wait_ns(link, request, answer);
         transaction.timeline.response_first = Some(answer.first.time_ns);
         transaction.timeline.response_last = answer.last.map(|stamp| stamp.time_ns);
         transaction.frames.response_first = NonZeroU64::new(answer.first.frame);
@@ -364,6 +381,27 @@ fn mostly_cuts(losses: u32, cuts: u32) -> bool {
     cuts > losses.saturating_sub(cuts)
 }
 
+/// When a message in several parts was complete: the later of what came so far and of its next part, whose end must have been seen.
+fn later(so_far: Option<Stamp>, next: Option<Stamp>) -> Option<Stamp> {
+    next.map(|next| so_far.filter(|so_far| so_far.time_ns > next.time_ns).unwrap_or(next))
+}
+
+/// How long two parts waited.
+fn both(one: Option<u64>, other: Option<u64>) -> Option<u64> {
+    one.zip(other).map(|(one, other)| one.saturating_add(other))
+}
+
+/// How long an operation waited for bytes that filled gaps. Not known where bytes were not seen, or where the request was sent again:
+/// then the first copy may have been lost behind the place of the capture.
+#[inline]
+fn resent_wait_ns(link: &Link, request: &Pending, answer: &Answer) -> Option<u64> {
+    let from = usize::from(request.direction);
+    let sent_again = link.resent_to.get(from).is_none_or(|&resent_to| resent_to > request.start_offset);
+    let ends = request.last.is_some() && answer.last.is_some();
+    let (asking, answering) = request.resent_wait_ns.zip(answer.resent_wait_ns)?;
+    (ends && !sent_again).then(|| asking.saturating_add(answering))
+}
+
 /// The request's half of a transaction.
 fn transaction(link: &Link, id: Option<u64>, request: &Pending) -> Transaction {
     let from = usize::from(request.direction);
@@ -403,5 +441,6 @@ fn transaction(link: &Link, id: Option<u64>, request: &Pending) -> Transaction {
         stage: None,
         held: request.held,
         counted: request.counted,
+        resent_wait_ns: None,
     }
 }

@@ -23,7 +23,7 @@ use plimsoll_wire::smb2;
 
 use super::pending::Displaced;
 use super::smb2::outcome as nt_outcome;
-use super::{Answer, Link, Output, Pending, PendingTable};
+use super::{Answer, Link, Output, Pending, PendingTable, both, later};
 use crate::message::Message;
 use crate::missing::Ids as MessageIds;
 use early::Early;
@@ -257,7 +257,8 @@ impl Smb1 {
             return;
         }
         let pending = &mut exchange.first.pending;
-        pending.last = message.last;
+        pending.last = later(pending.last, message.last);
+        pending.resent_wait_ns = both(pending.resent_wait_ns, message.resent_wait_ns);
         pending.bytes = pending.bytes.map(|bytes| bytes + message.len);
         pending.packets = pending.packets.saturating_add(message.packets);
         pending.end_offset = message.end_offset;
@@ -281,10 +282,9 @@ impl Smb1 {
             self.early.add(fields.id, message.acknowledges);
             return self.orphan(first, chain, direction, link, output);
         }
-        if exchange.is_ambiguous(link) {
-            output.anomalies.add(Anomaly::PairAmbiguous);
+        if exchange.is_ambiguous(message, link) {
             if let Some(old) = self.waiting.remove(fields.id) {
-                old.give_up(link, output);
+                old.withhold(output);
             }
             return;
         }

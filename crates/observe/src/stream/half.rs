@@ -58,6 +58,10 @@ pub enum Event<'a> {
 pub trait Receiver {
     /// Bytes, in order.
     fn data(&mut self, chunk: &Chunk<'_>);
+    /// Bytes, in order, that filled a gap: a segment with later bytes had been there since `seen_ns`.
+    fn late(&mut self, chunk: &Chunk<'_>, _seen_ns: i64) {
+        self.data(chunk);
+    }
     /// See [`Event::Hole`].
     fn hole(&mut self, len: u64, end: u64, acknowledged: bool);
     /// See [`Event::Restart`].
@@ -114,16 +118,18 @@ struct Held {
     time_ns: i64,
     frame: u64,
     acknowledges: u64,
+    /// Since when later bytes had been there when it came; `None` if none were.
+    seen_ns: Option<i64>,
 }
 
 impl Held {
-    fn of(chunk: &Chunk<'_>) -> Self {
+    fn of(chunk: &Chunk<'_>, seen_ns: Option<i64>) -> Self {
         let Chunk { offset, bytes, wire_len, time_ns, frame, acknowledges } = *chunk;
-        Self { offset, bytes: bytes.to_vec(), wire_len, time_ns, frame, acknowledges }
+        Self { offset, bytes: bytes.to_vec(), wire_len, time_ns, frame, acknowledges, seen_ns }
     }
 
     fn chunk(&self) -> Chunk<'_> {
-        let Self { offset, ref bytes, wire_len, time_ns, frame, acknowledges } = *self;
+        let Self { offset, ref bytes, wire_len, time_ns, frame, acknowledges, .. } = *self;
         Chunk { offset, bytes, wire_len, time_ns, frame, acknowledges }
     }
 
@@ -159,6 +165,8 @@ pub struct Half {
     /// Holes given up lately, so that a late arrival is told from a retransmission: (start, end).
     given_up: [(u64, u64); 4],
     given_up_next: usize,
+    /// Offset up to which bytes were seen again before the other side had acknowledged them: they may not have arrived before.
+    pub resent_to: u64,
     /// Largest payload seen in a packet, bytes.
     largest: u32,
     /// Packets with data, and the bytes in them.
@@ -288,7 +296,10 @@ impl Half {
         if end <= held {
             self.counts.out_of_order += 1;
             self.next = end;
-            out.data(chunk);
+            match earliest(&self.held) {
+                Some(seen_ns) => out.late(chunk, seen_ns),
+                None => out.data(chunk),
+            }
         } else {
             self.hold(chunk);
         }
@@ -336,6 +347,7 @@ impl Half {
             self.count_old(chunk.offset, end);
         } else if chunk.offset < self.next {
             self.counts.retransmitted += 1;
+            self.resent_to = self.resent_to.max(self.next);
             self.continuing(&part(&chunk, self.next, end), out);
         } else {
             self.hold(&chunk);
@@ -358,6 +370,9 @@ impl Half {
             self.counts.keep_alive += 1;
         } else {
             self.counts.retransmitted += 1;
+            if end > self.acknowledged {
+                self.resent_to = self.resent_to.max(end);
+            }
         }
     }
 
@@ -376,7 +391,8 @@ impl Half {
                 _ => {
                     let to = behind.map_or(end, |(start, _)| start.min(end));
                     overtaken |= behind.is_some();
-                    let held = Held::of(&part(chunk, from, to));
+                    let seen_ns = self.held.get(at..).and_then(earliest);
+                    let held = Held::of(&part(chunk, from, to), seen_ns);
                     self.held_bytes += held.bytes.len();
                     self.held.insert(at, held);
                     from = to;
@@ -402,7 +418,10 @@ impl Half {
             let held = self.held.remove(0);
             self.held_bytes -= held.bytes.len();
             self.next = held.end();
-            out.data(&held.chunk());
+            match held.seen_ns {
+                Some(seen_ns) => out.late(&held.chunk(), seen_ns),
+                None => out.data(&held.chunk()),
+            }
         }
     }
 
@@ -425,6 +444,11 @@ fn chunk<'a>(segment: &Segment<'a>, offset: u64, (time_ns, frame, acknowledges):
     let captured = segment.payload.len().min(wire_len as usize);
     let bytes = segment.payload.get(..captured).unwrap_or_default();
     Chunk { offset, bytes, wire_len, time_ns, frame, acknowledges }
+}
+
+/// When the first of these segments came.
+fn earliest(held: &[Held]) -> Option<i64> {
+    held.iter().map(|held| held.time_ns).min()
 }
 
 /// The part of a chunk between two offsets within it.

@@ -209,6 +209,7 @@ fn is_alike(pattern: &Transaction, t: &Transaction) -> bool {
         response_bytes: _,
         held: _,
         counted: _,
+        resent_wait_ns,
     } = pattern;
     connection == t.connection
         && (session, stage) == (t.session, t.stage)
@@ -216,6 +217,7 @@ fn is_alike(pattern: &Transaction, t: &Transaction) -> bool {
         && (request_packets, response_packets) == (t.request_packets, t.response_packets)
         && (vantage, interim, frames) == (t.vantage, t.timeline.interim, t.frames)
         && (client, server) == (t.client, t.server)
+        && resent_wait_ns == t.resent_wait_ns
 }
 
 impl Row {

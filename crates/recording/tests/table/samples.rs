@@ -44,6 +44,7 @@ pub(crate) fn full(names: &mut Names, path: &str) -> Transaction {
         stage: Some(4),
         held: true,
         counted: true,
+        resent_wait_ns: Some(200_000_000),
     }
 }
 

@@ -60,6 +60,14 @@ pub(super) fn warnings(findings: &Findings, coverage: &Coverage) -> Vec<String> 
     let mut warnings = input::warnings(coverage);
     warnings.extend(statuses_unseen(findings));
     warnings.extend(coarse_clock(findings));
+    let resent = &coverage.resent;
+    if resent.operations > 0 {
+        warnings.push(format!(
+            "The network lost packets: {} waited for bytes that were sent again, {} in all.",
+            plural(resent.operations, "operation"),
+            time(resent.wait_ns as f64 / 1e9),
+        ));
+    }
     if findings.packets.truncated > 0 {
         let packets = plural(findings.packets.truncated, "packet");
         warnings
@@ -75,7 +83,15 @@ pub(super) fn warnings(findings: &Findings, coverage: &Coverage) -> Vec<String> 
     if findings.clock.backward_steps > 0 {
         let steps = plural(findings.clock.backward_steps, "time");
         warnings.push(format!(
-            "The capture's clock went backwards {steps}: frames are out of order, or the clock was set."
+            "Time goes back by more than 100 ms {steps} in the capture: its clock was set, or packets are far out of order. Times across such a step are wrong."
+        ));
+    }
+    let disorder = coverage.anomalies.count(Anomaly::PacketOutOfOrder);
+    if disorder > 0 {
+        warnings.push(format!(
+            "{} too far out of order to be sorted: some operations may appear unpaired, or packets dropped, for that alone. \
+             Sort the capture by time (reordercap IN OUT).",
+            plural(disorder, "packet"),
         ));
     }
     warnings

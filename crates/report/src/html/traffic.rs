@@ -64,6 +64,9 @@ pub(super) fn unseen(findings: &Findings) -> Markup {
                 (count(p.dropped_at_least)) " if all were as large as the largest seen. "
             }
             (clock(findings))
+            @if let (Some(n), Some(s)) = (findings.resent.operations, findings.resent.wait_s) && n > 0 {
+                " The network lost packets: " (count(n)) " operations waited for bytes that were sent again, " (duration(s)) " in all."
+            }
         }
         div.columns {
             @if !is_run { table.plain {
@@ -98,6 +101,6 @@ fn clock(findings: &Findings) -> Markup {
                 "; times are not known better than that."
             }
         }
-        @if clock.backward_steps > 0 { " It stepped backwards " (count(clock.backward_steps)) " times." }
+        @if clock.backward_steps > 0 { " Time goes back by more than 100 ms " (count(clock.backward_steps)) @if clock.backward_steps == 1 { " time." } @else { " times." } }
     }
 }

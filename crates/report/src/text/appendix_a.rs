@@ -13,6 +13,8 @@ const SECTIONS: Sections = Sections::NONE
     .with(Section::Packets)
     .with(Section::Commands)
     .with(Section::Groups)
+    // Without them its tables do not add up to the commands that the packets are counted by.
+    .with(Section::Held)
     .with(Section::Distributions)
     .with(Section::Warnings);
 

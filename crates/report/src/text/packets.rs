@@ -146,8 +146,8 @@ fn clock(findings: &Findings) -> String {
     }
     match findings.clock.backward_steps {
         0 => {}
-        1 => text.push_str(" Time went backwards once."),
-        n => text.push_str(&format!(" Time went backwards {n} times.")),
+        1 => text.push_str(" Time goes back once."),
+        n => text.push_str(&format!(" Time goes back {n} times.")),
     }
     text
 }

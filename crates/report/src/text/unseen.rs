@@ -2,9 +2,10 @@
 
 use super::page::{Page, Role};
 use super::table::Table;
+use super::time;
 use super::units::{bytes, percent_of};
 use crate::collect::missing;
-use crate::findings::{Findings, Unseen};
+use crate::findings::{Findings, Resent, Unseen};
 use std::fmt;
 
 pub(super) fn warnings(page: &mut Page<'_>, findings: &Findings) -> fmt::Result {
@@ -32,6 +33,32 @@ pub(super) fn draw(page: &mut Page<'_>, findings: &Findings) -> fmt::Result {
     Ok(())
 }
 
+/// How long operations waited for bytes that were sent again, where any did.
+fn resent(page: &mut Page<'_>, findings: &Findings) -> fmt::Result {
+    let Resent { operations, wait_s, brief_operations, brief_wait_s, unknown } = findings.resent;
+    let waited = |count: Option<u64>, seconds: Option<f64>| {
+        let (count, seconds) = (count.filter(|&count| count > 0)?, seconds?);
+        Some(format!("{count}, {} in all", time(seconds)))
+    };
+    let rows = [
+        ("operations that waited 3 ms or longer for bytes sent again:", waited(operations, wait_s)),
+        ("operations that waited less (or for packets overtaken):", waited(brief_operations, brief_wait_s)),
+    ];
+    let mut table = Table::new().left(2);
+    for (name, text) in rows {
+        if let Some(text) = text {
+            table.row(vec![format!("  {name}"), text]);
+        }
+    }
+    if table.is_empty() {
+        return Ok(());
+    }
+    if let Some(unknown) = unknown.filter(|&unknown| unknown > 0) {
+        table.row(vec!["  operations of which it is not known:".to_owned(), unknown.to_string()]);
+    }
+    page.table(&table)
+}
+
 /// Requests and responses that found no partner in the capture.
 fn halves(page: &mut Page<'_>, findings: &Findings) -> fmt::Result {
     let mut table = Table::new();
@@ -41,6 +68,7 @@ fn halves(page: &mut Page<'_>, findings: &Findings) -> fmt::Result {
         }
     }
     page.table(&table)?;
+    resent(page, findings)?;
     let packets = &findings.packets;
     if packets.missing_bytes > 0 {
         let text = format!(

@@ -18,6 +18,7 @@ pub(crate) fn empty() -> Findings {
         packets: Packets::default(),
         clock: Clock::default(),
         unseen: Unseen::default(),
+        resent: Default::default(),
         operations: vec![],
         groups: vec![],
         held: vec![],
@@ -126,6 +127,17 @@ fn heat_maps() -> Vec<HeatMap> {
     [("All", 3), ("Read", 1), ("Write", 2)].map(map).to_vec()
 }
 
+/// Three operations that waited long, twelve that hardly did, and one of which it is not known.
+fn resent() -> Resent {
+    Resent {
+        operations: Some(3),
+        wait_s: Some(0.65),
+        brief_operations: Some(12),
+        brief_wait_s: Some(0.0004),
+        unknown: Some(1),
+    }
+}
+
 /// Part of seed 1's Appendix A, and something of everything that it does not have. File names are nasty.
 #[allow(clippy::too_many_lines, reason = "one field after the other")]
 pub(crate) fn rich() -> Findings {
@@ -144,6 +156,7 @@ pub(crate) fn rich() -> Findings {
         },
         packets: packets(),
         clock: Clock { granularity_s: Some(4e-6), at_most: true, backward_steps: 1 },
+        resent: resent(),
         unseen: Unseen {
             paired: 23_507,
             requests_after_gap: 100,

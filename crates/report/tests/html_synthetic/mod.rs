@@ -178,6 +178,7 @@ fn make() -> Findings {
         span: Span { first_ns: Some(START_NS), last_ns: Some(START_NS + 599_795_400_000), elapsed_s: Some(599.7954) },
         packets: packets(total),
         clock: Clock { granularity_s: Some(4e-6), at_most: true, backward_steps: 3 },
+        resent: Resent { operations: Some(3), wait_s: Some(0.65), ..Resent::default() },
         unseen: Unseen {
             paired: total - 211,
             requests_after_gap: 172,

@@ -23,6 +23,7 @@ pub(crate) fn run() -> Findings {
         },
         packets: Packets::default(),
         unseen: Unseen::default(),
+        resent: Default::default(),
         anomalies: vec![],
         warnings: vec![],
         run: Some(Run {

@@ -57,6 +57,7 @@ fn sample(names: &mut Names, by: Option<Dimension>) -> (Statistics, Coverage) {
             stage: Some(3),
             held: i % 101 == 0,
             counted: true,
+            resent_wait_ns: (i % 7 > 0).then(|| (i % 3).unsigned_abs()),
         };
         if i % 97 == 0 {
             (t.outcome, t.status) = (Outcome::Unanswered, None);

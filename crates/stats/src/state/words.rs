@@ -5,7 +5,7 @@ use std::num::NonZeroU64;
 
 use plimsoll_model::{
     Anomalies, Anomaly, ClockGranularity, Coverage, Endpoint, Frames, Missing, OneSided, Outcome, PacketCounts,
-    Procedure, Protocol, Symbol, Timeline, Transaction, Unseen, Vantage,
+    Procedure, Protocol, Resent, Symbol, Timeline, Transaction, Unseen, Vantage,
 };
 
 use super::{Counter, Reader, State, StateError, Writer, fields};
@@ -152,6 +152,7 @@ fields!(
         stage,
         held,
         counted,
+        resent_wait_ns,
     }
 );
 fields!(
@@ -214,6 +215,7 @@ fields!(
     ])
 );
 fields!("one-sided connection", OneSided { from, to, requests, responses });
+fields!("resent", Resent { operations, wait_ns, brief_operations, brief_wait_ns, unknown });
 fields!(
     "coverage",
     Coverage {
@@ -221,6 +223,7 @@ fields!(
         anomalies,
         clock,
         unseen,
+        resent,
         first_ns,
         last_ns,
         connections,

@@ -167,6 +167,7 @@ impl PathClient {
                 stage: None,
                 held: false,
                 counted: true,
+                resent_wait_ns: None,
             });
         }
         events.done(Done { tag: ticket.tag, at: last, result });

@@ -72,13 +72,15 @@ fn rings_are_numbered_on_in_the_given_order() {
     let on_disk: u64 = inputs.iter().map(|input| input.size().unwrap().unwrap()).sum();
 
     let mut captures = Captures::open(inputs.clone()).unwrap();
-    let mut count = 0;
+    let mut numbers = Vec::new();
+    // All files have the same times, so their packets come mixed; their numbers tell where they stand.
     while let Some(frame) = captures.next().unwrap() {
-        let expected = &packets[count % packets.len()];
-        count += 1;
-        assert_eq!((frame.number, frame.captured), (count as u64, &expected.captured[..]));
+        let expected = &packets[(frame.number as usize - 1) % packets.len()];
+        assert_eq!(frame.captured, expected.captured);
+        numbers.push(frame.number);
     }
-    assert_eq!(count, packets.len() * all.len());
+    numbers.sort_unstable();
+    assert!(numbers.into_iter().eq(1..=(packets.len() * all.len()) as u64));
     assert_eq!(captures.anomalies().empty_files, 1);
     let progress = captures.progress();
     assert_eq!((progress.bytes_read, progress.bytes_total), (on_disk, Some(on_disk)));
@@ -89,7 +91,9 @@ fn rings_are_numbered_on_in_the_given_order() {
 
 #[test]
 fn reading_ends_where_somebody_asks_it_to() {
-    let packets = packets(LinkType::Ethernet);
+    // More than the window holds: what stands in it was read, and is given out.
+    let few = packets(LinkType::Ethernet);
+    let packets: Vec<_> = few.iter().cycle().take(4_000).cloned().collect();
     let folder = Folder::new();
     for (name, bytes) in builders::all(&packets) {
         let inputs = vec![folder.file("one", &bytes), folder.file("two", &bytes)];
@@ -97,7 +101,11 @@ fn reading_ends_where_somebody_asks_it_to() {
         let mut captures = Captures::open_until(inputs, stop.clone()).unwrap();
         assert!(captures.next().unwrap().is_some() && !captures.interrupted(), "{name}");
         stop.ask();
-        assert!(captures.next().unwrap().is_none() && captures.next().unwrap().is_none(), "{name}");
+        let mut rest = 0;
+        while captures.next().unwrap().is_some() {
+            rest += 1;
+        }
+        assert!(rest < packets.len(), "{name}: {rest}");
         assert!(captures.interrupted() && captures.anomalies().truncated_tail == 0, "{name}");
         // Asked before the first one was opened: it was there, and not read.
         let stop = StopReading::default();

@@ -6,6 +6,7 @@ mod damage;
 mod formats;
 #[cfg(target_os = "linux")]
 mod maps;
+mod order;
 mod samples;
 
 use std::io::Write;

@@ -1,12 +1,12 @@
 //! What is remembered of a request message while it waits: its rows and how far its parts have come.
 
-use plimsoll_model::Sink;
+use plimsoll_model::{Anomaly, Sink};
 use plimsoll_wire::smb1::command;
 use plimsoll_wire::smb1::raw::WriteRaw;
 
 use super::bodies::Lesson;
 use super::parts::Parts;
-use super::{Answer, Arrival, Fields, Link, Output, Pending, answers, shown};
+use super::{Answer, Arrival, Fields, Link, Message, Output, Pending, answers, shown};
 
 /// One command of a request.
 #[derive(Debug)]
@@ -68,9 +68,19 @@ impl Exchange {
         has == 0 || needs == 0 || has >= needs
     }
 
-    /// Whether losses both ways make its id worthless. An answer that has begun has settled that.
-    pub(super) fn is_ambiguous(&self, link: &Link) -> bool {
-        self.answer.is_none() && self.first.pending.is_ambiguous(link)
+    /// Whether losses both ways make its id worthless. An answer that has begun has settled that, and one whose packet acknowledges
+    /// the request and nothing behind it: no later request with this id had reached the server by then.
+    pub(super) fn is_ambiguous(&self, message: &Message<'_>, link: &Link) -> bool {
+        let nothing_behind = message.acknowledges != 0 && message.acknowledges == self.first.pending.end_offset;
+        self.answer.is_none() && !nothing_behind && self.first.pending.is_ambiguous(link)
+    }
+
+    /// An answer came that may be another's. So nobody knows whether this was answered, nor when: there is no row of it.
+    pub(super) fn withhold<S: Sink>(&self, output: &mut Output<S>) {
+        for _ in self.rows() {
+            output.anomalies.add(Anomaly::PairAmbiguous);
+            output.unseen.requests_after_gap += 1;
+        }
     }
 
     /// No (further) answer will come.

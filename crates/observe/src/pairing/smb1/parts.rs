@@ -7,7 +7,7 @@ use plimsoll_wire::smb1::andx::Link as Command;
 use plimsoll_wire::smb1::transaction::{Progress, Transaction};
 
 use super::exchange::Exchange;
-use super::{Answer, Message};
+use super::{Answer, Message, both, later};
 
 /// How much of a transaction was seen.
 #[derive(Clone, Copy, Debug, Default)]
@@ -58,7 +58,8 @@ impl Parts {
             None if done => {}
             None => exchange.answer = Some(Answer::of(message, status, outcome)),
             Some(answer) => {
-                answer.last = message.last;
+                answer.last = later(answer.last, message.last);
+                answer.resent_wait_ns = both(answer.resent_wait_ns, message.resent_wait_ns);
                 answer.bytes = answer.bytes.map(|bytes| bytes + message.len);
                 answer.packets = answer.packets.saturating_add(message.packets);
                 if outcome != Outcome::Succeeded {

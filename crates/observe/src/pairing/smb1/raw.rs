@@ -112,11 +112,10 @@ impl Smb1 {
             output.anomalies.add(Anomaly::ResponseMismatch);
             return output.orphan(link, direction);
         }
-        let ambiguous = exchange.is_ambiguous(link);
+        let ambiguous = exchange.is_ambiguous(message, link);
         let Some(exchange) = self.waiting.remove(read.id) else { return };
         if ambiguous {
-            output.anomalies.add(Anomaly::PairAmbiguous);
-            return exchange.give_up(link, output);
+            return exchange.withhold(output);
         }
         let answer = Answer { payload: Some(message.len), ..Answer::of(message, None, Outcome::Succeeded) };
         output.pair(link, Some(shown(read.id)), &exchange.first.pending, &answer);

@@ -1,0 +1,164 @@
+//! Why to believe that packets come out in the order of their times, and that nothing else about them changes.
+
+use proptest::prelude::*;
+
+use super::super::window::{DISORDER_MAX_NS, LOOK_AHEAD};
+use super::super::{Captures, LinkType};
+use super::builders::{self, Endian};
+use super::{Folder, Owned, gzip, read};
+
+const SECOND: i64 = 1_000_000_000;
+
+/// A packet of its own bytes, `micros` after the capture's start.
+fn packet(number: usize, micros: i64, len: usize) -> Owned {
+    Owned {
+        number: number as u64,
+        time_ns: Some(1_600_000_000 * SECOND + micros * 1_000),
+        link: LinkType::Ethernet,
+        captured: (0..len).map(|at| (at * 31 + micros as usize * 7) as u8).collect(),
+        original_len: len as u32,
+    }
+}
+
+/// Packets as a file has them, numbered as they stand, and sorted by time.
+fn filed(mut packets: Vec<Owned>) -> (Vec<Owned>, Vec<Owned>) {
+    (1..).zip(&mut packets).for_each(|(number, packet)| packet.number = number);
+    let mut sorted = packets.clone();
+    sorted.sort_by_key(|packet| packet.time_ns);
+    (packets, sorted)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 60, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// In every format that is read in order, read, mapped or unpacked, in one file or cut into two.
+    #[test]
+    fn a_permutation_within_the_window_is_sorted(
+        delays in prop::collection::vec(prop_oneof![2 => Just(0usize), 1 => 0..LOOK_AHEAD], 300..900),
+        sizes in prop::collection::vec(prop_oneof![9 => 0usize..1_600, 1 => Just(20_000usize)], 50),
+        cut in 0usize..900,
+    ) {
+        // The last packets that stay must fit into the bytes that stay.
+        let long = |at: usize| sizes[at % sizes.len()] > 1_600 && at.is_multiple_of(100);
+        let size = |at: usize| if long(at) { 20_000 } else { sizes[at % sizes.len()] % 1_600 };
+        let mut order: Vec<usize> = (0..delays.len()).collect();
+        order.sort_by_key(|&at| at + delays[at]);
+        let (packets, sorted) = filed(order.iter().map(|&at| packet(0, 10 * at as i64, size(at))).collect());
+        let late = {
+            let mut latest = i64::MIN;
+            packets.iter().filter(|p| { let t = p.time_ns.unwrap(); latest = latest.max(t); t < latest }).count()
+        };
+        let (folder, e) = (Folder::new(), Endian::Little);
+        let (first, second) = packets.split_at(cut.min(packets.len()));
+        let pcap = |packets: &[Owned]| builders::pcap(e, 0xa1b2_c3d4, 1, packets);
+        let cases = [
+            vec![folder.file("pcap", &pcap(&packets))],
+            vec![folder.file("pcapng", &builders::pcapng(Endian::Big, &packets))],
+            vec![folder.file("snoop", &builders::snoop(4, &packets))],
+            vec![folder.file("packed", &gzip(&pcap(&packets)))],
+            vec![folder.file("one", &pcap(first)), folder.file("two", &gzip(&pcap(second)))],
+        ];
+        for (case, inputs) in cases.into_iter().enumerate() {
+            let (found, anomalies) = read(inputs).unwrap();
+            prop_assert!(found == sorted, "case {case}");
+            prop_assert_eq!(anomalies.reordered, late as u64);
+        }
+    }
+}
+
+#[test]
+fn a_large_file_out_of_order_is_sorted_where_it_is_mapped() {
+    let size = |at: usize| if at % 1_000 < 500 { 60 } else { at * 37 % 1_514 };
+    let swapped = |at: usize| if at % 7 < 2 { at ^ 1 } else { at };
+    let all: Vec<Owned> = (0..20_000).map(|at| packet(0, at as i64, size(at))).collect();
+    let mut order: Vec<usize> = (0..all.len()).collect();
+    order.sort_by_key(|&at| swapped(at) + (at % 5) * 11);
+    let (packets, sorted) = filed(order.into_iter().map(|at| all[at].clone()).collect());
+    let bytes = builders::pcap(Endian::Little, 0xa1b2_c3d4, 1, &packets);
+    assert!(bytes.len() > 6 << 20, "{} bytes are not several maps", bytes.len());
+    let folder = Folder::new();
+    assert!(read(vec![folder.file("plain", &bytes)]).unwrap().0 == sorted);
+    assert!(read(vec![folder.file("packed", &gzip(&bytes))]).unwrap().0 == sorted);
+}
+
+#[test]
+fn nothing_is_sorted_across_a_step_of_the_clock() {
+    let step = DISORDER_MAX_NS / 1_000;
+    for (back, sorts) in [(step, true), (step + 1, false)] {
+        let times = (0..10).map(|at| 1_000_000 + at).chain((0..10).map(|at| 1_000_009 - back + at));
+        let (packets, sorted) = filed(times.map(|micros| packet(0, micros, 60)).collect());
+        let folder = Folder::new();
+        let (found, anomalies) = read(vec![folder.file("c", &builders::pcapng(Endian::Little, &packets))]).unwrap();
+        assert!(found == if sorts { sorted } else { packets }, "{back} µs back");
+        assert_eq!(anomalies.reordered > 0, sorts);
+    }
+    // One time far off, in either direction, moves nothing either.
+    for off in [0, 3_000_000_000_000] {
+        let times = [1_000_000, 1_000_001, off, 1_000_003, 1_000_002, 1_000_004];
+        let (packets, _) = filed(times.map(|micros| packet(0, micros, 60)).to_vec());
+        let folder = Folder::new();
+        let (found, anomalies) = read(vec![folder.file("c", &builders::pcapng(Endian::Little, &packets))]).unwrap();
+        let numbers: Vec<u64> = found.iter().map(|packet| packet.number).collect();
+        assert_eq!((numbers, anomalies.reordered), (vec![1, 2, 3, 5, 4, 6], 1), "{off}");
+    }
+}
+
+#[test]
+fn a_packet_without_a_time_stays_behind_the_one_before_it() {
+    let e = Endian::Little;
+    let (packets, _) = filed([3, 5, 0, 4, 6].map(|micros| packet(0, micros, 60)).to_vec());
+    let mut bytes = [builders::section(e), builders::interface(e, 1, 0, None, 0)].concat();
+    for (at, packet) in packets.iter().enumerate() {
+        let micros = packet.time_ns.unwrap() as u64 / 1_000;
+        // A simple packet block has the length and no time.
+        let simple = || builders::block(e, 3, &[&e.u32(60)[..], &packet.captured].concat());
+        bytes.extend(if at == 2 { simple() } else { builders::enhanced(e, 0, micros, packet) });
+    }
+    let folder = Folder::new();
+    let (found, anomalies) = read(vec![folder.file("c", &bytes)]).unwrap();
+    let numbers: Vec<u64> = found.iter().map(|packet| packet.number).collect();
+    assert_eq!((numbers, anomalies.reordered), (vec![1, 4, 2, 3, 5], 1));
+}
+
+#[test]
+fn what_is_damaged_comes_after_all_that_was_read_before() {
+    let (packets, sorted) = filed([1, 3, 2, 4].map(|micros| packet(0, micros, 60)).to_vec());
+    let folder = Folder::new();
+    let good = builders::pcap(Endian::Little, 0xa1b2_c3d4, 1, &packets);
+    let bad = [&builders::pcap(Endian::Little, 0xa1b2_c3d4, 1, &[])[..], &[0xff; 40]].concat();
+    let inputs = vec![folder.file("good", &good), folder.file("bad", &bad), folder.file("good-again", &good)];
+    let mut captures = Captures::open(inputs).unwrap();
+    let mut numbers = Vec::new();
+    let mut errors = 0;
+    loop {
+        match captures.next() {
+            Ok(Some(frame)) => numbers.push(frame.number),
+            Ok(None) => break,
+            Err(_) => {
+                errors += 1;
+                assert_eq!(numbers, sorted.iter().map(|packet| packet.number).collect::<Vec<_>>());
+            }
+        }
+    }
+    assert_eq!((errors, numbers), (1, vec![1, 3, 2, 4, 5, 7, 6, 8]));
+}
+
+#[test]
+fn blocks_that_are_stepped_over_between_packets_take_no_memory_and_lose_nothing() {
+    let e = Endian::Little;
+    let (packets, sorted) = filed((0..1_000).map(|at| packet(0, i64::from(at ^ 1), 700)).collect());
+    let comment = builders::block(e, 0x0bad, &vec![7; 60_000]);
+    let long = builders::block(e, 0x0bad, &vec![7; 3 << 20]);
+    let mut bytes = [builders::section(e), builders::interface(e, 1, 0, None, 0)].concat();
+    for (at, packet) in packets.iter().enumerate() {
+        bytes.extend(builders::enhanced(e, 0, packet.time_ns.unwrap() as u64 / 1_000, packet));
+        // Neighbours that change places stay neighbours.
+        if at % 20 == 19 {
+            bytes.extend(if at % 500 == 499 { &long } else { &comment });
+        }
+    }
+    let folder = Folder::new();
+    for input in [folder.file("plain", &bytes), folder.file("packed", &gzip(&bytes))] {
+        assert!(read(vec![input]).unwrap().0 == sorted);
+    }
+}

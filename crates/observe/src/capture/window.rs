@@ -1,0 +1,138 @@
+//! Packets in the order of their times.
+//!
+//! A capture that several queues, processors or interfaces feed has its packets a little out of order: each comes with the time at
+//! which it was received, and is written when its queue gets to it. Read as they stand, an acknowledgement overtakes the data that it
+//! acknowledges, and data that nobody lost seem lost. So packets are sorted by time before they are given out, a block at a time:
+//! of each block the last [`LOOK_AHEAD`] packets stay for the next one. A packet that stands behind at most so many packets of a
+//! later time is put at its place.
+//!
+//! A packet that is earlier than one before it by more than [`DISORDER_MAX_NS`] is no disorder: the clock was set back, or another
+//! capture begins. Nothing is sorted across it. Packets without a time stay behind the packet that stands before them.
+
+use super::format::Located;
+
+/// Packets that are looked at before the earliest of them is given out: twice the 64 packets that a Linux network driver takes from a
+/// queue in one go (NAPI_POLL_WEIGHT, include/linux/netdevice.h).
+pub(super) const LOOK_AHEAD: usize = 128;
+/// Bytes of the capture in which the packets stand that stay for the next block, at most, so that what is looked at stays in the cache:
+/// with the largest packets that offloads make (64 KiB), 3 of them.
+const KEPT_BYTES: u64 = 256 << 10;
+/// Bytes of the capture in a block, at most, but for one record.
+const BLOCK_BYTES: u64 = 512 << 10;
+/// How much earlier than one before it a packet may be and still count as out of order, in nanoseconds: less than the smallest offset
+/// for which a time daemon sets the clock instead of slewing it (ntpd 128 ms, systemd-timesyncd 400 ms).
+pub(super) const DISORDER_MAX_NS: i64 = 100_000_000;
+
+/// A packet that was read and not given out.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Entry {
+    /// Its time; without one, that of the packet before it.
+    key: i64,
+    pub(super) located: Located,
+    /// Its number in the capture.
+    pub(super) number: u64,
+}
+
+/// A block of packets that are given out by time.
+#[derive(Debug)]
+pub(super) struct Window {
+    /// Those from `next` on are not given out; those before `ready` may be.
+    entries: Vec<Entry>,
+    next: usize,
+    ready: usize,
+    /// The clock was set back here: what follows belongs to the next block.
+    step_at: Option<usize>,
+    sorted: bool,
+    /// The latest time since the clock was last set back.
+    latest: i64,
+    /// The time of the packet read last.
+    last: i64,
+    /// Packets that stood behind one of a later time.
+    pub(super) reordered: u64,
+}
+
+impl Window {
+    pub(super) fn new() -> Self {
+        Self {
+            entries: Vec::new(),
+            next: 0,
+            ready: 0,
+            step_at: None,
+            sorted: true,
+            latest: i64::MIN,
+            last: i64::MIN,
+            reordered: 0,
+        }
+    }
+
+    /// The next packet, None if the block has been given out.
+    #[inline]
+    pub(super) fn pop(&mut self) -> Option<Entry> {
+        if self.next >= self.ready {
+            return None;
+        }
+        let entry = self.entries.get(self.next).copied();
+        self.next += 1;
+        entry
+    }
+
+    /// Begins a new block with what was kept of the last one.
+    pub(super) fn begin(&mut self) {
+        self.entries.drain(..self.next.min(self.entries.len()));
+        (self.next, self.ready, self.step_at) = (0, 0, None);
+    }
+
+    /// Where the first byte stands that is still needed, None if no packet waits.
+    pub(super) fn needed_from(&self) -> Option<u64> {
+        self.entries.iter().map(|entry| entry.located.start).min()
+    }
+
+    /// Whether the block has room for more, of a capture that was read up to `end` and is needed from `from` on.
+    #[inline]
+    pub(super) fn has_room(&self, from: u64, end: u64) -> bool {
+        self.entries.len() < 2 * LOOK_AHEAD && end.saturating_sub(from) < BLOCK_BYTES && self.step_at.is_none()
+    }
+
+    /// Adds the packet that stands next in the capture.
+    #[inline]
+    pub(super) fn push(&mut self, located: Located, number: u64) {
+        let key = located.time_ns.unwrap_or(self.last);
+        self.last = key;
+        if key >= self.latest {
+            self.latest = key;
+        } else {
+            self.earlier(key, located.time_ns.is_some());
+        }
+        self.entries.push(Entry { key, located, number });
+    }
+
+    /// A packet that is earlier than one before it.
+    #[cold]
+    fn earlier(&mut self, key: i64, timed: bool) {
+        if self.latest.saturating_sub(key) > DISORDER_MAX_NS {
+            self.latest = key;
+            self.step_at = (!self.entries.is_empty()).then_some(self.entries.len());
+        } else {
+            self.sorted = false;
+            self.reordered += u64::from(timed);
+        }
+    }
+
+    /// Sorts the block of a capture that was read up to `read_to`, and says how much of it may be given out: with `all`, everything.
+    pub(super) fn settle(&mut self, all: bool, read_to: u64) {
+        let end = self.step_at.unwrap_or(self.entries.len());
+        if !self.sorted {
+            if let Some(block) = self.entries.get_mut(..end) {
+                block.sort_by_key(|entry| entry.key);
+            }
+            self.sorted = true;
+        }
+        self.ready = if all || self.step_at.is_some() { end } else { end - self.kept(read_to) };
+    }
+
+    /// How many packets at the end stay for the next block.
+    fn kept(&self, read_to: u64) -> usize {
+        let fits = |entry: &&Entry| read_to.saturating_sub(entry.located.start) <= KEPT_BYTES;
+        self.entries.iter().rev().take(LOOK_AHEAD).take_while(fits).count()
+    }
+}
