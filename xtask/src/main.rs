@@ -11,6 +11,7 @@ mod newcomer;
 mod process;
 mod record;
 mod setup;
+mod starved;
 mod test;
 mod tidy;
 mod verify;
@@ -29,6 +30,9 @@ cargo xtask COMMAND
                     every bench (arguments go to the bench programs); tshark, nfstrace and a loop over a memory
                     map beside plimsoll, in N rounds (3); what an operation costs its client
   loss [SMB2.pcap]  what captures that lost packets still show (target/bench/smb2-ops.pcap)
+  starved [--runs N]
+                    verdicts of runs on a quiet machine, and of runs beside a real-time thread on the generator's processor (20
+                    each; root, two processors)
   fuzz [--seconds N] [TARGET]...
                     every fuzz target (or those named), N seconds each (60)
   kerberos          lint and test the SMB client's Kerberos logons, a feature that nothing else compiles
@@ -54,6 +58,7 @@ fn main() -> ExitCode {
         "tidy" => tidy::run(),
         "bench" => bench::run(rest),
         "loss" => loss::run(rest),
+        "starved" => starved::run(rest),
         // For `bench`, which runs it as a process of its own.
         "walk" => bench::walk::run(rest),
         "fuzz" => fuzz::run(rest),

@@ -129,11 +129,17 @@ fn beside_tcpdump(workload: &str, target: &str, address: SocketAddr) {
         for column in ["procedure", "status", "outcome", "payload_bytes", "request_bytes", "response_bytes"] {
             assert_eq!(row[column], seen[column], "{workload}: {column} of {row:?}");
         }
-        let took = |row: &HashMap<String, String>| {
-            let at = |name: &str| row[name].parse::<i64>().unwrap();
-            at("response_last_ns") - at("request_first_ns")
-        };
-        assert!(took(seen) <= took(row), "{workload}: slower on the wire than in the client: {row:?} {seen:?}");
+        // Response time and service time.
+        for (from, to) in [("request_first_ns", "response_last_ns"), ("request_last_ns", "response_first_ns")] {
+            let took = |row: &HashMap<String, String>| {
+                let at = |name: &str| row[name].parse::<i64>().unwrap();
+                at(to) - at(from)
+            };
+            assert!(
+                took(seen) <= took(row),
+                "{workload}: {from} to {to} slower on the wire than in the client: {row:?} {seen:?}"
+            );
+        }
     }
     // On the wire there are also the connections on which the files were verified.
     let clients: std::collections::HashSet<&String> = client.keys().map(|(client, _, _)| client).collect();

@@ -33,7 +33,7 @@ pub struct Timeline {
     pub intended: Option<i64>,
     /// First byte of the request.
     pub request_first: Option<i64>,
-    /// Last byte of the request.
+    /// Last byte of the request; at the client's vantage when the kernel was given it.
     pub request_last: Option<i64>,
     /// First interim answer (SMB2 STATUS_PENDING), which ends nothing.
     pub interim: Option<i64>,

@@ -56,6 +56,8 @@ pub struct Validity {
     pub valid: bool,
     /// What makes it partial or invalid, in sentences, the worst first.
     pub reasons: Vec<String>,
+    /// How many of the reasons, from the first on, make it invalid; the others by themselves would leave it partial.
+    pub invalid_reasons: usize,
 }
 
 impl Default for Validity {
@@ -70,8 +72,20 @@ impl Validity {
         let mut reasons: Vec<Reason> = reasons.into_iter().collect();
         reasons.sort_by_key(|reason| std::cmp::Reverse(reason.verdict));
         let verdict = reasons.first().map_or(Verdict::Valid, |worst| worst.verdict);
+        let invalid_reasons = reasons.iter().filter(|reason| reason.verdict == Verdict::Invalid).count();
         let reasons = reasons.into_iter().map(|reason| reason.text).collect();
-        Self { verdict, valid: verdict != Verdict::Invalid, reasons }
+        Self { verdict, valid: verdict != Verdict::Invalid, reasons, invalid_reasons }
+    }
+
+    /// Each reason with the best verdict that it leaves by itself.
+    pub fn each_reason(&self) -> impl Iterator<Item = (Verdict, &str)> {
+        let verdict = |place| if place < self.invalid_reasons { Verdict::Invalid } else { Verdict::Partial };
+        self.reasons.iter().enumerate().map(move |(place, text)| (verdict(place), text.as_str()))
+    }
+
+    /// The reasons that make it invalid.
+    pub fn invalidating(&self) -> &[String] {
+        self.reasons.get(..self.invalid_reasons).unwrap_or(&self.reasons)
     }
 
     /// The numbers must not be used, for this one reason.
@@ -93,5 +107,8 @@ mod tests {
         let both = Validity::of([Reason::partial("half of it"), Reason::invalid("it was late")]);
         assert_eq!((both.verdict, both.valid), (Verdict::Invalid, false));
         assert_eq!(both.reasons, ["it was late", "half of it"]);
+        let each: Vec<(Verdict, &str)> = both.each_reason().collect();
+        assert_eq!(each, [(Verdict::Invalid, "it was late"), (Verdict::Partial, "half of it")]);
+        assert_eq!((both.invalidating(), partial.invalidating().len()), (&["it was late".to_owned()][..], 0));
     }
 }

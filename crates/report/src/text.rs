@@ -38,7 +38,8 @@ pub use appendix_a::{appendix_a, write_appendix_a};
 pub use capacity::exact as exact_load;
 pub use comparison::{compact_to_string, comparison_to_string, write_compact, write_comparison};
 use page::Page;
-pub(crate) use stations::sentence;
+pub(crate) use run::{UNATTRIBUTABLE, unattributable};
+pub(crate) use stations::{sentence, unjudged};
 use std::fmt;
 pub(crate) use units::time;
 

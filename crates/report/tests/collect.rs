@@ -2,7 +2,8 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use plimsoll_model::{
-    Anomaly, Coverage, Endpoint, Frames, Names, Outcome, Procedure, Protocol, Transaction, Validity, Vantage,
+    Anomaly, Coverage, Endpoint, Frames, Names, Outcome, Procedure, Protocol, Reason, Transaction, Validity, Vantage,
+    Verdict,
 };
 use plimsoll_report::findings::{Findings, Source};
 use plimsoll_report::text::{Style, to_string};
@@ -255,6 +256,37 @@ fn a_run_has_a_stage_a_level_and_one_bad_level_spoils_it() {
     assert!(!findings.validity.valid);
     assert_eq!(findings.operations.iter().find(|row| row.procedure == "READ").map(|row| row.count), Some(3));
     assert_eq!(findings.span.elapsed_s, Some(2.5));
+}
+
+/// One level's invalid reason says nothing of another level's, or of what else there is to say of its own.
+#[test]
+fn each_reason_of_a_run_keeps_its_own_verdict() {
+    use plimsoll_report::collect::run::{About, Level};
+    use plimsoll_report::findings::Run;
+    let mut statistics = Statistics::new(Options::default());
+    statistics.record(&transaction(find_first(), 1, Some(1)));
+    let level = |words: &str, reasons: Vec<Reason>| Level {
+        statistics: &statistics,
+        span_ns: (0, 500 * MS),
+        turns: 1,
+        about: About { level: words.into(), validity: Validity::of(reasons), ..About::default() },
+    };
+    let interrupted = || Reason::partial("interrupted");
+    let levels =
+        [level("1 station", vec![interrupted()]), level("2 stations", vec![interrupted(), Reason::invalid("late")])];
+    let findings = Findings::collect_run(Run::default(), &levels, &Names::default(), Source::default(), status_name);
+    let said: Vec<(Verdict, &str)> = findings.validity.each_reason().collect();
+    assert_eq!(said[0], (Verdict::Invalid, "At 2 stations: late"));
+    assert_eq!(
+        said[1..],
+        ["At 1 station: interrupted", "At 2 stations: interrupted"].map(|text| (Verdict::Partial, text))
+    );
+    let text = to_string(&findings, &Style::default());
+    let lines: Vec<&str> = text.lines().skip(4).take(3).collect();
+    assert_eq!(
+        lines,
+        ["INVALID: At 2 stations: late", "PARTIAL: At 1 station: interrupted", "PARTIAL: At 2 stations: interrupted"]
+    );
 }
 
 /// A server that answers in 2 ms and does nothing for 1.5 s, under a schedule of a request every 10 ms with one outstanding at

@@ -6,7 +6,9 @@ mod html_synthetic;
 
 use html_synthetic::{NASTY, busy, compared, invalid, points, run};
 use plimsoll_report::collect::repeats::repeats;
-use plimsoll_report::findings::{FailureCount, Fairness, Findings, Generator, Run, Stage, StationSpread};
+use plimsoll_report::findings::{
+    FailureCount, Fairness, Findings, Generator, Reason, Run, Stage, StationSpread, Validity,
+};
 use plimsoll_report::{html, text};
 
 /// Ceiling for a typical page, bytes.
@@ -161,6 +163,29 @@ fn validity_is_said_first() {
     let not = markup(&html::page(&invalid()).unwrap());
     assert!(not.contains("<p class=\"stamp invalid\">Invalid</p>"));
     assert!(not.contains("62 % of the packets were dropped by the capture."));
+}
+
+#[test]
+fn each_reason_has_its_own_verdict() {
+    let mut findings = run();
+    let reasons = || [Reason::invalid("it was late"), Reason::partial("it was interrupted")];
+    findings.validity = Validity::of(reasons());
+    findings.stages[0].validity = Validity::of(reasons().into_iter().skip(1));
+    let markup = markup(&html::page(&findings).unwrap());
+    assert!(markup.contains("<li>Invalid: it was late</li><li>Partial: it was interrupted</li>"));
+    assert!(markup.contains("(partial)</summary><div class=\"notice\"><ul><li>Partial: it was interrupted</li>"));
+}
+
+#[test]
+fn fairness_that_may_be_the_generators_is_marked() {
+    let mut findings = run();
+    assert!(!markup(&html::page(&findings).unwrap()).contains("Not known to be the server"));
+    findings.stages.iter_mut().for_each(|stage| stage.fairness.attributable = false);
+    let markup = markup(&html::page(&findings).unwrap());
+    assert!(markup.contains("* Not known to be the server"));
+    let jain = findings.stages.iter().find(|stage| stage.fairness.stations > 1).and_then(|stage| stage.fairness.jain);
+    assert!(markup.contains(&format!("<td>{:.3}*</td>", jain.unwrap())));
+    assert!(markup.contains("At levels marked *"));
 }
 
 #[test]

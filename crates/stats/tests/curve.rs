@@ -218,7 +218,7 @@ fn stations(scatter: f64, seed: u64) -> Vec<StationShare> {
     let mut noise = Random::new(seed);
     let one = |station| {
         let mean_s = 0.002 * (scatter * noise.normal()).exp();
-        StationShare { station, actions: 800, errors: 0, mean_s, error_s: mean_s / 800_f64.sqrt() }
+        StationShare { station, thread: 0, actions: 800, errors: 0, mean_s, error_s: mean_s / 800_f64.sqrt() }
     };
     (0..15).map(one).collect()
 }
@@ -227,18 +227,46 @@ fn stations(scatter: f64, seed: u64) -> Vec<StationShare> {
 fn unfair_and_lossy_stations_are_found_and_no_others() {
     for seed in 0..SEEDS {
         let mut all = stations(0.01, seed);
-        assert_eq!(judge_stations(&all), OddStations::default());
+        assert_eq!(judge_stations(&all, true), OddStations::default());
         all[4].mean_s *= 1.5;
         all[9].mean_s *= 0.6;
         all[12].errors = 8;
         all[3].errors = 1;
-        let odd = judge_stations(&all);
+        let odd = judge_stations(&all, true);
         assert_eq!((odd.slower, odd.quicker, odd.lossy), (vec![4], vec![9], vec![12]));
     }
     // Errors that meet all alike make nobody lossy; neither does a fluctuation of all by a tenth make anybody slow.
     let mut alike = stations(0.1, 3);
     alike.iter_mut().for_each(|one| one.errors = 10 + u64::from(one.station % 3));
-    assert_eq!(judge_stations(&alike), OddStations::default());
-    assert_eq!(judge_stations(&stations(0.0, 1)[..3]), OddStations::default());
-    assert_eq!(judge_stations(&[StationShare::default(); 8]), OddStations::default());
+    assert_eq!(judge_stations(&alike, true), OddStations::default());
+    assert_eq!(judge_stations(&stations(0.0, 1)[..3], true), OddStations::default());
+    assert_eq!(judge_stations(&[StationShare::default(); 8], true), OddStations::default());
+}
+
+/// Stations of so many threads with these relative means each.
+fn on_threads(threads: &[&[f64]]) -> Vec<StationShare> {
+    let means =
+        threads.iter().enumerate().flat_map(|(thread, means)| means.iter().map(move |mean| (thread as u32, *mean)));
+    let share = |(station, (thread, mean_s)): (u32, (u32, f64))| {
+        let mean_s = mean_s * 0.001;
+        StationShare { station, thread, actions: 800, errors: 0, mean_s, error_s: mean_s / 800_f64.sqrt() }
+    };
+    (0..).zip(means).map(share).collect()
+}
+
+#[test]
+fn what_a_thread_has_in_common_is_not_the_servers() {
+    // Five on two threads, one of which had less of its processor.
+    let five = on_threads(&[&[1.0, 1.01, 1.02], &[0.7, 0.71]]);
+    let found = judge_stations(&five, false);
+    assert_eq!((found.slower.len() + found.quicker.len(), found.unjudged), (0, vec![0, 1, 2, 3, 4]));
+    // Were it not known, it would still be seen that a whole thread is quick.
+    assert_eq!(judge_stations(&five, true), OddStations::default());
+    let one = on_threads(&[&[1.0, 1.01, 1.6], &[0.99, 1.02]]);
+    assert_eq!(judge_stations(&one, true).slower, [2]);
+    // Threads with enough stations are judged by themselves, however late they were.
+    let eight = on_threads(&[&[1.0, 1.01, 1.02, 1.0], &[3.0, 3.03, 4.2, 3.01]]);
+    for alike in [false, true] {
+        assert_eq!(judge_stations(&eight, alike), OddStations { slower: vec![6], ..OddStations::default() });
+    }
 }

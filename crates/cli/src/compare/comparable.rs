@@ -13,7 +13,7 @@ pub(super) fn warnings(contestants: &[Contestant]) -> anyhow::Result<Vec<String>
     let Some((baseline, others)) = contestants.split_first() else { return Ok(Vec::new()) };
     let mut warnings = Vec::new();
     for (place, one) in contestants.iter().enumerate().filter(|(_, one)| !one.about.validity.valid) {
-        let why = one.about.validity.reasons.join(" ");
+        let why = one.about.validity.invalidating().join(" ");
         warnings.push(format!("{} is INVALID: its numbers must not be used. {why}", letter(place)));
     }
     for (place, other) in others.iter().enumerate() {

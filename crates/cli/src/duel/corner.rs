@@ -82,9 +82,8 @@ impl<'a> Corner<'a> {
         });
         let mut reasons: Vec<Reason> = Vec::new();
         for level in whole().flatten() {
-            let Validity { verdict, reasons: of_level, .. } = level.validity();
-            let sentence = |reason| Reason { verdict: *verdict, text: format!("At {}: {reason}.", level.words()) };
-            reasons.extend(of_level.iter().map(sentence));
+            let sentence = |(verdict, reason)| Reason { verdict, text: format!("At {}: {reason}.", level.words()) };
+            reasons.extend(level.validity().each_reason().map(sentence));
         }
         reasons.sort_by(|a, b| a.text.cmp(&b.text));
         reasons.dedup();

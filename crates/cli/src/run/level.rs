@@ -17,7 +17,7 @@ use super::disruption;
 use super::load::Step;
 use super::parameters;
 use super::sink::{Kept, Measured};
-use super::tallies::{answered_in_it, failures, fairness, keeping_up, share, turn_kind};
+use super::tallies::{alike, answered_in_it, failures, fairness, keeping_up, share, turn_kind};
 use super::uncertain::Uncertain;
 use super::validity;
 use crate::server_side::ServerSideWatch;
@@ -318,11 +318,20 @@ fn judged(
 ) -> LevelRan {
     let Ran { stations, turns: kinds, generator, measured, silences, .. } = ran;
     let response = response(&statistics);
-    let lag = times_of(&generator.schedule_lag);
     let users = users_of(plan);
     let scheduled = users.is_some();
     let seconds = (measured.1 - measured.0) as f64 / 1e9;
-    let seen = validity::Level { generator: &generator, stations: &stations, users: scheduled, lag, response, seconds };
+    let lanes = u64::from(plan.load.stations()) * u64::from(plan.lanes);
+    let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    let seen = validity::Level {
+        generator: &generator,
+        stations: &stations,
+        users: scheduled,
+        response,
+        seconds,
+        lanes,
+        processors,
+    };
     let (mut reasons, generators_fault) = (validity::reasons(&seen), validity::generators_fault(&seen));
     let (busy, behind) = (validity::busy(&seen), validity::behind(&seen));
     let silence = disruption::silence(&silences, &generator.unanswered, &statistics);
@@ -348,9 +357,9 @@ fn judged(
         answered: Some(answered),
         operations_per_s_interval: uncertain.throughput(answered.requests, operations_together(&statistics).answered()),
         response_mean_interval: uncertain.response_mean,
-        generator: keeping_up(&generator),
-        fairness: fairness(&stations),
-        spread: spread(&stations.iter().map(share).collect::<Vec<_>>()),
+        generator: keeping_up(&seen),
+        fairness: fairness(&stations, alike(&generator, response)),
+        spread: spread(&stations.iter().map(share).collect::<Vec<_>>(), alike(&generator, response)),
         failures: failures(&stations),
         server: None,
         connections: plan.connections_in_all(),

@@ -6,6 +6,7 @@ mod drive;
 mod files;
 mod finished;
 mod fitting;
+mod lateness;
 mod level;
 mod load;
 mod measure;
@@ -19,6 +20,8 @@ mod ranges;
 mod ranked_servers;
 mod recorded;
 mod sink;
+#[cfg(test)]
+mod starved;
 mod tallies;
 mod target;
 mod title;

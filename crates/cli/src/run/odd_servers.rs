@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use plimsoll_drive::action::{Access, Action, Caching, Disposition, Done, FileKey, Reply as Answer};
 use plimsoll_drive::engine::{Load, Pause, Phases, Plan, Watch, run_on};
-use plimsoll_drive::network::memory::{Accept, Memory, Reply, What};
+use plimsoll_drive::network::memory::{Accept, Delays, Memory, Reply, What};
 use plimsoll_drive::reach::{self, Reached, Wishes, Work};
 use plimsoll_drive::scenario::{Scenario, Step as Wanted, Verdict};
 use plimsoll_drive::target::Target;
@@ -90,27 +90,33 @@ impl Found {
 
     /// So many stations read blocks of so many bytes for so many ns; each number has draws of its own.
     pub(super) fn loaded(&self, script: &Script, stations: u32, (number, ns): (u32, u64), block: u32) -> LevelRan {
+        let phases = Phases { warmup_ns: 100_000_000, measured_ns: Some(ns), ..Phases::default() };
+        let load = Load::Closed { stations, think: Pause::None };
+        let timeout_ns = 50_000_000;
+        let plan = Plan { phases, stage: Some(number), threads: 1, timeout_ns, ..Plan::new(load) };
+        let value = format!("{block}B");
+        let curve = Some(format!("block={value}"));
+        let parameter = Some(Parameter { name: "block".into(), value });
+        let step = Step { plan: plan.clone(), words: format!("{stations} stations"), curve, parameter };
+        let mut level = self.driven(script, &plan, (&step.words, Delays::default()), block).on(&step);
+        // How busy this machine is says nothing of a run under a virtual clock.
+        level.told.about.validity = plimsoll_model::Validity::default();
+        level
+    }
+
+    /// A plan of stations that read blocks of so many bytes; the generator's thread is kept from running as `delays` say.
+    pub(super) fn driven(&self, script: &Script, plan: &Plan, (words, delays): (&str, Delays), block: u32) -> LevelRan {
         let scenarios = Box::new(move |station, _, _| {
             let reading = Reading { path: format!("f{station}"), block, file: None, offset: 0, over: false };
             Box::new(reading) as Box<dyn Scenario>
         });
         let work = Work { server: &*self.server, scenarios, names: Arc::clone(&self.names) };
-        let phases = Phases { warmup_ns: 100_000_000, measured_ns: Some(ns), ..Phases::default() };
-        let load = Load::Closed { stations, think: Pause::None };
-        let timeout_ns = 50_000_000;
-        let plan = Plan { phases, stage: Some(number), threads: 1, timeout_ns, ..Plan::new(load) };
         let kept = Kept { table: None, recording: None, by_time: true };
         let depth = SharedDepth::default();
-        let sink = |_| Measured::new(kept, &depth, headline(&plan), || empty(&plan));
-        let ran = run_on(&plan, &work, sink, &Watch::new(), |_| Ok(network(script, number))).unwrap();
-        let value = format!("{block}B");
-        let curve = Some(format!("block={value}"));
-        let parameter = Some(Parameter { name: "block".into(), value });
-        let step = Step { plan: plan.clone(), words: format!("{stations} stations"), curve, parameter };
-        let mut level = added_up((ran, depth), &plan, &step.words, &self.names, true).on(&step);
-        // How busy this machine is says nothing of a run under a virtual clock.
-        level.told.about.validity = plimsoll_model::Validity::default();
-        level
+        let sink = |_| Measured::new(kept, &depth, headline(plan), || empty(plan));
+        let network = |_| Ok(network(script, plan.stage.unwrap_or(0)).delayed(delays));
+        let ran = run_on(plan, &work, sink, &Watch::new(), network).unwrap();
+        added_up((ran, depth), plan, words, &self.names, true)
     }
 
     fn report(&self, levels: Vec<LevelRan>) -> (Findings, String) {

@@ -5,8 +5,11 @@ use std::collections::BTreeMap;
 use plimsoll_drive::engine::{self, StationTally, TurnTally, WorkerCpu};
 use plimsoll_report::collect::run::Answered;
 use plimsoll_report::collect::times_of;
-use plimsoll_report::findings::{Fairness, Generator, OUTSIDE_THE_PHASE, RoundTrip, TurnKind};
+use plimsoll_report::findings::{Fairness, Generator, OUTSIDE_THE_PHASE, RoundTrip, Times, TurnKind};
 use plimsoll_stats::curve::StationShare;
+
+use super::lateness;
+use super::validity::Level;
 
 /// The turns of one kind; whoever knows the workload gives it its name.
 pub(super) fn turn_kind(tally: &TurnTally) -> TurnKind {
@@ -25,7 +28,8 @@ pub(super) fn turn_kind(tally: &TurnTally) -> TurnKind {
 }
 
 /// Whether the load generator kept up, as far as numbers tell.
-pub(super) fn keeping_up(generator: &engine::Generator) -> Generator {
+pub(super) fn keeping_up(level: &Level<'_>) -> Generator {
+    let generator = level.generator;
     let cpu = |worker: &WorkerCpu| (worker.user_ns + worker.system_ns) as f64 / 1e9;
     let cpu_s: f64 = generator.workers.iter().map(cpu).sum();
     let polled_s: f64 = generator.workers.iter().map(|worker| worker.polled_ns as f64 / 1e9).sum();
@@ -45,6 +49,10 @@ pub(super) fn keeping_up(generator: &engine::Generator) -> Generator {
         never_sent: generator.never_sent,
         strangers: generator.strangers,
         spared: generator.spared,
+        run_delay_s: lateness::run_delay_s(level),
+        stolen_s: generator.stolen_ns.map(|ns| ns as f64 / 1e9),
+        late_requests: (generator.lateness.unstamped == 0).then_some(generator.lateness.requests),
+        moved: lateness::judge(level).moved,
     }
 }
 
@@ -54,21 +62,23 @@ pub(super) fn answered_in_it(generator: &engine::Generator) -> Answered {
     Answered { requests, read_bytes, written_bytes }
 }
 
-/// How the server shared itself among the stations: turns of each, over their mean.
-pub(super) fn fairness(stations: &[StationTally]) -> Fairness {
+/// How the server shared itself among the stations: turns of each, over their mean. `attributable`: stations of different threads can be
+/// compared.
+pub(super) fn fairness(stations: &[StationTally], attributable: bool) -> Fairness {
     let count = stations.len() as f64;
     let turns = || stations.iter().map(|station| station.turns as f64);
     let mean = turns().sum::<f64>() / count;
     let starved = stations.iter().filter(|station| station.turns == 0).count() as u64;
     let stations = stations.len() as u64;
     if stations == 0 || mean == 0.0 {
-        return Fairness { stations, starved, ..Fairness::default() };
+        return Fairness { stations, starved, attributable, ..Fairness::default() };
     }
     let squares: f64 = turns().map(|turns| turns * turns).sum();
     let spread = turns().map(|turns| (turns - mean).powi(2)).sum::<f64>() / (count - 1.0);
     Fairness {
         stations,
         starved,
+        attributable,
         min: turns().reduce(f64::min).map(|turns| turns / mean),
         max: turns().reduce(f64::max).map(|turns| turns / mean),
         stddev: (stations > 1).then(|| spread.sqrt() / mean),
@@ -82,12 +92,36 @@ pub(super) fn share(station: &StationTally) -> StationShare {
     let error_ns = responses.stddev_ns().map(|stddev| stddev / (responses.count() as f64).sqrt());
     StationShare {
         station: station.station,
+        thread: station.worker,
         actions: station.actions,
         errors: station.error_count(),
         mean_s: responses.mean_ns().unwrap_or(0.0) / 1e9,
         // One response time says nothing of how far others are from it.
         error_s: error_ns.unwrap_or(f64::INFINITY) / 1e9,
     }
+}
+
+/// Threads may differ in how long they waited for a processor by this share of their time, and in mean wake-up lag by this share of the mean
+/// response time: half of what makes a station stand out.
+const ALIKE: f64 = 0.05;
+
+/// Whether the threads that made the load were equally on time, as far as anybody can tell: then stations of different threads can be
+/// compared.
+pub(super) fn alike(generator: &engine::Generator, response: Option<Times>) -> bool {
+    let workers = &generator.workers;
+    let within = |values: Vec<Option<f64>>, limit: f64| {
+        let known: Option<Vec<f64>> = values.into_iter().collect();
+        known.is_some_and(|known| {
+            let (low, high) = known.iter().fold((f64::MAX, 0.0_f64), |(low, high), &one| (low.min(one), high.max(one)));
+            high - low <= limit
+        })
+    };
+    let waited = |worker: &WorkerCpu| Some(worker.run_delay_ns? as f64 / worker.elapsed_ns.max(1) as f64);
+    let woken = |worker: &WorkerCpu| Some(worker.wake_up_ns? as f64 / 1e9);
+    // Clients that block read no sockets.
+    let blocking = workers.iter().all(|worker| worker.wake_up_ns.is_none());
+    let as_late = |times: Times| blocking || within(workers.iter().map(woken).collect(), ALIKE * times.mean_s);
+    workers.len() < 2 || within(workers.iter().map(waited).collect(), ALIKE) && response.is_some_and(as_late)
 }
 
 /// What happened to actions that did not succeed, and how often.
@@ -117,7 +151,9 @@ mod tests {
         let mut take = |generator: &mut engine::Generator, ms: i64| {
             generator.schedule_lag.record(ms * 1_000_000);
             station.responses.record(ms.unsigned_abs() * 1_000_000);
-            (keeping_up(generator), share(&station))
+            let level =
+                Level { generator, stations: &[], users: false, response: None, seconds: 1.0, lanes: 1, processors: 1 };
+            (keeping_up(&level), share(&station))
         };
         let (one, alone) = take(&mut generator, 1);
         let lag = one.schedule_lag.unwrap();
@@ -137,11 +173,11 @@ mod tests {
         let stations = |turns: &[u64]| -> Vec<StationTally> {
             turns.iter().map(|&turns| StationTally { turns, ..StationTally::default() }).collect()
         };
-        let equal = fairness(&stations(&[5, 5, 5, 5]));
+        let equal = fairness(&stations(&[5, 5, 5, 5]), true);
         assert_eq!((equal.jain, equal.min, equal.max, equal.stddev), (Some(1.0), Some(1.0), Some(1.0), Some(0.0)));
-        let one = fairness(&stations(&[8, 0, 0, 0]));
+        let one = fairness(&stations(&[8, 0, 0, 0]), true);
         assert_eq!((one.jain, one.starved, one.max), (Some(0.25), 3, Some(4.0)));
-        assert_eq!(fairness(&stations(&[0, 0])).jain, None);
-        assert_eq!(fairness(&[]).stations, 0);
+        assert_eq!(fairness(&stations(&[0, 0]), true).jain, None);
+        assert_eq!(fairness(&[], true).stations, 0);
     }
 }

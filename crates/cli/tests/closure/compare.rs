@@ -21,8 +21,8 @@ struct Facts {
     request_bytes: Option<u64>,
     response_bytes: Option<u64>,
     held: bool,
-    /// First byte of the request, of the answer, last byte of the answer, ns.
-    instants: [Option<i64>; 3],
+    /// First and last byte of the request and of the answer, ns: response times and service times are the same.
+    instants: [Option<i64>; 4],
 }
 
 fn by_key(transactions: &[Transaction]) -> BTreeMap<Key, Facts> {
@@ -38,7 +38,7 @@ fn by_key(transactions: &[Transaction]) -> BTreeMap<Key, Facts> {
             request_bytes: t.request_bytes,
             response_bytes: t.response_bytes,
             held: t.held,
-            instants: [line.request_first, line.response_first, line.response_last],
+            instants: [line.request_first, line.request_last, line.response_first, line.response_last],
         };
         ((t.client, t.id, t.compound_position), facts)
     });

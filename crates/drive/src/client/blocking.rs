@@ -38,7 +38,7 @@ impl Collected {
 }
 
 impl Events for Collected {
-    fn transaction(&mut self, transaction: &Transaction) {
+    fn transaction(&mut self, _: Option<Tag>, transaction: &Transaction) {
         self.transactions.push(transaction.clone());
     }
 
@@ -227,14 +227,13 @@ impl<C: Client> Blocking<C> {
         if self.out.is_empty() {
             return Ok(false);
         }
-        let first = self.now();
+        let before = self.now();
         let mut slices: Vec<IoSlice<'_>> = Vec::new();
         self.out.slices(SLICES, &mut slices);
         match (&self.stream).write_vectored(&slices) {
             Ok(count) => {
-                let last = self.now();
                 self.out.consume(count);
-                self.client.sent(self.out.sent(), first, last);
+                self.client.sent(self.out.sent(), before);
                 Ok(true)
             }
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(false),

@@ -19,8 +19,8 @@ impl<C: Client + ?Sized> Client for Box<C> {
         (**self).message(message, out, events);
     }
 
-    fn sent(&mut self, through: u64, first: i64, last: i64) {
-        (**self).sent(through, first, last);
+    fn sent(&mut self, through: u64, at: i64) {
+        (**self).sent(through, at);
     }
 
     fn broken(&mut self, at: i64, cause: Cause, events: &mut dyn Events) {

@@ -42,7 +42,8 @@ pub struct Call<W> {
     pub begins: u64,
     /// Where its last byte (of a compound: the last member's) stands in the stream, as [`crate::Outbox::end`] counts.
     pub ends: u64,
-    /// First and last byte sent, ns; `None` while it waits in the outbox.
+    /// When the kernel was given the first byte and the last one, ns: the clock before the system calls that took them. `None` while
+    /// it waits in the outbox.
     pub sent: Option<(i64, i64)>,
     /// First interim answer, ns.
     pub interim: Option<i64>,
@@ -119,21 +120,21 @@ impl<W> Calls<W> {
         Some(call)
     }
 
-    /// Every call of which the last byte stands before `through` went out between `first` and `last`.
-    pub fn sent(&mut self, through: u64, first: i64, last: i64) {
+    /// The kernel has the last byte of every call that ends before `through`; the clock said `at` before it got what was new in that.
+    pub fn sent(&mut self, through: u64, at: i64) {
         while let Some(slot) = self.waiting.get_mut(self.sent) {
             if let Some(call) = slot {
                 if call.ends > through {
                     break;
                 }
-                let first = call.sent.map_or(first, |(began, _)| began);
-                call.sent = Some((first, last));
+                let first = call.sent.map_or(at, |(began, _)| began);
+                call.sent = Some((first, at));
             }
             self.sent += 1;
         }
         // The beginning of these went out, their end did not.
         for call in self.waiting.iter_mut().skip(self.sent).flatten().take_while(|call| call.begins < through) {
-            call.sent.get_or_insert((first, i64::MAX));
+            call.sent.get_or_insert((at, i64::MAX));
         }
     }
 
@@ -235,12 +236,12 @@ mod tests {
         calls.add(call(2, 20..60));
         calls.add(call(3, 20..60));
         calls.add(call(9, 60..70));
-        calls.sent(21, 100, 101);
+        calls.sent(21, 100);
         let sent = |calls: &Calls<()>| calls.iter().map(|call| call.sent).collect::<Vec<_>>();
-        assert_eq!(sent(&calls), [Some((100, 101)), Some((100, i64::MAX)), Some((100, i64::MAX)), None]);
-        calls.sent(59, 200, 201);
-        calls.sent(70, 300, 301);
-        assert_eq!(sent(&calls), [Some((100, 101)), Some((100, 301)), Some((100, 301)), Some((300, 301))]);
+        assert_eq!(sent(&calls), [Some((100, 100)), Some((100, i64::MAX)), Some((100, i64::MAX)), None]);
+        calls.sent(59, 200);
+        calls.sent(70, 300);
+        assert_eq!(sent(&calls), [Some((100, 100)), Some((100, 300)), Some((100, 300)), Some((300, 300))]);
     }
 
     #[test]
@@ -254,7 +255,7 @@ mod tests {
         assert_eq!((calls.len(), calls.take_where(|call| call.id > 4).len(), calls.len()), (2, 1, 1));
         assert_eq!(calls.iter().map(|call| call.id).collect::<Vec<_>>(), [4]);
         calls.add(call(20, 0..1));
-        calls.sent(1, 5, 6);
-        assert!(calls.iter().all(|call| call.sent == Some((5, 6))));
+        calls.sent(1, 5);
+        assert!(calls.iter().all(|call| call.sent == Some((5, 5))));
     }
 }

@@ -16,8 +16,8 @@ use crate::outbox::Outbox;
 
 /// What a client tells its caller.
 pub trait Events {
-    /// A request of the protocol ended. Its stage is not set yet.
-    fn transaction(&mut self, transaction: &Transaction);
+    /// A request ended, of that action where it was of one. Its stage is not set yet.
+    fn transaction(&mut self, action: Option<Tag>, transaction: &Transaction);
     /// An action ended: exactly once for each that was begun, and for [`Tag::CONNECT`] and [`Tag::LEAVE`].
     fn done(&mut self, done: Done);
     /// A piece of the data that a read with `keep` brought, in order, before its `done`.
@@ -65,9 +65,10 @@ pub trait Client: Send {
     fn framing(&self, head: &[u8]) -> Framing;
     /// A message arrived.
     fn message(&mut self, message: Arrived<'_>, out: &mut Outbox, events: &mut dyn Events);
-    /// Every byte before `through` (as [`Outbox::end`] counts) went out: what was new in it between `first` (before the
-    /// system call) and `last` (after it).
-    fn sent(&mut self, through: u64, first: i64, last: i64);
+    /// The kernel took every byte before `through` (as [`Outbox::end`] counts). The clock said `at` right before the system call
+    /// that it took the new ones by: none of them had left before. When they left nobody knows: on a fast network the answer is
+    /// there before the call returns.
+    fn sent(&mut self, through: u64, at: i64);
     /// The connection is gone: everything outstanding fails with `cause`.
     fn broken(&mut self, at: i64, cause: Cause, events: &mut dyn Events);
     /// Requests sent before `before` that have no answer: each is reported unanswered, its action fails as timed out, an

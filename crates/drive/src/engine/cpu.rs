@@ -12,11 +12,12 @@ pub(super) fn total_ns() -> u64 {
     u64::try_from(total.tv_sec.saturating_mul(1_000_000_000) + total.tv_nsec).unwrap_or(0)
 }
 
-/// CPU time of the calling thread since it began, at `now`; `polled_ns` of it were polled.
+/// CPU time of the calling thread since it began, at `now`; `polled_ns` of it were polled, and `delays` are its run delay and the machine's
+/// stolen time.
 ///
 /// The sum is the scheduler's own, to the nanosecond; what `getrusage` says is up to a clock tick behind, and only its
 /// proportions are used.
-pub(super) fn of_this_thread(now: i64, polled_ns: u64) -> Reading {
+pub(super) fn of_this_thread(now: i64, polled_ns: u64, delays: (Option<u64>, Option<u64>)) -> Reading {
     let total_ns = total_ns();
     // SAFETY: all zeros is a valid `rusage`, which is numbers only.
     let mut usage: libc::rusage = unsafe { zeroed() };
@@ -26,6 +27,7 @@ pub(super) fn of_this_thread(now: i64, polled_ns: u64) -> Reading {
         at: now,
         total_ns,
         polled_ns,
+        delays,
         user_ns: nanoseconds(usage.ru_utime),
         system_ns: nanoseconds(usage.ru_stime),
     }
@@ -37,6 +39,7 @@ pub(super) struct Reading {
     at: i64,
     total_ns: u64,
     polled_ns: u64,
+    delays: (Option<u64>, Option<u64>),
     user_ns: u64,
     system_ns: u64,
 }
@@ -57,8 +60,19 @@ impl Reading {
             system_ns: total_ns - user_ns,
             polled_ns,
             elapsed_ns: u64::try_from(self.at - earlier.at).unwrap_or(0),
+            run_delay_ns: grown(self.delays.0, earlier.delays.0),
+            wake_up_ns: None,
         }
     }
+
+    /// What was stolen from the machine since an earlier reading, ns.
+    pub(super) fn stolen_since(&self, earlier: &Reading) -> Option<u64> {
+        grown(self.delays.1, earlier.delays.1)
+    }
+}
+
+fn grown(now: Option<u64>, earlier: Option<u64>) -> Option<u64> {
+    now?.checked_sub(earlier?)
 }
 
 fn nanoseconds(time: libc::timeval) -> u64 {

@@ -13,6 +13,7 @@ mod awake;
 mod cpu;
 mod crew;
 mod error;
+pub(crate) mod lateness;
 mod link;
 mod plan;
 mod ran;
@@ -25,6 +26,7 @@ mod watch;
 mod worker;
 
 pub use error::EngineError;
+pub use lateness::{Lateness, Shifted, WAKING_NS};
 pub use plan::{Arrivals, Load, Pause, Phases, Plan, Reconnect};
 pub use ran::{Answered, Generator, Part, Ran, RoundTrips, StationTally, TurnTally, Unanswered, WorkerCpu};
 pub use rng::{Rng, seed_of};

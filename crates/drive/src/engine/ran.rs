@@ -3,6 +3,7 @@
 use plimsoll_model::{Group, Transaction};
 use plimsoll_stats::{Moments, Times};
 
+use super::lateness::Lateness;
 use super::worker::Brought;
 use crate::action::Cause;
 use crate::network::RoundTrip;
@@ -36,6 +37,8 @@ pub struct Part(pub(super) Brought<()>);
 pub struct StationTally {
     /// Which one, from 0.
     pub station: u32,
+    /// The worker that ran it: its place in [`Generator::workers`].
+    pub worker: u32,
     /// Turns that ended in the measured phase.
     pub turns: u64,
     /// Actions that succeeded.
@@ -177,6 +180,10 @@ pub struct Generator {
     /// Wake-up lag: from when the kernel had the bytes to when the generator had read them, ns. Empty where the kernel
     /// was not asked.
     pub wake_up_lag: Times,
+    /// What the generator's lateness did to the times that it measured.
+    pub lateness: Lateness,
+    /// Time for which a hypervisor kept this machine's processors from working, over all of them, ns; `None` where nobody says.
+    pub stolen_ns: Option<u64>,
     /// Round trips of the connections, as the kernel measured them until the end of the measured phase.
     pub round_trips: RoundTrips,
     /// The smallest step of the clock that was seen, ns.
@@ -208,6 +215,9 @@ impl Generator {
     pub(super) fn add(&mut self, other: &Generator) {
         self.schedule_lag.merge(&other.schedule_lag);
         self.wake_up_lag.merge(&other.wake_up_lag);
+        self.lateness.merge(&other.lateness);
+        // Each worker read the same counter of the whole machine.
+        self.stolen_ns = self.stolen_ns.max(other.stolen_ns);
         self.round_trips.merge(&other.round_trips);
         self.answered.requests += other.answered.requests;
         self.answered.read_bytes += other.answered.read_bytes;
@@ -258,7 +268,7 @@ impl RoundTrips {
     }
 }
 
-/// CPU time that a worker thread took in the measured phase. What it polled, with nothing else to do, because a start was near, is
+/// CPU time that a worker thread took in the measured phase, and how long it waited for it. What it polled, with nothing else to do, because a start was near, is
 /// counted by itself: a busier worker polls less.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WorkerCpu {
@@ -270,6 +280,10 @@ pub struct WorkerCpu {
     pub polled_ns: u64,
     /// How long it measured, ns.
     pub elapsed_ns: u64,
+    /// Ready to run, and without a processor, ns; `None` where the system does not say.
+    pub run_delay_ns: Option<u64>,
+    /// Mean wake-up lag of its receives, ns; `None` where the kernel was not asked.
+    pub wake_up_ns: Option<u64>,
 }
 
 impl WorkerCpu {

@@ -6,7 +6,7 @@
 //! from the server: there is none where nothing is scheduled, and its share of the time is limited.
 
 /// The longest vigil, ns: longer than idle processors take, shorter than what others' work does to a thread.
-const LONGEST_NS: i64 = 200_000;
+const LONGEST_NS: i64 = super::WAKING_NS as i64;
 /// The shortest, ns: what a call to the system takes, a few times over.
 const SHORTEST_NS: i64 = 5_000;
 /// A thread that is woken so late had to wait for somebody else's work, which no vigil ends, ns.

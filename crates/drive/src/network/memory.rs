@@ -67,8 +67,28 @@ impl std::fmt::Debug for Accept {
 /// Decides about attempts to connect: it gets the connection, how many attempts it saw before, and the time.
 type Door = Box<dyn FnMut(ConnectionKey, u32, i64) -> Accept + Send>;
 
+/// How the generator's thread is kept from running, as the clock shows it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Delays {
+    /// It wakes up so much later than what it waits for, ns.
+    pub waking_ns: i64,
+    /// Somebody else has its processor: in every so many ns of the Unix epoch, for so long from their beginning; 0: never.
+    pub taken_ns: (i64, i64),
+}
+
+impl Delays {
+    /// When the thread runs that waited for `due`, at `now`.
+    fn runs(&self, now: i64, due: i64) -> i64 {
+        let awake = if due > now { due.saturating_add(self.waking_ns) } else { now };
+        let (every, taken) = self.taken_ns;
+        let into = if every > 0 { awake.rem_euclid(every) } else { taken };
+        awake.saturating_add((taken - into).max(0))
+    }
+}
+
 /// Connections in memory.
 pub struct Memory {
+    delays: Delays,
     now: i64,
     door: Door,
     ends: Vec<End>,
@@ -84,6 +104,8 @@ struct End {
     server: Option<Box<dyn Server>>,
     /// Bytes that were delivered and not read.
     inbox: VecDeque<u8>,
+    /// When the last of them came.
+    came: i64,
     /// What reading says when the inbox is empty: an end (`Ok`) or an error.
     over: Option<Result<(), ErrorKind>>,
     connected: bool,
@@ -122,7 +144,14 @@ impl Memory {
     /// No connection yet, at `start` (ns since the Unix epoch). `door` decides about attempts to connect.
     pub fn new(start: i64, door: impl FnMut(ConnectionKey, u32, i64) -> Accept + Send + 'static) -> Self {
         let (ends, coming, ready) = (Vec::new(), BinaryHeap::new(), BTreeSet::new());
-        Self { now: start, door: Box::new(door), ends, coming, sequence: 0, ready }
+        let delays = Delays::default();
+        Self { delays, now: start, door: Box::new(door), ends, coming, sequence: 0, ready }
+    }
+
+    /// The same; the generator's thread is kept from running as `delays` say.
+    #[must_use]
+    pub fn delayed(self, delays: Delays) -> Self {
+        Self { delays, ..self }
     }
 
     fn end(&mut self, key: ConnectionKey) -> &mut End {
@@ -151,7 +180,10 @@ impl Memory {
             }
             match coming.what {
                 Arrival::Connected => (end.connected, end.has_room) = (true, true),
-                Arrival::Bytes(bytes) => end.inbox.extend(bytes),
+                Arrival::Bytes(bytes) => {
+                    end.inbox.extend(bytes);
+                    end.came = coming.at;
+                }
                 Arrival::Over(error) => end.over = Some(error.map_or(Ok(()), Err)),
                 Arrival::Room => end.has_room = true,
             }
@@ -180,10 +212,10 @@ impl Memory {
                 None => Err(ErrorKind::WouldBlock.into()),
             };
         }
-        let bytes = count.min(end.inbox.len());
+        let (bytes, came) = (count.min(end.inbox.len()), end.came);
         end.inbox.drain(..bytes).enumerate().for_each(|(at, byte)| each(at, byte));
         self.look(key);
-        Ok(Received { bytes, kernel_ns: Some(now) })
+        Ok(Received { bytes, kernel_ns: Some(came) })
     }
 }
 
@@ -286,7 +318,7 @@ impl Network for Memory {
             let Some(then) = next.into_iter().chain(until).min() else {
                 return Err(io::Error::other("nothing will ever happen"));
             };
-            self.now = self.now.max(then);
+            self.now = self.delays.runs(self.now, then);
             self.deliver();
             // Other threads have clocks of their own: let them catch up.
             std::thread::yield_now();

@@ -2,6 +2,7 @@
 
 pub mod clock;
 pub mod memory;
+mod processor;
 pub mod reserved;
 mod socket;
 mod stamps;
@@ -95,6 +96,14 @@ pub trait Network {
     /// As [`Network::wait`], and awake all the time where sleeping would end late. May end before with nothing in `ready`.
     fn poll(&mut self, until: i64, ready: &mut Vec<Ready>) -> io::Result<()> {
         self.wait(Some(until), ready)
+    }
+    /// Time for which the calling thread was ready to run and had no processor, since it began, ns; `None` where nobody says.
+    fn run_delay_ns(&self) -> Option<u64> {
+        None
+    }
+    /// Time for which a hypervisor kept this machine's processors from working, over all of them, ns; `None` where nobody says.
+    fn stolen_ns(&self) -> Option<u64> {
+        None
     }
     /// Closes a connection.
     fn close(&mut self, key: ConnectionKey);

@@ -67,8 +67,8 @@ impl Socket {
         Ok(received)
     }
 
-    /// Drops up to `count` bytes unread.
-    pub(super) fn discard(&mut self, count: usize) -> io::Result<usize> {
+    /// Drops up to `count` bytes unread: how many, and when the kernel had the last of them, if it was asked to say.
+    pub(super) fn discard(&mut self, count: usize) -> io::Result<(usize, Option<i64>)> {
         self.let_go()?;
         stamps::discard(&self.file, count)
     }
@@ -77,7 +77,7 @@ impl Socket {
     pub(super) fn let_go(&mut self) -> io::Result<()> {
         while self.held > 0 {
             // They are there: it can neither wait nor come to an end.
-            match stamps::discard(&self.file, self.held)? {
+            match stamps::discard(&self.file, self.held)?.0 {
                 0 => return Err(io::ErrorKind::UnexpectedEof.into()),
                 count => self.held = self.held.saturating_sub(count),
             }

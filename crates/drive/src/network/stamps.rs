@@ -1,5 +1,4 @@
-//! Three system calls that rustix does not offer: SO_TIMESTAMPNS, a `recvmsg` that reads its stamp, and `recv` without a
-//! buffer.
+//! Three system calls that rustix does not offer: SO_TIMESTAMPNS, a `recvmsg` that reads its stamp, and the same without a buffer.
 //!
 //! Spec: Linux Documentation/networking/timestamping.rst 1.2 (SO_TIMESTAMPNS); tcp(7), MSG_TRUNC
 
@@ -31,16 +30,25 @@ struct Control([u8; 64]);
 /// Receives bytes, and the time of day (ns since the Unix epoch) at which the kernel had the last of them, if it says.
 /// `flags` are those of recv(2).
 pub(super) fn receive(socket: &OwnedFd, buffer: &mut [u8], flags: i32) -> io::Result<(usize, Option<i64>)> {
+    let part = libc::iovec { iov_base: buffer.as_mut_ptr().cast(), iov_len: buffer.len() };
+    // SAFETY: `part` is `buffer`, which outlives the call.
+    unsafe { receive_into(socket, part, flags) }
+}
+
+/// As [`receive`].
+///
+/// # Safety
+/// The kernel writes to `part`: it must be memory of ours, or nothing with flags that have it write nothing.
+unsafe fn receive_into(socket: &OwnedFd, mut part: libc::iovec, flags: i32) -> io::Result<(usize, Option<i64>)> {
     let mut control = Control([0; 64]);
-    let mut part = libc::iovec { iov_base: buffer.as_mut_ptr().cast(), iov_len: buffer.len() };
     // SAFETY: all zeros is a valid `msghdr` (null pointers with lengths of zero).
     let mut header: libc::msghdr = unsafe { zeroed() };
     header.msg_iov = &raw mut part;
     header.msg_iovlen = 1;
     header.msg_control = control.0.as_mut_ptr().cast();
     header.msg_controllen = control.0.len() as _;
-    // SAFETY: `header` points to `part` and `control`, and `part` to `buffer`; all outlive the call, and the kernel writes
-    // no more than the lengths beside the pointers.
+    // SAFETY: `header` points to `part` and `control`, and `part` to what the caller promises; all outlive the call, and the kernel
+    // writes no more than the lengths beside the pointers.
     let count = unsafe { libc::recvmsg(socket.as_raw_fd(), &raw mut header, flags) };
     let count = usize::try_from(count).map_err(|_| io::Error::last_os_error())?;
     // SAFETY: the kernel has set `msg_controllen` to what it wrote into `control`, which is still there.
@@ -66,10 +74,9 @@ unsafe fn stamp(header: &libc::msghdr) -> Option<i64> {
     }
 }
 
-/// Drops up to `count` received bytes; nothing is copied.
-pub(super) fn discard(socket: &OwnedFd, count: usize) -> io::Result<usize> {
+/// Drops up to `count` received bytes, of which nothing is copied: how many, and when the kernel had the last of them, if it says.
+pub(super) fn discard(socket: &OwnedFd, count: usize) -> io::Result<(usize, Option<i64>)> {
+    let nowhere = libc::iovec { iov_base: ptr::null_mut(), iov_len: count };
     // SAFETY: with MSG_TRUNC, TCP writes nothing to the buffer, so none is given.
-    let dropped =
-        unsafe { libc::recv(socket.as_raw_fd(), ptr::null_mut(), count, libc::MSG_TRUNC | libc::MSG_DONTWAIT) };
-    usize::try_from(dropped).map_err(|_| io::Error::last_os_error())
+    unsafe { receive_into(socket, nowhere, libc::MSG_TRUNC | libc::MSG_DONTWAIT) }
 }

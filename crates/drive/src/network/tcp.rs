@@ -16,7 +16,7 @@ use rustix::net::{AddressFamily, SocketFlags, SocketType, connect, getpeername, 
 
 use super::clock::Clock;
 use super::socket::Socket;
-use super::{ConnectionKey, Network, Ready, Received, RoundTrip, Take, reserved, stamps, tcp_info};
+use super::{ConnectionKey, Network, Ready, Received, RoundTrip, Take, processor, reserved, stamps, tcp_info};
 
 /// Events taken from the kernel at a time. Few, so that timers are looked at often however many connections are ready.
 const EVENTS: usize = 64;
@@ -216,8 +216,8 @@ impl Network for Tcp {
     }
 
     fn discard(&mut self, key: ConnectionKey, count: usize) -> io::Result<Received> {
-        let bytes = self.socket_mut(key)?.discard(count)?;
-        Ok(Received { bytes, kernel_ns: None })
+        let came = self.socket_mut(key)?.discard(count)?;
+        Ok(self.received(key, came, Take::AtOnce))
     }
 
     fn want_writable(&mut self, key: ConnectionKey, wanted: bool) -> io::Result<()> {
@@ -245,6 +245,14 @@ impl Network for Tcp {
 
     fn round_trip(&self, key: ConnectionKey) -> Option<RoundTrip> {
         tcp_info::round_trip(&self.socket(key).ok()?.file)
+    }
+
+    fn run_delay_ns(&self) -> Option<u64> {
+        processor::run_delay_ns()
+    }
+
+    fn stolen_ns(&self) -> Option<u64> {
+        processor::stolen_ns()
     }
 
     fn close(&mut self, key: ConnectionKey) {

@@ -49,7 +49,7 @@ struct Told {
 }
 
 impl Events for Told {
-    fn transaction(&mut self, _: &Transaction) {}
+    fn transaction(&mut self, _: Option<Tag>, _: &Transaction) {}
 
     fn done(&mut self, done: Done) {
         self.done = Some(done);

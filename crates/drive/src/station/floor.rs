@@ -9,8 +9,9 @@ use super::lane::{Lane, State};
 use super::silence::{Gap, Gaps};
 use crate::action::{Cause, Done, Failure, Reply, Tag};
 use crate::client::Events;
+use crate::engine::lateness::beyond_waking;
 use crate::engine::share::Share;
-use crate::engine::{Answered, StationTally, Unanswered};
+use crate::engine::{Answered, Lateness, StationTally, Unanswered};
 use crate::scenario::Verdict;
 
 /// Lanes, tallies, and where transactions go.
@@ -30,6 +31,14 @@ pub(crate) struct Floor<'a, S> {
     pub(crate) unanswered: Unanswered,
     /// Between the answers that came in it.
     pub(crate) gaps: Gaps,
+    /// What the generator's own lateness did to what was measured in it.
+    pub(crate) lateness: Lateness,
+    /// Turns start on a schedule.
+    pub(crate) scheduled: bool,
+    /// Lanes may be begun as soon as they are ready.
+    pub(crate) counts_starts: bool,
+    /// How long the bytes that are being looked at had been there, ns, where the kernel says.
+    pub(crate) wake_ns: Option<i64>,
     /// The connection whose client was called last.
     pub(crate) caller: u32,
     /// Actions that ended and were not looked at yet, and the connection that they ran on.
@@ -51,7 +60,7 @@ pub(crate) struct Fresh {
 }
 
 impl<S: Sink> Events for Floor<'_, S> {
-    fn transaction(&mut self, transaction: &Transaction) {
+    fn transaction(&mut self, action: Option<Tag>, transaction: &Transaction) {
         let timeline = &transaction.timeline;
         if let Some(at) = timeline.response_last.filter(|&at| self.measures(at)) {
             self.answered.count(transaction);
@@ -63,6 +72,9 @@ impl<S: Sink> Events for Floor<'_, S> {
         }
         let measured = timeline.intended.or(timeline.request_first).is_some_and(|at| self.measures(at));
         let stage = self.stage.filter(|_| measured);
+        if measured {
+            self.note_lateness(action, transaction);
+        }
         self.sink.transaction(&Transaction { stage, ..transaction.clone() }, self.names);
     }
 
@@ -89,8 +101,9 @@ impl<S: Sink> Events for Floor<'_, S> {
 
 impl<'a, S: Sink> Floor<'a, S> {
     /// Nobody has done anything yet.
-    pub(crate) fn new(share: Share, sink: S, names: &'a Names, stage: Option<u32>) -> Self {
-        let tallies = share.stations().map(|station| StationTally { station, ..StationTally::default() }).collect();
+    pub(crate) fn new((share, worker): (Share, u32), sink: S, names: &'a Names, stage: Option<u32>) -> Self {
+        let tally = |station| StationTally { station, worker, ..StationTally::default() };
+        let tallies = share.stations().map(tally).collect();
         Self {
             share,
             lanes: Vec::new(),
@@ -103,6 +116,10 @@ impl<'a, S: Sink> Floor<'a, S> {
             answered: Answered::default(),
             unanswered: Unanswered::default(),
             gaps: Gaps::default(),
+            lateness: Lateness::default(),
+            scheduled: false,
+            counts_starts: true,
+            wake_ns: None,
             caller: 0,
             ended: VecDeque::new(),
             aside: Vec::new(),
@@ -145,6 +162,34 @@ impl<'a, S: Sink> Floor<'a, S> {
         }
     }
 
+    /// Notes how much of an answered request's times was the generator's.
+    fn note_lateness(&mut self, action: Option<Tag>, transaction: &Transaction) {
+        let timeline = &transaction.timeline;
+        let (Some(first), Some(last)) = (timeline.request_first, timeline.response_last) else { return };
+        if transaction.held {
+            return;
+        }
+        let read = self.wake_ns.map_or(0, beyond_waking);
+        // A delay cannot be longer than the time that it is part of.
+        let read = read.min(u64::try_from(last - first).unwrap_or(0));
+        let lane = action.and_then(|tag| self.share.lane(tag)).and_then(|lane| self.lanes.get_mut(lane));
+        let start = lane.map_or(0, |lane| {
+            lane.delay.read(last, read);
+            // Further requests of the action are due when the answers before them were read.
+            if timeline.intended == Some(lane.intended) { lane.delay.start() } else { 0 }
+        });
+        if !transaction.procedure.row().is_asked_for() {
+            return;
+        }
+        let whole = start.saturating_add(read);
+        self.lateness.unstamped += u64::from(self.wake_ns.is_none());
+        self.lateness.requests += u64::from(whole > 0);
+        self.lateness.response.record(last - first, read);
+        if let (Some(intended), true) = (timeline.intended, self.scheduled) {
+            self.lateness.from_intended.record(last - intended, whole);
+        }
+    }
+
     /// A client that does everything at once answers while the lane is still asked what it wants: kept for a moment.
     fn set_aside(&mut self, lane: usize, name: bool, offset: u64, bytes: &[u8]) {
         self.aside_bytes.extend_from_slice(bytes);
@@ -174,6 +219,10 @@ impl<'a, S: Sink> Floor<'a, S> {
         let station = self.share.station(lane);
         let Some(lane) = self.lanes.get_mut(lane) else { return };
         let (intended, begun, asked_bytes) = (lane.intended, lane.begun, lane.asked_bytes);
+        let late = lane.delay.end(intended, done.at);
+        if self.window.0 <= intended && intended < self.window.1 {
+            self.lateness.lost_ns = self.lateness.lost_ns.saturating_add(late);
+        }
         let verdict = lane.scenario.as_mut().map_or(Verdict::AsAnswered, |scenario| scenario.done(done));
         let cause = match (&verdict, &done.result) {
             (Verdict::Excused, _) => return,

@@ -1,6 +1,7 @@
 //! One thread of a user's doing.
 
 use super::clock::TurnClock;
+use super::delay::Delay;
 use crate::engine::Rng;
 use crate::scenario::Scenario;
 
@@ -15,6 +16,8 @@ pub(crate) struct Lane {
     pub(crate) begun: i64,
     /// Bytes that its action reads; `None` of another, and where its scenario knows what comes back.
     pub(crate) asked_bytes: Option<u32>,
+    /// How late the generator made it.
+    pub(crate) delay: Delay,
     /// The turn that it is in.
     pub(crate) turn: Option<TurnClock>,
     /// For its pauses.

@@ -4,6 +4,7 @@
 //! starts its own turns; under a schedule, lanes wait in a rota until a turn is due.
 
 pub(crate) mod clock;
+pub(crate) mod delay;
 pub(crate) mod floor;
 pub(crate) mod lane;
 pub(crate) mod pacing;

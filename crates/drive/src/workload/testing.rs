@@ -287,7 +287,7 @@ struct Told {
 }
 
 impl Events for Told {
-    fn transaction(&mut self, _: &Transaction) {
+    fn transaction(&mut self, _: Option<Tag>, _: &Transaction) {
         self.transactions += 1;
     }
 

@@ -45,32 +45,35 @@ impl Client for Sleeper {
             response_first: Some(at),
             response_last: Some(at),
         };
-        events.transaction(&Transaction {
-            procedure: Procedure::of(Protocol::Smb2, 13),
-            client: self.birth.client,
-            server: self.birth.server,
-            connection: self.birth.connection,
-            session: None,
-            share: Symbol::NONE,
-            path: ticket.path,
-            user: Symbol::NONE,
-            id: None,
-            compound_position: None,
-            status: Some(0),
-            outcome: Outcome::Succeeded,
-            payload_bytes: None,
-            request_bytes: None,
-            response_bytes: None,
-            request_packets: 0,
-            response_packets: None,
-            timeline,
-            frames: Frames::default(),
-            vantage: Vantage::Client,
-            stage: None,
-            held: false,
-            counted: true,
-            resent_wait_ns: None,
-        });
+        events.transaction(
+            Some(ticket.tag),
+            &Transaction {
+                procedure: Procedure::of(Protocol::Smb2, 13),
+                client: self.birth.client,
+                server: self.birth.server,
+                connection: self.birth.connection,
+                session: None,
+                share: Symbol::NONE,
+                path: ticket.path,
+                user: Symbol::NONE,
+                id: None,
+                compound_position: None,
+                status: Some(0),
+                outcome: Outcome::Succeeded,
+                payload_bytes: None,
+                request_bytes: None,
+                response_bytes: None,
+                request_packets: 0,
+                response_packets: None,
+                timeline,
+                frames: Frames::default(),
+                vantage: Vantage::Client,
+                stage: None,
+                held: false,
+                counted: true,
+                resent_wait_ns: None,
+            },
+        );
         events.done(Done { tag: ticket.tag, at, result });
     }
 
@@ -79,7 +82,7 @@ impl Client for Sleeper {
     }
 
     fn message(&mut self, _: Arrived<'_>, _: &mut Outbox, _: &mut dyn Events) {}
-    fn sent(&mut self, _: u64, _: i64, _: i64) {}
+    fn sent(&mut self, _: u64, _: i64) {}
     fn broken(&mut self, _: i64, _: Cause, _: &mut dyn Events) {}
     fn overdue(&mut self, _: i64, _: i64, _: &mut dyn Events) {}
 

@@ -98,7 +98,7 @@ impl ToyClient {
 
     fn end(&mut self, call: &Call<What>, at: i64, cause: Cause, outcome: Outcome, events: &mut dyn Events) {
         let ending = Ending { answered: None, status: None, outcome, response_bytes: None, payload_bytes: None };
-        events.transaction(&call.transaction(&self.identity, &ending));
+        events.transaction(Some(call.what.tag), &call.transaction(&self.identity, &ending));
         let failure = Failure { procedure: Some(call.procedure), status: None, outcome, cause };
         events.done(Done { tag: call.what.tag, at, result: Err(failure) });
     }
@@ -156,7 +156,7 @@ impl Client for ToyClient {
             response_bytes: Some(message.length),
             payload_bytes: call.what.bytes.map(u64::from),
         };
-        events.transaction(&call.transaction(&self.identity, &ending));
+        events.transaction(Some(call.what.tag), &call.transaction(&self.identity, &ending));
         if call.what.keep {
             assert_eq!(message.head.len() as u64, message.length);
             events.data(call.what.tag, 0, &message.head[HEAD..]);
@@ -172,8 +172,8 @@ impl Client for ToyClient {
         events.done(Done { tag: call.what.tag, at: message.last, result });
     }
 
-    fn sent(&mut self, through: u64, first: i64, last: i64) {
-        self.calls.sent(through, first, last);
+    fn sent(&mut self, through: u64, at: i64) {
+        self.calls.sent(through, at);
     }
 
     fn broken(&mut self, at: i64, cause: Cause, events: &mut dyn Events) {

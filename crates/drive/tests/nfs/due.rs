@@ -17,7 +17,7 @@ struct Told {
 }
 
 impl Events for Told {
-    fn transaction(&mut self, transaction: &Transaction) {
+    fn transaction(&mut self, _: Option<Tag>, transaction: &Transaction) {
         self.lines.push(transaction.timeline);
     }
 
@@ -68,8 +68,8 @@ impl World {
             slices.iter().for_each(|slice| self.server.take(slice));
             let queued = (self.out.end() - self.out.sent()) as usize;
             self.out.consume(queued);
-            let (first, last) = (self.tick(), self.tick());
-            self.client.sent(self.out.sent(), first, last);
+            let given = self.tick();
+            self.client.sent(self.out.sent(), given);
             let Some(asked) = self.server.first() else { return };
             let answer = asked.fine();
             let Framing::Message { length, keep } = self.client.framing(&answer) else { panic!("no message") };

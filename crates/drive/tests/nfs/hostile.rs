@@ -25,7 +25,7 @@ struct Seen {
 }
 
 impl Events for Seen {
-    fn transaction(&mut self, transaction: &Transaction) {
+    fn transaction(&mut self, _: Option<Tag>, transaction: &Transaction) {
         self.transactions += 1;
         let line = &transaction.timeline;
         assert!(transaction.outcome != Outcome::Succeeded || line.response_last.is_some());
@@ -144,7 +144,7 @@ impl Play {
         let count = if self.rng.random() { bytes.len() } else { self.rng.random_range(0..=bytes.len()) };
         self.server.take(&bytes[..count]);
         self.out.consume(count);
-        self.client.sent(self.out.sent(), self.now, self.now + 1);
+        self.client.sent(self.out.sent(), self.now);
         self.now += 2;
     }
 
@@ -251,7 +251,7 @@ fn serve(play: &mut Play, answer: impl Fn(&Asked) -> Vec<u8>) {
         let bytes: Vec<u8> = slices.iter().flat_map(|slice| slice.to_vec()).collect();
         play.server.take(&bytes);
         play.out.consume(bytes.len());
-        play.client.sent(play.out.sent(), play.now, play.now + 1);
+        play.client.sent(play.out.sent(), play.now);
         let Some(asked) = play.server.first() else { return };
         let record = answer(&asked);
         play.stream.extend_from_slice(&record);

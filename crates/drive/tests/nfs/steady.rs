@@ -47,7 +47,7 @@ struct Told {
 }
 
 impl Events for Told {
-    fn transaction(&mut self, _: &Transaction) {
+    fn transaction(&mut self, _: Option<Tag>, _: &Transaction) {
         self.transactions += 1;
     }
 
@@ -86,7 +86,7 @@ impl Loop {
         self.answer[4..8].copy_from_slice(&xid.to_be_bytes());
         let queued = (self.out.end() - self.out.sent()) as usize;
         self.out.consume(queued);
-        self.client.sent(self.out.sent(), 2, 3);
+        self.client.sent(self.out.sent(), 2);
         let Framing::Message { length, keep } = self.client.framing(&self.answer) else { panic!("no message") };
         let arrived = Arrived { head: &self.answer[..keep], length, first: 4, last: 5 };
         self.client.message(arrived, &mut self.out, &mut self.told);

@@ -25,7 +25,7 @@ pub(super) fn write(recording: &Recording, out: &mut impl Write) -> Result<(), C
     head.add_comment(&plain(&format!("[Response times{from} in ns, recorded by {}]", manifest.tool)));
     head.add_comment("[Histogram log format version 1.3]");
     if let Some(verdict) = manifest.validity.as_ref().filter(|verdict| !verdict.valid) {
-        head.add_comment(&plain(&format!("[INVALID: {}]", verdict.reasons.join("; "))));
+        head.add_comment(&plain(&format!("[INVALID: {}]", verdict.invalidating().join("; "))));
     }
     let began = SystemTime::UNIX_EPOCH + since(0, began_ns);
     head.with_start_time(began).with_base_time(began).with_max_value_divisor(LONGEST_DIVISOR);

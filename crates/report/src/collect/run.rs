@@ -139,12 +139,11 @@ fn coverage(levels: &[Level<'_>]) -> Coverage {
     }
 }
 
-/// The verdict of the whole is that of its worst level.
+/// The verdict of the whole is that of its worst level; each reason keeps its own.
 fn together(stages: &[Stage], own: Validity) -> Validity {
     let of_level = |stage: &Stage| {
-        let (level, verdict) = (stage.level.clone(), stage.validity.verdict);
-        let reasons = stage.validity.reasons.iter();
-        reasons.map(move |reason| Reason { verdict, text: format!("At {level}: {reason}") }).collect::<Vec<_>>()
+        let at_level = |(verdict, reason)| Reason { verdict, text: format!("At {}: {reason}", stage.level) };
+        stage.validity.each_reason().map(at_level).collect::<Vec<_>>()
     };
     let mut reasons: Vec<Reason> = stages.iter().flat_map(of_level).collect();
     if !own.valid {

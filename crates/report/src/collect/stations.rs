@@ -1,18 +1,19 @@
 //! Stations beside each other.
 
-use plimsoll_stats::curve::{StationShare, judge_stations, median};
+use plimsoll_stats::curve::{OddStations, StationShare, judge_stations, median};
 
 use crate::findings::{MOST_STATIONS, OddStation, StationErrors, StationSpread};
 
-/// What reports show of stations that were all asked for the same.
-pub fn spread(stations: &[StationShare]) -> StationSpread {
+/// What reports show of stations that were all asked for the same. `alike`: stations of different threads can be compared.
+pub fn spread(stations: &[StationShare], alike: bool) -> StationSpread {
     let means: Vec<f64> = stations.iter().filter(|one| one.actions > 0).map(|one| one.mean_s).collect();
     let count = means.len() as f64;
     let mean = means.iter().sum::<f64>() / count;
     let sound = mean > 0.0;
     let over = |value: Option<f64>| value.filter(|_| sound).map(|value| value / mean);
     let squares: f64 = means.iter().map(|value| (value - mean).powi(2)).sum();
-    let odd = odd(stations, median(means.clone()));
+    let found = judge_stations(stations, alike);
+    let odd = odd(stations, &found, median(means.clone()));
     let mut errors: Vec<StationErrors> =
         stations.iter().filter(|one| one.errors > 0).map(errors_of).collect::<Vec<_>>();
     errors.sort_by_key(|one| (std::cmp::Reverse(one.errors), one.station));
@@ -27,18 +28,18 @@ pub fn spread(stations: &[StationShare]) -> StationSpread {
         odd_stations,
         errors,
         stations_with_errors,
+        unjudged_stations: found.unjudged.len() as u64,
     }
 }
 
-fn odd(stations: &[StationShare], usual_s: Option<f64>) -> Vec<OddStation> {
-    let found = judge_stations(stations);
+fn odd(stations: &[StationShare], found: &OddStations, usual_s: Option<f64>) -> Vec<OddStation> {
     let of = |numbers: &[u32], how: &str| -> Vec<OddStation> {
         let known = numbers.iter().filter_map(|number| stations.iter().find(|one| one.station == *number));
         known
             .map(|one| {
                 let StationErrors { station, errors, attempts } = errors_of(one);
                 let mean_s = (one.actions > 0).then_some(one.mean_s);
-                OddStation { station, how: how.to_owned(), mean_s, usual_s, errors, attempts }
+                OddStation { station, how: how.to_owned(), mean_s, usual_s, errors, attempts, thread: one.thread }
             })
             .collect()
     };

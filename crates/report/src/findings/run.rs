@@ -213,6 +213,30 @@ pub struct Generator {
     /// Requests that were not sent because a lease made them unnecessary, from connecting to logging off.
     #[serde(default)]
     pub spared: u64,
+    /// Time for which these threads were ready to run and had no processor, s; null where the system does not say.
+    #[serde(default)]
+    pub run_delay_s: Option<f64>,
+    /// Time for which a hypervisor kept this machine's processors from running, over all of them, s; null where the system does not say.
+    #[serde(default)]
+    pub stolen_s: Option<f64>,
+    /// Requests that the generator started late or whose answers it read late, by more than waking up takes; null where the kernel does not
+    /// say when answers came.
+    #[serde(default)]
+    pub late_requests: Option<u64>,
+    /// Numbers that this lateness moved by more than their stated uncertainty.
+    #[serde(default)]
+    pub moved: Vec<MovedNumber>,
+}
+
+/// A number that the generator's lateness moved.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct MovedNumber {
+    /// Which one: throughput, mean, p50, p99 from the intended start, …
+    pub number: String,
+    /// As reported, s (throughput: operations/s).
+    pub reported: f64,
+    /// Without the lateness, likewise.
+    pub on_time: f64,
 }
 
 /// Round trip of the network (TCP_INFO): from when the client's kernel sent bytes until the server's had acknowledged them.
@@ -239,6 +263,10 @@ pub struct Fairness {
     pub stddev: Option<f64>,
     /// Jain's index: 1 where all are equal, 1/n where one has all.
     pub jain: Option<f64>,
+    /// Whether differences are the server's: one thread of the load generator ran all stations, or its threads were equally on time. If
+    /// not, or if nobody knows, they may be the generator's.
+    #[serde(default)]
+    pub attributable: bool,
 }
 
 /// Actions that did not succeed.

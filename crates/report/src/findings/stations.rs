@@ -21,6 +21,10 @@ pub struct StationSpread {
     pub errors: Vec<StationErrors>,
     /// How many stations have errors.
     pub stations_with_errors: u64,
+    /// Stations of which nobody can tell whether the server treats them otherwise: the threads that ran them were not equally on time, or
+    /// that is not known, and each has too few stations to be compared with each other.
+    #[serde(default)]
+    pub unjudged_stations: u64,
 }
 
 /// Stations that are listed one by one.
@@ -41,6 +45,9 @@ pub struct OddStation {
     pub errors: u64,
     /// Its actions that succeeded and those that did not.
     pub attempts: u64,
+    /// The load generator's thread that ran it, from 0.
+    #[serde(default)]
+    pub thread: u32,
 }
 
 /// Errors of a station.

@@ -6,6 +6,7 @@ use super::load_curves::law_line;
 use super::sides::{Side, label};
 use super::units::{count, duration};
 use crate::findings::{Interval, LoadCurve, Stage, Times};
+use crate::text::unattributable;
 
 /// Curves that are drawn with the laws that come nearest to them, at most.
 const MOST_LAWS: usize = 2;
@@ -200,6 +201,7 @@ fn fairness<'a>(curves: &[Curve<'_>]) -> Option<Figure<'a>> {
         .filter_map(|stage| Some((*stage, stage.fairness.min?, stage.fairness.max?)))
         .collect();
     let most = shared.iter().map(|(.., max)| *max).fold(1.0, f64::max);
+    let mark = |stage: &Stage| if unattributable(stage) { "*" } else { "" };
     let jain = |stage: &Stage| stage.fairness.jain.map_or_else(String::new, |jain| format!(", Jain's index {jain:.3}"));
     let range = Series {
         x: (0..shared.len()).map(|place| place as f64).collect(),
@@ -210,17 +212,23 @@ fn fairness<'a>(curves: &[Curve<'_>]) -> Option<Figure<'a>> {
         labels: shared.iter().map(|(stage, ..)| format!("{}{}", words(stage), jain(stage))).collect(),
         ..Series::new("Mean of the stations", Shape::Range, 0)
     };
-    let text =
-        |(stage, min, max): &(&Stage, f64, f64)| format!("{} {min:.2} to {max:.2}{}", stage.words(), jain(stage));
+    let text = |(stage, min, max): &(&Stage, f64, f64)| {
+        format!("{} {min:.2} to {max:.2}{}{}", stage.words(), jain(stage), mark(stage))
+    };
     let summary =
         format!("Turns of each station over their mean: {}.", shared.iter().map(text).collect::<Vec<_>>().join("; "));
-    let names = shared.iter().map(|(stage, ..)| stage.words()).collect();
+    let names = shared.iter().map(|(stage, ..)| format!("{}{}", stage.words(), mark(stage))).collect();
     let chart = Chart {
         x: Axis::names(names),
         y: Axis::linear(Unit::Ratio, "turns, over the mean", most)?,
         series: vec![range],
     };
-    let explanation = "How evenly the server served its stations: turns of the least and of the most served one, over the mean of \
-                       all. A server that is fair to all keeps both ends near 1.";
+    let explanation = if shared.iter().any(|(stage, ..)| unattributable(stage)) {
+        "How evenly stations were served: turns of the least and of the most served one, over the mean of all. At levels marked * the \
+         difference may be the load generator's: its threads were not equally on time, or that is not known."
+    } else {
+        "How evenly the server served its stations: turns of the least and of the most served one, over the mean of all. A server that \
+         is fair to all keeps both ends near 1."
+    };
     Figure::of(("fairness", "Fairness"), explanation, summary, chart)
 }

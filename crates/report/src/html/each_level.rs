@@ -2,9 +2,10 @@
 
 use super::distribution;
 use super::operations::{groups, operations};
+use super::summary::reasons;
 use super::units::{bits, bytes, count, long_duration, optional, per_second};
 use super::untrusted::Untrusted;
-use crate::findings::{Findings, Stage};
+use crate::findings::{Findings, Stage, Verdict};
 use maud::{Markup, html};
 
 /// One part a level. Nothing where one level is all that there is, which then has the page to itself, and nothing of the
@@ -23,9 +24,9 @@ fn level(stage: &Stage) -> Markup {
     let data = stage.read_bytes_per_s + stage.write_bytes_per_s;
     html! {
         details {
-            summary { (Untrusted(&stage.words())) @if !stage.validity.valid { " (invalid)" } }
-            @if !stage.validity.valid {
-                div.notice.bad { ul { @for reason in &stage.validity.reasons { li { (Untrusted(reason)) } } } }
+            summary { (Untrusted(&stage.words())) @if stage.validity.verdict != Verdict::Valid { " (" (stage.validity.verdict.label()) ")" } }
+            @if stage.validity.verdict != Verdict::Valid {
+                div.notice.bad[!stage.validity.valid] { (reasons(&stage.validity)) }
             }
             p {
                 (count(stage.count)) " requests, of which " (count(stage.errors)) " were refused or failed and "

@@ -3,6 +3,7 @@
 use super::units::{bits, bytes, count, duration, optional, per_second, percent};
 use super::untrusted::Untrusted;
 use crate::findings::{Findings, Stage, Times};
+use crate::text::{UNATTRIBUTABLE, unattributable};
 use maud::{Markup, html};
 
 /// The load levels as a table; nothing where somebody else made the load.
@@ -82,11 +83,14 @@ pub(super) fn generator(findings: &Findings) -> Option<Markup> {
                             td { (count(generator.never_sent)) }
                             @if spares { td { (count(generator.spared)) } }
                             td { (count(stage.fairness.starved)) " of " (count(stage.fairness.stations)) }
-                            td { (number(stage.fairness.jain)) } td { (number(stage.fairness.min)) } td { (number(stage.fairness.max)) }
+                            @let mark = if unattributable(stage) { "*" } else { "" };
+                            td { (number(stage.fairness.jain)) (mark) } td { (number(stage.fairness.min)) (mark) }
+                            td { (number(stage.fairness.max)) (mark) }
                         }
                     } }
                 }
             }
+            @if stages.iter().any(unattributable) { p.note { "* " (UNATTRIBUTABLE) } }
         }
     };
     (!stages.is_empty()).then(table)

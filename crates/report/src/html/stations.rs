@@ -4,16 +4,15 @@ use super::chart::{Axis, Chart, Series, Shape, Unit};
 use super::figure::Figure;
 use super::untrusted::Untrusted;
 use crate::findings::{Findings, Stage};
-use crate::text::sentence;
+use crate::text::{sentence, unjudged};
 use maud::{Markup, html};
 
-/// A sentence for each station that stands out; nothing where none does.
+/// A sentence for each station that stands out, and for levels of which nobody can tell; nothing where there is neither.
 pub(super) fn section(findings: &Findings) -> Option<Markup> {
-    let odd: Vec<(&Stage, String)> = findings
-        .stages
-        .iter()
-        .flat_map(|stage| stage.spread.odd.iter().map(move |odd| (stage, sentence(odd))))
-        .collect();
+    let of =
+        |stage: &'_ Stage| -> Vec<String> { stage.spread.odd.iter().map(sentence).chain(unjudged(stage)).collect() };
+    let odd: Vec<(&Stage, String)> =
+        findings.stages.iter().flat_map(|stage| of(stage).into_iter().map(move |said| (stage, said))).collect();
     (!odd.is_empty()).then(|| {
         html! { ul.odd { @for (stage, said) in &odd { li { "At " (Untrusted(&stage.words())) ": " (Untrusted(said)) } } } }
     })

@@ -58,10 +58,16 @@ pub(super) fn notice(validity: &Validity, invalid: &str, partial: &str) -> Marku
         @if validity.verdict != Verdict::Valid {
             div.notice.bad[!validity.valid] role="alert" {
                 p { strong { @if validity.valid { (partial) } @else { (invalid) } } }
-                ul { @for reason in &validity.reasons { li { (Untrusted(reason)) } } }
+                (reasons(validity))
             }
         }
     }
+}
+
+/// What speaks against the numbers, each with its own verdict.
+pub(super) fn reasons(validity: &Validity) -> Markup {
+    let label = |verdict| if verdict == Verdict::Invalid { "Invalid: " } else { "Partial: " };
+    html! { ul { @for (verdict, reason) in validity.each_reason() { li { (label(verdict)) (Untrusted(reason)) } } } }
 }
 
 /// The input files' names; "-" is standard input.

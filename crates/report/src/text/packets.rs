@@ -25,19 +25,27 @@ pub(super) fn banner(page: &mut Page<'_>, name: &str, validity: &Validity) -> fm
     let name = page.paint(Role::Heading, name);
     page.line(&format!("* {name} *"))?;
     page.line(&rule)?;
-    let (role, word) = match validity.verdict {
-        Verdict::Valid => return Ok(()),
-        Verdict::Partial => (Role::Caution, "PARTIAL"),
-        Verdict::Invalid => (Role::Bad, "INVALID"),
-    };
+    if validity.verdict == Verdict::Valid {
+        return Ok(());
+    }
     page.blank()?;
     if validity.reasons.is_empty() {
+        let (role, word) = labelled(validity.verdict);
         page.paragraph(role, "", word)?;
     }
-    for reason in &validity.reasons {
+    for (verdict, reason) in validity.each_reason() {
+        let (role, word) = labelled(verdict);
         page.paragraph(role, &format!("{word}: "), reason)?;
     }
     Ok(())
+}
+
+fn labelled(verdict: Verdict) -> (Role, &'static str) {
+    match verdict {
+        Verdict::Valid => (Role::Plain, "VALID"),
+        Verdict::Partial => (Role::Caution, "PARTIAL"),
+        Verdict::Invalid => (Role::Bad, "INVALID"),
+    }
 }
 
 pub(super) fn draw(page: &mut Page<'_>, findings: &Findings) -> fmt::Result {

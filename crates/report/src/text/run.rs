@@ -85,6 +85,16 @@ fn other(stage: &Stage) -> Option<Times> {
     if stage.headline.is_from_intended() { stage.uncorrected_time() } else { stage.response_time_from_intended }
 }
 
+/// Said of Jain's index, least and most where [`unattributable`].
+pub(crate) const UNATTRIBUTABLE: &str = "Not known to be the server's: the load generator's threads were not equally on time, or that is \
+                                         not known, so the difference between stations may be the load generator's. Use --threads 1, or give the \
+                                         threads processors of their own.";
+
+/// Whether differences between stations may be the load generator's.
+pub(crate) fn unattributable(stage: &Stage) -> bool {
+    stage.fairness.stations > 1 && stage.fairness.jain.is_some() && !stage.fairness.attributable
+}
+
 fn generator(page: &mut Page<'_>, stages: &[Stage]) -> fmt::Result {
     page.heading("Did the generator keep up, and was the server fair?")?;
     page.blank()?;
@@ -93,7 +103,8 @@ fn generator(page: &mut Page<'_>, stages: &[Stage]) -> fmt::Result {
     for stage in stages {
         let generator = &stage.generator;
         let lag = |pick: fn(&Times) -> f64| optional(generator.schedule_lag.as_ref().map(pick), time);
-        let number = |value: Option<f64>| optional(value, |value| format!("{value:.2}"));
+        let mark = if unattributable(stage) { "*" } else { "" };
+        let number = |value: Option<f64>| optional(value, |value| format!("{value:.2}{mark}"));
         table.row(vec![
             stage.words(),
             format!("{:.0} %", generator.cpu_share * 100.0),
@@ -102,7 +113,7 @@ fn generator(page: &mut Page<'_>, stages: &[Stage]) -> fmt::Result {
             lag(|t| t.p99_s),
             optional(generator.wake_up_lag.map(|t| t.p50_s), time),
             stage.fairness.starved.to_string(),
-            optional(stage.fairness.jain, |value| format!("{value:.3}")),
+            optional(stage.fairness.jain, |value| format!("{value:.3}{mark}")),
             number(stage.fairness.min),
             number(stage.fairness.max),
         ]);
@@ -117,6 +128,9 @@ fn generator(page: &mut Page<'_>, stages: &[Stage]) -> fmt::Result {
     );
     // Where it rounds to nothing, it is nothing to speak of.
     page.paragraph(Role::Quiet, "", &[note, if most < 0.005 { "" } else { &polling }].concat())?;
+    if stages.iter().any(unattributable) {
+        page.paragraph(Role::Caution, "* ", UNATTRIBUTABLE)?;
+    }
     for stage in stages.iter().filter(|stage| stage.generator.spared > 0) {
         let (count, level) = (stage.generator.spared, stage.words());
         page.paragraph(Role::Plain, "", &format!("At {level} leases spared {count} requests, warm-up included."))?;

@@ -47,13 +47,28 @@ fn spread(page: &mut Page<'_>, stages: &[&Stage]) -> fmt::Result {
         for odd in &stage.spread.odd {
             page.paragraph(Role::Bad, "  ", &format!("At {}: {}", stage.words(), sentence(odd)))?;
         }
+        if let Some(said) = unjudged(stage) {
+            page.paragraph(Role::Quiet, "  ", &format!("At {}: {said}", stage.words()))?;
+        }
     }
     Ok(())
 }
 
+/// That nobody can tell whether stations are served alike.
+pub(crate) fn unjudged(stage: &Stage) -> Option<String> {
+    let count = stage.spread.unjudged_stations;
+    (count > 0).then(|| {
+        format!(
+            "whether the server treats {count} of {} stations otherwise cannot be judged: the load generator's threads were not equally on \
+             time, or that is not known, and each ran too few stations to compare them with each other. With --threads 1, or processors of its own, it can.",
+            stage.stations
+        )
+    })
+}
+
 /// What is said of a station that stands out.
 pub(crate) fn sentence(odd: &OddStation) -> String {
-    let OddStation { station, how, mean_s, usual_s, errors, attempts } = odd;
+    let OddStation { station, how, mean_s, usual_s, errors, attempts, .. } = odd;
     match how.as_str() {
         "lossy" => format!(
             "station {station} is lossy: {errors} of its {attempts} operations failed, far more than of the others'."

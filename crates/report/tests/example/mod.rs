@@ -477,6 +477,7 @@ fn stage(rich: &Findings, number: u32, stations: u64, reasons: &[&str]) -> Stage
             max: Some(1.1),
             stddev: Some(0.05),
             jain: Some(0.997),
+            attributable: number == 0,
         },
         spread: if stations > 1 { spread() } else { StationSpread::default() },
         server: (number == 0).then(server),
@@ -520,6 +521,10 @@ fn generator(rich: &Findings, number: u32) -> Generator {
         never_sent: 3,
         strangers: 0,
         spared: 12 * u64::from(number),
+        run_delay_s: Some(0.25),
+        stolen_s: None,
+        late_requests: Some(3),
+        moved: vec![MovedNumber { number: "p99.9".into(), reported: 0.0084, on_time: 0.0021 }],
     }
 }
 
@@ -615,6 +620,7 @@ fn spread() -> StationSpread {
         usual_s: Some(0.008),
         errors,
         attempts: 40,
+        thread: station % 2,
     };
     StationSpread {
         mean_s: Some(0.0082),
@@ -625,6 +631,7 @@ fn spread() -> StationSpread {
         odd_stations: 2,
         errors: vec![StationErrors { station: 12, errors: 9, attempts: 40 }],
         stations_with_errors: 1,
+        unjudged_stations: 3,
     }
 }
 

@@ -95,6 +95,7 @@ fn stage(number: u32, ((curve, service_s, servers), stations): ((&str, f64, f64)
             max: Some(1.0 + spread),
             stddev: Some(spread / 2.0),
             jain: Some(1.0 / (1.0 + spread * spread / 4.0)),
+            attributable: true,
         },
         spread: StationSpread::default(),
         silence: plimsoll_report::findings::Silence::default(),

@@ -1,5 +1,8 @@
 //! Stations that the server treats otherwise than the others: slower, or with more errors.
 
+use std::cmp::Ordering;
+use std::collections::BTreeMap;
+
 use statrs::distribution::{DiscreteCDF, Poisson};
 
 use super::sizes::median;
@@ -9,6 +12,8 @@ use super::sizes::median;
 pub struct StationShare {
     /// Which one, from 0.
     pub station: u32,
+    /// The thread that ran it: what delays a thread delays all its stations.
+    pub thread: u32,
     /// Actions that succeeded.
     pub actions: u64,
     /// Actions that did not.
@@ -28,6 +33,9 @@ pub struct OddStations {
     pub quicker: Vec<u32>,
     /// With more errors than the others.
     pub lossy: Vec<u32>,
+    /// Those of which nobody can tell whether they are slower or quicker: their thread has too few stations to be compared with each
+    /// other, and threads cannot be compared.
+    pub unjudged: Vec<u32>,
 }
 
 /// Stations that it takes to say what is usual among them.
@@ -47,31 +55,65 @@ const FEWEST_ERRORS: u64 = 3;
 /// How seldom chance may call any of all stations lossy.
 const CHANCE: f64 = 0.001;
 
-/// What stands out among stations that were all asked for the same; nothing where there are fewer than four.
+/// What stands out among stations that were all asked for the same; nothing where there are fewer than four. `alike`: the threads that ran
+/// them were equally on time, and that is known.
 ///
-/// *Slower* (quicker): the mean response time is above (below) the median of the stations' means by more than a tenth of it, by
-/// more than five robust standard deviations of these means, and by more than four standard errors of its own.
+/// *Slower* (quicker): the mean response time is above (below) the median of the means of all stations of its thread by more than a tenth
+/// of it, by more than five robust standard deviations of these means, and by more than four standard errors of its own. Where a thread
+/// has fewer than four stations, they are judged beside those of all threads if these are `alike`, and only called slower
+/// (quicker) where they are so beside their own thread's others, too, by as much; else they are not judged.
 /// *Lossy*: at least three errors, and so many more than the other stations' share of errors lets expect that chance gives that to one
 /// station of all of them once in a thousand times (Poisson).
-pub fn judge_stations(stations: &[StationShare]) -> OddStations {
-    if stations.len() < FEWEST {
-        return OddStations::default();
-    }
+pub fn judge_stations(stations: &[StationShare], alike: bool) -> OddStations {
     let mut odd = OddStations::default();
-    let busy = || stations.iter().filter(|one| one.actions >= FEWEST_ACTIONS);
-    let usual = median(busy().map(|one| one.mean_s).collect());
-    if let Some(usual) = usual.filter(|_| busy().count() >= FEWEST) {
-        let spread = MAD * median(busy().map(|one| (one.mean_s - usual).abs()).collect()).unwrap_or(0.0);
-        for one in busy() {
-            let limit = (NOTABLE * usual).max(UNUSUAL * spread).max(SURE * one.error_s);
-            let of = if one.mean_s > usual { &mut odd.slower } else { &mut odd.quicker };
-            if (one.mean_s - usual).abs() > limit {
-                of.push(one.station);
+    if stations.len() < FEWEST {
+        return odd;
+    }
+    let busy: Vec<StationShare> = stations.iter().filter(|one| one.actions >= FEWEST_ACTIONS).copied().collect();
+    let mut threads: BTreeMap<u32, Vec<StationShare>> = BTreeMap::new();
+    busy.iter().for_each(|one| threads.entry(one.thread).or_default().push(*one));
+    for mates in threads.values() {
+        for one in mates {
+            let direction = if mates.len() >= FEWEST {
+                beside(one, mates)
+            } else if threads.len() == 1 || alike {
+                among_all(one, mates, &busy)
+            } else {
+                odd.unjudged.push(one.station);
+                None
+            };
+            match direction {
+                Some(Ordering::Greater) => odd.slower.push(one.station),
+                Some(Ordering::Less) => odd.quicker.push(one.station),
+                _ => {}
             }
         }
     }
+    [&mut odd.slower, &mut odd.quicker, &mut odd.unjudged].into_iter().for_each(|list| list.sort_unstable());
     odd.lossy = stations.iter().filter(|one| is_lossy(one, stations)).map(|one| one.station).collect();
     odd
+}
+
+/// Whether a station's mean is above or below what is usual among these; `None` where it is neither, or they are too few.
+fn beside(one: &StationShare, these: &[StationShare]) -> Option<Ordering> {
+    if these.len() < FEWEST {
+        return None;
+    }
+    let usual = median(these.iter().map(|one| one.mean_s).collect())?;
+    let spread = MAD * median(these.iter().map(|one| (one.mean_s - usual).abs()).collect()).unwrap_or(0.0);
+    let limit = (NOTABLE * usual).max(UNUSUAL * spread).max(SURE * one.error_s);
+    ((one.mean_s - usual).abs() > limit).then(|| one.mean_s.total_cmp(&usual))
+}
+
+/// Beside the stations of all threads, and beside the few others of its own: what all of them have in common is the thread's.
+fn among_all(one: &StationShare, mates: &[StationShare], all: &[StationShare]) -> Option<Ordering> {
+    let direction = beside(one, all)?;
+    let others: Vec<f64> = mates.iter().filter(|mate| mate.station != one.station).map(|mate| mate.mean_s).collect();
+    let apart = median(others).is_none_or(|usual| {
+        (one.mean_s - usual).abs() > (NOTABLE * usual).max(SURE * one.error_s)
+            && one.mean_s.total_cmp(&usual) == direction
+    });
+    apart.then_some(direction)
 }
 
 fn is_lossy(one: &StationShare, stations: &[StationShare]) -> bool {

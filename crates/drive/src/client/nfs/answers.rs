@@ -73,7 +73,7 @@ impl NfsClient {
             }
             Err(Malformed) => Some(Cause::Malformed),
         };
-        self.report(call, &ending, events);
+        self.report(call, job.as_ref().map(|job| job.tag), &ending, events);
         if let Some(mut job) = job {
             job.pending = job.pending.saturating_sub(1);
             if let Some(cause) = failure.filter(|_| !job.goes_on(call.what.procedure, ending.status)) {

@@ -97,17 +97,18 @@ impl NfsClient {
     }
 
     /// Tells of a call that ended.
-    pub(super) fn report(&self, call: &Call<What>, ending: &Ending, events: &mut dyn Events) {
+    pub(super) fn report(&self, call: &Call<What>, action: Option<Tag>, ending: &Ending, events: &mut dyn Events) {
         let mut transaction = call.transaction(&self.identity, ending);
         transaction.id = transaction.id.map(|id| id & u64::from(u32::MAX));
-        events.transaction(&transaction);
+        events.transaction(action, &transaction);
     }
 
     /// A call that gets no answer any more.
     fn abandon(&mut self, call: &Call<What>, cause: Cause, events: &mut dyn Events) {
         let outcome = if call.sent.is_some() { Outcome::Unanswered } else { Outcome::NeverSent };
         let ending = Ending { answered: None, status: None, outcome, response_bytes: None, payload_bytes: None };
-        self.report(call, &ending, events);
+        let action = self.jobs.get(call.what.job).map(|job| job.tag);
+        self.report(call, action, &ending, events);
         if let Some(job) = self.jobs.get(call.what.job) {
             job.pending = job.pending.saturating_sub(1);
             job.fail(Failure { procedure: Some(call.procedure), status: None, outcome, cause });
@@ -192,8 +193,8 @@ impl Client for NfsClient {
         }
     }
 
-    fn sent(&mut self, through: u64, first: i64, last: i64) {
-        self.calls.sent(through, first, last);
+    fn sent(&mut self, through: u64, at: i64) {
+        self.calls.sent(through, at);
     }
 
     fn broken(&mut self, at: i64, cause: Cause, events: &mut dyn Events) {

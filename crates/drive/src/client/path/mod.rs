@@ -136,39 +136,42 @@ impl PathClient {
             Failure { procedure: asked.then_some(procedure), status, outcome, cause }
         });
         if outcome != Outcome::NeverSent {
-            events.transaction(&Transaction {
-                procedure,
-                client: self.identity.client,
-                server: self.identity.server,
-                connection: self.identity.connection,
-                session: None,
-                share: self.identity.share,
-                path: ticket.path,
-                user: self.identity.user,
-                id: None,
-                compound_position: None,
-                status,
-                outcome,
-                payload_bytes,
-                request_bytes: None,
-                response_bytes: None,
-                request_packets: 0,
-                response_packets: None,
-                timeline: Timeline {
-                    intended: ticket.intended,
-                    request_first: Some(first),
-                    request_last: Some(first),
-                    interim: None,
-                    response_first: Some(last),
-                    response_last: Some(last),
+            events.transaction(
+                Some(ticket.tag),
+                &Transaction {
+                    procedure,
+                    client: self.identity.client,
+                    server: self.identity.server,
+                    connection: self.identity.connection,
+                    session: None,
+                    share: self.identity.share,
+                    path: ticket.path,
+                    user: self.identity.user,
+                    id: None,
+                    compound_position: None,
+                    status,
+                    outcome,
+                    payload_bytes,
+                    request_bytes: None,
+                    response_bytes: None,
+                    request_packets: 0,
+                    response_packets: None,
+                    timeline: Timeline {
+                        intended: ticket.intended,
+                        request_first: Some(first),
+                        request_last: Some(first),
+                        interim: None,
+                        response_first: Some(last),
+                        response_last: Some(last),
+                    },
+                    frames: Frames::default(),
+                    vantage: Vantage::Client,
+                    stage: None,
+                    held: false,
+                    counted: true,
+                    resent_wait_ns: None,
                 },
-                frames: Frames::default(),
-                vantage: Vantage::Client,
-                stage: None,
-                held: false,
-                counted: true,
-                resent_wait_ns: None,
-            });
+            );
         }
         events.done(Done { tag: ticket.tag, at: last, result });
     }
@@ -209,7 +212,7 @@ impl Client for PathClient {
 
     fn message(&mut self, _message: Arrived<'_>, _out: &mut Outbox, _events: &mut dyn Events) {}
 
-    fn sent(&mut self, _through: u64, _first: i64, _last: i64) {}
+    fn sent(&mut self, _through: u64, _at: i64) {}
 
     fn broken(&mut self, _at: i64, _cause: Cause, _events: &mut dyn Events) {
         self.files = OpenFiles::default();

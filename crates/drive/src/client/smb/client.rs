@@ -163,7 +163,7 @@ impl SmbClient {
         if call.what.step == Step::Negotiate {
             transaction.user = plimsoll_model::Symbol::NONE;
         }
-        events.transaction(&transaction);
+        events.transaction(self.jobs.tag(call.what.job), &transaction);
     }
 
     /// Ends a job that has nothing left to do.
@@ -275,8 +275,8 @@ impl Client for SmbClient {
         self.arrived(&message, out, events);
     }
 
-    fn sent(&mut self, through: u64, first: i64, last: i64) {
-        self.calls.sent(through, first, last);
+    fn sent(&mut self, through: u64, at: i64) {
+        self.calls.sent(through, at);
     }
 
     fn broken(&mut self, at: i64, cause: Cause, events: &mut dyn Events) {

@@ -241,6 +241,11 @@ impl Jobs {
         self.places.get_mut(id.0 as usize)?.as_mut()
     }
 
+    /// The tag of an action that has not ended.
+    pub(super) fn tag(&self, id: JobId) -> Option<Tag> {
+        self.places.get(id.0 as usize)?.as_ref().map(|job| job.tag)
+    }
+
     pub(super) fn remove(&mut self, id: JobId) -> Option<Job> {
         let job = self.places.get_mut(id.0 as usize)?.take()?;
         self.free.push(id.0);

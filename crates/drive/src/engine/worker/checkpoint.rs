@@ -2,7 +2,7 @@
 
 use plimsoll_model::Sink;
 
-use super::super::{Generator, Part, Phase, cpu};
+use super::super::{Generator, Part, Phase};
 use super::{Brought, Worker};
 use crate::network::Network;
 use crate::station::rota::Rota;
@@ -42,22 +42,27 @@ impl<'a, S: Sink, N: Network> Worker<'a, S, N> {
         let mut gaps = self.floor.gaps.clone();
         let mut tallies = self.floor.tallies.clone();
         let mut cpu = self.cpu;
+        // What judges a finished level judges this one as well.
+        let (answered, unanswered, lateness) =
+            (self.floor.answered, self.floor.unanswered, self.floor.lateness.clone());
+        let mut generator = Generator { answered, unanswered, lateness, ..self.generator.clone() };
         if self.phase == Phase::Measured {
             let due = self.rotas.iter().map(Rota::next).filter(|due| *due < end).min();
             self.floor.end_gaps(&mut gaps, end, due);
             for (tally, up) in tallies.iter_mut().zip(&self.up) {
                 tally.connected = *up > 0;
             }
-            let until_now = cpu::of_this_thread(self.now, self.vigil.polled_ns());
+            let until_now = self.reading();
             cpu = self.begin.map_or_else(Default::default, |begin| until_now.since(&begin));
+            cpu.wake_up_ns = generator.wake_up_lag.moments().mean_ns().map(|mean| mean as u64);
+            generator.stolen_ns = self.begin.and_then(|begin| until_now.stolen_since(&begin));
         }
-        let (answered, unanswered) = (self.floor.answered, self.floor.unanswered);
         Brought {
             measured: (begin, end),
             sink: (),
             tallies,
             turns: self.floor.turns.clone().into_vec(),
-            generator: Generator { answered, unanswered, ..self.generator.clone() },
+            generator,
             gaps: gaps.take(),
             cpu,
             stopped: false,

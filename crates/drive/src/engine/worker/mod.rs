@@ -136,7 +136,11 @@ pub(super) struct Brought<S> {
 impl<'a, S: Sink, N: Network> Worker<'a, S, N> {
     /// A worker with its share of the plan. It owns `net`.
     pub(super) fn new(job: Job<'a>, share: Share, (worker, workers): (u32, u32), net: N, sink: S) -> Self {
-        let floor = Floor::new(share, sink, job.setup.names(), job.plan.stage);
+        let mut floor = Floor::new((share, worker), sink, job.setup.names(), job.plan.stage);
+        // Lanes of clients that block wait for each other: that is how they were planned, unless there is a schedule.
+        let alone = share.stations().count() as u64 * u64::from(job.plan.lanes) == 1;
+        floor.scheduled = !matches!(job.plan.load, Load::Closed { .. });
+        floor.counts_starts = floor.scheduled || job.setup.address().is_some() || alone;
         let links: Vec<Link> = (0..share.links()).map(|_| Link::new()).collect();
         let plan = job.plan;
         let most_busy = plan.connecting / workers + u32::from(worker < plan.connecting % workers);
@@ -328,10 +332,16 @@ impl<'a, S: Sink, N: Network> Worker<'a, S, N> {
 
     /// Begins to measure: the CPU time until now was not the measured phase's.
     fn measure(&mut self, at: i64) {
-        self.begin = Some(cpu::of_this_thread(self.now, self.vigil.polled_ns()));
+        self.begin = Some(self.reading());
         self.phase = Phase::Measured;
         self.next_checkpoint = at.saturating_add(self.checkpoint_every);
         self.job.watch.enter(Phase::Measured, at, known(self.floor.window.1));
+    }
+
+    /// Processor time until now.
+    fn reading(&self) -> Reading {
+        let delays = (self.net.run_delay_ns(), self.net.stolen_ns());
+        cpu::of_this_thread(self.now, self.vigil.polled_ns(), delays)
     }
 
     /// Whether turns start on a schedule.

@@ -4,13 +4,13 @@ use std::io;
 
 use plimsoll_model::Sink;
 
-use super::super::cpu;
 use super::super::link::LinkState;
 use super::super::timers::Timer;
 use super::super::{Generator, Load, Phase, Rng, seed_of};
 use super::{Brought, TICK_NS, Worker};
 use crate::action::Cause;
 use crate::network::Network;
+use crate::station::delay::Delay;
 use crate::station::lane::{Lane, State};
 use crate::station::pacing::{Schedule, first_pause};
 use crate::station::rota::{Due, Rota};
@@ -43,7 +43,12 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
             sink: self.floor.sink,
             tallies: self.floor.tallies,
             turns: self.floor.turns.into_vec(),
-            generator: Generator { answered: self.floor.answered, unanswered: self.floor.unanswered, ..self.generator },
+            generator: Generator {
+                answered: self.floor.answered,
+                unanswered: self.floor.unanswered,
+                lateness: self.floor.lateness,
+                ..self.generator
+            },
             gaps: self.floor.gaps.take(),
             cpu: self.cpu,
             stopped: self.stopped,
@@ -63,6 +68,7 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
                     intended: 0,
                     begun: 0,
                     asked_bytes: None,
+                    delay: Delay::default(),
                     turn: None,
                     rng: Rng::new(seed_of(plan.seed ^ PAUSES, station, lane)),
                 });
@@ -162,8 +168,10 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
         for (tally, up) in self.floor.tallies.iter_mut().zip(&self.up) {
             tally.connected = *up > 0;
         }
-        let until_now = cpu::of_this_thread(self.now, self.vigil.polled_ns());
+        let until_now = self.reading();
         self.cpu = self.begin.map_or_else(Default::default, |begin| until_now.since(&begin));
+        self.cpu.wake_up_ns = self.generator.wake_up_lag.moments().mean_ns().map(|mean| mean as u64);
+        self.generator.stolen_ns = self.begin.and_then(|begin| until_now.stolen_since(&begin));
         Ok(())
     }
 

@@ -55,7 +55,7 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
                 link.answers = link.several;
                 link.out.consume(count);
                 if let Some(client) = &mut link.client {
-                    client.sent(link.out.sent(), first, self.now);
+                    client.sent(link.out.sent(), first);
                 }
             }
             if count < offered {
@@ -162,13 +162,12 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
         }
         self.now = self.net.now();
         let now = self.now;
-        if let Some(kernel) = received.kernel_ns.filter(|_| self.floor.measures(now)) {
-            // The kernel's clock may have been set: what it says is left out if it cannot be.
-            let lag = now - kernel;
-            if lag >= 0 {
-                self.generator.wake_up_lag.record(lag);
-            }
+        // The kernel's clock may have been set: what it says is left out if it cannot be.
+        let lag = received.kernel_ns.map(|kernel| now - kernel).filter(|lag| *lag >= 0);
+        if let Some(lag) = lag.filter(|_| self.floor.measures(now)) {
+            self.generator.wake_up_lag.record(lag);
         }
+        self.floor.wake_ns = lag;
         let dropped = received.bytes.saturating_sub(bytes.len());
         let Some(link) = self.links.get_mut(at as usize) else { return Ok(()) };
         if let (Some(stream), Some(tap)) = (&mut link.tapped, &self.job.plan.tap) {
@@ -189,6 +188,7 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
         while sane && !bytes.is_empty() {
             sane = link.inbox.feed(&mut bytes, now, client.as_mut(), &mut take);
         }
+        self.floor.wake_ns = None;
         link.several = messages > 1;
         link.answers &= link.several;
         if !link.dirty && !link.out.is_empty() {

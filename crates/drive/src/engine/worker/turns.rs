@@ -131,6 +131,8 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
 
     /// Begins an action.
     fn begin(&mut self, lane: usize, link: u32, action: &Action<'_>, ticket: Ticket) {
+        let up_since = self.links.get(link as usize).map_or(0, |link| link.up_since);
+        let counts_starts = self.floor.counts_starts;
         if let Some(lane) = self.floor.lanes.get_mut(lane) {
             lane.state = State::Acting;
             lane.intended = ticket.intended.unwrap_or(self.now);
@@ -141,6 +143,8 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
                 }
                 _ => None,
             };
+            // Waiting for the lane or its connection was not the generator's doing.
+            lane.delay.begin((lane.intended, counts_starts.then_some(up_since)), self.now);
             let due = lane.intended;
             lane.turn.get_or_insert(TurnClock { due, next: None, waited: false, failed: false });
         }
@@ -227,6 +231,7 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
     fn started(&mut self, lane: usize, (due, next): (i64, i64), since: i64) {
         let own = matches!(self.job.plan.load, Load::Partly { .. });
         if let Some(lane) = self.floor.lanes.get_mut(lane) {
+            lane.delay.start_turn(due, since);
             lane.turn = Some(TurnClock { due, next: own.then_some(next), waited: since > due, failed: false });
         }
         if !self.floor.measures(due) {

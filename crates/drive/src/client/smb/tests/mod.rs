@@ -31,7 +31,7 @@ struct Told {
 }
 
 impl Events for Told {
-    fn transaction(&mut self, transaction: &Transaction) {
+    fn transaction(&mut self, _: Option<Tag>, transaction: &Transaction) {
         self.transactions.push(transaction.clone());
     }
     fn done(&mut self, done: Done) {
@@ -128,8 +128,8 @@ impl World {
             return;
         }
         self.out.consume(bytes.len());
-        let (first, last) = (self.tick(), self.tick());
-        self.client.sent(self.out.sent(), first, last);
+        let at = self.tick();
+        self.client.sent(self.out.sent(), at);
         self.server.hear(&bytes);
     }
 

@@ -1,0 +1,77 @@
+//! A load generator that has its processor to itself, and one that has not: the first one's numbers stand, the second one's do not. The
+//! real client and engine on the scripted server, in memory under a virtual clock.
+#![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
+
+use std::time::Duration;
+
+use plimsoll_drive::engine::{Arrivals, Load, Pause, Phases, Plan};
+use plimsoll_drive::network::memory::Delays;
+use plimsoll_model::{Validity, Verdict};
+use plimsoll_testkit::servers::scripted::{Latency, Script};
+
+use super::level::LevelRan;
+use super::odd_servers::Found;
+
+/// What a call takes: less than a processor takes to wake up.
+const CALL: Duration = Duration::from_micros(60);
+/// An idle processor, ns.
+const QUIET: Delays = Delays { waking_ns: 50_000, taken_ns: (0, 0) };
+/// Somebody else has 85 % of it, in slices of 8.5 ms.
+const STARVED: Delays = Delays { waking_ns: 50_000, taken_ns: (10_000_000, 8_500_000) };
+
+/// A closed loop, a rate, and users.
+const LOADS: [Load; 3] = [
+    Load::Closed { stations: 2, think: Pause::None },
+    Load::Open { stations: 2, rate: 1_000.0, arrivals: Arrivals::Constant },
+    Load::Partly { users: 20, every_ns: 20_000_000, arrivals: Arrivals::Poisson },
+];
+
+fn level(found: &Found, load: Load, delays: Delays) -> LevelRan {
+    let phases = Phases { warmup_ns: 50_000_000, measured_ns: Some(1_000_000_000), ..Phases::default() };
+    let plan = Plan { phases, stage: Some(0), threads: 1, lanes: 4, ..Plan::new(load) };
+    // How busy this machine is says nothing of a run under a virtual clock.
+    found.driven(&Script::parallel(Latency::Constant(CALL)), &plan, ("some load", delays), 512).without_busy_client()
+}
+
+fn verdict(found: &Found, load: Load, delays: Delays) -> Validity {
+    level(found, load, delays).validity().clone()
+}
+
+#[test]
+fn a_generator_on_an_idle_processor_is_valid_however_fast_the_server_is() {
+    let found = Found::new();
+    for load in LOADS {
+        assert_eq!(verdict(&found, load, QUIET), Validity::default(), "{load:?}");
+    }
+}
+
+#[test]
+fn a_generator_without_its_processor_is_not() {
+    let found = Found::new();
+    for load in LOADS {
+        let validity = verdict(&found, load, STARVED);
+        assert_eq!(validity.verdict, Verdict::Invalid, "{load:?}: {validity:?}");
+        let said = validity.reasons.join("; ");
+        let expected = if load.asked_rate().is_none() {
+            "throughput would be up to"
+        } else {
+            "mean from the intended start would be"
+        };
+        assert!(said.starts_with("the load generator was late") && said.contains(expected), "{load:?}: {said}");
+    }
+}
+
+/// Once in half a second somebody else has the processor for 4 ms: a closed loop of 10,000 a second does not lose a hundredth, and its
+/// slowest request is that.
+#[test]
+fn a_moment_without_it_costs_the_tail() {
+    let found = Found::new();
+    let moment = Delays { taken_ns: (500_000_000, 4_000_000), ..QUIET };
+    let ran = level(&found, LOADS[0], moment);
+    let validity = ran.validity();
+    assert_eq!(validity.verdict, Verdict::Partial, "{validity:?}");
+    let moved: Vec<&str> = ran.about().generator.moved.iter().map(|moved| moved.number.as_str()).collect();
+    assert_eq!(moved, ["max"], "{validity:?}");
+    assert!(validity.reasons[0].contains("; throughput, mean, p50, p90, p95, p99, p99.9 stand"), "{validity:?}");
+    assert!(ran.generators_fault().is_some());
+}

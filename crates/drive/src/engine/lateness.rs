@@ -1,0 +1,84 @@
+//! What the generator's own lateness did to the times that it measured (docs/decisions/0017-lateness.md).
+//!
+//! An answer that the kernel had, and that the thread read much later because it had no processor, has a response time that is the
+//! generator's; so has a planned start that it got to late, from the intended instant on. Both are known for every request. So each
+//! time is kept twice, as it was measured and without that: how far the two distributions lie apart is how far a number was moved.
+
+use plimsoll_stats::Times;
+
+/// What a thread takes to wake up when its processor is idle, at most, ns: 50 to 160 µs on the virtual machine of
+/// docs/performance.md. Any client has that; what is beyond it, somebody else's work did.
+pub const WAKING_NS: u64 = 200_000;
+
+/// What of a delay is beyond waking up, ns.
+pub(crate) fn beyond_waking(delay: i64) -> u64 {
+    u64::try_from(delay).unwrap_or(0).saturating_sub(WAKING_NS)
+}
+
+/// Times as they were measured, and without the generator's lateness, ns.
+#[derive(Clone, Debug, Default)]
+pub struct Shifted {
+    /// As measured.
+    pub measured: Times,
+    /// Each without what the generator was late by.
+    pub on_time: Times,
+}
+
+impl Shifted {
+    /// Adds a time of which `late` was the generator's, ns.
+    pub(crate) fn record(&mut self, measured: i64, late: u64) {
+        if measured >= 0 {
+            self.measured.record(measured);
+            self.on_time.record(measured.saturating_sub(i64::try_from(late).unwrap_or(i64::MAX)).max(0));
+        }
+    }
+
+    fn merge(&mut self, other: &Shifted) {
+        self.measured.merge(&other.measured);
+        self.on_time.merge(&other.on_time);
+    }
+}
+
+/// The generator's lateness in the measured phase, over the requests that users ask for. Lateness is what is beyond [`WAKING_NS`].
+#[derive(Clone, Debug, Default)]
+pub struct Lateness {
+    /// Response times: the generator read the answer late.
+    pub response: Shifted,
+    /// Response times from the intended start: it started late as well. Of schedules alone.
+    pub from_intended: Shifted,
+    /// Answers of which the kernel did not say when it had them: how late those were read nobody knows.
+    pub unstamped: u64,
+    /// Requests that it was late for.
+    pub requests: u64,
+    /// How long actions stood still because it started them or read their answers late, ns.
+    pub lost_ns: u64,
+}
+
+impl Lateness {
+    /// Adds that of another worker.
+    pub(super) fn merge(&mut self, other: &Lateness) {
+        self.response.merge(&other.response);
+        self.from_intended.merge(&other.from_intended);
+        self.unstamped += other.unstamped;
+        self.requests += other.requests;
+        self.lost_ns = self.lost_ns.saturating_add(other.lost_ns);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_time_is_kept_with_and_without_what_was_late() {
+        assert_eq!([-5, 0, 200_000, 200_001, i64::MAX].map(beyond_waking), [0, 0, 0, 1, i64::MAX as u64 - 200_000]);
+        let mut shifted = Shifted::default();
+        shifted.record(1_000, 0);
+        shifted.record(9_000, 8_000);
+        shifted.record(100, 8_000);
+        shifted.record(-1, 0);
+        let ends = |of: &Times| (of.moments().count(), of.moments().min_ns(), of.moments().max_ns());
+        assert_eq!(ends(&shifted.measured), (3, Some(100), Some(9_000)));
+        assert_eq!(ends(&shifted.on_time), (3, Some(0), Some(1_000)));
+    }
+}
