@@ -170,3 +170,8 @@ pub(crate) fn copy(from: &Path, to: PathBuf) {
         }
     }
 }
+
+/// How many folders of files a target's folder holds. (The lease on one is there before it.)
+pub(crate) fn made(folder: &Path) -> usize {
+    std::fs::read_dir(folder).unwrap().filter(|entry| entry.as_ref().unwrap().file_type().unwrap().is_dir()).count()
+}

@@ -3,7 +3,7 @@
 use plimsoll_testkit::command::output;
 use rustix::process::Signal;
 
-use crate::command::{Running, Server, run, start};
+use crate::command::{Running, Server, made, run, start};
 
 const LONG: [&str; 6] = ["--warmup", "0s", "--duration", "10m", "--stations", "3"];
 
@@ -126,7 +126,7 @@ fn while_files_are_made_nothing_was_measured_and_the_report_says_so() {
         let mut arguments = vec![workload.to_str().unwrap(), "--target", &target];
         arguments.extend(remove.then_some("--remove-files"));
         let mut running = start(&arguments);
-        running.wait_for("files being made", |_| std::fs::read_dir(&files).unwrap().count() > 0);
+        running.wait_for("files being made", |_| made(&files) > 0);
         running.signal(Signal::INT);
         let ended = running.end();
         assert_eq!(ended.code, Some(4), "{}", ended.said);
