@@ -24,7 +24,7 @@ mod turns;
 pub use curve::{CurveMaximum, CurvePoint, FittedLaw, Interval, Knee, LOADS, LoadCurve};
 pub use depth::{DepthShare, QueueDepth};
 pub use headline::Headline;
-pub use octave::Octave;
+pub use octave::{Octave, SHARED};
 pub use outage::{Interruption, ShortReads, Silence};
 pub use plimsoll_model::{Reason, Validity, Verdict};
 pub use repeats::{REPEAT, RepeatedLevel, Spread, besides_repeat};

@@ -217,7 +217,9 @@ fn a_run_has_a_stage_a_level_and_one_bad_level_spoils_it() {
         statistics
     };
     let first = statistics(&[scheduled(10, 1), scheduled(20, 2), logon]);
-    let second = statistics(&[scheduled(2010, 5)]);
+    let ended = |ms: i64, outcome: Outcome| Transaction { outcome, status: Some(0xC000_0001), ..scheduled(ms, 5) };
+    let (expected, refused, failed) = (Outcome::Expected, Outcome::Refused, Outcome::Failed);
+    let second = statistics(&[ended(2010, expected), ended(2020, refused), ended(2030, failed), ended(2040, failed)]);
     let level = |statistics, from: i64, reasons: &[&str]| Level {
         statistics,
         span_ns: (from * MS, (from + 500) * MS),
@@ -241,20 +243,27 @@ fn a_run_has_a_stage_a_level_and_one_bad_level_spoils_it() {
     assert_eq!(stage.response_time_from_intended.map(|t| t.max_s), Some(0.005));
     assert_eq!(stage.failures[0].cause, "a", "most frequent first");
     let depths = |stage: &Stage| stage.queue_depth.at_arrival.iter().filter_map(|share| share.count).sum::<u64>();
-    assert_eq!((depths(stage), depths(&findings.stages[1])), (3, 1), "each level has its own");
+    assert_eq!((depths(stage), depths(&findings.stages[1])), (3, 4), "each level has its own");
+    let classes = |stage: &Stage| [stage.expected, stage.errors, stage.refused, stage.failed];
+    assert_eq!((classes(stage), classes(&findings.stages[1])), ([0; 4], [1, 3, 1, 2]));
     let read_row = stage.operations.iter().find(|row| row.procedure == "READ").unwrap();
     let octaves: Vec<(f64, u64)> =
         read_row.service_octaves.iter().map(|octave| (octave.below_s, octave.count)).collect();
     assert_eq!(octaves, [(0.001_024, 1), (0.002_048, 1)], "1 ms and 2 ms");
     assert_eq!(read_row.mean_payload(), Some(1000.0));
     let text = to_string(&findings, &Style::default());
-    for part in ["Queue depth at 4 stations:", "Operation mix and service time at 4 stations", "SMB2 READ: 2 times"] {
+    for part in [
+        "Queue depth at 4 stations:",
+        "Operation mix and service time at 4 stations",
+        "SMB2 READ: 2 times",
+        "once per member",
+    ] {
         assert!(text.contains(part) || text.contains(&part.replace("SMB2 ", "")), "no {part} in {text}");
     }
     assert!(stage.validity.valid);
     assert_eq!(findings.validity.reasons, ["At 4 stations: it was late"]);
     assert!(!findings.validity.valid);
-    assert_eq!(findings.operations.iter().find(|row| row.procedure == "READ").map(|row| row.count), Some(3));
+    assert_eq!(findings.operations.iter().find(|row| row.procedure == "READ").map(|row| row.count), Some(6));
     assert_eq!(findings.span.elapsed_s, Some(2.5));
 }
 

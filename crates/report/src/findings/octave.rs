@@ -4,6 +4,10 @@ use serde::{Deserialize, Serialize};
 
 use super::OperationRow;
 
+/// What a sum of times over operations is where [`OperationRow::may_share_messages`].
+pub const SHARED: &str = "Members of an SMB2 compound or AndX chain share the times of their message: sums over operations, and shares of \
+                          them, count that message once per member.";
+
 /// The times below an edge and not below half of it; of the first edge, 1 µs, all below.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Octave {
@@ -19,6 +23,12 @@ impl OperationRow {
     /// Whether its requests are in no other row: it is no subcommand, which its command's row holds too.
     pub fn is_counted_once(&self) -> bool {
         self.parent.is_none()
+    }
+
+    /// Whether several of its protocol's operations may share a message, and so its times: SMB2 compounds, SMB1 AndX chains. (An
+    /// NFSv4 compound counts once.)
+    pub fn may_share_messages(&self) -> bool {
+        matches!(self.protocol.as_str(), "SMB1" | "SMB2")
     }
 
     /// File data of an answered request on average, bytes; `None` where none was moved, or nobody knows how much.

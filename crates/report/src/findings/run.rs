@@ -80,8 +80,14 @@ pub struct Stage {
     pub validity: Validity,
     /// Requests: those of `response_time`, and those without an answer. Session traffic is not counted.
     pub count: u64,
-    /// Answers with an error status, and failures.
+    /// Answers with a status that is part of ordinary work, such as the end of a file.
+    pub expected: u64,
+    /// Refused and failed together.
     pub errors: u64,
+    /// Requests to which the server said no.
+    pub refused: u64,
+    /// Requests that trouble kept from being carried out.
+    pub failed: u64,
     /// Requests without an answer.
     pub unanswered: u64,
     /// Requests answered, 1/s.

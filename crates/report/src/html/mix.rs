@@ -62,7 +62,8 @@ pub(super) fn figure<'a>(sides: &[Side<'a>]) -> Option<Figure<'a>> {
         id: "mix",
         title: "Operation mix",
         explanation: "What users asked for, what they waited for, and what moved data: shares of all requests, of the response \
-                      times summed up, and of the file data. Each member of an SMB2 compound or AndX chain waits as long as the whole.",
+                      times summed up, and of the file data. Members of an SMB2 compound or AndX chain share the times of their message: the time waited counts that \
+                      message once per member.",
         summary: words(sides),
         choose: "Shares of",
         charts,

@@ -5,7 +5,7 @@ use super::figure::Figure;
 use super::operations::short_name;
 use super::units::{UNKNOWN, bytes, count, duration, milliseconds, optional, percent, percent_of};
 use super::untrusted::Untrusted;
-use crate::findings::{Findings, OperationRow};
+use crate::findings::{Findings, OperationRow, SHARED};
 use maud::{Markup, html};
 
 /// Operations with a chart; the rarest others have their lines in the table.
@@ -92,6 +92,7 @@ fn mix(levels: &[Level<'_>]) -> Markup {
                 caption #service-caption {
                     "Operation mix, sizes and times. I/O size: file data of an answered request on average. Together: the service \
                      times of all, one after the other."
+                    @if levels.iter().flat_map(|level| level.rows).any(OperationRow::may_share_messages) { " " (SHARED) }
                 }
                 thead { tr {
                     th scope="col" { "Operation" } th scope="col" { "Count" } th scope="col" { "Share" } th scope="col" { "I/O size" }

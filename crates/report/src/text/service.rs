@@ -4,7 +4,7 @@ use super::page::{Page, Role};
 use super::table::Table;
 use super::units::{NONE, TimeScale, bytes, percent, percent_of, time};
 use super::{full_name, name, several_protocols};
-use crate::findings::{Findings, Octave, OperationRow};
+use crate::findings::{Findings, Octave, OperationRow, SHARED};
 use std::fmt;
 
 /// What was asked for, and how long the server took: for each load level.
@@ -95,7 +95,8 @@ fn mix(page: &mut Page<'_>, level: &str, rows: &[OperationRow]) -> fmt::Result {
     page.table(&table)?;
     let note =
         "I/O size: file data of an answered request on average. Together: service times of all, one after the other.";
-    page.paragraph(Role::Quiet, "", note)
+    page.paragraph(Role::Quiet, "", note)?;
+    if rows.iter().any(OperationRow::may_share_messages) { page.paragraph(Role::Quiet, "", SHARED) } else { Ok(()) }
 }
 
 fn octaves(page: &mut Page<'_>, row: &OperationRow, rows: &[OperationRow]) -> fmt::Result {
