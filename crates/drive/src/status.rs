@@ -5,8 +5,8 @@ use std::fmt;
 use plimsoll_model::Protocol;
 use plimsoll_wire::smb2::status::{
     STATUS_DIRECTORY_NOT_EMPTY, STATUS_FILE_IS_A_DIRECTORY, STATUS_INVALID_INFO_CLASS, STATUS_NO_SUCH_FILE,
-    STATUS_NOT_IMPLEMENTED, STATUS_NOT_SUPPORTED, STATUS_OBJECT_NAME_COLLISION, STATUS_OBJECT_NAME_NOT_FOUND,
-    STATUS_OBJECT_PATH_NOT_FOUND,
+    STATUS_NOT_A_DIRECTORY, STATUS_NOT_IMPLEMENTED, STATUS_NOT_SUPPORTED, STATUS_OBJECT_NAME_COLLISION,
+    STATUS_OBJECT_NAME_NOT_FOUND, STATUS_OBJECT_PATH_NOT_FOUND,
 };
 use plimsoll_wire::{nfs, smb2};
 
@@ -18,6 +18,8 @@ const NOENT: u32 = 2;
 const EXIST: u32 = 17;
 /// NFS3ERR_ISDIR, which is Linux's errno, too, and NFS3ERR_NOTEMPTY, which is not.
 const ISDIR: u32 = 21;
+/// NFS3ERR_NOTDIR, which is Linux's errno, too.
+const NOTDIR: u32 = 20;
 /// NFS3ERR_NOTSUPP, and Linux's likes of it.
 const NOTSUPP: u32 = 10_004;
 const ENOSYS: u32 = 38;
@@ -81,6 +83,14 @@ impl Failure {
                     | (Protocol::Nfs3, ISDIR | NOTEMPTY)
                     | (Protocol::File, ISDIR)
             )
+        )
+    }
+
+    /// What was to be removed as a directory is something else: a file, or a link.
+    pub(crate) fn is_no_directory(&self) -> bool {
+        matches!(
+            self.named(),
+            Some((Protocol::Smb2, STATUS_NOT_A_DIRECTORY) | (Protocol::Nfs3 | Protocol::File, NOTDIR))
         )
     }
 

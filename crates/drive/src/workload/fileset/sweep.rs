@@ -127,6 +127,11 @@ impl Sweep {
                 self.tasks.push(Task::List(path));
                 Swept::Expected
             }
+            // A link in the place of a directory goes itself.
+            (Task::Directory(path), Err(failure)) if failure.is_no_directory() => {
+                self.tasks.push(Task::File(path));
+                Swept::Expected
+            }
             (Task::List(path) | Task::File(path) | Task::Directory(path), Err(failure)) => {
                 self.tasks.clear();
                 Swept::Failed(path, failure.clone())
