@@ -54,9 +54,13 @@ struct Row {
     procedure: Procedure,
     compound_position: u16,
     outcome: Outcome,
-    held: bool,
-    counted: bool,
+    /// [`HELD`], [`COUNTED`].
+    flags: u8,
 }
+
+/// Bits of [`Row::flags`].
+const HELD: u8 = 1;
+const COUNTED: u8 = 2;
 
 impl Packer {
     /// One of several for the same writer, numbered from 0.
@@ -236,8 +240,7 @@ impl Row {
             procedure: t.procedure,
             compound_position: t.compound_position.unwrap_or(0),
             outcome: t.outcome,
-            held: t.held,
-            counted: t.counted,
+            flags: if t.held { HELD } else { 0 } | if t.counted { COUNTED } else { 0 },
         };
         row.known = row.fit(t).unwrap_or(WHOLE);
         row
@@ -286,7 +289,8 @@ impl Row {
         pattern.id = is_known(ID).then_some(self.id);
         pattern.compound_position = is_known(POSITION).then_some(self.compound_position);
         (pattern.path, pattern.procedure) = (self.path, self.procedure);
-        (pattern.outcome, pattern.held, pattern.counted) = (self.outcome, self.held, self.counted);
+        (pattern.outcome, pattern.held, pattern.counted) =
+            (self.outcome, self.flags & HELD != 0, self.flags & COUNTED != 0);
     }
 }
 
