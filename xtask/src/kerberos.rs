@@ -8,7 +8,7 @@ const CRATES: [&str; 6] = ["-p", "plimsoll-drive", "-p", "plimsoll-cli", "--feat
 pub(crate) fn run() -> Outcome {
     let lints = ["--all-targets", "--", "-D", "warnings"];
     process::run(&mut process::cargo(&[&["clippy"][..], &CRATES, &lints].concat()))?;
-    let tests = ["--lib", "--test", "kerberos", "--", "--test-threads", "1"];
+    let tests = ["--lib", "--test", "all", "kerberos::", "--", "--test-threads", "1"];
     let arguments: Vec<String> = CRATES.iter().chain(&tests).map(|&argument| argument.to_owned()).collect();
     test::run(&arguments)
 }

@@ -25,27 +25,27 @@ struct Proof {
 const PROOFS: [Proof; 6] = [
     Proof {
         claim: "A/A: of 200 pairs of runs of the same server, no number is called different in more than 5 %",
-        arguments: &verdicts("the_same_is_seldom_called_different"),
+        arguments: &verdicts("verdicts::the_same_is_seldom_called_different"),
         figures: &["A/A ", "  "],
     },
     Proof {
         claim: "A/B: a difference of 5 % in the mean is found in at least 90 % of 200 pairs",
-        arguments: &verdicts("five_per_cent_in_the_mean_are_found"),
+        arguments: &verdicts("verdicts::five_per_cent_in_the_mean_are_found"),
         figures: &["A/B, ", "  "],
     },
     Proof {
         claim: "capacity: the interval holds the true capacity in all but one of 20 searches",
-        arguments: &verdicts("capacity::"),
+        arguments: &verdicts("verdicts::capacity::"),
         figures: &["capacity "],
     },
     Proof {
         claim: "known latency: percentiles within 1 % of the closed form, under the virtual clock and by the real one",
-        arguments: &verdicts("latency::"),
+        arguments: &verdicts("verdicts::latency::"),
         figures: &["constant", "exponential", "two humps", "a stall"],
     },
     Proof {
         claim: "NetBench's load file: all 458,344 operations end as the file says, on every kind of target",
-        arguments: &["test", "--release", "-p", "plimsoll-cli", "--test", "replay", "--", "--nocapture"],
+        arguments: &["test", "--release", "-p", "plimsoll-cli", "--test", "all", "replay::", "--", "--nocapture"],
         figures: &["SKIPPED"],
     },
     Proof {
@@ -57,7 +57,7 @@ const PROOFS: [Proof; 6] = [
 
 /// A test of the verdicts, by its name.
 const fn verdicts(name: &'static str) -> [&'static str; 9] {
-    ["test", "--release", "-p", "plimsoll-cli", "--test", "verdicts", name, "--", "--nocapture"]
+    ["test", "--release", "-p", "plimsoll-cli", "--test", "all", name, "--", "--nocapture"]
 }
 
 /// What came of a proof.

@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a bench")]
 
 #[allow(dead_code, reason = "parts that tests use")]
-#[path = "../tests/engine/toy.rs"]
+#[path = "../tests/all/engine/toy.rs"]
 mod toy;
 
 use std::io::{BufRead, BufReader, ErrorKind, IoSlice, Read, Write};

@@ -1,7 +1,7 @@
 //! Memory does not grow with the number of rows. In a test binary of its own, for it counts every allocation.
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "in tests")]
 
-#[path = "table/samples.rs"]
+#[path = "all/table/samples.rs"]
 #[allow(dead_code, reason = "only some of the samples are needed here")]
 mod samples;
 

@@ -1,4 +1,4 @@
-//! Why to believe the reassembly in its corners; the random cases are in `tests/stream_model.rs`.
+//! Why to believe the reassembly in its corners; the random cases are in `tests/all/stream_model.rs`.
 
 use super::*;
 use crate::packet::TcpFlags;

@@ -1,4 +1,4 @@
-//! Logons against an acceptor of our own, and tokens that are no good. Real servers: `tests/kerberos.rs`.
+//! Logons against an acceptor of our own, and tokens that are no good. Real servers: `tests/all/kerberos.rs`.
 
 use proptest::prelude::*;
 use rand::SeedableRng as _;

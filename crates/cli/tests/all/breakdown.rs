@@ -1,0 +1,202 @@
+//! `plimsoll breakdown` as its users call it, shortened: on the servers in its own process, on Samba, on Ganesha and on a directory.
+#![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
+
+use std::process::Command;
+
+use plimsoll_testkit::command::output;
+use plimsoll_testkit::servers::{Export, Ganesha, Samba, Scratch, Share};
+use serde_json::Value;
+
+const SCHEMA: &str = include_str!("../../../../schemas/plimsoll.report.1.schema.json");
+const SHORT: [&str; 8] = ["--size", "256KiB", "--duration", "300ms", "--warmup", "100ms", "--calls", "20"];
+
+#[expect(clippy::print_stdout, reason = "the reason for skipping")]
+fn skip(reason: impl std::fmt::Display) {
+    println!("SKIPPED: {reason}");
+}
+
+/// The report as JSON, held to its schema, and as text.
+fn breakdown(target: &str, flags: &[&str], scratch: &Scratch) -> (Value, String) {
+    let file = |name: &str| scratch.path().join(name);
+    let mut command = Command::new(env!("CARGO_BIN_EXE_plimsoll"));
+    command.args(["breakdown", target]).args(SHORT).args(flags).arg("--json").arg(file("report.json"));
+    command.arg("--html").arg(file("report.html")).env("PLIMSOLL_PASSWORD", Samba::PASSWORD);
+    let output = output(&mut command);
+    let [text, said] = [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes).into_owned());
+    // Whether it is valid depends on what else the machine does.
+    assert!(matches!(output.status.code(), Some(0 | 4)), "{target}: {said}");
+    let report: Value = serde_json::from_slice(&std::fs::read(file("report.json")).unwrap()).unwrap();
+    let schema = jsonschema::draft202012::new(&serde_json::from_str(SCHEMA).unwrap()).unwrap();
+    let wrong: Vec<String> = schema.iter_errors(&report).map(|error| error.to_string()).collect();
+    assert!(wrong.is_empty(), "{wrong:#?}");
+    let page = std::fs::read_to_string(file("report.html")).unwrap();
+    assert!(page.contains("Where the time goes") && page.contains("server wait"));
+    (report["run"]["calls"].clone(), text)
+}
+
+fn phases(calls: &Value, local: bool) -> Vec<&Value> {
+    calls["phases"].as_array().unwrap().iter().filter(|phase| phase["local"] == local).collect()
+}
+
+fn words<'a>(all: &[&'a Value], field: &str) -> Vec<&'a str> {
+    all.iter().map(|one| one[field].as_str().unwrap()).collect()
+}
+
+fn part<'a>(phase: &'a Value, name: &str) -> &'a Value {
+    phase["parts"].as_array().unwrap().iter().find(|part| part["part"] == name).unwrap()
+}
+
+/// What holds on every target: parts add up to the whole, each says how it is known, and there were calls enough.
+fn sound(calls: &Value) {
+    for phase in calls["phases"].as_array().unwrap() {
+        let whole = phase["whole_s"].as_f64().unwrap();
+        let parts = phase["parts"].as_array().unwrap();
+        let adding = parts.iter().filter(|part| part["adds"] == true);
+        let sum: f64 = adding.map(|part| part["seconds"].as_f64().unwrap()).sum();
+        assert!((sum / whole - 1.0).abs() < 1e-6, "{phase:#}");
+        assert!(parts.iter().all(|part| part["why"] != "" && (part["how"] == "missing") == part["seconds"].is_null()));
+        assert!(phase["calls"].as_u64().unwrap() >= 20, "{phase:#}");
+        assert!(part(phase, "client CPU")["how"] == "measured");
+    }
+    assert_eq!(words(&phases(calls, true), "call"), ["getattr", "random", "sequential", "ahead"]);
+    assert_eq!(calls["beside_local"].as_array().unwrap().len(), 4);
+}
+
+/// What holds where clients of ours talk to the server.
+fn connected(calls: &Value) {
+    sound(calls);
+    let remote = phases(calls, false);
+    assert_eq!(words(&remote, "call"), ["null", "getattr", "random", "sequential", "ahead"]);
+    for phase in &remote {
+        assert_eq!(part(phase, "network")["how"], "measured", "{phase:#}");
+        // A busy kernel may stamp nothing in so short a time, and then that is said.
+        assert_ne!(part(phase, "client wake-up")["how"], "inferred", "{phase:#}");
+    }
+    let ahead = remote.last().unwrap();
+    assert!(ahead["outstanding"] == 8 && part(ahead, "server wait")["seconds"].is_null(), "{ahead:#}");
+}
+
+/// Requests of the first call on a path, and of later ones, the shallowest path first.
+fn requests(calls: &Value, call: &str) -> Vec<(f64, f64)> {
+    let of = calls["requests"].as_array().unwrap().iter().filter(|one| one["call"] == call);
+    of.map(|one| (one["first"].as_f64().unwrap(), one["again"].as_f64().unwrap())).collect()
+}
+
+/// The server has counted at least the reads that were measured, and timed them.
+fn counted_reads(calls: &Value, name: &str) {
+    let counters = calls["counters"].as_array().unwrap();
+    let read = counters.iter().find(|counter| counter["name"] == name).unwrap();
+    let ours: u64 = phases(calls, false).iter().skip(2).map(|phase| phase["calls"].as_u64().unwrap()).sum();
+    assert!(read["count"].as_u64().unwrap() >= ours && read["mean_s"].as_f64().unwrap() > 0.0, "{read} {ours}");
+}
+
+#[test]
+fn nfs_in_this_process() {
+    let scratch = Scratch::new("breakdown-nfs");
+    let (calls, text) = breakdown("embedded:nfs", &[], &scratch);
+    connected(&calls);
+    // A LOOKUP for each part; then the handle is known, and one request is enough.
+    assert_eq!(requests(&calls, "getattr"), [1.0, 2.0, 3.0, 4.0, 5.0].map(|first| (first, 1.0)));
+    let opening = requests(&calls, "open, close");
+    assert!(opening.iter().zip(2..).all(|(seen, depth)| *seen == (f64::from(depth), 1.0)), "{opening:?}");
+    for phase in phases(&calls, false) {
+        assert_eq!(part(phase, "server CPU")["how"], "inferred", "it is in the same process");
+    }
+    assert!(text.contains("Where the time of a call goes") && text.contains("Remote and local"), "{text}");
+    assert_eq!(calls["missing"], Value::Array(Vec::new()));
+}
+
+#[test]
+fn smb_in_this_process() {
+    let scratch = Scratch::new("breakdown-smb");
+    let (calls, _) = breakdown("embedded:smb", &[], &scratch);
+    connected(&calls);
+    // SMB names whole paths: CREATE, QUERY_INFO, CLOSE at any depth.
+    assert_eq!(requests(&calls, "getattr"), [(3.0, 3.0); 5]);
+}
+
+#[test]
+fn a_directory() {
+    let scratch = Scratch::new("breakdown-path");
+    let [target, local] = ["target", "local"].map(|name| format!("file://{}", scratch.folder(name).display()));
+    let (calls, _) = breakdown(&target, &["--local", &local, "--remove-files"], &scratch);
+    sound(&calls);
+    let remote = phases(&calls, false);
+    assert_eq!(words(&remote, "call"), ["getattr", "random", "sequential", "ahead"], "there is nobody to answer");
+    for phase in remote {
+        assert!(part(phase, "network")["seconds"].is_null() && part(phase, "server CPU")["seconds"].is_null());
+        // What has no name is not called the server's.
+        assert!(part(phase, "server wait")["seconds"].is_null() && part(phase, "remainder")["how"] == "inferred");
+    }
+    assert_eq!(calls["requests"], Value::Array(Vec::new()));
+    for folder in ["target", "local"] {
+        assert_eq!(std::fs::read_dir(scratch.path().join(folder)).unwrap().count(), 0, "{folder}");
+    }
+}
+
+#[test]
+fn samba_with_its_own_counters() {
+    let samba = match Samba::start(&["smbd profiling level = on"]) {
+        Ok(samba) => samba,
+        Err(reason) => return skip(reason),
+    };
+    let scratch = Scratch::new("breakdown-samba");
+    let target = format!("smb://{}@{}/{}", Samba::USER, samba.address(), Share::Data.name());
+    let (pid, conf) = (samba.process_id().unwrap().to_string(), samba.configuration());
+    if samba.counts().is_none() {
+        return skip("needs smbstatus, and a smbd that counts (Debian: samba)");
+    }
+    let (folder, seen) = (samba.folder(Share::Data).unwrap(), scratch.path().join("seen"));
+    let look = format!("ls {} >> {}; echo once >> {}", folder.display(), seen.display(), seen.display());
+    let flags = ["--server-pid", &pid, "--samba-conf", conf.to_str().unwrap(), "--empty-caches", &look];
+    let (calls, text) = breakdown(&target, &flags, &scratch);
+    connected(&calls);
+    for phase in phases(&calls, false) {
+        assert_eq!(part(phase, "server CPU")["how"], "measured", "{phase:#}");
+    }
+    // Caches are emptied where files are there already, before each phase that reads, however often it is run.
+    let seen = std::fs::read_to_string(seen).unwrap();
+    let (first, more) = seen.split_once("once").unwrap();
+    assert!(first.contains("plimsoll-random-read-") && more.matches("once").count() >= 2, "{seen}");
+    counted_reads(&calls, "smb2_read");
+    assert!(text.contains("The server's own counters"), "{text}");
+    assert_eq!(requests(&calls, "getattr"), [(3.0, 3.0); 5]);
+}
+
+#[test]
+fn ganesha_with_its_own_counters() {
+    let ganesha = match Ganesha::start_counting() {
+        Ok(ganesha) => ganesha,
+        Err(reason) => return skip(reason),
+    };
+    let scratch = Scratch::new("breakdown-ganesha");
+    let pid = ganesha.process_id().unwrap().to_string();
+    let flags = ["--server-pid", &pid, "--ganesha-bus", ganesha.bus().unwrap()];
+    let (calls, _) = breakdown(&ganesha.target(Export::Data), &flags, &scratch);
+    connected(&calls);
+    for phase in phases(&calls, false) {
+        assert_eq!(part(phase, "server CPU")["how"], "measured", "{phase:#}");
+    }
+    counted_reads(&calls, "READ");
+    assert_eq!(requests(&calls, "getattr"), [1.0, 2.0, 3.0, 4.0, 5.0].map(|first| (first, 1.0)));
+}
+
+#[test]
+fn what_makes_no_sense_is_said() {
+    let said = |flags: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_plimsoll"));
+        let output = output(command.args(["breakdown", "embedded:nfs"]).args(flags));
+        (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+    };
+    for (flags, word) in [
+        (["--block", "much"], "--block much"),
+        (["--size", "4KiB"], "--size 4KiB: at least"),
+        (["--local", "embedded:nfs"], "--local"),
+        (["--duration", "0s"], "--duration"),
+    ] {
+        let (code, text) = said(&flags);
+        assert!(code == Some(2) && text.contains(word), "{flags:?}: {text}");
+    }
+    let (code, text) = said(&["--samba-conf", "/nowhere/smb.conf"]);
+    assert_eq!(code, Some(3), "{text}");
+}

@@ -1,0 +1,131 @@
+//! Two runs and one set of files: the second is refused and harms nothing, and what a killed run left is taken over.
+
+use std::path::Path;
+
+use plimsoll_serve::{Account, Embedded, Kind, Options};
+use plimsoll_testkit::servers::{Samba, Scratch, Share};
+use rustix::process::Signal;
+
+use super::command::{Ended, Server, run, start};
+use super::skip;
+use crate::alone;
+
+/// Gentle, so that a busy machine is no reason for anything.
+const LOAD: [&str; 7] = ["mixed", "--warmup", "0s", "--stations", "2", "--think", "20ms"];
+const BRIEF: [&str; 2] = ["--duration", "300ms"];
+
+/// A run that goes on, and one that wants the same files meanwhile, and one with files of its own.
+fn second_is_refused(target: &str, folder: Option<&Path>) -> Ended {
+    let load = [&LOAD[..], &["--target", target]].concat();
+    let mut first = start(&[&load[..], &["--duration", "10m"]].concat());
+    match folder {
+        // No socket, no tap: the lease, and the manifest of a set that is whole.
+        Some(folder) => first.wait_for("files", |_| !left(folder).is_empty() && has_manifest(folder)),
+        None => first.wait_until_it_measures(),
+    }
+    let second = run(&[&load[..], &BRIEF].concat());
+    second.refused(&["is in use by process", "--file-set NAME", "60 s"]);
+    assert!(second.said.contains(&first.id().to_string()), "{}", second.said);
+    let other = run(&[&load[..], &BRIEF, &["--file-set", "other", "--remove-files"]].concat());
+    assert!(matches!(other.code, Some(0 | 4)), "{}", other.said);
+    assert_eq!(other.stage()["errors"], 0, "{}", other.said);
+    first.signal(Signal::INT);
+    let first = first.end();
+    assert_eq!((first.failures("wrong data"), first.stage()["errors"].as_u64()), (0, Some(0)), "{}", first.said);
+    assert!(!first.reasons().contains("lease"), "{}", first.reasons());
+    // Given back: the next run finds nobody.
+    let next = run(&[&load[..], &BRIEF].concat());
+    assert!(matches!(next.code, Some(0 | 4)) && !next.report.to_string().contains("abandoned"), "{}", next.said);
+    next
+}
+
+/// Names below a folder that a run should not have left.
+fn left(folder: &Path) -> Vec<String> {
+    let mut names = Vec::new();
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let entry = entry.unwrap();
+        let name = entry.file_name().to_string_lossy().into_owned();
+        if entry.file_type().unwrap().is_dir() {
+            names.extend(left(&entry.path()));
+        }
+        names.extend(Some(name).filter(|name| name.starts_with("own-") || name.ends_with(".lease")));
+    }
+    names
+}
+
+/// Whether a set is whole.
+fn has_manifest(folder: &Path) -> bool {
+    std::fs::read_dir(folder).unwrap().any(|entry| entry.unwrap().path().join("manifest.txt").exists())
+}
+
+#[test]
+fn of_a_directory() {
+    let _alone = alone();
+    let folder = Scratch::new("lease");
+    second_is_refused(&format!("file://{}", folder.path().display()), Some(folder.path()));
+    // Lanes were stopped in the middle of their turns; what they had made for themselves is gone all the same.
+    assert_eq!(left(folder.path()), [""; 0]);
+}
+
+#[test]
+fn of_smb_and_nfs_shares() {
+    let _alone = alone();
+    for kind in ["smb", "nfs"] {
+        let server = Server::start(&[kind]);
+        second_is_refused(&server.url, None);
+    }
+}
+
+#[test]
+fn of_sambas_share_with_a_link_to_elsewhere_in_the_set() {
+    let _alone = alone();
+    let samba = match Samba::start(&[]) {
+        Ok(samba) => samba,
+        Err(reason) => return skip(reason),
+    };
+    let target = format!("smb://{}@{}/{}", Samba::USER, samba.address(), Share::Data.name());
+    second_is_refused(&target, None);
+    let folder = samba.folder(Share::Data).unwrap();
+    assert_eq!(left(&folder), [""; 0]);
+    // What lanes call what is theirs is a link to somebody's letters, which the server may follow.
+    let letters = folder.join("letters");
+    std::fs::create_dir(&letters).unwrap();
+    std::fs::write(letters.join("f0"), "dear").unwrap();
+    let set = std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path());
+    let set = set.filter(|path| path.to_string_lossy().contains("plimsoll-mixed-")).min().unwrap();
+    std::os::unix::fs::symlink("../letters", set.join("own-d-0-1-2-3-0")).unwrap();
+    let load = [&LOAD[..], &["--target", &target]].concat();
+    let next = run(&[&load[..], &BRIEF, &["--remove-files"]].concat());
+    assert_eq!(std::fs::read_to_string(letters.join("f0")).unwrap(), "dear", "{}", next.said);
+}
+
+#[test]
+fn what_a_killed_run_held_is_taken_over_at_once() {
+    let _alone = alone();
+    let folder = Scratch::new("lease-killed");
+    let target = format!("file://{}", folder.path().display());
+    let load = [&LOAD[..], &["--target", &target]].concat();
+    let mut first = start(&[&load[..], &["--duration", "10m"]].concat());
+    first.wait_for("the lease", |_| !left(folder.path()).is_empty());
+    first.signal(Signal::KILL);
+    drop(first);
+    let next = run(&[&load[..], &BRIEF].concat());
+    assert!(matches!(next.code, Some(0 | 4)), "{}", next.said);
+    assert!(next.report["run"]["facts"].to_string().contains("took over an abandoned lease"), "{}", next.report["run"]);
+    assert_eq!(left(folder.path()), [""; 0]);
+}
+
+#[test]
+fn a_disk_that_was_too_small_is_not_left_full() {
+    let account = Account::random().unwrap();
+    let server =
+        Embedded::start(Kind::Smb, Options { account: Some(account), size: 24 << 20, ..Options::default() }).unwrap();
+    let target = server.target();
+    let full = run(&["stream-read", "--target", &target, "--duration", "300ms"]);
+    full.refused(&["stream-read"]);
+    // With 24 MiB taken there would be no room for these.
+    let load = [&LOAD[..], &["--target", &target]].concat();
+    let next = run(&[&load[..], &BRIEF].concat());
+    assert!(matches!(next.code, Some(0 | 4)), "{}", next.said);
+    assert_eq!(next.stage()["errors"], 0, "{}", next.said);
+}

@@ -1,0 +1,19 @@
+//! Bad input and faults, end to end through `plimsoll run`: each has a clear outcome, counted, and none is a hang, a panic
+//! or a lost result.
+#![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
+
+mod command;
+mod interrupted;
+mod killed;
+mod leases;
+mod outputs;
+mod refusals;
+mod scale;
+mod secrecy;
+mod signals;
+mod spoilt;
+
+#[expect(clippy::print_stdout, reason = "the reason for skipping")]
+fn skip(reason: impl std::fmt::Display) {
+    println!("SKIPPED: {reason}");
+}

@@ -1,0 +1,136 @@
+//! What a server refuses, or is not there to refuse. Either nothing can be run, and the message says why; or it is counted.
+
+use std::time::Instant;
+
+use plimsoll_testkit::servers::{Export, Ganesha, Samba, Share};
+use serde_json::Value;
+
+use super::command::{copy, run, start_with};
+use super::skip;
+use crate::alone;
+
+/// A second is enough for what is counted.
+const SHORT: [&str; 8] = ["--warmup", "0s", "--duration", "1s", "--stations", "2", "--think", "10ms"];
+
+/// The whole of a small file is written again and again, by a file set that fits everywhere.
+const WRITING: &str = r#"
+name = "writing"
+description = "One new file after the other"
+[files]
+count = 4
+directories = 1
+depth = 1
+size = "1KiB"
+[load]
+stations = 2
+[[turns]]
+name = "new file"
+on = "own"
+steps = ["create", { write = { size = "64KiB", total = "2MiB" } }, "close", "remove"]
+"#;
+
+/// A workload file that a test wrote.
+fn workload(text: &str) -> (plimsoll_testkit::servers::Scratch, String) {
+    let folder = plimsoll_testkit::servers::Scratch::new("workload");
+    let file = folder.path().join("w.toml");
+    std::fs::write(&file, text).unwrap();
+    (folder, file.display().to_string())
+}
+
+#[test]
+fn a_server_that_is_not_there() {
+    let since = Instant::now();
+    for target in ["smb://u@127.0.0.1:1/share", "nfs://127.0.0.1:1/export?mountport=1"] {
+        run(&["getattr", "--target", target]).refused(&["127.0.0.1:1", "refused"]);
+    }
+    for target in ["smb://u@no-such-host.invalid/share", "nfs://no-such-host.invalid/export"] {
+        run(&["getattr", "--target", target]).refused(&["no-such-host.invalid"]);
+    }
+    // A minute would be a hang in anybody's eyes; a quarter of it is what a resolver may take.
+    assert!(since.elapsed().as_secs() < 60);
+}
+
+#[test]
+fn what_samba_refuses() {
+    let _alone = alone();
+    let samba = match Samba::start(&["server max protocol = SMB3_02", "server smb encrypt = off"]) {
+        Ok(samba) => samba,
+        Err(reason) => return skip(reason),
+    };
+    let (user, address) = (Samba::USER, samba.address());
+    let target = |share: &str| format!("smb://{user}@{address}/{share}");
+    let data = target("data");
+    let wrong = start_with(&["getattr", "--target", &data], Some("not-the-password")).end();
+    wrong.refused(&["STATUS_LOGON_FAILURE", "SESSION_SETUP", "password", &data]);
+    run(&["getattr", "--target", &target("nowhere")]).refused(&["share refused", "STATUS_BAD_NETWORK_NAME"]);
+    let (signing, encryption) = ("--signing", "--encryption");
+    run(&["getattr", "--target", &data, "--dialect", "3.1.1"]).refused(&["not offered", "STATUS_NOT_SUPPORTED"]);
+    run(&["getattr", "--target", &data, encryption]).refused(&["not offered"]);
+    run(&["getattr", "--target", &data, "--dialect", "2.1", encryption]).refused(&["not offered"]);
+    let guest = format!("smb://nobody-in-particular@{address}/guest");
+    start_with(&["getattr", "--target", &guest, signing], Some("any")).end().refused(&["not offered"]);
+    // Nothing can be made there; and where files are already, every write is refused, and counted.
+    let readonly = target(Share::ReadOnly.name());
+    let making = run(&["mixed", "--target", &readonly]);
+    making.refused(&["making plimsoll-mixed", "STATUS_ACCESS_DENIED"]);
+    assert!(matches!(run(&[&["mixed", "--target", &data][..], &SHORT].concat()).code, Some(0 | 4)));
+    copy(&samba.folder(Share::Data).unwrap(), samba.folder(Share::ReadOnly).unwrap());
+    let reading = run(&[&["mixed", "--target", &readonly][..], &SHORT].concat());
+    writes_are_refused(&reading);
+    if samba.folder(Share::Small).is_none() {
+        return skip("needs root, to mount a small file system");
+    }
+    fills_up(&target(Share::Small.name()), "STATUS_DISK_FULL");
+}
+
+#[test]
+fn what_ganesha_refuses() {
+    let _alone = alone();
+    let ganesha = match Ganesha::start() {
+        Ok(ganesha) => ganesha,
+        Err(reason) => return skip(reason),
+    };
+    let data = ganesha.target(Export::Data);
+    let nowhere = data.replace("/data", "/nowhere");
+    run(&["getattr", "--target", &nowhere]).refused(&["/nowhere cannot be mounted", "MNT3ERR_"]);
+    let below = data.replace("/data", "/data/nowhere");
+    run(&["getattr", "--target", &below]).refused(&["/nowhere, below the export /data", "NFS3ERR_NOENT"]);
+    let readonly = ganesha.target(Export::ReadOnly);
+    run(&["mixed", "--target", &readonly]).refused(&["making plimsoll-mixed", "NFS3ERR_ROFS"]);
+    assert!(matches!(run(&[&["mixed", "--target", &data][..], &SHORT].concat()).code, Some(0 | 4)));
+    copy(&ganesha.folder(Export::Data).unwrap(), ganesha.folder(Export::ReadOnly).unwrap());
+    writes_are_refused(&run(&[&["mixed", "--target", &readonly][..], &SHORT].concat()));
+    if ganesha.folder(Export::Small).is_none() {
+        return skip("needs root, to mount a small file system");
+    }
+    fills_up(&ganesha.target(Export::Small), "NFS3ERR_NOSPC");
+}
+
+/// Reads are done and writes are not: an outcome each.
+fn writes_are_refused(ended: &super::command::Ended) {
+    assert_eq!(ended.code, Some(4), "{}", ended.said);
+    assert!(ended.reasons().contains("operations failed"), "{}", ended.reasons());
+    assert!(ended.failures("error status") > 0);
+    let read = ended.rows().iter().filter(|row| row["procedure"] == "READ" && row["outcome"] == "succeeded").count();
+    assert!(read > 0 && ended.stage()["errors"].as_u64().unwrap() > 0);
+}
+
+/// A file set that is too large says so; a file that does not fit is a failure, counted by its status, and the run goes on.
+fn fills_up(target: &str, status: &str) {
+    let (_folder, small) = workload(WRITING);
+    let ended = run(&[&[small.as_str(), "--target", target][..], &SHORT].concat());
+    assert_eq!(ended.code, Some(4), "{}", ended.said);
+    let operations = ended.report["operations"].as_array().unwrap();
+    let named = operations.iter().flat_map(|operation| operation["statuses"].as_array().unwrap());
+    let of = |named: &&Value| named["name"] == status;
+    let full: u64 = named.filter(of).map(|named| named["count"].as_u64().unwrap()).sum();
+    assert!(full > 0, "{operations:#?}");
+    // Nothing else went wrong, and each of them is in the report.
+    let failures = (ended.failures(""), ended.failures("error status"));
+    assert_eq!(failures, (full, full), "{}", ended.stage()["failures"]);
+    let written =
+        ended.rows().iter().filter(|row| row["procedure"] == "WRITE" && row["outcome"] == "succeeded").count();
+    assert!(written > 0 && ended.stage()["fairness"]["starved"] == 0, "the run goes on");
+    // What it half makes fills the disk: nothing could be made beside it.
+    run(&["mixed", "--target", target]).refused(&["plimsoll-mixed", status]);
+}

@@ -1,0 +1,25 @@
+//! Many users at once.
+
+use super::command::run;
+
+/// The open files of 500 connections and of the server's ends of them, all in one process, are more than many a shell allows.
+#[test]
+fn five_hundred_users_and_none_starves() {
+    let load = ["--users", "500", "--every", "2s", "--warmup", "1s", "--duration", "6s"];
+    for target in ["embedded:smb", "embedded:nfs"] {
+        let ended = run(&[&["getattr", "--target", target][..], &load].concat());
+        assert!(matches!(ended.code, Some(0 | 4)), "{}", ended.said);
+        let stage = ended.stage();
+        assert_eq!(
+            (&stage["stations"], &stage["fairness"]["starved"]),
+            (&500.into(), &0.into()),
+            "{}",
+            stage["fairness"]
+        );
+        assert_eq!(stage["failures"].as_array().unwrap().len(), 0, "{}", stage["failures"]);
+        assert!(stage["fairness"]["jain"].as_f64().unwrap() > 0.5);
+        // Each its own session on its own connection.
+        let clients: std::collections::HashSet<String> = ended.rows().iter().map(|row| row["client"].clone()).collect();
+        assert_eq!(clients.len(), 500);
+    }
+}

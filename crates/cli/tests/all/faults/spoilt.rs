@@ -1,0 +1,303 @@
+//! Answers that are reset at every byte, late, out of order, twice, never, cut short or with a bit turned over.
+
+use plimsoll_testkit::servers::faulty::{Fault, Faulty, Framing, Rule, Which};
+use plimsoll_testkit::servers::{Export, Ganesha, Samba, Scratch, Share};
+use rustix::process::Signal;
+use std::collections::HashMap;
+use std::time::Duration;
+
+use super::command::{Ended, Server, run, start, start_with};
+use super::skip;
+use crate::alone;
+
+/// Looking for files takes one connection, the lease on them one, verifying them eight.
+const BEFORE: usize = 10;
+
+/// Nobody logs on so slowly, on a busy machine either; what comes later than this comes too late.
+const TIMEOUT: &str = "2s";
+const LATER: Duration = Duration::from_secs(3);
+/// Long enough for what comes too late to come, and for what needs no waiting.
+const LONG: &str = "5s";
+const QUICK: &str = "1s";
+
+/// Every kind of thing that is done to a file, once a turn.
+const TOUR: &str = r#"
+name = "tour"
+description = "Every kind of operation"
+[files]
+count = 4
+directories = 1
+depth = 1
+size = "1KiB"
+[[turns]]
+name = "tour"
+on = "own"
+steps = [
+  "create", { write = { size = "64B", total = "64B" } }, "flush", "getattr-open", { read = { size = "64B" } }, "close",
+  "remove",
+]
+"#;
+
+fn tour() -> (Scratch, String) {
+    let folder = Scratch::new("tour");
+    let file = folder.path().join("tour.toml");
+    std::fs::write(&file, TOUR).unwrap();
+    (folder, file.display().to_string())
+}
+
+/// The server's own server, and a proxy that spoils what it answers.
+struct Spoilt {
+    proxy: Faulty,
+    target: String,
+    _server: Server,
+}
+
+impl Spoilt {
+    fn start(protocol: &str) -> Self {
+        let server = Server::start(&[protocol, "--listen", "127.0.0.1:0"]);
+        let (before, after) = server.url.split_once("127.0.0.1:").unwrap();
+        let (port, path) = after.split_at(after.find('/').unwrap());
+        let framing = if protocol == "smb" { Framing::Smb } else { Framing::Rpc };
+        let proxy = Faulty::start(format!("127.0.0.1:{port}").parse().unwrap(), framing, Vec::new()).unwrap();
+        let target = format!("{before}{}{path}", proxy.address());
+        Self { proxy, target, _server: server }
+    }
+
+    /// Four stations, the `nth` answer of each spoilt.
+    fn run(&self, nth: u64, fault: Fault, depth: &str, duration: &str) -> Ended {
+        let rule = |connection| Rule::Answers { connection: Some(connection), which: Which::Nth(nth), fault };
+        self.proxy.set_rules((BEFORE..BEFORE + 4).map(rule).collect());
+        self.drive(depth, duration)
+    }
+
+    fn drive(&self, depth: &str, duration: &str) -> Ended {
+        self.drive_with("4", depth, duration)
+    }
+
+    fn drive_with(&self, stations: &str, depth: &str, duration: &str) -> Ended {
+        let load =
+            ["--stations", stations, "--warmup", "0s", "--timeout", TIMEOUT, "--think", "5ms", "--duration", duration];
+        run(&[&["getattr", "--target", &self.target, "--depth", depth][..], &load].concat())
+    }
+}
+
+fn strangers(ended: &Ended) -> u64 {
+    ended.stage()["generator"]["strangers"].as_u64().unwrap()
+}
+
+/// What failed, over all causes; and what of it has this one.
+fn counts(ended: &Ended, cause: &str) -> (u64, u64) {
+    assert!(matches!(ended.code, Some(0 | 4)), "{}", ended.said);
+    assert_eq!(ended.stage()["fairness"]["starved"], 0, "the run goes on");
+    (ended.failures(""), ended.failures(cause))
+}
+
+/// The tenth answer of each of four connections belongs to the load, whatever logging on takes.
+const TENTH: u64 = 9;
+
+/// `senseless` are bits without which an answer is none; `each` is how many messages answer one action, in one piece.
+fn by_cause(protocol: &str, senseless: &[u64], each: u64) {
+    let spoilt = Spoilt::start(protocol);
+    assert!(matches!(spoilt.drive("1", QUICK).code, Some(0 | 4)), "the files are made");
+    let never = spoilt.run(TENTH, Fault::Never, "1", LONG);
+    assert_eq!((counts(&never, "timed out"), strangers(&never)), ((4, 4), 0));
+    let unanswered = never.rows().iter().filter(|row| row["outcome"] == "unanswered").count() as u64;
+    assert_eq!((unanswered, never.stage()["unanswered"].as_u64()), (4 * each, Some(4 * each)));
+    let late = spoilt.run(TENTH, Fault::Delayed(LATER), "1", LONG);
+    assert_eq!(
+        (counts(&late, "timed out"), strangers(&late)),
+        ((4, 4), 4 * each),
+        "an answer that comes later is a stranger"
+    );
+    let twice = spoilt.run(TENTH, Fault::Twice, "1", QUICK);
+    assert_eq!((counts(&twice, ""), strangers(&twice)), ((0, 0), 4 * each));
+    let overtaken = spoilt.run(TENTH, Fault::After(1), "1", LONG);
+    assert_eq!((counts(&overtaken, "timed out"), strangers(&overtaken)), ((4, 4), 4 * each));
+    let out_of_order = spoilt.run(TENTH, Fault::After(2), "8", QUICK);
+    assert_eq!(
+        (counts(&out_of_order, ""), strangers(&out_of_order)),
+        ((0, 0), 0),
+        "the order of answers is the server's"
+    );
+    // The action and its connection, each; nobody waits for what an impossible length promises.
+    for bit in senseless {
+        let broken = spoilt.run(TENTH, Fault::Flipped(*bit), "1", QUICK);
+        let (all, malformed) = counts(&broken, "malformed answer");
+        // On a busy machine the phase may end before somebody is there again.
+        let ended = broken.failures("ended before it was sent");
+        assert!(malformed == 8 && all == 8 + ended && ended <= 4, "{}", broken.stage()["failures"]);
+    }
+    let cut = spoilt.run(TENTH, Fault::Cut(30), "1", LONG);
+    let (all, malformed) = counts(&cut, "malformed answer");
+    // What is missing is looked for in the next answer, for which the next request is needed.
+    assert_eq!((all - malformed, ended_by(&cut)), (ended_by(&cut), ended_by(&cut)), "{}", cut.stage()["failures"]);
+    assert!(malformed >= 4 || ended_by(&cut) >= 4);
+    // Logging on: whatever it is that is spoilt, it is tried again.
+    for nth in 0..4 {
+        let logon = spoilt.run(nth, Fault::Flipped(senseless[0]), "1", QUICK);
+        assert!(matches!(logon.code, Some(0 | 4)), "{}", logon.said);
+        assert!(logon.failures("") >= 4 && logon.stage()["fairness"]["starved"] == 0, "{nth}");
+    }
+}
+
+fn ended_by(ended: &Ended) -> u64 {
+    ended.failures("timed out")
+}
+
+#[test]
+fn smb_answers_are_counted_by_cause() {
+    // Behind four bytes of framing: the first byte of the protocol's name. And the framing's own first byte. An action is a
+    // compound: create, query, close.
+    by_cause("smb", &[32, 0], 3);
+}
+
+#[test]
+fn nfs_answers_are_counted_by_cause() {
+    // Behind framing and xid: the last bit of the word that says call or reply. And a length of 1 GiB more.
+    by_cause("nfs", &[95, 1], 1);
+}
+
+/// A worker with a single connection waits in `recv` itself.
+#[test]
+fn a_single_connection_that_makes_no_sense_is_made_again() {
+    for (protocol, senseless) in [("smb", 32), ("nfs", 95)] {
+        let spoilt = Spoilt::start(protocol);
+        assert!(matches!(spoilt.drive("1", QUICK).code, Some(0 | 4)), "the files are made");
+        let which = Which::Nth(TENTH);
+        spoilt.proxy.set_rules(vec![Rule::Answers {
+            connection: Some(BEFORE),
+            which,
+            fault: Fault::Flipped(senseless),
+        }]);
+        let ended = spoilt.drive_with("1", "1", QUICK);
+        let (all, malformed) = counts(&ended, "malformed answer");
+        let sent_no_more = ended.failures("ended before it was sent");
+        assert!(malformed == 2 && all == 2 + sent_no_more && sent_no_more <= 1, "{}", ended.stage()["failures"]);
+        assert!(ended.stage()["count"].as_u64() > Some(20), "{}", ended.stage()["count"]);
+    }
+}
+
+/// A length of 8 MiB more is one that an answer may have: the rest is waited for, and what comes instead is taken for it. Every
+/// request on that connection times out until it is complete.
+#[test]
+fn an_oversized_netbios_length_ends_in_a_timeout() {
+    let spoilt = Spoilt::start("smb");
+    assert!(matches!(spoilt.drive("1", QUICK).code, Some(0 | 4)), "the files are made");
+    let ended = spoilt.run(TENTH, Fault::Flipped(8), "1", LONG);
+    let (all, timed_out) = counts(&ended, "timed out");
+    assert!(all == timed_out && timed_out >= 4, "{}", ended.stage()["failures"]);
+}
+
+/// Encrypted, there is no bit that may be another. Each connection has another one turned over.
+#[test]
+fn no_bit_of_an_encrypted_answer_may_be_another() {
+    const STATIONS: usize = 120;
+    let folder = Scratch::new("password");
+    let password = folder.path().join("password");
+    std::fs::write(&password, "geheim\n").unwrap();
+    let server = Server::start(&[
+        "smb",
+        "--listen",
+        "127.0.0.1:0",
+        "--user",
+        "u",
+        "--password-file",
+        password.to_str().unwrap(),
+    ]);
+    let address = server.url.split('@').nth(1).unwrap().split('/').next().unwrap().parse().unwrap();
+    let proxy = Faulty::start(address, Framing::Smb, Vec::new()).unwrap();
+    let target = server.url.replace(&address.to_string(), &proxy.address().to_string());
+    let stations = STATIONS.to_string();
+    let load =
+        ["--stations", &stations, "--warmup", "0s", "--think", "20ms", "--timeout", "2s", "--encryption", "--duration"];
+    let arguments = |time| [&["getattr", "--target", &target][..], &load, &[time]].concat();
+    assert!(matches!(start_with(&arguments("100ms"), Some("geheim")).end().code, Some(0 | 4)));
+    // Behind the framing: 52 bytes of header, then what is encrypted.
+    let bit = |at: usize| 32 + (at * 11) as u64;
+    let rule = |at: usize| {
+        let fault = Fault::Flipped(bit(at));
+        Rule::Answers { connection: Some(BEFORE + at), which: Which::Nth(TENTH), fault }
+    };
+    proxy.set_rules((0..STATIONS).map(rule).collect());
+    let mut running = start_with(&arguments("10m"), Some("geheim"));
+    running.wait_for("everybody being there again", |_| {
+        let seen = proxy.seen();
+        seen.iter().skip(BEFORE + STATIONS).filter(|connection| connection.replies > 8).count() >= STATIONS
+    });
+    running.signal(Signal::INT);
+    let ended = running.end();
+    let all = ended.failures("");
+    let found = ended.failures("answer not authentic") + ended.failures("malformed answer");
+    assert_eq!((all, found), (2 * STATIONS as u64, 2 * STATIONS as u64), "{}", ended.stage()["failures"]);
+}
+
+/// A turn and the logon before it: how many bytes of answers those are.
+fn bytes_of_a_turn(arguments: &[&str]) -> usize {
+    let one = start(&[arguments, &["--stations", "1", "--duration", "400ms"]].concat()).end();
+    assert_eq!(one.failures(""), 0, "{}", one.stage()["failures"]);
+    let rows = one.rows();
+    let flushes = |row: &HashMap<String, String>| matches!(row["procedure"].as_str(), "FLUSH" | "COMMIT");
+    // From one flush to the next, everything was done once.
+    let next = rows.iter().enumerate().filter(|(_, row)| flushes(row)).nth(1).unwrap().0;
+    rows.iter().take(next).map(|row| 4 + row["response_bytes"].parse::<usize>().unwrap()).sum()
+}
+
+/// Resets one connection after every number of bytes up to where a turn ends; whoever lost one makes the next. Everybody must
+/// come back in the end, and every reset be counted.
+fn reset_at_every_byte(proxy: &Faulty, target: &str) {
+    const STATIONS: usize = 40;
+    let (_folder, tour) = tour();
+    let arguments = [&tour, "--target", target, "--warmup", "0s", "--think", "20ms"];
+    let until = bytes_of_a_turn(&arguments);
+    assert!((1_000..6_000).contains(&until), "{until}");
+    // Each offset once, neighbours far apart: else all would be kept from logging on at the same time, and wait longer and
+    // longer.
+    let shared = |stride: usize| (2..=until).any(|by| until.is_multiple_of(by) && stride.is_multiple_of(by));
+    let stride = (until * 2 / 5..).find(|stride| !shared(*stride)).unwrap();
+    let offset = |nth: usize| (nth * stride % until) as u64;
+    let rule = |nth: usize| Rule::End { connection: Some(BEFORE + nth), offset: offset(nth), reset: true };
+    proxy.set_rules((0..until).map(rule).collect());
+    let mut running = start(&[&arguments[..], &["--stations", &STATIONS.to_string(), "--duration", "10m"]].concat());
+    running.wait_for("everybody being there again", |_| {
+        let seen = proxy.seen();
+        let whole = seen.iter().skip(BEFORE + until).filter(|connection| connection.replies > 10);
+        whole.count() >= STATIONS
+    });
+    running.signal(Signal::INT);
+    let ended = running.end();
+    assert!(matches!(ended.code, Some(0 | 4)), "{}", ended.said);
+    let (all, resets) = (ended.failures(""), ended.failures("connection reset"));
+    // The connection, and what was outstanding on it. What a turn had made is removed then; where the server has already done
+    // so when the answer was lost, it says no.
+    let removed = ended.failures("error status");
+    assert_eq!(all, resets + removed, "{}", ended.stage()["failures"]);
+    assert!(
+        (until as u64..=2 * until as u64).contains(&resets) && removed <= until as u64,
+        "{until}: {resets}, {removed}"
+    );
+    assert_eq!(ended.stage()["fairness"]["starved"], 0);
+}
+
+#[test]
+fn samba_reset_at_every_byte() {
+    let _alone = alone();
+    let samba = match Samba::start(&[]) {
+        Ok(samba) => samba,
+        Err(reason) => return skip(reason),
+    };
+    let proxy = Faulty::start(samba.address(), Framing::Smb, Vec::new()).unwrap();
+    let target = format!("smb://{}@{}/{}", Samba::USER, proxy.address(), Share::Data.name());
+    reset_at_every_byte(&proxy, &target);
+}
+
+#[test]
+fn ganesha_reset_at_every_byte() {
+    let _alone = alone();
+    let ganesha = match Ganesha::start() {
+        Ok(ganesha) => ganesha,
+        Err(reason) => return skip(reason),
+    };
+    let proxy = Faulty::start(ganesha.address(), Framing::Rpc, Vec::new()).unwrap();
+    let target = format!("nfs://{}{}?mountport={}", proxy.address(), Export::Data.path(), ganesha.mount_port());
+    reset_at_every_byte(&proxy, &target);
+}

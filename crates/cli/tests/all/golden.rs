@@ -1,0 +1,57 @@
+//! The golden captures in `captures/`: recorded by us from real servers, each with the report that it must give.
+//!
+//! `PLIMSOLL_BLESS=1 cargo test -p plimsoll-cli --test all golden` writes the reports anew: read what changed.
+
+#![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use plimsoll_testkit::command;
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn report(folder: &Path) -> String {
+    let mut analyze = Command::new(env!("CARGO_BIN_EXE_plimsoll"));
+    let output = command::output(analyze.args(["analyze", "capture.pcap.zst"]).current_dir(folder));
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// Compares a file with what it must hold, or writes it.
+fn hold(file: &Path, expected: &str) {
+    if std::env::var_os("PLIMSOLL_BLESS").is_some() {
+        std::fs::write(file, expected).unwrap();
+    }
+    let found = std::fs::read_to_string(file).unwrap_or_default();
+    let differs = found.lines().zip(expected.lines()).position(|(found, expected)| found != expected);
+    assert!(
+        found == expected,
+        "{} is not what comes out now (line {:?}); if it should be: PLIMSOLL_BLESS=1 cargo test -p plimsoll-cli --test all golden",
+        file.display(),
+        differs.map(|line| line + 1)
+    );
+}
+
+#[test]
+fn golden_captures_give_their_reports() {
+    let mut folders: Vec<PathBuf> =
+        std::fs::read_dir(root().join("captures")).unwrap().map(|entry| entry.unwrap().path()).collect();
+    folders.sort();
+    assert!(folders.len() >= 3);
+    for folder in folders {
+        hold(&folder.join("report.txt"), &report(&folder));
+    }
+}
+
+/// docs/netbench.md shows the report of the shipped NetBench capture, whole and as it comes out today.
+#[test]
+fn the_documented_report_is_the_real_one() {
+    let file = root().join("docs/netbench.md");
+    let page = std::fs::read_to_string(&file).unwrap();
+    let (before, rest) = page.split_once("```text\n").unwrap();
+    let (_, after) = rest.split_once("```\n").unwrap();
+    hold(&file, &format!("{before}```text\n{}```\n{after}", report(&root().join("captures/netbench-samba"))));
+}

@@ -1,0 +1,94 @@
+//! LADDIS: its mix on the wire, and levels that end where the server is too slow.
+#![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
+
+use std::collections::BTreeMap;
+use std::process::{Command, Output};
+use std::time::{Duration, SystemTime};
+
+use crate::ganesha;
+use plimsoll_testkit::command::output;
+use plimsoll_testkit::servers::{Export, Ganesha, Scratch};
+use serde_json::Value;
+
+/// LADDIS's table, %.
+const TABLE: [(&str, f64); 10] = [
+    ("LOOKUP", 34.0),
+    ("READ", 22.0),
+    ("WRITE", 15.0),
+    ("GETATTR", 13.0),
+    ("READLINK", 8.0),
+    ("READDIR", 3.0),
+    ("CREATE", 2.0),
+    ("SETATTR", 1.0),
+    ("REMOVE", 1.0),
+    ("FSSTAT", 1.0),
+];
+
+fn plimsoll(arguments: &[&str]) -> Output {
+    output(Command::new(env!("CARGO_BIN_EXE_plimsoll")).args(arguments))
+}
+
+/// The report on standard output. The machine may be too busy for a valid one: what was asked is what counts here.
+fn report(arguments: &[&str]) -> Value {
+    let output = plimsoll(arguments);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(matches!(output.status.code(), Some(0 | 4)), "{arguments:?}: {said}");
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+fn instant(ns: &Value) -> String {
+    let at = SystemTime::UNIX_EPOCH + Duration::from_nanos(ns.as_u64().unwrap());
+    humantime::format_rfc3339_nanos(at).to_string()
+}
+
+/// What went over the wire in the measured phase, as `analyze` counts it in a tap: every call of the table within a point of
+/// its share, and no other call.
+#[test]
+fn the_mix_on_the_wire_is_that_of_the_table() {
+    let ganesha = match Ganesha::start() {
+        Ok(ganesha) => ganesha,
+        Err(reason) => return println!("SKIPPED: {reason}"),
+    };
+    let (scratch, target) = (Scratch::new("laddis"), ganesha.target(Export::Data));
+    let tap = scratch.path().join("tap.pcapng");
+    let tap = tap.to_str().unwrap();
+    let load = ["--rate", "300", "--warmup", "4s", "--duration", "10s", "--json", "-", "-q", "--tap", tap];
+    let ran = report(&[&["run", "laddis", "--target", &target][..], &load].concat());
+    let stage = &ran["stages"][0];
+    let excused = ganesha::lists_of_what_went(stage);
+    let failed: u64 = stage["failures"].as_array().unwrap().iter().map(|cause| cause["count"].as_u64().unwrap()).sum();
+    assert_eq!((&stage["errors"], failed), (&Value::from(excused), excused), "{stage:#}");
+    let [from, to] = ["first_ns", "last_ns"].map(|end| instant(&stage["span"][end]));
+    let wire = report(&["analyze", tap, "--from", &from, "--to", &to, "--json", "-", "-q"]);
+    let rows = wire["operations"].as_array().unwrap();
+    let counts: BTreeMap<&str, f64> =
+        rows.iter().map(|row| (row["procedure"].as_str().unwrap(), row["count"].as_f64().unwrap())).collect();
+    let all: f64 = counts.values().sum();
+    assert!(all > 2_000.0, "{all} calls in 10 s at 300 turns a second");
+    for (procedure, share) in TABLE {
+        let seen = 100.0 * counts.get(procedure).copied().unwrap_or(0.0) / all;
+        assert!((seen - share).abs() <= 1.0, "{procedure}: {seen:.2} %, in the table {share} %: {counts:?}");
+    }
+    assert_eq!(counts.len(), TABLE.len(), "{counts:?}");
+}
+
+#[test]
+fn levels_end_where_the_server_is_too_slow() {
+    let levels = |more: &[&str]| {
+        let load = ["--levels", "1,2,3", "--warmup", "0s", "--duration", "200ms", "--json", "-", "-q"];
+        report(&[&["run", "getattr", "--target", "embedded:nfs"][..], &load, more].concat())
+    };
+    let stages = |report: &Value| report["stages"].as_array().map(Vec::len);
+    let said = |report: &Value| report["run"]["facts"].to_string();
+    let slow = levels(&["--stop-above", "1ns"]);
+    assert_eq!(stages(&slow), Some(1));
+    assert!(said(&slow).contains("no levels after 1 station: their mean response time"), "{}", said(&slow));
+    let quick = levels(&["--stop-above", "1h"]);
+    assert_eq!(stages(&quick), Some(3));
+    assert!(!said(&quick).contains("no levels"));
+    let each = levels(&["--stop-above", "1ns", "--repeat", "2"]);
+    assert_eq!(stages(&each), Some(2), "every repeat begins anew");
+    assert!(said(&each).contains("no levels of repeat 2 after 1 station"), "{}", said(&each));
+    let code = plimsoll(&["run", "getattr", "--target", "embedded:nfs", "--stop-above", "1ms"]).status.code();
+    assert_eq!(code, Some(2), "there are no levels to stop");
+}

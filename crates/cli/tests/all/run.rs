@@ -1,0 +1,283 @@
+//! `plimsoll run` against real servers, beside tcpdump.
+#![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
+
+use std::collections::HashMap;
+use std::net::SocketAddr;
+use std::path::Path;
+use std::process::{Command, Output};
+use std::time::Duration;
+
+use crate::{alone, ganesha};
+use plimsoll_testkit::command::{Running, output};
+use plimsoll_testkit::servers::{Export, Ganesha, Samba, Scratch, Share};
+use serde_json::Value;
+
+/// The workloads that come with the program.
+const WORKLOADS: [&str; 7] = ["mixed", "stream-read", "stream-write", "random-read", "metadata", "getattr", "laddis"];
+/// Short, for there are many workloads and servers.
+const SHORT: [&str; 4] = ["--warmup", "100ms", "--stations", "3"];
+
+/// Long enough for whole turns: one of `stream-write` is a new file of 16 MiB on the machine's disk.
+fn duration(workload: &str) -> &'static str {
+    if workload == "stream-write" { "4s" } else { "400ms" }
+}
+
+#[expect(clippy::print_stdout, reason = "the reason for skipping")]
+fn skip(reason: impl std::fmt::Display) {
+    println!("SKIPPED: {reason}");
+}
+
+fn plimsoll(arguments: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_plimsoll"));
+    output(command.args(arguments).env("PLIMSOLL_PASSWORD", Samba::PASSWORD))
+}
+
+/// Runs a workload; the report. The machine may be too busy for a valid one: errors are what counts here.
+fn run(workload: &str, target: &str, more: &[&str]) -> Value {
+    let fixed = ["run", workload, "--target", target, "--json", "-", "-q", "--duration", duration(workload)];
+    let output = plimsoll(&[&fixed[..], &SHORT, more].concat());
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(matches!(output.status.code(), Some(0 | 4)), "{workload} on {target}: {said}");
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    for stage in report["stages"].as_array().unwrap() {
+        let excused = if target.starts_with("nfs://") { ganesha::lists_of_what_went(stage) } else { 0 };
+        assert_eq!(stage["errors"], excused, "{workload} on {target}: {stage:#}");
+        let failed: u64 =
+            stage["failures"].as_array().unwrap().iter().map(|cause| cause["count"].as_u64().unwrap()).sum();
+        assert_eq!(failed, excused, "{workload} on {target}: {}", stage["failures"]);
+        assert!(stage["count"].as_u64().unwrap() > 0, "{workload} on {target} did nothing");
+    }
+    report
+}
+
+/// The same response time leads everywhere: its maximum ends the percentile curves, and the slowest operations are its.
+fn leads(report: &Value, headline: &str) {
+    assert_eq!((&report["headline"], &report["stages"][0]["headline"]), (&headline.into(), &headline.into()));
+    let rows = ["operations", "groups"].map(|rows| report[rows].as_array().unwrap());
+    for row in rows.into_iter().flatten().filter(|row| row["answered"].as_u64() > Some(0)) {
+        assert_eq!(row["headline"], headline);
+        let curve = row["percentiles"].as_array().unwrap();
+        let leading = if row[headline].is_null() { &row["response_time"] } else { &row[headline] };
+        assert_eq!(curve[curve.len() - 1]["value_s"], leading["max_s"], "{row:#}");
+    }
+    let slowest = &report["slowest"][0][format!("{headline}_s")];
+    let row = report["operations"].as_array().unwrap().iter().map(|row| row[headline]["max_s"].as_f64().unwrap_or(0.0));
+    assert_eq!(slowest.as_f64().unwrap(), row.fold(0.0, f64::max));
+}
+
+/// tcpdump of one port of loopback.
+struct Dump(Running);
+
+impl Dump {
+    fn start(address: SocketAddr, file: &Path) -> Option<Self> {
+        let mut command = Command::new("tcpdump");
+        command.args(["-i", "lo", "-U", "-B", "65536", "-s", "0", "-w"]).arg(file);
+        command.args(["tcp", "port", &address.port().to_string()]);
+        let mut running = Running::start(&mut command).ok()?;
+        let ended = running.wait_until(|running| running.said()[1].contains("listening"));
+        ended.is_none().then_some(Self(running))
+    }
+
+    fn stop(self) {
+        // What was captured is still on its way through the kernel.
+        std::thread::sleep(Duration::from_millis(1_500));
+        self.0.signal(rustix::process::Signal::INT);
+        let _ = self.0.end();
+    }
+}
+
+/// Rows of a transactions table, by what names a request on the wire; with the row's instants in ns.
+type Rows = HashMap<(String, String, String), HashMap<String, String>>;
+
+fn rows(csv: &Path) -> Rows {
+    let text = std::fs::read_to_string(csv).unwrap();
+    let mut lines = text.lines();
+    let names: Vec<&str> = lines.next().unwrap().split(',').collect();
+    let row = |line: &str| {
+        // No field of these servers holds a comma.
+        let row: HashMap<String, String> =
+            names.iter().map(|name| (*name).to_owned()).zip(line.split(',').map(str::to_owned)).collect();
+        assert_eq!(row.len(), names.len(), "{line}");
+        ((row["client"].clone(), row["id"].clone(), row["compound_position"].clone()), row)
+    };
+    lines.map(row).collect()
+}
+
+/// A workload beside tcpdump: the same requests, one for one, and never slower on the wire than in the client.
+fn beside_tcpdump(workload: &str, target: &str, address: SocketAddr) {
+    let scratch = Scratch::new("tcpdump");
+    let [capture, client, wire] = ["a.pcap", "client.csv", "wire.csv"].map(|name| scratch.path().join(name));
+    // Its files are there: what makes them is no part of the table.
+    run(workload, target, &[]);
+    let Some(dump) = Dump::start(address, &capture) else { return skip("needs tcpdump, and root to start it") };
+    run(workload, target, &["--transactions", client.to_str().unwrap(), "--rate", "500"]);
+    dump.stop();
+    let analyzed = plimsoll(&["analyze", capture.to_str().unwrap(), "-q", "--transactions", wire.to_str().unwrap()]);
+    assert_eq!(analyzed.status.code(), Some(0), "{}", String::from_utf8_lossy(&analyzed.stderr));
+    let (client, wire) = (rows(&client), rows(&wire));
+    assert!(client.len() > 50, "{workload} did little: {}", client.len());
+    for (key, row) in &client {
+        let seen = wire.get(key).unwrap_or_else(|| panic!("{workload}: not on the wire: {row:?}"));
+        for column in ["procedure", "status", "outcome", "payload_bytes", "request_bytes", "response_bytes"] {
+            assert_eq!(row[column], seen[column], "{workload}: {column} of {row:?}");
+        }
+        // Response time and service time.
+        for (from, to) in [("request_first_ns", "response_last_ns"), ("request_last_ns", "response_first_ns")] {
+            let took = |row: &HashMap<String, String>| {
+                let at = |name: &str| row[name].parse::<i64>().unwrap();
+                at(to) - at(from)
+            };
+            assert!(
+                took(seen) <= took(row),
+                "{workload}: {from} to {to} slower on the wire than in the client: {row:?} {seen:?}"
+            );
+        }
+    }
+    // On the wire there are also the connections on which the files were verified.
+    let clients: std::collections::HashSet<&String> = client.keys().map(|(client, _, _)| client).collect();
+    let unknown = wire.keys().filter(|(client, _, _)| clients.contains(client)).count();
+    assert_eq!(unknown, client.len(), "{workload}: requests on the wire that the client does not know of");
+}
+
+#[test]
+fn every_workload_on_samba() {
+    let _alone = alone();
+    let samba = match Samba::start(&[]) {
+        Ok(samba) => samba,
+        Err(reason) => return skip(reason),
+    };
+    let target = format!("smb://{}@{}/{}", Samba::USER, samba.address(), Share::Data.name());
+    for workload in WORKLOADS {
+        run(workload, &target, &[]);
+    }
+    for demanded in ["--signing", "--encryption"] {
+        run("mixed", &target, &[demanded]);
+    }
+    for workload in ["mixed", "metadata"] {
+        beside_tcpdump(workload, &target, samba.address());
+    }
+    let whole = run("getattr", &target, &["--remove-files", "--depth", "4"]);
+    assert!(whole["run"]["facts"].to_string().contains("SMB 3.1.1"));
+    let left = std::fs::read_dir(samba.folder(Share::Data).unwrap()).unwrap();
+    assert!(left.filter(|file| file.as_ref().unwrap().file_name().to_string_lossy().contains("getattr")).count() == 0);
+}
+
+#[test]
+fn every_workload_on_ganesha() {
+    let _alone = alone();
+    let ganesha = match Ganesha::start() {
+        Ok(ganesha) => ganesha,
+        Err(reason) => return skip(reason),
+    };
+    let target = ganesha.target(Export::Data);
+    for workload in WORKLOADS {
+        run(workload, &target, &[]);
+    }
+    run("random-read", &target, &["--connections", "2", "--depth", "4"]);
+    for workload in ["mixed", "metadata"] {
+        beside_tcpdump(workload, &target, ganesha.address());
+    }
+}
+
+#[test]
+fn every_workload_on_a_mounted_directory() {
+    let _alone = alone();
+    let scratch = Scratch::new("directory");
+    let target = format!("file://{}", scratch.path().display());
+    for workload in WORKLOADS {
+        run(workload, &target, &[]);
+    }
+}
+
+#[test]
+fn what_a_link_leads_to_is_not_swept() {
+    let _alone = alone();
+    let scratch = Scratch::new("links");
+    let target = format!("file://{}", scratch.folder("set").display());
+    let thesis = scratch.folder("home").join("thesis.txt");
+    std::fs::write(&thesis, "years of work").unwrap();
+    run("mixed", &target, &[]);
+    let set = std::fs::read_dir(scratch.folder("set")).unwrap().next().unwrap().unwrap().path();
+    // As what a killed run has left: verifying removes it.
+    let left = set.join("d1/own-d-0-1-2-3-0");
+    std::os::unix::fs::symlink(scratch.folder("home"), &left).unwrap();
+    run("mixed", &target, &[]);
+    assert!(left.symlink_metadata().is_err(), "the link goes");
+    assert_eq!(std::fs::read_to_string(&thesis).unwrap(), "years of work", "and nothing else");
+}
+
+#[test]
+fn a_workload_of_nothing_but_null_has_numbers() {
+    let _alone = alone();
+    for target in ["embedded:nfs", "embedded:smb"] {
+        let report = run("null", target, &[]);
+        let stage = &report["stages"][0];
+        assert!(stage["operations_per_s"].as_f64() > Some(0.0), "{target}");
+        assert!(stage["response_time"]["count"].as_u64() > Some(0), "{target}");
+    }
+}
+
+#[test]
+fn several_levels_are_several_stages() {
+    let _alone = alone();
+    let report = run("getattr", "embedded:nfs", &["--levels", "1,3"]);
+    leads(&report, "response_time");
+    let stages = report["stages"].as_array().unwrap();
+    assert_eq!(
+        stages.iter().map(|stage| stage["level"].as_str().unwrap()).collect::<Vec<_>>(),
+        ["1 station", "3 stations"]
+    );
+    assert_eq!(report["run"]["workload"], "getattr");
+    let rated = run("getattr", "embedded:smb", &["--rate", "200", "--arrivals", "poisson"]);
+    assert_eq!(rated["stages"][0]["asked_per_s"], 200.0);
+    assert!(rated["stages"][0]["response_time_from_intended"]["count"].as_u64().unwrap() > 10);
+    leads(&rated, "response_time_from_intended");
+}
+
+#[test]
+fn kept_awake_is_a_term_of_the_run() {
+    let _alone = alone();
+    let rated =
+        ["run", "getattr", "--target", "embedded:nfs", "--rate", "200", "--duration", "300ms", "--json", "-", "-q"];
+    let facts = |more: &[&str]| {
+        let output = plimsoll(&[&rated, more].concat());
+        let report: Option<Value> = serde_json::from_slice(&output.stdout).ok();
+        report.map(|report| report["run"]["facts"].to_string()).ok_or(String::from_utf8(output.stderr).unwrap())
+    };
+    assert!(!facts(&[]).unwrap().contains("kept awake"));
+    match facts(&["--keep-awake"]) {
+        Ok(facts) => assert!(facts.contains(", kept awake\""), "a comparison must see it: {facts}"),
+        // A container with less processor time than processors.
+        Err(said) => {
+            assert!(said.contains("a control group limits the processor time"), "{said}");
+            skip("processor time is limited here");
+        }
+    }
+}
+
+#[test]
+fn the_demonstration_shows_both_protocols() {
+    let _alone = alone();
+    let scratch = Scratch::new("demo");
+    let page = scratch.path().join("demo.html");
+    let output = plimsoll(&["demo", "--html", page.to_str().unwrap(), "--json", "-", "-q"]);
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let stages = report["stages"].as_array().unwrap();
+    assert_eq!(stages.len(), 6);
+    assert!(stages.iter().all(|stage| stage["errors"] == 0 && stage["count"].as_u64().unwrap() > 100), "{stages:#?}");
+    let named = |name: &str| report["operations"].as_array().unwrap().iter().any(|row| row["protocol"] == name);
+    assert!(named("SMB2") && named("NFS3"));
+    assert!(std::fs::read_to_string(&page).unwrap().contains("NFS, 16 stations"));
+}
+
+#[test]
+fn what_makes_no_sense_is_usage_and_what_is_not_there_is_not() {
+    let code = |arguments: &[&str]| plimsoll(&[&["run"], arguments].concat()).status.code();
+    assert_eq!(code(&["nothing-like-it"]), Some(2));
+    assert_eq!(code(&["mixed", "--levels", "1.5"]), Some(2));
+    assert_eq!(code(&["mixed", "--target", "ftp://host/"]), Some(2));
+    assert_eq!(code(&["mixed", "--stations", "0"]), Some(2));
+    // Nobody listens on port 1 of loopback.
+    assert_eq!(code(&["mixed", "--target", "smb://u@127.0.0.1:1/share"]), Some(3));
+    assert_eq!(code(&["mixed", "--target", "nfs://127.0.0.1:1/export"]), Some(3));
+}

@@ -1,0 +1,78 @@
+//! Is the highest load that holds a promise the one that it says? Whole searches, each run made by the real client and
+//! engine on a scripted server of known capacity under a virtual clock.
+
+use std::time::Duration;
+
+use plimsoll_drive::engine::{Arrivals, Load};
+use plimsoll_stats::capacity::{Answer, Bounds, Grain, Next, Search, for_ever};
+use plimsoll_testkit::servers::scripted::{Draw, Latency, Script, Service};
+
+use super::virtual_run::{Asks, Case, Found};
+
+/// Searches, each from another start with draws of its own, where the whole experiment is asked for; else so many.
+const SEARCHES: u64 = 20;
+const SOME_SEARCHES: u64 = 1;
+/// One interval in so many may miss the truth: it is one of 95 %. Of fewer searches none may. (Under the virtual clock the same seed
+/// finds the same, so that a miss is no accident.)
+const SEARCHES_PER_MISS: usize = 20;
+const MS: Duration = Duration::from_millis(1);
+
+/// The ends of the interval that each search found, as the command tells them.
+fn searches(case: &Case, arrivals: Arrivals, limit: Duration, resolution: f64) -> Vec<(f64, f64)> {
+    let found = Found::new();
+    let slack = limit.as_secs_f64() / case.seconds as f64;
+    let one = |seed: u64| {
+        let bounds = Bounds { start: 50.0 + 7.0 * seed as f64, most: 1e5, grain: Grain::Any, resolution, runs: 200 };
+        let mut search = Search::new(bounds);
+        loop {
+            match search.next() {
+                Next::Over(Answer::Between { held, broken }) => return (for_ever(held, slack), broken),
+                Next::Over(other) => panic!("{}: {other:?}", case.name),
+                Next::Run { load: rate, brief } => {
+                    let seconds = if brief { case.seconds / 4 } else { case.seconds };
+                    let case = Case { load: Load::Open { stations: 1, rate, arrivals }, seconds, ..*case };
+                    let ran = found.whole_run(&case, seed * 1_000 + u64::from(search.runs()));
+                    let p99 = ran.and_then(|course| course.sum().row.percentile_ns(99.0));
+                    search.saw(p99.is_some_and(|ns| Duration::from_nanos(ns) < limit));
+                }
+            }
+        }
+    };
+    let searches = if std::env::var_os("PLIMSOLL_EXACT").is_some() { SEARCHES } else { SOME_SEARCHES };
+    (0..searches).map(one).collect()
+}
+
+fn check(name: &str, truth: f64, found: &[(f64, f64)], widest_allowed: f64) {
+    let missed = found.iter().filter(|(held, broken)| !(*held..=*broken).contains(&truth)).count();
+    let low = found.iter().map(|(held, _)| held / truth).fold(f64::INFINITY, f64::min);
+    let high = found.iter().map(|(_, broken)| broken / truth).fold(0.0, f64::max);
+    println!("capacity {name}: {missed} of {} missed {truth:.1}; ends {low:.4} to {high:.4} of it", found.len());
+    assert!(missed <= found.len() / SEARCHES_PER_MISS, "{name}: {found:?}");
+    // An interval that holds everything would say nothing.
+    let widest = found.iter().map(|(held, broken)| broken / held - 1.0).fold(0.0, f64::max);
+    assert!(widest <= widest_allowed, "{name}: {found:?}");
+}
+
+/// Four workers, 4 ms each: 1,000 calls a second and not one more.
+#[test]
+fn fixed_workers_with_a_fixed_service_time_are_found_within_two_per_cent() {
+    let script = Script { service: Service::Workers(4), ..Script::queue(Latency::Constant(4 * MS)) };
+    let load = Load::Open { stations: 1, rate: 1.0, arrivals: Arrivals::Constant };
+    let case = Case { name: "four workers", script, drift: None, load, lanes: 256, seconds: 8, asks: Asks::Nothing };
+    let found = searches(&case, Arrivals::Constant, 40 * MS, 0.015);
+    check(case.name, 1_000.0, &found, 0.04);
+    for (held, broken) in found {
+        assert!(held >= 980.0 && broken <= 1_020.0, "{held} to {broken}");
+    }
+}
+
+/// One worker, exponential service of 1 ms on average, independent arrivals: the 99th percentile of the response time is
+/// 20 ms at 1000 − ln(100)/20 ms = 769.7 calls a second.
+#[test]
+fn the_load_at_which_a_queue_is_too_slow_is_in_the_interval() {
+    let script = Script { draw: Draw::Independent, ..Script::queue(Latency::Exponential { mean: MS }) };
+    let load = Load::Open { stations: 1, rate: 1.0, arrivals: Arrivals::Poisson };
+    let case = Case { name: "M/M/1", script, drift: None, load, lanes: 256, seconds: 40, asks: Asks::Nothing };
+    let found = searches(&case, Arrivals::Poisson, 20 * MS, 0.03);
+    check(case.name, 1_000.0 - 100_f64.ln() / 0.02, &found, 0.15);
+}

@@ -1,0 +1,150 @@
+//! Clients that do everything at once and block meanwhile: a thread for each.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering::SeqCst;
+use std::time::Duration;
+
+use plimsoll_drive::Outbox;
+use plimsoll_drive::action::{Action, Cause, Done, Reply, Tag, Ticket};
+use plimsoll_drive::client::{Arrived, Client, Events, Framing};
+use plimsoll_drive::engine::{Arrivals, Birth, Load, Pause, Phases, Plan, Setup, Watch, run};
+use plimsoll_drive::network::clock::Clock;
+use plimsoll_drive::scenario::Scenario;
+use plimsoll_model::{Frames, Names, Outcome, Procedure, Protocol, Symbol, Timeline, Transaction, Vantage};
+
+use super::toy::{Do, Toys};
+
+/// Sleeps a little for each action.
+struct Sleeper {
+    birth: Birth,
+    clock: Clock,
+}
+
+impl Client for Sleeper {
+    fn connect(&mut self, now: i64, _: &mut Outbox, events: &mut dyn Events) {
+        events.done(Done { tag: Tag::CONNECT, at: now, result: Ok(Reply::Nothing) });
+    }
+
+    fn begin(&mut self, action: &Action<'_>, ticket: Ticket, now: i64, _: &mut Outbox, events: &mut dyn Events) {
+        std::thread::sleep(Duration::from_micros(300));
+        let mut result = Ok(Reply::Nothing);
+        if let Action::Read { length, keep, .. } = *action {
+            if keep {
+                events.data(ticket.tag, 0, &vec![1; length as usize / 2]);
+                events.data(ticket.tag, u64::from(length) / 2, &vec![2; (length - length / 2) as usize]);
+                events.entry(ticket.tag, "name");
+            }
+            result = Ok(Reply::Read { bytes: length });
+        }
+        let at = self.clock.now();
+        let timeline = Timeline {
+            intended: ticket.intended,
+            request_first: Some(now),
+            request_last: Some(now),
+            interim: None,
+            response_first: Some(at),
+            response_last: Some(at),
+        };
+        events.transaction(
+            Some(ticket.tag),
+            &Transaction {
+                procedure: Procedure::of(Protocol::Smb2, 13),
+                client: self.birth.client,
+                server: self.birth.server,
+                connection: self.birth.connection,
+                session: None,
+                share: Symbol::NONE,
+                path: ticket.path,
+                user: Symbol::NONE,
+                id: None,
+                compound_position: None,
+                status: Some(0),
+                outcome: Outcome::Succeeded,
+                payload_bytes: None,
+                request_bytes: None,
+                response_bytes: None,
+                request_packets: 0,
+                response_packets: None,
+                timeline,
+                frames: Frames::default(),
+                vantage: Vantage::Client,
+                stage: None,
+                held: false,
+                counted: true,
+                resent_wait_ns: None,
+            },
+        );
+        events.done(Done { tag: ticket.tag, at, result });
+    }
+
+    fn framing(&self, _: &[u8]) -> Framing {
+        Framing::Broken
+    }
+
+    fn message(&mut self, _: Arrived<'_>, _: &mut Outbox, _: &mut dyn Events) {}
+    fn sent(&mut self, _: u64, _: i64) {}
+    fn broken(&mut self, _: i64, _: Cause, _: &mut dyn Events) {}
+    fn overdue(&mut self, _: i64, _: i64, _: &mut dyn Events) {}
+
+    fn leave(&mut self, now: i64, _: &mut Outbox, events: &mut dyn Events) {
+        events.done(Done { tag: Tag::LEAVE, at: now, result: Ok(Reply::Nothing) });
+    }
+
+    fn outstanding(&self) -> usize {
+        0
+    }
+
+    fn strangers(&self) -> u64 {
+        0
+    }
+}
+
+struct Sleepers(Toys);
+
+impl Setup for Sleepers {
+    fn address(&self) -> Option<std::net::SocketAddr> {
+        None
+    }
+
+    fn client(&self, birth: &Birth) -> Box<dyn Client> {
+        assert_eq!(birth.server.port, 0);
+        Box::new(Sleeper { birth: *birth, clock: Clock::new() })
+    }
+
+    fn scenario(&self, station: u32, lane: u32, seed: u64) -> Box<dyn Scenario> {
+        self.0.scenario(station, lane, seed)
+    }
+
+    fn names(&self) -> &Names {
+        &self.0.names
+    }
+}
+
+#[test]
+fn blocking_clients_have_a_thread_each_and_their_data_arrives() {
+    let loads = [
+        (Load::Closed { stations: 3, think: Pause::None }, 3),
+        (Load::Open { stations: 3, rate: 500.0, arrivals: Arrivals::Poisson }, 3),
+        (Load::Partly { users: 3, every_ns: 5_000_000, arrivals: Arrivals::Constant }, 2),
+    ];
+    for (load, threads) in loads {
+        let setup = Sleepers(Toys::new(&[Do::ReadKept(1_001), Do::Null, Do::TurnOver]));
+        let phases = Phases { warmup_ns: 20_000_000, measured_ns: Some(100_000_000), ..Phases::default() };
+        let threads_asked = if threads == 3 { 0 } else { threads };
+        let plan = Plan { phases, threads: threads_asked, stage: Some(1), ..Plan::new(load) };
+        let ran = run(&plan, &setup, |_| Vec::<Transaction>::new(), &Watch::new()).unwrap();
+        assert_eq!(ran.sinks.len(), threads as usize);
+        assert!(ran.stations.iter().all(|tally| tally.connected && tally.error_count() == 0), "{:?}", ran.stations);
+        let rows: Vec<&Transaction> = ran.sinks.iter().flatten().collect();
+        let seen: &Arc<_> = &setup.0.seen;
+        assert_eq!(rows.len() as u64, seen.done.load(SeqCst));
+        assert_eq!(seen.begun.load(SeqCst), seen.done.load(SeqCst));
+        let reads = seen.ends.lock().unwrap().iter().filter(|end| end.2 == Ok(Reply::Read { bytes: 1_001 })).count();
+        assert!(reads > 0);
+        assert_eq!(seen.data.load(SeqCst), reads as u64 * 1_001);
+        assert_eq!(seen.names.load(SeqCst), reads as u64);
+        let actions: u64 = ran.stations.iter().map(|tally| tally.actions).sum();
+        assert_eq!(actions, rows.iter().filter(|row| row.stage.is_some()).count() as u64);
+        assert!(rows.iter().all(|row| row.timeline.intended <= row.timeline.request_first));
+    }
+}

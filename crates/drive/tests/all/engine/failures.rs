@@ -1,0 +1,424 @@
+//! A server that fails is part of the measurement.
+
+use std::io::ErrorKind;
+use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
+use std::sync::{Arc, Mutex};
+
+use plimsoll_drive::action::Cause;
+use plimsoll_drive::engine::{Arrivals, EngineError, Load, Pause, Phase, Plan, Reconnect, Watch, run_on};
+use plimsoll_drive::network::memory::{Accept, Memory, Reply, What};
+use plimsoll_drive::scenario::Verdict;
+use plimsoll_model::{Outcome, Transaction};
+
+use super::memory::{MS, START, ToyServer, all, door, over, phases, steady, try_over};
+use super::toy::{Do, HEAD, Toys, answer, head, message};
+
+const TURN: [Do; 2] = [Do::Null, Do::TurnOver];
+
+fn plan(stations: u32) -> Plan {
+    let load = Load::Closed { stations, think: Pause::Constant(10 * MS as u64) };
+    let reconnect = Reconnect { attempts: 3, first_ns: 10 * MS as u64, most_ns: 25 * MS as u64 };
+    Plan {
+        threads: 1,
+        phases: phases(0, 200, 50),
+        timeout_ns: 80 * MS as u64,
+        stage: Some(0),
+        reconnect,
+        ..Plan::new(load)
+    }
+}
+
+/// Served as usual, but the `n`th request of the `attempt`th connection gets what `instead` gives.
+fn except(attempt: u32, n: u32, instead: fn(i64, u64) -> Vec<Reply>) -> Memory {
+    door(move |_, attempts, _| {
+        let mut seen = 0;
+        let serve = move |at: i64, bytes: &[u8], replies: &mut Vec<Reply>| {
+            for request in bytes.chunks(HEAD) {
+                let (_, id, word) = head(request).unwrap();
+                if attempts == attempt && seen == n {
+                    replies.extend(instead(at, id));
+                } else {
+                    replies.extend(answer(id, word).map(|it| Reply { at: at + MS, what: What::Bytes(it) }));
+                }
+                seen += 1;
+            }
+        };
+        Accept::Serve(Box::new(serve), 0)
+    })
+}
+
+fn bytes(at: i64, bytes: Vec<u8>) -> Vec<Reply> {
+    vec![Reply { at, what: What::Bytes(bytes) }]
+}
+
+#[test]
+fn nobody_connected_says_why() {
+    for (kind, cause) in [
+        (ErrorKind::ConnectionRefused, Cause::ConnectionRefused),
+        (ErrorKind::NetworkUnreachable, Cause::Unreachable),
+        (ErrorKind::HostUnreachable, Cause::Unreachable),
+        (ErrorKind::AddrNotAvailable, Cause::OutOfResources),
+        (ErrorKind::ConnectionReset, Cause::ConnectionReset),
+    ] {
+        let toys = Toys::new(&TURN);
+        let result = try_over(&plan(3), &toys, |_| door(move |_, _, _| Accept::Refuse(kind, MS)));
+        let Err(EngineError::NobodyConnected(failure)) = result else { panic!("{kind:?}: {result:?}") };
+        assert_eq!((failure.cause, failure.status), (cause, None));
+    }
+    let toys = Toys::new(&TURN);
+    let result = try_over(&plan(3), &toys, |_| door(|_, _, _| Accept::Silence));
+    let Err(EngineError::NobodyConnected(failure)) = result else { panic!("{result:?}") };
+    assert_eq!(failure.cause, Cause::TimedOut);
+}
+
+#[test]
+fn attempts_are_counted_and_wait_longer_each_time() {
+    let times = Arc::new(Mutex::new(Vec::new()));
+    let toys = Toys::new(&TURN);
+    let noted = times.clone();
+    // The second station's connection is refused at once, five times.
+    let ran = over(&plan(2), &toys, move |_| {
+        let noted = noted.clone();
+        door(move |key, _, at| {
+            if key.0 == 0 {
+                return Accept::Serve(Box::new(ToyServer::new(|_| MS)), 0);
+            }
+            noted.lock().unwrap().push((at - START) / MS);
+            Accept::Refuse(ErrorKind::ConnectionRefused, 0)
+        })
+    });
+    // One attempt and three more, 10, 20 and 25 ms apart; then it is given up.
+    assert_eq!(*times.lock().unwrap(), [0, 10, 30, 55]);
+    assert_eq!(ran.stations[1].errors_outside, [(Cause::ConnectionRefused, 4)]);
+    assert!(ran.stations[1].starved() && !ran.stations[1].connected);
+    assert!(!ran.stations[0].starved() && ran.stations[0].connected);
+}
+
+#[test]
+fn a_refused_logon_is_not_tried_again() {
+    let mut toys = Toys::new(&TURN);
+    toys.log_on = true;
+    let doors = Arc::new(AtomicU64::new(0));
+    let count = doors.clone();
+    let result = try_over(&plan(1), &toys, move |_| {
+        let count = count.clone();
+        door(move |_, _, _| {
+            count.fetch_add(1, SeqCst);
+            let refuse = |at: i64, request: &[u8], replies: &mut Vec<Reply>| {
+                let (_, id, _) = head(request).unwrap();
+                replies.extend(bytes(at, message(id, 0xc000_006d, 0)));
+            };
+            Accept::Serve(Box::new(refuse), 0)
+        })
+    });
+    let Err(EngineError::NobodyConnected(failure)) = result else { panic!("{result:?}") };
+    assert_eq!((failure.cause, failure.status), (Cause::LogonRefused, Some(0xc000_006d)));
+    assert_eq!(doors.load(SeqCst), 1);
+}
+
+#[test]
+fn every_way_to_fail_in_mid_run_has_its_name_and_the_run_goes_on() {
+    let reset: fn(i64, u64) -> Vec<Reply> = |at, _| vec![Reply { at: at + MS, what: What::Reset }];
+    let close: fn(i64, u64) -> Vec<Reply> = |at, _| vec![Reply { at: at + MS, what: What::Close }];
+    let cut: fn(i64, u64) -> Vec<Reply> = |at, id| {
+        let half = message(id, 0, 100)[..HEAD + 7].to_vec();
+        vec![Reply { at, what: What::Bytes(half) }, Reply { at: at + MS, what: What::Close }]
+    };
+    let garbage: fn(i64, u64) -> Vec<Reply> = |at, _| bytes(at, vec![0; 40]);
+    for (instead, cause) in [
+        (reset, Cause::ConnectionReset),
+        (close, Cause::ConnectionClosed),
+        (cut, Cause::ConnectionClosed),
+        (garbage, Cause::Malformed),
+    ] {
+        let toys = Toys::new(&TURN);
+        let ran = over(&plan(1), &toys, |_| except(0, 3, instead));
+        let tally = &ran.stations[0];
+        assert_eq!(tally.errors, [(cause, 2)], "the action and its connection");
+        assert_eq!((tally.reconnects, tally.connected), (1, true));
+        assert_eq!(toys.seen.reconnected.load(SeqCst), 1);
+        let rows = all(&ran);
+        let failed: Vec<&Transaction> = rows.iter().filter(|t| t.outcome == Outcome::Failed).collect();
+        assert_eq!(failed.len(), 1);
+        // The connection that was made again has a new number.
+        assert_eq!((failed[0].connection, rows.last().unwrap().connection), (0, 1));
+        assert_eq!(tally.actions + 1, rows.len() as u64);
+    }
+}
+
+#[test]
+fn an_outage_is_charged_to_the_turn_that_waited_for_its_end() {
+    let toys = Toys::new(&TURN);
+    let ran = over(&plan(1), &toys, |_| {
+        door(|_, attempts, _| match attempts {
+            0 => Accept::Serve(
+                Box::new(|at: i64, _: &[u8], replies: &mut Vec<Reply>| {
+                    replies.push(Reply { at, what: What::Reset });
+                }),
+                0,
+            ),
+            // Refused twice, then there again, 10 + 20 + 25 ms after it was lost.
+            1 | 2 => Accept::Refuse(ErrorKind::ConnectionRefused, 0),
+            _ => Accept::Serve(Box::new(ToyServer::new(|_| MS)), 0),
+        })
+    });
+    let rows = all(&ran);
+    let next = &rows[1].timeline;
+    // Lost at 0; the next turn was due a think time later.
+    assert_eq!(next.intended, Some(START + 10 * MS));
+    assert_eq!((next.request_first, next.response_time_from_intended()), (Some(START + 55 * MS), Some(46 * MS)));
+    let tally = &ran.stations[0];
+    assert_eq!(tally.errors, [(Cause::ConnectionReset, 2), (Cause::ConnectionRefused, 2)]);
+}
+
+#[test]
+fn no_answer_in_time_is_unanswered_and_what_comes_later_is_a_stranger() {
+    let toys = Toys::new(&TURN);
+    let late: fn(i64, u64) -> Vec<Reply> = |at, id| bytes(at + 120 * MS, message(id, 0, 0));
+    let ran = over(&plan(1), &toys, |_| except(0, 2, late));
+    let tally = &ran.stations[0];
+    assert_eq!(tally.errors, [(Cause::TimedOut, 1)]);
+    assert_eq!((ran.generator.overdue, ran.generator.strangers, tally.reconnects), (1, 1, 0));
+    let rows = all(&ran);
+    let unanswered: Vec<&Transaction> = rows.iter().filter(|t| t.outcome == Outcome::Unanswered).collect();
+    assert_eq!(unanswered.len(), 1);
+    // The next turn starts a think time after the action was given up: not before the timeout, and at most an eighth
+    // after it.
+    let after = rows[3].timeline.intended.unwrap() - unanswered[0].timeline.request_first.unwrap() - 10 * MS;
+    assert!((80 * MS..=90 * MS).contains(&after), "{after}");
+}
+
+#[test]
+fn a_duplicate_is_a_stranger() {
+    let toys = Toys::new(&TURN);
+    let twice: fn(i64, u64) -> Vec<Reply> = |at, id| bytes(at, [message(id, 0, 0), message(id, 0, 0)].concat());
+    let ran = over(&plan(1), &toys, |_| except(0, 2, twice));
+    assert_eq!((ran.stations[0].error_count(), ran.generator.strangers), (0, 1));
+}
+
+#[test]
+fn an_error_status_wrong_data_and_the_impossible_are_different_things() {
+    let toys = Toys::new(&TURN);
+    let status: fn(i64, u64) -> Vec<Reply> = |at, id| bytes(at, message(id, 5, 0));
+    let ran = over(&plan(1), &toys, |_| except(0, 2, status));
+    assert_eq!(ran.stations[0].errors, [(Cause::Status, 1)]);
+    for (line, cause) in [(Do::ReadWrong(3), Cause::WrongData), (Do::Impossible, Cause::Unsupported)] {
+        let toys = Toys::new(&[line, Do::TurnOver]);
+        let ran = over(&plan(1), &toys, |_| steady(MS));
+        let tally = &ran.stations[0];
+        assert_eq!((tally.actions, tally.errors.len(), tally.errors[0].0), (0, 1, cause));
+        assert!(tally.starved() && tally.errors[0].1 > 15);
+    }
+}
+
+#[test]
+fn the_scenario_says_what_counts_as_failed() {
+    let status: fn(i64, u64) -> Vec<Reply> = |at, id| bytes(at, message(id, 5, 0));
+    let judged = |verdict| {
+        let toys = Toys::new(&[Do::Judged(verdict), Do::TurnOver]);
+        // One answer is an error status.
+        let ran = over(&plan(1), &toys, |_| except(0, 2, status));
+        (ran.stations[0].actions, ran.stations[0].errors.clone())
+    };
+    let (succeeded, errors) = judged(Verdict::AsAnswered);
+    assert_eq!(errors, [(Cause::Status, 1)]);
+    assert_eq!(judged(Verdict::Expected), (succeeded + 1, vec![]));
+    assert_eq!(judged(Verdict::Excused), (0, vec![]));
+    // The toy finds nothing wrong with an answer that is none.
+    let failed = judged(Verdict::Failed(Cause::WrongData));
+    assert_eq!(failed, (0, vec![(Cause::WrongData, succeeded), (Cause::Status, 1)]));
+}
+
+#[test]
+fn a_station_that_gets_no_answers_is_starved_and_the_others_are_not() {
+    let toys = Toys::new(&TURN);
+    let ran = over(&plan(3), &toys, |_| {
+        door(|key, _, _| {
+            let wait = if key.0 == 1 { 10_000 * MS } else { MS };
+            Accept::Serve(Box::new(ToyServer::new(move |_| wait)), 0)
+        })
+    });
+    assert_eq!(ran.stations.iter().map(|tally| tally.starved()).collect::<Vec<_>>(), [false, true, false]);
+    assert!(ran.stations[1].errors.iter().all(|(cause, _)| *cause == Cause::TimedOut));
+}
+
+#[test]
+fn an_open_schedule_goes_on_while_a_connection_is_lost() {
+    let toys = Toys::new(&TURN);
+    let load = Load::Open { stations: 1, rate: 500.0, arrivals: Arrivals::Constant };
+    let plan = Plan { load, ..plan(1) };
+    let reset: fn(i64, u64) -> Vec<Reply> = |at, _| vec![Reply { at, what: What::Reset }];
+    let ran = over(&plan, &toys, |_| except(0, 50, reset));
+    // Lost at 100 ms, there again at 110 ms. What was due at 102, 104 … starts then, one a millisecond, and has caught up
+    // with what is due at 118.
+    assert_eq!((ran.generator.planned, ran.generator.never_sent, ran.generator.late_starts), (100, 0, 8));
+    assert_eq!((ran.stations[0].actions, ran.generator.schedule_lag.moments().max_ns()), (99, Some(0)));
+}
+
+#[test]
+fn nobody_waits_for_a_held_request_in_the_end() {
+    let toys = Toys::new(&[Do::Hold, Do::TurnOver]);
+    let mut plan = plan(2);
+    plan.phases.drain_ns = 1_000_000 * MS as u64;
+    let ran = over(&plan, &toys, |_| steady(MS));
+    assert!(ran.stations.iter().all(|tally| tally.errors == [(Cause::Ended, 1)]), "{:?}", ran.stations);
+    assert!(all(&ran).iter().all(|t| t.held));
+}
+
+#[test]
+fn the_drain_ends_when_its_time_is_over() {
+    let toys = Toys::new(&TURN);
+    let mut plan = plan(1);
+    plan.timeout_ns = 1_000_000 * MS as u64;
+    let ran = over(&plan, &toys, |_| steady(1_000 * MS));
+    let rows = all(&ran);
+    assert_eq!((rows.len(), rows[0].outcome), (1, Outcome::Unanswered));
+    assert_eq!(ran.stations[0].errors, [(Cause::TimedOut, 1)]);
+}
+
+#[test]
+fn a_server_that_takes_a_few_bytes_at_a_time_gets_all_of_them() {
+    struct Narrow(ToyServer<fn(i64) -> i64>);
+    impl plimsoll_drive::network::memory::Server for Narrow {
+        fn received(&mut self, at: i64, bytes: &[u8], replies: &mut Vec<Reply>) {
+            assert!(bytes.len() <= 5);
+            self.0.received(at, bytes, replies);
+        }
+        fn room(&mut self, at: i64) -> (usize, i64) {
+            (5, at + 100_000)
+        }
+    }
+    let toys = Toys::new(&TURN);
+    let latency: fn(i64) -> i64 = |_| MS;
+    let serve = move |_, _, _| Accept::Serve(Box::new(Narrow(ToyServer::new(latency))), 0);
+    let ran = over(&plan(1), &toys, |_| door(serve));
+    assert_eq!(ran.stations[0].error_count(), 0);
+    let first = &all(&ran)[0].timeline;
+    // 5 + 5 + 5 + 1 bytes, 100 µs apart.
+    assert_eq!(first.request_last.unwrap() - first.request_first.unwrap(), 300_000);
+    assert_eq!(first.service_time(), Some(MS));
+}
+
+/// Runs until `watch` is told to end by the server at `when`.
+fn told_by_the_server(when: i64, tell: fn(&Watch)) -> (Vec<Phase>, plimsoll_drive::engine::Ran<Vec<Transaction>>) {
+    let watch = Arc::new(Watch::new());
+    let phases = Arc::new(Mutex::new(Vec::new()));
+    let mut toys = Toys::new(&TURN);
+    toys.log_on = true;
+    let (told, seen) = (watch.clone(), phases.clone());
+    let net = move |_| {
+        let (told, seen) = (told.clone(), seen.clone());
+        Ok(door(move |_, _, _| {
+            let (told, seen) = (told.clone(), seen.clone());
+            let latency = move |at| {
+                seen.lock().unwrap().push(told.progress().phase);
+                if at - START >= when {
+                    tell(&told);
+                }
+                MS
+            };
+            Accept::Serve(Box::new(ToyServer::new(latency)), 0)
+        }))
+    };
+    let mut plan = plan(2);
+    plan.phases = super::memory::phases(100, 10_000_000, 50);
+    let ran = run_on(&plan, &toys, |_| Vec::new(), &watch, net).unwrap();
+    let phases = phases.lock().unwrap().clone();
+    (phases, ran)
+}
+
+#[test]
+fn a_run_that_is_stopped_keeps_what_it_has_and_logs_off() {
+    let (phases, ran) = told_by_the_server(500 * MS, Watch::stop);
+    assert!(ran.stopped);
+    let (begin, end) = ran.measured;
+    assert_eq!(begin, START + 101 * MS);
+    assert!((START + 500 * MS..START + 600 * MS).contains(&end), "{}", end - START);
+    assert!(ran.stations.iter().all(|tally| tally.actions > 30 && tally.connected && tally.error_count() == 0));
+    assert_eq!(ran.generator.left_rudely, 0);
+    assert_eq!(phases.iter().filter(|&&phase| phase == Phase::Leaving).count(), 2, "both logged off");
+}
+
+#[test]
+fn a_run_that_is_abandoned_does_not_log_off() {
+    let (phases, ran) = told_by_the_server(500 * MS, Watch::abandon);
+    assert!(ran.stopped && ran.stations.iter().all(|tally| tally.actions > 30));
+    assert!(!phases.contains(&Phase::Leaving));
+    assert_eq!(ran.generator.left_rudely, 2);
+}
+
+#[test]
+fn a_run_that_is_stopped_before_it_measures_says_so() {
+    let (_, ran) = told_by_the_server(20 * MS, Watch::stop);
+    assert!(ran.stopped);
+    assert_eq!(ran.measured.0, ran.measured.1);
+    assert!(ran.stations.iter().all(|tally| tally.actions == 0));
+    let (_, ran) = told_by_the_server(0, Watch::stop);
+    assert!(ran.stopped);
+    assert_eq!(ran.measured.0, ran.measured.1);
+}
+
+/// The tenth request of each connection is answered so late.
+fn late_by(ns: i64) -> Memory {
+    door(move |_, _, _| {
+        let mut seen = 0;
+        let serve = move |at: i64, bytes: &[u8], replies: &mut Vec<Reply>| {
+            for request in bytes.chunks(HEAD) {
+                let (_, id, word) = head(request).unwrap();
+                seen += 1;
+                let after = if seen == 10 { ns } else { MS };
+                replies.extend(answer(id, word).map(|it| Reply { at: at + after, what: What::Bytes(it) }));
+            }
+        };
+        Accept::Serve(Box::new(serve), 0)
+    })
+}
+
+#[test]
+fn a_silence_begins_when_something_is_wanted_and_ends_with_an_answer() {
+    let toys = Toys::new(&TURN);
+    let ran = over(&plan(1), &toys, |_| late_by(60 * MS));
+    // A turn every 11 ms: the tenth request goes at 99 ms. The pauses of 10 ms before each are no silences.
+    assert_eq!(ran.silences, [(ran.measured.0 + 99 * MS, ran.measured.0 + 159 * MS)]);
+    let quick = over(&plan(1), &Toys::new(&TURN), |_| late_by(MS));
+    assert_eq!(quick.silences, []);
+}
+
+#[test]
+fn what_has_no_answer_waited_until_it_was_given_up() {
+    let none = |_: i64, _: u64| Vec::new();
+    let ran = over(&plan(1), &Toys::new(&TURN), |_| except(0, 9, none));
+    let unanswered = ran.generator.unanswered;
+    assert_eq!(unanswered.count, 1);
+    let waited = i64::try_from(unanswered.longest_ns).unwrap();
+    assert!((80 * MS..101 * MS).contains(&waited), "the time-out and the time until it is looked for: {waited}");
+    assert_eq!(ran.silences.len(), 1, "it is silent until the next one is answered: {:?}", ran.silences);
+    let (from, to) = ran.silences[0];
+    assert!(from == ran.measured.0 + 99 * MS && to - from >= waited, "{from} to {to}");
+    let rest = over(&plan(1), &Toys::new(&TURN), |_| except(0, 17, none));
+    assert_eq!(rest.generator.unanswered.count, 1, "not answered in the drain");
+    assert_eq!(rest.silences.last().map(|silence| silence.1), Some(rest.measured.1), "up to the end of the phase");
+}
+
+#[test]
+fn reads_of_less_than_was_asked_for_are_counted_apart() {
+    let mut seen = 0;
+    let toys = Toys::new(&[Do::Read(100), Do::TurnOver]);
+    let ran = over(&plan(1), &toys, move |_| {
+        door(move |_, _, _| {
+            let serve = move |at: i64, requests: &[u8], replies: &mut Vec<Reply>| {
+                for request in requests.chunks(HEAD) {
+                    let (_, id, _) = head(request).unwrap();
+                    // The first three return nothing, the fourth a part.
+                    let data = [0, 0, 0, 40].get(seen).copied().unwrap_or(100);
+                    seen += 1;
+                    replies.extend(bytes(at + MS, message(id, 0, data)));
+                }
+            };
+            Accept::Serve(Box::new(serve), 0)
+        })
+    });
+    let station = &ran.stations[0];
+    assert_eq!((station.empty_reads, station.short_reads), (3, 1));
+    assert!(station.reads > 4 && station.reads == station.actions, "{} of {}", station.reads, station.actions);
+}

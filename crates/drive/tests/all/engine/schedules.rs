@@ -1,0 +1,245 @@
+//! Who starts what when, to the nanosecond.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
+
+use plimsoll_drive::engine::{Arrivals, Load, Pause, Plan};
+use plimsoll_drive::network::memory::{Accept, Reply, What};
+use plimsoll_model::Transaction;
+
+use super::memory::{MS, Over, S, START, ToyServer, all, door, over, phases, steady};
+use super::toy::{Do, HEAD, Toys, answer, head};
+
+const TURN: [Do; 2] = [Do::Null, Do::TurnOver];
+
+fn plan(load: Load) -> Plan {
+    Plan { threads: 1, phases: phases(10, 100, 50), stage: Some(3), ..Plan::new(load) }
+}
+
+fn closed(stations: u32, think: Pause) -> Plan {
+    plan(Load::Closed { stations, think })
+}
+
+/// Intended instants after the start of the warm-up, ns.
+fn intended(ran: &Over) -> Vec<i64> {
+    let begin = ran.measured.0 - 10 * MS;
+    all(ran).iter().filter_map(|t| t.timeline.intended).map(|at| at - begin).collect()
+}
+
+#[test]
+fn in_a_closed_loop_the_next_turn_starts_when_the_last_is_over() {
+    let toys = Toys::new(&TURN);
+    let ran = over(&closed(1, Pause::None), &toys, |_| steady(3 * MS));
+    assert_eq!(intended(&ran), (0..37).map(|n| n * 3 * MS).collect::<Vec<_>>());
+    assert_eq!(ran.measured, (START + 10 * MS, START + 110 * MS));
+    // Intended at 12, 15 … 108: 33; over at 12, 15 … 108: 33.
+    let tally = &ran.stations[0];
+    assert_eq!((tally.actions, tally.turns, tally.error_count()), (33, 33, 0));
+    assert_eq!(tally.responses.sum_ns(), 33 * 3 * MS as u128);
+    assert_eq!(all(&ran).iter().filter(|t| t.stage == Some(3)).count(), 33);
+    assert!(all(&ran).iter().all(|t| t.timeline.response_time() == Some(3 * MS)));
+}
+
+#[test]
+fn think_times_come_between_turns_and_spread_the_first_ones() {
+    let toys = Toys::new(&TURN);
+    let ran = over(&closed(4, Pause::Constant(20 * MS as u64)), &toys, |_| steady(MS));
+    let first: Vec<i64> = intended(&ran).into_iter().take(8).map(|at| at / MS).collect();
+    assert_eq!(first, [0, 5, 10, 15, 21, 26, 31, 36]);
+    assert_eq!(ran.generator.schedule_lag.moments().max_ns(), Some(0));
+}
+
+#[test]
+fn a_scenario_thinks_within_a_turn_and_ends_when_it_has_finished() {
+    let toys = Toys::new(&[Do::Null, Do::Think(7 * MS as u64), Do::Null, Do::Finish]);
+    let mut plan = closed(2, Pause::None);
+    plan.phases.measured_ns = None;
+    let ran = over(&plan, &toys, |_| steady(5 * MS));
+    assert_eq!(intended(&ran), [0, 0, 12 * MS, 12 * MS]);
+    assert_eq!(ran.measured, (START + 10 * MS, START + 17 * MS + 1));
+    assert_eq!(ran.stations.iter().map(|tally| tally.actions).collect::<Vec<_>>(), [1, 1]);
+    assert!(!ran.stopped);
+}
+
+#[test]
+fn the_same_seed_gives_the_same_run_and_another_one_another() {
+    let run = |seed, threads| {
+        let toys = Toys::new(&TURN);
+        let plan = Plan { seed, threads, ..closed(9, Pause::Exponential(4 * MS as u64)) };
+        let ran = over(&plan, &toys, |_| steady(MS / 3));
+        let begin = ran.measured.0;
+        let rows = all(&ran);
+        rows.iter().map(|t| (t.connection, t.timeline.intended.map(|at| at - begin))).collect::<Vec<_>>()
+    };
+    assert_eq!(run(1, 1), run(1, 1));
+    assert_eq!(run(1, 1), run(1, 4), "whatever the number of threads");
+    assert_ne!(run(1, 1), run(2, 1));
+}
+
+#[test]
+fn an_open_schedule_is_kept_whatever_the_server_does() {
+    let toys = Toys::new(&TURN);
+    let load = Load::Open { stations: 3, rate: 3_000.0, arrivals: Arrivals::Constant };
+    let quick = over(&plan(load), &toys, |_| steady(100_000));
+    let slow = over(&plan(load), &toys, |_| steady(7 * MS));
+    let exact: Vec<i64> = (0..330).map(|n| (f64::from(n) * 1e9 / 3_000.0).round() as i64).collect();
+    assert_eq!(intended(&quick), exact);
+    assert_eq!(quick.generator.planned, 300);
+    assert_eq!((quick.generator.late_starts, quick.generator.never_sent), (0, 0));
+    assert_eq!(
+        (quick.generator.schedule_lag.moments().count(), quick.generator.schedule_lag.moments().max_ns()),
+        (300, Some(0))
+    );
+    let begun = |ran: &Over| all(ran).iter().filter(|t| t.timeline.request_first == t.timeline.intended).count();
+    assert_eq!(begun(&quick), 330);
+    // A lane does a turn in 7 ms, three of them do some 43 in 100 ms and 21 in the drain's 50: the rest never starts.
+    let generator = &slow.generator;
+    assert_eq!(generator.planned, 300);
+    assert!(generator.never_sent > 200 && generator.late_starts > 0, "{generator:?}");
+    let started = all(&slow).iter().filter(|t| t.stage.is_some()).count() as u64;
+    assert_eq!(started + generator.never_sent, 300);
+    assert_eq!(intended(&slow), exact[..intended(&slow).len()]);
+}
+
+#[test]
+fn independent_arrivals_are_the_same_for_any_number_of_threads() {
+    let run = |threads| {
+        let toys = Toys::new(&TURN);
+        let load = Load::Open { stations: 40, rate: 5_000.0, arrivals: Arrivals::Poisson };
+        let ran = over(&Plan { threads, seed: 11, ..plan(load) }, &toys, |_| steady(MS));
+        let begin = ran.measured.0;
+        let rows = all(&ran);
+        assert_eq!(ran.generator.late_starts, 0);
+        assert_eq!(rows.iter().filter(|t| t.stage.is_some()).count() as u64, ran.generator.planned);
+        rows.iter().map(|t| (t.timeline.intended.map(|at| at - begin), t.connection)).collect::<Vec<_>>()
+    };
+    let one = run(1);
+    assert!(one.len() > 400, "{}", one.len());
+    for threads in [2, 3, 4] {
+        assert_eq!(run(threads), one, "{threads} threads");
+    }
+}
+
+/// Median and such of the measured rows, by their rank.
+fn percentile(mut values: Vec<i64>, percent: f64) -> i64 {
+    values.sort_unstable();
+    values[((values.len() as f64 * percent / 100.0).ceil() as usize).max(1) - 1]
+}
+
+#[test]
+fn a_stall_shows_in_the_response_time_from_intended() {
+    // 2,000 operations a second for 20 s; answers take 100 µs, but for 1.4 s the server says nothing.
+    let (stall, until) = (START + 8 * S, START + 8 * S + 1_400 * MS);
+    let toys = Toys::new(&TURN);
+    let load = Load::Open { stations: 4, rate: 2_000.0, arrivals: Arrivals::Constant };
+    let plan = Plan { threads: 1, phases: phases(1_000, 20_000, 5_000), stage: Some(0), ..Plan::new(load) };
+    let ran = over(&plan, &toys, |_| {
+        door(move |_, _, _| {
+            let latency = move |at| if (stall..until).contains(&at) { until - at + 100_000 } else { 100_000 };
+            Accept::Serve(Box::new(ToyServer::new(latency)), 0)
+        })
+    });
+    let rows: Vec<Transaction> = all(&ran).into_iter().filter(|t| t.stage.is_some()).collect();
+    assert_eq!(rows.len(), 40_000);
+    let p99 = |time: fn(&Transaction) -> Option<i64>| percentile(rows.iter().filter_map(time).collect(), 99.0);
+    // What came u after the stall began waited for its end and for the 2,000 u before it, four at a time every 100 µs:
+    // 1.4 s − 0.95 u. 400 of 40,000 are 1 %, so u = 0.2 s.
+    let corrected = p99(|t| t.timeline.response_time_from_intended());
+    assert!((corrected as f64 / 1.21e9 - 1.0).abs() < 0.01, "{corrected}");
+    assert_eq!(p99(|t| t.timeline.response_time()), 100_000, "an uncorrected generator sees nothing");
+    assert!(ran.generator.late_starts > 2_700, "{:?}", ran.generator);
+    assert_eq!(ran.generator.schedule_lag.moments().max_ns(), Some(0), "it is the server that was late");
+}
+
+#[test]
+fn users_start_turns_on_schedules_of_their_own() {
+    let toys = Toys::new(&[Do::Null, Do::Null, Do::TurnOver]);
+    let load = Load::Partly { users: 4, every_ns: 20 * MS as u64, arrivals: Arrivals::Constant };
+    let ran = over(&plan(load), &toys, |_| steady(2 * MS));
+    let of = |user| {
+        let rows = all(&ran);
+        let mine = rows.iter().filter(|t| t.connection == user).filter_map(|t| t.timeline.intended);
+        mine.map(|at| (at - START) / MS).collect::<Vec<_>>()
+    };
+    // The second action of a turn is meant to start when the first is over.
+    assert_eq!(of(0), [0, 2, 20, 22, 40, 42, 60, 62, 80, 82, 100, 102]);
+    assert_eq!(of(3), [15, 17, 35, 37, 55, 57, 75, 77, 95, 97]);
+    assert_eq!(ran.generator.planned, 20);
+    assert_eq!((ran.generator.late_starts, ran.generator.asked_rate), (0, Some(200.0)));
+    assert_eq!(ran.generator.achieved_rate, 200.0);
+}
+
+#[test]
+fn a_user_whose_turn_is_not_over_starts_the_next_one_late() {
+    let toys = Toys::new(&TURN);
+    let load = Load::Partly { users: 1, every_ns: 10 * MS as u64, arrivals: Arrivals::Constant };
+    let ran = over(&plan(load), &toys, |_| steady(15 * MS));
+    let rows = all(&ran);
+    assert_eq!(intended(&ran), (0..11).map(|n| n * 10 * MS).collect::<Vec<_>>());
+    let begun: Vec<i64> = rows.iter().filter_map(|t| t.timeline.request_first).map(|at| at - START).collect();
+    assert_eq!(begun, (0..11).map(|n| n * 15 * MS).collect::<Vec<_>>(), "the drain starts what was due before");
+    // Due at 10 … 100: all ten in the measured phase, all late.
+    assert_eq!((ran.generator.late_starts, ran.stations[0].late_turns, ran.generator.never_sent), (10, 10, 0));
+    assert_eq!(ran.stations[0].due_turns, 10);
+    // Answers come at 15, 30 … 165 ms, the phase is from 10 to 110: what the drain brings is no throughput of it.
+    assert_eq!(rows.iter().filter(|row| row.stage.is_some()).count(), 10);
+    assert_eq!(ran.generator.answered.requests, 7);
+}
+
+#[test]
+fn turns_go_on_to_their_end_in_the_drain_of_a_schedule_but_not_of_a_closed_loop() {
+    let script = [Do::Null, Do::Null, Do::Null, Do::TurnOver];
+    let load = Load::Open { stations: 1, rate: 10.0, arrivals: Arrivals::Constant };
+    let toys = Toys::new(&script);
+    // Due at 0 and 100 ms; the second turn's actions at 100, 108 and 116 ms. The end is at 110 ms.
+    let ran = over(&plan(load), &toys, |_| steady(8 * MS));
+    assert_eq!(all(&ran).iter().map(|t| t.stage).collect::<Vec<_>>()[3..], [Some(3), Some(3), None]);
+    let toys = Toys::new(&script);
+    let ran = over(&closed(1, Pause::None), &toys, |_| steady(8 * MS));
+    assert_eq!(intended(&ran).last(), Some(&(104 * MS)));
+}
+
+#[test]
+fn what_is_due_together_goes_out_together() {
+    let calls = Arc::new(AtomicU64::new(0));
+    let toys = Toys::new(&TURN);
+    let mut plan = closed(2, Pause::None);
+    plan.lanes = 8;
+    let counted = calls.clone();
+    let ran = over(&plan, &toys, move |_| {
+        let counted = counted.clone();
+        door(move |_, _, _| {
+            let counted = counted.clone();
+            Accept::Serve(
+                Box::new(move |at: i64, bytes: &[u8], replies: &mut Vec<Reply>| {
+                    counted.fetch_add(1, SeqCst);
+                    for request in bytes.chunks(HEAD) {
+                        let (_, id, word) = head(request).unwrap();
+                        replies.extend(answer(id, word).map(|it| Reply { at: at + MS, what: What::Bytes(it) }));
+                    }
+                }),
+                0,
+            )
+        })
+    });
+    assert_eq!(all(&ran).len() as u64, calls.load(SeqCst) * 8);
+    assert_eq!(all(&ran).len(), 110 * 16);
+}
+
+#[test]
+fn stations_share_connections_or_have_several() {
+    for (stations, connections, per_connection, expected) in [(10, 1, 5, 2), (11, 1, 5, 3), (4, 3, 1, 12)] {
+        for threads in [1, 2, 3] {
+            let toys = Toys::new(&TURN);
+            let mut plan = Plan { connections, threads, lanes: 6, ..closed(stations, Pause::None) };
+            plan.stations_per_connection = per_connection;
+            let ran = over(&plan, &toys, |_| steady(MS));
+            let used: BTreeSet<u32> = all(&ran).iter().map(|t| t.connection).collect();
+            assert_eq!(used, (0..expected).collect());
+            assert!(ran.stations.iter().all(|tally| tally.connected && tally.actions == 600), "{:?}", ran.stations);
+            let lanes: BTreeSet<(u32, u32)> = toys.seen.turns.lock().unwrap().iter().copied().collect();
+            assert_eq!(lanes.len() as u32, stations * 6);
+        }
+    }
+}

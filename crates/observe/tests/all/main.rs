@@ -1,0 +1,13 @@
+//! The observing half from outside, in one program: models, oracles, damaged and odd captures.
+#![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
+
+mod compounds;
+mod conversation;
+mod decrypt;
+mod encapsulations;
+mod hostile;
+mod loss;
+mod oracle;
+mod pairing_model;
+mod snaplen;
+mod stream_model;

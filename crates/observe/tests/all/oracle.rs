@@ -1,0 +1,126 @@
+//! On every capture in the shared folder, the set of pairs equals that of an independent oracle (tshark dissects, a
+//! script pairs), but for the differences explained in `oracle/differences.csv`.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use plimsoll_model::{Names, Protocol, Sink, Transaction};
+use plimsoll_observe::Observer;
+use plimsoll_observe::capture::{Captures, Input};
+
+/// Captures cut short by a snaplen: tshark cannot put their messages together, so it names the frame of a
+/// response's header where we know the frame that completed it.
+const CUT_SHORT: &[&str] = &["nfs3-snaplen96-stalls.cap"];
+
+/// protocol family, id, frame that completed the request, frame that completed the response.
+type Pair = (String, String, u64, u64);
+
+struct Pairs {
+    found: Vec<Pair>,
+    to_header: bool,
+}
+
+impl Sink for Pairs {
+    fn transaction(&mut self, transaction: &Transaction, _names: &Names) {
+        let (family, id) = match transaction.procedure.row().protocol {
+            Protocol::Smb1 => {
+                let id = transaction.id.unwrap_or_default();
+                ("smb1", format!("{}:{}", id >> 16, id & 0xffff))
+            }
+            Protocol::Smb2 => ("smb2", transaction.id.unwrap_or_default().to_string()),
+            // NFSv4 operations have rows of their own beside their compound's; the oracle knows compounds only.
+            Protocol::Nfs4 | Protocol::Nfs4Callback if transaction.compound_position.is_some() => return,
+            _ => ("rpc", format!("0x{:08x}", transaction.id.unwrap_or_default())),
+        };
+        let frames = &transaction.frames;
+        let response = if self.to_header { frames.response_first } else { frames.response_last };
+        let request = frames.request_last;
+        if let (Some(request), Some(response)) = (request, response) {
+            self.found.push((family.to_owned(), id, request.get(), response.get()));
+        }
+    }
+}
+
+fn observed(capture: &Path, to_header: bool) -> Vec<Pair> {
+    let mut captures = Captures::open(vec![Input::File(capture.to_owned())]).expect("the capture opens");
+    let mut observer = Observer::new(Pairs { found: Vec::new(), to_header });
+    while let Some(frame) = captures.next().expect("the capture reads") {
+        observer.frame(&frame);
+    }
+    let mut pairs = observer.finish().sink.found;
+    pairs.sort();
+    pairs
+}
+
+fn oracle(tool: &Path, capture: &Path) -> Vec<Pair> {
+    let out = Command::new("python3").arg(tool).arg(capture).output().expect("the oracle starts");
+    assert!(out.status.success(), "oracle: {}", String::from_utf8_lossy(&out.stderr));
+    let text = String::from_utf8(out.stdout).expect("the oracle prints text");
+    let mut pairs: Vec<Pair> = text
+        .lines()
+        .skip(1)
+        .map(|line| {
+            let fields: Vec<&str> = line.split(',').collect();
+            let frame = |at: usize| fields[at].parse().expect("a frame number");
+            (fields[0].to_owned(), fields[2].to_owned(), frame(4), frame(5))
+        })
+        .collect();
+    pairs.sort();
+    pairs
+}
+
+fn shared() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared")
+}
+
+fn has_tshark() -> bool {
+    Command::new("tshark").arg("--version").output().is_ok_and(|out| out.status.success())
+}
+
+#[test]
+fn pairs_equal_the_oracles() {
+    let (captures, tool) = (shared().join("captures"), shared().join("tools/tshark-oracle"));
+    if !captures.is_dir() || !has_tshark() {
+        println!("SKIPPED: needs ../shared/captures and tshark");
+        return;
+    }
+    let mut files: Vec<PathBuf> =
+        std::fs::read_dir(&captures).expect("the folder reads").map(|entry| entry.expect("an entry").path()).collect();
+    files.sort();
+    let explained = explained();
+    let mut unexplained = Vec::new();
+    for file in files.iter().filter(|file| file.extension().is_some_and(|extension| extension != "md")) {
+        let name = file.file_name().expect("a file").to_string_lossy().into_owned();
+        let (ours, theirs) = (observed(file, CUT_SHORT.contains(&name.as_str())), oracle(&tool, file));
+        let (our_set, their_set): (BTreeSet<_>, BTreeSet<_>) = (ours.iter().collect(), theirs.iter().collect());
+        println!("{name}: {} pairs here, {} there", ours.len(), theirs.len());
+        for pair in our_set.difference(&their_set) {
+            unexplained.push(difference(&name, "here", pair));
+        }
+        for pair in their_set.difference(&our_set) {
+            unexplained.push(difference(&name, "there", pair));
+        }
+    }
+    let found: BTreeSet<String> = unexplained.into_iter().collect();
+    let surprises: Vec<&String> = found.symmetric_difference(&explained).collect();
+    for line in &surprises {
+        println!("{line}");
+    }
+    assert!(
+        surprises.is_empty(),
+        "{} differences that the table does not explain, or no longer there",
+        surprises.len()
+    );
+}
+
+fn difference(capture: &str, side: &str, (protocol, id, request, response): &Pair) -> String {
+    format!("{capture},{side},{protocol},{id},{request},{response}")
+}
+
+/// The table of differences, without their reasons.
+fn explained() -> BTreeSet<String> {
+    let table = include_str!("../oracle/differences.csv");
+    let rows = table.lines().filter(|line| !line.starts_with('#')).skip(1);
+    rows.map(|line| line.splitn(7, ',').take(6).collect::<Vec<_>>().join(",")).collect()
+}

@@ -1,0 +1,124 @@
+//! What is compared later is what would have been compared at once: intervals come back from a recording as they were.
+#![allow(clippy::unwrap_used, reason = "in tests")]
+
+use std::fs;
+use std::path::Path;
+
+use crate::table::samples;
+use plimsoll_model::{Names, Procedure, Protocol, Transaction};
+use plimsoll_recording::folder::{
+    Finished, FolderError, Kept, Machine, Manifest, Progress, Recording, RecordingWriter, SCHEMA,
+};
+use plimsoll_stats::{IntervalRecorder, IntervalWidth, Intervals};
+use serde_json::Value;
+
+const NOON: i64 = 1_700_000_400_000_000_000;
+const WORKERS: usize = 3;
+
+fn manifest() -> Manifest {
+    let none = || String::new();
+    Manifest {
+        schema: SCHEMA.to_owned(),
+        state: Progress::Running,
+        tool: none(),
+        command: Vec::new(),
+        started_ns: 0,
+        ended_ns: None,
+        machine: Machine::default(),
+        clock: none(),
+        transactions: Kept { which: "none".to_owned(), one_in: 0, seed: 0, rule: none() },
+        validity: None,
+        measured: Value::Null,
+        stages: Vec::new(),
+    }
+}
+
+/// So many operations, `gap_ns` apart, of which some end late.
+fn operations(count: i64, gap_ns: i64) -> Vec<Transaction> {
+    let one = |i: i64| {
+        let mut t = samples::bare();
+        let late = if i % 97 == 0 { 3_500_000_000 } else { 0 };
+        t.procedure = Procedure::of(Protocol::Nfs3, (i % 5) as u16);
+        t.timeline.request_first = Some(NOON + i * gap_ns);
+        t.timeline.response_last = Some(NOON + i * gap_ns + 1_000 + (i * 7_919) % 2_000_000 + late);
+        t.held = false;
+        t
+    };
+    (0..count).map(one).collect()
+}
+
+fn empty(width: Option<IntervalWidth>) -> Intervals {
+    width.map_or_else(Intervals::growing, Intervals::new)
+}
+
+/// As a comparison keeps them that is made at once: a part a worker, then all together.
+fn at_once(all: &[Transaction], width: Option<IntervalWidth>) -> Intervals {
+    let mut whole = empty(width);
+    for worker in 0..WORKERS {
+        let mut recorder = IntervalRecorder::new(empty(width));
+        all.iter().skip(worker).step_by(WORKERS).for_each(|t| recorder.record(t));
+        whole.merge(&recorder.finish());
+    }
+    whole
+}
+
+/// Through a recording, whose workers hand over what is finished now and then.
+fn recorded(all: &[Transaction], width: Option<IntervalWidth>, folder: &Path) -> Intervals {
+    let mut writer = RecordingWriter::create(folder, manifest(), false).unwrap();
+    let mut stage = writer.begin(0, width).unwrap();
+    let mut workers = [(); WORKERS].map(|()| IntervalRecorder::new(empty(width)));
+    for (place, t) in all.iter().enumerate() {
+        let worker = &mut workers[place % WORKERS];
+        worker.record(t);
+        if place % 500 < WORKERS {
+            stage.intervals(worker.drain_before(t.timeline.response_last.unwrap() - 1_000_000_000));
+        }
+    }
+    workers.into_iter().for_each(|worker| stage.rest(&worker.finish()));
+    let finished = Finished { level: None, span_ns: (None, None), state: Vec::new(), about: Value::Null };
+    writer.end(stage, finished, &Names::default()).unwrap();
+    let recording = Recording::open(folder).unwrap();
+    recording.intervals(&recording.manifest.stages[0]).unwrap()
+}
+
+#[test]
+fn intervals_of_a_recording_are_those_of_the_run() {
+    let usual = Some(IntervalWidth::USUAL);
+    for (count, gap_ns, width) in [
+        (0, 1, usual),
+        (30_000, 4_000_000, usual),
+        (9_000, 1_000_000, Some(IntervalWidth::NARROW)),
+        // Of unknown length: below twenty seconds, and far above.
+        (9_000, 1_000_000, None),
+        (30_000, 4_000_000, None),
+        // Each worker has been at it for less than twenty seconds, all together for more.
+        (90, 300_000_000, None),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let all = operations(count, gap_ns);
+        let expected = at_once(&all, width);
+        assert_eq!(expected.sum().total().count, all.len() as u64);
+        assert_eq!(recorded(&all, width, folder.path()), expected, "{count} operations, {gap_ns} ns apart");
+    }
+}
+
+#[test]
+fn a_file_that_is_cut_off_or_lengthened_is_damaged_and_named() {
+    let folder = tempfile::tempdir().unwrap();
+    recorded(&operations(3_000, 4_000_000), Some(IntervalWidth::USUAL), folder.path());
+    let (recording, file) = (Recording::open(folder.path()).unwrap(), folder.path().join("stage-0000/intervals.zst"));
+    let whole = fs::read(&file).unwrap();
+    let read = |bytes: &[u8]| {
+        fs::write(&file, bytes).unwrap();
+        recording.intervals(&recording.manifest.stages[0])
+    };
+    for length in (0..whole.len()).step_by(whole.len() / 30) {
+        let error = read(&whole[..length]).unwrap_err();
+        assert!(matches!(error, FolderError::Damaged { .. }), "{length} of {}: {error}", whole.len());
+        assert!(error.to_string().contains("intervals.zst"), "{error}");
+    }
+    assert!(read(&[&whole[..], b"more"].concat()).is_err());
+    assert!(read(&whole).is_ok());
+    fs::remove_file(&file).unwrap();
+    assert!(recording.intervals(&recording.manifest.stages[0]).unwrap_err().to_string().contains("intervals.zst"));
+}

@@ -1,0 +1,233 @@
+//! The transactions table, written and read again: by the `parquet` and `csv` crates' readers here, by DuckDB and
+//! pandas in `outside.rs`.
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "in tests")]
+
+mod outside;
+pub(crate) mod samples;
+
+use std::fs::{self, File};
+use std::path::Path;
+
+use parquet::basic::Repetition;
+use parquet::file::reader::{FileReader, SerializedFileReader};
+use parquet::record::{Field, Row};
+use plimsoll_model::{Names, Sink, Transaction};
+use plimsoll_recording::{ColumnKind, RecordingError, TableFormat, TransactionsFile, Written, columns};
+
+/// The contract of the design, written out again by hand: an accidental change of `columns.rs` fails here.
+const CONTRACT: &str = "protocol procedure operation group client server connection session share path user id \
+    compound_position status outcome payload_bytes request_bytes response_bytes request_packets response_packets \
+    intended_ns request_first_ns request_last_ns interim_ns response_first_ns response_last_ns request_first_frame \
+    request_last_frame response_first_frame response_last_frame vantage stage held counted resent_wait_ns";
+
+fn write(path: &Path, transactions: &[Transaction], names: &Names) -> Written {
+    let mut file = TransactionsFile::new(File::create(path).unwrap(), TableFormat::of(path).unwrap()).unwrap();
+    for transaction in transactions {
+        file.transaction(transaction, names);
+    }
+    file.finish().unwrap()
+}
+
+fn read_parquet(path: &Path) -> Vec<Row> {
+    let reader = SerializedFileReader::new(File::open(path).unwrap()).unwrap();
+    reader.get_row_iter(None).unwrap().collect::<Result<_, _>>().unwrap()
+}
+
+fn read_csv(path: &Path) -> Vec<Vec<String>> {
+    let mut reader = csv::ReaderBuilder::new().has_headers(false).from_path(path).unwrap();
+    reader.records().map(|record| record.unwrap().iter().map(str::to_owned).collect()).collect()
+}
+
+fn field<'a>(row: &'a Row, name: &str) -> &'a Field {
+    row.get_column_iter().find(|(column, _)| column.as_str() == name).unwrap().1
+}
+
+#[test]
+fn the_columns_are_the_contracts() {
+    assert_eq!(columns().map(|(name, _)| name).collect::<Vec<_>>(), CONTRACT.split_whitespace().collect::<Vec<_>>());
+    let folder = tempfile::tempdir().unwrap();
+    let (parquet, csv) = (folder.path().join("t.parquet"), folder.path().join("t.csv"));
+    write(&parquet, &[], &Names::default());
+    write(&csv, &[], &Names::default());
+    assert_eq!(fs::read_to_string(csv).unwrap(), CONTRACT.split_whitespace().collect::<Vec<_>>().join(",") + "\n");
+    let reader = SerializedFileReader::new(File::open(parquet).unwrap()).unwrap();
+    let schema = reader.metadata().file_metadata().schema_descr();
+    assert_eq!(
+        schema.columns().iter().map(|c| c.name()).collect::<Vec<_>>(),
+        CONTRACT.split_whitespace().collect::<Vec<_>>()
+    );
+    assert_eq!(reader.metadata().file_metadata().num_rows(), 0);
+}
+
+#[test]
+fn parquet_holds_every_value_of_a_full_transaction() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("t.parquet");
+    let mut names = Names::default();
+    let transaction = samples::full(&mut names, "dir\\file.txt");
+    let written = write(&path, &[transaction], &names);
+    assert_eq!(written, Written { rows: 1, bytes: fs::metadata(&path).unwrap().len() });
+    let rows = read_parquet(&path);
+    let row = &rows[0];
+    let text = |name: &str| match field(row, name) {
+        Field::Str(text) => text.clone(),
+        other => panic!("{name} is {other:?}"),
+    };
+    assert_eq!(text("protocol"), "SMB2");
+    assert_eq!(text("client"), "192.0.2.7:49152");
+    assert_eq!(text("server"), "[2001:db8::1]:445");
+    assert_eq!(text("session"), "0xfedcba9876543210");
+    assert_eq!(text("share"), "\\\\server\\share");
+    assert_eq!(text("path"), "dir\\file.txt");
+    assert_eq!(text("user"), "DOMAIN\\user");
+    assert_eq!(text("outcome"), "refused");
+    assert_eq!(text("vantage"), "wire");
+    assert_eq!(*field(row, "connection"), Field::UInt(u32::MAX));
+    assert_eq!(*field(row, "id"), Field::ULong(u64::MAX - 1));
+    assert_eq!(*field(row, "status"), Field::UInt(0xC000_0034));
+    assert_eq!(*field(row, "compound_position"), Field::UInt(2));
+    assert_eq!(*field(row, "payload_bytes"), Field::ULong(65536));
+    assert_eq!(*field(row, "request_packets"), Field::UInt(46));
+    assert_eq!(*field(row, "response_last_frame"), Field::ULong(1 << 40));
+    assert_eq!(*field(row, "stage"), Field::UInt(4));
+    assert_eq!(*field(row, "held"), Field::Bool(true));
+    let instants = "intended_ns request_first_ns request_last_ns interim_ns response_first_ns response_last_ns";
+    for (i, name) in instants.split(' ').enumerate() {
+        // The record reader knows no nanoseconds; it gives the plain number.
+        assert_eq!(*field(row, name), Field::Long(1_700_000_000_000_000_000 + i as i64), "{name}");
+    }
+}
+
+#[test]
+fn what_is_not_known_is_null_and_never_zero() {
+    let folder = tempfile::tempdir().unwrap();
+    let (parquet, csv) = (folder.path().join("t.parquet"), folder.path().join("t.csv"));
+    write(&parquet, &[samples::bare()], &Names::default());
+    write(&csv, &[samples::bare()], &Names::default());
+    let reader = SerializedFileReader::new(File::open(&parquet).unwrap()).unwrap();
+    let schema = reader.metadata().file_metadata().schema_descr().root_schema().clone();
+    let rows = read_parquet(&parquet);
+    let csv = read_csv(&csv);
+    let mut nulls = 0;
+    for (i, column) in schema.get_fields().iter().enumerate() {
+        let optional = column.get_basic_info().repetition() == Repetition::OPTIONAL;
+        let name = column.name();
+        assert_eq!(*field(&rows[0], name) == Field::Null, optional, "{name}");
+        assert_eq!(csv[1][i].is_empty(), optional, "{name}");
+        nulls += u32::from(optional);
+    }
+    assert_eq!(nulls, 26);
+}
+
+#[test]
+fn both_formats_hold_the_same_rows() {
+    let folder = tempfile::tempdir().unwrap();
+    let (parquet, csv) = (folder.path().join("t.parquet"), folder.path().join("t.csv"));
+    let mut names = Names::default();
+    let transactions = [samples::full(&mut names, "a"), samples::bare(), samples::full(&mut names, "b")];
+    write(&parquet, &transactions, &names);
+    write(&csv, &transactions, &names);
+    let rows = read_csv(&csv);
+    assert_eq!(rows.len(), 4);
+    for (row, fields) in read_parquet(&parquet).iter().zip(&rows[1..]) {
+        for ((name, kind), csv) in columns().zip(fields) {
+            let parquet = match field(row, name) {
+                Field::Null => String::new(),
+                Field::Str(text) => text.clone(),
+                other => other.to_string(),
+            };
+            assert_eq!(parquet, *csv, "{name} {kind:?}");
+            assert!(kind != ColumnKind::U64 || csv.bytes().all(|b| b.is_ascii_digit()), "{name} is plain: {csv}");
+        }
+    }
+}
+
+/// More rows than a row group has, more values than are remembered at once.
+#[test]
+fn both_formats_hold_the_same_rows_whatever_they_hold() {
+    let folder = tempfile::tempdir().unwrap();
+    let (parquet, csv) = (folder.path().join("t.parquet"), folder.path().join("t.csv"));
+    let mut names = Names::default();
+    let transactions = samples::varied(&mut names, 70_000);
+    write(&parquet, &transactions, &names);
+    write(&csv, &transactions, &names);
+    let (rows, expected) = (read_parquet(&parquet), read_csv(&csv));
+    assert_eq!((rows.len(), expected.len()), (70_000, 70_001));
+    for (place, (row, fields)) in rows.iter().zip(&expected[1..]).enumerate() {
+        for ((name, found), expected) in row.get_column_iter().zip(fields) {
+            let found = match found {
+                Field::Null => String::new(),
+                Field::Str(text) => text.clone(),
+                other => other.to_string(),
+            };
+            assert_eq!(found, *expected, "{name} of row {place}");
+        }
+    }
+}
+
+/// What readers leave out whole row groups by.
+#[test]
+fn row_groups_tell_their_bounds_and_nulls() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("t.parquet");
+    let mut names = Names::default();
+    let long = "x".repeat(100);
+    let mut transactions = vec![samples::full(&mut names, "b"), samples::bare(), samples::full(&mut names, "a")];
+    transactions[0].payload_bytes = Some(u64::MAX);
+    transactions[0].share = names.intern(&long);
+    write(&path, &transactions, &names);
+    let reader = SerializedFileReader::new(File::open(&path).unwrap()).unwrap();
+    let group = reader.metadata().row_group(0);
+    let of = |name: &str| {
+        let column = group.columns().iter().find(|column| column.column_path().string() == name).unwrap();
+        let found = column.statistics().unwrap().clone();
+        let bytes = |bound: Option<&[u8]>| bound.map(<[u8]>::to_vec);
+        (bytes(found.min_bytes_opt()), bytes(found.max_bytes_opt()), found.null_count_opt())
+    };
+    assert_eq!(of("path"), (Some(b"a".to_vec()), Some(b"b".to_vec()), Some(1)));
+    assert_eq!(of("share"), (None, None, Some(1)), "too long to be a bound");
+    let bytes = |number: u64| Some(number.to_le_bytes().to_vec());
+    assert_eq!(of("payload_bytes"), (bytes(65_536), bytes(u64::MAX), Some(1)), "unsigned");
+    assert_eq!(of("held").2, Some(0));
+}
+
+#[test]
+fn names_from_strangers_survive_unchanged() {
+    let folder = tempfile::tempdir().unwrap();
+    let (parquet, csv) = (folder.path().join("t.parquet"), folder.path().join("t.csv"));
+    let mut names = Names::default();
+    let transactions = samples::NASTY.map(|name| samples::full(&mut names, name));
+    write(&parquet, &transactions, &names);
+    write(&csv, &transactions, &names);
+    let path = columns().position(|(name, _)| name == "path").unwrap();
+    let from_csv: Vec<String> = read_csv(&csv)[1..].iter().map(|row| row[path].clone()).collect();
+    assert_eq!(from_csv, samples::NASTY);
+    let from_parquet: Vec<Field> = read_parquet(&parquet).iter().map(|row| field(row, "path").clone()).collect();
+    assert_eq!(from_parquet, samples::NASTY.map(|name| Field::Str(name.to_owned())), "an empty name is no null");
+}
+
+#[test]
+fn another_ending_is_an_error_that_names_both() {
+    for name in ["t.json", "t", ".csv", "t.parquet.gz"] {
+        let error = TableFormat::of(Path::new(name)).expect_err(name);
+        assert!(matches!(error, RecordingError::UnknownFormat { .. }), "{error:?}");
+        assert!(error.to_string().contains(".parquet") && error.to_string().contains(".csv"), "{error}");
+    }
+    assert!(TableFormat::of(Path::new("T.CSV")).is_ok(), "case does not matter");
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_full_disk_is_told_when_finished() {
+    for format in [TableFormat::Parquet, TableFormat::Csv] {
+        let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let mut file = TransactionsFile::new(full, format).unwrap();
+        for _ in 0..70_000 {
+            file.transaction(&samples::bare(), &Names::default());
+        }
+        assert!(file.failed(), "{format:?}");
+        let error = file.finish().unwrap_err();
+        assert!(matches!(error, RecordingError::Write { .. }), "{error:?}");
+        assert!(error.to_string().contains("No space left"), "{error}");
+    }
+}

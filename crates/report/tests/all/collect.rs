@@ -1,0 +1,365 @@
+//! Findings made from transactions and coverage.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+use plimsoll_model::{
+    Anomaly, Coverage, Endpoint, Frames, Names, Outcome, Procedure, Protocol, Reason, Transaction, Validity, Vantage,
+    Verdict,
+};
+use plimsoll_report::findings::{Findings, Source};
+use plimsoll_report::text::{Style, to_string};
+use plimsoll_stats::{Dimension, Options, Statistics};
+use std::num::NonZeroU64;
+
+const MS: i64 = 1_000_000;
+
+/// Asked at `at` ms, answered `took` ms later (or never), in frames 2n and 2n+1.
+fn transaction(procedure: Procedure, at: i64, took: Option<i64>) -> Transaction {
+    let frame = |n: i64| NonZeroU64::new(n as u64);
+    let mut t = Transaction {
+        client: Endpoint { ip: [10, 0, 0, 1].into(), port: 1025 },
+        server: Endpoint { ip: [10, 0, 0, 2].into(), port: 445 },
+        id: Some(7),
+        payload_bytes: None,
+        request_packets: 1,
+        response_packets: Some(1),
+        frames: Frames {
+            request_first: frame(2 * at),
+            request_last: frame(2 * at),
+            response_first: frame(2 * at + 1),
+            response_last: frame(2 * at + 1),
+        },
+        vantage: Vantage::Wire,
+        ..plimsoll_testkit::transaction(procedure, (at + took.unwrap_or(0)) * MS, took.unwrap_or(0) * MS)
+    };
+    (t.request_bytes, t.response_bytes) = (Some(100), Some(50));
+    if took.is_none() {
+        (t.outcome, t.status, t.response_bytes, t.response_packets) = (Outcome::Unanswered, None, None, None);
+        (t.timeline.response_first, t.timeline.response_last) = (None, None);
+        (t.frames.response_first, t.frames.response_last) = (None, None);
+    }
+    t
+}
+
+fn status_name(protocol: Protocol, status: u32) -> Option<&'static str> {
+    (protocol == Protocol::Smb1 && status == 0xc000_0034).then_some("STATUS_OBJECT_NAME_NOT_FOUND")
+}
+
+fn collected(transactions: &[Transaction], coverage: &Coverage, names: &Names) -> Findings {
+    let mut statistics = Statistics::new(Options { by: Some(Dimension::Client), ..Options::default() });
+    transactions.iter().for_each(|t| statistics.record(t));
+    Findings::collect(&statistics, coverage, names, Source::default(), status_name)
+}
+
+fn from(transactions: &[Transaction]) -> Findings {
+    let coverage = Coverage { first_ns: Some(0), last_ns: Some(1000 * MS), ..Coverage::default() };
+    collected(transactions, &coverage, &Names::default())
+}
+
+fn find_first() -> Procedure {
+    Procedure::of_sub(Protocol::Smb1, 0x32, 1)
+}
+
+#[test]
+fn a_command_sums_its_subcommands() {
+    let other = Procedure::of_sub(Protocol::Smb1, 0x32, 0xfffe);
+    assert_eq!(other, find_first().command(), "an unknown subcommand counts for its command");
+    let findings = from(&[
+        transaction(find_first(), 10, Some(1)),
+        transaction(find_first(), 20, Some(3)),
+        transaction(other, 30, Some(20)),
+    ]);
+    let [command, sub] = findings.operations.as_slice() else { panic!("{:#?}", findings.operations) };
+    assert_eq!((command.procedure.as_str(), command.parent.as_deref(), command.count), ("TRANSACTION2", None, 3));
+    assert_eq!((sub.parent.as_deref(), sub.count), (Some("TRANSACTION2"), 2));
+    let (all, subs) = (command.response_time.unwrap(), sub.response_time.unwrap());
+    assert_eq!((all.min_s, all.max_s, all.mean_s), (0.001, 0.02, 0.008));
+    assert_eq!((subs.max_s, subs.mean_s), (0.003, 0.002));
+    // 3 ms to the 0.1 % of a histogram: a median that no combination of summaries could give.
+    assert!((all.p50_s - 0.003).abs() < 0.003 * 0.001, "{}", all.p50_s);
+    assert_eq!(command.share, 1.0);
+    let edges: Vec<(f64, u64)> = command.distribution.iter().map(|b| (b.below_s, b.count)).collect();
+    assert_eq!(edges, [(0.01, 2), (0.1, 1)], "1 ms is not below 0.001");
+    let breakdown = findings.breakdown.as_ref().unwrap();
+    assert_eq!(
+        (breakdown.by.as_str(), breakdown.rows[0].key.as_str(), breakdown.rows[0].row.count),
+        ("client", "10.0.0.1", 3)
+    );
+    let text = to_string(&findings, &Style::default());
+    assert!(text.contains("\nTransaction2 (Find_First):\n"), "{text}");
+}
+
+#[test]
+fn the_asynchronous_part_of_write_raw_is_packets_only() {
+    let mut part = transaction(Procedure::write_raw_async(), 12, None);
+    part.request_packets = 25;
+    let write_raw = Procedure::write_raw_async().command();
+    let findings = from(&[transaction(write_raw, 10, Some(1)), part]);
+    let text = to_string(&findings, &Style::default());
+    let line = text.lines().find(|line| line.trim_start().starts_with("async portion")).unwrap();
+    assert_eq!(line.split_whitespace().collect::<Vec<_>>(), ["async", "portion", "25"]);
+    assert!(text.contains("Write_Raw (synchronous portion only):"), "{text}");
+    assert_eq!(findings.groups.iter().find(|row| row.group == "Write").unwrap().count, 1);
+}
+
+#[test]
+fn single_operations_can_be_found_in_wireshark() {
+    let mut no_frames = transaction(Procedure::of(Protocol::Smb2, 8), 1, Some(5));
+    no_frames.frames = Frames::default();
+    let findings = from(&[transaction(find_first(), 10, Some(3)), no_frames, transaction(find_first(), 400, None)]);
+    let filters: Vec<&str> = findings.slowest.iter().map(|slow| slow.display_filter.as_str()).collect();
+    assert_eq!(
+        filters,
+        ["smb2.msg_id == 7 && tcp.port == 1025 && ip.addr == 10.0.0.1", "frame.number == 20 || frame.number == 21"]
+    );
+    let [waiting] = findings.unanswered.as_slice() else { panic!() };
+    assert_eq!((waiting.response_time_s, waiting.status.as_deref()), (0.6, None));
+    assert_eq!(waiting.display_filter, "frame.number == 800");
+}
+
+#[test]
+fn statuses_have_names_or_numbers() {
+    let refused = |status| Transaction {
+        status: Some(status),
+        outcome: Outcome::Refused,
+        ..transaction(find_first(), 10, Some(1))
+    };
+    let findings = from(&[refused(0xc000_0034), refused(0xc000_0034), refused(0xc0de_0000)]);
+    let statuses: Vec<(&str, u64, bool)> =
+        findings.operations[0].statuses.iter().map(|s| (s.name.as_str(), s.count, s.error)).collect();
+    assert_eq!(statuses, [("STATUS_OBJECT_NAME_NOT_FOUND", 2, true), ("0xc0de0000", 1, true)]);
+}
+
+#[test]
+fn nothing_found_is_invalid_and_says_what_was_there() {
+    let reason = |coverage: &Coverage| {
+        let findings = collected(&[], coverage, &Names::default());
+        assert!(!findings.validity.valid);
+        findings.validity.reasons.join(" ")
+    };
+    let mut coverage = Coverage::default();
+    assert!(reason(&coverage).contains("no packets"));
+    coverage.packets.total = 1203;
+    coverage.packets.tcp = 1200;
+    coverage.packets.udp = 3;
+    assert_eq!(
+        reason(&coverage),
+        "No operation was found: 1,200 TCP packets, 3 UDP packets seen, none recognised as SMB or RPC."
+    );
+    coverage.anomalies.add_many(Anomaly::MessageEncrypted, 5);
+    coverage.unseen.encrypted = 5;
+    coverage.unseen.missing.operations = 5;
+    assert!(reason(&coverage).contains("5 requests are encrypted"), "{}", reason(&coverage));
+    assert!(reason(&coverage).contains("--smb-session-key"));
+    assert!(from(&[transaction(find_first(), 1, Some(1))]).validity.valid);
+}
+
+#[test]
+fn a_link_type_that_is_not_known_is_named_with_its_number() {
+    let unknown_links = vec![(195, 1_200), (300, 1), (0x8000_0007, 2)];
+    let coverage = Coverage { first_ns: Some(0), last_ns: Some(MS), unknown_links, ..Coverage::default() };
+    let nothing = collected(&[], &coverage, &Names::default()).validity;
+    let told = "link type 195 (IEEE 802.15.4) is not known, 1,200 packets; link type 300 (unnamed) is not known, 1 packet; \
+                link type 7 of the capture's own format is not known, 2 packets";
+    assert!(!nothing.valid && nothing.reasons[1].starts_with(told), "{nothing:?}");
+    let some = collected(&[transaction(find_first(), 1, Some(1))], &coverage, &Names::default()).validity;
+    assert_eq!(some.verdict, plimsoll_model::Verdict::Partial, "operations in these packets are missing");
+}
+
+#[test]
+fn a_coarse_clock_is_told_only_where_it_is_proven() {
+    let mut coverage = Coverage { first_ns: Some(0), last_ns: Some(MS), ..Coverage::default() };
+    coverage.clock.estimate_ns = Some(200_000);
+    let all = [transaction(find_first(), 1, Some(1))];
+    let told = |coverage: &Coverage| collected(&all, coverage, &Names::default()).warnings.join(" ");
+    assert!(told(&coverage).contains("steps of 200 µs"), "{}", told(&coverage));
+    coverage.clock.at_most = true;
+    assert_eq!(told(&coverage), "");
+    coverage.clock.at_most = false;
+    coverage.clock.estimate_ns = Some(50_000);
+    assert_eq!(told(&coverage), "", "a twentieth of the median");
+}
+
+#[test]
+fn what_is_collected_keeps_to_the_schema() {
+    let schema = include_str!("../../../../schemas/plimsoll.report.1.schema.json");
+    let validator = jsonschema::draft202012::new(&serde_json::from_str(schema).unwrap()).unwrap();
+    let mut all: Vec<Transaction> = Procedure::all().map(|procedure| transaction(procedure, 10, Some(2))).collect();
+    all.push(transaction(find_first(), 500, None));
+    all.push(Transaction { held: true, ..transaction(find_first(), 20, Some(900)) });
+    let findings = from(&all);
+    assert_eq!(findings.held.len(), 2, "the command and its subcommand");
+    let rows = findings.heat_maps[0].edges_s.len() as u32 - 1;
+    assert!(findings.heat_maps.iter().flat_map(|map| &map.cells).all(|&(_, row, _)| row < rows));
+    let value = serde_json::to_value(&findings).unwrap();
+    let errors: Vec<String> = validator.iter_errors(&value).map(|e| format!("{}: {e}", e.instance_path())).collect();
+    assert!(errors.is_empty(), "{errors:#?}");
+    for line in to_string(&findings, &Style::default()).lines() {
+        assert!(plimsoll_report::safe::columns(line) <= 80 || line.contains("frame.number"), "{line}");
+    }
+}
+
+#[test]
+fn a_run_has_a_stage_a_level_and_one_bad_level_spoils_it() {
+    use plimsoll_report::collect::run::{About, Level};
+    use plimsoll_report::findings::{Run, Stage};
+    let read = Procedure::of(Protocol::Smb2, 8);
+    let scheduled = |at: i64, took: i64| {
+        let mut t = transaction(read, at, Some(took));
+        t.timeline.intended = Some((at - 3) * MS);
+        t.payload_bytes = Some(1000);
+        t
+    };
+    let mut logon = transaction(Procedure::of(Protocol::Smb2, 1), 0, Some(50));
+    logon.vantage = Vantage::Client;
+    let statistics = |transactions: &[Transaction]| {
+        let mut statistics = Statistics::new(Options::default());
+        transactions.iter().for_each(|t| statistics.record(t));
+        statistics
+    };
+    let first = statistics(&[scheduled(10, 1), scheduled(20, 2), logon]);
+    let ended = |ms: i64, outcome: Outcome| Transaction { outcome, status: Some(0xC000_0001), ..scheduled(ms, 5) };
+    let (expected, refused, failed) = (Outcome::Expected, Outcome::Refused, Outcome::Failed);
+    let second = statistics(&[ended(2010, expected), ended(2020, refused), ended(2030, failed), ended(2040, failed)]);
+    let level = |statistics, from: i64, reasons: &[&str]| Level {
+        statistics,
+        span_ns: (from * MS, (from + 500) * MS),
+        turns: 2,
+        about: About {
+            level: "4 stations".into(),
+            curve: None,
+            validity: Validity::of(reasons.iter().map(|&reason| plimsoll_model::Reason::invalid(reason))),
+            failures: vec![("b".into(), 1), ("a".into(), 2)],
+            ..About::default()
+        },
+    };
+    let levels = [level(&first, 0, &[]), level(&second, 2000, &["it was late"])];
+    let run = Run { target: "smb://host".into(), ..Run::default() };
+    let findings = Findings::collect_run(run, &levels, &Names::default(), Source::default(), status_name);
+    assert_eq!(findings.stages.len(), 2);
+    let stage = &findings.stages[0];
+    assert_eq!(stage.count, 2, "logging on is no operation of a user");
+    assert_eq!((stage.operations_per_s, stage.turns_per_s, stage.read_bytes_per_s), (4.0, 4.0, 4000.0));
+    assert_eq!(stage.response_time.map(|t| t.max_s), Some(0.002));
+    assert_eq!(stage.response_time_from_intended.map(|t| t.max_s), Some(0.005));
+    assert_eq!(stage.failures[0].cause, "a", "most frequent first");
+    let depths = |stage: &Stage| stage.queue_depth.at_arrival.iter().filter_map(|share| share.count).sum::<u64>();
+    assert_eq!((depths(stage), depths(&findings.stages[1])), (3, 4), "each level has its own");
+    let classes = |stage: &Stage| [stage.expected, stage.errors, stage.refused, stage.failed];
+    assert_eq!((classes(stage), classes(&findings.stages[1])), ([0; 4], [1, 3, 1, 2]));
+    let read_row = stage.operations.iter().find(|row| row.procedure == "READ").unwrap();
+    let octaves: Vec<(f64, u64)> =
+        read_row.service_octaves.iter().map(|octave| (octave.below_s, octave.count)).collect();
+    assert_eq!(octaves, [(0.001_024, 1), (0.002_048, 1)], "1 ms and 2 ms");
+    assert_eq!(read_row.mean_payload(), Some(1000.0));
+    let text = to_string(&findings, &Style::default());
+    for part in [
+        "Queue depth at 4 stations:",
+        "Operation mix and service time at 4 stations",
+        "SMB2 READ: 2 times",
+        "once per member",
+    ] {
+        assert!(text.contains(part) || text.contains(&part.replace("SMB2 ", "")), "no {part} in {text}");
+    }
+    assert!(stage.validity.valid);
+    assert_eq!(findings.validity.reasons, ["At 4 stations: it was late"]);
+    assert!(!findings.validity.valid);
+    assert_eq!(findings.operations.iter().find(|row| row.procedure == "READ").map(|row| row.count), Some(6));
+    assert_eq!(findings.span.elapsed_s, Some(2.5));
+}
+
+/// One level's invalid reason says nothing of another level's, or of what else there is to say of its own.
+#[test]
+fn each_reason_of_a_run_keeps_its_own_verdict() {
+    use plimsoll_report::collect::run::{About, Level};
+    use plimsoll_report::findings::Run;
+    let mut statistics = Statistics::new(Options::default());
+    statistics.record(&transaction(find_first(), 1, Some(1)));
+    let level = |words: &str, reasons: Vec<Reason>| Level {
+        statistics: &statistics,
+        span_ns: (0, 500 * MS),
+        turns: 1,
+        about: About { level: words.into(), validity: Validity::of(reasons), ..About::default() },
+    };
+    let interrupted = || Reason::partial("interrupted");
+    let levels =
+        [level("1 station", vec![interrupted()]), level("2 stations", vec![interrupted(), Reason::invalid("late")])];
+    let findings = Findings::collect_run(Run::default(), &levels, &Names::default(), Source::default(), status_name);
+    let said: Vec<(Verdict, &str)> = findings.validity.each_reason().collect();
+    assert_eq!(said[0], (Verdict::Invalid, "At 2 stations: late"));
+    assert_eq!(
+        said[1..],
+        ["At 1 station: interrupted", "At 2 stations: interrupted"].map(|text| (Verdict::Partial, text))
+    );
+    let text = to_string(&findings, &Style::default());
+    let lines: Vec<&str> = text.lines().skip(4).take(3).collect();
+    assert_eq!(
+        lines,
+        ["INVALID: At 2 stations: late", "PARTIAL: At 1 station: interrupted", "PARTIAL: At 2 stations: interrupted"]
+    );
+}
+
+/// A server that answers in 2 ms and does nothing for 1.5 s, under a schedule of a request every 10 ms with one outstanding at
+/// most: one request waits for the server, 150 wait for that one.
+#[test]
+fn under_a_schedule_the_time_from_the_intended_start_leads() {
+    use plimsoll_report::collect::run::{About, Level};
+    use plimsoll_report::findings::{Headline, Run};
+    let read = Procedure::of(Protocol::Smb2, 8);
+    let collected = |headline: plimsoll_stats::Headline| {
+        let mut statistics = Statistics::new(Options { headline, ..Options::default() });
+        let mut free = 0;
+        for i in 0..500 {
+            let intended = i * 10;
+            let (begun, mut took) = (free.max(intended), 2);
+            if (1_000..1_010).contains(&begun) {
+                took += 1_500;
+            }
+            free = begun + took;
+            let mut t = transaction(read, begun, Some(took));
+            t.timeline.intended = Some(intended * MS);
+            statistics.record(&t);
+        }
+        let about = About { level: "100 turns a second".into(), ..About::default() };
+        let level = Level { statistics: &statistics, span_ns: (0, 5_000 * MS), turns: 500, about };
+        Findings::collect_run(Run::default(), &[level], &Names::default(), Source::default(), status_name)
+    };
+    let closed = collected(plimsoll_stats::Headline::Response);
+    let scheduled = collected(plimsoll_stats::Headline::FromIntended);
+    assert_eq!((closed.headline, scheduled.headline), (Headline::ResponseTime, Headline::ResponseTimeFromIntended));
+    let p95 = |findings: &Findings| findings.stages[0].headline_time().unwrap().p95_s;
+    assert!(p95(&closed) < 0.0021 && p95(&scheduled) > 1.0, "{} and {}", p95(&closed), p95(&scheduled));
+    let row = &scheduled.operations[0];
+    let at = |percentile: f64| row.percentiles.iter().find(|point| point.percentile == percentile).unwrap().value_s;
+    assert_eq!(at(95.0), row.response_time_from_intended.unwrap().p95_s, "the percentile curve");
+    let slow = |findings: &Findings| -> u64 {
+        findings.operations[0].distribution.iter().filter(|b| b.below_s > 0.1).map(|b| b.count).sum()
+    };
+    assert!(slow(&closed) == 1 && slow(&scheduled) > 100, "decades: {} and {}", slow(&closed), slow(&scheduled));
+    let hot = |findings: &Findings| {
+        let map = &findings.heat_maps[0];
+        map.cells.iter().filter(|cell| map.edges_s[cell.1 as usize] >= 0.1).map(|cell| cell.2).sum::<u64>()
+    };
+    assert!(hot(&closed) == 1 && hot(&scheduled) > 100, "heat map: {} and {}", hot(&closed), hot(&scheduled));
+    let means = |findings: &Findings| findings.series.response_mean_s.iter().flatten().copied().fold(0.0, f64::max);
+    assert!(means(&scheduled) > 1.0, "series: {}", means(&scheduled));
+    assert!(scheduled.slowest[5].response_time_from_intended_s > Some(1.0), "the slowest");
+    assert_eq!(scheduled.stages[0].uncorrected_time(), closed.stages[0].response_time, "it stands beside");
+    assert_eq!(closed.stages[0].uncorrected_time(), None);
+    let all = Style::plain(200);
+    let (before, after) = (to_string(&closed, &all), to_string(&scheduled, &all));
+    assert!(!before.contains("from the intended start per") && before.contains("p99 int."), "{before}");
+    for part in [
+        "Load levels (response times from the intended start of all operations",
+        "What users felt (response times from the intended start",
+        "Response time from the intended start (to last byte of the response)",
+        "Response time, uncorrected (first byte",
+        "Response times from the intended start per group",
+        "p99 unc.",
+    ] {
+        assert!(after.contains(part), "no {part} in {after}");
+    }
+    let page = plimsoll_report::html::page(&scheduled).unwrap();
+    assert!(
+        page.contains("Response time from the intended start, ms") && page.contains("99 in 100 below, uncorrected")
+    );
+}

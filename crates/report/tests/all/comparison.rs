@@ -1,0 +1,160 @@
+//! A comparison: its numbers, its text and its JSON, held to its schema.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+use plimsoll_model::{Procedure, Protocol};
+use plimsoll_report::collect::comparison::{Contestant, LevelRuns, MeasuredRun, Order};
+use plimsoll_report::findings::comparison::{ComparedMetric, Comparison, Subject};
+use plimsoll_report::json::{Layout, write};
+use plimsoll_report::text::{Style, compact_to_string, comparison_to_string};
+use plimsoll_stats::{Interval, IntervalWidth, Intervals};
+use serde_json::Value;
+
+const SCHEMA: &str = include_str!("../../../../schemas/plimsoll.comparison.1.schema.json");
+const S: i64 = 1_000_000_000;
+
+/// Thirty seconds of SMB2 READ, 100 a second of 4 KiB, whose times scatter about `mean_us`; every second of its own kind.
+fn run(mean_us: u64, failing: u64) -> MeasuredRun {
+    let mut intervals = Intervals::new(IntervalWidth::USUAL);
+    for second in 0..30_u64 {
+        let mut interval = Interval::at(second as i64 * S, IntervalWidth::USUAL);
+        let row = interval.row_mut(Procedure::of(Protocol::Smb2, 8));
+        for at in 0..100 {
+            let ns = mean_us * 10 * (80 + (at * 37 + second * 11) % 41);
+            row.count += 1;
+            row.payload_bytes += 4096;
+            row.response.record(ns);
+            row.histogram.record(ns);
+        }
+        row.errors = failing;
+        intervals.add(interval);
+    }
+    MeasuredRun { span_ns: (0, 30 * S), intervals }
+}
+
+fn contestant(name: &str, runs: Vec<MeasuredRun>) -> Contestant {
+    let about = Subject { name: name.to_owned(), kind: "run".to_owned(), ..Subject::default() };
+    Contestant { about, levels: vec![LevelRuns { level: "4 stations".to_owned(), point: None, runs }] }
+}
+
+fn compared(a: Vec<MeasuredRun>, b: Vec<MeasuredRun>, order: Order) -> Comparison {
+    let both = [contestant("old", a), contestant("new", b)];
+    Comparison::collect("plimsoll 0".to_owned(), &both, order, vec!["The workloads differ.".to_owned()])
+}
+
+fn metric<'a>(comparison: &'a Comparison, scope: &str, metric: &str) -> &'a ComparedMetric {
+    let row = comparison.levels[0].rows.iter().find(|row| row.scope == scope).unwrap();
+    row.metrics.iter().find(|one| one.metric == metric).unwrap()
+}
+
+fn verdict(comparison: &Comparison, name: &str) -> String {
+    metric(comparison, "all", name).differences[0].as_ref().unwrap().verdict.clone()
+}
+
+#[test]
+fn ten_per_cent_are_worse_and_nothing_is_nothing() {
+    let found = compared(vec![run(1000, 0)], vec![run(1100, 0)], Order::Apart);
+    for name in ["mean", "p50", "p90"] {
+        assert_eq!(verdict(&found, name), "worse", "{name}");
+    }
+    assert_eq!(verdict(&found, "throughput"), "no difference shown");
+    let mean = metric(&found, "procedure", "mean").differences[0].as_ref().unwrap();
+    assert!((mean.relative.unwrap() - 0.1).abs() < 1e-9 && mean.remains, "{mean:?}");
+    assert!(mean.relative_low.unwrap() > 0.08 && mean.relative_high.unwrap() < 0.12, "{mean:?}");
+    let same = compared(vec![run(1000, 3)], vec![run(1000, 3)], Order::Apart);
+    let all =
+        same.levels[0].rows.iter().flat_map(|row| &row.metrics).flat_map(|metric| metric.differences.iter().flatten());
+    assert!(all.clone().count() > 20 && all.clone().all(|difference| difference.verdict == "no difference shown"));
+    assert_eq!(same.method.tested, all.count() as u64);
+}
+
+#[test]
+fn repeated_runs_bring_what_a_restart_changes() {
+    // Restarts move the mean by 10 %; B is 3 % slower in every pair.
+    let runs = |factor: u64| [1000, 1100, 950, 1050].map(|mean| run(mean * factor / 100, 0)).to_vec();
+    let apart = compared(runs(100), runs(103), Order::Apart);
+    assert_eq!((apart.levels[0].from.as_str(), verdict(&apart, "mean").as_str()), ("welch", "no difference shown"));
+    let pairs = compared(runs(100), runs(103), Order::InPairs);
+    assert_eq!((pairs.levels[0].from.as_str(), verdict(&pairs, "mean").as_str()), ("paired", "worse"));
+    let two = compared(runs(100)[..2].to_vec(), runs(103), Order::InPairs);
+    assert_eq!(two.levels[0].from, "batches", "two runs show nothing of restarts");
+    assert!(two.method.notes[0].contains("One run a side"));
+}
+
+#[test]
+fn a_level_that_not_all_have_is_left_out() {
+    let mut a = contestant("a", vec![run(1000, 0)]);
+    a.levels.push(LevelRuns { level: "8 stations".to_owned(), point: None, runs: vec![run(1000, 0)] });
+    let b = contestant("b", vec![run(1000, 0)]);
+    let levels = |order: &[Contestant]| {
+        let found = Comparison::collect(String::new(), order, Order::Apart, Vec::new());
+        found.levels.iter().map(|level| level.level.clone()).collect::<Vec<_>>()
+    };
+    assert_eq!(levels(&[a.clone(), b.clone()]), ["4 stations"]);
+    assert_eq!(levels(&[b, a]), ["4 stations"]);
+}
+
+#[test]
+fn the_json_keeps_to_its_closed_schema() {
+    let schema: Value = serde_json::from_str(SCHEMA).unwrap();
+    jsonschema::draft202012::meta::validate(&schema).unwrap();
+    let validator = jsonschema::draft202012::new(&schema).unwrap();
+    let short = MeasuredRun { span_ns: (0, S), ..run(1000, 0) };
+    for found in [
+        compared(vec![run(1000, 1)], vec![run(1100, 0)], Order::Apart),
+        compared(vec![short], vec![run(1100, 0)], Order::Apart),
+        compared(Vec::new(), vec![run(1100, 0)], Order::Apart),
+    ] {
+        let mut out = Vec::new();
+        write(&found, Layout::Pretty, &mut out).unwrap();
+        let value: Value = serde_json::from_slice(&out).unwrap();
+        let errors: Vec<String> =
+            validator.iter_errors(&value).map(|e| format!("{}: {e}", e.instance_path())).collect();
+        assert!(errors.is_empty(), "{errors:#?}");
+        assert_eq!(serde_json::from_slice::<Comparison>(&out).unwrap(), found);
+        let mut changed = value;
+        for place in ["", "/subjects/0", "/levels/0", "/levels/0/rows/0/metrics/0"] {
+            changed.pointer_mut(place).unwrap()["unheard_of"] = Value::from(1);
+            assert!(!validator.is_valid(&changed), "{place}");
+            changed.pointer_mut(place).unwrap().as_object_mut().unwrap().remove("unheard_of");
+        }
+    }
+}
+
+#[test]
+fn the_text_fits_and_warns_first() {
+    let found = compared(vec![run(1000, 0)], vec![run(1100, 1)], Order::Apart);
+    let text = comparison_to_string(&found, &Style::plain(80));
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    let place = |what: &str| text.find(what).unwrap_or_else(|| panic!("{what} is not in\n{text}"));
+    assert!(place("! The workloads differ.") < place("B against A, 4 stations"));
+    assert!(place("+10 % (") > place("Verdict"));
+    assert!(text.contains("worse *") && text.contains("none shown") && text.contains("9 times of 10"), "{text}");
+    assert!(text.contains("1.00 ms ±"), "{text}");
+    let short = MeasuredRun { span_ns: (0, S), ..run(1000, 0) };
+    let text = comparison_to_string(&compared(vec![short.clone()], vec![short], Order::Apart), &Style::plain(80));
+    assert!(text.contains("too short") && text.contains("cannot tell"), "{text}");
+}
+
+/// Every point on one page: a line a side a level, marked where it differs from the first by more than chance.
+#[test]
+fn all_levels_are_one_table() {
+    let side = |name: &str, times: [u64; 2]| {
+        let mut one = contestant(name, vec![run(times[0], 0)]);
+        one.levels.push(LevelRuns { level: "8 stations".to_owned(), point: None, runs: vec![run(times[1], 0)] });
+        one
+    };
+    let both = [side("old", [1000, 2000]), side("new", [1000, 1500])];
+    let found = Comparison::collect("plimsoll 0".to_owned(), &both, Order::Apart, Vec::new());
+    let text = compact_to_string(&found, &Style::plain(80));
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    let words = |of: &str| -> Vec<String> {
+        let mut lines = text.lines().skip_while(|line| !line.starts_with(of));
+        let both = [lines.next().unwrap(), lines.next().unwrap()];
+        both.iter().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect()
+    };
+    assert_eq!(words("4 stations"), ["4 stations A 100 0.410 3.28 1.000", "B 100 = 0.410 = 3.28 = 1.000 ="]);
+    assert_eq!(words("8 stations"), ["8 stations A 100 0.410 3.28 2.000", "B 100 = 0.410 = 3.28 = 1.500 +*"]);
+    let short = MeasuredRun { span_ns: (0, S), ..run(1000, 0) };
+    let text = compact_to_string(&compared(vec![short], vec![run(1100, 0)], Order::Apart), &Style::plain(80));
+    assert!(text.contains("100 ?") && text.contains("! The workloads differ."), "{text}");
+}

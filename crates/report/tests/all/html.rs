@@ -1,0 +1,571 @@
+//! The page as text: strangers' names stay text, nothing outside is referred to, the numbers are those of the findings.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+use crate::html_synthetic::{NASTY, busy, compared, invalid, points, run};
+use plimsoll_report::collect::repeats::repeats;
+use plimsoll_report::findings::{
+    FailureCount, Fairness, Findings, Generator, Reason, Run, Stage, StationSpread, Validity,
+};
+use plimsoll_report::{html, text};
+
+/// Ceiling for a typical page, bytes.
+const TYPICAL: usize = 2_000_000;
+/// Ceiling for any page, bytes.
+const LARGEST: usize = 6_000_000;
+
+/// The page without its scripts and its data: what an HTML parser sees as markup.
+fn markup(page: &str) -> String {
+    let mut markup = String::new();
+    let mut rest = page;
+    while let Some(start) = rest.find("<script") {
+        let (before, script) = rest.split_at(start);
+        markup.push_str(before);
+        rest = script.split_once("</script>").expect("every script ends").1;
+    }
+    markup.push_str(rest);
+    markup
+}
+
+fn embedded(page: &str) -> &str {
+    let start = "<script type=\"application/json\" id=\"findings\">";
+    page.split_once(start).expect("the data are there").1.split_once("</script>").expect("and end").0
+}
+
+#[test]
+fn names_from_strangers_stay_text() {
+    let page = html::page(&busy()).unwrap();
+    let markup = markup(&page);
+    assert_eq!(page.matches("<script").count(), page.matches("</script>").count());
+    // Four elements: findings, charts, the library, our script. A name that got through would add one.
+    assert_eq!(page.matches("</script>").count(), 4);
+    for raw in ["<img", "onerror=alert(2)>", "<!--", "' onmouseover='alert(3)\""] {
+        assert!(!markup.contains(raw), "{raw} is in the markup");
+    }
+    for shown in [
+        "&lt;script&gt;alert(1)&lt;/script&gt;",
+        "&quot;&gt;&lt;img src=x onerror=alert(2)&gt;",
+        "&lt;/script&gt;&lt;script&gt;alert(4)//",
+        "invoice\\u{202e}fdp.exe",
+        "\\u{1b}[31mred\\u{85}\\u{2028}\\u{2029}\\u{200b}line\\u{a}break",
+        "&amp;lt;b&amp;gt; {{7*7}}",
+        "طلب\\u{2069} наряд 注文",
+    ] {
+        assert!(markup.contains(shown), "{shown} is not shown");
+    }
+    let acting = |c: &char| matches!(c, '\u{0}'..='\u{8}' | '\u{b}'..='\u{1f}' | '\u{7f}'..='\u{9f}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}');
+    assert_eq!(page.chars().find(acting), None, "a character that acts is in the page");
+}
+
+#[test]
+fn names_in_runs_and_comparisons_stay_text() {
+    let comparison = html::comparison(&compared(), &[busy(), run()]).unwrap();
+    for (page, facts) in
+        [(html::page(&run()).unwrap(), true), (comparison, true), (html::compact(&compared()).unwrap(), false)]
+    {
+        let markup = markup(&page);
+        assert_eq!(page.matches("</script>").count(), 4);
+        assert!(!markup.contains("<img") && markup.contains("&quot;&gt;&lt;img src=x onerror=alert(2)&gt;"));
+        assert!(!page.contains('\u{202e}') && markup.contains("invoice\\u{202e}fdp.exe") == facts);
+    }
+}
+
+#[test]
+fn attributes_hold_whatever_a_name_holds() {
+    let mut findings = busy();
+    for (row, name) in findings.groups.iter_mut().zip(NASTY) {
+        row.group = name.into();
+    }
+    for map in &mut findings.heat_maps {
+        map.group = NASTY[1].into();
+    }
+    findings.source.tool = NASTY[1].into();
+    let markup = markup(&html::page(&findings).unwrap());
+    assert!(!markup.contains("<img"));
+    assert!(markup.contains("aria-label=\"Latency heat map, &quot;&gt;&lt;img"));
+}
+
+#[test]
+fn data_come_back_as_they_were() {
+    for findings in [busy(), invalid()] {
+        let page = html::page(&findings).unwrap();
+        let data = embedded(&page);
+        assert!(!data.contains(['<', '>', '&', '\u{2028}', '\u{2029}']));
+        assert_eq!(serde_json::from_str::<Findings>(data).unwrap(), findings);
+    }
+}
+
+#[test]
+fn nothing_outside_is_referred_to() {
+    let page = html::page(&busy()).unwrap();
+    let markup = markup(&page);
+    for attribute in
+        [" src=", " srcset=", " action=", " data=", "<iframe", "<object", "<embed", "<base", "@import", "url("]
+    {
+        // Names full of markup are shown with their quotes escaped, never as an attribute of ours.
+        let ours = markup.replace("&lt;img src=x onerror", "");
+        assert!(!ours.contains(attribute), "{attribute}");
+    }
+    for part in markup.split(" href=\"").skip(1) {
+        assert!(part.starts_with('#') || part.starts_with("data:"), "{}", &part[..40.min(part.len())]);
+    }
+    assert!(!markup.contains("https://"));
+    // The one address is the name of the SVG vocabulary inside the icon, which nothing fetches.
+    assert_eq!(markup.matches("http://").count(), markup.matches("xmlns='http://www.w3.org/2000/svg'").count());
+    let policy = "content=\"default-src 'none'; script-src 'sha256-";
+    assert!(markup.contains(policy) && !markup.contains("unsafe-eval"));
+}
+
+#[test]
+fn numbers_are_those_of_the_findings() {
+    let findings = busy();
+    let markup = markup(&html::page(&findings).unwrap());
+    let read = findings.operations.iter().find(|row| row.procedure == "READ_ANDX").unwrap();
+    let line = markup.split("<th scope=\"row\">READ_ANDX").nth(1).unwrap().split("</tr>").next().unwrap();
+    let cells: Vec<&str> =
+        line.split("<td").skip(1).map(|cell| cell.split('>').nth(1).unwrap().trim_end_matches("</td")).collect();
+    let times = read.response_time.unwrap();
+    let plain = |cell: &str| cell.replace(',', "").parse::<f64>().unwrap();
+    let expected = [
+        times.min_s,
+        times.max_s,
+        times.p50_s,
+        times.mean_s,
+        times.stddev_s.unwrap(),
+        times.p90_s,
+        times.p95_s,
+        times.p99_s,
+        times.p999_s,
+    ];
+    assert_eq!(plain(cells[0]), read.count as f64);
+    assert_eq!(plain(cells[3]), read.errors as f64);
+    for (cell, s) in cells[5..14].iter().zip(expected) {
+        assert!((plain(cell) - s * 1e3).abs() <= 0.0005, "{cell} is not {s} s");
+    }
+}
+
+#[test]
+fn a_request_is_counted_once() {
+    let findings = busy();
+    let markup = markup(&html::page(&findings).unwrap());
+    let once = findings.operations.iter().filter(|row| row.parent.is_none());
+    let tile = markup.split("<dt>Operations</dt><dd><strong>").nth(1).unwrap().split('<').next().unwrap();
+    assert_eq!(tile.replace(',', "").parse::<u64>().unwrap(), once.map(|row| row.count).sum::<u64>());
+    assert!(findings.operations.iter().any(|row| row.parent.is_some()), "there are subcommands to count twice");
+}
+
+#[test]
+fn validity_is_said_first() {
+    let valid = markup(&html::page(&busy()).unwrap());
+    assert!(valid.contains("<p class=\"stamp valid\">Valid</p>") && !valid.contains("may not be used"));
+    let not = markup(&html::page(&invalid()).unwrap());
+    assert!(not.contains("<p class=\"stamp invalid\">Invalid</p>"));
+    assert!(not.contains("62 % of the packets were dropped by the capture."));
+}
+
+#[test]
+fn each_reason_has_its_own_verdict() {
+    let mut findings = run();
+    let reasons = || [Reason::invalid("it was late"), Reason::partial("it was interrupted")];
+    findings.validity = Validity::of(reasons());
+    findings.stages[0].validity = Validity::of(reasons().into_iter().skip(1));
+    let markup = markup(&html::page(&findings).unwrap());
+    assert!(markup.contains("<li>Invalid: it was late</li><li>Partial: it was interrupted</li>"));
+    assert!(markup.contains("(partial)</summary><div class=\"notice\"><ul><li>Partial: it was interrupted</li>"));
+}
+
+#[test]
+fn fairness_that_may_be_the_generators_is_marked() {
+    let mut findings = run();
+    assert!(!markup(&html::page(&findings).unwrap()).contains("Not known to be the server"));
+    findings.stages.iter_mut().for_each(|stage| stage.fairness.attributable = false);
+    let markup = markup(&html::page(&findings).unwrap());
+    assert!(markup.contains("* Not known to be the server"));
+    let jain = findings.stages.iter().find(|stage| stage.fairness.stations > 1).and_then(|stage| stage.fairness.jain);
+    assert!(markup.contains(&format!("<td>{:.3}*</td>", jain.unwrap())));
+    assert!(markup.contains("At levels marked *"));
+}
+
+#[test]
+fn tables_are_tables_to_a_screen_reader() {
+    let markup = markup(&html::page(&busy()).unwrap());
+    assert_eq!(markup.matches("<table").count(), markup.matches("<caption").count());
+    assert_eq!(markup.matches("<th").count() - markup.matches("<thead").count(), markup.matches(" scope=\"").count());
+    assert_eq!(markup.matches("class=\"chart\"").count(), 10);
+    assert_eq!(markup.matches("<svg viewBox=\"0 0 960 290\" role=\"img\" aria-label=\"").count(), 10);
+}
+
+/// A number of the page, in the JSON's unit.
+fn number(text: &str) -> f64 {
+    let of = |unit: &str, factor: f64| Some(text.strip_suffix(unit)?.replace(',', "").parse::<f64>().unwrap() * factor);
+    let units = [("/s", 1.0), (" ns", 1e-9), (" µs", 1e-6), (" ms", 1e-3), (" s", 1.0)];
+    units.into_iter().find_map(|(unit, factor)| of(unit, factor)).unwrap_or_else(|| panic!("{text} has no unit"))
+}
+
+/// What the page says of repeats is what the JSON says, and that is made from the stages.
+#[test]
+fn repeats_are_those_of_the_json() {
+    let mut findings = run();
+    let first = findings.stages[0].clone();
+    findings.stages = (0..3u32)
+        .map(|repeat| {
+            let (mut stage, times) = (first.clone(), 1.0 + f64::from(repeat) / 10.0);
+            (stage.number, stage.curve) = (repeat, Some(format!("repeat {}", repeat + 1)));
+            stage.operations_per_s *= times;
+            stage.response_time = stage.response_time.map(|of| plimsoll_report::findings::Times {
+                mean_s: of.mean_s * times,
+                p50_s: of.p50_s * times,
+                p99_s: of.p99_s * times,
+                ..of
+            });
+            stage
+        })
+        .collect();
+    findings.repeats = repeats(&findings.stages);
+    let page = html::page(&findings).unwrap();
+    let json: serde_json::Value = serde_json::from_str(embedded(&page)).unwrap();
+    let level = &json["repeats"][0];
+    assert_eq!((&level["stages"], &level["valid"]), (&serde_json::json!([0, 1, 2]), &true.into()));
+    let table =
+        markup(&page).split("id=\"repeats-caption\"").nth(1).unwrap().split("</table>").next().unwrap().to_owned();
+    let cells: Vec<&str> = table.split("<td>").skip(1).map(|cell| cell.split('<').next().unwrap()).collect();
+    assert_eq!(cells[0], "3");
+    let of = ["operations_per_s", "response_mean_s", "response_p50_s", "response_p99_s"];
+    let from = [
+        first.operations_per_s,
+        first.response_time.unwrap().mean_s,
+        first.response_time.unwrap().p50_s,
+        first.response_time.unwrap().p99_s,
+    ];
+    for ((name, cell), one) in of.into_iter().zip(&cells[1..]).zip(from) {
+        let spread = |field: &str| level[name][field].as_f64().unwrap();
+        let half = level[name]["interval"]["high"].as_f64().unwrap() - spread("mean");
+        let numbers: Vec<f64> = cell
+            .trim_end_matches(')')
+            .split(['±', '('])
+            .flat_map(|part| part.split(" to "))
+            .map(|text| number(text.trim()))
+            .collect();
+        for (shown, expected) in numbers.iter().zip([spread("mean"), half, spread("min"), spread("max")]) {
+            // Three digits.
+            assert!((shown / expected - 1.0).abs() < 0.006, "{name}: {shown} is not {expected}: {cell}");
+        }
+        assert_eq!(numbers.len(), 4);
+        // Of 1, 1.1 and 1.2 times something: the deviation is a tenth of it, and Student's t of two degrees 4.303.
+        assert!((spread("mean") / one - 1.1).abs() < 1e-9 && (spread("max") / one - 1.2).abs() < 1e-9);
+        assert!((half / one - 4.302_653 * 0.1 / 3f64.sqrt()).abs() < 1e-6, "{half} of {one}");
+    }
+    // Other values of what is varied are other levels, and no repeats.
+    for stage in &mut findings.stages {
+        stage.curve = Some(format!("block={}B, repeat 1", stage.number));
+    }
+    assert!(repeats(&findings.stages).is_empty());
+}
+
+/// Each level of a run has the tables of Appendix A by itself, and they have names of their own.
+#[test]
+fn every_load_level_has_its_own_tables() {
+    let findings = run();
+    let markup = markup(&html::page(&findings).unwrap());
+    assert_eq!(markup.matches("<details>").count(), findings.stages.len());
+    let mut ids: Vec<&str> = markup.split(" id=\"").skip(1).map(|rest| rest.split_once('"').unwrap().0).collect();
+    for stage in &findings.stages {
+        for table in ["groups", "operations", "decades"] {
+            assert!(
+                ids.contains(&format!("level-{}-{table}-caption", stage.number).as_str()),
+                "{table} of {}",
+                stage.level
+            );
+        }
+    }
+    ids.sort_unstable();
+    assert_eq!(ids.windows(2).find(|pair| pair[0] == pair[1]), None, "an id stands twice");
+    let means = markup.split("id=\"load-groups-caption\"").nth(1).unwrap().split("</table>").next().unwrap();
+    assert_eq!(means.matches("<tr>").count(), findings.stages.len() + 1);
+    // One level has the page to itself.
+    let mut one = run();
+    one.stages.truncate(1);
+    assert!(!html::page(&one).unwrap().contains("<details>"));
+}
+
+/// A line a subject a level, and a mark only where there is something to differ from.
+#[test]
+fn the_compact_page_has_every_point_of_every_subject() {
+    let comparison = points();
+    let markup = markup(&html::compact(&comparison).unwrap());
+    let table = markup.split("class=\"points\"").nth(1).unwrap().split("</table>").next().unwrap();
+    assert_eq!(table.matches("<tr>").count(), 1 + 2 * comparison.levels.len());
+    let lines: Vec<&str> = table.split("<tr>").skip(2).collect();
+    let marks = |line: &str| ["▲", "▼", "<small>=</small>"].map(|mark| line.matches(mark).count());
+    // Operations, data and seven groups, at the first level and at the last: reads differ under load only.
+    assert_eq!([marks(lines[0]), marks(lines[1])], [[0, 0, 0], [8, 0, 1]]);
+    assert_eq!([marks(lines[12]), marks(lines[13])], [[0, 0, 0], [9, 0, 0]]);
+    assert!(lines[1].contains("16.2 MB/s") && lines[1].contains("130 Mbit/s"), "{}", lines[1]);
+    let worse = html::compact(&compared()).unwrap();
+    assert!(worse.contains("▼5 %*") && worse.contains("--fail-if"), "what was asked to fail is told");
+}
+
+#[test]
+fn typical_pages_are_small() {
+    let page = html::page(&busy()).unwrap();
+    assert!(page.len() < TYPICAL, "{} bytes, {} of them data", page.len(), embedded(&page).len());
+}
+
+/// Ten million operations or ninety thousand: a page is made of statistics, and those are bounded.
+#[test]
+fn a_page_does_not_grow_with_the_traffic() {
+    let few = busy();
+    let mut many = few.clone();
+    let times = |n: &mut u64| *n *= 120;
+    for row in many.operations.iter_mut().chain(&mut many.groups) {
+        let sums = row.payload_bytes.iter_mut().chain(&mut row.wire_bytes);
+        sums.chain([&mut row.count, &mut row.answered]).for_each(times);
+        row.distribution.iter_mut().for_each(|bucket| times(&mut bucket.count));
+    }
+    many.heat_maps.iter_mut().flat_map(|map| &mut map.cells).for_each(|cell| times(&mut cell.2));
+    many.series.operations.iter_mut().chain(&mut many.series.read_bytes).for_each(times);
+    assert!(many.groups.iter().map(|row| row.count).sum::<u64>() > 10_000_000);
+    let (few, many) = (html::page(&few).unwrap().len(), html::page(&many).unwrap().len());
+    assert!(many < few * 11 / 10, "{few} bytes become {many}: digits only");
+}
+
+/// Every cell of every heat map in use, every bin, all breakdown rows: the largest page that there can be.
+#[test]
+fn the_largest_page_is_below_its_bound() {
+    let mut findings = busy();
+    let edges_s: Vec<f64> = (0..=82).map(|i| 1e-6 * 10_f64.powf(f64::from(i) / 10.0)).collect();
+    let full: Vec<(u32, u32, u64)> =
+        (0..300).flat_map(|column| (0..82).map(move |row| (column, row, 123_456))).collect();
+    for map in &mut findings.heat_maps {
+        (map.columns, map.edges_s, map.cells) = (300, edges_s.clone(), full.clone());
+    }
+    let page = html::page(&findings).unwrap();
+    assert!(page.len() < LARGEST, "{} bytes with {} heat maps", page.len(), findings.heat_maps.len());
+}
+
+#[test]
+fn odd_findings_make_a_page() {
+    // No series, no maps; maps that begin at nought, have no cells, or cells outside their edges; times of nought.
+    let mut findings = busy();
+    findings.series = Default::default();
+    findings.heat_maps.clear();
+    assert!(!html::page(&findings).unwrap().contains("data-chart=\"heat\""));
+
+    let mut findings = busy();
+    findings.heat_maps[0].edges_s[0] = 0.0;
+    findings.heat_maps[0].cells.push((u32::MAX, u32::MAX, u64::MAX));
+    findings.heat_maps[1].cells.clear();
+    findings.series.bin_s = 0.0;
+    findings.span = Default::default();
+    for row in findings.groups.iter_mut().chain(&mut findings.operations) {
+        row.distribution.push(plimsoll_report::findings::Bucket { below_s: 0.0, count: u64::MAX });
+        row.percentiles.insert(0, plimsoll_report::findings::PercentilePoint { percentile: 0.0, value_s: 0.0 });
+        row.count = u64::MAX;
+    }
+    html::page(&findings).unwrap();
+}
+
+#[test]
+fn a_run_shows_its_load_levels_and_no_packets() {
+    let mut findings = busy();
+    let row = findings.operations[0].clone();
+    findings.run = Some(Run { target: NASTY[1].into(), workload: "mixed".into(), ..Run::default() });
+    findings.stages = vec![Stage {
+        server: None,
+        number: 0,
+        level: "17 stations".into(),
+        curve: None,
+        varied: None,
+        stations: 17,
+        depth: 1,
+        outstanding: 17,
+        connections: 17,
+        asked_per_s: None,
+        turns_per_s: 4321.0,
+        span: findings.span,
+        validity: findings.validity.clone(),
+        count: 5,
+        expected: 0,
+        errors: 0,
+        refused: 0,
+        failed: 0,
+        unanswered: 0,
+        operations_per_s: 4321.0,
+        operations_per_s_interval: None,
+        read_bytes_per_s: 0.0,
+        write_bytes_per_s: 0.0,
+        response_time: row.response_time,
+        response_mean_interval: None,
+        response_time_from_intended: None,
+        headline: plimsoll_report::findings::Headline::ResponseTime,
+        operations: vec![row],
+        groups: vec![],
+        queue_depth: findings.queue_depth.clone(),
+        generator: Generator::default(),
+        fairness: Fairness::default(),
+        spread: StationSpread::default(),
+        silence: plimsoll_report::findings::Silence::default(),
+        short_reads: plimsoll_report::findings::ShortReads::default(),
+        interruption: None,
+        failures: vec![FailureCount { cause: "timed out".into(), count: 123 }],
+        users: None,
+        turns: vec![],
+    }];
+    let markup = markup(&html::page(&findings).unwrap());
+    for shown in ["17 stations", "4,321/s", "timed out", "id=\"levels\""] {
+        assert!(markup.contains(shown), "{shown} is not shown");
+    }
+    assert!(!markup.contains("id=\"packets\"") && !markup.contains("<img"));
+}
+
+/// Between levels there are pauses, warm-ups and connections to make: nothing is measured there.
+#[test]
+fn rates_of_a_run_leave_out_what_lies_between_levels() {
+    let mut findings = run();
+    let levels = findings.stages.len();
+    assert!(levels > 1);
+    findings.span.elapsed_s = Some(1_000.0);
+    findings.stages.iter_mut().for_each(|stage| stage.span.elapsed_s = Some(2.0));
+    assert_eq!(findings.measured_s(), Some(2.0 * levels as f64));
+    let style = text::Style { colour: false, width: 100, sections: text::Sections::ALL };
+    let shown = text::to_string(&findings, &style);
+    let row = shown.split("averaged over the measured time").nth(1).expect("the table is there");
+    let together = row.lines().find_map(|line| line.trim().strip_prefix("Together")).expect("all of them");
+    let cells: Vec<f64> = together.split_whitespace().take(2).map(|cell| cell.parse().unwrap()).collect();
+    assert!((cells[1] / (cells[0] / (2.0 * levels as f64)) - 1.0).abs() < 0.006, "{together}");
+    let capture = busy();
+    assert_eq!(capture.measured_s(), capture.span.elapsed_s);
+}
+
+/// A run of two curves whose levels have the same words, as with `--vary`.
+fn varied() -> Findings {
+    let mut findings = run();
+    for stage in &mut findings.stages {
+        stage.level = format!("{} stations", stage.stations);
+        stage.curve = stage.curve.as_ref().map(|name| format!("block={}", if name == "SMB" { "1kB" } else { "30kB" }));
+    }
+    findings.curves = plimsoll_report::collect::curves::curves(&findings.stages);
+    findings
+}
+
+#[test]
+fn levels_of_several_curves_say_which_one() {
+    let findings = varied();
+    let page = html::page(&findings).unwrap();
+    let markup = markup(&page);
+    for table in ["levels-caption", "load-groups-caption", "silence-caption", "generator-caption", "failures-caption"] {
+        let body = markup.split_once(&format!("id=\"{table}\"")).expect(table).1.split("</table>").next().unwrap();
+        let heads: Vec<&str> = body.split("scope=\"row\">").skip(1).filter_map(|row| row.split('<').next()).collect();
+        assert!(!heads.is_empty() && heads.iter().all(|head| head.contains("block=")), "{table}: {heads:?}");
+        let mut distinct = heads.clone();
+        distinct.dedup();
+        assert_eq!(distinct, heads, "{table}");
+    }
+    let charts = page.split_once("id=\"charts\">").unwrap().1.split("</script>").next().unwrap();
+    assert!(charts.contains("16 stations, block=30kB") && !charts.contains("\"4 stations\""), "{charts}");
+    assert!(markup.contains("<em>16 stations, block="), "the story names the level with its value");
+}
+
+/// Past its highest throughput a closed loop's curve turns back: a band would fold over itself.
+#[test]
+fn a_curve_that_turns_back_has_strokes_and_no_band() {
+    let figure = |findings: &Findings| {
+        let page = html::page(findings).unwrap();
+        let figure = page.split_once("id=\"figure-throughput-response\"").unwrap().1;
+        figure.split("</figure>").next().unwrap().to_owned()
+    };
+    let mut findings = run();
+    findings.stages.retain(|stage| stage.curve.as_deref() == Some("SMB"));
+    assert!(figure(&findings).contains("class=\"band"), "throughput rises: a band");
+    let last = findings.stages.len() - 1;
+    findings.stages[last].operations_per_s = findings.stages[0].operations_per_s;
+    assert!(!figure(&findings).contains("class=\"band"), "throughput falls: strokes");
+}
+
+#[test]
+fn long_names_of_levels_do_not_lie_over_each_other() {
+    let mut findings = varied();
+    let start = findings.heat_maps[0].start_ns;
+    let end = f64::from(findings.heat_maps[0].columns) * findings.heat_maps[0].column_s;
+    let step = end / findings.stages.len() as f64;
+    for (place, stage) in (0_u32..).zip(&mut findings.stages) {
+        stage.span.first_ns = Some(start + (f64::from(place) * step * 1e9) as i64);
+    }
+    let page = html::page(&findings).unwrap();
+    let heat = page.split_once("id=\"figure-heat\"").unwrap().1.split("</figure>").next().unwrap();
+    assert!(heat.contains("rotate(90 ") && heat.contains("block=30kB"), "they go down along their lines");
+}
+
+/// A run whose question is where the time of a call goes, with a warm server and a cold local disk.
+fn of_calls(remote_disk: f64, local_disk: f64) -> Findings {
+    use plimsoll_report::findings::calls::{CallPhase, Calls, LocalCall};
+    let mut findings = run();
+    let phase = |local, from_disk, response_s| CallPhase {
+        call: "random".into(),
+        local,
+        calls: if local { 252_870 } else { 11_000 },
+        outstanding: 1,
+        response_s: Some(response_s),
+        from_disk: Some(from_disk),
+        ..CallPhase::default()
+    };
+    findings.run.as_mut().unwrap().calls = Some(Box::new(Calls {
+        phases: vec![phase(false, remote_disk, 176e-6), phase(true, local_disk, 100e-6)],
+        beside_local: vec![LocalCall { call: "random".into(), remote_s: 176e-6, local_s: 100e-6 }],
+        ..Calls::default()
+    }));
+    findings
+}
+
+fn summary_of(findings: &Findings) -> String {
+    let page = html::page(findings).unwrap();
+    page.split_once("<section id=\"summary\"").unwrap().1.split("</section>").next().unwrap().to_owned()
+}
+
+#[test]
+fn a_breakdown_leads_with_its_calls_and_counts_local_ones_apart() {
+    let summary = summary_of(&of_calls(0.0, 0.97));
+    for said in
+        ["on the target: random 176 µs", "11,000 calls were made on the target and 252,870 in a local directory"]
+    {
+        assert!(summary.contains(said), "{said}: {summary}");
+    }
+    for false_said in ["sent to the server", "Highest throughput", "What users felt"] {
+        assert!(!summary.contains(false_said), "{false_said}: {summary}");
+    }
+}
+
+#[test]
+fn a_warm_server_is_not_compared_with_a_cold_disk() {
+    let style = text::Style { colour: false, width: 100, sections: text::Sections::ALL };
+    let shown = |remote, local| {
+        let findings = of_calls(remote, local);
+        let page = html::page(&findings).unwrap();
+        let table =
+            page.split_once("id=\"calls-local-caption\"").unwrap().1.split("</table>").next().unwrap().to_owned();
+        (table, text::to_string(&findings, &style))
+    };
+    let (alike, differ) = (shown(0.96, 0.97), shown(0.0, 0.97));
+    assert!(alike.0.contains("<td>1.8</td>") && alike.1.contains("1.76"), "{}", alike.0);
+    assert!(!differ.0.contains("<td>1.8</td>") && !differ.1.contains("1.76"), "{}", differ.0);
+    assert!(differ.0.contains("97.0 %") && differ.1.contains("their times are not compared"), "{}", differ.1);
+}
+
+#[test]
+fn a_search_leads_with_the_capacity() {
+    use plimsoll_report::findings::capacity::Capacity;
+    let mut findings = run();
+    let found = Capacity {
+        unit: "stations".into(),
+        outcome: "found".into(),
+        low: Some(12.0),
+        high: Some(13.0),
+        promises: vec!["p99 < 20ms".into()],
+        ..Capacity::default()
+    };
+    findings.run.as_mut().unwrap().capacity = Some(Box::new(found));
+    let summary = summary_of(&findings);
+    let story = summary.split_once("class=\"story\"").unwrap().1;
+    assert!(story.starts_with("><strong>It carries 12 stations (95 % interval 12 to 13)."), "{story}");
+    assert!(!summary.contains("Highest throughput") && !summary.contains("The most that was carried"), "{summary}");
+}
