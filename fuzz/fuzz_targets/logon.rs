@@ -4,7 +4,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use plimsoll_drive::client::smb::auth::{Auth, AuthError, Credentials, Ntlm, Randomness, Secret};
+use plimsoll_client::smb2::auth::{Auth, AuthError, Credentials, Ntlm, Randomness, Secret};
 
 /// Tokens of one logon: the offer, the challenge, the proof, and one too many.
 const TOKENS: usize = 4;

@@ -2,7 +2,8 @@
 
 use crate::{Outcome, process, test};
 
-const CRATES: [&str; 6] = ["-p", "plimsoll-drive", "-p", "plimsoll-cli", "--features", "plimsoll-cli/kerberos"];
+const CRATES: [&str; 8] =
+    ["-p", "plimsoll-client", "-p", "plimsoll-drive", "-p", "plimsoll-cli", "--features", "plimsoll-cli/kerberos"];
 
 /// Clippy and the tests, with a KDC and a Samba of their own.
 pub(crate) fn run() -> Outcome {

@@ -8,13 +8,13 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::time::Duration;
 
-use plimsoll_drive::action::{Access, Action, Caching, Disposition, FileKey, Reply, Tag, Ticket};
-use plimsoll_drive::client::Client as _;
-use plimsoll_drive::client::blocking::{Blocking, Collected};
+use plimsoll_client::Client as _;
+use plimsoll_client::action::{Access, Action, Caching, Disposition, FileKey, Reply, Tag, Ticket};
+use plimsoll_client::blocking::{Blocking, Collected};
+use plimsoll_client::outbox::Outbox;
+use plimsoll_client::target::Target;
 use plimsoll_drive::engine::Birth;
-use plimsoll_drive::outbox::Outbox;
 use plimsoll_drive::reach::{self, Wishes};
-use plimsoll_drive::target::Target;
 use plimsoll_model::{Endpoint, Names, Symbol};
 
 use crate::measured::{Measured, Watch};
@@ -29,7 +29,7 @@ pub fn run(operation: Operation, target: &str, depth: usize, count: u64) -> Resu
     Ok(watch.stop(count))
 }
 
-type Client = Blocking<Box<dyn plimsoll_drive::client::Client>>;
+type Client = Blocking<Box<dyn plimsoll_client::Client>>;
 
 /// A connection that is logged on, and what is sent on it.
 struct Hand {
@@ -208,6 +208,6 @@ fn put(bytes: &mut [u8], at: usize, value: &[u8]) -> Result<(), Box<dyn Error>> 
     Ok(())
 }
 
-fn said(failure: plimsoll_drive::action::Failure) -> String {
+fn said(failure: plimsoll_client::action::Failure) -> String {
     format!("{failure:?}")
 }

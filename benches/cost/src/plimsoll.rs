@@ -4,12 +4,13 @@ use std::error::Error;
 use std::sync::Arc;
 use std::time::Duration;
 
-use plimsoll_drive::action::{Access, Action, Caching, Disposition, Done, FileKey, Reply};
-use plimsoll_drive::engine::{Load, Pause, Phases, Plan, Watch, run as run_plan};
+use plimsoll_client::action::{Access, Action, Caching, Disposition, Done, FileKey, Reply};
+use plimsoll_client::target::Target;
+use plimsoll_drive::engine::{Plan, Watch, run as run_plan};
 use plimsoll_drive::reach::{self, Wishes, Work};
-use plimsoll_drive::scenario::{Scenario, Step, Verdict};
-use plimsoll_drive::target::Target;
 use plimsoll_model::{Group, Names, Sink, Symbol, Transaction};
+use plimsoll_workload::scenario::{Scenario, Step, Verdict};
+use plimsoll_workload::{Load, Pause, Phases};
 
 use crate::measured::Measured;
 use crate::operation::Operation;

@@ -3,11 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use plimsoll_drive::engine::{Load, Pause, Phases, Plan};
+use plimsoll_client::target::{Embedded, Target};
+use plimsoll_drive::engine::Plan;
 use plimsoll_drive::reach::Wishes;
-use plimsoll_drive::target::{Embedded, Target};
-use plimsoll_drive::workload::Workload;
 use plimsoll_model::Names;
+use plimsoll_workload::Workload;
+use plimsoll_workload::{Load, Pause, Phases};
 
 use crate::exit::Done;
 use crate::output::Output;

@@ -2,9 +2,9 @@
 
 use std::io::{self, Write};
 
-use plimsoll_drive::workload::{BUILTINS, Builtin, FileSet, Workload};
 use plimsoll_model::Names;
 use plimsoll_report::safe::for_terminal;
+use plimsoll_workload::{BUILTINS, Builtin, FileSet, Workload};
 
 use crate::exit::{Done, Usage};
 

@@ -10,10 +10,11 @@ use std::io::{BufRead, BufReader, ErrorKind, IoSlice, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::process::{Child, Command, Stdio};
 
-use plimsoll_drive::engine::{Load, Pause, Phases, Plan, Ran, Watch, run};
+use plimsoll_drive::engine::{Plan, Ran, Watch, run};
 use plimsoll_drive::network::tcp::Tcp;
 use plimsoll_drive::network::{ConnectionKey, Network, Take};
 use plimsoll_model::{Names, Sink, Transaction};
+use plimsoll_workload::{Load, Pause, Phases};
 use rustix::event::epoll;
 
 use crate::toy::{Do, HEAD, NOTHING, Toys, answer, head, message};

@@ -36,6 +36,7 @@ pub(crate) fn run() -> Outcome {
 fn problems(packages: &[Package], sources: &[Source]) -> Vec<String> {
     let mut problems = walls::breaches(packages);
     problems.extend(walls::undeclared_paths(sources));
+    problems.extend(walls::workloads_that_know_clients(sources));
     problems.extend(purity::breaches(sources));
     problems.extend(sizes::problems(sources));
     problems.extend(spec::missing(sources));

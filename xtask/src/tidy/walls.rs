@@ -21,6 +21,8 @@ enum Outside {
 const MODEL: &str = "plimsoll-model";
 const WIRE: &str = "plimsoll-wire";
 const OBSERVE: &str = "plimsoll-observe";
+const CLIENT: &str = "plimsoll-client";
+const WORKLOAD: &str = "plimsoll-workload";
 const DRIVE: &str = "plimsoll-drive";
 const STATS: &str = "plimsoll-stats";
 const RECORDING: &str = "plimsoll-recording";
@@ -29,18 +31,24 @@ const SERVE: &str = "plimsoll-serve";
 const TESTKIT: &str = "plimsoll-testkit";
 const CLI: &str = "plimsoll-cli";
 
-/// The halves, observe and drive, never name each other; drive uses of stats the distribution of its own lags; nothing outside the workspace gets into wire, and only serde into model.
-const WALLS: [Wall; 11] = [
+/// The halves never name each other: observe, and client, workload and drive. A client knows neither who drives it nor why; drive uses of stats the distribution of its own lags; nothing outside the workspace gets into wire, and only serde into model.
+const WALLS: [Wall; 13] = [
     Wall { name: MODEL, inside: &[], outside: Outside::Only(&["serde"]) },
     Wall { name: WIRE, inside: &[], outside: Outside::Only(&[]) },
     Wall { name: OBSERVE, inside: &[MODEL, WIRE], outside: Outside::Any },
-    Wall { name: DRIVE, inside: &[MODEL, WIRE, STATS], outside: Outside::Any },
+    Wall { name: CLIENT, inside: &[MODEL, WIRE], outside: Outside::Any },
+    Wall { name: WORKLOAD, inside: &[MODEL, WIRE, CLIENT], outside: Outside::Any },
+    Wall { name: DRIVE, inside: &[MODEL, WIRE, CLIENT, WORKLOAD, STATS], outside: Outside::Any },
     Wall { name: STATS, inside: &[MODEL], outside: Outside::Only(&["hdrhistogram", "statrs"]) },
     Wall { name: RECORDING, inside: &[MODEL, STATS], outside: Outside::Any },
     Wall { name: REPORT, inside: &[MODEL, STATS], outside: Outside::Any },
     Wall { name: SERVE, inside: &[WIRE], outside: Outside::Any },
     Wall { name: TESTKIT, inside: &[MODEL, WIRE], outside: Outside::Any },
-    Wall { name: CLI, inside: &[MODEL, OBSERVE, DRIVE, STATS, RECORDING, REPORT, SERVE], outside: Outside::Any },
+    Wall {
+        name: CLI,
+        inside: &[MODEL, OBSERVE, CLIENT, WORKLOAD, DRIVE, STATS, RECORDING, REPORT, SERVE],
+        outside: Outside::Any,
+    },
     Wall { name: "xtask", inside: &[], outside: Outside::Only(&["libc", "memmap2", "serde_json", "spdx"]) },
 ];
 
@@ -88,6 +96,31 @@ pub(crate) fn undeclared_paths(sources: &[Source]) -> Vec<String> {
     found.map(|source| format!("{}: includes a module from another crate's folder", source.path)).collect()
 }
 
+/// What workloads may name of the client crate: the words for operations, never a protocol.
+const OPERATION_WORDS: [&str; 10] =
+    ["action", "content", "status", "Action", "Cause", "Done", "Failure", "FileKey", "Reply", "Tag"];
+
+/// Lines of workloads that know more of clients than the words for operations.
+pub(crate) fn workloads_that_know_clients(sources: &[Source]) -> Vec<String> {
+    let workload = sources.iter().filter(|source| source.path.starts_with("crates/workload/src/"));
+    let lines = workload.flat_map(|source| source.code().map(move |(number, line)| (source, number, line)));
+    let known = lines.filter(|(_, _, line)| line.split("plimsoll_client::").skip(1).any(is_no_operation_word));
+    known.map(|(source, number, _)| format!("{}:{number}: a workload names a client", source.path)).collect()
+}
+
+fn is_no_operation_word(rest: &str) -> bool {
+    let first = |path: &str| {
+        let path = path.trim();
+        let end = path.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(path.len());
+        path.split_at(end).0.to_owned()
+    };
+    let names = match rest.strip_prefix('{') {
+        Some(group) => group.split('}').next().unwrap_or_default().split(',').map(first).collect(),
+        None => vec![first(rest)],
+    };
+    names.iter().any(|name| !OPERATION_WORDS.contains(&name.as_str()))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -101,10 +134,34 @@ mod tests {
     #[test]
     fn the_halves_never_import_each_other() {
         for dev in [false, true] {
-            assert!(breaks(OBSERVE, DRIVE, dev));
-            assert!(breaks(DRIVE, OBSERVE, dev));
+            for active in [CLIENT, WORKLOAD, DRIVE] {
+                assert!(breaks(OBSERVE, active, dev));
+                assert!(breaks(active, OBSERVE, dev));
+            }
         }
         assert!(!breaks(CLI, OBSERVE, false) && !breaks(CLI, DRIVE, false));
+    }
+
+    #[test]
+    fn a_client_knows_neither_engine_nor_workload() {
+        for dev in [false, true] {
+            assert!(breaks(CLIENT, WORKLOAD, dev) && breaks(CLIENT, DRIVE, dev) && breaks(WORKLOAD, DRIVE, dev));
+        }
+        assert!(!breaks(WORKLOAD, CLIENT, false) && !breaks(DRIVE, CLIENT, false) && !breaks(DRIVE, WORKLOAD, false));
+    }
+
+    #[test]
+    fn a_workload_knows_the_words_for_operations_alone() {
+        let knows = |path: &str, line: &str| !workloads_that_know_clients(&[Source::new(path, line)]).is_empty();
+        for line in ["use plimsoll_client::smb2::SmbClient;", "use plimsoll_client::{Action, Client};"] {
+            assert!(knows("crates/workload/src/lane.rs", line), "{line}");
+            assert!(
+                !knows("crates/workload/src/dbench/tests.rs", line) && !knows("crates/drive/src/a.rs", line),
+                "{line}"
+            );
+        }
+        assert!(!knows("crates/workload/src/lane.rs", "use plimsoll_client::action::{Action, Cause};"));
+        assert!(!knows("crates/workload/src/lane.rs", "let close = plimsoll_client::Action::Close { file };"));
     }
 
     #[test]

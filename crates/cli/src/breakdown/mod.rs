@@ -22,11 +22,11 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use plimsoll_drive::target::Target;
-use plimsoll_drive::workload::Workload;
+use plimsoll_client::target::Target;
 use plimsoll_model::Names;
 use plimsoll_report::findings::calls::Calls;
 use plimsoll_report::findings::{Findings, Parameter};
+use plimsoll_workload::Workload;
 
 use crate::exit::{Done, first_error};
 use crate::output::Output;
@@ -217,7 +217,7 @@ impl Whole<'_> {
             let parameter = |(name, value): (&str, &String)| Parameter {
                 name: name.to_owned(),
                 value: value.clone(),
-                bytes: plimsoll_drive::workload::size(value),
+                bytes: plimsoll_workload::size(value),
             };
             run.parameters = arguments.loops.parameters().map(parameter).collect();
         }

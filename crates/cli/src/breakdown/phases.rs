@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
-use plimsoll_drive::client::path::Reading;
-use plimsoll_drive::engine::{Load, Pause, Phases, Plan};
-use plimsoll_drive::workload::{Parameter, Workload, size};
+use plimsoll_client::local::Reading;
+use plimsoll_drive::engine::Plan;
 use plimsoll_model::Operation;
+use plimsoll_workload::{Load, Pause, Phases};
+use plimsoll_workload::{Parameter, Workload, size};
 
 use crate::exit::Usage;
 use crate::run::{Chosen, Step};

@@ -5,8 +5,8 @@ use std::process::Command;
 use std::sync::Arc;
 
 use anyhow::{Context, ensure};
+use plimsoll_client::target::Target;
 use plimsoll_drive::reach::{Reached, Wishes};
-use plimsoll_drive::target::Target;
 use plimsoll_model::Names;
 
 use super::Arguments;

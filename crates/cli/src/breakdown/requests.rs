@@ -3,12 +3,12 @@
 use std::time::Duration;
 
 use anyhow::{Context, bail};
-use plimsoll_drive::action::{Access, Action, Caching, Disposition, Reply};
-use plimsoll_drive::client::Client;
-use plimsoll_drive::client::blocking::Blocking;
+use plimsoll_client::Client;
+use plimsoll_client::action::{Access, Action, Caching, Disposition, Reply};
+use plimsoll_client::blocking::Blocking;
+use plimsoll_client::target::Target;
 use plimsoll_drive::engine::Birth;
 use plimsoll_drive::reach::Reached;
-use plimsoll_drive::target::Target;
 use plimsoll_model::Endpoint;
 use plimsoll_report::findings::calls::PathRequests;
 
@@ -70,7 +70,7 @@ fn caller((server, timeout): Timed<'_>) -> anyhow::Result<Caller> {
     Ok(caller)
 }
 
-fn did(result: Result<Reply, plimsoll_drive::Failure>, doing: &str) -> anyhow::Result<Reply> {
+fn did(result: Result<Reply, plimsoll_client::Failure>, doing: &str) -> anyhow::Result<Reply> {
     match result {
         Ok(reply) => Ok(reply),
         Err(failure) => bail!("{doing}: {}", failure.cause.label()),

@@ -231,15 +231,16 @@ mod tests {
     use std::sync::Arc;
     use std::time::Duration;
 
-    use plimsoll_drive::action::{Action, Done};
-    use plimsoll_drive::client::path::Reading;
-    use plimsoll_drive::engine::{Load, Pause, Phases, Plan, Watch};
+    use plimsoll_client::action::{Action, Done};
+    use plimsoll_client::local::Reading;
+    use plimsoll_client::target::Target;
+    use plimsoll_drive::engine::{Plan, Watch};
     use plimsoll_drive::reach::{self, Wishes, Work};
-    use plimsoll_drive::scenario::{Scenario, Step, Verdict};
-    use plimsoll_drive::target::Target;
-    use plimsoll_drive::workload::Workload;
     use plimsoll_model::{Names, Operation, Symbol};
     use plimsoll_testkit::servers::scripted::{Latency, Script, Scripted};
+    use plimsoll_workload::Workload;
+    use plimsoll_workload::scenario::{Scenario, Step, Verdict};
+    use plimsoll_workload::{Load, Pause, Phases};
 
     use super::*;
     use crate::run::{Kept, run_level};

@@ -7,11 +7,11 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::Context;
-use plimsoll_drive::engine::Load;
-use plimsoll_drive::workload::Workload;
 use plimsoll_model::Names;
 use plimsoll_report::findings::Findings;
 use plimsoll_stats::capacity::{Bounds, Grain, Next, Search};
+use plimsoll_workload::Load;
+use plimsoll_workload::Workload;
 
 use crate::exit::{Done, Usage, first_error};
 use crate::output::Output;

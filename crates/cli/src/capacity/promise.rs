@@ -1,10 +1,10 @@
 //! What a server is to keep: `--hold "p99 < 20ms"`, and what is always meant.
 
-use plimsoll_drive::engine::Load;
 use plimsoll_report::collect::times_of;
 use plimsoll_report::findings::Times;
 use plimsoll_stats::Accumulator;
 use plimsoll_stats::comparison::{Metric, Scope};
+use plimsoll_workload::Load;
 
 use crate::compare::{Condition, Threshold};
 use crate::exit::Usage;

@@ -1,9 +1,9 @@
 //! What a report tells of a search.
 
-use plimsoll_drive::engine::Load;
 use plimsoll_report::findings::capacity::{Capacity, Try};
 use plimsoll_report::text::exact_load as exact;
 use plimsoll_stats::capacity::{Answer, CONFIRMATIONS, Limit, Next, Search, for_ever};
+use plimsoll_workload::Load;
 
 use super::promise::Promises;
 use crate::run::LevelRan;
@@ -122,8 +122,8 @@ impl Tries {
 
 #[cfg(test)]
 mod tests {
-    use plimsoll_drive::engine::Pause;
     use plimsoll_stats::capacity::{Bounds, Grain};
+    use plimsoll_workload::Pause;
 
     use super::*;
 

@@ -4,10 +4,10 @@ use plimsoll_model::{Reason, Validity};
 use std::sync::Arc;
 
 use anyhow::Context;
-use plimsoll_drive::workload::Workload;
 use plimsoll_model::Names;
 use plimsoll_report::collect::comparison::{Contestant, LevelRuns, LoadPoint};
 use plimsoll_report::findings::comparison::Subject;
+use plimsoll_workload::Workload;
 
 use crate::record::RecordFlags;
 use crate::run::{Beginning, Chosen, Drive, LevelRan, Recorded, Site, Step, Told, again};

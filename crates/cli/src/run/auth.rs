@@ -1,7 +1,7 @@
 //! How SMB users log on: the flags.
 
-use plimsoll_drive::client::smb::auth::{Authentication, Realm, TicketError};
-use plimsoll_drive::target::{Server, Target};
+use plimsoll_client::smb2::auth::{Authentication, Realm, TicketError};
+use plimsoll_client::target::{Server, Target};
 
 use crate::exit::Usage;
 

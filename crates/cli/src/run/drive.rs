@@ -4,15 +4,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context;
+use plimsoll_client::target::Target;
 use plimsoll_drive::engine::{Setup, Watch};
 use plimsoll_drive::reach::{self, Lease, Reached, Wishes, Work};
 use plimsoll_drive::tap::Tap;
-use plimsoll_drive::target::Target;
-use plimsoll_drive::workload::{FileSet, Workload};
 use plimsoll_model::{Names, Reason};
 use plimsoll_report::findings::calls::Calls;
 use plimsoll_report::findings::capacity::Capacity;
 use plimsoll_report::findings::{Findings, Run};
+use plimsoll_workload::{FileSet, Workload};
 
 use super::files::Files;
 use super::level::{self, LevelRan};
@@ -340,7 +340,7 @@ impl Told<'_> {
         let (run, source) = (self.beginning.run(self.facts, threads), self.beginning.source());
         let run = more(run);
         let levels: Vec<_> = self.levels.iter().map(|level| level.told.as_level(&level.statistics)).collect();
-        Findings::collect_run(run, &levels, &self.names, source, plimsoll_drive::status_name)
+        Findings::collect_run(run, &levels, &self.names, source, plimsoll_client::status_name)
     }
 }
 

@@ -4,11 +4,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context;
-use plimsoll_drive::engine::{self, Load, Pause, Phases, Plan, Watch};
+use plimsoll_drive::engine::{self, Plan, Watch};
 use plimsoll_drive::reach::{Lease, Reached, Work};
-use plimsoll_drive::workload::FileSet;
-use plimsoll_drive::workload::fileset::{Create, Found, Job, Look, Remove, Verify};
 use plimsoll_model::{Names, Sink, Transaction};
+use plimsoll_workload::FileSet;
+use plimsoll_workload::fileset::{Create, Found, Job, Look, Remove, Verify};
+use plimsoll_workload::{Load, Pause, Phases};
 
 use super::watching::Watching;
 

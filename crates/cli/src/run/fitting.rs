@@ -1,8 +1,8 @@
 //! Whether a workload can be done on a target at all: said before anything is sent.
 
-use plimsoll_drive::network::reserved;
-use plimsoll_drive::target::Target;
-use plimsoll_drive::workload::Workload;
+use plimsoll_client::reserved;
+use plimsoll_client::target::Target;
+use plimsoll_workload::Workload;
 
 use super::load::Step;
 use crate::exit::Usage;

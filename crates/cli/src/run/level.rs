@@ -1,8 +1,7 @@
 //! One load level: it runs, and what it brought becomes what a report shows.
 
 use anyhow::Context;
-use plimsoll_drive::engine::{self, EngineError, Load, Plan, Ran, Setup, Watch};
-use plimsoll_drive::workload::Workload;
+use plimsoll_drive::engine::{self, EngineError, Plan, Ran, Setup, Watch};
 use plimsoll_model::Names;
 use plimsoll_model::{Reason, Validity};
 use plimsoll_report::collect::comparison::{LoadPoint, MeasuredRun};
@@ -11,6 +10,8 @@ use plimsoll_report::collect::stations::spread;
 use plimsoll_report::collect::times_of;
 use plimsoll_report::findings::{Interruption, OUTSIDE_THE_PHASE, Times, TurnKind, besides_repeat, load};
 use plimsoll_stats::{Headline, IntervalWidth, Intervals, Options, SharedDepth, Statistics};
+use plimsoll_workload::Load;
+use plimsoll_workload::Workload;
 use serde::{Deserialize, Serialize};
 
 use super::disruption;

@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
-use plimsoll_drive::engine::{Arrivals, Load, Pause, Phases, Plan};
-use plimsoll_drive::workload::{Defaults, Parameter};
+use plimsoll_drive::engine::Plan;
 use plimsoll_report::findings::REPEAT;
+use plimsoll_workload::{Arrivals, Load, Pause, Phases};
+use plimsoll_workload::{Defaults, Parameter};
 
 use super::parameters::Variant;
 use super::ranges::Levels;

@@ -5,18 +5,19 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use plimsoll_drive::action::{Access, Action, Caching, Disposition, Done, FileKey, Reply as Answer};
-use plimsoll_drive::engine::{Load, Pause, Phases, Plan, Watch, run_on};
+use plimsoll_client::action::{Access, Action, Caching, Disposition, Done, FileKey, Reply as Answer};
+use plimsoll_client::target::Target;
+use plimsoll_drive::engine::{Plan, Watch, run_on};
 use plimsoll_drive::network::memory::{Accept, Delays, Memory, Reply, What};
 use plimsoll_drive::reach::{self, Reached, Wishes, Work};
-use plimsoll_drive::scenario::{Scenario, Step as Wanted, Verdict};
-use plimsoll_drive::target::Target;
-use plimsoll_drive::workload::{Parameter, Workload};
 use plimsoll_model::{Names, Symbol};
 use plimsoll_report::findings::Findings;
 use plimsoll_report::text;
 use plimsoll_stats::SharedDepth;
 use plimsoll_testkit::servers::scripted::{Draw, Latency, Oddities, Offline, Script, Scripted};
+use plimsoll_workload::scenario::{Scenario, Step as Wanted, Verdict};
+use plimsoll_workload::{Load, Pause, Phases};
+use plimsoll_workload::{Parameter, Workload};
 
 use super::Told;
 use super::level::{LevelRan, added_up, empty, headline};

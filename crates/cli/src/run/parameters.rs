@@ -1,7 +1,7 @@
 //! Parameters of the workload, as flags.
 
-use plimsoll_drive::workload::{Parameter, Workload, size};
 use plimsoll_report::findings;
+use plimsoll_workload::{Parameter, Workload, size};
 
 use super::ranges::{Item, items};
 use crate::exit::Usage;

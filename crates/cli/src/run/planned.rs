@@ -1,7 +1,7 @@
 //! A load level as it is to be run: what must be the same for a recording to be continued.
 
 use plimsoll_drive::engine::Plan;
-use plimsoll_drive::workload::Workload;
+use plimsoll_workload::Workload;
 use serde::{Deserialize, Serialize};
 
 use super::load::Step;

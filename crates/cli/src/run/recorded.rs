@@ -4,11 +4,11 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use plimsoll_drive::engine::so_far;
-use plimsoll_drive::workload::Workload;
 use plimsoll_model::{Coverage, Names};
 use plimsoll_recording::folder::{Finished, StageWriter};
 use plimsoll_report::findings::{Findings, Parameter, Run, Source};
 use plimsoll_stats::{IntervalWidth, Options, Statistics, state};
+use plimsoll_workload::Workload;
 
 use super::level::{LevelRan, headline, unfinished};
 use super::load::Step;

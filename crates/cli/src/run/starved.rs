@@ -4,10 +4,11 @@
 
 use std::time::Duration;
 
-use plimsoll_drive::engine::{Arrivals, Load, Pause, Phases, Plan};
+use plimsoll_drive::engine::Plan;
 use plimsoll_drive::network::memory::Delays;
 use plimsoll_model::{Validity, Verdict};
 use plimsoll_testkit::servers::scripted::{Latency, Script};
+use plimsoll_workload::{Arrivals, Load, Pause, Phases};
 
 use super::level::LevelRan;
 use super::odd_servers::Found;

@@ -2,12 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
-use plimsoll_drive::client::smb::{Dialect, Wish};
+use plimsoll_client::smb2::{Dialect, Wish};
+use plimsoll_client::target::{PASSWORD_VARIABLE, Target};
 use plimsoll_drive::engine::Plan;
 use plimsoll_drive::reach::Wishes;
-use plimsoll_drive::target::{PASSWORD_VARIABLE, Target};
-use plimsoll_drive::workload::Workload;
 use plimsoll_serve::{Account, Embedded, Kind, Options};
+use plimsoll_workload::Workload;
 
 use super::auth::AuthFlags;
 use super::load::Step;
@@ -131,8 +131,8 @@ impl Chosen {
             return Ok(Self { target, shown, embedded: None });
         };
         let (kind, account) = match which {
-            plimsoll_drive::target::Embedded::Smb => (Kind::Smb, Some(Account::random()?)),
-            plimsoll_drive::target::Embedded::Nfs => (Kind::Nfs, None),
+            plimsoll_client::target::Embedded::Smb => (Kind::Smb, Some(Account::random()?)),
+            plimsoll_client::target::Embedded::Nfs => (Kind::Nfs, None),
         };
         let server = Embedded::start(kind, Options { account, ..Options::default() })?;
         // Our own URL, which parses.

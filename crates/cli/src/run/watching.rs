@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use plimsoll_drive::engine::{Phase, Progress, Watch};
-use plimsoll_drive::workload::fileset::JobProgress;
+use plimsoll_workload::fileset::JobProgress;
 
 use crate::interrupt;
 

@@ -5,15 +5,15 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use plimsoll_drive::action::{Access, Caching, Cause, Disposition};
-use plimsoll_drive::client::Client;
-use plimsoll_drive::client::blocking::Blocking;
-use plimsoll_drive::client::smb::{Dialect, Wish};
-use plimsoll_drive::content::Content;
+use plimsoll_client::Client;
+use plimsoll_client::action::{Access, Caching, Cause, Disposition};
+use plimsoll_client::blocking::Blocking;
+use plimsoll_client::content::Content;
+use plimsoll_client::smb2::{Dialect, Wish};
+use plimsoll_client::target::Target;
+use plimsoll_client::{Action, Failure, FileKey, Reply};
 use plimsoll_drive::engine::Birth;
 use plimsoll_drive::reach::{self, Reached, Wishes};
-use plimsoll_drive::target::Target;
-use plimsoll_drive::{Action, Failure, FileKey, Reply};
 use plimsoll_model::{Endpoint, Names, Outcome, Transaction};
 use plimsoll_serve::{Account, Embedded, Kind, Options};
 

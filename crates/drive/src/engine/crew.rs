@@ -5,8 +5,9 @@ use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, Ordering::SeqCst};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use plimsoll_client::action::Failure;
+
 use super::Watch;
-use crate::action::Failure;
 
 /// Workers that wait for each other look so often whether somebody has ended the run.
 const LOOK: Duration = Duration::from_millis(10);

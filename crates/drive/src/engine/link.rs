@@ -1,8 +1,9 @@
 //! A place for a connection: it outlives the connections that are made in it one after the other.
 
-use crate::client::{Arrived, Client, Framing};
+use plimsoll_client::outbox::Outbox;
+use plimsoll_client::{Arrived, Client, Framing};
+
 use crate::network::Take;
-use crate::outbox::Outbox;
 use crate::tap::Stream;
 
 /// A place for a connection.

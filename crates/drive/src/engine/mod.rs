@@ -17,7 +17,6 @@ pub(crate) mod lateness;
 mod link;
 mod plan;
 mod ran;
-mod rng;
 mod setup;
 pub(crate) mod share;
 mod timers;
@@ -27,24 +26,23 @@ mod worker;
 
 pub use error::EngineError;
 pub use lateness::{Lateness, Shifted, WAKING_NS};
-pub use plan::{Arrivals, Load, Pause, Phases, Plan, Reconnect};
+pub use plan::{Plan, Reconnect};
 pub use ran::{Answered, Generator, Part, Ran, RoundTrips, StationTally, TurnTally, Unanswered, WorkerCpu};
-pub use rng::{Rng, seed_of};
 pub use setup::{Birth, Setup};
 pub use watch::{Phase, Progress, Watch};
 
 use std::io;
 use std::thread::{Scope, ScopedJoinHandle};
 
+use plimsoll_client::action::{Cause, Failure};
+use plimsoll_client::clock::Clock;
 use plimsoll_model::Sink;
 
 use self::awake::Awake;
 use self::crew::Crew;
 use self::share::Share;
 use self::worker::{Brought, Checkpoint, Job, Worker};
-use crate::action::{Cause, Failure};
 use crate::network::Network;
-use crate::network::clock::Clock;
 use crate::network::tcp::Tcp;
 use crate::station::silence::together;
 

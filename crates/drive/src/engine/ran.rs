@@ -1,11 +1,11 @@
 //! What a run brought.
 
+use plimsoll_client::action::Cause;
 use plimsoll_model::{Group, Transaction};
 use plimsoll_stats::{Moments, Times};
 
 use super::lateness::Lateness;
 use super::worker::Brought;
-use crate::action::Cause;
 use crate::network::RoundTrip;
 
 /// What a run brought.
@@ -15,7 +15,7 @@ pub struct Ran<S> {
     pub sinks: Vec<S>,
     /// Every station, in order.
     pub stations: Vec<StationTally>,
-    /// Turns by kind, as [`crate::scenario::Scenario::kind`] numbers them.
+    /// Turns by kind, as [`plimsoll_workload::scenario::Scenario::kind`] numbers them.
     pub turns: Vec<TurnTally>,
     /// How well the load generator itself kept up.
     pub generator: Generator,

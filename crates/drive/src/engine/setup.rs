@@ -4,9 +4,9 @@ use std::net::SocketAddr;
 
 use plimsoll_model::{Endpoint, Names, Symbol};
 
-use crate::client::Client;
-use crate::client::calls::Identity;
-use crate::scenario::Scenario;
+use plimsoll_client::Client;
+use plimsoll_client::calls::Identity;
+use plimsoll_workload::scenario::Scenario;
 
 /// Makes what a run needs. Called from every worker thread.
 pub trait Setup: Sync {

@@ -3,8 +3,9 @@
 //! What shares connections stays together: a unit is one station with its connections, or one connection with its
 //! stations. Units are dealt out to the workers one by one, so that worker and place follow from the number alone.
 
+use plimsoll_client::action::Tag;
+
 use super::Plan;
-use crate::action::Tag;
 
 /// One worker's share of a plan.
 #[derive(Clone, Copy, Debug)]
@@ -127,7 +128,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::engine::{Load, Pause};
+    use plimsoll_workload::{Load, Pause};
 
     proptest! {
         #[test]

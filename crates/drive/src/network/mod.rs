@@ -1,9 +1,7 @@
 //! Moves bytes and tells the time: TCP, or memory under a virtual clock.
 
-pub mod clock;
 pub mod memory;
 mod processor;
-pub mod reserved;
 mod socket;
 mod stamps;
 pub mod tcp;

@@ -10,13 +10,14 @@ use std::net::SocketAddr;
 use std::num::NonZeroU64;
 use std::os::fd::OwnedFd;
 
+use plimsoll_client::clock::Clock;
+use plimsoll_client::reserved;
 use rustix::event::{Timespec, epoll};
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, connect, getpeername, getsockname, socket_with, sockopt};
 
-use super::clock::Clock;
 use super::socket::Socket;
-use super::{ConnectionKey, Network, Ready, Received, RoundTrip, Take, processor, reserved, stamps, tcp_info};
+use super::{ConnectionKey, Network, Ready, Received, RoundTrip, Take, processor, stamps, tcp_info};
 
 /// Events taken from the kernel at a time. Few, so that timers are looked at often however many connections are ready.
 const EVENTS: usize = 64;

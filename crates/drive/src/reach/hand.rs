@@ -5,16 +5,16 @@ use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
 use std::time::Duration;
 
+use plimsoll_client::Client;
+use plimsoll_client::action::{Access, Action, Caching, Disposition, Failure, FileKey, Reply, Tag, Ticket};
+use plimsoll_client::blocking::{Blocking, Collected};
+use plimsoll_client::content::Content;
+use plimsoll_client::outbox::Outbox;
+use plimsoll_client::reserved;
 use plimsoll_model::{Endpoint, Symbol};
 
 use super::Reached;
-use crate::action::{Access, Action, Caching, Disposition, Failure, FileKey, Reply, Tag, Ticket};
-use crate::client::Client;
-use crate::client::blocking::{Blocking, Collected};
-use crate::content::Content;
 use crate::engine::Birth;
-use crate::network::reserved;
-use crate::outbox::Outbox;
 
 /// The station that its connection is said to belong to: none of the load has this number.
 const NO_STATION: u32 = u32::MAX;
@@ -79,7 +79,7 @@ impl Hand {
             Hand::Local(client, seen) => {
                 let ticket = Ticket { tag: Tag(0), intended: None, path: Symbol::NONE };
                 client.begin(action, ticket, 0, &mut Outbox::new(), &mut **seen);
-                let nothing = || Failure::without_answer(crate::action::Cause::Ended);
+                let nothing = || Failure::without_answer(plimsoll_client::action::Cause::Ended);
                 seen.take_done(Tag(0)).unwrap_or_else(|| Err(nothing()))
             }
         }
@@ -88,7 +88,7 @@ impl Hand {
     fn open(&mut self, path: &str, access: Access, disposition: Disposition) -> Result<FileKey, Failure> {
         match self.act(&Action::Open { path, access, disposition, caching: Caching::None })? {
             Reply::Opened { file, .. } => Ok(file),
-            _ => Err(Failure::without_answer(crate::action::Cause::Malformed)),
+            _ => Err(Failure::without_answer(plimsoll_client::action::Cause::Malformed)),
         }
     }
 
@@ -108,7 +108,7 @@ impl Hand {
             let rest = all - offset;
             match self.act(&Action::Write { file, offset: offset.into(), length: rest, content: &content, key })? {
                 Reply::Written { bytes } if bytes > 0 && bytes <= rest => offset += bytes,
-                _ => return Err(Failure::without_answer(crate::action::Cause::Malformed)),
+                _ => return Err(Failure::without_answer(plimsoll_client::action::Cause::Malformed)),
             }
         }
         Ok(())

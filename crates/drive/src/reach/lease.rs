@@ -11,12 +11,12 @@ use std::thread::JoinHandle;
 use std::time::{Duration, UNIX_EPOCH};
 
 use humantime::format_rfc3339_seconds;
+use plimsoll_client::action::{Disposition, Failure};
+use plimsoll_workload::FileSet;
 
 use super::Reached;
 use super::hand::{Hand, Trouble};
-use crate::action::{Disposition, Failure};
-use crate::workload::FileSet;
-use crate::workload::fileset::{ABANDONED_AFTER_S, LeaseText, Owner, Use, now_s};
+use super::owner::{ABANDONED_AFTER_S, LeaseText, Owner, Use, now_s};
 
 /// Between renewals: several may fail before the lease counts as abandoned.
 const RENEWED_EVERY: Duration = Duration::from_secs(10);

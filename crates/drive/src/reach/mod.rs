@@ -9,17 +9,18 @@ mod hand;
 mod lease;
 mod nfs;
 mod open;
+mod owner;
 mod path;
 mod smb;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
 
+use plimsoll_client::Client;
 use plimsoll_model::Names;
+use plimsoll_workload::scenario::Scenario;
 
-use crate::client::Client;
 use crate::engine::{Birth, Setup};
-use crate::scenario::Scenario;
 
 pub use lease::{Lease, LeaseError};
 pub use nfs::NfsServer;

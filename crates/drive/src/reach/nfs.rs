@@ -3,11 +3,11 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
+use plimsoll_client::Client;
+use plimsoll_client::nfs3::{Mounted, NfsClient, NfsLimits, NfsOptions, unmount};
 use plimsoll_model::Symbol;
 
 use super::Reached;
-use crate::client::Client;
-use crate::client::nfs::{Mounted, NfsClient, NfsLimits, NfsOptions, unmount};
 use crate::engine::Birth;
 
 /// An NFS server with an export that is mounted; unmounted when dropped.

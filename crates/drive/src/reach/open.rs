@@ -7,15 +7,15 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use plimsoll_client::local::{Reading, Root};
+use plimsoll_client::nfs3::{self, MountError, NfsOptions, Ports};
+use plimsoll_client::smb2::auth::{Authentication, Realm, TicketError};
+use plimsoll_client::smb2::{Dialect, SmbOptions, Wish};
+use plimsoll_client::target::{NfsTarget, Server, SmbTarget, Target};
 use plimsoll_model::Names;
 use plimsoll_wire::rpc::Caller;
 
 use super::{NfsServer, PathServer, Reached, SmbServer};
-use crate::client::nfs::{self, MountError, NfsOptions, Ports};
-use crate::client::path::{Reading, Root};
-use crate::client::smb::auth::{Authentication, Realm, TicketError};
-use crate::client::smb::{Dialect, SmbOptions, Wish};
-use crate::target::{NfsTarget, Server, SmbTarget, Target};
 
 /// What is asked of the server besides what its target says.
 #[derive(Clone, Debug)]
@@ -109,7 +109,7 @@ fn nfs(target: &NfsTarget, timeout: Duration, names: &mut Names) -> Result<Box<d
     let caller = caller();
     let NfsTarget { mount_port: mount, portmap_port: portmap, reserved_port: reserved, .. } = *target;
     let ports = Ports { mount, portmap, reserved, timeout };
-    let mounted = nfs::mount(address, &target.export, &ports, &caller)?;
+    let mounted = nfs3::mount(address, &target.export, &ports, &caller)?;
     let options = NfsOptions::new(mounted.root, &caller).map_err(MountError::from)?;
     let share = names.intern(&target.export);
     let user = names.intern(&rustix::process::geteuid().as_raw().to_string());

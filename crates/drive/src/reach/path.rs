@@ -2,11 +2,11 @@
 
 use std::net::SocketAddr;
 
+use plimsoll_client::Client;
+use plimsoll_client::local::{PathClient, Root};
 use plimsoll_model::Symbol;
 
 use super::Reached;
-use crate::client::Client;
-use crate::client::path::{PathClient, Root};
 use crate::engine::Birth;
 
 /// A directory of this machine: a file system that is mounted there.

@@ -3,14 +3,15 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
+use plimsoll_client::Client;
+use plimsoll_client::smb2::auth::Authentication;
+use plimsoll_client::smb2::{Negotiated, SmbClient, SmbOptions};
 use plimsoll_model::Symbol;
+use plimsoll_workload::{Rng, seed_of};
 use rand::RngCore as _;
 
 use super::Reached;
-use crate::client::Client;
-use crate::client::smb::auth::Authentication;
-use crate::client::smb::{Negotiated, SmbClient, SmbOptions};
-use crate::engine::{Birth, Rng, seed_of};
+use crate::engine::Birth;
 
 /// An SMB server and how its clients log on.
 #[derive(Debug)]

@@ -2,17 +2,17 @@
 
 use std::collections::VecDeque;
 
+use plimsoll_client::Events;
+use plimsoll_client::action::{Cause, Done, Failure, Reply, Tag};
 use plimsoll_model::{Names, Outcome, Sink, Transaction};
+use plimsoll_workload::scenario::Verdict;
 
 use super::clock::TurnTallies;
 use super::lane::{Lane, State};
 use super::silence::{Gap, Gaps};
-use crate::action::{Cause, Done, Failure, Reply, Tag};
-use crate::client::Events;
 use crate::engine::lateness::beyond_waking;
 use crate::engine::share::Share;
 use crate::engine::{Answered, Lateness, StationTally, Unanswered};
-use crate::scenario::Verdict;
 
 /// Lanes, tallies, and where transactions go.
 pub(crate) struct Floor<'a, S> {

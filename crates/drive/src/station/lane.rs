@@ -1,9 +1,10 @@
 //! One thread of a user's doing.
 
+use plimsoll_workload::Rng;
+use plimsoll_workload::scenario::Scenario;
+
 use super::clock::TurnClock;
 use super::delay::Delay;
-use crate::engine::Rng;
-use crate::scenario::Scenario;
 
 /// One thread of a user's doing.
 pub(crate) struct Lane {

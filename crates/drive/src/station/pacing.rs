@@ -2,7 +2,7 @@
 
 use rand_distr::{Distribution, Exp1};
 
-use crate::engine::{Arrivals, Pause, Rng, seed_of};
+use plimsoll_workload::{Arrivals, Pause, Rng, seed_of};
 
 /// The instants at which turns are due, in order, from a start on. They have no end.
 #[derive(Clone, Debug)]

@@ -73,7 +73,7 @@ impl Rota {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::Arrivals;
+    use plimsoll_workload::Arrivals;
 
     #[test]
     fn shares_of_a_schedule_are_the_schedule() {

@@ -6,13 +6,14 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use plimsoll_drive::engine::{self, Load, Pause, Phases, Plan, Ran, Watch};
+use plimsoll_client::target::Target;
+use plimsoll_drive::engine::{self, Plan, Ran, Watch};
 use plimsoll_drive::reach::{Scenarios, Wishes, Work, open};
-use plimsoll_drive::target::Target;
-use plimsoll_drive::workload::fileset::{Create, Found, Job, Look, Remove, Verify};
-use plimsoll_drive::workload::{BUILTINS, Builtin, FileSet};
 use plimsoll_model::{Names, Outcome, Protocol, Transaction};
 use plimsoll_testkit::servers::{Export, Ganesha, Samba, Share};
+use plimsoll_workload::fileset::{Create, Found, Job, Look, Remove, Verify};
+use plimsoll_workload::{BUILTINS, Builtin, FileSet};
+use plimsoll_workload::{Load, Pause, Phases};
 
 /// Where files are made, and the folder in which they then are.
 struct Place<'a> {

@@ -9,15 +9,16 @@ mod tour;
 
 use std::sync::Arc;
 
-use plimsoll_drive::engine::{EngineError, Load, Pause, Phases, Plan, Ran, Watch, run, run_on};
+use plimsoll_client::target::Target;
+use plimsoll_drive::engine::{EngineError, Plan, Ran, Watch, run, run_on};
 use plimsoll_drive::reach::{self, Wishes, Work};
 use plimsoll_drive::tap::Tap;
-use plimsoll_drive::target::Target;
 use plimsoll_model::{Names, Transaction};
 use plimsoll_observe::Observer;
 use plimsoll_observe::capture::{Captures, Input};
 use plimsoll_serve::{Embedded, Kind, Options};
 use plimsoll_testkit::servers::{Export, Ganesha, Samba, Scratch, Share};
+use plimsoll_workload::{Load, Pause, Phases};
 
 /// Stations, each with its own connection, and lanes of each: actions overlap on the wire.
 const STATIONS: u32 = 3;
@@ -109,7 +110,7 @@ fn against_samba_in_every_dialect() {
     };
     let (user, address, share) = (Samba::USER, samba.address(), Share::Data.name());
     let target = format!("smb://{user}:{}@{address}/{share}", Samba::PASSWORD.replace(' ', "%20"));
-    for dialect in plimsoll_drive::client::smb::Dialect::ALL {
+    for dialect in plimsoll_client::smb2::Dialect::ALL {
         compare::same(&drive(&target, &Wishes { dialects: dialect..=dialect, ..Wishes::default() }), 22);
     }
 }

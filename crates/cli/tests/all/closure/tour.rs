@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use plimsoll_drive::action::{Access, Action, Caching, Cause, Disposition, Done, FileKey, Reply};
-use plimsoll_drive::content::Content;
-use plimsoll_drive::scenario::{Scenario, Step, Verdict};
+use plimsoll_client::action::{Access, Action, Caching, Cause, Disposition, Done, FileKey, Reply};
+use plimsoll_client::content::Content;
 use plimsoll_model::Symbol;
+use plimsoll_workload::scenario::{Scenario, Step, Verdict};
 
 /// What may come of an action here: the protocol or the server does not have it, or the server refuses it.
 pub(crate) const EXPECTED: [Cause; 3] = [Cause::Unsupported, Cause::Status, Cause::CallRejected];

@@ -3,9 +3,9 @@
 
 use std::time::Duration;
 
-use plimsoll_drive::engine::{Arrivals, Load};
 use plimsoll_stats::capacity::{Answer, Bounds, Grain, Next, Search, for_ever};
 use plimsoll_testkit::servers::scripted::{Draw, Latency, Script, Service};
+use plimsoll_workload::{Arrivals, Load};
 
 use super::virtual_run::{Asks, Case, Found};
 

@@ -4,9 +4,9 @@
 
 use std::time::Duration;
 
-use plimsoll_drive::engine::{Arrivals, Load};
 use plimsoll_stats::Statistics;
 use plimsoll_testkit::servers::scripted::{Latency, Script, Stalls, stalled};
+use plimsoll_workload::{Arrivals, Load};
 
 use super::virtual_run::{Asks, Case, Found};
 

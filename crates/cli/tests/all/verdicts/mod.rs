@@ -14,9 +14,9 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use plimsoll_drive::engine::{Arrivals, Load, Pause};
 use plimsoll_stats::comparison::{Course, Difference, Metric, Verdict, estimate};
 use plimsoll_testkit::servers::scripted::{Draw, Latency, Script};
+use plimsoll_workload::{Arrivals, Load, Pause};
 
 use virtual_run::{Asks, Case, Drift, Found};
 

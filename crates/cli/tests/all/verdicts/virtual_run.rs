@@ -4,16 +4,17 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use plimsoll_drive::action::{Access, Action, Caching, Disposition, Done, FileKey, Reply as Answer};
-use plimsoll_drive::engine::{Load, Phases, Plan, Ran, Watch, run, run_on, seed_of};
+use plimsoll_client::action::{Access, Action, Caching, Disposition, Done, FileKey, Reply as Answer};
+use plimsoll_client::target::Target;
+use plimsoll_drive::engine::{Plan, Ran, Watch, run, run_on};
 use plimsoll_drive::network::memory::{Accept, Memory, Reply, What};
 use plimsoll_drive::reach::{self, Reached, Wishes, Work};
-use plimsoll_drive::scenario::{Scenario, Step, Verdict};
-use plimsoll_drive::target::Target;
 use plimsoll_model::{Names, Operation, Sink, Symbol, Transaction};
 use plimsoll_stats::comparison::Course;
 use plimsoll_stats::{IntervalRecorder, IntervalWidth, Intervals, Options, Statistics};
 use plimsoll_testkit::servers::scripted::{Latency, Offline, Script, Scripted};
+use plimsoll_workload::scenario::{Scenario, Step, Verdict};
+use plimsoll_workload::{Load, Phases, seed_of};
 
 /// When every clock starts, ns since the Unix epoch.
 const START: i64 = 1_700_000_000_000_000_000;

@@ -2,6 +2,8 @@
 
 use std::net::SocketAddr;
 
+use plimsoll_client::action::{Cause, Done, Failure};
+use plimsoll_client::outbox::Outbox;
 use plimsoll_model::{Endpoint, Sink};
 
 use super::super::Birth;
@@ -9,9 +11,7 @@ use super::super::link::{Inbox, LinkState};
 use super::super::timers::Timer;
 use super::Worker;
 use super::turns::cause_of;
-use crate::action::{Cause, Done, Failure};
 use crate::network::{ConnectionKey, Network};
-use crate::outbox::Outbox;
 use crate::station::lane::State;
 use crate::tap::Ended;
 

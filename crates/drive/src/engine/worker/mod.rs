@@ -21,6 +21,7 @@ use std::io;
 use std::net::SocketAddr;
 
 use plimsoll_model::Sink;
+use plimsoll_workload::Load;
 
 use super::cpu::{self, Reading};
 use super::crew::Crew;
@@ -28,7 +29,7 @@ use super::link::{Link, LinkState};
 use super::share::Share;
 use super::timers::{Timer, Timers};
 use super::vigil::Vigil;
-use super::{Generator, Load, Phase, Plan, Setup, StationTally, TurnTally, Watch, WorkerCpu};
+use super::{Generator, Phase, Plan, Setup, StationTally, TurnTally, Watch, WorkerCpu};
 use crate::network::{Network, Ready};
 use crate::station::floor::Floor;
 use crate::station::rota::Rota;
@@ -320,7 +321,7 @@ impl<'a, S: Sink, N: Network> Worker<'a, S, N> {
                 continue;
             }
             if link.full_since.is_some_and(|since| since < self.now - timeout) {
-                self.lose(at, crate::action::Cause::TimedOut);
+                self.lose(at, plimsoll_client::action::Cause::TimedOut);
                 continue;
             }
             if let Some(client) = &mut link.client {

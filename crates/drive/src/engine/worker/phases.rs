@@ -2,13 +2,14 @@
 
 use std::io;
 
+use plimsoll_client::action::Cause;
 use plimsoll_model::Sink;
+use plimsoll_workload::{Load, Rng, seed_of};
 
 use super::super::link::LinkState;
 use super::super::timers::Timer;
-use super::super::{Generator, Load, Phase, Rng, seed_of};
+use super::super::{Generator, Phase};
 use super::{Brought, TICK_NS, Worker};
-use crate::action::Cause;
 use crate::network::Network;
 use crate::station::delay::Delay;
 use crate::station::lane::{Lane, State};

@@ -2,13 +2,13 @@
 
 use std::io::{self, ErrorKind};
 
+use plimsoll_client::action::Cause;
+use plimsoll_client::{Arrived, Client};
 use plimsoll_model::Sink;
 
 use super::super::link::LinkState;
 use super::Worker;
 use super::turns::cause_of;
-use crate::action::Cause;
-use crate::client::{Arrived, Client};
 use crate::network::{ConnectionKey, Network, Received};
 
 /// Slices handed to the kernel at once (it takes at most 1,024).

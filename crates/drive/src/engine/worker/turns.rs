@@ -2,17 +2,18 @@
 
 use std::io::ErrorKind;
 
+use plimsoll_client::Client;
+use plimsoll_client::action::{Action, Cause, Done, Failure, Tag, Ticket};
+use plimsoll_client::outbox::Outbox;
 use plimsoll_model::Sink;
+use plimsoll_workload::Load;
+use plimsoll_workload::scenario::{Scenario, Step};
 
+use super::super::Phase;
 use super::super::link::LinkState;
 use super::super::timers::Timer;
-use super::super::{Load, Phase};
 use super::{BATCH, TICK_NS, Worker};
-use crate::action::{Action, Cause, Done, Failure, Tag, Ticket};
-use crate::client::Client;
 use crate::network::Network;
-use crate::outbox::Outbox;
-use crate::scenario::{Scenario, Step};
 use crate::station::clock::TurnClock;
 use crate::station::floor::Floor;
 use crate::station::lane::State;

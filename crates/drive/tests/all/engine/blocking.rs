@@ -4,13 +4,14 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::SeqCst;
 use std::time::Duration;
 
-use plimsoll_drive::Outbox;
-use plimsoll_drive::action::{Action, Cause, Done, Reply, Tag, Ticket};
-use plimsoll_drive::client::{Arrived, Client, Events, Framing};
-use plimsoll_drive::engine::{Arrivals, Birth, Load, Pause, Phases, Plan, Setup, Watch, run};
-use plimsoll_drive::network::clock::Clock;
-use plimsoll_drive::scenario::Scenario;
+use plimsoll_client::Outbox;
+use plimsoll_client::action::{Action, Cause, Done, Reply, Tag, Ticket};
+use plimsoll_client::clock::Clock;
+use plimsoll_client::{Arrived, Client, Events, Framing};
+use plimsoll_drive::engine::{Birth, Plan, Setup, Watch, run};
 use plimsoll_model::{Frames, Names, Outcome, Procedure, Protocol, Symbol, Timeline, Transaction, Vantage};
+use plimsoll_workload::scenario::Scenario;
+use plimsoll_workload::{Arrivals, Load, Pause, Phases};
 
 use super::toy::{Do, Toys};
 

@@ -4,11 +4,12 @@ use std::io::ErrorKind;
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 use std::sync::{Arc, Mutex};
 
-use plimsoll_drive::action::Cause;
-use plimsoll_drive::engine::{Arrivals, EngineError, Load, Pause, Phase, Plan, Reconnect, Watch, run_on};
+use plimsoll_client::action::Cause;
+use plimsoll_drive::engine::{EngineError, Phase, Plan, Reconnect, Watch, run_on};
 use plimsoll_drive::network::memory::{Accept, Memory, Reply, What};
-use plimsoll_drive::scenario::Verdict;
 use plimsoll_model::{Outcome, Transaction};
+use plimsoll_workload::scenario::Verdict;
+use plimsoll_workload::{Arrivals, Load, Pause};
 
 use super::memory::{MS, START, ToyServer, all, door, over, phases, steady, try_over};
 use super::toy::{Do, HEAD, Toys, answer, head, message};

@@ -1,9 +1,10 @@
 //! Runs over memory.
 
-use plimsoll_drive::engine::{EngineError, Phases, Plan, Ran, Watch, run_on};
+use plimsoll_drive::engine::{EngineError, Plan, Ran, Watch, run_on};
 use plimsoll_drive::network::ConnectionKey;
 use plimsoll_drive::network::memory::{Accept, Memory, Reply, Server, What};
 use plimsoll_model::Transaction;
+use plimsoll_workload::Phases;
 
 use super::toy::{Toys, answer, head};
 

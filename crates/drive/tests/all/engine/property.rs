@@ -3,10 +3,11 @@
 use std::io::ErrorKind;
 use std::sync::atomic::Ordering::SeqCst;
 
-use plimsoll_drive::action::Cause;
-use plimsoll_drive::engine::{Arrivals, Load, Pause, Plan, Reconnect, Watch, run_on};
+use plimsoll_client::action::Cause;
+use plimsoll_drive::engine::{Plan, Reconnect, Watch, run_on};
 use plimsoll_drive::network::memory::{Accept, Memory, Reply, What};
 use plimsoll_model::Transaction;
+use plimsoll_workload::{Arrivals, Load, Pause};
 use proptest::prelude::*;
 use rand::{Rng as _, SeedableRng};
 

@@ -4,9 +4,10 @@ use std::io::{self, IoSlice};
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 
-use plimsoll_drive::engine::{Arrivals, Load, Pause, Plan, Watch, run_on};
+use plimsoll_drive::engine::{Plan, Watch, run_on};
 use plimsoll_drive::network::memory::Memory;
 use plimsoll_drive::network::{ConnectionKey, Network, Ready, Received, Take};
+use plimsoll_workload::{Arrivals, Load, Pause};
 
 use super::memory::{MS, Over, all, over, phases, steady};
 use super::toy::{Do, Toys};

@@ -4,9 +4,10 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 
-use plimsoll_drive::engine::{Arrivals, Load, Pause, Plan};
+use plimsoll_drive::engine::Plan;
 use plimsoll_drive::network::memory::{Accept, Reply, What};
 use plimsoll_model::Transaction;
+use plimsoll_workload::{Arrivals, Load, Pause};
 
 use super::memory::{MS, Over, S, START, ToyServer, all, door, over, phases, steady};
 use super::toy::{Do, HEAD, Toys, answer, head};

@@ -4,8 +4,9 @@ use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::thread;
 
-use plimsoll_drive::engine::{Load, Pause, Phases, Plan, Watch, run};
+use plimsoll_drive::engine::{Plan, Watch, run};
 use plimsoll_model::Transaction;
+use plimsoll_workload::{Load, Pause, Phases};
 
 use super::toy::{Do, Toys, answer, head};
 
@@ -74,7 +75,7 @@ fn stations_on_several_threads_log_on_work_and_log_off() {
         .lock()
         .unwrap()
         .iter()
-        .filter(|end| matches!(end.2, Ok(plimsoll_drive::Reply::Read { bytes: 200_000 })))
+        .filter(|end| matches!(end.2, Ok(plimsoll_client::Reply::Read { bytes: 200_000 })))
         .count();
     assert_eq!(count(&toys.seen.data), kept as u64 * 200_000);
     for transaction in ran.sinks.iter().flatten() {

@@ -6,13 +6,13 @@ use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 use std::sync::{Arc, Mutex};
 
-use plimsoll_drive::Outbox;
-use plimsoll_drive::action::{Action, Cause, Done, Failure, FileKey, Reply, Tag, Ticket};
-use plimsoll_drive::client::calls::{Call, Calls, Ending, Identity};
-use plimsoll_drive::client::{Arrived, Client, Events, Framing};
+use plimsoll_client::Outbox;
+use plimsoll_client::action::{Action, Cause, Done, Failure, FileKey, Reply, Tag, Ticket};
+use plimsoll_client::calls::{Call, Calls, Ending, Identity};
+use plimsoll_client::{Arrived, Client, Events, Framing};
 use plimsoll_drive::engine::{Birth, Setup};
-use plimsoll_drive::scenario::{Scenario, Step, Verdict};
 use plimsoll_model::{Names, Outcome, Procedure, Protocol, Symbol};
+use plimsoll_workload::scenario::{Scenario, Step, Verdict};
 
 /// Bytes of a message's head.
 pub(crate) const HEAD: usize = 16;

@@ -1,0 +1,329 @@
+//! What a user does to files, in the words of no protocol, and how it ended.
+
+use std::sync::Arc;
+
+use plimsoll_model::{Outcome, Procedure, Symbol};
+
+use crate::content::Content;
+
+/// An open file as its client numbers it (SMB: a FileId; NFS: a file handle; path: a descriptor).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct FileKey(pub u32);
+
+/// Who asked: chosen by the caller, returned with everything that belongs to the action. The engine's tags are the
+/// station's number in the upper 32 bits and the lane's in the lower.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Tag(pub u64);
+
+impl Tag {
+    /// The connecting itself: negotiation, logon, mount.
+    pub const CONNECT: Tag = Tag(u64::MAX);
+    /// The leaving: tree disconnect, logoff, unmount.
+    pub const LEAVE: Tag = Tag(u64::MAX - 1);
+}
+
+/// What goes with an action besides what it does.
+#[derive(Clone, Copy, Debug)]
+pub struct Ticket {
+    /// Who asked.
+    pub tag: Tag,
+    /// When the schedule meant it to start, ns since the Unix epoch; `None` where no schedule drives.
+    pub intended: Option<i64>,
+    /// The path acted on, for the record; `Symbol::NONE` where it is not recorded.
+    pub path: Symbol,
+}
+
+/// What to open for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// Read data.
+    Read,
+    /// Write data.
+    Write,
+    /// Both.
+    ReadWrite,
+}
+
+/// What opening does where the file is or is not there (MS-SMB2 2.2.13 CreateDisposition; RFC 1813 `createmode3`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Disposition {
+    /// It must be there.
+    OpenExisting,
+    /// It must not be there.
+    CreateNew,
+    /// Open it, or make it.
+    OpenOrCreate,
+    /// Make it, or empty it.
+    CreateOrTruncate,
+    /// Empty it; it must be there.
+    Truncate,
+    /// Make it, or put a new one in its place (where a protocol cannot tell: make it, or empty it).
+    Replace,
+}
+
+/// What is opened. NFSv3 has no open: what is there already is opened there, whatever its kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Kind {
+    /// A file, and no directory.
+    #[default]
+    File,
+    /// A directory, and no file.
+    Directory,
+    /// Whichever is there.
+    Any,
+}
+
+/// Which attributes an SMB client asks for: the number of a class in MS-FSCC 2.4, 2.5 of a file system. Other protocols have
+/// attributes of one kind, and give those.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct InfoClass(pub u8);
+
+/// What else an open asks for, or takes for granted; where a protocol has no such thing it is ignored, as its users would.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Caching {
+    /// No oplock, no lease.
+    #[default]
+    None,
+    /// A batch oplock.
+    Batch,
+    /// An exclusive oplock.
+    Exclusive,
+    /// A level II oplock.
+    LevelTwo,
+    /// A read, write and handle lease.
+    Lease,
+    /// The same, and what it allows is made use of: closing is put off, and what is known of the file is not asked for again
+    /// (SMB 2.1 and later).
+    Kept,
+    /// A durable handle (with a batch oplock, or a lease in SMB 3).
+    Durable,
+    /// NFS: a handle that is known from before is good enough, and nobody is asked (Linux: `nocto`). No oplock and no
+    /// lease in SMB.
+    Handle,
+}
+
+/// One thing that a user does. Paths are relative to the share or export, parts separated by `/`, no leading one.
+#[allow(missing_docs, reason = "each variant's line names its fields")]
+#[derive(Clone, Copy, Debug)]
+pub enum Action<'a> {
+    /// Opens (or makes) a file. [`Reply::Opened`].
+    Open { path: &'a str, access: Access, disposition: Disposition, caching: Caching },
+    /// Opens (or makes) a file or directory to read and write. [`Reply::Opened`]. Only SMB deletes on close.
+    Create { path: &'a str, kind: Kind, disposition: Disposition, delete_on_close: bool },
+    /// Closes it.
+    Close { file: FileKey },
+    /// Reads. Data is stepped over, unless `keep`: then it comes through [`crate::client::Events::data`]. [`Reply::Read`].
+    Read { file: FileKey, offset: u64, length: u32, keep: bool },
+    /// Writes `length` bytes of `content` for the key `key`. [`Reply::Written`].
+    Write { file: FileKey, offset: u64, length: u32, content: &'a Arc<Content>, key: u64 },
+    /// The same, answered when it is durable (NFS FILE_SYNC; SMB write-through, from dialect 2.1 on; fdatasync).
+    WriteThrough { file: FileKey, offset: u64, length: u32, content: &'a Arc<Content>, key: u64 },
+    /// Makes what was written durable (FLUSH, COMMIT, fsync).
+    Flush { file: FileKey },
+    /// Asks for a name in its directory, whether it is known or not (NFS LOOKUP; SMB opens for attributes and closes).
+    Lookup { path: &'a str },
+    /// Attributes of a path. [`Reply::Attributes`].
+    GetAttributes { path: &'a str },
+    /// Attributes of an open file. [`Reply::Attributes`].
+    GetAttributesOf { file: FileKey },
+    /// Some attributes of a path. [`Reply::Nothing`] or [`Reply::Attributes`].
+    Query { path: &'a str, class: InfoClass },
+    /// Some attributes of an open file. [`Reply::Nothing`] or [`Reply::Attributes`].
+    QueryOf { file: FileKey, class: InfoClass },
+    /// Sets the permission bits (SMB: the times, which it has instead).
+    SetAttributes { path: &'a str, mode: u32 },
+    /// The same, of an open file.
+    SetAttributesOf { file: FileKey, mode: u32 },
+    /// Sets the size.
+    SetSize { file: FileKey, size: u64 },
+    /// What access would be granted (NFS ACCESS; SMB has none and opens for MAXIMUM_ALLOWED).
+    Access { path: &'a str },
+    /// Lists a directory to its end; each name comes through [`crate::client::Events::entry`]. [`Reply::Listed`].
+    List { path: &'a str },
+    /// The same for names alone (NFS READDIR in place of READDIRPLUS; elsewhere there is no difference).
+    ListNames { path: &'a str },
+    /// Names in a directory that match a pattern of `*` and `?`, upper and lower case alike where the client does the matching;
+    /// of SMB as many as one answer holds. [`Reply::Listed`], or [`Reply::Attributes`] where a pattern that is a name was
+    /// looked up. That none matches is an error in SMB alone.
+    Find { path: &'a str, pattern: &'a str, class: InfoClass },
+    /// Makes a directory.
+    MakeDirectory { path: &'a str },
+    /// Removes an empty directory.
+    RemoveDirectory { path: &'a str },
+    /// Removes a file.
+    Remove { path: &'a str },
+    /// Renames within the share; what is at `to` is replaced.
+    Rename { from: &'a str, to: &'a str },
+    /// Makes a hard link.
+    Link { from: &'a str, to: &'a str },
+    /// Makes a symbolic link at `path` that says `text`.
+    SymbolicLink { path: &'a str, text: &'a str },
+    /// Reads a symbolic link. [`Reply::Text`]; over SMB, which asks for the reparse point, [`Reply::Nothing`].
+    ReadLink { path: &'a str },
+    /// Size and free space of the file system. [`Reply::Space`].
+    FileSystemInfo,
+    /// Something about the file system. [`Reply::Nothing`] or [`Reply::Space`].
+    QueryFileSystem { class: InfoClass },
+    /// Asks for one thing about the file system that an open file or directory is on (SMB).
+    QueryVolume { file: FileKey, class: InfoClass },
+    /// A control of an open file (SMB IOCTL).
+    Control { file: FileKey, what: Control },
+    /// Connects to the share once more; what follows goes through that connection (SMB TREE_CONNECT).
+    ConnectShare,
+    /// Gives it back; what follows goes through the one before (SMB TREE_DISCONNECT).
+    DisconnectShare,
+    /// Logs the user on once more; what follows, a share to begin with, belongs to that session (SMB SESSION_SETUP).
+    LogOn,
+    /// Ends that session; what follows belongs to the one before (SMB LOGOFF).
+    LogOff,
+    /// Locks a range; with `wait` the request is held until it is granted.
+    Lock { file: FileKey, offset: u64, length: u64, exclusive: bool, wait: bool },
+    /// Unlocks it.
+    Unlock { file: FileKey, offset: u64, length: u64 },
+    /// Waits for a change in a directory (held).
+    Watch { path: &'a str },
+    /// Takes back a held action of this tag.
+    Cancel { tag: Tag },
+    /// Copies within the server (SMB FSCTL_SRV_COPYCHUNK).
+    CopyOnServer { from: FileKey, to: FileKey, length: u32 },
+    /// Asks for nothing but an answer (ECHO, NULL).
+    Null,
+}
+
+/// Controls of an open file that office programs send (MS-FSCC 2.3). None changes what is in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Control {
+    /// FSCTL_CREATE_OR_GET_OBJECT_ID: the name by which shortcuts find a document again.
+    ObjectId,
+    /// FSCTL_SRV_ENUMERATE_SNAPSHOTS: its previous versions.
+    Snapshots,
+    /// FSCTL_QUERY_NETWORK_INTERFACE_INFO: addresses of the server. Of no file.
+    Interfaces,
+}
+
+/// How an action ended.
+#[derive(Clone, Debug)]
+pub struct Done {
+    /// Who asked.
+    pub tag: Tag,
+    /// When the last byte of its last answer was there, ns since the Unix epoch.
+    pub at: i64,
+    /// What came of it.
+    pub result: Result<Reply, Failure>,
+}
+
+/// What an action brought.
+#[allow(missing_docs, reason = "each variant's line names its fields")]
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Reply {
+    /// It was done.
+    Nothing,
+    /// A file was opened; its size where the server was asked ([`Caching::Handle`] does not).
+    Opened { file: FileKey, size: Option<u64> },
+    /// So many bytes were read; fewer than asked for at the end of the file.
+    Read { bytes: u32 },
+    /// So many bytes were written.
+    Written { bytes: u32 },
+    /// Attributes.
+    Attributes { size: u64, directory: bool },
+    /// So many names, `.` and `..` not counted.
+    Listed { entries: u64 },
+    /// The file system's size and free space, bytes.
+    Space { total: u64, free: u64 },
+    /// What a link says.
+    Text(String),
+    /// A port, from the portmapper.
+    Port(u16),
+    /// A root file handle, from MOUNT.
+    Root(Vec<u8>),
+}
+
+/// Why an action did not succeed. Never sent, not answered and refused are different things.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Failure {
+    /// The procedure that failed; `None` where none was sent.
+    pub procedure: Option<Procedure>,
+    /// The status on the wire, where an answer came.
+    pub status: Option<u32>,
+    /// Its kind.
+    pub outcome: Outcome,
+    /// What happened.
+    pub cause: Cause,
+}
+
+impl Failure {
+    /// The connection says it, or the clock: no answer came.
+    #[must_use]
+    pub fn without_answer(cause: Cause) -> Self {
+        Self { procedure: None, status: None, outcome: Outcome::Unanswered, cause }
+    }
+}
+
+/// What happened to an action that did not succeed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Cause {
+    /// The server answered with an error status.
+    Status,
+    /// The connection was refused.
+    ConnectionRefused,
+    /// The connection was reset.
+    ConnectionReset,
+    /// The server closed the connection.
+    ConnectionClosed,
+    /// No answer within the time allowed.
+    TimedOut,
+    /// The answer made no sense.
+    Malformed,
+    /// Signature or encryption of the answer were wrong or missing.
+    Untrusted,
+    /// The data read were not the data written.
+    WrongData,
+    /// The script says that something else must come: another status, a status where there was none, other lengths.
+    Unexpected,
+    /// The client cannot do this: the protocol has no such operation, or the server no such procedure, or the file is not
+    /// open.
+    Unsupported,
+    /// The measurement ended before it was sent.
+    Ended,
+    /// The user's logon was refused.
+    LogonRefused,
+    /// There is no such share or export, or it is not for this user.
+    ShareRefused,
+    /// The server has none of the dialects asked for, or not the signing or encryption that was demanded.
+    NotOffered,
+    /// The server's RPC layer did not take the call on: no such program or version, arguments it could not
+    /// read, or an error of its own. It says nothing about the file.
+    CallRejected,
+    /// The server lost what it had not made durable: it restarted between a write and its flush (RFC 1813 4.8).
+    LostWrites,
+    /// No way to the server (no route, host or network down).
+    Unreachable,
+    /// This machine had no more ports, open files or memory: not the server's fault.
+    OutOfResources,
+}
+
+impl Cause {
+    /// The word used in reports.
+    pub fn label(self) -> &'static str {
+        match self {
+            Cause::Status => "error status",
+            Cause::ConnectionRefused => "connection refused",
+            Cause::ConnectionReset => "connection reset",
+            Cause::ConnectionClosed => "connection closed",
+            Cause::TimedOut => "timed out",
+            Cause::Malformed => "malformed answer",
+            Cause::Untrusted => "answer not authentic",
+            Cause::WrongData => "wrong data",
+            Cause::Unexpected => "not what the script expects",
+            Cause::Unsupported => "not supported",
+            Cause::Ended => "ended before it was sent",
+            Cause::LogonRefused => "logon refused",
+            Cause::ShareRefused => "share refused",
+            Cause::NotOffered => "dialect, signing or encryption not offered",
+            Cause::CallRejected => "call rejected by RPC",
+            Cause::LostWrites => "writes lost by the server",
+            Cause::Unreachable => "server unreachable",
+            Cause::OutOfResources => "out of local ports, files or memory",
+        }
+    }
+}

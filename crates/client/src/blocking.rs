@@ -1,0 +1,305 @@
+//! Drives one client over one TCP connection until what was asked is done: for bootstrap and tests, not for load.
+
+use std::collections::VecDeque;
+use std::io::{self, IoSlice, Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use plimsoll_model::{Symbol, Transaction};
+use rustix::event::{PollFd, PollFlags, Timespec};
+
+use super::{Arrived, Client, Events, Framing};
+use crate::action::{Action, Cause, Done, Failure, Reply, Tag, Ticket};
+use crate::outbox::Outbox;
+
+/// Bytes taken from the socket at once.
+const CHUNK: usize = 64 << 10;
+/// Slices handed to one `writev`.
+const SLICES: usize = 64;
+
+/// Everything that a client told.
+#[derive(Debug, Default)]
+pub struct Collected {
+    /// Requests that ended, in that order.
+    pub transactions: Vec<Transaction>,
+    /// Data of reads with `keep`.
+    pub data: Vec<(Tag, u64, Vec<u8>)>,
+    /// Names listed.
+    pub entries: Vec<(Tag, String)>,
+    done: VecDeque<Done>,
+}
+
+impl Collected {
+    /// How something went that was begun, if it is over.
+    pub fn take_done(&mut self, tag: Tag) -> Option<Result<Reply, Failure>> {
+        let at = self.done.iter().position(|done| done.tag == tag)?;
+        self.done.remove(at).map(|done| done.result)
+    }
+}
+
+impl Events for Collected {
+    fn transaction(&mut self, _: Option<Tag>, transaction: &Transaction) {
+        self.transactions.push(transaction.clone());
+    }
+
+    fn done(&mut self, done: Done) {
+        self.done.push_back(done);
+    }
+
+    fn data(&mut self, tag: Tag, offset: u64, piece: &[u8]) {
+        self.data.push((tag, offset, piece.to_vec()));
+    }
+
+    fn entry(&mut self, tag: Tag, name: &str) {
+        self.entries.push((tag, name.to_owned()));
+    }
+}
+
+/// One client on one connection. Times are those of a monotonic clock that was set by the system's when it began.
+#[derive(Debug)]
+pub struct Blocking<C> {
+    /// The protocol machine.
+    pub client: C,
+    /// What it told so far.
+    pub seen: Collected,
+    stream: TcpStream,
+    out: Outbox,
+    inbox: Inbox,
+    clock: (Instant, i64),
+    patience: Duration,
+    ended: bool,
+    next_tag: u64,
+}
+
+/// The message that is arriving.
+#[derive(Debug, Default)]
+struct Inbox {
+    bytes: Vec<u8>,
+    /// When the first of these bytes was there.
+    first: i64,
+    /// Length and wanted length of the message at the front, once known.
+    message: Option<(u64, usize)>,
+    /// Bytes of it that were dropped unread.
+    dropped: u64,
+}
+
+impl<C: Client> Blocking<C> {
+    /// Connects; `make` makes the client for our address. No action may take longer than `patience`.
+    ///
+    /// # Errors
+    /// Those of the connection.
+    pub fn open(to: SocketAddr, patience: Duration, make: impl FnOnce(SocketAddr) -> C) -> io::Result<Self> {
+        Self::on(TcpStream::connect_timeout(&to, patience)?, patience, make)
+    }
+
+    /// The same on a connection that is there.
+    ///
+    /// # Errors
+    /// Those of the connection.
+    pub fn on(stream: TcpStream, patience: Duration, make: impl FnOnce(SocketAddr) -> C) -> io::Result<Self> {
+        stream.set_nodelay(true)?;
+        stream.set_nonblocking(true)?;
+        let client = make(stream.local_addr()?);
+        let epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let clock = (Instant::now(), i64::try_from(epoch.as_nanos()).unwrap_or(i64::MAX));
+        let (seen, out, inbox) = (Collected::default(), Outbox::new(), Inbox::default());
+        Ok(Self { client, seen, stream, out, inbox, clock, patience, ended: false, next_tag: 1 })
+    }
+
+    /// Logs on, or whatever else the client does first.
+    ///
+    /// # Errors
+    /// Why the client could not.
+    pub fn connect(&mut self) -> Result<Reply, Failure> {
+        let now = self.now();
+        self.client.connect(now, &mut self.out, &mut self.seen);
+        self.wait(Tag::CONNECT)
+    }
+
+    /// Does one thing and waits for it.
+    ///
+    /// # Errors
+    /// Why it did not succeed.
+    pub fn act(&mut self, action: &Action<'_>) -> Result<Reply, Failure> {
+        let tag = self.begin(action);
+        self.wait(tag)
+    }
+
+    /// Begins something; its tag is for [`Blocking::wait`].
+    pub fn begin(&mut self, action: &Action<'_>) -> Tag {
+        let tag = Tag(self.next_tag);
+        self.next_tag += 1;
+        let ticket = Ticket { tag, intended: None, path: Symbol::NONE };
+        let now = self.now();
+        self.client.begin(action, ticket, now, &mut self.out, &mut self.seen);
+        tag
+    }
+
+    /// Waits for something that was begun.
+    ///
+    /// # Errors
+    /// Why it did not succeed.
+    pub fn wait(&mut self, tag: Tag) -> Result<Reply, Failure> {
+        let until = Instant::now() + self.patience;
+        loop {
+            if let Some(result) = self.take_done(tag) {
+                return result;
+            }
+            if self.ended || Instant::now() >= until {
+                // The client owes a `done` for everything that was begun: it comes now, if it has not come.
+                let now = self.now();
+                self.client.broken(now, Cause::TimedOut, &mut self.seen);
+                self.ended = true;
+                if !self.seen.done.iter().any(|done| done.tag == tag) {
+                    return Err(never_begun());
+                }
+                continue;
+            }
+            self.step(until.saturating_duration_since(Instant::now()));
+        }
+    }
+
+    /// How something went that was begun, if it is over.
+    pub fn take_done(&mut self, tag: Tag) -> Option<Result<Reply, Failure>> {
+        self.seen.take_done(tag)
+    }
+
+    /// Moves bytes for so long, or until nothing waits for an answer any more. What comes is kept.
+    pub fn run_for(&mut self, time: Duration) {
+        let until = Instant::now() + time;
+        while !self.ended && Instant::now() < until {
+            self.step(until.saturating_duration_since(Instant::now()));
+        }
+    }
+
+    /// Logs off.
+    ///
+    /// # Errors
+    /// Why the client could not.
+    pub fn leave(&mut self) -> Result<Reply, Failure> {
+        let now = self.now();
+        self.client.leave(now, &mut self.out, &mut self.seen);
+        self.wait(Tag::LEAVE)
+    }
+
+    /// The connection, for a caller who goes on by hand. Reads and writes do not wait.
+    #[must_use]
+    pub fn into_stream(self) -> TcpStream {
+        self.stream
+    }
+
+    /// Nanoseconds since the Unix epoch.
+    pub fn now(&self) -> i64 {
+        let (start, epoch) = self.clock;
+        epoch.saturating_add(i64::try_from(start.elapsed().as_nanos()).unwrap_or(i64::MAX))
+    }
+
+    /// Sends and receives what can be, or waits until something can.
+    fn step(&mut self, most: Duration) {
+        match self.exchange(most) {
+            Ok(()) => {}
+            Err(error) => {
+                let cause = match error.kind() {
+                    io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe => Cause::ConnectionReset,
+                    io::ErrorKind::InvalidData => Cause::Malformed,
+                    _ => Cause::ConnectionClosed,
+                };
+                let now = self.now();
+                self.client.broken(now, cause, &mut self.seen);
+                self.ended = true;
+            }
+        }
+    }
+
+    fn exchange(&mut self, most: Duration) -> io::Result<()> {
+        let sent = self.send()?;
+        let received = self.receive()?;
+        if !sent && !received {
+            let writable = if self.out.is_empty() { PollFlags::empty() } else { PollFlags::OUT };
+            let mut polled = [PollFd::new(&self.stream, PollFlags::IN | writable)];
+            let limit = Timespec { tv_sec: most.as_secs() as i64, tv_nsec: i64::from(most.subsec_nanos()) as _ };
+            rustix::event::poll(&mut polled, Some(&limit))?;
+        }
+        Ok(())
+    }
+
+    fn send(&mut self) -> io::Result<bool> {
+        if self.out.is_empty() {
+            return Ok(false);
+        }
+        let before = self.now();
+        let mut slices: Vec<IoSlice<'_>> = Vec::new();
+        self.out.slices(SLICES, &mut slices);
+        match (&self.stream).write_vectored(&slices) {
+            Ok(count) => {
+                self.out.consume(count);
+                self.client.sent(self.out.sent(), before);
+                Ok(true)
+            }
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn receive(&mut self) -> io::Result<bool> {
+        let mut chunk = [0; CHUNK];
+        match self.stream.read(&mut chunk) {
+            Ok(0) => Err(io::ErrorKind::UnexpectedEof.into()),
+            Ok(count) => {
+                let now = self.now();
+                self.arrived(chunk.get(..count).unwrap_or_default(), now)?;
+                Ok(true)
+            }
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn arrived(&mut self, mut bytes: &[u8], now: i64) -> io::Result<()> {
+        loop {
+            if self.inbox.bytes.is_empty() && self.inbox.dropped == 0 {
+                self.inbox.first = now;
+            }
+            let Some((length, keep)) = self.inbox.message else {
+                match self.client.framing(&self.inbox.bytes) {
+                    Framing::Message { length, keep } => self.inbox.message = Some((length, keep)),
+                    Framing::Need(count) => {
+                        let missing = count.saturating_sub(self.inbox.bytes.len()).max(1).min(bytes.len());
+                        if missing == 0 {
+                            return Ok(());
+                        }
+                        self.inbox.take(&mut bytes, missing);
+                    }
+                    Framing::Broken => return Err(io::ErrorKind::InvalidData.into()),
+                }
+                continue;
+            };
+            let have = self.inbox.bytes.len();
+            self.inbox.take(&mut bytes, keep.saturating_sub(have));
+            let dropped = length.saturating_sub(self.inbox.bytes.len() as u64 + self.inbox.dropped);
+            if self.inbox.bytes.len() >= keep {
+                let (gone, rest) = bytes.split_at(bytes.len().min(usize::try_from(dropped).unwrap_or(usize::MAX)));
+                self.inbox.dropped += gone.len() as u64;
+                bytes = rest;
+            }
+            if (self.inbox.bytes.len() as u64) + self.inbox.dropped < length {
+                return Ok(());
+            }
+            let inbox = std::mem::take(&mut self.inbox);
+            let message = Arrived { head: &inbox.bytes, length, first: inbox.first, last: now };
+            self.client.message(message, &mut self.out, &mut self.seen);
+        }
+    }
+}
+
+impl Inbox {
+    fn take(&mut self, bytes: &mut &[u8], count: usize) {
+        let (taken, rest) = bytes.split_at(bytes.len().min(count));
+        self.bytes.extend_from_slice(taken);
+        *bytes = rest;
+    }
+}
+
+fn never_begun() -> Failure {
+    Failure { procedure: None, status: None, outcome: plimsoll_model::Outcome::NeverSent, cause: Cause::Ended }
+}

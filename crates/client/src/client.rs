@@ -1,0 +1,83 @@
+//! What a protocol client is to its caller. It has no socket and no clock.
+
+use plimsoll_model::Transaction;
+
+use crate::action::{Action, Cause, Done, Tag, Ticket};
+use crate::outbox::Outbox;
+
+/// What a client tells its caller.
+pub trait Events {
+    /// A request ended, of that action where it was of one. Its stage is not set yet.
+    fn transaction(&mut self, action: Option<Tag>, transaction: &Transaction);
+    /// An action ended: exactly once for each that was begun, and for [`Tag::CONNECT`] and [`Tag::LEAVE`].
+    fn done(&mut self, done: Done);
+    /// A piece of the data that a read with `keep` brought, in order, before its `done`.
+    fn data(&mut self, tag: Tag, offset: u64, piece: &[u8]);
+    /// A name in a directory, before the listing's `done`.
+    fn entry(&mut self, tag: Tag, name: &str);
+}
+
+/// How a stream is cut into messages.
+#[allow(missing_docs, reason = "each variant's line names its fields")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Framing {
+    /// So many bytes from the message's start are needed to tell; more than were given.
+    Need(usize),
+    /// A message of `length` bytes, framing prefix included; the client wants its first `keep` bytes (at most `length`),
+    /// the rest may be dropped unread.
+    Message { length: u64, keep: usize },
+    /// This is no message of the protocol: the connection is of no use any more.
+    Broken,
+}
+
+/// A message as it arrived.
+#[derive(Clone, Copy, Debug)]
+pub struct Arrived<'a> {
+    /// The bytes that the client wanted to keep, framing prefix included.
+    pub head: &'a [u8],
+    /// How long the message was, framing prefix included.
+    pub length: u64,
+    /// When its first byte was there, ns since the Unix epoch, client's clock.
+    pub first: i64,
+    /// When its last byte was there.
+    pub last: i64,
+}
+
+/// One connection's protocol machine.
+///
+/// The caller sends what stands in the outbox, tells with [`Client::sent`] when it went, cuts what arrives with
+/// [`Client::framing`] and hands it over. All times are nanoseconds since the Unix epoch on the client's clock.
+pub trait Client: Send {
+    /// Begins: negotiation and logon, or nothing where the protocol has none. Ends with `done` of [`Tag::CONNECT`].
+    fn connect(&mut self, now: i64, out: &mut Outbox, events: &mut dyn Events);
+    /// Begins an action. Where credits or slots are missing it waits inside, in order; its `done` comes in any case.
+    fn begin(&mut self, action: &Action<'_>, ticket: Ticket, now: i64, out: &mut Outbox, events: &mut dyn Events);
+    /// How the message that begins with `head` is framed.
+    fn framing(&self, head: &[u8]) -> Framing;
+    /// A message arrived.
+    fn message(&mut self, message: Arrived<'_>, out: &mut Outbox, events: &mut dyn Events);
+    /// The kernel took every byte before `through` (as [`Outbox::end`] counts). The clock said `at` right before the system call
+    /// that it took the new ones by: none of them had left before. When they left nobody knows: on a fast network the answer is
+    /// there before the call returns.
+    fn sent(&mut self, through: u64, at: i64);
+    /// The connection is gone: everything outstanding fails with `cause`.
+    fn broken(&mut self, at: i64, cause: Cause, events: &mut dyn Events);
+    /// Requests sent before `before` that have no answer: each is reported unanswered, its action fails as timed out, an
+    /// answer that comes later is counted and dropped. Held requests wait as long as they like.
+    fn overdue(&mut self, before: i64, now: i64, events: &mut dyn Events);
+    /// Why the connection is of no use any more, where the client has found that out by itself: an answer made no sense, or
+    /// was not authentic. What was outstanding has ended then, and the caller closes the connection.
+    fn over(&self) -> Option<Cause> {
+        None
+    }
+    /// Logs off. Ends with `done` of [`Tag::LEAVE`].
+    fn leave(&mut self, now: i64, out: &mut Outbox, events: &mut dyn Events);
+    /// Requests sent and not answered, held ones not counted, and actions that wait for credits.
+    fn outstanding(&self) -> usize;
+    /// Answers that belonged to no request (late, duplicated, made up): dropped, counted.
+    fn strangers(&self) -> u64;
+    /// Requests that were not sent because a lease made them unnecessary.
+    fn spared(&self) -> u64 {
+        0
+    }
+}

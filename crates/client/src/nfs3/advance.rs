@@ -1,0 +1,258 @@
+//! What a job sends next.
+
+use plimsoll_model::{Outcome, Procedure, Protocol, Symbol};
+use plimsoll_wire::nfs::v3::access::{ALL_RIGHTS, Access};
+use plimsoll_wire::nfs::v3::commit::Commit;
+use plimsoll_wire::nfs::v3::create::{Create, How};
+use plimsoll_wire::nfs::v3::fsinfo::FsInfo;
+use plimsoll_wire::nfs::v3::fsstat::FsStat;
+use plimsoll_wire::nfs::v3::getattr::GetAttr;
+use plimsoll_wire::nfs::v3::link::Link;
+use plimsoll_wire::nfs::v3::lookup::Lookup;
+use plimsoll_wire::nfs::v3::mkdir::MakeDir;
+use plimsoll_wire::nfs::v3::null::Null;
+use plimsoll_wire::nfs::v3::read::Read;
+use plimsoll_wire::nfs::v3::readdir::ReadDir;
+use plimsoll_wire::nfs::v3::readdirplus::ReadDirPlus;
+use plimsoll_wire::nfs::v3::readlink::ReadLink;
+use plimsoll_wire::nfs::v3::remove::Remove;
+use plimsoll_wire::nfs::v3::rename::Rename;
+use plimsoll_wire::nfs::v3::rmdir::RemoveDir;
+use plimsoll_wire::nfs::v3::setattr::SetAttr;
+use plimsoll_wire::nfs::v3::symlink::SymLink;
+use plimsoll_wire::nfs::v3::write::Write;
+use plimsoll_wire::nfs::v3::{Call as Said, FileHandle, Place, SetAttributes};
+use plimsoll_wire::rpc::CallTemplate;
+use plimsoll_wire::xdr::padding;
+
+use super::client::{NfsClient, What};
+use super::job::{Goal, Job, JobId};
+use crate::action::{Cause, Disposition, Done, Failure};
+use crate::calls::Call;
+use crate::client::Events;
+use crate::content::Content;
+use crate::outbox::Outbox;
+
+/// Permission bits of files that are made, as `umask 022` leaves them.
+const FILE_MODE: u32 = 0o644;
+/// Permission bits of directories that are made.
+const DIRECTORY_MODE: u32 = 0o755;
+
+/// Texts kept to be used again, at most.
+const SPARE: usize = 16;
+/// Bytes of one that is kept, at most.
+const SPARE_LENGTH: usize = 256;
+
+impl NfsClient {
+    /// Sends what a job needs next, or ends it where there is nothing left.
+    pub(super) fn advance(&mut self, id: JobId, now: i64, out: &mut Outbox, events: &mut dyn Events) {
+        let Some(mut job) = self.jobs.take(id) else { return };
+        let room = job.window().saturating_sub(job.pending);
+        if job.failure.is_none() && job.reply.is_none() && room > 0 {
+            let before = self.calls.len();
+            Calling { client: self, id, now, out, room }.next(&mut job);
+            job.pending += u32::try_from(self.calls.len() - before).unwrap_or(u32::MAX);
+        }
+        if job.pending > 0 {
+            return self.jobs.put(id, job);
+        }
+        if job.reply.is_none() {
+            // It has all its answers, and none of them had what it is about.
+            job.fail(Failure { procedure: None, status: None, outcome: Outcome::Failed, cause: Cause::Malformed });
+        }
+        self.end(id, job, now, events);
+    }
+
+    /// Ends a job that was taken out.
+    pub(super) fn end(&mut self, id: JobId, mut job: Box<Job>, at: i64, events: &mut dyn Events) {
+        let done = Done { tag: job.tag, at, result: job.result() };
+        for mut walk in job.walks.iter_mut().filter_map(Option::take) {
+            if self.spare.len() < SPARE && walk.path.len() <= SPARE_LENGTH {
+                walk.path.clear();
+                self.spare.push(walk.path);
+            }
+        }
+        self.jobs.release(id, job);
+        events.done(done);
+    }
+}
+
+/// A job's calls on their way out.
+struct Calling<'a> {
+    client: &'a mut NfsClient,
+    id: JobId,
+    now: i64,
+    out: &'a mut Outbox,
+    /// Calls that may be sent.
+    room: u32,
+}
+
+impl Calling<'_> {
+    /// The next LOOKUP of a path, or what the action is about.
+    fn next(&mut self, job: &mut Job) {
+        let Some(walk) = job.walking() else { return self.act(job) };
+        let Some(part) = walk.part() else { return };
+        // A handle on the way belongs to another path than the action.
+        let path = if walk.whole && part.end == walk.path.len() { job.path } else { Symbol::NONE };
+        let name = walk.path.get(part).unwrap_or_default().as_bytes();
+        self.say(&Lookup { what: Place { directory: &walk.handle, name } }, path, job.intended);
+    }
+
+    /// The call that the action is about.
+    fn act(&mut self, job: &mut Job) {
+        let (path, intended) = (job.path, job.intended);
+        let root = self.client.handles.root();
+        match &job.goal {
+            Goal::Connect => self.say(&FsInfo { root: &root }, path, intended),
+            Goal::Null => self.say(&Null, path, intended),
+            Goal::Space => self.say(&FsStat { root: &root }, path, intended),
+            Goal::GetAttributesOf(handle) => self.say(&GetAttr { object: handle }, path, intended),
+            Goal::Set(handle, attributes) => {
+                self.say(&SetAttr { object: handle, attributes: *attributes }, path, intended)
+            }
+            Goal::Flush(_, handle) => self.say(&Commit { file: handle, offset: 0, count: 0 }, path, intended),
+            Goal::Read { .. } | Goal::Write { .. } => self.transfer(job),
+            _ => self.act_on_path(job),
+        }
+    }
+
+    /// The call of an action whose paths were walked.
+    fn act_on_path(&mut self, job: &Job) {
+        let (path, intended) = (job.path, job.intended);
+        let [Some(walk), second] = &job.walks else { return };
+        let handle = &walk.handle;
+        let place = Place { directory: handle, name: walk.name() };
+        let to = second.as_ref().map(|walk| Place { directory: &walk.handle, name: walk.name() });
+        match &job.goal {
+            Goal::Open { disposition: Disposition::OpenExisting, .. } | Goal::GetAttributes => {
+                self.say(&GetAttr { object: handle }, path, intended)
+            }
+            Goal::Open { directory: true, .. } | Goal::MakeDirectory => {
+                self.say(&MakeDir { place, attributes: SetAttributes::mode(DIRECTORY_MODE) }, path, intended)
+            }
+            Goal::Open { disposition, emptied, .. } => self.open(*disposition, *emptied, handle, place, job),
+            Goal::Lookup => self.say(&Lookup { what: place }, path, intended),
+            Goal::SetMode(mode) => {
+                self.say(&SetAttr { object: handle, attributes: SetAttributes::mode(*mode) }, path, intended)
+            }
+            Goal::Access => self.say(&Access { object: handle, rights: ALL_RIGHTS }, path, intended),
+            Goal::ReadLink => self.say(&ReadLink { link: handle }, path, intended),
+            Goal::List { cookie, verifier, plus, .. } => self.list(handle, *cookie, *verifier, *plus, job),
+            Goal::RemoveDirectory => self.say(&RemoveDir { object: place }, path, intended),
+            Goal::Remove => self.say(&Remove { object: place }, path, intended),
+            Goal::SymbolicLink(text) => {
+                self.say(&SymLink { place, attributes: SetAttributes::default(), text }, path, intended)
+            }
+            Goal::Rename => {
+                if let Some(to) = to {
+                    self.say(&Rename { from: place, to }, path, intended);
+                }
+            }
+            Goal::Link => {
+                if let Some(place) = to {
+                    self.say(&Link { file: handle, place }, path, intended);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Makes a file, or empties it once more where CREATE did not.
+    fn open(&mut self, how: Disposition, emptied: bool, handle: &FileHandle, place: Place<'_>, job: &Job) {
+        if emptied {
+            let attributes = SetAttributes { size: Some(0), ..SetAttributes::default() };
+            return self.say(&SetAttr { object: handle, attributes }, job.path, job.intended);
+        }
+        let fresh = SetAttributes::mode(FILE_MODE);
+        let how = match how {
+            Disposition::CreateNew => How::Guarded(fresh),
+            Disposition::CreateOrTruncate => How::Unchecked(SetAttributes { size: Some(0), ..fresh }),
+            Disposition::OpenOrCreate | Disposition::OpenExisting | Disposition::Truncate | Disposition::Replace => {
+                How::Unchecked(fresh)
+            }
+        };
+        self.say(&Create { place, how }, job.path, job.intended)
+    }
+
+    fn list(&mut self, directory: &FileHandle, cookie: u64, verifier: [u8; 8], plus: bool, job: &Job) {
+        let count = self.client.limits.directory;
+        if plus {
+            let call = ReadDirPlus { directory, cookie, verifier, directory_count: count, count };
+            self.say(&call, job.path, job.intended)
+        } else {
+            self.say(&ReadDir { directory, cookie, verifier, count }, job.path, job.intended)
+        }
+    }
+
+    /// The next requests of a transfer.
+    fn transfer(&mut self, job: &mut Job) {
+        let (path, intended) = (job.path, job.intended);
+        let limits = self.client.limits;
+        match &mut job.goal {
+            Goal::Read { transfer, keep } => {
+                for _ in 0..self.room {
+                    let Some((offset, count)) = transfer.take(limits.read) else { break };
+                    let call = Read { file: &transfer.handle, offset, count };
+                    self.say_about(&call, path, intended, (offset, count, *keep), None);
+                }
+            }
+            Goal::Write { transfer, content, key, stable, .. } => {
+                for _ in 0..self.room {
+                    let Some((offset, count)) = transfer.take(limits.write) else { break };
+                    let call = Write { file: &transfer.handle, offset, count, stable: *stable };
+                    let data = Some((&**content, *key));
+                    self.say_about(&call, path, intended, (offset, count, false), data);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn say(&mut self, call: &impl Said, path: Symbol, intended: Option<i64>) {
+        self.say_about(call, path, intended, (0, 0, false), None)
+    }
+
+    /// Puts a call into the outbox. `about` is what a transfer's call moves: offset, count, whether its data is wanted.
+    fn say_about<C: Said>(
+        &mut self,
+        call: &C,
+        path: Symbol,
+        intended: Option<i64>,
+        about: (u64, u32, bool),
+        data: Option<(&Content, u64)>,
+    ) {
+        let Self { client, id, now, out, .. } = self;
+        let (offset, count, keep) = about;
+        let number = client.next_id;
+        client.next_id += 1;
+        let begins = out.end();
+        let start = out.write(|bytes| {
+            // The low half of the number is the xid; it comes round after 4 billion calls.
+            client.options.template.begin(number as u32, C::PROCEDURE, bytes);
+            call.emit(bytes);
+        });
+        let more = if data.is_some() { count as usize + padding(count as usize) } else { 0 };
+        // Nothing that we send comes near the 2 GiB that a fragment can hold.
+        let request_bytes = CallTemplate::finish(out.patch(start), more).unwrap_or(u32::MAX);
+        if let Some((content, key)) = data {
+            content.pieces(key, offset, count as usize).for_each(|piece| out.share(content.block(), piece));
+            out.put(&[0; 3][..padding(count as usize)]);
+        }
+        client.calls.add(Call {
+            id: number,
+            procedure: Procedure::of(Protocol::Nfs3, C::PROCEDURE as u16),
+            compound_position: None,
+            intended,
+            path,
+            session: None,
+            request_bytes,
+            payload_bytes: data.map(|_| u64::from(count)),
+            begins,
+            ends: out.end(),
+            sent: None,
+            interim: None,
+            held: false,
+            what: What { job: *id, procedure: C::PROCEDURE, offset, count, keep, queued: *now },
+        });
+    }
+}

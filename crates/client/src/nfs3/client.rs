@@ -1,0 +1,229 @@
+//! The client: what it remembers, and how its caller talks to it.
+
+use std::cell::RefCell;
+use std::hash::{BuildHasher, RandomState};
+use std::sync::Arc;
+
+use plimsoll_model::{Outcome, Symbol};
+use plimsoll_wire::rpc::Verdict;
+use plimsoll_wire::xdr::Malformed;
+
+use super::answers::Arrival;
+use super::file::Files;
+use super::framing;
+use super::handles::Handles;
+use super::job::{Goal, Job, JobId, Jobs, never_sent};
+use super::options::{NfsLimits, NfsOptions};
+use crate::action::{Action, Cause, Done, Failure, Tag, Ticket};
+use crate::calls::{Call, Calls, Ending, Identity};
+use crate::client::{Arrived, Client, Events, Framing};
+use crate::outbox::Outbox;
+
+/// The procedure number of READ.
+const READ: u32 = 6;
+
+/// A connection to an export.
+#[derive(Debug)]
+pub struct NfsClient {
+    pub(super) options: Arc<NfsOptions>,
+    identity: Identity,
+    /// Why it is of no use, once it is.
+    over: Option<Cause>,
+    pub(super) calls: Calls<What>,
+    /// Number of the next call; its low half is the xid.
+    pub(super) next_id: u64,
+    pub(super) jobs: Jobs,
+    pub(super) handles: Handles,
+    pub(super) files: Files,
+    /// Empty texts, to be paths again.
+    pub(super) spare: Vec<String>,
+    pub(super) limits: NfsLimits,
+    /// The server has no READDIRPLUS.
+    pub(super) without_plus: bool,
+    strangers: u64,
+}
+
+/// What is remembered of a call besides what makes its transaction.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct What {
+    pub(super) job: JobId,
+    pub(super) procedure: u32,
+    /// Of a transfer: where its data stand.
+    pub(super) offset: u64,
+    /// Of a transfer: bytes that it moves at most.
+    pub(super) count: u32,
+    /// Of a read: its data are wanted.
+    pub(super) keep: bool,
+    /// When it was put into the outbox, ns.
+    pub(super) queued: i64,
+}
+
+impl What {
+    /// Whether its answer holds data that nobody wants.
+    pub(super) fn drops_data(&self) -> bool {
+        self.procedure == READ && !self.keep
+    }
+}
+
+impl NfsClient {
+    /// A client for a connection that was just made. Its xids begin anywhere: a server that remembers calls by address,
+    /// port and xid must not take it for a connection that was there before, in this run or in another.
+    #[must_use]
+    pub fn new(options: Arc<NfsOptions>, identity: Identity) -> Self {
+        let first = RandomState::new().hash_one(identity.connection);
+        Self {
+            over: None,
+            calls: Calls::default(),
+            // In the lower half, so that a connection has 2 billion calls before its numbers come round.
+            next_id: first & 0x7FFF_FFFF,
+            jobs: Jobs::default(),
+            handles: Handles::new(options.root),
+            files: Files::default(),
+            spare: Vec::new(),
+            limits: options.limits.get().copied().unwrap_or(NfsLimits::UNKNOWN),
+            without_plus: false,
+            strangers: 0,
+            options,
+            identity,
+        }
+    }
+
+    /// The number of the call that has this xid, were it on its way.
+    pub(super) fn id_of(&self, xid: u32) -> u64 {
+        let high = self.next_id & !u64::from(u32::MAX);
+        let id = high | u64::from(xid);
+        // Those sent before the numbers came round.
+        if id >= self.next_id { id.wrapping_sub(1 << 32) } else { id }
+    }
+
+    /// Tells of a call that ended.
+    pub(super) fn report(&self, call: &Call<What>, action: Option<Tag>, ending: &Ending, events: &mut dyn Events) {
+        let mut transaction = call.transaction(&self.identity, ending);
+        transaction.id = transaction.id.map(|id| id & u64::from(u32::MAX));
+        events.transaction(action, &transaction);
+    }
+
+    /// A call that gets no answer any more.
+    fn abandon(&mut self, call: &Call<What>, cause: Cause, events: &mut dyn Events) {
+        let outcome = if call.sent.is_some() { Outcome::Unanswered } else { Outcome::NeverSent };
+        let ending = Ending { answered: None, status: None, outcome, response_bytes: None, payload_bytes: None };
+        let action = self.jobs.get(call.what.job).map(|job| job.tag);
+        self.report(call, action, &ending, events);
+        if let Some(job) = self.jobs.get(call.what.job) {
+            job.pending = job.pending.saturating_sub(1);
+            job.fail(Failure { procedure: Some(call.procedure), status: None, outcome, cause });
+        }
+    }
+
+    /// Ends the connection: everything fails that has not failed before.
+    fn give_up(&mut self, at: i64, cause: Cause, events: &mut dyn Events) {
+        if self.over.is_some() {
+            return;
+        }
+        self.over = Some(cause);
+        for call in self.calls.take_where(|_| true) {
+            self.abandon(&call, cause, events);
+        }
+        for mut job in self.jobs.drain() {
+            job.fail(never_sent(None, cause));
+            events.done(Done { tag: job.tag, at, result: job.result() });
+        }
+    }
+
+    /// Takes a record.
+    fn arrived(&mut self, record: &Arrived<'_>, out: &mut Outbox, events: &mut dyn Events) -> Result<(), Malformed> {
+        thread_local! {
+            /// One for all clients of a thread: records of several fragments are rare.
+            static SCRATCH: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+        }
+        let mut scratch = SCRATCH.take();
+        let kept = framing::unmarked(record.head, &mut scratch);
+        let length = usize::try_from(record.length).unwrap_or(usize::MAX).saturating_sub(framing::marks(record.head));
+        let arrival = Arrival { kept, length, at: (record.first, record.last) };
+        let taken = self.reply(&arrival, out, events);
+        SCRATCH.set(scratch);
+        taken
+    }
+
+    fn reply(&mut self, arrival: &Arrival<'_>, out: &mut Outbox, events: &mut dyn Events) -> Result<(), Malformed> {
+        let (xid, verdict) = Verdict::parse(arrival.kept)?;
+        let id = self.id_of(xid);
+        // An answer to what was not even sent is made up.
+        let asked = self.calls.find(id).is_some_and(|call| call.sent.is_some());
+        let Some(call) = asked.then(|| self.calls.take(id)).flatten() else {
+            self.strangers += 1;
+            return Ok(());
+        };
+        self.answered(&call, verdict, arrival, events)?;
+        if let Some(job) = self.jobs.get(call.what.job) {
+            job.due_at(arrival.at.1);
+        }
+        self.advance(call.what.job, arrival.at.1, out, events);
+        Ok(())
+    }
+}
+
+impl Client for NfsClient {
+    fn connect(&mut self, now: i64, out: &mut Outbox, events: &mut dyn Events) {
+        let ticket = Ticket { tag: Tag::CONNECT, intended: None, path: Symbol::NONE };
+        let job = self.jobs.add(Job::new(&ticket, Goal::Connect));
+        self.advance(job, now, out, events);
+    }
+
+    fn begin(&mut self, action: &Action<'_>, ticket: Ticket, now: i64, out: &mut Outbox, events: &mut dyn Events) {
+        match self.over {
+            None => self.begin_action(action, &ticket, now, out, events),
+            Some(cause) => {
+                events.done(Done { tag: ticket.tag, at: now, result: Err(never_sent(None, cause)) });
+            }
+        }
+    }
+
+    fn over(&self) -> Option<Cause> {
+        self.over
+    }
+
+    fn framing(&self, head: &[u8]) -> Framing {
+        if self.over.is_some() { Framing::Broken } else { self.frame(head) }
+    }
+
+    fn message(&mut self, message: Arrived<'_>, out: &mut Outbox, events: &mut dyn Events) {
+        if self.over.is_none() && self.arrived(&message, out, events).is_err() {
+            self.give_up(message.last, Cause::Malformed, events);
+        }
+    }
+
+    fn sent(&mut self, through: u64, at: i64) {
+        self.calls.sent(through, at);
+    }
+
+    fn broken(&mut self, at: i64, cause: Cause, events: &mut dyn Events) {
+        self.give_up(at, cause, events);
+    }
+
+    fn overdue(&mut self, before: i64, now: i64, events: &mut dyn Events) {
+        let late = |call: &Call<What>| call.sent.map_or(call.what.queued, |(first, _)| first) < before;
+        for call in self.calls.take_where(late) {
+            self.abandon(&call, Cause::TimedOut, events);
+            let id = call.what.job;
+            if self.jobs.get(id).is_some_and(|job| job.pending == 0)
+                && let Some(job) = self.jobs.take(id)
+            {
+                self.end(id, job, now, events);
+            }
+        }
+    }
+
+    /// NFSv3 has nothing to take leave of: the export is unmounted once for the whole run.
+    fn leave(&mut self, now: i64, _: &mut Outbox, events: &mut dyn Events) {
+        events.done(Done { tag: Tag::LEAVE, at: now, result: Ok(crate::action::Reply::Nothing) });
+    }
+
+    fn outstanding(&self) -> usize {
+        self.calls.len()
+    }
+
+    fn strangers(&self) -> u64 {
+        self.strangers
+    }
+}

@@ -1,0 +1,71 @@
+//! Pieces of a listing.
+//!
+//! Spec: RFC 1813 3.3.16, RFC 1813 3.3.17
+
+use plimsoll_wire::nfs::v3::{Answer, readdir, readdirplus};
+use plimsoll_wire::smb2::pattern;
+use plimsoll_wire::xdr::Malformed;
+
+use super::answers::NOT_SUPPORTED;
+use super::client::What;
+use super::job::{Goal, Job, Wanted};
+use crate::action::Reply;
+use crate::calls::Call;
+use crate::client::Events;
+
+/// The number of READDIRPLUS.
+const PLUS: u32 = 17;
+/// Names in one directory, at most: a server that goes on for longer goes round in circles.
+const MOST: u64 = 1 << 24;
+
+impl Wanted {
+    /// Whether a name is one of them; then it counts.
+    fn takes(&mut self, name: &str) -> bool {
+        let takes = pattern::matches(&self.pattern, name);
+        self.found += u64::from(takes);
+        takes
+    }
+}
+
+impl Job {
+    /// An answer to READDIR or READDIRPLUS.
+    pub(super) fn listed(
+        &mut self,
+        call: &Call<What>,
+        results: &[u8],
+        events: &mut dyn Events,
+    ) -> Result<u32, Malformed> {
+        let tag = self.tag;
+        let Goal::List { cookie, verifier, entries, plus, wanted } = &mut self.goal else { return Err(Malformed) };
+        let before = *entries;
+        let entry = |entry: readdir::Entry<'_>| {
+            if !matches!(entry.name, b"." | b"..") {
+                *entries += 1;
+                let name = String::from_utf8_lossy(entry.name);
+                if wanted.as_mut().is_none_or(|wanted| wanted.takes(&name)) {
+                    events.entry(tag, &name);
+                }
+            }
+        };
+        let with_attributes = call.what.procedure == PLUS;
+        let answer = if with_attributes { readdirplus::parse(results, entry) } else { readdir::parse(results, entry) }?;
+        let page = match answer {
+            Answer::Done(page) => page,
+            Answer::Refused(status) => {
+                *plus &= status != NOT_SUPPORTED;
+                return Ok(status);
+            }
+        };
+        if page.eof {
+            let entries = wanted.as_ref().map_or(*entries, |wanted| wanted.found);
+            self.reply = Some(Reply::Listed { entries });
+            return Ok(0);
+        }
+        // A piece that is not the last one and leads nowhere would be asked for for ever. Only the first may have nothing
+        // but the directory itself and its parent.
+        let leads_on = *entries <= MOST && (*entries > before || *cookie == 0);
+        let last = page.cookie.filter(|last| last != cookie && leads_on).ok_or(Malformed)?;
+        (*cookie, *verifier) = (last, page.verifier);
+        Ok(0)
+    }
+}

@@ -1,0 +1,335 @@
+//! From an export's path to its handle: portmap, MOUNT. Once a run, before anything is timed.
+//!
+//! Spec: RFC 1813 5, RFC 1833 3
+
+use std::io::{self, Read, Write};
+use std::net::{IpAddr, SocketAddr, TcpStream};
+use std::time::{Duration, Instant};
+
+use plimsoll_wire::nfs::mount::{self as wire, MountCall};
+use plimsoll_wire::nfs::mount_status_name;
+use plimsoll_wire::nfs::portmap::{GetPort, TCP, parse_port};
+use plimsoll_wire::nfs::status_name;
+use plimsoll_wire::nfs::v3::lookup::{self, Lookup};
+use plimsoll_wire::nfs::v3::{Answer, Call, FileHandle, Place};
+use plimsoll_wire::rpc::{CallTemplate, Caller, CallerError, Verdict};
+
+use super::options::{PROGRAM, VERSION};
+use crate::reserved;
+
+/// The portmapper's program and version.
+const PORTMAP: (u32, u32) = (100_000, 2);
+/// MOUNT's program and version.
+const MOUNT: (u32, u32) = (100_005, 3);
+/// Unmounting changes nothing for the server: nobody waits longer for it.
+const LONGEST_UNMOUNT: Duration = Duration::from_secs(5);
+/// The longest answer, bytes.
+const LONGEST: usize = 64 << 10;
+/// Pieces that an answer comes in, at most.
+const FRAGMENTS: usize = 1024;
+/// AUTH_NONE and AUTH_SYS: what we can say. (RFC 5531 8.1)
+const FLAVORS: [u32; 2] = [0, 1];
+/// MNT3ERR_NOENT, MNT3ERR_ACCES, MNT3ERR_NOTDIR: the path may lie below an export.
+const PERHAPS_BELOW: [u32; 3] = [2, 13, 20];
+
+/// MNT3ERR_PERM, MNT3ERR_ACCES.
+const DENIED: [u32; 2] = [1, 13];
+/// What to try where a server denies.
+const FROM_BELOW: &str = "; if the server takes calls from source ports below 1024 alone, as Linux' own does unless told otherwise: \
+                          ?resvport in the target, as root";
+
+/// An export that was mounted.
+#[derive(Clone, Debug)]
+pub struct Mounted {
+    /// The handle of the path asked for.
+    pub root: FileHandle,
+    /// The path that MOUNT took: the one asked for, or one above it.
+    pub export: String,
+    /// Where MOUNT answers.
+    pub mount: SocketAddr,
+    /// It is called from source ports below 1024.
+    pub reserved_port: bool,
+    /// How long mounting was allowed to take.
+    pub timeout: Duration,
+}
+
+/// The ports that an export is mounted by.
+#[derive(Clone, Copy, Debug)]
+pub struct Ports {
+    /// That of MOUNT; `None`: the portmapper is asked.
+    pub mount: Option<u16>,
+    /// That of the portmapper.
+    pub portmap: u16,
+    /// Our own are below 1024.
+    pub reserved: bool,
+    /// How long mounting may take, from asking the portmapper to the handle.
+    pub timeout: Duration,
+}
+
+/// Why an export cannot be mounted.
+#[derive(Debug, thiserror::Error)]
+pub enum MountError {
+    /// The connection failed.
+    #[error("{what} at {address}: {source}")]
+    Connection {
+        /// Who was called.
+        what: &'static str,
+        /// Where.
+        address: SocketAddr,
+        /// What happened.
+        source: io::Error,
+    },
+    /// The server's RPC layer did not take the call on, or its answer made no sense.
+    #[error("{what} at {address} answered what cannot be used: {problem}")]
+    Answer {
+        /// Who was called.
+        what: &'static str,
+        /// Where.
+        address: SocketAddr,
+        /// What was wrong.
+        problem: String,
+    },
+    /// No MOUNT is registered with the portmapper.
+    #[error("the portmapper at {0} knows no MOUNT version 3 on TCP; name its port in the target: ?mountport=NUMBER")]
+    NotRegistered(SocketAddr),
+    /// The server refused.
+    #[error("{path} cannot be mounted: {status}{hint}")]
+    Refused {
+        /// The path.
+        path: String,
+        /// The status, by name.
+        status: String,
+        /// What to try, where something can be.
+        hint: &'static str,
+    },
+    /// The server wants credentials of other kinds.
+    #[error("{path} takes no AUTH_SYS, which is all there is here; it takes the flavors {flavors:?}")]
+    Flavors {
+        /// The path.
+        path: String,
+        /// What the server takes: 6 and 390,003 to 390,005 are Kerberos (RFC 2623 2.1).
+        flavors: Vec<u32>,
+    },
+    /// A part of the path below the export is not there.
+    #[error("{path}, below the export {export}: {status}")]
+    Below {
+        /// The export.
+        export: String,
+        /// The path below it.
+        path: String,
+        /// The status, by name.
+        status: String,
+    },
+    /// The credential cannot be said.
+    #[error(transparent)]
+    Caller(#[from] CallerError),
+}
+
+/// Finds the handle of a path. A path below an export is
+/// looked up from the export.
+///
+/// # Errors
+/// The server cannot be reached, refuses, or makes no sense.
+pub fn mount(nfs: SocketAddr, path: &str, ports: &Ports, caller: &Caller<'_>) -> Result<Mounted, MountError> {
+    let limit = Limit::new(ports.timeout);
+    let port = ports.mount.map_or_else(|| ask_port(nfs.ip(), ports, limit), Ok)?;
+    let address = SocketAddr::new(nfs.ip(), port);
+    let reserved_port = ports.reserved;
+    let mount = Server { what: "MOUNT", address, program: MOUNT, reserved_port, limit };
+    let mut first = None;
+    let mut export = path;
+    loop {
+        match ask_handle(&mount, export, caller)? {
+            wire::Mounted::Root(_, flavors) if !flavors.is_empty() && !flavors.iter().any(|f| FLAVORS.contains(f)) => {
+                return Err(MountError::Flavors { path: export.to_owned(), flavors });
+            }
+            wire::Mounted::Root(handle, _) => {
+                let server = Server { what: "NFS", address: nfs, program: (PROGRAM, VERSION), ..mount };
+                let root = look_up(&server, handle, export, path, caller)?;
+                let (export, timeout) = (export.to_owned(), ports.timeout);
+                return Ok(Mounted { root, export, mount: address, reserved_port, timeout });
+            }
+            wire::Mounted::Refused(status) => {
+                let said = *first.get_or_insert(status);
+                let above = export.trim_end_matches('/').rfind('/').filter(|_| export.len() > 1);
+                let Some(end) = above.filter(|_| PERHAPS_BELOW.contains(&status)) else {
+                    let status = mount_status_name(said).map_or_else(|| said.to_string(), str::to_owned);
+                    let hint = if DENIED.contains(&said) && !reserved_port { FROM_BELOW } else { "" };
+                    return Err(MountError::Refused { path: path.to_owned(), status, hint });
+                };
+                export = path.get(..end.max(1)).unwrap_or("/");
+            }
+        }
+    }
+}
+
+/// Tells the server that the export is not mounted any more.
+///
+/// # Errors
+/// The server cannot be reached, or makes no sense.
+pub fn unmount(mounted: &Mounted, caller: &Caller<'_>) -> Result<(), MountError> {
+    let call = MountCall::Unmount(&mounted.export);
+    let Mounted { mount: address, reserved_port, .. } = *mounted;
+    let limit = Limit::new(mounted.timeout.min(LONGEST_UNMOUNT));
+    let server = Server { what: "MOUNT", address, program: MOUNT, reserved_port, limit };
+    let results = server.call(call.procedure(), caller, |out| call.emit(out))?;
+    wire::parse_nothing(&results).map_err(|error| server.answer(error.to_string()))
+}
+
+fn ask_port(host: IpAddr, ports: &Ports, limit: Limit) -> Result<u16, MountError> {
+    let address = SocketAddr::new(host, ports.portmap);
+    let reserved_port = ports.reserved;
+    let server = Server { what: "the portmapper", address, program: PORTMAP, reserved_port, limit };
+    let ask = GetPort { program: MOUNT.0, version: MOUNT.1, protocol: TCP };
+    let results = server.call(GetPort::PROCEDURE, &Caller::Nobody, |out| ask.emit(out))?;
+    match parse_port(&results) {
+        Ok(0) => Err(MountError::NotRegistered(server.address)),
+        Ok(port) => Ok(port),
+        Err(error) => Err(server.answer(error.to_string())),
+    }
+}
+
+fn ask_handle(server: &Server, path: &str, caller: &Caller<'_>) -> Result<wire::Mounted, MountError> {
+    let call = MountCall::Mount(path);
+    let results = server.call(call.procedure(), caller, |out| call.emit(out))?;
+    wire::parse_mounted(&results).map_err(|error| server.answer(error.to_string()))
+}
+
+/// From an export's handle to that of a path below it.
+fn look_up(
+    server: &Server,
+    handle: FileHandle,
+    export: &str,
+    path: &str,
+    caller: &Caller<'_>,
+) -> Result<FileHandle, MountError> {
+    let below = path.strip_prefix(export).unwrap_or_default();
+    below.split('/').filter(|part| !part.is_empty()).try_fold(handle, |directory, part| {
+        let ask = Lookup { what: Place { directory: &directory, name: part.as_bytes() } };
+        let results = server.call(Lookup::PROCEDURE, caller, |out| ask.emit(out))?;
+        match lookup::parse(&results).map_err(|error| server.answer(error.to_string()))? {
+            Answer::Done(found) => Ok(found.object),
+            Answer::Refused(status) => {
+                let (export, path) = (export.to_owned(), below.to_owned());
+                let status = status_name(3, status).map_or_else(|| status.to_string(), str::to_owned);
+                Err(MountError::Below { export, path, status })
+            }
+        }
+    })
+}
+
+/// A program that is called once.
+#[derive(Clone, Copy)]
+struct Server {
+    what: &'static str,
+    address: SocketAddr,
+    program: (u32, u32),
+    reserved_port: bool,
+    limit: Limit,
+}
+
+/// When calls are given up.
+#[derive(Clone, Copy)]
+struct Limit {
+    /// What the caller allowed, for the message.
+    timeout: Duration,
+    until: Instant,
+}
+
+impl Limit {
+    fn new(timeout: Duration) -> Self {
+        let now = Instant::now();
+        // What the clock cannot count to is as good as for ever; a day is.
+        let until = now.checked_add(timeout).unwrap_or(now + Duration::from_secs(86_400));
+        Self { timeout, until }
+    }
+
+    /// The time that is left.
+    fn left(&self) -> io::Result<Duration> {
+        let left = self.until.saturating_duration_since(Instant::now());
+        if left.is_zero() { Err(self.expired()) } else { Ok(left) }
+    }
+
+    fn expired(&self) -> io::Error {
+        io::Error::new(io::ErrorKind::TimedOut, format!("no answer within {:?}", self.timeout))
+    }
+
+    /// Says of an error that comes of the limit what the limit was.
+    fn told(&self, error: io::Error) -> io::Error {
+        match error.kind() {
+            io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => self.expired(),
+            _ => error,
+        }
+    }
+}
+
+impl Server {
+    /// Calls a procedure on a connection of its own; its results.
+    fn call(
+        &self,
+        procedure: u32,
+        caller: &Caller<'_>,
+        arguments: impl FnOnce(&mut Vec<u8>),
+    ) -> Result<Vec<u8>, MountError> {
+        const XID: u32 = 0x506C_696D;
+        let mut call = Vec::new();
+        CallTemplate::new(self.program.0, self.program.1, caller)?.begin(XID, procedure, &mut call);
+        arguments(&mut call);
+        // A call of a path and a credential fits into a fragment.
+        let _ = CallTemplate::finish(&mut call, 0);
+        let reply = self.exchange(&call).map_err(|source| {
+            let (Self { what, address, .. }, source) = (*self, self.limit.told(source));
+            MountError::Connection { what, address, source }
+        })?;
+        match Verdict::parse(&reply) {
+            Ok((XID, Verdict::Success(results))) => Ok(results.to_vec()),
+            Ok((XID, verdict)) => Err(self.answer(format!("{verdict:?}"))),
+            Ok(_) => Err(self.answer("the answer to another call".to_owned())),
+            Err(error) => Err(self.answer(error.to_string())),
+        }
+    }
+
+    /// Sends a record, and reads one.
+    fn exchange(&self, call: &[u8]) -> io::Result<Vec<u8>> {
+        let mut stream = match self.reserved_port {
+            true => reserved::connected(&self.address, self.limit.left()?)?,
+            false => TcpStream::connect_timeout(&self.address, self.limit.left()?)?,
+        };
+        stream.set_write_timeout(Some(self.limit.left()?))?;
+        stream.write_all(call)?;
+        let mut reply = Vec::new();
+        for _ in 0..FRAGMENTS {
+            let mut mark = [0; 4];
+            read_until(&mut stream, self.limit, &mut mark)?;
+            let mark = u32::from_be_bytes(mark);
+            let (start, length) = (reply.len(), (mark & 0x7FFF_FFFF) as usize);
+            if start + length > LONGEST {
+                break;
+            }
+            reply.resize(start + length, 0);
+            read_until(&mut stream, self.limit, reply.get_mut(start..).unwrap_or_default())?;
+            if mark & 0x8000_0000 != 0 {
+                return Ok(reply);
+            }
+        }
+        Err(io::Error::new(io::ErrorKind::InvalidData, "an answer that is much too long"))
+    }
+
+    fn answer(&self, problem: String) -> MountError {
+        MountError::Answer { what: self.what, address: self.address, problem }
+    }
+}
+
+/// Fills a buffer, however slowly its bytes come, but not for ever.
+fn read_until(stream: &mut TcpStream, limit: Limit, mut buffer: &mut [u8]) -> io::Result<()> {
+    while !buffer.is_empty() {
+        stream.set_read_timeout(Some(limit.left()?))?;
+        match stream.read(buffer) {
+            Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+            Ok(count) => buffer = buffer.get_mut(count..).unwrap_or_default(),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,62 @@
+//! A ticket for a server, and what its client says of itself.
+
+use std::sync::atomic::{AtomicI64, Ordering};
+
+use super::encryption::{Cipher, Usage};
+use super::message::{self, Encrypted};
+use crate::smb2::auth::der::{self, SEQUENCE, application, field, optional, sole};
+
+/// A ticket of one account for one server: good for as many logons as its lifetime lasts.
+pub struct ServiceTicket {
+    /// Who for whom, for people.
+    name: String,
+    /// An AP-REQ up to its authenticator: version, type, options (mutual authentication), ticket.
+    pub(super) request: Vec<u8>,
+    /// An authenticator up to its time: version, realm, name, and what GSS-API asks for (RFC 4121 4.1.1).
+    pub(super) authenticator: Vec<u8>,
+    pub(super) cipher: Cipher,
+    /// The KDC's time is ahead of this machine's by so much, µs.
+    ahead: i64,
+    /// The time of the last authenticator, µs: no two may have the same (RFC 4120 3.2.2).
+    last: AtomicI64,
+}
+
+impl ServiceTicket {
+    /// Takes the first AP-REQ of a ticket apart. `token` is an InitialContextToken that was made at `now`, ns since the Unix
+    /// epoch, on this machine; `None` where it makes no sense.
+    pub(super) fn take(name: String, token: &[u8], key: &[u8], now: i64) -> Option<Self> {
+        let fields = sole(sole(message::inner(token, message::REQUEST)?, application(14))?, SEQUENCE)?;
+        let (request, rest) = der::before(fields, field(4))?;
+        let sealed = Encrypted::read(sole(rest, field(4))?)?;
+        let cipher = Cipher::new(key).filter(|cipher| cipher.number() == sealed.kind)?;
+        let plain = cipher.decrypt(Usage::Authenticator, sealed.text)?;
+        let fields = sole(sole(&plain, application(2))?, SEQUENCE)?;
+        let (authenticator, mut rest) = der::before(fields, field(4))?;
+        let microseconds = message::integer(optional(&mut rest, field(4))?)?;
+        let seconds = message::seconds(optional(&mut rest, field(5))?)?;
+        let said = seconds.checked_mul(1_000_000)?.checked_add(i64::from(microseconds))?;
+        let (request, authenticator) = (request.to_vec(), authenticator.to_vec());
+        Some(Self { name, request, authenticator, cipher, ahead: said - now / 1_000, last: AtomicI64::new(said) })
+    }
+
+    /// The key that client and server share.
+    pub(super) fn key(&self) -> &[u8] {
+        self.cipher.key()
+    }
+
+    /// The time of an authenticator that is made at `now`, ns since the Unix epoch: the KDC's, in µs, and later than any
+    /// before.
+    pub(super) fn stamp(&self, now: i64) -> i64 {
+        let wanted = now / 1_000 + self.ahead;
+        let later = |last: i64| wanted.max(last.saturating_add(1));
+        match self.last.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |last| Some(later(last))) {
+            Ok(last) | Err(last) => later(last),
+        }
+    }
+}
+
+impl std::fmt::Debug for ServiceTicket {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ServiceTicket").field("name", &self.name).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,188 @@
+//! What an answer means for its job: how it ended, or what comes next.
+
+use plimsoll_model::Outcome;
+use plimsoll_wire::smb2::query_directory::{Class, Entries};
+use plimsoll_wire::smb2::reply::Buffer;
+use plimsoll_wire::smb2::{Malformed, Reply, create};
+
+use super::actions::ENTRIES;
+use super::answers::Found;
+use super::client::{SmbClient, What};
+use super::files::{Files, Open};
+use super::jobs::{Directory, Job, JobId, Kind};
+use super::receiving::outcome;
+use crate::action::{Cause, Failure, Tag};
+use crate::calls::Call;
+use crate::client::Events;
+use crate::outbox::Outbox;
+
+impl SmbClient {
+    /// Takes an answer to one of a job's requests.
+    pub(super) fn progress(
+        &mut self,
+        call: &Call<What>,
+        reply: &Reply<'_>,
+        found: Found<'_>,
+        at: i64,
+        out: &mut Outbox,
+        events: &mut dyn Events,
+    ) -> Result<(), Cause> {
+        let id = call.what.job;
+        let Some(job) = self.jobs.get(id) else { return Ok(()) };
+        job.pending = job.pending.saturating_sub(1);
+        job.due_at(at);
+        match (&job.kind, found) {
+            (Kind::Connect, found) => {
+                self.logged(call, reply, &found, at, out, events);
+                return Ok(());
+            }
+            (Kind::Leave, _) => {
+                self.left(call, at, out, events);
+                return Ok(());
+            }
+            (Kind::LogOn, found) => {
+                self.logged_on_again(call, reply, &found, at, out, events);
+                return Ok(());
+            }
+            (_, Found::Refused) => job.refused(call, reply.status()),
+            (_, found) => {
+                job.take(call, &found, &mut self.files, events)?;
+                self.switch(call.what.step, reply, &found)?;
+            }
+        }
+        if self.jobs.get(id).is_some_and(|job| job.pending == 0) {
+            self.settle(id, at, out, events);
+        }
+        Ok(())
+    }
+
+    /// Nothing of a job is on its way: it ends, or goes on.
+    fn settle(&mut self, id: JobId, at: i64, out: &mut Outbox, events: &mut dyn Events) {
+        let Some(job) = self.jobs.get(id) else { return };
+        if let Kind::Read { transfer, .. } | Kind::Write { transfer, .. } = &mut job.kind {
+            if job.failure.is_some() {
+                transfer.stop();
+            }
+            if transfer.has_more() {
+                // Where it does not wait for credits, it waited for this answer.
+                if !job.queued {
+                    self.transfer(id, at, out);
+                }
+                return;
+            }
+        }
+        if !self.next_stage(id, at, out) {
+            self.end(id, at, events);
+        }
+    }
+
+    /// The same where nothing can be sent at the moment.
+    pub(super) fn settle_without_sending(&mut self, id: JobId, at: i64, events: &mut dyn Events) {
+        let Some(job) = self.jobs.get(id).filter(|job| job.pending == 0) else { return };
+        let open = match job.kind {
+            Kind::List { directory, .. } | Kind::Watch { directory } => directory.file(),
+            _ => None,
+        };
+        if let Some(file) = open {
+            self.close_later(file, at);
+        }
+        self.end(id, at, events);
+    }
+
+    fn end(&mut self, id: JobId, at: i64, events: &mut dyn Events) {
+        if self.jobs.get(id).is_some_and(|job| job.queued) {
+            self.waiting.retain(|waiting| waiting.job != id);
+        }
+        self.finish(id, at, events);
+    }
+}
+
+impl Job {
+    /// The server said no.
+    fn refused(&mut self, call: &Call<What>, status: u32) {
+        let outcome = match outcome(status) {
+            // A warning in place of an answer: what was asked for was not done.
+            Outcome::Succeeded => Outcome::Refused,
+            outcome => outcome,
+        };
+        if let Kind::List { directory, .. } | Kind::Watch { directory } = &mut self.kind {
+            directory.used();
+        }
+        let procedure = Some(call.procedure);
+        self.fail(Failure { procedure, status: Some(status), outcome, cause: Cause::Status });
+    }
+
+    /// The server did what it was asked.
+    fn take(
+        &mut self,
+        call: &Call<What>,
+        found: &Found<'_>,
+        files: &mut Files,
+        events: &mut dyn Events,
+    ) -> Result<(), Cause> {
+        match (&mut self.kind, found) {
+            (Kind::Open { lease, readable, opened, .. }, Found::Opened(found)) => {
+                let ours = |granted: &create::Lease| Some(granted.key) == *lease;
+                let lease = found.granted.lease.map(|granted| granted.lease).filter(ours);
+                let open = Open { id: found.file, oplock: found.oplock, lease, readable: *readable };
+                let key = files.add(open).ok_or(Cause::OutOfResources)?;
+                *opened = Some((key, found.attributes.end_of_file));
+            }
+            (Kind::Read { transfer, keep }, Found::Data { length, kept }) => {
+                if *keep {
+                    let offset = transfer.next - u64::from(call.what.asked);
+                    events.data(self.tag, offset, kept);
+                }
+                transfer.moved = transfer.moved.saturating_add(*length);
+                if *length < call.what.asked {
+                    transfer.stop();
+                }
+            }
+            (Kind::Read { transfer, .. }, Found::End) => transfer.stop(),
+            (Kind::Write { transfer, .. }, Found::Written(count)) => {
+                transfer.moved = transfer.moved.saturating_add(*count);
+                if *count < call.what.asked {
+                    transfer.stop();
+                }
+            }
+            (Kind::Attributes { found }, Found::Attributes(size, directory)) => *found = Some((*size, *directory)),
+            (Kind::Space { found }, Found::Space(total, free)) => *found = Some((*total, *free)),
+            (Kind::List { directory, .. } | Kind::Watch { directory }, Found::Opened(opened)) => {
+                *directory = Directory::Open(opened.file);
+            }
+            (Kind::List { entries, .. }, Found::Entries(buffer)) => {
+                *entries += tell(self.tag, buffer, ENTRIES, events).map_err(|_| Cause::Malformed)?;
+            }
+            (Kind::Find { class, entries }, Found::Matches(buffer)) => {
+                *entries += tell(self.tag, buffer, *class, events).map_err(|_| Cause::Malformed)?;
+            }
+            (Kind::List { directory, .. }, Found::End) => directory.used(),
+            (Kind::Watch { directory }, Found::Nothing) => directory.used(),
+            (Kind::Copy { copy }, Found::ResumeKey(key)) => copy.resume_key = Some(*key),
+            (Kind::Copy { copy }, Found::Copied(bytes)) => {
+                if *bytes == 0 {
+                    return Err(Cause::Malformed);
+                }
+                copy.done = copy.done.saturating_add(u64::from(*bytes));
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+/// Tells the names of entries, and how many there were but for the directory itself and its parent.
+fn tell(tag: Tag, buffer: &Buffer<'_>, class: Class, events: &mut dyn Events) -> Result<u64, Malformed> {
+    let mut name = String::new();
+    let mut count = 0;
+    for entry in Entries::new(buffer, class) {
+        let entry = entry?;
+        name.clear();
+        name.extend(entry.name.chars());
+        if name != "." && name != ".." {
+            events.entry(tag, &name);
+            count += 1;
+        }
+    }
+    Ok(count)
+}

@@ -1,0 +1,265 @@
+//! From an outgoing message to bytes in the outbox: credits, ids, signatures, seal, framing.
+//!
+//! Spec: MS-SMB2 3.2.4.1
+
+use std::ops::Range;
+
+use plimsoll_wire::nbss;
+use plimsoll_wire::smb2::{FileId, close, echo, header, transform};
+
+use super::client::{SmbClient, Waiting, What};
+use super::jobs::{JobId, never_sent};
+use super::options::Dialect;
+use super::outgoing::{Member, Outgoing};
+use super::step::Step;
+use crate::action::Cause;
+use crate::calls::Call;
+use crate::client::Events;
+use crate::outbox::Outbox;
+
+/// Whether a message's answer will be protected in another way than all others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Protection {
+    /// As the session says.
+    Usual,
+    /// Signed whatever the session says (but never if it is sealed).
+    Signed,
+    /// Not at all: there is no session yet.
+    None,
+}
+
+/// Where a message stands in the outbox.
+struct Place {
+    /// What follows the transport's prefix.
+    transport: usize,
+    /// The first header.
+    header: usize,
+    /// It will be sealed.
+    sealed: bool,
+    /// All of it, with the transport's prefix, bytes.
+    length: u64,
+}
+
+impl SmbClient {
+    /// Sends the message that was built, or lets it wait for credits.
+    pub(super) fn submit(&mut self, job: JobId, now: i64, out: &mut Outbox) {
+        if self.waiting.is_empty() && self.outgoing.charge() <= self.credits.available() {
+            self.launch(job, Protection::Usual, now, out);
+        } else {
+            let outgoing = Some(Box::new(std::mem::take(&mut self.outgoing)));
+            self.waiting.push_back(Waiting { job, since: now, outgoing });
+        }
+    }
+
+    /// Sends what waits, as far as there are credits for it.
+    pub(super) fn pump(&mut self, now: i64, out: &mut Outbox, events: &mut dyn Events) {
+        while let Some(Waiting { job, outgoing, .. }) = self.waiting.front_mut() {
+            let job = *job;
+            let Some(waiting) = outgoing else {
+                if self.next_chunks(job, now, out) {
+                    self.waiting.pop_front();
+                    continue;
+                }
+                if !self.is_stuck() || !self.make_way(job, now, out, events) {
+                    return;
+                }
+                continue;
+            };
+            if waiting.charge() <= self.credits.available() {
+                std::mem::swap(&mut self.outgoing, waiting);
+                self.waiting.pop_front();
+                self.launch(job, Protection::Usual, now, out);
+            } else if !self.is_stuck() || !self.make_way(job, now, out, events) {
+                return;
+            }
+        }
+    }
+
+    /// Nothing is on its way that could bring credits.
+    pub(super) fn is_stuck(&self) -> bool {
+        self.calls.is_empty() && self.parked.is_empty() && self.late.is_empty()
+    }
+
+    /// The first that waits needs more credits than there will be: asks once for more with an ECHO, and then fails it.
+    /// Returns whether it is gone.
+    fn make_way(&mut self, job: JobId, now: i64, out: &mut Outbox, events: &mut dyn Events) -> bool {
+        if !self.begged && self.credits.available() > 0 {
+            self.begged = true;
+            self.outgoing.clear();
+            if self.outgoing.add(Step::Echo, &echo::Echo).is_ok() {
+                self.launch(JobId::NONE, Protection::Usual, now, out);
+                return false;
+            }
+        }
+        self.waiting.pop_front();
+        if let Some(found) = self.jobs.get(job) {
+            found.fail(never_sent(None, Cause::Unsupported));
+            self.finish(job, now, events);
+        }
+        true
+    }
+
+    /// Closes a file that no action wants any more, as soon as there is an occasion.
+    pub(super) fn close_later(&mut self, file: FileId, now: i64) {
+        let mut outgoing = Outgoing::default();
+        if outgoing.add(Step::Close, &close::Close { file, attributes: false }).is_ok() {
+            self.waiting.push_back(Waiting { job: JobId::NONE, since: now, outgoing: Some(Box::new(outgoing)) });
+        }
+    }
+
+    /// Puts the message that was built into the outbox, whether there are credits or not. Returns the place of its first
+    /// header in the outbox.
+    pub(super) fn launch(&mut self, job: JobId, protection: Protection, now: i64, out: &mut Outbox) -> usize {
+        let outgoing = std::mem::take(&mut self.outgoing);
+        let place = self.frame_out(&outgoing, protection, out);
+        let first = self.stamp(&outgoing, out.patch(place.header));
+        self.protect(&outgoing, &place, protection, out);
+        let begins = out.end() - place.length;
+        self.remember(&outgoing, job, first, now, begins..out.end());
+        self.outgoing = outgoing;
+        place.header
+    }
+
+    /// Puts a CANCEL that was built into the outbox. It costs nothing, and has the id of what it takes back.
+    pub(super) fn launch_cancel(&mut self, id: u64, is_async: bool, out: &mut Outbox) {
+        let outgoing = std::mem::take(&mut self.outgoing);
+        let place = self.frame_out(&outgoing, Protection::Usual, out);
+        let header = out.patch(place.header);
+        set(header, header::MESSAGE_ID, id.to_le_bytes());
+        set(header, header::SESSION_ID, self.session.id.to_le_bytes());
+        if !is_async {
+            set(header, header::TREE_ID, self.session.tree.to_le_bytes());
+        }
+        self.protect(&outgoing, &place, Protection::Usual, out);
+        self.outgoing = outgoing;
+    }
+
+    /// Appends the transport's prefix, room for a seal where there will be one, and the message.
+    fn frame_out(&self, outgoing: &Outgoing, protection: Protection, out: &mut Outbox) -> Place {
+        let sealed = protection != Protection::None && self.session.seals;
+        let data = outgoing.data.as_ref().map_or(0, |data| data.length as usize);
+        let room = if sealed { transform::ENCRYPTED_LEN } else { 0 };
+        // Far below the 16 MiB that a transport message may have: requests are cut to 8 MiB.
+        let length = (room + outgoing.bytes.len() + data) as u32;
+        let start = out.write(|bytes| {
+            bytes.extend_from_slice(&length.to_be_bytes());
+            bytes.resize(bytes.len() + room, 0);
+            bytes.extend_from_slice(&outgoing.bytes);
+            if let Some(data) = outgoing.data.as_ref().filter(|_| sealed) {
+                let block = data.content.block();
+                data.pieces().filter_map(|piece| block.get(piece)).for_each(|piece| bytes.extend_from_slice(piece));
+            }
+        });
+        let transport = start + nbss::PREFIX_LEN;
+        let length = u64::from(length) + nbss::PREFIX_LEN as u64;
+        Place { transport, header: transport + room, sealed, length }
+    }
+
+    /// Signs or seals what is in the outbox, and appends the data that is not.
+    fn protect(&mut self, outgoing: &Outgoing, place: &Place, protection: Protection, out: &mut Outbox) {
+        if place.sealed {
+            // There is room for its header, it is below 4 GiB, and a key is good for more messages than anybody sends.
+            let sealed = self.session.seal.as_mut().map(|seal| seal.0.seal(out.patch(place.transport)));
+            debug_assert!(matches!(sealed, Some(Ok(()))), "{sealed:?}");
+            return;
+        }
+        // Dialect 3.1.1 signs this one even where nothing else is signed (MS-SMB2 3.2.4.1.1).
+        let connects = outgoing.members.iter().any(|member| member.step == Step::TreeConnect);
+        let signs = self.session.signs || connects && self.limits.dialect == Dialect::V311;
+        if protection == Protection::Signed || protection == Protection::Usual && signs {
+            self.sign(outgoing, out.patch(place.header));
+        }
+        if let Some(data) = &outgoing.data {
+            data.pieces().for_each(|piece| out.share(data.content.block(), piece));
+        }
+    }
+
+    /// Fills in what headers get last. Returns the id of the first request.
+    fn stamp(&mut self, outgoing: &Outgoing, message: &mut [u8]) -> u64 {
+        let (session, tree) = (self.session.id, self.session.tree);
+        let mut first = None;
+        for member in &outgoing.members {
+            let charge = self.charge(member);
+            // The first one asks for all that is missing.
+            let asked = if first.is_none() { self.credits.ask(charge) } else { charge.max(1) };
+            let id = self.credits.spend(charge);
+            first.get_or_insert(id);
+            let without = member.step.is_outside_of_shares() || member.step == Step::TreeConnect;
+            let tree = if without { 0 } else { tree };
+            let Some(header) = message.get_mut(member.start..) else { continue };
+            set(header, header::CREDIT_CHARGE, charge.to_le_bytes());
+            set(header, header::CREDITS, asked.to_le_bytes());
+            set(header, header::MESSAGE_ID, id.to_le_bytes());
+            set(header, header::TREE_ID, tree.to_le_bytes());
+            set(header, header::SESSION_ID, session.to_le_bytes());
+        }
+        first.unwrap_or_default()
+    }
+
+    /// What a request says that it costs: nothing before multi-credit requests were agreed on.
+    fn charge(&self, member: &Member) -> u16 {
+        if self.limits.multi_credit { member.charge } else { u16::from(self.limits.dialect > Dialect::V202) }
+    }
+
+    fn sign(&self, outgoing: &Outgoing, message: &mut [u8]) {
+        let Some(signer) = &self.session.signer else { return };
+        for (position, member) in outgoing.members.iter().enumerate() {
+            let end = outgoing.members.get(position + 1).map_or(message.len(), |next| next.start);
+            let Some(part) = message.get_mut(member.start..end) else { continue };
+            // A signature fails for want of a header alone, and every part has one.
+            let signed = match outgoing.data.as_ref().filter(|_| position + 1 == outgoing.members.len()) {
+                None => signer.sign(part, &[]),
+                Some(data) => {
+                    let block = data.content.block();
+                    let pieces: Vec<&[u8]> = data.pieces().filter_map(|piece| block.get(piece)).collect();
+                    signer.sign(part, &pieces)
+                }
+            };
+            debug_assert!(signed.is_ok(), "{signed:?}");
+        }
+    }
+
+    /// Makes a call of each request.
+    fn remember(&mut self, outgoing: &Outgoing, job: JobId, first: u64, now: i64, stream: Range<u64>) {
+        let alone = outgoing.members.len() == 1;
+        let mut id = first;
+        for (position, member) in outgoing.members.iter().enumerate() {
+            let charge = self.charge(member).max(1);
+            let (intended, path, keep) = match self.jobs.get(job) {
+                Some(found) => {
+                    found.pending += 1;
+                    (found.intended, found.path, found.keeps_data())
+                }
+                None => (None, plimsoll_model::Symbol::NONE, false),
+            };
+            let procedure = member.step.procedure();
+            let held = procedure.row().held;
+            self.held += usize::from(held);
+            let (step, asked, may_wait) = (member.step, member.asked, member.may_wait);
+            self.calls.add(Call {
+                id,
+                procedure,
+                compound_position: (!alone).then_some(position as u16),
+                intended,
+                path,
+                session: self.session.id(),
+                request_bytes: u32::try_from(outgoing.length(position)).unwrap_or(u32::MAX),
+                payload_bytes: member.payload,
+                begins: stream.start,
+                ends: stream.end,
+                sent: None,
+                interim: None,
+                held,
+                what: What { job, step, charge, asked, may_wait, keep, async_id: None, queued: now },
+            });
+            id += u64::from(charge);
+        }
+    }
+}
+
+/// Stores bytes at a place inside a header, which every request has.
+fn set<const N: usize>(header: &mut [u8], at: usize, bytes: [u8; N]) {
+    if let Some(place) = header.get_mut(at..).and_then(|rest| rest.first_chunk_mut()) {
+        *place = bytes;
+    }
+}

@@ -1,0 +1,102 @@
+//! A share connected once more, a user logged on once more: for a while, beside those that stand.
+//!
+//! Who does that has the connection to himself: what is open belongs to the share and the session that it was opened in.
+//!
+//! Spec: MS-SMB2 3.2.4.2.3, 3.2.5.3, 3.2.5.5
+
+use plimsoll_model::Outcome;
+use plimsoll_wire::smb2::{Reply, tree_connect};
+
+use super::answers::Found;
+use super::client::{SmbClient, What};
+use super::jobs::{Job, Kind};
+use super::logon::Logon;
+use super::preauth::Preauth;
+use super::sealing::Cipher;
+use super::signing::SigningAlgorithm;
+use super::step::Step;
+use crate::action::{Cause, Failure, Ticket};
+use crate::calls::Call;
+use crate::client::Events;
+use crate::outbox::Outbox;
+
+/// What client and server agreed on before anybody logged on.
+#[derive(Clone, Debug)]
+pub(super) struct Agreed {
+    pub(super) preauth: Preauth,
+    pub(super) cipher: Option<Cipher>,
+    pub(super) algorithm: SigningAlgorithm,
+    /// Client or server demand signatures.
+    pub(super) signs: bool,
+    /// The token of the server's NEGOTIATE.
+    pub(super) offer: Vec<u8>,
+}
+
+impl SmbClient {
+    /// Begins to log on once more.
+    pub(super) fn log_on_again(&mut self, ticket: &Ticket, now: i64, out: &mut Outbox) -> Result<(), Cause> {
+        // A session that could not be ended is forgotten; the standing one is not.
+        self.go_back();
+        let agreed = self.agreed.clone().ok_or(Cause::Unsupported)?;
+        let service = format!("cifs/{}", self.options.server);
+        let auth = self.options.authentication.begin(&self.options.credentials, &service, now);
+        self.logon = Some(Box::new(Logon::again(auth.ok_or(Cause::OutOfResources)?, &agreed)));
+        self.standing = Some(Box::new(std::mem::take(&mut self.session)));
+        let job = self.jobs.add(Job::new(ticket, Kind::LogOn));
+        let offer = Some(agreed.offer.as_slice()).filter(|offer| !offer.is_empty());
+        self.send_token(job, offer, now, out).inspect_err(|_| {
+            self.jobs.remove(job);
+            self.go_back();
+        })
+    }
+
+    /// An answer on the way.
+    pub(super) fn logged_on_again(
+        &mut self,
+        call: &Call<What>,
+        reply: &Reply<'_>,
+        found: &Found<'_>,
+        at: i64,
+        out: &mut Outbox,
+        events: &mut dyn Events,
+    ) {
+        let id = call.what.job;
+        let next = match found {
+            Found::SessionSetup(setup) if reply.status() == 0 => self.take_session(reply, setup),
+            Found::SessionSetup(setup) => match self.next_token(id, reply, setup, at, out) {
+                Ok(()) => return,
+                Err(cause) => Err(cause),
+            },
+            _ => Err(Cause::LogonRefused),
+        };
+        if let (Err(cause), Some(job)) = (next, self.jobs.get(id)) {
+            let (procedure, status) = (Some(call.procedure), Some(reply.status()));
+            let outcome = if reply.status() == 0 { Outcome::Failed } else { Outcome::Refused };
+            job.fail(Failure { procedure, status, outcome, cause });
+        }
+        self.logon = None;
+        self.finish(id, at, events);
+    }
+
+    /// What an answer means for the share and the session that are in use.
+    pub(super) fn switch(&mut self, step: Step, reply: &Reply<'_>, found: &Found<'_>) -> Result<(), Cause> {
+        let (Step::TreeConnect, Found::TreeConnected(share)) = (step, found) else { return Ok(()) };
+        if share.flags & tree_connect::SHARE_ENCRYPTS != 0 {
+            self.session.seals = true;
+            self.session.seal.as_ref().ok_or(Cause::NotOffered)?;
+        }
+        let tree = reply.header().tree_id().ok_or(Cause::Malformed)?;
+        // One that could not be given back is forgotten; the standing one is not.
+        self.session.before.get_or_insert(self.session.tree);
+        self.session.tree = tree;
+        Ok(())
+    }
+
+    /// The standing session is in use again.
+    pub(super) fn go_back(&mut self) {
+        if let Some(standing) = self.standing.take() {
+            self.session = *standing;
+            self.logon = None;
+        }
+    }
+}

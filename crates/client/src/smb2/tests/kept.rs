@@ -1,0 +1,152 @@
+//! What is kept under a lease is not asked for, and is given up when it must be.
+
+use plimsoll_wire::smb2::{Command, create};
+
+use super::World;
+use super::server::Server;
+use crate::action::{Access, Action, Caching, Disposition, FileKey, Reply};
+use crate::client::Client;
+use crate::smb2::Dialect;
+
+const READ: Action<'static> =
+    Action::Open { path: "f", access: Access::Read, disposition: Disposition::OpenExisting, caching: Caching::Kept };
+
+/// What an action comes to, and the commands that the server heard for it.
+fn act(world: &mut World, action: &Action<'_>) -> (Reply, Vec<Command>) {
+    let tag = world.begin(action);
+    let before = world.told.transactions.len();
+    world.obey();
+    let reply = world.result(tag).unwrap().unwrap();
+    let heard = world.told.transactions[before..].iter().map(|row| row.procedure.name());
+    let known = [Command::Create, Command::Close, Command::Read, Command::QueryInfo, Command::OplockBreak];
+    (
+        reply,
+        heard.filter_map(|name| known.into_iter().find(|command| name.starts_with(command.name().unwrap()))).collect(),
+    )
+}
+
+fn opened(world: &mut World) -> (FileKey, Vec<Command>) {
+    match act(world, &READ) {
+        (Reply::Opened { file, size: Some(77) }, heard) => (file, heard),
+        other => panic!("{other:?}"),
+    }
+}
+
+/// The key of the lease that was asked for last.
+fn key(world: &World) -> [u8; 16] {
+    world.client.files.get(FileKey(0)).unwrap().lease.unwrap().key
+}
+
+#[test]
+fn a_file_is_opened_read_and_closed_once() {
+    let mut world = World::ready(Dialect::V210, 64);
+    let (file, heard) = opened(&mut world);
+    assert_eq!(heard, [Command::Create]);
+    let read = Action::Read { file, offset: 0, length: 50, keep: false };
+    assert_eq!(act(&mut world, &read), (Reply::Read { bytes: 50 }, vec![Command::Read]));
+    let size = Reply::Attributes { size: 77, directory: false };
+    // All that follows is known: nothing is heard of it.
+    assert_eq!(act(&mut world, &Action::GetAttributesOf { file }), (size.clone(), vec![]));
+    assert_eq!(act(&mut world, &Action::Close { file }), (Reply::Nothing, vec![]));
+    assert_eq!(act(&mut world, &Action::GetAttributes { path: "f" }), (size, vec![]));
+    let (file, heard) = opened(&mut world);
+    assert_eq!(heard, []);
+    assert_eq!(
+        act(&mut world, &Action::Read { file, offset: 10, length: 40, keep: false }),
+        (Reply::Read { bytes: 40 }, vec![])
+    );
+    // QUERY_INFO; CREATE, QUERY_INFO, CLOSE; CLOSE and CREATE; READ.
+    assert_eq!(world.client.spared(), 1 + 3 + 2 + 1);
+    // Bytes that are wanted, and bytes that nobody read, are asked for.
+    for (offset, keep) in [(0, true), (40, false)] {
+        assert_eq!(act(&mut world, &Action::Read { file, offset, length: 20, keep }).1, [Command::Read]);
+    }
+}
+
+#[test]
+fn what_is_closed_is_closed_after_a_while() {
+    let mut world = World::ready(Dialect::V210, 64);
+    let (file, _) = opened(&mut world);
+    act(&mut world, &Action::Close { file });
+    world.now += 9_000_000_000;
+    assert_eq!(act(&mut world, &Action::Null).1, []);
+    world.now += 1_000_000_000;
+    assert_eq!(act(&mut world, &Action::Null).1, [Command::Close]);
+    assert_eq!(opened(&mut world).1, [Command::Create]);
+    // And so is the oldest of too many.
+    let mut world = World::ready(Dialect::V210, 64);
+    let closed = |world: &mut World, n: u32| {
+        let path = format!("f{n}");
+        let (access, disposition) = (Access::Read, Disposition::OpenExisting);
+        let (reply, heard) = act(world, &Action::Open { path: &path, access, disposition, caching: Caching::Kept });
+        let Reply::Opened { file, .. } = reply else { panic!("{reply:?}") };
+        act(world, &Action::Close { file });
+        heard
+    };
+    for n in 0..1001 {
+        assert_eq!(closed(&mut world, n), [Command::Create], "{n}");
+    }
+    assert_eq!(closed(&mut world, 1001), [Command::Close, Command::Create]);
+}
+
+#[test]
+fn who_changes_a_file_closes_it_first() {
+    for (action, way) in [
+        (Action::Remove { path: "f" }, true),
+        (Action::Rename { from: "f", to: "g" }, true),
+        (Action::Rename { from: "e", to: "f" }, true),
+        (Action::Remove { path: "g" }, false),
+    ] {
+        let mut world = World::ready(Dialect::V210, 64);
+        let (file, _) = opened(&mut world);
+        act(&mut world, &Action::Close { file });
+        let heard = act(&mut world, &action).1;
+        assert_eq!(heard.first(), Some(&if way { Command::Close } else { Command::Create }), "{action:?}");
+    }
+}
+
+#[test]
+fn what_is_taken_back_is_asked_for_again() {
+    let (all, read) = (create::LEASE_READ | create::LEASE_WRITE | create::LEASE_HANDLE, create::LEASE_READ);
+    // Nobody uses the file: it is closed when somebody else wants it.
+    let mut world = World::ready(Dialect::V210, 64);
+    let (file, _) = opened(&mut world);
+    let lease = key(&world);
+    act(&mut world, &Action::Close { file });
+    world.deliver(&Server::breaks(lease, all, read));
+    assert_eq!(act(&mut world, &Action::Null).1, [Command::OplockBreak, Command::Close]);
+    assert_eq!(opened(&mut world).1, [Command::Create]);
+    // Somebody does: what is known of it is asked for again, and it is closed when he closes it.
+    let mut world = World::ready(Dialect::V210, 64);
+    let (file, _) = opened(&mut world);
+    let lease = key(&world);
+    world.deliver(&Server::breaks(lease, all, 0));
+    assert_eq!(act(&mut world, &Action::GetAttributesOf { file }).1, [Command::OplockBreak, Command::QueryInfo]);
+    assert_eq!(act(&mut world, &Action::Close { file }), (Reply::Nothing, vec![Command::Close]));
+}
+
+#[test]
+fn without_a_lease_nothing_is_kept() {
+    let mut world = World::ready(Dialect::V202, 64);
+    for _ in 0..2 {
+        let (file, heard) = opened(&mut world);
+        assert_eq!(heard, [Command::Create]);
+        assert_eq!(act(&mut world, &Action::GetAttributesOf { file }).1, [Command::QueryInfo]);
+        assert_eq!(act(&mut world, &Action::Close { file }).1, [Command::Close]);
+    }
+    assert_eq!(world.client.spared(), 0);
+}
+
+/// What is open belongs to the share that it was opened in.
+#[test]
+fn another_connection_to_the_share_keeps_nothing_and_knows_nothing() {
+    let mut world = World::ready(Dialect::V210, 64);
+    let (file, _) = opened(&mut world);
+    act(&mut world, &Action::Close { file });
+    act(&mut world, &Action::ConnectShare);
+    let (elsewhere, heard) = opened(&mut world);
+    assert_eq!(heard, [Command::Create]);
+    assert_eq!(act(&mut world, &Action::Close { file: elsewhere }).1, [Command::Close]);
+    act(&mut world, &Action::DisconnectShare);
+    assert_eq!(opened(&mut world).1, []);
+}

@@ -1,0 +1,194 @@
+//! The client against a server of a few lines, byte for byte.
+
+mod flow;
+mod hostile;
+mod kept;
+mod logging_on;
+mod server;
+mod shares;
+
+use std::net::{IpAddr, Ipv4Addr};
+use std::sync::Arc;
+
+use plimsoll_model::{Endpoint, Symbol, Transaction};
+use plimsoll_wire::nbss;
+
+use self::server::{Asked, Server};
+use super::auth::Credentials;
+use super::{Dialect, SmbClient, SmbOptions};
+use crate::action::{Action, Cause, Done, Failure, Reply, Tag, Ticket};
+use crate::calls::Identity;
+use crate::client::{Arrived, Client, Events, Framing};
+use crate::outbox::Outbox;
+
+/// What the client told.
+#[derive(Default)]
+struct Told {
+    transactions: Vec<Transaction>,
+    done: Vec<Done>,
+    data: Vec<(u64, Vec<u8>)>,
+    names: Vec<String>,
+}
+
+impl Events for Told {
+    fn transaction(&mut self, _: Option<Tag>, transaction: &Transaction) {
+        self.transactions.push(transaction.clone());
+    }
+    fn done(&mut self, done: Done) {
+        self.done.push(done);
+    }
+    fn data(&mut self, _: Tag, offset: u64, piece: &[u8]) {
+        self.data.push((offset, piece.to_vec()));
+    }
+    fn entry(&mut self, _: Tag, name: &str) {
+        self.names.push(name.to_owned());
+    }
+}
+
+/// A client, what it told, what the server heard, and a clock that ticks with every event.
+struct World {
+    client: SmbClient,
+    out: Outbox,
+    told: Told,
+    server: Server,
+    now: i64,
+    begun: Vec<Tag>,
+    /// The caller would have closed the connection.
+    closed: bool,
+}
+
+impl World {
+    /// A connection that was just made.
+    fn new(options: SmbOptions) -> Self {
+        let end = |port| Endpoint { ip: IpAddr::V4(Ipv4Addr::LOCALHOST), port };
+        let (share, user) = (Symbol::NONE, Symbol::NONE);
+        let identity = Identity { client: end(1), server: end(445), connection: 0, share, user };
+        Self {
+            client: SmbClient::new(Arc::new(options), identity, [9; 16]),
+            out: Outbox::new(),
+            told: Told::default(),
+            server: Server::default(),
+            now: 1_000,
+            begun: Vec::new(),
+            closed: false,
+        }
+    }
+
+    /// One on the share, with nobody logged on: then nothing is signed, and any server can be made of a few lines.
+    fn ready(dialect: Dialect, credits: u16) -> Self {
+        let mut options = SmbOptions::new("srv", "share", Credentials::anonymous());
+        options.dialects = dialect..=dialect;
+        options.credits = credits;
+        let mut world = Self::new(options);
+        world.server.dialect = dialect.code();
+        world.server.grants = credits;
+        world.connect();
+        world.obey();
+        assert_eq!(world.result(Tag::CONNECT), Some(Ok(Reply::Nothing)));
+        world.told = Told::default();
+        world
+    }
+
+    fn tick(&mut self) -> i64 {
+        self.now += 10;
+        self.now
+    }
+
+    fn connect(&mut self) {
+        let now = self.tick();
+        self.client.connect(now, &mut self.out, &mut self.told);
+        self.begun.push(Tag::CONNECT);
+    }
+
+    fn begin(&mut self, action: &Action<'_>) -> Tag {
+        self.begin_due(action, None)
+    }
+
+    /// Begins an action that a schedule meant to start at `intended`.
+    fn begin_due(&mut self, action: &Action<'_>, intended: Option<i64>) -> Tag {
+        let tag = Tag(self.begun.len() as u64);
+        self.begun.push(tag);
+        let now = self.tick();
+        let ticket = Ticket { tag, intended, path: Symbol::NONE };
+        self.client.begin(action, ticket, now, &mut self.out, &mut self.told);
+        tag
+    }
+
+    /// Everything in the outbox goes out.
+    fn flush(&mut self) {
+        self.send(usize::MAX);
+    }
+
+    /// At most so many bytes of it go out.
+    fn send(&mut self, most: usize) {
+        let mut slices = Vec::new();
+        self.out.slices(4096, &mut slices);
+        let bytes: Vec<u8> = slices.iter().flat_map(|slice| slice.to_vec()).take(most).collect();
+        if bytes.is_empty() {
+            return;
+        }
+        self.out.consume(bytes.len());
+        let at = self.tick();
+        self.client.sent(self.out.sent(), at);
+        self.server.hear(&bytes);
+    }
+
+    /// A message comes, cut as a caller cuts it.
+    fn deliver(&mut self, message: &[u8]) {
+        let bytes = [&(message.len() as u32).to_be_bytes()[..], message].concat();
+        let mut given = 0;
+        while !self.closed {
+            match self.client.framing(&bytes[..given]) {
+                Framing::Need(count) => {
+                    assert!(count > given, "{count} of {given} bytes needed: the caller would wait for ever");
+                    if count > bytes.len() {
+                        return;
+                    }
+                    given = count;
+                }
+                Framing::Message { length, keep } => {
+                    assert!(keep as u64 <= length && length >= given as u64);
+                    assert_eq!(length, bytes.len() as u64);
+                    let (first, last) = (self.tick(), self.tick());
+                    let arrived = Arrived { head: &bytes[..keep], length, first, last };
+                    self.client.message(arrived, &mut self.out, &mut self.told);
+                    // As a caller looks at what follows.
+                    self.closed = self.client.framing(&[]) == Framing::Broken;
+                    return;
+                }
+                Framing::Broken => self.closed = true,
+            }
+        }
+        self.broken(Cause::Malformed);
+    }
+
+    fn broken(&mut self, cause: Cause) {
+        let now = self.tick();
+        self.client.broken(now, cause, &mut self.told);
+    }
+
+    /// The server answers everything, and what comes of that, until there is nothing more.
+    fn obey(&mut self) {
+        loop {
+            self.flush();
+            let Some(message) = self.server.answer_next() else { return };
+            self.deliver(&message);
+        }
+    }
+
+    /// What was asked last, whole messages.
+    fn asked(&mut self) -> Vec<Asked> {
+        self.flush();
+        std::mem::take(&mut self.server.asked)
+    }
+
+    fn result(&self, tag: Tag) -> Option<Result<Reply, Failure>> {
+        let mut results = self.told.done.iter().filter(|done| done.tag == tag).map(|done| done.result.clone());
+        let result = results.next();
+        assert!(results.next().is_none(), "{tag:?} ended twice");
+        result
+    }
+}
+
+/// Bytes of the transport's prefix.
+const PREFIX: usize = nbss::PREFIX_LEN;

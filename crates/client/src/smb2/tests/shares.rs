@@ -1,0 +1,74 @@
+//! A share that is connected besides the standing one, and left again, whatever the server says.
+
+use plimsoll_wire::smb2::header;
+
+use super::World;
+use super::server::ERROR;
+use crate::action::{Action, Cause, Reply};
+use crate::client::Client;
+use crate::smb2::Dialect;
+
+/// The mapped share's tree, and the other one's.
+const STANDING: u32 = 5;
+const OTHER: u32 = 9;
+
+/// Which tree the next action is of.
+fn tree_in_use(world: &mut World) -> u32 {
+    world.begin(&Action::FileSystemInfo);
+    let asked = world.asked();
+    let tree = asked[0].bytes[header::TREE_ID..][..4].try_into().unwrap();
+    world.server.asked = asked;
+    world.obey();
+    u32::from_le_bytes(tree)
+}
+
+/// Connected to a share besides the standing one.
+fn connected() -> World {
+    let mut world = World::ready(Dialect::V210, 64);
+    assert_eq!(tree_in_use(&mut world), STANDING);
+    let tag = world.begin(&Action::ConnectShare);
+    let asked = world.asked();
+    let mut answer = world.server.answer(&asked[0]);
+    let at = answer.len() - 16 - header::LEN + header::TREE_ID;
+    answer[at..at + 4].copy_from_slice(&OTHER.to_le_bytes());
+    world.deliver(&answer);
+    assert_eq!(world.result(tag), Some(Ok(Reply::Nothing)));
+    assert_eq!(tree_in_use(&mut world), OTHER);
+    world
+}
+
+#[test]
+fn it_is_left_where_the_server_says_so() {
+    let mut world = connected();
+    let tag = world.begin(&Action::DisconnectShare);
+    world.obey();
+    assert_eq!(world.result(tag), Some(Ok(Reply::Nothing)));
+    assert_eq!(tree_in_use(&mut world), STANDING);
+}
+
+#[test]
+fn it_is_left_where_the_server_refuses() {
+    let mut world = connected();
+    let tag = world.begin(&Action::DisconnectShare);
+    let asked = world.asked();
+    // STATUS_NETWORK_NAME_DELETED
+    let refusal = world.server.reply(&asked[0], 0xC000_00C9, &ERROR);
+    world.deliver(&refusal);
+    assert_eq!(world.result(tag).unwrap().unwrap_err().cause, Cause::Status);
+    assert_eq!(tree_in_use(&mut world), STANDING);
+}
+
+#[test]
+fn it_is_left_where_the_server_says_nothing() {
+    let mut world = connected();
+    let tag = world.begin(&Action::DisconnectShare);
+    let asked = world.asked();
+    let now = world.tick();
+    world.client.overdue(now, now, &mut world.told);
+    assert_eq!(world.result(tag).unwrap().unwrap_err().cause, Cause::TimedOut);
+    assert_eq!(tree_in_use(&mut world), STANDING);
+    // Its answer comes late, and changes nothing any more.
+    let late = world.server.answer(&asked[0]);
+    world.deliver(&late);
+    assert_eq!(tree_in_use(&mut world), STANDING);
+}

@@ -1,0 +1,166 @@
+//! What a server's answer means to people, and to those who try a thing again.
+
+use std::fmt;
+
+use plimsoll_model::Protocol;
+use plimsoll_wire::smb2::status::{
+    STATUS_DIRECTORY_NOT_EMPTY, STATUS_FILE_IS_A_DIRECTORY, STATUS_INVALID_INFO_CLASS, STATUS_NO_SUCH_FILE,
+    STATUS_NOT_A_DIRECTORY, STATUS_NOT_IMPLEMENTED, STATUS_NOT_SUPPORTED, STATUS_OBJECT_NAME_COLLISION,
+    STATUS_OBJECT_NAME_NOT_FOUND, STATUS_OBJECT_PATH_NOT_FOUND,
+};
+use plimsoll_wire::{nfs, smb2};
+
+use crate::action::Failure;
+use crate::local::errno_name;
+
+/// NFS3ERR_NOENT and NFS3ERR_EXIST (RFC 1813 2.6), which are Linux's errno, too.
+const NOENT: u32 = 2;
+const EXIST: u32 = 17;
+/// NFS3ERR_ISDIR, which is Linux's errno, too, and NFS3ERR_NOTEMPTY, which is not.
+const ISDIR: u32 = 21;
+/// NFS3ERR_NOTDIR, which is Linux's errno, too.
+const NOTDIR: u32 = 20;
+/// NFS3ERR_NOTSUPP, and Linux's likes of it.
+const NOTSUPP: u32 = 10_004;
+const ENOSYS: u32 = 38;
+const EOPNOTSUPP: u32 = 95;
+const NOTEMPTY: u32 = 66;
+
+/// The standard's name of a status of what is driven here; `None` where it has none.
+#[must_use]
+pub fn status_name(protocol: Protocol, status: u32) -> Option<&'static str> {
+    match protocol {
+        Protocol::Smb2 => smb2::status_name(status),
+        Protocol::Nfs3 => nfs::status_name(3, status),
+        Protocol::Mount => nfs::mount_status_name(status),
+        Protocol::File => errno_name(status),
+        _ => None,
+    }
+}
+
+/// What happened, the status by name, and in answer to what.
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.cause.label())?;
+        let protocol = self.procedure.map(|procedure| procedure.row().protocol);
+        // Where the server agreed to what cannot be used, its status says nothing.
+        if let Some(status) = self.status.filter(|&status| status != 0) {
+            match protocol.and_then(|protocol| status_name(protocol, status)) {
+                Some(name) => write!(f, ": {name}")?,
+                None => write!(f, ": status {status:#010x}")?,
+            }
+        }
+        self.procedure.map_or(Ok(()), |procedure| write!(f, ", {}", procedure.name()))
+    }
+}
+
+impl Failure {
+    /// What was to be made is there already.
+    #[must_use]
+    pub fn is_there(&self) -> bool {
+        matches!(
+            self.named(),
+            Some((Protocol::Smb2, STATUS_OBJECT_NAME_COLLISION) | (Protocol::Nfs3 | Protocol::File, EXIST))
+        )
+    }
+
+    /// What was to be removed is not there.
+    #[must_use]
+    pub fn is_not_there(&self) -> bool {
+        matches!(
+            self.named(),
+            Some(
+                (Protocol::Smb2, STATUS_OBJECT_NAME_NOT_FOUND | STATUS_OBJECT_PATH_NOT_FOUND | STATUS_NO_SUCH_FILE)
+                    | (Protocol::Nfs3 | Protocol::File, NOENT)
+            )
+        )
+    }
+
+    /// What was to be removed as a file is a directory. REMOVE of an NFS server may take directories, if they are empty.
+    #[must_use]
+    pub fn is_a_directory(&self) -> bool {
+        matches!(
+            self.named(),
+            Some(
+                (Protocol::Smb2, STATUS_FILE_IS_A_DIRECTORY | STATUS_DIRECTORY_NOT_EMPTY)
+                    | (Protocol::Nfs3, ISDIR | NOTEMPTY)
+                    | (Protocol::File, ISDIR)
+            )
+        )
+    }
+
+    /// What was to be removed as a directory is something else: a file, or a link.
+    #[must_use]
+    pub fn is_no_directory(&self) -> bool {
+        matches!(
+            self.named(),
+            Some((Protocol::Smb2, STATUS_NOT_A_DIRECTORY) | (Protocol::Nfs3 | Protocol::File, NOTDIR))
+        )
+    }
+
+    /// The server has no such thing: a procedure, a class of information, a kind of file.
+    #[must_use]
+    pub fn is_not_supported(&self) -> bool {
+        matches!(
+            self.named(),
+            Some(
+                (Protocol::Smb2, STATUS_NOT_SUPPORTED | STATUS_NOT_IMPLEMENTED | STATUS_INVALID_INFO_CLASS)
+                    | (Protocol::Nfs3, NOTSUPP)
+                    | (Protocol::File, ENOSYS | EOPNOTSUPP)
+            )
+        )
+    }
+
+    fn named(&self) -> Option<(Protocol, u32)> {
+        Some((self.procedure?.row().protocol, self.status?))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use plimsoll_model::{Outcome, Procedure};
+
+    use super::*;
+    use crate::action::Cause;
+
+    fn failure(procedure: Option<Procedure>, status: Option<u32>, cause: Cause) -> Failure {
+        Failure { procedure, status, outcome: Outcome::Refused, cause }
+    }
+
+    fn some(protocol: Protocol) -> Procedure {
+        Procedure::all().find(|procedure| procedure.row().protocol == protocol).unwrap()
+    }
+
+    #[test]
+    fn a_failure_says_what_happened_by_name() {
+        let said = |protocol, status| failure(Some(some(protocol)), Some(status), Cause::Status).to_string();
+        assert!(said(Protocol::Smb2, 0xc000_006d).starts_with("error status: STATUS_LOGON_FAILURE, "));
+        assert!(said(Protocol::Nfs3, 30).starts_with("error status: NFS3ERR_ROFS, "));
+        assert!(said(Protocol::File, 28).starts_with("error status: ENOSPC, "));
+        assert!(said(Protocol::Smb2, 0xdead_beef).contains("status 0xdeadbeef"));
+        assert_eq!(failure(None, None, Cause::TimedOut).to_string(), "timed out");
+        assert_eq!(failure(None, Some(5), Cause::Status).to_string(), "error status: status 0x00000005");
+    }
+
+    #[test]
+    fn there_and_not_there_in_every_protocol() {
+        for (protocol, there, not) in
+            [(Protocol::Smb2, 0xc000_0035, 0xc000_0034), (Protocol::Nfs3, 17, 2), (Protocol::File, 17, 2)]
+        {
+            let told = |status| {
+                let failure = failure(Some(some(protocol)), Some(status), Cause::Status);
+                (failure.is_there(), failure.is_not_there())
+            };
+            assert_eq!((told(there), told(not), told(5)), ((true, false), (false, true), (false, false)));
+        }
+    }
+
+    #[test]
+    fn what_a_server_does_not_have_in_every_protocol() {
+        let told = |protocol, status| failure(Some(some(protocol)), Some(status), Cause::Status).is_not_supported();
+        assert!(told(Protocol::Smb2, 0xC000_00BB) && told(Protocol::Smb2, 0xC000_0003) && !told(Protocol::Smb2, 95));
+        assert!(told(Protocol::Nfs3, 10_004) && !told(Protocol::Nfs3, 5));
+        assert!(told(Protocol::File, 95) && !told(Protocol::File, 10_004));
+        assert!(!failure(None, None, Cause::CallRejected).is_not_supported(), "RPC says nothing about the file");
+    }
+}

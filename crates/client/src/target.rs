@@ -1,0 +1,201 @@
+//! Which server: `smb://user:password@host:port/share/path`, `nfs://host:port/export/path?version=3`,
+//! `file:///mounted/path`, `embedded:smb`, `embedded:nfs`.
+//!
+//! A password may stand in the URL, in a file, or in the environment ([`Target::find_password`]). Nothing here shows
+//! it: `Display` leaves it out, `Debug` prints `Secret(..)`, and no error repeats a part of a URL in which it could
+//! stand, for who mistypes a URL has not meant to print it either.
+
+mod parse;
+mod password;
+#[cfg(test)]
+mod tests;
+
+use std::fmt;
+use std::io;
+use std::net::{SocketAddr, ToSocketAddrs};
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
+
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_encode};
+
+use crate::smb2::auth::Credentials;
+
+pub use password::PASSWORD_VARIABLE;
+
+/// Port of SMB over TCP (MS-SMB2 1.9).
+pub const SMB_PORT: u16 = 445;
+/// Port of NFS (RFC 1813 2.2).
+pub const NFS_PORT: u16 = 2049;
+/// Port of the portmapper (RFC 1833 1).
+pub const PORTMAP_PORT: u16 = 111;
+
+/// Which server, and which part of it.
+#[derive(Clone, Debug)]
+pub enum Target {
+    /// An SMB share.
+    Smb(SmbTarget),
+    /// An NFS export.
+    Nfs(NfsTarget),
+    /// A directory of this machine: whatever is mounted there.
+    Path(PathBuf),
+    /// A server in this process.
+    Embedded(Embedded),
+}
+
+/// A directory of an SMB share.
+#[derive(Clone, Debug)]
+pub struct SmbTarget {
+    /// Where it listens.
+    pub server: Server,
+    /// The share's name.
+    pub share: String,
+    /// The directory within the share, parts separated by `/`; empty for the share itself.
+    pub path: String,
+    /// Who logs on; nobody where the URL names no user.
+    pub credentials: Credentials,
+}
+
+/// An NFS export, or a directory in it.
+#[derive(Clone, Debug)]
+pub struct NfsTarget {
+    /// Where NFS listens.
+    pub server: Server,
+    /// The directory that MOUNT is asked for, with its leading `/`.
+    pub export: String,
+    /// Version of NFS: 3.
+    pub version: u32,
+    /// Port of MOUNT; `None`: the portmapper is asked.
+    pub mount_port: Option<u16>,
+    /// Port of the portmapper.
+    pub portmap_port: u16,
+    /// Call from source ports below 1024.
+    pub reserved_port: bool,
+}
+
+/// A server in this process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Embedded {
+    /// The SMB server.
+    Smb,
+    /// The NFS server.
+    Nfs,
+}
+
+/// A name or address, and a port.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Server {
+    /// Name, IPv4 address, or IPv6 address without brackets (a zone may follow a `%`).
+    pub host: String,
+    /// TCP port.
+    pub port: u16,
+}
+
+/// Why a target makes no sense. No message repeats what could be a password.
+#[derive(Debug, thiserror::Error)]
+pub enum TargetError {
+    /// None of the forms.
+    #[error(
+        "the target is none of smb://[user[:password]@]host[:port]/share[/path], nfs://host[:port]/export[?version=3], \
+         file:///path, embedded:smb and embedded:nfs"
+    )]
+    Form,
+    /// A part is missing, or is not what it should be.
+    #[error("the target's {part} {problem}")]
+    Part {
+        /// Which one.
+        part: &'static str,
+        /// What is the matter, and what to write instead.
+        problem: &'static str,
+    },
+    /// The password's file cannot be used.
+    #[error("password file {}: {problem}", file.display())]
+    PasswordFile {
+        /// Which one.
+        file: PathBuf,
+        /// Why not.
+        problem: String,
+    },
+    /// A password is given where it cannot be used.
+    #[error("{0}")]
+    Password(&'static str),
+}
+
+impl Server {
+    /// Asks the system for its address. The first one counts.
+    ///
+    /// # Errors
+    /// The name has none, or nobody can say.
+    pub fn resolve(&self) -> io::Result<SocketAddr> {
+        let nobody = || io::Error::new(io::ErrorKind::NotFound, format!("{}: no such host", self.host));
+        (self.host.as_str(), self.port).to_socket_addrs()?.next().ok_or_else(nobody)
+    }
+}
+
+impl Target {
+    /// The server to connect to; `None` for a path, and for an embedded server before it is started.
+    #[must_use]
+    pub fn server(&self) -> Option<&Server> {
+        match self {
+            Target::Smb(target) => Some(&target.server),
+            Target::Nfs(target) => Some(&target.server),
+            Target::Path(_) | Target::Embedded(_) => None,
+        }
+    }
+}
+
+/// As the host stands in a URL, with the port.
+impl fmt::Display for Server {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.host.contains(':') {
+            // RFC 6874: the % before a zone is escaped.
+            write!(f, "[{}]:{}", self.host.replace('%', "%25"), self.port)
+        } else {
+            write!(f, "{}:{}", escaped(self.host.as_bytes()), self.port)
+        }
+    }
+}
+
+/// The URL, without the password.
+impl fmt::Display for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Target::Smb(target) => {
+                f.write_str("smb://")?;
+                let Credentials { domain, user, .. } = &target.credentials;
+                if !domain.is_empty() {
+                    write!(f, "{};", escaped(domain.as_bytes()))?;
+                }
+                if !user.is_empty() {
+                    write!(f, "{}@", escaped(user.as_bytes()))?;
+                }
+                write!(f, "{}/{}", target.server, escaped(target.share.as_bytes()))?;
+                let parts = target.path.split('/').filter(|part| !part.is_empty());
+                parts.into_iter().try_for_each(|part| write!(f, "/{}", escaped(part.as_bytes())))
+            }
+            Target::Nfs(target) => {
+                write!(f, "nfs://{}", target.server)?;
+                target.export.split('/').skip(1).try_for_each(|part| write!(f, "/{}", escaped(part.as_bytes())))?;
+                write!(f, "?version={}", target.version)?;
+                target.mount_port.map_or(Ok(()), |port| write!(f, "&mountport={port}"))?;
+                if target.portmap_port != PORTMAP_PORT {
+                    write!(f, "&portmapport={}", target.portmap_port)?;
+                }
+                f.write_str(if target.reserved_port { "&resvport" } else { "" })
+            }
+            Target::Path(path) => {
+                f.write_str("file://")?;
+                let parts = path.as_os_str().as_bytes().split(|byte| *byte == b'/').skip(1);
+                parts.into_iter().try_for_each(|part| write!(f, "/{}", escaped(part)))
+            }
+            Target::Embedded(Embedded::Smb) => f.write_str("embedded:smb"),
+            Target::Embedded(Embedded::Nfs) => f.write_str("embedded:nfs"),
+        }
+    }
+}
+
+/// What stands in a URL as it is: unreserved characters (RFC 3986 2.3).
+const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+
+fn escaped(bytes: &[u8]) -> impl fmt::Display + '_ {
+    percent_encode(bytes, ESCAPED)
+}

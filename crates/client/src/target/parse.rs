@@ -1,0 +1,237 @@
+//! A URL taken apart.
+//!
+//! Spec: RFC 3986 3 (parts and escapes), RFC 6874 (IPv6 zones)
+
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt;
+use std::path::PathBuf;
+
+use percent_encoding::percent_decode_str;
+use zeroize::Zeroizing;
+
+use super::{Embedded, NFS_PORT, NfsTarget, PORTMAP_PORT, SMB_PORT, Server, SmbTarget, Target, TargetError};
+use crate::smb2::auth::{Credentials, Secret};
+
+/// The longest name of a share or part of a path, bytes (NAME_MAX; MS-FSCC 2.1.5.3 counts 255 characters).
+const LONGEST_PART: usize = 255;
+/// The longest path, bytes (PATH_MAX; MNTPATHLEN is 1,024, which servers go beyond).
+const LONGEST_PATH: usize = 4096;
+
+const fn wrong(part: &'static str, problem: &'static str) -> TargetError {
+    TargetError::Part { part, problem }
+}
+
+impl Target {
+    /// Takes a URL apart.
+    ///
+    /// # Errors
+    /// What is wrong with it. The message repeats nothing of it.
+    pub fn parse(url: &str) -> Result<Self, TargetError> {
+        let (scheme, rest) = url.split_once(':').ok_or(TargetError::Form)?;
+        match (scheme.to_ascii_lowercase().as_str(), rest) {
+            ("embedded", "smb") => Ok(Target::Embedded(Embedded::Smb)),
+            ("embedded", "nfs") => Ok(Target::Embedded(Embedded::Nfs)),
+            ("file", rest) => path(rest.strip_prefix("//").ok_or(TargetError::Form)?),
+            ("smb", rest) => smb(&Parts::of(rest)?),
+            ("nfs", rest) => nfs(&Parts::of(rest)?),
+            _ => Err(TargetError::Form),
+        }
+    }
+}
+
+/// The parts of `//authority/path?query`, as they stand in the URL.
+struct Parts<'a> {
+    user: Option<&'a str>,
+    host: &'a str,
+    path: &'a str,
+    query: &'a str,
+}
+
+impl<'a> Parts<'a> {
+    fn of(rest: &'a str) -> Result<Self, TargetError> {
+        let rest = rest.strip_prefix("//").ok_or(TargetError::Form)?;
+        if rest.contains('#') {
+            return Err(wrong("'#'", "must be written %23"));
+        }
+        let (authority, rest) = rest.split_at(rest.find(['/', '?']).unwrap_or(rest.len()));
+        if rest.contains('@') {
+            // Most likely a password with a / or ? in it: what seems to be the host and the path then holds its parts.
+            return Err(wrong("'@' behind a '/' or '?'", "must be written %40, and in a password '/' %2F and '?' %3F"));
+        }
+        let (user, host) = match authority.rsplit_once('@') {
+            Some((user, host)) => (Some(user), host),
+            None => (None, authority),
+        };
+        let (path, query) = rest.split_once('?').unwrap_or((rest, ""));
+        Ok(Self { user, host, path, query })
+    }
+
+    /// The parts of the path, decoded. Empty ones and a `.` name nothing.
+    fn names(&self, separators: &[char]) -> Result<Vec<String>, TargetError> {
+        if self.path.len() > LONGEST_PATH {
+            return Err(wrong("path", "may have 4,096 bytes"));
+        }
+        let parts = self.path.split('/').filter(|part| !part.is_empty() && *part != ".");
+        parts.map(|part| name(part, separators)).collect()
+    }
+}
+
+fn name(part: &str, separators: &[char]) -> Result<String, TargetError> {
+    let name = decoded(part, "path")?;
+    if *name == ".." {
+        return Err(wrong("path", "may not go up with .."));
+    }
+    if name.contains(separators) || name.contains(char::is_control) {
+        return Err(wrong(
+            "path",
+            "holds a separator or control character inside of a name; parts are separated by '/'",
+        ));
+    }
+    if name.len() > LONGEST_PART {
+        return Err(wrong("path", "has a name of more than 255 bytes"));
+    }
+    Ok(name.to_string())
+}
+
+fn smb(parts: &Parts<'_>) -> Result<Target, TargetError> {
+    if !parts.query.is_empty() {
+        return Err(wrong("part after '?'", "means nothing for smb://; in a password write %3F"));
+    }
+    let server = server(parts.host, SMB_PORT)?;
+    let mut names = parts.names(&['/', '\\'])?.into_iter();
+    let share = names.next().ok_or(wrong("share", "is missing: smb://host/share"))?;
+    let path = names.collect::<Vec<_>>().join("/");
+    let credentials = parts.user.map_or_else(|| Ok(Credentials::anonymous()), credentials)?;
+    Ok(Target::Smb(SmbTarget { server, share, path, credentials }))
+}
+
+/// `user`, `user:password`, `DOMAIN;user:password`, `DOMAIN\user:password`.
+fn credentials(text: &str) -> Result<Credentials, TargetError> {
+    let (account, password) = match text.split_once(':') {
+        Some((account, password)) => (account, Some(password)),
+        None => (text, None),
+    };
+    let account = decoded(account, "user")?;
+    let (domain, user) = account.split_once([';', '\\']).unwrap_or(("", &account));
+    if user.is_empty() {
+        return Err(wrong("user", "has no name; leave '@' away to log on as nobody"));
+    }
+    if account.contains(char::is_control) {
+        return Err(wrong("user", "holds a control character"));
+    }
+    let password = password.map(|text| decoded(text, "password")).transpose()?;
+    let password = password.map_or_else(Secret::default, |text| Secret::new(text.to_string()));
+    Ok(Credentials { domain: domain.to_owned(), user: user.to_owned(), password })
+}
+
+fn nfs(parts: &Parts<'_>) -> Result<Target, TargetError> {
+    if parts.user.is_some() {
+        return Err(wrong(
+            "user",
+            "means nothing for nfs://, which tells the server a number, that of whoever runs plimsoll",
+        ));
+    }
+    let server = server(parts.host, NFS_PORT)?;
+    let names = parts.names(&['/'])?;
+    if !parts.path.starts_with('/') {
+        return Err(wrong("export", "is missing: nfs://host/export"));
+    }
+    let export = format!("/{}", names.join("/"));
+    let (mount_port, portmap_port, reserved_port) = (None, PORTMAP_PORT, false);
+    let mut target = NfsTarget { server, export, version: 3, mount_port, portmap_port, reserved_port };
+    for (key, value) in parts.query.split('&').filter(|option| !option.is_empty()).map(option) {
+        match key {
+            "version" | "vers" if value == "3" => target.version = 3,
+            "version" | "vers" => return Err(wrong("version", "must be 3")),
+            "mountport" => target.mount_port = Some(port(value, "mountport")?),
+            "portmapport" => target.portmap_port = port(value, "portmapport")?,
+            "resvport" if value.is_empty() => target.reserved_port = true,
+            _ => {
+                return Err(wrong(
+                    "options after '?'",
+                    "may be version=3, mountport=PORT, portmapport=PORT and resvport",
+                ));
+            }
+        }
+    }
+    Ok(Target::Nfs(target))
+}
+
+fn option(text: &str) -> (&str, &str) {
+    text.split_once('=').unwrap_or((text, ""))
+}
+
+fn path(rest: &str) -> Result<Target, TargetError> {
+    let path = rest.strip_prefix("localhost").unwrap_or(rest);
+    if !path.starts_with('/') {
+        return Err(wrong("path", "must be absolute: file:///mounted/path, with three '/'"));
+    }
+    if path.contains(['?', '#']) {
+        return Err(wrong("path", "must have '?' written %3F and '#' %23"));
+    }
+    check_escapes(path, "path")?;
+    let bytes: Vec<u8> = percent_decode_str(path).collect();
+    if bytes.contains(&0) || bytes.len() > LONGEST_PATH {
+        return Err(wrong("path", "may have 4,096 bytes, and no zero byte"));
+    }
+    Ok(Target::Path(PathBuf::from(OsString::from_vec(bytes))))
+}
+
+impl Server {
+    /// Takes `host`, `host:port`, `[IPv6]` or `[IPv6]:port` apart.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn parse(text: &str, usual_port: u16) -> Result<Self, TargetError> {
+        server(text, usual_port)
+    }
+}
+
+/// `host`, `host:port`, `[IPv6]`, `[IPv6]:port`.
+fn server(text: &str, usual: u16) -> Result<Server, TargetError> {
+    let (host, rest) = match text.strip_prefix('[') {
+        Some(inside) => inside.split_once(']').ok_or(wrong("host", "has no ']' behind the IPv6 address"))?,
+        None => text.split_at(text.find(':').unwrap_or(text.len())),
+    };
+    let bracketed = text.starts_with('[');
+    let port = match rest.strip_prefix(':') {
+        Some(digits) => port(digits, "port")?,
+        None if rest.is_empty() => usual,
+        None => return Err(wrong("port", "must follow the host with a ':'")),
+    };
+    let host = decoded(host, "host")?.to_string();
+    let is_ipv6 = |host: &str| {
+        let address = host.split_once('%').map_or(host, |(address, _)| address);
+        address.parse::<std::net::Ipv6Addr>().is_ok()
+    };
+    if host.is_empty() {
+        return Err(wrong("host", "is missing"));
+    }
+    if bracketed && !is_ipv6(&host) {
+        return Err(wrong("host", "has no IPv6 address between its brackets"));
+    }
+    if !bracketed && host.contains(|c: char| c.is_control() || c.is_whitespace() || "[]<>\"\\^`{|}/%:@".contains(c)) {
+        return Err(wrong("host", "holds a character that no host name has"));
+    }
+    Ok(Server { host, port })
+}
+
+fn port(digits: &str, part: &'static str) -> Result<u16, TargetError> {
+    let plain = digits.bytes().all(|byte| byte.is_ascii_digit());
+    let number = digits.parse().ok().filter(|number| plain && *number != 0);
+    number.ok_or(wrong(part, "must be a number from 1 to 65535; in a password '/' is written %2F and '@' %40"))
+}
+
+fn decoded(text: &str, part: &'static str) -> Result<Zeroizing<String>, TargetError> {
+    check_escapes(text, part)?;
+    let bytes = Zeroizing::new(percent_decode_str(text).collect::<Vec<u8>>());
+    let text = std::str::from_utf8(&bytes).map_err(|_| wrong(part, "is no UTF-8 when its escapes are decoded"))?;
+    Ok(Zeroizing::new(text.to_owned()))
+}
+
+fn check_escapes(text: &str, part: &'static str) -> Result<(), TargetError> {
+    let mut pieces = text.split('%');
+    let _ = pieces.next();
+    let is_escape = |piece: &str| piece.bytes().take(2).filter(u8::is_ascii_hexdigit).count() == 2;
+    if pieces.all(is_escape) { Ok(()) } else { Err(wrong(part, "has a '%' without two hexadecimal digits; write %25")) }
+}

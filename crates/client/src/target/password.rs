@@ -1,0 +1,71 @@
+//! Where a password comes from: the URL, a file, the environment, in this order.
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+use zeroize::Zeroizing;
+
+use super::{Target, TargetError};
+use crate::smb2::auth::Secret;
+
+/// The environment variable that may hold the password.
+pub const PASSWORD_VARIABLE: &str = "PLIMSOLL_PASSWORD";
+
+/// The longest password, bytes: far above what servers take.
+const LONGEST: u64 = 4096;
+
+impl Target {
+    /// Finds the password of a target that needs one: the URL's own, else the first line of `file`, else `variable` (the
+    /// value of [`PASSWORD_VARIABLE`]). Where there is none it stays empty.
+    ///
+    /// # Errors
+    /// The file cannot be read, or a password is given where none can be used, or in two places.
+    pub fn find_password(&mut self, file: Option<&Path>, variable: Option<OsString>) -> Result<(), TargetError> {
+        let Target::Smb(target) = self else {
+            let unused = "a password file means nothing for this target: only smb:// logs on with a password";
+            return file.map_or(Ok(()), |_| Err(TargetError::Password(unused)));
+        };
+        let credentials = &mut target.credentials;
+        if credentials.is_anonymous() {
+            let nobody = "a password file needs a user in the target: smb://user@host/share";
+            return file.map_or(Ok(()), |_| Err(TargetError::Password(nobody)));
+        }
+        match (credentials.password.is_empty(), file, variable) {
+            (false, Some(_), _) => {
+                Err(TargetError::Password("there is a password in the target and a password file: give one"))
+            }
+            (false, None, _) | (true, None, None) => Ok(()),
+            (true, Some(file), _) => {
+                credentials.password = read(file)?;
+                Ok(())
+            }
+            (true, None, Some(variable)) => {
+                let text =
+                    variable.into_string().map_err(|_| TargetError::Password("PLIMSOLL_PASSWORD is no UTF-8"))?;
+                credentials.password = Secret::new(text);
+                Ok(())
+            }
+        }
+    }
+}
+
+/// The first line of a file.
+fn read(path: &Path) -> Result<Secret, TargetError> {
+    let problem = |problem: String| TargetError::PasswordFile { file: path.to_owned(), problem };
+    let file = File::open(path).map_err(|error| problem(error.to_string()))?;
+    // Room for all of it from the start: a vector that grows leaves copies behind.
+    let mut bytes = Zeroizing::new(Vec::with_capacity(LONGEST as usize + 64));
+    file.take(LONGEST + 1).read_to_end(&mut bytes).map_err(|error| problem(error.to_string()))?;
+    let line = bytes.split(|byte| *byte == b'\n').next().unwrap_or_default();
+    let line = line.strip_suffix(b"\r").unwrap_or(line);
+    if line.len() as u64 > LONGEST {
+        return Err(problem(format!("its first line is longer than {LONGEST} bytes")));
+    }
+    if line.is_empty() {
+        return Err(problem("its first line, the password, is empty".to_owned()));
+    }
+    let text = std::str::from_utf8(line).map_err(|_| problem("its first line is no UTF-8".to_owned()))?;
+    Ok(Secret::new(text.to_owned()))
+}

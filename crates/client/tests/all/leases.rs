@@ -1,0 +1,101 @@
+//! What the SMB client keeps under leases, against a real Samba: nobody else ever sees a file that is not as it should be.
+#![allow(clippy::unwrap_used, reason = "a test")]
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use plimsoll_client::Client;
+use plimsoll_client::action::{Access, Caching, Disposition};
+use plimsoll_client::blocking::Blocking;
+use plimsoll_client::calls::Identity;
+use plimsoll_client::content::Content;
+use plimsoll_client::smb2::auth::{Credentials, Secret};
+use plimsoll_client::smb2::{Dialect, SmbClient, SmbOptions};
+use plimsoll_client::{Action, FileKey, Reply};
+use plimsoll_model::{Endpoint, Symbol};
+use plimsoll_testkit::servers::{Samba, Share};
+
+/// Longer than any action takes, on a machine that does other things too.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+fn connect(samba: &Samba, dialect: Dialect) -> Blocking<SmbClient> {
+    let (user, password) = (Samba::USER.to_owned(), Secret::new(Samba::PASSWORD.to_owned()));
+    let credentials = Credentials { domain: String::new(), user, password };
+    let mut options = SmbOptions::new("127.0.0.1", Share::Data.name(), credentials);
+    options.dialects = dialect..=dialect;
+    let server = Endpoint { ip: samba.address().ip(), port: samba.address().port() };
+    let mut client = Blocking::open(samba.address(), PATIENCE, |local| {
+        let client = Endpoint { ip: local.ip(), port: local.port() };
+        let identity = Identity { client, server, connection: 0, share: Symbol::NONE, user: Symbol::NONE };
+        let mut guid = [7; 16];
+        guid[..2].copy_from_slice(&local.port().to_le_bytes());
+        SmbClient::new(Arc::new(options), identity, guid)
+    })
+    .unwrap();
+    assert_eq!(client.connect(), Ok(Reply::Nothing), "{}", samba.log());
+    client
+}
+
+fn open(caching: Caching, disposition: Disposition) -> Action<'static> {
+    Action::Open { path: "file", access: Access::ReadWrite, disposition, caching }
+}
+
+fn opened(client: &mut Blocking<SmbClient>, action: &Action<'_>) -> (FileKey, Option<u64>) {
+    match client.act(action) {
+        Ok(Reply::Opened { file, size }) => (file, size),
+        other => panic!("{other:?}"),
+    }
+}
+
+fn close(client: &mut Blocking<SmbClient>, file: FileKey) {
+    assert_eq!(client.act(&Action::Close { file }), Ok(Reply::Nothing));
+}
+
+/// Opens, writes and closes as one client does, and another one looks at it; both must move.
+#[test]
+fn a_kept_file_is_whole_for_everybody() {
+    let samba = match Samba::start(&[]) {
+        Ok(samba) => samba,
+        Err(reason) => return skip(reason),
+    };
+    let content = Arc::new(Content::new(3));
+    for dialect in [Dialect::V210, Dialect::V300, Dialect::V311] {
+        let (mut one, mut two) = (connect(&samba, dialect), connect(&samba, dialect));
+        let (file, _) = opened(&mut one, &open(Caching::Kept, Disposition::OpenOrCreate));
+        let write = Action::Write { file, offset: 0, length: 1000, content: &content, key: 1 };
+        assert_eq!(one.act(&write), Ok(Reply::Written { bytes: 1000 }));
+        close(&mut one, file);
+        let before = one.seen.transactions.len();
+        let (file, size) = opened(&mut one, &open(Caching::Kept, Disposition::OpenExisting));
+        assert_eq!(size, Some(1000), "{dialect:?}: what was written is known");
+        assert_eq!(
+            one.act(&Action::Read { file, offset: 0, length: 4096, keep: false }),
+            Ok(Reply::Read { bytes: 1000 })
+        );
+        close(&mut one, file);
+        assert_eq!((one.seen.transactions.len(), one.client.spared()), (before, 3), "{dialect:?}");
+
+        // The other one makes it shorter: the first gives it up, and sees it as it is.
+        let opening = two.begin(&open(Caching::None, Disposition::CreateOrTruncate));
+        let other = (0..10_000).find_map(|_| {
+            one.run_for(Duration::from_millis(5));
+            two.run_for(Duration::from_millis(5));
+            two.take_done(opening)
+        });
+        let Some(Ok(Reply::Opened { file: other, .. })) = other else { panic!("{dialect:?}: {other:?}") };
+        close(&mut two, other);
+        assert_eq!(one.act(&Action::Null), Ok(Reply::Nothing), "whose answer comes after the break");
+        let (file, size) = opened(&mut one, &open(Caching::Kept, Disposition::OpenExisting));
+        assert_eq!(size, Some(0), "{dialect:?}");
+        close(&mut one, file);
+        // Whoever removes a file that he keeps open closes it first, and then it is gone.
+        assert_eq!(one.act(&Action::Remove { path: "file" }), Ok(Reply::Nothing));
+        assert!(!samba.folder(Share::Data).unwrap().join("file").exists(), "{dialect:?}");
+        assert_eq!((one.leave(), two.leave()), (Ok(Reply::Nothing), Ok(Reply::Nothing)));
+    }
+}
+
+#[expect(clippy::print_stdout, reason = "the reason for skipping")]
+fn skip(reason: impl std::fmt::Display) {
+    println!("SKIPPED: {reason}");
+}

@@ -1,0 +1,7 @@
+//! Clients from outside, in one program: scripted servers and real ones.
+#![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
+
+mod ganesha;
+mod leases;
+mod nfs;
+mod samba;

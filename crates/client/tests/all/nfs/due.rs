@@ -1,0 +1,104 @@
+//! When calls of one action are due: the first as the schedule says, the others when the answer came that they waited for.
+
+use std::io::IoSlice;
+
+use plimsoll_client::action::Ticket;
+use plimsoll_client::nfs3::NfsClient;
+use plimsoll_client::{Action, Done, Outbox, Tag};
+use plimsoll_client::{Arrived, Client, Events, Framing};
+use plimsoll_model::{Symbol, Timeline, Transaction};
+
+use super::script::{Server, identity, options};
+
+#[derive(Default)]
+struct Told {
+    lines: Vec<Timeline>,
+    done: usize,
+}
+
+impl Events for Told {
+    fn transaction(&mut self, _: Option<Tag>, transaction: &Transaction) {
+        self.lines.push(transaction.timeline);
+    }
+
+    fn done(&mut self, done: Done) {
+        assert!(done.result.is_ok(), "{done:?}");
+        self.done += 1;
+    }
+
+    fn data(&mut self, _: Tag, _: u64, _: &[u8]) {}
+
+    fn entry(&mut self, _: Tag, _: &str) {}
+}
+
+/// A client, its server, and a clock that goes on by 10 ns with each event.
+struct World {
+    client: NfsClient,
+    out: Outbox,
+    told: Told,
+    server: Server,
+    now: i64,
+}
+
+impl World {
+    fn connected() -> Self {
+        let mut world = Self {
+            client: NfsClient::new(options(), identity()),
+            out: Outbox::new(),
+            told: Told::default(),
+            server: Server::default(),
+            now: 1_000,
+        };
+        world.client.connect(1_000, &mut world.out, &mut world.told);
+        world.obey();
+        world.told = Told::default();
+        world
+    }
+
+    fn tick(&mut self) -> i64 {
+        self.now += 10;
+        self.now
+    }
+
+    /// The server answers call by call, until there is none.
+    fn obey(&mut self) {
+        loop {
+            let mut slices: Vec<IoSlice<'_>> = Vec::new();
+            self.out.slices(64, &mut slices);
+            slices.iter().for_each(|slice| self.server.take(slice));
+            let queued = (self.out.end() - self.out.sent()) as usize;
+            self.out.consume(queued);
+            let given = self.tick();
+            self.client.sent(self.out.sent(), given);
+            let Some(asked) = self.server.first() else { return };
+            let answer = asked.fine();
+            let Framing::Message { length, keep } = self.client.framing(&answer) else { panic!("no message") };
+            let (first, last) = (self.tick(), self.tick());
+            let arrived = Arrived { head: &answer[..keep], length, first, last };
+            self.client.message(arrived, &mut self.out, &mut self.told);
+        }
+    }
+
+    /// The timelines of an action's calls.
+    fn act(&mut self, action: &Action<'_>, intended: Option<i64>) -> Vec<Timeline> {
+        let ticket = Ticket { tag: Tag(1), intended, path: Symbol::NONE };
+        let now = self.tick();
+        self.client.begin(action, ticket, now, &mut self.out, &mut self.told);
+        self.obey();
+        let told = std::mem::take(&mut self.told);
+        assert_eq!(told.done, 1);
+        told.lines
+    }
+}
+
+#[test]
+fn a_lookup_is_due_when_the_one_before_it_was_answered() {
+    let lines = World::connected().act(&Action::Access { path: "a/b/c" }, Some(7));
+    assert_eq!(lines.len(), 4, "three LOOKUPs and an ACCESS");
+    assert_eq!(lines[0].intended, Some(7));
+    for pair in lines.windows(2) {
+        assert_eq!(pair[1].intended, pair[0].response_last, "{lines:?}");
+    }
+    let lines = World::connected().act(&Action::Access { path: "a/b/c" }, None);
+    assert!(lines.len() == 4 && lines.iter().all(|line| line.intended.is_none()), "{lines:?}");
+}

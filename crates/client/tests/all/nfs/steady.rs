@@ -1,0 +1,145 @@
+//! A client that does the same again and again takes no memory for it.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+use std::io::IoSlice;
+use std::sync::Arc;
+
+use plimsoll_client::action::{Access, Caching, Disposition, Ticket};
+use plimsoll_client::content::Content;
+use plimsoll_client::nfs3::NfsClient;
+use plimsoll_client::{Action, Done, FileKey, Outbox, Reply, Tag};
+use plimsoll_client::{Arrived, Client, Events, Framing};
+use plimsoll_model::{Symbol, Transaction};
+use plimsoll_wire::rpc;
+
+use super::script::{Server, identity, options};
+
+/// The system's memory, counting how often this thread asks for some.
+struct Counting;
+
+thread_local!(static ASKED: Cell<u64> = const { Cell::new(0) });
+
+// SAFETY: everything is passed on as it came.
+#[allow(unsafe_code, reason = "an allocator that counts")]
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        ASKED.set(ASKED.get() + 1);
+        // SAFETY: the caller's promises are the system's.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
+        // SAFETY: as above.
+        unsafe { System.dealloc(memory, layout) }
+    }
+}
+
+#[global_allocator]
+static MEMORY: Counting = Counting;
+
+#[derive(Default)]
+struct Told {
+    file: Option<FileKey>,
+    done: u64,
+    failed: u64,
+    transactions: u64,
+}
+
+impl Events for Told {
+    fn transaction(&mut self, _: Option<Tag>, _: &Transaction) {
+        self.transactions += 1;
+    }
+
+    fn done(&mut self, done: Done) {
+        self.done += 1;
+        match done.result {
+            Ok(Reply::Opened { file, .. }) => self.file = Some(file),
+            Ok(_) => {}
+            Err(_) => self.failed += 1,
+        }
+    }
+
+    fn data(&mut self, _: Tag, _: u64, _: &[u8]) {}
+
+    fn entry(&mut self, _: Tag, _: &str) {}
+}
+
+/// A client, and the answer that its kind of call gets.
+struct Loop {
+    client: NfsClient,
+    out: Outbox,
+    told: Told,
+    answer: Vec<u8>,
+}
+
+impl Loop {
+    /// Does an action, and answers its one call with `answer`, but for the xid.
+    fn turn(&mut self, action: &Action<'_>) {
+        let ticket = Ticket { tag: Tag(1), intended: None, path: Symbol::NONE };
+        self.client.begin(action, ticket, 1, &mut self.out, &mut self.told);
+        self.reply();
+    }
+
+    fn reply(&mut self) {
+        let xid = rpc::xid(&self.out.patch(0)[4..]).unwrap();
+        self.answer[4..8].copy_from_slice(&xid.to_be_bytes());
+        let queued = (self.out.end() - self.out.sent()) as usize;
+        self.out.consume(queued);
+        self.client.sent(self.out.sent(), 2);
+        let Framing::Message { length, keep } = self.client.framing(&self.answer) else { panic!("no message") };
+        let arrived = Arrived { head: &self.answer[..keep], length, first: 4, last: 5 };
+        self.client.message(arrived, &mut self.out, &mut self.told);
+    }
+
+    /// An answer of the kind that the call in the outbox asks for.
+    fn learn(&mut self) {
+        let mut slices: Vec<IoSlice<'_>> = Vec::new();
+        self.out.slices(64, &mut slices);
+        let mut server = Server::default();
+        slices.iter().for_each(|slice| server.take(slice));
+        self.answer = server.first().unwrap().fine();
+    }
+
+    /// Begins an action, and learns the answer of its call from it.
+    fn first(&mut self, action: &Action<'_>) {
+        let ticket = Ticket { tag: Tag(1), intended: None, path: Symbol::NONE };
+        self.client.begin(action, ticket, 1, &mut self.out, &mut self.told);
+        self.learn();
+        self.reply();
+    }
+}
+
+#[test]
+fn what_was_done_before_is_done_again_without_taking_memory() {
+    let (out, told, answer) = (Outbox::new(), Told::default(), Vec::new());
+    let mut turns = Loop { client: NfsClient::new(options(), identity()), out, told, answer };
+    turns.client.connect(1, &mut turns.out, &mut turns.told);
+    turns.learn();
+    turns.reply();
+    let (access, caching) = (Access::Read, Caching::None);
+    turns.first(&Action::Open { path: "file", access, disposition: Disposition::OpenExisting, caching });
+    let file = turns.told.file.unwrap();
+    let content = Arc::new(Content::new(1));
+    let actions = [
+        Action::GetAttributes { path: "file" },
+        Action::GetAttributesOf { file },
+        Action::Read { file, offset: 0, length: 1024, keep: false },
+        Action::Read { file, offset: 0, length: 1024, keep: true },
+        Action::Write { file, offset: 0, length: 1024, content: &content, key: 1 },
+        Action::Flush { file },
+        Action::Access { path: "file" },
+        Action::Remove { path: "other" },
+    ];
+    for action in actions {
+        turns.first(&action);
+        // The lists grow to their size.
+        (0..10).for_each(|_| turns.turn(&action));
+        let (before, done) = (ASKED.get(), turns.told.done);
+        (0..1_000).for_each(|_| turns.turn(&action));
+        let asked = ASKED.get() - before;
+        assert_eq!((turns.told.done - done, turns.told.failed), (1_000, 0), "{action:?}");
+        assert_eq!(asked, 0, "{action:?}");
+    }
+    assert_eq!(turns.told.transactions, turns.told.done);
+}

@@ -1,0 +1,86 @@
+//! The workloads that come with the program.
+
+use super::{LARGEST, Parameter, Workload, WorkloadError};
+
+/// A workload that comes with the program: a file of `workloads/`.
+#[derive(Clone, Copy, Debug)]
+pub struct Builtin {
+    /// Its name.
+    pub name: &'static str,
+    /// Its text.
+    pub text: &'static str,
+}
+
+/// All of them, the quick taste first.
+pub const BUILTINS: &[Builtin] = &[
+    Builtin { name: "mixed", text: include_str!("../../../workloads/mixed.toml") },
+    Builtin { name: "stream-read", text: include_str!("../../../workloads/stream-read.toml") },
+    Builtin { name: "stream-write", text: include_str!("../../../workloads/stream-write.toml") },
+    Builtin { name: "blocks-read", text: include_str!("../../../workloads/blocks-read.toml") },
+    Builtin { name: "blocks-write", text: include_str!("../../../workloads/blocks-write.toml") },
+    Builtin { name: "random-read", text: include_str!("../../../workloads/random-read.toml") },
+    Builtin { name: "sequential-read", text: include_str!("../../../workloads/sequential-read.toml") },
+    Builtin { name: "iops-read", text: include_str!("../../../workloads/iops-read.toml") },
+    Builtin { name: "metadata", text: include_str!("../../../workloads/metadata.toml") },
+    Builtin { name: "getattr", text: include_str!("../../../workloads/getattr.toml") },
+    Builtin { name: "getattr-open", text: include_str!("../../../workloads/getattr-open.toml") },
+    Builtin { name: "null", text: include_str!("../../../workloads/null.toml") },
+    Builtin { name: "laddis", text: include_str!("../../../workloads/laddis.toml") },
+    Builtin { name: "netbench", text: include_str!("../../../workloads/netbench.toml") },
+    Builtin { name: "home-folders", text: include_str!("../../../workloads/home-folders.toml") },
+    Builtin { name: "home-folders-2008", text: include_str!("../../../workloads/home-folders-2008.toml") },
+];
+
+impl Workload {
+    /// The one that comes with the program under this name, else the one in the file of this name.
+    ///
+    /// # Errors
+    /// There is neither, or the file is of no use.
+    pub fn find(name: &str) -> Result<Self, WorkloadError> {
+        Self::find_with(name, &[])
+    }
+
+    /// The same with other values of its parameters than their defaults.
+    ///
+    /// # Errors
+    /// As [`Workload::find`], and where it has no such parameter, or not of that kind.
+    pub fn find_with(name: &str, settings: &[Parameter]) -> Result<Self, WorkloadError> {
+        if let Some(builtin) = Builtin::named(name) {
+            return Self::parse_with(&builtin.file(), builtin.text, settings);
+        }
+        match std::fs::metadata(name) {
+            Ok(found) if found.len() > LARGEST as u64 => {
+                return Err(WorkloadError::whole(name, format!("a workload file may have {LARGEST} bytes")));
+            }
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                let names: Vec<_> = BUILTINS.iter().map(|builtin| builtin.name).collect();
+                let problem = format!("no such workload, and no such file; there are {}", names.join(", "));
+                return Err(WorkloadError::whole(name, problem));
+            }
+            Ok(_) | Err(_) => {}
+        }
+        let text = std::fs::read_to_string(name).map_err(|error| WorkloadError::whole(name, error.to_string()))?;
+        Self::parse_with(name, &text, settings)
+    }
+}
+
+impl Builtin {
+    /// The one of a name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<&'static Builtin> {
+        BUILTINS.iter().find(|builtin| builtin.name == name)
+    }
+
+    /// What it says.
+    ///
+    /// # Errors
+    /// A load file that it plays is not on this machine. Nothing else, as a test holds.
+    pub fn workload(&self) -> Result<Workload, WorkloadError> {
+        Workload::parse(&self.file(), self.text)
+    }
+
+    /// What errors call it.
+    fn file(&self) -> String {
+        format!("workloads/{}.toml", self.name)
+    }
+}

@@ -1,0 +1,296 @@
+//! From lines to actions.
+
+use plimsoll_client::action::{Action, Disposition, FileKey, Kind};
+use plimsoll_model::Symbol;
+use rand::Rng as _;
+
+use super::super::account::Deviation;
+use super::super::line::{File, Line, Op, Text};
+use super::super::script::MOST_PATHS;
+use super::{Act, Move, Player};
+use crate::Sweep;
+use crate::scenario::Step;
+
+/// Permission bits that attributes are set to.
+const MODE: u32 = 0o644;
+
+impl Player {
+    /// What the line that is next asks for; `None` where that is nothing, and something else is next.
+    pub(super) fn play(&mut self) -> Option<Move> {
+        let Some(line) = self.line().copied() else {
+            self.play_over();
+            return None;
+        };
+        match line.op {
+            Op::Loop { times } => {
+                self.looping = Some((self.at + 1, times));
+                self.go_on();
+            }
+            Op::EndLoop => match self.looping.take() {
+                Some((begin, times)) if times > 1 => {
+                    self.looping = Some((begin, times - 1));
+                    (self.at, self.prepared) = (begin, false);
+                }
+                _ => self.go_on(),
+            },
+            Op::Draw { string, pattern } => {
+                self.draw(string, pattern);
+                self.go_on();
+            }
+            Op::Sleep { us } => {
+                self.go_on();
+                let ns = us.saturating_mul(1_000);
+                self.now = self.now.saturating_add(i64::try_from(ns).unwrap_or(i64::MAX));
+                return Some(Move::Think(ns));
+            }
+            _ => return self.operation(&line),
+        }
+        None
+    }
+
+    fn operation(&mut self, line: &Line) -> Option<Move> {
+        if let Some(wait) = self.wait_for(line) {
+            return Some(Move::Think(wait));
+        }
+        if !self.prepared {
+            self.prepare(line);
+        }
+        if self.leaves(line) {
+            self.leave_out(line, Deviation::impossible(line, "its path leaves the station's directory"));
+            return None;
+        }
+        let under_its_path = self.by_path.contains_key(&self.path);
+        match (line.op, line.op.file()) {
+            (Op::Unavailable, _) => self.leave_out(line, Deviation::impossible(line, "no client sends it")),
+            (Op::RemoveTree { .. }, _) => {
+                self.close_all();
+                self.sweep = Some(Sweep::new(self.path.clone()));
+            }
+            (_, Some(File::Handle(handle))) if !self.by_handle.contains_key(&handle) => {
+                self.leave_out(line, Deviation::NotOpen(Deviation::name(line)));
+            }
+            (Op::Close { file: File::Path(_) }, _) if !under_its_path => {
+                self.leave_out(line, Deviation::NotOpen(Deviation::name(line)));
+            }
+            (_, Some(File::Path(_))) if !under_its_path => return Some(self.open_by_path()),
+            (Op::Open { .. }, _) if self.by_path.len() >= MOST_PATHS => {
+                self.closing.extend(std::mem::take(&mut self.by_path).into_values());
+            }
+            // Whoever opens, removes or renames what is still open under its path has no more use for that.
+            (Op::Open { .. } | Op::Remove { .. } | Op::Rename { .. }, _) if under_its_path => {
+                self.closing.extend(self.by_path.remove(&self.path));
+            }
+            _ => return Some(Move::Play),
+        }
+        None
+    }
+
+    fn open_by_path(&mut self) -> Move {
+        if self.by_path.len() >= MOST_PATHS {
+            self.closing.extend(std::mem::take(&mut self.by_path).into_values());
+        }
+        self.closing.pop().map_or(Move::Open, Move::Close)
+    }
+
+    /// The line cannot be played. That is told, and nothing is sent.
+    fn leave_out(&mut self, line: &Line, deviation: Deviation) {
+        self.stage.account.deviates(line, deviation);
+        self.line_over(false, false);
+    }
+
+    /// How long it is until a line is due, ns; `None` where it is. The play's time begins with its first line.
+    fn wait_for(&mut self, line: &Line) -> Option<u64> {
+        let begun = *self.begun.get_or_insert(self.now);
+        if line.due_us == 0 {
+            return None;
+        }
+        let due = begun.saturating_add(i64::try_from(line.due_us).ok()?.saturating_mul(1_000));
+        let wait = u64::try_from(due.checked_sub(self.now)?).ok().filter(|wait| *wait > 0)?;
+        self.now = due;
+        Some(wait)
+    }
+
+    /// Finds out what a line's paths and places are, once.
+    fn prepare(&mut self, line: &Line) {
+        self.prepared = true;
+        let (first, second) = texts(&line.op);
+        let (mut path, mut other) = (std::mem::take(&mut self.path), std::mem::take(&mut self.other));
+        if let Some(text) = first {
+            self.write_path(text, &mut path);
+        }
+        match (line.op, second) {
+            (Op::Find { .. }, Some(text)) => {
+                other.clear();
+                self.write_text(text, &mut other);
+            }
+            (_, Some(text)) => self.write_path(text, &mut other),
+            _ => {}
+        }
+        (self.path, self.other) = (path, other);
+        if let Op::Read { at, .. } | Op::Write { at, .. } | Op::Lock { at, .. } | Op::Unlock { at, .. } = line.op {
+            self.place = self.place_of(at);
+        }
+    }
+
+    /// Strings that were drawn can make of a path what the grammar does not take.
+    fn leaves(&self, line: &Line) -> bool {
+        let (first, second) = texts(&line.op);
+        let paths = [first.map(|_| &self.path), second.map(|_| &self.other)];
+        paths.into_iter().flatten().any(|path| path.split('/').any(|part| part == ".."))
+    }
+
+    fn write_path(&self, text: Text, path: &mut String) {
+        path.clear();
+        path.push_str(&self.stage.root);
+        let before = path.len();
+        path.push('/');
+        self.write_text(text, path);
+        if path.len() == before + 1 {
+            path.truncate(before);
+        }
+    }
+
+    /// A text, with the strings that were drawn in their places.
+    fn write_text(&self, text: Text, to: &mut String) {
+        let mut rest = self.stage.script.text(text);
+        while let Some((before, behind)) = rest.split_once('$').filter(|_| self.stage.script.draws) {
+            to.push_str(before);
+            let digit = behind.chars().next().and_then(|digit| digit.to_digit(10));
+            rest = match digit.and_then(|digit| self.strings.get(digit as usize)) {
+                Some(string) => {
+                    to.push_str(string);
+                    behind.get(1..).unwrap_or_default()
+                }
+                None => {
+                    to.push('$');
+                    behind
+                }
+            };
+        }
+        to.push_str(rest);
+    }
+
+    /// Draws a string: of each set in brackets, one character.
+    fn draw(&mut self, string: u8, pattern: Text) {
+        let mut drawn = String::new();
+        let mut rest = self.stage.script.text(pattern).trim_start_matches('/');
+        while let Some((before, behind)) = rest.split_once('[') {
+            let (set, behind) = behind.split_once(']').unwrap_or((behind, ""));
+            drawn.push_str(before);
+            let place = self.rng.random_range(0..set.chars().count().max(1));
+            drawn.extend(set.chars().nth(place));
+            rest = behind;
+        }
+        drawn.push_str(rest);
+        if let Some(slot) = self.strings.get_mut(usize::from(string)) {
+            *slot = drawn;
+        }
+    }
+
+    /// The file that a line works on.
+    fn file(&self, file: File) -> FileKey {
+        let found = match file {
+            File::Handle(handle) => self.by_handle.get(&handle),
+            File::Path(_) => self.by_path.get(&self.path),
+        };
+        // It was seen to be open; a client refuses a key that it does not know.
+        found.copied().unwrap_or(FileKey(u32::MAX))
+    }
+
+    /// What a client is told.
+    pub(super) fn step(&self, asked: Move) -> Step<'_> {
+        let path = self.path.as_str();
+        let action = match asked {
+            Move::Close(file) => Some(Action::Close { file }),
+            Move::MakeRoot => Some(Action::MakeDirectory { path: &self.stage.root }),
+            Move::Open => Some(opening(path, Kind::Any, Disposition::OpenExisting)),
+            _ => self.line().and_then(|line| self.action(&line.op)),
+        };
+        action.map_or(Step::TurnOver, |action| Step::Act(action, Symbol::NONE))
+    }
+
+    fn action(&self, op: &Op) -> Option<Action<'_>> {
+        let (path, other) = (self.path.as_str(), self.other.as_str());
+        let offset = self.place;
+        Some(match *op {
+            Op::Create { kind, disposition, delete_on_close, .. } => {
+                Action::Create { path, kind, disposition, delete_on_close }
+            }
+            Op::Open { disposition, .. } => opening(path, Kind::File, disposition),
+            Op::Close { file } => Action::Close { file: self.file(file) },
+            Op::Read { file, length, .. } => Action::Read { file: self.file(file), offset, length, keep: false },
+            Op::Write { file, length, .. } => {
+                let (content, key) = (&self.stage.content, u64::from(self.stage.station));
+                Action::Write { file: self.file(file), offset, length, content, key }
+            }
+            Op::Flush { file } => Action::Flush { file: self.file(file) },
+            Op::Query { class: Some(class), .. } => Action::Query { path, class },
+            Op::Query { class: None, .. } => Action::GetAttributes { path },
+            Op::Lookup { .. } => Action::Lookup { path },
+            Op::QueryOf { handle, class } => Action::QueryOf { file: self.file(File::Handle(handle)), class },
+            Op::QueryFileSystem { class: Some(class) } => Action::QueryFileSystem { class },
+            Op::QueryFileSystem { class: None } => Action::FileSystemInfo,
+            Op::SetAttributes { .. } => Action::SetAttributes { path, mode: MODE },
+            Op::SetAttributesOf { handle } => {
+                Action::SetAttributesOf { file: self.file(File::Handle(handle)), mode: MODE }
+            }
+            Op::Access { .. } => Action::Access { path },
+            Op::Find { class, .. } => Action::Find { path, pattern: other, class },
+            Op::List { .. } => Action::List { path },
+            Op::MakeDirectory { .. } => Action::MakeDirectory { path },
+            Op::RemoveDirectory { .. } => Action::RemoveDirectory { path },
+            Op::Remove { .. } => Action::Remove { path },
+            Op::Rename { .. } => Action::Rename { from: path, to: other },
+            Op::Link { .. } => Action::Link { from: path, to: other },
+            Op::SymbolicLink { .. } => Action::SymbolicLink { path, text: other },
+            Op::ReadLink { .. } => Action::ReadLink { path },
+            Op::Lock { file, length, .. } => {
+                Action::Lock { file: self.file(file), offset, length, exclusive: true, wait: false }
+            }
+            Op::Unlock { file, length, .. } => Action::Unlock { file: self.file(file), offset, length },
+            Op::RemoveTree { .. } | Op::Unavailable => return None,
+            Op::Sleep { .. } | Op::Loop { .. } | Op::EndLoop | Op::Draw { .. } => return None,
+        })
+    }
+
+    /// A directory could not be removed.
+    pub(super) fn sweep_failed(&mut self) {
+        self.sweep = None;
+        match self.act {
+            // What stands in the way is met again by what comes.
+            Act::Clearing => self.act = Act::Making,
+            Act::Leaving => self.act = Act::Over,
+            Act::Playing => self.line_over(false, false),
+            Act::Making | Act::Over => {}
+        }
+    }
+}
+
+fn opening(path: &str, kind: Kind, disposition: Disposition) -> Action<'_> {
+    Action::Create { path, kind, disposition, delete_on_close: false }
+}
+
+/// The paths of an operation: the one that it is about, and another, or a search's pattern.
+fn texts(op: &Op) -> (Option<Text>, Option<Text>) {
+    match *op {
+        Op::Create { path, .. }
+        | Op::Open { path, .. }
+        | Op::Query { path, .. }
+        | Op::Lookup { path }
+        | Op::SetAttributes { path }
+        | Op::Access { path }
+        | Op::List { path }
+        | Op::MakeDirectory { path }
+        | Op::RemoveDirectory { path }
+        | Op::Remove { path }
+        | Op::RemoveTree { path }
+        | Op::ReadLink { path } => (Some(path), None),
+        Op::Find { path, pattern, .. } => (Some(path), Some(pattern)),
+        Op::Rename { from, to } | Op::Link { from, to } => (Some(from), Some(to)),
+        Op::SymbolicLink { path, text } => (Some(path), Some(text)),
+        _ => match op.file() {
+            Some(File::Path(path)) => (Some(path), None),
+            _ => (None, None),
+        },
+    }
+}

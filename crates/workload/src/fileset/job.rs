@@ -1,0 +1,160 @@
+//! Work on a file set that many lanes share.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use plimsoll_client::action::{Cause, Failure};
+
+use crate::scenario::Scenario;
+
+/// Work on a file set: its scenarios, one for each lane, share it out among themselves and end when it is done.
+pub trait Job: Send + Sync {
+    /// What one lane does for it. Any number of lanes may have one.
+    fn scenario(self: Arc<Self>) -> Box<dyn Scenario>;
+    /// How far it is.
+    fn progress(&self) -> JobProgress;
+}
+
+/// How far a job is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct JobProgress {
+    /// Directories and files done.
+    pub done: u64,
+    /// Directories and files that are known to need doing; grows while a removal lists what there is.
+    pub total: u64,
+}
+
+/// Why a file set cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum FileSetError {
+    /// It would be too large.
+    #[error("{0}; use fewer stations, or change [files] in the workload")]
+    TooMany(String),
+    /// The target did not do something.
+    #[error("{doing} {path}: {failure}")]
+    Failed {
+        /// What was tried.
+        doing: &'static str,
+        /// On what.
+        path: String,
+        /// What happened.
+        failure: Failure,
+    },
+    /// Something is not as it should be.
+    #[error(
+        "{path} {problem}: have the file set removed, or remove the directory {root} yourself; then it is made again"
+    )]
+    Damaged {
+        /// What is not.
+        path: String,
+        /// In what way.
+        problem: String,
+        /// The set's root.
+        root: String,
+    },
+    /// Something stands in the set's directory that Plimsoll has not made.
+    #[error("{0} is none of Plimsoll's files, and nothing else is removed: move it elsewhere")]
+    Foreign(String),
+    /// The work came to its end before it was done.
+    #[error("ended before all was done: {done} of {total} files and directories")]
+    Ended {
+        /// So many were done.
+        done: u64,
+        /// Of so many.
+        total: u64,
+    },
+}
+
+/// What lanes share: who does what, how much is done, and what went wrong first.
+#[derive(Debug, Default)]
+pub(super) struct Tally {
+    next: AtomicU64,
+    done: AtomicU64,
+    total: AtomicU64,
+    stopped: AtomicBool,
+    failed: Mutex<Option<FileSetError>>,
+}
+
+impl Tally {
+    pub(super) fn of(total: u64) -> Self {
+        Self { total: AtomicU64::new(total), ..Self::default() }
+    }
+
+    /// The number of an item that nobody else does.
+    pub(super) fn claim(&self) -> Option<u64> {
+        let item = self.next.fetch_add(1, SeqCst);
+        (item < self.total.load(SeqCst)).then_some(item)
+    }
+
+    pub(super) fn finished_one(&self) {
+        self.done.fetch_add(1, SeqCst);
+    }
+
+    pub(super) fn found(&self, more: u64) {
+        self.total.fetch_add(more, SeqCst);
+    }
+
+    pub(super) fn done(&self) -> u64 {
+        self.done.load(SeqCst)
+    }
+
+    /// Ends it all. The first reason counts.
+    pub(super) fn fail(&self, error: FileSetError) {
+        let mut failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
+        failed.get_or_insert(error);
+        self.stopped.store(true, SeqCst);
+    }
+
+    pub(super) fn stopped(&self) -> bool {
+        self.stopped.load(SeqCst)
+    }
+
+    pub(super) fn progress(&self) -> JobProgress {
+        JobProgress { done: self.done(), total: self.total.load(SeqCst) }
+    }
+
+    pub(super) fn outcome(&self) -> Result<(), FileSetError> {
+        if let Some(error) = self.failed.lock().unwrap_or_else(PoisonError::into_inner).clone() {
+            return Err(error);
+        }
+        let JobProgress { done, total } = self.progress();
+        if done < total { Err(FileSetError::Ended { done, total }) } else { Ok(()) }
+    }
+}
+
+/// A lane's patience with the other lanes.
+#[derive(Debug, Default)]
+pub(super) struct Patience {
+    seen: u64,
+    waits: u32,
+}
+
+/// Between looks at what others have done, ns.
+pub(super) const WAIT: u64 = 1_000_000;
+/// So many looks without any progress: those who should make it are gone (their stations gave up). A minute.
+const MOST_WAITS: u32 = 60_000;
+
+impl Patience {
+    /// Whether to look again; else the others are not coming.
+    pub(super) fn lasts(&mut self, done: u64) -> bool {
+        self.waits = if done == self.seen { self.waits + 1 } else { 0 };
+        self.seen = done;
+        self.waits < MOST_WAITS
+    }
+}
+
+/// So often an item is tried again when the connection failed.
+const ATTEMPTS: u32 = 3;
+
+/// Whether to try an item again that failed for the so-manieth time: only where the server said nothing about it.
+pub(super) fn again(failure: &Failure, attempts: u32) -> bool {
+    let lost = matches!(
+        failure.cause,
+        Cause::ConnectionRefused
+            | Cause::ConnectionReset
+            | Cause::ConnectionClosed
+            | Cause::TimedOut
+            | Cause::Unreachable
+    );
+    lost && attempts < ATTEMPTS
+}

@@ -1,0 +1,180 @@
+//! Looks whether a file set is there.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use plimsoll_client::action::{Access, Action, Caching, Disposition, Done, FileKey, Reply};
+use plimsoll_model::Symbol;
+
+use super::job::{FileSetError, Job, JobProgress, Tally};
+use super::{FileSet, MANIFEST, manifest};
+use crate::scenario::{Scenario, Step, Verdict};
+
+/// What stands where a file set should.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Found {
+    /// Nothing: create it.
+    Nothing,
+    /// A set without its manifest: somebody was interrupted while making or removing it. Remove it, then create it.
+    Incomplete,
+    /// The set: verify it, then use it.
+    Set,
+}
+
+/// Looks whether a file set is there. One lane does it, all others are done at once.
+#[derive(Debug)]
+pub struct Look {
+    files: Arc<FileSet>,
+    tally: Tally,
+    found: Mutex<Option<Found>>,
+}
+
+impl Look {
+    /// Looks for this one.
+    #[must_use]
+    pub fn new(files: Arc<FileSet>) -> Arc<Self> {
+        Arc::new(Self { files, tally: Tally::of(1), found: Mutex::new(None) })
+    }
+
+    /// What there is.
+    ///
+    /// # Errors
+    /// What went wrong first, or that the directory holds another set than its name says.
+    pub fn outcome(&self) -> Result<Found, FileSetError> {
+        self.tally.outcome()?;
+        let found = *self.found.lock().unwrap_or_else(PoisonError::into_inner);
+        found.ok_or(FileSetError::Ended { done: 0, total: 1 })
+    }
+
+    fn found(&self, found: Found) {
+        *self.found.lock().unwrap_or_else(PoisonError::into_inner) = Some(found);
+        self.tally.finished_one();
+    }
+}
+
+impl Job for Look {
+    fn scenario(self: Arc<Self>) -> Box<dyn Scenario> {
+        Box::new(Looker { job: self, doing: Doing::Idle, seen: false, text: Vec::new(), path: String::new() })
+    }
+
+    fn progress(&self) -> JobProgress {
+        self.tally.progress()
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Doing {
+    Idle,
+    /// Is the root in the base?
+    ListingBase,
+    /// Is the manifest in the root?
+    ListingRoot,
+    Opening,
+    Reading(FileKey),
+    Closing(FileKey),
+    Over,
+}
+
+#[derive(Debug)]
+struct Looker {
+    job: Arc<Look>,
+    doing: Doing,
+    seen: bool,
+    text: Vec<u8>,
+    path: String,
+}
+
+impl Looker {
+    fn over(&mut self, found: Found) -> Doing {
+        self.job.found(found);
+        Doing::Over
+    }
+
+    fn compare(&mut self) -> Doing {
+        if self.text == self.job.files.manifest.as_bytes() {
+            return self.over(Found::Set);
+        }
+        let problem = "is the manifest of another set than the directory's name says".to_owned();
+        let root = self.job.files.root.clone();
+        self.job.tally.fail(FileSetError::Damaged { path: self.path.clone(), problem, root });
+        Doing::Over
+    }
+}
+
+impl Scenario for Looker {
+    fn next(&mut self) -> Step<'_> {
+        if let Doing::Idle = self.doing {
+            if self.job.tally.claim().is_none() {
+                return Step::Finished;
+            }
+            self.doing = Doing::ListingBase;
+        }
+        self.path.clear();
+        let files = &self.job.files;
+        let action = match self.doing {
+            Doing::ListingBase => {
+                self.path.push_str(&files.base);
+                Action::List { path: &self.path }
+            }
+            Doing::ListingRoot => {
+                self.path.push_str(&files.root);
+                Action::List { path: &self.path }
+            }
+            Doing::Opening => {
+                self.path.push_str(&files.manifest_path());
+                let (access, disposition) = (Access::Read, Disposition::OpenExisting);
+                Action::Open { path: &self.path, access, disposition, caching: Caching::None }
+            }
+            Doing::Reading(file) => Action::Read { file, offset: 0, length: manifest::LARGEST, keep: true },
+            Doing::Closing(file) => {
+                self.path.push_str(&files.manifest_path());
+                Action::Close { file }
+            }
+            Doing::Idle | Doing::Over => return Step::Finished,
+        };
+        Step::Act(action, Symbol::NONE)
+    }
+
+    fn done(&mut self, done: &Done) -> Verdict {
+        let reply = match &done.result {
+            Ok(reply) => reply,
+            Err(failure) => {
+                let (path, failure) = (self.path.clone(), failure.clone());
+                self.job.tally.fail(FileSetError::Failed { doing: "looking for the file set in", path, failure });
+                self.doing = Doing::Over;
+                return Verdict::AsAnswered;
+            }
+        };
+        let seen = std::mem::take(&mut self.seen);
+        self.doing = match (self.doing, reply) {
+            (Doing::ListingBase, _) if seen => Doing::ListingRoot,
+            (Doing::ListingBase, _) => self.over(Found::Nothing),
+            (Doing::ListingRoot, _) if seen => Doing::Opening,
+            (Doing::ListingRoot, _) => self.over(Found::Incomplete),
+            (Doing::Opening, Reply::Opened { file, .. }) => Doing::Reading(*file),
+            (Doing::Reading(file), _) => Doing::Closing(file),
+            (Doing::Closing(_), _) => self.compare(),
+            _ => Doing::Over,
+        };
+        Verdict::AsAnswered
+    }
+
+    fn data(&mut self, _offset: u64, piece: &[u8]) {
+        let room = (manifest::LARGEST as usize).saturating_sub(self.text.len());
+        self.text.extend_from_slice(piece.get(..room).unwrap_or(piece));
+    }
+
+    fn entry(&mut self, name: &str) {
+        let wanted = match self.doing {
+            Doing::ListingBase => self.job.files.name.as_str(),
+            _ => MANIFEST,
+        };
+        self.seen |= name == wanted;
+    }
+
+    fn reconnected(&mut self) {
+        if !matches!(self.doing, Doing::Idle | Doing::Over) {
+            (self.doing, self.seen) = (Doing::ListingBase, false);
+            self.text.clear();
+        }
+    }
+}

@@ -1,0 +1,259 @@
+//! File sets: what is there before anything is measured.
+//!
+//! A set is one directory, `plimsoll-<workload>-<digest>`, below the target's path. Everything in it follows from the
+//! workload's `[files]`: paths, sizes and content are pure functions of a file's number. Its manifest, written last, says
+//! which set it is; the digest is the manifest's, so workloads that differ in nothing but their turns share a set.
+//!
+//! Sets are looked for, created, verified and removed by scenarios ([`Look`], [`Create`], [`Verify`], [`Remove`]): jobs
+//! that any number of lanes of an engine share, each giving out [`Job::scenario`]s. Run one in a closed loop until every
+//! scenario has finished, then ask it for its outcome.
+
+mod create;
+mod job;
+mod layout;
+mod look;
+mod manifest;
+mod remove;
+mod sweep;
+#[cfg(test)]
+mod tests;
+mod verify;
+
+use std::sync::Arc;
+
+use plimsoll_model::{Names, Symbol};
+
+pub use create::Create;
+pub use job::{FileSetError, Job, JobProgress};
+pub(super) use layout::{Directory, Layout, check};
+pub use look::{Found, Look};
+pub use remove::Remove;
+pub(crate) use sweep::{Sweep, Swept};
+pub use verify::Verify;
+
+use plimsoll_client::content::Content;
+
+use super::Workload;
+
+/// Whether a name is one that Plimsoll gives to what is in a set.
+pub(super) fn is_of_a_set(name: &str) -> bool {
+    name == MANIFEST || verify::is_numbered(name) || name.starts_with(OWN_FILE) || name.starts_with(OWN_DIRECTORY)
+}
+
+/// What the set has in a place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Named {
+    /// A file, or a link.
+    File,
+    Directory,
+}
+
+/// Whether a lane has given this name to what it made for itself: a prefix and numbers.
+fn is_own(name: &str) -> bool {
+    let numbers = name.strip_prefix(OWN_FILE).or_else(|| name.strip_prefix(OWN_DIRECTORY));
+    numbers.is_some_and(|numbers| !numbers.is_empty() && numbers.bytes().all(|b| b == b'-' || b.is_ascii_hexdigit()))
+}
+
+/// What names of files and directories begin with that lanes make for themselves.
+pub(super) const OWN_FILE: &str = "own-f-";
+pub(super) const OWN_DIRECTORY: &str = "own-d-";
+/// The manifest's name within the set.
+const MANIFEST: &str = "manifest.txt";
+
+/// The files of a workload on a target.
+#[derive(Debug)]
+pub struct FileSet {
+    /// Directory of the target in which the set stands; empty for the share or export itself.
+    base: String,
+    /// The set's own name.
+    name: String,
+    /// Path of its root, relative to the share or export.
+    root: String,
+    layout: Layout,
+    content: Arc<Content>,
+    manifest: String,
+    /// What lanes make for themselves are whole trees; else files, and directories with nothing in them.
+    trees: bool,
+    /// Symbols of all files, then of all directories in order, then of all links.
+    symbols: Vec<Symbol>,
+}
+
+impl FileSet {
+    /// The files of a workload below `base` (a directory of the share or export, parts separated by `/`, or empty), for
+    /// so many stations. Its paths are put into `names`, as far as there is room.
+    ///
+    /// # Errors
+    /// So many stations would need too many files.
+    pub fn new(workload: &Workload, base: &str, stations: u32, names: &mut Names) -> Result<Self, FileSetError> {
+        Self::called(None, workload, base, stations, names)
+    }
+
+    /// The same, one of several that differ in what they are `called`: each can be in use by another run.
+    ///
+    /// # Errors
+    /// As [`FileSet::new`].
+    pub fn called(
+        called: Option<&str>,
+        workload: &Workload,
+        base: &str,
+        stations: u32,
+        names: &mut Names,
+    ) -> Result<Self, FileSetError> {
+        let files = &workload.work.files;
+        let layout = Layout::new(files, stations).map_err(FileSetError::TooMany)?;
+        let digest = manifest::digest(workload.name(), files, &layout);
+        let called = called.map_or_else(String::new, |called| format!("-{called}"));
+        let name = format!("plimsoll-{}-{}{called}", workload.name(), digest.get(..8).unwrap_or(&digest));
+        let base = base.trim_matches('/').to_owned();
+        let root = if base.is_empty() { name.clone() } else { format!("{base}/{name}") };
+        let manifest = manifest::text(workload.name(), files, &layout);
+        let content = Arc::new(Content::new(u64::from(files.seed)));
+        let trees = workload.work.replay.is_some();
+        let mut set = Self { base, name, root, layout, content, manifest, trees, symbols: Vec::new() };
+        set.symbols = set.intern(names);
+        Ok(set)
+    }
+
+    fn intern(&self, names: &mut Names) -> Vec<Symbol> {
+        let mut path = String::new();
+        let mut symbol = |append: &dyn Fn(&mut String)| {
+            path.clear();
+            append(&mut path);
+            names.intern(&path)
+        };
+        let files = (0..self.files()).map(|file| symbol(&|path| self.file_path(file, path))).collect::<Vec<_>>();
+        let directories = (0..self.directories())
+            .map(|place| symbol(&|path| self.directory_path_in_order(place, path)))
+            .collect::<Vec<_>>();
+        let links = (0..self.links()).map(|link| symbol(&|path| self.link_path(link, path))).collect::<Vec<_>>();
+        [files, directories, links].concat()
+    }
+
+    /// Path of its root, relative to the share or export.
+    #[must_use]
+    pub fn root(&self) -> &str {
+        &self.root
+    }
+
+    /// How many files there are.
+    #[must_use]
+    pub fn files(&self) -> u64 {
+        self.layout.files()
+    }
+
+    /// How many symbolic links there are; where the protocol has none, empty files take their places.
+    #[must_use]
+    pub fn links(&self) -> u64 {
+        self.layout.links()
+    }
+
+    /// How many directories there are, the root included.
+    #[must_use]
+    pub fn directories(&self) -> u64 {
+        self.layout.all_directories()
+    }
+
+    /// Bytes of all files.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.layout.bytes()
+    }
+
+    /// What is in the files: a file's key is its number.
+    #[must_use]
+    pub fn content(&self) -> &Arc<Content> {
+        &self.content
+    }
+
+    /// Size of a file, bytes.
+    #[must_use]
+    pub fn size(&self, file: u64) -> u64 {
+        self.layout.size(file)
+    }
+
+    /// Appends the path of a file, relative to the share or export.
+    pub fn file_path(&self, file: u64, path: &mut String) {
+        path.push_str(&self.root);
+        self.layout.file_path(file, path);
+    }
+
+    pub(super) fn link_path(&self, link: u64, path: &mut String) {
+        path.push_str(&self.root);
+        self.layout.link_path(link, path);
+    }
+
+    /// Appends the path of one of the names that a station's turns are about.
+    pub(super) fn name_of_a_part(&self, station: u32, name: u64, path: &mut String) {
+        path.push_str(&self.root);
+        self.layout.name_of_a_part(self.layout.part_of(station), name, path);
+    }
+
+    pub(super) fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    pub(super) fn directory_path(&self, directory: Directory, path: &mut String) {
+        path.push_str(&self.root);
+        self.layout.directory_path(directory, path);
+    }
+
+    /// The path of a directory in the order in which they are made; 0 is the root.
+    fn directory_path_in_order(&self, place: u64, path: &mut String) {
+        path.push_str(&self.root);
+        if place > 0 {
+            self.layout.directory_path(self.layout.directory_in_order(place), path);
+        }
+    }
+
+    /// Path of its lease, beside it.
+    #[must_use]
+    pub fn lease_path(&self) -> String {
+        format!("{}.lease", self.root)
+    }
+
+    /// What its manifest says of a path: `None` where the set has nothing there.
+    fn named(&self, path: &str) -> Option<Named> {
+        let below = path.strip_prefix(&self.root)?.strip_prefix('/')?;
+        let name = below.rsplit('/').next()?;
+        let number = |prefix: &str| name.strip_prefix(prefix)?.parse::<u64>().ok();
+        let mut expected = String::new();
+        let named = if below == MANIFEST {
+            return Some(Named::File);
+        } else if let Some(file) = number("f").filter(|file| *file < self.files()) {
+            self.file_path(file, &mut expected);
+            Named::File
+        } else if let Some(link) = number("l").filter(|link| *link < self.links()) {
+            self.link_path(link, &mut expected);
+            Named::File
+        } else {
+            let part = below.split('/').next()?.strip_prefix('s').map_or(Some(0), |part| part.parse().ok())?;
+            let directory = Directory { part, number: number("d").or_else(|| number("s").map(|_| 0))? };
+            if !self.layout.has(directory) {
+                return None;
+            }
+            self.directory_path(directory, &mut expected);
+            Named::Directory
+        };
+        // Other spellings of a number are other names.
+        (expected == path).then_some(named)
+    }
+
+    fn manifest_path(&self) -> String {
+        format!("{}/{MANIFEST}", self.root)
+    }
+
+    /// The symbol of a file's path.
+    pub(super) fn symbol(&self, file: u64) -> Symbol {
+        usize::try_from(file).ok().and_then(|file| self.symbols.get(file)).copied().unwrap_or(Symbol::NONE)
+    }
+
+    /// The symbol of a link's path.
+    pub(super) fn link_symbol(&self, link: u64) -> Symbol {
+        self.symbol(self.files() + self.directories() + link)
+    }
+
+    /// The symbol of a directory's path.
+    pub(super) fn directory_symbol(&self, directory: Directory) -> Symbol {
+        self.symbol(self.files() + self.layout.place_in_order(directory))
+    }
+}

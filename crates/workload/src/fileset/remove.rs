@@ -1,0 +1,254 @@
+//! Removes a file set, or what is left of one.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use plimsoll_client::action::{Action, Done};
+use plimsoll_model::Symbol;
+
+use super::job::{FileSetError, Job, JobProgress, Patience, Tally, WAIT, again};
+use super::{FileSet, MANIFEST, Named, OWN_DIRECTORY, Sweep, Swept, is_own};
+use crate::scenario::{Scenario, Step, Verdict};
+
+/// Removes a file set, or what is left of one: its manifest first, so that what is left of it is never taken for whole.
+///
+/// It takes what the set's manifest names, in the place that it names, and what lanes have called as they do. A directory that
+/// became a link to elsewhere is listed there, if the server follows links; what is there has other names, and stays.
+#[derive(Debug)]
+pub struct Remove {
+    files: Arc<FileSet>,
+    tally: Tally,
+    work: Mutex<Work>,
+}
+
+/// What is known to stand there.
+#[derive(Debug)]
+struct Work {
+    /// Directories that were not listed yet.
+    to_list: Vec<String>,
+    /// Directories that lanes made for themselves: each goes with whatever is in it.
+    trees: Vec<String>,
+    /// Files to remove. At most those of one listing for each lane, and a lane lists only when there are none.
+    files: Vec<String>,
+    /// Directories that were listed: to be removed when all else is gone, the deepest first.
+    emptied: Vec<String>,
+    /// Items that lanes are at.
+    busy: u64,
+}
+
+#[derive(Clone, Debug)]
+enum Item {
+    List(String),
+    File(String),
+    Directory(String),
+    Tree(String),
+}
+
+enum Claim {
+    Item(Item),
+    Wait,
+    Nothing,
+}
+
+impl Remove {
+    /// Removes this one.
+    #[must_use]
+    pub fn new(files: &Arc<FileSet>) -> Arc<Self> {
+        let to_list = vec![files.root.clone()];
+        let work = Work { to_list, trees: Vec::new(), files: Vec::new(), emptied: Vec::new(), busy: 0 };
+        // The root: listed, then removed.
+        Arc::new(Self { files: Arc::clone(files), tally: Tally::of(1), work: Mutex::new(work) })
+    }
+
+    /// What came of it.
+    ///
+    /// # Errors
+    /// What went wrong first, or that it was ended before.
+    pub fn outcome(&self) -> Result<(), FileSetError> {
+        self.tally.outcome()
+    }
+
+    fn work(&self) -> MutexGuard<'_, Work> {
+        self.work.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Job for Remove {
+    fn scenario(self: Arc<Self>) -> Box<dyn Scenario> {
+        let (names, patience) = (Vec::new(), Patience::default());
+        let sweep = None;
+        Box::new(Remover { job: self, item: None, sweep, over: false, foreign: None, names, attempts: 0, patience })
+    }
+
+    fn progress(&self) -> JobProgress {
+        self.tally.progress()
+    }
+}
+
+impl Work {
+    fn claim(&mut self) -> Claim {
+        let item = if let Some(file) = self.files.pop() {
+            Item::File(file)
+        } else if let Some(tree) = self.trees.pop() {
+            Item::Tree(tree)
+        } else if let Some(directory) = self.to_list.pop() {
+            Item::List(directory)
+        } else if self.busy > 0 {
+            // What others are at may bring more, and must be gone before its directory can go.
+            return Claim::Wait;
+        } else if let Some(directory) = self.emptied.pop() {
+            Item::Directory(directory)
+        } else {
+            return Claim::Nothing;
+        };
+        self.busy += 1;
+        Claim::Item(item)
+    }
+
+    /// Takes over what a listing brought.
+    fn listed(&mut self, files: &FileSet, directory: String, names: &mut Vec<String>) {
+        for name in names.drain(..) {
+            let path = format!("{directory}/{name}");
+            match files.named(&path) {
+                Some(Named::Directory) => self.to_list.push(path),
+                None if name.starts_with(OWN_DIRECTORY) => self.trees.push(path),
+                _ => self.files.push(path),
+            }
+        }
+        // The last one is taken first.
+        if let Some(at) = self.files.iter().position(|path| path.ends_with(&format!("/{MANIFEST}"))) {
+            let manifest = self.files.remove(at);
+            self.files.push(manifest);
+        }
+        self.emptied.push(directory);
+        self.emptied.sort_by_key(|path| path.matches('/').count());
+    }
+}
+
+/// One lane.
+#[derive(Debug)]
+struct Remover {
+    job: Arc<Remove>,
+    item: Option<Item>,
+    /// The item is a tree.
+    sweep: Option<Sweep>,
+    over: bool,
+    foreign: Option<String>,
+    names: Vec<String>,
+    /// Of the item.
+    attempts: u32,
+    patience: Patience,
+}
+
+impl Remover {
+    /// An action of a tree ended; `None` where the item is none.
+    fn swept(&mut self, done: &Done) -> Option<Verdict> {
+        let sweep = self.sweep.as_mut()?;
+        let swept = sweep.done(done);
+        if sweep.is_over() {
+            (self.sweep, self.item, self.over) = (None, None, true);
+            self.job.work().busy -= 1;
+            match &swept {
+                Swept::Failed(path, failure) => {
+                    let (path, failure) = (path.clone(), failure.clone());
+                    self.job.tally.fail(FileSetError::Failed { doing: "removing", path, failure });
+                }
+                _ => self.job.tally.finished_one(),
+            }
+        }
+        Some(swept.verdict())
+    }
+
+    fn listed(&mut self, directory: String) {
+        if let Some(name) = self.foreign.take() {
+            self.job.tally.fail(FileSetError::Foreign(format!("{directory}/{name}")));
+        }
+        self.job.tally.found(self.names.len() as u64);
+        self.job.work().listed(&self.job.files, directory, &mut self.names);
+    }
+}
+
+impl Scenario for Remover {
+    fn next(&mut self) -> Step<'_> {
+        if std::mem::take(&mut self.over) {
+            return Step::TurnOver;
+        }
+        if self.job.tally.stopped() {
+            return Step::Finished;
+        }
+        if self.item.is_none() {
+            let claim = self.job.work().claim();
+            match claim {
+                Claim::Item(item) => self.item = Some(item),
+                Claim::Wait if self.patience.lasts(self.job.tally.done()) => return Step::Think(WAIT),
+                Claim::Wait | Claim::Nothing => return Step::Finished,
+            }
+        }
+        let action = match &self.item {
+            Some(Item::List(path)) => Action::List { path },
+            Some(Item::File(path)) => Action::Remove { path },
+            Some(Item::Directory(path)) => Action::RemoveDirectory { path },
+            Some(Item::Tree(path)) => {
+                let sweep = || match self.job.files.trees {
+                    true => Sweep::whatever_is(path.clone()),
+                    false => Sweep::empty(path.clone()),
+                };
+                return self.sweep.get_or_insert_with(sweep).step();
+            }
+            None => return Step::Finished,
+        };
+        Step::Act(action, Symbol::NONE)
+    }
+
+    fn done(&mut self, done: &Done) -> Verdict {
+        if let Some(verdict) = self.swept(done) {
+            return verdict;
+        }
+        let Some(item) = self.item.take() else { return Verdict::AsAnswered };
+        if let Err(failure) = &done.result
+            && again(failure, self.attempts + 1)
+        {
+            self.attempts += 1;
+            self.names.clear();
+            self.item = Some(item);
+            return Verdict::AsAnswered;
+        }
+        let attempts = std::mem::take(&mut self.attempts);
+        match (&done.result, item) {
+            // What was never made is gone.
+            (Err(failure), Item::List(path)) if path == self.job.files.root && failure.is_not_there() => {
+                self.job.tally.finished_one();
+            }
+            // Removed the time before; the answer was lost with its connection.
+            (Err(failure), Item::File(_) | Item::Directory(_)) if attempts > 0 && failure.is_not_there() => {
+                self.job.tally.finished_one();
+            }
+            (Err(failure), Item::List(path) | Item::File(path) | Item::Directory(path) | Item::Tree(path)) => {
+                self.job.tally.fail(FileSetError::Failed { doing: "removing", path, failure: failure.clone() });
+            }
+            (Ok(_), Item::List(path)) => self.listed(path),
+            (Ok(_), Item::File(_) | Item::Directory(_) | Item::Tree(_)) => self.job.tally.finished_one(),
+        }
+        self.over = true;
+        self.job.work().busy -= 1;
+        Verdict::AsAnswered
+    }
+
+    fn entry(&mut self, name: &str) {
+        if let Some(sweep) = &mut self.sweep {
+            sweep.entry(name);
+            return;
+        }
+        let Some(Item::List(directory)) = &self.item else { return };
+        if is_own(name) || self.job.files.named(&format!("{directory}/{name}")).is_some() {
+            self.names.push(name.to_owned());
+        } else {
+            self.foreign.get_or_insert_with(|| name.to_owned());
+        }
+    }
+
+    fn reconnected(&mut self) {
+        if let Some(sweep) = &mut self.sweep {
+            sweep.reconnected();
+        }
+    }
+}

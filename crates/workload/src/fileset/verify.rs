@@ -1,0 +1,258 @@
+//! Looks whether a file set is as it should be.
+
+use std::sync::Arc;
+
+use plimsoll_client::action::{Action, Done, Failure, Reply};
+use plimsoll_model::Symbol;
+
+use super::job::{FileSetError, Job, JobProgress, Tally, again};
+use super::{FileSet, OWN_DIRECTORY, Sweep, Swept, is_own};
+use crate::scenario::{Scenario, Step, Verdict};
+
+/// The most leftovers that are removed from one directory: more stay for the next time.
+const MOST_LEFTOVERS: usize = 65_536;
+
+/// Looks whether every file of a set is there and has its size, and removes what interrupted runs have left behind.
+///
+/// Nobody else may be measuring with the set meanwhile.
+#[derive(Debug)]
+pub struct Verify {
+    files: Arc<FileSet>,
+    /// Whether the set itself is looked at.
+    whole: bool,
+    tally: Tally,
+}
+
+impl Verify {
+    /// Looks at this one.
+    #[must_use]
+    pub fn new(files: Arc<FileSet>) -> Arc<Self> {
+        let tally = Tally::of(files.directories() + files.files());
+        Arc::new(Self { files, whole: true, tally })
+    }
+
+    /// Removes what lanes have left behind, and looks at nothing else: after a run, whose lanes were stopped in the middle of
+    /// their turns.
+    #[must_use]
+    pub fn leftovers(files: Arc<FileSet>) -> Arc<Self> {
+        let tally = Tally::of(files.directories());
+        Arc::new(Self { files, whole: false, tally })
+    }
+
+    /// What came of it.
+    ///
+    /// # Errors
+    /// What is not as it should be, or that it was ended before.
+    pub fn outcome(&self) -> Result<(), FileSetError> {
+        self.tally.outcome()
+    }
+
+    /// Names of the set that a directory must hold.
+    fn expected(&self, place: u64) -> u64 {
+        let layout = &self.files.layout;
+        match place {
+            0 => 1 + layout.entries_of_root(),
+            _ => layout.entries(layout.directory_in_order(place)),
+        }
+    }
+}
+
+impl Job for Verify {
+    fn scenario(self: Arc<Self>) -> Box<dyn Scenario> {
+        Box::new(Verifier {
+            job: self,
+            item: None,
+            attempts: 0,
+            counted: 0,
+            leftovers: Vec::new(),
+            sweep: None,
+            path: String::new(),
+        })
+    }
+
+    fn progress(&self) -> JobProgress {
+        self.tally.progress()
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Item {
+    Directory(u64),
+    Leftovers(u64),
+    File(u64),
+    Over,
+}
+
+/// One lane.
+#[derive(Debug)]
+struct Verifier {
+    job: Arc<Verify>,
+    item: Option<Item>,
+    attempts: u32,
+    /// Names of the set, in the directory that is being listed.
+    counted: u64,
+    leftovers: Vec<String>,
+    /// The last of them is a directory, and on its way out.
+    sweep: Option<Sweep>,
+    path: String,
+}
+
+impl Verifier {
+    fn claim(&mut self) -> Option<Item> {
+        let place = self.job.tally.claim()?;
+        let item = match place.checked_sub(self.job.files.directories()) {
+            None => Item::Directory(place),
+            Some(file) => Item::File(file),
+        };
+        (self.item, self.attempts) = (Some(item), 0);
+        Some(item)
+    }
+
+    fn damaged(&self, path: String, problem: String) {
+        let root = self.job.files.root.clone();
+        self.job.tally.fail(FileSetError::Damaged { path, problem, root });
+    }
+
+    fn listed(&mut self, place: u64) -> Item {
+        let expected = self.job.expected(place);
+        if self.job.whole && self.counted != expected {
+            let problem = format!("holds {} of the {expected} names that belong there", self.counted);
+            self.damaged(self.path.clone(), problem);
+        }
+        Item::Leftovers(place)
+    }
+
+    fn failed(&mut self, item: Item, failure: &Failure) {
+        self.attempts += 1;
+        if again(failure, self.attempts) {
+            self.restart(item);
+        } else {
+            let (path, failure) = (self.path.clone(), failure.clone());
+            self.job.tally.fail(FileSetError::Failed { doing: "verifying", path, failure });
+        }
+    }
+
+    /// Begins with the last leftover, if it is a directory: what a lane left in one of its own is its own, too.
+    fn sweep_leftover(&mut self, item: Item) {
+        let Item::Leftovers(place) = item else { return };
+        let own = self.leftovers.last().filter(|name| self.sweep.is_none() && name.starts_with(OWN_DIRECTORY));
+        let Some(name) = own else { return };
+        let mut path = String::new();
+        self.job.files.directory_path_in_order(place, &mut path);
+        let path = format!("{path}/{name}");
+        self.sweep = Some(if self.job.files.trees { Sweep::whatever_is(path) } else { Sweep::empty(path) });
+    }
+
+    fn swept(&mut self, done: &Done) -> Verdict {
+        let Some(sweep) = &mut self.sweep else { return Verdict::AsAnswered };
+        let swept = sweep.done(done);
+        if sweep.is_over() {
+            self.sweep = None;
+            self.leftovers.pop();
+        }
+        if let Swept::Failed(path, failure) = &swept {
+            let (path, failure) = (path.clone(), failure.clone());
+            self.job.tally.fail(FileSetError::Failed { doing: "removing", path, failure });
+        }
+        swept.verdict()
+    }
+
+    fn restart(&mut self, item: Item) {
+        self.counted = 0;
+        self.leftovers.clear();
+        self.sweep = None;
+        if let Item::Leftovers(place) = item {
+            self.item = Some(Item::Directory(place));
+        }
+    }
+}
+
+impl Scenario for Verifier {
+    fn next(&mut self) -> Step<'_> {
+        if self.job.tally.stopped() {
+            return Step::Finished;
+        }
+        let Some(mut item) = self.item.or_else(|| self.claim()) else { return Step::Finished };
+        if matches!(item, Item::Leftovers(_)) && self.leftovers.is_empty() {
+            self.job.tally.finished_one();
+            item = Item::Over;
+        }
+        self.sweep_leftover(item);
+        if let Some(sweep) = &self.sweep {
+            return sweep.step();
+        }
+        let files = &self.job.files;
+        self.path.clear();
+        let (action, symbol) = match item {
+            Item::Directory(place) => {
+                self.counted = 0;
+                files.directory_path_in_order(place, &mut self.path);
+                (Action::List { path: &self.path }, files.symbol(files.files() + place))
+            }
+            Item::Leftovers(place) => {
+                files.directory_path_in_order(place, &mut self.path);
+                let name = self.leftovers.last().map_or("", String::as_str);
+                self.path.push('/');
+                self.path.push_str(name);
+                (Action::Remove { path: &self.path }, Symbol::NONE)
+            }
+            Item::File(file) => {
+                files.file_path(file, &mut self.path);
+                (Action::GetAttributes { path: &self.path }, files.symbol(file))
+            }
+            Item::Over => {
+                self.item = None;
+                return Step::TurnOver;
+            }
+        };
+        Step::Act(action, symbol)
+    }
+
+    fn done(&mut self, done: &Done) -> Verdict {
+        let Some(item) = self.item else { return Verdict::AsAnswered };
+        if self.sweep.is_some() {
+            return self.swept(done);
+        }
+        match (item, &done.result) {
+            (_, Err(failure)) => self.failed(item, failure),
+            (Item::Directory(place), Ok(_)) => self.item = Some(self.listed(place)),
+            (Item::Leftovers(_), Ok(_)) => {
+                self.leftovers.pop();
+            }
+            (Item::File(file), Ok(Reply::Attributes { size, directory })) => {
+                let expected = self.job.files.size(file);
+                if *directory || *size != expected {
+                    self.damaged(self.path.clone(), format!("has {size} bytes, not {expected}"));
+                }
+                self.job.tally.finished_one();
+                self.item = Some(Item::Over);
+            }
+            (Item::File(_) | Item::Over, Ok(_)) => self.item = Some(Item::Over),
+        }
+        Verdict::AsAnswered
+    }
+
+    fn entry(&mut self, name: &str) {
+        if let Some(sweep) = &mut self.sweep {
+            sweep.entry(name);
+        } else if is_own(name) {
+            if self.leftovers.len() < MOST_LEFTOVERS {
+                self.leftovers.push(name.to_owned());
+            }
+        } else if self.job.files.named(&format!("{}/{name}", self.path)).is_some() {
+            self.counted += 1;
+        }
+    }
+
+    fn reconnected(&mut self) {
+        if let Some(item) = self.item {
+            self.restart(item);
+        }
+    }
+}
+
+/// Whether it is a name of a set: a letter and a number.
+pub(super) fn is_numbered(name: &str) -> bool {
+    let digits = name.strip_prefix(['s', 'd', 'f', 'l']);
+    digits.is_some_and(|digits| !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit()))
+}

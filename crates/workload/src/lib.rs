@@ -1,0 +1,348 @@
+//! Workloads: files that say what users do, on which files, how often.
+//!
+//! ```text
+//! TOML text ─ text (as written) ─ program (checked) ─ lane: a Scenario ─┐
+//!      └ fileset: what is there before, made by Scenarios of its own ───┴─ engine
+//! ```
+//!
+//! A lane does *turns*, each a short script of steps on one subject. Which turn, which file and which place in it are
+//! drawn from one numbering of all files, which every lane of every station knows; the draws of a turn follow from the
+//! lane's seed and the turn's number and from nothing else. So what is touched, and how often, does not depend on how
+//! many stations, threads or processes share the work: the union of the lanes has the distribution of one lane (a test
+//! holds that; SPEC withdrew SFS 2.0 in 2001 because there it had not).
+//!
+//! Every turn leaves the files as they were. What it makes it removes, under names of the lane's own, and writes to files of the
+//! set write what is there already, so lanes never meet, and any read can be verified at any time.
+
+mod builtin;
+pub(crate) mod dbench;
+mod deck;
+mod defaults;
+mod distribution;
+mod error;
+pub mod fileset;
+mod lane;
+mod load;
+mod open_files;
+mod parameters;
+mod program;
+mod quantity;
+mod replay;
+mod rng;
+pub mod scenario;
+#[cfg(test)]
+mod testing;
+#[cfg(test)]
+mod tests;
+mod text;
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use aws_lc_rs::digest::{Context, SHA256};
+use toml::Spanned;
+
+pub use builtin::{BUILTINS, Builtin};
+pub use defaults::Defaults;
+pub use error::WorkloadError;
+pub use fileset::FileSet;
+pub(crate) use fileset::{Sweep, Swept};
+pub use load::{Arrivals, Load, Pause, Phases};
+pub use parameters::Parameter;
+pub use rng::{Rng, seed_of};
+
+use plimsoll_client::action::Caching;
+
+use crate::scenario::Scenario;
+
+/// Bytes of a size as workloads write it (`8KiB`, `0.75kB`); `None` where it is none.
+#[must_use]
+pub fn size(text: &str) -> Option<u64> {
+    quantity::Size::parse(text).map(|size| size.0)
+}
+
+/// The largest workload file, bytes.
+const LARGEST: usize = 1 << 20;
+/// The longest name, characters: file sets are called after it.
+const LONGEST_NAME: usize = 40;
+/// The most kinds of turns.
+const MOST_TURNS: usize = 1000;
+/// The most files that a lane keeps open.
+const MOST_KEPT: u32 = 1000;
+
+/// What users do, on which files, how often. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct Workload {
+    work: Arc<Work>,
+}
+
+/// All of it, checked.
+#[derive(Debug)]
+struct Work {
+    name: String,
+    description: String,
+    text: String,
+    parameters: Vec<Parameter>,
+    digest: String,
+    files: text::Files,
+    defaults: Defaults,
+    /// Files that a lane keeps open from turn to turn; 0: opens and closes in each.
+    keep_open: usize,
+    /// Reads that keep and verify their data, 0 to 1.
+    verify: f64,
+    caching: Caching,
+    turns: Vec<program::Turn>,
+    /// Whether any turn writes to files of the set.
+    writes_to_the_set: bool,
+    /// Sums of the turns' weights up to each.
+    weights: Vec<u64>,
+    /// Where turns are dealt and not drawn.
+    deck: Option<deck::Deck>,
+    /// The first lane of a station looks everything up before its first turn.
+    look_up_first: bool,
+    /// A load file in place of turns.
+    replay: Option<replay::Replay>,
+}
+
+impl Workload {
+    /// Takes a workload file apart; `file` is what errors call it.
+    ///
+    /// # Errors
+    /// Where it is wrong, what stands there, and what would do.
+    pub fn parse(file: &str, text: &str) -> Result<Self, WorkloadError> {
+        Self::parse_with(file, text, &[])
+    }
+
+    /// The same with other values of its parameters than their defaults.
+    ///
+    /// # Errors
+    /// As [`Workload::parse`], and where the file has no such parameter, or not of that kind.
+    pub fn parse_with(file: &str, text: &str, settings: &[Parameter]) -> Result<Self, WorkloadError> {
+        if text.len() > LARGEST {
+            return Err(WorkloadError::whole(file, format!("a workload file may have {LARGEST} bytes")));
+        }
+        let filled = parameters::fill(file, text, settings)?;
+        let at = |place: &std::ops::Range<usize>, problem: &str| filled.wrong(file, text, place, problem);
+        let read: text::Text = toml::from_str(&filled.text).map_err(|error| match error.span() {
+            Some(place) => at(&place, error.message()),
+            None => WorkloadError::whole(file, error.message()),
+        })?;
+        let replay = read.replay.as_ref().map(|asked| replay::Replay::load(file, &filled.text, asked)).transpose()?;
+        let mut work = Work::check(read, &filled.text, replay).map_err(|(place, problem)| at(&place, &problem))?;
+        (work.text, work.parameters) = (text.to_owned(), filled.parameters);
+        Ok(Self { work: Arc::new(work) })
+    }
+
+    /// What reports call it.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.work.name
+    }
+
+    /// One line about it.
+    #[must_use]
+    pub fn description(&self) -> &str {
+        &self.work.description
+    }
+
+    /// Its file, as it was read.
+    #[must_use]
+    pub fn text(&self) -> &str {
+        &self.work.text
+    }
+
+    /// Its parameters with their values, as they are declared.
+    #[must_use]
+    pub fn parameters(&self) -> &[Parameter] {
+        &self.work.parameters
+    }
+
+    /// SHA-256 of its text with its parameters' values in place (and of its load file's behind it), in hexadecimal digits.
+    #[must_use]
+    pub fn digest(&self) -> &str {
+        &self.work.digest
+    }
+
+    /// The load that it asks for where no flag says otherwise.
+    #[must_use]
+    pub fn defaults(&self) -> &Defaults {
+        &self.work.defaults
+    }
+
+    /// The kinds of turns with their shares, 0 to 1.
+    pub fn turns(&self) -> impl Iterator<Item = (&str, f64)> {
+        let all = self.work.weights.last().copied().unwrap_or(1) as f64;
+        self.work.turns.iter().map(move |turn| (turn.name.as_str(), f64::from(turn.weight) / all))
+    }
+
+    /// The first step that only SMB has; other targets cannot do this workload.
+    #[must_use]
+    pub fn smb_alone(&self) -> Option<&str> {
+        self.work.turns.iter().find_map(program::Turn::smb_alone)
+    }
+
+    /// Whether a turn changes the share or the session that its connection uses: then nobody else may use the connection.
+    #[must_use]
+    pub fn wants_its_connection_alone(&self) -> bool {
+        self.work.turns.iter().any(program::Turn::uses_shares)
+    }
+
+    /// Whether lanes make files or directories for themselves, which are left behind where they are stopped.
+    #[must_use]
+    pub fn makes_its_own(&self) -> bool {
+        self.work.replay.is_some() || self.work.turns.iter().any(|turn| turn.on == text::Subject::Own)
+    }
+
+    /// Files that a lane has open at most: those that it keeps open, and one of its own.
+    #[must_use]
+    pub fn open_files(&self) -> u64 {
+        self.work.replay.as_ref().map_or(self.work.keep_open.max(1) as u64 + 1, replay::Replay::open_files)
+    }
+
+    /// What its scenarios have to tell besides their transactions since this was last asked: a fact each, in words.
+    #[must_use]
+    pub fn take_remarks(&self) -> Vec<String> {
+        self.work.replay.as_ref().map_or_else(Vec::new, replay::Replay::take_remarks)
+    }
+
+    /// What one lane of a station does on a file set of this workload. Needs no other lane, and never ends, but for a load file
+    /// that is to be played so many times.
+    #[must_use]
+    pub fn scenario(&self, files: &Arc<FileSet>, station: u32, lane: u32, seed: u64) -> Box<dyn Scenario> {
+        match &self.work.replay {
+            Some(replay) => replay.player(files, station, lane, seed),
+            None => Box::new(lane::Lane::new(self.work.clone(), files.clone(), station, lane, seed)),
+        }
+    }
+}
+
+impl Work {
+    fn check(text: text::Text, whole: &str, replay: Option<replay::Replay>) -> Result<Self, program::Wrong> {
+        let name = text.name.get_ref();
+        let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+        if name.is_empty() || name.len() > LONGEST_NAME || !name.chars().all(plain) {
+            let problem = format!("a name has 1 to {LONGEST_NAME} lower-case letters, digits and '-'");
+            return Err((text.name.span(), problem));
+        }
+        if text.description.get_ref().contains(char::is_control) {
+            return Err((text.description.span(), "a description is one line".to_owned()));
+        }
+        let files = files(text.files, replay.is_some())?;
+        fileset::check(files.get_ref()).map_err(|problem| (files.span(), problem))?;
+        let mut defaults = match &text.load {
+            Some(load) => Defaults::of(load.get_ref()).map_err(|problem| (load.span(), problem))?,
+            None => Defaults::of(&text::Load::default()).map_err(|problem| (0..0, problem))?,
+        };
+        if replay.as_ref().is_some_and(|replay| replay.plays.is_some()) {
+            // It ends by itself.
+            (defaults.phases.warmup_ns, defaults.phases.measured_ns) = (0, None);
+        }
+        if let (Some(lane), Some(_)) = (&text.lane, &replay) {
+            return Err((lane.span(), "[lane] is about [[turns]]: leave it out with [replay]".to_owned()));
+        }
+        let lane = text.lane.map(Spanned::into_inner).unwrap_or_default();
+        let keep_open = match &lane.keep_open {
+            Some(kept) if *kept.get_ref() > MOST_KEPT => {
+                return Err((kept.span(), format!("a lane may keep {MOST_KEPT} files open")));
+            }
+            kept => kept.as_ref().map_or(0, |kept| *kept.get_ref()),
+        };
+        let turns = compile_turns(&text.turns, files.get_ref().scale, lane.keep_open.as_ref())?;
+        let weights: Vec<u64> = turns
+            .iter()
+            .scan(0, |sum, turn| {
+                *sum += u64::from(turn.weight);
+                Some(*sum)
+            })
+            .collect();
+        match (text.turns.first(), &replay) {
+            (Some(turn), Some(_)) => {
+                let problem = "[replay] plays a load file in place of [[turns]]: have one of them";
+                return Err((turn.span(), problem.to_owned()));
+            }
+            (_, None) => check_turns(&turns, &weights, &files)?,
+            (None, Some(_)) => {}
+        }
+        let deck = match lane.order {
+            text::Order::Drawn => None,
+            text::Order::Dealt => Some(deck::Deck::new(&turns).map_err(|problem| (0..0, problem))?),
+        };
+        Ok(Self {
+            name: name.clone(),
+            description: text.description.get_ref().clone(),
+            text: whole.to_owned(),
+            parameters: Vec::new(),
+            digest: digest_of(whole, replay.as_ref()),
+            files: files.into_inner(),
+            defaults,
+            keep_open: keep_open as usize,
+            verify: lane.verify.map_or(0.0, |share| share.0),
+            caching: lane.caching.into(),
+            writes_to_the_set: turns.iter().any(program::Turn::writes_to_the_set),
+            turns,
+            weights,
+            deck,
+            look_up_first: lane.look_up_first,
+            replay,
+        })
+    }
+}
+
+/// Every turn in all its variants. `kept`: files that stay open from turn to turn.
+fn compile_turns(
+    texts: &[Spanned<text::TurnText>],
+    scale: quantity::Scale,
+    kept: Option<&Spanned<u32>>,
+) -> Result<Vec<program::Turn>, program::Wrong> {
+    let variants = texts.iter().map(|turn| program::Turn::variants(turn, scale));
+    let turns = variants.collect::<Result<Vec<_>, _>>()?.concat();
+    if let Some(kept) = kept.filter(|kept| *kept.get_ref() > 0)
+        && turns.iter().any(program::Turn::uses_shares)
+    {
+        let problem = "no file stays open where turns connect to the share or log on: keep_open must be 0";
+        return Err((kept.span(), problem.to_owned()));
+    }
+    Ok(turns)
+}
+
+/// Whether there are turns, and the files that they are about.
+fn check_turns(turns: &[program::Turn], weights: &[u64], files: &Spanned<text::Files>) -> Result<(), program::Wrong> {
+    if turns.len() > MOST_TURNS || weights.last().is_none_or(|sum| *sum == 0) {
+        let problem = format!("a workload has 1 to {MOST_TURNS} [[turns]], one of them with a weight above 0");
+        return Err((0..0, problem));
+    }
+    if files.get_ref().count == 0 && turns.iter().any(program::Turn::needs_files) {
+        return Err((files.span(), "there are turns on = \"file\": count must be above 0".to_owned()));
+    }
+    if files.get_ref().links == 0 && turns.iter().any(program::Turn::needs_links) {
+        return Err((files.span(), "there are turns on = \"link\": links must be above 0".to_owned()));
+    }
+    Ok(())
+}
+
+/// The files of a workload; those of a load file make themselves.
+fn files(asked: Option<Spanned<text::Files>>, replay: bool) -> Result<Spanned<text::Files>, program::Wrong> {
+    match (asked, replay) {
+        (Some(files), true) => Err((files.span(), "[replay] makes its own files: leave [files] out".to_owned())),
+        (Some(files), false) => Ok(files),
+        (None, true) => Ok(Spanned::new(0..0, text::Files::none())),
+        (None, false) => Err((0..0, "missing field `files`".to_owned())),
+    }
+}
+
+fn digest_of(text: &str, replay: Option<&replay::Replay>) -> String {
+    let mut context = Context::new(&SHA256);
+    context.update(text.as_bytes());
+    if let Some(replay) = replay {
+        context.update(replay.loadfile.as_ref());
+    }
+    hexadecimal(context.finish().as_ref())
+}
+
+fn hexadecimal(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::new(), |mut text, byte| {
+        // Writing to a string cannot fail.
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}

@@ -1,0 +1,108 @@
+//! How much load there is, and for how long.
+
+/// Who starts what, when. A turn is what a scenario says it is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Load {
+    /// Each lane of each station starts its next turn when the one before is over and the think time has passed. Intended
+    /// is the instant at which the think time ended. The first turn comes after a think time, too, so that stations do
+    /// not march in step: constant ones are spread evenly over one think time.
+    Closed {
+        /// Stations.
+        stations: u32,
+        /// Between turns.
+        think: Pause,
+    },
+    /// Turns start on one schedule for all stations, however slow the server is. A turn takes the lane that has been free
+    /// longest; where none is free it waits, its intended instant kept. The schedule depends on rate and seed alone. With
+    /// several threads, turn `n` goes to the thread of station `n % stations` and to the lanes of that thread: as long as
+    /// lanes are free, and answers come in the order of their requests, to the same lane as with one thread.
+    Open {
+        /// Stations that share the schedule.
+        stations: u32,
+        /// Turns a second, over all stations.
+        rate: f64,
+        /// Their spacing.
+        arrivals: Arrivals,
+    },
+    /// Every user starts a turn on a schedule of his own (FSCT: a scenario every 11 s); within the turn he waits for the
+    /// server. A turn that is due while the one before still runs waits, its intended instant kept, and is counted late.
+    Partly {
+        /// Users, each a station.
+        users: u32,
+        /// Mean time between the starts of one user's turns, ns. First starts are spread evenly over it.
+        every_ns: u64,
+        /// Their spacing.
+        arrivals: Arrivals,
+    },
+}
+
+/// Spacing of arrivals.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Arrivals {
+    /// All gaps are equal.
+    Constant,
+    /// Gaps are exponential: arrivals are independent of each other.
+    Poisson,
+}
+
+/// A pause, ns.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Pause {
+    /// None.
+    None,
+    /// Always the same.
+    Constant(u64),
+    /// Exponential with this mean.
+    Exponential(u64),
+    /// Evenly between two bounds, both included.
+    Uniform(u64, u64),
+}
+
+/// How long each phase is, ns. Connecting comes first and counts in none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Phases {
+    /// All stations must be connected within this; then the run starts with those that are.
+    pub connect_ns: u64,
+    /// Load without measurement.
+    pub warmup_ns: u64,
+    /// The measured phase; `None` until every scenario has finished (never, if one holds a request that nobody answers). When no lane has anything left to do (scenarios have
+    /// finished, connections were given up) it ends early.
+    pub measured_ns: Option<u64>,
+    /// The longest wait for what is outstanding at its end. What was meant to start before the end is still started; turns
+    /// of a schedule (open, partly open) are still gone through to their ends. Nothing is started any more where somebody
+    /// stopped the run.
+    pub drain_ns: u64,
+}
+
+impl Default for Phases {
+    /// 5 s of warm-up, 30 s measured, at most 10 s of drain.
+    fn default() -> Self {
+        Self {
+            connect_ns: 60_000_000_000,
+            warmup_ns: 5_000_000_000,
+            measured_ns: Some(30_000_000_000),
+            drain_ns: 10_000_000_000,
+        }
+    }
+}
+
+impl Load {
+    /// How many stations there are.
+    #[must_use]
+    pub fn stations(&self) -> u32 {
+        match *self {
+            Load::Closed { stations, .. } | Load::Open { stations, .. } => stations,
+            Load::Partly { users, .. } => users,
+        }
+    }
+
+    /// Turns a second that the schedule asks for; `None` in a closed loop, where the server decides.
+    #[must_use]
+    pub fn asked_rate(&self) -> Option<f64> {
+        match *self {
+            Load::Closed { .. } => None,
+            Load::Open { rate, .. } => Some(rate),
+            Load::Partly { users, every_ns, .. } => Some(f64::from(users) * 1e9 / every_ns as f64),
+        }
+    }
+}

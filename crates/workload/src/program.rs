@@ -1,0 +1,451 @@
+//! What a turn does, step by step, checked before anything is sent.
+
+use std::ops::Range;
+
+use plimsoll_client::action::{Control, InfoClass};
+use toml::Spanned;
+
+use super::distribution::{Pick, Sizes};
+use super::fileset::is_of_a_set;
+use super::quantity::{Scale, Size};
+use super::text::{At, ReadText, StepText, Subject, TurnText, WriteText};
+
+/// The most steps of a turn, loops unrolled.
+const MOST_STEPS: usize = 10_000;
+/// How deep loops may stand in loops.
+const DEEPEST: u32 = 8;
+/// The largest request, bytes: servers take 1 to 8 MiB, clients cut what is more.
+const LARGEST_REQUEST: u64 = 16 << 20;
+/// The most lanes that read one file together.
+const DEEPEST_AHEAD: u32 = 1024;
+/// The largest file that a lane writes for itself, bytes.
+const LARGEST_OWN: u64 = 1 << 40;
+
+/// One kind of turn.
+#[derive(Clone, Debug)]
+pub(super) struct Turn {
+    pub(super) name: String,
+    pub(super) weight: u32,
+    pub(super) on: Subject,
+    pub(super) pick: Pick,
+    pub(super) steps: Vec<Op>,
+    /// Sizes that [`Amount::Total`] draws from, and what they are scaled by.
+    pub(super) totals: Vec<Sizes>,
+    pub(super) scale: Scale,
+    /// Names that [`Op::Probe`] asks for.
+    pub(super) names: Vec<String>,
+}
+
+/// One step.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Op {
+    Create,
+    /// Once more over itself, closed as it is: emptied.
+    Recreate,
+    Open,
+    Close,
+    Read(Transfer),
+    Write(Transfer),
+    Flush,
+    Truncate(u64),
+    Lookup,
+    ReadLink,
+    GetAttributes,
+    GetAttributesOfOpen,
+    SetAttributes,
+    Access,
+    List,
+    ListNames,
+    MakeDirectory,
+    RemoveDirectory,
+    Remove,
+    Rename,
+    FileSystemInfo,
+    /// Asks the directory for the subject's name.
+    Find,
+    /// Asks for one of the turn's names that shall not be there.
+    Probe(usize),
+    Volume(InfoClass),
+    Control(Control),
+    ConnectShare,
+    DisconnectShare,
+    LogOn,
+    LogOff,
+    Null,
+    Think(u64),
+}
+
+/// A sequence of reads or writes.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Transfer {
+    /// Bytes a request.
+    pub(super) size: u32,
+    pub(super) at: At,
+    pub(super) amount: Amount,
+    /// Of the blocks of a sequence one in so many, the first being that of the lane's number.
+    pub(super) every: u32,
+    /// A sequence that goes on where the lane's last one of its kind on this file ended.
+    pub(super) goes_on: bool,
+    /// Written data is durable when the answer comes.
+    pub(super) stable: bool,
+}
+
+/// How much is transferred.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Amount {
+    /// So many requests.
+    Count(u32),
+    /// The file from its beginning to its end.
+    Whole,
+    /// So many bytes from its beginning on (of the lane's own file), as one of the turn's totals says.
+    Total(usize),
+}
+
+/// What is wrong, and where.
+pub(super) type Wrong = (Range<usize>, String);
+
+impl Turn {
+    /// A turn, sizes in it times `scale`.
+    pub(super) fn compile(text: &Spanned<TurnText>, scale: Scale) -> Result<Self, Wrong> {
+        let turn = text.get_ref();
+        let mut steps = Vec::new();
+        let mut texts = Texts { totals: Vec::new(), names: Vec::new() };
+        let mut state = State::default();
+        unroll(&turn.steps, 0, &mut |step| {
+            if steps.len() >= MOST_STEPS {
+                return Err((step.span(), format!("a turn may have {MOST_STEPS} steps, loops unrolled")));
+            }
+            let op = op(step.get_ref(), turn.on, scale, &mut texts).map_err(|problem| (step.span(), problem))?;
+            state.after(&op, turn.on).map_err(|problem| (step.span(), problem.to_owned()))?;
+            steps.push(op);
+            Ok(())
+        })?;
+        let Texts { totals, names } = texts;
+        if steps.is_empty() {
+            return Err((text.span(), "the turn has no steps".to_owned()));
+        }
+        if turn.on == Subject::Own && state.thing != Thing::Nothing {
+            let problem = "the turn leaves its own file or directory behind: end it with \"remove\" or \"rmdir\"";
+            return Err((text.span(), problem.to_owned()));
+        }
+        if state.connected || state.logged_on {
+            let problem = "the turn ends with what it began: \"disconnect-share\", \"log-off\"";
+            return Err((text.span(), problem.to_owned()));
+        }
+        let (name, weight) = (turn.name.clone(), turn.weight);
+        Ok(Self { name, weight, on: turn.on, pick: turn.pick, steps, totals, scale, names })
+    }
+
+    /// The turn as its text asks for it: on the standing connection to the share, on one of its own, and with a logon of its
+    /// own, each as often as its weight says.
+    pub(super) fn variants(text: &Spanned<TurnText>, scale: Scale) -> Result<Vec<Self>, Wrong> {
+        let turn = Self::compile(text, scale)?;
+        let around = |name: &str, weight: u32, before: &[Op], after: &[Op]| {
+            // What is a lane's own was removed, so it is closed.
+            let left_open = matches!(turn.on, Subject::File | Subject::Directory) && turn.leaves_open();
+            let close = left_open.then_some(Op::Close);
+            let steps = before.iter().chain(&turn.steps).chain(&close).chain(after).copied().collect();
+            Self { name: format!("{}, {name}", turn.name), weight, steps, ..turn.clone() }
+        };
+        let TurnText { unmapped, logging_on, .. } = *text.get_ref();
+        let mut all = Vec::new();
+        if unmapped > 0 {
+            all.push(around("unmapped", unmapped, &[Op::ConnectShare], &[Op::DisconnectShare]));
+        }
+        if logging_on > 0 {
+            let (before, after) = ([Op::LogOn, Op::ConnectShare], [Op::DisconnectShare, Op::LogOff]);
+            all.push(around("logging on", logging_on, &before, &after));
+        }
+        if all.iter().any(|_| turn.uses_shares()) {
+            let problem =
+                "unmapped and logging_on do what its \"connect-share\" and \"log-on\" do: say one or the other";
+            return Err((text.span(), problem.to_owned()));
+        }
+        all.insert(0, turn);
+        Ok(all)
+    }
+
+    /// Whether its last word on the file is not to close it.
+    fn leaves_open(&self) -> bool {
+        let touches = |op: &&Op| matches!(op, Op::Open | Op::Close | Op::Read(_) | Op::Write(_));
+        self.steps.iter().rev().find(touches).is_some_and(|op| !matches!(op, Op::Close))
+    }
+
+    /// Whether it connects to the share or logs on.
+    pub(super) fn uses_shares(&self) -> bool {
+        self.steps.iter().any(|op| matches!(op, Op::ConnectShare | Op::LogOn))
+    }
+
+    /// The first step that SMB alone has.
+    pub(super) fn smb_alone(&self) -> Option<&'static str> {
+        self.steps.iter().find_map(|op| match op {
+            Op::Volume(_) => Some("volume"),
+            Op::Control(_) => Some("ioctl"),
+            Op::ConnectShare => Some("connect-share"),
+            Op::LogOn => Some("log-on"),
+            _ => None,
+        })
+    }
+
+    /// Whether it opens files of the set to write to them.
+    pub(super) fn writes_to_the_set(&self) -> bool {
+        self.on == Subject::File && self.steps.iter().any(|op| matches!(op, Op::Write(_) | Op::Flush))
+    }
+
+    /// Whether it needs files of the set.
+    pub(super) fn needs_files(&self) -> bool {
+        self.on == Subject::File
+    }
+
+    /// Whether it needs links of the set.
+    pub(super) fn needs_links(&self) -> bool {
+        self.on == Subject::Link
+    }
+}
+
+fn unroll(
+    steps: &[Spanned<StepText>],
+    depth: u32,
+    take: &mut impl FnMut(&Spanned<StepText>) -> Result<(), Wrong>,
+) -> Result<(), Wrong> {
+    for step in steps {
+        let StepText::Repeat(repeat) = step.get_ref() else {
+            take(step)?;
+            continue;
+        };
+        if depth == DEEPEST {
+            return Err((step.span(), format!("loops may stand {DEEPEST} deep")));
+        }
+        if repeat.times == 0 || repeat.times as usize > MOST_STEPS || repeat.steps.is_empty() {
+            return Err((step.span(), format!("a loop needs steps, and times from 1 to {MOST_STEPS}")));
+        }
+        for _ in 0..repeat.times {
+            unroll(&repeat.steps, depth + 1, take)?;
+        }
+    }
+    Ok(())
+}
+
+/// What steps say in words.
+struct Texts {
+    totals: Vec<Sizes>,
+    names: Vec<String>,
+}
+
+fn op(step: &StepText, on: Subject, scale: Scale, texts: &mut Texts) -> Result<Op, String> {
+    Ok(match step {
+        StepText::Create => Op::Create,
+        StepText::Recreate => Op::Recreate,
+        StepText::Open => Op::Open,
+        StepText::Close => Op::Close,
+        StepText::Read(read) => Op::Read(scaled(read_of(read, on)?, scale)),
+        StepText::Write(write) => Op::Write(scaled(write_of(write, on, &mut texts.totals)?, scale)),
+        StepText::Flush => Op::Flush,
+        StepText::Truncate(size) if size.0 <= LARGEST_OWN => Op::Truncate(scale.of(size.0)),
+        StepText::Truncate(_) => return Err(format!("a file may have {}", Size(LARGEST_OWN))),
+        StepText::Lookup => Op::Lookup,
+        StepText::Readlink => Op::ReadLink,
+        StepText::Getattr => Op::GetAttributes,
+        StepText::GetattrOpen => Op::GetAttributesOfOpen,
+        StepText::Setattr => Op::SetAttributes,
+        StepText::Access => Op::Access,
+        StepText::List => Op::List,
+        StepText::ListNames => Op::ListNames,
+        StepText::Mkdir => Op::MakeDirectory,
+        StepText::Rmdir => Op::RemoveDirectory,
+        StepText::Remove => Op::Remove,
+        StepText::Rename => Op::Rename,
+        StepText::Fsinfo => Op::FileSystemInfo,
+        StepText::Find => Op::Find,
+        StepText::Probe(name) => {
+            let sound = !name.is_empty() && !name.contains(['/', '\\']) && !name.contains(char::is_control);
+            if !sound || is_of_a_set(name) {
+                return Err("a name without '/', unlike those of the set".to_owned());
+            }
+            texts.names.push(name.clone());
+            Op::Probe(texts.names.len() - 1)
+        }
+        StepText::Volume(what) => Op::Volume((*what).into()),
+        StepText::Ioctl(what) => Op::Control((*what).into()),
+        StepText::ConnectShare => Op::ConnectShare,
+        StepText::DisconnectShare => Op::DisconnectShare,
+        StepText::LogOn => Op::LogOn,
+        StepText::LogOff => Op::LogOff,
+        StepText::Null => Op::Null,
+        StepText::Think(time) => Op::Think(time.0),
+        StepText::Repeat(_) => return Err("a loop stands where a step should".to_owned()),
+    })
+}
+
+fn scaled(transfer: Transfer, scale: Scale) -> Transfer {
+    // A request is not made longer.
+    Transfer { size: scale.of(transfer.size.into()) as u32, ..transfer }
+}
+
+fn read_of(read: &ReadText, on: Subject) -> Result<Transfer, String> {
+    let amount = match (read.count, read.whole) {
+        (Some(_), true) => return Err("say count or whole, not both".to_owned()),
+        (Some(0), false) => return Err("count must be at least 1".to_owned()),
+        (Some(count), false) => Amount::Count(count),
+        (None, true) => Amount::Whole,
+        (None, false) => Amount::Count(1),
+    };
+    if !(1..=DEEPEST_AHEAD).contains(&read.every) || read.every > 1 && read.at != At::Sequential {
+        return Err(format!("every may be 1 to {DEEPEST_AHEAD}, and goes with at = \"sequential\" alone"));
+    }
+    let goes_on = goes_on(on, read.at, amount, read.from_start)?;
+    Ok(Transfer { every: read.every, goes_on, ..transfer(read.size, read.at, amount, false)? })
+}
+
+fn write_of(write: &WriteText, on: Subject, totals: &mut Vec<Sizes>) -> Result<Transfer, String> {
+    let amount = match (write.count, write.whole, &write.total) {
+        (Some(0), false, None) => return Err("count must be at least 1".to_owned()),
+        (Some(count), false, None) => Amount::Count(count),
+        (None, true, None) => Amount::Whole,
+        (None, false, Some(_)) => Amount::Total(totals.len()),
+        (None, false, None) => Amount::Count(1),
+        _ => return Err("say one of count, whole and total".to_owned()),
+    };
+    if on == Subject::Own && write.at != At::Sequential {
+        return Err("the lane's own files are written from their beginning on: at = \"sequential\"".to_owned());
+    }
+    if let Some(total) = &write.total {
+        if on != Subject::Own {
+            return Err(
+                "total is for the lane's own files; those of the set keep their size: say whole or count".into()
+            );
+        }
+        if total.most() > LARGEST_OWN {
+            return Err(format!("a file may have {}", Size(LARGEST_OWN)));
+        }
+        totals.push(total.clone());
+    }
+    let goes_on = goes_on(on, write.at, amount, write.from_start)?;
+    Ok(Transfer { goes_on, ..transfer(write.size, write.at, amount, write.stable)? })
+}
+
+/// Whether a transfer begins where the last one ended: a sequence of so many requests does, unless its text says otherwise. The
+/// lane's own files are new each time, and there is no last one.
+fn goes_on(on: Subject, at: At, amount: Amount, from_start: bool) -> Result<bool, String> {
+    let sequence = on == Subject::File && at == At::Sequential && matches!(amount, Amount::Count(_));
+    if from_start && !sequence {
+        return Err(
+            "from_start goes with count and at = \"sequential\", on files of the set: all else begins there, or \
+                    anywhere"
+                .to_owned(),
+        );
+    }
+    Ok(sequence && !from_start)
+}
+
+fn transfer(size: Size, at: At, amount: Amount, stable: bool) -> Result<Transfer, String> {
+    if !(1..=LARGEST_REQUEST).contains(&size.0) {
+        return Err(format!("a request may be of 1B to {}", Size(LARGEST_REQUEST)));
+    }
+    if !matches!(amount, Amount::Count(_)) && at != At::Sequential {
+        return Err("only at = \"sequential\" goes with whole and total".to_owned());
+    }
+    let size = u32::try_from(size.0).map_err(|error| error.to_string())?;
+    Ok(Transfer { size, at, amount, every: 1, goes_on: false, stable })
+}
+
+/// What the turn has made so far.
+#[derive(Default)]
+struct State {
+    thing: Thing,
+    open: bool,
+    connected: bool,
+    logged_on: bool,
+}
+
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+enum Thing {
+    #[default]
+    Nothing,
+    File,
+    Directory,
+}
+
+impl State {
+    /// Takes a step, or says why it cannot be taken here.
+    fn after(&mut self, op: &Op, on: Subject) -> Result<(), &'static str> {
+        let needs = |condition: bool, problem| if condition { Ok(()) } else { Err(problem) };
+        match (on, op) {
+            (_, Op::ConnectShare | Op::DisconnectShare | Op::LogOn | Op::LogOff) => self.after_share(op),
+            (_, Op::Probe(_)) => Ok(()),
+            (Subject::File | Subject::Directory | Subject::Own, Op::Volume(_) | Op::Control(_)) => {
+                needs(self.open, "nothing is open here")
+            }
+            (Subject::Directory, Op::Open | Op::Close) => {
+                self.open = matches!(op, Op::Open);
+                Ok(())
+            }
+            (Subject::File, Op::Find) => Ok(()),
+            (_, Op::List | Op::ListNames | Op::FileSystemInfo | Op::Null | Op::Think(_)) => Ok(()),
+            (Subject::File | Subject::Directory, Op::Lookup | Op::GetAttributes | Op::Access) => Ok(()),
+            (Subject::Link, Op::Lookup | Op::ReadLink) => Ok(()),
+            (Subject::Link, _) => Err("links of the set are looked up and read, and no more"),
+            (Subject::File, Op::SetAttributes) => Ok(()),
+            (Subject::File, Op::Open | Op::Close | Op::Read(_) | Op::Write(_)) => {
+                self.open = !matches!(op, Op::Close);
+                Ok(())
+            }
+            (Subject::File, Op::Flush | Op::GetAttributesOfOpen) => needs(self.open, "the file is not open here"),
+            (Subject::File, _) => Err("files of the set stay as they are: this needs on = \"own\""),
+            (Subject::Directory, _) => Err("this needs on = \"file\", \"link\" or \"own\""),
+            (Subject::Own, op) => self.after_own(op),
+        }
+    }
+
+    /// Files belong to the share and the session that they were opened in.
+    fn after_share(&mut self, op: &Op) -> Result<(), &'static str> {
+        let needs = |condition: bool, problem| if condition { Ok(()) } else { Err(problem) };
+        needs(!self.open, "\"close\" what is open first")?;
+        match op {
+            Op::ConnectShare => needs(!self.connected, "the turn has connected to the share already")?,
+            Op::DisconnectShare => needs(self.connected, "the turn has not connected to the share")?,
+            Op::LogOn => needs(!self.logged_on && !self.connected, "log on once, before connecting to the share")?,
+            _ => needs(self.logged_on && !self.connected, "disconnect from the share before logging off")?,
+        }
+        self.connected = matches!(op, Op::ConnectShare);
+        self.logged_on = matches!(op, Op::LogOn) || self.logged_on && !matches!(op, Op::LogOff);
+        Ok(())
+    }
+
+    fn after_own(&mut self, op: &Op) -> Result<(), &'static str> {
+        let needs = |condition: bool, problem| if condition { Ok(()) } else { Err(problem) };
+        match op {
+            Op::Create | Op::MakeDirectory => {
+                needs(self.thing == Thing::Nothing, "the lane's own file or directory is there already")?;
+                self.open = matches!(op, Op::Create);
+                self.thing = if self.open { Thing::File } else { Thing::Directory };
+            }
+            Op::Open | Op::Recreate => {
+                needs(self.thing == Thing::File && !self.open, "there is no closed file of the lane's own here")?;
+                self.open = true;
+            }
+            Op::Close => {
+                needs(self.open, "the lane's own file is not open here")?;
+                self.open = false;
+            }
+            Op::Read(_) | Op::Write(_) | Op::Flush | Op::Truncate(_) | Op::GetAttributesOfOpen => {
+                needs(self.open, "the lane's own file is not open here: \"create\" or \"open\" it")?;
+            }
+            Op::Find => needs(self.thing == Thing::File, "there is no file of the lane's own here")?,
+            Op::ReadLink => return Err("this needs on = \"link\""),
+            Op::Remove | Op::Rename if self.open => return Err("\"close\" the file first"),
+            Op::Remove => {
+                needs(self.thing == Thing::File, "there is no file of the lane's own here")?;
+                self.thing = Thing::Nothing;
+            }
+            Op::RemoveDirectory => {
+                needs(self.thing == Thing::Directory, "there is no directory of the lane's own here")?;
+                self.thing = Thing::Nothing;
+            }
+            _ => {
+                needs(self.thing != Thing::Nothing, "the lane has nothing of its own here: \"create\" or \"mkdir\" it")?
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,403 @@
+//! For tests: a file server that is a map, stricter than any protocol; a directory of this machine; and a loop that runs
+//! lanes on either.
+
+use std::collections::BTreeMap;
+
+use rand::Rng as _;
+
+use plimsoll_client::action::{Access, Action, Cause, Disposition, Done, Failure, FileKey, Kind, Reply, Tag, Ticket};
+use plimsoll_client::calls::Identity;
+use plimsoll_client::local::{PathClient, Root};
+use plimsoll_client::outbox::Outbox;
+use plimsoll_client::{Client, Events};
+use plimsoll_model::{Endpoint, Names, Outcome, Procedure, Protocol, Symbol, Transaction};
+
+use super::fileset::{Create, FileSet, Job};
+use super::*;
+use crate::scenario::{Step, Verdict};
+use crate::{Rng, seed_of};
+
+/// What lanes are run on.
+pub(super) trait Server {
+    /// Does an action; what it brings besides goes to the scenario.
+    fn act(
+        &mut self,
+        action: &Action<'_>,
+        data: &mut Vec<(u64, Vec<u8>)>,
+        names: &mut Vec<String>,
+    ) -> Result<Reply, String>;
+}
+
+/// Files with their bytes; directories without.
+#[derive(Debug, Default, Clone)]
+pub(super) struct Model {
+    pub(super) nodes: BTreeMap<String, Option<Vec<u8>>>,
+    handles: Vec<Option<(String, bool)>>,
+}
+
+type Answer = Result<Reply, &'static str>;
+
+/// What the model says to a control.
+const LACKING: &str = "no such control";
+
+/// A server's refusal, as SMB would say it.
+fn refused(problem: &str) -> Failure {
+    let status = match problem {
+        "no such file" | "no such directory" => 0xC000_0034,
+        "is a directory" => 0xC000_00BA,
+        LACKING => 0xC000_0010,
+        _ => 0xC000_0001,
+    };
+    let procedure = Some(Procedure::of(Protocol::Smb2, 5));
+    Failure { procedure, status: Some(status), outcome: Outcome::Refused, cause: Cause::Status }
+}
+
+impl Model {
+    pub(super) fn open_files(&self) -> usize {
+        self.handles.iter().flatten().count()
+    }
+
+    /// Everybody is gone, and what they had open is closed.
+    pub(super) fn disconnect(&mut self) {
+        self.handles.clear();
+    }
+
+    fn parent(path: &str) -> &str {
+        path.rsplit_once('/').map_or("", |(parent, _)| parent)
+    }
+
+    fn directory(&self, path: &str) -> Result<(), &'static str> {
+        match self.nodes.get(path) {
+            _ if path.is_empty() => Ok(()),
+            Some(None) => Ok(()),
+            Some(Some(_)) => Err("is a file"),
+            None => Err("no such directory"),
+        }
+    }
+
+    fn children<'a>(&'a self, path: &'a str) -> impl Iterator<Item = &'a str> {
+        let names = self.nodes.keys().filter(move |node| !node.is_empty() && Self::parent(node) == path);
+        names.map(|node| node.rsplit('/').next().unwrap())
+    }
+
+    fn handle(&self, file: FileKey) -> Result<&(String, bool), &'static str> {
+        self.handles.get(file.0 as usize).and_then(Option::as_ref).ok_or("not open")
+    }
+
+    fn bytes(&mut self, file: FileKey, write: bool) -> Result<&mut Vec<u8>, &'static str> {
+        let (path, writable) = self.handle(file)?.clone();
+        if write && !writable {
+            return Err("not open for writing");
+        }
+        self.nodes.get_mut(&path).and_then(Option::as_mut).ok_or("gone")
+    }
+
+    fn unused(&self, path: &str) -> Result<(), &'static str> {
+        let open = self.handles.iter().flatten().any(|(open, _)| open == path);
+        if open { Err("in use") } else { Ok(()) }
+    }
+
+    fn open(&mut self, path: &str, access: Access, disposition: Disposition) -> Answer {
+        self.directory(Self::parent(path))?;
+        match (self.nodes.get_mut(path), disposition) {
+            (Some(None), _) => return Err("is a directory"),
+            (None, Disposition::OpenExisting) => return Err("no such file"),
+            (Some(_), Disposition::CreateNew) => return Err("is there already"),
+            (Some(Some(bytes)), Disposition::CreateOrTruncate) => bytes.clear(),
+            (Some(Some(_)), _) => {}
+            (None, _) => {
+                self.nodes.insert(path.to_owned(), Some(Vec::new()));
+            }
+        }
+        self.handles.push(Some((path.to_owned(), access != Access::Read)));
+        let size = self.nodes[path].as_ref().unwrap().len() as u64;
+        Ok(Reply::Opened { file: FileKey(self.handles.len() as u32 - 1), size: Some(size) })
+    }
+
+    fn names(&mut self, action: &Action<'_>) -> Answer {
+        match *action {
+            Action::MakeDirectory { path } => {
+                self.directory(Self::parent(path))?;
+                match self.nodes.insert(path.to_owned(), None) {
+                    None => Ok(Reply::Nothing),
+                    Some(_) => Err("is there already"),
+                }
+            }
+            Action::RemoveDirectory { path } => {
+                self.directory(path)?;
+                if self.children(path).next().is_some() {
+                    return Err("not empty");
+                }
+                self.nodes.remove(path).map(|_| Reply::Nothing).ok_or("no such directory")
+            }
+            Action::Remove { path } => {
+                self.unused(path)?;
+                match self.nodes.get(path) {
+                    Some(Some(_)) => self.nodes.remove(path).map(|_| Reply::Nothing).ok_or("no such file"),
+                    Some(None) => Err("is a directory"),
+                    None => Err("no such file"),
+                }
+            }
+            Action::Rename { from, to } => {
+                self.unused(from)?;
+                self.directory(Self::parent(to))?;
+                let node = self.nodes.remove(from).ok_or("no such file")?;
+                match self.nodes.insert(to.to_owned(), node) {
+                    None => Ok(Reply::Nothing),
+                    Some(_) => Err("is there already"),
+                }
+            }
+            Action::Find { path, pattern, .. } => {
+                self.directory(path)?;
+                Ok(Reply::Listed { entries: self.children(path).filter(|name| *name == pattern).count() as u64 })
+            }
+            Action::Create { path, kind: Kind::Directory, disposition: Disposition::OpenExisting, .. } => {
+                self.directory(path)?;
+                self.handles.push(Some((path.to_owned(), false)));
+                Ok(Reply::Opened { file: FileKey(self.handles.len() as u32 - 1), size: None })
+            }
+            Action::QueryVolume { file, .. } => self.handle(file).map(|_| Reply::Nothing),
+            Action::Control { file, .. } => self.handle(file).and(Err(LACKING)),
+            Action::ConnectShare | Action::DisconnectShare | Action::LogOn | Action::LogOff => Ok(Reply::Nothing),
+            Action::SymbolicLink { path, text } => {
+                self.directory(Self::parent(path))?;
+                match self.nodes.insert(path.to_owned(), Some(text.as_bytes().to_vec())) {
+                    None => Ok(Reply::Nothing),
+                    Some(_) => Err("is there already"),
+                }
+            }
+            Action::ReadLink { path } => {
+                let text = self.nodes.get(path).and_then(Option::as_ref).ok_or("no such link")?;
+                Ok(Reply::Text(String::from_utf8_lossy(text).into_owned()))
+            }
+            _ => Err("not supported"),
+        }
+    }
+
+    fn does(&mut self, action: &Action<'_>, data: &mut Vec<(u64, Vec<u8>)>, names: &mut Vec<String>) -> Answer {
+        match *action {
+            Action::Open { path, access, disposition, .. } => self.open(path, access, disposition),
+            Action::Close { file } => {
+                self.handle(file)?;
+                self.handles[file.0 as usize] = None;
+                Ok(Reply::Nothing)
+            }
+            Action::Read { file, offset, length, keep } => {
+                let bytes = self.bytes(file, false)?;
+                let start = bytes.len().min(offset as usize);
+                let found = &bytes[start..bytes.len().min(start + length as usize)];
+                if keep {
+                    // In pieces, as they come from a wire.
+                    data.extend(found.chunks(999).zip(0..).map(|(piece, i)| (offset + 999 * i, piece.to_vec())));
+                }
+                Ok(Reply::Read { bytes: found.len() as u32 })
+            }
+            Action::Write { file, offset, length, content, key }
+            | Action::WriteThrough { file, offset, length, content, key } => {
+                let bytes = self.bytes(file, true)?;
+                let end = offset as usize + length as usize;
+                if bytes.len() < end {
+                    bytes.resize(end, 0);
+                }
+                let pieces = content.pieces(key, offset, length as usize).map(|piece| &content.block()[piece]);
+                bytes[offset as usize..end].copy_from_slice(&pieces.collect::<Vec<_>>().concat());
+                Ok(Reply::Written { bytes: length })
+            }
+            Action::Flush { file } => self.bytes(file, true).map(|_| Reply::Nothing),
+            Action::SetSize { file, size } => {
+                self.bytes(file, true)?.resize(size as usize, 0);
+                Ok(Reply::Nothing)
+            }
+            Action::GetAttributesOf { file } => {
+                Ok(Reply::Attributes { size: self.bytes(file, false)?.len() as u64, directory: false })
+            }
+            Action::GetAttributes { path }
+            | Action::Lookup { path }
+            | Action::SetAttributes { path, .. }
+            | Action::Access { path } => {
+                let node = self.nodes.get(path).ok_or("no such file")?;
+                let size = node.as_ref().map_or(4096, |bytes| bytes.len() as u64);
+                Ok(Reply::Attributes { size, directory: node.is_none() })
+            }
+            Action::List { path } | Action::ListNames { path } => {
+                self.directory(path)?;
+                names.extend(self.children(path).map(str::to_owned));
+                Ok(Reply::Listed { entries: names.len() as u64 })
+            }
+            Action::FileSystemInfo => Ok(Reply::Space { total: 1, free: 1 }),
+            Action::Null => Ok(Reply::Nothing),
+            _ => self.names(action),
+        }
+    }
+}
+
+impl Server for Model {
+    fn act(
+        &mut self,
+        action: &Action<'_>,
+        data: &mut Vec<(u64, Vec<u8>)>,
+        names: &mut Vec<String>,
+    ) -> Result<Reply, String> {
+        self.does(action, data, names).map_err(str::to_owned)
+    }
+}
+
+/// A directory of this machine, through one path client for all lanes.
+#[derive(Debug)]
+pub(super) struct Directory {
+    client: PathClient,
+    begun: u64,
+}
+
+impl Directory {
+    pub(super) fn at(path: &std::path::Path) -> Self {
+        let (nowhere, share, user) = (Endpoint::NOWHERE, Symbol::NONE, Symbol::NONE);
+        let identity = Identity { client: nowhere, server: nowhere, connection: 0, share, user };
+        Self { client: PathClient::new(Root::open(path).unwrap(), identity), begun: 0 }
+    }
+}
+
+impl Server for Directory {
+    fn act(
+        &mut self,
+        action: &Action<'_>,
+        data: &mut Vec<(u64, Vec<u8>)>,
+        names: &mut Vec<String>,
+    ) -> Result<Reply, String> {
+        let mut told = Told::default();
+        self.begun += 1;
+        let ticket = Ticket { tag: Tag(self.begun), intended: None, path: Symbol::NONE };
+        self.client.begin(action, ticket, 0, &mut Outbox::new(), &mut told);
+        assert_eq!(told.transactions, 1, "{action:?}");
+        data.extend(told.data);
+        names.extend(told.names);
+        let done = told.done.expect("it is done at once");
+        assert_eq!(done.tag, ticket.tag);
+        done.result.map_err(|failure| format!("{failure:?}"))
+    }
+}
+
+/// What a client told about one action.
+#[derive(Default)]
+struct Told {
+    transactions: u32,
+    done: Option<Done>,
+    data: Vec<(u64, Vec<u8>)>,
+    names: Vec<String>,
+}
+
+impl Events for Told {
+    fn transaction(&mut self, _: Option<Tag>, _: &Transaction) {
+        self.transactions += 1;
+    }
+
+    fn done(&mut self, done: Done) {
+        assert!(self.done.replace(done).is_none());
+    }
+
+    fn data(&mut self, _: Tag, offset: u64, piece: &[u8]) {
+        self.data.push((offset, piece.to_vec()));
+    }
+
+    fn entry(&mut self, _: Tag, name: &str) {
+        self.names.push(name.to_owned());
+    }
+}
+
+/// What a run of lanes came to.
+#[derive(Debug, Default)]
+pub(super) struct Ran {
+    pub(super) turns: u64,
+    pub(super) errors: Vec<String>,
+    pub(super) wrong: u64,
+    /// Every action, with its path where it has one.
+    pub(super) actions: Vec<String>,
+    pub(super) verified: u64,
+}
+
+/// What a test lets happen to an action.
+fn failed(cause: Cause) -> Failure {
+    Failure { procedure: None, status: None, outcome: Outcome::Failed, cause }
+}
+
+/// Runs lanes, interleaved at random, until each has done so many turns or has finished. `fault` may fail an action, given
+/// how many there were before.
+pub(super) fn run(
+    server: &mut impl Server,
+    lanes: &mut [Box<dyn Scenario>],
+    turns: u64,
+    mut fault: impl FnMut(u64) -> Option<Cause>,
+) -> Ran {
+    let (mut ran, mut rng) = (Ran::default(), Rng::new(99));
+    let mut left: Vec<(usize, u64)> = (0..lanes.len()).map(|lane| (lane, turns)).collect();
+    while !left.is_empty() {
+        let chosen = rng.random_range(0..left.len());
+        let lane = &mut lanes[left[chosen].0];
+        let (mut data, mut names) = (Vec::new(), Vec::new());
+        let (result, shown) = match lane.next() {
+            Step::Think(_) => continue,
+            Step::TurnOver => {
+                ran.turns += 1;
+                left[chosen].1 -= 1;
+                left.retain(|(_, turns)| *turns > 0);
+                continue;
+            }
+            Step::Finished => {
+                left.remove(chosen);
+                continue;
+            }
+            Step::Act(action, _) => {
+                let shown = format!("{action:?}");
+                match fault(ran.actions.len() as u64) {
+                    Some(cause) => (Err((failed(cause), None)), shown),
+                    None => {
+                        let answer = server.act(&action, &mut data, &mut names);
+                        (answer.map_err(|problem| (refused(&problem), Some(format!("{problem}: {shown}")))), shown)
+                    }
+                }
+            }
+        };
+        ran.actions.push(shown);
+        ran.verified += data.iter().map(|(_, piece)| piece.len() as u64).sum::<u64>();
+        data.iter().for_each(|(offset, piece)| lane.data(*offset, piece));
+        names.iter().for_each(|name| lane.entry(name));
+        let problem = result.as_ref().err().and_then(|(_, problem)| problem.clone());
+        let result = result.map_err(|(failure, _)| failure);
+        let lost = matches!(&result, Err(Failure { cause: Cause::ConnectionReset, .. }));
+        let verdict = lane.done(&Done { tag: Tag(0), at: 0, result });
+        ran.wrong += u64::from(verdict == Verdict::Failed(Cause::WrongData));
+        ran.errors.extend(problem.filter(|_| verdict != Verdict::Expected));
+        if lost {
+            lane.reconnected();
+        }
+    }
+    ran
+}
+
+/// No action fails.
+pub(super) fn sound(_: u64) -> Option<Cause> {
+    None
+}
+
+/// The lanes of so many stations.
+pub(super) fn lanes(workload: &Workload, files: &Arc<FileSet>, stations: u32, depth: u32) -> Vec<Box<dyn Scenario>> {
+    let all = (0..stations).flat_map(|station| (0..depth).map(move |lane| (station, lane)));
+    all.map(|(station, lane)| workload.scenario(files, station, lane, seed_of(7, station, lane))).collect()
+}
+
+/// Lanes of a job.
+pub(super) fn workers(job: &Arc<impl Job + 'static>, count: usize) -> Vec<Box<dyn Scenario>> {
+    (0..count).map(|_| job.clone().scenario()).collect()
+}
+
+/// A server with the files of a workload below the directory `base`.
+pub(super) fn with_files(workload: &Workload, stations: u32) -> (Model, Arc<FileSet>) {
+    let files = Arc::new(FileSet::new(workload, "base", stations, &mut Names::default()).unwrap());
+    let mut server = Model::default();
+    server.nodes.insert("base".to_owned(), None);
+    let job = Create::new(files.clone());
+    let ran = run(&mut server, &mut workers(&job, 3), u64::MAX, sound);
+    assert_eq!(ran.errors, [""; 0]);
+    job.outcome().unwrap();
+    (server, files)
+}

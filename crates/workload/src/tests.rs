@@ -1,0 +1,551 @@
+//! Workloads do what they say, wherever and however many.
+
+use std::collections::BTreeMap;
+
+use plimsoll_client::action::Cause;
+
+use super::fileset::{Create, Found, Look, Remove, Verify};
+use super::testing::{Directory, Model, Ran, Server, lanes, run, sound, with_files, workers};
+use super::*;
+use crate::{Load, Pause};
+
+fn parse(turns: &str) -> Result<Workload, WorkloadError> {
+    let head = "name = \"w\"\ndescription = \"\"\n[files]\ncount = 40\ndirectories = 4\ndepth = 2\nsize = \"10KiB\"\n";
+    Workload::parse("w.toml", &format!("{head}{turns}"))
+}
+
+fn turns(turns: &str) -> Workload {
+    parse(turns).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// Load files are played by tests of their own.
+fn with_turns() -> impl Iterator<Item = &'static Builtin> {
+    BUILTINS.iter().filter(|builtin| !builtin.text.contains("[replay]"))
+}
+
+/// Runs so many stations and lanes on a server of their own, and holds that they leave it as it was.
+fn ran(workload: &Workload, stations: u32, depth: u32, turns: u64) -> Ran {
+    let (mut server, files) = with_files(workload, stations);
+    let before = server.nodes.clone();
+    let ran = run(&mut server, &mut lanes(workload, &files, stations, depth), turns, sound);
+    assert!(server.nodes == before, "the files are as they were");
+    assert_eq!((ran.wrong, &ran.errors), (0, &Vec::new()), "{}", workload.name());
+    assert_eq!(ran.turns, u64::from(stations * depth) * turns);
+    ran
+}
+
+/// Whether a turn of it is many requests.
+fn long(builtin: &Builtin) -> bool {
+    ["stream", "blocks", "sequential"].iter().any(|kind| builtin.name.starts_with(kind))
+}
+
+#[test]
+fn every_builtin_runs_without_errors_for_any_number_of_stations() {
+    for builtin in with_turns() {
+        let workload = builtin.workload().unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(workload.name(), builtin.name);
+        let turns = if long(builtin) { 2 } else { 200 };
+        for (stations, depth) in [(1, 1), (3, 1), (2, 4)] {
+            let ran = ran(&workload, stations, depth, turns);
+            assert!(ran.actions.len() as u64 >= ran.turns);
+        }
+    }
+}
+
+#[test]
+fn every_builtin_runs_without_errors_in_a_directory() {
+    for builtin in with_turns() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut server = Directory::at(folder.path());
+        let workload = builtin.workload().unwrap();
+        if workload.smb_alone().is_some() {
+            continue;
+        }
+        let files = Arc::new(FileSet::new(&workload, "", 8, &mut plimsoll_model::Names::default()).unwrap());
+        let create = Create::new(files.clone());
+        assert_eq!(run(&mut server, &mut workers(&create, 4), u64::MAX, sound).errors, [""; 0]);
+        create.outcome().unwrap();
+        let look = Look::new(files.clone());
+        run(&mut server, &mut workers(&look, 1), u64::MAX, sound);
+        assert_eq!(look.outcome(), Ok(Found::Set));
+        let turns = if long(builtin) { 4 } else { 300 };
+        for stations in [1, 3, 8] {
+            let ran = run(&mut server, &mut lanes(&workload, &files, stations, 1), turns, sound);
+            assert_eq!((ran.wrong, ran.errors), (0, Vec::new()), "{}", builtin.name);
+            assert_eq!(ran.turns, u64::from(stations) * turns);
+        }
+        let verify = Verify::new(files.clone());
+        run(&mut server, &mut workers(&verify, 4), u64::MAX, sound);
+        verify.outcome().unwrap();
+        let remove = Remove::new(&files);
+        run(&mut server, &mut workers(&remove, 4), u64::MAX, sound);
+        remove.outcome().unwrap();
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+    }
+}
+
+#[test]
+fn every_line_of_a_builtin_is_explained() {
+    for builtin in BUILTINS {
+        let mut before = "";
+        for line in builtin.text.lines().filter(|line| !line.is_empty()) {
+            let explained = line.contains('#') || before.trim_start().starts_with('#') || line == "]";
+            // The first kind of turn explains the keys that the others use again.
+            let known = [
+                "[[turns]]",
+                "name =",
+                "weight =",
+                "unmapped =",
+                "logging_on =",
+                "on =",
+                "steps =",
+                "  \"",
+                "  { ",
+                "description =",
+            ];
+            assert!(explained || known.iter().any(|key| line.starts_with(key)), "{}: {line}", builtin.name);
+            before = line;
+        }
+    }
+    assert!(with_turns().all(|builtin| !builtin.workload().unwrap().description().is_empty()));
+}
+
+/// Each step at least once.
+const EVERYTHING: &str = r#"
+        [lane]
+        keep_open = 2
+        verify = "100%"
+        [[turns]]
+        name = "set"
+        on = "file"
+        pick = { zipf = 1.0 }
+        steps = [
+            "open", { read = { size = "3KiB", count = 2 } }, { read = { size = "1KiB", at = { zipf = 0.8 }, count = 3 } },
+            { write = { size = "4KiB", whole = true } }, { write = { size = "700B", at = "random" } }, "flush",
+            "getattr-open", "getattr", "setattr", "access", "list", "fsinfo", "null", { think = "1ms" }, "close",
+            "lookup", "list-names", { write = { size = "700B", at = "random", stable = true } },
+        ]
+        [[turns]]
+        name = "own"
+        on = "own"
+        steps = [
+            "list", "create", { write = { size = "1KiB", total = { uniform = ["0B", "9KiB"] } } },
+            { write = { size = "1KiB", count = 3 } }, { read = { size = "2KiB", whole = true } }, { truncate = "100B" },
+            { read = { size = "64B", at = "random", count = 3 } }, { truncate = "1KiB" }, { read = { size = "2KiB" } },
+            "getattr-open", "flush", "close", "recreate", "getattr-open", { write = { size = "1KiB" } }, "close",
+            "getattr", "setattr", "list", "rename", "open", "close", "rename", "remove",
+            "list", "mkdir", "list", "getattr", "access", "rename", "setattr", "rmdir", "create", "close", "remove",
+            { repeat = { times = 3, steps = ["mkdir", { repeat = { times = 2, steps = ["rename"] } }, "rmdir"] } },
+        ]
+        [[turns]]
+        name = "directory"
+        on = "directory"
+        steps = ["getattr", "access", "list", "lookup", "list-names"]
+        [[turns]]
+        name = "link"
+        on = "link"
+        steps = ["lookup", "readlink", "list"]
+"#;
+
+#[test]
+fn everything_a_turn_can_do_is_done() {
+    let files = "count = 40\ndirectories = 4\ndepth = 2\nsize = \"10KiB\"\nlinks = 6\n";
+    let text = format!("name = \"w\"\ndescription = \"\"\n[files]\n{files}{EVERYTHING}");
+    let ran = ran(&Workload::parse("w.toml", &text).unwrap(), 3, 2, 300);
+    assert!(ran.verified > 1 << 20);
+    for wanted in [
+        "Open",
+        "Close",
+        "Read",
+        "Write",
+        "Flush",
+        "SetSize",
+        "GetAttributes",
+        "GetAttributesOf",
+        "SetAttributes",
+        "Access",
+        "List",
+        "MakeDirectory",
+        "RemoveDirectory",
+        "Remove",
+        "Rename",
+        "Lookup",
+        "ReadLink",
+        "ListNames",
+        "WriteThrough",
+        "FileSystemInfo",
+        "Null",
+    ] {
+        let words = |action: &String| action.split([' ', '{']).next() == Some(wanted);
+        assert!(ran.actions.iter().any(words), "{wanted}");
+    }
+}
+
+/// Offsets of the reads (or writes) of one lane that does so many turns with these steps.
+fn offsets(steps: &str, word: &str, turns: u64) -> Vec<u64> {
+    let kept = "[lane]\nkeep_open = 1\nverify = \"100%\"\n";
+    let text = format!("{kept}[[turns]]\nname = \"t\"\non = \"file\"\nsteps = [{steps}]\n");
+    let head = "name = \"w\"\ndescription = \"\"\n[files]\ncount = 1\ndirectories = 0\ndepth = 1\nsize = \"10KiB\"\n";
+    let ran = ran(&Workload::parse("w.toml", &format!("{head}{text}")).unwrap(), 1, 1, turns);
+    let of = |action: &String| action.strip_prefix(word)?.split("offset: ").nth(1)?.split(',').next()?.parse().ok();
+    ran.actions.iter().filter_map(of).collect()
+}
+
+#[test]
+fn a_sequence_goes_on_from_turn_to_turn_and_round_the_file() {
+    let read = "{ read = { size = \"4KiB\" } }";
+    assert_eq!(offsets(read, "Read ", 5), [0, 4096, 8192, 0, 4096]);
+    assert_eq!(offsets("{ write = { size = \"4KiB\" } }", "Write ", 4), [0, 4096, 8192, 0]);
+    // Several requests a turn, several steps a turn, closing in between: it is the same sequence.
+    assert_eq!(offsets("{ read = { size = \"4KiB\", count = 2 } }", "Read ", 3), [0, 4096, 8192, 0, 4096, 8192]);
+    assert_eq!(offsets(&format!("{read}, \"close\", {read}"), "Read ", 2), [0, 4096, 8192, 0]);
+    // Reads and writes are sequences of their own, and so is what is read at random.
+    let both =
+        format!("{read}, {{ write = {{ size = \"8KiB\" }} }}, {{ read = {{ size = \"1KiB\", at = \"random\" }} }}");
+    assert_eq!(offsets(&both, "Write ", 3), [0, 8192, 0]);
+    let reads: Vec<u64> = offsets(&both, "Read ", 3).into_iter().step_by(2).collect();
+    assert_eq!(reads, [0, 4096, 8192]);
+    // One that reads every other block stays on its blocks.
+    let every = "{ read = { size = \"2KiB\", every = 2 } }";
+    assert_eq!(offsets(every, "Read ", 4), [0, 4096, 8192, 0]);
+}
+
+#[test]
+fn a_workload_may_begin_at_the_start_each_time() {
+    let read = "{ read = { size = \"4KiB\", count = 2, from_start = true } }";
+    assert_eq!(offsets(read, "Read ", 2), [0, 4096, 0, 4096]);
+    assert_eq!(offsets(&read.replace("count = 2", "count = 9"), "Read ", 2), [0, 4096, 8192, 0, 4096, 8192]);
+    let whole = "{ read = { size = \"4KiB\", whole = true } }";
+    assert_eq!(offsets(whole, "Read ", 2), [0, 4096, 8192, 0, 4096, 8192]);
+    for wrong in [whole.replace("true", "true, from_start = true"), read.replace("count = 2", "at = \"random\"")] {
+        let turn = format!("[[turns]]\nname = \"t\"\non = \"file\"\nsteps = [{wrong}]\n");
+        assert!(parse(&turn).unwrap_err().problem.contains("from_start goes with"), "{wrong}");
+    }
+}
+
+/// After each round of the deck, and whatever it began with, the shares are those of the weights.
+#[test]
+fn turns_that_are_dealt_have_exact_shares() {
+    let (stations, rounds) = (3, 2);
+    let ran = ran(&Workload::find("laddis").unwrap(), stations, 1, 98 * rounds);
+    let count =
+        |name: &str| ran.actions.iter().filter(|action| action.split([' ', '{']).next() == Some(name)).count() as u64;
+    let all = u64::from(stations) * rounds;
+    let acquaintance = 120 * u64::from(stations);
+    assert_eq!(count("Lookup"), 34 * all + acquaintance);
+    let shares = ["Read", "WriteThrough", "GetAttributes", "ReadLink", "ListNames", "SetAttributes", "FileSystemInfo"];
+    assert_eq!(shares.map(count), [22, 15, 13, 8, 3, 1, 1].map(|share| share * all));
+    // Made twice, removed once; files of the set are opened to read and to write.
+    assert_eq!((count("Remove"), count("Open")), (all, (22 + 15 + 2) * all));
+    let many = "[lane]\norder = \"dealt\"\n[[turns]]\nname = \"a\"\nweight = 999\non = \"file\"\nsteps = [\"null\"]\n";
+    let wrong = parse(&format!("{many}{}", many.split_once("\"dealt\"\n").unwrap().1.replace("999", "1000")));
+    assert!(wrong.unwrap_err().problem.contains("1000 cards at most, and these make 1999"));
+}
+
+/// What is connected is given back, whatever fails in between, and nothing is open then.
+#[test]
+fn turns_with_a_share_of_their_own_leave_it() {
+    for fault in [0, 7, 13] {
+        let workload = Workload::find("home-folders").unwrap();
+        let (mut server, files) = with_files(&workload, 1);
+        let sick = |n: u64| (fault > 0 && n.is_multiple_of(fault)).then_some(Cause::TimedOut);
+        let ran = run(&mut server, &mut lanes(&workload, &files, 1, 1), 400, sick);
+        let (mut connected, mut logged_on, mut seen) = (false, false, 0);
+        for action in &ran.actions {
+            match action.as_str() {
+                _ if fault > 0 => {}
+                "LogOn" => assert!(!connected && !std::mem::replace(&mut logged_on, true)),
+                "ConnectShare" => assert!(!std::mem::replace(&mut connected, true)),
+                "DisconnectShare" => assert!(std::mem::replace(&mut connected, false)),
+                "LogOff" => assert!(!connected && std::mem::replace(&mut logged_on, false)),
+                _ => continue,
+            }
+            seen += 1;
+        }
+        let count = |wanted: &str| ran.actions.iter().filter(|action| *action == wanted).count();
+        // One in seven cannot be connected, and need not be left.
+        assert!(count("DisconnectShare") >= count("ConnectShare") * 3 / 4, "what is connected is given back");
+        assert!(seen > 100 && ran.wrong == 0 && (fault > 0 || ran.errors.is_empty()), "{seen}: {:?}", ran.errors);
+    }
+    let turn = |steps: &str| parse(&format!("[[turns]]\nname = \"t\"\non = \"file\"\nsteps = [{steps}]\n"));
+    for (steps, wanted) in [
+        ("\"connect-share\"", "ends with what it began"),
+        ("\"connect-share\", \"open\", \"disconnect-share\"", "\"close\" what is open first"),
+        ("\"log-off\"", "before logging off"),
+        ("{ probe = \"f7\" }", "unlike those of the set"),
+        ("{ volume = \"label\" }", "nothing is open"),
+    ] {
+        let error = turn(steps).unwrap_err();
+        assert!(error.problem.contains(wanted), "{steps}: {error}");
+    }
+    let alone = turn("\"connect-share\", \"getattr\", \"disconnect-share\"").unwrap();
+    assert!(alone.wants_its_connection_alone() && alone.smb_alone() == Some("connect-share"));
+    let mixed = Workload::find("mixed").unwrap();
+    assert!(!mixed.wants_its_connection_alone() && mixed.smb_alone().is_none());
+}
+
+#[test]
+fn as_many_files_are_kept_open_as_asked() {
+    for (kept, most) in [(0, 1), (1, 1), (5, 5)] {
+        let workload = turns(&format!(
+            "[lane]\nkeep_open = {kept}\n[[turns]]\nname = \"r\"\non = \"file\"\nsteps = [{{ read = {{ size = \"1KiB\" }} }}]\n"
+        ));
+        let (mut server, files) = with_files(&workload, 1);
+        let mut lanes = lanes(&workload, &files, 1, 1);
+        for _ in 0..300 {
+            run(&mut server, &mut lanes, 1, sound);
+            assert!(server.open_files() <= most);
+        }
+        assert_eq!(server.open_files(), kept);
+    }
+}
+
+#[test]
+fn a_failing_server_leaves_no_debris_but_what_it_refuses_to_remove() {
+    let workload = Workload::find("mixed").unwrap();
+    for cause in [Cause::Status, Cause::ConnectionReset, Cause::TimedOut] {
+        let (mut server, files) = with_files(&workload, 3);
+        let before = server.nodes.len();
+        let mut lanes = lanes(&workload, &files, 3, 2);
+        let ran = run(&mut server, &mut lanes, 300, |n| n.is_multiple_of(11).then_some(cause));
+        assert_eq!((ran.wrong, ran.turns), (0, 1800));
+        // Files whose removal was refused too.
+        let debris = server.nodes.len() - before;
+        assert!(debris < 60, "{debris}");
+        let more = run(&mut server, &mut lanes, 50, sound);
+        assert_eq!((more.wrong, more.errors), (0, Vec::new()), "the lanes go on as before");
+        assert_eq!(server.nodes.len() - before, debris);
+    }
+}
+
+#[test]
+fn wrong_data_are_found() {
+    let workload = turns(
+        "[lane]\nverify = \"100%\"\n[[turns]]\nname = \"r\"\non = \"file\"\nsteps = [{ read = { size = \"4KiB\", whole = true } }]\n",
+    );
+    let damages: [fn(&mut Vec<u8>); 3] =
+        [|bytes| bytes[5000] ^= 1, |bytes| bytes.truncate(10_239), |bytes| bytes.swap(4095, 4096)];
+    for damage in damages {
+        let (mut server, files) = with_files(&workload, 1);
+        let mut path = String::new();
+        files.file_path(3, &mut path);
+        damage(server.nodes.get_mut(&path).unwrap().as_mut().unwrap());
+        let ran = run(&mut server, &mut lanes(&workload, &files, 1, 1), 400, sound);
+        let hits = ran
+            .actions
+            .iter()
+            .filter(|action| action.starts_with("Open") && action.contains(&format!("{path}\"")))
+            .count();
+        assert!(hits > 0);
+        assert_eq!(ran.wrong, hits as u64);
+    }
+}
+
+/// How often each file was opened by its readers, over all lanes.
+fn accesses(workload: &Workload, stations: u32, all_turns: u64) -> BTreeMap<String, f64> {
+    let (mut server, files) = with_files(workload, stations);
+    let ran = run(&mut server, &mut lanes(workload, &files, stations, 1), all_turns / u64::from(stations), sound);
+    let mut counts = BTreeMap::new();
+    for action in ran.actions.iter().filter(|action| action.starts_with("GetAttributes {")) {
+        *counts.entry(action.clone()).or_default() += 1.0;
+    }
+    counts
+}
+
+/// Two-sample chi-square statistic and its degrees of freedom.
+fn chi_square(a: &BTreeMap<String, f64>, b: &BTreeMap<String, f64>) -> (f64, f64) {
+    let (all_a, all_b): (f64, f64) = (a.values().sum(), b.values().sum());
+    let names: std::collections::BTreeSet<_> = a.keys().chain(b.keys()).collect();
+    let of = |counts: &BTreeMap<String, f64>, name: &String| counts.get(name).copied().unwrap_or(0.0);
+    let terms = names.iter().map(|name| {
+        let (seen_a, seen_b) = (of(a, name), of(b, name));
+        (seen_a * (all_b / all_a).sqrt() - seen_b * (all_a / all_b).sqrt()).powi(2) / (seen_a + seen_b)
+    });
+    (terms.sum(), names.len() as f64 - 1.0)
+}
+
+/// SPEC withdrew SFS 2.0 in 2001: what its processes touched depended on how many there were.
+#[test]
+fn what_is_touched_does_not_depend_on_how_many_stations_share_the_work() {
+    for pick in ["\"uniform\"", "{ zipf = 0.9 }"] {
+        let text = format!("[[turns]]\nname = \"g\"\non = \"file\"\npick = {pick}\nsteps = [\"getattr\"]\n");
+        let workload = turns(&text);
+        let counts = [1, 4, 64].map(|stations| accesses(&workload, stations, 64_000));
+        for other in [&counts[1], &counts[2]] {
+            let (chi, freedom) = chi_square(&counts[0], other);
+            assert_eq!(freedom, 39.0, "the working set is the same: all files");
+            // 39 degrees of freedom: 72.05 is passed once in a thousand seeds, and the seeds are fixed.
+            assert!(chi < 72.05, "{pick}: {chi}");
+        }
+    }
+}
+
+/// The same for places in files, and for kinds of turns.
+#[test]
+fn places_and_kinds_do_not_depend_on_it_either() {
+    let workload = turns(
+        r#"
+        [[turns]]
+        name = "r"
+        weight = 3
+        on = "file"
+        steps = [{ read = { size = "256B", at = "random" } }]
+        [[turns]]
+        name = "n"
+        on = "directory"
+        steps = ["null"]
+        "#,
+    );
+    let shape = |stations: u32| {
+        let (mut server, files) = with_files(&workload, stations);
+        let turns = 16_000 / u64::from(stations);
+        let ran = run(&mut server, &mut lanes(&workload, &files, stations, 1), turns, sound);
+        let mut counts: BTreeMap<String, f64> = BTreeMap::new();
+        for action in &ran.actions {
+            let kind = match action.split_once("offset: ") {
+                Some((_, rest)) => rest.split(',').next().unwrap(),
+                None if action.starts_with("Null") => "null",
+                None => continue,
+            };
+            *counts.entry(kind.to_owned()).or_default() += 1.0;
+        }
+        counts
+    };
+    let counts = [1, 4, 64].map(shape);
+    for other in [&counts[1], &counts[2]] {
+        let (chi, freedom) = chi_square(&counts[0], other);
+        assert_eq!(freedom, 40.0, "40 places of 256 bytes, and null");
+        // 40 degrees of freedom: 73.40.
+        assert!(chi < 73.40, "{chi}");
+    }
+}
+
+#[test]
+fn a_lane_does_the_same_again_whatever_the_others_do() {
+    let workload = Workload::find("mixed").unwrap();
+    let alone = |with: u32| {
+        let (mut server, files) = with_files(&workload, 1);
+        let mut first = vec![workload.scenario(&files, 0, 0, 42)];
+        let mut others: Vec<_> = (1..with).map(|station| workload.scenario(&files, station, 0, 1000)).collect();
+        run(&mut server, &mut others, 50, sound);
+        run(&mut server, &mut first, 100, sound).actions.iter().map(|action| without_key(action)).collect::<Vec<_>>()
+    };
+    assert_eq!(alone(1), alone(4));
+}
+
+/// An action without the number that the server gave to the open file.
+fn without_key(action: &str) -> String {
+    action.split("FileKey(").map(|part| part.trim_start_matches(|c: char| c.is_ascii_digit())).collect()
+}
+
+#[test]
+fn errors_name_file_line_key_value_and_limit() {
+    let turn = |steps: &str| format!("[[turns]]\nname = \"t\"\non = \"own\"\nsteps = [{steps}]\n");
+    for (text, line, wanted) in [
+        (turn("\"create\", \"close\""), 8, "leaves its own file"),
+        (turn("\"close\""), 11, "not open"),
+        (turn("\"create\", \"remove\""), 11, "\"close\" the file first"),
+        (turn("{ read = { size = \"8K\" } }"), 11, "not \"8K\""),
+        (turn("{ read = { size = \"1GiB\" } }"), 11, "16MiB"),
+        (turn("\"creat\""), 11, "unknown variant `creat`"),
+        (turn("{ read = { size = \"1B\", counts = 1 } }"), 11, "unknown field `counts`"),
+        (turn(""), 8, "no steps"),
+        (turn("{ repeat = { times = 0, steps = [\"null\"] } }"), 11, "from 1 to 10000"),
+        (turn("{ repeat = { times = 9999, steps = [\"null\", \"null\"] } }"), 11, "10000 steps"),
+        (turn("\"null\"").replace("own", "file").replace("\"null\"", "\"rename\""), 11, "on = \"own\""),
+        ("[lane]\nverify = \"200%\"\n".to_owned() + &turn("\"null\""), 9, "from 0% to 100%"),
+        ("[lane]\nkeep_open = 1001\n".to_owned() + &turn("\"null\""), 9, "1000 files"),
+        ("[load]\nstations = 0\n".to_owned() + &turn("\"null\""), 8, "from 1 to 1000000, not 0"),
+        ("[load]\nrate = 5.0\nusers = 3\n".to_owned() + &turn("\"null\""), 8, "stations and rate"),
+        ("[loaf]\n".to_owned() + &turn("\"null\""), 8, "unknown field `loaf`"),
+        ("turns = []\n".to_owned(), 8, "unknown field `turns`"),
+    ] {
+        let error = parse(&text).unwrap_err();
+        assert!(error.problem.contains(wanted), "{error}");
+        assert_eq!((error.file.as_str(), error.line), ("w.toml", line), "{error}");
+    }
+    let error = Workload::find("no-such").unwrap_err().to_string();
+    assert!(error.contains("mixed, stream-read"), "{error}");
+}
+
+#[test]
+fn defaults_become_a_load() {
+    let with = |load: &str| {
+        *turns(&format!("[load]\n{load}\n[[turns]]\nname = \"t\"\non = \"file\"\nsteps = [\"null\"]\n")).defaults()
+    };
+    let second = 1_000_000_000;
+    let closed = with("stations = 7\nthink = { exponential = \"1s\" }\ndepth = 3\nwarmup = \"1s\"\nduration = \"2s\"");
+    assert_eq!(closed.load, Load::Closed { stations: 7, think: Pause::Exponential(second) });
+    assert_eq!((closed.lanes, closed.phases.warmup_ns, closed.phases.measured_ns), (3, second, Some(2 * second)));
+    let open = with("stations = 7\nrate = 100.0\narrivals = \"constant\"").load;
+    assert_eq!((open.stations(), open.asked_rate()), (7, Some(100.0)));
+    let partly = with("users = 22\nevery = \"11s\"").load;
+    assert_eq!((partly.stations(), partly.asked_rate()), (22, Some(2.0)));
+}
+
+#[test]
+fn the_digest_is_that_of_the_text() {
+    let text = Builtin::named("mixed").unwrap().text;
+    let digest = Workload::find("mixed").unwrap().digest().to_owned();
+    assert_eq!(digest.len(), 64);
+    assert_ne!(Workload::parse("m", &format!("{text}\n")).unwrap().digest(), digest);
+    // FIPS 180-4's example.
+    let abc = hexadecimal(digest_of(b"abc").as_ref());
+    assert!(abc.starts_with("ba7816bf8f01cfea414140de5dae2223"));
+}
+
+fn digest_of(bytes: &[u8]) -> aws_lc_rs::digest::Digest {
+    aws_lc_rs::digest::digest(&aws_lc_rs::digest::SHA256, bytes)
+}
+
+#[test]
+fn the_model_is_strict() {
+    let mut server = Model::default();
+    let mut act = |action: plimsoll_client::Action<'_>| server.act(&action, &mut Vec::new(), &mut Vec::new());
+    assert!(act(plimsoll_client::Action::MakeDirectory { path: "a/b" }).is_err());
+    assert!(act(plimsoll_client::Action::Remove { path: "a" }).is_err());
+    assert!(act(plimsoll_client::Action::Close { file: plimsoll_client::FileKey(0) }).is_err());
+}
+
+#[test]
+fn a_load_file_is_played_over_and_over_or_so_many_times() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("w.toml");
+    std::fs::write(folder.path().join("x.load"), "Mkdir \"/a\" *\n").unwrap();
+    let builtin = BUILTINS.iter().find(|builtin| builtin.name == "netbench").unwrap();
+    let text = builtin.text.replace("/usr/share/dbench/client.txt", "x.load");
+    let parse = |plays: &str| {
+        let setting = Parameter { name: "plays".to_owned(), value: plays.to_owned() };
+        Workload::parse_with(file.to_str().unwrap(), &text, &[setting]).unwrap_or_else(|error| panic!("{error}"))
+    };
+    assert!(parse("0").defaults().phases.measured_ns.is_some());
+    let once = parse("1");
+    assert_eq!((once.defaults().phases.measured_ns, once.defaults().phases.warmup_ns), (None, 0));
+    // The load file is in the digest.
+    std::fs::write(folder.path().join("x.load"), "Mkdir \"/b\" *\n").unwrap();
+    assert_ne!(parse("1").digest(), once.digest());
+    for more in ["[files]\ncount = 1\ndirectories = 0\ndepth = 1\nsize = \"1B\"\n", "[lane]\nkeep_open = 1\n"] {
+        assert!(Workload::parse(file.to_str().unwrap(), &format!("{text}\n{more}")).is_err(), "{more}");
+    }
+}
+
+#[test]
+fn lanes_read_one_file_together() {
+    let ahead = |value: &str| Parameter { name: "ahead".to_owned(), value: value.to_owned() };
+    let size = Parameter { name: "size".to_owned(), value: "42KiB".to_owned() };
+    let workload = Workload::find_with("sequential-read", &[ahead("4"), size.clone()]).unwrap();
+    let mut places: Vec<u64> = ran(&workload, 1, 4, 1).actions.iter().filter_map(|action| place(action)).collect();
+    places.sort_unstable();
+    // Ten whole blocks and half a one, each read once.
+    assert_eq!(places, (0..11).map(|block| block * 4096).collect::<Vec<_>>());
+    for wrong in ["0", "1025"] {
+        let error = Workload::find_with("sequential-read", &[ahead(wrong), size.clone()]).unwrap_err();
+        assert!(error.to_string().contains("every may be 1 to 1024"), "{error}");
+    }
+}
+
+/// Where a read begins.
+fn place(action: &str) -> Option<u64> {
+    let (_, rest) = action.strip_prefix("Read ").and_then(|read| read.split_once("offset: "))?;
+    rest.split(',').next()?.parse().ok()
+}

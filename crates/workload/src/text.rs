@@ -1,0 +1,393 @@
+//! A workload file as it is written.
+
+use std::fmt;
+
+use plimsoll_client::action::{Caching, Control, InfoClass};
+use serde::Deserialize;
+use serde::de::{Deserializer, Error, IgnoredAny, MapAccess, Visitor, value::MapAccessDeserializer};
+use toml::Spanned;
+
+use super::distribution::{Pick, Sizes};
+use super::quantity::{Scale, Share, Size, Time};
+use crate::{Arrivals, Pause};
+
+/// The whole file.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Text {
+    pub(super) name: Spanned<String>,
+    pub(super) description: Spanned<String>,
+    pub(super) files: Option<Spanned<Files>>,
+    pub(super) load: Option<Spanned<Load>>,
+    pub(super) lane: Option<Spanned<LaneText>>,
+    #[serde(default)]
+    pub(super) turns: Vec<Spanned<TurnText>>,
+    pub(super) replay: Option<Spanned<ReplayText>>,
+    /// Looked at before, and put in place.
+    #[serde(default, rename = "parameters")]
+    pub(super) _parameters: IgnoredAny,
+}
+
+/// `[files]`: what is there before anything is measured.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Files {
+    pub(super) count: u32,
+    pub(super) directories: u32,
+    pub(super) depth: u32,
+    pub(super) size: Sizes,
+    /// Factor of all sizes: of files, and of requests for them.
+    #[serde(default)]
+    pub(super) scale: Scale,
+    /// Symbolic links.
+    #[serde(default)]
+    pub(super) links: u32,
+    #[serde(default)]
+    pub(super) shared: Sharing,
+    #[serde(default)]
+    pub(super) seed: u32,
+}
+
+impl Files {
+    /// Nothing but a directory for each station.
+    pub(super) fn none() -> Self {
+        let (size, shared) = (Sizes::Constant(Size(0)), Sharing::ByNone);
+        Self { count: 0, directories: 0, depth: 1, size, scale: Scale::default(), links: 0, shared, seed: 0 }
+    }
+}
+
+/// `[replay]`: a load file of dbench's in place of turns, its lines played one after the other.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ReplayText {
+    pub(super) loadfile: Spanned<String>,
+    /// Then a station is done; 0 or nothing: over and over.
+    pub(super) plays: Option<u32>,
+}
+
+/// Who works on which files.
+#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum Sharing {
+    /// All stations work on the same files.
+    #[default]
+    ByAll,
+    /// Each station has as many files of its own, in a directory of its own.
+    ByNone,
+}
+
+/// `[load]`: what holds unless flags say otherwise.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct Load {
+    pub(super) stations: Option<u32>,
+    pub(super) think: Option<Think>,
+    pub(super) rate: Option<f64>,
+    pub(super) users: Option<u32>,
+    pub(super) every: Option<Time>,
+    pub(super) arrivals: ArrivalsText,
+    pub(super) depth: u32,
+    pub(super) warmup: Time,
+    pub(super) duration: Time,
+}
+
+impl Default for Load {
+    fn default() -> Self {
+        let second = 1_000_000_000;
+        Self {
+            stations: None,
+            think: None,
+            rate: None,
+            users: None,
+            every: None,
+            arrivals: ArrivalsText::Poisson,
+            depth: 1,
+            warmup: Time(5 * second),
+            duration: Time(30 * second),
+        }
+    }
+}
+
+/// Spacing of arrivals.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum ArrivalsText {
+    Constant,
+    Poisson,
+}
+
+impl From<ArrivalsText> for Arrivals {
+    fn from(text: ArrivalsText) -> Self {
+        match text {
+            ArrivalsText::Constant => Arrivals::Constant,
+            ArrivalsText::Poisson => Arrivals::Poisson,
+        }
+    }
+}
+
+/// `[lane]`: how a lane goes about its files.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct LaneText {
+    pub(super) keep_open: Option<Spanned<u32>>,
+    pub(super) verify: Option<Share>,
+    pub(super) caching: CachingText,
+    pub(super) order: Order,
+    pub(super) look_up_first: bool,
+}
+
+/// How a lane comes to its next kind of turn.
+#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum Order {
+    /// Drawn by weight, each by itself.
+    #[default]
+    Drawn,
+    /// From a shuffled deck with as many cards of a kind as its weight says, gone through again and again: shares are exact.
+    Dealt,
+}
+
+/// What an SMB open asks for.
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum CachingText {
+    #[default]
+    None,
+    Batch,
+    Exclusive,
+    LevelTwo,
+    Lease,
+    Kept,
+    Durable,
+    Handle,
+}
+
+impl From<CachingText> for Caching {
+    fn from(text: CachingText) -> Self {
+        match text {
+            CachingText::None => Caching::None,
+            CachingText::Batch => Caching::Batch,
+            CachingText::Exclusive => Caching::Exclusive,
+            CachingText::LevelTwo => Caching::LevelTwo,
+            CachingText::Lease => Caching::Lease,
+            CachingText::Kept => Caching::Kept,
+            CachingText::Durable => Caching::Durable,
+            CachingText::Handle => Caching::Handle,
+        }
+    }
+}
+
+/// `[[turns]]`: one kind of turn.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct TurnText {
+    pub(super) name: String,
+    #[serde(default = "one")]
+    pub(super) weight: u32,
+    /// How often the turn connects to the share and leaves it again besides.
+    #[serde(default)]
+    pub(super) unmapped: u32,
+    /// How often it logs on and off besides that.
+    #[serde(default)]
+    pub(super) logging_on: u32,
+    pub(super) on: Subject,
+    #[serde(default)]
+    pub(super) pick: Pick,
+    pub(super) steps: Vec<Spanned<StepText>>,
+}
+
+fn one() -> u32 {
+    1
+}
+
+/// What a turn is about.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum Subject {
+    /// A file of the set.
+    File,
+    /// A symbolic link of the set.
+    Link,
+    /// A directory of the set.
+    Directory,
+    /// A file or directory that the lane makes in a directory of the set, and removes.
+    Own,
+}
+
+/// One step of a turn.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum StepText {
+    Create,
+    Recreate,
+    Open,
+    Close,
+    Read(ReadText),
+    Write(WriteText),
+    Flush,
+    Truncate(Size),
+    Lookup,
+    Readlink,
+    Getattr,
+    GetattrOpen,
+    Setattr,
+    Access,
+    List,
+    ListNames,
+    Mkdir,
+    Rmdir,
+    Remove,
+    Rename,
+    Fsinfo,
+    Find,
+    Probe(String),
+    Volume(VolumeText),
+    Ioctl(ControlText),
+    ConnectShare,
+    DisconnectShare,
+    LogOn,
+    LogOff,
+    Null,
+    Think(Time),
+    Repeat(RepeatText),
+}
+
+/// What is asked about the file system.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum VolumeText {
+    Label,
+    Attributes,
+    Size,
+}
+
+/// MS-FSCC 2.5: FileFsVolumeInformation, FileFsAttributeInformation, FileFsFullSizeInformation.
+impl From<VolumeText> for InfoClass {
+    fn from(text: VolumeText) -> Self {
+        match text {
+            VolumeText::Label => InfoClass(1),
+            VolumeText::Attributes => InfoClass(5),
+            VolumeText::Size => InfoClass(7),
+        }
+    }
+}
+
+/// Which control an IOCTL is.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum ControlText {
+    ObjectId,
+    Snapshots,
+    Interfaces,
+}
+
+impl From<ControlText> for Control {
+    fn from(text: ControlText) -> Self {
+        match text {
+            ControlText::ObjectId => Control::ObjectId,
+            ControlText::Snapshots => Control::Snapshots,
+            ControlText::Interfaces => Control::Interfaces,
+        }
+    }
+}
+
+/// How a file is read.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ReadText {
+    pub(super) size: Size,
+    #[serde(default)]
+    pub(super) at: At,
+    pub(super) count: Option<u32>,
+    #[serde(default)]
+    pub(super) whole: bool,
+    /// Where nothing else is said, a lane goes on where its last read of this file ended, and at the file's end with its beginning.
+    #[serde(default)]
+    pub(super) from_start: bool,
+    /// Of the blocks one in so many: the lanes of a station read one file together, each as many blocks further on as it is
+    /// lanes from the first.
+    #[serde(default = "one")]
+    pub(super) every: u32,
+}
+
+/// How a file is written.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct WriteText {
+    pub(super) size: Size,
+    #[serde(default)]
+    pub(super) at: At,
+    pub(super) count: Option<u32>,
+    #[serde(default)]
+    pub(super) whole: bool,
+    /// As of [`ReadText`]; of files of the set, for the lane's own have no past.
+    #[serde(default)]
+    pub(super) from_start: bool,
+    pub(super) total: Option<Sizes>,
+    #[serde(default)]
+    pub(super) stable: bool,
+}
+
+/// Where in the file.
+#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum At {
+    /// One after the other.
+    #[default]
+    Sequential,
+    /// At any multiple of the request's size, all alike.
+    Random,
+    /// Likewise, the nth in proportion to n to the power of −exponent.
+    Zipf(super::distribution::Exponent),
+}
+
+/// Steps done several times.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RepeatText {
+    pub(super) times: u32,
+    pub(super) steps: Vec<Spanned<StepText>>,
+}
+
+/// A pause between turns.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Think(pub(super) Pause);
+
+/// What stands in a table instead of a plain time.
+#[derive(Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum ThinkTable {
+    Exponential(Time),
+    Uniform([Time; 2]),
+}
+
+impl<'de> Deserialize<'de> for Think {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        from.deserialize_any(ThinkVisitor)
+    }
+}
+
+struct ThinkVisitor;
+
+impl<'de> Visitor<'de> for ThinkVisitor {
+    type Value = Think;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a time such as \"10ms\", or { exponential = \"10ms\" } or { uniform = [\"1ms\", \"5ms\"] }")
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<Think, E> {
+        let time = Time::deserialize(serde::de::value::StrDeserializer::new(text))?;
+        Ok(Think(if time.0 == 0 { Pause::None } else { Pause::Constant(time.0) }))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Think, A::Error> {
+        match ThinkTable::deserialize(MapAccessDeserializer::new(map))? {
+            ThinkTable::Exponential(Time(mean)) => Ok(Think(Pause::Exponential(mean))),
+            ThinkTable::Uniform([least, most]) if least > most => {
+                Err(A::Error::custom("the first time must not be above the second"))
+            }
+            ThinkTable::Uniform([Time(least), Time(most)]) => Ok(Think(Pause::Uniform(least, most))),
+        }
+    }
+}
