@@ -6,6 +6,7 @@ pub mod html;
 mod instant;
 pub mod json;
 pub mod safe;
+mod shares;
 pub mod text;
 
 pub use instant::utc;

@@ -2,10 +2,11 @@
 
 use super::chart::{Axis, Chart, Series, Shape, Unit};
 use super::figure::Figure;
-use super::units::{UNKNOWN, count, duration, optional, percent};
+use super::units::{UNKNOWN, count, duration, optional, percent, percentage};
 use super::untrusted::Untrusted;
 use crate::findings::Findings;
 use crate::findings::calls::{CallPart, CallPhase, Calls};
+use crate::shares::{self, Percentage};
 use crate::text::calls::run_lengths;
 use maud::{Markup, html};
 
@@ -65,21 +66,26 @@ fn phase(phase: &CallPhase) -> Markup {
                     th scope="col" { "Part" } th scope="col" { "A call" } th scope="col" { "Share" } th.text scope="col" { "Known" }
                     th.text scope="col" { "How" }
                 } }
-                tbody { @for part in &phase.parts { (row(part, phase.whole_s)) } }
+                tbody { @for (part, share) in phase.parts.iter().zip(shown(phase)) { (row(part, share)) } }
             }
         }
     }
 }
 
-fn row(part: &CallPart, whole_s: f64) -> Markup {
-    // Sums of others, and what stands beside them, are no shares of the whole.
-    let share = part.seconds.filter(|_| part.adds && whole_s > 0.0).map(|seconds| seconds / whole_s);
-    let shown = |share: f64| if share < 0.0 { format!("−{}", percent(-share)) } else { percent(share) };
+/// The share of each part in the whole. Sums of others, and what stands beside them, have none.
+fn shown(phase: &CallPhase) -> Vec<Option<Percentage>> {
+    let adds = |part: &CallPart| part.seconds.filter(|_| part.adds);
+    let of_whole = shares::of(&phase.parts.iter().filter_map(adds).collect::<Vec<_>>(), phase.whole_s);
+    let mut of_whole = of_whole.into_iter();
+    phase.parts.iter().map(|part| adds(part).and_then(|_| of_whole.next().flatten())).collect()
+}
+
+fn row(part: &CallPart, share: Option<Percentage>) -> Markup {
     html! {
         tr {
             th scope="row" { (Untrusted(&part.part)) }
             td { (optional(part.seconds, duration)) }
-            td { (optional(share, shown)) }
+            td { (percentage(share)) }
             td.text { (Untrusted(&part.how)) }
             td.text.wrap { (Untrusted(&part.why)) }
         }

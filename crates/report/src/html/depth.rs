@@ -3,9 +3,10 @@
 use super::chart::{Axis, Chart, Series, Shape, Unit};
 use super::figure::Figure;
 use super::sides::{Side, label};
-use super::units::{UNKNOWN, count, optional, percent};
+use super::units::{UNKNOWN, count, optional, percentage};
 use super::untrusted::Untrusted;
 use crate::findings::{DepthShare, Findings, QueueDepth};
+use crate::shares::{self, Percentage};
 use maud::{Markup, html};
 
 /// Load levels that have a chart of their own; of more, the tables.
@@ -103,7 +104,14 @@ fn summary(depth: &QueueDepth) -> Markup {
 }
 
 fn body(name: &str, depth: &QueueDepth) -> Markup {
-    let find = |list: &[DepthShare], range: (u64, u64)| list.iter().find(|r| (r.from, r.to) == range).copied();
+    let shown = |list: &[DepthShare]| -> Vec<(DepthShare, Option<Percentage>)> {
+        let shares: Vec<f64> = list.iter().map(|range| range.share).collect();
+        list.iter().copied().zip(shares::of(&shares, 1.0)).collect()
+    };
+    let [arrivals, time] = [&depth.at_arrival, &depth.over_time].map(|list| shown(list));
+    let find = |list: &[(DepthShare, Option<Percentage>)], range: (u64, u64)| {
+        list.iter().find(|(r, _)| (r.from, r.to) == range).copied()
+    };
     html! {
         tbody {
             @if !name.is_empty() {
@@ -112,12 +120,12 @@ fn body(name: &str, depth: &QueueDepth) -> Markup {
                 } }
             }
             @for range in ranges(std::iter::once(depth)) {
-                @let arrivals = find(&depth.at_arrival, range);
+                @let arrivals = find(&arrivals, range);
                 tr {
                     th scope="row" { (range_text(range)) }
-                    td { (optional(arrivals.and_then(|r| r.count), count)) }
-                    (bar(arrivals.map(|r| r.share)))
-                    (bar(find(&depth.over_time, range).map(|r| r.share)))
+                    td { (optional(arrivals.and_then(|(r, _)| r.count), count)) }
+                    (bar(arrivals))
+                    (bar(find(&time, range)))
                 }
             }
         }
@@ -132,11 +140,11 @@ fn range_text((from, to): (u64, u64)) -> String {
     }
 }
 
-fn bar(share: Option<f64>) -> Markup {
+fn bar(of: Option<(DepthShare, Option<Percentage>)>) -> Markup {
     html! {
-        @match share {
+        @match of {
             None => td { (UNKNOWN) },
-            Some(share) => td.bar style=(format!("--w:{:.1}%", share * 100.0)) { (percent(share)) },
+            Some((range, shown)) => td.bar style=(format!("--w:{:.1}%", range.share * 100.0)) { (percentage(shown)) },
         }
     }
 }

@@ -4,9 +4,10 @@ use super::chart::{Axis, Chart, Series, Shape, Unit};
 use super::figure::Figure;
 use super::operations::short_name;
 use super::sides::{Side, group, groups, label, response_time};
-use super::units::{count, duration, percent_of};
+use super::units::{count, duration, percentage};
 use super::untrusted::Untrusted;
 use crate::findings::{Bucket, OperationRow};
+use crate::shares;
 use maud::{Markup, html};
 
 /// Percentile curves, cumulative distributions and decades of the groups.
@@ -205,19 +206,23 @@ fn edge(exponent: i32) -> String {
 
 fn line(name: &str, row: &OperationRow, sub: bool, decades: &[i32]) -> Markup {
     let total = total(row);
-    let in_decade = |decade: i32| row.distribution.iter().find(|b| exponent(b) == Some(decade)).map_or(0, |b| b.count);
+    let shares = shares::of_counts(row.distribution.iter().map(|bucket| bucket.count), total);
+    let in_decade = |decade: i32| {
+        let found = row.distribution.iter().zip(&shares).find(|(bucket, _)| exponent(bucket) == Some(decade));
+        found.map_or((0, None), |(bucket, share)| (bucket.count, *share))
+    };
     html! {
         @if total > 0 {
             tr.sub[sub] {
                 th scope="row" { (Untrusted(name)) }
                 td { (count(total)) }
                 @for decade in decades {
-                    @let n = in_decade(*decade);
+                    @let (n, share) = in_decade(*decade);
                     @if n == 0 {
                         td.nought { "0" }
                     } @else {
                         td.bar style=(format!("--w:{:.1}%", n as f64 / total as f64 * 100.0)) {
-                            (count(n)) " " small { (percent_of(n, total)) }
+                            (count(n)) " " small { (percentage(share)) }
                         }
                     }
                 }

@@ -3,8 +3,9 @@
 use super::chart::{Axis, Chart, Series, Shape, Unit};
 use super::figure::Figure;
 use super::sides::{Side, label};
-use super::units::percent;
+use super::units::percentage;
 use crate::findings::OperationRow;
+use crate::shares;
 
 /// Operations named in the chart; the rarest others are one bar.
 const NAMED: usize = 12;
@@ -95,10 +96,10 @@ fn names(sides: &[Side<'_>]) -> Vec<String> {
 fn words(sides: &[Side<'_>]) -> String {
     let of = |side: &Side<'_>| {
         let total: u64 = counted(side).fold(0, |sum, row| sum.saturating_add(row.count));
-        let mut rows: Vec<&OperationRow> = counted(side).collect();
-        rows.sort_by_key(|row| std::cmp::Reverse(row.count));
-        let text =
-            |row: &&OperationRow| format!("{} {}", row.procedure, percent(row.count as f64 / total.max(1) as f64));
+        let mut rows: Vec<_> =
+            counted(side).zip(shares::of_counts(counted(side).map(|row| row.count), total)).collect();
+        rows.sort_by_key(|(row, _)| std::cmp::Reverse(row.count));
+        let text = |(row, share): &(&OperationRow, _)| format!("{} {}", row.procedure, percentage(*share));
         label(sides, side, &rows.iter().take(5).map(text).collect::<Vec<_>>().join(", "))
     };
     format!("Most frequent: {}.", sides.iter().map(of).collect::<Vec<_>>().join("; "))

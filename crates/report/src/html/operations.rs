@@ -1,8 +1,9 @@
 //! The main tables: operations, groups, held requests and a breakdown, one shape for all four.
 
-use super::units::{UNKNOWN, count, data, milliseconds, optional, percent};
+use super::units::{UNKNOWN, count, data, milliseconds, optional, percentage};
 use super::untrusted::Untrusted;
 use crate::findings::{Findings, OperationRow, Times};
+use crate::shares::{self, Percentage};
 use maud::{Markup, html};
 
 /// The row's own heading, the counts, nine response times, two service times, bytes.
@@ -12,9 +13,9 @@ const COLUMNS: usize = 18;
 pub(super) fn groups(id: &str, rows: &[OperationRow]) -> Option<Markup> {
     (!rows.is_empty()).then(|| {
         table((id, from(rows)), "Groups of operations. Other is the sum of its three subgroups.", "Group", &html! {
-            tbody { @for row in rows {
+            tbody { @for (row, share) in rows.iter().zip(shares::of_rows(rows)) {
                 @let (name, sub) = row.group.split_once('.').map_or((row.group.as_str(), false), |(_, sub)| (sub, true));
-                (line(&html! { (Untrusted(name)) }, row, sub))
+                (line(&html! { (Untrusted(name)) }, row, share, sub))
             } }
         })
     })
@@ -60,10 +61,11 @@ pub(super) fn members(findings: &Findings) -> Option<Markup> {
 /// The same numbers by client, server, share, user, path or connection.
 pub(super) fn breakdown(findings: &Findings) -> Option<Markup> {
     let breakdown = findings.breakdown.as_ref()?;
+    let shares = shares::of(&breakdown.rows.iter().map(|entry| entry.row.share).collect::<Vec<_>>(), 1.0);
     Some(html! {
         (table(("breakdown", ""), &format!("Operations by {}, most first.", breakdown.by), &breakdown.by, &html! {
-            tbody { @for entry in &breakdown.rows {
-                (line(&html! { bdi { (Untrusted(&entry.key)) } }, &entry.row, false))
+            tbody { @for (entry, share) in breakdown.rows.iter().zip(shares) {
+                (line(&html! { bdi { (Untrusted(&entry.key)) } }, &entry.row, share, false))
             } }
         }))
         @if breakdown.others > 0 {
@@ -73,14 +75,15 @@ pub(super) fn breakdown(findings: &Findings) -> Option<Markup> {
 }
 
 fn procedures(rows: &[OperationRow]) -> Markup {
+    let shown: Vec<(&OperationRow, Option<Percentage>)> = rows.iter().zip(shares::of_rows(rows)).collect();
     html! {
-        @for protocol in rows.chunk_by(|a, b| a.protocol == b.protocol) {
+        @for protocol in shown.chunk_by(|(a, _), (b, _)| a.protocol == b.protocol) {
             tbody {
-                @if let Some(first) = protocol.first() {
+                @if let Some((first, _)) = protocol.first() {
                     tr.heading { th scope="rowgroup" colspan=(COLUMNS) { (Untrusted(&first.protocol)) } }
                 }
-                @for row in protocol {
-                    @if is_asynchronous(row) { (unanswerable(row)) } @else { (line(&procedure(short_name(row), row), row, row.parent.is_some())) }
+                @for (row, share) in protocol {
+                    @if is_asynchronous(row) { (unanswerable(row)) } @else { (line(&procedure(short_name(row), row), row, *share, row.parent.is_some())) }
                 }
             }
         }
@@ -117,7 +120,7 @@ fn procedure(name: &str, row: &OperationRow) -> Markup {
     }
 }
 
-fn line(name: &Markup, row: &OperationRow, sub: bool) -> Markup {
+fn line(name: &Markup, row: &OperationRow, share: Option<Percentage>, sub: bool) -> Markup {
     let response = |of: fn(&Times) -> f64| optional(row.headline_time().as_ref(), |t| milliseconds(of(t)));
     let service = |of: fn(&Times) -> f64| optional(row.service_time.as_ref(), |t| milliseconds(of(t)));
     let stddev = row.headline_time().as_ref().and_then(|t| t.stddev_s);
@@ -125,7 +128,7 @@ fn line(name: &Markup, row: &OperationRow, sub: bool) -> Markup {
         tr.sub[sub] {
             th scope="row" { (name) }
             td { (count(row.count)) }
-            td { (percent(row.share)) }
+            td { (percentage(share)) }
             (alarming(row.unanswered))
             (alarming(row.errors))
             td { (optional(row.packets_mean, |n| format!("{n:.1}"))) }

@@ -3,9 +3,10 @@
 use super::chart::{Axis, Chart, Series, Shape, Unit};
 use super::figure::Figure;
 use super::operations::short_name;
-use super::units::{UNKNOWN, bytes, count, duration, milliseconds, optional, percent, percent_of};
+use super::units::{bytes, count, duration, milliseconds, optional, percentage};
 use super::untrusted::Untrusted;
 use crate::findings::{Findings, OperationRow, SHARED};
+use crate::shares::{self, Percentage};
 use maud::{Markup, html};
 
 /// Operations with a chart; the rarest others have their lines in the table.
@@ -102,25 +103,27 @@ fn mix(levels: &[Level<'_>]) -> Markup {
                 @for level in levels { tbody {
                     (heading(&level.name, 8))
                     @let all_s: f64 = level.rows.iter().filter(|row| row.is_counted_once()).map(OperationRow::service_total_s).sum();
-                    @for row in level.rows { (mix_line(row, all_s)) }
+                    @let of_time = shares::of_rows_by(level.rows, OperationRow::service_total_s, all_s);
+                    @for ((row, share), of_time) in level.rows.iter().zip(shares::of_rows(level.rows)).zip(of_time) {
+                        (mix_line(row, share, of_time))
+                    }
                 } }
             }
         }
     }
 }
 
-fn mix_line(row: &OperationRow, all_s: f64) -> Markup {
+fn mix_line(row: &OperationRow, share: Option<Percentage>, of_time: Option<Percentage>) -> Markup {
     let (service, total_s) = (row.service_time, row.service_total_s());
-    let part = service.filter(|_| all_s > 0.0).map(|_| total_s / all_s);
     html! {
         tr.sub[row.parent.is_some()] {
             th scope="row" { (Untrusted(&row_name(row))) }
-            td { (count(row.count)) } td { (percent(row.share)) }
+            td { (count(row.count)) } td { (percentage(share)) }
             td { (optional(row.mean_payload(), bytes)) }
             td { (optional(row.headline_time(), |times| milliseconds(times.mean_s))) }
             td.key { (optional(service, |times| milliseconds(times.mean_s))) }
             td { (optional(service, |_| duration(total_s))) }
-            td { (optional(part, percent)) }
+            td { (percentage(service.and(of_time))) }
         }
     }
 }
@@ -156,17 +159,20 @@ fn octaves(levels: &[Level<'_>]) -> Option<Markup> {
 
 fn octaves_line(row: &OperationRow, edges: &[i32], power: impl Fn(f64) -> i32) -> Markup {
     let (counted, total_s) = whole(row);
-    let at = |edge: i32| row.service_octaves.iter().find(|octave| power(octave.below_s) == edge);
+    let of_count = shares::of_counts(row.service_octaves.iter().map(|octave| octave.count), counted);
+    let of_time = shares::of(&row.service_octaves.iter().map(|octave| octave.total_s).collect::<Vec<_>>(), total_s);
+    let shown = || row.service_octaves.iter().zip(of_count.iter().zip(&of_time));
+    let at = |edge: i32| shown().find(|(octave, _)| power(octave.below_s) == edge);
     html! {
         tr.sub[row.parent.is_some()] {
             th scope="row" { (Untrusted(&row_name(row))) }
             td { (count(counted)) }
             @for edge in edges {
-                @match at(*edge).filter(|octave| octave.count > 0) {
+                @match at(*edge).filter(|(octave, _)| octave.count > 0) {
                     None => td.nought { "0" },
-                    Some(octave) => td.bar style=(format!("--w:{:.1}%", octave.count as f64 / counted.max(1) as f64 * 100.0)) {
+                    Some((octave, (of_count, of_time))) => td.bar style=(format!("--w:{:.1}%", octave.count as f64 / counted.max(1) as f64 * 100.0)) {
                         (count(octave.count)) " "
-                        small { (percent_of(octave.count, counted)) " / " @if total_s > 0.0 { (percent(octave.total_s / total_s)) } @else { (UNKNOWN) } }
+                        small { (percentage(*of_count)) " / " (percentage(*of_time)) }
                     },
                 }
             }

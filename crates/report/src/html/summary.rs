@@ -1,10 +1,11 @@
 //! The first screen: what somebody without time needs to know, and whether to believe it.
 
 use super::answer;
-use super::units::{bytes, count, data, duration, long_duration, optional, per_second, percent, percent_of};
+use super::units::{bytes, count, data, duration, long_duration, optional, per_second, percent, percent_of, percentage};
 use super::untrusted::Untrusted;
 use crate::collect::missing;
 use crate::findings::{Findings, OperationRow, Source, Stage, Times, Unseen, Validity, Verdict};
+use crate::shares;
 use maud::{Markup, html};
 
 /// How many input files the header names.
@@ -149,10 +150,11 @@ fn story(findings: &Findings) -> Markup {
 /// What most of the traffic of a capture was, and how it felt.
 fn busiest(findings: &Findings) -> Markup {
     html! {
-        @if let Some(busiest) = leading(findings).into_iter().max_by_key(|row| row.count) {
+        @let rows = findings.groups.iter().zip(shares::of_rows(&findings.groups)).filter(|(row, _)| is_leading(row));
+        @if let Some((busiest, share)) = rows.max_by_key(|(row, _)| row.count) {
             @if let Some(times) = busiest.headline_time() {
                 @if busiest.share > 0.5 { "Most were " } @else { "The most frequent were " }
-                em { (group_words(&busiest.group)) } " (" (percent(busiest.share)) "): half of them took up to "
+                em { (group_words(&busiest.group)) } " (" (percentage(share)) "): half of them took up to "
                 strong { (duration(times.p50_s)) } ", 99 in 100 up to " strong { (duration(times.p99_s)) } ". "
             }
         }
@@ -180,7 +182,11 @@ fn carried(stages: &[Stage]) -> Markup {
 
 /// Groups that are no part of another.
 fn leading(findings: &Findings) -> Vec<&OperationRow> {
-    findings.groups.iter().filter(|row| !row.group.contains('.')).collect()
+    findings.groups.iter().filter(|row| is_leading(row)).collect()
+}
+
+fn is_leading(row: &OperationRow) -> bool {
+    !row.group.contains('.')
 }
 
 fn group_words(group: &str) -> Markup {

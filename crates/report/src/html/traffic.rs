@@ -1,9 +1,10 @@
 //! The traffic as such: packets, and what could not be seen of it.
 
-use super::units::{bytes, count, duration, percent_of};
+use super::units::{bytes, count, duration, percent_of, percentage};
 use super::untrusted::Untrusted;
 use crate::collect::missing;
 use crate::findings::Findings;
+use crate::shares;
 use crate::text::unseen_rows as rows;
 use maud::{Markup, html};
 
@@ -11,24 +12,31 @@ use maud::{Markup, html};
 pub(super) fn packets(findings: &Findings) -> Option<Markup> {
     let p = &findings.packets;
     // Nested lines are parts of the line above them; shares are of all packets, or of those from clients.
-    let lines = [
-        ("Packets", p.total, p.total, false),
-        ("TCP with data", p.tcp_data, p.total, true),
-        ("TCP acknowledgement only", p.ack_only, p.total, true),
-        ("TCP acknowledgement repeated", p.ack_repeated, p.total, true),
-        ("UDP", p.udp, p.total, true),
-        ("Neither", p.other, p.total, true),
-        ("Retransmitted", p.retransmitted, p.total, true),
-        ("Out of order", p.out_of_order, p.total, true),
-        ("Cut short by the capture", p.truncated, p.total, true),
-        ("Continuing a message", p.continued, p.total, true),
-        ("From clients, on file server connections", p.commands, p.total, false),
-        ("Beginning a request", p.command_first, p.commands, true),
-        ("Continuing a request that is answered", p.command_continued_sync, p.commands, true),
-        ("Continuing a part that is not answered (Write_Raw)", p.command_continued_async, p.commands, true),
-        ("Acknowledging only", p.command_ack, p.commands, true),
-        ("Sent again, or acknowledging again", p.command_retry, p.commands, true),
+    let alone = |name: &'static str, n, sub| (name, n, percent_of(n, p.total), sub);
+    let mut lines = vec![alone("Packets", p.total, false)];
+    let kinds = [
+        ("TCP with data", p.tcp_data),
+        ("TCP acknowledgement only", p.ack_only),
+        ("TCP acknowledgement repeated", p.ack_repeated),
+        ("UDP", p.udp),
+        ("Neither", p.other),
     ];
+    lines.extend(parts(kinds, p.total));
+    lines.extend([
+        alone("Retransmitted", p.retransmitted, true),
+        alone("Out of order", p.out_of_order, true),
+        alone("Cut short by the capture", p.truncated, true),
+        alone("Continuing a message", p.continued, true),
+        alone("From clients, on file server connections", p.commands, false),
+    ]);
+    let from_clients = [
+        ("Beginning a request", p.command_first),
+        ("Continuing a request that is answered", p.command_continued_sync),
+        ("Continuing a part that is not answered (Write_Raw)", p.command_continued_async),
+        ("Acknowledging only", p.command_ack),
+        ("Sent again, or acknowledging again", p.command_retry),
+    ];
+    lines.extend(parts(from_clients, p.commands));
     (p.total > 0).then(|| {
         html! {
             p {
@@ -41,14 +49,20 @@ pub(super) fn packets(findings: &Findings) -> Option<Markup> {
                     caption #packets-caption { "Packets by kind; a packet may be of several kinds." }
                     thead { tr { th scope="col" { "Kind" } th scope="col" { "Packets" } th scope="col" { "Share" } } }
                     tbody {
-                        @for (name, n, whole, sub) in lines {
-                            tr.sub[sub] { th scope="row" { (name) } td { (count(n)) } td { (percent_of(n, whole)) } }
+                        @for (name, n, share, sub) in lines {
+                            tr.sub[sub] { th scope="row" { (name) } td { (count(n)) } td { (share) } }
                         }
                     }
                 }
             }
         }
     })
+}
+
+/// Lines of what are parts of a whole: name, count, share; nested.
+fn parts<const N: usize>(of: [(&'static str, u64); N], whole: u64) -> Vec<(&'static str, u64, String, bool)> {
+    let shares = shares::of_counts(of.iter().map(|(_, n)| *n), whole);
+    of.into_iter().zip(shares).map(|((name, n), share)| (name, n, percentage(share), true)).collect()
 }
 
 /// Everything that was lost, cut, odd or uncertain.

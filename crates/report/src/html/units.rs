@@ -1,5 +1,6 @@
 //! Numbers as readers see them, units included. Thousands are grouped by commas; what is not known is a dash.
 
+use crate::shares::{self, Percentage};
 use maud::{Markup, html};
 
 /// Stands where a number is not known.
@@ -55,12 +56,17 @@ pub(super) fn milliseconds(s: f64) -> String {
     format!("{minus}{whole}.{fraction}")
 }
 
-/// A share of 0..=1 as a percentage; what is more than nothing never reads as 0.0 %.
+/// A share of 0..=1 as a percentage; of shares that are parts of one whole, [`percentage`].
 pub(super) fn percent(share: f64) -> String {
-    match share * 100.0 {
-        p if !p.is_finite() => UNKNOWN.into(),
-        p if p > 0.0 && p < 0.05 => "< 0.1 %".into(),
-        p => format!("{p:.1} %"),
+    percentage(shares::alone(share))
+}
+
+/// A percentage of a table; what is more than nothing never reads as 0.0 %, a dash stands where there is no whole.
+pub(super) fn percentage(shown: Option<Percentage>) -> String {
+    match shown {
+        None => UNKNOWN.into(),
+        Some(shown) if shown.tenths == 0 && shown.some => "< 0.1 %".into(),
+        Some(shown) => format!("{}{} %", if shown.tenths < 0 { "−" } else { "" }, shown.digits()),
     }
 }
 

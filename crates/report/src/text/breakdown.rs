@@ -2,9 +2,9 @@
 
 use super::page::{Page, Role};
 use super::table::Table;
-use super::units::{TimeScale, data, percent};
+use super::units::{TimeScale, data, percentage};
 use crate::findings::Findings;
-use crate::safe;
+use crate::{safe, shares};
 use std::fmt;
 
 /// Keys shown; the JSON report has more.
@@ -21,14 +21,16 @@ pub(super) fn draw(page: &mut Page<'_>, findings: &Findings) -> fmt::Result {
     let room = KEY_COLUMNS.max(page.width() / 3);
     let mut table = Table::new();
     table.head(&["Key", "Count", "% Tot", "Errors", "Data", "Average", "p99", "Slowest"]);
-    for entry in breakdown.rows.iter().take(SHOWN) {
+    // What is not shown has its part of the whole.
+    let shares = shares::of(&breakdown.rows.iter().map(|entry| entry.row.share).collect::<Vec<_>>(), 1.0);
+    for (entry, share) in breakdown.rows.iter().zip(shares).take(SHOWN) {
         let row = &entry.row;
         let key = if entry.key.is_empty() { "(empty)".to_owned() } else { safe::fit_path(&entry.key, room) };
         let time = |pick: fn(&crate::findings::Times) -> f64| scale.show_maybe(row.headline_time().as_ref().map(pick));
         table.row(vec![
             key,
             row.count.to_string(),
-            percent(row.share),
+            percentage(share),
             row.errors.to_string(),
             data(row.payload_bytes, row.payload_unknown),
             time(|t| t.mean_s),

@@ -2,9 +2,10 @@
 
 use super::page::{Page, Role};
 use super::table::Table;
-use super::units::{NONE, TimeScale, packets, percent};
+use super::units::{NONE, TimeScale, packets, percentage};
 use super::{group_name, name};
 use crate::findings::OperationRow;
+use crate::shares::{self, Percentage};
 use std::fmt;
 
 const COLUMNS: [&str; 8] = ["Count", "% Tot", "Pkts", "Fastest", "Slowest", "Median", "Average", "StdDev"];
@@ -29,8 +30,8 @@ pub(super) fn groups(page: &mut Page<'_>, rows: &[OperationRow]) -> fmt::Result 
     page.blank()?;
     let mut table = Table::new();
     head(&mut table, "Groups:");
-    for row in rows {
-        table.row(cells(group_name(row), row, scale));
+    for (row, share) in rows.iter().zip(shares::of_rows(rows)) {
+        table.row(cells(group_name(row), row, share, scale));
     }
     page.table(&table)
 }
@@ -65,7 +66,7 @@ fn from(rows: &[OperationRow]) -> &'static str {
 fn by_protocol(rows: &[OperationRow], scale: TimeScale) -> Table {
     let mut table = Table::new();
     let mut protocol = None;
-    for row in rows {
+    for (row, share) in rows.iter().zip(shares::of_rows(rows)) {
         if protocol != Some(&row.protocol) {
             if protocol.is_some() {
                 table.blank();
@@ -77,7 +78,7 @@ fn by_protocol(rows: &[OperationRow], scale: TimeScale) -> Table {
             let mean = packets(row.packets_mean);
             table.row_as(Role::Quiet, vec![name(row), String::new(), String::new(), mean]);
         } else {
-            table.row(cells(name(row), row, scale));
+            table.row(cells(name(row), row, share, scale));
         }
     }
     table
@@ -97,8 +98,8 @@ fn head(table: &mut Table, name: &str) {
     table.head(&cells);
 }
 
-fn cells(name: String, row: &OperationRow, scale: TimeScale) -> Vec<String> {
-    let mut cells = vec![name, row.count.to_string(), percent(row.share), packets(row.packets_mean)];
+fn cells(name: String, row: &OperationRow, share: Option<Percentage>, scale: TimeScale) -> Vec<String> {
+    let mut cells = vec![name, row.count.to_string(), percentage(share), packets(row.packets_mean)];
     match row.headline_time() {
         Some(t) => {
             cells.extend([t.min_s, t.max_s, t.p50_s, t.mean_s].map(|time| scale.show(time)));

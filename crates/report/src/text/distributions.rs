@@ -4,8 +4,9 @@ use super::commands::is_write_raw;
 use super::full_name;
 use super::page::{Page, Role};
 use super::table::Table;
-use super::units::{edge, percent_of};
+use super::units::{edge, percent_of, percentage};
 use crate::findings::{Bucket, OperationRow};
+use crate::shares;
 use std::fmt;
 
 /// Columns before the bar at their widest: indent, edge, a nine-digit count, two shares, the gaps between.
@@ -42,12 +43,13 @@ fn one(page: &mut Page<'_>, name: &str, buckets: &[Bucket], full: usize) -> fmt:
     let total: u64 = buckets.iter().map(|bucket| bucket.count).fold(0, u64::saturating_add);
     let mut table = Table::new().left(4);
     let mut sum = 0_u64;
-    for bucket in buckets {
+    let shares = shares::of_counts(buckets.iter().map(|bucket| bucket.count), total);
+    for (bucket, share) in buckets.iter().zip(shares) {
         sum = sum.saturating_add(bucket.count);
         table.row(vec![
             format!("  {}", edge(bucket.below_s)),
             format!("{:>8}", bucket.count),
-            format!("{:>6}", percent_of(bucket.count, total)),
+            format!("{:>6}", percentage(share)),
             format!("{:>6}", percent_of(sum, total)),
             bar(bucket.count, total, full),
         ]);

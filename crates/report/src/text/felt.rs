@@ -3,8 +3,9 @@
 use super::group_name;
 use super::page::{Page, Role};
 use super::table::Table;
-use super::units::{NONE, TimeScale, percent, significant, time};
+use super::units::{NONE, TimeScale, percentage, significant, time};
 use crate::findings::{Findings, HeatMap, OperationRow, Times};
+use crate::shares::{self, Percentage};
 use std::fmt;
 
 /// Heights of a sparkline, and what stands where nothing was; whatever is more than nothing has a height.
@@ -14,24 +15,29 @@ const NOTHING: char = ' ';
 const SPARK: usize = 24;
 
 pub(super) fn draw(page: &mut Page<'_>, findings: &Findings) -> fmt::Result {
-    let rows: Vec<(&OperationRow, Times)> =
-        findings.groups.iter().filter_map(|row| Some((row, row.headline_time()?))).collect();
+    let shares = shares::of_rows(&findings.groups);
+    let rows: Vec<(&OperationRow, Option<Percentage>, Times)> = findings
+        .groups
+        .iter()
+        .zip(shares)
+        .filter_map(|(row, share)| Some((row, share, row.headline_time()?)))
+        .collect();
     if rows.is_empty() {
         return Ok(());
     }
-    let scale = TimeScale::of(rows.iter().flat_map(|(_, t)| [t.p50_s, t.p95_s, t.p99_s]));
+    let scale = TimeScale::of(rows.iter().flat_map(|(_, _, t)| [t.p50_s, t.p95_s, t.p99_s]));
     let reach = Reach::of(&findings.heat_maps);
     page.heading(&format!("What users felt (response times{} {}):", findings.headline.words(), scale.words()))?;
     page.blank()?;
     let mut table = Table::new().left(6);
     table.head(&["Group", "Count", "% Tot", "p50", "p95", "p99", "Fast to slow"]);
-    for (row, t) in rows {
+    for (row, share, t) in rows {
         let map = findings.heat_maps.iter().find(|map| map.group == row.group);
         let spark = reach.as_ref().zip(map).map_or_else(|| NONE.to_owned(), |(reach, map)| reach.spark(map));
         table.row(vec![
             group_name(row),
             row.count.to_string(),
-            percent(row.share),
+            percentage(share),
             scale.show(t.p50_s),
             scale.show(t.p95_s),
             scale.show(t.p99_s),

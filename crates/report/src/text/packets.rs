@@ -2,9 +2,9 @@
 
 use super::page::{Page, Role};
 use super::table::Table;
-use super::units::{NONE, bytes, clock_face, percent_of, time};
+use super::units::{NONE, bytes, clock_face, percent_of, percentage, time};
 use crate::findings::{Findings, Span, Validity, Verdict};
-use crate::safe;
+use crate::{safe, shares};
 use std::fmt;
 
 pub(super) fn title(page: &mut Page<'_>, findings: &Findings) -> fmt::Result {
@@ -91,13 +91,15 @@ fn counts(findings: &Findings) -> Table {
         table.row(vec![name, count.to_string(), share, note.to_owned()]);
     };
     let of_all = |count| percent_of(count, p.total);
+    let [data, ack, repeated, udp, other] =
+        parts([p.tcp_data, p.ack_only, p.ack_repeated, p.udp, p.other], p.total);
     row(0, "Packets:", p.total, String::new(), "");
-    row(1, "IP/TCP:", p.tcp_data, of_all(p.tcp_data), "with data");
-    row(1, "IP/TCP Ack:", p.ack_only, of_all(p.ack_only), "without data");
-    row(1, "IP/TCP UAk:", p.ack_repeated, of_all(p.ack_repeated), "acknowledging nothing new");
-    for (name, count) in [("UDP:", p.udp), ("other:", p.other)] {
+    row(1, "IP/TCP:", p.tcp_data, data, "with data");
+    row(1, "IP/TCP Ack:", p.ack_only, ack, "without data");
+    row(1, "IP/TCP UAk:", p.ack_repeated, repeated, "acknowledging nothing new");
+    for (name, count, share) in [("UDP:", p.udp, udp), ("other:", p.other, other)] {
         if count > 0 {
-            row(1, name, count, of_all(count), "");
+            row(1, name, count, share, "");
         }
     }
     row(1, "retrans:", p.retransmitted, of_all(p.retransmitted), "");
@@ -111,14 +113,16 @@ fn counts(findings: &Findings) -> Table {
     }
     row(0, "Continue:", p.continued, of_all(p.continued), "carrying on a message");
     row(0, "Commands:", p.commands, of_all(p.commands), "client to server");
-    let of_commands = |count| percent_of(count, p.commands);
     let continued = p.command_continued_sync.saturating_add(p.command_continued_async);
-    row(1, first_label(findings), p.command_first, of_commands(p.command_first), "beginning a request");
-    row(1, "continue:", continued, of_commands(continued), "");
-    row(2, "sync:", p.command_continued_sync, percent_of(p.command_continued_sync, continued), "of continue");
-    row(2, "async:", p.command_continued_async, percent_of(p.command_continued_async, continued), "of continue");
-    row(1, "TCP ack:", p.command_ack, of_commands(p.command_ack), "");
-    row(1, "TCP retry:", p.command_retry, of_commands(p.command_retry), "");
+    let [first, carried_on, ack, retry] =
+        parts([p.command_first, continued, p.command_ack, p.command_retry], p.commands);
+    let [sync, unanswered] = parts([p.command_continued_sync, p.command_continued_async], continued);
+    row(1, first_label(findings), p.command_first, first, "beginning a request");
+    row(1, "continue:", continued, carried_on, "");
+    row(2, "sync:", p.command_continued_sync, sync, "of continue");
+    row(2, "async:", p.command_continued_async, unanswered, "of continue");
+    row(1, "TCP ack:", p.command_ack, ack, "");
+    row(1, "TCP retry:", p.command_retry, retry, "");
     row(0, "Connections:", findings.connections, String::new(), "with file-server traffic");
     if findings.one_way > 0 {
         row(0, "One-way:", findings.one_way, String::new(), "breaks, cancels");
@@ -130,6 +134,12 @@ fn counts(findings: &Findings) -> Table {
         format!("on the wire, {} captured", bytes(p.captured_bytes)),
     ]);
     table
+}
+
+/// Shares of counts that are parts of a whole.
+fn parts<const N: usize>(counts: [u64; N], whole: u64) -> [String; N] {
+    let mut shown = shares::of_counts(counts, whole).into_iter();
+    counts.map(|_| percentage(shown.next().flatten()))
 }
 
 /// "SMB" as in Appendix A, where that is what the requests are.

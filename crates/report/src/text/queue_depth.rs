@@ -3,8 +3,9 @@
 use super::distributions::{bar, full_bar};
 use super::page::{Page, Role};
 use super::table::Table;
-use super::units::{NONE, percent, significant};
+use super::units::{NONE, percentage, significant};
 use crate::findings::{DepthShare, Findings, QueueDepth};
+use crate::shares::{self, Percentage};
 use std::fmt;
 
 /// Parts in which a share is counted for its bar: more than stars.
@@ -29,6 +30,10 @@ fn is_empty(depth: &QueueDepth) -> bool {
     depth.at_arrival.is_empty() && depth.over_time.is_empty()
 }
 
+fn depth_shares(list: &[DepthShare]) -> Vec<Option<Percentage>> {
+    shares::of(&list.iter().map(|range| range.share).collect::<Vec<_>>(), 1.0)
+}
+
 fn one(page: &mut Page<'_>, depth: &QueueDepth) -> fmt::Result {
     let mean = depth.mean.map_or_else(|| NONE.to_owned(), significant);
     page.line(&format!(
@@ -40,17 +45,21 @@ fn one(page: &mut Page<'_>, depth: &QueueDepth) -> fmt::Result {
     ranges.sort_unstable();
     ranges.dedup();
     let find = |list: &[DepthShare], range| list.iter().find(|d| (d.from, d.to) == range).copied();
+    let [of_arrivals, of_time] = [&depth.at_arrival, &depth.over_time].map(|list| depth_shares(list));
     let mut table = Table::new().left(4);
     table.head(&["  Depth", "Arrivals", "%", "% of time", ""]);
     for range in ranges {
         let (arrivals, time) = (find(&depth.at_arrival, range), find(&depth.over_time, range));
-        let show = |share: Option<DepthShare>| share.map_or_else(|| NONE.to_owned(), |d| percent(d.share));
+        let show = |list: &[DepthShare], shares: &[Option<Percentage>]| {
+            let place = list.iter().position(|d| (d.from, d.to) == range);
+            percentage(place.and_then(|place| *shares.get(place)?))
+        };
         let stars = time.map_or(0.0, |d| d.share.clamp(0.0, 1.0) * PARTS as f64) as u64;
         table.row(vec![
             if range.0 == range.1 { format!("  {}", range.0) } else { format!("  {} to {}", range.0, range.1) },
             arrivals.and_then(|d| d.count).map_or_else(|| NONE.to_owned(), |count| count.to_string()),
-            show(arrivals),
-            show(time),
+            show(&depth.at_arrival, &of_arrivals),
+            show(&depth.over_time, &of_time),
             bar(stars, PARTS, full_bar(page.width())),
         ]);
     }

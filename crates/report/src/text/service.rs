@@ -2,9 +2,10 @@
 
 use super::page::{Page, Role};
 use super::table::Table;
-use super::units::{NONE, TimeScale, bytes, percent, percent_of, time};
+use super::units::{NONE, TimeScale, bytes, percentage, time};
 use super::{full_name, name, several_protocols};
 use crate::findings::{Findings, Octave, OperationRow, SHARED};
+use crate::shares;
 use std::fmt;
 
 /// What was asked for, and how long the server took: for each load level.
@@ -73,23 +74,23 @@ fn mix(page: &mut Page<'_>, level: &str, rows: &[OperationRow]) -> fmt::Result {
     let head = ["Operation", "Count", "% of count", "I/O size", "Response", "Service", "Together", "% of time"];
     table.head(&head);
     let mut protocol = "";
-    for row in rows {
+    let of_time = shares::of_rows_by(rows, OperationRow::service_total_s, all_s);
+    for ((row, share), of_time) in rows.iter().zip(shares::of_rows(rows)).zip(of_time) {
         if several_protocols(rows) && row.protocol != protocol {
             protocol = &row.protocol;
             table.row(vec![format!("{protocol}:")]);
         }
         let [response, service] = means(row);
         let total_s = row.service_total_s();
-        let part = service.filter(|_| all_s > 0.0).map(|_| percent(total_s / all_s));
         table.row(vec![
             name(row),
             row.count.to_string(),
-            percent(row.share),
+            percentage(share),
             row.mean_payload().map_or_else(|| NONE.to_owned(), |mean| bytes(mean.round() as u64)),
             scale.show_maybe(response),
             scale.show_maybe(service),
             service.map_or_else(|| NONE.to_owned(), |_| time(total_s)),
-            part.unwrap_or_else(|| NONE.to_owned()),
+            percentage(service.and(of_time)),
         ]);
     }
     page.table(&table)?;
@@ -120,9 +121,10 @@ fn table(page: &mut Page<'_>, octaves: &[Octave]) -> fmt::Result {
     let total_s: f64 = octaves.iter().map(|octave| octave.total_s).sum();
     let mut table = Table::new();
     table.head(&["  Below", "Count", "% of count", "% of time"]);
-    for Octave { below_s, count, total_s: part_s } in octaves {
-        let of_time = if total_s > 0.0 { percent(part_s / total_s) } else { NONE.to_owned() };
-        table.row(vec![format!("  {below_s:.6}"), count.to_string(), percent_of(*count, counted), of_time]);
+    let of_count = shares::of_counts(octaves.iter().map(|octave| octave.count), counted);
+    let of_time = shares::of(&octaves.iter().map(|octave| octave.total_s).collect::<Vec<_>>(), total_s);
+    for ((Octave { below_s, count, .. }, of_count), of_time) in octaves.iter().zip(of_count).zip(of_time) {
+        table.row(vec![format!("  {below_s:.6}"), count.to_string(), percentage(of_count), percentage(of_time)]);
     }
     page.table(&table)
 }

@@ -1,5 +1,7 @@
 //! Numbers with their units, in few columns and without false zeros.
 
+use crate::shares::{self, Percentage};
+
 /// Stands where there is no number.
 pub(super) const NONE: &str = "-";
 /// Stands where there is a number that nobody knows.
@@ -136,12 +138,15 @@ pub(super) fn at_least(amount: String, unknown: u64) -> String {
     if unknown > 0 { format!("≥ {amount}") } else { amount }
 }
 
-/// A share (0..=1) as per cent with one decimal, as in Appendix A. Not "100.0%" unless it is all.
+/// A share (0..=1) as per cent with one decimal, as in Appendix A; of shares that are parts of one whole, [`percentage`].
 pub(super) fn percent(share: f64) -> String {
-    if !share.is_finite() {
-        return NONE.to_owned();
-    }
-    if share < 1.0 && share > 0.9995 { "99.9%".to_owned() } else { format!("{:.1}%", share * 100.0) }
+    percentage(shares::alone(share))
+}
+
+/// A percentage of a table; a dash where there is no whole.
+pub(super) fn percentage(shown: Option<Percentage>) -> String {
+    let sign = |shown: Percentage| if shown.tenths < 0 { "-" } else { "" };
+    shown.map_or_else(|| NONE.to_owned(), |shown| format!("{}{}%", sign(shown), shown.digits()))
 }
 
 /// `part` of `whole` as per cent; a dash where there is no whole.
