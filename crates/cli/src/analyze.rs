@@ -79,8 +79,9 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
     let recording =
         recording.and_then(|recorder| recorder.map_or(Ok(()), |one| one.finish(captures.interrupted(), &findings)));
     // Where one place takes nothing, the others get theirs all the same.
+    let printed = output.prints();
     first_error([output.write(&findings), table, recording])?;
-    Ok(Done::with(&findings.validity))
+    Ok(Done::with(&findings.validity, printed))
 }
 
 /// Ctrl-C ends the reading: what was read becomes the report.

@@ -28,12 +28,13 @@ pub(crate) enum Done {
 pub(crate) const NO_VERDICT: u8 = 4;
 
 impl Done {
-    /// How a subcommand ends whose numbers have this verdict.
-    pub(crate) fn with(validity: &Validity) -> Self {
-        if validity.valid {
-            Done::Normally
-        } else {
-            Done::NoVerdict(format!("the numbers are INVALID: {}", first(&validity.reasons)))
+    /// How a subcommand ends whose numbers have this verdict. A report that was printed begins with the reasons: they are not
+    /// repeated below it.
+    pub(crate) fn with(validity: &Validity, printed: bool) -> Self {
+        match (validity.valid, printed) {
+            (true, _) => Done::Normally,
+            (false, true) => Done::NoVerdict("the numbers are INVALID: the report begins with why".to_owned()),
+            (false, false) => Done::NoVerdict(format!("the numbers are INVALID: {}", first(&validity.reasons))),
         }
     }
 }
@@ -154,10 +155,12 @@ mod tests {
 
     #[test]
     fn invalid_numbers_end_with_their_first_reason() {
-        assert_eq!(Done::with(&Validity::default()), Done::Normally);
-        let reasons = ["One.", "Two."].map(plimsoll_model::Reason::invalid);
+        assert_eq!(Done::with(&Validity::default(), false), Done::Normally);
+        let validity = Validity::of(["One.", "Two."].map(plimsoll_model::Reason::invalid));
         let expected = "the numbers are INVALID: One. (1 more in the report)".to_owned();
-        assert_eq!(Done::with(&Validity::of(reasons)), Done::NoVerdict(expected));
+        assert_eq!(Done::with(&validity, false), Done::NoVerdict(expected));
+        let Done::NoVerdict(said) = Done::with(&validity, true) else { panic!("they are invalid") };
+        assert!(said.contains("INVALID") && !said.contains("One."), "the report has said it: {said}");
     }
 
     #[test]

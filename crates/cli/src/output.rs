@@ -57,8 +57,14 @@ impl Output {
 }
 
 impl OpenOutput {
+    /// Whether the report is printed for a person to read.
+    pub(crate) fn prints(&self) -> bool {
+        !self.flags.quiet && !matches!(self.json, Json::StandardOutput)
+    }
+
     /// Writes the findings wherever they are wanted. Where one place takes nothing, the others get theirs all the same.
     pub(crate) fn write(self, findings: &Findings) -> anyhow::Result<()> {
+        let printed = self.prints();
         let Self { flags, json, html } = self;
         let page = html.map_or(Ok(()), |file| page_to(file, || html::page(findings)));
         let (sections, more) = match findings.run {
@@ -73,10 +79,9 @@ impl OpenOutput {
             true => text::appendix_a(findings, &style(sections)),
             false => text::to_string(findings, &style(sections)),
         };
-        let alone = flags.quiet || matches!(json, Json::StandardOutput);
         first_error([page, json_and_text(findings, json, flags.quiet, report)])?;
         if let Some(more) = more
-            && !alone
+            && printed
         {
             anstream::eprintln!("\nMore with --full: {more}.");
         }
@@ -121,9 +126,15 @@ impl ComparisonOutput {
 }
 
 impl OpenComparison {
+    /// Whether the comparison is printed for a person to read.
+    pub(crate) fn prints(&self) -> bool {
+        !self.flags.quiet && !matches!(self.json, Json::StandardOutput)
+    }
+
     /// Writes the comparison wherever it is wanted; `findings` are those of its subjects, or none. Where one place takes nothing,
     /// the others get theirs all the same.
     pub(crate) fn write(self, comparison: &Comparison, findings: &[Findings]) -> anyhow::Result<()> {
+        let printed = self.prints();
         let Self { flags, json, html } = self;
         let page = || match flags.compact {
             true => html::compact(comparison),
@@ -137,9 +148,8 @@ impl OpenComparison {
                 text::comparison_to_string(comparison, &style(if brief { Sections::BRIEF } else { Sections::ALL }))
             }
         };
-        let alone = flags.quiet || matches!(json, Json::StandardOutput);
         first_error([page, json_and_text(comparison, json, flags.quiet, report)])?;
-        if brief && !alone {
+        if brief && printed {
             anstream::eprintln!("\nMore with --full: every number of each load level, group and procedure.");
         }
         Ok(())

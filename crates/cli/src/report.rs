@@ -58,8 +58,9 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
         .into_iter()
         .zip(&arguments.exports)
         .map(|(file, to)| file.write(|out| to.format.write(&recording, out, &to.file)));
+    let printed = output.prints();
     first_error(exported.chain([output.write(&findings)]).collect::<Vec<_>>())?;
-    Ok(Done::with(&findings.validity))
+    Ok(Done::with(&findings.validity, printed))
 }
 
 /// What a recording tells: a pure function of it.

@@ -235,7 +235,7 @@ fn sections(findings: &Findings) -> Vec<Section<'_>> {
         Section::new("packets", "Packets").text(packets),
         Section::new("unseen", unseen)
             .text(outages::section(findings))
-            .text(run::generator(findings))
+            .text(run::generators(findings))
             .text([traffic::unseen(findings)]),
         Section::new("configuration", "Configuration").text([configuration::section(findings)]),
     ];

@@ -36,14 +36,17 @@ pub(crate) fn of_rows(rows: &[OperationRow]) -> Vec<Option<Percentage>> {
 }
 
 /// [`of_rows`], of another number of a row.
-pub(crate) fn of_rows_by(rows: &[OperationRow], number: fn(&OperationRow) -> f64, whole: f64) -> Vec<Option<Percentage>> {
+pub(crate) fn of_rows_by(
+    rows: &[OperationRow],
+    number: fn(&OperationRow) -> f64,
+    whole: f64,
+) -> Vec<Option<Percentage>> {
     let parents: Vec<Option<usize>> =
         rows.iter().map(|row| rows.iter().position(|other| is_part_of(row, other))).collect();
     let mut shown = vec![None; rows.len()];
     let mut fill = |parent: Option<usize>, of: f64, tenths: i64| {
         let places = parents.iter().enumerate().filter(|(_, its)| **its == parent).map(|(at, _)| at);
-        let (places, parts): (Vec<usize>, Vec<f64>) =
-            places.filter_map(|at| Some((at, number(rows.get(at)?)))).unzip();
+        let (places, parts): (Vec<usize>, Vec<f64>) = places.filter_map(|at| Some((at, number(rows.get(at)?)))).unzip();
         let found = within(&parts, of, tenths, whole);
         for (&at, percentage) in places.iter().zip(&found) {
             if let Some(row) = shown.get_mut(at) {
@@ -150,6 +153,9 @@ mod tests {
         assert_eq!(tenths(&of(&[0.7, 0.5, -0.2], 1.0)), [700, 500, -200], "an overlap");
         assert_eq!(tenths(&of_counts([1, 0], 0)), [-1, -1], "no whole, no share");
         assert_eq!(tenths(&of_counts([80, 75], 100)), [800, 750], "no parts of this whole");
-        assert_eq!(of_counts([1, 0], 1_000_000).iter().map(|one| one.is_some_and(|p| p.some)).collect::<Vec<_>>(), [true, false]);
+        assert_eq!(
+            of_counts([1, 0], 1_000_000).iter().map(|one| one.is_some_and(|p| p.some)).collect::<Vec<_>>(),
+            [true, false]
+        );
     }
 }

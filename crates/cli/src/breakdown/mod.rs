@@ -118,8 +118,9 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
     }
     whole.counters(before);
     let findings = whole.findings(&workload, &phases[0], &chosen, names);
+    let printed = output.prints();
     first_error([output.write(&findings)].into_iter().chain(besides))?;
-    Ok(Done::with(&findings.validity))
+    Ok(Done::with(&findings.validity, printed))
 }
 
 impl Arguments {

@@ -134,12 +134,13 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
         Ok(found) => found,
         Err(error) => return first_error([Err(error), recording]).map(|()| Done::Normally),
     };
+    let printed = output.prints();
     first_error([output.write(&findings), recording, besides])?;
-    Ok(ended(&findings))
+    Ok(ended(&findings, printed))
 }
 
 /// A promise that the lowest load breaks is not kept; without an answer there is no verdict.
-fn ended(findings: &Findings) -> Done {
+fn ended(findings: &Findings, printed: bool) -> Done {
     let capacity = findings.run.as_ref().and_then(|run| run.capacity.as_deref());
     match capacity.filter(|capacity| capacity.outcome == "none") {
         Some(none) => Done::Failed(format!(
@@ -147,7 +148,7 @@ fn ended(findings: &Findings) -> Done {
             none.promises.join(", "),
             none.why.as_deref().unwrap_or("not kept at any load")
         )),
-        None => Done::with(&findings.validity),
+        None => Done::with(&findings.validity, printed),
     }
 }
 

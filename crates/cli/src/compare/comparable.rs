@@ -1,7 +1,7 @@
 //! Whether what is compared is the same thing done twice.
 
 use anyhow::bail;
-use plimsoll_model::Protocol;
+use plimsoll_model::{Protocol, Verdict};
 use plimsoll_report::collect::comparison::{Contestant, letter, protocols};
 use plimsoll_report::findings::comparison::Subject;
 
@@ -12,9 +12,12 @@ use plimsoll_report::findings::comparison::Subject;
 pub(super) fn warnings(contestants: &[Contestant]) -> anyhow::Result<Vec<String>> {
     let Some((baseline, others)) = contestants.split_first() else { return Ok(Vec::new()) };
     let mut warnings = Vec::new();
-    for (place, one) in contestants.iter().enumerate().filter(|(_, one)| !one.about.validity.valid) {
-        let why = one.about.validity.invalidating().join(" ");
-        warnings.push(format!("{} is INVALID: its numbers must not be used. {why}", letter(place)));
+    for (place, one) in contestants.iter().enumerate() {
+        let name = letter(place);
+        warnings.extend(one.about.validity.each_reason().map(|(verdict, why)| match verdict {
+            Verdict::Invalid => format!("{name} is INVALID: its numbers must not be used: {why}"),
+            _ => format!("{name} is PARTIAL: part of it could not be measured: {why}"),
+        }));
     }
     for (place, other) in others.iter().enumerate() {
         let name = letter(place + 1);
@@ -147,6 +150,12 @@ mod tests {
         let plain = || one(&["1 station"], |_| {});
         let invalid = |about: &mut Subject| about.validity = Validity::invalid("It was late.");
         assert!(said(plain(), one(&["1 station"], invalid)).starts_with("B is INVALID"));
+        let partial = |about: &mut Subject| {
+            about.validity = Validity::of([plimsoll_model::Reason::partial("3 packets were dropped.")]);
+        };
+        let words = said(one(&["1 station"], partial), one(&["2 stations"], |_| {}));
+        let first = "A is PARTIAL: part of it could not be measured: 3 packets were dropped.\n";
+        assert!(words.starts_with(first) && words.contains("not loaded alike"), "{words}");
         let digest = |text: &str| Some(text.to_owned());
         let workloads = [digest("x"), digest("y")].map(|it| one(&["1 station"], |about| about.workload_sha256 = it));
         let [a, b] = workloads;

@@ -82,17 +82,21 @@ struct Side {
 pub(crate) fn finish(
     contestants: &[Contestant],
     findings: &[Findings],
-    (order, mut warnings): (Order, Vec<String>),
+    (order, more): (Order, Vec<String>),
     conditions: &Conditions,
     output: OpenComparison,
 ) -> anyhow::Result<Done> {
-    warnings.extend(comparable::warnings(contestants)?);
+    // Whether the numbers may be used comes first.
+    let warnings = [comparable::warnings(contestants)?, more].concat();
     let tool = format!("plimsoll {}", env!("CARGO_PKG_VERSION"));
     let mut comparison = Comparison::collect(tool, contestants, order, warnings);
     let judged = judge::judge(&mut comparison, conditions);
+    let printed = output.prints();
     output.write(&comparison, findings)?;
     let invalid = (0..).zip(contestants).find(|(_, one)| !one.about.validity.valid);
     Ok(match (judged, invalid) {
+        // What was printed says why.
+        (Done::Normally, Some((place, _))) if printed => Done::NoVerdict(format!("{} is INVALID", letter(place))),
         (Done::Normally, Some((place, one))) => {
             Done::NoVerdict(format!("{} is INVALID: {}", letter(place), exit::first(&one.about.validity.reasons)))
         }

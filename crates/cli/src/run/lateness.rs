@@ -175,7 +175,8 @@ fn advice(level: &Level<'_>) -> String {
         Some(waited) if waited > TOLERANCE * elapsed => format!(
             "; its threads waited {waited:.2} s of {elapsed:.2} s for a processor that others had: leave it processors of its own"
         ),
-        _ if level.generator.kept_awake => String::new(),
+        // Where no start was planned no timer woke a processor that slept: the kernel did, when an answer came.
+        _ if level.generator.kept_awake || level.generator.schedule_lag.moments().count() == 0 => String::new(),
         _ => "; --keep-awake helps where processors sleep".to_owned(),
     }
 }
@@ -242,6 +243,7 @@ mod tests {
         assert!(body[0].text.contains("throughput would be up to 5882 op/s, not 4000"), "{body:?}");
         assert!(body[0].text.contains("mean would be 100.0 µs, not 180.0 µs"), "{body:?}");
         assert!(body[0].text.contains("; p50, p90, p95, p99 stand"), "{body:?}");
+        assert!(!body[0].text.contains("keep-awake"), "no timer was set, so none was late: {body:?}");
     }
 
     #[test]
@@ -252,7 +254,9 @@ mod tests {
             late.from_intended.on_time.record(100_000);
         }
         late.lost_ns = 300_000_000;
-        let found = verdict(&Generator { asked_rate: Some(1_000.0), ..generator(late) });
+        let mut schedule_lag = Times::default();
+        schedule_lag.record(300_000);
+        let found = verdict(&Generator { asked_rate: Some(1_000.0), schedule_lag, ..generator(late) });
         assert!(found[0].text.contains("mean from the intended start would be 100.0 µs, not 400.0 µs"), "{found:?}");
         assert!(!found[0].text.contains("throughput"), "{found:?}");
         assert!(found[0].text.contains("; mean, p50, p90, p95, p99, p99.9, max stand; --keep-awake"), "{found:?}");

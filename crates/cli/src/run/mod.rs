@@ -171,8 +171,9 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
         Ok(measured) => measured,
         Err(error) => return first_error([Err(error), recording, tap, table]).map(|()| Done::Normally),
     };
+    let printed = output.prints();
     first_error([output.write(&findings), recording, tap, table, besides])?;
-    Ok(Done::with(&findings.validity))
+    Ok(Done::with(&findings.validity, printed))
 }
 
 /// Each variant of the workload with its levels.

@@ -103,6 +103,11 @@ fn nfs_in_this_process() {
         assert_eq!(part(phase, "server CPU")["how"], "inferred", "it is in the same process");
     }
     assert!(text.contains("Where the time of a call goes") && text.contains("Remote and local"), "{text}");
+    // What the local directory did is no operation of the server's.
+    let report: Value = serde_json::from_slice(&std::fs::read(scratch.path().join("report.json")).unwrap()).unwrap();
+    let protocols: Vec<&Value> = report["operations"].as_array().unwrap().iter().map(|row| &row["protocol"]).collect();
+    assert!(!protocols.is_empty() && protocols.iter().all(|protocol| *protocol == "NFS3"), "{protocols:?}");
+    assert!(text.contains("Load levels in a local directory, without the server"), "{text}");
     assert_eq!(calls["missing"], Value::Array(Vec::new()));
 }
 

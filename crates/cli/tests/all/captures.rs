@@ -76,6 +76,23 @@ fn filters_that_match_nothing_are_named_with_what_there_is() {
     assert_eq!((code, report["validity"]["verdict"].as_str()), (0, Some("valid")));
 }
 
+/// A report that is printed says why its numbers are invalid: the line that goes with the exit code does not say it again.
+#[test]
+fn why_numbers_are_invalid_is_said_once() {
+    let scratch = Scratch::new("captures-invalid");
+    let capture = write(scratch.path(), "a.pcap", &frames(1..3));
+    let filtered = ["analyze", capture.as_str(), "--operation", "write"];
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    let printed = plimsoll(&filtered);
+    assert_eq!(printed.status.code(), Some(NO_VERDICT));
+    let (report, line) = (text(&printed.stdout), text(&printed.stderr));
+    assert!(report.contains("INVALID: No operation matches --operation write"), "{report}");
+    assert!(line.contains("INVALID") && line.lines().count() == 1 && !line.contains("No operation"), "{line}");
+    let quiet = plimsoll(&[&filtered[..], &["-q"]].concat());
+    let line = text(&quiet.stderr);
+    assert!(quiet.stdout.is_empty() && line.lines().count() == 1 && line.contains("No operation matches"), "{line}");
+}
+
 #[test]
 fn a_comparison_says_which_capture_has_nothing_that_matches() {
     let scratch = Scratch::new("captures-compared");

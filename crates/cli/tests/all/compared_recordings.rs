@@ -231,6 +231,15 @@ fn what_cannot_be_compared_is_said() {
     changed(folder, "a", "invalid", late);
     let found = compared(folder, &["a", "invalid"], 4);
     assert!(warnings(&found).contains("B is INVALID"), "{}", warnings(&found));
+    let partial = |manifest: &mut Value| {
+        let validity = serde_json::json!({"verdict": "partial", "valid": true, "reasons": ["1 s is missing"], "invalid_reasons": 0});
+        manifest["stages"][0]["about"]["about"]["validity"] = validity;
+    };
+    changed(folder, "a", "partial", partial);
+    let found = compared(folder, &["a", "partial"], same);
+    let first =
+        found["warnings"].as_array().unwrap().iter().find(|warning| warning.as_str().unwrap().starts_with("B is"));
+    assert_eq!(first, Some(&"B is PARTIAL: part of it could not be measured: At 1 station: 1 s is missing.".into()));
     let undecided = compared(folder, &["a", "invalid", "--fail-if", "mean > +1%"], 4);
     assert_eq!(undecided["conditions"][0]["outcome"], "undecided");
     changed(folder, "a", "empty", |manifest| manifest["stages"] = serde_json::json!([]));

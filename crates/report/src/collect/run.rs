@@ -104,7 +104,10 @@ impl Findings {
         // All levels of a run are loaded in the same way.
         let headline = levels.first().map(|level| level.statistics.headline()).unwrap_or_default();
         let mut all = Statistics::new(Options { headline, ..Options::default() });
-        levels.iter().for_each(|level| all.merge(level.statistics));
+        // What calls in a local directory took is nothing that a server did: it stands in their levels alone.
+        let is_local = |number| run.calls.as_ref().is_some_and(|calls| calls.is_local(number));
+        let remote = (0..).zip(levels).filter(|(number, _)| !is_local(*number)).map(|(_, level)| level);
+        remote.for_each(|level| all.merge(level.statistics));
         let mut findings = Findings::collect(&all, &coverage(levels), names, source, status_name);
         findings.stages =
             (0..).zip(levels).map(|(number, level)| stage(number, level, status_name)).collect::<Vec<_>>();

@@ -71,6 +71,11 @@ pub struct LocalCall {
 }
 
 impl Calls {
+    /// Whether a stage ran in the local directory, without the server.
+    pub fn is_local(&self, stage: u64) -> bool {
+        self.phases.iter().any(|phase| phase.stage == stage && phase.local)
+    }
+
     /// Share of the data that came from disks, on the target and in the local directory.
     pub fn from_disk(&self, call: &str) -> [Option<f64>; 2] {
         let of = |local| self.phases.iter().find(|phase| phase.local == local && phase.call == call)?.from_disk;

@@ -6,8 +6,8 @@ use super::calls::Calls;
 use super::capacity::Capacity;
 use super::server::ServerSide;
 use super::{
-    Headline, Interruption, Interval, OperationRow, QueueDepth, ShortReads, Silence, Span, StationSpread, Times,
-    TurnKind, Users, Validity,
+    Findings, Headline, Interruption, Interval, OperationRow, QueueDepth, ShortReads, Silence, Span, StationSpread,
+    Times, TurnKind, Users, Validity,
 };
 
 /// How the load was made.
@@ -141,6 +141,42 @@ pub struct Stage {
 
 /// Ends the words of what failed before or after the measured phase.
 pub const OUTSIDE_THE_PHASE: &str = " (not in the measured phase)";
+
+/// Load levels, one after the other, of which a server took part in all or in none.
+#[derive(Clone, Copy, Debug)]
+pub struct Place<'a> {
+    /// No server took part: the calls went to a local directory.
+    pub local: bool,
+    /// The levels.
+    pub stages: &'a [Stage],
+}
+
+impl Place<'_> {
+    /// What stands behind "load levels" in headings.
+    pub fn words(self) -> &'static str {
+        if self.local { " in a local directory, without the server" } else { "" }
+    }
+
+    /// Ends identifiers of a page.
+    pub(crate) fn id(self) -> &'static str {
+        if self.local { "-local" } else { "" }
+    }
+}
+
+impl Findings {
+    /// The load levels by where they ran, in their order: what a local directory does is nothing that the server did.
+    pub fn places(&self) -> impl Iterator<Item = Place<'_>> {
+        let calls = self.run.as_ref().and_then(|run| run.calls.as_deref());
+        let local = move |stage: &Stage| calls.is_some_and(|calls| calls.is_local(stage.number.into()));
+        let places = self.stages.chunk_by(move |a, b| local(a) == local(b));
+        places.map(move |stages| Place { local: stages.first().is_some_and(local), stages })
+    }
+
+    /// The load levels that a server took part in.
+    pub fn remote_stages(&self) -> impl Iterator<Item = &Stage> {
+        self.places().filter(|place| !place.local).flat_map(|place| place.stages)
+    }
+}
 
 impl Stage {
     /// Actions of the measured phase that did not succeed.

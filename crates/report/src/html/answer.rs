@@ -20,7 +20,7 @@ pub(super) fn lead(findings: &Findings) -> Option<Markup> {
         (None, Some(measured)) => Some(html! {
             strong { (Untrusted(&calls::answer(measured))) } " "
             (count(calls_of(measured, false))) " calls were made on the target and " (count(calls_of(measured, true)))
-            " in a local directory, without the server. Over all of them: "
+            " in a local directory, without the server. Of the requests to the server: "
         }),
         (None, None) => None,
     }

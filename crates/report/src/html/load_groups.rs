@@ -2,18 +2,24 @@
 
 use super::units::{duration, optional};
 use super::untrusted::Untrusted;
-use crate::findings::{Findings, Stage};
+use crate::findings::{Findings, Place, Stage};
 use maud::{Markup, html};
 
 /// Mean response times, a line a level and a column a group; nothing where there is one level only.
-pub(super) fn section(findings: &Findings) -> Option<Markup> {
-    let stages = &findings.stages;
+pub(super) fn section(findings: &Findings) -> Vec<Markup> {
+    findings.places().filter_map(table).collect()
+}
+
+fn table(place: Place<'_>) -> Option<Markup> {
+    let stages = place.stages;
     let names = names(stages);
     (stages.len() > 1 && !names.is_empty()).then(|| {
         html! {
-            div.scroll tabindex="0" role="region" aria-labelledby="load-groups-caption" {
+            div.scroll tabindex="0" role="region" aria-labelledby={ "load-groups-caption" (place.id()) } {
                 table {
-                    caption #load-groups-caption { "Mean response time of each group of operations at each load level." }
+                    caption id={ "load-groups-caption" (place.id()) } {
+                        "Mean response time of each group of operations at each load level" (place.words()) "."
+                    }
                     thead { tr { th scope="col" { "Level" } @for name in &names { th scope="col" { (Untrusted(name)) } } } }
                     tbody { @for stage in stages {
                         tr {

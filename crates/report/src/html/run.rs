@@ -2,16 +2,17 @@
 
 use super::units::{bits, bytes, count, duration, optional, per_second, percent};
 use super::untrusted::Untrusted;
-use crate::findings::{Findings, Stage, Times};
+use crate::findings::{Findings, Place, Stage, Times};
 use crate::text::{UNATTRIBUTABLE, unattributable};
 use maud::{Markup, html};
 
 /// The load levels as a table; nothing where somebody else made the load.
-pub(super) fn section(findings: &Findings) -> Option<Markup> {
-    (!findings.stages.is_empty()).then(|| levels(&findings.stages))
+pub(super) fn section(findings: &Findings) -> Vec<Markup> {
+    findings.places().map(levels).collect()
 }
 
-fn levels(stages: &[Stage]) -> Markup {
+fn levels(place: Place<'_>) -> Markup {
+    let stages = place.stages;
     let slowest = stages.iter().filter_map(|stage| stage.headline_time()).map(|t| t.p99_s).fold(0.0, f64::max);
     let headline = stages.first().map_or_else(Default::default, |stage| stage.headline);
     let words = headline.words();
@@ -20,10 +21,10 @@ fn levels(stages: &[Stage]) -> Markup {
         if stage.headline.is_from_intended() { stage.uncorrected_time() } else { stage.response_time_from_intended }
     };
     html! {
-        div.scroll tabindex="0" role="region" aria-labelledby="levels-caption" {
+        div.scroll tabindex="0" role="region" aria-labelledby={ "levels-caption" (place.id()) } {
             table {
-                caption #levels-caption {
-                    "Throughput and response time" (words) " at each load level, all operations together. A time from the \
+                caption id={ "levels-caption" (place.id()) } {
+                    "Throughput and response time" (words) " at each load level" (place.words()) ", all operations together. A time from the \
                      intended start charges a late start to the server."
                 }
                 thead { tr {
@@ -50,55 +51,56 @@ fn levels(stages: &[Stage]) -> Markup {
 }
 
 /// Whether the generator kept up at each level; nothing where somebody else made the load.
-pub(super) fn generator(findings: &Findings) -> Option<Markup> {
-    let stages = &findings.stages;
+pub(super) fn generators(findings: &Findings) -> Vec<Markup> {
+    findings.places().map(generator).collect()
+}
+
+fn generator(place: Place<'_>) -> Markup {
+    let stages = place.stages;
     let number = |value: Option<f64>| optional(value, |value| format!("{value:.3}"));
     let spares = stages.iter().any(|stage| stage.generator.spared > 0);
-    let table = || {
-        html! {
-            div.scroll tabindex="0" role="region" aria-labelledby="generator-caption" {
-                table {
-                    caption #generator-caption {
-                        "Whether the load generator kept up, and how the server shared itself among the stations (turns of each, \
-                         over their mean)."
-                    }
-                    thead { tr {
-                        th scope="col" { "Level" } th scope="col" { "Processor" } th scope="col" { "Processor, an operation" }
-                        th scope="col" { "Polling besides" }
-                        th scope="col" { "Schedule lag, median" } th scope="col" { "Schedule lag, 99 in 100 below" }
-                        th scope="col" { "Wake-up, median" } th scope="col" { "Never sent" }
-                        @if spares { th scope="col" { "Spared by leases" } } th scope="col" { "Starved" }
-                        th scope="col" { "Jain's index" } th scope="col" { "Least" } th scope="col" { "Most" }
-                    } }
-                    tbody { @for stage in stages {
-                        @let generator = &stage.generator;
-                        tr {
-                            th scope="row" { (Untrusted(&stage.words())) }
-                            td { (percent(generator.cpu_share)) }
-                            td { (optional(generator.cpu_per_operation_s, duration)) }
-                            td { (optional(generator.polling_share, percent)) }
-                            td { (optional(generator.schedule_lag.map(|t| t.p50_s), duration)) }
-                            td { (optional(generator.schedule_lag.map(|t| t.p99_s), duration)) }
-                            td { (optional(generator.wake_up_lag.map(|t| t.p50_s), duration)) }
-                            td { (count(generator.never_sent)) }
-                            @if spares { td { (count(generator.spared)) } }
-                            td { (count(stage.fairness.starved)) " of " (count(stage.fairness.stations)) }
-                            @let mark = if unattributable(stage) { "*" } else { "" };
-                            td { (number(stage.fairness.jain)) (mark) } td { (number(stage.fairness.min)) (mark) }
-                            td { (number(stage.fairness.max)) (mark) }
-                        }
-                    } }
+    html! {
+        div.scroll tabindex="0" role="region" aria-labelledby={ "generator-caption" (place.id()) } {
+            table {
+                caption id={ "generator-caption" (place.id()) } {
+                    "Whether the load generator kept up" (place.words()) ", and how " @if place.local { "the directory" } @else { "the server" }
+                    " shared itself among the stations (turns of each, over their mean)."
                 }
+                thead { tr {
+                    th scope="col" { "Level" } th scope="col" { "Processor" } th scope="col" { "Processor, an operation" }
+                    th scope="col" { "Polling besides" }
+                    th scope="col" { "Schedule lag, median" } th scope="col" { "Schedule lag, 99 in 100 below" }
+                    th scope="col" { "Wake-up, median" } th scope="col" { "Never sent" }
+                    @if spares { th scope="col" { "Spared by leases" } } th scope="col" { "Starved" }
+                    th scope="col" { "Jain's index" } th scope="col" { "Least" } th scope="col" { "Most" }
+                } }
+                tbody { @for stage in stages {
+                    @let generator = &stage.generator;
+                    tr {
+                        th scope="row" { (Untrusted(&stage.words())) }
+                        td { (percent(generator.cpu_share)) }
+                        td { (optional(generator.cpu_per_operation_s, duration)) }
+                        td { (optional(generator.polling_share, percent)) }
+                        td { (optional(generator.schedule_lag.map(|t| t.p50_s), duration)) }
+                        td { (optional(generator.schedule_lag.map(|t| t.p99_s), duration)) }
+                        td { (optional(generator.wake_up_lag.map(|t| t.p50_s), duration)) }
+                        td { (count(generator.never_sent)) }
+                        @if spares { td { (count(generator.spared)) } }
+                        td { (count(stage.fairness.starved)) " of " (count(stage.fairness.stations)) }
+                        @let mark = if unattributable(stage) { "*" } else { "" };
+                        td { (number(stage.fairness.jain)) (mark) } td { (number(stage.fairness.min)) (mark) }
+                        td { (number(stage.fairness.max)) (mark) }
+                    }
+                } }
             }
-            @if stages.iter().any(unattributable) { p.note { "* " (UNATTRIBUTABLE) } }
         }
-    };
-    (!stages.is_empty()).then(table)
+        @if stages.iter().any(unattributable) { p.note { "* " (UNATTRIBUTABLE) } }
+    }
 }
 
 /// What the server said of itself at each level; nothing where nobody asked it.
 pub(super) fn server_side(findings: &Findings) -> Option<Markup> {
-    let source = findings.stages.iter().find_map(|stage| stage.server.as_ref()).map(|server| &server.source)?;
+    let source = findings.remote_stages().find_map(|stage| stage.server.as_ref()).map(|server| &server.source)?;
     let rate = |value: Option<f64>| optional(value, |value| format!("{}/s", bytes(value)));
     Some(html! {
         div.scroll tabindex="0" role="region" aria-labelledby="server-caption" {
@@ -108,7 +110,7 @@ pub(super) fn server_side(findings: &Findings) -> Option<Markup> {
                     th scope="col" { "Level" } th scope="col" { "Cores busy" } th scope="col" { "Processor, an operation" }
                     th scope="col" { "Disk, read" } th scope="col" { "Disk, written" } th scope="col" { "Received" } th scope="col" { "Sent" }
                 } }
-                tbody { @for stage in &findings.stages { @if let Some(server) = &stage.server {
+                tbody { @for stage in findings.remote_stages() { @if let Some(server) = &stage.server {
                     tr {
                         th scope="row" { (Untrusted(&stage.words())) @if let Some(why) = &server.why_missing { " (" (Untrusted(why)) ")" } }
                         td { (optional(server.cores_busy, |cores| format!("{cores:.2}"))) }

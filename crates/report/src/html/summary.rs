@@ -1,7 +1,9 @@
 //! The first screen: what somebody without time needs to know, and whether to believe it.
 
 use super::answer;
-use super::units::{bytes, count, data, duration, long_duration, optional, per_second, percent, percent_of, percentage};
+use super::units::{
+    bytes, count, data, duration, long_duration, optional, per_second, percent, percent_of, percentage,
+};
 use super::untrusted::Untrusted;
 use crate::collect::missing;
 use crate::findings::{Findings, OperationRow, Source, Stage, Times, Unseen, Validity, Verdict};
@@ -107,7 +109,7 @@ pub(super) fn section(findings: &Findings) -> Markup {
             }
         }
         (tiles(findings))
-        // Of calls it would be a mean of the target and of a local directory.
+        // Calls are one kind of operation in each level: the levels say how long they took.
         @if findings.run.as_ref().is_none_or(|run| run.calls.is_none()) { (felt(findings)) }
         @if !findings.warnings.is_empty() {
             div.notice {
@@ -277,7 +279,7 @@ fn felt(findings: &Findings) -> Markup {
             div.scroll tabindex="0" role="region" aria-labelledby="felt-caption" {
                 table.felt {
                     caption #felt-caption {
-                        "What users felt: response times" (findings.headline.words()) " by group" @if findings.stages.len() > 1 { ", all load levels together" }
+                        "What users felt: response times" (findings.headline.words()) " by group" @if findings.remote_stages().count() > 1 { ", all load levels together" }
                     }
                     thead { tr {
                         th scope="col" { "Group" } th scope="col" { "Requests" } th scope="col" { "Median" }

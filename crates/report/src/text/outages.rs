@@ -6,14 +6,14 @@ use super::page::{Page, Role};
 use super::run::optional;
 use super::table::Table;
 use super::units::{NONE, time};
-use crate::findings::Stage;
+use crate::findings::Place;
 
-pub(super) fn draw(page: &mut Page<'_>, stages: &[Stage]) -> fmt::Result {
-    page.heading("Silences, requests without an answer, short reads:")?;
+pub(super) fn draw(page: &mut Page<'_>, place: Place<'_>) -> fmt::Result {
+    page.heading(&format!("Silences, requests without an answer, short reads{}:", place.words()))?;
     page.blank()?;
     let mut table = Table::new();
     table.head(&["Level", "Slowest", "Silence", "Outages", "No answer", "Unansw.", "Short", "Empty"]);
-    for stage in stages {
+    for stage in place.stages {
         let (silence, reads) = (&stage.silence, &stage.short_reads);
         let slowest = stage.maximum_s().map(|(s, at_least)| format!("{}{}", if at_least { "≥ " } else { "" }, time(s)));
         table.row(vec![

@@ -91,8 +91,7 @@ fn counts(findings: &Findings) -> Table {
         table.row(vec![name, count.to_string(), share, note.to_owned()]);
     };
     let of_all = |count| percent_of(count, p.total);
-    let [data, ack, repeated, udp, other] =
-        parts([p.tcp_data, p.ack_only, p.ack_repeated, p.udp, p.other], p.total);
+    let [data, ack, repeated, udp, other] = parts([p.tcp_data, p.ack_only, p.ack_repeated, p.udp, p.other], p.total);
     row(0, "Packets:", p.total, String::new(), "");
     row(1, "IP/TCP:", p.tcp_data, data, "with data");
     row(1, "IP/TCP Ack:", p.ack_only, ack, "without data");

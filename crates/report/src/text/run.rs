@@ -4,7 +4,7 @@ use super::page::{Page, Role};
 use super::table::Table;
 use super::units::{NONE, TimeScale, significant, time};
 use super::{calls, capacity};
-use crate::findings::{Findings, Headline, Stage, Times, outstanding};
+use crate::findings::{Findings, Headline, Place, Stage, Times, outstanding};
 use std::fmt;
 
 pub(super) fn draw(page: &mut Page<'_>, findings: &Findings) -> fmt::Result {
@@ -30,24 +30,27 @@ pub(super) fn draw(page: &mut Page<'_>, findings: &Findings) -> fmt::Result {
     if findings.stages.is_empty() {
         return Ok(());
     }
-    levels(page, &findings.stages)?;
-    super::outages::draw(page, &findings.stages)?;
+    for place in findings.places() {
+        levels(page, place)?;
+        super::outages::draw(page, place)?;
+    }
     super::curves::draw(page, findings)?;
     super::users::draw(page, &findings.stages)?;
     super::repeats::draw(page, &findings.repeats)?;
-    super::server_side::draw(page, &findings.stages)?;
-    generator(page, &findings.stages)?;
+    super::server_side::draw(page, findings)?;
+    findings.places().try_for_each(|place| generator(page, place))?;
     super::stations::draw(page, findings)?;
     failures(page, &findings.stages)
 }
 
-fn levels(page: &mut Page<'_>, stages: &[Stage]) -> fmt::Result {
+fn levels(page: &mut Page<'_>, place: Place<'_>) -> fmt::Result {
+    let stages = place.stages;
     let both = |stage: &Stage| [stage.headline_time(), stage.response_time_from_intended];
     let all: Vec<Times> = stages.iter().flat_map(both).flatten().collect();
     let scale = TimeScale::of(all.iter().flat_map(|t| [t.mean_s, t.p50_s, t.p95_s, t.p99_s]));
     let scheduled = stages.iter().any(|stage| stage.headline.is_from_intended());
     let from = if scheduled { Headline::ResponseTimeFromIntended } else { Headline::ResponseTime }.words();
-    page.heading(&format!("Load levels (response times{from} of all operations {}):", scale.words()))?;
+    page.heading(&format!("Load levels{} (response times{from} of all operations {}):", place.words(), scale.words()))?;
     page.blank()?;
     let mut table = Table::new();
     let beside = if scheduled { "p99 unc." } else { "p99 int." };
@@ -95,8 +98,12 @@ pub(crate) fn unattributable(stage: &Stage) -> bool {
     stage.fairness.stations > 1 && stage.fairness.jain.is_some() && !stage.fairness.attributable
 }
 
-fn generator(page: &mut Page<'_>, stages: &[Stage]) -> fmt::Result {
-    page.heading("Did the generator keep up, and was the server fair?")?;
+fn generator(page: &mut Page<'_>, place: Place<'_>) -> fmt::Result {
+    let stages = place.stages;
+    page.heading(match place.local {
+        false => "Did the generator keep up, and was the server fair?",
+        true => "Did the generator keep up in the local directory?",
+    })?;
     page.blank()?;
     let mut table = Table::new();
     table.head(&["Level", "CPU", "CPU/op", "Lag p50", "Lag p99", "Wake p50", "Starved", "Jain", "Min", "Max"]);

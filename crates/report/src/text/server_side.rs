@@ -6,11 +6,12 @@ use super::page::{Page, Role};
 use super::run::optional;
 use super::table::Table;
 use super::units::{significant, time};
-use crate::findings::Stage;
+use crate::findings::Findings;
 
 /// The table; nothing where nobody asked the server.
-pub(super) fn draw(page: &mut Page<'_>, stages: &[Stage]) -> fmt::Result {
-    let Some(source) = stages.iter().find_map(|stage| stage.server.as_ref()).map(|server| &server.source) else {
+pub(super) fn draw(page: &mut Page<'_>, findings: &Findings) -> fmt::Result {
+    let Some(source) = findings.remote_stages().find_map(|stage| stage.server.as_ref()).map(|server| &server.source)
+    else {
         return Ok(());
     };
     page.heading("What the server said of itself (MB/s):")?;
@@ -18,7 +19,7 @@ pub(super) fn draw(page: &mut Page<'_>, stages: &[Stage]) -> fmt::Result {
     let mut table = Table::new();
     table.head(&["Level", "Cores", "CPU/op", "Disk read", "written", "Net in", "Net out"]);
     let mut missing = Vec::new();
-    for stage in stages {
+    for stage in findings.remote_stages() {
         let Some(server) = &stage.server else { continue };
         let rate = |bytes: Option<f64>| optional(bytes, |bytes| significant(bytes / 1e6));
         table.row(vec![

@@ -267,6 +267,48 @@ fn a_run_has_a_stage_a_level_and_one_bad_level_spoils_it() {
     assert_eq!(findings.span.elapsed_s, Some(2.5));
 }
 
+/// What a local directory does is in no sum, no rate and no table of what the server did.
+#[test]
+fn calls_in_a_local_directory_are_in_no_sum() {
+    use plimsoll_report::collect::run::{About, Level};
+    use plimsoll_report::findings::Run;
+    use plimsoll_report::findings::calls::{CallPhase, Calls};
+    let remote = [1, 2].map(|at| transaction(Procedure::of(Protocol::Smb2, 8), at, Some(2)));
+    let local = [1, 2, 3].map(|at| transaction(Procedure::of(Protocol::File, 1), at, Some(1)));
+    let statistics = |transactions: &[Transaction]| {
+        let mut statistics = Statistics::new(Options::default());
+        transactions.iter().for_each(|t| statistics.record(t));
+        statistics
+    };
+    let both = [statistics(&remote), statistics(&local)];
+    let level = |(statistics, words): (_, &str)| Level {
+        statistics,
+        span_ns: (0, 500 * MS),
+        turns: 1,
+        about: About { level: words.into(), ..About::default() },
+    };
+    let levels: Vec<Level<'_>> = both.iter().zip(["random", "random, local"]).map(level).collect();
+    let phase = |stage, local| CallPhase { stage, local, call: "random".into(), ..CallPhase::default() };
+    let calls = Calls { phases: vec![phase(0, false), phase(1, true)], ..Calls::default() };
+    let run = Run { calls: Some(Box::new(calls)), ..Run::default() };
+    let findings = Findings::collect_run(run, &levels, &Names::default(), Source::default(), status_name);
+    let counted = |rows: &[plimsoll_report::findings::OperationRow]| {
+        rows.iter().map(|row| (row.protocol.clone(), row.count)).collect::<Vec<_>>()
+    };
+    assert_eq!(counted(&findings.operations), [("SMB2".to_owned(), 2)]);
+    assert_eq!(counted(&findings.stages[1].operations), [("FILE".to_owned(), 3)], "it is in its own level");
+    let text = to_string(&findings, &Style::default());
+    let tables: Vec<&str> = text.lines().filter(|line| line.starts_with("Load levels")).collect();
+    let times = "(response times of all operations in";
+    assert_eq!(tables.len(), 2, "{text}");
+    assert!(tables[0].starts_with(&format!("Load levels {times}")), "{tables:?}");
+    assert!(tables[1].starts_with("Load levels in a local directory, without the server"), "{tables:?}");
+    let page = plimsoll_report::html::page(&findings).unwrap();
+    for id in ["levels-caption-local", "generator-caption-local", "silence-caption-local"] {
+        assert_eq!(page.matches(&format!("id=\"{id}\"")).count(), 1, "{id}");
+    }
+}
+
 /// One level's invalid reason says nothing of another level's, or of what else there is to say of its own.
 #[test]
 fn each_reason_of_a_run_keeps_its_own_verdict() {
