@@ -4,7 +4,7 @@ use plimsoll_model::{Anomaly, Coverage, Endpoint, PacketCounts, Sink};
 
 use crate::message::{self, Framer, Framing, Message, Stamp};
 use crate::missing::Ledger;
-use crate::packet::{Segment, TcpFlags};
+use crate::packet::{Segment, SegmentBuf, TcpFlags};
 use crate::pairing::{Link, Pairing, Shared};
 use crate::stream::{Chunk, Half, Receiver, Sizes};
 
@@ -39,33 +39,30 @@ const CONFIRMED_WITHIN: u32 = 1 << 16;
 /// A SYN in the middle of a connection that nobody has answered yet.
 #[derive(Debug)]
 pub(crate) struct Opening {
-    seq: u32,
+    syn: SegmentBuf,
     direction: usize,
     stamp: Stamp,
-    payload: Vec<u8>,
-    wire_len: u32,
 }
 
 impl Opening {
+    /// With what it acknowledges left out: it may be a stray one.
     pub(crate) fn new(segment: &Segment<'_>, direction: usize, stamp: Stamp) -> Self {
-        let Segment { seq, payload, wire_len, .. } = *segment;
-        Self { seq, direction, stamp, payload: payload.to_vec(), wire_len }
+        let syn = SegmentBuf { ack: 0, flags: TcpFlags(0x02), ..SegmentBuf::of(segment) };
+        Self { syn, direction, stamp }
     }
 
-    /// Whether a segment shows that the SYN was one: the other end acknowledges it, or its sender goes on behind it.
-    pub(crate) fn is_confirmed_by(&self, segment: &Segment<'_>, direction: usize) -> bool {
-        let begin = self.seq.wrapping_add(1);
+    /// Whether a segment fits the SYN: the other end acknowledges it, or its sender goes on behind it.
+    fn fits(&self, segment: &Segment<'_>, direction: usize) -> bool {
+        let begin = self.syn.seq.wrapping_add(1);
         if direction == self.direction {
             return !segment.flags.syn() && segment.seq.wrapping_sub(begin) < CONFIRMED_WITHIN;
         }
         segment.flags.ack() && segment.ack.wrapping_sub(begin) < CONFIRMED_WITHIN
     }
 
-    /// The SYN as it came, with what it acknowledged left out.
+    /// The SYN as it came.
     pub(crate) fn segment(&self) -> (Segment<'_>, usize, Stamp) {
-        let flags = TcpFlags(0x02);
-        let segment = Segment { seq: self.seq, ack: 0, flags, payload: &self.payload, wire_len: self.wire_len };
-        (segment, self.direction, self.stamp)
+        (self.syn.as_segment(), self.direction, self.stamp)
     }
 }
 
@@ -98,6 +95,37 @@ impl Connection {
         self.link.ends
     }
 
+    /// Whether a segment comes behind bytes, of either direction, that have not come and are not known to be missing: at the same time as
+    /// others it may have overtaken them.
+    #[inline]
+    pub(crate) fn is_early(&self, segment: &Segment<'_>, direction: usize) -> bool {
+        let skips = segment.wire_len > 0 && self.halves[direction].skips_to(segment.seq);
+        let lacks = segment.flags.ack() && self.halves[1 - direction].lacks_up_to(segment.ack);
+        (skips || lacks) && !segment.flags.syn() && !segment.flags.rst()
+    }
+
+    /// Takes the SYN that waits if a segment shows that it opened another connection, and forgets it if the segment shows that the
+    /// connection goes on. A segment that may belong to either shows nothing.
+    pub(crate) fn take_confirmed(&mut self, segment: &Segment<'_>, direction: usize) -> Option<Box<Opening>> {
+        let [half, other] = [&self.halves[direction], &self.halves[1 - direction]];
+        if !segment.flags.syn() && half.distance(segment.seq) == Some(0) && other.has_up_to(segment.ack) {
+            self.opening = None;
+        }
+        let halves = &self.halves;
+        let confirms = |opening: &mut Box<Opening>| {
+            // The sequence numbers of the other end tell: those of the SYN may be near the connection's by chance or damage.
+            let theirs = if direction == opening.direction { segment.ack } else { segment.seq };
+            let is_old = !segment.flags.syn() && is_near(&halves[1 - opening.direction], theirs);
+            opening.fits(segment, direction) && !is_old
+        };
+        self.opening.take_if(confirms)
+    }
+
+    /// Whether a SYN that acknowledges something may be a stray one: what it acknowledges is of this connection.
+    pub(crate) fn is_acknowledged_by(&self, syn: &Segment<'_>, direction: usize) -> bool {
+        is_near(&self.halves[1 - direction], syn.ack)
+    }
+
     /// Takes a message that came in a datagram.
     pub(crate) fn message<S: Sink>(&mut self, message: &Message<'_>, direction: usize, shared: &mut Shared<S>) {
         self.pairing.take(message, direction, &self.link, shared);
@@ -115,6 +143,14 @@ impl Connection {
         shared: &mut Shared<S>,
         packets: &mut PacketCounts,
     ) {
+        let reset;
+        let segment = if segment.flags.rst() {
+            // What it carries is a text for people (RFC 9293 3.10.7), not part of the stream.
+            reset = Segment { payload: &[], wire_len: 0, ..*segment };
+            &reset
+        } else {
+            segment
+        };
         if segment.flags.syn() {
             self.link.from_start = true;
             self.framers[direction].restart(true);
@@ -245,6 +281,11 @@ impl Connection {
             }
         }
     }
+}
+
+/// Whether a sequence number is one of the stream as it stands.
+fn is_near(half: &Half, seq: u32) -> bool {
+    half.distance(seq).is_some_and(|distance| distance < u64::from(CONFIRMED_WITHIN))
 }
 
 /// What is above one of the streams of a connection.

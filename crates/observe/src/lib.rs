@@ -14,6 +14,7 @@ mod observer;
 pub mod packet;
 pub mod pairing;
 pub mod stream;
+mod ties;
 mod time_gate;
 
 pub use observer::{Observed, Observer};

@@ -6,9 +6,10 @@ use crate::capture::{ClockEstimate, Frame, LinkType};
 use crate::connection::{Connection, Opening};
 use crate::message::{Framing, Message, Stamp};
 use crate::missing::between_connections;
-use crate::packet::{self, Fragments, Packet, Path, Segment, ip_address};
+use crate::packet::{self, Fragments, Packet, Path, Segment, SegmentBuf, ip_address};
 use crate::pairing::{Output, Shared};
 use crate::stream::{Connections, Slot};
+use crate::ties::{Datagram, DatagramBuf, Tied, TiedPacket, Ties};
 use crate::time_gate::{TimeGate, Waiting};
 
 /// Datagrams put together for one frame: a tunnel's, and what it holds.
@@ -25,6 +26,7 @@ pub struct Observer<S> {
     packets: PacketCounts,
     clock: ClockEstimate,
     gate: TimeGate,
+    ties: Ties,
     shared: Shared<S>,
     connections_used: u64,
     /// Link types that are not known, with their packets.
@@ -63,6 +65,7 @@ impl<S: Sink> Observer<S> {
             packets: PacketCounts::default(),
             clock: ClockEstimate::new(),
             gate: TimeGate::default(),
+            ties: Ties::default(),
             shared: Shared::new(output),
             connections_used: 0,
             unknown_links: Vec::new(),
@@ -107,6 +110,9 @@ impl<S: Sink> Observer<S> {
         self.clock.observe(time_ns);
         self.span = (self.span.0.min(time_ns), self.span.1.max(time_ns));
         let stamp = Stamp { time_ns, frame: frame.number };
+        if self.ties.are_over_at(time_ns) {
+            self.release_all();
+        }
         match packet::decode_plain_tcp(frame.link, frame.captured) {
             Some((path, segment)) => self.segment(&path, &segment, stamp),
             None => self.other_frame(frame, stamp),
@@ -197,6 +203,7 @@ impl<S: Sink> Observer<S> {
     /// The capture has ended: hands on what still waits.
     pub fn finish(mut self) -> Observed<S> {
         self.end_gate();
+        self.release_all();
         for mut connection in self.connections.drain() {
             connection.end(&mut self.shared, &mut self.packets);
         }
@@ -244,7 +251,9 @@ impl<S: Sink> Observer<S> {
     fn packet(&mut self, packet: &Packet<'_>, first: Stamp, last: Stamp, packets: u32) {
         match packet {
             Packet::Tcp(path, segment) => self.segment(path, segment, last),
-            Packet::Udp(path, payload, wire_len) => self.datagram(path, payload, *wire_len, first, last, packets),
+            &Packet::Udp(ref path, payload, wire_len) => {
+                self.datagram(path, Datagram { payload, wire_len, first, last, packets });
+            }
             Packet::Other | Packet::Fragment(_) => self.packets.other += 1,
             Packet::Malformed => self.other(Anomaly::PacketMalformed),
             Packet::TooDeep => self.other(Anomaly::TunnelTooDeep),
@@ -269,6 +278,18 @@ impl<S: Sink> Observer<S> {
         {
             return;
         }
+        if self.connections.get(slot).is_early(segment, direction) {
+            let packet = TiedPacket::Segment(SegmentBuf::of(segment), stamp);
+            return self.wait(Tied { slot, direction, packet }, stamp.time_ns);
+        }
+        self.take_segment(slot, direction, segment, stamp);
+        if !self.ties.is_empty() {
+            self.release_ready(slot);
+        }
+    }
+
+    #[inline]
+    fn take_segment(&mut self, slot: Slot, direction: usize, segment: &Segment<'_>, stamp: Stamp) {
         let connection = self.connections.get(slot);
         let used = connection.framing != Framing::Unknown;
         connection.segment(segment, direction, stamp, &mut self.shared, &mut self.packets);
@@ -277,20 +298,73 @@ impl<S: Sink> Observer<S> {
         }
     }
 
+    /// Makes a packet wait for what it follows.
+    #[cold]
+    fn wait(&mut self, tied: Tied, time_ns: i64) {
+        self.ties.add(tied, time_ns);
+        while self.ties.are_too_many() {
+            self.release_first(None);
+        }
+    }
+
+    /// Takes the packets of a connection that waited for what has come now.
+    #[cold]
+    fn release_ready(&mut self, slot: Slot) {
+        loop {
+            let connection = self.connections.get(slot);
+            let is_there = |tied: &Tied| match &tied.packet {
+                TiedPacket::Segment(segment, _) => !connection.is_early(&segment.as_segment(), tied.direction),
+                TiedPacket::Datagram(datagram) => {
+                    !connection.pairing.is_early_reply(datagram.as_datagram().payload, tied.direction)
+                }
+            };
+            let Some(tied) = self.ties.take_if(slot, is_there) else { return };
+            self.shared.output.anomalies.add(Anomaly::PacketReordered);
+            self.release(&tied);
+        }
+    }
+
+    /// Takes packets that wait for what does not come.
+    #[cold]
+    fn release_all(&mut self) {
+        while self.release_first(None) {}
+    }
+
+    /// Takes the first of them, of one connection or of all, and those that follow it. Whether there was one.
+    fn release_first(&mut self, slot: Option<Slot>) -> bool {
+        let Some(tied) = self.ties.take_first(slot) else { return false };
+        self.release(&tied);
+        self.release_ready(tied.slot);
+        true
+    }
+
+    fn release(&mut self, tied: &Tied) {
+        let Tied { slot, direction, packet } = tied;
+        match packet {
+            TiedPacket::Segment(segment, stamp) => {
+                self.take_segment(*slot, *direction, &segment.as_segment(), *stamp);
+            }
+            TiedPacket::Datagram(datagram) => self.take_datagram(*slot, *direction, datagram.as_datagram()),
+        }
+    }
+
     /// A SYN may be that of another connection between the same ends. It is believed when it is answered, or when its sender goes on
     /// behind it; a stray one leaves the connection as it is. Whether the segment is done with.
     #[cold]
     fn opening(&mut self, slot: Slot, direction: usize, segment: &Segment<'_>, stamp: Stamp) -> bool {
         let connection = self.connections.get(slot);
-        let confirmed = connection.opening.take_if(|opening| opening.is_confirmed_by(segment, direction));
+        let confirmed = connection.take_confirmed(segment, direction);
         let other_start = segment.flags.syn() && connection.halves[direction].is_other_start(segment.seq);
-        if other_start && confirmed.is_none() && !segment.flags.ack() {
+        let may_be_stray = !segment.flags.ack() || connection.is_acknowledged_by(segment, direction);
+        if other_start && confirmed.is_none() && may_be_stray {
             connection.opening = Some(Box::new(Opening::new(segment, direction, stamp)));
             self.packets.tcp_data += u64::from(segment.wire_len > 0);
             self.packets.ack_only += u64::from(segment.wire_len == 0);
             return true;
         }
         if other_start || confirmed.is_some() {
+            while self.release_first(Some(slot)) {}
+            let connection = self.connections.get(slot);
             connection.end(&mut self.shared, &mut self.packets);
             let ends = connection.ends();
             *connection = Connection::new(self.numbered, ends, self.shared.smb2.decryption.is_some());
@@ -299,14 +373,15 @@ impl<S: Sink> Observer<S> {
         if let Some(opening) = confirmed {
             // It was counted when it came.
             let (syn, direction, stamp) = opening.segment();
+            let connection = self.connections.get(slot);
             connection.segment(&syn, direction, stamp, &mut self.shared, &mut PacketCounts::default());
         }
         false
     }
 
-    fn datagram(&mut self, path: &Path, payload: &[u8], wire_len: u32, first: Stamp, last: Stamp, packets: u32) {
+    fn datagram(&mut self, path: &Path, datagram: Datagram<'_>) {
         self.packets.udp += 1;
-        if plimsoll_wire::rpc::plausible_message(payload).is_none() {
+        if plimsoll_wire::rpc::plausible_message(datagram.payload).is_none() {
             return;
         }
         let (slot, direction) = self.connection(path, true);
@@ -315,6 +390,19 @@ impl<S: Sink> Observer<S> {
             connection.framing = Framing::Rpc;
             self.connections_used += 1;
         }
+        if connection.pairing.is_early_reply(datagram.payload, direction) {
+            let time_ns = datagram.last.time_ns;
+            let packet = TiedPacket::Datagram(DatagramBuf::of(&datagram));
+            return self.wait(Tied { slot, direction, packet }, time_ns);
+        }
+        self.take_datagram(slot, direction, datagram);
+        if !self.ties.is_empty() {
+            self.release_ready(slot);
+        }
+    }
+
+    fn take_datagram(&mut self, slot: Slot, direction: usize, datagram: Datagram<'_>) {
+        let Datagram { payload, wire_len, first, last, packets } = datagram;
         let message = Message {
             bytes: payload,
             len: u64::from(wire_len),
@@ -326,11 +414,15 @@ impl<S: Sink> Observer<S> {
             packets,
             raw: false,
         };
-        connection.message(&message, direction, &mut self.shared);
+        self.connections.get(slot).message(&message, direction, &mut self.shared);
     }
 
     #[inline(never)]
     fn connection(&mut self, path: &Path, udp: bool) -> (Slot, usize) {
+        if !self.ties.is_empty() && self.connections.is_full() {
+            // None may wait in a place that another connection gets.
+            self.release_all();
+        }
         let (number, decrypts) = (&mut self.numbered, self.shared.smb2.decryption.is_some());
         let (slot, direction, evicted) = self.connections.find(path, udp, || {
             let source = Endpoint { ip: ip_address(path.source), port: path.source_port };

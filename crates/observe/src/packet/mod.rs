@@ -22,7 +22,7 @@ mod vxlan;
 pub use fragments::Fragments;
 pub use ip::{Datagram, Fragment, Network};
 use layer::Layer;
-pub use transport::{Segment, TcpFlags};
+pub use transport::{Segment, SegmentBuf, TcpFlags};
 
 use crate::capture::LinkType;
 

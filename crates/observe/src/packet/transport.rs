@@ -43,6 +43,35 @@ pub struct Segment<'a> {
     pub wire_len: u32,
 }
 
+/// A TCP segment with a payload of its own.
+#[derive(Clone, Debug)]
+pub struct SegmentBuf {
+    /// See [`Segment::seq`].
+    pub seq: u32,
+    /// See [`Segment::ack`].
+    pub ack: u32,
+    /// Flags.
+    pub flags: TcpFlags,
+    /// What was captured of the payload.
+    pub payload: Vec<u8>,
+    /// See [`Segment::wire_len`].
+    pub wire_len: u32,
+}
+
+impl SegmentBuf {
+    /// A copy.
+    pub fn of(segment: &Segment<'_>) -> Self {
+        let Segment { seq, ack, flags, payload, wire_len } = *segment;
+        Self { seq, ack, flags, payload: payload.to_vec(), wire_len }
+    }
+
+    /// The segment.
+    pub fn as_segment(&self) -> Segment<'_> {
+        let Self { seq, ack, flags, ref payload, wire_len } = *self;
+        Segment { seq, ack, flags, payload, wire_len }
+    }
+}
+
 pub(super) const TCP: u8 = 6;
 const UDP: u8 = 17;
 const IPV4_IN_IP: u8 = 4;

@@ -100,6 +100,11 @@ impl Pairing {
         self.smb1.as_ref().is_some_and(|smb1| smb1.expects_raw(direction))
     }
 
+    /// Whether this is an RPC reply whose call has not come.
+    pub(crate) fn is_early_reply(&mut self, bytes: &[u8], direction: usize) -> bool {
+        self.rpc.get_or_insert_default().is_early_reply(bytes, direction)
+    }
+
     /// The ids of requests that went in `direction`, where the protocol has some that may count up.
     pub(crate) fn ids(&self, direction: usize) -> Option<&Ids> {
         match (&self.smb2, &self.smb1, &self.rpc) {

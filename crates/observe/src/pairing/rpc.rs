@@ -78,6 +78,16 @@ impl Rpc {
         false
     }
 
+    /// Whether this is a reply whose call has not come.
+    pub(crate) fn is_early_reply(&mut self, bytes: &[u8], direction: usize) -> bool {
+        let asked = 1 - direction;
+        Call::new(bytes).is_none()
+            && Reply::new(bytes).is_some_and(|reply| {
+                let xid = reply.xid();
+                !self.answered[asked].has(xid) && self.waiting[asked].get_mut(u64::from(xid)).is_none()
+            })
+    }
+
     /// The xids of calls that went in `direction`.
     pub(crate) fn ids(&self, direction: usize) -> &Ids {
         &self.ids[direction]

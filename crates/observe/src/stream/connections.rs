@@ -107,6 +107,11 @@ impl<C> Connections<C> {
         &mut self.entries[slot.0].connection
     }
 
+    /// Whether a new connection would make another one give up its place.
+    pub fn is_full(&self) -> bool {
+        self.entries.len() >= self.limit
+    }
+
     /// All connections, oldest slot first, leaving the table empty.
     pub fn drain(&mut self) -> impl Iterator<Item = C> + '_ {
         self.by_key.clear();

@@ -204,6 +204,40 @@ impl Half {
         !self.held.is_empty()
     }
 
+    /// Whether data at `seq` come behind a gap that is new: bytes before them were neither captured nor acknowledged.
+    #[inline]
+    pub fn skips_to(&self, seq: u32) -> bool {
+        is_ahead(seq, self.next) && {
+            let held = self.held.last().map_or(0, Held::end);
+            self.is_followed() && offset::nearest(seq, self.next) > held.max(self.acknowledged)
+        }
+    }
+
+    /// Whether `ack` is the first to acknowledge bytes that were not captured.
+    #[inline]
+    pub fn lacks_up_to(&self, ack: u32) -> bool {
+        is_ahead(ack, self.next) && {
+            // A FIN is acknowledged like a byte.
+            let end = self.acknowledged.max(self.next + u64::from(self.finished));
+            self.is_followed() && offset::nearest(ack, self.next) > end
+        }
+    }
+
+    /// Whether this direction is captured, as far as is known.
+    fn is_followed(&self) -> bool {
+        self.known && (self.segments > 0 || self.origin.is_some())
+    }
+
+    /// Whether an acknowledgement is of bytes that were captured and are not all acknowledged by an earlier one.
+    pub fn has_up_to(&self, ack: u32) -> bool {
+        self.known && (self.acknowledged..=self.next).contains(&offset::nearest(ack, self.next))
+    }
+
+    /// How far a sequence number is from where the stream stands, in either direction; `None` where that is not known.
+    pub fn distance(&self, seq: u32) -> Option<u64> {
+        self.known.then(|| offset::nearest(seq, self.next).abs_diff(self.next))
+    }
+
     /// Offset of the first byte, where the SYN was seen.
     pub fn origin(&self) -> Option<u64> {
         self.origin
@@ -444,6 +478,13 @@ fn chunk<'a>(segment: &Segment<'a>, offset: u64, (time_ns, frame, acknowledges):
     let captured = segment.payload.len().min(wire_len as usize);
     let bytes = segment.payload.get(..captured).unwrap_or_default();
     Chunk { offset, bytes, wire_len, time_ns, frame, acknowledges }
+}
+
+/// Whether a sequence number is ahead of an offset, and no further than any window.
+#[inline]
+fn is_ahead(seq: u32, next: u64) -> bool {
+    let ahead = u64::from(seq.wrapping_sub(next as u32));
+    ahead != 0 && ahead <= JUMP_MAX
 }
 
 /// When the first of these segments came.

@@ -142,6 +142,41 @@ fn a_lossy_capture_shows_what_survives_and_nothing_wrong() {
     }
 }
 
+/// Places of packets, those of equal times exchanged with their neighbours.
+fn swapped_within_ticks(packets: &[Packet], seed: u64) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..packets.len()).collect();
+    let mut at = 0;
+    while at + 1 < order.len() {
+        if packets[at].time_ns == packets[at + 1].time_ns && is_lost(at, seed, 0.3) {
+            order.swap(at, at + 1);
+            at += 1;
+        }
+        at += 1;
+    }
+    order
+}
+
+#[test]
+fn packets_in_disorder_within_a_tick_of_the_clock_lose_nothing() {
+    // Captures with clocks of 10 ms, or with some packets of equal times.
+    for name in ["smb1-vlan-files.pcap", "nfs3-udp-reply-first.pcap", "nfs3-ipv6-op-dense.pcap"] {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/captures").join(name);
+        if !path.is_file() {
+            println!("SKIPPED: needs ../shared/captures/{name}");
+            continue;
+        }
+        let packets = read(&path);
+        let (full, whole) = observe_in(&packets, usize::MAX, 0..packets.len());
+        for seed in 0..seeds(4) {
+            let order = swapped_within_ticks(&packets, seed);
+            let moved = order.iter().enumerate().filter(|&(at, &place)| at != place).count();
+            let (found, unseen) = observe_in(&packets, usize::MAX, order);
+            assert!(found == full, "{name}, seed {seed}, {moved} packets moved: {} of {} pairs", found.len(), full.len());
+            assert_eq!(unseen.missing, whole.missing, "{name}, seed {seed}");
+        }
+    }
+}
+
 /// Captures of different protocols with enough operations, and the packets of a burst in each.
 const BURSTS: [(&str, usize); 5] = [
     ("nfs3-ipv6-op-dense.pcap", 3_000),

@@ -5,7 +5,7 @@ mod arrivals;
 
 use std::collections::BTreeMap;
 
-use crate::conversation::{Family, Role, Sent, Tag, config, converse, families, observe, operations};
+use crate::conversation::{Family, Role, Sent, Tag, config, converse, families, observe_every, operations};
 use plimsoll_testkit::Side;
 use proptest::prelude::*;
 
@@ -97,9 +97,10 @@ proptest! {
         fates in fates(),
         losing in losing(),
         high in any::<bool>(),
+        step_ns in prop_oneof![3 => Just(100_000), 1 => Just(0)],
     ) {
         let (captured, in_time) = capture(converse(family, &operations, high), &fates, losing);
-        let (transactions, coverage) = observe(&captured, usize::MAX);
+        let (transactions, coverage) = observe_every(step_ns, &captured, usize::MAX);
         let tag = |frame: Option<std::num::NonZeroU64>| -> Option<Tag> { captured.get(frame?.get() as usize - 1)?.tag };
         let mut paired: BTreeMap<usize, usize> = BTreeMap::new();
         for transaction in &transactions {

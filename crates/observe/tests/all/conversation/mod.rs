@@ -205,8 +205,17 @@ pub(crate) fn observe<'s>(
     segments: impl IntoIterator<Item = &'s Sent>,
     snaplen: usize,
 ) -> (Vec<Transaction>, Coverage) {
+    observe_every(100_000, segments, snaplen)
+}
+
+/// The same, with a segment every `step_ns`; 0 is a clock too coarse to tell them apart.
+pub(crate) fn observe_every<'s>(
+    step_ns: i64,
+    segments: impl IntoIterator<Item = &'s Sent>,
+    snaplen: usize,
+) -> (Vec<Transaction>, Coverage) {
     let mut traffic = Traffic::new(Link::Ethernet);
-    traffic.snaplen = snaplen;
+    (traffic.snaplen, traffic.step_ns) = (snaplen, step_ns);
     segments.into_iter().for_each(|sent| traffic.tcp(&sent.segment));
     let mut observer = Observer::new(Vec::new());
     for (number, frame) in (1..).zip(&traffic.frames) {

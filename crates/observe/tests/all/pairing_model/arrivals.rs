@@ -1,12 +1,12 @@
 //! When bytes arrive: late, twice, out of order, or under the ports of a connection before.
 
-use plimsoll_model::Transaction;
+use plimsoll_model::{Anomaly, Coverage, Transaction};
 use plimsoll_observe::Observer;
 use plimsoll_observe::capture::{Captures, Input};
-use plimsoll_testkit::{Link, Side, Traffic};
+use plimsoll_testkit::{Link, Side, Traffic, rpc};
 use proptest::prelude::*;
 
-use crate::conversation::{Family, Operation, Sent, config, converse, families, observe, operations};
+use crate::conversation::{Family, Operation, Sent, config, converse, families, observe, observe_every, operations};
 
 const LATE_NS: i64 = 200_000_000;
 
@@ -30,6 +30,10 @@ fn resent(mut sent: Vec<Sent>, late: usize, after: usize) -> Transaction {
 }
 
 fn observe_traffic(traffic: &Traffic) -> Vec<Transaction> {
+    observe_all(traffic).0
+}
+
+fn observe_all(traffic: &Traffic) -> (Vec<Transaction>, Coverage) {
     let mut observer = Observer::new(Vec::new());
     for (number, frame) in (1..).zip(&traffic.frames) {
         let (time_ns, original_len) = (Some(frame.time_ns), frame.original_len);
@@ -42,7 +46,8 @@ fn observe_traffic(traffic: &Traffic) -> Vec<Transaction> {
             original_len,
         });
     }
-    observer.finish().sink
+    let observed = observer.finish();
+    (observed.sink, observed.coverage)
 }
 
 /// Places of the data segments of one side.
@@ -112,15 +117,41 @@ fn a_syn_that_nobody_answers_is_no_connection() {
     let sent = converse(Family::Smb2, &operations, false);
     for from in [Side::Client, Side::Server] {
         for at in 5..sent.len() {
-            let mut stray = sent[data(&sent, from)[0]].clone();
-            (stray.segment.seq, stray.segment.flags) = (0x1234_5678, 0x0a);
+            // A forged one; and copies of the sender's last segment with damaged flags, as a broken device makes them: their
+            // numbers are those of the connection.
+            let last = data(&sent[..at], from).into_iter().next_back().unwrap_or(data(&sent, from)[0]);
+            let forged = (0x1234_5678, 0x0a);
+            for (seq, flags) in [forged, (sent[last].segment.seq, 0x0a), (sent[last].segment.seq, 0x12)] {
+                let mut stray = sent[last].clone();
+                (stray.segment.seq, stray.segment.flags) = (seq, flags);
+                stray.segment.payload.extend([0xc2; 4]);
+                let mut with = sent.clone();
+                with.insert(at, stray);
+                let (found, coverage) = observe(&with, usize::MAX);
+                let answered = found.iter().filter(|t| t.connection == 0 && t.timeline.response_last.is_some()).count();
+                assert_eq!((found.len(), answered), (4, 4), "a SYN {seq:#x} {flags:#x} from {from:?} at {at}");
+                let p = coverage.packets;
+                assert_eq!((p.total, p.tcp_data + p.ack_only + p.ack_repeated), (p.tcp, p.tcp));
+            }
+        }
+    }
+}
+
+#[test]
+fn what_a_reset_carries_is_not_of_the_stream() {
+    let read = |id| Operation { kind: 1, size: 100, delay: 0, id, again: None };
+    let sent = converse(Family::Smb2, &[read(0), read(1), read(2)], false);
+    for from in [Side::Client, Side::Server] {
+        let at = data(&sent, from)[1];
+        let mut reset = sent[at].clone();
+        reset.segment.flags = 0xfc;
+        reset.segment.payload.extend([0xc2; 8]);
+        for place in [at, at + 1] {
             let mut with = sent.clone();
-            with.insert(at, stray);
+            with.insert(place, reset.clone());
             let (found, coverage) = observe(&with, usize::MAX);
-            let answered = found.iter().filter(|t| t.connection == 0 && t.timeline.response_last.is_some()).count();
-            assert_eq!((found.len(), answered), (4, 4), "a SYN from {from:?} at {at}");
-            let p = coverage.packets;
-            assert_eq!((p.total, p.tcp_data + p.ack_only + p.ack_repeated), (p.tcp, p.tcp));
+            let answered = found.iter().filter(|t| t.timeline.response_last.is_some()).count();
+            assert_eq!((found.len(), answered), (3, 3), "from {from:?} at {place}: {:?}", coverage.anomalies);
         }
     }
 }
@@ -188,5 +219,57 @@ proptest! {
         let (found, reordered) = read(&traffic, "shuffled");
         prop_assert_eq!(found, expected);
         prop_assert_eq!(reordered > 0, moved);
+    }
+}
+
+/// What was found, in no order, without frame numbers and times.
+fn found(segments: &[Sent]) -> (Vec<String>, Coverage) {
+    let (transactions, coverage) = observe_every(0, segments, usize::MAX);
+    let line = |t: &Transaction| {
+        let answered = t.timeline.response_last.is_some();
+        format!("{} {:?} {:?} {:?} {answered}", t.procedure.name(), t.id, t.outcome, t.resent_wait_ns)
+    };
+    let mut lines: Vec<String> = transactions.iter().map(line).collect();
+    lines.sort();
+    (lines, coverage)
+}
+
+proptest! {
+    #![proptest_config(config(300))]
+
+    /// Packets that all have the same time, each behind up to 60 that were sent later, are as good as packets in order.
+    #[test]
+    fn disorder_that_no_time_shows_changes_nothing(
+        family in families(),
+        operations in operations(60),
+        delays in prop::collection::vec(prop_oneof![2 => Just(0usize), 1 => 0usize..60], 50..400),
+    ) {
+        let sent = converse(family, &operations, false);
+        let (expected, in_order) = found(&sent);
+        let mut places: Vec<usize> = (0..sent.len()).collect();
+        // What comes before the handshake is another connection's, as far as anybody can tell.
+        places[3..].sort_by_key(|&at| at + delays[at % delays.len()]);
+        let shuffled: Vec<Sent> = places.iter().map(|&at| sent[at].clone()).collect();
+        let (lines, coverage) = found(&shuffled);
+        prop_assert_eq!(lines, expected);
+        prop_assert_eq!(coverage.packets.missing_bytes, 0);
+        prop_assert_eq!(in_order.anomalies.count(Anomaly::PacketReordered), 0);
+    }
+}
+
+#[test]
+fn a_datagram_waits_for_its_call_at_the_same_time_and_no_longer() {
+    let (client, server) = (([10, 0, 0, 1], 700).into(), ([10, 0, 0, 2], 2049).into());
+    for (step_ns, answered, orphans) in [(0, 3, 1), (1_000, 0, 4)] {
+        let mut traffic = Traffic::new(Link::Ethernet);
+        traffic.step_ns = step_ns;
+        for xid in [7, 8, 9] {
+            traffic.udp(server, client, &rpc::reply(xid, &rpc::words(&[2])), None);
+            traffic.udp(client, server, &rpc::lookup(xid, &[1; 16], "name"), None);
+        }
+        traffic.udp(server, client, &rpc::reply(1, &rpc::words(&[2])), None);
+        let (found, coverage) = observe_all(&traffic);
+        let paired = found.iter().filter(|t| t.timeline.response_last.is_some()).count();
+        assert_eq!((paired, coverage.unseen.responses_before_start), (answered, orphans), "every {step_ns} ns");
     }
 }
