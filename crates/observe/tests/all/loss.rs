@@ -171,7 +171,12 @@ fn packets_in_disorder_within_a_tick_of_the_clock_lose_nothing() {
             let order = swapped_within_ticks(&packets, seed);
             let moved = order.iter().enumerate().filter(|&(at, &place)| at != place).count();
             let (found, unseen) = observe_in(&packets, usize::MAX, order);
-            assert!(found == full, "{name}, seed {seed}, {moved} packets moved: {} of {} pairs", found.len(), full.len());
+            assert!(
+                found == full,
+                "{name}, seed {seed}, {moved} packets moved: {} of {} pairs",
+                found.len(),
+                full.len()
+            );
             assert_eq!(unseen.missing, whole.missing, "{name}, seed {seed}");
         }
     }
