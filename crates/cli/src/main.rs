@@ -21,6 +21,7 @@ mod secrecy;
 mod serve;
 mod server_side;
 mod sweep;
+mod title;
 mod when;
 mod workloads;
 
@@ -65,7 +66,11 @@ fn main() -> std::process::ExitCode {
         Ok(arguments) => arguments,
         Err(error) => return exit::no_command(&error),
     };
-    let result = match command {
+    exit::code(title::hide_secrets().and_then(|()| dispatch(command)))
+}
+
+fn dispatch(command: Command) -> anyhow::Result<exit::Done> {
+    match command {
         Command::Analyze(arguments) => analyze::run(arguments),
         Command::Breakdown(arguments) => breakdown::run(*arguments),
         Command::Capacity(arguments) => capacity::run(*arguments),
@@ -77,6 +82,5 @@ fn main() -> std::process::ExitCode {
         Command::Serve(arguments) => serve::run(arguments),
         Command::Sweep(arguments) => sweep::run(*arguments),
         Command::Workloads(arguments) => workloads::run(arguments),
-    };
-    exit::code(result)
+    }
 }

@@ -91,6 +91,7 @@ fn of_run(recording: &Recording, mut run: Run, source: Source) -> anyhow::Result
     run.threads = read.iter().map(|(_, told)| told.threads).max().unwrap_or(0);
     let levels: Vec<Level<'_>> = read.iter().map(|(statistics, told)| told.as_level(statistics)).collect();
     let mut findings = Findings::collect_run(run, &levels, &names, source, plimsoll_client::status_name);
+    findings.warnings.extend(read.iter().filter_map(|(_, told)| told.caution()));
     findings.warnings.extend(remarks);
     Ok(findings)
 }

@@ -5,11 +5,40 @@
 //! a target that was used loses nothing else.)
 
 use std::borrow::Cow;
+use std::sync::OnceLock;
 
 /// What stands for a secret.
 const HIDDEN: &str = "***";
 /// Flags whose value is a secret, or may be one by mistake.
 const SECRET: [&str; 2] = ["--smb-session-key", "--smb-session-keys"];
+
+/// The words of this process's command line as they were given, which they are no longer once secrets in them were overwritten.
+pub(crate) fn given() -> &'static [String] {
+    static GIVEN: OnceLock<Vec<String>> = OnceLock::new();
+    GIVEN.get_or_init(|| std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect())
+}
+
+/// The secrets in the words of a command line: passwords of URLs, whatever they are given for, and keys.
+pub(crate) fn secrets(words: &[String]) -> Vec<&str> {
+    let mut secret_follows = false;
+    let secret = |word: &'_ String| -> Option<(usize, usize)> {
+        if std::mem::take(&mut secret_follows) {
+            return Some((0, word.len()));
+        }
+        secret_follows = SECRET.contains(&word.as_str());
+        match word.split_once('=') {
+            Some((flag, _)) if SECRET.contains(&flag) => Some((flag.len() + 1, word.len())),
+            _ => {
+                let start = word.find("://")? + "://".len();
+                let (user, password) = user_and_password(word.get(start..)?)?;
+                let start = start + user.len() + 1;
+                Some((start, start + password.len()))
+            }
+        }
+    };
+    let places: Vec<Option<(usize, usize)>> = words.iter().map(secret).collect();
+    words.iter().zip(places).filter_map(|(word, place)| place.and_then(|(from, to)| word.get(from..to))).collect()
+}
 
 /// The words of a command line, without the passwords of URLs and without keys.
 pub(crate) fn command_line(words: impl Iterator<Item = String>) -> Vec<String> {
@@ -39,8 +68,7 @@ pub(crate) fn in_word(word: &str) -> Cow<'_, str> {
 
 /// Any text, such as an error, that may repeat a URL: `smb://user:secret@host` becomes `smb://user:***@host`.
 pub(crate) fn without_passwords(text: &str) -> Cow<'_, str> {
-    let words: Vec<String> = std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
-    in_text(text, &words)
+    in_text(text, given())
 }
 
 /// What repeats one of `words` loses the password whatever it holds. Any other URL ends at white space or a quote.
@@ -79,15 +107,21 @@ fn urls_in(text: &str) -> Option<String> {
 
 /// The part of a URL behind `://` without its password; `None` where it has none.
 fn without_password(url: &str) -> Option<String> {
-    if let Some((user, host)) = url.rsplit_once('@') {
-        let (user, _) = user.split_once(':')?;
-        return Some(format!("{user}:{HIDDEN}@{host}"));
+    let (user, password) = user_and_password(url)?;
+    let behind = url.get(user.len() + 1 + password.len()..)?;
+    // Of an @ that was escaped by mistake, one is shown that is not.
+    let host = behind.strip_prefix('@').or_else(|| behind.strip_prefix("%40"))?;
+    Some(format!("{user}:{HIDDEN}@{host}"))
+}
+
+/// User and password of the part of a URL behind `://`; `None` where it has no password.
+fn user_and_password(url: &str) -> Option<(&str, &str)> {
+    if let Some((user, _)) = url.rsplit_once('@') {
+        return user.split_once(':');
     }
     // Escaped by mistake, the @ before the host is still seen, because no host holds one.
     let authority = url.split(['/', '?', '#']).next().unwrap_or_default();
-    let (user, _) = authority.rsplit_once("%40")?.0.split_once(':')?;
-    let host = authority.rfind("%40").and_then(|at| url.get(at + "%40".len()..))?;
-    Some(format!("{user}:{HIDDEN}@{host}"))
+    authority.rsplit_once("%40")?.0.split_once(':')
 }
 
 #[cfg(test)]
@@ -126,6 +160,18 @@ mod tests {
                 assert_eq!(in_text(&error, &given), error.replace(password, HIDDEN));
             }
         }
+    }
+
+    #[test]
+    fn every_secret_of_a_command_line_is_found() {
+        for password in PASSWORDS {
+            let url = format!("http://user:{password}@host:9100/metrics");
+            for word in [url.clone(), format!("--server-metrics={url}")] {
+                assert_eq!(secrets(&words(&["run", "--server-metrics", &word])), [password]);
+            }
+        }
+        let keys = words(&["--smb-session-key", "aa:bb", "--smb-session-keys=cc", "smb://u@h/s", "smb://a:b@c"]);
+        assert_eq!(secrets(&keys), ["aa:bb", "cc", "b"]);
     }
 
     /// Not given as an argument, as in a file, a password must not hold what ends a URL in a text.

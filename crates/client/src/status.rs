@@ -10,7 +10,7 @@ use plimsoll_wire::smb2::status::{
 };
 use plimsoll_wire::{nfs, smb2};
 
-use crate::action::Failure;
+use crate::action::{Cause, Failure};
 use crate::local::errno_name;
 
 /// NFS3ERR_NOENT and NFS3ERR_EXIST (RFC 1813 2.6), which are Linux's errno, too.
@@ -61,6 +61,19 @@ impl Failure {
         matches!(
             self.named(),
             Some((Protocol::Smb2, STATUS_OBJECT_NAME_COLLISION) | (Protocol::Nfs3 | Protocol::File, EXIST))
+        )
+    }
+
+    /// The connection failed: the server said nothing about what was asked of it.
+    #[must_use]
+    pub fn is_lost(&self) -> bool {
+        matches!(
+            self.cause,
+            Cause::ConnectionRefused
+                | Cause::ConnectionReset
+                | Cause::ConnectionClosed
+                | Cause::TimedOut
+                | Cause::Unreachable
         )
     }
 

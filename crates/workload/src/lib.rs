@@ -46,7 +46,7 @@ pub use builtin::{BUILTINS, Builtin};
 pub use defaults::Defaults;
 pub use error::WorkloadError;
 pub use fileset::FileSet;
-pub(crate) use fileset::{Sweep, Swept};
+pub(crate) use fileset::{Sweep, Swept, Tree};
 pub use load::{Arrivals, Load, Pause, Phases};
 pub use parameters::Parameter;
 pub use rng::{Rng, seed_of};

@@ -9,7 +9,7 @@ use toml::Spanned;
 use super::WorkloadError;
 use super::fileset::{Directory, FileSet, OWN_DIRECTORY};
 use super::text::ReplayText;
-use crate::dbench::{Account, LoadFile, LoadFileError, Player, Script, Stage};
+use crate::dbench::{Account, LoadFile, LoadFileError, MadePaths, Player, Script, Stage};
 use crate::scenario::Scenario;
 
 /// A load file in place of turns.
@@ -49,6 +49,11 @@ impl Replay {
         let (script, account) = (Arc::clone(&self.script), Arc::clone(&self.account));
         let content = Arc::clone(files.content());
         Box::new(Player::new(Stage { script, account, content, root, station, seed, plays: self.plays }))
+    }
+
+    /// What players can make in their directories.
+    pub(super) fn made(&self) -> &Arc<MadePaths> {
+        self.script.made()
     }
 
     /// Files that a lane has open at most.

@@ -107,7 +107,7 @@ impl RecordFlags {
             schema: SCHEMA.to_owned(),
             state: Progress::Running,
             tool: format!("plimsoll {}", env!("CARGO_PKG_VERSION")),
-            command: secrecy::command_line(std::env::args_os().map(|word| word.to_string_lossy().into_owned())),
+            command: secrecy::command_line(secrecy::given().iter().cloned()),
             started_ns: now_ns(),
             ended_ns: None,
             machine: machine::this(),

@@ -340,7 +340,9 @@ impl Told<'_> {
         let (run, source) = (self.beginning.run(self.facts, threads), self.beginning.source());
         let run = more(run);
         let levels: Vec<_> = self.levels.iter().map(|level| level.told.as_level(&level.statistics)).collect();
-        Findings::collect_run(run, &levels, &self.names, source, plimsoll_client::status_name)
+        let mut findings = Findings::collect_run(run, &levels, &self.names, source, plimsoll_client::status_name);
+        findings.warnings.extend(self.levels.iter().filter_map(|level| level.told.caution()));
+        findings
     }
 }
 

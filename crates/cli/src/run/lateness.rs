@@ -9,89 +9,115 @@ use super::validity::Level;
 
 /// The generator may have moved a number by this share of it: what is stated of every number of a run (MEASUREMENT.md).
 pub(super) const TOLERANCE: f64 = 0.05;
+/// Of a number that few requests decide, chance moves more: its interval at 95 %, in standard deviations of a normal distribution.
+const NORMAL_95: f64 = 1.96;
 
-/// A number of a distribution: its name, and how it is read off, ns.
-type Number = (&'static str, fn(&Times) -> Option<f64>);
+/// A number of a distribution.
+struct Number {
+    name: &'static str,
+    read: Read,
+    weight: Weight,
+    /// With fewer requests it is none of which anything can be said.
+    fewest: u64,
+}
 
-/// What a verdict hangs on.
-const BODY: [Number; 4] = [
-    ("mean", |times| times.moments().mean_ns()),
-    ("p50", |times| Some(times.percentile_ns(50.0)? as f64)),
-    ("p90", |times| Some(times.percentile_ns(90.0)? as f64)),
-    ("p95", |times| Some(times.percentile_ns(95.0)? as f64)),
-];
-/// What few requests decide: without it the rest still stands.
-const TAIL: [Number; 3] = [
-    ("p99", |times| Some(times.percentile_ns(99.0)? as f64)),
-    ("p99.9", |times| Some(times.percentile_ns(99.9)? as f64)),
-    ("max", |times| Some(times.moments().max_ns()? as f64)),
+/// How a number is read off a distribution.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Read {
+    Mean,
+    Percentile(f64),
+    Max,
+}
+
+/// What it means for a level that a number of it was moved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Weight {
+    /// It is invalid.
+    Body,
+    /// It is partial: few requests decide the number, and the rest stands.
+    Tail,
+    /// Nothing by itself: one request decides the number.
+    One,
+}
+
+/// The mean is moved by few requests as well, where throughput and the percentiles of the body stand.
+const NUMBERS: [Number; 7] = [
+    Number { name: "mean", read: Read::Mean, weight: Weight::Tail, fewest: 2 },
+    Number { name: "p50", read: Read::Percentile(50.0), weight: Weight::Body, fewest: 1 },
+    Number { name: "p90", read: Read::Percentile(90.0), weight: Weight::Body, fewest: 1 },
+    Number { name: "p95", read: Read::Percentile(95.0), weight: Weight::Body, fewest: 1 },
+    // Ten requests beyond it.
+    Number { name: "p99", read: Read::Percentile(99.0), weight: Weight::Tail, fewest: 1_000 },
+    Number { name: "p99.9", read: Read::Percentile(99.9), weight: Weight::Tail, fewest: 10_000 },
+    Number { name: "max", read: Read::Max, weight: Weight::One, fewest: 1 },
 ];
 /// Numbers of which a reason says by how much they were moved; the JSON has all.
 const SHOWN: usize = 3;
 const THROUGHPUT: &str = "throughput";
 const FROM_INTENDED: &str = " from the intended start";
 
-/// What a level's numbers would be had the generator been on time.
-pub(super) struct Judged {
-    /// Those that it moved by more than the tolerance, the tail's last.
-    pub(super) moved: Vec<MovedNumber>,
-    /// One of them is not of the tail.
-    body: bool,
-    /// Those that stand.
-    stand: Vec<String>,
+/// A number that was looked at, as it was reported and as it would be had the generator been on time.
+struct Looked {
+    name: &'static str,
+    /// What it is counted from, where that is not the sending.
+    since: &'static str,
+    weight: Weight,
+    reported: f64,
+    on_time: f64,
+    /// As a share of what was reported.
+    limit: f64,
+    /// The requests that make the limit higher than [`TOLERANCE`].
+    requests: Option<u64>,
 }
+
+/// What a level's numbers would be had the generator been on time.
+pub(super) struct Judged(Vec<Looked>);
 
 /// Looks at every number.
 pub(super) fn judge(level: &Level<'_>) -> Judged {
-    let mut judged = Judged { moved: Vec::new(), body: false, stand: Vec::new() };
+    let mut all = Vec::new();
     let lateness = &level.generator.lateness;
     let lost = lost_share(level);
     if level.generator.asked_rate.is_none() && level.seconds > 0.0 {
         let reported = level.generator.answered.requests as f64 / level.seconds;
-        judged.body(THROUGHPUT.to_owned(), reported, reported / (1.0 - lost));
+        let (on_time, limit) = (reported / (1.0 - lost), TOLERANCE);
+        let (name, since, weight) = (THROUGHPUT, "", Weight::Body);
+        all.push(Looked { name, since, weight, reported, on_time, limit, requests: None });
     }
-    let bound = if lateness.unstamped > 0 { 1.0 - lost } else { 1.0 };
+    let stamped = lateness.unstamped == 0;
     // Under a schedule the time from the intended start is the headline; else there is none.
-    let sets = [(&lateness.from_intended, FROM_INTENDED), (&lateness.response, "")];
-    let named = |(name, _): &Number, suffix: &str| format!("{name}{suffix}");
-    for (times, suffix) in sets {
-        for number in &BODY {
-            if let Some((reported, on_time)) = both(times, number) {
-                // Where the kernel stamped nothing the threads' waiting is all that is known; it is in the mean at most.
-                let on_time = if number.0 == "mean" { on_time.min(reported * bound) } else { on_time };
-                judged.body(named(number, suffix), reported / 1e9, on_time / 1e9);
+    for (times, since) in [(&lateness.from_intended, FROM_INTENDED), (&lateness.response, "")] {
+        for number in &NUMBERS {
+            let Some((reported, on_time)) = both(times, number) else { continue };
+            let (limit, requests) = limit(times, number, reported);
+            let mut looked =
+                Looked { name: number.name, since, weight: number.weight, reported, on_time, limit, requests };
+            if number.read == Read::Mean && !stamped {
+                // Where the kernel stamped nothing the threads' waiting is all that is known. It is in the mean at most, and
+                // percentiles that do not show it need not stand.
+                looked.on_time = on_time.min(reported * (1.0 - lost));
+                looked.weight = Weight::Body;
             }
+            all.push(looked);
         }
     }
-    for (times, suffix) in sets {
-        for number in &TAIL {
-            if let Some((reported, on_time)) = both(times, number) {
-                judged.tail(named(number, suffix), reported / 1e9, on_time / 1e9);
-            }
-        }
-    }
-    judged
+    Judged(all)
 }
 
-/// Why a level is not valid for that; `None` where no number moved.
+/// Why a level is not valid for that; `None` where no number moved that decides it.
 pub(super) fn late(level: &Level<'_>) -> Option<Reason> {
     let judged = judge(level);
-    if judged.moved.is_empty() {
+    let heaviest = judged.moved().map(|looked| looked.weight).min_by_key(|weight| match weight {
+        Weight::Body => 0,
+        Weight::Tail => 1,
+        Weight::One => 2,
+    })?;
+    if heaviest == Weight::One {
         return None;
     }
-    let numbers: Vec<String> = judged.moved.iter().take(SHOWN).map(shown).collect();
-    let stand = match judged.stand.as_slice() {
-        [] => "no number of this level stands".to_owned(),
-        [one] => format!("{one} stands"),
-        several => format!("{} stand", several.join(", ")),
-    };
-    let text = format!(
-        "the load generator was late: on time, {} (limit {:.0} %); {stand}{}",
-        numbers.join(", "),
-        TOLERANCE * 100.0,
-        advice(level)
-    );
-    Some(if judged.body { Reason::invalid(text) } else { Reason::partial(text) })
+    let text =
+        format!("the load generator was late: on time, {}; {}{}", judged.shown(), judged.stand(), advice(level));
+    Some(if heaviest == Weight::Body { Reason::invalid(text) } else { Reason::partial(text) })
 }
 
 /// What a hypervisor took is in no stamp: while it had the processor the kernel saw nothing either.
@@ -122,24 +148,106 @@ pub(super) fn unknown(level: &Level<'_>) -> Option<Reason> {
 }
 
 impl Judged {
-    fn body(&mut self, name: String, reported: f64, on_time: f64) {
-        self.body |= self.tail(name, reported, on_time);
+    /// Those that were moved by more than their limit.
+    fn moved(&self) -> impl Iterator<Item = &Looked> {
+        self.0.iter().filter(|looked| looked.is_moved())
     }
 
-    /// Whether the number was moved.
-    fn tail(&mut self, name: String, reported: f64, on_time: f64) -> bool {
-        let moved = (reported - on_time).abs() > TOLERANCE * reported;
-        if moved {
-            self.moved.push(MovedNumber { number: name, reported, on_time });
-        } else {
-            self.stand.push(name);
+    /// As reports want them.
+    pub(super) fn moved_numbers(&self) -> Vec<MovedNumber> {
+        let number = |looked: &Looked| {
+            let unit = if looked.name == THROUGHPUT { 1.0 } else { 1e9 };
+            let (reported, on_time) = (looked.reported / unit, looked.on_time / unit);
+            MovedNumber { number: format!("{}{}", looked.name, looked.since), reported, on_time }
+        };
+        self.moved().map(number).collect()
+    }
+
+    /// The first of those that were moved, from one instant after the other.
+    fn shown(&self) -> String {
+        let mut since = "";
+        let mut shown = Vec::new();
+        for looked in self.moved().take(SHOWN) {
+            let from = if looked.since == since { "" } else { looked.since };
+            since = looked.since;
+            shown.push(looked.shown(from));
         }
-        moved
+        let more = self.moved().count().saturating_sub(SHOWN);
+        let more = if more > 0 { format!(" ({more} more)") } else { String::new() };
+        format!("{}{more}", shown.join(", "))
+    }
+
+    /// Those that stand, of the time that leads.
+    fn stand(&self) -> String {
+        let since = self.0.iter().find(|looked| looked.name != THROUGHPUT).map_or("", |looked| looked.since);
+        let of_the_headline = self.0.iter().filter(|looked| looked.since == since || looked.name == THROUGHPUT);
+        let names: Vec<&str> = of_the_headline.filter(|looked| !looked.is_moved()).map(|looked| looked.name).collect();
+        match names.as_slice() {
+            [] => "no number of this level stands".to_owned(),
+            [one] => format!("{one} stands"),
+            several => format!("{} stand", several.join(", ")),
+        }
     }
 }
 
-fn both(times: &Shifted, (_, read): &Number) -> Option<(f64, f64)> {
-    Some((read(&times.measured)?, read(&times.on_time)?))
+impl Looked {
+    fn is_moved(&self) -> bool {
+        (self.reported - self.on_time).abs() > self.limit * self.reported
+    }
+
+    fn shown(&self, from: &str) -> String {
+        let Self { name, reported, on_time, limit, requests, .. } = self;
+        let limit = match requests {
+            Some(requests) => format!("limit {:.0} %, of {requests} requests", limit * 100.0),
+            None => format!("limit {:.0} %", limit * 100.0),
+        };
+        match *name {
+            THROUGHPUT => format!("throughput would be up to {on_time:.0} op/s, not {reported:.0} ({limit})"),
+            _ => format!("{name}{from} would be {}, not {} ({limit})", time(on_time / 1e9), time(reported / 1e9)),
+        }
+    }
+}
+
+impl Read {
+    /// Of a distribution, ns.
+    fn of(self, times: &Times) -> Option<f64> {
+        match self {
+            Read::Mean => times.moments().mean_ns(),
+            Read::Percentile(percentile) => Some(times.percentile_ns(percentile)? as f64),
+            Read::Max => Some(times.moments().max_ns()? as f64),
+        }
+    }
+
+    /// How far above itself chance may move it at 95 %, ns: of a mean by the normal approximation, of a percentile by the times at the
+    /// ranks within which it lies then.
+    fn uncertainty(self, times: &Times) -> Option<f64> {
+        let count = times.moments().count() as f64;
+        match self {
+            Read::Mean => Some(NORMAL_95 * times.moments().stddev_ns()? / count.sqrt()),
+            Read::Percentile(percentile) => {
+                let share = percentile / 100.0;
+                let rank = (count * share + NORMAL_95 * (count * share * (1.0 - share)).sqrt()).ceil().min(count);
+                Some((times.percentile_ns(100.0 * rank / count)? as f64 - self.of(times)?).max(0.0))
+            }
+            Read::Max => None,
+        }
+    }
+}
+
+/// The number as reported and on time, ns; `None` where too few requests decide it.
+fn both(times: &Shifted, number: &Number) -> Option<(f64, f64)> {
+    let enough = times.measured.moments().count() >= number.fewest;
+    Some((number.read.of(&times.measured)?, number.read.of(&times.on_time)?)).filter(|_| enough)
+}
+
+/// By which share of it a number may have been moved, and the requests that make it more than [`TOLERANCE`]. Chance is seen in the
+/// times without the lateness: what starves a run would widen the interval of those with it, and excuse itself.
+fn limit(times: &Shifted, number: &Number, reported: f64) -> (f64, Option<u64>) {
+    let chance = number.read.uncertainty(&times.on_time).unwrap_or(0.0) / reported;
+    match chance > TOLERANCE {
+        true => (chance, Some(times.measured.moments().count())),
+        false => (TOLERANCE, None),
+    }
 }
 
 /// The share of their time for which lanes stood still because the generator was late, below 1.
@@ -181,12 +289,13 @@ fn advice(level: &Level<'_>) -> String {
     }
 }
 
-fn shown(moved: &MovedNumber) -> String {
-    let MovedNumber { number, reported, on_time } = moved;
-    match number.as_str() {
-        THROUGHPUT => format!("throughput would be up to {on_time:.0} op/s, not {reported:.0}"),
-        _ => format!("{number} would be {}, not {}", time(*on_time), time(*reported)),
-    }
+/// What to say of a level whose verdict none of the moved numbers decides; `None` where none was moved.
+pub(super) fn caution(moved: &[MovedNumber]) -> Option<String> {
+    let shown = |MovedNumber { number, reported, on_time }: &MovedNumber| {
+        format!("{number} would be {}, not {}", time(*on_time), time(*reported))
+    };
+    let all: Vec<String> = moved.iter().map(shown).collect();
+    (!all.is_empty()).then(|| format!("the load generator was late for the slowest request: on time, {}", all.join(", ")))
 }
 
 fn time(seconds: f64) -> String {
@@ -214,10 +323,13 @@ mod tests {
         lateness
     }
 
-    /// Of a phase of a second, on one lane.
+    /// A phase of a second, on one lane.
+    fn level(generator: &Generator) -> Level<'_> {
+        Level { generator, stations: &[], users: false, response: None, seconds: 1.0, lanes: 1, processors: 2 }
+    }
+
     fn verdict(generator: &Generator) -> Vec<Reason> {
-        let level =
-            Level { generator, stations: &[], users: false, response: None, seconds: 1.0, lanes: 1, processors: 2 };
+        let level = level(generator);
         [late, stolen, unknown].iter().filter_map(|gate| gate(&level)).collect()
     }
 
@@ -230,20 +342,86 @@ mod tests {
     #[test]
     fn the_verdict_is_by_what_was_moved() {
         assert_eq!(verdict(&generator(lateness(5_000, 0))), []);
-        let tail = verdict(&generator(lateness(10_000, 3)));
-        assert!(tail[0].verdict == plimsoll_model::Verdict::Partial, "{tail:?}");
-        assert!(
-            tail[0].text.contains("on time, p99.9 would be") || tail[0].text.contains("on time, max would be 100.0 µs"),
-            "{tail:?}"
-        );
-        assert!(tail[0].text.contains("throughput, mean, p50, p90, p95, p99"), "{tail:?}");
+        // 30 of 20,000: p99.9 has 20 beyond it.
+        let tail = verdict(&generator(lateness(20_000, 30)));
+        assert_eq!(tail[0].verdict, plimsoll_model::Verdict::Partial, "{tail:?}");
+        assert!(tail[0].text.contains("p99.9 would be 100.0 µs, not 8."), "{tail:?}");
+        assert!(tail[0].text.contains("p50, p90, p95, p99 stand"), "{tail:?}");
         // 40 in 4,000 by 8 ms: 320 ms of a second, and 80 of 180 µs.
         let body = verdict(&generator(lateness(4_000, 40)));
         assert_eq!(body[0].verdict, plimsoll_model::Verdict::Invalid);
-        assert!(body[0].text.contains("throughput would be up to 5882 op/s, not 4000"), "{body:?}");
+        assert!(body[0].text.contains("throughput would be up to 5882 op/s, not 4000 (limit 5 %)"), "{body:?}");
         assert!(body[0].text.contains("mean would be 100.0 µs, not 180.0 µs"), "{body:?}");
         assert!(body[0].text.contains("; p50, p90, p95, p99 stand"), "{body:?}");
         assert!(!body[0].text.contains("keep-awake"), "no timer was set, so none was late: {body:?}");
+    }
+
+    /// Times that differ, of which the last `late` were counted 3 ms more, under a schedule of 500 a second.
+    fn scheduled(requests: i64, late: i64) -> Generator {
+        let mut lateness = Lateness::default();
+        for at in 0..requests {
+            // Any order: late ones are quick and slow alike.
+            let time = 200_000 + (at * 7_919 % requests) * 400_000 / requests;
+            let more = if at < requests - late { 0 } else { 3_000_000 };
+            for shifted in [&mut lateness.response, &mut lateness.from_intended] {
+                shifted.measured.record(time + more);
+                shifted.on_time.record(time);
+            }
+        }
+        Generator { asked_rate: Some(500.0), ..generator(lateness) }
+    }
+
+    #[test]
+    fn a_mean_that_few_requests_moved_costs_the_mean_alone() {
+        // 2 % of 1,500 by 3 ms: 60 of 400 µs.
+        let found = verdict(&scheduled(1_500, 30));
+        assert_eq!(found[0].verdict, plimsoll_model::Verdict::Partial, "{found:?}");
+        let said = &found[0].text;
+        assert!(said.starts_with("the load generator was late: on time, mean from the intended start would be"), "{said}");
+        assert!(said.ends_with("; p50, p90, p95 stand"), "{said}");
+        // 8 % of them are p95.
+        let found = verdict(&scheduled(1_500, 120));
+        assert_eq!(found[0].verdict, plimsoll_model::Verdict::Invalid, "{found:?}");
+    }
+
+    #[test]
+    fn the_slowest_request_costs_no_verdict() {
+        let generator = scheduled(1_500, 1);
+        assert_eq!(verdict(&generator), []);
+        let moved = judge(&level(&generator)).moved_numbers();
+        let said = caution(&moved).unwrap();
+        assert!(said.contains("max from the intended start would be") && caution(&[]).is_none(), "{said}");
+    }
+
+    #[test]
+    fn chance_is_no_lateness_and_lateness_is_no_chance() {
+        // One time in ten is 10 ms: of 100 requests chance moves the mean of 1.1 ms by more than half.
+        let few = |late: i64| {
+            let mut lateness = Lateness::default();
+            for at in 0..100 {
+                let time = if at % 10 == 0 { 10_000_000 } else { 100_000 };
+                lateness.response.measured.record(time + if at % 10 == 5 { late } else { 0 });
+                lateness.response.on_time.record(time);
+            }
+            verdict(&Generator { asked_rate: Some(100.0), ..generator(lateness) })
+        };
+        assert_eq!(few(4_000_000), []);
+        let found = few(9_000_000);
+        assert!(found[0].text.contains("(limit ") && found[0].text.contains(" %, of 100 requests)"), "{found:?}");
+        // The lateness itself widens nothing.
+        let all_late = few(200_000_000);
+        assert!(all_late.iter().any(|reason| reason.text.contains("mean would be")), "{all_late:?}");
+    }
+
+    #[test]
+    fn percentiles_need_ten_requests_beyond_them() {
+        let moved = |requests: i64| -> Vec<String> {
+            let generator = scheduled(requests, requests / 50);
+            judge(&level(&generator)).moved_numbers().into_iter().map(|moved| moved.number).collect()
+        };
+        let has = |requests, name: &str| moved(requests).iter().any(|number| number == name);
+        assert!(!has(999, "p99") && has(1_000, "p99"));
+        assert!(!has(9_999, "p99.9") && has(10_000, "p99.9"));
     }
 
     #[test]
@@ -257,9 +435,10 @@ mod tests {
         let mut schedule_lag = Times::default();
         schedule_lag.record(300_000);
         let found = verdict(&Generator { asked_rate: Some(1_000.0), schedule_lag, ..generator(late) });
-        assert!(found[0].text.contains("mean from the intended start would be 100.0 µs, not 400.0 µs"), "{found:?}");
-        assert!(!found[0].text.contains("throughput"), "{found:?}");
-        assert!(found[0].text.contains("; mean, p50, p90, p95, p99, p99.9, max stand; --keep-awake"), "{found:?}");
+        let said = &found[0].text;
+        let expected = "mean from the intended start would be 100.0 µs, not 400.0 µs (limit 5 %), p50 would be";
+        assert!(said.contains(expected) && said.contains(" (3 more); no number of this level stands; --keep-awake"), "{said}");
+        assert!(!said.contains("throughput"), "{said}");
     }
 
     #[test]

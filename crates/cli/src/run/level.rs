@@ -2,8 +2,7 @@
 
 use anyhow::Context;
 use plimsoll_drive::engine::{self, EngineError, Plan, Ran, Setup, Watch};
-use plimsoll_model::Names;
-use plimsoll_model::{Reason, Validity};
+use plimsoll_model::{Names, Reason, Validity, Verdict};
 use plimsoll_report::collect::comparison::{LoadPoint, MeasuredRun};
 use plimsoll_report::collect::run::{About, Answered, Level, operations_together};
 use plimsoll_report::collect::stations::spread;
@@ -14,7 +13,7 @@ use plimsoll_workload::Load;
 use plimsoll_workload::Workload;
 use serde::{Deserialize, Serialize};
 
-use super::disruption;
+use super::{disruption, lateness};
 use super::load::Step;
 use super::parameters;
 use super::sink::{Kept, Measured};
@@ -212,6 +211,13 @@ impl StageTold {
     /// As a recording kept it.
     pub(crate) fn read(kept: &serde_json::Value) -> anyhow::Result<Self> {
         serde_json::from_value(kept.clone()).context("manifest.json: a stage makes no sense")
+    }
+
+    /// What a reader should know though the level is valid.
+    pub(crate) fn caution(&self) -> Option<String> {
+        let About { level, validity, generator, .. } = &self.about;
+        let said = lateness::caution(&generator.moved).filter(|_| validity.verdict == Verdict::Valid)?;
+        Some(format!("At {level}: {said}."))
     }
 
     /// The load curve that it is a point of, where there are several.

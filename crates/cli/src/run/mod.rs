@@ -24,7 +24,6 @@ mod sink;
 mod starved;
 mod tallies;
 mod target;
-mod title;
 mod uncertain;
 mod validity;
 mod watching;

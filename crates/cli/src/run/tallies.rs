@@ -52,7 +52,7 @@ pub(super) fn keeping_up(level: &Level<'_>) -> Generator {
         run_delay_s: lateness::run_delay_s(level),
         stolen_s: generator.stolen_ns.map(|ns| ns as f64 / 1e9),
         late_requests: (generator.lateness.unstamped == 0).then_some(generator.lateness.requests),
-        moved: lateness::judge(level).moved,
+        moved: lateness::judge(level).moved_numbers(),
     }
 }
 

@@ -11,7 +11,6 @@ use plimsoll_workload::Workload;
 
 use super::auth::AuthFlags;
 use super::load::Step;
-use super::title;
 use crate::exit::Usage;
 
 /// Which server, as flags.
@@ -71,10 +70,9 @@ impl TargetFlags {
         self.password_file.iter().map(PathBuf::as_path)
     }
 
-    /// The target, its password found and hidden, its server started where that is ours to do.
+    /// The target, its password found, its server started where that is ours to do.
     pub(crate) fn choose(&self) -> anyhow::Result<Chosen> {
         let mut target = Target::parse(&self.target).map_err(|error| Usage(error.to_string()))?;
-        hide_password(&self.target)?;
         self.auth.check(&target)?;
         let variable = std::env::var_os(PASSWORD_VARIABLE);
         target.find_password(self.password_file.as_deref(), variable).map_err(|error| Usage(error.to_string()))?;
@@ -139,19 +137,6 @@ impl Chosen {
         let target = Target::parse(&server.target())?;
         Ok(Self { target, shown, embedded: Some(server) })
     }
-}
-
-/// Everybody on this machine can read a command line.
-fn hide_password(url: &str) -> anyhow::Result<()> {
-    // As it stands in the URL, escapes and all: between the first colon and the last @ of what comes before the path.
-    let authority = url.split_once("://").map_or("", |(_, rest)| rest).split('/').next().unwrap_or_default();
-    let Some((user, _)) = authority.rsplit_once('@') else { return Ok(()) };
-    let Some((_, password)) = user.split_once(':') else { return Ok(()) };
-    title::hide(password).map_err(|error| {
-        let what =
-            "the password could not be hidden from the process list; give it by --password-file or PLIMSOLL_PASSWORD";
-        anyhow::Error::new(error).context(what)
-    })
 }
 
 fn parse_dialect(text: &str) -> Result<Dialect, String> {

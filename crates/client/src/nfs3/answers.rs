@@ -76,7 +76,7 @@ impl NfsClient {
         self.report(call, job.as_ref().map(|job| job.tag), &ending, events);
         if let Some(mut job) = job {
             job.pending = job.pending.saturating_sub(1);
-            if let Some(cause) = failure.filter(|_| !job.goes_on(call.what.procedure, ending.status)) {
+            if let Some(cause) = failure.filter(|_| !job.lists_again(call.what.procedure, ending.status)) {
                 let procedure = Some(call.procedure);
                 job.fail(Failure { procedure, status: ending.status, outcome: ending.outcome, cause });
             }
@@ -269,10 +269,5 @@ impl Job {
             Some(file) => self.reply = Some(Reply::Opened { file, size: Some(size) }),
             None => self.fail(never_sent(None, Cause::OutOfResources)),
         }
-    }
-
-    /// Whether a refusal is no end of it, because it goes on in another way.
-    fn goes_on(&self, procedure: u32, status: Option<u32>) -> bool {
-        procedure == 17 && status == Some(NOT_SUPPORTED) && matches!(self.goal, Goal::List { cookie: 0, .. })
     }
 }

@@ -120,7 +120,8 @@ impl NfsClient {
     }
 
     fn list(&self, plus: bool, wanted: Option<Wanted>) -> Goal {
-        Goal::List { cookie: 0, verifier: [0; 8], entries: 0, plus: plus && !self.without_plus, wanted }
+        let plus = plus && !self.without_plus;
+        Goal::List { cookie: 0, verifier: [0; 8], entries: 0, plus, repeated: 0, wanted }
     }
 
     /// The paths that must be walked first.

@@ -61,6 +61,8 @@ pub(super) enum Goal {
         verifier: [u8; 8],
         entries: u64,
         plus: bool,
+        /// Times that the server failed a piece because an entry went meanwhile.
+        repeated: u32,
         /// Only some of the names are wanted.
         wanted: Option<Wanted>,
     },

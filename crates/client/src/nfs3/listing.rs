@@ -13,10 +13,17 @@ use crate::action::Reply;
 use crate::calls::Call;
 use crate::client::Events;
 
-/// The number of READDIRPLUS.
+/// The numbers of READDIR and READDIRPLUS.
+const NAMES: u32 = 16;
 const PLUS: u32 = 17;
 /// Names in one directory, at most: a server that goes on for longer goes round in circles.
 const MOST: u64 = 1 << 24;
+
+/// NFS3ERR_NOENT. The directory of a READDIR has a handle, so that it is there or stale: no server may answer with this (RFC 1813
+/// 3.3.16). NFS-Ganesha does where an entry went between reading its name and its attributes, and the next attempt succeeds.
+const NOENT: u32 = 2;
+/// So often a listing asks again for pieces that failed so.
+const MOST_REPEATS: u32 = 8;
 
 impl Wanted {
     /// Whether a name is one of them; then it counts.
@@ -28,6 +35,19 @@ impl Wanted {
 }
 
 impl Job {
+    /// Whether a refused piece is asked for again: by READDIR where the server has no READDIRPLUS, or because an entry went meanwhile.
+    pub(super) fn lists_again(&mut self, procedure: u32, status: Option<u32>) -> bool {
+        let Goal::List { cookie, repeated, .. } = &mut self.goal else { return false };
+        match (procedure, status) {
+            (PLUS, Some(NOT_SUPPORTED)) => *cookie == 0,
+            (NAMES | PLUS, Some(NOENT)) if *repeated < MOST_REPEATS => {
+                *repeated += 1;
+                true
+            }
+            _ => false,
+        }
+    }
+
     /// An answer to READDIR or READDIRPLUS.
     pub(super) fn listed(
         &mut self,
@@ -36,7 +56,7 @@ impl Job {
         events: &mut dyn Events,
     ) -> Result<u32, Malformed> {
         let tag = self.tag;
-        let Goal::List { cookie, verifier, entries, plus, wanted } = &mut self.goal else { return Err(Malformed) };
+        let Goal::List { cookie, verifier, entries, plus, wanted, .. } = &mut self.goal else { return Err(Malformed) };
         let before = *entries;
         let entry = |entry: readdir::Entry<'_>| {
             if !matches!(entry.name, b"." | b"..") {

@@ -36,6 +36,27 @@ pub(super) enum Trouble {
     Failed(Failure),
 }
 
+impl Trouble {
+    /// Whether it is one that a server which restarts would cause.
+    pub(super) fn is_lost(&self) -> bool {
+        use io::ErrorKind as Kind;
+        match self {
+            Trouble::Connection(error) => matches!(
+                error.kind(),
+                Kind::ConnectionRefused
+                    | Kind::ConnectionReset
+                    | Kind::ConnectionAborted
+                    | Kind::BrokenPipe
+                    | Kind::NotConnected
+                    | Kind::TimedOut
+                    | Kind::HostUnreachable
+                    | Kind::NetworkUnreachable
+            ),
+            Trouble::Failed(failure) => failure.is_lost(),
+        }
+    }
+}
+
 impl From<io::Error> for Trouble {
     fn from(error: io::Error) -> Self {
         Trouble::Connection(error)

@@ -8,7 +8,7 @@
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
-use std::time::{Duration, UNIX_EPOCH};
+use std::time::{Duration, Instant, UNIX_EPOCH};
 
 use humantime::format_rfc3339_seconds;
 use plimsoll_client::action::{Disposition, Failure};
@@ -25,6 +25,8 @@ const RENEWED_EVERY: Duration = Duration::from_secs(10);
 const SETTLED_AFTER: Duration = Duration::from_secs(1);
 /// Attempts to make a lease: between them others were released.
 const ATTEMPTS: u32 = 4;
+/// Between attempts to reach a server that was lost.
+const RETRY_AFTER: Duration = Duration::from_millis(200);
 /// The largest lease, bytes.
 const LARGEST: u32 = 4096;
 
@@ -65,7 +67,7 @@ pub enum LeaseError {
         /// When it was renewed, s ago.
         renewed_s: u64,
     },
-    /// The server cannot be reached any more.
+    /// The server did something else than was asked for.
     #[error("taking the lease {path}: {why}")]
     Failed {
         /// The lease.
@@ -73,31 +75,62 @@ pub enum LeaseError {
         /// What happened.
         why: String,
     },
+    /// The server was lost, and did not come back.
+    #[error("taking the lease {path}: the server was lost and did not come back within {}: {why}; see whether it still runs, or wait longer with --timeout", humantime::format_duration(*timeout))]
+    Lost {
+        /// The lease.
+        path: String,
+        /// What happened last.
+        why: String,
+        /// How long it was tried.
+        timeout: Duration,
+    },
+}
+
+/// Why there is no lease yet.
+enum Stop {
+    /// The connection failed, which a server that restarts mends: why.
+    Lost(String),
+    /// It is of no use to go on.
+    For(LeaseError),
 }
 
 /// One who takes a lease.
 struct Taking<'a> {
     server: &'a Arc<dyn Reached>,
-    hand: Hand,
+    /// `None` before the first connection, and after one was lost.
+    hand: Option<Hand>,
     owner: Owner,
     root: &'a str,
     path: String,
     timeout: Duration,
     note: Option<String>,
+    /// Another's lease was removed: somebody else may have found the same.
+    removed_another: bool,
+    /// The connection was lost while the lease was made: what is there now may be half of ours.
+    perhaps_ours: bool,
+}
+
+/// Who has the lease after an attempt.
+enum Attempt {
+    Ours,
+    /// Nobody can make files here: why.
+    Nobody(Failure),
+    /// Somebody else had it, and has it no longer.
+    Again,
 }
 
 impl Lease {
-    /// Takes the lease on a file set. No action on it may take longer than `timeout`. Where the server lets nobody make a file, there is
-    /// no lease, and a note says so: who cannot write cannot break another's files either.
+    /// Takes the lease on a file set. No action on it may take longer than `timeout`, and a server that is lost meanwhile is waited for
+    /// as long. Where the server lets nobody make a file, there is no lease, and a note says so: who cannot write cannot break
+    /// another's files either.
     ///
     /// # Errors
     /// Another run has it, or the server cannot be reached.
     pub fn take(server: &Arc<dyn Reached>, set: &FileSet, timeout: Duration) -> Result<Self, LeaseError> {
-        let path = set.lease_path();
-        let failed = |trouble| LeaseError::Failed { path: path.clone(), why: words(&trouble) };
-        let hand = Hand::new(&**server, timeout).map_err(failed)?;
-        let (owner, root, path) = (Owner::this(), set.root(), path.clone());
-        Taking { server, hand, owner, root, path, timeout, note: None }.take()
+        let (owner, root, path) = (Owner::this(), set.root(), set.lease_path());
+        let (hand, note, removed_another, perhaps_ours) = (None, None, false, false);
+        Taking { server, hand, owner, root, path, timeout, note, removed_another, perhaps_ours }.take()
     }
 
     /// Why it is ours no longer, where that happened.
@@ -131,33 +164,70 @@ impl Drop for Lease {
 
 impl Taking<'_> {
     fn take(mut self) -> Result<Lease, LeaseError> {
-        for _ in 0..ATTEMPTS {
-            match self.hand.write(&self.path, &self.owner.lease(), Disposition::CreateNew) {
-                Ok(()) if self.note.is_none() || self.is_still_ours()? => return Ok(self.kept()),
-                Ok(()) => {}
-                Err(failure) if failure.is_there() => self.look_at_theirs()?,
-                Err(failure) if failure.status.is_some() => return Ok(self.without(&failure)),
-                Err(failure) => return Err(self.failed(&failure)),
+        let begun = Instant::now();
+        let mut attempts = 0;
+        while attempts < ATTEMPTS {
+            match self.attempt() {
+                Ok(Attempt::Ours) => return Ok(self.kept()),
+                Ok(Attempt::Nobody(failure)) => return Ok(self.without(&failure)),
+                Ok(Attempt::Again) => attempts += 1,
+                Err(Stop::For(error)) => return Err(error),
+                Err(Stop::Lost(why)) => {
+                    self.hand = None;
+                    if begun.elapsed() >= self.timeout {
+                        return Err(LeaseError::Lost { path: self.path, why, timeout: self.timeout });
+                    }
+                    std::thread::sleep(RETRY_AFTER);
+                }
             }
         }
         let why = "others take it and give it back all the time".to_owned();
-        Err(LeaseError::Failed { path: self.path.clone(), why })
+        Err(LeaseError::Failed { path: self.path, why })
+    }
+
+    fn attempt(&mut self) -> Result<Attempt, Stop> {
+        let (path, text) = (self.path.clone(), self.owner.lease());
+        let written = self.hand()?.write(&path, &text, Disposition::CreateNew);
+        match written {
+            Ok(()) if !self.removed_another || self.is_still_ours()? => Ok(Attempt::Ours),
+            Ok(()) => Ok(Attempt::Again),
+            Err(failure) if failure.is_there() => self.look_at_theirs(),
+            Err(failure) if failure.status.is_some() => Ok(Attempt::Nobody(failure)),
+            Err(failure) => {
+                self.perhaps_ours = true;
+                Err(self.stop(&failure))
+            }
+        }
+    }
+
+    /// The connection that there is, or a new one.
+    fn hand(&mut self) -> Result<&mut Hand, Stop> {
+        match &mut self.hand {
+            Some(hand) => Ok(hand),
+            none => match Hand::new(&**self.server, self.timeout) {
+                Ok(hand) => Ok(none.insert(hand)),
+                Err(trouble) if trouble.is_lost() => Err(Stop::Lost(words(&trouble))),
+                Err(trouble) => Err(Stop::For(LeaseError::Failed { path: self.path.clone(), why: words(&trouble) })),
+            },
+        }
     }
 
     /// Somebody else's lease is there: it is refused, or removed if it is abandoned.
-    fn look_at_theirs(&mut self) -> Result<(), LeaseError> {
-        let Some(text) = self.read()? else { return Ok(()) };
+    fn look_at_theirs(&mut self) -> Result<Attempt, Stop> {
+        let Some(text) = self.read()? else { return Ok(Attempt::Again) };
         let (text, lease) = match LeaseText::parse(&text) {
             Some(lease) => (text, Some(lease)),
             None => {
                 // It may have been made this very moment.
                 std::thread::sleep(SETTLED_AFTER);
-                let Some(text) = self.read()? else { return Ok(()) };
+                let Some(text) = self.read()? else { return Ok(Attempt::Again) };
                 let lease = LeaseText::parse(&text);
                 (text, lease)
             }
         };
         let why = match &lease {
+            // The connection was lost before the answer came.
+            Some(lease) if lease.owner.is(&self.owner) => return Ok(Attempt::Ours),
             None => "which says nothing that can be read".to_owned(),
             Some(lease) => match lease.state(&self.owner, now_s()) {
                 Use::Live(renewed_s) => return Err(self.held(&lease.owner, renewed_s)),
@@ -168,16 +238,20 @@ impl Taking<'_> {
                 }
             },
         };
-        match self.hand.remove(&self.path) {
-            Err(failure) if !failure.is_not_there() => return Err(self.failed(&failure)),
-            _ => {}
+        let path = self.path.clone();
+        match self.hand()?.remove(&path) {
+            Err(failure) if !failure.is_not_there() => return Err(self.stop(&failure)),
+            _ => self.removed_another = true,
         }
-        self.note = Some(format!("took over an abandoned lease on the file set {}, {why}", self.root));
-        Ok(())
+        // Half of ours is nobody's that was abandoned.
+        if lease.is_some() || !self.perhaps_ours {
+            self.note = Some(format!("took over an abandoned lease on the file set {}, {why}", self.root));
+        }
+        Ok(Attempt::Again)
     }
 
     /// Clocks of two computers differ: one whose owner lives is renewed while somebody looks.
-    fn watch(&mut self, text: &str, lease: &LeaseText) -> Result<(), LeaseError> {
+    fn watch(&mut self, text: &str, lease: &LeaseText) -> Result<(), Stop> {
         if lease.owner.is_at_home(&self.owner) {
             return Ok(());
         }
@@ -189,33 +263,40 @@ impl Taking<'_> {
     }
 
     /// Another run may have found the same abandoned lease, and removed ours for it.
-    fn is_still_ours(&mut self) -> Result<bool, LeaseError> {
+    fn is_still_ours(&mut self) -> Result<bool, Stop> {
         std::thread::sleep(SETTLED_AFTER);
         let text = self.read()?;
         Ok(text.and_then(|text| LeaseText::parse(&text)).is_some_and(|lease| lease.owner.is(&self.owner)))
     }
 
-    fn read(&mut self) -> Result<Option<String>, LeaseError> {
-        match self.hand.read(&self.path, LARGEST) {
+    fn read(&mut self) -> Result<Option<String>, Stop> {
+        let path = self.path.clone();
+        match self.hand()?.read(&path, LARGEST) {
             Ok(text) => Ok(Some(text)),
             Err(failure) if failure.is_not_there() => Ok(None),
-            Err(failure) => Err(self.failed(&failure)),
+            Err(failure) => Err(self.stop(&failure)),
         }
     }
 
-    fn held(&self, owner: &Owner, renewed_s: u64) -> LeaseError {
-        LeaseError::Held { root: self.root.to_owned(), owner: words_of(owner), renewed_s }
+    fn held(&self, owner: &Owner, renewed_s: u64) -> Stop {
+        Stop::For(LeaseError::Held { root: self.root.to_owned(), owner: words_of(owner), renewed_s })
     }
 
-    fn failed(&self, failure: &Failure) -> LeaseError {
-        LeaseError::Failed { path: self.path.clone(), why: failure.to_string() }
+    fn stop(&self, failure: &Failure) -> Stop {
+        let why = failure.to_string();
+        match failure.is_lost() {
+            true => Stop::Lost(why),
+            false => Stop::For(LeaseError::Failed { path: self.path.clone(), why }),
+        }
     }
 
     /// Nothing can be made here.
     fn without(mut self, failure: &Failure) -> Lease {
-        // Half of one may be there: the disk is full.
-        let _ = self.hand.remove(&self.path);
-        self.hand.leave();
+        if let Some(mut hand) = self.hand.take() {
+            // Half of one may be there: the disk is full.
+            let _ = hand.remove(&self.path);
+            hand.leave();
+        }
         let note = format!("no lease on the file set {} ({failure}): nothing keeps other runs from it", self.root);
         Lease { note: Some(note), keeper: None }
     }
@@ -225,7 +306,7 @@ impl Taking<'_> {
         let (stop, stopped) = channel::<()>();
         let lost = Arc::new(Mutex::new(None));
         let mut renewing =
-            Renewing { server: Arc::clone(server), hand: Some(hand), owner, path, timeout, lost: Arc::clone(&lost) };
+            Renewing { server: Arc::clone(server), hand, owner, path, timeout, lost: Arc::clone(&lost) };
         let thread = std::thread::spawn(move || {
             while let Err(RecvTimeoutError::Timeout) = stopped.recv_timeout(RENEWED_EVERY) {
                 renewing.renew();

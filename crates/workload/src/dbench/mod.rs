@@ -16,6 +16,7 @@ mod grammar;
 mod levels;
 mod line;
 mod loadfile;
+mod made;
 mod player;
 mod script;
 mod statuses;
@@ -24,5 +25,6 @@ mod tests;
 
 pub(crate) use account::Account;
 pub(crate) use loadfile::{LoadFile, LoadFileError};
+pub(crate) use made::MadePaths;
 pub(crate) use player::{Player, Stage};
 pub(crate) use script::Script;

@@ -14,7 +14,8 @@ use super::line::{Line, Place};
 use super::script::{STRINGS, Script};
 use crate::Rng;
 use crate::scenario::{Scenario, Step, Verdict};
-use crate::{Sweep, Swept};
+use crate::fileset::FileSetError;
+use crate::{Sweep, Swept, Tree};
 
 /// Connections that a player loses in one play, at most, if nothing else ends the run.
 const MOST_RESTARTS: u32 = 10;
@@ -144,7 +145,7 @@ impl Player {
                 return Move::TurnOver;
             }
             match self.act {
-                Act::Clearing | Act::Leaving => self.sweep = Some(Sweep::new(self.stage.root.clone())),
+                Act::Clearing | Act::Leaving => self.sweep = Some(self.sweep_of(self.stage.root.clone())),
                 Act::Making => return Move::MakeRoot,
                 Act::Playing => {
                     if let Some(next) = self.play() {
@@ -154,6 +155,12 @@ impl Player {
                 Act::Over => return Move::Finished,
             }
         }
+    }
+
+    /// Removes the player's directory, or what is at a path in it.
+    fn sweep_of(&self, path: String) -> Sweep {
+        let Stage { root, script, .. } = &self.stage;
+        Sweep::tree(path, Tree { root: root.clone(), made: Arc::clone(script.made()) })
     }
 
     /// A directory is gone.
@@ -299,10 +306,14 @@ impl Player {
     fn swept_one(&mut self, done: &Done) -> Verdict {
         let Some(sweep) = &mut self.sweep else { return Verdict::AsAnswered };
         let swept = sweep.done(done);
-        if let Swept::Failed(_, failure) = &swept {
+        if let Swept::Failed(error) = &swept {
             if let (Act::Playing, Some(line)) = (self.act, self.line().copied()) {
                 let name = Deviation::name(&line);
-                let deviation = Deviation::Unexpected(name, line.expected, failure.to_string());
+                let came = match error {
+                    FileSetError::Failed { failure, .. } => failure.to_string(),
+                    error => error.to_string(),
+                };
+                let deviation = Deviation::Unexpected(name, line.expected, came);
                 self.stage.account.deviates(&line, deviation);
             }
             self.sweep_failed();

@@ -1,11 +1,13 @@
 //! A load file, checked: what a player plays.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 
 use super::arguments::{Formula, Texts, words};
 use super::grammar;
 use super::line::{File, Line, Name, Op, Text};
 use super::loadfile::LoadFileError;
+use super::made::MadePaths;
 use super::statuses::Expected;
 
 /// The longest line, bytes; dbench takes 1,024.
@@ -32,6 +34,7 @@ pub(crate) struct Script {
     /// Handles that are open at the same time.
     open_at_once: usize,
     by_path: bool,
+    made: Arc<MadePaths>,
 }
 
 impl Script {
@@ -54,6 +57,11 @@ impl Script {
 
     pub(super) fn formula(&self, formula: u32) -> &[(char, u64)] {
         self.formulas.get(formula as usize).map_or(&[], |formula| formula)
+    }
+
+    /// The paths that its lines can make.
+    pub(crate) fn made(&self) -> &Arc<MadePaths> {
+        &self.made
     }
 
     /// Lines that are operations.
@@ -204,6 +212,7 @@ impl Reading {
         let operations = operations().count() as u64;
         let (texts, formulas) = self.texts.into_parts();
         let Self { lines, draws, open_at_once, by_path, .. } = Self { texts: Texts::default(), ..self };
-        Ok(Script { lines, texts, formulas, draws, operations, refusals, open_at_once, by_path })
+        let made = Arc::new(MadePaths::of(&lines, &texts, draws));
+        Ok(Script { lines, texts, formulas, draws, operations, refusals, open_at_once, by_path, made })
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use plimsoll_client::action::{Cause, Failure};
+use plimsoll_client::action::Failure;
 
 use crate::scenario::Scenario;
 
@@ -55,6 +55,14 @@ pub enum FileSetError {
     /// Something stands in the set's directory that Plimsoll has not made.
     #[error("{0} is none of Plimsoll's files, and nothing else is removed: move it elsewhere")]
     Foreign(String),
+    /// The server says one thing of a path and then the opposite.
+    #[error("{path}: the server says that it is {said}; remove it on the server")]
+    Contradictory {
+        /// The path.
+        path: String,
+        /// What it says.
+        said: &'static str,
+    },
     /// The work came to its end before it was done.
     #[error("ended before all was done: {done} of {total} files and directories")]
     Ended {
@@ -148,13 +156,5 @@ const ATTEMPTS: u32 = 3;
 
 /// Whether to try an item again that failed for the so-manieth time: only where the server said nothing about it.
 pub(super) fn again(failure: &Failure, attempts: u32) -> bool {
-    let lost = matches!(
-        failure.cause,
-        Cause::ConnectionRefused
-            | Cause::ConnectionReset
-            | Cause::ConnectionClosed
-            | Cause::TimedOut
-            | Cause::Unreachable
-    );
-    lost && attempts < ATTEMPTS
+    failure.is_lost() && attempts < ATTEMPTS
 }

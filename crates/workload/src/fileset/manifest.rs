@@ -12,8 +12,9 @@ use crate::text::Files;
 /// Version of the layout: changes with every change of paths, sizes or content.
 const FORMAT: u32 = 1;
 
-/// What decides over every byte of a set.
-fn decisive(workload: &str, files: &Files, layout: &Layout) -> String {
+/// What decides over every byte of a set, and over every name that can stand in it: `load_file` is the SHA-256 of the load file whose
+/// players make their directories there.
+pub(super) fn decisive(workload: &str, files: &Files, layout: &Layout, load_file: Option<&str>) -> String {
     let mut text = String::new();
     // Writing to a string cannot fail.
     let _ = writeln!(text, "format: {FORMAT}, content of period {PERIOD}");
@@ -28,22 +29,24 @@ fn decisive(workload: &str, files: &Files, layout: &Layout) -> String {
     if files.links > 0 {
         let _ = writeln!(text, "links: {}", files.links);
     }
+    if let Some(load_file) = load_file {
+        let _ = writeln!(text, "load file: {load_file}");
+    }
     text
 }
 
 /// SHA-256 of it, in hexadecimal digits.
-pub(super) fn digest(workload: &str, files: &Files, layout: &Layout) -> String {
-    hexadecimal(sha256(&SHA256, decisive(workload, files, layout).as_bytes()).as_ref())
+pub(super) fn digest(decisive: &str) -> String {
+    hexadecimal(sha256(&SHA256, decisive.as_bytes()).as_ref())
 }
 
 /// The manifest.
-pub(super) fn text(workload: &str, files: &Files, layout: &Layout) -> String {
+pub(super) fn text(decisive: &str, layout: &Layout) -> String {
     format!(
         "Plimsoll made this directory to measure with, and may be told to remove it.\n\
-         {}digest: {}\n\
+         {decisive}digest: {}\n\
          total: {} files of {} bytes in {} directories\n",
-        decisive(workload, files, layout),
-        digest(workload, files, layout),
+        digest(decisive),
         layout.files(),
         layout.bytes(),
         layout.all_directories(),

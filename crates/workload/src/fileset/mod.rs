@@ -28,12 +28,13 @@ pub use job::{FileSetError, Job, JobProgress};
 pub(super) use layout::{Directory, Layout, check};
 pub use look::{Found, Look};
 pub use remove::Remove;
-pub(crate) use sweep::{Sweep, Swept};
+pub(crate) use sweep::{Sweep, Swept, Tree};
 pub use verify::Verify;
 
 use plimsoll_client::content::Content;
 
-use super::Workload;
+use super::{Workload, hexadecimal};
+use crate::dbench::MadePaths;
 
 /// Whether a name is one that Plimsoll gives to what is in a set.
 pub(super) fn is_of_a_set(name: &str) -> bool {
@@ -72,8 +73,8 @@ pub struct FileSet {
     layout: Layout,
     content: Arc<Content>,
     manifest: String,
-    /// What lanes make for themselves are whole trees; else files, and directories with nothing in them.
-    trees: bool,
+    /// What the load file makes in the directories of its players; `None` where lanes make files, and directories with nothing in them.
+    made: Option<Arc<MadePaths>>,
     /// Symbols of all files, then of all directories in order, then of all links.
     symbols: Vec<Symbol>,
 }
@@ -101,15 +102,18 @@ impl FileSet {
     ) -> Result<Self, FileSetError> {
         let files = &workload.work.files;
         let layout = Layout::new(files, stations).map_err(FileSetError::TooMany)?;
-        let digest = manifest::digest(workload.name(), files, &layout);
+        let replay = workload.work.replay.as_ref();
+        let load_file = replay.map(|replay| hexadecimal(replay.loadfile.as_ref()));
+        let decisive = manifest::decisive(workload.name(), files, &layout, load_file.as_deref());
+        let digest = manifest::digest(&decisive);
         let called = called.map_or_else(String::new, |called| format!("-{called}"));
         let name = format!("plimsoll-{}-{}{called}", workload.name(), digest.get(..8).unwrap_or(&digest));
         let base = base.trim_matches('/').to_owned();
         let root = if base.is_empty() { name.clone() } else { format!("{base}/{name}") };
-        let manifest = manifest::text(workload.name(), files, &layout);
+        let manifest = manifest::text(&decisive, &layout);
         let content = Arc::new(Content::new(u64::from(files.seed)));
-        let trees = workload.work.replay.is_some();
-        let mut set = Self { base, name, root, layout, content, manifest, trees, symbols: Vec::new() };
+        let made = replay.map(|replay| Arc::clone(replay.made()));
+        let mut set = Self { base, name, root, layout, content, manifest, made, symbols: Vec::new() };
         set.symbols = set.intern(names);
         Ok(set)
     }
@@ -236,6 +240,14 @@ impl FileSet {
         };
         // Other spellings of a number are other names.
         (expected == path).then_some(named)
+    }
+
+    /// Removes a directory that a lane made for itself.
+    fn sweep_own(&self, path: &str) -> Sweep {
+        match &self.made {
+            Some(made) => Sweep::tree(path.to_owned(), Tree { root: path.to_owned(), made: Arc::clone(made) }),
+            None => Sweep::empty(path.to_owned()),
+        }
     }
 
     fn manifest_path(&self) -> String {

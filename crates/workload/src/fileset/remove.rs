@@ -148,10 +148,7 @@ impl Remover {
             (self.sweep, self.item, self.over) = (None, None, true);
             self.job.work().busy -= 1;
             match &swept {
-                Swept::Failed(path, failure) => {
-                    let (path, failure) = (path.clone(), failure.clone());
-                    self.job.tally.fail(FileSetError::Failed { doing: "removing", path, failure });
-                }
+                Swept::Failed(error) => self.job.tally.fail(error.clone()),
                 _ => self.job.tally.finished_one(),
             }
         }
@@ -188,11 +185,7 @@ impl Scenario for Remover {
             Some(Item::File(path)) => Action::Remove { path },
             Some(Item::Directory(path)) => Action::RemoveDirectory { path },
             Some(Item::Tree(path)) => {
-                let sweep = || match self.job.files.trees {
-                    true => Sweep::whatever_is(path.clone()),
-                    false => Sweep::empty(path.clone()),
-                };
-                return self.sweep.get_or_insert_with(sweep).step();
+                return self.sweep.get_or_insert_with(|| self.job.files.sweep_own(path)).step();
             }
             None => return Step::Finished,
         };

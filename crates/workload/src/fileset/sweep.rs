@@ -1,20 +1,44 @@
-//! Removes a directory with whatever is in it.
+//! Removes a directory with what a load file made in it.
+
+use std::sync::Arc;
 
 use plimsoll_client::action::{Action, Done, Failure};
 use plimsoll_model::Symbol;
 
-use super::job::again;
+use super::job::{FileSetError, again};
+use crate::dbench::MadePaths;
 use crate::scenario::{Step, Verdict};
 
-/// What is known to stand in the tree, at most: paths, and one more a level. The rest is listed when this much is gone.
+/// What is known to stand in the tree, at most: paths, and one more per level. The rest is listed when this much is gone.
 const MOST: usize = 1 << 20;
+/// Listings of one directory: a server that shows the same names after they were removed would be asked for ever.
+const MOST_LISTINGS: u32 = 64;
 
-/// Removes a directory with whatever is in it, an action at a time. That something is gone already is no failure.
+/// The tree of a player: its root, and what can stand below it.
+#[derive(Clone, Debug)]
+pub(crate) struct Tree {
+    pub(crate) root: String,
+    pub(crate) made: Arc<MadePaths>,
+}
+
+impl Tree {
+    fn can_hold(&self, path: &str) -> bool {
+        path.strip_prefix(self.root.as_str())
+            .and_then(|below| below.strip_prefix('/'))
+            .is_some_and(|below| self.made.has(below))
+    }
+}
+
+/// Removes a path, one action at a time. That something is gone already is no failure.
 #[derive(Debug)]
 pub(crate) struct Sweep {
+    /// What can stand there; `None` where nothing is listed, and nothing below the path is removed.
+    tree: Option<Tree>,
     /// What is left to do; the last is next.
     tasks: Vec<Task>,
     names: Vec<String>,
+    /// In the directory that is being listed, and not of the tree.
+    foreign: Option<String>,
     overflowed: bool,
     /// Times in a row that the next task has failed with its connection.
     attempts: u32,
@@ -22,11 +46,14 @@ pub(crate) struct Sweep {
 
 #[derive(Debug)]
 enum Task {
-    List(String),
+    /// So many listings were there before.
+    List(String, u32),
     /// Perhaps a directory: then the server says so, and it is listed.
     File(String),
-    /// One that was listed.
+    /// One that was listed; after so many listings.
     Directory(String),
+    /// One of which the server said that it is no directory: a link, which goes itself. What the server says now is final.
+    Link(String),
 }
 
 /// How one action of a sweep went.
@@ -39,7 +66,7 @@ pub(crate) enum Swept {
     /// The connection failed: it is done once more.
     Again,
     /// It failed, and with it the sweep.
-    Failed(String, Failure),
+    Failed(FileSetError),
 }
 
 impl Swept {
@@ -47,34 +74,33 @@ impl Swept {
     pub(crate) fn verdict(&self) -> Verdict {
         match self {
             Swept::Expected => Verdict::Expected,
-            Swept::Well | Swept::Again | Swept::Failed(..) => Verdict::AsAnswered,
+            Swept::Well | Swept::Again | Swept::Failed(_) => Verdict::AsAnswered,
         }
     }
 }
 
 impl Sweep {
-    /// Removes this directory, if it is there.
-    pub(crate) fn new(root: String) -> Self {
-        Self { tasks: vec![Task::List(root)], names: Vec::new(), overflowed: false, attempts: 0 }
-    }
-
-    /// Removes what has this name, if it is there; a directory with whatever is in it. A symbolic link goes itself, and what it
-    /// leads to stays: somebody else may have made it.
-    pub(crate) fn whatever_is(path: String) -> Self {
-        Self { tasks: vec![Task::File(path)], names: Vec::new(), overflowed: false, attempts: 0 }
+    /// Removes what has this name, if it is there: the root of the tree, or a path below it. A directory goes with what is in it, if
+    /// the tree can hold that; where something else is in it, the sweep fails. A symbolic link goes itself, and what it leads to stays.
+    pub(crate) fn tree(path: String, tree: Tree) -> Self {
+        Self::of(Task::File(path), Some(tree))
     }
 
     /// Removes this directory if nothing is in it, and if it is there. Nothing is listed: where it is a link that the server follows,
     /// nothing behind it goes.
     pub(crate) fn empty(path: String) -> Self {
-        Self { tasks: vec![Task::Directory(path)], names: Vec::new(), overflowed: false, attempts: 0 }
+        Self::of(Task::Directory(path), None)
+    }
+
+    fn of(task: Task, tree: Option<Tree>) -> Self {
+        Self { tree, tasks: vec![task], names: Vec::new(), foreign: None, overflowed: false, attempts: 0 }
     }
 
     /// What to do next; [`Step::TurnOver`] when all is gone.
     pub(crate) fn step(&self) -> Step<'_> {
         let action = match self.tasks.last() {
-            Some(Task::List(path)) => Action::List { path },
-            Some(Task::File(path)) => Action::Remove { path },
+            Some(Task::List(path, _)) => Action::List { path },
+            Some(Task::File(path) | Task::Link(path)) => Action::Remove { path },
             Some(Task::Directory(path)) => Action::RemoveDirectory { path },
             None => return Step::TurnOver,
         };
@@ -88,9 +114,13 @@ impl Sweep {
 
     /// A name in the directory that is being listed.
     pub(crate) fn entry(&mut self, name: &str) {
-        // One at least, or nothing would ever go.
-        if self.names.is_empty() || self.tasks.len() + self.names.len() < MOST {
-            self.names.push(name.to_owned());
+        let Some(Task::List(directory, _)) = self.tasks.last() else { return };
+        let path = format!("{directory}/{name}");
+        if !self.tree.as_ref().is_some_and(|tree| tree.can_hold(&path)) {
+            self.foreign.get_or_insert(path);
+        } else if self.names.is_empty() || self.tasks.len() + self.names.len() < MOST {
+            // One at least, or nothing would ever go.
+            self.names.push(path);
         } else {
             self.overflowed = true;
         }
@@ -104,44 +134,131 @@ impl Sweep {
         {
             self.attempts += 1;
             self.tasks.push(task);
-            self.names.clear();
+            self.reconnected();
             return Swept::Again;
         }
         self.attempts = 0;
         match (task, &done.result) {
-            (Task::List(path), Ok(_)) => {
-                let names = std::mem::take(&mut self.names);
-                // What there was no room for is listed when this much is gone.
-                let again = std::mem::take(&mut self.overflowed);
-                let files = names.iter().map(|name| Task::File(format!("{path}/{name}"))).collect::<Vec<_>>();
-                self.tasks.push(if again { Task::List(path) } else { Task::Directory(path) });
-                self.tasks.extend(files);
-                Swept::Well
-            }
+            (Task::List(path, listings), Ok(_)) => self.listed(path, listings),
             (_, Ok(_)) => Swept::Well,
             (_, Err(failure)) if failure.is_not_there() => {
-                self.names.clear();
+                self.reconnected();
                 Swept::Expected
             }
             (Task::File(path), Err(failure)) if failure.is_a_directory() => {
-                self.tasks.push(Task::List(path));
+                self.tasks.push(Task::List(path, 0));
                 Swept::Expected
             }
             // A link in the place of a directory goes itself.
             (Task::Directory(path), Err(failure)) if failure.is_no_directory() => {
-                self.tasks.push(Task::File(path));
+                self.tasks.push(Task::Link(path));
                 Swept::Expected
             }
-            (Task::List(path) | Task::File(path) | Task::Directory(path), Err(failure)) => {
-                self.tasks.clear();
-                Swept::Failed(path, failure.clone())
+            (Task::Link(path), Err(failure)) if failure.is_a_directory() => {
+                self.failed(FileSetError::Contradictory { path, said: "no directory, and then a directory" })
+            }
+            (Task::List(path, _) | Task::File(path) | Task::Directory(path) | Task::Link(path), Err(failure)) => {
+                self.failed(FileSetError::Failed { doing: "removing", path, failure: Failure::clone(failure) })
             }
         }
+    }
+
+    fn listed(&mut self, path: String, listings: u32) -> Swept {
+        if let Some(foreign) = self.foreign.take() {
+            return self.failed(FileSetError::Foreign(foreign));
+        }
+        let names = std::mem::take(&mut self.names);
+        if !std::mem::take(&mut self.overflowed) {
+            self.tasks.push(Task::Directory(path));
+        } else if listings < MOST_LISTINGS {
+            // What there was no room for is listed when this much is gone.
+            self.tasks.push(Task::List(path, listings + 1));
+        } else {
+            return self.failed(FileSetError::Contradictory { path, said: "to hold names that were removed" });
+        }
+        self.tasks.extend(names.into_iter().map(Task::File));
+        Swept::Well
+    }
+
+    fn failed(&mut self, error: FileSetError) -> Swept {
+        self.tasks.clear();
+        self.reconnected();
+        Swept::Failed(error)
     }
 
     /// The connection was lost and made again: what was under way is done once more.
     pub(crate) fn reconnected(&mut self) {
         self.names.clear();
+        self.foreign = None;
         self.overflowed = false;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use plimsoll_model::{Outcome, Procedure, Protocol};
+
+    use super::*;
+    use plimsoll_client::action::{Cause, Reply, Tag};
+    use crate::dbench::Script;
+
+    /// NFS3ERR_NOTDIR and NFS3ERR_ISDIR.
+    const NO_DIRECTORY: u32 = 20;
+    const A_DIRECTORY: u32 = 21;
+
+    fn tree() -> Tree {
+        let script = Script::parse("Mkdir \"\\a\" *\nMkdir \"\\a\\b\" *\n").unwrap_or_else(|error| panic!("{error:?}"));
+        Tree { root: "own".to_owned(), made: Arc::clone(script.made()) }
+    }
+
+    /// The end of a sweep to whose every action the server says this; `None` where there is none after so many actions.
+    fn end(mut sweep: Sweep, mut says: impl FnMut(&Action<'_>) -> (u32, Vec<&'static str>)) -> Option<Swept> {
+        for _ in 0..10_000 {
+            let Step::Act(action, _) = sweep.step() else { return Some(Swept::Well) };
+            let (status, names) = says(&action);
+            names.iter().for_each(|name| sweep.entry(name));
+            let refused = Failure {
+                procedure: Some(Procedure::of(Protocol::Nfs3, 12)),
+                status: Some(status),
+                outcome: Outcome::Refused,
+                cause: Cause::Status,
+            };
+            let result = if status == 0 { Ok(Reply::Nothing) } else { Err(refused) };
+            let swept = sweep.done(&Done { tag: Tag(0), at: 0, result });
+            if sweep.is_over() {
+                return Some(swept);
+            }
+        }
+        None
+    }
+
+    #[test]
+    fn a_server_that_contradicts_itself_is_told_so() {
+        let says = |action: &Action<'_>| match action {
+            Action::Remove { .. } => (A_DIRECTORY, vec![]),
+            Action::RemoveDirectory { .. } => (NO_DIRECTORY, vec![]),
+            _ => (0, vec![]),
+        };
+        for sweep in [Sweep::tree("own".to_owned(), tree()), Sweep::empty("own".to_owned())] {
+            let Some(Swept::Failed(error)) = end(sweep, says) else { panic!("it goes on") };
+            assert!(error.to_string().starts_with("own: the server says that it is no directory, and then"), "{error}");
+        }
+    }
+
+    #[test]
+    fn what_the_load_file_does_not_make_stays() {
+        let mut removed = Vec::new();
+        let says = |action: &Action<'_>| match action {
+            Action::List { path: "own" } => (0, vec!["A"]),
+            Action::List { path: "own/A" } => (0, vec!["b", "letter", "../x"]),
+            Action::Remove { path } if ["own", "own/A"].contains(path) => (A_DIRECTORY, vec![]),
+            _ => {
+                removed.push(format!("{action:?}"));
+                (0, vec![])
+            }
+        };
+        let end = end(Sweep::tree("own".to_owned(), tree()), says);
+        assert_eq!(end, Some(Swept::Failed(FileSetError::Foreign("own/A/letter".to_owned()))));
+        assert_eq!(removed, [""; 0]);
     }
 }

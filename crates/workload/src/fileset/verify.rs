@@ -140,7 +140,7 @@ impl Verifier {
         let mut path = String::new();
         self.job.files.directory_path_in_order(place, &mut path);
         let path = format!("{path}/{name}");
-        self.sweep = Some(if self.job.files.trees { Sweep::whatever_is(path) } else { Sweep::empty(path) });
+        self.sweep = Some(self.job.files.sweep_own(&path));
     }
 
     fn swept(&mut self, done: &Done) -> Verdict {
@@ -150,9 +150,8 @@ impl Verifier {
             self.sweep = None;
             self.leftovers.pop();
         }
-        if let Swept::Failed(path, failure) = &swept {
-            let (path, failure) = (path.clone(), failure.clone());
-            self.job.tally.fail(FileSetError::Failed { doing: "removing", path, failure });
+        if let Swept::Failed(error) = &swept {
+            self.job.tally.fail(error.clone());
         }
         swept.verdict()
     }

@@ -1,8 +1,16 @@
 //! Two runs and one set of files: the second is refused and harms nothing, and what a killed run left is taken over.
 
+use std::net::SocketAddr;
 use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
 
+use plimsoll_drive::reach::{Lease, LeaseError, Reached, Wishes, open};
+use plimsoll_client::target::Target;
+use plimsoll_workload::{FileSet, Workload};
+use plimsoll_model::Names;
 use plimsoll_serve::{Account, Embedded, Kind, Options};
+use plimsoll_testkit::servers::faulty::{Faulty, Framing, Rule};
 use plimsoll_testkit::servers::{Samba, Scratch, Share};
 use rustix::process::Signal;
 
@@ -113,6 +121,68 @@ fn what_a_killed_run_held_is_taken_over_at_once() {
     assert!(matches!(next.code, Some(0 | 4)), "{}", next.said);
     assert!(next.report["run"]["facts"].to_string().contains("took over an abandoned lease"), "{}", next.report["run"]);
     assert_eq!(left(folder.path()), [""; 0]);
+}
+
+/// A set of files on a server of ours, behind a proxy that can lose it.
+struct Behind {
+    proxy: Faulty,
+    server: Arc<dyn Reached>,
+    set: FileSet,
+    _embedded: Embedded,
+}
+
+impl Behind {
+    fn start() -> Self {
+        let account = Some(Account::random().unwrap());
+        let embedded = Embedded::start(Kind::Smb, Options { account, ..Options::default() }).unwrap();
+        let url = embedded.target();
+        let upstream: SocketAddr = url.split('@').nth(1).unwrap().split('/').next().unwrap().parse().unwrap();
+        let proxy = Faulty::start(upstream, Framing::Smb, Vec::new()).unwrap();
+        let url = url.replace(&upstream.to_string(), &proxy.address().to_string());
+        let mut names = Names::default();
+        let server = open(&Target::parse(&url).unwrap(), &Wishes::default(), &mut names).unwrap();
+        let workload = Workload::find("null").unwrap();
+        let set = FileSet::new(&workload, "", 1, &mut names).unwrap();
+        Self { proxy, server: server.into(), set, _embedded: embedded }
+    }
+
+    fn take(&self, timeout: Duration) -> Result<Lease, LeaseError> {
+        Lease::take(&self.server, &self.set, timeout)
+    }
+}
+
+/// Longer than a restart takes on any machine.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+#[test]
+fn a_server_that_restarts_while_the_lease_is_taken_is_waited_for() {
+    let mut behind = Behind::start();
+    behind.proxy.down();
+    let error = behind.take(Duration::from_millis(300)).unwrap_err().to_string();
+    assert!(error.contains("did not come back within 300ms: connection refused") && error.contains("--timeout"), "{error}");
+    let Behind { mut proxy, server, set, _embedded } = behind;
+    let taken = std::thread::scope(|scope| {
+        let taking = scope.spawn(|| Lease::take(&server, &set, PATIENCE));
+        std::thread::sleep(Duration::from_millis(500));
+        proxy.up().unwrap();
+        taking.join().unwrap()
+    });
+    let lease = taken.unwrap();
+    assert_eq!((lease.note.clone(), lease.release()), (None, Ok(())));
+}
+
+#[test]
+fn a_connection_that_is_lost_at_any_moment_costs_no_lease() {
+    let behind = Behind::start();
+    behind.take(PATIENCE).unwrap().release().unwrap();
+    let whole = behind.proxy.seen()[0].bytes;
+    for part in 1..12 {
+        let end = Rule::End { connection: Some(0), offset: whole * part / 12, reset: true };
+        behind.proxy.set_rules(vec![end]);
+        let lease = behind.take(PATIENCE).unwrap();
+        // What was half made before is its own, and nobody abandoned it.
+        assert_eq!((lease.note.clone(), lease.release()), (None, Ok(())), "part {part}");
+    }
 }
 
 #[test]

@@ -7,7 +7,7 @@ use plimsoll_testkit::command::output;
 use plimsoll_testkit::servers::Scratch;
 use rustix::process::Signal;
 
-use super::command::{Server, start_with};
+use super::command::{Server, start, start_with};
 
 /// Distinctive, with what has to be escaped in a URL and what ends parts of one.
 const PASSWORD: &str = "Ge:heim/nis@9? Ladelinie";
@@ -76,6 +76,47 @@ fn the_password_is_in_no_output_and_no_title() {
             let files = nowhere_in_folder(ended.folder.path());
             assert!(files >= 8, "every output was written: {files}");
         }
+    }
+}
+
+/// An exporter on a free port of loopback, for as long as the test goes on.
+fn exporter() -> std::net::SocketAddr {
+    use std::io::{Read, Write};
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let Ok(mut stream) = stream else { return };
+            // Of a client that is gone nothing is expected.
+            let _read = stream.read(&mut [0; 4096]);
+            let page = "node_cpu_seconds_total{cpu=\"0\",mode=\"user\"} 10.5\n";
+            let _said = write!(
+                stream,
+                "HTTP/1.1 200 OK\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{page}",
+                page.len()
+            );
+        }
+    });
+    address
+}
+
+#[test]
+fn the_password_of_an_exporter_is_in_no_output_and_no_title() {
+    let folder = Scratch::new("metrics-password");
+    let url = format!("http://crew:{ESCAPED}@{}/metrics", exporter());
+    let recording = folder.path().join("recording").display().to_string();
+    let page = folder.path().join("page.html").display().to_string();
+    let outputs = ["null", "--duration", "10m", "--warmup", "0s", "--record", &recording, "--html", &page];
+    for flag in [vec!["--server-metrics".to_owned(), url.clone()], vec![format!("--server-metrics={url}")]] {
+        let flag: Vec<&str> = flag.iter().map(String::as_str).collect();
+        let mut running = start(&[&outputs[..], &["--overwrite"], &flag].concat());
+        running.wait_until_it_measures();
+        nowhere_in(&std::fs::read(format!("/proc/{}/cmdline", running.id())).unwrap(), "the title");
+        running.signal(Signal::INT);
+        let ended = running.end();
+        assert!(matches!(ended.code, Some(0 | 4)), "{}", ended.said);
+        assert!(ended.report.to_string().contains("crew:***@"), "the exporter was looked at: {}", ended.report);
+        assert!(nowhere_in_folder(folder.path()) >= 3 && nowhere_in_folder(ended.folder.path()) >= 1);
     }
 }
 

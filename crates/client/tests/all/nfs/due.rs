@@ -1,10 +1,11 @@
-//! When calls of one action are due: the first as the schedule says, the others when the answer came that they waited for.
+//! Calls of one action: when they are due (the first as the schedule says, the others when the answer came that they waited for), and
+//! which are made again.
 
 use std::io::IoSlice;
 
 use plimsoll_client::action::Ticket;
 use plimsoll_client::nfs3::NfsClient;
-use plimsoll_client::{Action, Done, Outbox, Tag};
+use plimsoll_client::{Action, Done, Failure, Outbox, Tag};
 use plimsoll_client::{Arrived, Client, Events, Framing};
 use plimsoll_model::{Symbol, Timeline, Transaction};
 
@@ -14,6 +15,7 @@ use super::script::{Server, identity, options};
 struct Told {
     lines: Vec<Timeline>,
     done: usize,
+    failed: Vec<Failure>,
 }
 
 impl Events for Told {
@@ -22,8 +24,8 @@ impl Events for Told {
     }
 
     fn done(&mut self, done: Done) {
-        assert!(done.result.is_ok(), "{done:?}");
         self.done += 1;
+        self.failed.extend(done.result.err());
     }
 
     fn data(&mut self, _: Tag, _: u64, _: &[u8]) {}
@@ -38,6 +40,8 @@ struct World {
     told: Told,
     server: Server,
     now: i64,
+    /// Listings that fail because an entry went meanwhile.
+    entries_go: u32,
 }
 
 impl World {
@@ -48,6 +52,7 @@ impl World {
             told: Told::default(),
             server: Server::default(),
             now: 1_000,
+            entries_go: 0,
         };
         world.client.connect(1_000, &mut world.out, &mut world.told);
         world.obey();
@@ -71,7 +76,13 @@ impl World {
             let given = self.tick();
             self.client.sent(self.out.sent(), given);
             let Some(asked) = self.server.first() else { return };
-            let answer = asked.fine();
+            let answer = match asked.procedure() {
+                16 | 17 if self.entries_go > 0 => {
+                    self.entries_go -= 1;
+                    asked.refused(2)
+                }
+                _ => asked.fine(),
+            };
             let Framing::Message { length, keep } = self.client.framing(&answer) else { panic!("no message") };
             let (first, last) = (self.tick(), self.tick());
             let arrived = Arrived { head: &answer[..keep], length, first, last };
@@ -81,13 +92,20 @@ impl World {
 
     /// The timelines of an action's calls.
     fn act(&mut self, action: &Action<'_>, intended: Option<i64>) -> Vec<Timeline> {
+        let told = self.tried(action, intended);
+        assert_eq!(told.failed, []);
+        told.lines
+    }
+
+    /// All that is told of an action.
+    fn tried(&mut self, action: &Action<'_>, intended: Option<i64>) -> Told {
         let ticket = Ticket { tag: Tag(1), intended, path: Symbol::NONE };
         let now = self.tick();
         self.client.begin(action, ticket, now, &mut self.out, &mut self.told);
         self.obey();
         let told = std::mem::take(&mut self.told);
         assert_eq!(told.done, 1);
-        told.lines
+        told
     }
 }
 
@@ -101,4 +119,21 @@ fn a_lookup_is_due_when_the_one_before_it_was_answered() {
     }
     let lines = World::connected().act(&Action::Access { path: "a/b/c" }, None);
     assert!(lines.len() == 4 && lines.iter().all(|line| line.intended.is_none()), "{lines:?}");
+}
+
+#[test]
+fn a_piece_of_a_listing_that_failed_for_an_entry_that_went_is_asked_for_again() {
+    for action in [Action::List { path: "a" }, Action::ListNames { path: "a" }] {
+        let with = |entries_go| {
+            let mut world = World::connected();
+            world.entries_go = entries_go;
+            world.tried(&action, Some(7))
+        };
+        let told = with(2);
+        assert_eq!((told.failed, told.lines.len()), (vec![], 4), "a LOOKUP, two that failed, and one that did not");
+        assert_eq!(told.lines[2].intended, told.lines[1].response_last);
+        // A server that says so for ever is not asked for ever.
+        let told = with(u32::MAX);
+        assert_eq!((told.failed[0].status, told.lines.len()), (Some(2), 10));
+    }
 }

@@ -90,6 +90,16 @@ impl Asked {
         self.with(&Choice { attributes: true, handle: true, status: 0, count: self.count, eof: true, number: 1 })
     }
 
+    /// Its procedure.
+    pub(crate) fn procedure(&self) -> u32 {
+        self.procedure
+    }
+
+    /// A refusal.
+    pub(crate) fn refused(&self, status: u32) -> Vec<u8> {
+        self.with(&Choice { attributes: true, handle: true, status, count: 0, eof: true, number: 1 })
+    }
+
     /// An answer as it may be, or as it may not.
     pub(crate) fn answer(&self, rng: &mut impl Rng, spoilt: bool) -> Vec<u8> {
         let statuses = [2, 5, 13, 17, 20, 28, 70, 10_001, 10_004, 10_008, 4_711];

@@ -64,7 +64,7 @@ impl Player {
             (Op::Unavailable, _) => self.leave_out(line, Deviation::impossible(line, "no client sends it")),
             (Op::RemoveTree { .. }, _) => {
                 self.close_all();
-                self.sweep = Some(Sweep::new(self.path.clone()));
+                self.sweep = Some(self.sweep_of(self.path.clone()));
             }
             (_, Some(File::Handle(handle))) if !self.by_handle.contains_key(&handle) => {
                 self.leave_out(line, Deviation::NotOpen(Deviation::name(line)));

@@ -1,14 +1,29 @@
-//! A password that stood on the command line leaves the process's title: `ps` shows it no longer.
+//! Secrets that stood on the command line leave the process's title: `ps` shows them no longer. Everybody on this machine can read it.
 
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::unix::fs::FileExt;
 
+use crate::secrecy;
+
+/// Overwrites the passwords of all URLs in this process's command line, and the keys.
+///
+/// # Errors
+/// They are still there.
+pub(crate) fn hide_secrets() -> anyhow::Result<()> {
+    let secrets = secrecy::secrets(secrecy::given());
+    secrets.into_iter().try_for_each(hide).map_err(|error| {
+        let what = "a password or key could not be hidden from the process list; give it by --password-file, PLIMSOLL_PASSWORD or \
+                    --smb-session-keys";
+        anyhow::Error::new(error).context(what)
+    })
+}
+
 /// Overwrites every appearance of `secret` in this process's own command line.
 ///
 /// The kernel shows `/proc/PID/cmdline` from the process's memory; where that begins and ends stands in
 /// `/proc/self/stat` (proc(5): fields 48 and 49, arg_start and arg_end).
-pub(super) fn hide(secret: &str) -> io::Result<()> {
+fn hide(secret: &str) -> io::Result<()> {
     if secret.is_empty() {
         return Ok(());
     }
