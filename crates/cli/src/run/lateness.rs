@@ -343,7 +343,7 @@ mod tests {
     fn the_verdict_is_by_what_was_moved() {
         assert_eq!(verdict(&generator(lateness(5_000, 0))), []);
         // 30 of 20,000: p99.9 has 20 beyond it.
-        let tail = verdict(&generator(lateness(20_000, 30)));
+        let tail = verdict(&Generator { asked_rate: Some(20_000.0), ..generator(lateness(20_000, 30)) });
         assert_eq!(tail[0].verdict, plimsoll_model::Verdict::Partial, "{tail:?}");
         assert!(tail[0].text.contains("p99.9 would be 100.0 µs, not 8."), "{tail:?}");
         assert!(tail[0].text.contains("p50, p90, p95, p99 stand"), "{tail:?}");

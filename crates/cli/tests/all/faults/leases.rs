@@ -159,7 +159,7 @@ fn a_server_that_restarts_while_the_lease_is_taken_is_waited_for() {
     let mut behind = Behind::start();
     behind.proxy.down();
     let error = behind.take(Duration::from_millis(300)).unwrap_err().to_string();
-    assert!(error.contains("did not come back within 300ms: connection refused") && error.contains("--timeout"), "{error}");
+    assert!(error.contains("did not come back within 300ms: Connection refused") && error.contains("--timeout"), "{error}");
     let Behind { mut proxy, server, set, _embedded } = behind;
     let taken = std::thread::scope(|scope| {
         let taking = scope.spawn(|| Lease::take(&server, &set, PATIENCE));

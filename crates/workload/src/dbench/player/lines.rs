@@ -8,7 +8,6 @@ use super::super::account::Deviation;
 use super::super::line::{File, Line, Op, Text};
 use super::super::script::MOST_PATHS;
 use super::{Act, Move, Player};
-use crate::Sweep;
 use crate::scenario::Step;
 
 /// Permission bits that attributes are set to.
