@@ -115,8 +115,7 @@ pub(super) fn late(level: &Level<'_>) -> Option<Reason> {
     if heaviest == Weight::One {
         return None;
     }
-    let text =
-        format!("the load generator was late: on time, {}; {}{}", judged.shown(), judged.stand(), advice(level));
+    let text = format!("the load generator was late: on time, {}; {}{}", judged.shown(), judged.stand(), advice(level));
     Some(if heaviest == Weight::Body { Reason::invalid(text) } else { Reason::partial(text) })
 }
 
@@ -295,7 +294,8 @@ pub(super) fn caution(moved: &[MovedNumber]) -> Option<String> {
         format!("{number} would be {}, not {}", time(*on_time), time(*reported))
     };
     let all: Vec<String> = moved.iter().map(shown).collect();
-    (!all.is_empty()).then(|| format!("the load generator was late for the slowest request: on time, {}", all.join(", ")))
+    (!all.is_empty())
+        .then(|| format!("the load generator was late for the slowest request: on time, {}", all.join(", ")))
 }
 
 fn time(seconds: f64) -> String {
@@ -377,7 +377,10 @@ mod tests {
         let found = verdict(&scheduled(1_500, 30));
         assert_eq!(found[0].verdict, plimsoll_model::Verdict::Partial, "{found:?}");
         let said = &found[0].text;
-        assert!(said.starts_with("the load generator was late: on time, mean from the intended start would be"), "{said}");
+        assert!(
+            said.starts_with("the load generator was late: on time, mean from the intended start would be"),
+            "{said}"
+        );
         assert!(said.ends_with("; p50, p90, p95 stand"), "{said}");
         // 8 % of them are p95.
         let found = verdict(&scheduled(1_500, 120));
@@ -437,7 +440,10 @@ mod tests {
         let found = verdict(&Generator { asked_rate: Some(1_000.0), schedule_lag, ..generator(late) });
         let said = &found[0].text;
         let expected = "mean from the intended start would be 100.0 µs, not 400.0 µs (limit 5 %), p50 would be";
-        assert!(said.contains(expected) && said.contains(" (3 more); no number of this level stands; --keep-awake"), "{said}");
+        assert!(
+            said.contains(expected) && said.contains(" (3 more); no number of this level stands; --keep-awake"),
+            "{said}"
+        );
         assert!(!said.contains("throughput"), "{said}");
     }
 

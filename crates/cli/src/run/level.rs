@@ -13,13 +13,13 @@ use plimsoll_workload::Load;
 use plimsoll_workload::Workload;
 use serde::{Deserialize, Serialize};
 
-use super::{disruption, lateness};
 use super::load::Step;
 use super::parameters;
 use super::sink::{Kept, Measured};
 use super::tallies::{alike, answered_in_it, failures, fairness, keeping_up, share, turn_kind};
 use super::uncertain::Uncertain;
 use super::validity;
+use super::{disruption, lateness};
 use crate::server_side::ServerSideWatch;
 
 /// A load level that was measured.

@@ -305,8 +305,7 @@ impl Taking<'_> {
         let Self { server, hand, owner, path, timeout, note, .. } = self;
         let (stop, stopped) = channel::<()>();
         let lost = Arc::new(Mutex::new(None));
-        let mut renewing =
-            Renewing { server: Arc::clone(server), hand, owner, path, timeout, lost: Arc::clone(&lost) };
+        let mut renewing = Renewing { server: Arc::clone(server), hand, owner, path, timeout, lost: Arc::clone(&lost) };
         let thread = std::thread::spawn(move || {
             while let Err(RecvTimeoutError::Timeout) = stopped.recv_timeout(RENEWED_EVERY) {
                 renewing.renew();

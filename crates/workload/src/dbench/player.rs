@@ -13,8 +13,8 @@ use super::account::{Account, Counted, Deviation};
 use super::line::{Line, Place};
 use super::script::{STRINGS, Script};
 use crate::Rng;
-use crate::scenario::{Scenario, Step, Verdict};
 use crate::fileset::FileSetError;
+use crate::scenario::{Scenario, Step, Verdict};
 use crate::{Sweep, Swept, Tree};
 
 /// Connections that a player loses in one play, at most, if nothing else ends the run.

@@ -199,8 +199,8 @@ mod tests {
     use plimsoll_model::{Outcome, Procedure, Protocol};
 
     use super::*;
-    use plimsoll_client::action::{Cause, Reply, Tag};
     use crate::dbench::Script;
+    use plimsoll_client::action::{Cause, Reply, Tag};
 
     /// NFS3ERR_NOTDIR and NFS3ERR_ISDIR.
     const NO_DIRECTORY: u32 = 20;

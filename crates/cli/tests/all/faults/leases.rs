@@ -5,13 +5,13 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use plimsoll_drive::reach::{Lease, LeaseError, Reached, Wishes, open};
 use plimsoll_client::target::Target;
-use plimsoll_workload::{FileSet, Workload};
+use plimsoll_drive::reach::{Lease, LeaseError, Reached, Wishes, open};
 use plimsoll_model::Names;
 use plimsoll_serve::{Account, Embedded, Kind, Options};
 use plimsoll_testkit::servers::faulty::{Faulty, Framing, Rule};
 use plimsoll_testkit::servers::{Samba, Scratch, Share};
+use plimsoll_workload::{FileSet, Workload};
 use rustix::process::Signal;
 
 use super::command::{Ended, Server, run, start};
@@ -159,7 +159,10 @@ fn a_server_that_restarts_while_the_lease_is_taken_is_waited_for() {
     let mut behind = Behind::start();
     behind.proxy.down();
     let error = behind.take(Duration::from_millis(300)).unwrap_err().to_string();
-    assert!(error.contains("did not come back within 300ms: Connection refused") && error.contains("--timeout"), "{error}");
+    assert!(
+        error.contains("did not come back within 300ms: Connection refused") && error.contains("--timeout"),
+        "{error}"
+    );
     let Behind { mut proxy, server, set, _embedded } = behind;
     let taken = std::thread::scope(|scope| {
         let taking = scope.spawn(|| Lease::take(&server, &set, PATIENCE));

@@ -90,11 +90,8 @@ fn exporter() -> std::net::SocketAddr {
             // Of a client that is gone nothing is expected.
             let _read = stream.read(&mut [0; 4096]);
             let page = "node_cpu_seconds_total{cpu=\"0\",mode=\"user\"} 10.5\n";
-            let _said = write!(
-                stream,
-                "HTTP/1.1 200 OK\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{page}",
-                page.len()
-            );
+            let _said =
+                write!(stream, "HTTP/1.1 200 OK\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{page}", page.len());
         }
     });
     address
