@@ -130,11 +130,24 @@ impl Connection {
     pub(crate) fn message<S: Sink>(&mut self, message: &Message<'_>, direction: usize, shared: &mut Shared<S>) {
         self.pairing.take(message, direction, &self.link, shared);
         self.ledger.packet(direction, message.first.time_ns);
-        self.ledger.add(direction, &mut shared.output.unseen);
+        self.ledger.add(direction, &mut shared.output.tally);
+    }
+
+    /// Takes a SYN that was counted when it came.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn confirmed<S: Sink>(
+        &mut self,
+        syn: &Segment<'_>,
+        direction: usize,
+        stamp: Stamp,
+        shared: &mut Shared<S>,
+    ) {
+        self.segment(syn, direction, stamp, shared, &mut PacketCounts::default());
     }
 
     /// Takes a TCP segment that went in `direction`.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn segment<S: Sink>(
         &mut self,
         segment: &Segment<'_>,
@@ -166,12 +179,10 @@ impl Connection {
                 pairing: &mut self.pairing,
                 link: &mut self.link,
                 ledger: &mut self.ledger,
-                origin: other.origin(),
                 direction: 1 - direction,
                 shared,
             },
             replies: &mut self.replies,
-            sizes: other.sizes(),
             packets,
         };
         let (mut acknowledges, mut acknowledged_new) = (0, false);
@@ -185,9 +196,12 @@ impl Connection {
                 above.answered_unseen(next, acknowledges, noted);
             }
         }
-        (above.messages.direction, above.messages.origin, above.sizes) = (direction, half.origin(), half.sizes());
+        above.messages.direction = direction;
         let from_client = above.messages.pairing.client == Some(direction);
         let counts = half.segment(segment, (stamp.time_ns, stamp.frame, acknowledges), &mut above);
+        if segment.flags.syn() {
+            self.ledger.begin(direction, half.origin());
+        }
         if self.link.holes != losses || half.is_holding() {
             shared.account.bursts.add(before_ns, stamp.time_ns);
         }
@@ -220,12 +234,10 @@ impl Connection {
                     pairing: &mut self.pairing,
                     link: &mut self.link,
                     ledger: &mut self.ledger,
-                    origin: half.origin(),
                     direction,
                     shared,
                 },
                 replies: &mut self.replies,
-                sizes: half.sizes(),
                 packets,
             };
             half.finish(&mut above);
@@ -237,7 +249,6 @@ impl Connection {
                 pairing: &mut self.pairing,
                 link: &mut self.link,
                 ledger: &mut self.ledger,
-                origin: half.origin(),
                 direction,
                 shared,
             };
@@ -261,7 +272,7 @@ impl Connection {
     /// Adds what is missing of this connection to the account of all.
     fn settle<S>(&mut self, shared: &mut Shared<S>) {
         let mut ledger = std::mem::take(&mut self.ledger);
-        ledger.add(0, &mut shared.output.unseen);
+        ledger.add(0, &mut shared.output.tally);
         let account = &mut shared.account;
         if self.framing == Framing::Unknown {
             return;
@@ -294,7 +305,6 @@ struct Above<'c, S> {
     framers: &'c mut [Framer; 2],
     messages: Messages<'c, S>,
     replies: &'c mut u8,
-    sizes: Sizes,
     packets: &'c mut PacketCounts,
 }
 
@@ -303,8 +313,6 @@ struct Messages<'c, S> {
     pairing: &'c mut Pairing,
     link: &'c mut Link,
     ledger: &'c mut Ledger,
-    /// Where the stream began, if that is known.
-    origin: Option<u64>,
     /// Which stream.
     direction: usize,
     shared: &'c mut Shared<S>,
@@ -314,10 +322,10 @@ impl<S: Sink> Messages<'_, S> {
     #[inline]
     fn take(&mut self, message: &Message<'_>) {
         let (direction, losses) = (self.direction, self.link.breaks[self.direction]);
-        self.ledger.message(direction, message.len + MARK_LEN, message.end_offset, losses, self.origin);
+        self.ledger.message(direction, message.len + MARK_LEN, message.end_offset, losses);
         let cut = self.shared.output.anomalies.count(Anomaly::HeaderCutShort);
         self.pairing.take(message, direction, self.link, self.shared);
-        self.ledger.add(direction, &mut self.shared.output.unseen);
+        self.ledger.add(direction, &mut self.shared.output.tally);
         if self.shared.output.anomalies.count(Anomaly::HeaderCutShort) != cut {
             self.count_cuts(1);
         }
@@ -406,10 +414,10 @@ impl<S: Sink> Receiver for Above<'_, S> {
         count_data(begun, continues_raw, from_client, self.packets);
     }
 
-    fn hole(&mut self, len: u64, end: u64, acknowledged: bool) {
+    fn hole(&mut self, len: u64, end: u64, acknowledged: bool, sizes: Sizes) {
         let messages = &mut self.messages;
         messages.link.holes[messages.direction] += 1;
-        count_dropped(len, self.sizes, self.packets);
+        count_dropped(len, sizes, self.packets);
         let anomaly = if acknowledged { Anomaly::GapInCapture } else { Anomaly::GapUnexplained };
         messages.shared.output.anomalies.add(anomaly);
         let at = messages.direction;

@@ -53,7 +53,7 @@ impl<S: Sink> Observer<S> {
             sink,
             names: Names::default(),
             anomalies: Anomalies::default(),
-            unseen: Default::default(),
+            tally: Default::default(),
             resent: Default::default(),
             one_way: 0,
             jumped_at: 0,
@@ -105,7 +105,7 @@ impl<S: Sink> Observer<S> {
     }
 
     /// Takes a frame whose time is near that of others.
-    #[inline]
+    #[inline(always)]
     fn timed(&mut self, frame: &Frame<'_>, time_ns: i64) {
         self.clock.observe(time_ns);
         self.span = (self.span.0.min(time_ns), self.span.1.max(time_ns));
@@ -129,8 +129,14 @@ impl<S: Sink> Observer<S> {
             self.waited(waiting, decided.jumped);
         }
         if !decided.waits {
-            self.timed(frame, time_ns);
+            self.decided(frame, time_ns);
         }
+    }
+
+    /// Takes a frame of which it had to be decided whether it is taken.
+    #[inline(never)]
+    fn decided(&mut self, frame: &Frame<'_>, time_ns: i64) {
+        self.timed(frame, time_ns);
     }
 
     /// Takes a frame that waited.
@@ -143,7 +149,7 @@ impl<S: Sink> Observer<S> {
             self.shared.output.jumped_at = frame.number;
             self.shared.output.anomalies.add(Anomaly::TimeJump);
         }
-        self.timed(&frame, time_ns);
+        self.decided(&frame, time_ns);
     }
 
     /// Counts frames whose time is damaged: they carry no transaction.
@@ -209,8 +215,9 @@ impl<S: Sink> Observer<S> {
         }
         let Shared { mut output, mut smb2, mut account, .. } = self.shared;
         smb2.end(&mut output);
-        account.unseen.add(&output.unseen);
-        let asynchronous = output.unseen.requests_after_gap + output.unseen.requests_after_cut;
+        let unseen = output.tally.take();
+        account.unseen.add(&unseen);
+        let asynchronous = unseen.requests_after_gap + unseen.requests_after_cut;
         account.unseen.missing.add(&Missing { operations: asynchronous, low: 0, high: asynchronous, unknown: 0 });
         account.unseen.missing.add(&between_connections(&account.ends, account.bursts.finish(), self.span));
         output.anomalies.add_many(Anomaly::FragmentsIncomplete, self.fragments.incomplete());
@@ -374,7 +381,7 @@ impl<S: Sink> Observer<S> {
             // It was counted when it came.
             let (syn, direction, stamp) = opening.segment();
             let connection = self.connections.get(slot);
-            connection.segment(&syn, direction, stamp, &mut self.shared, &mut PacketCounts::default());
+            connection.confirmed(&syn, direction, stamp, &mut self.shared);
         }
         false
     }

@@ -1,7 +1,8 @@
 //! How much the sizes of so many messages in a row vary.
 //!
 //! Messages of a kind come together, so the error of "bytes missing over mean size" is larger than that of independent
-//! sizes. Sums over blocks of 1, 2, 4 … messages in a row show how large it is. A message costs two blocks on average.
+//! sizes. Sums over blocks of 1, 2, 4 … messages in a row show how large it is. Messages are added several at once, because this is done
+//! for each of them.
 
 use super::Estimate;
 
@@ -9,8 +10,11 @@ use super::Estimate;
 const LEVELS: usize = 16;
 /// The variance of a block size is believed from so many blocks on.
 const BLOCKS_MIN: u32 = 8;
+/// Messages added at once: a block of the level below.
+const BATCH: usize = 8;
+const BATCH_LEVEL: usize = 3;
 
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Level {
     /// The sum of the block before, which has no partner yet.
     open: Option<u64>,
@@ -18,74 +22,128 @@ struct Level {
     squares: f64,
 }
 
+impl Level {
+    /// Takes blocks of these sums.
+    #[inline]
+    fn add<const N: usize>(&mut self, sums: [u64; N]) {
+        self.blocks = self.blocks.saturating_add(N as u32);
+        sums.iter().for_each(|&sum| self.squares += (sum as f64) * (sum as f64));
+    }
+}
+
+/// The sizes of blocks twice as large.
+#[inline]
+fn twice<const N: usize, const HALF: usize>(sums: [u64; N]) -> [u64; HALF] {
+    let mut pairs = sums.chunks_exact(2).map(|pair| pair.iter().sum());
+    std::array::from_fn(|_| pairs.next().unwrap_or_default())
+}
+
+/// Takes a block of so many messages that `at` is its level.
+#[inline]
+fn add_block(levels: &mut [Level], at: usize, sum: u64) {
+    let mut block = sum;
+    for level in levels.iter_mut().skip(at) {
+        level.add([block]);
+        let Some(before) = level.open.take() else {
+            level.open = Some(block);
+            return;
+        };
+        block += before;
+    }
+}
+
 /// Sizes of messages, in the order of their stream.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Blocks {
-    levels: Vec<Level>,
-    messages: u64,
+    /// None before the first batch.
+    levels: Option<Box<[Level; LEVELS]>>,
+    /// Messages of which the sizes are in `levels`, and the sum of them.
+    added: u64,
     sum: u64,
+    /// Sizes that are to be added.
+    batch: [u64; BATCH],
+    waiting: usize,
 }
 
 impl Blocks {
     /// Takes the next message's size.
     #[inline]
     pub(crate) fn add(&mut self, size: u64) {
-        self.messages += 1;
-        self.sum += size;
-        let mut block = size;
-        for at in 0..LEVELS {
-            if at == self.levels.len() {
-                self.levels.push(Level::default());
-            }
-            let Some(level) = self.levels.get_mut(at) else { return };
-            level.blocks = level.blocks.saturating_add(1);
-            level.squares += (block as f64) * (block as f64);
-            let Some(before) = level.open.take() else {
-                level.open = Some(block);
-                return;
-            };
-            block += before;
+        self.batch[self.waiting % BATCH] = size;
+        self.waiting += 1;
+        if self.waiting == BATCH {
+            self.add_batch();
         }
+    }
+
+    #[inline(never)]
+    fn add_batch(&mut self) {
+        self.waiting = 0;
+        self.added += BATCH as u64;
+        let levels = self.levels.get_or_insert_default();
+        let [one, two, four, ..] = levels.as_mut();
+        let pairs: [u64; BATCH / 2] = twice(self.batch);
+        let quads: [u64; BATCH / 4] = twice(pairs);
+        one.add(self.batch);
+        two.add(pairs);
+        four.add(quads);
+        let all = quads[0] + quads[1];
+        add_block(levels.as_mut(), BATCH_LEVEL, all);
+        self.sum += all;
+    }
+
+    /// Sizes that are not in `levels`.
+    fn waiting(&self) -> &[u64] {
+        self.batch.get(..self.waiting).unwrap_or_default()
+    }
+
+    /// The blocks of all messages.
+    fn levels(&self) -> [Level; LEVELS] {
+        let mut levels = self.levels.as_deref().copied().unwrap_or_default();
+        self.waiting().iter().for_each(|&size| add_block(&mut levels, 0, size));
+        levels
     }
 
     /// Messages so far.
     pub(crate) fn messages(&self) -> u64 {
-        self.messages
+        self.added + self.waiting as u64
     }
 
     /// Mean size; `None` without messages.
     pub(crate) fn mean(&self) -> Option<f64> {
-        (self.messages > 0 && self.sum > 0).then(|| self.sum as f64 / self.messages as f64)
+        let sum = self.sum + self.waiting().iter().sum::<u64>();
+        (sum > 0).then(|| sum as f64 / self.messages() as f64)
     }
 
     /// How many messages `missing` bytes in `gaps` places were, messages being of these sizes.
     pub(crate) fn messages_in(&self, missing: u64, gaps: u32) -> Option<Estimate> {
         let mean = self.mean()?;
         let (operations, gaps) = (missing as f64 / mean, f64::from(gaps.max(1)));
-        let sampling = self.variance(self.messages as f64) / (self.messages as f64).powi(2) * operations.powi(2);
-        let variance = gaps * self.variance(operations / gaps) + sampling;
+        let levels = self.levels();
+        let messages = self.messages() as f64;
+        let sampling = variance(&levels, mean, messages) / messages.powi(2) * operations.powi(2);
+        let variance = gaps * variance(&levels, mean, operations / gaps) + sampling;
         Some(Estimate { operations, error: variance.sqrt() / mean })
     }
+}
 
-    /// The variance of the sum of `messages` sizes in a row.
-    fn variance(&self, messages: f64) -> f64 {
-        let mean = self.mean().unwrap_or_default();
-        let mut largest = 0.0_f64;
-        for (at, level) in self.levels.iter().enumerate().filter(|(_, level)| level.blocks >= BLOCKS_MIN) {
-            let size = (1u64 << at) as f64;
-            let blocks = f64::from(level.blocks);
-            let of_block = (level.squares / blocks - (mean * size).powi(2)).max(0.0) * blocks / (blocks - 1.0);
-            // Of independent blocks variances add up; blocks larger than that many messages do not count.
-            if size <= messages.max(1.0) {
-                largest = largest.max(of_block * messages / size);
-            }
-        }
-        match self.levels.first() {
-            Some(level) if level.blocks >= BLOCKS_MIN => largest,
-            // Too few to tell: sizes may differ by as much as they are.
-            _ => messages.powi(2) * mean.powi(2),
+/// The variance of the sum of `messages` sizes in a row, of which `mean` is the mean.
+fn variance(levels: &[Level; LEVELS], mean: f64, messages: f64) -> f64 {
+    let mut largest = 0.0_f64;
+    for (at, level) in levels.iter().enumerate().filter(|(_, level)| level.blocks >= BLOCKS_MIN) {
+        let size = (1u64 << at) as f64;
+        let blocks = f64::from(level.blocks);
+        let of_block = (level.squares / blocks - (mean * size).powi(2)).max(0.0) * blocks / (blocks - 1.0);
+        // Of independent blocks variances add up; blocks larger than that many messages do not count.
+        if size <= messages.max(1.0) {
+            largest = largest.max(of_block * messages / size);
         }
     }
+    if levels[0].blocks >= BLOCKS_MIN {
+        return largest;
+    }
+    // Too few to tell: sizes may differ by as much as they are.
+    messages.powi(2) * mean.powi(2)
 }
 
 #[cfg(test)]
@@ -110,6 +168,20 @@ mod tests {
         let (mixed, runs) = (mixed.messages_in(12_800, 1).unwrap(), runs.messages_in(12_800, 1).unwrap());
         assert!((63.0..65.0).contains(&mixed.operations) && mixed.error < 10.0, "{mixed:?}");
         assert!(runs.error > 20.0, "{runs:?}");
+    }
+
+    /// As if each message were added by itself.
+    #[test]
+    fn a_batch_counts_as_its_messages_do() {
+        let mut blocks = Blocks::default();
+        let (mut levels, mut sum) = ([Level::default(); LEVELS], 0);
+        for (at, size) in (1..=1_003u64).map(|at| at * at % 977).enumerate() {
+            blocks.add(size);
+            add_block(&mut levels, 0, size);
+            sum += size;
+            assert_eq!((blocks.levels(), blocks.messages()), (levels, at as u64 + 1));
+            assert_eq!(blocks.mean(), Some(sum as f64 / (at + 1) as f64));
+        }
     }
 
     #[test]

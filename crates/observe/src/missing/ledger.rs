@@ -22,6 +22,8 @@ const SERVER_PORTS: [u16; 4] = [445, 139, 2049, 111];
 #[derive(Debug, Default)]
 struct Flow {
     sizes: Blocks,
+    /// Where the stream began, if that is known.
+    origin: Option<u64>,
     /// Stream offset behind the last message.
     behind: Option<u64>,
     /// Losses before it.
@@ -44,6 +46,32 @@ pub(crate) struct Ledger {
     tally: Unseen,
     /// Times of the first and the last packet, ns.
     times: Option<(i64, i64)>,
+}
+
+/// Pairs, halves without a partner and messages that cannot be read, since they were last taken from here. Nearly all are pairs, which
+/// are looked at after each message; the others only where there are any.
+#[derive(Debug, Default)]
+pub(crate) struct Tally {
+    /// Pairs.
+    pub(crate) paired: u64,
+    others: Unseen,
+    /// There are others.
+    any: bool,
+}
+
+impl Tally {
+    /// Those that are no pairs, to be counted.
+    #[cold]
+    pub(crate) fn others(&mut self) -> &mut Unseen {
+        self.any = true;
+        &mut self.others
+    }
+
+    /// Takes all.
+    pub(crate) fn take(&mut self) -> Unseen {
+        let Tally { paired, others, .. } = std::mem::take(self);
+        Unseen { paired: others.paired + paired, ..others }
+    }
 }
 
 /// When a connection was seen, for judging what may have happened while packets were lost.
@@ -77,20 +105,18 @@ impl Ledger {
         }
     }
 
-    /// Takes a message of `size` bytes with its framing that ends at the stream offset `end`. `breaks` counts the losses before it,
-    /// `origin` is where the stream began, if that is known.
+    /// The stream began at `origin`, if that is known.
+    pub(crate) fn begin(&mut self, direction: usize, origin: Option<u64>) {
+        self.flows[direction].origin = origin;
+    }
+
+    /// Takes a message of `size` bytes with its framing that ends at the stream offset `end`. `breaks` counts the losses before it.
     #[inline]
-    pub(crate) fn message(&mut self, direction: usize, size: u64, end: u64, breaks: u32, origin: Option<u64>) {
+    pub(crate) fn message(&mut self, direction: usize, size: u64, end: u64, breaks: u32) {
         let flow = &mut self.flows[direction];
         flow.sizes.add(size);
         if flow.behind.is_none() || breaks != flow.breaks {
-            let start = end.saturating_sub(size);
-            match (flow.behind, origin) {
-                (Some(behind), _) => flow.gap(start.saturating_sub(behind)),
-                (None, Some(origin)) if breaks > 0 => flow.outside[0] = start.saturating_sub(origin),
-                (None, _) => {}
-            }
-            flow.breaks = breaks;
+            flow.resume(end.saturating_sub(size), breaks);
         }
         flow.behind = Some(end);
     }
@@ -102,13 +128,21 @@ impl Ledger {
 
     /// Takes what became of a message that went in `direction`.
     #[inline]
-    pub(crate) fn add(&mut self, direction: usize, unseen: &mut Unseen) {
+    pub(crate) fn add(&mut self, direction: usize, tally: &mut Tally) {
+        if tally.any {
+            self.add_others(direction, tally);
+        }
+        self.tally.paired += std::mem::take(&mut tally.paired);
+    }
+
+    #[cold]
+    fn add_others(&mut self, direction: usize, tally: &mut Tally) {
+        let mut unseen = tally.take();
         let flow = &mut self.flows[direction];
         flow.encrypted += unseen.encrypted;
         flow.compressed += unseen.compressed;
         (unseen.encrypted, unseen.compressed) = (0, 0);
-        self.tally.add(unseen);
-        *unseen = Unseen::default();
+        self.tally.add(&unseen);
     }
 
     /// Nothing more will come in these streams: counts what is missing behind the last message.
@@ -253,6 +287,17 @@ impl Ledger {
 }
 
 impl Flow {
+    /// A message begins at `start`, the first of the stream or the first behind a loss.
+    #[cold]
+    fn resume(&mut self, start: u64, breaks: u32) {
+        match (self.behind, self.origin) {
+            (Some(behind), _) => self.gap(start.saturating_sub(behind)),
+            (None, Some(origin)) if breaks > 0 => self.outside[0] = start.saturating_sub(origin),
+            (None, _) => {}
+        }
+        self.breaks = breaks;
+    }
+
     fn gap(&mut self, bytes: u64) {
         self.between += bytes;
         self.gaps += u32::from(bytes > 0);

@@ -21,7 +21,7 @@ use plimsoll_model::{
 };
 
 use crate::message::{Message, Stamp};
-use crate::missing::{Bursts, End, Ids};
+use crate::missing::{Bursts, End, Ids, Tally};
 use crate::names::Handles;
 use rpc::Rpc;
 use smb1::Smb1;
@@ -159,7 +159,7 @@ pub struct Output<S> {
     /// What went wrong.
     pub anomalies: Anomalies,
     /// Pairs, halves without a partner and messages that cannot be read, since they were last taken from here.
-    pub unseen: Unseen,
+    pub(crate) tally: Tally,
     /// How long operations waited for bytes that were sent again.
     pub resent: Resent,
     /// One-way messages.
@@ -289,27 +289,39 @@ impl<S: Sink> Output<S> {
     /// Hands on a request with its answer.
     #[inline]
     pub fn pair(&mut self, link: &Link, id: Option<u64>, request: &Pending, answer: &Answer) {
-        self.unseen.paired += 1;
+        self.tally.paired += 1;
         self.count_missing_ends(request, Some(answer));
         if answer.last.is_some_and(|last| last.time_ns < request.first.time_ns) {
             self.anomalies.add(Anomaly::NegativeTime);
         }
+        let resent_wait_ns = resent_wait_ns(link, request, answer);
         if request.compound_position.is_none_or(|position| position == 0) {
-            self.resent.add(resent_wait_ns(link, request, answer));
+            self.resent.add(resent_wait_ns);
         }
-        self.pair_member(link, id, request, answer);
+        self.answered(link, id, request, answer, resent_wait_ns);
     }
 
     /// Hands on a part of a request that has been handed on as a whole: a row of its own, counted nowhere else.
-    #[inline]
     pub fn pair_member(&mut self, link: &Link, id: Option<u64>, request: &Pending, answer: &Answer) {
+        self.answered(link, id, request, answer, resent_wait_ns(link, request, answer));
+    }
+
+    #[inline]
+    fn answered(
+        &mut self,
+        link: &Link,
+        id: Option<u64>,
+        request: &Pending,
+        answer: &Answer,
+        resent_wait_ns: Option<u64>,
+    ) {
         let mut transaction = transaction(link, id, request);
         transaction.status = answer.status;
         transaction.outcome = answer.outcome.with_status(request.procedure, answer.status);
         transaction.payload_bytes = answer.payload.or(request.payload);
         transaction.response_bytes = answer.bytes;
         transaction.response_packets = Some(answer.packets);
-        transaction.resent_wait_ns = resent_wait_ns(link, request, answer);
+        transaction.resent_wait_ns = resent_wait_ns;
         transaction.timeline.response_first = Some(answer.first.time_ns);
         transaction.timeline.response_last = answer.last.map(|stamp| stamp.time_ns);
         transaction.frames.response_first = NonZeroU64::new(answer.first.frame);
@@ -335,11 +347,11 @@ impl<S: Sink> Output<S> {
         self.anomalies.add(Anomaly::RequestUnanswered);
         let losses = link.holes[back].wrapping_sub(request.holes[back]);
         if losses == 0 {
-            self.unseen.requests_waiting += 1;
+            self.tally.others().requests_waiting += 1;
         } else if mostly_cuts(losses, link.cuts[back].wrapping_sub(request.cuts_back)) {
-            self.unseen.requests_after_cut += 1;
+            self.tally.others().requests_after_cut += 1;
         } else {
-            self.unseen.requests_after_gap += 1;
+            self.tally.others().requests_after_gap += 1;
         }
         self.count_missing_ends(request, None);
         self.unanswered_member(link, id, request);
@@ -363,11 +375,11 @@ impl<S: Sink> Output<S> {
         self.anomalies.add(Anomaly::ResponseWithoutRequest);
         let (losses, cuts) = (link.holes[1 - direction], link.cuts[1 - direction]);
         if losses == 0 {
-            self.unseen.responses_before_start += 1;
+            self.tally.others().responses_before_start += 1;
         } else if mostly_cuts(losses, cuts) {
-            self.unseen.responses_after_cut += 1;
+            self.tally.others().responses_after_cut += 1;
         } else {
-            self.unseen.responses_after_gap += 1;
+            self.tally.others().responses_after_gap += 1;
         }
     }
 

@@ -159,7 +159,7 @@ impl Smb2 {
             Opened::NoKey | Opened::Incomplete => {}
         }
         output.anomalies.add(Anomaly::MessageEncrypted);
-        output.unseen.encrypted += 1;
+        output.tally.others().encrypted += 1;
         false
     }
 
@@ -332,7 +332,7 @@ impl Smb2 {
 fn unreadable<S>(kind: Option<Kind>, output: &mut Output<S>) -> bool {
     if kind == Some(Kind::Compressed) {
         output.anomalies.add(Anomaly::MessageCompressed);
-        output.unseen.compressed += 1;
+        output.tally.others().compressed += 1;
     } else {
         output.anomalies.add(Anomaly::MessageMalformed);
     }

@@ -79,7 +79,7 @@ impl Exchange {
     pub(super) fn withhold<S: Sink>(&self, output: &mut Output<S>) {
         for _ in self.rows() {
             output.anomalies.add(Anomaly::PairAmbiguous);
-            output.unseen.requests_after_gap += 1;
+            output.tally.others().requests_after_gap += 1;
         }
     }
 

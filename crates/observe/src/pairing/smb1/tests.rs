@@ -38,7 +38,7 @@ impl Bench {
             sink,
             names,
             anomalies: Default::default(),
-            unseen: Default::default(),
+            tally: Default::default(),
             resent: Default::default(),
             one_way: 0,
             jumped_at: 0,
@@ -150,9 +150,9 @@ fn an_id_comes_round_again_after_losses_both_ways() {
     bench.says(&response(5, OK, command::CLOSE, &[]));
     bench.end();
     assert_eq!(bench.rows(), [], "nobody knows that it was not answered");
-    assert_eq!((bench.count(Anomaly::PairAmbiguous), bench.output.unseen.paired), (1, 0));
+    assert_eq!((bench.count(Anomaly::PairAmbiguous), bench.output.tally.paired), (1, 0));
     assert_eq!(bench.count(Anomaly::RequestUnanswered), 0);
-    assert_eq!(bench.output.unseen.requests_after_gap, 1);
+    assert_eq!(bench.output.tally.others().requests_after_gap, 1);
 }
 
 #[test]
@@ -227,7 +227,7 @@ fn a_raw_write_has_two_parts() {
     assert_eq!(bench.rows(), [sync.clone(), row("WRITE_RAW async portion", Outcome::Unanswered, 3, None)]);
     let payloads: Vec<_> = bench.output.sink.0.iter().map(|row| row.payload_bytes).collect();
     assert_eq!(payloads, [Some(8), Some(4_992)]);
-    assert_eq!((bench.count(Anomaly::RequestUnanswered), bench.output.unseen.paired), (0, 1));
+    assert_eq!((bench.count(Anomaly::RequestUnanswered), bench.output.tally.paired), (0, 1));
 
     // Write-through: the block is answered too.
     let mut bench = Bench::new();
@@ -266,7 +266,7 @@ fn a_lost_block_is_not_waited_for() {
     assert!(!bench.smb1.expects_raw(SERVER), "the client would not have gone on without it");
     bench.end();
     assert_eq!(bench.rows().len(), 2);
-    assert_eq!(bench.output.unseen.requests_waiting, 2);
+    assert_eq!(bench.output.tally.others().requests_waiting, 2);
 }
 
 #[test]
@@ -300,7 +300,7 @@ fn commands_of_a_chain_are_rows_and_an_error_ends_them() {
         row("CLOSE", Outcome::Failed, 1, None),
     ];
     assert_eq!(bench.rows(), expected);
-    assert_eq!((bench.output.unseen.paired, bench.count(Anomaly::RequestUnanswered)), (2, 0));
+    assert_eq!((bench.output.tally.paired, bench.count(Anomaly::RequestUnanswered)), (2, 0));
 }
 
 /// TRANSACTION2 QUERY_PATH_INFORMATION with 10 of 20 bytes of parameters.
