@@ -308,7 +308,11 @@ impl Half {
             return;
         }
         let chunk = chunk(segment, start, stamp);
-        if start == self.next { self.continuing(&chunk, out) } else { self.unexpected(chunk, out) }
+        if start == self.next {
+            self.continuing(&chunk, out)
+        } else {
+            self.unexpected(chunk, out)
+        }
         self.count_size(segment.wire_len);
     }
 
