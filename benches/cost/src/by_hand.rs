@@ -9,8 +9,8 @@ use std::net::TcpStream;
 use std::time::Duration;
 
 use plimsoll_client::Client as _;
-use plimsoll_client::action::{Access, Action, Caching, Disposition, FileKey, Reply, Tag, Ticket};
 use plimsoll_client::blocking::{Blocking, Collected};
+use plimsoll_client::operation::{Access, Caching, Disposition, FileKey, Operation, Reply, Tag, Ticket};
 use plimsoll_client::outbox::Outbox;
 use plimsoll_client::target::Target;
 use plimsoll_drive::engine::Birth;
@@ -18,10 +18,10 @@ use plimsoll_drive::reach::{self, Wishes};
 use plimsoll_model::{Endpoint, Names, Symbol};
 
 use crate::measured::{Measured, Watch};
-use crate::operation::Operation;
+use crate::operation::Case;
 
 /// Does `count` operations, `depth` of them outstanding, after a tenth as many that are not measured.
-pub fn run(operation: Operation, target: &str, depth: usize, count: u64) -> Result<Measured, Box<dyn Error>> {
+pub fn run(operation: Case, target: &str, depth: usize, count: u64) -> Result<Measured, Box<dyn Error>> {
     let mut hand = Hand::new(operation, target)?;
     hand.exchange(depth, count / 10)?;
     let watch = Watch::start();
@@ -33,7 +33,7 @@ type Client = Blocking<Box<dyn plimsoll_client::Client>>;
 
 /// A connection that is logged on, and what is sent on it.
 struct Hand {
-    operation: Operation,
+    operation: Case,
     stream: TcpStream,
     /// The request; for a create and close, the create.
     first: Vec<u8>,
@@ -49,7 +49,7 @@ struct Hand {
 }
 
 impl Hand {
-    fn new(operation: Operation, target: &str) -> Result<Self, Box<dyn Error>> {
+    fn new(operation: Case, target: &str) -> Result<Self, Box<dyn Error>> {
         let mut names = Names::default();
         let server = reach::open(&Target::parse(target)?, &Wishes::default(), &mut names)?;
         let to = server.address().ok_or("no address")?;
@@ -61,15 +61,15 @@ impl Hand {
         client.connect().map_err(said)?;
         let (path, _) = operation.file();
         let (access, disposition) = (Access::Read, Disposition::OpenExisting);
-        let open = Action::Open { path, access, disposition, caching: Caching::None };
+        let open = Operation::Open { path, access, disposition, caching: Caching::None };
         let Reply::Opened { file, .. } = client.act(&open).map_err(said)? else { return Err("not opened".into()) };
         let request = match operation {
-            Operation::SmbCreateClose => open,
-            Operation::NfsGetattr => Action::GetAttributesOf { file },
+            Case::SmbCreateClose => open,
+            Case::NfsGetattr => Operation::GetattrOpen { file },
             _ => read(operation, file),
         };
         let first = written(&mut client, &request);
-        let second = written(&mut client, &Action::Close { file });
+        let second = written(&mut client, &Operation::Close { file });
         let stream = client.into_stream();
         stream.set_nonblocking(false)?;
         let number = number(operation, &first)?;
@@ -152,7 +152,7 @@ impl Hand {
         if status != Some(&[0; 4]) {
             return Err(format!("refused: {:02x?}", message.get(..at + 4)).into());
         }
-        if self.operation == Operation::SmbCreateClose && message.get(MARK + 12) == Some(&CREATE) {
+        if self.operation == Case::SmbCreateClose && message.get(MARK + 12) == Some(&CREATE) {
             let file = message.get(BODY + 64..BODY + 80).ok_or("a short answer to a create")?;
             let start = self.out.len();
             self.out.extend_from_slice(&self.second);
@@ -174,21 +174,21 @@ const CREATE: u8 = 5;
 /// An answer that says that the answer comes later (STATUS_PENDING).
 const PENDING: u32 = 0x103;
 
-fn read(operation: Operation, file: FileKey) -> Action<'static> {
-    Action::Read { file, offset: 0, length: operation.length(), keep: false }
+fn read(operation: Case, file: FileKey) -> Operation<'static> {
+    Operation::Read { file, offset: 0, length: operation.length(), keep: false }
 }
 
-/// The bytes with which a client begins an action, or none.
-fn written(client: &mut Client, action: &Action<'_>) -> Vec<u8> {
+/// The bytes with which a client begins an operation, or none.
+fn written(client: &mut Client, operation: &Operation<'_>) -> Vec<u8> {
     let (mut out, mut slices, now) = (Outbox::new(), Vec::new(), client.now());
     let ticket = Ticket { tag: Tag(u64::MAX / 2), intended: None, path: Symbol::NONE };
-    client.client.begin(action, ticket, now, &mut out, &mut Collected::default());
+    client.client.begin(operation, ticket, now, &mut out, &mut Collected::default());
     out.slices(usize::MAX, &mut slices);
     slices.iter().flat_map(|slice| slice.iter().copied()).collect()
 }
 
 /// The number that a request has.
-fn number(operation: Operation, request: &[u8]) -> Result<u64, Box<dyn Error>> {
+fn number(operation: Case, request: &[u8]) -> Result<u64, Box<dyn Error>> {
     let short = "a short request";
     if operation.is_smb() {
         let bytes = request.get(MESSAGE_ID..MESSAGE_ID + 8).ok_or(short)?;
@@ -208,6 +208,6 @@ fn put(bytes: &mut [u8], at: usize, value: &[u8]) -> Result<(), Box<dyn Error>> 
     Ok(())
 }
 
-fn said(failure: plimsoll_client::action::Failure) -> String {
+fn said(failure: plimsoll_client::operation::Failure) -> String {
     format!("{failure:?}")
 }

@@ -6,7 +6,7 @@ use std::process::{Child, Command, Stdio};
 
 use crate::libnfs;
 use crate::measured::Measured;
-use crate::operation::{FILE, Operation, SIZE};
+use crate::operation::{Case, FILE, SIZE};
 use crate::plimsoll;
 use crate::servers::Servers;
 
@@ -28,7 +28,7 @@ pub fn run(servers: &Servers, rounds: usize) -> Result<(), Box<dyn Error>> {
     println!("| operation | depth | plimsoll | by hand | echo | smb2 crate | libnfs | libnfs, no delay | server |");
     println!("| --- | --- | --- | --- | --- | --- | --- | --- | --- |");
     let mut promises = Vec::new();
-    for operation in Operation::ALL {
+    for operation in Case::ALL {
         for depth in DEPTHS {
             let mut costs = Costs::default();
             for _ in 0..rounds {
@@ -48,7 +48,7 @@ pub fn run(servers: &Servers, rounds: usize) -> Result<(), Box<dyn Error>> {
 fn round(
     servers: &Servers,
     libnfs: Option<&std::path::Path>,
-    operation: Operation,
+    operation: Case,
     depth: usize,
     costs: &mut Costs,
 ) -> Result<(), Box<dyn Error>> {
@@ -114,7 +114,7 @@ impl Costs {
         self.clients.get(client).map(|rounds| median(rounds))
     }
 
-    fn row(&self, operation: Operation, depth: usize) -> String {
+    fn row(&self, operation: Case, depth: usize) -> String {
         let show = |value: Option<f64>| value.map_or_else(|| "–".to_owned(), |us| format!("{us:.2}"));
         let columns = ["plimsoll", "by hand", "echo", "smb2", "libnfs", "libnfs, no delay"];
         let columns = columns.map(|client| show(self.of(client)));
@@ -130,7 +130,7 @@ impl Costs {
 
     /// Each promise, and what was not promised but belongs beside it: the ratio, that of the same requests sent by hand, its
     /// limit, and whether it is kept.
-    fn promises(&self, operation: Operation, depth: usize) -> Vec<String> {
+    fn promises(&self, operation: Case, depth: usize) -> Vec<String> {
         let line = |name: &str, others: &[f64], limit: Option<f64>| {
             let (ratio, by_hand) = (self.ratio("plimsoll", others), self.ratio("by hand", others));
             let kept = match limit {

@@ -19,7 +19,7 @@ use std::net::SocketAddr;
 use std::process::ExitCode;
 
 use measured::Measured;
-use operation::Operation;
+use operation::Case;
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -56,7 +56,7 @@ fn echo_server(request: &str, answer: &str) -> Result<(), Box<dyn Error>> {
 /// One client's run; prints its line.
 fn client(program: &str, operation: &str, depth: &str, count: &str, rest: &[&str]) -> Result<(), Box<dyn Error>> {
     let (depth, count) = (depth.parse()?, count.parse()?);
-    let operation = Operation::named(operation).ok_or("no such operation")?;
+    let operation = Case::named(operation).ok_or("no such operation")?;
     let measured: Measured = match (program, rest) {
         ("echo", [to, request, answer]) => {
             let exchanges = count * operation.exchanges();

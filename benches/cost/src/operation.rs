@@ -2,7 +2,7 @@
 
 /// One kind of operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Operation {
+pub enum Case {
     /// SMB2 READ of one byte of an open file.
     SmbRead1,
     /// SMB2 READ of 8 KiB.
@@ -28,63 +28,58 @@ pub const BIG_FILE: &str = "stream.bin";
 /// Its size, bytes.
 pub const BIG_SIZE: u64 = 1 << 30;
 
-impl Operation {
+impl Case {
     /// Those whose cost is measured by the operation.
-    pub const ALL: [Operation; 5] = [
-        Operation::SmbRead1,
-        Operation::SmbRead8k,
-        Operation::SmbCreateClose,
-        Operation::NfsGetattr,
-        Operation::NfsRead8k,
-    ];
+    pub const ALL: [Case; 5] =
+        [Case::SmbRead1, Case::SmbRead8k, Case::SmbCreateClose, Case::NfsGetattr, Case::NfsRead8k];
 
     /// Its name, on the command line and in the table.
     pub fn name(self) -> &'static str {
         match self {
-            Operation::SmbRead1 => "smb-read-1",
-            Operation::SmbRead8k => "smb-read-8k",
-            Operation::SmbCreateClose => "smb-create-close",
-            Operation::NfsGetattr => "nfs-getattr",
-            Operation::NfsRead8k => "nfs-read-8k",
-            Operation::SmbStream => "smb-stream",
-            Operation::NfsStream => "nfs-stream",
+            Case::SmbRead1 => "smb-read-1",
+            Case::SmbRead8k => "smb-read-8k",
+            Case::SmbCreateClose => "smb-create-close",
+            Case::NfsGetattr => "nfs-getattr",
+            Case::NfsRead8k => "nfs-read-8k",
+            Case::SmbStream => "smb-stream",
+            Case::NfsStream => "nfs-stream",
         }
     }
 
     /// By name.
     pub fn named(name: &str) -> Option<Self> {
-        let mut all = Self::ALL.into_iter().chain([Operation::SmbStream, Operation::NfsStream]);
+        let mut all = Self::ALL.into_iter().chain([Case::SmbStream, Case::NfsStream]);
         all.find(|operation| operation.name() == name)
     }
 
     /// Whether the server is an SMB server.
     pub fn is_smb(self) -> bool {
-        !matches!(self, Operation::NfsGetattr | Operation::NfsRead8k | Operation::NfsStream)
+        !matches!(self, Case::NfsGetattr | Case::NfsRead8k | Case::NfsStream)
     }
 
     /// Exchanges on the wire.
     pub fn exchanges(self) -> u64 {
-        if self == Operation::SmbCreateClose { 2 } else { 1 }
+        if self == Case::SmbCreateClose { 2 } else { 1 }
     }
 
     /// Bytes read.
     pub fn length(self) -> u32 {
         match self {
-            Operation::SmbRead1 => 1,
-            Operation::SmbRead8k | Operation::NfsRead8k => 8192,
-            Operation::SmbCreateClose | Operation::NfsGetattr => 0,
-            Operation::SmbStream | Operation::NfsStream => 1 << 20,
+            Case::SmbRead1 => 1,
+            Case::SmbRead8k | Case::NfsRead8k => 8192,
+            Case::SmbCreateClose | Case::NfsGetattr => 0,
+            Case::SmbStream | Case::NfsStream => 1 << 20,
         }
     }
 
     /// The file, and its size in bytes.
     pub fn file(self) -> (&'static str, u64) {
-        if matches!(self, Operation::SmbStream | Operation::NfsStream) { (BIG_FILE, BIG_SIZE) } else { (FILE, SIZE) }
+        if matches!(self, Case::SmbStream | Case::NfsStream) { (BIG_FILE, BIG_SIZE) } else { (FILE, SIZE) }
     }
 
     /// How many are measured in a round: about a second's worth, or two.
     pub fn count(self, depth: usize) -> u64 {
-        let base = if self == Operation::SmbCreateClose { 8_000 } else { 20_000 };
+        let base = if self == Case::SmbCreateClose { 8_000 } else { 20_000 };
         if depth > 1 { base * 2 } else { base }
     }
 }

@@ -4,7 +4,7 @@ use std::error::Error;
 use std::sync::Arc;
 use std::time::Duration;
 
-use plimsoll_client::action::{Access, Action, Caching, Disposition, Done, FileKey, Reply};
+use plimsoll_client::operation::{Access, Caching, Disposition, Done, FileKey, Operation, Reply};
 use plimsoll_client::target::Target;
 use plimsoll_drive::engine::{Plan, Watch, run as run_plan};
 use plimsoll_drive::reach::{self, Wishes, Work};
@@ -13,11 +13,11 @@ use plimsoll_workload::scenario::{Scenario, Step, Verdict};
 use plimsoll_workload::{Load, Pause, Phases};
 
 use crate::measured::Measured;
-use crate::operation::Operation;
+use crate::operation::Case;
 
 /// Does a tenth of `count` operations more than that, so that what is measured is about as many; the engine tells its own
 /// processor time.
-pub fn run(operation: Operation, target: &str, depth: usize, count: u64) -> Result<Measured, Box<dyn Error>> {
+pub fn run(operation: Case, target: &str, depth: usize, count: u64) -> Result<Measured, Box<dyn Error>> {
     let mut names = Names::default();
     let server = reach::open(&Target::parse(target)?, &Wishes::default(), &mut names)?;
     let each = total(count, depth) / depth as u64;
@@ -79,7 +79,7 @@ impl Sink for Sizes {
 
 /// One lane: opens the file once, then does the same thing again and again.
 struct Lane {
-    operation: Operation,
+    operation: Case,
     file: Option<FileKey>,
     /// Which operation of all lanes is next, and by how much the one behind it is further.
     number: u64,
@@ -91,7 +91,7 @@ struct Lane {
 }
 
 impl Lane {
-    fn new(operation: Operation, lane: u32, lanes: u64, count: u64) -> Self {
+    fn new(operation: Case, lane: u32, lanes: u64, count: u64) -> Self {
         Self { operation, file: None, number: lane.into(), step: lanes, left: count, over: false }
     }
 }
@@ -107,20 +107,18 @@ impl Scenario for Lane {
         let (path, size) = self.operation.file();
         let Some(file) = self.file else {
             let (access, disposition) = (Access::Read, Disposition::OpenExisting);
-            return Step::Act(Action::Open { path, access, disposition, caching: Caching::None }, Symbol::NONE);
+            return Step::Act(Operation::Open { path, access, disposition, caching: Caching::None }, Symbol::NONE);
         };
         let length = self.operation.length();
         let offset = self.number * u64::from(length) % size;
-        let action = match self.operation {
-            Operation::SmbRead1
-            | Operation::SmbRead8k
-            | Operation::NfsRead8k
-            | Operation::SmbStream
-            | Operation::NfsStream => Action::Read { file, offset, length, keep: false },
-            Operation::SmbCreateClose => Action::Close { file },
-            Operation::NfsGetattr => Action::GetAttributesOf { file },
+        let operation = match self.operation {
+            Case::SmbRead1 | Case::SmbRead8k | Case::NfsRead8k | Case::SmbStream | Case::NfsStream => {
+                Operation::Read { file, offset, length, keep: false }
+            }
+            Case::SmbCreateClose => Operation::Close { file },
+            Case::NfsGetattr => Operation::GetattrOpen { file },
         };
-        Step::Act(action, Symbol::NONE)
+        Step::Act(operation, Symbol::NONE)
     }
 
     fn done(&mut self, done: &Done) -> Verdict {
@@ -130,7 +128,7 @@ impl Scenario for Lane {
                 self.number += self.step;
                 self.left -= 1;
                 self.over = true;
-                if self.operation == Operation::SmbCreateClose {
+                if self.operation == Case::SmbCreateClose {
                     self.file = None;
                 }
             }

@@ -9,14 +9,14 @@ use std::time::Duration;
 use plimsoll_testkit::servers::{Export, Ganesha, Samba, Scratch, Share};
 
 use crate::compare::content;
-use crate::operation::{BIG_FILE, BIG_SIZE, FILE, Operation, SIZE};
+use crate::operation::{BIG_FILE, BIG_SIZE, Case, FILE, SIZE};
 use crate::stream::EMPTY;
 
 /// Starts both, says where they are, and ends them when standard input does: for a look at one client with a profiler.
 pub fn keep() -> Result<(), Box<dyn Error>> {
     let servers = Servers::start()?;
-    println!("{}", servers.target(Operation::SmbRead1));
-    println!("{}", servers.target(Operation::NfsGetattr));
+    println!("{}", servers.target(Case::SmbRead1));
+    println!("{}", servers.target(Case::NfsGetattr));
     println!("{}", servers.libnfs_url());
     std::io::copy(&mut std::io::stdin(), &mut std::io::sink())?;
     Ok(())
@@ -47,7 +47,7 @@ impl Servers {
     }
 
     /// The target's URL as Plimsoll writes it. Everybody logs on as a guest, so that nobody signs.
-    pub fn target(&self, operation: Operation) -> String {
+    pub fn target(&self, operation: Case) -> String {
         if operation.is_smb() {
             format!("smb://{}@{}/{}", self.user(), self.samba.address(), self.share())
         } else {
@@ -106,7 +106,7 @@ impl Servers {
     }
 
     /// Processor time that the server of an operation has taken so far, with the processes that it started.
-    pub fn cpu(&self, operation: Operation) -> Result<Duration, Box<dyn Error>> {
+    pub fn cpu(&self, operation: Case) -> Result<Duration, Box<dyn Error>> {
         let leader = if operation.is_smb() { self.samba.process_id() } else { self.ganesha.process_id() };
         let leader = leader.ok_or("the server has ended")?.to_string();
         let mut ticks = 0;

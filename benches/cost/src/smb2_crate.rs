@@ -11,11 +11,11 @@ use smb2::msg::read::{ReadRequest, SMB2_CHANNEL_NONE};
 use smb2::types::{Command, FileId};
 
 use crate::measured::{Measured, Watch};
-use crate::operation::{FILE, Operation, SIZE};
+use crate::operation::{Case, FILE, SIZE};
 
 /// Does `count` operations, `depth` of them at a time.
 pub fn run(
-    operation: Operation,
+    operation: Case,
     to: SocketAddr,
     share: &str,
     (user, password): (&str, &str),
@@ -39,7 +39,7 @@ pub fn run(
 }
 
 async fn several(
-    operation: Operation,
+    operation: Case,
     connection: &Connection,
     tree: &Arc<Tree>,
     file: FileId,
@@ -63,14 +63,8 @@ async fn several(
     Ok(())
 }
 
-async fn one(
-    operation: Operation,
-    connection: &mut Connection,
-    tree: &Tree,
-    file: FileId,
-    number: u64,
-) -> smb2::Result<()> {
-    if operation == Operation::SmbCreateClose {
+async fn one(operation: Case, connection: &mut Connection, tree: &Tree, file: FileId, number: u64) -> smb2::Result<()> {
+    if operation == Case::SmbCreateClose {
         let (file, _) = tree.open_file(connection, FILE).await?;
         return tree.close_handle(connection, file).await;
     }

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use crate::compare;
 use crate::measured::{Measured, children};
-use crate::operation::{BIG_FILE, BIG_SIZE, Operation};
+use crate::operation::{BIG_FILE, BIG_SIZE, Case};
 use crate::servers::Servers;
 
 /// Reads that Plimsoll has outstanding: one on its way while the next is being read. With more, the server's buffers leave its
@@ -41,7 +41,7 @@ pub fn run(servers: &Servers, rounds: usize) -> Result<(), Box<dyn Error>> {
     println!();
     println!("| protocol | program | MB/s | CPU, ms a GiB | promises |");
     println!("| --- | --- | --- | --- | --- |");
-    for (operation, other) in [(Operation::SmbStream, "smbclient"), (Operation::NfsStream, "nfs-cat")] {
+    for (operation, other) in [(Case::SmbStream, "smbclient"), (Case::NfsStream, "nfs-cat")] {
         let (mut own, mut theirs) = (Vec::new(), Vec::new());
         for _ in 0..rounds {
             own.push(ours(servers, operation)?);
@@ -63,7 +63,7 @@ pub fn run(servers: &Servers, rounds: usize) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-fn ours(servers: &Servers, operation: Operation) -> Result<Moved, Box<dyn Error>> {
+fn ours(servers: &Servers, operation: Case) -> Result<Moved, Box<dyn Error>> {
     let mut command = Command::new(std::env::current_exe()?);
     let count = BIG_SIZE >> 20;
     let (count, depth) = (count.to_string(), DEPTH.to_string());
@@ -73,7 +73,7 @@ fn ours(servers: &Servers, operation: Operation) -> Result<Moved, Box<dyn Error>
 }
 
 /// The other program, with the file and without.
-fn reader(servers: &Servers, operation: Operation) -> Result<Moved, Box<dyn Error>> {
+fn reader(servers: &Servers, operation: Case) -> Result<Moved, Box<dyn Error>> {
     let command = |read: bool| {
         if operation.is_smb() {
             let port = servers.smb_address().port().to_string();

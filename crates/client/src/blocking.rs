@@ -9,7 +9,7 @@ use plimsoll_model::{Symbol, Transaction};
 use rustix::event::{PollFd, PollFlags, Timespec};
 
 use super::{Arrived, Client, Events, Framing};
-use crate::action::{Action, Cause, Done, Failure, Reply, Tag, Ticket};
+use crate::operation::{Cause, Done, Failure, Operation, Reply, Tag, Ticket};
 use crate::outbox::Outbox;
 
 /// Bytes taken from the socket at once.
@@ -84,7 +84,7 @@ struct Inbox {
 }
 
 impl<C: Client> Blocking<C> {
-    /// Connects; `make` makes the client for our address. No action may take longer than `patience`.
+    /// Connects; `make` makes the client for our address. No operation may take longer than `patience`.
     ///
     /// # Errors
     /// Those of the connection.
@@ -120,18 +120,18 @@ impl<C: Client> Blocking<C> {
     ///
     /// # Errors
     /// Why it did not succeed.
-    pub fn act(&mut self, action: &Action<'_>) -> Result<Reply, Failure> {
-        let tag = self.begin(action);
+    pub fn act(&mut self, operation: &Operation<'_>) -> Result<Reply, Failure> {
+        let tag = self.begin(operation);
         self.wait(tag)
     }
 
     /// Begins something; its tag is for [`Blocking::wait`].
-    pub fn begin(&mut self, action: &Action<'_>) -> Tag {
+    pub fn begin(&mut self, operation: &Operation<'_>) -> Tag {
         let tag = Tag(self.next_tag);
         self.next_tag += 1;
         let ticket = Ticket { tag, intended: None, path: Symbol::NONE };
         let now = self.now();
-        self.client.begin(action, ticket, now, &mut self.out, &mut self.seen);
+        self.client.begin(operation, ticket, now, &mut self.out, &mut self.seen);
         tag
     }
 

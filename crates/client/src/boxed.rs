@@ -1,14 +1,21 @@
 //! A client whose protocol only its server knows.
 
-use super::{Action, Arrived, Cause, Client, Events, Framing, Outbox, Ticket};
+use super::{Arrived, Cause, Client, Events, Framing, Operation, Outbox, Ticket};
 
 impl<C: Client + ?Sized> Client for Box<C> {
     fn connect(&mut self, now: i64, out: &mut Outbox, events: &mut dyn Events) {
         (**self).connect(now, out, events);
     }
 
-    fn begin(&mut self, action: &Action<'_>, ticket: Ticket, now: i64, out: &mut Outbox, events: &mut dyn Events) {
-        (**self).begin(action, ticket, now, out, events);
+    fn begin(
+        &mut self,
+        operation: &Operation<'_>,
+        ticket: Ticket,
+        now: i64,
+        out: &mut Outbox,
+        events: &mut dyn Events,
+    ) {
+        (**self).begin(operation, ticket, now, out, events);
     }
 
     fn framing(&self, head: &[u8]) -> Framing {

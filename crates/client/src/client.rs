@@ -2,14 +2,14 @@
 
 use plimsoll_model::Transaction;
 
-use crate::action::{Action, Cause, Done, Tag, Ticket};
+use crate::operation::{Cause, Done, Operation, Tag, Ticket};
 use crate::outbox::Outbox;
 
 /// What a client tells its caller.
 pub trait Events {
-    /// A request ended, of that action where it was of one. Its stage is not set yet.
-    fn transaction(&mut self, action: Option<Tag>, transaction: &Transaction);
-    /// An action ended: exactly once for each that was begun, and for [`Tag::CONNECT`] and [`Tag::LEAVE`].
+    /// A request ended, of that operation where it was of one. Its stage is not set yet.
+    fn transaction(&mut self, operation: Option<Tag>, transaction: &Transaction);
+    /// An operation ended: exactly once for each that was begun, and for [`Tag::CONNECT`] and [`Tag::LEAVE`].
     fn done(&mut self, done: Done);
     /// A piece of the data that a read with `keep` brought, in order, before its `done`.
     fn data(&mut self, tag: Tag, offset: u64, piece: &[u8]);
@@ -50,8 +50,8 @@ pub struct Arrived<'a> {
 pub trait Client: Send {
     /// Begins: negotiation and logon, or nothing where the protocol has none. Ends with `done` of [`Tag::CONNECT`].
     fn connect(&mut self, now: i64, out: &mut Outbox, events: &mut dyn Events);
-    /// Begins an action. Where credits or slots are missing it waits inside, in order; its `done` comes in any case.
-    fn begin(&mut self, action: &Action<'_>, ticket: Ticket, now: i64, out: &mut Outbox, events: &mut dyn Events);
+    /// Begins an operation. Where credits or slots are missing it waits inside, in order; its `done` comes in any case.
+    fn begin(&mut self, operation: &Operation<'_>, ticket: Ticket, now: i64, out: &mut Outbox, events: &mut dyn Events);
     /// How the message that begins with `head` is framed.
     fn framing(&self, head: &[u8]) -> Framing;
     /// A message arrived.
@@ -62,7 +62,7 @@ pub trait Client: Send {
     fn sent(&mut self, through: u64, at: i64);
     /// The connection is gone: everything outstanding fails with `cause`.
     fn broken(&mut self, at: i64, cause: Cause, events: &mut dyn Events);
-    /// Requests sent before `before` that have no answer: each is reported unanswered, its action fails as timed out, an
+    /// Requests sent before `before` that have no answer: each is reported unanswered, its operation fails as timed out, an
     /// answer that comes later is counted and dropped. Held requests wait as long as they like.
     fn overdue(&mut self, before: i64, now: i64, events: &mut dyn Events);
     /// Why the connection is of no use any more, where the client has found that out by itself: an answer made no sense, or
@@ -72,7 +72,7 @@ pub trait Client: Send {
     }
     /// Logs off. Ends with `done` of [`Tag::LEAVE`].
     fn leave(&mut self, now: i64, out: &mut Outbox, events: &mut dyn Events);
-    /// Requests sent and not answered, held ones not counted, and actions that wait for credits.
+    /// Requests sent and not answered, held ones not counted, and operations that wait for credits.
     fn outstanding(&self) -> usize;
     /// Answers that belonged to no request (late, duplicated, made up): dropped, counted.
     fn strangers(&self) -> u64;

@@ -1,6 +1,6 @@
 //! Files that are open, by the keys that their users have.
 
-use crate::action::FileKey;
+use crate::operation::FileKey;
 
 /// The open files of a connection.
 ///

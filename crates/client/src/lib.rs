@@ -1,16 +1,15 @@
 //! Protocol clients: operations on files in, messages out; answers in, transactions out. This crate knows no engine and no workload.
 //!
 //! ```text
-//! Action ─ Client ─┬─ smb2 ─┬─ Outbox ─ (caller's socket) ⇄ server
+//! Operation ─ Client ─┬─ smb2 ─┬─ Outbox ─ (caller's socket) ⇄ server
 //!                  ├─ nfs3 ─┘
 //!                  └─ local ⇄ operating system
 //! ```
 //!
-//! * an [`Action`] is one operation of a user on a file, in the words of no protocol;
+//! * an [`Operation`] is one operation of a user on a file, in the words of no protocol;
 //! * a [`Client`] is the protocol machine of one connection: it has no socket and no clock;
 //! * a [`target::Target`] names a server and where on it.
 
-pub mod action;
 pub mod blocking;
 mod boxed;
 pub mod calls;
@@ -21,13 +20,14 @@ mod files;
 mod joined;
 pub mod local;
 pub mod nfs3;
+pub mod operation;
 pub mod outbox;
 pub mod reserved;
 pub mod smb2;
 pub mod status;
 pub mod target;
 
-pub use action::{Action, Cause, Done, Failure, FileKey, Reply, Tag, Ticket};
 pub use client::{Arrived, Client, Events, Framing};
+pub use operation::{Cause, Done, Failure, FileKey, Operation, OperationKind, Reply, Tag, Ticket};
 pub use outbox::Outbox;
 pub use status::status_name;

@@ -10,8 +10,8 @@ use plimsoll_wire::smb2::status::{
 };
 use plimsoll_wire::{nfs, smb2};
 
-use crate::action::{Cause, Failure};
 use crate::local::errno_name;
+use crate::operation::{Cause, Failure};
 
 /// NFS3ERR_NOENT and NFS3ERR_EXIST (RFC 1813 2.6), which are Linux's errno, too.
 const NOENT: u32 = 2;
@@ -134,7 +134,7 @@ mod tests {
     use plimsoll_model::{Outcome, Procedure};
 
     use super::*;
-    use crate::action::Cause;
+    use crate::operation::Cause;
 
     fn failure(procedure: Option<Procedure>, status: Option<u32>, cause: Cause) -> Failure {
         Failure { procedure, status, outcome: Outcome::Refused, cause }

@@ -25,7 +25,7 @@ impl Defaults {
             if sound { Ok(number) } else { Err(format!("{what} must be from 1 to {most}, not {number}")) }
         };
         let stations = within(text.stations.unwrap_or(1), MOST_STATIONS, "stations")?;
-        let arrivals = text.arrivals.into();
+        let arrivals = text.arrivals;
         let load = match (text.rate, text.users, text.every) {
             (None, None, None) => Load::Closed { stations, think: text.think.map_or(Pause::None, |think| think.0) },
             (Some(rate), None, None) if rate > 0.0 && rate <= 1e8 => Load::Open { stations, rate, arrivals },

@@ -1,7 +1,7 @@
 //! What one lane does: turn after turn, step after step.
 
 mod acquaintance;
-mod moves;
+mod asked;
 mod office;
 mod own;
 mod places;
@@ -9,15 +9,15 @@ mod turn;
 
 use std::sync::Arc;
 
-use plimsoll_client::action::{Done, Reply};
+use plimsoll_client::operation::{Done, OperationKind, Reply};
 
-use self::moves::Move;
+use self::asked::Asked;
 use self::places::Places;
 use self::turn::{Left, Turning};
 use super::Work;
 use super::fileset::FileSet;
 use super::open_files::OpenFiles;
-use super::program::Op;
+use super::program::ScriptStep;
 use super::text::Subject;
 use crate::Rng;
 use crate::scenario::{Scenario, Step, Verdict, WrongData};
@@ -44,7 +44,7 @@ pub(super) struct Lane {
     /// What it looks up next before its first turn.
     unknown: std::ops::Range<u64>,
     /// What was asked for last.
-    asked: Move,
+    asked: Asked,
     /// Path of the subject.
     path: String,
     /// What it is renamed to.
@@ -62,7 +62,7 @@ struct Check {
 impl Lane {
     pub(super) fn new(work: Arc<Work>, files: Arc<FileSet>, station: u32, lane: u32, seed: u64) -> Self {
         let open = OpenFiles::new(work.keep_open);
-        let (rng, asked, check) = (Rng::new(seed), Move::TurnOver, Check::default());
+        let (rng, asked, check) = (Rng::new(seed), Asked::TurnOver, Check::default());
         let (path, new_path) = (String::new(), String::new());
         let cards = work.deck.as_ref().map_or_else(Vec::new, |deck| deck.shuffled(seed, station, lane));
         let unknown = if work.look_up_first && lane == 0 { 0..files.layout().names_of_a_part() } else { 0..0 };
@@ -88,7 +88,7 @@ impl Lane {
         }
     }
 
-    fn decide(&mut self) -> Move {
+    fn decide(&mut self) -> Asked {
         if let Some(next) = self.get_acquainted() {
             return next;
         }
@@ -96,13 +96,13 @@ impl Lane {
             self.begin();
         }
         loop {
-            let Some(turn) = &self.turn else { return Move::TurnOver };
+            let Some(turn) = &self.turn else { return Asked::TurnOver };
             if turn.abandoned {
                 return self.clean_up();
             }
             let steps = self.work.turns.get(turn.kind).map_or(&[][..], |kind| &kind.steps);
-            let Some(op) = steps.get(turn.step).copied() else { return self.finish() };
-            if let Some(next) = self.toward(op) {
+            let Some(step) = steps.get(turn.step).copied() else { return self.finish() };
+            if let Some(next) = self.next_for(step) {
                 return next;
             }
             self.advance();
@@ -117,81 +117,69 @@ impl Lane {
     }
 
     /// The turn's steps are done: what the lane does not keep open is closed.
-    fn finish(&mut self) -> Move {
+    fn finish(&mut self) -> Asked {
         let subject = self.turn.as_ref().filter(|turn| turn.on == Subject::File).map(|turn| turn.file);
         if self.work.keep_open == 0
             && let Some(file) = subject
             && let Some(key) = self.open.forget(file)
         {
-            return Move::CloseFile(file, key);
+            return Asked::CloseFile(file, key);
         }
         if let Some(key) = self.turn.as_mut().and_then(|turn| turn.folder.take()) {
-            return Move::CloseFolder(key);
+            return Asked::Close(key);
         }
         self.turn = None;
-        Move::TurnOver
+        Asked::TurnOver
     }
 
     /// The next thing to do for a step; `None` when the step is done.
-    fn toward(&mut self, op: Op) -> Option<Move> {
-        match op {
-            Op::Create | Op::Recreate | Op::MakeDirectory | Op::RemoveDirectory | Op::Remove | Op::Rename => {
-                self.toward_own(op)
+    fn next_for(&mut self, step: ScriptStep) -> Option<Asked> {
+        match step {
+            ScriptStep::Create | ScriptStep::Recreate => self.next_for_own(step),
+            ScriptStep::Operation(kind) => self.next_operation(kind),
+            ScriptStep::Read(transfer) => self.next_read(&transfer),
+            ScriptStep::Write(transfer) => self.next_write(&transfer),
+            ScriptStep::Truncate(size) => {
+                Some(self.opened().map_or_else(|first| first, |file| Asked::Truncate(file, size)))
             }
-            Op::Open => self.opened().err(),
-            Op::Close => self.toward_closed(),
-            Op::Read(transfer) => self.toward_read(&transfer),
-            Op::Write(transfer) => self.toward_written(&transfer),
-            Op::Flush => Some(self.opened().map_or_else(|first| first, Move::Flush)),
-            Op::Truncate(size) => Some(self.opened().map_or_else(|first| first, |file| Move::SetSize(file, size))),
-            Op::GetAttributesOfOpen => {
-                let expected = self.expected_size();
-                Some(self.opened().map_or_else(|first| first, |file| Move::GetAttributesOf(file, expected)))
+            ScriptStep::Probe(name) => Some(self.probe(name)),
+            ScriptStep::Volume(what) => {
+                Some(self.opened().map_or_else(|first| first, |file| Asked::Volume(file, what)))
             }
-            Op::Lookup => Some(Move::Lookup),
-            Op::ReadLink => Some(Move::ReadLink),
-            Op::GetAttributes => Some(Move::GetAttributes(self.expected_size())),
-            Op::SetAttributes => Some(Move::SetAttributes),
-            Op::Access => Some(Move::Access),
-            Op::List => Some(Move::List { names: false }),
-            Op::ListNames => Some(Move::List { names: true }),
-            Op::FileSystemInfo => Some(Move::FileSystemInfo),
-            Op::Find => Some(Move::Find),
-            Op::Probe(name) => Some(self.probe(name)),
-            Op::Volume(what) => Some(self.opened().map_or_else(|first| first, |file| Move::Volume(file, what))),
-            Op::Control(what) => Some(self.opened().map_or_else(|first| first, |file| Move::Control(file, what))),
-            Op::ConnectShare => Some(Move::ConnectShare),
-            Op::DisconnectShare => Some(Move::DisconnectShare),
-            Op::LogOn => Some(Move::LogOn),
-            Op::LogOff => Some(Move::LogOff),
-            Op::Null => Some(Move::Null),
-            Op::Think(time) => {
+            ScriptStep::Ioctl(what) => Some(self.opened().map_or_else(|first| first, |file| Asked::Ioctl(file, what))),
+            ScriptStep::Think(time) => {
                 self.advance();
-                Some(Move::Think(time))
+                Some(Asked::Think(time))
             }
+        }
+    }
+
+    /// The same for an operation that needs to know no more than the subject.
+    fn next_operation(&mut self, kind: OperationKind) -> Option<Asked> {
+        match kind {
+            OperationKind::Mkdir | OperationKind::Rmdir | OperationKind::Remove | OperationKind::Rename => {
+                self.next_for_own(ScriptStep::Operation(kind))
+            }
+            OperationKind::Open => self.opened().err(),
+            OperationKind::Close => self.next_close(),
+            kind if kind.is_on_an_open_file() => {
+                Some(self.opened().map_or_else(|first| first, |file| Asked::Operation(kind, Some(file))))
+            }
+            kind => Some(Asked::Operation(kind, None)),
         }
     }
 
     /// It went well: what that means for the turn.
-    fn took(&mut self, asked: Move, reply: &Reply) -> Result<(), WrongData> {
+    fn on_reply(&mut self, asked: Asked, reply: &Reply) -> Result<(), WrongData> {
         let Some(turn) = &mut self.turn else { return Ok(()) };
         match (asked, reply) {
-            (Move::OpenFile(file), Reply::Opened { file: key, .. }) => self.open.opened(file, *key),
-            (Move::CreateOwn, Reply::Opened { file: key, .. }) => turn.own.created(*key),
-            (Move::OpenOwn, Reply::Opened { file: key, .. }) => turn.own.opened(*key),
-            (Move::MakeOwn, _) => turn.own.made_directory(),
-            (Move::CloseFile(..) | Move::CloseOwn(_) | Move::CloseFolder(_), _) => {}
-            (Move::RemoveOwn | Move::RemoveOwnDirectory, _) => {
-                turn.own.removed();
-                // What is left of the subject is the directory that it was in.
-                self.path.truncate(self.path.rfind('/').unwrap_or(0));
-            }
-            (Move::RenameOwn, _) => {
-                turn.own.renamed();
-                std::mem::swap(&mut self.path, &mut self.new_path);
-                self.advance();
-            }
-            (Move::Read { expected, keep, .. }, Reply::Read { bytes }) => {
+            (Asked::Operation(kind, _), _) => return self.on_operation(kind, reply),
+            (Asked::OpenFile(file), Reply::Opened { file: key, .. }) => self.open.opened(file, *key),
+            (Asked::CreateOwn, Reply::Opened { file: key, .. }) => turn.own.created(*key),
+            (Asked::OpenOwn, Reply::Opened { file: key, .. }) => turn.own.opened(*key),
+            (Asked::OpenFolder, Reply::Opened { file: key, .. }) => turn.folder = Some(*key),
+            (Asked::CloseFile(..) | Asked::Close(_), _) => {}
+            (Asked::Read { expected, keep, .. }, Reply::Read { bytes }) => {
                 let verified = !keep || (self.check.seen == u64::from(*bytes) && !self.check.wrong);
                 if *bytes != expected || !verified {
                     return Err(WrongData);
@@ -199,61 +187,99 @@ impl Lane {
                 turn.left = turn.left.map(|left| left.after(*bytes));
                 self.remember();
             }
-            (Move::Write { length, .. }, Reply::Written { bytes }) if *bytes > 0 && *bytes <= length => {
+            (Asked::Write { length, .. }, Reply::Written { bytes }) if *bytes > 0 && *bytes <= length => {
                 let left = turn.left.map(|left| left.after(*bytes));
                 turn.own.written(left.map_or(0, |left: Left| left.next));
                 turn.left = left;
                 self.remember();
             }
-            (Move::SetSize(_, size), _) => {
+            (Asked::Truncate(_, size), _) => {
                 turn.own.resized(size);
                 self.advance();
             }
-            (Move::GetAttributes(expected) | Move::GetAttributesOf(_, expected), Reply::Attributes { size, .. }) => {
-                if expected.is_some_and(|expected| expected != *size) {
-                    return Err(WrongData);
-                }
-                self.advance();
+            (Asked::Probe, Reply::Opened { file: key, .. }) => {
+                // It shall not be there.
+                turn.folder = Some(*key);
+                return Err(WrongData);
             }
-            (Move::List { .. }, Reply::Listed { entries }) => {
-                if *entries < self.least_entries() {
-                    return Err(WrongData);
-                }
-                self.advance();
+            (Asked::Volume(..) | Asked::Ioctl(..), _) => self.advance(),
+            // An answer to something else: nothing that was asked for came of it.
+            _ => return Err(WrongData),
+        }
+        Ok(())
+    }
+
+    /// The same for an operation that needed to know no more than the subject.
+    fn on_operation(&mut self, kind: OperationKind, reply: &Reply) -> Result<(), WrongData> {
+        let sound = match (kind, reply) {
+            (OperationKind::Getattr | OperationKind::GetattrOpen, Reply::Attributes { size, .. }) => {
+                self.expected_size().is_none_or(|expected| expected == *size)
             }
-            (Move::ReadLink, Reply::Text(text)) => {
-                if !self.is_text_of_link(text) {
-                    return Err(WrongData);
-                }
-                self.advance();
+            (OperationKind::List | OperationKind::ListNames, Reply::Listed { entries }) => {
+                *entries >= self.least_entries()
             }
+            (OperationKind::Readlink, Reply::Text(text)) => self.is_text_of_link(text),
             // SMB does not say it.
-            (Move::ReadLink, Reply::Nothing) => self.advance(),
+            (OperationKind::Readlink, Reply::Nothing) => true,
+            (OperationKind::Find, Reply::Listed { entries }) => *entries > 0,
+            (OperationKind::Find, Reply::Attributes { .. }) => true,
+            // An answer to something else: nothing that was asked for came of it.
             (
-                Move::Flush(_) | Move::SetAttributes | Move::Access | Move::Lookup | Move::FileSystemInfo | Move::Null,
+                OperationKind::Getattr
+                | OperationKind::GetattrOpen
+                | OperationKind::List
+                | OperationKind::ListNames
+                | OperationKind::Readlink
+                | OperationKind::Find,
                 _,
-            ) => self.advance(),
-            _ => return self.took_office(asked, reply),
+            ) => false,
+            _ => true,
+        };
+        if !sound {
+            return Err(WrongData);
+        }
+        let Some(turn) = &mut self.turn else { return Ok(()) };
+        match kind {
+            OperationKind::Mkdir => turn.own.made_directory(),
+            OperationKind::Remove | OperationKind::Rmdir => {
+                turn.own.removed();
+                // What is left of the subject is the directory that it was in.
+                self.path.truncate(self.path.rfind('/').unwrap_or(0));
+            }
+            OperationKind::Rename => {
+                turn.own.renamed();
+                std::mem::swap(&mut self.path, &mut self.new_path);
+                self.advance();
+            }
+            OperationKind::ConnectShare | OperationKind::DisconnectShare => {
+                turn.connected = kind == OperationKind::ConnectShare;
+                self.advance();
+            }
+            OperationKind::LogOn | OperationKind::LogOff => {
+                turn.logged_on = kind == OperationKind::LogOn;
+                self.advance();
+            }
+            _ => self.advance(),
         }
         Ok(())
     }
 
     /// Something went wrong: the rest of the turn makes no sense any more.
-    fn abandon(&mut self, asked: Move) {
+    fn abandon(&mut self, asked: Asked) {
         if let Some(turn) = &mut self.turn {
             turn.abandoned = true;
             match asked {
-                Move::RemoveOwn | Move::RemoveOwnDirectory => turn.own.removed(),
-                Move::DisconnectShare => turn.connected = false,
-                Move::LogOff => turn.logged_on = false,
+                Asked::Operation(OperationKind::Remove | OperationKind::Rmdir, _) => turn.own.removed(),
+                Asked::Operation(OperationKind::DisconnectShare, _) => turn.connected = false,
+                Asked::Operation(OperationKind::LogOff, _) => turn.logged_on = false,
                 _ => {}
             }
         }
     }
 
     /// What is left to do of an abandoned turn, each thing tried once.
-    fn clean_up(&mut self) -> Move {
-        let Some(turn) = &mut self.turn else { return Move::TurnOver };
+    fn clean_up(&mut self) -> Asked {
+        let Some(turn) = &mut self.turn else { return Asked::TurnOver };
         if let Some(next) = turn.own.clean_up() {
             return next;
         }
@@ -261,19 +287,19 @@ impl Lane {
         if turn.on == Subject::File
             && let Some(key) = self.open.forget(turn.file)
         {
-            return Move::CloseFile(turn.file, key);
+            return Asked::CloseFile(turn.file, key);
         }
         if let Some(key) = turn.folder.take() {
-            return Move::CloseFolder(key);
+            return Asked::Close(key);
         }
         if std::mem::take(&mut turn.connected) {
-            return Move::DisconnectShare;
+            return Asked::Operation(OperationKind::DisconnectShare, None);
         }
         if std::mem::take(&mut turn.logged_on) {
-            return Move::LogOff;
+            return Asked::Operation(OperationKind::LogOff, None);
         }
         self.turn = None;
-        Move::TurnOver
+        Asked::TurnOver
     }
 }
 
@@ -285,9 +311,9 @@ impl Scenario for Lane {
     }
 
     fn done(&mut self, done: &Done) -> Verdict {
-        let asked = std::mem::replace(&mut self.asked, Move::TurnOver);
+        let asked = std::mem::replace(&mut self.asked, Asked::TurnOver);
         let taken = match &done.result {
-            Ok(reply) => self.took(asked, reply),
+            Ok(reply) => self.on_reply(asked, reply),
             Err(failure) if asked.expects(failure) => {
                 self.advance();
                 return Verdict::Expected;
@@ -308,7 +334,7 @@ impl Scenario for Lane {
     }
 
     fn data(&mut self, offset: u64, piece: &[u8]) {
-        if let Move::Read { key, .. } = self.asked {
+        if let Asked::Read { key, .. } = self.asked {
             self.check.seen += piece.len() as u64;
             self.check.wrong |= !self.files.content().matches(key, offset, piece);
         }

@@ -51,7 +51,7 @@ pub use load::{Arrivals, Load, Pause, Phases};
 pub use parameters::Parameter;
 pub use rng::{Rng, seed_of};
 
-use plimsoll_client::action::Caching;
+use plimsoll_client::operation::Caching;
 
 use crate::scenario::Scenario;
 
@@ -277,7 +277,7 @@ impl Work {
             defaults,
             keep_open: keep_open as usize,
             verify: lane.verify.map_or(0.0, |share| share.0),
-            caching: lane.caching.into(),
+            caching: lane.caching,
             writes_to_the_set: turns.iter().any(program::Turn::writes_to_the_set),
             turns,
             weights,

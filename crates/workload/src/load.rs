@@ -1,5 +1,7 @@
 //! How much load there is, and for how long.
 
+use serde::Deserialize;
+
 /// Who starts what, when. A turn is what a scenario says it is.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Load {
@@ -37,7 +39,8 @@ pub enum Load {
 }
 
 /// Spacing of arrivals.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Arrivals {
     /// All gaps are equal.
     Constant,

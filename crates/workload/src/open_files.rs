@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use plimsoll_client::action::FileKey;
+use plimsoll_client::operation::FileKey;
 
 /// A bounded number of open files; the one used longest ago makes room.
 #[derive(Debug)]

@@ -2,13 +2,14 @@
 
 use std::ops::Range;
 
-use plimsoll_client::action::{Control, InfoClass};
+use plimsoll_client::operation::{Control, InfoClass, OperationKind as Kind};
 use toml::Spanned;
 
+use self::ScriptStep::Operation as Op;
 use super::distribution::{Pick, Sizes};
 use super::fileset::is_of_a_set;
 use super::quantity::{Scale, Size};
-use super::text::{At, ReadText, StepText, Subject, TurnText, WriteText};
+use super::text::{At, ReadText, StepText, Subject, TurnText, With, Word, WriteText};
 
 /// The most steps of a turn, loops unrolled.
 const MOST_STEPS: usize = 10_000;
@@ -28,50 +29,30 @@ pub(super) struct Turn {
     pub(super) weight: u32,
     pub(super) on: Subject,
     pub(super) pick: Pick,
-    pub(super) steps: Vec<Op>,
+    pub(super) steps: Vec<ScriptStep>,
     /// Sizes that [`Amount::Total`] draws from, and what they are scaled by.
     pub(super) totals: Vec<Sizes>,
     pub(super) scale: Scale,
-    /// Names that [`Op::Probe`] asks for.
+    /// Names that [`ScriptStep::Probe`] asks for.
     pub(super) names: Vec<String>,
 }
 
 /// One step.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Op {
+pub(super) enum ScriptStep {
+    /// Makes the lane's own file.
     Create,
     /// Once more over itself, closed as it is: emptied.
     Recreate,
-    Open,
-    Close,
+    /// An operation that needs to know no more than the turn's subject.
+    Operation(Kind),
     Read(Transfer),
     Write(Transfer),
-    Flush,
     Truncate(u64),
-    Lookup,
-    ReadLink,
-    GetAttributes,
-    GetAttributesOfOpen,
-    SetAttributes,
-    Access,
-    List,
-    ListNames,
-    MakeDirectory,
-    RemoveDirectory,
-    Remove,
-    Rename,
-    FileSystemInfo,
-    /// Asks the directory for the subject's name.
-    Find,
     /// Asks for one of the turn's names that shall not be there.
     Probe(usize),
     Volume(InfoClass),
-    Control(Control),
-    ConnectShare,
-    DisconnectShare,
-    LogOn,
-    LogOff,
-    Null,
+    Ioctl(Control),
     Think(u64),
 }
 
@@ -115,7 +96,8 @@ impl Turn {
             if steps.len() >= MOST_STEPS {
                 return Err((step.span(), format!("a turn may have {MOST_STEPS} steps, loops unrolled")));
             }
-            let op = op(step.get_ref(), turn.on, scale, &mut texts).map_err(|problem| (step.span(), problem))?;
+            let op =
+                script_step(step.get_ref(), turn.on, scale, &mut texts).map_err(|problem| (step.span(), problem))?;
             state.after(&op, turn.on).map_err(|problem| (step.span(), problem.to_owned()))?;
             steps.push(op);
             Ok(())
@@ -140,20 +122,21 @@ impl Turn {
     /// own, each as often as its weight says.
     pub(super) fn variants(text: &Spanned<TurnText>, scale: Scale) -> Result<Vec<Self>, Wrong> {
         let turn = Self::compile(text, scale)?;
-        let around = |name: &str, weight: u32, before: &[Op], after: &[Op]| {
+        let around = |name: &str, weight: u32, before: &[ScriptStep], after: &[ScriptStep]| {
             // What is a lane's own was removed, so it is closed.
             let left_open = matches!(turn.on, Subject::File | Subject::Directory) && turn.leaves_open();
-            let close = left_open.then_some(Op::Close);
+            let close = left_open.then_some(Op(Kind::Close));
             let steps = before.iter().chain(&turn.steps).chain(&close).chain(after).copied().collect();
             Self { name: format!("{}, {name}", turn.name), weight, steps, ..turn.clone() }
         };
         let TurnText { unmapped, logging_on, .. } = *text.get_ref();
         let mut all = Vec::new();
         if unmapped > 0 {
-            all.push(around("unmapped", unmapped, &[Op::ConnectShare], &[Op::DisconnectShare]));
+            all.push(around("unmapped", unmapped, &[Op(Kind::ConnectShare)], &[Op(Kind::DisconnectShare)]));
         }
         if logging_on > 0 {
-            let (before, after) = ([Op::LogOn, Op::ConnectShare], [Op::DisconnectShare, Op::LogOff]);
+            let (before, after) =
+                ([Op(Kind::LogOn), Op(Kind::ConnectShare)], [Op(Kind::DisconnectShare), Op(Kind::LogOff)]);
             all.push(around("logging on", logging_on, &before, &after));
         }
         if all.iter().any(|_| turn.uses_shares()) {
@@ -167,29 +150,30 @@ impl Turn {
 
     /// Whether its last word on the file is not to close it.
     fn leaves_open(&self) -> bool {
-        let touches = |op: &&Op| matches!(op, Op::Open | Op::Close | Op::Read(_) | Op::Write(_));
-        self.steps.iter().rev().find(touches).is_some_and(|op| !matches!(op, Op::Close))
+        let touches =
+            |op: &&ScriptStep| matches!(op, Op(Kind::Open | Kind::Close) | ScriptStep::Read(_) | ScriptStep::Write(_));
+        self.steps.iter().rev().find(touches).is_some_and(|op| !matches!(op, Op(Kind::Close)))
     }
 
     /// Whether it connects to the share or logs on.
     pub(super) fn uses_shares(&self) -> bool {
-        self.steps.iter().any(|op| matches!(op, Op::ConnectShare | Op::LogOn))
+        self.steps.iter().any(|op| matches!(op, Op(Kind::ConnectShare | Kind::LogOn)))
     }
 
     /// The first step that SMB alone has.
     pub(super) fn smb_alone(&self) -> Option<&'static str> {
         self.steps.iter().find_map(|op| match op {
-            Op::Volume(_) => Some("volume"),
-            Op::Control(_) => Some("ioctl"),
-            Op::ConnectShare => Some("connect-share"),
-            Op::LogOn => Some("log-on"),
+            ScriptStep::Volume(_) => Some("volume"),
+            ScriptStep::Ioctl(_) => Some("ioctl"),
+            Op(Kind::ConnectShare) => Some("connect-share"),
+            Op(Kind::LogOn) => Some("log-on"),
             _ => None,
         })
     }
 
     /// Whether it opens files of the set to write to them.
     pub(super) fn writes_to_the_set(&self) -> bool {
-        self.on == Subject::File && self.steps.iter().any(|op| matches!(op, Op::Write(_) | Op::Flush))
+        self.on == Subject::File && self.steps.iter().any(|op| matches!(op, ScriptStep::Write(_) | Op(Kind::Flush)))
     }
 
     /// Whether it needs files of the set.
@@ -209,7 +193,14 @@ fn unroll(
     take: &mut impl FnMut(&Spanned<StepText>) -> Result<(), Wrong>,
 ) -> Result<(), Wrong> {
     for step in steps {
-        let StepText::Repeat(repeat) = step.get_ref() else {
+        let repeat = match step.get_ref() {
+            StepText::With(with) => match &**with {
+                With::Repeat(repeat) => Some(repeat),
+                _ => None,
+            },
+            StepText::Word(_) => None,
+        };
+        let Some(repeat) = repeat else {
             take(step)?;
             continue;
         };
@@ -232,49 +223,48 @@ struct Texts {
     names: Vec<String>,
 }
 
-fn op(step: &StepText, on: Subject, scale: Scale, texts: &mut Texts) -> Result<Op, String> {
-    Ok(match step {
-        StepText::Create => Op::Create,
-        StepText::Recreate => Op::Recreate,
-        StepText::Open => Op::Open,
-        StepText::Close => Op::Close,
-        StepText::Read(read) => Op::Read(scaled(read_of(read, on)?, scale)),
-        StepText::Write(write) => Op::Write(scaled(write_of(write, on, &mut texts.totals)?, scale)),
-        StepText::Flush => Op::Flush,
-        StepText::Truncate(size) if size.0 <= LARGEST_OWN => Op::Truncate(scale.of(size.0)),
-        StepText::Truncate(_) => return Err(format!("a file may have {}", Size(LARGEST_OWN))),
-        StepText::Lookup => Op::Lookup,
-        StepText::Readlink => Op::ReadLink,
-        StepText::Getattr => Op::GetAttributes,
-        StepText::GetattrOpen => Op::GetAttributesOfOpen,
-        StepText::Setattr => Op::SetAttributes,
-        StepText::Access => Op::Access,
-        StepText::List => Op::List,
-        StepText::ListNames => Op::ListNames,
-        StepText::Mkdir => Op::MakeDirectory,
-        StepText::Rmdir => Op::RemoveDirectory,
-        StepText::Remove => Op::Remove,
-        StepText::Rename => Op::Rename,
-        StepText::Fsinfo => Op::FileSystemInfo,
-        StepText::Find => Op::Find,
-        StepText::Probe(name) => {
+/// The step of a text.
+fn script_step(step: &StepText, on: Subject, scale: Scale, texts: &mut Texts) -> Result<ScriptStep, String> {
+    let with = match step {
+        StepText::Word(Word::Create) => return Ok(ScriptStep::Create),
+        StepText::Word(Word::Recreate) => return Ok(ScriptStep::Recreate),
+        StepText::Word(Word::Operation(kind)) => return word(*kind),
+        StepText::With(with) => with,
+    };
+    Ok(match &**with {
+        With::Read(read) => ScriptStep::Read(scaled(read_of(read, on)?, scale)),
+        With::Write(write) => ScriptStep::Write(scaled(write_of(write, on, &mut texts.totals)?, scale)),
+        With::Truncate(size) if size.0 <= LARGEST_OWN => ScriptStep::Truncate(scale.of(size.0)),
+        With::Truncate(_) => return Err(format!("a file may have {}", Size(LARGEST_OWN))),
+        With::Probe(name) => {
             let sound = !name.is_empty() && !name.contains(['/', '\\']) && !name.contains(char::is_control);
             if !sound || is_of_a_set(name) {
                 return Err("a name without '/', unlike those of the set".to_owned());
             }
             texts.names.push(name.clone());
-            Op::Probe(texts.names.len() - 1)
+            ScriptStep::Probe(texts.names.len() - 1)
         }
-        StepText::Volume(what) => Op::Volume((*what).into()),
-        StepText::Ioctl(what) => Op::Control((*what).into()),
-        StepText::ConnectShare => Op::ConnectShare,
-        StepText::DisconnectShare => Op::DisconnectShare,
-        StepText::LogOn => Op::LogOn,
-        StepText::LogOff => Op::LogOff,
-        StepText::Null => Op::Null,
-        StepText::Think(time) => Op::Think(time.0),
-        StepText::Repeat(_) => return Err("a loop stands where a step should".to_owned()),
+        With::Volume(what) => ScriptStep::Volume((*what).into()),
+        With::Ioctl(what) => ScriptStep::Ioctl(*what),
+        With::Think(time) => ScriptStep::Think(time.0),
+        With::Repeat(_) => return Err("a loop stands where a step should".to_owned()),
     })
+}
+
+/// An operation that is written as a word alone.
+fn word(kind: Kind) -> Result<ScriptStep, String> {
+    use Kind::{
+        Cancel, Copy, Ioctl, Link, Lock, OpenEntry, Query, QueryFileSystem, QueryOpen, Read, SetattrOpen, Symlink,
+        Truncate, Unlock, Volume, Watch, Write, WriteThrough,
+    };
+    match kind {
+        Read | Write | Truncate | Volume | Ioctl => {
+            Err("say more of this step, such as { read = { size = … } }".to_owned())
+        }
+        OpenEntry | WriteThrough | Query | QueryOpen | QueryFileSystem | SetattrOpen | Link | Symlink | Lock
+        | Unlock | Watch | Cancel | Copy => Err("turns have no such step".to_owned()),
+        _ => Ok(Op(kind)),
+    }
 }
 
 fn scaled(transfer: Transfer, scale: Scale) -> Transfer {
@@ -368,29 +358,29 @@ enum Thing {
 
 impl State {
     /// Takes a step, or says why it cannot be taken here.
-    fn after(&mut self, op: &Op, on: Subject) -> Result<(), &'static str> {
+    fn after(&mut self, op: &ScriptStep, on: Subject) -> Result<(), &'static str> {
         let needs = |condition: bool, problem| if condition { Ok(()) } else { Err(problem) };
         match (on, op) {
-            (_, Op::ConnectShare | Op::DisconnectShare | Op::LogOn | Op::LogOff) => self.after_share(op),
-            (_, Op::Probe(_)) => Ok(()),
-            (Subject::File | Subject::Directory | Subject::Own, Op::Volume(_) | Op::Control(_)) => {
+            (_, Op(Kind::ConnectShare | Kind::DisconnectShare | Kind::LogOn | Kind::LogOff)) => self.after_share(op),
+            (_, ScriptStep::Probe(_)) => Ok(()),
+            (Subject::File | Subject::Directory | Subject::Own, ScriptStep::Volume(_) | ScriptStep::Ioctl(_)) => {
                 needs(self.open, "nothing is open here")
             }
-            (Subject::Directory, Op::Open | Op::Close) => {
-                self.open = matches!(op, Op::Open);
+            (Subject::Directory, Op(Kind::Open | Kind::Close)) => {
+                self.open = matches!(op, Op(Kind::Open));
                 Ok(())
             }
-            (Subject::File, Op::Find) => Ok(()),
-            (_, Op::List | Op::ListNames | Op::FileSystemInfo | Op::Null | Op::Think(_)) => Ok(()),
-            (Subject::File | Subject::Directory, Op::Lookup | Op::GetAttributes | Op::Access) => Ok(()),
-            (Subject::Link, Op::Lookup | Op::ReadLink) => Ok(()),
+            (Subject::File, Op(Kind::Find)) => Ok(()),
+            (_, Op(Kind::List | Kind::ListNames | Kind::Fsinfo | Kind::Null) | ScriptStep::Think(_)) => Ok(()),
+            (Subject::File | Subject::Directory, Op(Kind::Lookup | Kind::Getattr | Kind::Access)) => Ok(()),
+            (Subject::Link, Op(Kind::Lookup | Kind::Readlink)) => Ok(()),
             (Subject::Link, _) => Err("links of the set are looked up and read, and no more"),
-            (Subject::File, Op::SetAttributes) => Ok(()),
-            (Subject::File, Op::Open | Op::Close | Op::Read(_) | Op::Write(_)) => {
-                self.open = !matches!(op, Op::Close);
+            (Subject::File, Op(Kind::Setattr)) => Ok(()),
+            (Subject::File, Op(Kind::Open | Kind::Close) | ScriptStep::Read(_) | ScriptStep::Write(_)) => {
+                self.open = !matches!(op, Op(Kind::Close));
                 Ok(())
             }
-            (Subject::File, Op::Flush | Op::GetAttributesOfOpen) => needs(self.open, "the file is not open here"),
+            (Subject::File, Op(Kind::Flush | Kind::GetattrOpen)) => needs(self.open, "the file is not open here"),
             (Subject::File, _) => Err("files of the set stay as they are: this needs on = \"own\""),
             (Subject::Directory, _) => Err("this needs on = \"file\", \"link\" or \"own\""),
             (Subject::Own, op) => self.after_own(op),
@@ -398,47 +388,52 @@ impl State {
     }
 
     /// Files belong to the share and the session that they were opened in.
-    fn after_share(&mut self, op: &Op) -> Result<(), &'static str> {
+    fn after_share(&mut self, op: &ScriptStep) -> Result<(), &'static str> {
         let needs = |condition: bool, problem| if condition { Ok(()) } else { Err(problem) };
         needs(!self.open, "\"close\" what is open first")?;
         match op {
-            Op::ConnectShare => needs(!self.connected, "the turn has connected to the share already")?,
-            Op::DisconnectShare => needs(self.connected, "the turn has not connected to the share")?,
-            Op::LogOn => needs(!self.logged_on && !self.connected, "log on once, before connecting to the share")?,
+            Op(Kind::ConnectShare) => needs(!self.connected, "the turn has connected to the share already")?,
+            Op(Kind::DisconnectShare) => needs(self.connected, "the turn has not connected to the share")?,
+            Op(Kind::LogOn) => {
+                needs(!self.logged_on && !self.connected, "log on once, before connecting to the share")?
+            }
             _ => needs(self.logged_on && !self.connected, "disconnect from the share before logging off")?,
         }
-        self.connected = matches!(op, Op::ConnectShare);
-        self.logged_on = matches!(op, Op::LogOn) || self.logged_on && !matches!(op, Op::LogOff);
+        self.connected = matches!(op, Op(Kind::ConnectShare));
+        self.logged_on = matches!(op, Op(Kind::LogOn)) || self.logged_on && !matches!(op, Op(Kind::LogOff));
         Ok(())
     }
 
-    fn after_own(&mut self, op: &Op) -> Result<(), &'static str> {
+    fn after_own(&mut self, op: &ScriptStep) -> Result<(), &'static str> {
         let needs = |condition: bool, problem| if condition { Ok(()) } else { Err(problem) };
         match op {
-            Op::Create | Op::MakeDirectory => {
+            ScriptStep::Create | Op(Kind::Mkdir) => {
                 needs(self.thing == Thing::Nothing, "the lane's own file or directory is there already")?;
-                self.open = matches!(op, Op::Create);
+                self.open = matches!(op, ScriptStep::Create);
                 self.thing = if self.open { Thing::File } else { Thing::Directory };
             }
-            Op::Open | Op::Recreate => {
+            Op(Kind::Open) | ScriptStep::Recreate => {
                 needs(self.thing == Thing::File && !self.open, "there is no closed file of the lane's own here")?;
                 self.open = true;
             }
-            Op::Close => {
+            Op(Kind::Close) => {
                 needs(self.open, "the lane's own file is not open here")?;
                 self.open = false;
             }
-            Op::Read(_) | Op::Write(_) | Op::Flush | Op::Truncate(_) | Op::GetAttributesOfOpen => {
+            ScriptStep::Read(_)
+            | ScriptStep::Write(_)
+            | ScriptStep::Truncate(_)
+            | Op(Kind::Flush | Kind::GetattrOpen) => {
                 needs(self.open, "the lane's own file is not open here: \"create\" or \"open\" it")?;
             }
-            Op::Find => needs(self.thing == Thing::File, "there is no file of the lane's own here")?,
-            Op::ReadLink => return Err("this needs on = \"link\""),
-            Op::Remove | Op::Rename if self.open => return Err("\"close\" the file first"),
-            Op::Remove => {
+            Op(Kind::Find) => needs(self.thing == Thing::File, "there is no file of the lane's own here")?,
+            Op(Kind::Readlink) => return Err("this needs on = \"link\""),
+            Op(Kind::Remove | Kind::Rename) if self.open => return Err("\"close\" the file first"),
+            Op(Kind::Remove) => {
                 needs(self.thing == Thing::File, "there is no file of the lane's own here")?;
                 self.thing = Thing::Nothing;
             }
-            Op::RemoveDirectory => {
+            Op(Kind::Rmdir) => {
                 needs(self.thing == Thing::Directory, "there is no directory of the lane's own here")?;
                 self.thing = Thing::Nothing;
             }

@@ -2,14 +2,14 @@
 
 use plimsoll_model::Symbol;
 
-use plimsoll_client::action::{Action, Cause, Done};
+use plimsoll_client::operation::{Cause, Done, Operation};
 
-/// What comes next on one lane. A lane is one thread of a user's doing: it has at most one action outstanding, and a
+/// What comes next on one lane. A lane is one thread of a user's doing: it has at most one operation outstanding, and a
 /// station with a pipelining depth of N has N lanes.
 #[derive(Clone, Copy, Debug)]
 pub enum Step<'a> {
     /// Do this; ask again when it is done. The symbol is the path acted on, where it is recorded.
-    Act(Action<'a>, Symbol),
+    Act(Operation<'a>, Symbol),
     /// Do nothing for so many nanoseconds.
     Think(u64),
     /// The turn is over. A turn is what pacing counts: under a rate, each arrival starts one; in a closed loop the next
@@ -23,7 +23,7 @@ pub enum Step<'a> {
 pub trait Scenario: Send {
     /// The next step.
     fn next(&mut self) -> Step<'_>;
-    /// How the action went that the last [`Step::Act`] asked for; what that counts as.
+    /// How the operation went that the last [`Step::Act`] asked for; what that counts as.
     fn done(&mut self, done: &Done) -> Verdict;
     /// Which kind of turn it is in, or has ended last, from 0.
     fn kind(&self) -> u32 {
@@ -45,7 +45,7 @@ pub trait Scenario: Send {
     fn reconnected(&mut self);
 }
 
-/// What the end of an action counts as. Its transactions are what the server made them, whatever the verdict.
+/// What the end of an operation counts as. Its transactions are what the server made them, whatever the verdict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// What it was: a reply is a success, a failure a failure.

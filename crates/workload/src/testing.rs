@@ -5,9 +5,11 @@ use std::collections::BTreeMap;
 
 use rand::Rng as _;
 
-use plimsoll_client::action::{Access, Action, Cause, Disposition, Done, Failure, FileKey, Kind, Reply, Tag, Ticket};
 use plimsoll_client::calls::Identity;
 use plimsoll_client::local::{PathClient, Root};
+use plimsoll_client::operation::{
+    Access, Cause, Disposition, Done, Failure, FileKey, Kind, Operation, Reply, Tag, Ticket,
+};
 use plimsoll_client::outbox::Outbox;
 use plimsoll_client::{Client, Events};
 use plimsoll_model::{Endpoint, Names, Outcome, Procedure, Protocol, Symbol, Transaction};
@@ -19,10 +21,10 @@ use crate::{Rng, seed_of};
 
 /// What lanes are run on.
 pub(super) trait Server {
-    /// Does an action; what it brings besides goes to the scenario.
+    /// Does an operation; what it brings besides goes to the scenario.
     fn act(
         &mut self,
-        action: &Action<'_>,
+        operation: &Operation<'_>,
         data: &mut Vec<(u64, Vec<u8>)>,
         names: &mut Vec<String>,
     ) -> Result<Reply, String>;
@@ -114,23 +116,23 @@ impl Model {
         Ok(Reply::Opened { file: FileKey(self.handles.len() as u32 - 1), size: Some(size) })
     }
 
-    fn names(&mut self, action: &Action<'_>) -> Answer {
-        match *action {
-            Action::MakeDirectory { path } => {
+    fn names(&mut self, operation: &Operation<'_>) -> Answer {
+        match *operation {
+            Operation::Mkdir { path } => {
                 self.directory(Self::parent(path))?;
                 match self.nodes.insert(path.to_owned(), None) {
                     None => Ok(Reply::Nothing),
                     Some(_) => Err("is there already"),
                 }
             }
-            Action::RemoveDirectory { path } => {
+            Operation::Rmdir { path } => {
                 self.directory(path)?;
                 if self.children(path).next().is_some() {
                     return Err("not empty");
                 }
                 self.nodes.remove(path).map(|_| Reply::Nothing).ok_or("no such directory")
             }
-            Action::Remove { path } => {
+            Operation::Remove { path } => {
                 self.unused(path)?;
                 match self.nodes.get(path) {
                     Some(Some(_)) => self.nodes.remove(path).map(|_| Reply::Nothing).ok_or("no such file"),
@@ -138,7 +140,7 @@ impl Model {
                     None => Err("no such file"),
                 }
             }
-            Action::Rename { from, to } => {
+            Operation::Rename { from, to } => {
                 self.unused(from)?;
                 self.directory(Self::parent(to))?;
                 let node = self.nodes.remove(from).ok_or("no such file")?;
@@ -147,26 +149,28 @@ impl Model {
                     Some(_) => Err("is there already"),
                 }
             }
-            Action::Find { path, pattern, .. } => {
+            Operation::Find { path, pattern, .. } => {
                 self.directory(path)?;
                 Ok(Reply::Listed { entries: self.children(path).filter(|name| *name == pattern).count() as u64 })
             }
-            Action::Create { path, kind: Kind::Directory, disposition: Disposition::OpenExisting, .. } => {
+            Operation::OpenEntry { path, kind: Kind::Directory, disposition: Disposition::OpenExisting, .. } => {
                 self.directory(path)?;
                 self.handles.push(Some((path.to_owned(), false)));
                 Ok(Reply::Opened { file: FileKey(self.handles.len() as u32 - 1), size: None })
             }
-            Action::QueryVolume { file, .. } => self.handle(file).map(|_| Reply::Nothing),
-            Action::Control { file, .. } => self.handle(file).and(Err(LACKING)),
-            Action::ConnectShare | Action::DisconnectShare | Action::LogOn | Action::LogOff => Ok(Reply::Nothing),
-            Action::SymbolicLink { path, text } => {
+            Operation::Volume { file, .. } => self.handle(file).map(|_| Reply::Nothing),
+            Operation::Ioctl { file, .. } => self.handle(file).and(Err(LACKING)),
+            Operation::ConnectShare | Operation::DisconnectShare | Operation::LogOn | Operation::LogOff => {
+                Ok(Reply::Nothing)
+            }
+            Operation::Symlink { path, text } => {
                 self.directory(Self::parent(path))?;
                 match self.nodes.insert(path.to_owned(), Some(text.as_bytes().to_vec())) {
                     None => Ok(Reply::Nothing),
                     Some(_) => Err("is there already"),
                 }
             }
-            Action::ReadLink { path } => {
+            Operation::Readlink { path } => {
                 let text = self.nodes.get(path).and_then(Option::as_ref).ok_or("no such link")?;
                 Ok(Reply::Text(String::from_utf8_lossy(text).into_owned()))
             }
@@ -174,15 +178,15 @@ impl Model {
         }
     }
 
-    fn does(&mut self, action: &Action<'_>, data: &mut Vec<(u64, Vec<u8>)>, names: &mut Vec<String>) -> Answer {
-        match *action {
-            Action::Open { path, access, disposition, .. } => self.open(path, access, disposition),
-            Action::Close { file } => {
+    fn does(&mut self, operation: &Operation<'_>, data: &mut Vec<(u64, Vec<u8>)>, names: &mut Vec<String>) -> Answer {
+        match *operation {
+            Operation::Open { path, access, disposition, .. } => self.open(path, access, disposition),
+            Operation::Close { file } => {
                 self.handle(file)?;
                 self.handles[file.0 as usize] = None;
                 Ok(Reply::Nothing)
             }
-            Action::Read { file, offset, length, keep } => {
+            Operation::Read { file, offset, length, keep } => {
                 let bytes = self.bytes(file, false)?;
                 let start = bytes.len().min(offset as usize);
                 let found = &bytes[start..bytes.len().min(start + length as usize)];
@@ -192,8 +196,8 @@ impl Model {
                 }
                 Ok(Reply::Read { bytes: found.len() as u32 })
             }
-            Action::Write { file, offset, length, content, key }
-            | Action::WriteThrough { file, offset, length, content, key } => {
+            Operation::Write { file, offset, length, content, key }
+            | Operation::WriteThrough { file, offset, length, content, key } => {
                 let bytes = self.bytes(file, true)?;
                 let end = offset as usize + length as usize;
                 if bytes.len() < end {
@@ -203,30 +207,30 @@ impl Model {
                 bytes[offset as usize..end].copy_from_slice(&pieces.collect::<Vec<_>>().concat());
                 Ok(Reply::Written { bytes: length })
             }
-            Action::Flush { file } => self.bytes(file, true).map(|_| Reply::Nothing),
-            Action::SetSize { file, size } => {
+            Operation::Flush { file } => self.bytes(file, true).map(|_| Reply::Nothing),
+            Operation::Truncate { file, size } => {
                 self.bytes(file, true)?.resize(size as usize, 0);
                 Ok(Reply::Nothing)
             }
-            Action::GetAttributesOf { file } => {
+            Operation::GetattrOpen { file } => {
                 Ok(Reply::Attributes { size: self.bytes(file, false)?.len() as u64, directory: false })
             }
-            Action::GetAttributes { path }
-            | Action::Lookup { path }
-            | Action::SetAttributes { path, .. }
-            | Action::Access { path } => {
+            Operation::Getattr { path }
+            | Operation::Lookup { path }
+            | Operation::Setattr { path, .. }
+            | Operation::Access { path } => {
                 let node = self.nodes.get(path).ok_or("no such file")?;
                 let size = node.as_ref().map_or(4096, |bytes| bytes.len() as u64);
                 Ok(Reply::Attributes { size, directory: node.is_none() })
             }
-            Action::List { path } | Action::ListNames { path } => {
+            Operation::List { path } | Operation::ListNames { path } => {
                 self.directory(path)?;
                 names.extend(self.children(path).map(str::to_owned));
                 Ok(Reply::Listed { entries: names.len() as u64 })
             }
-            Action::FileSystemInfo => Ok(Reply::Space { total: 1, free: 1 }),
-            Action::Null => Ok(Reply::Nothing),
-            _ => self.names(action),
+            Operation::Fsinfo => Ok(Reply::Space { total: 1, free: 1 }),
+            Operation::Null => Ok(Reply::Nothing),
+            _ => self.names(operation),
         }
     }
 }
@@ -234,11 +238,11 @@ impl Model {
 impl Server for Model {
     fn act(
         &mut self,
-        action: &Action<'_>,
+        operation: &Operation<'_>,
         data: &mut Vec<(u64, Vec<u8>)>,
         names: &mut Vec<String>,
     ) -> Result<Reply, String> {
-        self.does(action, data, names).map_err(str::to_owned)
+        self.does(operation, data, names).map_err(str::to_owned)
     }
 }
 
@@ -260,15 +264,15 @@ impl Directory {
 impl Server for Directory {
     fn act(
         &mut self,
-        action: &Action<'_>,
+        operation: &Operation<'_>,
         data: &mut Vec<(u64, Vec<u8>)>,
         names: &mut Vec<String>,
     ) -> Result<Reply, String> {
         let mut told = Told::default();
         self.begun += 1;
         let ticket = Ticket { tag: Tag(self.begun), intended: None, path: Symbol::NONE };
-        self.client.begin(action, ticket, 0, &mut Outbox::new(), &mut told);
-        assert_eq!(told.transactions, 1, "{action:?}");
+        self.client.begin(operation, ticket, 0, &mut Outbox::new(), &mut told);
+        assert_eq!(told.transactions, 1, "{operation:?}");
         data.extend(told.data);
         names.extend(told.names);
         let done = told.done.expect("it is done at once");
@@ -277,7 +281,7 @@ impl Server for Directory {
     }
 }
 
-/// What a client told about one action.
+/// What a client told about one operation.
 #[derive(Default)]
 struct Told {
     transactions: u32,
@@ -310,17 +314,17 @@ pub(super) struct Ran {
     pub(super) turns: u64,
     pub(super) errors: Vec<String>,
     pub(super) wrong: u64,
-    /// Every action, with its path where it has one.
-    pub(super) actions: Vec<String>,
+    /// Every operation, with its path where it has one.
+    pub(super) operations: Vec<String>,
     pub(super) verified: u64,
 }
 
-/// What a test lets happen to an action.
+/// What a test lets happen to an operation.
 fn failed(cause: Cause) -> Failure {
     Failure { procedure: None, status: None, outcome: Outcome::Failed, cause }
 }
 
-/// Runs lanes, interleaved at random, until each has done so many turns or has finished. `fault` may fail an action, given
+/// Runs lanes, interleaved at random, until each has done so many turns or has finished. `fault` may fail an operation, given
 /// how many there were before.
 pub(super) fn run(
     server: &mut impl Server,
@@ -346,18 +350,18 @@ pub(super) fn run(
                 left.remove(chosen);
                 continue;
             }
-            Step::Act(action, _) => {
-                let shown = format!("{action:?}");
-                match fault(ran.actions.len() as u64) {
+            Step::Act(operation, _) => {
+                let shown = format!("{operation:?}");
+                match fault(ran.operations.len() as u64) {
                     Some(cause) => (Err((failed(cause), None)), shown),
                     None => {
-                        let answer = server.act(&action, &mut data, &mut names);
+                        let answer = server.act(&operation, &mut data, &mut names);
                         (answer.map_err(|problem| (refused(&problem), Some(format!("{problem}: {shown}")))), shown)
                     }
                 }
             }
         };
-        ran.actions.push(shown);
+        ran.operations.push(shown);
         ran.verified += data.iter().map(|(_, piece)| piece.len() as u64).sum::<u64>();
         data.iter().for_each(|(offset, piece)| lane.data(*offset, piece));
         names.iter().for_each(|name| lane.entry(name));
@@ -374,7 +378,7 @@ pub(super) fn run(
     ran
 }
 
-/// No action fails.
+/// No operation fails.
 pub(super) fn sound(_: u64) -> Option<Cause> {
     None
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use plimsoll_client::action::Cause;
+use plimsoll_client::operation::Cause;
 
 use super::fileset::{Create, Found, Look, Remove, Verify};
 use super::testing::{Directory, Model, Ran, Server, lanes, run, sound, with_files, workers};
@@ -47,7 +47,7 @@ fn every_builtin_runs_without_errors_for_any_number_of_stations() {
         let turns = if long(builtin) { 2 } else { 200 };
         for (stations, depth) in [(1, 1), (3, 1), (2, 4)] {
             let ran = ran(&workload, stations, depth, turns);
-            assert!(ran.actions.len() as u64 >= ran.turns);
+            assert!(ran.operations.len() as u64 >= ran.turns);
         }
     }
 }
@@ -159,25 +159,25 @@ fn everything_a_turn_can_do_is_done() {
         "Read",
         "Write",
         "Flush",
-        "SetSize",
-        "GetAttributes",
-        "GetAttributesOf",
-        "SetAttributes",
+        "Truncate",
+        "Getattr",
+        "GetattrOpen",
+        "Setattr",
         "Access",
         "List",
-        "MakeDirectory",
-        "RemoveDirectory",
+        "Mkdir",
+        "Rmdir",
         "Remove",
         "Rename",
         "Lookup",
-        "ReadLink",
+        "Readlink",
         "ListNames",
         "WriteThrough",
-        "FileSystemInfo",
+        "Fsinfo",
         "Null",
     ] {
-        let words = |action: &String| action.split([' ', '{']).next() == Some(wanted);
-        assert!(ran.actions.iter().any(words), "{wanted}");
+        let words = |operation: &String| operation.split([' ', '{']).next() == Some(wanted);
+        assert!(ran.operations.iter().any(words), "{wanted}");
     }
 }
 
@@ -187,8 +187,9 @@ fn offsets(steps: &str, word: &str, turns: u64) -> Vec<u64> {
     let text = format!("{kept}[[turns]]\nname = \"t\"\non = \"file\"\nsteps = [{steps}]\n");
     let head = "name = \"w\"\ndescription = \"\"\n[files]\ncount = 1\ndirectories = 0\ndepth = 1\nsize = \"10KiB\"\n";
     let ran = ran(&Workload::parse("w.toml", &format!("{head}{text}")).unwrap(), 1, 1, turns);
-    let of = |action: &String| action.strip_prefix(word)?.split("offset: ").nth(1)?.split(',').next()?.parse().ok();
-    ran.actions.iter().filter_map(of).collect()
+    let of =
+        |operation: &String| operation.strip_prefix(word)?.split("offset: ").nth(1)?.split(',').next()?.parse().ok();
+    ran.operations.iter().filter_map(of).collect()
 }
 
 #[test]
@@ -228,12 +229,13 @@ fn a_workload_may_begin_at_the_start_each_time() {
 fn turns_that_are_dealt_have_exact_shares() {
     let (stations, rounds) = (3, 2);
     let ran = ran(&Workload::find("laddis").unwrap(), stations, 1, 98 * rounds);
-    let count =
-        |name: &str| ran.actions.iter().filter(|action| action.split([' ', '{']).next() == Some(name)).count() as u64;
+    let count = |name: &str| {
+        ran.operations.iter().filter(|operation| operation.split([' ', '{']).next() == Some(name)).count() as u64
+    };
     let all = u64::from(stations) * rounds;
     let acquaintance = 120 * u64::from(stations);
     assert_eq!(count("Lookup"), 34 * all + acquaintance);
-    let shares = ["Read", "WriteThrough", "GetAttributes", "ReadLink", "ListNames", "SetAttributes", "FileSystemInfo"];
+    let shares = ["Read", "WriteThrough", "Getattr", "Readlink", "ListNames", "Setattr", "Fsinfo"];
     assert_eq!(shares.map(count), [22, 15, 13, 8, 3, 1, 1].map(|share| share * all));
     // Made twice, removed once; files of the set are opened to read and to write.
     assert_eq!((count("Remove"), count("Open")), (all, (22 + 15 + 2) * all));
@@ -251,8 +253,8 @@ fn turns_with_a_share_of_their_own_leave_it() {
         let sick = |n: u64| (fault > 0 && n.is_multiple_of(fault)).then_some(Cause::TimedOut);
         let ran = run(&mut server, &mut lanes(&workload, &files, 1, 1), 400, sick);
         let (mut connected, mut logged_on, mut seen) = (false, false, 0);
-        for action in &ran.actions {
-            match action.as_str() {
+        for operation in &ran.operations {
+            match operation.as_str() {
                 _ if fault > 0 => {}
                 "LogOn" => assert!(!connected && !std::mem::replace(&mut logged_on, true)),
                 "ConnectShare" => assert!(!std::mem::replace(&mut connected, true)),
@@ -262,7 +264,7 @@ fn turns_with_a_share_of_their_own_leave_it() {
             }
             seen += 1;
         }
-        let count = |wanted: &str| ran.actions.iter().filter(|action| *action == wanted).count();
+        let count = |wanted: &str| ran.operations.iter().filter(|operation| *operation == wanted).count();
         // One in seven cannot be connected, and need not be left.
         assert!(count("DisconnectShare") >= count("ConnectShare") * 3 / 4, "what is connected is given back");
         assert!(seen > 100 && ran.wrong == 0 && (fault > 0 || ran.errors.is_empty()), "{seen}: {:?}", ran.errors);
@@ -332,9 +334,9 @@ fn wrong_data_are_found() {
         damage(server.nodes.get_mut(&path).unwrap().as_mut().unwrap());
         let ran = run(&mut server, &mut lanes(&workload, &files, 1, 1), 400, sound);
         let hits = ran
-            .actions
+            .operations
             .iter()
-            .filter(|action| action.starts_with("Open") && action.contains(&format!("{path}\"")))
+            .filter(|operation| operation.starts_with("Open") && operation.contains(&format!("{path}\"")))
             .count();
         assert!(hits > 0);
         assert_eq!(ran.wrong, hits as u64);
@@ -346,8 +348,8 @@ fn accesses(workload: &Workload, stations: u32, all_turns: u64) -> BTreeMap<Stri
     let (mut server, files) = with_files(workload, stations);
     let ran = run(&mut server, &mut lanes(workload, &files, stations, 1), all_turns / u64::from(stations), sound);
     let mut counts = BTreeMap::new();
-    for action in ran.actions.iter().filter(|action| action.starts_with("GetAttributes {")) {
-        *counts.entry(action.clone()).or_default() += 1.0;
+    for operation in ran.operations.iter().filter(|operation| operation.starts_with("Getattr {")) {
+        *counts.entry(operation.clone()).or_default() += 1.0;
     }
     counts
 }
@@ -401,10 +403,10 @@ fn places_and_kinds_do_not_depend_on_it_either() {
         let turns = 16_000 / u64::from(stations);
         let ran = run(&mut server, &mut lanes(&workload, &files, stations, 1), turns, sound);
         let mut counts: BTreeMap<String, f64> = BTreeMap::new();
-        for action in &ran.actions {
-            let kind = match action.split_once("offset: ") {
+        for operation in &ran.operations {
+            let kind = match operation.split_once("offset: ") {
                 Some((_, rest)) => rest.split(',').next().unwrap(),
-                None if action.starts_with("Null") => "null",
+                None if operation.starts_with("Null") => "null",
                 None => continue,
             };
             *counts.entry(kind.to_owned()).or_default() += 1.0;
@@ -428,14 +430,18 @@ fn a_lane_does_the_same_again_whatever_the_others_do() {
         let mut first = vec![workload.scenario(&files, 0, 0, 42)];
         let mut others: Vec<_> = (1..with).map(|station| workload.scenario(&files, station, 0, 1000)).collect();
         run(&mut server, &mut others, 50, sound);
-        run(&mut server, &mut first, 100, sound).actions.iter().map(|action| without_key(action)).collect::<Vec<_>>()
+        run(&mut server, &mut first, 100, sound)
+            .operations
+            .iter()
+            .map(|operation| without_key(operation))
+            .collect::<Vec<_>>()
     };
     assert_eq!(alone(1), alone(4));
 }
 
-/// An action without the number that the server gave to the open file.
-fn without_key(action: &str) -> String {
-    action.split("FileKey(").map(|part| part.trim_start_matches(|c: char| c.is_ascii_digit())).collect()
+/// An operation without the number that the server gave to the open file.
+fn without_key(operation: &str) -> String {
+    operation.split("FileKey(").map(|part| part.trim_start_matches(|c: char| c.is_ascii_digit())).collect()
 }
 
 #[test]
@@ -448,6 +454,9 @@ fn errors_name_file_line_key_value_and_limit() {
         (turn("{ read = { size = \"8K\" } }"), 11, "not \"8K\""),
         (turn("{ read = { size = \"1GiB\" } }"), 11, "16MiB"),
         (turn("\"creat\""), 11, "unknown variant `creat`"),
+        (turn("\"read\""), 11, "say more"),
+        (turn("\"watch\""), 11, "turns have no such step"),
+        (turn("{ open = 1 }"), 11, "unknown variant `open`"),
         (turn("{ read = { size = \"1B\", counts = 1 } }"), 11, "unknown field `counts`"),
         (turn(""), 8, "no steps"),
         (turn("{ repeat = { times = 0, steps = [\"null\"] } }"), 11, "from 1 to 10000"),
@@ -501,10 +510,10 @@ fn digest_of(bytes: &[u8]) -> aws_lc_rs::digest::Digest {
 #[test]
 fn the_model_is_strict() {
     let mut server = Model::default();
-    let mut act = |action: plimsoll_client::Action<'_>| server.act(&action, &mut Vec::new(), &mut Vec::new());
-    assert!(act(plimsoll_client::Action::MakeDirectory { path: "a/b" }).is_err());
-    assert!(act(plimsoll_client::Action::Remove { path: "a" }).is_err());
-    assert!(act(plimsoll_client::Action::Close { file: plimsoll_client::FileKey(0) }).is_err());
+    let mut act = |operation: plimsoll_client::Operation<'_>| server.act(&operation, &mut Vec::new(), &mut Vec::new());
+    assert!(act(plimsoll_client::Operation::Mkdir { path: "a/b" }).is_err());
+    assert!(act(plimsoll_client::Operation::Remove { path: "a" }).is_err());
+    assert!(act(plimsoll_client::Operation::Close { file: plimsoll_client::FileKey(0) }).is_err());
 }
 
 #[test]
@@ -534,7 +543,8 @@ fn lanes_read_one_file_together() {
     let ahead = |value: &str| Parameter { name: "ahead".to_owned(), value: value.to_owned() };
     let size = Parameter { name: "size".to_owned(), value: "42KiB".to_owned() };
     let workload = Workload::find_with("sequential-read", &[ahead("4"), size.clone()]).unwrap();
-    let mut places: Vec<u64> = ran(&workload, 1, 4, 1).actions.iter().filter_map(|action| place(action)).collect();
+    let mut places: Vec<u64> =
+        ran(&workload, 1, 4, 1).operations.iter().filter_map(|operation| place(operation)).collect();
     places.sort_unstable();
     // Ten whole blocks and half a one, each read once.
     assert_eq!(places, (0..11).map(|block| block * 4096).collect::<Vec<_>>());
@@ -545,7 +555,7 @@ fn lanes_read_one_file_together() {
 }
 
 /// Where a read begins.
-fn place(action: &str) -> Option<u64> {
-    let (_, rest) = action.strip_prefix("Read ").and_then(|read| read.split_once("offset: "))?;
+fn place(operation: &str) -> Option<u64> {
+    let (_, rest) = operation.strip_prefix("Read ").and_then(|read| read.split_once("offset: "))?;
     rest.split(',').next()?.parse().ok()
 }

@@ -2,9 +2,10 @@
 
 use std::fmt;
 
-use plimsoll_client::action::{Caching, Control, InfoClass};
+use plimsoll_client::operation::{Caching, Control, InfoClass, OperationKind};
 use serde::Deserialize;
-use serde::de::{Deserializer, Error, IgnoredAny, MapAccess, Visitor, value::MapAccessDeserializer};
+use serde::de::value::{MapAccessDeserializer, StrDeserializer};
+use serde::de::{Deserializer, Error, IgnoredAny, MapAccess, Visitor};
 use toml::Spanned;
 
 use super::distribution::{Pick, Sizes};
@@ -85,7 +86,7 @@ pub(super) struct Load {
     pub(super) rate: Option<f64>,
     pub(super) users: Option<u32>,
     pub(super) every: Option<Time>,
-    pub(super) arrivals: ArrivalsText,
+    pub(super) arrivals: Arrivals,
     pub(super) depth: u32,
     pub(super) warmup: Time,
     pub(super) duration: Time,
@@ -100,27 +101,10 @@ impl Default for Load {
             rate: None,
             users: None,
             every: None,
-            arrivals: ArrivalsText::Poisson,
+            arrivals: Arrivals::Poisson,
             depth: 1,
             warmup: Time(5 * second),
             duration: Time(30 * second),
-        }
-    }
-}
-
-/// Spacing of arrivals.
-#[derive(Clone, Copy, Debug, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(super) enum ArrivalsText {
-    Constant,
-    Poisson,
-}
-
-impl From<ArrivalsText> for Arrivals {
-    fn from(text: ArrivalsText) -> Self {
-        match text {
-            ArrivalsText::Constant => Arrivals::Constant,
-            ArrivalsText::Poisson => Arrivals::Poisson,
         }
     }
 }
@@ -131,7 +115,7 @@ impl From<ArrivalsText> for Arrivals {
 pub(super) struct LaneText {
     pub(super) keep_open: Option<Spanned<u32>>,
     pub(super) verify: Option<Share>,
-    pub(super) caching: CachingText,
+    pub(super) caching: Caching,
     pub(super) order: Order,
     pub(super) look_up_first: bool,
 }
@@ -145,36 +129,6 @@ pub(super) enum Order {
     Drawn,
     /// From a shuffled deck with as many cards of a kind as its weight says, gone through again and again: shares are exact.
     Dealt,
-}
-
-/// What an SMB open asks for.
-#[derive(Clone, Copy, Debug, Default, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(super) enum CachingText {
-    #[default]
-    None,
-    Batch,
-    Exclusive,
-    LevelTwo,
-    Lease,
-    Kept,
-    Durable,
-    Handle,
-}
-
-impl From<CachingText> for Caching {
-    fn from(text: CachingText) -> Self {
-        match text {
-            CachingText::None => Caching::None,
-            CachingText::Batch => Caching::Batch,
-            CachingText::Exclusive => Caching::Exclusive,
-            CachingText::LevelTwo => Caching::LevelTwo,
-            CachingText::Lease => Caching::Lease,
-            CachingText::Kept => Caching::Kept,
-            CachingText::Durable => Caching::Durable,
-            CachingText::Handle => Caching::Handle,
-        }
-    }
 }
 
 /// `[[turns]]`: one kind of turn.
@@ -214,42 +168,63 @@ pub(super) enum Subject {
     Own,
 }
 
-/// One step of a turn.
+/// One step of a turn: a word, or a table with a word and what it needs to know.
+#[derive(Debug)]
+pub(super) enum StepText {
+    Word(Word),
+    With(Box<With>),
+}
+
+/// A step that needs to know no more than the turn's subject.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Word {
+    /// Makes the lane's own file.
+    Create,
+    /// Makes it once more over itself, closed as it is: emptied.
+    Recreate,
+    Operation(OperationKind),
+}
+
+/// A step with what it needs to know.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub(super) enum StepText {
-    Create,
-    Recreate,
-    Open,
-    Close,
+pub(super) enum With {
     Read(ReadText),
     Write(WriteText),
-    Flush,
     Truncate(Size),
-    Lookup,
-    Readlink,
-    Getattr,
-    GetattrOpen,
-    Setattr,
-    Access,
-    List,
-    ListNames,
-    Mkdir,
-    Rmdir,
-    Remove,
-    Rename,
-    Fsinfo,
-    Find,
     Probe(String),
     Volume(VolumeText),
-    Ioctl(ControlText),
-    ConnectShare,
-    DisconnectShare,
-    LogOn,
-    LogOff,
-    Null,
+    Ioctl(Control),
     Think(Time),
     Repeat(RepeatText),
+}
+
+impl<'de> Deserialize<'de> for StepText {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        from.deserialize_any(StepVisitor)
+    }
+}
+
+struct StepVisitor;
+
+impl<'de> Visitor<'de> for StepVisitor {
+    type Value = StepText;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a step such as \"open\" or { read = { size = \"64KiB\" } }")
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<StepText, E> {
+        Ok(StepText::Word(match text {
+            "create" => Word::Create,
+            "recreate" => Word::Recreate,
+            _ => Word::Operation(OperationKind::deserialize(StrDeserializer::new(text))?),
+        }))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<StepText, A::Error> {
+        With::deserialize(MapAccessDeserializer::new(map)).map(|with| StepText::With(Box::new(with)))
+    }
 }
 
 /// What is asked about the file system.
@@ -268,25 +243,6 @@ impl From<VolumeText> for InfoClass {
             VolumeText::Label => InfoClass(1),
             VolumeText::Attributes => InfoClass(5),
             VolumeText::Size => InfoClass(7),
-        }
-    }
-}
-
-/// Which control an IOCTL is.
-#[derive(Clone, Copy, Debug, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(super) enum ControlText {
-    ObjectId,
-    Snapshots,
-    Interfaces,
-}
-
-impl From<ControlText> for Control {
-    fn from(text: ControlText) -> Self {
-        match text {
-            ControlText::ObjectId => Control::ObjectId,
-            ControlText::Snapshots => Control::Snapshots,
-            ControlText::Interfaces => Control::Interfaces,
         }
     }
 }
@@ -377,7 +333,7 @@ impl<'de> Visitor<'de> for ThinkVisitor {
     }
 
     fn visit_str<E: Error>(self, text: &str) -> Result<Think, E> {
-        let time = Time::deserialize(serde::de::value::StrDeserializer::new(text))?;
+        let time = Time::deserialize(StrDeserializer::new(text))?;
         Ok(Think(if time.0 == 0 { Pause::None } else { Pause::Constant(time.0) }))
     }
 

@@ -98,7 +98,7 @@ pub(crate) fn undeclared_paths(sources: &[Source]) -> Vec<String> {
 
 /// What workloads may name of the client crate: the words for operations, never a protocol.
 const OPERATION_WORDS: [&str; 10] =
-    ["action", "content", "status", "Action", "Cause", "Done", "Failure", "FileKey", "Reply", "Tag"];
+    ["operation", "content", "status", "Operation", "Cause", "Done", "Failure", "FileKey", "Reply", "Tag"];
 
 /// Lines of workloads that know more of clients than the words for operations.
 pub(crate) fn workloads_that_know_clients(sources: &[Source]) -> Vec<String> {
@@ -153,15 +153,15 @@ mod tests {
     #[test]
     fn a_workload_knows_the_words_for_operations_alone() {
         let knows = |path: &str, line: &str| !workloads_that_know_clients(&[Source::new(path, line)]).is_empty();
-        for line in ["use plimsoll_client::smb2::SmbClient;", "use plimsoll_client::{Action, Client};"] {
+        for line in ["use plimsoll_client::smb2::SmbClient;", "use plimsoll_client::{Operation, Client};"] {
             assert!(knows("crates/workload/src/lane.rs", line), "{line}");
             assert!(
                 !knows("crates/workload/src/dbench/tests.rs", line) && !knows("crates/drive/src/a.rs", line),
                 "{line}"
             );
         }
-        assert!(!knows("crates/workload/src/lane.rs", "use plimsoll_client::action::{Action, Cause};"));
-        assert!(!knows("crates/workload/src/lane.rs", "let close = plimsoll_client::Action::Close { file };"));
+        assert!(!knows("crates/workload/src/lane.rs", "use plimsoll_client::operation::{Operation, Cause};"));
+        assert!(!knows("crates/workload/src/lane.rs", "let close = plimsoll_client::Operation::Close { file };"));
     }
 
     #[test]

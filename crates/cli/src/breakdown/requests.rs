@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use anyhow::{Context, bail};
 use plimsoll_client::Client;
-use plimsoll_client::action::{Access, Action, Caching, Disposition, Reply};
 use plimsoll_client::blocking::Blocking;
+use plimsoll_client::operation::{Access, Caching, Disposition, Operation, Reply};
 use plimsoll_client::target::Target;
 use plimsoll_drive::engine::Birth;
 use plimsoll_drive::reach::Reached;
@@ -79,10 +79,10 @@ fn did(result: Result<Reply, plimsoll_client::Failure>, doing: &str) -> anyhow::
 
 fn make(maker: &mut Caller, directories: &[String]) -> anyhow::Result<()> {
     for path in directories {
-        did(maker.act(&Action::MakeDirectory { path }), path)?;
+        did(maker.act(&Operation::Mkdir { path }), path)?;
         let path = &file(path);
         let (access, disposition, caching) = (Access::ReadWrite, Disposition::CreateNew, Caching::None);
-        let opened = did(maker.act(&Action::Open { path, access, disposition, caching }), path)?;
+        let opened = did(maker.act(&Operation::Open { path, access, disposition, caching }), path)?;
         close(maker, &opened)?;
     }
     Ok(())
@@ -92,8 +92,8 @@ fn make(maker: &mut Caller, directories: &[String]) -> anyhow::Result<()> {
 fn remove(maker: &mut Caller, directories: &[String]) -> anyhow::Result<()> {
     let mut removed = Ok(());
     for path in directories.iter().rev() {
-        let of_file = did(maker.act(&Action::Remove { path: &file(path) }), path);
-        let of_directory = did(maker.act(&Action::RemoveDirectory { path }), path);
+        let of_file = did(maker.act(&Operation::Remove { path: &file(path) }), path);
+        let of_directory = did(maker.act(&Operation::Rmdir { path }), path);
         removed = removed.and(of_file).and(of_directory).map(|_| ());
     }
     // It may have ended already: everything that was to be done is done.
@@ -102,18 +102,18 @@ fn remove(maker: &mut Caller, directories: &[String]) -> anyhow::Result<()> {
 }
 
 fn attributes(caller: &mut Caller, path: &str) -> anyhow::Result<()> {
-    did(caller.act(&Action::GetAttributes { path }), path).map(|_| ())
+    did(caller.act(&Operation::Getattr { path }), path).map(|_| ())
 }
 
 fn open_and_close(caller: &mut Caller, path: &str) -> anyhow::Result<()> {
     let (access, disposition, caching) = (Access::Read, Disposition::OpenExisting, Caching::None);
-    let opened = did(caller.act(&Action::Open { path, access, disposition, caching }), path)?;
+    let opened = did(caller.act(&Operation::Open { path, access, disposition, caching }), path)?;
     close(caller, &opened)
 }
 
 fn close(caller: &mut Caller, opened: &Reply) -> anyhow::Result<()> {
     let Reply::Opened { file, .. } = *opened else { bail!("what was opened is no file") };
-    did(caller.act(&Action::Close { file }), "closing").map(|_| ())
+    did(caller.act(&Operation::Close { file }), "closing").map(|_| ())
 }
 
 /// Requests of a call by a connection of its own: of the first, and of the one after it. `root` is shown as [`TOP`].

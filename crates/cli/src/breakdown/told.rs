@@ -231,8 +231,8 @@ mod tests {
     use std::sync::Arc;
     use std::time::Duration;
 
-    use plimsoll_client::action::{Action, Done};
     use plimsoll_client::local::Reading;
+    use plimsoll_client::operation::Done;
     use plimsoll_client::target::Target;
     use plimsoll_drive::engine::{Plan, Watch};
     use plimsoll_drive::reach::{self, Wishes, Work};
@@ -253,7 +253,7 @@ mod tests {
     impl Scenario for Asking {
         fn next(&mut self) -> Step<'_> {
             self.0 = !self.0;
-            if self.0 { Step::Act(Action::Null, Symbol::NONE) } else { Step::TurnOver }
+            if self.0 { Step::Act(plimsoll_client::Operation::Null, Symbol::NONE) } else { Step::TurnOver }
         }
 
         fn done(&mut self, _: &Done) -> Verdict {

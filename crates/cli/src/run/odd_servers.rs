@@ -5,7 +5,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use plimsoll_client::action::{Access, Action, Caching, Disposition, Done, FileKey, Reply as Answer};
+use plimsoll_client::operation::{Access, Caching, Disposition, Done, FileKey, Operation, Reply as Answer};
 use plimsoll_client::target::Target;
 use plimsoll_drive::engine::{Plan, Watch, run_on};
 use plimsoll_drive::network::memory::{Accept, Delays, Memory, Reply, What};
@@ -44,9 +44,9 @@ impl Scenario for Reading {
             return Wanted::TurnOver;
         }
         let (access, disposition, caching) = (Access::Read, Disposition::OpenExisting, Caching::None);
-        let open = Action::Open { path: &self.path, access, disposition, caching };
+        let open = Operation::Open { path: &self.path, access, disposition, caching };
         let (offset, length) = (self.offset, self.block);
-        let read = |file| Action::Read { file, offset, length, keep: false };
+        let read = |file| Operation::Read { file, offset, length, keep: false };
         Wanted::Act(self.file.map_or(open, read), Symbol::NONE)
     }
 

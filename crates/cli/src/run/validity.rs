@@ -1,6 +1,6 @@
 //! Whether a load level's numbers may be used: the gates, each with its threshold. MEASUREMENT.md tells them.
 
-use plimsoll_client::action::Cause;
+use plimsoll_client::operation::Cause;
 use plimsoll_drive::engine::{Generator, StationTally};
 use plimsoll_model::Reason;
 use plimsoll_report::findings::Times;

@@ -6,12 +6,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use plimsoll_client::Client;
-use plimsoll_client::action::{Access, Caching, Cause, Disposition};
 use plimsoll_client::blocking::Blocking;
 use plimsoll_client::content::Content;
+use plimsoll_client::operation::{Access, Caching, Cause, Disposition};
 use plimsoll_client::smb2::{Dialect, Wish};
 use plimsoll_client::target::Target;
-use plimsoll_client::{Action, Failure, FileKey, Reply};
+use plimsoll_client::{Failure, FileKey, Operation, Reply};
 use plimsoll_drive::engine::Birth;
 use plimsoll_drive::reach::{self, Reached, Wishes};
 use plimsoll_model::{Endpoint, Names, Outcome, Transaction};
@@ -50,7 +50,7 @@ fn end(address: std::net::SocketAddr) -> Endpoint {
 }
 
 fn open(client: &mut Driven, path: &str, disposition: Disposition, caching: Caching) -> FileKey {
-    match client.act(&Action::Open { path, access: Access::ReadWrite, disposition, caching }) {
+    match client.act(&Operation::Open { path, access: Access::ReadWrite, disposition, caching }) {
         Ok(Reply::Opened { file, .. }) => file,
         other => panic!("{path}: {other:?}"),
     }
@@ -58,7 +58,7 @@ fn open(client: &mut Driven, path: &str, disposition: Disposition, caching: Cach
 
 fn read_back(client: &mut Driven, file: FileKey, length: u32) -> Vec<u8> {
     client.seen.data.clear();
-    assert_eq!(client.act(&Action::Read { file, offset: 0, length, keep: true }), Ok(Reply::Read { bytes: length }));
+    assert_eq!(client.act(&Operation::Read { file, offset: 0, length, keep: true }), Ok(Reply::Read { bytes: length }));
     let mut bytes = vec![0; length as usize];
     for (_, offset, piece) in client.seen.data.drain(..) {
         bytes[offset as usize..][..piece.len()].copy_from_slice(&piece);
@@ -71,31 +71,31 @@ const LENGTH: u32 = 3_000_001;
 
 /// What both protocols have.
 fn tour(client: &mut Driven, content: &Arc<Content>) {
-    assert_eq!(client.act(&Action::Null), FINE);
+    assert_eq!(client.act(&Operation::Null), FINE);
     for path in ["dir", "dir/sub"] {
-        assert_eq!(client.act(&Action::MakeDirectory { path }), FINE);
+        assert_eq!(client.act(&Operation::Mkdir { path }), FINE);
     }
     let one = open(client, "dir/sub/fil\u{e9}", Disposition::CreateNew, Caching::None);
-    let write = Action::Write { file: one, offset: 0, length: LENGTH, content, key: 3 };
+    let write = Operation::Write { file: one, offset: 0, length: LENGTH, content, key: 3 };
     assert_eq!(client.act(&write), Ok(Reply::Written { bytes: LENGTH }));
-    assert_eq!(client.act(&Action::Flush { file: one }), FINE);
+    assert_eq!(client.act(&Operation::Flush { file: one }), FINE);
     assert!(content.matches(3, 0, &read_back(client, one, LENGTH)));
-    let read = |offset, length| Action::Read { file: one, offset, length, keep: false };
+    let read = |offset, length| Operation::Read { file: one, offset, length, keep: false };
     assert_eq!(client.act(&read(u64::from(LENGTH) - 1, 9)), Ok(Reply::Read { bytes: 1 }));
     assert_eq!(client.act(&read(1 << 40, 9)), Ok(Reply::Read { bytes: 0 }));
     let whole = Ok(Reply::Attributes { size: u64::from(LENGTH), directory: false });
-    assert_eq!(client.act(&Action::GetAttributesOf { file: one }), whole);
-    assert_eq!(client.act(&Action::GetAttributes { path: "dir/sub/fil\u{e9}" }), whole);
-    assert!(matches!(client.act(&Action::GetAttributes { path: "" }), Ok(Reply::Attributes { directory: true, .. })));
-    assert_eq!(client.act(&Action::SetSize { file: one, size: 1_234 }), FINE);
+    assert_eq!(client.act(&Operation::GetattrOpen { file: one }), whole);
+    assert_eq!(client.act(&Operation::Getattr { path: "dir/sub/fil\u{e9}" }), whole);
+    assert!(matches!(client.act(&Operation::Getattr { path: "" }), Ok(Reply::Attributes { directory: true, .. })));
+    assert_eq!(client.act(&Operation::Truncate { file: one, size: 1_234 }), FINE);
     let short = Ok(Reply::Attributes { size: 1_234, directory: false });
-    assert_eq!(client.act(&Action::GetAttributesOf { file: one }), short);
-    assert_eq!(client.act(&Action::SetAttributes { path: "dir/sub/fil\u{e9}", mode: 0o600 }), FINE);
-    assert_eq!(client.act(&Action::Access { path: "dir" }), FINE);
-    let Ok(Reply::Space { total, free }) = client.act(&Action::FileSystemInfo) else { panic!("no space told") };
+    assert_eq!(client.act(&Operation::GetattrOpen { file: one }), short);
+    assert_eq!(client.act(&Operation::Setattr { path: "dir/sub/fil\u{e9}", mode: 0o600 }), FINE);
+    assert_eq!(client.act(&Operation::Access { path: "dir" }), FINE);
+    let Ok(Reply::Space { total, free }) = client.act(&Operation::Fsinfo) else { panic!("no space told") };
     assert!(free > 0 && free <= total);
-    assert_eq!(client.act(&Action::Close { file: one }), FINE);
-    let again = client.act(&Action::Open {
+    assert_eq!(client.act(&Operation::Close { file: one }), FINE);
+    let again = client.act(&Operation::Open {
         path: "dir/sub/fil\u{e9}",
         access: Access::ReadWrite,
         disposition: Disposition::CreateNew,
@@ -103,42 +103,35 @@ fn tour(client: &mut Driven, content: &Arc<Content>) {
     });
     assert_eq!(again.unwrap_err().cause, Cause::Status);
     let other = open(client, "dir/other", Disposition::OpenOrCreate, Caching::None);
-    assert_eq!(client.act(&Action::Close { file: other }), FINE);
-    assert_eq!(client.act(&Action::Rename { from: "dir/sub/fil\u{e9}", to: "dir/other" }), FINE);
-    let gone = client.act(&Action::GetAttributes { path: "dir/sub/fil\u{e9}" }).unwrap_err();
+    assert_eq!(client.act(&Operation::Close { file: other }), FINE);
+    assert_eq!(client.act(&Operation::Rename { from: "dir/sub/fil\u{e9}", to: "dir/other" }), FINE);
+    let gone = client.act(&Operation::Getattr { path: "dir/sub/fil\u{e9}" }).unwrap_err();
     assert_eq!((gone.outcome, gone.cause), (Outcome::Refused, Cause::Status));
-    assert!(matches!(
-        client.act(&Action::GetAttributes { path: "dir/other" }),
-        Ok(Reply::Attributes { size: 1_234, .. })
-    ));
+    assert!(matches!(client.act(&Operation::Getattr { path: "dir/other" }), Ok(Reply::Attributes { size: 1_234, .. })));
     let emptied = open(client, "dir/other", Disposition::CreateOrTruncate, Caching::None);
     assert_eq!(
-        client.act(&Action::GetAttributesOf { file: emptied }),
+        client.act(&Operation::GetattrOpen { file: emptied }),
         Ok(Reply::Attributes { size: 0, directory: false })
     );
-    assert_eq!(client.act(&Action::Close { file: emptied }), FINE);
-    assert_eq!(
-        client.act(&Action::RemoveDirectory { path: "dir" }).unwrap_err().cause,
-        Cause::Status,
-        "it is not empty"
-    );
-    assert_eq!(client.act(&Action::Remove { path: "dir/other" }), FINE);
+    assert_eq!(client.act(&Operation::Close { file: emptied }), FINE);
+    assert_eq!(client.act(&Operation::Rmdir { path: "dir" }).unwrap_err().cause, Cause::Status, "it is not empty");
+    assert_eq!(client.act(&Operation::Remove { path: "dir/other" }), FINE);
     for path in ["dir/sub", "dir"] {
-        assert_eq!(client.act(&Action::RemoveDirectory { path }), FINE);
+        assert_eq!(client.act(&Operation::Rmdir { path }), FINE);
     }
 }
 
 /// More names than one answer holds.
 fn listing(client: &mut Driven) {
     const COUNT: u64 = 1500;
-    assert_eq!(client.act(&Action::MakeDirectory { path: "many" }), FINE);
+    assert_eq!(client.act(&Operation::Mkdir { path: "many" }), FINE);
     for number in 0..COUNT {
         let path = format!("many/a-name-that-is-somewhat-longer-{number}");
         let file = open(client, &path, Disposition::CreateNew, Caching::None);
-        assert_eq!(client.act(&Action::Close { file }), FINE);
+        assert_eq!(client.act(&Operation::Close { file }), FINE);
     }
     client.seen.entries.clear();
-    assert_eq!(client.act(&Action::List { path: "many" }), Ok(Reply::Listed { entries: COUNT }));
+    assert_eq!(client.act(&Operation::List { path: "many" }), Ok(Reply::Listed { entries: COUNT }));
     let names: BTreeSet<String> = client.seen.entries.drain(..).map(|(_, name)| name).collect();
     assert_eq!(names, (0..COUNT).map(|number| format!("a-name-that-is-somewhat-longer-{number}")).collect());
 }
@@ -175,10 +168,10 @@ fn every_action_on_the_embedded_nfs_server() {
     tour(&mut client, &Arc::new(Content::new(1)));
     rows_are_sound(&client, &NFS_REFUSALS);
     listing(&mut client);
-    assert_eq!(client.act(&Action::SymbolicLink { path: "soft", text: "many" }), FINE);
-    assert_eq!(client.act(&Action::ReadLink { path: "soft" }), Ok(Reply::Text("many".to_owned())));
+    assert_eq!(client.act(&Operation::Symlink { path: "soft", text: "many" }), FINE);
+    assert_eq!(client.act(&Operation::Readlink { path: "soft" }), Ok(Reply::Text("many".to_owned())));
     // The library behind it has no LINK.
-    assert_eq!(client.act(&Action::Link { from: "soft", to: "hard" }).unwrap_err().cause, Cause::Unsupported);
+    assert_eq!(client.act(&Operation::Link { from: "soft", to: "hard" }).unwrap_err().cause, Cause::Unsupported);
     assert_eq!(client.leave(), FINE);
 }
 
@@ -195,7 +188,7 @@ fn every_action_on_the_embedded_smb_server_in_every_dialect() {
         }
         for caching in [Caching::Batch, Caching::Exclusive, Caching::LevelTwo, Caching::Lease, Caching::Durable] {
             let file = open(&mut client, "cached", Disposition::OpenOrCreate, caching);
-            assert_eq!(client.act(&Action::Close { file }), FINE, "{caching:?}");
+            assert_eq!(client.act(&Operation::Close { file }), FINE, "{caching:?}");
         }
         locks_and_watches(&mut client, &mut connect(&*reached));
         assert_eq!(client.leave(), FINE);
@@ -205,22 +198,22 @@ fn every_action_on_the_embedded_smb_server_in_every_dialect() {
 fn locks_and_watches(one: &mut Driven, two: &mut Driven) {
     let held = open(one, "locked", Disposition::OpenOrCreate, Caching::None);
     let other = open(two, "locked", Disposition::OpenOrCreate, Caching::None);
-    let lock = |file, wait| Action::Lock { file, offset: 0, length: 10, exclusive: true, wait };
+    let lock = |file, wait| Operation::Lock { file, offset: 0, length: 10, exclusive: true, wait };
     assert_eq!(one.act(&lock(held, false)), FINE);
     // The library behind it lets nobody wait for a lock, as it may (MS-SMB2 3.3.5.14.2).
     for wait in [false, true] {
         assert_eq!(two.act(&lock(other, wait)).unwrap_err().status, Some(0xC000_0055), "LOCK_NOT_GRANTED");
     }
-    assert_eq!(one.act(&Action::Unlock { file: held, offset: 0, length: 10 }), FINE);
+    assert_eq!(one.act(&Operation::Unlock { file: held, offset: 0, length: 10 }), FINE);
     assert_eq!(two.act(&lock(other, true)), FINE);
-    let watching = one.begin(&Action::Watch { path: "" });
+    let watching = one.begin(&Operation::Watch { path: "" });
     until_held(one);
-    assert_eq!(two.act(&Action::MakeDirectory { path: "new" }), FINE);
+    assert_eq!(two.act(&Operation::Mkdir { path: "new" }), FINE);
     assert_eq!(one.wait(watching), FINE);
-    assert_eq!(two.act(&Action::RemoveDirectory { path: "new" }), FINE);
-    let watching = one.begin(&Action::Watch { path: "" });
+    assert_eq!(two.act(&Operation::Rmdir { path: "new" }), FINE);
+    let watching = one.begin(&Operation::Watch { path: "" });
     until_held(one);
-    assert_eq!(one.act(&Action::Cancel { tag: watching }), FINE);
+    assert_eq!(one.act(&Operation::Cancel { tag: watching }), FINE);
     assert_eq!(one.wait(watching).unwrap_err().outcome, Outcome::Cancelled);
 }
 
@@ -267,9 +260,9 @@ fn many_connections_and_many_calls_outstanding() {
                 scope.spawn(move || {
                     let (path, key) = (format!("file{number}"), number as u64);
                     let file = open(client, &path, Disposition::CreateNew, Caching::None);
-                    let write = Action::Write { file, offset: 0, length: 64 << 10, content, key };
+                    let write = Operation::Write { file, offset: 0, length: 64 << 10, content, key };
                     assert_eq!(client.act(&write), Ok(Reply::Written { bytes: 64 << 10 }));
-                    let read = |n: u64| Action::Read { file, offset: n * 1024, length: 1024, keep: true };
+                    let read = |n: u64| Operation::Read { file, offset: n * 1024, length: 1024, keep: true };
                     let tags: Vec<_> = (0..64).map(|n| client.begin(&read(n))).collect();
                     for tag in tags {
                         assert_eq!(client.wait(tag), Ok(Reply::Read { bytes: 1024 }));
@@ -291,11 +284,11 @@ fn a_full_embedded_server_says_so() {
         let mut client = connect(&*reached(&server, &Wishes::default()));
         let content = Arc::new(Content::new(5));
         let file = open(&mut client, "large", Disposition::CreateNew, Caching::None);
-        let write = Action::Write { file, offset: 0, length: 4 << 20, content: &content, key: 1 };
+        let write = Operation::Write { file, offset: 0, length: 4 << 20, content: &content, key: 1 };
         let full = client.act(&write).unwrap_err();
         let status = if kind == Kind::Smb { 0xC000_007F } else { 28 };
         assert_eq!((full.cause, full.status), (Cause::Status, Some(status)));
-        let small = Action::Write { file, offset: 0, length: 1000, content: &content, key: 1 };
+        let small = Operation::Write { file, offset: 0, length: 1000, content: &content, key: 1 };
         assert_eq!(client.act(&small), Ok(Reply::Written { bytes: 1000 }));
     }
 }

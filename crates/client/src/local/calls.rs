@@ -1,4 +1,4 @@
-//! An action, as calls to the operating system.
+//! An operation, as calls to the operating system.
 
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, IntoRawFd, OwnedFd};
@@ -9,9 +9,9 @@ use rustix::io::{Errno, retry_on_intr};
 
 use super::lock::{LockKind, lock};
 use super::{Called, PathClient, Trouble, data};
-use crate::action::{Access, Action, Cause, Disposition, FileKey, Kind, Reply, Tag};
 use crate::client::Events;
 use crate::joined::joined;
+use crate::operation::{Access, Cause, Disposition, FileKey, Kind, Operation, Reply, Tag};
 use plimsoll_wire::smb2::pattern::{is_pattern, matches};
 
 /// Permission bits of what is made, before the umask.
@@ -23,39 +23,39 @@ const NAMES: usize = 32 << 10;
 const NOT_SUPPORTED: Trouble = Trouble::NotAsked(Cause::Unsupported);
 
 impl PathClient {
-    /// Does an action, and says by which call; `None` where there is none for it. `over` is told when it is done.
+    /// Does an operation, and says by which call; `None` where there is none for it. `over` is told when it is done.
     pub(super) fn perform(
         &mut self,
-        action: &Action<'_>,
+        operation: &Operation<'_>,
         tag: Tag,
         over: &mut dyn FnMut(),
         events: &mut dyn Events,
     ) -> (Option<FileCall>, Called) {
-        let (call, called) = match *action {
-            Action::Open { path, access, disposition, .. } => {
+        let (call, called) = match *operation {
+            Operation::Open { path, access, disposition, .. } => {
                 return (Some(FileCall::Open), self.open(path, access, disposition, over));
             }
-            Action::Create { delete_on_close: true, .. } => return (None, Err(NOT_SUPPORTED)),
-            Action::Create { path, kind, disposition, .. } => {
+            Operation::OpenEntry { delete_on_close: true, .. } => return (None, Err(NOT_SUPPORTED)),
+            Operation::OpenEntry { path, kind, disposition, .. } => {
                 let call = if makes_directory(kind, disposition) { FileCall::MakeDirectory } else { FileCall::Open };
                 return (Some(call), self.create(path, kind, disposition, over));
             }
-            Action::List { path } | Action::ListNames { path } => {
+            Operation::List { path } | Operation::ListNames { path } => {
                 return (Some(FileCall::ReadDirectory), self.list(path, None, tag, over, events));
             }
-            Action::Find { path, pattern, .. } if is_pattern(pattern) => {
+            Operation::Find { path, pattern, .. } if is_pattern(pattern) => {
                 return (Some(FileCall::ReadDirectory), self.list(path, Some(pattern), tag, over, events));
             }
-            Action::Cancel { .. } => return (None, Ok(Reply::Nothing)),
-            Action::Watch { .. } => return (None, Err(NOT_SUPPORTED)),
-            Action::Close { file } => (FileCall::Close, self.close(file)),
-            Action::Read { .. } => return (Some(FileCall::Read), self.read(action, tag, over, events)),
-            Action::Write { file, offset, length, content, key } => {
+            Operation::Cancel { .. } => return (None, Ok(Reply::Nothing)),
+            Operation::Watch { .. } => return (None, Err(NOT_SUPPORTED)),
+            Operation::Close { file } => (FileCall::Close, self.close(file)),
+            Operation::Read { .. } => return (Some(FileCall::Read), self.read(operation, tag, over, events)),
+            Operation::Write { file, offset, length, content, key } => {
                 let written = self.files.get(file);
                 let written = written.and_then(|file| Ok(data::write(file, offset, length, content, key)?));
                 (FileCall::Write, written.map(|bytes| Reply::Written { bytes }))
             }
-            Action::WriteThrough { file, offset, length, content, key } => {
+            Operation::WriteThrough { file, offset, length, content, key } => {
                 let written = self.files.get(file).and_then(|file| {
                     let bytes = data::write(file, offset, length, content, key)?;
                     retry_on_intr(|| fs::fdatasync(file))?;
@@ -63,77 +63,79 @@ impl PathClient {
                 });
                 (FileCall::Write, written.map(|bytes| Reply::Written { bytes }))
             }
-            Action::Flush { file } => {
+            Operation::Flush { file } => {
                 (FileCall::Sync, self.files.get(file).and_then(|file| nothing(retry_on_intr(|| fs::fsync(file)))))
             }
-            Action::SetSize { file, size } => {
+            Operation::Truncate { file, size } => {
                 let file = self.files.get(file);
                 (FileCall::Truncate, file.and_then(|file| nothing(retry_on_intr(|| fs::ftruncate(file, size)))))
             }
-            Action::GetAttributesOf { file } | Action::QueryOf { file, .. } => {
+            Operation::GetattrOpen { file } | Operation::QueryOpen { file, .. } => {
                 (FileCall::Stat, self.files.get(file).and_then(|file| Ok(attributes(&fs::fstat(file)?))))
             }
-            Action::SetAttributesOf { file, mode } => {
+            Operation::SetattrOpen { file, mode } => {
                 let mode = Mode::from_raw_mode(mode & 0o7777);
                 (FileCall::ChmodOpen, self.files.get(file).and_then(|file| nothing(fs::fchmod(file, mode))))
             }
-            Action::Lock { file, offset, length, exclusive, wait } => {
+            Operation::Lock { file, offset, length, exclusive, wait } => {
                 (FileCall::Lock, self.lock(file, (offset, length), exclusive, wait))
             }
-            Action::Unlock { file, offset, length } => {
+            Operation::Unlock { file, offset, length } => {
                 let file = self.files.get(file);
                 (FileCall::Unlock, file.and_then(|file| nothing(lock(file, LockKind::Unlock, offset, length))))
             }
-            Action::CopyOnServer { from, to, length } => (FileCall::CopyRange, self.copy(from, to, length)),
-            Action::Null => {
+            Operation::Copy { from, to, length } => (FileCall::CopyRange, self.copy(from, to, length)),
+            Operation::Null => {
                 (FileCall::Null, fs::fstat(&self.root.directory).map(|_| Reply::Nothing).map_err(Into::into))
             }
-            Action::FileSystemInfo | Action::QueryFileSystem { .. } => (FileCall::StatFileSystem, self.space()),
-            _ => self.on_a_path(action),
+            Operation::Fsinfo | Operation::QueryFileSystem { .. } => (FileCall::StatFileSystem, self.space()),
+            _ => self.on_a_path(operation),
         };
         over();
         (Some(call), called)
     }
 
-    /// Actions on paths.
-    fn on_a_path(&self, action: &Action<'_>) -> (FileCall, Called) {
+    /// Operations on paths.
+    fn on_a_path(&self, operation: &Operation<'_>) -> (FileCall, Called) {
         let root = self.root.directory.as_fd();
         let on = |path, call: &dyn Fn(&str) -> Result<(), Errno>| below(path).and_then(|path| nothing(call(path)));
-        match *action {
+        match *operation {
             // A name is looked up.
-            Action::Find { path, pattern, .. } => {
-                self.on_a_path(&Action::GetAttributes { path: &joined(path, pattern) })
+            Operation::Find { path, pattern, .. } => {
+                self.on_a_path(&Operation::Getattr { path: &joined(path, pattern) })
             }
-            Action::GetAttributes { path } | Action::Lookup { path } | Action::Query { path, .. } => {
+            Operation::Getattr { path } | Operation::Lookup { path } | Operation::Query { path, .. } => {
                 let stat = below(path).and_then(|path| Ok(fs::statat(root, path, AtFlags::SYMLINK_NOFOLLOW)?));
                 (FileCall::StatAt, stat.map(|stat| attributes(&stat)))
             }
-            Action::SetAttributes { path, mode } => {
+            Operation::Setattr { path, mode } => {
                 let mode = Mode::from_raw_mode(mode & 0o7777);
                 (FileCall::Chmod, on(path, &|path| fs::chmodat(root, path, mode, AtFlags::empty())))
             }
-            Action::Access { path } => {
+            Operation::Access { path } => {
                 (FileCall::Access, on(path, &|path| fs::accessat(root, path, fs::Access::READ_OK, AtFlags::empty())))
             }
-            Action::MakeDirectory { path } => {
+            Operation::Mkdir { path } => {
                 (FileCall::MakeDirectory, on(path, &|path| fs::mkdirat(root, path, DIRECTORY_MODE)))
             }
-            Action::RemoveDirectory { path } => {
+            Operation::Rmdir { path } => {
                 (FileCall::RemoveDirectory, on(path, &|path| fs::unlinkat(root, path, AtFlags::REMOVEDIR)))
             }
-            Action::Remove { path } => (FileCall::Unlink, on(path, &|path| fs::unlinkat(root, path, AtFlags::empty()))),
-            Action::Rename { from, to } => {
+            Operation::Remove { path } => {
+                (FileCall::Unlink, on(path, &|path| fs::unlinkat(root, path, AtFlags::empty())))
+            }
+            Operation::Rename { from, to } => {
                 let to = below(to);
                 (FileCall::Rename, to.and_then(|to| on(from, &|from| fs::renameat(root, from, root, to))))
             }
-            Action::Link { from, to } => {
+            Operation::Link { from, to } => {
                 let to = below(to);
                 (FileCall::Link, to.and_then(|to| on(from, &|from| fs::linkat(root, from, root, to, AtFlags::empty()))))
             }
-            Action::SymbolicLink { path, text } => {
+            Operation::Symlink { path, text } => {
                 (FileCall::SymbolicLink, on(path, &|path| fs::symlinkat(text, root, path)))
             }
-            Action::ReadLink { path } => (FileCall::ReadLink, self.read_link(path)),
+            Operation::Readlink { path } => (FileCall::ReadLink, self.read_link(path)),
             _ => (FileCall::Null, Err(NOT_SUPPORTED)),
         }
     }
@@ -152,8 +154,8 @@ impl PathClient {
     }
 
     /// Reads; what the system is to forget of it, it forgets when that is over.
-    fn read(&self, action: &Action<'_>, tag: Tag, over: &mut dyn FnMut(), events: &mut dyn Events) -> Called {
-        let Action::Read { file, offset, length, keep } = *action else { return Err(NOT_SUPPORTED) };
+    fn read(&self, operation: &Operation<'_>, tag: Tag, over: &mut dyn FnMut(), events: &mut dyn Events) -> Called {
+        let Operation::Read { file, offset, length, keep } = *operation else { return Err(NOT_SUPPORTED) };
         let file = self.files.get(file)?;
         let bytes = data::read(file, offset, length, over, |at, piece| {
             if keep {

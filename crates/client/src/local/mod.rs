@@ -1,7 +1,7 @@
-//! The path target: actions through the operating system, below a directory that is mounted already.
+//! The path target: operations through the operating system, below a directory that is mounted already.
 //!
 //! So a kernel's client, or a local disk, is measured with the same workloads. Each call blocks, so [`Client::begin`] does
-//! the action and tells at once what came of it; stations want a thread each.
+//! the operation and tells at once what came of it; stations want a thread each.
 //!
 //! Paths are relative to the directory and never go up (`..`); symbolic links in them are followed as for any program,
 //! wherever they lead. Times are read right before the system call and right after it; what an open tells besides (the size)
@@ -31,8 +31,8 @@ pub use errno::name as errno_name;
 use self::open_files::OpenFiles;
 use super::calls::Identity;
 use super::{Arrived, Client, Events, Framing};
-use crate::action::{Action, Cause, Done, Failure, Reply, Tag, Ticket};
 use crate::clock::Clock;
+use crate::operation::{Cause, Done, Failure, Operation, Reply, Tag, Ticket};
 use crate::outbox::Outbox;
 
 /// The directory below which a path target works.
@@ -186,12 +186,19 @@ impl Client for PathClient {
         events.done(Done { tag: Tag::CONNECT, at: now, result: Ok(Reply::Nothing) });
     }
 
-    fn begin(&mut self, action: &Action<'_>, ticket: Ticket, _now: i64, _out: &mut Outbox, events: &mut dyn Events) {
+    fn begin(
+        &mut self,
+        operation: &Operation<'_>,
+        ticket: Ticket,
+        _now: i64,
+        _out: &mut Outbox,
+        events: &mut dyn Events,
+    ) {
         let first = self.clock.now();
         // Copies: the client goes on in `perform`, and in between it tells the time.
         let clock = self.clock;
         let mut last = first;
-        let (call, called) = self.perform(action, ticket.tag, &mut || last = clock.now(), events);
+        let (call, called) = self.perform(operation, ticket.tag, &mut || last = clock.now(), events);
         match call {
             Some(call) => self.tell(call, ticket, (first, last), called, events),
             // Nothing that the system was asked for.

@@ -3,7 +3,7 @@
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use super::Trouble;
-use crate::action::{Cause, FileKey};
+use crate::operation::{Cause, FileKey};
 
 /// The open files of one client. A key that was closed may be given out again.
 #[derive(Debug, Default)]

@@ -1,13 +1,13 @@
-//! Every action, in a directory of this machine.
+//! Every operation, in a directory of this machine.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, symlink};
 
-use plimsoll_model::{Endpoint, Operation, Protocol, Symbol};
+use plimsoll_model::{Endpoint, Protocol, Symbol};
 
 use super::*;
-use crate::action::{Access, Caching, Disposition, FileKey};
 use crate::content::Content;
+use crate::operation::{Access, Caching, Disposition, FileKey};
 
 struct Bench {
     folder: tempfile::TempDir,
@@ -57,16 +57,16 @@ impl Bench {
         Self { client: PathClient::new(root.read(reading), identity), ..bench }
     }
 
-    /// Does an action, and holds that it is done once, with one transaction if it was asked for.
-    fn act(&mut self, action: Action<'_>) -> Result<Reply, Failure> {
+    /// Does an operation, and holds that it is done once, with one transaction if it was asked for.
+    fn act(&mut self, operation: Operation<'_>) -> Result<Reply, Failure> {
         self.told = Told::default();
         let ticket = Ticket { tag: Tag(9), intended: Some(5), path: Symbol::NONE };
-        self.client.begin(&action, ticket, 0, &mut Outbox::new(), &mut self.told);
-        assert_eq!((self.told.done.len(), self.told.done[0].tag), (1, Tag(9)), "{action:?}");
+        self.client.begin(&operation, ticket, 0, &mut Outbox::new(), &mut self.told);
+        assert_eq!((self.told.done.len(), self.told.done[0].tag), (1, Tag(9)), "{operation:?}");
         let result = self.told.done[0].result.clone();
         let never_sent = matches!(&result, Err(Failure { outcome: Outcome::NeverSent, .. }));
-        let asked = !never_sent && !matches!(action, Action::Cancel { .. });
-        assert_eq!(self.told.transactions.len(), usize::from(asked), "{action:?}");
+        let asked = !never_sent && !matches!(operation, Operation::Cancel { .. });
+        assert_eq!(self.told.transactions.len(), usize::from(asked), "{operation:?}");
         if let Some(transaction) = self.told.transactions.first() {
             assert_eq!(transaction.procedure.row().protocol, Protocol::File);
             assert_eq!((transaction.connection, transaction.timeline.intended), (3, Some(5)));
@@ -79,13 +79,13 @@ impl Bench {
 
     fn open(&mut self, path: &str, disposition: Disposition) -> FileKey {
         let (access, caching) = (Access::ReadWrite, Caching::None);
-        match self.act(Action::Open { path, access, disposition, caching }) {
+        match self.act(Operation::Open { path, access, disposition, caching }) {
             Ok(Reply::Opened { file, .. }) => file,
             other => panic!("{path}: {other:?}"),
         }
     }
 
-    fn operation(&self) -> Operation {
+    fn operation(&self) -> plimsoll_model::Operation {
         self.told.transactions[0].procedure.row().operation
     }
 
@@ -107,34 +107,37 @@ fn files_are_written_and_read_back() {
     let mut bench = Bench::new();
     let content = Arc::new(Content::new(3));
     let file = bench.open("f", Disposition::CreateNew);
-    assert_eq!(bench.operation(), Operation::Open);
+    assert_eq!(bench.operation(), plimsoll_model::Operation::Open);
     // Across the end of the block that content is made of.
     let (offset, length) = (1_048_000, 2_000_000);
-    let written = bench.act(Action::Write { file, offset, length, content: &content, key: 7 });
+    let written = bench.act(Operation::Write { file, offset, length, content: &content, key: 7 });
     assert_eq!(written, Ok(Reply::Written { bytes: length }));
     assert_eq!(bench.told.transactions[0].payload_bytes, Some(u64::from(length)));
-    bench.act(Action::Flush { file }).unwrap();
-    assert_eq!(bench.operation(), Operation::Flush);
+    bench.act(Operation::Flush { file }).unwrap();
+    assert_eq!(bench.operation(), plimsoll_model::Operation::Flush);
     let on_disk = fs::read(bench.path("f")).unwrap();
     assert!(content.matches(7, offset, &on_disk[offset as usize..]));
     assert_eq!(on_disk.len() as u64, offset + u64::from(length));
 
-    let read = bench.act(Action::Read { file, offset, length: 9_000_000, keep: true });
+    let read = bench.act(Operation::Read { file, offset, length: 9_000_000, keep: true });
     assert_eq!(read, Ok(Reply::Read { bytes: length }), "to the end of the file, in several calls");
     assert!(content.matches(7, offset, &bench.told.data) && bench.told.data.len() == length as usize);
-    assert_eq!(bench.act(Action::Read { file, offset, length: 5, keep: false }), Ok(Reply::Read { bytes: 5 }));
+    assert_eq!(bench.act(Operation::Read { file, offset, length: 5, keep: false }), Ok(Reply::Read { bytes: 5 }));
     assert!(bench.told.data.is_empty());
-    assert_eq!(bench.act(Action::Read { file, offset: 1 << 40, length: 5, keep: true }), Ok(Reply::Read { bytes: 0 }));
+    assert_eq!(
+        bench.act(Operation::Read { file, offset: 1 << 40, length: 5, keep: true }),
+        Ok(Reply::Read { bytes: 0 })
+    );
 
-    bench.act(Action::SetSize { file, size: 10 }).unwrap();
+    bench.act(Operation::Truncate { file, size: 10 }).unwrap();
     let attributes = Ok(Reply::Attributes { size: 10, directory: false });
-    assert_eq!(bench.act(Action::GetAttributesOf { file }), attributes);
-    assert_eq!(bench.act(Action::GetAttributes { path: "f" }), attributes);
-    bench.act(Action::Close { file }).unwrap();
-    assert_eq!(bench.operation(), Operation::Close);
+    assert_eq!(bench.act(Operation::GetattrOpen { file }), attributes);
+    assert_eq!(bench.act(Operation::Getattr { path: "f" }), attributes);
+    bench.act(Operation::Close { file }).unwrap();
+    assert_eq!(bench.operation(), plimsoll_model::Operation::Close);
     let cause = |result: Result<Reply, Failure>| result.unwrap_err().cause;
-    assert_eq!(cause(bench.act(Action::Close { file })), Cause::Unsupported, "it is not open any more");
-    assert_eq!(cause(bench.act(Action::Read { file, offset: 0, length: 1, keep: false })), Cause::Unsupported);
+    assert_eq!(cause(bench.act(Operation::Close { file })), Cause::Unsupported, "it is not open any more");
+    assert_eq!(cause(bench.act(Operation::Read { file, offset: 0, length: 1, keep: false })), Cause::Unsupported);
 }
 
 #[test]
@@ -142,7 +145,7 @@ fn opens_do_what_they_say() {
     let mut bench = Bench::new();
     fs::write(bench.path("there"), b"abc").unwrap();
     let mut open = |path, access, disposition| {
-        bench.act(Action::Open { path, access, disposition, caching: Caching::Lease }).map(|reply| match reply {
+        bench.act(Operation::Open { path, access, disposition, caching: Caching::Lease }).map(|reply| match reply {
             Reply::Opened { file, size } => (file, size.unwrap()),
             other => panic!("{other:?}"),
         })
@@ -158,33 +161,33 @@ fn opens_do_what_they_say() {
     assert_eq!(size(open("there", Access::ReadWrite, Disposition::CreateOrTruncate)), 0);
     let (file, _) = open("there", Access::Read, Disposition::OpenExisting).unwrap();
     let content = Arc::new(Content::new(3));
-    assert_eq!(errno(bench.act(Action::Write { file, offset: 0, length: 1, content: &content, key: 7 })), "EBADF");
+    assert_eq!(errno(bench.act(Operation::Write { file, offset: 0, length: 1, content: &content, key: 7 })), "EBADF");
 }
 
 #[test]
 fn names_are_made_listed_renamed_linked_and_removed() {
     let mut bench = Bench::new();
-    bench.act(Action::MakeDirectory { path: "d" }).unwrap();
-    assert_eq!(errno(bench.act(Action::MakeDirectory { path: "d" })), "EEXIST");
+    bench.act(Operation::Mkdir { path: "d" }).unwrap();
+    assert_eq!(errno(bench.act(Operation::Mkdir { path: "d" })), "EEXIST");
     for name in ["d/a", "d/b"] {
         let file = bench.open(name, Disposition::CreateNew);
-        bench.act(Action::Close { file }).unwrap();
+        bench.act(Operation::Close { file }).unwrap();
     }
-    bench.act(Action::Rename { from: "d/a", to: "d/c" }).unwrap();
-    bench.act(Action::Link { from: "d/c", to: "hard" }).unwrap();
+    bench.act(Operation::Rename { from: "d/a", to: "d/c" }).unwrap();
+    bench.act(Operation::Link { from: "d/c", to: "hard" }).unwrap();
     assert_eq!(fs::metadata(bench.path("hard")).unwrap().nlink(), 2);
-    bench.act(Action::SymbolicLink { path: "soft", text: "d/c" }).unwrap();
-    assert_eq!(bench.act(Action::ReadLink { path: "soft" }), Ok(Reply::Text("d/c".to_owned())));
-    assert_eq!(bench.act(Action::GetAttributes { path: "soft" }), Ok(Reply::Attributes { size: 3, directory: false }));
-    assert_eq!(bench.act(Action::List { path: "d" }), Ok(Reply::Listed { entries: 2 }));
+    bench.act(Operation::Symlink { path: "soft", text: "d/c" }).unwrap();
+    assert_eq!(bench.act(Operation::Readlink { path: "soft" }), Ok(Reply::Text("d/c".to_owned())));
+    assert_eq!(bench.act(Operation::Getattr { path: "soft" }), Ok(Reply::Attributes { size: 3, directory: false }));
+    assert_eq!(bench.act(Operation::List { path: "d" }), Ok(Reply::Listed { entries: 2 }));
     bench.told.names.sort();
     assert_eq!(bench.told.names, ["b", "c"]);
-    assert_eq!(bench.act(Action::List { path: "" }), Ok(Reply::Listed { entries: 3 }));
-    assert_eq!(errno(bench.act(Action::RemoveDirectory { path: "d" })), "ENOTEMPTY");
+    assert_eq!(bench.act(Operation::List { path: "" }), Ok(Reply::Listed { entries: 3 }));
+    assert_eq!(errno(bench.act(Operation::Rmdir { path: "d" })), "ENOTEMPTY");
     for path in ["d/b", "d/c", "hard", "soft"] {
-        bench.act(Action::Remove { path }).unwrap();
+        bench.act(Operation::Remove { path }).unwrap();
     }
-    bench.act(Action::RemoveDirectory { path: "d" }).unwrap();
+    bench.act(Operation::Rmdir { path: "d" }).unwrap();
     assert_eq!(fs::read_dir(bench.folder.path()).unwrap().count(), 0);
 }
 
@@ -194,7 +197,7 @@ fn a_listing_is_whole_however_long() {
     for n in 0..3000 {
         fs::write(bench.path(&format!("a-rather-long-name-{n:05}")), b"").unwrap();
     }
-    assert_eq!(bench.act(Action::List { path: "" }), Ok(Reply::Listed { entries: 3000 }));
+    assert_eq!(bench.act(Operation::List { path: "" }), Ok(Reply::Listed { entries: 3000 }));
     bench.told.names.sort();
     bench.told.names.dedup();
     assert_eq!(bench.told.names.len(), 3000);
@@ -204,17 +207,15 @@ fn a_listing_is_whole_however_long() {
 fn attributes_space_and_the_rest() {
     let mut bench = Bench::new();
     let file = bench.open("f", Disposition::CreateNew);
-    bench.act(Action::SetAttributes { path: "f", mode: 0o640 }).unwrap();
+    bench.act(Operation::Setattr { path: "f", mode: 0o640 }).unwrap();
     assert_eq!(fs::metadata(bench.path("f")).unwrap().mode() & 0o7777, 0o640);
-    bench.act(Action::Access { path: "f" }).unwrap();
-    assert_eq!(errno(bench.act(Action::Access { path: "none" })), "ENOENT");
-    assert!(
-        matches!(bench.act(Action::FileSystemInfo), Ok(Reply::Space { total, free }) if total > 0 && free <= total)
-    );
-    bench.act(Action::Null).unwrap();
+    bench.act(Operation::Access { path: "f" }).unwrap();
+    assert_eq!(errno(bench.act(Operation::Access { path: "none" })), "ENOENT");
+    assert!(matches!(bench.act(Operation::Fsinfo), Ok(Reply::Space { total, free }) if total > 0 && free <= total));
+    bench.act(Operation::Null).unwrap();
     fs::write(bench.path("g"), vec![7; 100_000]).unwrap();
     let from = bench.open("g", Disposition::OpenExisting);
-    match bench.act(Action::CopyOnServer { from, to: file, length: 70_000 }) {
+    match bench.act(Operation::Copy { from, to: file, length: 70_000 }) {
         Ok(reply) => {
             assert_eq!(reply, Reply::Written { bytes: 70_000 });
             assert_eq!(fs::read(bench.path("f")).unwrap(), vec![7; 70_000]);
@@ -222,20 +223,20 @@ fn attributes_space_and_the_rest() {
         // Not every file system can (man copy_file_range).
         Err(failure) => assert!(["EXDEV", "EOPNOTSUPP", "EINVAL"].contains(&errno(Err(failure)))),
     }
-    assert_eq!(bench.act(Action::Cancel { tag: Tag(1) }), Ok(Reply::Nothing));
-    assert_eq!(bench.act(Action::Watch { path: "" }).unwrap_err().cause, Cause::Unsupported);
+    assert_eq!(bench.act(Operation::Cancel { tag: Tag(1) }), Ok(Reply::Nothing));
+    assert_eq!(bench.act(Operation::Watch { path: "" }).unwrap_err().cause, Cause::Unsupported);
 }
 
 #[test]
 fn locks_are_between_open_files() {
     let mut bench = Bench::new();
     let (a, b) = (bench.open("f", Disposition::CreateNew), bench.open("f", Disposition::OpenExisting));
-    let lock = |file, offset, exclusive, wait| Action::Lock { file, offset, length: 10, exclusive, wait };
+    let lock = |file, offset, exclusive, wait| Operation::Lock { file, offset, length: 10, exclusive, wait };
     bench.act(lock(a, 0, true, false)).unwrap();
     assert_eq!(errno(bench.act(lock(b, 5, false, false))), "EAGAIN");
     assert_eq!(bench.act(lock(b, 5, true, true)).unwrap_err().cause, Cause::Unsupported);
     bench.act(lock(b, 10, true, true)).unwrap();
-    bench.act(Action::Unlock { file: a, offset: 0, length: 10 }).unwrap();
+    bench.act(Operation::Unlock { file: a, offset: 0, length: 10 }).unwrap();
     bench.act(lock(b, 5, false, false)).unwrap();
     assert_eq!(errno(bench.act(lock(b, u64::MAX, true, false))), "EOVERFLOW");
 }
@@ -244,14 +245,14 @@ fn locks_are_between_open_files() {
 fn nothing_above_the_directory_is_asked_for() {
     let mut bench = Bench::new();
     for path in ["/etc/passwd", "..", "../x", "a/../../x"] {
-        let failure = bench.act(Action::GetAttributes { path }).unwrap_err();
+        let failure = bench.act(Operation::Getattr { path }).unwrap_err();
         assert_eq!((failure.cause, failure.outcome), (Cause::Unsupported, Outcome::NeverSent), "{path}");
     }
     // Links are followed as for any program.
     let elsewhere = tempfile::tempdir().unwrap();
     fs::write(elsewhere.path().join("x"), b"12345").unwrap();
     symlink(elsewhere.path(), bench.path("out")).unwrap();
-    assert_eq!(bench.act(Action::GetAttributes { path: "out/x" }), Ok(Reply::Attributes { size: 5, directory: false }));
+    assert_eq!(bench.act(Operation::Getattr { path: "out/x" }), Ok(Reply::Attributes { size: 5, directory: false }));
 }
 
 #[test]
@@ -263,7 +264,7 @@ fn connecting_and_leaving_are_told_and_files_are_closed() {
     bench.client.leave(2, &mut Outbox::new(), &mut told);
     let done: Vec<_> = told.done.iter().map(|done| (done.tag, done.at, done.result.is_ok())).collect();
     assert_eq!(done, [(Tag::CONNECT, 1, true), (Tag::LEAVE, 2, true)]);
-    assert_eq!(bench.act(Action::Flush { file }).unwrap_err().cause, Cause::Unsupported);
+    assert_eq!(bench.act(Operation::Flush { file }).unwrap_err().cause, Cause::Unsupported);
     assert_eq!((bench.client.outstanding(), bench.client.strangers()), (0, 0));
     assert!(Root::open(&bench.path("f")).is_err(), "a file is no directory");
 }
@@ -282,11 +283,11 @@ fn what_is_not_cached_is_what_was_written() {
         let mut bench = Bench::reading(reading);
         fs::write(bench.folder.path().join("f"), [7; 10_000]).unwrap();
         let (access, disposition, caching) = (Access::Read, Disposition::OpenExisting, Caching::None);
-        let opened = bench.act(Action::Open { path: "f", access, disposition, caching }).unwrap();
+        let opened = bench.act(Operation::Open { path: "f", access, disposition, caching }).unwrap();
         let Reply::Opened { file, size } = opened else { panic!("{opened:?}") };
         assert_eq!(size, Some(10_000));
         for (offset, bytes) in [(4096, 4096), (8192, 1808), (0, 4096), (20_000, 0)] {
-            let read = bench.act(Action::Read { file, offset, length: 4096, keep: true });
+            let read = bench.act(Operation::Read { file, offset, length: 4096, keep: true });
             assert_eq!(read, Ok(Reply::Read { bytes }), "{reading:?} {offset}");
             assert!(bench.told.data.len() == bytes as usize && bench.told.data.iter().all(|byte| *byte == 7));
         }

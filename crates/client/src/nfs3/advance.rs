@@ -27,10 +27,10 @@ use plimsoll_wire::xdr::padding;
 
 use super::client::{NfsClient, What};
 use super::job::{Goal, Job, JobId};
-use crate::action::{Cause, Disposition, Done, Failure};
 use crate::calls::Call;
 use crate::client::Events;
 use crate::content::Content;
+use crate::operation::{Cause, Disposition, Done, Failure};
 use crate::outbox::Outbox;
 
 /// Permission bits of files that are made, as `umask 022` leaves them.
@@ -88,17 +88,17 @@ struct Calling<'a> {
 }
 
 impl Calling<'_> {
-    /// The next LOOKUP of a path, or what the action is about.
+    /// The next LOOKUP of a path, or what the operation is about.
     fn next(&mut self, job: &mut Job) {
         let Some(walk) = job.walking() else { return self.act(job) };
         let Some(part) = walk.part() else { return };
-        // A handle on the way belongs to another path than the action.
+        // A handle on the way belongs to another path than the operation.
         let path = if walk.whole && part.end == walk.path.len() { job.path } else { Symbol::NONE };
         let name = walk.path.get(part).unwrap_or_default().as_bytes();
         self.say(&Lookup { what: Place { directory: &walk.handle, name } }, path, job.intended);
     }
 
-    /// The call that the action is about.
+    /// The call that the operation is about.
     fn act(&mut self, job: &mut Job) {
         let (path, intended) = (job.path, job.intended);
         let root = self.client.handles.root();
@@ -116,7 +116,7 @@ impl Calling<'_> {
         }
     }
 
-    /// The call of an action whose paths were walked.
+    /// The call of an operation whose paths were walked.
     fn act_on_path(&mut self, job: &Job) {
         let (path, intended) = (job.path, job.intended);
         let [Some(walk), second] = &job.walks else { return };

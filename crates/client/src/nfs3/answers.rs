@@ -12,9 +12,9 @@ use super::client::{NfsClient, What};
 use super::file::{File, Files};
 use super::job::{Goal, Job, Walk, never_sent};
 use super::options::NfsLimits;
-use crate::action::{Cause, Disposition, Failure, Reply};
 use crate::calls::{Call, Ending};
 use crate::client::Events;
+use crate::operation::{Cause, Disposition, Failure, Reply};
 
 /// NFS3ERR_STALE and NFS3ERR_BADHANDLE: a handle means nothing any more.
 const MEANINGLESS: [u32; 2] = [70, 10_001];
@@ -156,7 +156,7 @@ impl NfsClient {
                 let leaf = found.attributes.is_some_and(|attributes| attributes.kind != FileType::Directory);
                 self.handles.learn(walk.found(part.end, found.object, found.attributes), found.object, leaf);
             }
-            // The end of a walk is the end of an action that wanted no more than that.
+            // The end of a walk is the end of an operation that wanted no more than that.
             if job.walking().is_none()
                 && let Some(attributes) = job.walks.iter().flatten().next().and_then(|walk| walk.attributes)
                 && job.wants_attributes_of_path()

@@ -14,9 +14,9 @@ use super::framing;
 use super::handles::Handles;
 use super::job::{Goal, Job, JobId, Jobs, never_sent};
 use super::options::{NfsLimits, NfsOptions};
-use crate::action::{Action, Cause, Done, Failure, Tag, Ticket};
 use crate::calls::{Call, Calls, Ending, Identity};
 use crate::client::{Arrived, Client, Events, Framing};
+use crate::operation::{Cause, Done, Failure, Operation, Tag, Ticket};
 use crate::outbox::Outbox;
 
 /// The procedure number of READ.
@@ -97,18 +97,18 @@ impl NfsClient {
     }
 
     /// Tells of a call that ended.
-    pub(super) fn report(&self, call: &Call<What>, action: Option<Tag>, ending: &Ending, events: &mut dyn Events) {
+    pub(super) fn report(&self, call: &Call<What>, operation: Option<Tag>, ending: &Ending, events: &mut dyn Events) {
         let mut transaction = call.transaction(&self.identity, ending);
         transaction.id = transaction.id.map(|id| id & u64::from(u32::MAX));
-        events.transaction(action, &transaction);
+        events.transaction(operation, &transaction);
     }
 
     /// A call that gets no answer any more.
     fn abandon(&mut self, call: &Call<What>, cause: Cause, events: &mut dyn Events) {
         let outcome = if call.sent.is_some() { Outcome::Unanswered } else { Outcome::NeverSent };
         let ending = Ending { answered: None, status: None, outcome, response_bytes: None, payload_bytes: None };
-        let action = self.jobs.get(call.what.job).map(|job| job.tag);
-        self.report(call, action, &ending, events);
+        let operation = self.jobs.get(call.what.job).map(|job| job.tag);
+        self.report(call, operation, &ending, events);
         if let Some(job) = self.jobs.get(call.what.job) {
             job.pending = job.pending.saturating_sub(1);
             job.fail(Failure { procedure: Some(call.procedure), status: None, outcome, cause });
@@ -170,9 +170,16 @@ impl Client for NfsClient {
         self.advance(job, now, out, events);
     }
 
-    fn begin(&mut self, action: &Action<'_>, ticket: Ticket, now: i64, out: &mut Outbox, events: &mut dyn Events) {
+    fn begin(
+        &mut self,
+        operation: &Operation<'_>,
+        ticket: Ticket,
+        now: i64,
+        out: &mut Outbox,
+        events: &mut dyn Events,
+    ) {
         match self.over {
-            None => self.begin_action(action, &ticket, now, out, events),
+            None => self.begin_operation(operation, &ticket, now, out, events),
             Some(cause) => {
                 events.done(Done { tag: ticket.tag, at: now, result: Err(never_sent(None, cause)) });
             }
@@ -216,7 +223,7 @@ impl Client for NfsClient {
 
     /// NFSv3 has nothing to take leave of: the export is unmounted once for the whole run.
     fn leave(&mut self, now: i64, _: &mut Outbox, events: &mut dyn Events) {
-        events.done(Done { tag: Tag::LEAVE, at: now, result: Ok(crate::action::Reply::Nothing) });
+        events.done(Done { tag: Tag::LEAVE, at: now, result: Ok(crate::operation::Reply::Nothing) });
     }
 
     fn outstanding(&self) -> usize {

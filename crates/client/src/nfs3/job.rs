@@ -1,4 +1,4 @@
-//! Actions on their way: how far each is.
+//! Operations on their way: how far each is.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -8,17 +8,17 @@ use plimsoll_wire::nfs::v3::write::Stable;
 use plimsoll_wire::nfs::v3::{Attributes, FileHandle, SetAttributes};
 
 use super::transfer::Transfer;
-use crate::action::{Cause, Disposition, Failure, FileKey, Reply, Tag, Ticket};
 use crate::content::Content;
+use crate::operation::{Cause, Disposition, Failure, FileKey, Reply, Tag, Ticket};
 
-/// Requests of one READ or WRITE action that are on their way at once, at most.
+/// Requests of one READ or WRITE operation that are on their way at once, at most.
 const WINDOW: u32 = 64;
 
-/// An action, as the client numbers it while it is on its way.
+/// An operation, as the client numbers it while it is on its way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct JobId(u32);
 
-/// An action on its way.
+/// An operation on its way.
 #[derive(Debug)]
 pub(super) struct Job {
     pub(super) tag: Tag,
@@ -37,7 +37,7 @@ pub(super) struct Job {
     pub(super) reply: Option<Reply>,
 }
 
-/// What an action does once its paths are walked.
+/// What an operation does once its paths are walked.
 #[derive(Debug)]
 pub(super) enum Goal {
     /// FSINFO, to begin with.
@@ -193,12 +193,12 @@ impl Job {
     }
 }
 
-/// An action that was never sent.
+/// An operation that was never sent.
 pub(super) fn never_sent(procedure: Option<Procedure>, cause: Cause) -> Failure {
     Failure { procedure, status: None, outcome: Outcome::NeverSent, cause }
 }
 
-/// The actions of a connection. Places are used again, and so is the memory of jobs, which are too large to be moved
+/// The operations of a connection. Places are used again, and so is the memory of jobs, which are too large to be moved
 /// around.
 #[derive(Debug, Default)]
 pub(super) struct Jobs {
@@ -227,7 +227,7 @@ impl Jobs {
             return JobId(place);
         }
         self.places.push(Some(job));
-        // Callers have as many actions on their way as they have lanes: far fewer than 4 billion.
+        // Callers have as many operations on their way as they have lanes: far fewer than 4 billion.
         JobId((self.places.len() - 1) as u32)
     }
 

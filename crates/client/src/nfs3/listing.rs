@@ -9,9 +9,9 @@ use plimsoll_wire::xdr::Malformed;
 use super::answers::NOT_SUPPORTED;
 use super::client::What;
 use super::job::{Goal, Job, Wanted};
-use crate::action::Reply;
 use crate::calls::Call;
 use crate::client::Events;
+use crate::operation::Reply;
 
 /// The numbers of READDIR and READDIRPLUS.
 const NAMES: u32 = 16;

@@ -7,9 +7,9 @@ use plimsoll_wire::xdr::Malformed;
 
 use super::client::{NfsClient, What};
 use super::job::{Goal, Job};
-use crate::action::{Cause, Failure, Reply};
 use crate::calls::Call;
 use crate::client::Events;
+use crate::operation::{Cause, Failure, Reply};
 
 /// Data of one file that is moved in one or more requests.
 #[derive(Clone, Debug)]

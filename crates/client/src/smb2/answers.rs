@@ -9,8 +9,8 @@ use plimsoll_wire::smb2::{
     query_info, read, session_setup, set_info, tree_connect, tree_disconnect, write,
 };
 
-use super::actions::ENTRIES;
 use super::client::What;
+use super::operations::ENTRIES;
 use super::step::Step;
 
 /// What an answer says.

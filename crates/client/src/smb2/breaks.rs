@@ -8,7 +8,7 @@ use plimsoll_wire::smb2::{Reply, create};
 use super::client::SmbClient;
 use super::jobs::JobId;
 use super::step::Step;
-use crate::action::Cause;
+use crate::operation::Cause;
 use crate::outbox::Outbox;
 
 impl SmbClient {

@@ -15,9 +15,9 @@ use super::outgoing::Outgoing;
 use super::session::Session;
 use super::standing::Agreed;
 use super::step::Step;
-use crate::action::{Action, Cause, Done, Failure, Tag, Ticket};
 use crate::calls::{Call, Calls, Ending, Identity};
 use crate::client::{Arrived, Client, Events, Framing};
+use crate::operation::{Cause, Done, Failure, Operation, Tag, Ticket};
 use crate::outbox::Outbox;
 
 /// A connection with one session on one share.
@@ -215,7 +215,7 @@ impl SmbClient {
         }
     }
 
-    /// Fails an action that nothing was sent for.
+    /// Fails an operation that nothing was sent for.
     pub(super) fn refuse(tag: Tag, at: i64, cause: Cause, events: &mut dyn Events) {
         events.done(Done { tag, at, result: Err(never_sent(None, cause)) });
     }
@@ -253,9 +253,16 @@ impl Client for SmbClient {
         self.negotiate(job, now, out, events);
     }
 
-    fn begin(&mut self, action: &Action<'_>, ticket: Ticket, now: i64, out: &mut Outbox, events: &mut dyn Events) {
+    fn begin(
+        &mut self,
+        operation: &Operation<'_>,
+        ticket: Ticket,
+        now: i64,
+        out: &mut Outbox,
+        events: &mut dyn Events,
+    ) {
         match self.state {
-            State::Ready => self.begin_action(action, &ticket, now, out, events),
+            State::Ready => self.begin_operation(operation, &ticket, now, out, events),
             State::Closed(cause) | State::Over(cause) => Self::refuse(ticket.tag, now, cause, events),
             State::Fresh | State::Connecting | State::Leaving => {
                 Self::refuse(ticket.tag, now, Cause::Ended, events);

@@ -1,4 +1,4 @@
-//! Actions on their way: how far each is.
+//! Operations on their way: how far each is.
 
 use std::sync::Arc;
 
@@ -6,19 +6,19 @@ use plimsoll_model::{Outcome, Procedure, Symbol};
 use plimsoll_wire::smb2::FileId;
 use plimsoll_wire::smb2::query_directory::Class;
 
-use crate::action::{Access, Cause, Failure, FileKey, Reply, Tag, Ticket};
 use crate::content::Content;
+use crate::operation::{Access, Cause, Failure, FileKey, Reply, Tag, Ticket};
 
-/// An action, as the client numbers it while it is on its way.
+/// An operation, as the client numbers it while it is on its way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct JobId(u32);
 
 impl JobId {
-    /// Of requests that belong to no action (agreeing to a break, closing what a failed action left open).
+    /// Of requests that belong to no operation (agreeing to a break, closing what a failed operation left open).
     pub(super) const NONE: JobId = JobId(u32::MAX);
 }
 
-/// An action on its way.
+/// An operation on its way.
 #[derive(Debug)]
 pub(super) struct Job {
     pub(super) tag: Tag,
@@ -35,7 +35,7 @@ pub(super) struct Job {
     pub(super) failure: Option<Failure>,
 }
 
-/// What an action does, and how far it is.
+/// What an operation does, and how far it is.
 #[derive(Debug)]
 pub(super) enum Kind {
     /// Logging on.
@@ -212,12 +212,12 @@ impl Job {
 const UNFINISHED: Failure =
     Failure { procedure: None, status: None, outcome: Outcome::Failed, cause: Cause::Malformed };
 
-/// An action that was never sent.
+/// An operation that was never sent.
 pub(super) fn never_sent(procedure: Option<Procedure>, cause: Cause) -> Failure {
     Failure { procedure, status: None, outcome: Outcome::NeverSent, cause }
 }
 
-/// The actions of a connection. Places are used again.
+/// The operations of a connection. Places are used again.
 #[derive(Debug, Default)]
 pub(super) struct Jobs {
     places: Vec<Option<Job>>,
@@ -233,7 +233,7 @@ impl Jobs {
             return JobId(place);
         }
         self.places.push(Some(job));
-        // Callers have as many actions on their way as they have lanes: far fewer than 4 billion.
+        // Callers have as many operations on their way as they have lanes: far fewer than 4 billion.
         JobId((self.places.len() - 1) as u32)
     }
 
@@ -241,7 +241,7 @@ impl Jobs {
         self.places.get_mut(id.0 as usize)?.as_mut()
     }
 
-    /// The tag of an action that has not ended.
+    /// The tag of an operation that has not ended.
     pub(super) fn tag(&self, id: JobId) -> Option<Tag> {
         self.places.get(id.0 as usize)?.as_ref().map(|job| job.tag)
     }
@@ -252,7 +252,7 @@ impl Jobs {
         Some(job)
     }
 
-    /// The action of a tag.
+    /// The operation of a tag.
     pub(super) fn find(&self, tag: Tag) -> Option<JobId> {
         let place = self.places.iter().position(|job| job.as_ref().is_some_and(|job| job.tag == tag))?;
         Some(JobId(place as u32))

@@ -13,7 +13,7 @@ use plimsoll_wire::smb2::{FileId, close, create};
 use super::client::SmbClient;
 use super::jobs::{Job, JobId, Kind};
 use super::step::Step;
-use crate::action::{Access, Action, Caching, Disposition, FileKey, Reply};
+use crate::operation::{Access, Caching, Disposition, FileKey, Operation, Reply};
 use crate::outbox::Outbox;
 
 /// So long a file stays open that nobody uses, ns.
@@ -107,28 +107,28 @@ impl File {
 }
 
 impl SmbClient {
-    /// The answer of an action that need not be sent.
-    pub(super) fn known(&mut self, action: &Action<'_>, now: i64) -> Option<Reply> {
+    /// The answer of an operation that need not be sent.
+    pub(super) fn known(&mut self, operation: &Operation<'_>, now: i64) -> Option<Reply> {
         if self.kept.files.is_empty() || self.is_away() {
             return None;
         }
-        let (reply, spared) = match *action {
-            Action::Open { path, access, disposition, caching: Caching::Kept } => {
+        let (reply, spared) = match *operation {
+            Operation::Open { path, access, disposition, caching: Caching::Kept } => {
                 (self.opened_again(path, access, disposition)?, 2)
             }
             // It is closed later, or its CLOSE is spared with the next CREATE.
-            Action::Close { file } => (self.closed_late(file, now)?, 0),
-            Action::GetAttributesOf { file } => {
+            Operation::Close { file } => (self.closed_late(file, now)?, 0),
+            Operation::GetattrOpen { file } => {
                 let id = self.vouched(file, create::LEASE_READ)?;
                 (attributes(self.kept.files.get(&id)?)?, 1)
             }
-            Action::GetAttributes { path } => {
+            Operation::Getattr { path } => {
                 let (_, file) = self.kept.of(path)?;
                 let (key, reply) = (file.key, attributes(file)?);
                 self.vouched(key, create::LEASE_READ)?;
                 (reply, 3)
             }
-            Action::Read { file, offset, length, keep: false } => {
+            Operation::Read { file, offset, length, keep: false } => {
                 let id = self.vouched(file, create::LEASE_READ)?;
                 let bytes = self.kept.files.get(&id)?.has(offset, length)?;
                 (Reply::Read { bytes }, u64::from(length.div_ceil(self.limits.max_read.max(1)).max(1)))
@@ -173,12 +173,12 @@ impl SmbClient {
         Some(Reply::Nothing)
     }
 
-    /// Closes what stands in the way of an action that is about to be sent, and what nobody has used for long.
-    pub(super) fn clear_the_way(&mut self, action: &Action<'_>, now: i64, out: &mut Outbox) {
+    /// Closes what stands in the way of an operation that is about to be sent, and what nobody has used for long.
+    pub(super) fn clear_the_way(&mut self, operation: &Operation<'_>, now: i64, out: &mut Outbox) {
         if self.kept.files.is_empty() || self.is_away() {
             return;
         }
-        for path in changed(action).into_iter().flatten() {
+        for path in changed(operation).into_iter().flatten() {
             let Some((id, file)) = self.kept.of(path) else { continue };
             match file.idle_since {
                 Some(_) => self.close_kept(id, now, out),
@@ -186,12 +186,12 @@ impl SmbClient {
                 None => self.kept.forget(id),
             }
         }
-        match *action {
-            Action::Close { file } => {
+        match *operation {
+            Operation::Close { file } => {
                 let id = self.files.get(file).map(|open| open.id);
                 id.and_then(|id| self.kept.remove(id));
             }
-            Action::SetSize { file, .. } | Action::CopyOnServer { to: file, .. } => {
+            Operation::Truncate { file, .. } | Operation::Copy { to: file, .. } => {
                 let id = self.files.get(file).map(|open| open.id);
                 id.into_iter().for_each(|id| self.kept.forget(id));
             }
@@ -234,7 +234,7 @@ impl SmbClient {
         }
     }
 
-    /// Keeps what an action told that ended.
+    /// Keeps what an operation told that ended.
     pub(super) fn keep(&mut self, job: &Job) {
         match &job.kind {
             Kind::Open { keeps: Some((path, access)), opened: Some((key, size)), .. } if job.failure.is_none() => {
@@ -269,16 +269,16 @@ fn attributes(file: &File) -> Option<Reply> {
     Some(Reply::Attributes { size: file.size?, directory: false })
 }
 
-/// The paths whose files an action changes, or opens for other than what they are open for.
-fn changed<'a>(action: &Action<'a>) -> [Option<&'a str>; 2] {
-    match *action {
-        Action::Open { path, .. }
-        | Action::Create { path, .. }
-        | Action::SetAttributes { path, .. }
-        | Action::Remove { path }
-        | Action::RemoveDirectory { path }
-        | Action::SymbolicLink { path, .. } => [Some(path), None],
-        Action::Rename { from, to } | Action::Link { from, to } => [Some(from), Some(to)],
+/// The paths whose files an operation changes, or opens for other than what they are open for.
+fn changed<'a>(operation: &Operation<'a>) -> [Option<&'a str>; 2] {
+    match *operation {
+        Operation::Open { path, .. }
+        | Operation::OpenEntry { path, .. }
+        | Operation::Setattr { path, .. }
+        | Operation::Remove { path }
+        | Operation::Rmdir { path }
+        | Operation::Symlink { path, .. } => [Some(path), None],
+        Operation::Rename { from, to } | Operation::Link { from, to } => [Some(from), Some(to)],
         _ => [None, None],
     }
 }

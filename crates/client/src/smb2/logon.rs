@@ -19,9 +19,9 @@ use super::session::Session;
 use super::signing::{Signer, SigningAlgorithm};
 use super::standing::Agreed;
 use super::step::Step;
-use crate::action::{Cause, Failure};
 use crate::calls::Call;
 use crate::client::Events;
+use crate::operation::{Cause, Failure};
 use crate::outbox::Outbox;
 
 /// What is remembered while logging on.

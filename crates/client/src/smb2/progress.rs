@@ -5,15 +5,15 @@ use plimsoll_wire::smb2::query_directory::{Class, Entries};
 use plimsoll_wire::smb2::reply::Buffer;
 use plimsoll_wire::smb2::{Malformed, Reply, create};
 
-use super::actions::ENTRIES;
 use super::answers::Found;
 use super::client::{SmbClient, What};
 use super::files::{Files, Open};
 use super::jobs::{Directory, Job, JobId, Kind};
+use super::operations::ENTRIES;
 use super::receiving::outcome;
-use crate::action::{Cause, Failure, Tag};
 use crate::calls::Call;
 use crate::client::Events;
+use crate::operation::{Cause, Failure, Tag};
 use crate::outbox::Outbox;
 
 impl SmbClient {

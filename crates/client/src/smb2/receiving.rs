@@ -11,9 +11,9 @@ use plimsoll_wire::smb2::{Command, Header, Kind, Reply, header, read, replies, s
 use super::answers::{self, Found};
 use super::client::{MOST, SmbClient, State, What};
 use super::step::Step;
-use crate::action::{Cause, Failure};
 use crate::calls::{Call, Ending};
 use crate::client::{Arrived, Events, Framing};
+use crate::operation::{Cause, Failure};
 use crate::outbox::Outbox;
 
 /// Messages up to this length are kept in whole without a look at them, bytes.

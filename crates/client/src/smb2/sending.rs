@@ -12,9 +12,9 @@ use super::jobs::{JobId, never_sent};
 use super::options::Dialect;
 use super::outgoing::{Member, Outgoing};
 use super::step::Step;
-use crate::action::Cause;
 use crate::calls::Call;
 use crate::client::Events;
+use crate::operation::Cause;
 use crate::outbox::Outbox;
 
 /// Whether a message's answer will be protected in another way than all others.
@@ -99,7 +99,7 @@ impl SmbClient {
         true
     }
 
-    /// Closes a file that no action wants any more, as soon as there is an occasion.
+    /// Closes a file that no operation wants any more, as soon as there is an occasion.
     pub(super) fn close_later(&mut self, file: FileId, now: i64) {
         let mut outgoing = Outgoing::default();
         if outgoing.add(Step::Close, &close::Close { file, attributes: false }).is_ok() {

@@ -15,9 +15,9 @@ use super::preauth::Preauth;
 use super::sealing::Cipher;
 use super::signing::SigningAlgorithm;
 use super::step::Step;
-use crate::action::{Cause, Failure, Ticket};
 use crate::calls::Call;
 use crate::client::Events;
+use crate::operation::{Cause, Failure, Ticket};
 use crate::outbox::Outbox;
 
 /// What client and server agreed on before anybody logged on.

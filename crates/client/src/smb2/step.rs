@@ -21,7 +21,7 @@ pub(super) enum Step {
     TreeDisconnect,
     /// Ending the session.
     Logoff,
-    /// Opens what the action works on.
+    /// Opens what the operation works on.
     Open,
     /// Opens what the rest of a compound works on.
     Create,

@@ -10,8 +10,8 @@ use super::jobs::JobId;
 use super::options::Dialect;
 use super::sending::Protection;
 use super::step::Step;
-use crate::action::Cause;
 use crate::client::Events;
+use crate::operation::Cause;
 use crate::outbox::Outbox;
 
 /// Bytes of VALIDATE_NEGOTIATE_INFO's output.

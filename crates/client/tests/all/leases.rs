@@ -5,17 +5,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use plimsoll_client::Client;
-use plimsoll_client::action::{Access, Caching, Disposition};
 use plimsoll_client::blocking::Blocking;
 use plimsoll_client::calls::Identity;
 use plimsoll_client::content::Content;
+use plimsoll_client::operation::{Access, Caching, Disposition};
 use plimsoll_client::smb2::auth::{Credentials, Secret};
 use plimsoll_client::smb2::{Dialect, SmbClient, SmbOptions};
-use plimsoll_client::{Action, FileKey, Reply};
+use plimsoll_client::{FileKey, Operation, Reply};
 use plimsoll_model::{Endpoint, Symbol};
 use plimsoll_testkit::servers::{Samba, Share};
 
-/// Longer than any action takes, on a machine that does other things too.
+/// Longer than any operation takes, on a machine that does other things too.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 fn connect(samba: &Samba, dialect: Dialect) -> Blocking<SmbClient> {
@@ -36,19 +36,19 @@ fn connect(samba: &Samba, dialect: Dialect) -> Blocking<SmbClient> {
     client
 }
 
-fn open(caching: Caching, disposition: Disposition) -> Action<'static> {
-    Action::Open { path: "file", access: Access::ReadWrite, disposition, caching }
+fn open(caching: Caching, disposition: Disposition) -> Operation<'static> {
+    Operation::Open { path: "file", access: Access::ReadWrite, disposition, caching }
 }
 
-fn opened(client: &mut Blocking<SmbClient>, action: &Action<'_>) -> (FileKey, Option<u64>) {
-    match client.act(action) {
+fn opened(client: &mut Blocking<SmbClient>, operation: &Operation<'_>) -> (FileKey, Option<u64>) {
+    match client.act(operation) {
         Ok(Reply::Opened { file, size }) => (file, size),
         other => panic!("{other:?}"),
     }
 }
 
 fn close(client: &mut Blocking<SmbClient>, file: FileKey) {
-    assert_eq!(client.act(&Action::Close { file }), Ok(Reply::Nothing));
+    assert_eq!(client.act(&Operation::Close { file }), Ok(Reply::Nothing));
 }
 
 /// Opens, writes and closes as one client does, and another one looks at it; both must move.
@@ -62,14 +62,14 @@ fn a_kept_file_is_whole_for_everybody() {
     for dialect in [Dialect::V210, Dialect::V300, Dialect::V311] {
         let (mut one, mut two) = (connect(&samba, dialect), connect(&samba, dialect));
         let (file, _) = opened(&mut one, &open(Caching::Kept, Disposition::OpenOrCreate));
-        let write = Action::Write { file, offset: 0, length: 1000, content: &content, key: 1 };
+        let write = Operation::Write { file, offset: 0, length: 1000, content: &content, key: 1 };
         assert_eq!(one.act(&write), Ok(Reply::Written { bytes: 1000 }));
         close(&mut one, file);
         let before = one.seen.transactions.len();
         let (file, size) = opened(&mut one, &open(Caching::Kept, Disposition::OpenExisting));
         assert_eq!(size, Some(1000), "{dialect:?}: what was written is known");
         assert_eq!(
-            one.act(&Action::Read { file, offset: 0, length: 4096, keep: false }),
+            one.act(&Operation::Read { file, offset: 0, length: 4096, keep: false }),
             Ok(Reply::Read { bytes: 1000 })
         );
         close(&mut one, file);
@@ -84,12 +84,12 @@ fn a_kept_file_is_whole_for_everybody() {
         });
         let Some(Ok(Reply::Opened { file: other, .. })) = other else { panic!("{dialect:?}: {other:?}") };
         close(&mut two, other);
-        assert_eq!(one.act(&Action::Null), Ok(Reply::Nothing), "whose answer comes after the break");
+        assert_eq!(one.act(&Operation::Null), Ok(Reply::Nothing), "whose answer comes after the break");
         let (file, size) = opened(&mut one, &open(Caching::Kept, Disposition::OpenExisting));
         assert_eq!(size, Some(0), "{dialect:?}");
         close(&mut one, file);
         // Whoever removes a file that he keeps open closes it first, and then it is gone.
-        assert_eq!(one.act(&Action::Remove { path: "file" }), Ok(Reply::Nothing));
+        assert_eq!(one.act(&Operation::Remove { path: "file" }), Ok(Reply::Nothing));
         assert!(!samba.folder(Share::Data).unwrap().join("file").exists(), "{dialect:?}");
         assert_eq!((one.leave(), two.leave()), (Ok(Reply::Nothing), Ok(Reply::Nothing)));
     }

@@ -5,19 +5,19 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use plimsoll_client::Client;
-use plimsoll_client::action::{Access, Caching, Cause, Disposition};
 use plimsoll_client::blocking::Blocking;
 use plimsoll_client::calls::Identity;
 use plimsoll_client::content::Content;
+use plimsoll_client::operation::{Access, Caching, Cause, Disposition};
 use plimsoll_client::smb2::auth::{Credentials, Secret};
 use plimsoll_client::smb2::sealing::Cipher;
 use plimsoll_client::smb2::signing::SigningAlgorithm;
 use plimsoll_client::smb2::{Dialect, Negotiated, SmbClient, SmbOptions, Wish};
-use plimsoll_client::{Action, Failure, FileKey, Reply};
+use plimsoll_client::{Failure, FileKey, Operation, Reply};
 use plimsoll_model::{Endpoint, Outcome, Symbol};
 use plimsoll_testkit::servers::{Samba, Scratch, Share};
 
-/// Longer than any action takes, on a machine that does other things too.
+/// Longer than any operation takes, on a machine that does other things too.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 #[expect(clippy::print_stdout, reason = "the reason for skipping")]
@@ -66,8 +66,8 @@ fn connect_shared(samba: &Samba, options: &Arc<SmbOptions>) -> Blocking<SmbClien
 }
 
 fn opened(client: &mut Blocking<SmbClient>, path: &str, disposition: Disposition) -> FileKey {
-    let action = Action::Open { path, access: Access::ReadWrite, disposition, caching: Caching::None };
-    match client.act(&action) {
+    let operation = Operation::Open { path, access: Access::ReadWrite, disposition, caching: Caching::None };
+    match client.act(&operation) {
         Ok(Reply::Opened { file, .. }) => file,
         other => panic!("{path}: {other:?}"),
     }
@@ -78,75 +78,75 @@ fn tour(client: &mut Blocking<SmbClient>, samba: &Samba) {
     let disk = samba.folder(Share::Data).unwrap();
     let content = Arc::new(Content::new(1));
     let fine = Ok(Reply::Nothing);
-    assert_eq!(client.act(&Action::Null), fine);
-    assert_eq!(client.act(&Action::MakeDirectory { path: "dir" }), fine);
+    assert_eq!(client.act(&Operation::Null), fine);
+    assert_eq!(client.act(&Operation::Mkdir { path: "dir" }), fine);
     assert!(disk.join("dir").is_dir());
 
     let file = opened(client, "dir/fil\u{e9}", Disposition::CreateNew);
-    let write = Action::Write { file, offset: 0, length: 100_000, content: &content, key: 3 };
+    let write = Operation::Write { file, offset: 0, length: 100_000, content: &content, key: 3 };
     assert_eq!(client.act(&write), Ok(Reply::Written { bytes: 100_000 }));
     let written = std::fs::read(disk.join("dir/fil\u{e9}")).unwrap();
     assert!(written.len() == 100_000 && content.matches(3, 0, &written));
-    assert_eq!(client.act(&Action::Read { file, offset: 0, length: 1, keep: false }), Ok(Reply::Read { bytes: 1 }));
-    let most = Action::Read { file, offset: 10_000, length: 65_536, keep: false };
+    assert_eq!(client.act(&Operation::Read { file, offset: 0, length: 1, keep: false }), Ok(Reply::Read { bytes: 1 }));
+    let most = Operation::Read { file, offset: 10_000, length: 65_536, keep: false };
     assert_eq!(client.act(&most), Ok(Reply::Read { bytes: 65_536 }));
     assert_eq!(read_back(client, file, 50_000, 100_000), written[50_000..]);
-    let beyond = Action::Read { file, offset: 200_000, length: 10, keep: false };
+    let beyond = Operation::Read { file, offset: 200_000, length: 10, keep: false };
     assert_eq!(client.act(&beyond), Ok(Reply::Read { bytes: 0 }));
-    assert_eq!(client.act(&Action::Flush { file }), fine);
+    assert_eq!(client.act(&Operation::Flush { file }), fine);
     let whole = Ok(Reply::Attributes { size: 100_000, directory: false });
-    assert_eq!(client.act(&Action::GetAttributesOf { file }), whole);
-    assert_eq!(client.act(&Action::GetAttributes { path: "dir/fil\u{e9}" }), whole);
+    assert_eq!(client.act(&Operation::GetattrOpen { file }), whole);
+    assert_eq!(client.act(&Operation::Getattr { path: "dir/fil\u{e9}" }), whole);
     let size = std::fs::metadata(&disk).unwrap().len();
     assert!(
-        matches!(client.act(&Action::GetAttributes { path: "" }), Ok(Reply::Attributes { directory: true, .. })),
+        matches!(client.act(&Operation::Getattr { path: "" }), Ok(Reply::Attributes { directory: true, .. })),
         "{size}"
     );
-    assert_eq!(client.act(&Action::SetSize { file, size: 1_234 }), fine);
+    assert_eq!(client.act(&Operation::Truncate { file, size: 1_234 }), fine);
     assert_eq!(std::fs::metadata(disk.join("dir/fil\u{e9}")).unwrap().len(), 1_234);
 
-    let through = Action::WriteThrough { file, offset: 0, length: 1_000, content: &content, key: 3 };
+    let through = Operation::WriteThrough { file, offset: 0, length: 1_000, content: &content, key: 3 };
     assert_eq!(client.act(&through), Ok(Reply::Written { bytes: 1_000 }));
     let copy = opened(client, "dir/copy", Disposition::CreateNew);
-    let copied = client.act(&Action::CopyOnServer { from: file, to: copy, length: 1_234 });
+    let copied = client.act(&Operation::Copy { from: file, to: copy, length: 1_234 });
     assert_eq!(copied, Ok(Reply::Written { bytes: 1_234 }));
     assert_eq!(std::fs::read(disk.join("dir/copy")).unwrap(), written[..1_234]);
-    assert_eq!(client.act(&Action::Lock { file, offset: 0, length: 10, exclusive: true, wait: false }), fine);
-    assert_eq!(client.act(&Action::Unlock { file, offset: 0, length: 10 }), fine);
-    assert_eq!(client.act(&Action::Close { file: copy }), fine);
-    assert_eq!(client.act(&Action::Close { file }), fine);
-    assert_eq!(client.act(&Action::Close { file }).unwrap_err().cause, Cause::Unsupported, "it is closed");
+    assert_eq!(client.act(&Operation::Lock { file, offset: 0, length: 10, exclusive: true, wait: false }), fine);
+    assert_eq!(client.act(&Operation::Unlock { file, offset: 0, length: 10 }), fine);
+    assert_eq!(client.act(&Operation::Close { file: copy }), fine);
+    assert_eq!(client.act(&Operation::Close { file }), fine);
+    assert_eq!(client.act(&Operation::Close { file }).unwrap_err().cause, Cause::Unsupported, "it is closed");
 
-    assert_eq!(client.act(&Action::List { path: "dir" }), Ok(Reply::Listed { entries: 2 }));
+    assert_eq!(client.act(&Operation::List { path: "dir" }), Ok(Reply::Listed { entries: 2 }));
     let mut names: Vec<String> = client.seen.entries.drain(..).map(|(_, name)| name).collect();
     names.sort();
     assert_eq!(names, ["copy", "fil\u{e9}"]);
     let before = std::fs::metadata(disk.join("dir/copy")).unwrap().modified().unwrap();
     std::thread::sleep(Duration::from_millis(20));
-    assert_eq!(client.act(&Action::SetAttributes { path: "dir/copy", mode: 0o600 }), fine);
+    assert_eq!(client.act(&Operation::Setattr { path: "dir/copy", mode: 0o600 }), fine);
     assert!(std::fs::metadata(disk.join("dir/copy")).unwrap().modified().unwrap() > before);
-    for action in [
-        Action::Access { path: "dir/copy" },
-        Action::Lookup { path: "dir/copy" },
-        Action::ReadLink { path: "dir/copy" },
+    for operation in [
+        Operation::Access { path: "dir/copy" },
+        Operation::Lookup { path: "dir/copy" },
+        Operation::Readlink { path: "dir/copy" },
     ] {
-        assert_eq!(client.act(&action), fine, "{action:?}");
+        assert_eq!(client.act(&operation), fine, "{operation:?}");
     }
-    assert_eq!(client.act(&Action::ListNames { path: "dir" }), Ok(Reply::Listed { entries: 2 }));
-    assert_eq!(client.act(&Action::Rename { from: "dir/copy", to: "dir/fil\u{e9}" }), fine);
+    assert_eq!(client.act(&Operation::ListNames { path: "dir" }), Ok(Reply::Listed { entries: 2 }));
+    assert_eq!(client.act(&Operation::Rename { from: "dir/copy", to: "dir/fil\u{e9}" }), fine);
     assert!(!disk.join("dir/copy").exists());
-    assert_eq!(client.act(&Action::Link { from: "dir/fil\u{e9}", to: "link" }), fine);
+    assert_eq!(client.act(&Operation::Link { from: "dir/fil\u{e9}", to: "link" }), fine);
     assert_eq!(std::fs::read(disk.join("link")).unwrap(), written[..1_234]);
-    assert_eq!(status(client.act(&Action::RemoveDirectory { path: "dir" })), 0xC000_0101, "not empty");
-    assert_eq!(client.act(&Action::Remove { path: "dir/fil\u{e9}" }), fine);
-    assert_eq!(client.act(&Action::Remove { path: "link" }), fine);
-    assert_eq!(client.act(&Action::RemoveDirectory { path: "dir" }), fine);
+    assert_eq!(status(client.act(&Operation::Rmdir { path: "dir" })), 0xC000_0101, "not empty");
+    assert_eq!(client.act(&Operation::Remove { path: "dir/fil\u{e9}" }), fine);
+    assert_eq!(client.act(&Operation::Remove { path: "link" }), fine);
+    assert_eq!(client.act(&Operation::Rmdir { path: "dir" }), fine);
     assert_eq!(std::fs::read_dir(&disk).unwrap().count(), 0);
-    let gone = client.act(&Action::GetAttributes { path: "dir" }).unwrap_err();
+    let gone = client.act(&Operation::Getattr { path: "dir" }).unwrap_err();
     assert_eq!((gone.cause, gone.outcome, gone.status), (Cause::Status, Outcome::Refused, Some(0xC000_0034)));
-    let Ok(Reply::Space { total, free }) = client.act(&Action::FileSystemInfo) else { panic!("no space") };
+    let Ok(Reply::Space { total, free }) = client.act(&Operation::Fsinfo) else { panic!("no space") };
     assert!(total >= free && free > 0);
-    let unsupported = Action::SymbolicLink { path: "x", text: "y" };
+    let unsupported = Operation::Symlink { path: "x", text: "y" };
     assert_eq!(client.act(&unsupported).unwrap_err().cause, Cause::Unsupported);
 }
 
@@ -156,7 +156,7 @@ fn status(result: Result<Reply, Failure>) -> u32 {
 
 fn read_back(client: &mut Blocking<SmbClient>, file: FileKey, offset: u64, length: u32) -> Vec<u8> {
     client.seen.data.clear();
-    let read = client.act(&Action::Read { file, offset, length, keep: true });
+    let read = client.act(&Operation::Read { file, offset, length, keep: true });
     let data: Vec<u8> = client.seen.data.drain(..).flat_map(|(_, _, data)| data).collect();
     assert_eq!(read, Ok(Reply::Read { bytes: data.len() as u32 }));
     data
@@ -265,7 +265,7 @@ fn who_may_log_on_and_where() {
     wrong.credentials.password = Secret::new(String::new());
     let mut client = open(&samba, wrong);
     assert!(client.connect().is_err());
-    assert_eq!(client.act(&Action::Null).unwrap_err().cause, Cause::LogonRefused);
+    assert_eq!(client.act(&Operation::Null).unwrap_err().cause, Cause::LogonRefused);
     assert_eq!(client.leave(), Ok(Reply::Nothing));
 
     for credentials in [Credentials::guest(), Credentials::anonymous()] {
@@ -273,7 +273,7 @@ fn who_may_log_on_and_where() {
         let mut client = connect_shared(&samba, &options);
         let agreed = *options.negotiated.get().unwrap();
         assert_eq!((agreed.anonymous, agreed.guest), (credentials.is_anonymous(), !credentials.is_anonymous()));
-        assert_eq!(client.act(&Action::Null), Ok(Reply::Nothing));
+        assert_eq!(client.act(&Operation::Null), Ok(Reply::Nothing));
         assert_eq!(client.leave(), Ok(Reply::Nothing));
         let elsewhere = SmbOptions::new("127.0.0.1", Share::Data.name(), credentials.clone());
         assert_eq!(failed(elsewhere).cause, Cause::ShareRefused);
@@ -289,11 +289,12 @@ fn shares_that_take_nothing_more() {
     let denied = 0xC000_0022;
     std::fs::write(samba.folder(Share::ReadOnly).unwrap().join("there"), b"12345").unwrap();
     let mut client = connect_shared(&samba, &Arc::new(options(Share::ReadOnly)));
-    let action = |access, disposition| Action::Open { path: "there", access, disposition, caching: Caching::None };
-    assert_eq!(status(client.act(&action(Access::Write, Disposition::OpenExisting))), denied);
-    assert_eq!(status(client.act(&Action::MakeDirectory { path: "dir" })), denied);
-    assert_eq!(status(client.act(&Action::Remove { path: "there" })), denied);
-    let opened = client.act(&action(Access::Read, Disposition::OpenExisting));
+    let operation =
+        |access, disposition| Operation::Open { path: "there", access, disposition, caching: Caching::None };
+    assert_eq!(status(client.act(&operation(Access::Write, Disposition::OpenExisting))), denied);
+    assert_eq!(status(client.act(&Operation::Mkdir { path: "dir" })), denied);
+    assert_eq!(status(client.act(&Operation::Remove { path: "there" })), denied);
+    let opened = client.act(&operation(Access::Read, Disposition::OpenExisting));
     let Ok(Reply::Opened { file, size: Some(5) }) = opened else { panic!("{opened:?}") };
     assert_eq!(read_back(&mut client, file, 0, 10), b"12345");
 
@@ -302,23 +303,23 @@ fn shares_that_take_nothing_more() {
     let content = Arc::new(Content::new(1));
     let file = self::opened(&mut client, "large", Disposition::CreateNew);
     let length = u32::try_from(2 * Samba::SMALL).unwrap();
-    let full = client.act(&Action::Write { file, offset: 0, length, content: &content, key: 1 });
+    let full = client.act(&Operation::Write { file, offset: 0, length, content: &content, key: 1 });
     match full {
         Err(failure) => assert_eq!((failure.cause, failure.status), (Cause::Status, Some(0xC000_007F))),
         Ok(Reply::Written { bytes }) => assert!(bytes < length, "as much as there was room for"),
         other => panic!("{other:?}"),
     }
-    let more = Action::Write { file, offset: u64::from(length), length: 65_536, content: &content, key: 1 };
+    let more = Operation::Write { file, offset: u64::from(length), length: 65_536, content: &content, key: 1 };
     assert_eq!(status(client.act(&more)), 0xC000_007F);
-    assert_eq!(client.act(&Action::Close { file }), Ok(Reply::Nothing));
+    assert_eq!(client.act(&Operation::Close { file }), Ok(Reply::Nothing));
 }
 
 /// Until all that is on its way is held by the server: answers to something later show it.
 fn until_held(client: &mut Blocking<SmbClient>) {
     while client.client.outstanding() > 0 {
-        assert_eq!(client.act(&Action::Null), Ok(Reply::Nothing));
+        assert_eq!(client.act(&Operation::Null), Ok(Reply::Nothing));
     }
-    assert_eq!(client.act(&Action::Null), Ok(Reply::Nothing));
+    assert_eq!(client.act(&Operation::Null), Ok(Reply::Nothing));
 }
 
 #[test]
@@ -333,23 +334,23 @@ fn what_waits_by_design() {
             opened(&mut one, "locked", Disposition::OpenOrCreate),
             opened(&mut two, "locked", Disposition::OpenOrCreate),
         );
-        let lock = |file, wait| Action::Lock { file, offset: 0, length: 10, exclusive: true, wait };
+        let lock = |file, wait| Operation::Lock { file, offset: 0, length: 10, exclusive: true, wait };
         assert_eq!(one.act(&lock(held, false)), Ok(Reply::Nothing));
         assert_eq!(status(two.act(&lock(other, false))), 0xC000_0055, "LOCK_NOT_GRANTED");
         let waiting = two.begin(&lock(other, true));
         until_held(&mut two);
         let later = two.now() + 1;
         two.client.overdue(later, later, &mut two.seen);
-        assert_eq!(one.act(&Action::Unlock { file: held, offset: 0, length: 10 }), Ok(Reply::Nothing));
+        assert_eq!(one.act(&Operation::Unlock { file: held, offset: 0, length: 10 }), Ok(Reply::Nothing));
         assert_eq!(two.wait(waiting), Ok(Reply::Nothing));
         let row = two.seen.transactions.iter().rev().find(|row| row.procedure.name() == "LOCK").unwrap();
         assert!(row.held && row.timeline.interim.is_some() && row.outcome == Outcome::Succeeded, "{row:?}");
 
         let blocked = one.begin(&lock(held, true));
-        let watching = one.begin(&Action::Watch { path: "" });
+        let watching = one.begin(&Operation::Watch { path: "" });
         until_held(&mut one);
         for tag in [blocked, watching] {
-            assert_eq!(one.act(&Action::Cancel { tag }), Ok(Reply::Nothing));
+            assert_eq!(one.act(&Operation::Cancel { tag }), Ok(Reply::Nothing));
             let failure = one.wait(tag).unwrap_err();
             let expected = (Cause::Status, Outcome::Cancelled, Some(0xC000_0120));
             // Samba says of a lock taken back that it was not granted.
@@ -357,13 +358,13 @@ fn what_waits_by_design() {
             let found = (failure.cause, failure.outcome, failure.status);
             assert!(found == expected || tag == blocked && found == not_granted, "{failure:?}");
         }
-        let watching = one.begin(&Action::Watch { path: "" });
+        let watching = one.begin(&Operation::Watch { path: "" });
         until_held(&mut one);
         // Samba's watches begin a little after they are held: changes until one is seen.
         let mut changes = 0;
         let seen = loop {
-            assert_eq!(two.act(&Action::MakeDirectory { path: "new" }), Ok(Reply::Nothing));
-            assert_eq!(two.act(&Action::RemoveDirectory { path: "new" }), Ok(Reply::Nothing));
+            assert_eq!(two.act(&Operation::Mkdir { path: "new" }), Ok(Reply::Nothing));
+            assert_eq!(two.act(&Operation::Rmdir { path: "new" }), Ok(Reply::Nothing));
             one.run_for(Duration::from_millis(5));
             changes += 1;
             if let Some(done) = one.take_done(watching) {
@@ -405,11 +406,11 @@ fn agree_to_breaks(samba: &Samba, dialects: &[Dialect], encryption: Wish) {
             let (mut one, mut two) = (connect_shared(samba, &options), connect_shared(samba, &options));
             let path = format!("{}-{number}", dialect.name());
             let access = Access::ReadWrite;
-            let cached = Action::Open { path: &path, access, disposition: Disposition::CreateNew, caching };
+            let cached = Operation::Open { path: &path, access, disposition: Disposition::CreateNew, caching };
             assert!(one.act(&cached).is_ok(), "{path} {caching:?}");
             // Nobody opens it before the one who caches it agrees: both must move.
             let disposition = Disposition::CreateOrTruncate;
-            let opening = two.begin(&Action::Open { path: &path, access, disposition, caching: Caching::None });
+            let opening = two.begin(&Operation::Open { path: &path, access, disposition, caching: Caching::None });
             let mut rounds = 0;
             let opened = loop {
                 one.run_for(Duration::from_millis(5));
@@ -421,7 +422,11 @@ fn agree_to_breaks(samba: &Samba, dialects: &[Dialect], encryption: Wish) {
                 assert!(rounds < 10_000, "{path} {caching:?}: the break was not agreed to");
             };
             assert!(opened.is_ok(), "{path} {caching:?} {opened:?}");
-            assert_eq!(one.act(&Action::Null), Ok(Reply::Nothing), "whose answer comes after those to the agreement");
+            assert_eq!(
+                one.act(&Operation::Null),
+                Ok(Reply::Nothing),
+                "whose answer comes after those to the agreement"
+            );
             // Samba gives up on clients that say nothing after 30 s and more: it did not have to.
             let breaks = one.seen.transactions.iter().filter(|row| row.procedure.name() == "OPLOCK_BREAK").count();
             assert_eq!(breaks > 0, caching != Caching::LevelTwo, "{path} {caching:?}");
@@ -437,9 +442,9 @@ fn smbclient_reads_what_we_wrote_and_the_reverse() {
     let content = Arc::new(Content::new(9));
     let mut client = connect_shared(&samba, &Arc::new(options(Share::Data)));
     let file = opened(&mut client, "ours", Disposition::CreateNew);
-    let write = Action::Write { file, offset: 0, length: LENGTH, content: &content, key: 5 };
+    let write = Operation::Write { file, offset: 0, length: LENGTH, content: &content, key: 5 };
     assert_eq!(client.act(&write), Ok(Reply::Written { bytes: LENGTH }));
-    assert_eq!(client.act(&Action::Close { file }), Ok(Reply::Nothing));
+    assert_eq!(client.act(&Operation::Close { file }), Ok(Reply::Nothing));
     let got = samba.smbclient(Share::Data, "get ours -").stdout;
     assert!(got.len() >= LENGTH as usize && content.matches(5, 0, &got[..LENGTH as usize]), "{} bytes", got.len());
 
@@ -464,15 +469,15 @@ fn long_transfers_and_many_at_once() {
             options.dialects = dialect..=dialect;
             let mut client = connect_shared(&samba, &Arc::new(options));
             let file = opened(&mut client, "long", Disposition::CreateNew);
-            let write = Action::Write { file, offset: 7, length: LONG, content: &content, key: 5 };
+            let write = Operation::Write { file, offset: 7, length: LONG, content: &content, key: 5 };
             assert_eq!(client.act(&write), Ok(Reply::Written { bytes: LONG }));
             let written = std::fs::read(samba.folder(Share::Data).unwrap().join("long")).unwrap();
             assert!(written.len() == LONG as usize + 7 && content.matches(5, 7, &written[7..]));
             assert!(read_back(&mut client, file, 7, LONG) == written[7..]);
-            let read = Action::Read { file, offset: 7, length: LONG, keep: false };
+            let read = Operation::Read { file, offset: 7, length: LONG, keep: false };
             assert_eq!(client.act(&read), Ok(Reply::Read { bytes: LONG }));
             let many: Vec<_> = (0..64)
-                .map(|n| client.begin(&Action::Read { file, offset: 7 + 1000 * n, length: 1000, keep: true }))
+                .map(|n| client.begin(&Operation::Read { file, offset: 7 + 1000 * n, length: 1000, keep: true }))
                 .collect();
             assert!(client.client.outstanding() >= 64);
             for tag in many {
@@ -481,8 +486,8 @@ fn long_transfers_and_many_at_once() {
             for (_, offset, data) in client.seen.data.drain(..) {
                 assert!(content.matches(5, offset, &data));
             }
-            assert_eq!(client.act(&Action::GetAttributes { path: "long" }).map(|_| ()), Ok(()));
-            assert_eq!(client.act(&Action::List { path: "" }), Ok(Reply::Listed { entries: 1 }));
+            assert_eq!(client.act(&Operation::Getattr { path: "long" }).map(|_| ()), Ok(()));
+            assert_eq!(client.act(&Operation::List { path: "" }), Ok(Reply::Listed { entries: 1 }));
             assert_eq!(client.leave(), Ok(Reply::Nothing));
         }
     }
@@ -494,15 +499,15 @@ fn a_server_that_dies() {
     let options = Arc::new(options(Share::Data));
     let mut client = connect_shared(&samba, &options);
     let file = opened(&mut client, "file", Disposition::CreateNew);
-    let held = client.begin(&Action::Watch { path: "" });
+    let held = client.begin(&Operation::Watch { path: "" });
     until_held(&mut client);
     samba.kill();
-    let read = client.act(&Action::Read { file, offset: 0, length: 1, keep: false }).unwrap_err();
+    let read = client.act(&Operation::Read { file, offset: 0, length: 1, keep: false }).unwrap_err();
     let gone = [Cause::ConnectionReset, Cause::ConnectionClosed];
     assert!(gone.contains(&read.cause), "{read:?}");
     assert!(gone.contains(&client.wait(held).unwrap_err().cause));
-    assert!(client.act(&Action::Null).is_err() && client.client.outstanding() == 0);
+    assert!(client.act(&Operation::Null).is_err() && client.client.outstanding() == 0);
     samba.restart();
     let mut client = connect_shared(&samba, &options);
-    let Ok(Reply::Attributes { .. }) = client.act(&Action::GetAttributes { path: "file" }) else { panic!("gone") };
+    let Ok(Reply::Attributes { .. }) = client.act(&Operation::Getattr { path: "file" }) else { panic!("gone") };
 }

@@ -1,6 +1,6 @@
 //! Why a run could not be made at all.
 
-use plimsoll_client::action::{Cause, Failure};
+use plimsoll_client::operation::{Cause, Failure};
 
 /// Why a run could not be made at all. A server that fails is no error: that is measured.
 #[derive(Debug, thiserror::Error)]

@@ -34,8 +34,8 @@ pub use watch::{Phase, Progress, Watch};
 use std::io;
 use std::thread::{Scope, ScopedJoinHandle};
 
-use plimsoll_client::action::{Cause, Failure};
 use plimsoll_client::clock::Clock;
+use plimsoll_client::operation::{Cause, Failure};
 use plimsoll_model::Sink;
 
 use self::awake::Awake;

@@ -12,7 +12,7 @@ use crate::tap::Tap;
 pub struct Plan {
     /// Who starts what, when.
     pub load: Load,
-    /// Pipelining depth: scenarios that one station runs at a time, each with one action outstanding. At least 1.
+    /// Pipelining depth: scenarios that one station runs at a time, each with one operation outstanding. At least 1.
     pub lanes: u32,
     /// Connections of each station (nconnect), each with a client of its own; lane `n` uses connection `n % connections`.
     /// At least 1.
@@ -21,7 +21,7 @@ pub struct Plan {
     pub stations_per_connection: u32,
     /// How long each phase is.
     pub phases: Phases,
-    /// A request without an answer after so many ns is overdue: reported unanswered, its action failed as timed out. The
+    /// A request without an answer after so many ns is overdue: reported unanswered, its operation failed as timed out. The
     /// same limit holds for connecting with logon. It is checked often enough to be at most an eighth late.
     pub timeout_ns: u64,
     /// Worker threads; 0 for one a core. Never more than there are connections. Where [`super::Setup::address`] is `None`

@@ -1,6 +1,6 @@
 //! What a run brought.
 
-use plimsoll_client::action::Cause;
+use plimsoll_client::operation::Cause;
 use plimsoll_model::{Group, Transaction};
 use plimsoll_stats::{Moments, Times};
 
@@ -55,7 +55,7 @@ pub struct StationTally {
     pub short_reads: u64,
     /// Those that returned nothing.
     pub empty_reads: u64,
-    /// Response times of the actions that succeeded: from when an action was begun to its last answer.
+    /// Response times of the actions that succeeded: from when an operation was begun to its last answer.
     pub responses: Moments,
     /// Turns of its own schedule that were due in the measured phase (partly open load).
     pub due_turns: u64,
@@ -88,7 +88,7 @@ pub struct TurnTally {
     pub ended: u64,
     /// Those that were begun and had not ended when the drain was over.
     pub unended: u64,
-    /// Those of which an action failed.
+    /// Those of which an operation failed.
     pub failed: u64,
     /// Those that ended after the user's next one was due (partly open load only).
     pub late: u64,
@@ -150,9 +150,9 @@ impl Answered {
 pub struct Unanswered {
     /// How many.
     pub count: u64,
-    /// The longest wait since the action was begun, ns.
+    /// The longest wait since the operation was begun, ns.
     pub longest_ns: u64,
-    /// The longest wait since the action was meant to begin, ns.
+    /// The longest wait since the operation was meant to begin, ns.
     pub longest_from_intended_ns: u64,
 }
 

@@ -3,7 +3,7 @@
 //! What shares connections stays together: a unit is one station with its connections, or one connection with its
 //! stations. Units are dealt out to the workers one by one, so that worker and place follow from the number alone.
 
-use plimsoll_client::action::Tag;
+use plimsoll_client::operation::Tag;
 
 use super::Plan;
 

@@ -2,7 +2,7 @@
 //!
 //! A binary heap: exact to the nanosecond, and what is due at the same instant comes in the order in which it was asked
 //! for, so that a run is the same every time. A wheel would be cheaper only beyond some 100,000 timers: with 10,000, a push
-//! and a pop take below 0.2 µs beside the 8 µs of an action's system calls. Nothing is ever taken back; what has become
+//! and a pop take below 0.2 µs beside the 8 µs of an operation's system calls. Nothing is ever taken back; what has become
 //! meaningless is recognised when it comes.
 
 use std::cmp::Reverse;

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use plimsoll_client::Client;
-use plimsoll_client::action::{Access, Action, Caching, Disposition, Failure, FileKey, Reply, Tag, Ticket};
 use plimsoll_client::blocking::{Blocking, Collected};
 use plimsoll_client::content::Content;
+use plimsoll_client::operation::{Access, Caching, Disposition, Failure, FileKey, Operation, Reply, Tag, Ticket};
 use plimsoll_client::outbox::Outbox;
 use plimsoll_client::reserved;
 use plimsoll_model::{Endpoint, Symbol};
@@ -94,22 +94,22 @@ impl Hand {
         Ok(Hand::Connected(Box::new(connected)))
     }
 
-    fn act(&mut self, action: &Action<'_>) -> Result<Reply, Failure> {
+    fn act(&mut self, operation: &Operation<'_>) -> Result<Reply, Failure> {
         match self {
-            Hand::Connected(connected) => connected.act(action),
+            Hand::Connected(connected) => connected.act(operation),
             Hand::Local(client, seen) => {
                 let ticket = Ticket { tag: Tag(0), intended: None, path: Symbol::NONE };
-                client.begin(action, ticket, 0, &mut Outbox::new(), &mut **seen);
-                let nothing = || Failure::without_answer(plimsoll_client::action::Cause::Ended);
+                client.begin(operation, ticket, 0, &mut Outbox::new(), &mut **seen);
+                let nothing = || Failure::without_answer(plimsoll_client::operation::Cause::Ended);
                 seen.take_done(Tag(0)).unwrap_or_else(|| Err(nothing()))
             }
         }
     }
 
     fn open(&mut self, path: &str, access: Access, disposition: Disposition) -> Result<FileKey, Failure> {
-        match self.act(&Action::Open { path, access, disposition, caching: Caching::None })? {
+        match self.act(&Operation::Open { path, access, disposition, caching: Caching::None })? {
             Reply::Opened { file, .. } => Ok(file),
-            _ => Err(Failure::without_answer(plimsoll_client::action::Cause::Malformed)),
+            _ => Err(Failure::without_answer(plimsoll_client::operation::Cause::Malformed)),
         }
     }
 
@@ -117,7 +117,7 @@ impl Hand {
     pub(super) fn write(&mut self, path: &str, text: &str, disposition: Disposition) -> Result<(), Failure> {
         let file = self.open(path, Access::Write, disposition)?;
         let written = self.write_all(file, text);
-        let closed = self.act(&Action::Close { file });
+        let closed = self.act(&Operation::Close { file });
         written.and(closed.map(|_| ()))
     }
 
@@ -127,9 +127,9 @@ impl Hand {
         let mut offset = 0;
         while offset < all {
             let rest = all - offset;
-            match self.act(&Action::Write { file, offset: offset.into(), length: rest, content: &content, key })? {
+            match self.act(&Operation::Write { file, offset: offset.into(), length: rest, content: &content, key })? {
                 Reply::Written { bytes } if bytes > 0 && bytes <= rest => offset += bytes,
-                _ => return Err(Failure::without_answer(plimsoll_client::action::Cause::Malformed)),
+                _ => return Err(Failure::without_answer(plimsoll_client::operation::Cause::Malformed)),
             }
         }
         Ok(())
@@ -139,8 +139,8 @@ impl Hand {
     pub(super) fn read(&mut self, path: &str, length: u32) -> Result<String, Failure> {
         let file = self.open(path, Access::Read, Disposition::OpenExisting)?;
         self.seen().data.clear();
-        let read = self.act(&Action::Read { file, offset: 0, length, keep: true });
-        let closed = self.act(&Action::Close { file });
+        let read = self.act(&Operation::Read { file, offset: 0, length, keep: true });
+        let closed = self.act(&Operation::Close { file });
         let bytes: Vec<u8> = self.seen().data.drain(..).flat_map(|(_, _, piece)| piece).collect();
         read.and(closed)?;
         Ok(String::from_utf8_lossy(&bytes).into_owned())
@@ -148,7 +148,7 @@ impl Hand {
 
     /// Removes a file.
     pub(super) fn remove(&mut self, path: &str) -> Result<(), Failure> {
-        self.act(&Action::Remove { path }).map(|_| ())
+        self.act(&Operation::Remove { path }).map(|_| ())
     }
 
     fn seen(&mut self) -> &mut Collected {

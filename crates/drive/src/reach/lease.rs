@@ -11,7 +11,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant, UNIX_EPOCH};
 
 use humantime::format_rfc3339_seconds;
-use plimsoll_client::action::{Disposition, Failure};
+use plimsoll_client::operation::{Disposition, Failure};
 use plimsoll_workload::FileSet;
 
 use super::Reached;
@@ -121,7 +121,7 @@ enum Attempt {
 }
 
 impl Lease {
-    /// Takes the lease on a file set. No action on it may take longer than `timeout`, and a server that is lost meanwhile is waited for
+    /// Takes the lease on a file set. No operation on it may take longer than `timeout`, and a server that is lost meanwhile is waited for
     /// as long. Where the server lets nobody make a file, there is no lease, and a note says so: who cannot write cannot break
     /// another's files either.
     ///

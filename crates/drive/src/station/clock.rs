@@ -11,7 +11,7 @@ pub(crate) struct TurnClock {
     pub(crate) next: Option<i64>,
     /// It began late: the one before had not ended.
     pub(crate) waited: bool,
-    /// An action of it failed.
+    /// An operation of it failed.
     pub(crate) failed: bool,
 }
 

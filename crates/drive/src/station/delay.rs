@@ -2,16 +2,16 @@
 
 use crate::engine::lateness::beyond_waking;
 
-/// Delays of a lane's action and turn that are the generator's, ns.
+/// Delays of a lane's operation and turn that are the generator's, ns.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Delay {
     /// When the lane was free for its turn.
     ready: i64,
     /// How much of the wait of its turn the turn before caused, because that was late itself.
     inherited: u64,
-    /// From the intended instant of its action until it was begun.
+    /// From the intended instant of its operation until it was begun.
     start: u64,
-    /// How long its action has stood still.
+    /// How long its operation has stood still.
     stood: u64,
     /// Delays until then are in `stood`.
     counted: i64,
@@ -27,7 +27,7 @@ impl Delay {
         self.inherited = std::mem::take(&mut self.turn).min(u64::try_from(since.saturating_sub(due)).unwrap_or(0));
     }
 
-    /// An action begins. `possible` is when the lane could have begun it; `None` where nobody can tell.
+    /// An operation begins. `possible` is when the lane could have begun it; `None` where nobody can tell.
     pub(crate) fn begin(&mut self, (intended, possible): (i64, Option<i64>), now: i64) {
         let since = possible.map(|possible| possible.max(intended).max(self.ready));
         self.stood = since.map_or(0, |since| beyond_waking(now.saturating_sub(since)));
@@ -37,7 +37,7 @@ impl Delay {
         self.counted = now;
     }
 
-    /// How late the action was begun.
+    /// How late the operation was begun.
     pub(crate) fn start(&self) -> u64 {
         self.start
     }
@@ -49,7 +49,7 @@ impl Delay {
         self.counted = self.counted.max(at);
     }
 
-    /// The action that was meant for `intended` ended: how long it stood still.
+    /// The operation that was meant for `intended` ended: how long it stood still.
     pub(crate) fn end(&mut self, intended: i64, at: i64) -> u64 {
         let late = std::mem::take(&mut self.stood).min(u64::try_from(at.saturating_sub(intended)).unwrap_or(0));
         self.turn = self.turn.saturating_add(late);
@@ -64,7 +64,7 @@ mod tests {
 
     const MS: i64 = 1_000_000;
 
-    /// A turn of one action: how late it was from its intended start, and how long it stood still.
+    /// A turn of one operation: how late it was from its intended start, and how long it stood still.
     fn turn(delay: &mut Delay, (due, free): (i64, i64), (begun, read, late): (i64, i64, u64)) -> (u64, u64) {
         delay.start_turn(due, free);
         delay.begin((due, Some(0)), begun);
@@ -104,7 +104,7 @@ mod tests {
         delay.read(20 * MS, 6_000_000);
         delay.read(23 * MS, 2_000_000);
         assert_eq!(delay.end(0, 23 * MS), 13_000_000);
-        // The next action of the turn is due when this one ended; nobody can tell when it could have begun.
+        // The next operation of the turn is due when this one ended; nobody can tell when it could have begun.
         delay.begin((23 * MS, None), 40 * MS);
         assert_eq!((delay.start(), delay.end(23 * MS, 41 * MS)), (0, 0));
         delay.start_turn(0, 90 * MS);

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use plimsoll_client::Events;
-use plimsoll_client::action::{Cause, Done, Failure, Reply, Tag};
+use plimsoll_client::operation::{Cause, Done, Failure, Reply, Tag};
 use plimsoll_model::{Names, Outcome, Sink, Transaction};
 use plimsoll_workload::scenario::Verdict;
 
@@ -60,7 +60,7 @@ pub(crate) struct Fresh {
 }
 
 impl<S: Sink> Events for Floor<'_, S> {
-    fn transaction(&mut self, action: Option<Tag>, transaction: &Transaction) {
+    fn transaction(&mut self, operation: Option<Tag>, transaction: &Transaction) {
         let timeline = &transaction.timeline;
         if let Some(at) = timeline.response_last.filter(|&at| self.measures(at)) {
             self.answered.count(transaction);
@@ -73,7 +73,7 @@ impl<S: Sink> Events for Floor<'_, S> {
         let measured = timeline.intended.or(timeline.request_first).is_some_and(|at| self.measures(at));
         let stage = self.stage.filter(|_| measured);
         if measured {
-            self.note_lateness(action, transaction);
+            self.note_lateness(operation, transaction);
         }
         self.sink.transaction(&Transaction { stage, ..transaction.clone() }, self.names);
     }
@@ -152,7 +152,7 @@ impl<'a, S: Sink> Floor<'a, S> {
         }
     }
 
-    /// An action had no answer.
+    /// An operation had no answer.
     fn count_unanswered(&mut self, intended: i64, begun: i64, at: i64) {
         self.gaps.failed(intended);
         if self.measures(intended) {
@@ -163,7 +163,7 @@ impl<'a, S: Sink> Floor<'a, S> {
     }
 
     /// Notes how much of an answered request's times was the generator's.
-    fn note_lateness(&mut self, action: Option<Tag>, transaction: &Transaction) {
+    fn note_lateness(&mut self, operation: Option<Tag>, transaction: &Transaction) {
         let timeline = &transaction.timeline;
         let (Some(first), Some(last)) = (timeline.request_first, timeline.response_last) else { return };
         if transaction.held {
@@ -172,10 +172,10 @@ impl<'a, S: Sink> Floor<'a, S> {
         let read = self.wake_ns.map_or(0, beyond_waking);
         // A delay cannot be longer than the time that it is part of.
         let read = read.min(u64::try_from(last - first).unwrap_or(0));
-        let lane = action.and_then(|tag| self.share.lane(tag)).and_then(|lane| self.lanes.get_mut(lane));
+        let lane = operation.and_then(|tag| self.share.lane(tag)).and_then(|lane| self.lanes.get_mut(lane));
         let start = lane.map_or(0, |lane| {
             lane.delay.read(last, read);
-            // Further requests of the action are due when the answers before them were read.
+            // Further requests of the operation are due when the answers before them were read.
             if timeline.intended == Some(lane.intended) { lane.delay.start() } else { 0 }
         });
         if !transaction.procedure.row().is_asked_for() {
@@ -214,7 +214,7 @@ impl<'a, S: Sink> Floor<'a, S> {
         self.aside_bytes = Vec::new();
     }
 
-    /// An action of a lane ended: its scenario is told, its station's tally gets it.
+    /// An operation of a lane ended: its scenario is told, its station's tally gets it.
     pub(crate) fn account(&mut self, lane: usize, done: &Done) {
         let station = self.share.station(lane);
         let Some(lane) = self.lanes.get_mut(lane) else { return };

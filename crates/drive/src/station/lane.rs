@@ -12,10 +12,10 @@ pub(crate) struct Lane {
     pub(crate) scenario: Option<Box<dyn Scenario>>,
     /// What it is doing.
     pub(crate) state: State,
-    /// When its action was meant to start, and when it was begun, ns.
+    /// When its operation was meant to start, and when it was begun, ns.
     pub(crate) intended: i64,
     pub(crate) begun: i64,
-    /// Bytes that its action reads; `None` of another, and where its scenario knows what comes back.
+    /// Bytes that its operation reads; `None` of another, and where its scenario knows what comes back.
     pub(crate) asked_bytes: Option<u32>,
     /// How late the generator made it.
     pub(crate) delay: Delay,
@@ -34,7 +34,7 @@ pub(crate) enum State {
     Thinking,
     /// It was due at that time, but its connection is not there.
     Held(i64),
-    /// An action is outstanding.
+    /// An operation is outstanding.
     Acting,
     /// It has finished, or its connection was given up.
     Over,

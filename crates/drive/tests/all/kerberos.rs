@@ -6,22 +6,22 @@ use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
 use std::time::Duration;
 
-use plimsoll_client::action::{Access, Caching, Cause, Disposition};
 use plimsoll_client::blocking::Blocking;
 use plimsoll_client::calls::Identity;
 use plimsoll_client::content::Content;
+use plimsoll_client::operation::{Access, Caching, Cause, Disposition};
 use plimsoll_client::smb2::auth::kerberos::ServiceTicket;
 use plimsoll_client::smb2::auth::{Authentication, Credentials, Realm, Secret, TicketError};
 use plimsoll_client::smb2::sealing::Cipher;
 use plimsoll_client::smb2::signing::SigningAlgorithm;
 use plimsoll_client::smb2::{Dialect, Negotiated, SmbClient, SmbOptions, Wish};
 use plimsoll_client::target::{Server, Target};
-use plimsoll_client::{Action, Reply};
+use plimsoll_client::{Operation, Reply};
 use plimsoll_drive::reach::{self, ReachError, Wishes};
 use plimsoll_model::{Endpoint, Names, Symbol};
 use plimsoll_testkit::servers::{Kdc, Samba, Share, Unavailable};
 
-/// Longer than any action takes, on a machine that does other things too.
+/// Longer than any operation takes, on a machine that does other things too.
 const PATIENCE: Duration = Duration::from_secs(60);
 const SERVICE: &str = "cifs/localhost";
 
@@ -77,21 +77,21 @@ fn travel(samba: &Samba, options: SmbOptions) -> Negotiated {
     let mut client = open(samba, Arc::clone(&options));
     assert_eq!(client.connect(), Ok(Reply::Nothing), "{}", samba.log());
     let disposition = Disposition::OpenOrCreate;
-    let action = Action::Open { path: "file", access: Access::ReadWrite, disposition, caching: Caching::None };
-    let file = match client.act(&action) {
+    let operation = Operation::Open { path: "file", access: Access::ReadWrite, disposition, caching: Caching::None };
+    let file = match client.act(&operation) {
         Ok(Reply::Opened { file, .. }) => file,
         other => panic!("{other:?}"),
     };
     let content = Arc::new(Content::new(1));
-    let write = Action::Write { file, offset: 0, length: 100_000, content: &content, key: 3 };
+    let write = Operation::Write { file, offset: 0, length: 100_000, content: &content, key: 3 };
     assert_eq!(client.act(&write), Ok(Reply::Written { bytes: 100_000 }));
     let written = std::fs::read(samba.folder(Share::Data).unwrap().join("file")).unwrap();
     assert!(written.len() == 100_000 && content.matches(3, 0, &written));
-    let read = Action::Read { file, offset: 0, length: 60_000, keep: true };
+    let read = Operation::Read { file, offset: 0, length: 60_000, keep: true };
     assert_eq!(client.act(&read), Ok(Reply::Read { bytes: 60_000 }));
     let data: Vec<u8> = client.seen.data.drain(..).flat_map(|(_, _, data)| data).collect();
     assert_eq!(data, written[..60_000]);
-    assert_eq!(client.act(&Action::Close { file }), Ok(Reply::Nothing));
+    assert_eq!(client.act(&Operation::Close { file }), Ok(Reply::Nothing));
     assert_eq!(client.leave(), Ok(Reply::Nothing));
     *options.negotiated.get().unwrap()
 }

@@ -76,14 +76,14 @@ impl Place<'_> {
         self.finish(&look);
         assert_eq!(look.outcome(), Ok(Found::Set));
 
-        // However slow the machine is, a run has a first action.
+        // However slow the machine is, a run has a first operation.
         let scenarios: Scenarios<'_> = Box::new(|station, lane, seed| workload.scenario(&files, station, lane, seed));
         let alone = workload.wants_its_connection_alone();
         let ran = self.run(3, if alone { 1 } else { 2 }, Some(300_000_000), scenarios);
         let transactions: Vec<&Transaction> = ran.sinks.iter().flatten().collect();
         assert!(transactions.iter().any(|transaction| transaction.procedure.row().protocol == self.protocol));
         for transaction in transactions {
-            // Scripts of office work ask for what is not there; that no action failed was seen above.
+            // Scripts of office work ask for what is not there; that no operation failed was seen above.
             let fine = matches!(transaction.outcome, Outcome::Succeeded | Outcome::Expected) || alone;
             // An entry went while Ganesha listed it: the client asked again.
             let fine = fine || said(transaction) == "READDIRPLUS Refused Some(2)";

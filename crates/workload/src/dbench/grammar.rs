@@ -1,6 +1,6 @@
 //! Lines of load files: dbench 3 and 4 (NetBench), dbench 5 (NFS and SMB), smbtorture.
 
-use plimsoll_client::action::{Disposition, Kind};
+use plimsoll_client::operation::{Disposition, Kind};
 
 use super::arguments::{Arguments, Texts, words};
 use super::levels;

@@ -2,7 +2,7 @@
 //!
 //! Spec: MS-CIFS 2.2.2.3.1, 2.2.2.3.3, 2.2.2.3.5, MS-SMB 2.2.2.3.5; MS-FSCC 2.4, 2.5
 
-use plimsoll_client::action::InfoClass;
+use plimsoll_client::operation::InfoClass;
 
 /// From here on a level is a class plus this (MS-SMB 2.2.2.3.5).
 const PASS_THROUGH: u64 = 1000;

@@ -1,6 +1,6 @@
 //! What a line of a load file says.
 
-use plimsoll_client::action::{Disposition, InfoClass, Kind};
+use plimsoll_client::operation::{Disposition, InfoClass, Kind};
 
 use super::statuses::Expected;
 

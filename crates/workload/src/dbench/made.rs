@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashSet};
 
 use super::line::{Line, Op};
 use super::script::STRINGS;
-use plimsoll_client::action::Disposition;
+use plimsoll_client::operation::Disposition;
 
 /// The most paths that follow from renamed directories. A path beyond them is reported rather than removed.
 const MOST: usize = 1 << 16;

@@ -6,8 +6,8 @@ mod verdicts;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use plimsoll_client::action::{Cause, Done, Failure, FileKey, Reply};
 use plimsoll_client::content::Content;
+use plimsoll_client::operation::{Cause, Done, Failure, FileKey, Reply};
 
 use super::account::{Account, Counted, Deviation};
 use super::line::{Line, Place};

@@ -3,10 +3,10 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use plimsoll_client::action::{Action, Cause, Done, Failure, Tag, Ticket};
 use plimsoll_client::calls::Identity;
 use plimsoll_client::content::Content;
 use plimsoll_client::local::{PathClient, Root};
+use plimsoll_client::operation::{Cause, Done, Failure, Operation, Tag, Ticket};
 use plimsoll_client::outbox::Outbox;
 use plimsoll_client::{Client, Events};
 use plimsoll_model::{Endpoint, Symbol, Transaction};
@@ -34,7 +34,7 @@ fn wrong(text: &str) -> (usize, String) {
 /// What a play came to.
 #[derive(Debug, Default)]
 struct Played {
-    actions: Vec<String>,
+    operations: Vec<String>,
     succeeded: u64,
     expected: u64,
     excused: u64,
@@ -62,14 +62,14 @@ impl Events for Told {
     }
 }
 
-/// Plays on a directory of this machine until the player has finished. `fault` may fail an action, by its number.
+/// Plays on a directory of this machine until the player has finished. `fault` may fail an operation, by its number.
 fn play(player: &mut Player, folder: &Path, mut fault: impl FnMut(usize) -> Option<Cause>) -> Played {
     let (nowhere, none) = (Endpoint::NOWHERE, Symbol::NONE);
     let identity = Identity { client: nowhere, server: nowhere, connection: 0, share: none, user: none };
     let mut client = PathClient::new(Root::open(folder).unwrap(), identity);
     let mut played = Played::default();
     loop {
-        let (mut told, faulty) = (Told::default(), fault(played.actions.len()));
+        let (mut told, faulty) = (Told::default(), fault(played.operations.len()));
         match player.next() {
             Step::Think(_) => continue,
             Step::TurnOver => {
@@ -77,12 +77,12 @@ fn play(player: &mut Player, folder: &Path, mut fault: impl FnMut(usize) -> Opti
                 continue;
             }
             Step::Finished => return played,
-            Step::Act(action, symbol) => {
-                played.actions.push(format!("{action:?}"));
+            Step::Act(operation, symbol) => {
+                played.operations.push(format!("{operation:?}"));
                 let ticket = Ticket { tag: Tag(1), intended: None, path: symbol };
                 match faulty {
                     Some(cause) => told.done = Some(failed(cause)),
-                    None => client.begin(&action, ticket, 0, &mut Outbox::new(), &mut told),
+                    None => client.begin(&operation, ticket, 0, &mut Outbox::new(), &mut told),
                 }
             }
         }
@@ -177,15 +177,15 @@ fn what_comes_otherwise_is_counted_by_kind_with_its_first_lines() {
     told("NTCreateX expects STATUS_OBJECT_NAME_NOT_FOUND, and got success: 1 times, first in line 8");
     told("FIND_FIRST expects STATUS_OBJECT_PATH_NOT_FOUND, and got success");
     // What should not have been there is closed again, and what is still open at the end, too.
-    let closed = played.actions.iter().filter(|action| action.starts_with("Close")).count();
-    assert_eq!(closed, 2, "{:#?}", played.actions);
+    let closed = played.operations.iter().filter(|operation| operation.starts_with("Close")).count();
+    assert_eq!(closed, 2, "{:#?}", played.operations);
 }
 
 #[test]
 fn a_lost_connection_begins_the_play_anew() {
     let folder = tempfile::tempdir().unwrap();
     let (mut player, account, script) = player(OWN[0].1, 1);
-    let played = play(&mut player, folder.path(), |action| (action == 30).then_some(Cause::ConnectionReset));
+    let played = play(&mut player, folder.path(), |operation| (operation == 30).then_some(Cause::ConnectionReset));
     assert_eq!(played.failed, [Cause::ConnectionReset]);
     let facts = account.take(&script);
     assert!(facts[0].contains("played to its end 1 times") && facts[1].contains("begun anew 1 times"), "{facts:#?}");
@@ -203,7 +203,7 @@ fn lines_with_times_wait_for_them() {
                 waits.push(ns);
                 at += ns as i64;
             }
-            Step::Act(Action::List { .. }, _) => {
+            Step::Act(Operation::List { .. }, _) => {
                 let mut done = failed(Cause::Unsupported);
                 done.at = at;
                 player.done(&done);
@@ -226,13 +226,13 @@ fn drawn_strings_and_places_are_as_the_script_says() {
     let (mut player, ..) = player(text, 1);
     let played = play(&mut player, folder.path(), |_| None);
     let offsets: Vec<u64> = played
-        .actions
+        .operations
         .iter()
-        .filter_map(|action| action.split_once("offset: ")?.1.split(',').next()?.parse().ok())
+        .filter_map(|operation| operation.split_once("offset: ")?.1.split(',').next()?.parse().ok())
         .collect();
     assert!(offsets.iter().all(|offset| offset % 8 == 1 && *offset <= 97) && offsets.len() == 50, "{offsets:?}");
     assert!(offsets.iter().any(|offset| *offset != offsets[0]));
-    let name = played.actions.iter().find_map(|action| Some(&action.split_once("own/f")?.1[..2])).unwrap();
+    let name = played.operations.iter().find_map(|operation| Some(&operation.split_once("own/f")?.1[..2])).unwrap();
     assert!(["a0", "a1", "b0", "b1"].contains(&name), "{name}");
 }
 
@@ -381,7 +381,7 @@ proptest! {
         prop_assume!(Script::parse(&text).is_ok());
         let folder = tempfile::tempdir().unwrap();
         let (mut player, account, script) = player(&text, 2);
-        let played = play(&mut player, folder.path(), |action| (action == reset).then_some(Cause::ConnectionReset));
+        let played = play(&mut player, folder.path(), |operation| (operation == reset).then_some(Cause::ConnectionReset));
         drop(player);
         let facts = account.take(&script);
         prop_assert!(facts[0].contains("played to its end 2 times"), "{facts:#?}");

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use plimsoll_client::action::{Access, Action, Caching, Cause, Disposition, Done, FileKey, Reply};
 use plimsoll_client::content::Content;
+use plimsoll_client::operation::{Access, Caching, Cause, Disposition, Done, FileKey, Operation, Reply};
 use plimsoll_model::Symbol;
 
 use super::job::{FileSetError, Job, JobProgress, Patience, Tally, WAIT, again};
@@ -185,26 +185,26 @@ impl Scenario for Creator {
             Item::Manifest => Symbol::NONE,
         };
         let path = &self.path;
-        let action = match (&self.doing, item) {
-            (Doing::Making, Item::Directory(_)) => Action::MakeDirectory { path },
-            (Doing::Making, Item::Link(_)) if !self.without_links => Action::SymbolicLink { path, text: &self.text },
+        let operation = match (&self.doing, item) {
+            (Doing::Making, Item::Directory(_)) => Operation::Mkdir { path },
+            (Doing::Making, Item::Link(_)) if !self.without_links => Operation::Symlink { path, text: &self.text },
             (Doing::Waiting(_) | Doing::Making, _) => {
                 // What a broken connection has left half-made is made again.
                 let disposition = Disposition::CreateOrTruncate;
-                Action::Open { path, access: Access::Write, disposition, caching: Caching::None }
+                Operation::Open { path, access: Access::Write, disposition, caching: Caching::None }
             }
             (Doing::Writing(file, offset), _) => {
                 let (size, content, key) = self.file();
                 let length = (size - offset).min(CHUNK) as u32;
-                Action::Write { file: *file, offset: *offset, length, content, key }
+                Operation::Write { file: *file, offset: *offset, length, content, key }
             }
-            (Doing::Closing(file), _) => Action::Close { file: *file },
+            (Doing::Closing(file), _) => Operation::Close { file: *file },
             (Doing::Over, _) => {
                 self.item = None;
                 return Step::TurnOver;
             }
         };
-        Step::Act(action, symbol)
+        Step::Act(operation, symbol)
     }
 
     fn done(&mut self, done: &Done) -> Verdict {

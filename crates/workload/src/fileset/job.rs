@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use plimsoll_client::action::Failure;
+use plimsoll_client::operation::Failure;
 
 use crate::scenario::Scenario;
 

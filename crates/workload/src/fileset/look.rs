@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use plimsoll_client::action::{Access, Action, Caching, Disposition, Done, FileKey, Reply};
+use plimsoll_client::operation::{Access, Caching, Disposition, Done, FileKey, Operation, Reply};
 use plimsoll_model::Symbol;
 
 use super::job::{FileSetError, Job, JobProgress, Tally};
@@ -110,28 +110,28 @@ impl Scenario for Looker {
         }
         self.path.clear();
         let files = &self.job.files;
-        let action = match self.doing {
+        let operation = match self.doing {
             Doing::ListingBase => {
                 self.path.push_str(&files.base);
-                Action::List { path: &self.path }
+                Operation::List { path: &self.path }
             }
             Doing::ListingRoot => {
                 self.path.push_str(&files.root);
-                Action::List { path: &self.path }
+                Operation::List { path: &self.path }
             }
             Doing::Opening => {
                 self.path.push_str(&files.manifest_path());
                 let (access, disposition) = (Access::Read, Disposition::OpenExisting);
-                Action::Open { path: &self.path, access, disposition, caching: Caching::None }
+                Operation::Open { path: &self.path, access, disposition, caching: Caching::None }
             }
-            Doing::Reading(file) => Action::Read { file, offset: 0, length: manifest::LARGEST, keep: true },
+            Doing::Reading(file) => Operation::Read { file, offset: 0, length: manifest::LARGEST, keep: true },
             Doing::Closing(file) => {
                 self.path.push_str(&files.manifest_path());
-                Action::Close { file }
+                Operation::Close { file }
             }
             Doing::Idle | Doing::Over => return Step::Finished,
         };
-        Step::Act(action, Symbol::NONE)
+        Step::Act(operation, Symbol::NONE)
     }
 
     fn done(&mut self, done: &Done) -> Verdict {

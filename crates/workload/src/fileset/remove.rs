@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use plimsoll_client::action::{Action, Done};
+use plimsoll_client::operation::{Done, Operation};
 use plimsoll_model::Symbol;
 
 use super::job::{FileSetError, Job, JobProgress, Patience, Tally, WAIT, again};
@@ -140,7 +140,7 @@ struct Remover {
 }
 
 impl Remover {
-    /// An action of a tree ended; `None` where the item is none.
+    /// An operation of a tree ended; `None` where the item is none.
     fn swept(&mut self, done: &Done) -> Option<Verdict> {
         let sweep = self.sweep.as_mut()?;
         let swept = sweep.done(done);
@@ -180,16 +180,16 @@ impl Scenario for Remover {
                 Claim::Wait | Claim::Nothing => return Step::Finished,
             }
         }
-        let action = match &self.item {
-            Some(Item::List(path)) => Action::List { path },
-            Some(Item::File(path)) => Action::Remove { path },
-            Some(Item::Directory(path)) => Action::RemoveDirectory { path },
+        let operation = match &self.item {
+            Some(Item::List(path)) => Operation::List { path },
+            Some(Item::File(path)) => Operation::Remove { path },
+            Some(Item::Directory(path)) => Operation::Rmdir { path },
             Some(Item::Tree(path)) => {
                 return self.sweep.get_or_insert_with(|| self.job.files.sweep_own(path)).step();
             }
             None => return Step::Finished,
         };
-        Step::Act(action, Symbol::NONE)
+        Step::Act(operation, Symbol::NONE)
     }
 
     fn done(&mut self, done: &Done) -> Verdict {

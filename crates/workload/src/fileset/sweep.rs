@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use plimsoll_client::action::{Action, Done, Failure};
+use plimsoll_client::operation::{Done, Failure, Operation};
 use plimsoll_model::Symbol;
 
 use super::job::{FileSetError, again};
@@ -29,7 +29,7 @@ impl Tree {
     }
 }
 
-/// Removes a path, one action at a time. That something is gone already is no failure.
+/// Removes a path, one operation at a time. That something is gone already is no failure.
 #[derive(Debug)]
 pub(crate) struct Sweep {
     /// What can stand there; `None` where nothing is listed, and nothing below the path is removed.
@@ -56,7 +56,7 @@ enum Task {
     Link(String),
 }
 
-/// How one action of a sweep went.
+/// How one operation of a sweep went.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Swept {
     /// Well.
@@ -98,13 +98,13 @@ impl Sweep {
 
     /// What to do next; [`Step::TurnOver`] when all is gone.
     pub(crate) fn step(&self) -> Step<'_> {
-        let action = match self.tasks.last() {
-            Some(Task::List(path, _)) => Action::List { path },
-            Some(Task::File(path) | Task::Link(path)) => Action::Remove { path },
-            Some(Task::Directory(path)) => Action::RemoveDirectory { path },
+        let operation = match self.tasks.last() {
+            Some(Task::List(path, _)) => Operation::List { path },
+            Some(Task::File(path) | Task::Link(path)) => Operation::Remove { path },
+            Some(Task::Directory(path)) => Operation::Rmdir { path },
             None => return Step::TurnOver,
         };
-        Step::Act(action, Symbol::NONE)
+        Step::Act(operation, Symbol::NONE)
     }
 
     /// Nothing is left to do.
@@ -126,7 +126,7 @@ impl Sweep {
         }
     }
 
-    /// How the last action went.
+    /// How the last operation went.
     pub(crate) fn done(&mut self, done: &Done) -> Swept {
         let Some(task) = self.tasks.pop() else { return Swept::Well };
         if let Err(failure) = &done.result
@@ -200,7 +200,7 @@ mod tests {
 
     use super::*;
     use crate::dbench::Script;
-    use plimsoll_client::action::{Cause, Reply, Tag};
+    use plimsoll_client::operation::{Cause, Reply, Tag};
 
     /// NFS3ERR_NOTDIR and NFS3ERR_ISDIR.
     const NO_DIRECTORY: u32 = 20;
@@ -211,11 +211,11 @@ mod tests {
         Tree { root: "own".to_owned(), made: Arc::clone(script.made()) }
     }
 
-    /// The end of a sweep to whose every action the server says this; `None` where there is none after so many actions.
-    fn end(mut sweep: Sweep, mut says: impl FnMut(&Action<'_>) -> (u32, Vec<&'static str>)) -> Option<Swept> {
+    /// The end of a sweep to whose every operation the server says this; `None` where there is none after so many operations.
+    fn end(mut sweep: Sweep, mut says: impl FnMut(&Operation<'_>) -> (u32, Vec<&'static str>)) -> Option<Swept> {
         for _ in 0..10_000 {
-            let Step::Act(action, _) = sweep.step() else { return Some(Swept::Well) };
-            let (status, names) = says(&action);
+            let Step::Act(operation, _) = sweep.step() else { return Some(Swept::Well) };
+            let (status, names) = says(&operation);
             names.iter().for_each(|name| sweep.entry(name));
             let refused = Failure {
                 procedure: Some(Procedure::of(Protocol::Nfs3, 12)),
@@ -234,9 +234,9 @@ mod tests {
 
     #[test]
     fn a_server_that_contradicts_itself_is_told_so() {
-        let says = |action: &Action<'_>| match action {
-            Action::Remove { .. } => (A_DIRECTORY, vec![]),
-            Action::RemoveDirectory { .. } => (NO_DIRECTORY, vec![]),
+        let says = |operation: &Operation<'_>| match operation {
+            Operation::Remove { .. } => (A_DIRECTORY, vec![]),
+            Operation::Rmdir { .. } => (NO_DIRECTORY, vec![]),
             _ => (0, vec![]),
         };
         for sweep in [Sweep::tree("own".to_owned(), tree()), Sweep::empty("own".to_owned())] {
@@ -248,12 +248,12 @@ mod tests {
     #[test]
     fn what_the_load_file_does_not_make_stays() {
         let mut removed = Vec::new();
-        let says = |action: &Action<'_>| match action {
-            Action::List { path: "own" } => (0, vec!["A"]),
-            Action::List { path: "own/A" } => (0, vec!["b", "letter", "../x"]),
-            Action::Remove { path } if ["own", "own/A"].contains(path) => (A_DIRECTORY, vec![]),
+        let says = |operation: &Operation<'_>| match operation {
+            Operation::List { path: "own" } => (0, vec!["A"]),
+            Operation::List { path: "own/A" } => (0, vec!["b", "letter", "../x"]),
+            Operation::Remove { path } if ["own", "own/A"].contains(path) => (A_DIRECTORY, vec![]),
             _ => {
-                removed.push(format!("{action:?}"));
+                removed.push(format!("{operation:?}"));
                 (0, vec![])
             }
         };

@@ -1,6 +1,6 @@
 //! Sets are made, found, verified and removed, whatever happens meanwhile.
 
-use plimsoll_client::action::Cause;
+use plimsoll_client::operation::Cause;
 use proptest::prelude::*;
 
 use super::*;
@@ -74,10 +74,10 @@ fn what_is_made_half_is_no_set_and_can_be_removed() {
         let mut server = Model::default();
         server.nodes.insert("base".to_owned(), None);
         let job = Create::new(files.clone());
-        // From some action on the server says no to everything: the first refusal ends the job.
+        // From some operation on the server says no to everything: the first refusal ends the job.
         let ran = run(&mut server, &mut workers(&job, 3), u64::MAX, |n| (n >= cut).then_some(Cause::Status));
         assert!(matches!(job.outcome(), Err(FileSetError::Failed { .. })), "{:?}", job.outcome());
-        assert!(ran.actions.len() < 100 && (server.nodes.len() as u64) < all);
+        assert!(ran.operations.len() < 100 && (server.nodes.len() as u64) < all);
         server.disconnect();
         assert_eq!(look(&mut server, &files), Ok(Found::Incomplete));
         remove(&mut server, &files).unwrap();

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use plimsoll_client::action::{Action, Done, Failure, Reply};
+use plimsoll_client::operation::{Done, Failure, Operation, Reply};
 use plimsoll_model::Symbol;
 
 use super::job::{FileSetError, Job, JobProgress, Tally, again};
@@ -182,29 +182,29 @@ impl Scenario for Verifier {
         }
         let files = &self.job.files;
         self.path.clear();
-        let (action, symbol) = match item {
+        let (operation, symbol) = match item {
             Item::Directory(place) => {
                 self.counted = 0;
                 files.directory_path_in_order(place, &mut self.path);
-                (Action::List { path: &self.path }, files.symbol(files.files() + place))
+                (Operation::List { path: &self.path }, files.symbol(files.files() + place))
             }
             Item::Leftovers(place) => {
                 files.directory_path_in_order(place, &mut self.path);
                 let name = self.leftovers.last().map_or("", String::as_str);
                 self.path.push('/');
                 self.path.push_str(name);
-                (Action::Remove { path: &self.path }, Symbol::NONE)
+                (Operation::Remove { path: &self.path }, Symbol::NONE)
             }
             Item::File(file) => {
                 files.file_path(file, &mut self.path);
-                (Action::GetAttributes { path: &self.path }, files.symbol(file))
+                (Operation::Getattr { path: &self.path }, files.symbol(file))
             }
             Item::Over => {
                 self.item = None;
                 return Step::TurnOver;
             }
         };
-        Step::Act(action, symbol)
+        Step::Act(operation, symbol)
     }
 
     fn done(&mut self, done: &Done) -> Verdict {

@@ -2,12 +2,12 @@
 
 use std::fmt::Write as _;
 
-use plimsoll_client::action::FileKey;
+use plimsoll_client::operation::{FileKey, OperationKind};
 
 use super::Lane;
-use super::moves::Move;
+use super::asked::Asked;
 use crate::fileset::{OWN_DIRECTORY, OWN_FILE};
-use crate::program::Op;
+use crate::program::ScriptStep;
 
 /// The file or directory that a turn makes for itself.
 #[derive(Debug, Default)]
@@ -87,47 +87,47 @@ impl Own {
     }
 
     /// Closes it: it counts as closed from now on.
-    pub(super) fn close(&mut self) -> Option<Move> {
-        self.key.take().map(Move::CloseOwn)
+    pub(super) fn close(&mut self) -> Option<Asked> {
+        self.key.take().map(Asked::Close)
     }
 
     /// What is left of it is closed and removed.
-    pub(super) fn clean_up(&mut self) -> Option<Move> {
+    pub(super) fn clean_up(&mut self) -> Option<Asked> {
         if let Some(close) = self.close() {
             return Some(close);
         }
         match std::mem::take(&mut self.thing) {
             Thing::Nothing => None,
-            Thing::File => Some(Move::RemoveOwn),
-            Thing::Directory => Some(Move::RemoveOwnDirectory),
+            Thing::File => Some(Asked::Operation(OperationKind::Remove, None)),
+            Thing::Directory => Some(Asked::Operation(OperationKind::Rmdir, None)),
         }
     }
 }
 
 impl Lane {
     /// Making, renaming and removing the lane's own.
-    pub(super) fn toward_own(&mut self, op: Op) -> Option<Move> {
+    pub(super) fn next_for_own(&mut self, step: ScriptStep) -> Option<Asked> {
         let own = &self.turn.as_ref()?.own;
         let (nothing, renames) = (own.thing == Thing::Nothing, own.renames);
-        match op {
-            Op::Create | Op::MakeDirectory if !nothing => None,
-            Op::Create => {
+        match step {
+            ScriptStep::Create | ScriptStep::Operation(OperationKind::Mkdir) if !nothing => None,
+            ScriptStep::Create => {
                 self.path = self.own_path(OWN_FILE, renames)?;
-                Some(Move::CreateOwn)
+                Some(Asked::CreateOwn)
             }
-            Op::Recreate => own.key.is_none().then_some(Move::CreateOwn),
-            Op::MakeDirectory => {
+            ScriptStep::Recreate => own.key.is_none().then_some(Asked::CreateOwn),
+            ScriptStep::Operation(OperationKind::Mkdir) => {
                 self.path = self.own_path(OWN_DIRECTORY, renames)?;
-                Some(Move::MakeOwn)
+                Some(Asked::Operation(OperationKind::Mkdir, None))
             }
-            Op::Rename => {
+            ScriptStep::Operation(OperationKind::Rename) => {
                 let prefix = if own.is_directory() { OWN_DIRECTORY } else { OWN_FILE };
                 self.new_path = self.own_path(prefix, renames + 1)?;
-                Some(Move::RenameOwn)
+                Some(Asked::Operation(OperationKind::Rename, None))
             }
             _ if nothing => None,
-            Op::RemoveDirectory => Some(Move::RemoveOwnDirectory),
-            _ => Some(Move::RemoveOwn),
+            ScriptStep::Operation(OperationKind::Rmdir) => Some(Asked::Operation(OperationKind::Rmdir, None)),
+            _ => Some(Asked::Operation(OperationKind::Remove, None)),
         }
     }
 

@@ -1,10 +1,10 @@
 //! A turn: what is drawn for it, and how far it is.
 
-use plimsoll_client::action::FileKey;
+use plimsoll_client::operation::FileKey;
 use rand::Rng as _;
 
 use super::Lane;
-use super::moves::Move;
+use super::asked::Asked;
 use super::own::Own;
 use super::places::Sequence;
 use crate::distribution::Pick;
@@ -134,30 +134,30 @@ impl Lane {
     }
 
     /// The subject's key if it is open, else what must be done first.
-    pub(super) fn opened(&mut self) -> Result<FileKey, Move> {
-        let Some(turn) = &self.turn else { return Err(Move::TurnOver) };
+    pub(super) fn opened(&mut self) -> Result<FileKey, Asked> {
+        let Some(turn) = &self.turn else { return Err(Asked::TurnOver) };
         if turn.on == Subject::Own {
-            return turn.own.key().ok_or(Move::OpenOwn);
+            return turn.own.key().ok_or(Asked::OpenOwn);
         }
         if turn.on == Subject::Directory {
-            return turn.folder.ok_or(Move::OpenFolder);
+            return turn.folder.ok_or(Asked::OpenFolder);
         }
         if let Some(key) = self.open.get(turn.file) {
             return Ok(key);
         }
         if let Some((file, key)) = self.open.in_the_way() {
             self.open.forget(file);
-            return Err(Move::CloseFile(file, key));
+            return Err(Asked::CloseFile(file, key));
         }
-        Err(Move::OpenFile(turn.file))
+        Err(Asked::OpenFile(turn.file))
     }
 
-    pub(super) fn toward_closed(&mut self) -> Option<Move> {
+    pub(super) fn next_close(&mut self) -> Option<Asked> {
         let turn = self.turn.as_mut()?;
         match turn.on {
             Subject::Own => turn.own.close(),
-            Subject::Directory => turn.folder.take().map(Move::CloseFolder),
-            _ => self.open.forget(turn.file).map(|key| Move::CloseFile(turn.file, key)),
+            Subject::Directory => turn.folder.take().map(Asked::Close),
+            _ => self.open.forget(turn.file).map(|key| Asked::CloseFile(turn.file, key)),
         }
     }
 
@@ -177,7 +177,7 @@ impl Lane {
         listed.map_or(0, |turn| self.files.layout().entries(turn.directory))
     }
 
-    pub(super) fn toward_read(&mut self, transfer: &Transfer) -> Option<Move> {
+    pub(super) fn next_read(&mut self, transfer: &Transfer) -> Option<Asked> {
         let file = match self.opened() {
             Ok(key) => key,
             Err(first) => return Some(first),
@@ -187,10 +187,10 @@ impl Lane {
         let keep = self.work.verify > 0.0 && self.rng.random::<f64>() < self.work.verify;
         let keep = keep && !self.turn.as_ref().is_some_and(|turn| turn.own.has_holes());
         let expected = size.saturating_sub(offset).min(u64::from(transfer.size)) as u32;
-        Some(Move::Read { file, key: self.content_key(), offset, length: transfer.size, expected, keep })
+        Some(Asked::Read { file, key: self.content_key(), offset, length: transfer.size, expected, keep })
     }
 
-    pub(super) fn toward_written(&mut self, transfer: &Transfer) -> Option<Move> {
+    pub(super) fn next_write(&mut self, transfer: &Transfer) -> Option<Asked> {
         let file = match self.opened() {
             Ok(key) => key,
             Err(first) => return Some(first),
@@ -204,7 +204,7 @@ impl Lane {
         let offset = self.place((transfer, true), size, end)?;
         let end = self.turn.as_ref()?.left?.end;
         let length = end.saturating_sub(offset).min(u64::from(transfer.size)) as u32;
-        Some(Move::Write { file, key: self.content_key(), offset, length, stable: transfer.stable })
+        Some(Asked::Write { file, key: self.content_key(), offset, length, stable: transfer.stable })
     }
 
     /// Where the next request of a transfer begins in a file of `size` bytes; `None` when it is done. `end`: where it ends

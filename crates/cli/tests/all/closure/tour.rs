@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use plimsoll_client::action::{Access, Action, Caching, Cause, Disposition, Done, FileKey, Reply};
 use plimsoll_client::content::Content;
+use plimsoll_client::operation::{Access, Caching, Cause, Disposition, Done, FileKey, Operation, Reply};
 use plimsoll_model::Symbol;
 use plimsoll_workload::scenario::{Scenario, Step, Verdict};
 
@@ -28,49 +28,50 @@ struct Tour {
 }
 
 impl Tour {
-    fn action(&self) -> Option<Action<'_>> {
+    fn action(&self) -> Option<Operation<'_>> {
         let [directory, a, b, c, d, nowhere] = &self.paths;
         // Where an open failed its file is none that is open: the client says so.
         let (file, other) = (self.file.unwrap_or(FileKey(u32::MAX)), self.other.unwrap_or(FileKey(u32::MAX)));
-        let open = |path, disposition, caching| Action::Open { path, access: Access::ReadWrite, disposition, caching };
+        let open =
+            |path, disposition, caching| Operation::Open { path, access: Access::ReadWrite, disposition, caching };
         let content = &self.content;
         let plain = Caching::None;
         Some(match self.step {
-            0 => Action::Null,
-            1 => Action::MakeDirectory { path: directory },
+            0 => Operation::Null,
+            1 => Operation::Mkdir { path: directory },
             2 => open(a, Disposition::CreateNew, plain),
-            3 => Action::Write { file, offset: 0, length: 3_000_000, content, key: 5 },
-            4 => Action::Flush { file },
-            5 => Action::Read { file, offset: 0, length: 1, keep: false },
-            6 => Action::Read { file, offset: 4096, length: 8192, keep: true },
-            7 => Action::Read { file, offset: 100, length: 2_900_000, keep: false },
-            8 => Action::Read { file, offset: 5_000_000, length: 10, keep: false },
-            9 => Action::GetAttributesOf { file },
-            10 => Action::GetAttributes { path: a },
-            11 => Action::GetAttributes { path: nowhere },
-            12 => Action::SetAttributes { path: a, mode: 0o640 },
-            13 => Action::SetSize { file, size: 70_000 },
-            14 => Action::Access { path: a },
+            3 => Operation::Write { file, offset: 0, length: 3_000_000, content, key: 5 },
+            4 => Operation::Flush { file },
+            5 => Operation::Read { file, offset: 0, length: 1, keep: false },
+            6 => Operation::Read { file, offset: 4096, length: 8192, keep: true },
+            7 => Operation::Read { file, offset: 100, length: 2_900_000, keep: false },
+            8 => Operation::Read { file, offset: 5_000_000, length: 10, keep: false },
+            9 => Operation::GetattrOpen { file },
+            10 => Operation::Getattr { path: a },
+            11 => Operation::Getattr { path: nowhere },
+            12 => Operation::Setattr { path: a, mode: 0o640 },
+            13 => Operation::Truncate { file, size: 70_000 },
+            14 => Operation::Access { path: a },
             15 => open(b, Disposition::OpenOrCreate, Caching::LevelTwo),
-            16 => Action::CopyOnServer { from: file, to: other, length: 50_000 },
-            17 => Action::Lock { file, offset: 0, length: 10, exclusive: true, wait: false },
-            18 => Action::Unlock { file, offset: 0, length: 10 },
-            19 => Action::Close { file: other },
-            20 => Action::List { path: directory },
-            21 => Action::Link { from: a, to: c },
-            22 => Action::SymbolicLink { path: d, text: "a" },
-            23 => Action::ReadLink { path: d },
-            24 => Action::FileSystemInfo,
-            25 => Action::Close { file },
-            26 => Action::Rename { from: b, to: nowhere },
+            16 => Operation::Copy { from: file, to: other, length: 50_000 },
+            17 => Operation::Lock { file, offset: 0, length: 10, exclusive: true, wait: false },
+            18 => Operation::Unlock { file, offset: 0, length: 10 },
+            19 => Operation::Close { file: other },
+            20 => Operation::List { path: directory },
+            21 => Operation::Link { from: a, to: c },
+            22 => Operation::Symlink { path: d, text: "a" },
+            23 => Operation::Readlink { path: d },
+            24 => Operation::Fsinfo,
+            25 => Operation::Close { file },
+            26 => Operation::Rename { from: b, to: nowhere },
             27 => open(a, Disposition::CreateOrTruncate, plain),
-            28 => Action::Close { file: other },
+            28 => Operation::Close { file: other },
             29 => open(b, Disposition::OpenExisting, plain),
-            30 => Action::Remove { path: a },
-            31 => Action::Remove { path: nowhere },
-            32 => Action::Remove { path: c },
-            33 => Action::Remove { path: d },
-            34 => Action::RemoveDirectory { path: directory },
+            30 => Operation::Remove { path: a },
+            31 => Operation::Remove { path: nowhere },
+            32 => Operation::Remove { path: c },
+            33 => Operation::Remove { path: d },
+            34 => Operation::Rmdir { path: directory },
             _ => return None,
         })
     }

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use plimsoll_client::action::{Access, Action, Caching, Disposition, Done, FileKey, Reply as Answer};
+use plimsoll_client::operation::{Access, Caching, Disposition, Done, FileKey, Reply as Answer};
 use plimsoll_client::target::Target;
 use plimsoll_drive::engine::{Plan, Ran, Watch, run, run_on};
 use plimsoll_drive::network::memory::{Accept, Memory, Reply, What};
@@ -201,16 +201,16 @@ impl Scenario for Asking {
         if std::mem::take(&mut self.over) {
             return Step::TurnOver;
         }
-        let open = Action::Open {
+        let open = plimsoll_client::Operation::Open {
             path: "f",
             access: Access::Read,
             disposition: Disposition::OpenExisting,
             caching: Caching::None,
         };
         if self.asks == Asks::Nothing {
-            return Step::Act(Action::Null, Symbol::NONE);
+            return Step::Act(plimsoll_client::Operation::Null, Symbol::NONE);
         }
-        Step::Act(self.file.map_or(open, |file| Action::GetAttributesOf { file }), Symbol::NONE)
+        Step::Act(self.file.map_or(open, |file| plimsoll_client::Operation::GetattrOpen { file }), Symbol::NONE)
     }
 
     fn done(&mut self, done: &Done) -> Verdict {

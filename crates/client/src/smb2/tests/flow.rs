@@ -7,14 +7,14 @@ use plimsoll_wire::smb2::{Command, header};
 
 use super::World;
 use super::server::ERROR;
-use crate::action::{Access, Action, Caching, Cause, Disposition, FileKey, Reply};
 use crate::client::{Client, Framing};
 use crate::content::Content;
+use crate::operation::{Access, Caching, Cause, Disposition, FileKey, Operation, Reply};
 use crate::smb2::Dialect;
 
 fn open(world: &mut World) -> FileKey {
     let (access, disposition) = (Access::ReadWrite, Disposition::OpenExisting);
-    let tag = world.begin(&Action::Open { path: "a/b", access, disposition, caching: Caching::None });
+    let tag = world.begin(&Operation::Open { path: "a/b", access, disposition, caching: Caching::None });
     world.obey();
     match world.result(tag) {
         Some(Ok(Reply::Opened { file, size: Some(77) })) => file,
@@ -25,10 +25,10 @@ fn open(world: &mut World) -> FileKey {
 #[test]
 fn few_credits_make_actions_wait_in_order() {
     let mut world = World::ready(Dialect::V210, 2);
-    let tags: Vec<_> = (0..5).map(|_| world.begin(&Action::Null)).collect();
+    let tags: Vec<_> = (0..5).map(|_| world.begin(&Operation::Null)).collect();
     assert_eq!((world.asked().len(), world.client.outstanding()), (2, 5));
     // A third waits, and a compound that costs three credits behind it; there will never be three.
-    let compound = world.begin(&Action::GetAttributes { path: "x" });
+    let compound = world.begin(&Operation::Getattr { path: "x" });
     world.flush();
     world.server.asked.clear();
     let now = world.tick();
@@ -39,12 +39,12 @@ fn few_credits_make_actions_wait_in_order() {
     assert_eq!(world.client.outstanding(), 0);
 
     let mut world = World::ready(Dialect::V210, 2);
-    let tags: Vec<_> = (0..5).map(|_| world.begin(&Action::Null)).collect();
+    let tags: Vec<_> = (0..5).map(|_| world.begin(&Operation::Null)).collect();
     world.obey();
     assert!(tags.into_iter().all(|tag| world.result(tag) == Some(Ok(Reply::Nothing))));
     let order: Vec<u64> = world.told.done.iter().map(|done| done.tag.0).collect();
     assert!(order.is_sorted(), "{order:?}");
-    let compound = world.begin(&Action::GetAttributes { path: "x" });
+    let compound = world.begin(&Operation::Getattr { path: "x" });
     world.obey();
     let failure = world.result(compound).unwrap().unwrap_err();
     assert_eq!((failure.cause, failure.outcome), (Cause::Unsupported, Outcome::NeverSent));
@@ -59,19 +59,19 @@ fn long_transfers_are_cut_to_what_server_and_credits_allow() {
     {
         let mut world = World::ready(dialect, credits);
         let file = open(&mut world);
-        let tag = world.begin(&Action::Read { file, offset: 5, length: 3 << 20, keep: false });
+        let tag = world.begin(&Operation::Read { file, offset: 5, length: 3 << 20, keep: false });
         let first = world.asked();
         let charge = if dialect == Dialect::V202 { 0 } else { (length >> 16) as u16 };
         assert!(first.iter().all(|asked| (asked.charge, read_length(&asked.bytes)) == (charge, length)), "{first:?}");
         world.server.asked = first;
         world.obey();
         assert_eq!(world.result(tag), Some(Ok(Reply::Read { bytes: 3 << 20 })));
-        let tag = world.begin(&Action::Write { file, offset: 5, length: 3 << 20, content: &content, key: 1 });
+        let tag = world.begin(&Operation::Write { file, offset: 5, length: 3 << 20, content: &content, key: 1 });
         world.obey();
         assert_eq!(world.result(tag), Some(Ok(Reply::Written { bytes: 3 << 20 })));
         let writes = world.told.transactions.iter().filter(|row| row.procedure.name() == "WRITE");
         assert_eq!(writes.map(|row| row.payload_bytes.unwrap()).sum::<u64>(), 3 << 20);
-        let tag = world.begin(&Action::Read { file, offset: 5, length: 3 << 20, keep: true });
+        let tag = world.begin(&Operation::Read { file, offset: 5, length: 3 << 20, keep: true });
         world.obey();
         assert_eq!(world.result(tag), Some(Ok(Reply::Read { bytes: 3 << 20 })));
         let mut next = 5;
@@ -91,7 +91,7 @@ fn read_length(bytes: &[u8]) -> u32 {
 fn a_short_read_ends_the_transfer() {
     let mut world = World::ready(Dialect::V210, 64);
     let file = open(&mut world);
-    let tag = world.begin(&Action::Read { file, offset: 0, length: 2 << 20, keep: false });
+    let tag = world.begin(&Operation::Read { file, offset: 0, length: 2 << 20, keep: false });
     let asked = world.asked();
     let mut short = vec![17, 0, 80, 0, 10, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
     short.extend([1; 10]);
@@ -100,7 +100,7 @@ fn a_short_read_ends_the_transfer() {
     let end = world.server.reply(&asked[1], 0xC000_0011, &ERROR);
     world.deliver(&end);
     assert_eq!(world.result(tag), Some(Ok(Reply::Read { bytes: 10 })));
-    let tag = world.begin(&Action::Read { file, offset: 0, length: 0, keep: false });
+    let tag = world.begin(&Operation::Read { file, offset: 0, length: 0, keep: false });
     assert_eq!(world.asked().len(), 1, "even nothing is asked for");
     world.broken(Cause::ConnectionReset);
     assert_eq!(world.result(tag).unwrap().unwrap_err().outcome, Outcome::Unanswered);
@@ -111,7 +111,7 @@ fn data_that_nobody_wants_is_stepped_over() {
     let mut world = World::ready(Dialect::V210, 64);
     let file = open(&mut world);
     for (keep, length, kept) in [(false, 100_000, 84), (true, 100_000, 100_084), (false, 100, 184)] {
-        let tag = world.begin(&Action::Read { file, offset: 0, length, keep });
+        let tag = world.begin(&Operation::Read { file, offset: 0, length, keep });
         let asked = world.asked().remove(0);
         let answer = world.server.answer(&asked);
         let bytes = [&(answer.len() as u32).to_be_bytes()[..], &answer].concat();
@@ -126,13 +126,13 @@ fn data_that_nobody_wants_is_stepped_over() {
 fn held_requests_are_out_of_the_way() {
     let mut world = World::ready(Dialect::V210, 64);
     let file = open(&mut world);
-    let lock = world.begin(&Action::Lock { file, offset: 0, length: 1, exclusive: true, wait: true });
+    let lock = world.begin(&Operation::Lock { file, offset: 0, length: 1, exclusive: true, wait: true });
     let locking = world.asked().remove(0);
     assert_eq!(world.client.outstanding(), 1);
     let interim = world.server.interim(&locking, 99);
     world.deliver(&interim);
     assert_eq!(world.client.outstanding(), 0);
-    let watch = world.begin(&Action::Watch { path: "d" });
+    let watch = world.begin(&Operation::Watch { path: "d" });
     world.flush();
     let opened = world.server.answer_next().unwrap();
     world.deliver(&opened);
@@ -142,12 +142,12 @@ fn held_requests_are_out_of_the_way() {
     world.client.overdue(now, now, &mut world.told);
     assert_eq!((world.result(lock), world.result(watch)), (None, None));
 
-    let cancel = world.begin(&Action::Cancel { tag: lock });
+    let cancel = world.begin(&Operation::Cancel { tag: lock });
     assert_eq!(world.result(cancel), Some(Ok(Reply::Nothing)));
     let sent = world.asked().remove(0);
     assert_eq!((sent.command, sent.id, sent.charge, sent.credits), (Command::Cancel, locking.id, 0, 0));
     assert_eq!((sent.bytes[header::FLAGS], sent.bytes[header::ASYNC_ID]), (2, 99));
-    world.begin(&Action::Cancel { tag: watch });
+    world.begin(&Operation::Cancel { tag: watch });
     let sent = world.asked().remove(0);
     assert_eq!((sent.id, sent.bytes[header::FLAGS], sent.bytes[header::TREE_ID]), (watching.id, 0, 5));
     for (asked, tag) in [(locking, lock), (watching, watch)] {
@@ -166,7 +166,7 @@ fn held_requests_are_out_of_the_way() {
 #[test]
 fn late_answers_are_strangers_that_still_bring_credits() {
     let mut world = World::ready(Dialect::V210, 4);
-    let tags: Vec<_> = (0..4).map(|_| world.begin(&Action::Null)).collect();
+    let tags: Vec<_> = (0..4).map(|_| world.begin(&Operation::Null)).collect();
     let asked = world.asked();
     let now = world.tick();
     world.client.overdue(now, now, &mut world.told);
@@ -174,7 +174,7 @@ fn late_answers_are_strangers_that_still_bring_credits() {
         let failure = world.result(tag).unwrap().unwrap_err();
         assert_eq!((failure.cause, failure.outcome), (Cause::TimedOut, Outcome::Unanswered));
     }
-    let waits = world.begin(&Action::Null);
+    let waits = world.begin(&Operation::Null);
     assert!(world.asked().is_empty());
     let late = world.server.answer(&asked[0]);
     world.deliver(&late);
@@ -188,7 +188,7 @@ fn late_answers_are_strangers_that_still_bring_credits() {
 #[test]
 fn compounds_are_rows_of_their_own() {
     let mut world = World::ready(Dialect::V210, 64);
-    let tag = world.begin(&Action::Rename { from: "dir/old", to: "new" });
+    let tag = world.begin(&Operation::Rename { from: "dir/old", to: "new" });
     let asked = world.asked();
     let commands: Vec<Command> = asked.iter().map(|asked| asked.command).collect();
     assert_eq!(commands, [Command::Create, Command::SetInfo, Command::Close]);
@@ -202,7 +202,7 @@ fn compounds_are_rows_of_their_own() {
     assert!(rows.iter().all(|row| row.timeline.request_first == rows[0].timeline.request_first));
 
     // What fails first is what failed.
-    let tag = world.begin(&Action::Remove { path: "x" });
+    let tag = world.begin(&Operation::Remove { path: "x" });
     for (asked, status) in world.asked().iter().zip([0xC000_0034, 0xC000_0128]) {
         let refused = world.server.reply(asked, status, &ERROR);
         world.deliver(&refused);
@@ -214,7 +214,7 @@ fn compounds_are_rows_of_their_own() {
 #[test]
 fn listings_end_with_their_directory_closed() {
     let mut world = World::ready(Dialect::V210, 64);
-    let tag = world.begin(&Action::List { path: "" });
+    let tag = world.begin(&Operation::List { path: "" });
     world.obey();
     assert_eq!(
         (world.result(tag), &world.told.names[..]),
@@ -224,7 +224,7 @@ fn listings_end_with_their_directory_closed() {
     assert_eq!(names, ["CREATE", "QUERY_DIRECTORY", "QUERY_DIRECTORY", "CLOSE"]);
 
     // One that is given up is closed all the same.
-    let tag = world.begin(&Action::List { path: "" });
+    let tag = world.begin(&Operation::List { path: "" });
     world.flush();
     let opened = world.server.answer_next().unwrap();
     world.deliver(&opened);
@@ -241,7 +241,7 @@ fn listings_end_with_their_directory_closed() {
 #[test]
 fn a_connection_goes_on_where_a_listing_never_ends() {
     let mut world = World::ready(Dialect::V210, 64);
-    let tag = world.begin(&Action::List { path: "" });
+    let tag = world.begin(&Operation::List { path: "" });
     world.flush();
     let opened = world.server.answer_next().unwrap();
     world.deliver(&opened);
@@ -249,7 +249,7 @@ fn a_connection_goes_on_where_a_listing_never_ends() {
     let now = world.tick();
     world.client.overdue(now, now, &mut world.told);
     assert_eq!(world.result(tag).unwrap().unwrap_err().cause, Cause::TimedOut);
-    world.begin(&Action::Null);
+    world.begin(&Operation::Null);
     let asked: Vec<Command> = world.asked().iter().map(|asked| asked.command).collect();
     assert_eq!(asked, [Command::Close, Command::Echo]);
 }
@@ -259,7 +259,7 @@ fn a_malformed_answer_breaks_the_connection() {
     let mut world = World::ready(Dialect::V210, 64);
     let file = open(&mut world);
     let (one, two) =
-        (world.begin(&Action::Read { file, offset: 0, length: 10, keep: false }), world.begin(&Action::Null));
+        (world.begin(&Operation::Read { file, offset: 0, length: 10, keep: false }), world.begin(&Operation::Null));
     let asked = world.asked().remove(0);
     let more = [&[17, 0, 80, 0, 11, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0][..], &[0; 11]].concat();
     let more = world.server.reply(&asked, 0, &more);
@@ -268,7 +268,7 @@ fn a_malformed_answer_breaks_the_connection() {
     let failure = world.result(one).unwrap().unwrap_err();
     assert_eq!((failure.cause, failure.outcome), (Cause::Malformed, Outcome::Failed), "more than was asked for");
     assert_eq!(world.result(two).unwrap().unwrap_err().outcome, Outcome::Unanswered);
-    let later = world.begin(&Action::Null);
+    let later = world.begin(&Operation::Null);
     assert_eq!(world.result(later).unwrap().unwrap_err().outcome, Outcome::NeverSent);
 }
 
@@ -281,7 +281,7 @@ fn due(world: &mut World) -> Vec<(Option<i64>, i64)> {
 #[test]
 fn a_request_is_due_when_the_answer_that_it_waited_for_is_there() {
     let mut world = World::ready(Dialect::V210, 64);
-    world.begin_due(&Action::List { path: "" }, Some(7));
+    world.begin_due(&Operation::List { path: "" }, Some(7));
     world.obey();
     let listing = due(&mut world);
     assert!(listing.len() > 2, "opened, listed, closed: {listing:?}");
@@ -295,7 +295,7 @@ fn a_request_is_due_when_the_answer_that_it_waited_for_is_there() {
     let last = listing.last().unwrap();
     assert!(last.0 > Some(7), "the schedule meant the first request alone: {listing:?}");
     // In a closed loop no request has an instant that a schedule meant.
-    world.begin(&Action::List { path: "" });
+    world.begin(&Operation::List { path: "" });
     world.obey();
     assert!(due(&mut world).iter().all(|(intended, _)| intended.is_none()));
 }
@@ -306,7 +306,7 @@ fn requests_of_a_transfer_are_due_with_the_first_one_or_when_an_answer_makes_roo
         let mut world = World::ready(Dialect::V210, credits);
         let file = open(&mut world);
         world.told.transactions.clear();
-        world.begin_due(&Action::Read { file, offset: 0, length: 3 << 20, keep: false }, Some(7));
+        world.begin_due(&Operation::Read { file, offset: 0, length: 3 << 20, keep: false }, Some(7));
         world.obey();
         let reads = due(&mut world);
         assert_eq!(reads.len(), 3);
@@ -320,7 +320,7 @@ fn requests_of_a_transfer_are_due_with_the_first_one_or_when_an_answer_makes_roo
     let file = open(&mut world);
     world.told.transactions.clear();
     for intended in [7, 8] {
-        world.begin_due(&Action::Read { file, offset: 0, length: 2 << 20, keep: false }, Some(intended));
+        world.begin_due(&Operation::Read { file, offset: 0, length: 2 << 20, keep: false }, Some(intended));
     }
     world.obey();
     let reads = due(&mut world);

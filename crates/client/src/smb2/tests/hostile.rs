@@ -1,4 +1,4 @@
-//! Whatever a server says, every action ends once and every request is one transaction.
+//! Whatever a server says, every operation ends once and every request is one transaction.
 
 use std::sync::Arc;
 
@@ -7,9 +7,9 @@ use proptest::prelude::*;
 
 use super::World;
 use super::server::ERROR;
-use crate::action::{Access, Action, Caching, Cause, Disposition, FileKey, Tag};
 use crate::client::Client;
 use crate::content::Content;
+use crate::operation::{Access, Caching, Cause, Disposition, FileKey, Operation, Tag};
 use crate::smb2::auth::Credentials;
 use crate::smb2::{Dialect, SmbOptions};
 
@@ -131,24 +131,24 @@ impl World {
         let caching = ways[usize::from(more % 5)];
         let (offset, length, key) = (u64::from(more), u32::from(more) << 6, 1);
         let keep = more.is_multiple_of(3);
-        let action = match which % 20 {
-            0..4 => Action::Open { path, access, disposition, caching },
-            4 => Action::Close { file },
-            5..8 => Action::Read { file, offset, length, keep },
-            8 => Action::Write { file, offset, length, content, key },
-            9 => Action::GetAttributes { path },
-            10 => Action::List { path },
-            11 => Action::Rename { from: path, to: path },
-            12 => Action::FileSystemInfo,
-            13 => Action::Lock { file, offset, length: 1, exclusive: true, wait: keep },
-            14 => Action::Watch { path },
-            15 => Action::Cancel { tag: Tag(u64::from(more) % (self.begun.len() as u64 + 1)) },
-            16 => Action::CopyOnServer { from: file, to: file, length: length << 6 },
-            17 => Action::Null,
-            18 => Action::RemoveDirectory { path },
-            _ => Action::ReadLink { path },
+        let operation = match which % 20 {
+            0..4 => Operation::Open { path, access, disposition, caching },
+            4 => Operation::Close { file },
+            5..8 => Operation::Read { file, offset, length, keep },
+            8 => Operation::Write { file, offset, length, content, key },
+            9 => Operation::Getattr { path },
+            10 => Operation::List { path },
+            11 => Operation::Rename { from: path, to: path },
+            12 => Operation::Fsinfo,
+            13 => Operation::Lock { file, offset, length: 1, exclusive: true, wait: keep },
+            14 => Operation::Watch { path },
+            15 => Operation::Cancel { tag: Tag(u64::from(more) % (self.begun.len() as u64 + 1)) },
+            16 => Operation::Copy { from: file, to: file, length: length << 6 },
+            17 => Operation::Null,
+            18 => Operation::Rmdir { path },
+            _ => Operation::Readlink { path },
         };
-        self.begin(&action);
+        self.begin(&operation);
     }
 
     /// The end: nothing was lost, and nothing told twice.

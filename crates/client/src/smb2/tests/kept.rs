@@ -4,16 +4,16 @@ use plimsoll_wire::smb2::{Command, create};
 
 use super::World;
 use super::server::Server;
-use crate::action::{Access, Action, Caching, Disposition, FileKey, Reply};
 use crate::client::Client;
+use crate::operation::{Access, Caching, Disposition, FileKey, Operation, Reply};
 use crate::smb2::Dialect;
 
-const READ: Action<'static> =
-    Action::Open { path: "f", access: Access::Read, disposition: Disposition::OpenExisting, caching: Caching::Kept };
+const READ: Operation<'static> =
+    Operation::Open { path: "f", access: Access::Read, disposition: Disposition::OpenExisting, caching: Caching::Kept };
 
-/// What an action comes to, and the commands that the server heard for it.
-fn act(world: &mut World, action: &Action<'_>) -> (Reply, Vec<Command>) {
-    let tag = world.begin(action);
+/// What an operation comes to, and the commands that the server heard for it.
+fn act(world: &mut World, operation: &Operation<'_>) -> (Reply, Vec<Command>) {
+    let tag = world.begin(operation);
     let before = world.told.transactions.len();
     world.obey();
     let reply = world.result(tag).unwrap().unwrap();
@@ -42,24 +42,24 @@ fn a_file_is_opened_read_and_closed_once() {
     let mut world = World::ready(Dialect::V210, 64);
     let (file, heard) = opened(&mut world);
     assert_eq!(heard, [Command::Create]);
-    let read = Action::Read { file, offset: 0, length: 50, keep: false };
+    let read = Operation::Read { file, offset: 0, length: 50, keep: false };
     assert_eq!(act(&mut world, &read), (Reply::Read { bytes: 50 }, vec![Command::Read]));
     let size = Reply::Attributes { size: 77, directory: false };
     // All that follows is known: nothing is heard of it.
-    assert_eq!(act(&mut world, &Action::GetAttributesOf { file }), (size.clone(), vec![]));
-    assert_eq!(act(&mut world, &Action::Close { file }), (Reply::Nothing, vec![]));
-    assert_eq!(act(&mut world, &Action::GetAttributes { path: "f" }), (size, vec![]));
+    assert_eq!(act(&mut world, &Operation::GetattrOpen { file }), (size.clone(), vec![]));
+    assert_eq!(act(&mut world, &Operation::Close { file }), (Reply::Nothing, vec![]));
+    assert_eq!(act(&mut world, &Operation::Getattr { path: "f" }), (size, vec![]));
     let (file, heard) = opened(&mut world);
     assert_eq!(heard, []);
     assert_eq!(
-        act(&mut world, &Action::Read { file, offset: 10, length: 40, keep: false }),
+        act(&mut world, &Operation::Read { file, offset: 10, length: 40, keep: false }),
         (Reply::Read { bytes: 40 }, vec![])
     );
     // QUERY_INFO; CREATE, QUERY_INFO, CLOSE; CLOSE and CREATE; READ.
     assert_eq!(world.client.spared(), 1 + 3 + 2 + 1);
     // Bytes that are wanted, and bytes that nobody read, are asked for.
     for (offset, keep) in [(0, true), (40, false)] {
-        assert_eq!(act(&mut world, &Action::Read { file, offset, length: 20, keep }).1, [Command::Read]);
+        assert_eq!(act(&mut world, &Operation::Read { file, offset, length: 20, keep }).1, [Command::Read]);
     }
 }
 
@@ -67,20 +67,20 @@ fn a_file_is_opened_read_and_closed_once() {
 fn what_is_closed_is_closed_after_a_while() {
     let mut world = World::ready(Dialect::V210, 64);
     let (file, _) = opened(&mut world);
-    act(&mut world, &Action::Close { file });
+    act(&mut world, &Operation::Close { file });
     world.now += 9_000_000_000;
-    assert_eq!(act(&mut world, &Action::Null).1, []);
+    assert_eq!(act(&mut world, &Operation::Null).1, []);
     world.now += 1_000_000_000;
-    assert_eq!(act(&mut world, &Action::Null).1, [Command::Close]);
+    assert_eq!(act(&mut world, &Operation::Null).1, [Command::Close]);
     assert_eq!(opened(&mut world).1, [Command::Create]);
     // And so is the oldest of too many.
     let mut world = World::ready(Dialect::V210, 64);
     let closed = |world: &mut World, n: u32| {
         let path = format!("f{n}");
         let (access, disposition) = (Access::Read, Disposition::OpenExisting);
-        let (reply, heard) = act(world, &Action::Open { path: &path, access, disposition, caching: Caching::Kept });
+        let (reply, heard) = act(world, &Operation::Open { path: &path, access, disposition, caching: Caching::Kept });
         let Reply::Opened { file, .. } = reply else { panic!("{reply:?}") };
-        act(world, &Action::Close { file });
+        act(world, &Operation::Close { file });
         heard
     };
     for n in 0..1001 {
@@ -91,17 +91,17 @@ fn what_is_closed_is_closed_after_a_while() {
 
 #[test]
 fn who_changes_a_file_closes_it_first() {
-    for (action, way) in [
-        (Action::Remove { path: "f" }, true),
-        (Action::Rename { from: "f", to: "g" }, true),
-        (Action::Rename { from: "e", to: "f" }, true),
-        (Action::Remove { path: "g" }, false),
+    for (operation, way) in [
+        (Operation::Remove { path: "f" }, true),
+        (Operation::Rename { from: "f", to: "g" }, true),
+        (Operation::Rename { from: "e", to: "f" }, true),
+        (Operation::Remove { path: "g" }, false),
     ] {
         let mut world = World::ready(Dialect::V210, 64);
         let (file, _) = opened(&mut world);
-        act(&mut world, &Action::Close { file });
-        let heard = act(&mut world, &action).1;
-        assert_eq!(heard.first(), Some(&if way { Command::Close } else { Command::Create }), "{action:?}");
+        act(&mut world, &Operation::Close { file });
+        let heard = act(&mut world, &operation).1;
+        assert_eq!(heard.first(), Some(&if way { Command::Close } else { Command::Create }), "{operation:?}");
     }
 }
 
@@ -112,17 +112,17 @@ fn what_is_taken_back_is_asked_for_again() {
     let mut world = World::ready(Dialect::V210, 64);
     let (file, _) = opened(&mut world);
     let lease = key(&world);
-    act(&mut world, &Action::Close { file });
+    act(&mut world, &Operation::Close { file });
     world.deliver(&Server::breaks(lease, all, read));
-    assert_eq!(act(&mut world, &Action::Null).1, [Command::OplockBreak, Command::Close]);
+    assert_eq!(act(&mut world, &Operation::Null).1, [Command::OplockBreak, Command::Close]);
     assert_eq!(opened(&mut world).1, [Command::Create]);
     // Somebody does: what is known of it is asked for again, and it is closed when he closes it.
     let mut world = World::ready(Dialect::V210, 64);
     let (file, _) = opened(&mut world);
     let lease = key(&world);
     world.deliver(&Server::breaks(lease, all, 0));
-    assert_eq!(act(&mut world, &Action::GetAttributesOf { file }).1, [Command::OplockBreak, Command::QueryInfo]);
-    assert_eq!(act(&mut world, &Action::Close { file }), (Reply::Nothing, vec![Command::Close]));
+    assert_eq!(act(&mut world, &Operation::GetattrOpen { file }).1, [Command::OplockBreak, Command::QueryInfo]);
+    assert_eq!(act(&mut world, &Operation::Close { file }), (Reply::Nothing, vec![Command::Close]));
 }
 
 #[test]
@@ -131,8 +131,8 @@ fn without_a_lease_nothing_is_kept() {
     for _ in 0..2 {
         let (file, heard) = opened(&mut world);
         assert_eq!(heard, [Command::Create]);
-        assert_eq!(act(&mut world, &Action::GetAttributesOf { file }).1, [Command::QueryInfo]);
-        assert_eq!(act(&mut world, &Action::Close { file }).1, [Command::Close]);
+        assert_eq!(act(&mut world, &Operation::GetattrOpen { file }).1, [Command::QueryInfo]);
+        assert_eq!(act(&mut world, &Operation::Close { file }).1, [Command::Close]);
     }
     assert_eq!(world.client.spared(), 0);
 }
@@ -142,11 +142,11 @@ fn without_a_lease_nothing_is_kept() {
 fn another_connection_to_the_share_keeps_nothing_and_knows_nothing() {
     let mut world = World::ready(Dialect::V210, 64);
     let (file, _) = opened(&mut world);
-    act(&mut world, &Action::Close { file });
-    act(&mut world, &Action::ConnectShare);
+    act(&mut world, &Operation::Close { file });
+    act(&mut world, &Operation::ConnectShare);
     let (elsewhere, heard) = opened(&mut world);
     assert_eq!(heard, [Command::Create]);
-    assert_eq!(act(&mut world, &Action::Close { file: elsewhere }).1, [Command::Close]);
-    act(&mut world, &Action::DisconnectShare);
+    assert_eq!(act(&mut world, &Operation::Close { file: elsewhere }).1, [Command::Close]);
+    act(&mut world, &Operation::DisconnectShare);
     assert_eq!(opened(&mut world).1, []);
 }

@@ -4,8 +4,8 @@ use plimsoll_wire::smb2::Command;
 
 use super::World;
 use super::server::ERROR;
-use crate::action::{Action, Cause, Reply, Tag};
 use crate::client::Client;
+use crate::operation::{Cause, Operation, Reply, Tag};
 use crate::smb2::auth::Credentials;
 use crate::smb2::{Dialect, SmbOptions, Wish};
 
@@ -24,7 +24,7 @@ fn goes_on_the_share_and_leaves_it() {
     assert_eq!(world.result(Tag::LEAVE), Some(Ok(Reply::Nothing)));
     let names: Vec<String> = world.told.transactions.iter().map(|row| row.procedure.name()).collect();
     assert_eq!(names, ["TREE_DISCONNECT", "LOGOFF"]);
-    let late = world.begin(&Action::Null);
+    let late = world.begin(&Operation::Null);
     assert_eq!(world.result(late).unwrap().unwrap_err().cause, Cause::Ended);
 }
 
@@ -98,7 +98,7 @@ fn a_server_that_always_wants_another_token_gets_an_end() {
 #[test]
 fn nothing_is_begun_before_and_a_second_connect_is_refused() {
     let mut world = World::new(options(Dialect::V210));
-    let early = world.begin(&Action::Null);
+    let early = world.begin(&Operation::Null);
     assert_eq!(world.result(early).unwrap().unwrap_err().cause, Cause::Ended);
     world.connect();
     let now = world.tick();

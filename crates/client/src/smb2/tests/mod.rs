@@ -16,9 +16,9 @@ use plimsoll_wire::nbss;
 use self::server::{Asked, Server};
 use super::auth::Credentials;
 use super::{Dialect, SmbClient, SmbOptions};
-use crate::action::{Action, Cause, Done, Failure, Reply, Tag, Ticket};
 use crate::calls::Identity;
 use crate::client::{Arrived, Client, Events, Framing};
+use crate::operation::{Cause, Done, Failure, Operation, Reply, Tag, Ticket};
 use crate::outbox::Outbox;
 
 /// What the client told.
@@ -100,17 +100,17 @@ impl World {
         self.begun.push(Tag::CONNECT);
     }
 
-    fn begin(&mut self, action: &Action<'_>) -> Tag {
-        self.begin_due(action, None)
+    fn begin(&mut self, operation: &Operation<'_>) -> Tag {
+        self.begin_due(operation, None)
     }
 
-    /// Begins an action that a schedule meant to start at `intended`.
-    fn begin_due(&mut self, action: &Action<'_>, intended: Option<i64>) -> Tag {
+    /// Begins an operation that a schedule meant to start at `intended`.
+    fn begin_due(&mut self, operation: &Operation<'_>, intended: Option<i64>) -> Tag {
         let tag = Tag(self.begun.len() as u64);
         self.begun.push(tag);
         let now = self.tick();
         let ticket = Ticket { tag, intended, path: Symbol::NONE };
-        self.client.begin(action, ticket, now, &mut self.out, &mut self.told);
+        self.client.begin(operation, ticket, now, &mut self.out, &mut self.told);
         tag
     }
 

@@ -4,17 +4,17 @@ use plimsoll_wire::smb2::header;
 
 use super::World;
 use super::server::ERROR;
-use crate::action::{Action, Cause, Reply};
 use crate::client::Client;
+use crate::operation::{Cause, Operation, Reply};
 use crate::smb2::Dialect;
 
 /// The mapped share's tree, and the other one's.
 const STANDING: u32 = 5;
 const OTHER: u32 = 9;
 
-/// Which tree the next action is of.
+/// Which tree the next operation is of.
 fn tree_in_use(world: &mut World) -> u32 {
-    world.begin(&Action::FileSystemInfo);
+    world.begin(&Operation::Fsinfo);
     let asked = world.asked();
     let tree = asked[0].bytes[header::TREE_ID..][..4].try_into().unwrap();
     world.server.asked = asked;
@@ -26,7 +26,7 @@ fn tree_in_use(world: &mut World) -> u32 {
 fn connected() -> World {
     let mut world = World::ready(Dialect::V210, 64);
     assert_eq!(tree_in_use(&mut world), STANDING);
-    let tag = world.begin(&Action::ConnectShare);
+    let tag = world.begin(&Operation::ConnectShare);
     let asked = world.asked();
     let mut answer = world.server.answer(&asked[0]);
     let at = answer.len() - 16 - header::LEN + header::TREE_ID;
@@ -40,7 +40,7 @@ fn connected() -> World {
 #[test]
 fn it_is_left_where_the_server_says_so() {
     let mut world = connected();
-    let tag = world.begin(&Action::DisconnectShare);
+    let tag = world.begin(&Operation::DisconnectShare);
     world.obey();
     assert_eq!(world.result(tag), Some(Ok(Reply::Nothing)));
     assert_eq!(tree_in_use(&mut world), STANDING);
@@ -49,7 +49,7 @@ fn it_is_left_where_the_server_says_so() {
 #[test]
 fn it_is_left_where_the_server_refuses() {
     let mut world = connected();
-    let tag = world.begin(&Action::DisconnectShare);
+    let tag = world.begin(&Operation::DisconnectShare);
     let asked = world.asked();
     // STATUS_NETWORK_NAME_DELETED
     let refusal = world.server.reply(&asked[0], 0xC000_00C9, &ERROR);
@@ -61,7 +61,7 @@ fn it_is_left_where_the_server_refuses() {
 #[test]
 fn it_is_left_where_the_server_says_nothing() {
     let mut world = connected();
-    let tag = world.begin(&Action::DisconnectShare);
+    let tag = world.begin(&Operation::DisconnectShare);
     let asked = world.asked();
     let now = world.tick();
     world.client.overdue(now, now, &mut world.told);

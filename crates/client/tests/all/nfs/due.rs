@@ -1,12 +1,12 @@
-//! Calls of one action: when they are due (the first as the schedule says, the others when the answer came that they waited for), and
+//! Calls of one operation: when they are due (the first as the schedule says, the others when the answer came that they waited for), and
 //! which are made again.
 
 use std::io::IoSlice;
 
-use plimsoll_client::action::Ticket;
 use plimsoll_client::nfs3::NfsClient;
-use plimsoll_client::{Action, Done, Failure, Outbox, Tag};
+use plimsoll_client::operation::Ticket;
 use plimsoll_client::{Arrived, Client, Events, Framing};
+use plimsoll_client::{Done, Failure, Operation, Outbox, Tag};
 use plimsoll_model::{Symbol, Timeline, Transaction};
 
 use super::script::{Server, identity, options};
@@ -90,18 +90,18 @@ impl World {
         }
     }
 
-    /// The timelines of an action's calls.
-    fn act(&mut self, action: &Action<'_>, intended: Option<i64>) -> Vec<Timeline> {
-        let told = self.tried(action, intended);
+    /// The timelines of an operation's calls.
+    fn act(&mut self, operation: &Operation<'_>, intended: Option<i64>) -> Vec<Timeline> {
+        let told = self.tried(operation, intended);
         assert_eq!(told.failed, []);
         told.lines
     }
 
-    /// All that is told of an action.
-    fn tried(&mut self, action: &Action<'_>, intended: Option<i64>) -> Told {
+    /// All that is told of an operation.
+    fn tried(&mut self, operation: &Operation<'_>, intended: Option<i64>) -> Told {
         let ticket = Ticket { tag: Tag(1), intended, path: Symbol::NONE };
         let now = self.tick();
-        self.client.begin(action, ticket, now, &mut self.out, &mut self.told);
+        self.client.begin(operation, ticket, now, &mut self.out, &mut self.told);
         self.obey();
         let told = std::mem::take(&mut self.told);
         assert_eq!(told.done, 1);
@@ -111,23 +111,23 @@ impl World {
 
 #[test]
 fn a_lookup_is_due_when_the_one_before_it_was_answered() {
-    let lines = World::connected().act(&Action::Access { path: "a/b/c" }, Some(7));
+    let lines = World::connected().act(&Operation::Access { path: "a/b/c" }, Some(7));
     assert_eq!(lines.len(), 4, "three LOOKUPs and an ACCESS");
     assert_eq!(lines[0].intended, Some(7));
     for pair in lines.windows(2) {
         assert_eq!(pair[1].intended, pair[0].response_last, "{lines:?}");
     }
-    let lines = World::connected().act(&Action::Access { path: "a/b/c" }, None);
+    let lines = World::connected().act(&Operation::Access { path: "a/b/c" }, None);
     assert!(lines.len() == 4 && lines.iter().all(|line| line.intended.is_none()), "{lines:?}");
 }
 
 #[test]
 fn a_piece_of_a_listing_that_failed_for_an_entry_that_went_is_asked_for_again() {
-    for action in [Action::List { path: "a" }, Action::ListNames { path: "a" }] {
+    for operation in [Operation::List { path: "a" }, Operation::ListNames { path: "a" }] {
         let with = |entries_go| {
             let mut world = World::connected();
             world.entries_go = entries_go;
-            world.tried(&action, Some(7))
+            world.tried(&operation, Some(7))
         };
         let told = with(2);
         assert_eq!((told.failed, told.lines.len()), (vec![], 4), "a LOOKUP, two that failed, and one that did not");

@@ -3,11 +3,11 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use plimsoll_client::action::{Access, Caching, Cause, Disposition, Ticket};
 use plimsoll_client::content::Content;
 use plimsoll_client::nfs3::NfsClient;
-use plimsoll_client::{Action, FileKey, Outbox, Reply, Tag};
+use plimsoll_client::operation::{Access, Caching, Cause, Disposition, Ticket};
 use plimsoll_client::{Arrived, Client, Events, Framing};
+use plimsoll_client::{FileKey, Operation, Outbox, Reply, Tag};
 use plimsoll_model::{Outcome, Symbol, Transaction};
 use proptest::prelude::*;
 use rand::rngs::StdRng;
@@ -41,7 +41,7 @@ impl Events for Seen {
     }
 
     fn data(&mut self, tag: Tag, _: u64, _: &[u8]) {
-        assert!(self.open.contains(&tag), "data of an action that ended");
+        assert!(self.open.contains(&tag), "data of an operation that ended");
     }
 
     fn entry(&mut self, tag: Tag, _: &str) {
@@ -108,32 +108,32 @@ impl Play {
         let disposition = dispositions[self.rng.random_range(0..4)];
         let (offset, length) = (self.rng.random_range(0..5_000), self.rng.random_range(0..100_000));
         let content = self.content.clone();
-        let action = match self.rng.random_range(0..24) {
-            0..=3 => Action::Open { path, access: Access::ReadWrite, disposition, caching: Caching::None },
-            4 => Action::Close { file },
-            5..=7 => Action::Read { file, offset, length, keep: self.rng.random() },
-            8..=9 => Action::Write { file, offset, length, content: &content, key: 1 },
-            10 => Action::Flush { file },
-            11 => Action::GetAttributes { path },
-            12 => Action::GetAttributesOf { file },
-            13 => Action::SetAttributes { path, mode: 0o600 },
-            14 => Action::SetSize { file, size: 7 },
-            15 => Action::List { path },
-            16 => Action::MakeDirectory { path },
-            17 => Action::RemoveDirectory { path },
-            18 => Action::Remove { path },
-            19 => Action::Rename { from: path, to },
-            20 => Action::Link { from: path, to },
-            21 => Action::SymbolicLink { path, text: to },
-            22 => Action::ReadLink { path },
-            _ => Action::Watch { path },
+        let operation = match self.rng.random_range(0..24) {
+            0..=3 => Operation::Open { path, access: Access::ReadWrite, disposition, caching: Caching::None },
+            4 => Operation::Close { file },
+            5..=7 => Operation::Read { file, offset, length, keep: self.rng.random() },
+            8..=9 => Operation::Write { file, offset, length, content: &content, key: 1 },
+            10 => Operation::Flush { file },
+            11 => Operation::Getattr { path },
+            12 => Operation::GetattrOpen { file },
+            13 => Operation::Setattr { path, mode: 0o600 },
+            14 => Operation::Truncate { file, size: 7 },
+            15 => Operation::List { path },
+            16 => Operation::Mkdir { path },
+            17 => Operation::Rmdir { path },
+            18 => Operation::Remove { path },
+            19 => Operation::Rename { from: path, to },
+            20 => Operation::Link { from: path, to },
+            21 => Operation::Symlink { path, text: to },
+            22 => Operation::Readlink { path },
+            _ => Operation::Watch { path },
         };
         let tag = Tag(self.next);
         self.next += 1;
         self.begun += 1;
         self.seen.open.insert(tag);
         let ticket = Ticket { tag, intended: None, path: Symbol::NONE };
-        self.client.begin(&action, ticket, self.now, &mut self.out, &mut self.seen);
+        self.client.begin(&operation, ticket, self.now, &mut self.out, &mut self.seen);
     }
 
     /// Sends some of what waits, and hands it to the server.

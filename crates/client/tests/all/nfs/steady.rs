@@ -5,11 +5,11 @@ use std::cell::Cell;
 use std::io::IoSlice;
 use std::sync::Arc;
 
-use plimsoll_client::action::{Access, Caching, Disposition, Ticket};
 use plimsoll_client::content::Content;
 use plimsoll_client::nfs3::NfsClient;
-use plimsoll_client::{Action, Done, FileKey, Outbox, Reply, Tag};
+use plimsoll_client::operation::{Access, Caching, Disposition, Ticket};
 use plimsoll_client::{Arrived, Client, Events, Framing};
+use plimsoll_client::{Done, FileKey, Operation, Outbox, Reply, Tag};
 use plimsoll_model::{Symbol, Transaction};
 use plimsoll_wire::rpc;
 
@@ -74,10 +74,10 @@ struct Loop {
 }
 
 impl Loop {
-    /// Does an action, and answers its one call with `answer`, but for the xid.
-    fn turn(&mut self, action: &Action<'_>) {
+    /// Does an operation, and answers its one call with `answer`, but for the xid.
+    fn turn(&mut self, operation: &Operation<'_>) {
         let ticket = Ticket { tag: Tag(1), intended: None, path: Symbol::NONE };
-        self.client.begin(action, ticket, 1, &mut self.out, &mut self.told);
+        self.client.begin(operation, ticket, 1, &mut self.out, &mut self.told);
         self.reply();
     }
 
@@ -101,10 +101,10 @@ impl Loop {
         self.answer = server.first().unwrap().fine();
     }
 
-    /// Begins an action, and learns the answer of its call from it.
-    fn first(&mut self, action: &Action<'_>) {
+    /// Begins an operation, and learns the answer of its call from it.
+    fn first(&mut self, operation: &Operation<'_>) {
         let ticket = Ticket { tag: Tag(1), intended: None, path: Symbol::NONE };
-        self.client.begin(action, ticket, 1, &mut self.out, &mut self.told);
+        self.client.begin(operation, ticket, 1, &mut self.out, &mut self.told);
         self.learn();
         self.reply();
     }
@@ -118,28 +118,28 @@ fn what_was_done_before_is_done_again_without_taking_memory() {
     turns.learn();
     turns.reply();
     let (access, caching) = (Access::Read, Caching::None);
-    turns.first(&Action::Open { path: "file", access, disposition: Disposition::OpenExisting, caching });
+    turns.first(&Operation::Open { path: "file", access, disposition: Disposition::OpenExisting, caching });
     let file = turns.told.file.unwrap();
     let content = Arc::new(Content::new(1));
-    let actions = [
-        Action::GetAttributes { path: "file" },
-        Action::GetAttributesOf { file },
-        Action::Read { file, offset: 0, length: 1024, keep: false },
-        Action::Read { file, offset: 0, length: 1024, keep: true },
-        Action::Write { file, offset: 0, length: 1024, content: &content, key: 1 },
-        Action::Flush { file },
-        Action::Access { path: "file" },
-        Action::Remove { path: "other" },
+    let operations = [
+        Operation::Getattr { path: "file" },
+        Operation::GetattrOpen { file },
+        Operation::Read { file, offset: 0, length: 1024, keep: false },
+        Operation::Read { file, offset: 0, length: 1024, keep: true },
+        Operation::Write { file, offset: 0, length: 1024, content: &content, key: 1 },
+        Operation::Flush { file },
+        Operation::Access { path: "file" },
+        Operation::Remove { path: "other" },
     ];
-    for action in actions {
-        turns.first(&action);
+    for operation in operations {
+        turns.first(&operation);
         // The lists grow to their size.
-        (0..10).for_each(|_| turns.turn(&action));
+        (0..10).for_each(|_| turns.turn(&operation));
         let (before, done) = (ASKED.get(), turns.told.done);
-        (0..1_000).for_each(|_| turns.turn(&action));
+        (0..1_000).for_each(|_| turns.turn(&operation));
         let asked = ASKED.get() - before;
-        assert_eq!((turns.told.done - done, turns.told.failed), (1_000, 0), "{action:?}");
-        assert_eq!(asked, 0, "{action:?}");
+        assert_eq!((turns.told.done - done, turns.told.failed), (1_000, 0), "{operation:?}");
+        assert_eq!(asked, 0, "{operation:?}");
     }
     assert_eq!(turns.told.transactions, turns.told.done);
 }

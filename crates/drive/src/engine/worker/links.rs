@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use plimsoll_client::action::{Cause, Done, Failure};
+use plimsoll_client::operation::{Cause, Done, Failure};
 use plimsoll_client::outbox::Outbox;
 use plimsoll_model::{Endpoint, Sink};
 
@@ -185,7 +185,7 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
         link.enter(LinkState::Closed);
         self.unsettled -= u32::from(!std::mem::replace(&mut link.settled, true));
         for lane in self.share.lanes_of(at) {
-            // Those with an action outstanding finish when they hear of its end.
+            // Those with an operation outstanding finish when they hear of its end.
             if self.floor.state(lane) != State::Acting {
                 self.finish(lane, self.now);
             }

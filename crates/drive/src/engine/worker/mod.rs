@@ -321,7 +321,7 @@ impl<'a, S: Sink, N: Network> Worker<'a, S, N> {
                 continue;
             }
             if link.full_since.is_some_and(|since| since < self.now - timeout) {
-                self.lose(at, plimsoll_client::action::Cause::TimedOut);
+                self.lose(at, plimsoll_client::operation::Cause::TimedOut);
                 continue;
             }
             if let Some(client) = &mut link.client {

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use plimsoll_client::action::Cause;
+use plimsoll_client::operation::Cause;
 use plimsoll_model::Sink;
 use plimsoll_workload::{Load, Rng, seed_of};
 

@@ -2,7 +2,7 @@
 
 use std::io::{self, ErrorKind};
 
-use plimsoll_client::action::Cause;
+use plimsoll_client::operation::Cause;
 use plimsoll_client::{Arrived, Client};
 use plimsoll_model::Sink;
 

@@ -3,7 +3,7 @@
 use std::io::ErrorKind;
 
 use plimsoll_client::Client;
-use plimsoll_client::action::{Action, Cause, Done, Failure, Tag, Ticket};
+use plimsoll_client::operation::{Cause, Done, Failure, Operation, Tag, Ticket};
 use plimsoll_client::outbox::Outbox;
 use plimsoll_model::Sink;
 use plimsoll_workload::Load;
@@ -19,12 +19,12 @@ use crate::station::floor::Floor;
 use crate::station::lane::State;
 use crate::station::pacing::pause;
 
-/// Steps that a lane may take at one instant without an action among them; then others have their turn.
+/// Steps that a lane may take at one instant without an operation among them; then others have their turn.
 const STEPS: usize = 1_000;
 
 /// What a lane's step came to.
 enum Taken {
-    /// An action was begun.
+    /// An operation was begun.
     Begun,
     /// Nothing for so many ns.
     Thought(u64),
@@ -36,7 +36,7 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
     /// Looks at actions that ended, until none is left or others should have their turn. `false` if some are left.
     pub(super) fn settle(&mut self) -> bool {
         for round in 0..BATCH {
-            // Where clients block, an action takes its time: others do not wait for a whole batch.
+            // Where clients block, an operation takes its time: others do not wait for a whole batch.
             let due = self.timers.next().unwrap_or(i64::MAX).min(self.next_tick);
             if round > 0 && self.address.is_none() && due <= self.now {
                 break;
@@ -54,7 +54,7 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
         self.floor.ended.is_empty() && self.served.is_empty()
     }
 
-    /// An action of a lane ended.
+    /// An operation of a lane ended.
     fn ended(&mut self, link: u32, tag: Tag, done: &Done) {
         // A client that says so twice is not believed the second time.
         let Some(lane) = self.share.lane(tag).filter(|&lane| self.share.link(lane) == link) else { return };
@@ -103,16 +103,16 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
         self.timers.push(at, Timer::Lane(lane as u32));
     }
 
-    /// Asks a lane's scenario for its next step, and begins it if it is an action.
+    /// Asks a lane's scenario for its next step, and begins it if it is an operation.
     fn take_step(&mut self, lane: usize, link: u32, at: i64) -> Taken {
         let Some(mut scenario) = self.floor.lanes.get_mut(lane).and_then(|lane| lane.scenario.take()) else {
             return Taken::Finished;
         };
         let taken = match scenario.next() {
-            Step::Act(action, path) => {
+            Step::Act(operation, path) => {
                 self.now = self.net.now();
                 let ticket = Ticket { tag: self.share.tag(lane), intended: Some(at), path };
-                self.begin(lane, link, &action, ticket);
+                self.begin(lane, link, &operation, ticket);
                 Taken::Begun
             }
             Step::Think(ns) => Taken::Thought(ns),
@@ -130,16 +130,18 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
         self.floor.hand_out();
     }
 
-    /// Begins an action.
-    fn begin(&mut self, lane: usize, link: u32, action: &Action<'_>, ticket: Ticket) {
+    /// Begins an operation.
+    fn begin(&mut self, lane: usize, link: u32, operation: &Operation<'_>, ticket: Ticket) {
         let up_since = self.links.get(link as usize).map_or(0, |link| link.up_since);
         let counts_starts = self.floor.counts_starts;
         if let Some(lane) = self.floor.lanes.get_mut(lane) {
             lane.state = State::Acting;
             lane.intended = ticket.intended.unwrap_or(self.now);
             lane.begun = self.now;
-            lane.asked_bytes = match action {
-                Action::Read { length, .. } if !lane.scenario.as_ref().is_some_and(|it| it.knows_what_comes_back()) => {
+            lane.asked_bytes = match operation {
+                Operation::Read { length, .. }
+                    if !lane.scenario.as_ref().is_some_and(|it| it.knows_what_comes_back()) =>
+                {
                     Some(*length)
                 }
                 _ => None,
@@ -151,7 +153,7 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
         }
         self.acting += 1;
         let now = self.now;
-        self.with_client(link, |client, out, floor| client.begin(action, ticket, now, out, floor));
+        self.with_client(link, |client, out, floor| client.begin(operation, ticket, now, out, floor));
     }
 
     /// Calls the client of a connection, and notes if it has something to send.
@@ -317,7 +319,7 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
     }
 }
 
-/// What an error of the operating system means for an action.
+/// What an error of the operating system means for an operation.
 pub(super) fn cause_of(error: &std::io::Error) -> Cause {
     match error.kind() {
         ErrorKind::ConnectionRefused => Cause::ConnectionRefused,

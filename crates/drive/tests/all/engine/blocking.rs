@@ -5,8 +5,8 @@ use std::sync::atomic::Ordering::SeqCst;
 use std::time::Duration;
 
 use plimsoll_client::Outbox;
-use plimsoll_client::action::{Action, Cause, Done, Reply, Tag, Ticket};
 use plimsoll_client::clock::Clock;
+use plimsoll_client::operation::{Cause, Done, Operation, Reply, Tag, Ticket};
 use plimsoll_client::{Arrived, Client, Events, Framing};
 use plimsoll_drive::engine::{Birth, Plan, Setup, Watch, run};
 use plimsoll_model::{Frames, Names, Outcome, Procedure, Protocol, Symbol, Timeline, Transaction, Vantage};
@@ -15,7 +15,7 @@ use plimsoll_workload::{Arrivals, Load, Pause, Phases};
 
 use super::toy::{Do, Toys};
 
-/// Sleeps a little for each action.
+/// Sleeps a little for each operation.
 struct Sleeper {
     birth: Birth,
     clock: Clock,
@@ -26,10 +26,10 @@ impl Client for Sleeper {
         events.done(Done { tag: Tag::CONNECT, at: now, result: Ok(Reply::Nothing) });
     }
 
-    fn begin(&mut self, action: &Action<'_>, ticket: Ticket, now: i64, _: &mut Outbox, events: &mut dyn Events) {
+    fn begin(&mut self, operation: &Operation<'_>, ticket: Ticket, now: i64, _: &mut Outbox, events: &mut dyn Events) {
         std::thread::sleep(Duration::from_micros(300));
         let mut result = Ok(Reply::Nothing);
-        if let Action::Read { length, keep, .. } = *action {
+        if let Operation::Read { length, keep, .. } = *operation {
             if keep {
                 events.data(ticket.tag, 0, &vec![1; length as usize / 2]);
                 events.data(ticket.tag, u64::from(length) / 2, &vec![2; (length - length / 2) as usize]);

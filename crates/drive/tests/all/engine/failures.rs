@@ -4,7 +4,7 @@ use std::io::ErrorKind;
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 use std::sync::{Arc, Mutex};
 
-use plimsoll_client::action::Cause;
+use plimsoll_client::operation::Cause;
 use plimsoll_drive::engine::{EngineError, Phase, Plan, Reconnect, Watch, run_on};
 use plimsoll_drive::network::memory::{Accept, Memory, Reply, What};
 use plimsoll_model::{Outcome, Transaction};
@@ -135,7 +135,7 @@ fn every_way_to_fail_in_mid_run_has_its_name_and_the_run_goes_on() {
         let toys = Toys::new(&TURN);
         let ran = over(&plan(1), &toys, |_| except(0, 3, instead));
         let tally = &ran.stations[0];
-        assert_eq!(tally.errors, [(cause, 2)], "the action and its connection");
+        assert_eq!(tally.errors, [(cause, 2)], "the operation and its connection");
         assert_eq!((tally.reconnects, tally.connected), (1, true));
         assert_eq!(toys.seen.reconnected.load(SeqCst), 1);
         let rows = all(&ran);
@@ -183,7 +183,7 @@ fn no_answer_in_time_is_unanswered_and_what_comes_later_is_a_stranger() {
     let rows = all(&ran);
     let unanswered: Vec<&Transaction> = rows.iter().filter(|t| t.outcome == Outcome::Unanswered).collect();
     assert_eq!(unanswered.len(), 1);
-    // The next turn starts a think time after the action was given up: not before the timeout, and at most an eighth
+    // The next turn starts a think time after the operation was given up: not before the timeout, and at most an eighth
     // after it.
     let after = rows[3].timeline.intended.unwrap() - unanswered[0].timeline.request_first.unwrap() - 10 * MS;
     assert!((80 * MS..=90 * MS).contains(&after), "{after}");

@@ -3,7 +3,7 @@
 use std::io::ErrorKind;
 use std::sync::atomic::Ordering::SeqCst;
 
-use plimsoll_client::action::Cause;
+use plimsoll_client::operation::Cause;
 use plimsoll_drive::engine::{Plan, Reconnect, Watch, run_on};
 use plimsoll_drive::network::memory::{Accept, Memory, Reply, What};
 use plimsoll_model::Transaction;

@@ -163,7 +163,7 @@ fn users_start_turns_on_schedules_of_their_own() {
         let mine = rows.iter().filter(|t| t.connection == user).filter_map(|t| t.timeline.intended);
         mine.map(|at| (at - START) / MS).collect::<Vec<_>>()
     };
-    // The second action of a turn is meant to start when the first is over.
+    // The second operation of a turn is meant to start when the first is over.
     assert_eq!(of(0), [0, 2, 20, 22, 40, 42, 60, 62, 80, 82, 100, 102]);
     assert_eq!(of(3), [15, 17, 35, 37, 55, 57, 75, 77, 95, 97]);
     assert_eq!(ran.generator.planned, 20);

@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 use std::sync::{Arc, Mutex};
 
 use plimsoll_client::Outbox;
-use plimsoll_client::action::{Action, Cause, Done, Failure, FileKey, Reply, Tag, Ticket};
 use plimsoll_client::calls::{Call, Calls, Ending, Identity};
+use plimsoll_client::operation::{Cause, Done, Failure, FileKey, Operation, Reply, Tag, Ticket};
 use plimsoll_client::{Arrived, Client, Events, Framing};
 use plimsoll_drive::engine::{Birth, Setup};
 use plimsoll_model::{Names, Outcome, Procedure, Protocol, Symbol};
@@ -113,11 +113,18 @@ impl Client for ToyClient {
         }
     }
 
-    fn begin(&mut self, action: &Action<'_>, ticket: Ticket, now: i64, out: &mut Outbox, events: &mut dyn Events) {
-        match *action {
-            Action::Null => self.call(NOTHING, ticket, false, out),
-            Action::Read { length, keep, .. } => self.call(DATA + length, ticket, keep, out),
-            Action::Watch { .. } => self.call(HOLD, ticket, false, out),
+    fn begin(
+        &mut self,
+        operation: &Operation<'_>,
+        ticket: Ticket,
+        now: i64,
+        out: &mut Outbox,
+        events: &mut dyn Events,
+    ) {
+        match *operation {
+            Operation::Null => self.call(NOTHING, ticket, false, out),
+            Operation::Read { length, keep, .. } => self.call(DATA + length, ticket, keep, out),
+            Operation::Watch { .. } => self.call(HOLD, ticket, false, out),
             _ => {
                 let (outcome, cause) = (Outcome::NeverSent, Cause::Unsupported);
                 let failure = Failure { procedure: None, status: None, outcome, cause };
@@ -224,7 +231,7 @@ pub(crate) enum Do {
     Finish,
 }
 
-/// Station, lane, and how an action ended.
+/// Station, lane, and how an operation ended.
 pub(crate) type End = (u32, u32, Result<Reply, Cause>);
 
 /// What lanes saw.
@@ -235,7 +242,7 @@ pub(crate) struct Seen {
     pub(crate) data: AtomicU64,
     pub(crate) names: AtomicU64,
     pub(crate) reconnected: AtomicU64,
-    /// How each action ended, in that order.
+    /// How each operation ended, in that order.
     pub(crate) ends: Mutex<Vec<End>>,
     /// Station of each turn that began, with its lane.
     pub(crate) turns: Mutex<Vec<(u32, u32)>>,
@@ -261,12 +268,12 @@ impl Scenario for Script {
         }
         self.next = (self.next + 1) % self.lines.len();
         let file = FileKey(0);
-        let action = match line {
-            Do::Null | Do::Judged(_) => Action::Null,
-            Do::Read(length) | Do::ReadWrong(length) => Action::Read { file, offset: 0, length, keep: false },
-            Do::ReadKept(length) => Action::Read { file, offset: 0, length, keep: true },
-            Do::Hold => Action::Watch { path: "" },
-            Do::Impossible => Action::FileSystemInfo,
+        let operation = match line {
+            Do::Null | Do::Judged(_) => Operation::Null,
+            Do::Read(length) | Do::ReadWrong(length) => Operation::Read { file, offset: 0, length, keep: false },
+            Do::ReadKept(length) => Operation::Read { file, offset: 0, length, keep: true },
+            Do::Hold => Operation::Watch { path: "" },
+            Do::Impossible => Operation::Fsinfo,
             Do::Think(ns) => return Step::Think(ns),
             Do::TurnOver => return Step::TurnOver,
             Do::Finish => return Step::Finished,
@@ -278,7 +285,7 @@ impl Scenario for Script {
             _ => Verdict::AsAnswered,
         };
         self.seen.begun.fetch_add(1, SeqCst);
-        Step::Act(action, Symbol::NONE)
+        Step::Act(operation, Symbol::NONE)
     }
 
     fn done(&mut self, done: &Done) -> Verdict {

@@ -1,6 +1,6 @@
-//! From lines to actions.
+//! From lines to operations.
 
-use plimsoll_client::action::{Action, Disposition, FileKey, Kind};
+use plimsoll_client::operation::{Disposition, FileKey, Kind, Operation};
 use plimsoll_model::Symbol;
 use rand::Rng as _;
 
@@ -42,12 +42,12 @@ impl Player {
                 self.now = self.now.saturating_add(i64::try_from(ns).unwrap_or(i64::MAX));
                 return Some(Move::Think(ns));
             }
-            _ => return self.operation(&line),
+            _ => return self.next_of_line(&line),
         }
         None
     }
 
-    fn operation(&mut self, line: &Line) -> Option<Move> {
+    fn next_of_line(&mut self, line: &Line) -> Option<Move> {
         if let Some(wait) = self.wait_for(line) {
             return Some(Move::Think(wait));
         }
@@ -199,54 +199,54 @@ impl Player {
     /// What a client is told.
     pub(super) fn step(&self, asked: Move) -> Step<'_> {
         let path = self.path.as_str();
-        let action = match asked {
-            Move::Close(file) => Some(Action::Close { file }),
-            Move::MakeRoot => Some(Action::MakeDirectory { path: &self.stage.root }),
+        let operation = match asked {
+            Move::Close(file) => Some(Operation::Close { file }),
+            Move::MakeRoot => Some(Operation::Mkdir { path: &self.stage.root }),
             Move::Open => Some(opening(path, Kind::Any, Disposition::OpenExisting)),
-            _ => self.line().and_then(|line| self.action(&line.op)),
+            _ => self.line().and_then(|line| self.operation(&line.op)),
         };
-        action.map_or(Step::TurnOver, |action| Step::Act(action, Symbol::NONE))
+        operation.map_or(Step::TurnOver, |operation| Step::Act(operation, Symbol::NONE))
     }
 
-    fn action(&self, op: &Op) -> Option<Action<'_>> {
+    fn operation(&self, op: &Op) -> Option<Operation<'_>> {
         let (path, other) = (self.path.as_str(), self.other.as_str());
         let offset = self.place;
         Some(match *op {
             Op::Create { kind, disposition, delete_on_close, .. } => {
-                Action::Create { path, kind, disposition, delete_on_close }
+                Operation::OpenEntry { path, kind, disposition, delete_on_close }
             }
             Op::Open { disposition, .. } => opening(path, Kind::File, disposition),
-            Op::Close { file } => Action::Close { file: self.file(file) },
-            Op::Read { file, length, .. } => Action::Read { file: self.file(file), offset, length, keep: false },
+            Op::Close { file } => Operation::Close { file: self.file(file) },
+            Op::Read { file, length, .. } => Operation::Read { file: self.file(file), offset, length, keep: false },
             Op::Write { file, length, .. } => {
                 let (content, key) = (&self.stage.content, u64::from(self.stage.station));
-                Action::Write { file: self.file(file), offset, length, content, key }
+                Operation::Write { file: self.file(file), offset, length, content, key }
             }
-            Op::Flush { file } => Action::Flush { file: self.file(file) },
-            Op::Query { class: Some(class), .. } => Action::Query { path, class },
-            Op::Query { class: None, .. } => Action::GetAttributes { path },
-            Op::Lookup { .. } => Action::Lookup { path },
-            Op::QueryOf { handle, class } => Action::QueryOf { file: self.file(File::Handle(handle)), class },
-            Op::QueryFileSystem { class: Some(class) } => Action::QueryFileSystem { class },
-            Op::QueryFileSystem { class: None } => Action::FileSystemInfo,
-            Op::SetAttributes { .. } => Action::SetAttributes { path, mode: MODE },
+            Op::Flush { file } => Operation::Flush { file: self.file(file) },
+            Op::Query { class: Some(class), .. } => Operation::Query { path, class },
+            Op::Query { class: None, .. } => Operation::Getattr { path },
+            Op::Lookup { .. } => Operation::Lookup { path },
+            Op::QueryOf { handle, class } => Operation::QueryOpen { file: self.file(File::Handle(handle)), class },
+            Op::QueryFileSystem { class: Some(class) } => Operation::QueryFileSystem { class },
+            Op::QueryFileSystem { class: None } => Operation::Fsinfo,
+            Op::SetAttributes { .. } => Operation::Setattr { path, mode: MODE },
             Op::SetAttributesOf { handle } => {
-                Action::SetAttributesOf { file: self.file(File::Handle(handle)), mode: MODE }
+                Operation::SetattrOpen { file: self.file(File::Handle(handle)), mode: MODE }
             }
-            Op::Access { .. } => Action::Access { path },
-            Op::Find { class, .. } => Action::Find { path, pattern: other, class },
-            Op::List { .. } => Action::List { path },
-            Op::MakeDirectory { .. } => Action::MakeDirectory { path },
-            Op::RemoveDirectory { .. } => Action::RemoveDirectory { path },
-            Op::Remove { .. } => Action::Remove { path },
-            Op::Rename { .. } => Action::Rename { from: path, to: other },
-            Op::Link { .. } => Action::Link { from: path, to: other },
-            Op::SymbolicLink { .. } => Action::SymbolicLink { path, text: other },
-            Op::ReadLink { .. } => Action::ReadLink { path },
+            Op::Access { .. } => Operation::Access { path },
+            Op::Find { class, .. } => Operation::Find { path, pattern: other, class },
+            Op::List { .. } => Operation::List { path },
+            Op::MakeDirectory { .. } => Operation::Mkdir { path },
+            Op::RemoveDirectory { .. } => Operation::Rmdir { path },
+            Op::Remove { .. } => Operation::Remove { path },
+            Op::Rename { .. } => Operation::Rename { from: path, to: other },
+            Op::Link { .. } => Operation::Link { from: path, to: other },
+            Op::SymbolicLink { .. } => Operation::Symlink { path, text: other },
+            Op::ReadLink { .. } => Operation::Readlink { path },
             Op::Lock { file, length, .. } => {
-                Action::Lock { file: self.file(file), offset, length, exclusive: true, wait: false }
+                Operation::Lock { file: self.file(file), offset, length, exclusive: true, wait: false }
             }
-            Op::Unlock { file, length, .. } => Action::Unlock { file: self.file(file), offset, length },
+            Op::Unlock { file, length, .. } => Operation::Unlock { file: self.file(file), offset, length },
             Op::RemoveTree { .. } | Op::Unavailable => return None,
             Op::Sleep { .. } | Op::Loop { .. } | Op::EndLoop | Op::Draw { .. } => return None,
         })
@@ -265,8 +265,8 @@ impl Player {
     }
 }
 
-fn opening(path: &str, kind: Kind, disposition: Disposition) -> Action<'_> {
-    Action::Create { path, kind, disposition, delete_on_close: false }
+fn opening(path: &str, kind: Kind, disposition: Disposition) -> Operation<'_> {
+    Operation::OpenEntry { path, kind, disposition, delete_on_close: false }
 }
 
 /// The paths of an operation: the one that it is about, and another, or a search's pattern.

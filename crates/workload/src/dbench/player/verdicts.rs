@@ -1,6 +1,6 @@
 //! What came of a line, beside what the line says must come.
 
-use plimsoll_client::action::{Cause, Done, Failure, FileKey, Kind, Reply};
+use plimsoll_client::operation::{Cause, Done, Failure, FileKey, Kind, Reply};
 use plimsoll_client::status::status_name;
 use plimsoll_wire::smb2::status::STATUS_NO_SUCH_FILE;
 
@@ -11,7 +11,7 @@ use super::Player;
 use crate::scenario::Verdict;
 
 impl Player {
-    /// An action of a line ended.
+    /// An operation of a line ended.
     pub(super) fn played(&mut self, done: &Done) -> Verdict {
         let Some(line) = self.line().copied() else { return Verdict::AsAnswered };
         self.closed(&line);

@@ -10,7 +10,7 @@ use super::super::options::Dialect;
 use super::super::outgoing::Data;
 use super::super::sending::Protection;
 use super::super::step::Step;
-use crate::action::{Action, Cause, FileKey, Ticket};
+use crate::operation::{Cause, FileKey, Operation, Ticket};
 use crate::outbox::Outbox;
 
 impl SmbClient {
@@ -21,8 +21,8 @@ impl SmbClient {
     }
 
     /// Dialect 2.0.2 has no write-through of single writes.
-    pub(super) fn write_flags(&self, action: &Action<'_>) -> u32 {
-        let through = matches!(action, Action::WriteThrough { .. }) && self.limits.dialect >= Dialect::V210;
+    pub(super) fn write_flags(&self, operation: &Operation<'_>) -> u32 {
+        let through = matches!(operation, Operation::WriteThrough { .. }) && self.limits.dialect >= Dialect::V210;
         if through { write::FLAG_WRITE_THROUGH } else { 0 }
     }
 
@@ -49,7 +49,7 @@ impl SmbClient {
             && job.queued
             && transfer.is_begun()
         {
-            // It waited for credits, and an answer brought them, perhaps one of another action.
+            // It waited for credits, and an answer brought them, perhaps one of another operation.
             job.due_at(now);
         }
         loop {

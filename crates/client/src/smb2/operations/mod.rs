@@ -1,4 +1,4 @@
-//! From actions to messages.
+//! From operations to messages.
 
 mod compounds;
 mod held;
@@ -18,44 +18,44 @@ use super::client::SmbClient;
 use super::files::Open;
 use super::jobs::{Copying, Directory, Job, Kind};
 use super::step::Step;
-use crate::action::{Access, Action, Caching, Cause, FileKey, Kind as Which, Ticket};
 use crate::client::Events;
+use crate::operation::{Access, Caching, Cause, FileKey, Kind as Which, Operation, Ticket};
 use crate::outbox::Outbox;
 
 impl SmbClient {
-    /// Begins an action on a share that is there.
-    pub(super) fn begin_action(
+    /// Begins an operation on a share that is there.
+    pub(super) fn begin_operation(
         &mut self,
-        action: &Action<'_>,
+        operation: &Operation<'_>,
         ticket: &Ticket,
         now: i64,
         out: &mut Outbox,
         events: &mut dyn Events,
     ) {
-        if let Some(reply) = self.known(action, now) {
+        if let Some(reply) = self.known(operation, now) {
             return events.done(crate::Done { tag: ticket.tag, at: now, result: Ok(reply) });
         }
-        self.clear_the_way(action, now, out);
-        let begun = match *action {
-            Action::Read { file, offset, length, keep } => self
+        self.clear_the_way(operation, now, out);
+        let begun = match *operation {
+            Operation::Read { file, offset, length, keep } => self
                 .transfer_of(file, offset, length)
                 .map(|transfer| self.begin_transfer(Kind::Read { transfer, keep }, ticket, now, out)),
-            Action::Write { file, offset, length, content, key }
-            | Action::WriteThrough { file, offset, length, content, key } => {
+            Operation::Write { file, offset, length, content, key }
+            | Operation::WriteThrough { file, offset, length, content, key } => {
                 self.transfer_of(file, offset, length).map(|transfer| {
-                    let flags = self.write_flags(action);
+                    let flags = self.write_flags(operation);
                     let kind = Kind::Write { transfer, content: content.clone(), key, flags };
                     self.begin_transfer(kind, ticket, now, out);
                 })
             }
-            Action::Cancel { tag } => {
+            Operation::Cancel { tag } => {
                 self.cancel(tag, now, out, events);
                 return events.done(crate::Done { tag: ticket.tag, at: now, result: Ok(crate::Reply::Nothing) });
             }
-            Action::LogOn => self.log_on_again(ticket, now, out),
+            Operation::LogOn => self.log_on_again(ticket, now, out),
             _ => {
                 self.outgoing.clear();
-                self.first_message(action, now).map(|kind| {
+                self.first_message(operation, now).map(|kind| {
                     let job = self.jobs.add(Job::new(ticket, kind));
                     self.submit(job, now, out);
                 })
@@ -64,69 +64,69 @@ impl SmbClient {
         if let Err(cause) = begun {
             Self::refuse(ticket.tag, now, cause, events);
         }
-        // What waits goes on with the next answer; but what was left waiting when an action timed out has none to come.
+        // What waits goes on with the next answer; but what was left waiting when an operation timed out has none to come.
         if !self.waiting.is_empty() {
             self.pump(now, out, events);
         }
     }
 
-    /// Builds the first message of an action, and often its only one.
-    fn first_message(&mut self, action: &Action<'_>, now: i64) -> Result<Kind, Cause> {
-        match *action {
-            Action::Open { path, access, disposition, caching } => {
+    /// Builds the first message of an operation, and often its only one.
+    fn first_message(&mut self, operation: &Operation<'_>, now: i64) -> Result<Kind, Cause> {
+        match *operation {
+            Operation::Open { path, access, disposition, caching } => {
                 let (kind, delete_on_close) = (Which::File, false);
                 self.open(&Opening { path, kind, access, disposition, caching, delete_on_close })
             }
-            Action::Create { path, kind, disposition, delete_on_close } => {
+            Operation::OpenEntry { path, kind, disposition, delete_on_close } => {
                 let access = if kind == Which::Directory { Access::Read } else { Access::ReadWrite };
                 let caching = Caching::None;
                 self.open(&Opening { path, kind, access, disposition, caching, delete_on_close })
             }
-            Action::Close { file } => {
+            Operation::Close { file } => {
                 let Open { id, .. } = self.files.remove(file).ok_or(Cause::Unsupported)?;
                 self.plain(Step::Close, &close::Close { file: id, attributes: false })
             }
-            Action::Flush { file } => {
+            Operation::Flush { file } => {
                 let file = self.opened(file)?.id;
                 self.plain(Step::Flush, &flush::Flush { file })
             }
-            Action::SetSize { file, size } => {
+            Operation::Truncate { file, size } => {
                 let file = self.opened(file)?.id;
                 self.plain(Step::SetSize, &set_info::SetInfo { file, change: Change::EndOfFile(size) })
             }
-            Action::GetAttributesOf { file } => {
+            Operation::GetattrOpen { file } => {
                 let file = self.opened(file)?.id;
                 self.add(Step::Attributes, &attributes_of(file))?;
                 Ok(Kind::Attributes { found: None })
             }
-            Action::QueryOf { file, class } => {
+            Operation::QueryOpen { file, class } => {
                 let file = self.opened(file)?.id;
                 self.plain(Step::Information, &information_of(file, InfoType::File, class.0))
             }
-            Action::SetAttributesOf { file, .. } => {
+            Operation::SetattrOpen { file, .. } => {
                 let file = self.opened(file)?.id;
                 self.plain(Step::SetTimes, &set_info::SetInfo { file, change: compounds::touched(now) })
             }
-            Action::Lock { file, offset, length, exclusive, wait } => {
+            Operation::Lock { file, offset, length, exclusive, wait } => {
                 self.lock(file, offset, length, held::lock_flags(exclusive, wait))
             }
-            Action::Unlock { file, offset, length } => self.lock(file, offset, length, held::UNLOCK),
-            Action::Watch { path } => {
+            Operation::Unlock { file, offset, length } => self.lock(file, offset, length, held::UNLOCK),
+            Operation::Watch { path } => {
                 self.open_directory(path)?;
                 Ok(Kind::Watch { directory: Directory::Opening })
             }
-            Action::List { path } | Action::ListNames { path } => {
+            Operation::List { path } | Operation::ListNames { path } => {
                 self.open_directory(path)?;
                 Ok(Kind::List { directory: Directory::Opening, entries: 0 })
             }
-            Action::CopyOnServer { from, to, length } => self.copy(from, to, length),
-            Action::Null => self.plain(Step::Echo, &echo::Echo),
-            Action::QueryVolume { .. }
-            | Action::Control { .. }
-            | Action::ConnectShare
-            | Action::DisconnectShare
-            | Action::LogOff => self.office(action),
-            _ => self.compound(action, now),
+            Operation::Copy { from, to, length } => self.copy(from, to, length),
+            Operation::Null => self.plain(Step::Echo, &echo::Echo),
+            Operation::Volume { .. }
+            | Operation::Ioctl { .. }
+            | Operation::ConnectShare
+            | Operation::DisconnectShare
+            | Operation::LogOff => self.office(operation),
+            _ => self.compound(operation, now),
         }
     }
 

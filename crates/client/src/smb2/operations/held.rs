@@ -9,8 +9,8 @@ use plimsoll_wire::smb2::{cancel, lock};
 use super::super::client::SmbClient;
 use super::super::jobs::{Directory, JobId, Kind};
 use super::super::step::Step;
-use crate::action::{Cause, Failure, FileKey, Tag};
 use crate::client::Events;
+use crate::operation::{Cause, Failure, FileKey, Tag};
 use crate::outbox::Outbox;
 
 /// Gives a range back.
@@ -33,7 +33,7 @@ impl SmbClient {
         Ok(Kind::Plain)
     }
 
-    /// Takes a held action back. One that is not held, or over, is left alone.
+    /// Takes a held operation back. One that is not held, or over, is left alone.
     pub(super) fn cancel(&mut self, tag: Tag, now: i64, out: &mut Outbox, events: &mut dyn Events) {
         let Some(id) = self.jobs.find(tag) else { return };
         let held = self.calls.iter().chain(&self.parked).find(|call| {

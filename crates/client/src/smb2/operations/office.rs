@@ -9,7 +9,7 @@ use plimsoll_wire::smb2::{FileId, ioctl, logoff, tree_connect, tree_disconnect};
 use super::super::client::SmbClient;
 use super::super::jobs::Kind;
 use super::super::step::Step;
-use crate::action::{Action, Cause, Control, FileKey};
+use crate::operation::{Cause, Control, FileKey, Operation};
 
 /// Bytes that the addresses of a server may have: a few hundred of them.
 const INTERFACES_OUTPUT: u32 = 64 << 10;
@@ -19,23 +19,23 @@ const OBJECT_ID_OUTPUT: u32 = 64;
 const SNAPSHOTS_OUTPUT: u32 = 16;
 
 impl SmbClient {
-    /// Builds the message of such an action.
-    pub(super) fn office(&mut self, action: &Action<'_>) -> Result<Kind, Cause> {
-        match *action {
-            Action::QueryVolume { file, class } => {
+    /// Builds the message of such an operation.
+    pub(super) fn office(&mut self, operation: &Operation<'_>) -> Result<Kind, Cause> {
+        match *operation {
+            Operation::Volume { file, class } => {
                 let file = self.opened(file)?.id;
                 self.plain(Step::FileSystem, &super::information_of(file, InfoType::FileSystem, class.0))
             }
-            Action::Control { file, what } => self.control(file, what),
-            Action::ConnectShare => {
+            Operation::Ioctl { file, what } => self.control(file, what),
+            Operation::ConnectShare => {
                 let path = format!("\\\\{}\\{}", self.options.server, self.options.share);
                 self.plain(Step::TreeConnect, &tree_connect::TreeConnect { path: &path })
             }
-            Action::DisconnectShare if self.session.before.is_some() => {
+            Operation::DisconnectShare if self.session.before.is_some() => {
                 self.plain(Step::TreeDisconnect, &tree_disconnect::TreeDisconnect)?;
                 Ok(Kind::LeaveShare)
             }
-            Action::LogOff if self.standing.is_some() => {
+            Operation::LogOff if self.standing.is_some() => {
                 self.plain(Step::Logoff, &logoff::Logoff)?;
                 Ok(Kind::LogOff)
             }

@@ -1,8 +1,10 @@
-//! What a user does to files, in the words of no protocol, and how it ended.
+//! What a user does to files, in the words of no protocol, and how it ended. One list: a new operation is a line in it, and what
+//! each protocol sends for it.
 
 use std::sync::Arc;
 
 use plimsoll_model::{Outcome, Procedure, Symbol};
+use serde::Deserialize;
 
 use crate::content::Content;
 
@@ -10,7 +12,7 @@ use crate::content::Content;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct FileKey(pub u32);
 
-/// Who asked: chosen by the caller, returned with everything that belongs to the action. The engine's tags are the
+/// Who asked: chosen by the caller, returned with everything that belongs to the operation. The engine's tags are the
 /// station's number in the upper 32 bits and the lane's in the lower.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Tag(pub u64);
@@ -22,7 +24,7 @@ impl Tag {
     pub const LEAVE: Tag = Tag(u64::MAX - 1);
 }
 
-/// What goes with an action besides what it does.
+/// What goes with an operation besides what it does.
 #[derive(Clone, Copy, Debug)]
 pub struct Ticket {
     /// Who asked.
@@ -79,7 +81,8 @@ pub enum Kind {
 pub struct InfoClass(pub u8);
 
 /// What else an open asks for, or takes for granted; where a protocol has no such thing it is ignored, as its users would.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Caching {
     /// No oplock, no lease.
     #[default]
@@ -102,96 +105,152 @@ pub enum Caching {
     Handle,
 }
 
-/// One thing that a user does. Paths are relative to the share or export, parts separated by `/`, no leading one.
-#[allow(missing_docs, reason = "each variant's line names its fields")]
-#[derive(Clone, Copy, Debug)]
-pub enum Action<'a> {
-    /// Opens (or makes) a file. [`Reply::Opened`].
-    Open { path: &'a str, access: Access, disposition: Disposition, caching: Caching },
-    /// Opens (or makes) a file or directory to read and write. [`Reply::Opened`]. Only SMB deletes on close.
-    Create { path: &'a str, kind: Kind, disposition: Disposition, delete_on_close: bool },
-    /// Closes it.
-    Close { file: FileKey },
-    /// Reads. Data is stepped over, unless `keep`: then it comes through [`crate::client::Events::data`]. [`Reply::Read`].
-    Read { file: FileKey, offset: u64, length: u32, keep: bool },
-    /// Writes `length` bytes of `content` for the key `key`. [`Reply::Written`].
-    Write { file: FileKey, offset: u64, length: u32, content: &'a Arc<Content>, key: u64 },
-    /// The same, answered when it is durable (NFS FILE_SYNC; SMB write-through, from dialect 2.1 on; fdatasync).
-    WriteThrough { file: FileKey, offset: u64, length: u32, content: &'a Arc<Content>, key: u64 },
-    /// Makes what was written durable (FLUSH, COMMIT, fsync).
-    Flush { file: FileKey },
-    /// Asks for a name in its directory, whether it is known or not (NFS LOOKUP; SMB opens for attributes and closes).
-    Lookup { path: &'a str },
-    /// Attributes of a path. [`Reply::Attributes`].
-    GetAttributes { path: &'a str },
-    /// Attributes of an open file. [`Reply::Attributes`].
-    GetAttributesOf { file: FileKey },
-    /// Some attributes of a path. [`Reply::Nothing`] or [`Reply::Attributes`].
-    Query { path: &'a str, class: InfoClass },
-    /// Some attributes of an open file. [`Reply::Nothing`] or [`Reply::Attributes`].
-    QueryOf { file: FileKey, class: InfoClass },
-    /// Sets the permission bits (SMB: the times, which it has instead).
-    SetAttributes { path: &'a str, mode: u32 },
-    /// The same, of an open file.
-    SetAttributesOf { file: FileKey, mode: u32 },
-    /// Sets the size.
-    SetSize { file: FileKey, size: u64 },
-    /// What access would be granted (NFS ACCESS; SMB has none and opens for MAXIMUM_ALLOWED).
-    Access { path: &'a str },
-    /// Lists a directory to its end; each name comes through [`crate::client::Events::entry`]. [`Reply::Listed`].
-    List { path: &'a str },
-    /// The same for names alone (NFS READDIR in place of READDIRPLUS; elsewhere there is no difference).
-    ListNames { path: &'a str },
-    /// Names in a directory that match a pattern of `*` and `?`, upper and lower case alike where the client does the matching;
-    /// of SMB as many as one answer holds. [`Reply::Listed`], or [`Reply::Attributes`] where a pattern that is a name was
-    /// looked up. That none matches is an error in SMB alone.
-    Find { path: &'a str, pattern: &'a str, class: InfoClass },
-    /// Makes a directory.
-    MakeDirectory { path: &'a str },
-    /// Removes an empty directory.
-    RemoveDirectory { path: &'a str },
-    /// Removes a file.
-    Remove { path: &'a str },
-    /// Renames within the share; what is at `to` is replaced.
-    Rename { from: &'a str, to: &'a str },
-    /// Makes a hard link.
-    Link { from: &'a str, to: &'a str },
-    /// Makes a symbolic link at `path` that says `text`.
-    SymbolicLink { path: &'a str, text: &'a str },
-    /// Reads a symbolic link. [`Reply::Text`]; over SMB, which asks for the reparse point, [`Reply::Nothing`].
-    ReadLink { path: &'a str },
-    /// Size and free space of the file system. [`Reply::Space`].
-    FileSystemInfo,
-    /// Something about the file system. [`Reply::Nothing`] or [`Reply::Space`].
-    QueryFileSystem { class: InfoClass },
-    /// Asks for one thing about the file system that an open file or directory is on (SMB).
-    QueryVolume { file: FileKey, class: InfoClass },
-    /// A control of an open file (SMB IOCTL).
-    Control { file: FileKey, what: Control },
-    /// Connects to the share once more; what follows goes through that connection (SMB TREE_CONNECT).
-    ConnectShare,
-    /// Gives it back; what follows goes through the one before (SMB TREE_DISCONNECT).
-    DisconnectShare,
-    /// Logs the user on once more; what follows, a share to begin with, belongs to that session (SMB SESSION_SETUP).
-    LogOn,
-    /// Ends that session; what follows belongs to the one before (SMB LOGOFF).
-    LogOff,
-    /// Locks a range; with `wait` the request is held until it is granted.
-    Lock { file: FileKey, offset: u64, length: u64, exclusive: bool, wait: bool },
-    /// Unlocks it.
-    Unlock { file: FileKey, offset: u64, length: u64 },
-    /// Waits for a change in a directory (held).
-    Watch { path: &'a str },
-    /// Takes back a held action of this tag.
-    Cancel { tag: Tag },
-    /// Copies within the server (SMB FSCTL_SRV_COPYCHUNK).
-    CopyOnServer { from: FileKey, to: FileKey, length: u32 },
-    /// Asks for nothing but an answer (ECHO, NULL).
-    Null,
+/// Declares [`Operation`] and [`OperationKind`] from one list.
+macro_rules! operations {
+    (
+        on nothing { $($(#[$on_nothing:meta])* $nothing:ident,)* }
+        on a path { $($(#[$on_path:meta])* $path:ident,)* }
+        on an open file { $($(#[$on_file:meta])* $file:ident,)* }
+        with arguments { $($(#[$on_other:meta])* $other:ident { $($field:ident: $type:ty),* },)* }
+    ) => {
+        /// One operation of a user. Paths are relative to the share or export, parts separated by `/`, no leading one.
+        #[allow(missing_docs, reason = "each variant's line names its fields")]
+        #[derive(Clone, Copy, Debug)]
+        pub enum Operation<'a> {
+            $($(#[$on_nothing])* $nothing,)*
+            $($(#[$on_path])* $path { path: &'a str },)*
+            $($(#[$on_file])* $file { file: FileKey },)*
+            $($(#[$on_other])* $other { $($field: $type),* },)*
+        }
+
+        /// The kind of an operation. Its serde name is the word for it in workload files.
+        #[allow(missing_docs, reason = "an Operation's variants are explained there")]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize)]
+        #[serde(rename_all = "kebab-case")]
+        pub enum OperationKind {
+            $($nothing,)*
+            $($path,)*
+            $($file,)*
+            $($other,)*
+        }
+
+        impl OperationKind {
+            /// Whether it works on an open file and needs to know nothing else.
+            #[must_use]
+            pub fn is_on_an_open_file(self) -> bool {
+                matches!(self, $(OperationKind::$file)|*)
+            }
+
+            /// The operation on a path, or on the open file; `None` where it needs to know more than that.
+            #[must_use]
+            pub fn on(self, path: &str, open: Option<FileKey>) -> Option<Operation<'_>> {
+                Some(match self {
+                    $(OperationKind::$nothing => Operation::$nothing,)*
+                    $(OperationKind::$path => Operation::$path { path },)*
+                    $(OperationKind::$file => Operation::$file { file: open? },)*
+                    $(OperationKind::$other)|* => return None,
+                })
+            }
+        }
+    };
+}
+
+operations! {
+    on nothing {
+        /// Asks for nothing but an answer (ECHO, NULL).
+        Null,
+        /// Size and free space of the file system. [`Reply::Space`].
+        Fsinfo,
+        /// Connects to the share once more; what follows goes through that connection (SMB TREE_CONNECT).
+        ConnectShare,
+        /// Gives it back; what follows goes through the one before (SMB TREE_DISCONNECT).
+        DisconnectShare,
+        /// Logs the user on once more; what follows, a share to begin with, belongs to that session (SMB SESSION_SETUP).
+        LogOn,
+        /// Ends that session; what follows belongs to the one before (SMB LOGOFF).
+        LogOff,
+    }
+    on a path {
+        /// Asks for a name in its directory, whether it is known or not (NFS LOOKUP; SMB opens for attributes and closes).
+        Lookup,
+        /// Attributes of a path. [`Reply::Attributes`].
+        Getattr,
+        /// What access would be granted (NFS ACCESS; SMB has none and opens for MAXIMUM_ALLOWED).
+        Access,
+        /// Lists a directory to its end; each name comes through [`crate::client::Events::entry`]. [`Reply::Listed`].
+        List,
+        /// The same for names alone (NFS READDIR in place of READDIRPLUS; elsewhere there is no difference).
+        ListNames,
+        /// Makes a directory.
+        Mkdir,
+        /// Removes an empty directory.
+        Rmdir,
+        /// Removes a file.
+        Remove,
+        /// Reads a symbolic link. [`Reply::Text`]; over SMB, which asks for the reparse point, [`Reply::Nothing`].
+        Readlink,
+        /// Waits for a change in a directory (held).
+        Watch,
+    }
+    on an open file {
+        /// Closes it.
+        Close,
+        /// Makes what was written durable (FLUSH, COMMIT, fsync).
+        Flush,
+        /// Attributes of an open file. [`Reply::Attributes`].
+        GetattrOpen,
+    }
+    with arguments {
+        /// Opens (or makes) a file. [`Reply::Opened`].
+        Open { path: &'a str, access: Access, disposition: Disposition, caching: Caching },
+        /// Opens (or makes) a file or directory to read and write. [`Reply::Opened`]. Only SMB deletes on close.
+        OpenEntry { path: &'a str, kind: Kind, disposition: Disposition, delete_on_close: bool },
+        /// Reads. Data is stepped over, unless `keep`: then it comes through [`crate::client::Events::data`]. [`Reply::Read`].
+        Read { file: FileKey, offset: u64, length: u32, keep: bool },
+        /// Writes `length` bytes of `content` for the key `key`. [`Reply::Written`].
+        Write { file: FileKey, offset: u64, length: u32, content: &'a Arc<Content>, key: u64 },
+        /// The same, answered when it is durable (NFS FILE_SYNC; SMB write-through, from dialect 2.1 on; fdatasync).
+        WriteThrough { file: FileKey, offset: u64, length: u32, content: &'a Arc<Content>, key: u64 },
+        /// Some attributes of a path. [`Reply::Nothing`] or [`Reply::Attributes`].
+        Query { path: &'a str, class: InfoClass },
+        /// Some attributes of an open file. [`Reply::Nothing`] or [`Reply::Attributes`].
+        QueryOpen { file: FileKey, class: InfoClass },
+        /// Sets the permission bits (SMB: the times, which it has instead).
+        Setattr { path: &'a str, mode: u32 },
+        /// The same, of an open file.
+        SetattrOpen { file: FileKey, mode: u32 },
+        /// Sets the size.
+        Truncate { file: FileKey, size: u64 },
+        /// Names in a directory that match a pattern of `*` and `?`, upper and lower case alike where the client does the matching;
+        /// of SMB as many as one answer holds. [`Reply::Listed`], or [`Reply::Attributes`] where a pattern that is a name was
+        /// looked up. That none matches is an error in SMB alone.
+        Find { path: &'a str, pattern: &'a str, class: InfoClass },
+        /// Renames within the share; what is at `to` is replaced.
+        Rename { from: &'a str, to: &'a str },
+        /// Makes a hard link.
+        Link { from: &'a str, to: &'a str },
+        /// Makes a symbolic link at `path` that says `text`.
+        Symlink { path: &'a str, text: &'a str },
+        /// Something about the file system. [`Reply::Nothing`] or [`Reply::Space`].
+        QueryFileSystem { class: InfoClass },
+        /// Asks for one thing about the file system that an open file or directory is on (SMB).
+        Volume { file: FileKey, class: InfoClass },
+        /// A control of an open file (SMB IOCTL).
+        Ioctl { file: FileKey, what: Control },
+        /// Locks a range; with `wait` the request is held until it is granted.
+        Lock { file: FileKey, offset: u64, length: u64, exclusive: bool, wait: bool },
+        /// Unlocks it.
+        Unlock { file: FileKey, offset: u64, length: u64 },
+        /// Takes back a held operation of this tag.
+        Cancel { tag: Tag },
+        /// Copies within the server (SMB FSCTL_SRV_COPYCHUNK).
+        Copy { from: FileKey, to: FileKey, length: u32 },
+    }
 }
 
 /// Controls of an open file that office programs send (MS-FSCC 2.3). None changes what is in it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Control {
     /// FSCTL_CREATE_OR_GET_OBJECT_ID: the name by which shortcuts find a document again.
     ObjectId,
@@ -201,7 +260,7 @@ pub enum Control {
     Interfaces,
 }
 
-/// How an action ended.
+/// How an operation ended.
 #[derive(Clone, Debug)]
 pub struct Done {
     /// Who asked.
@@ -212,7 +271,7 @@ pub struct Done {
     pub result: Result<Reply, Failure>,
 }
 
-/// What an action brought.
+/// What an operation brought.
 #[allow(missing_docs, reason = "each variant's line names its fields")]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reply {
@@ -238,7 +297,7 @@ pub enum Reply {
     Root(Vec<u8>),
 }
 
-/// Why an action did not succeed. Never sent, not answered and refused are different things.
+/// Why an operation did not succeed. Never sent, not answered and refused are different things.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
     /// The procedure that failed; `None` where none was sent.
@@ -259,7 +318,7 @@ impl Failure {
     }
 }
 
-/// What happened to an action that did not succeed.
+/// What happened to an operation that did not succeed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Cause {
     /// The server answered with an error status.

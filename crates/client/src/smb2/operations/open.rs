@@ -8,7 +8,7 @@ use super::super::client::SmbClient;
 use super::super::jobs::Kind;
 use super::super::options::Dialect;
 use super::super::step::Step;
-use crate::action::{Access, Caching, Cause, Disposition, Kind as Which};
+use crate::operation::{Access, Caching, Cause, Disposition, Kind as Which};
 
 /// What to open, and how.
 #[derive(Clone, Copy, Debug)]

@@ -1,4 +1,4 @@
-//! Actions on paths: open, do, close, in one message.
+//! Operations on paths: open, do, close, in one message.
 //!
 //! Spec: MS-SMB2 3.2.4.1.4
 
@@ -18,53 +18,53 @@ use plimsoll_wire::smb2::{FileId, close};
 use super::super::client::{CREDIT, SmbClient};
 use super::super::jobs::Kind;
 use super::super::step::Step;
-use crate::action::{Action, Cause, InfoClass};
+use crate::operation::{Cause, InfoClass, Operation};
 
 /// The file that the compound's first member opens.
 const FILE: FileId = FileId::PREVIOUS;
 
 impl SmbClient {
-    /// Builds the message of an action on a path.
-    pub(super) fn compound(&mut self, action: &Action<'_>, now: i64) -> Result<Kind, Cause> {
-        let kind = match *action {
-            Action::GetAttributes { path } => {
+    /// Builds the message of an operation on a path.
+    pub(super) fn compound(&mut self, operation: &Operation<'_>, now: i64) -> Result<Kind, Cause> {
+        let kind = match *operation {
+            Operation::Getattr { path } => {
                 self.add(Step::Create, &existing(path, ACCESS_READ_ATTRIBUTES, 0))?;
                 self.add(Step::Attributes, &super::attributes_of(FILE))?;
                 Kind::Attributes { found: None }
             }
-            Action::Query { path, class } => {
+            Operation::Query { path, class } => {
                 self.add(Step::Create, &existing(path, ACCESS_READ_ATTRIBUTES, 0))?;
                 self.add(Step::Information, &super::information_of(FILE, InfoType::File, class.0))?;
                 Kind::Plain
             }
-            Action::QueryFileSystem { class } => {
+            Operation::QueryFileSystem { class } => {
                 self.add(Step::Create, &existing("", ACCESS_READ_ATTRIBUTES, OPTION_DIRECTORY))?;
                 self.add(Step::FileSystem, &super::information_of(FILE, InfoType::FileSystem, class.0))?;
                 Kind::Plain
             }
-            Action::Find { path, pattern, class } => self.find(path, pattern, class)?,
-            Action::FileSystemInfo => {
+            Operation::Find { path, pattern, class } => self.find(path, pattern, class)?,
+            Operation::Fsinfo => {
                 self.add(Step::Create, &existing("", ACCESS_READ_ATTRIBUTES, OPTION_DIRECTORY))?;
                 self.add(Step::Space, &FULL_SIZE)?;
                 Kind::Space { found: None }
             }
-            Action::Access { path } => {
+            Operation::Access { path } => {
                 self.add(Step::Create, &existing(path, ACCESS_MAXIMUM_ALLOWED, 0))?;
                 Kind::Plain
             }
-            Action::Lookup { path } => {
+            Operation::Lookup { path } => {
                 self.add(Step::Create, &existing(path, ACCESS_READ_ATTRIBUTES, 0))?;
                 Kind::Plain
             }
             // The answer says whether there is anything to ask for: servers that follow links themselves have none.
-            Action::ReadLink { path } => {
+            Operation::Readlink { path } => {
                 self.add(Step::Create, &existing(path, ACCESS_READ_ATTRIBUTES, OPTION_OPEN_REPARSE_POINT))?;
                 Kind::Plain
             }
-            Action::SetAttributes { path, .. } => {
+            Operation::Setattr { path, .. } => {
                 self.changed(path, ACCESS_WRITE_ATTRIBUTES, 0, Step::SetTimes, touched(now))?
             }
-            Action::MakeDirectory { path } => {
+            Operation::Mkdir { path } => {
                 let options = OPTION_DIRECTORY;
                 let create =
                     Create { disposition: DISPOSITION_CREATE, ..existing(path, ACCESS_READ_ATTRIBUTES, options) };
@@ -72,20 +72,20 @@ impl SmbClient {
                 Kind::Plain
             }
             // Unlike removal on close, this says so where the directory is not empty.
-            Action::RemoveDirectory { path } => {
+            Operation::Rmdir { path } => {
                 let change = Change::Disposition { delete: true };
                 self.changed(path, ACCESS_DELETE, OPTION_DIRECTORY, Step::Dispose, change)?
             }
-            Action::Remove { path } => {
+            Operation::Remove { path } => {
                 let options = OPTION_NON_DIRECTORY | OPTION_DELETE_ON_CLOSE;
                 self.add(Step::Create, &existing(path, ACCESS_DELETE, options))?;
                 Kind::Plain
             }
-            Action::Rename { from, to } => {
+            Operation::Rename { from, to } => {
                 let change = Change::Rename { name: to, replace: true };
                 self.changed(from, ACCESS_DELETE | ACCESS_READ_ATTRIBUTES, 0, Step::Rename, change)?
             }
-            Action::Link { from, to } => {
+            Operation::Link { from, to } => {
                 let change = Change::Link { name: to, replace: false };
                 self.changed(from, ACCESS_WRITE_ATTRIBUTES, 0, Step::Link, change)?
             }

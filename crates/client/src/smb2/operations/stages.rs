@@ -1,4 +1,4 @@
-//! Actions of several messages, one after the other: what comes next.
+//! Operations of several messages, one after the other: what comes next.
 
 use plimsoll_wire::smb2::ioctl::fsctl::{Chunk, Control, ResumeKey};
 use plimsoll_wire::smb2::query_directory::{Class, QueryDirectory};
@@ -7,7 +7,7 @@ use plimsoll_wire::smb2::{FileId, change_notify, close, ioctl};
 use super::super::client::{CREDIT, SmbClient};
 use super::super::jobs::{Copying, Directory, JobId, Kind};
 use super::super::step::Step;
-use crate::action::Cause;
+use crate::operation::Cause;
 use crate::outbox::Outbox;
 
 /// What is asked of each entry of a directory: as Windows does.
