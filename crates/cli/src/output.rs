@@ -144,9 +144,11 @@ impl OpenComparison {
         let brief = comparison.ranking.is_some() && !flags.full && !flags.compact;
         let report = || match flags.compact {
             true => text::compact_to_string(comparison, &style(Sections::ALL)),
-            false => {
-                text::comparison_to_string(comparison, &style(if brief { Sections::BRIEF } else { Sections::ALL }))
-            }
+            false => text::comparison_to_string(
+                comparison,
+                findings,
+                &style(if brief { Sections::BRIEF } else { Sections::ALL }),
+            ),
         };
         first_error([page, json_and_text(comparison, json, flags.quiet, report)])?;
         if brief && printed {

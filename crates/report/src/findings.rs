@@ -29,7 +29,7 @@ pub use outage::{Interruption, ShortReads, Silence};
 pub use plimsoll_model::{Reason, Validity, Verdict};
 pub use repeats::{REPEAT, RepeatedLevel, Spread, besides_repeat};
 pub use run::{
-    FailureCount, Fairness, Generator, MovedNumber, OUTSIDE_THE_PHASE, Parameter, Place, RoundTrip, Run, Stage, load,
+    FailureCount, Fairness, Generator, MovedNumber, OUTSIDE_THE_PHASE, Parameter, RoundTrip, Run, Stage, load,
     outstanding,
 };
 use serde::{Deserialize, Serialize};

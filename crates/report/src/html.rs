@@ -19,34 +19,31 @@ mod curves;
 mod data;
 mod depth;
 mod distribution;
+mod drawn;
 mod each_level;
 mod figure;
 mod load_curves;
 mod load_groups;
 mod mix;
 mod operations;
-mod outages;
 mod over_time;
 mod particulars;
 mod picture;
 mod policy;
-mod repeats;
-mod run;
 mod service;
-mod sides;
 mod sizes;
 mod stations;
 mod summary;
 mod traffic;
 mod units;
 mod untrusted;
-mod users;
 
 use crate::findings::Findings;
+use crate::sides::Side;
+use crate::tables;
 pub use comparison::{compact, comparison};
 use figure::Figure;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
-use sides::Side;
 use untrusted::Untrusted;
 
 const STYLE: &str = include_str!("../assets/page.css");
@@ -208,11 +205,7 @@ fn sections(findings: &Findings) -> Vec<Section<'_>> {
             .figures(curves::figures(&sides))
             .figures(load_curves::figures(findings))
             .text(load_curves::section(findings))
-            .text(run::section(findings))
-            .text(repeats::section(findings))
-            .text(load_groups::section(findings))
-            .text(users::section(findings))
-            .text(run::server_side(findings)),
+            .text(level_tables(&sides)),
         Section::new("each-level", "Each level").text(each_level::section(findings)),
         Section::new("sizes", "Sizes").figures(sizes::figures(findings)).text(sizes::section(findings)),
         Section::new("stations", "Stations").figures(stations::figures(findings)).text(stations::section(findings)),
@@ -227,20 +220,31 @@ fn sections(findings: &Findings) -> Vec<Section<'_>> {
         Section::new("held", "Held requests").text(operations::held(findings)),
         Section::new("members", "NFSv4 compounds").text(operations::members(findings)),
         Section::new("breakdown", "Breakdown").text(operations::breakdown(findings)),
-        Section::new("errors", "Errors").text(run::failures(findings)).text(particulars::statuses(findings)),
+        Section::new("errors", "Errors")
+            .text(drawn::draw(tables::failures(&sides)))
+            .text(particulars::statuses(findings)),
         Section::new("slowest", "Slowest").text(particulars::slowest(findings)),
         Section::new("unanswered", "Unanswered").text(particulars::unanswered(findings)),
         Section::new("queue-depth", "Queue depth").figures(depth::figure(&sides)).text(depth::tables(findings)),
         Section::new("service", "Service time").figures(service::figure(findings)).text(service::tables(findings)),
         Section::new("packets", "Packets").text(packets),
-        Section::new("unseen", unseen)
-            .text(outages::section(findings))
-            .text(run::generators(findings))
-            .text([traffic::unseen(findings)]),
+        Section::new("unseen", unseen).text(validity_tables(&sides)).text([traffic::unseen(findings)]),
         Section::new("configuration", "Configuration").text([configuration::section(findings)]),
     ];
     all.retain(|section| !section.is_empty());
     all
+}
+
+/// What load levels of all sides tell, as tables.
+fn level_tables(sides: &[Side<'_>]) -> Vec<Markup> {
+    let first = drawn::draw(tables::levels(sides).into_iter().chain(tables::repeats(sides)));
+    let users = tables::users(sides).into_iter().chain(tables::late_turns(sides)).chain(tables::server_side(sides));
+    [first, load_groups::section(sides), drawn::draw(users)].concat()
+}
+
+/// What speaks for or against the numbers of the levels of all sides, as tables.
+fn validity_tables(sides: &[Side<'_>]) -> Vec<Markup> {
+    drawn::draw(tables::outages(sides).into_iter().chain(tables::generators(sides)))
 }
 
 fn title(findings: &Findings) -> Markup {

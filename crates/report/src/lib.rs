@@ -7,6 +7,8 @@ mod instant;
 pub mod json;
 pub mod safe;
 mod shares;
+mod sides;
+mod tables;
 pub mod text;
 
 pub use instant::utc;

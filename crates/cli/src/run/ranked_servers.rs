@@ -35,7 +35,7 @@ fn sweep(found: &Found, name: &str, middle: Duration, seed: u32) -> Contestant {
 
 fn compared(contestants: &[Contestant]) -> (Ranking, String) {
     let found = Comparison::collect("plimsoll".to_owned(), contestants, Order::Apart, Vec::new());
-    let text = text::comparison_to_string(&found, &text::Style::plain(100));
+    let text = text::comparison_to_string(&found, &[], &text::Style::plain(100));
     (found.ranking.unwrap(), text)
 }
 

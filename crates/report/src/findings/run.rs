@@ -142,39 +142,16 @@ pub struct Stage {
 /// Ends the words of what failed before or after the measured phase.
 pub const OUTSIDE_THE_PHASE: &str = " (not in the measured phase)";
 
-/// Load levels, one after the other, of which a server took part in all or in none.
-#[derive(Clone, Copy, Debug)]
-pub struct Place<'a> {
-    /// No server took part: the calls went to a local directory.
-    pub local: bool,
-    /// The levels.
-    pub stages: &'a [Stage],
-}
-
-impl Place<'_> {
-    /// What stands behind "load levels" in headings.
-    pub fn words(self) -> &'static str {
-        if self.local { " in a local directory, without the server" } else { "" }
-    }
-
-    /// Ends identifiers of a page.
-    pub(crate) fn id(self) -> &'static str {
-        if self.local { "-local" } else { "" }
-    }
-}
-
 impl Findings {
-    /// The load levels by where they ran, in their order: what a local directory does is nothing that the server did.
-    pub fn places(&self) -> impl Iterator<Item = Place<'_>> {
+    /// Whether no server took part in one of its load levels: its calls went to a local directory.
+    pub(crate) fn is_local(&self, stage: &Stage) -> bool {
         let calls = self.run.as_ref().and_then(|run| run.calls.as_deref());
-        let local = move |stage: &Stage| calls.is_some_and(|calls| calls.is_local(stage.number.into()));
-        let places = self.stages.chunk_by(move |a, b| local(a) == local(b));
-        places.map(move |stages| Place { local: stages.first().is_some_and(local), stages })
+        calls.is_some_and(|calls| calls.is_local(stage.number.into()))
     }
 
     /// The load levels that a server took part in.
-    pub fn remote_stages(&self) -> impl Iterator<Item = &Stage> {
-        self.places().filter(|place| !place.local).flat_map(|place| place.stages)
+    pub(crate) fn remote_stages(&self) -> impl Iterator<Item = &Stage> {
+        self.stages.iter().filter(|stage| !self.is_local(stage))
     }
 }
 

@@ -4,14 +4,15 @@ mod charts;
 mod compact;
 mod ranking;
 
-use super::sides::Side;
 use super::units::{bytes, duration, percent};
 use super::untrusted::Untrusted;
-use super::{Document, Section, depth, distribution, document, mix, over_time, summary};
+use super::{Document, Section, curves, depth, distribution, document, drawn, mix, over_time, summary};
 use crate::findings::Findings;
 use crate::findings::comparison::{
     ComparedLevel, ComparedMetric, ComparedRow, Comparison, Difference, Estimate, Subject,
 };
+use crate::sides::{self, Side};
+use crate::tables;
 pub use compact::compact;
 use maud::{Markup, html};
 use serde::Serialize;
@@ -32,7 +33,7 @@ pub fn comparison(comparison: &Comparison, findings: &[Findings]) -> Result<Stri
         subjects: &'a [Findings],
     }
     let findings = if findings.len() == comparison.subjects.len() { findings } else { &[] };
-    let sides = sides(comparison, findings);
+    let sides = sides::of(comparison, findings);
     let names: Vec<&str> = comparison.subjects.iter().map(|subject| subject.name.as_str()).collect();
     document(Document {
         title: html! { "Plimsoll – " (Untrusted(&names.join(" and "))) },
@@ -44,15 +45,6 @@ pub fn comparison(comparison: &Comparison, findings: &[Findings]) -> Result<Stri
         sections: sections(comparison, &sides),
         json: super::data::embeddable(&Data { comparison, subjects: findings })?,
     })
-}
-
-fn sides<'a>(comparison: &Comparison, findings: &'a [Findings]) -> Vec<Side<'a>> {
-    let side = |(i, (subject, findings)): (usize, (&Subject, &'a Findings))| Side {
-        name: subject.letter.clone(),
-        findings,
-        pointer: format!("/subjects/{i}"),
-    };
-    comparison.subjects.iter().zip(findings).enumerate().map(side).collect()
 }
 
 fn sections<'a>(comparison: &'a Comparison, sides: &[Side<'a>]) -> Vec<Section<'a>> {
@@ -68,10 +60,13 @@ fn sections<'a>(comparison: &'a Comparison, sides: &[Side<'a>]) -> Vec<Section<'
     ];
     if !sides.is_empty() {
         all.extend([
+            Section::new("levels", "Load levels").figures(curves::figures(sides)).text(super::level_tables(sides)),
             Section::new("distributions", "Distributions").figures(distribution::figures(sides)),
             Section::new("over-time", "Over time").figures(over_time::figures(sides)),
             Section::new("operations", "Operations").figures(mix::figure(sides)),
+            Section::new("errors", "Errors").text(drawn::draw(tables::failures(sides))),
             Section::new("queue-depth", "Queue depth").figures(depth::figure(sides)),
+            Section::new("unseen", "Validity").text(super::validity_tables(sides)),
         ]);
     }
     all.push(Section::new("configuration", "Configuration").text([configuration(comparison)]));

@@ -3,10 +3,10 @@
 use super::chart::{Axis, Chart, Series, Shape, Unit};
 use super::figure::Figure;
 use super::load_curves::law_line;
-use super::sides::{Side, label};
 use super::units::{count, duration};
 use crate::findings::{Interval, LoadCurve, Stage, Times};
-use crate::text::unattributable;
+use crate::sides::{Side, label};
+use crate::tables::unattributable;
 
 /// Curves that are drawn with the laws that come nearest to them, at most.
 const MOST_LAWS: usize = 2;

@@ -2,11 +2,11 @@
 
 use super::chart::{Axis, Chart, Series, Shape, Unit};
 use super::figure::Figure;
-use super::sides::{Side, label};
 use super::units::{UNKNOWN, count, optional, percentage};
 use super::untrusted::Untrusted;
 use crate::findings::{DepthShare, Findings, QueueDepth};
 use crate::shares::{self, Percentage};
+use crate::sides::{Side, label};
 use maud::{Markup, html};
 
 /// Load levels that have a chart of their own; of more, the tables.

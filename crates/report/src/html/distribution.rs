@@ -3,11 +3,11 @@
 use super::chart::{Axis, Chart, Series, Shape, Unit};
 use super::figure::Figure;
 use super::operations::short_name;
-use super::sides::{Side, group, groups, label, response_time};
 use super::units::{count, duration, percentage};
 use super::untrusted::Untrusted;
 use crate::findings::{Bucket, OperationRow};
 use crate::shares;
+use crate::sides::{Side, group, groups, label, response_time};
 use maud::{Markup, html};
 
 /// Percentile curves, cumulative distributions and decades of the groups.

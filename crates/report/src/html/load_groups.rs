@@ -2,28 +2,31 @@
 
 use super::units::{duration, optional};
 use super::untrusted::Untrusted;
-use crate::findings::{Findings, Place, Stage};
+use crate::findings::Stage;
+use crate::sides::Side;
+use crate::tables::{Place, places};
 use maud::{Markup, html};
 
 /// Mean response times, a line a level and a column a group; nothing where there is one level only.
-pub(super) fn section(findings: &Findings) -> Vec<Markup> {
-    findings.places().filter_map(table).collect()
+pub(super) fn section(sides: &[Side<'_>]) -> Vec<Markup> {
+    places(sides).iter().filter_map(table).collect()
 }
 
-fn table(place: Place<'_>) -> Option<Markup> {
-    let stages = place.stages;
+fn table(place: &Place<'_>) -> Option<Markup> {
+    let stages = &place.stages;
     let names = names(stages);
+    let caption = format!("{}-caption", place.id("load-groups"));
     (stages.len() > 1 && !names.is_empty()).then(|| {
         html! {
-            div.scroll tabindex="0" role="region" aria-labelledby={ "load-groups-caption" (place.id()) } {
+            div.scroll tabindex="0" role="region" aria-labelledby=(caption) {
                 table {
-                    caption id={ "load-groups-caption" (place.id()) } {
+                    caption id=(caption) {
                         "Mean response time of each group of operations at each load level" (place.words()) "."
                     }
                     thead { tr { th scope="col" { "Level" } @for name in &names { th scope="col" { (Untrusted(name)) } } } }
-                    tbody { @for stage in stages {
+                    tbody { @for (prefix, stage) in stages {
                         tr {
-                            th scope="row" { (Untrusted(&stage.words())) @if !stage.validity.valid { " (invalid)" } }
+                            th scope="row" { (Untrusted(&format!("{prefix}{}", stage.words()))) @if !stage.validity.valid { " (invalid)" } }
                             @for name in &names { td { (optional(mean(stage, name), duration)) } }
                         }
                     } }
@@ -34,9 +37,9 @@ fn table(place: Place<'_>) -> Option<Markup> {
 }
 
 /// Groups of which something was answered, in the order in which they first appear; subgroups stand behind their sum.
-fn names(stages: &[Stage]) -> Vec<&str> {
+fn names<'a>(stages: &[(String, &'a Stage)]) -> Vec<&'a str> {
     let mut names: Vec<&str> = Vec::new();
-    for row in stages.iter().flat_map(|stage| &stage.groups).filter(|row| row.headline_time().is_some()) {
+    for row in stages.iter().flat_map(|(_, stage)| &stage.groups).filter(|row| row.headline_time().is_some()) {
         if !names.contains(&row.group.as_str()) {
             names.push(&row.group);
         }

@@ -2,10 +2,10 @@
 
 use super::chart::{Axis, Chart, Series, Shape, Unit};
 use super::figure::Figure;
-use super::sides::{Side, label};
 use super::units::percentage;
 use crate::findings::OperationRow;
 use crate::shares;
+use crate::sides::{Side, label};
 
 /// Operations named in the chart; the rarest others are one bar.
 const NAMED: usize = 12;

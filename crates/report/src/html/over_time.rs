@@ -2,9 +2,9 @@
 
 use super::chart::{Axis, Chart, Mark, Series, Shape, Unit, lowest_edge};
 use super::figure::Figure;
-use super::sides::{Side, label, response_time};
 use super::units::{bytes, count, duration};
 use crate::findings::{HeatMap, Series as Bins, Stage};
+use crate::sides::{Side, label, response_time};
 
 /// More load levels than this have no room for their names.
 const MOST_NAMES: usize = 12;

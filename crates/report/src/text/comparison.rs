@@ -6,17 +6,24 @@ use super::page::{Page, Role};
 use super::table::Table;
 use super::units::{NONE, significant, time};
 use super::{Section, Style};
+use crate::findings::Findings;
 use crate::findings::comparison::{
     ComparedLevel, ComparedMetric, ComparedRow, Comparison, Condition, Difference, Estimate, Subject,
 };
+use crate::sides;
 pub use compact::{compact_to_string, write_compact};
 use std::fmt;
 
 /// What rows other than all together show; the JSON has the rest.
 const BRIEF: [&str; 4] = ["throughput", "mean", "p50", "p99"];
 
-/// Writes a comparison. Fails only where `out` does.
-pub fn write_comparison(comparison: &Comparison, style: &Style, out: &mut dyn fmt::Write) -> fmt::Result {
+/// Writes a comparison; `findings` are those of its subjects, in their order, or none. Fails only where `out` does.
+pub fn write_comparison(
+    comparison: &Comparison,
+    findings: &[Findings],
+    style: &Style,
+    out: &mut dyn fmt::Write,
+) -> fmt::Result {
     let mut page = Page::new(out, style);
     before(&mut page, comparison)?;
     super::ranking::draw(&mut page, comparison)?;
@@ -28,14 +35,17 @@ pub fn write_comparison(comparison: &Comparison, style: &Style, out: &mut dyn fm
             pair(&mut page, level, baseline, other, place)?;
         }
     }
+    if whole {
+        super::run::tables_of(&mut page, &sides::of(comparison, findings))?;
+    }
     notes(&mut page, comparison)
 }
 
 /// A comparison as a string.
-pub fn comparison_to_string(comparison: &Comparison, style: &Style) -> String {
+pub fn comparison_to_string(comparison: &Comparison, findings: &[Findings], style: &Style) -> String {
     let mut text = String::new();
     // Writing to a String cannot fail.
-    let _ = write_comparison(comparison, style, &mut text);
+    let _ = write_comparison(comparison, findings, style, &mut text);
     text
 }
 

@@ -304,7 +304,7 @@ fn calls_in_a_local_directory_are_in_no_sum() {
     assert!(tables[0].starts_with(&format!("Load levels {times}")), "{tables:?}");
     assert!(tables[1].starts_with("Load levels in a local directory, without the server"), "{tables:?}");
     let page = plimsoll_report::html::page(&findings).unwrap();
-    for id in ["levels-caption-local", "generator-caption-local", "silence-caption-local"] {
+    for id in ["levels-local-caption", "generator-local-caption", "silence-local-caption"] {
         assert_eq!(page.matches(&format!("id=\"{id}\"")).count(), 1, "{id}");
     }
 }

@@ -50,6 +50,32 @@ fn verdict(comparison: &Comparison, name: &str) -> String {
     metric(comparison, "all", name).differences[0].as_ref().unwrap().verdict.clone()
 }
 
+/// The tables of load levels are a report's own, with a line for each level of each side.
+#[test]
+fn sides_stand_beside_each_other_in_the_tables_of_a_report() {
+    use crate::example;
+    let found = compared(vec![run(1000, 0)], vec![run(1100, 0)], Order::Apart);
+    let mut other = example::run();
+    for stage in &mut other.stages {
+        stage.operations_per_s *= 2.0;
+    }
+    let findings = [example::run(), other];
+    let text = comparison_to_string(&found, &findings, &Style::plain(100));
+    assert_eq!(text.matches("Load levels (response times").count(), 1, "one table for both: {text}");
+    let names = |what: &str| -> Vec<String> {
+        let lines = text.split_once(what).unwrap().1.lines().skip(2).take_while(|line| !line.is_empty());
+        lines.filter_map(|line| Some(line.split_once(':')?.0.to_owned())).filter(|name| name.len() == 1).collect()
+    };
+    let lines = names("Load levels (response times");
+    assert!(lines.len() >= 2 && lines.contains(&"A".to_owned()) && lines.contains(&"B".to_owned()), "{text}");
+    assert_eq!(lines, names("was the server fair?"), "{text}");
+    let page = plimsoll_report::html::comparison(&found, &findings).unwrap();
+    for table in ["levels-caption", "generator-caption", "silence-caption"] {
+        let body = page.split(&format!("id=\"{table}\"")).nth(1).unwrap().split("</table>").next().unwrap();
+        assert!(body.contains(">A: ") && body.contains(">B: "), "{table}: {body}");
+    }
+}
+
 #[test]
 fn ten_per_cent_are_worse_and_nothing_is_nothing() {
     let found = compared(vec![run(1000, 0)], vec![run(1100, 0)], Order::Apart);
@@ -123,7 +149,7 @@ fn the_json_keeps_to_its_closed_schema() {
 #[test]
 fn the_text_fits_and_warns_first() {
     let found = compared(vec![run(1000, 0)], vec![run(1100, 1)], Order::Apart);
-    let text = comparison_to_string(&found, &Style::plain(80));
+    let text = comparison_to_string(&found, &[], &Style::plain(80));
     assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
     let place = |what: &str| text.find(what).unwrap_or_else(|| panic!("{what} is not in\n{text}"));
     assert!(place("! The workloads differ.") < place("B against A, 4 stations"));
@@ -131,7 +157,7 @@ fn the_text_fits_and_warns_first() {
     assert!(text.contains("worse *") && text.contains("none shown") && text.contains("9 times of 10"), "{text}");
     assert!(text.contains("1.00 ms ±"), "{text}");
     let short = MeasuredRun { span_ns: (0, S), ..run(1000, 0) };
-    let text = comparison_to_string(&compared(vec![short.clone()], vec![short], Order::Apart), &Style::plain(80));
+    let text = comparison_to_string(&compared(vec![short.clone()], vec![short], Order::Apart), &[], &Style::plain(80));
     assert!(text.contains("too short") && text.contains("cannot tell"), "{text}");
 }
 

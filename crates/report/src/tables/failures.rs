@@ -1,0 +1,29 @@
+//! Actions that did not succeed, by load level.
+
+use super::{Cell, Column, Row, Table, stages};
+use crate::sides::Side;
+
+/// The table; none where all succeeded.
+pub(crate) fn failures(sides: &[Side<'_>]) -> Option<Table> {
+    let failing = stages(sides, |_, stage| !stage.failures.is_empty());
+    let rows = failing.iter().flat_map(|(prefix, stage)| {
+        stage.failures.iter().map(move |failure| Row {
+            name: format!("{prefix}{}", stage.words()),
+            invalid: false,
+            cells: vec![Cell::Words(failure.cause.clone()), Cell::Count(failure.count)],
+        })
+    });
+    (!failing.is_empty()).then(|| Table {
+        id: "failures".to_owned(),
+        title: "What did not succeed".to_owned(),
+        scaled: None,
+        caption: "What did not succeed.".to_owned(),
+        columns: vec![
+            Column::new("Level", "Level"),
+            Column::words("What happened", "What happened"),
+            Column::new("How often", "How often"),
+        ],
+        rows: rows.collect(),
+        notes: Vec::new(),
+    })
+}

@@ -1,0 +1,104 @@
+//! Whether the load generator kept up at each level, and how the server shared itself among the stations.
+
+use super::{Cell, Column, Note, Place, Row, Table, Weight, places};
+use crate::findings::{Stage, Times};
+use crate::sides::Side;
+
+/// Said of Jain's index, least and most where [`unattributable`].
+const UNATTRIBUTABLE: &str = "Not known to be the server's: the load generator's threads were not equally on time, or that is \
+                                         not known, so the difference between stations may be the load generator's. Use --threads 1, or give the \
+                                         threads processors of their own.";
+
+/// Whether differences between stations may be the load generator's.
+pub(crate) fn unattributable(stage: &Stage) -> bool {
+    stage.fairness.stations > 1 && stage.fairness.jain.is_some() && !stage.fairness.attributable
+}
+
+/// A table for what servers did and one for local directories; none where somebody else made the load.
+pub(crate) fn generators(sides: &[Side<'_>]) -> Vec<Table> {
+    places(sides).iter().map(table).collect()
+}
+
+fn table(place: &Place<'_>) -> Table {
+    let title = match place.local {
+        false => "Did the generator keep up, and was the server fair?",
+        true => "Did the generator keep up in the local directory?",
+    };
+    let sharing = if place.local { "the directory" } else { "the server" };
+    Table {
+        id: place.id("generator"),
+        title: title.to_owned(),
+        scaled: None,
+        caption: format!(
+            "Whether the load generator kept up{}, and how {sharing} shared itself among the stations (turns of each, over their mean).",
+            place.words()
+        ),
+        columns: vec![
+            Column::new("Level", "Level"),
+            Column::new("Processor", "CPU"),
+            Column::new("Processor, an operation", "CPU/op"),
+            Column::of_pages("Polling besides"),
+            Column::new("Schedule lag, median", "Lag p50"),
+            Column::new("Schedule lag, 99 in 100 below", "Lag p99"),
+            Column::new("Wake-up, median", "Wake p50"),
+            Column::of_pages("Never sent"),
+            Column::of_pages("Spared by leases"),
+            Column::new("Starved", "Starved"),
+            Column::new("Jain's index", "Jain"),
+            Column::new("Least", "Min"),
+            Column::new("Most", "Max"),
+        ],
+        rows: place.stages.iter().map(|(prefix, stage)| row(prefix, stage)).collect(),
+        notes: notes(place),
+    }
+}
+
+fn row(prefix: &str, stage: &Stage) -> Row {
+    let generator = &stage.generator;
+    let lag = |pick: fn(&Times) -> f64| Cell::Time(generator.schedule_lag.as_ref().map(pick));
+    let mark = if unattributable(stage) { "*" } else { "" };
+    Row {
+        name: format!("{prefix}{}", stage.words()),
+        invalid: false,
+        cells: vec![
+            Cell::Number(Some(generator.cpu_share * 100.0), 0, " %"),
+            Cell::Time(generator.cpu_per_operation_s),
+            Cell::Share(generator.polling_share),
+            lag(|t| t.p50_s),
+            lag(|t| t.p99_s),
+            Cell::Time(generator.wake_up_lag.map(|t| t.p50_s)),
+            Cell::Count(generator.never_sent),
+            Cell::Count(generator.spared),
+            Cell::Of(stage.fairness.starved, stage.fairness.stations),
+            Cell::Number(stage.fairness.jain, 3, mark),
+            Cell::Number(stage.fairness.min, 2, mark),
+            Cell::Number(stage.fairness.max, 2, mark),
+        ],
+    }
+}
+
+fn notes(place: &Place<'_>) -> Vec<Note> {
+    let stages = || place.stages.iter();
+    let mut notes = vec![Note::quiet(
+        "Lag: a planned start got to after its planned instant. Wake: seen by the program after the kernel had it. \
+         Jain, min, max: turns of the stations, over their mean.",
+    )];
+    let most = stages().filter_map(|(_, stage)| stage.generator.polling_share).fold(0.0, f64::max);
+    // Where it rounds to nothing, it is nothing to speak of.
+    if most >= 0.005 {
+        let text = format!(
+            "Polling, to start on time, took up to {:.0} % of the threads' time besides and is in no CPU figure.",
+            most * 100.0
+        );
+        notes.push(Note::quiet(text));
+    }
+    if stages().any(|(_, stage)| unattributable(stage)) {
+        notes.push(Note::of(Weight::Caution, format!("* {UNATTRIBUTABLE}")));
+    }
+    for (prefix, stage) in stages().filter(|(_, stage)| stage.generator.spared > 0) {
+        let (count, level) = (stage.generator.spared, stage.words());
+        let text = format!("At {prefix}{level} leases spared {count} requests, warm-up included.");
+        notes.push(Note { weight: Weight::Plain, text, page: false });
+    }
+    notes
+}

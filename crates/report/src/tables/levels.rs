@@ -1,0 +1,77 @@
+//! Load levels: throughput and response time.
+
+use super::{Cell, Column, Note, Place, Row, Table, places};
+use crate::findings::{Headline, Stage, Times};
+use crate::sides::Side;
+
+/// A table for what servers did and one for local directories; none where somebody else made the load.
+pub(crate) fn levels(sides: &[Side<'_>]) -> Vec<Table> {
+    places(sides).iter().map(table).collect()
+}
+
+fn table(place: &Place<'_>) -> Table {
+    let scheduled = place.stages.iter().any(|(_, stage)| stage.headline.is_from_intended());
+    let from = if scheduled { Headline::ResponseTimeFromIntended } else { Headline::ResponseTime }.words();
+    let beside = match scheduled {
+        true => Column::new("99 in 100 below, uncorrected", "p99 unc."),
+        false => Column::new("99, from intended", "p99 int."),
+    };
+    let note = match scheduled {
+        true => {
+            "Response times are from the intended start of each operation, which charges a late start to the server. \
+             p99 unc.: without that correction, from the first byte of the request."
+        }
+        false => "p99 int.: from the intended start of each operation, which charges a late start to the server.",
+    };
+    Table {
+        id: place.id("levels"),
+        title: format!("Load levels{}", place.words()),
+        scaled: Some(format!("response times{from} of all operations")),
+        caption: format!(
+            "Throughput and response time{from} at each load level{}, all operations together. A time from the intended start charges a \
+             late start to the server.",
+            place.words()
+        ),
+        columns: vec![
+            Column::new("Level", "Level"),
+            Column::new("Operations", "op/s"),
+            Column::new("Data", "MB/s"),
+            Column::of_pages("Data, in bits"),
+            Column::new("Mean", "Mean"),
+            Column::new("Median", "p50"),
+            Column::new("95 in 100 below", "p95"),
+            Column::new("99 in 100 below", "p99"),
+            beside,
+            Column::new("Errors", "Errors"),
+            Column::of_pages("Median to 99th percentile"),
+        ],
+        rows: place.stages.iter().map(|(prefix, stage)| row(prefix, stage)).collect(),
+        notes: vec![Note::quiet(note)],
+    }
+}
+
+fn row(prefix: &str, stage: &Stage) -> Row {
+    let time = |pick: fn(&Times) -> f64| Cell::Scaled(stage.headline_time().as_ref().map(pick));
+    let data = stage.read_bytes_per_s + stage.write_bytes_per_s;
+    Row {
+        name: format!("{prefix}{}", stage.words()),
+        invalid: !stage.validity.valid,
+        cells: vec![
+            Cell::Rate(stage.operations_per_s),
+            Cell::Bytes((data > 0.0).then_some(data)),
+            Cell::Bits((data > 0.0).then_some(data)),
+            time(|t| t.mean_s),
+            time(|t| t.p50_s),
+            time(|t| t.p95_s),
+            time(|t| t.p99_s),
+            Cell::Scaled(other(stage).map(|t| t.p99_s)),
+            Cell::Count(stage.failed()),
+            Cell::Range(stage.headline_time().map(|t| (t.p50_s, t.p99_s))),
+        ],
+    }
+}
+
+/// The response time that does not lead.
+fn other(stage: &Stage) -> Option<Times> {
+    if stage.headline.is_from_intended() { stage.uncorrected_time() } else { stage.response_time_from_intended }
+}

@@ -1,0 +1,46 @@
+//! How much repeats of a load level differ.
+
+use super::{Cell, Column, Note, Row, Table, Unit, prefix};
+use crate::findings::RepeatedLevel;
+use crate::sides::Side;
+
+/// A line a level that was run often enough; none where none was.
+pub(crate) fn repeats<'a>(sides: &[Side<'a>]) -> Option<Table> {
+    let levels = || {
+        let of = |side: &Side<'a>| -> Vec<_> {
+            let levels: &'a [RepeatedLevel] = &side.findings.repeats;
+            levels.iter().map(|level| (prefix(sides, side), level)).collect()
+        };
+        sides.iter().flat_map(of)
+    };
+    (levels().count() > 0).then(|| Table {
+        id: "repeats".to_owned(),
+        title: "Repeats of each level (mean over repeats, 95 % interval)".to_owned(),
+        scaled: None,
+        caption: "Repeats of each level: the mean over the repeats, and its 95 % interval. What a new run changes is in it, and in no \
+                  number of a single run. In brackets the lowest and the highest repeat."
+            .to_owned(),
+        columns: vec![
+            Column::new("Level", "Level"),
+            Column::new("Runs", "Runs"),
+            Column::new("Operations", "op/s"),
+            Column::new("Mean", "Mean"),
+            Column::new("Median", "p50"),
+            Column::new("99 in 100 below", "p99"),
+        ],
+        rows: levels()
+            .map(|(prefix, level)| Row {
+                name: format!("{prefix}{}", level.words()),
+                invalid: !level.valid,
+                cells: vec![
+                    Cell::Count(level.stages.len() as u64),
+                    Cell::Spread(level.operations_per_s, Unit::PerSecond),
+                    Cell::Spread(level.response_mean_s, Unit::Seconds),
+                    Cell::Spread(level.response_p50_s, Unit::Seconds),
+                    Cell::Spread(level.response_p99_s, Unit::Seconds),
+                ],
+            })
+            .collect(),
+        notes: vec![Note::quiet("±: what a new run changes is in it, and in no number of a single run.")],
+    })
+}

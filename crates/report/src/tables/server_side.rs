@@ -1,0 +1,45 @@
+//! What the server said of itself, a line a load level.
+
+use super::{Cell, Column, Note, Row, Table, Weight, stages};
+use crate::sides::Side;
+
+/// The table; none where nobody asked a server.
+pub(crate) fn server_side(sides: &[Side<'_>]) -> Option<Table> {
+    let seen = stages(sides, |side, stage| stage.server.is_some() && !side.findings.is_local(stage));
+    let servers = || seen.iter().filter_map(|(prefix, stage)| Some((prefix, stage, stage.server.as_ref()?)));
+    let mut sources: Vec<String> = servers().map(|(prefix, _, server)| format!("{prefix}{}", server.source)).collect();
+    sources.dedup();
+    let source = format!("From {}.", sources.join("; "));
+    let missing = servers().filter_map(|(prefix, stage, server)| {
+        Some(Note::of(Weight::Bad, format!("{prefix}{}: {}", stage.words(), server.why_missing.as_ref()?)))
+    });
+    let row = |(prefix, stage, server): (&String, &&crate::findings::Stage, &crate::findings::ServerSide)| Row {
+        name: format!("{prefix}{}", stage.words()),
+        invalid: false,
+        cells: vec![
+            Cell::Number(server.cores_busy, 2, ""),
+            Cell::Time(server.cpu_per_operation_s),
+            Cell::Bytes(server.disk_read_bytes_per_s),
+            Cell::Bytes(server.disk_write_bytes_per_s),
+            Cell::Bytes(server.received_bytes_per_s),
+            Cell::Bytes(server.sent_bytes_per_s),
+        ],
+    };
+    (!seen.is_empty()).then(|| Table {
+        id: "server".to_owned(),
+        title: "What the server said of itself (MB/s)".to_owned(),
+        scaled: None,
+        caption: "What the server said of itself.".to_owned(),
+        columns: vec![
+            Column::new("Level", "Level"),
+            Column::new("Cores busy", "Cores"),
+            Column::new("Processor, an operation", "CPU/op"),
+            Column::new("Disk, read", "Disk read"),
+            Column::new("Disk, written", "written"),
+            Column::new("Received", "Net in"),
+            Column::new("Sent", "Net out"),
+        ],
+        rows: servers().map(row).collect(),
+        notes: std::iter::once(Note::of(Weight::Quiet, source)).chain(missing).collect(),
+    })
+}

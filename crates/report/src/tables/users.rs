@@ -1,0 +1,94 @@
+//! Users with a schedule each: how many there were, how many of their turns were late, which, by how much and why.
+
+use super::{Cell, Column, Note, Row, Table, stages};
+use crate::sides::Side;
+
+/// Users, overload, throughput and errors by level; none where nobody has a schedule.
+pub(crate) fn users(sides: &[Side<'_>]) -> Option<Table> {
+    let with = stages(sides, |_, stage| stage.users.is_some());
+    let row = |(prefix, stage): &(String, &crate::findings::Stage)| {
+        let users = stage.users?;
+        Some(Row {
+            name: format!("{prefix}{}", stage.words_with(&users.users.to_string())),
+            invalid: !stage.validity.valid,
+            cells: vec![
+                Cell::Share(Some(users.overload)),
+                Cell::Rate(stage.turns_per_s),
+                Cell::Count(users.failed),
+                Cell::Share(Some(users.failed_share)),
+                Cell::Number(stage.span.elapsed_s.map(|s| s * 1e3), 0, ""),
+            ],
+        })
+    };
+    (!with.is_empty()).then(|| Table {
+        id: "users".to_owned(),
+        title: "Did the server carry its users?".to_owned(),
+        scaled: None,
+        caption: "Users with a schedule each. Overload: the share of their turns that had not ended when the user's next one was due, or \
+                  never began. Throughput: turns that ended. Errors: turns of which an action failed."
+            .to_owned(),
+        columns: vec![
+            Column::new("Users", "Users"),
+            Column::new("Overload", "Overload"),
+            Column::new("Throughput", "Throughput"),
+            Column::new("Errors", "Errors"),
+            Column::new("Errors, share", "Errors [%]"),
+            Column::new("Duration, ms", "Duration [ms]"),
+        ],
+        rows: with.iter().filter_map(row).collect(),
+        notes: vec![Note::quiet(
+            "Overload: turns that had not ended when their user's next one was due, or never began. Throughput: turns ended, a second. \
+             Errors: turns of which an action failed.",
+        )],
+    })
+}
+
+/// Every kind of turn of which some were late; none where none was.
+pub(crate) fn late_turns(sides: &[Side<'_>]) -> Option<Table> {
+    let overloaded = stages(sides, |_, stage| stage.users.is_some());
+    let late = overloaded.iter().flat_map(|(prefix, stage)| {
+        let kinds = stage.turns.iter().filter(|kind| kind.late + kind.unended > 0);
+        kinds.map(move |kind| (prefix, *stage, kind))
+    });
+    let row = |(prefix, stage, kind): (&String, &crate::findings::Stage, &crate::findings::TurnKind)| Row {
+        name: format!("{prefix}{}", stage.words_with(&stage.stations.to_string())),
+        invalid: false,
+        cells: vec![
+            Cell::Words(kind.name.clone()),
+            Cell::Count(kind.late),
+            Cell::Count(kind.ended + kind.unended),
+            Cell::Time(kind.mean_s),
+            Cell::Time(kind.overrun_mean_s),
+            Cell::Time(kind.overrun_max_s),
+            Cell::Count(kind.late.saturating_sub(kind.late_from_before)),
+            Cell::Count(kind.late_from_before),
+            Cell::Count(kind.unended),
+        ],
+    };
+    let rows: Vec<Row> = late.map(row).collect();
+    (!rows.is_empty()).then(|| Table {
+        id: "late".to_owned(),
+        title: "Which turns were late, by how much, and why".to_owned(),
+        scaled: None,
+        caption: "Which turns were late, by how much, and why: they took longer than there was, or began late because the one before \
+                  had not ended."
+            .to_owned(),
+        columns: vec![
+            Column::new("Users", "Users"),
+            Column::words("Turn", "Turn"),
+            Column::new("Late", "Late"),
+            Column::new("Of", "Of"),
+            Column::new("Took, mean", "Took"),
+            Column::new("Over, mean", "Over"),
+            Column::new("Over, most", "Over max"),
+            Column::new("Took too long", "Too long"),
+            Column::new("Begun late", "Begun late"),
+            Column::new("Never ended", "No end"),
+        ],
+        rows,
+        notes: vec![Note::quiet(
+            "Took: from due to ended, the mean of all. Over: of late ones, how long after the next one was due. Too long: begun in \
+             time, and took longer than there was. Begun late: the one before had not ended.",
+        )],
+    })
+}

@@ -1,0 +1,78 @@
+//! A table of [`crate::tables`] in the terminal.
+
+use std::fmt;
+
+use super::page::{Page, Role};
+use super::table::Table as Lines;
+use super::units::{NONE, TimeScale, percent, significant, time};
+use crate::findings::Spread;
+use crate::tables::{Cell, Table, Unit, Weight};
+
+/// Draws the tables.
+pub(super) fn draw(page: &mut Page<'_>, tables: impl IntoIterator<Item = Table>) -> fmt::Result {
+    tables.into_iter().try_for_each(|table| one(page, &table))
+}
+
+fn one(page: &mut Page<'_>, table: &Table) -> fmt::Result {
+    let scale = TimeScale::of(table.rows.iter().flat_map(|row| &row.cells).filter_map(|cell| match cell {
+        Cell::Scaled(seconds) => *seconds,
+        _ => None,
+    }));
+    let scaled = table.scaled.as_ref().map_or_else(String::new, |what| format!(" ({what} {})", scale.words()));
+    let end = if table.title.ends_with('?') { "" } else { ":" };
+    page.heading(&format!("{}{scaled}{end}", table.title))?;
+    page.blank()?;
+    let shown: Vec<(usize, &str, bool)> =
+        (0..).zip(&table.columns).filter_map(|(at, column)| Some((at, column.short?, column.words))).collect();
+    let words = (0..).zip(&shown).filter(|(_, (_, _, words))| *words).map(|(place, _)| place);
+    let mut lines = words.fold(Lines::new(), Lines::left);
+    lines.head(&shown.iter().map(|(_, name, _)| *name).collect::<Vec<_>>());
+    for row in &table.rows {
+        let (role, mark) = if row.invalid { (Role::Bad, " !") } else { (Role::Plain, "") };
+        let cells = shown.iter().skip(1).filter_map(|(at, ..)| row.cells.get(at.checked_sub(1)?));
+        let cells = cells.map(|cell| words_of(cell, scale));
+        lines.row_as(role, std::iter::once(format!("{}{mark}", row.name)).chain(cells).collect());
+    }
+    page.table(&lines)?;
+    for note in &table.notes {
+        let role = match note.weight {
+            Weight::Quiet => Role::Quiet,
+            Weight::Plain => Role::Plain,
+            Weight::Caution => Role::Caution,
+            Weight::Bad => Role::Bad,
+        };
+        page.paragraph(role, "", &note.text)?;
+    }
+    Ok(())
+}
+
+fn words_of(cell: &Cell, scale: TimeScale) -> String {
+    let maybe = |value: Option<f64>, show: &dyn Fn(f64) -> String| value.map_or_else(|| NONE.to_owned(), show);
+    match cell {
+        Cell::Words(words) => words.clone(),
+        Cell::Count(count) | Cell::Of(count, _) => count.to_string(),
+        Cell::Time(seconds) => maybe(*seconds, &time),
+        Cell::TimeAtLeast(seconds) => format!("≥ {}", time(*seconds)),
+        Cell::Scaled(seconds) => scale.show_maybe(*seconds),
+        Cell::Rate(rate) => significant(*rate),
+        Cell::Bytes(rate) => maybe(*rate, &|rate| significant(rate / 1e6)),
+        Cell::Bits(rate) => maybe(*rate, &|rate| significant(rate * 8.0 / 1e6)),
+        Cell::Share(share) => maybe(*share, &percent),
+        Cell::Number(number, decimals, after) => maybe(*number, &|number| format!("{number:.decimals$}{after}")),
+        Cell::Range(range) => {
+            range.map_or_else(|| NONE.to_owned(), |(p50, p99)| format!("{} to {}", time(p50), time(p99)))
+        }
+        Cell::Spread(spread, Unit::Seconds) => spread_of(*spread, time),
+        Cell::Spread(spread, Unit::PerSecond) => spread_of(*spread, significant),
+    }
+}
+
+fn spread_of(spread: Option<Spread>, number: fn(f64) -> String) -> String {
+    match spread {
+        None => NONE.to_owned(),
+        Some(Spread { mean, .. }) if mean <= 0.0 => number(mean),
+        Some(Spread { mean, interval, .. }) => {
+            format!("{} ±{:.1} %", number(mean), (interval.high - mean) / mean * 100.0)
+        }
+    }
+}
