@@ -14,10 +14,16 @@ pub(super) fn warnings(contestants: &[Contestant]) -> anyhow::Result<Vec<String>
     let mut warnings = Vec::new();
     for (place, one) in contestants.iter().enumerate() {
         let name = letter(place);
-        warnings.extend(one.about.validity.each_reason().map(|(verdict, why)| match verdict {
-            Verdict::Invalid => format!("{name} is INVALID: its numbers must not be used: {why}"),
-            _ => format!("{name} is PARTIAL: part of it could not be measured: {why}"),
-        }));
+        let why = |wanted: Verdict| {
+            let reasons = one.about.validity.each_reason().filter(|(verdict, _)| *verdict == wanted);
+            reasons.map(|(_, why)| why).collect::<Vec<_>>().join(" ")
+        };
+        let (invalid, partial) = (why(Verdict::Invalid), why(Verdict::Partial));
+        let invalid =
+            (!one.about.validity.valid).then(|| format!("{name} is INVALID: its numbers must not be used: {invalid}"));
+        let partial =
+            (!partial.is_empty()).then(|| format!("{name} is PARTIAL: part of it could not be measured: {partial}"));
+        warnings.extend(invalid.into_iter().chain(partial));
     }
     for (place, other) in others.iter().enumerate() {
         let name = letter(place + 1);

@@ -241,7 +241,8 @@ fn damage_is_said() {
             bytes[place] ^= 0x55;
             fs::write(&path, &bytes).unwrap();
             let code = plimsoll(folder, &["report", "recording"]);
-            assert!(matches!(code, Some(0 | 1 | 3)), "{file}, byte {place}: {code:?}, {}", said(folder));
+            // 4: whole, and the run was INVALID because the machine was busy.
+            assert!(matches!(code, Some(0 | 1 | 3 | 4)), "{file}, byte {place}: {code:?}, {}", said(folder));
         }
         fs::write(&path, &whole).unwrap();
     }
