@@ -13,24 +13,44 @@ pub(crate) mod walk;
 
 use crate::{Outcome, process, workspace};
 
-/// Rounds of the comparison where none are asked for: a median wants three.
-const DEFAULT_ROUNDS: usize = 3;
+/// What is measured, and how often.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Arguments {
+    /// Run the benches of the crates alone
+    #[arg(long, group = "part")]
+    stages: bool,
+    /// Compare plimsoll with tshark, nfstrace and a loop over a memory map alone
+    #[arg(long, group = "part")]
+    comparison: bool,
+    /// Measure what an operation costs its client alone
+    #[arg(long, group = "part")]
+    cost: bool,
+    /// Rounds of the comparisons: their medians are printed
+    #[arg(long, default_value_t = 3, value_parser = rounds)]
+    rounds: usize,
+    /// Arguments for the bench programs
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    rest: Vec<String>,
+}
 
-/// Builds the release binary, runs every bench, then the comparison, then the cost of operations; arguments that are not
-/// ours go to the bench programs.
-pub(crate) fn run(arguments: &[String]) -> Outcome {
-    let wanted = Wanted::parse(arguments)?;
-    if wanted.part(Part::Stages) {
+fn rounds(text: &str) -> Result<usize, String> {
+    text.parse().ok().filter(|&rounds| rounds > 0).ok_or_else(|| "expected an integer >= 1".to_owned())
+}
+
+/// Builds the release binary, runs every bench, then the comparison, then the cost of operations.
+pub(crate) fn run(wanted: &Arguments) -> Outcome {
+    let all = !(wanted.stages || wanted.comparison || wanted.cost);
+    if all || wanted.stages {
         process::run(&mut process::cargo(&["build", "--release", "--workspace"]))?;
         stages(&wanted.rest)?;
     }
-    if wanted.part(Part::Comparison) {
+    if all || wanted.comparison {
         comparison::run(wanted.rounds)?;
     }
     match cost::missing() {
-        _ if !wanted.part(Part::Cost) => Ok(()),
+        _ if !all && !wanted.cost => Ok(()),
         None => cost::run(wanted.rounds),
-        Some(missing) if wanted.only.is_none() => {
+        Some(missing) if all => {
             println!("the cost of operations is not measured: {missing}");
             Ok(())
         }
@@ -52,76 +72,35 @@ fn stages(arguments: &[String]) -> Outcome {
     Ok(())
 }
 
-/// What is measured.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Part {
-    Stages,
-    Comparison,
-    Cost,
-}
-
-#[derive(Debug, PartialEq, Eq)]
-struct Wanted {
-    /// This part alone; `None` for all.
-    only: Option<Part>,
-    rounds: usize,
-    rest: Vec<String>,
-}
-
-impl Wanted {
-    fn parse(arguments: &[String]) -> Result<Self, String> {
-        let mut wanted = Wanted { only: None, rounds: DEFAULT_ROUNDS, rest: Vec::new() };
-        let mut arguments = arguments.iter();
-        while let Some(argument) = arguments.next() {
-            match argument.as_str() {
-                "--stages" => wanted.name(Part::Stages)?,
-                "--comparison" => wanted.name(Part::Comparison)?,
-                "--cost" => wanted.name(Part::Cost)?,
-                "--rounds" => {
-                    let number = arguments.next().and_then(|number| number.parse().ok()).filter(|&rounds| rounds > 0);
-                    wanted.rounds = number.ok_or("--rounds wants a number above 0")?;
-                }
-                other => wanted.rest.push(other.to_owned()),
-            }
-        }
-        Ok(wanted)
-    }
-
-    fn name(&mut self, part: Part) -> Result<(), String> {
-        match self.only.replace(part) {
-            Some(other) if other != part => {
-                Err("--stages, --comparison and --cost each leave the others out: name one".to_owned())
-            }
-            _ => Ok(()),
-        }
-    }
-
-    fn part(&self, part: Part) -> bool {
-        self.only.is_none_or(|only| only == part)
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use clap::Parser;
+
     use super::*;
 
-    fn parse(line: &str) -> Result<Wanted, String> {
-        Wanted::parse(&line.split_whitespace().map(str::to_owned).collect::<Vec<_>>())
+    #[derive(Debug, Parser)]
+    struct Line {
+        #[command(flatten)]
+        arguments: Arguments,
+    }
+
+    fn parse(line: &str) -> Result<Arguments, clap::Error> {
+        Line::try_parse_from(format!("bench {line}").split_whitespace()).map(|line| line.arguments)
     }
 
     #[test]
     fn what_is_not_ours_goes_to_the_bench_programs() {
         let wanted = parse("--stages stream --sample-count 9").unwrap();
-        assert!(wanted.part(Part::Stages) && !wanted.part(Part::Comparison) && !wanted.part(Part::Cost));
+        assert!(wanted.stages && !wanted.comparison && !wanted.cost);
         assert_eq!(wanted.rest, ["stream", "--sample-count", "9"]);
+        assert_eq!(parse("--stages --sample-count 9").unwrap().rest, ["--sample-count", "9"]);
     }
 
     #[test]
     fn rounds_are_a_number_and_one_part_remains() {
         assert_eq!(parse("--rounds 5").unwrap().rounds, 5);
         assert_eq!(parse("").unwrap().rounds, 3);
-        assert!([Part::Stages, Part::Comparison, Part::Cost].iter().all(|&part| parse("").unwrap().part(part)));
-        assert_eq!(parse("--cost --rounds 2").unwrap().only, Some(Part::Cost));
+        assert!(parse("--cost --rounds 2").unwrap().cost);
         for bad in ["--rounds", "--rounds 0", "--rounds x", "--stages --comparison", "--cost --stages"] {
             assert!(parse(bad).is_err(), "{bad}");
         }

@@ -13,7 +13,7 @@ pub(crate) fn run() -> Outcome {
         }
     }
     println!("\n== tests");
-    let (tally, outcome) = test::tests(&[]);
+    let (tally, outcome) = test::tests(&test::Arguments::default());
     if let Err(message) = outcome {
         println!("{message}");
         failed.push("tests");

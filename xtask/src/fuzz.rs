@@ -14,9 +14,34 @@ const MEMORY_MIB: u32 = 512;
 /// Seconds on one input after which libFuzzer calls it a failure.
 const INPUT_SECONDS: u32 = 10;
 
+#[derive(Debug, clap::Args)]
+pub(crate) struct Arguments {
+    /// Targets to fuzz (default: all)
+    targets: Vec<String>,
+    /// Seconds per target (default: 60; with --runs no limit)
+    #[arg(long, value_parser = clap::value_parser!(u64).range(1..))]
+    seconds: Option<u64>,
+    /// Executions per target
+    #[arg(long, value_parser = clap::value_parser!(u64).range(1..))]
+    runs: Option<u64>,
+    /// Seed of libFuzzer's mutations (default: another one each time)
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
+    seed: Option<u32>,
+}
+
+impl Arguments {
+    /// Where libFuzzer stops, as its own arguments.
+    fn limits(&self) -> Vec<String> {
+        let seconds = self.seconds.or_else(|| self.runs.is_none().then_some(DEFAULT_SECONDS));
+        let runs = self.runs.map(|runs| format!("-runs={runs}"));
+        let seed = self.seed.map(|seed| format!("-seed={seed}"));
+        seconds.map(|seconds| format!("-max_total_time={seconds}")).into_iter().chain(runs).chain(seed).collect()
+    }
+}
+
 /// Runs the targets named, or all.
-pub(crate) fn run(arguments: &[String]) -> Outcome {
-    let wanted = Wanted::parse(arguments)?;
+pub(crate) fn run(wanted: Arguments) -> Outcome {
+    let limits = wanted.limits();
     let targets = targets(&workspace::root().join("fuzz/fuzz_targets"))?;
     if let Some(unknown) = wanted.targets.iter().find(|name| !targets.contains(name)) {
         return Err(format!("no fuzz target {unknown:?}; there are: {}", targets.join(", ")));
@@ -27,36 +52,12 @@ pub(crate) fn run(arguments: &[String]) -> Outcome {
     let chosen = if wanted.targets.is_empty() { targets } else { wanted.targets };
     for target in &chosen {
         let mut command = process::cargo(&["fuzz", "run", "--sanitizer", "none", target, "--"]);
-        command.arg(format!("-max_total_time={}", wanted.seconds));
+        command.args(&limits);
         command.args([format!("-rss_limit_mb={MEMORY_MIB}"), format!("-timeout={INPUT_SECONDS}")]);
         process::run(&mut command)?;
     }
-    println!("{} targets, {} s each: nothing found", chosen.len(), wanted.seconds);
+    println!("{} targets, each with {}: nothing found", chosen.len(), limits.join(" "));
     Ok(())
-}
-
-#[derive(Debug, PartialEq, Eq)]
-struct Wanted {
-    seconds: u64,
-    targets: Vec<String>,
-}
-
-impl Wanted {
-    fn parse(arguments: &[String]) -> Result<Self, String> {
-        let mut wanted = Wanted { seconds: DEFAULT_SECONDS, targets: Vec::new() };
-        let mut arguments = arguments.iter();
-        while let Some(argument) = arguments.next() {
-            if argument == "--seconds" {
-                let number = arguments.next().and_then(|number| number.parse().ok()).filter(|&seconds| seconds > 0);
-                wanted.seconds = number.ok_or("--seconds wants a number of seconds above 0")?;
-            } else if argument.starts_with('-') {
-                return Err(format!("no flag {argument:?}; there is --seconds N"));
-            } else {
-                wanted.targets.push(argument.clone());
-            }
-        }
-        Ok(wanted)
-    }
 }
 
 fn targets(folder: &Path) -> Result<Vec<String>, String> {
@@ -70,19 +71,34 @@ fn targets(folder: &Path) -> Result<Vec<String>, String> {
 
 #[cfg(test)]
 mod tests {
+    use clap::Parser;
+
     use super::*;
 
-    fn parse(arguments: &[&str]) -> Result<Wanted, String> {
-        Wanted::parse(&arguments.iter().map(|&argument| argument.to_owned()).collect::<Vec<_>>())
+    #[derive(Debug, Parser)]
+    struct Line {
+        #[command(flatten)]
+        arguments: Arguments,
+    }
+
+    fn parse(line: &str) -> Result<Arguments, clap::Error> {
+        Line::try_parse_from(format!("fuzz {line}").split_whitespace()).map(|line| line.arguments)
     }
 
     #[test]
-    fn arguments_are_seconds_and_targets() {
-        assert_eq!(parse(&[]), Ok(Wanted { seconds: 60, targets: Vec::new() }));
-        let one = Wanted { seconds: 600, targets: vec!["capture".to_owned()] };
-        assert_eq!(parse(&["--seconds", "600", "capture"]), Ok(one));
-        for bad in [&["--seconds"][..], &["--seconds", "0"], &["--seconds", "x"], &["--second", "1"]] {
-            assert!(parse(bad).is_err(), "{bad:?}");
+    fn what_was_asked_for_goes_to_libfuzzer() {
+        let limits = |line: &str| parse(line).unwrap().limits().join(" ");
+        assert_eq!(limits("capture"), "-max_total_time=60");
+        assert_eq!(limits("--seconds 600"), "-max_total_time=600");
+        assert_eq!(limits("--runs 10000000 --seed 7"), "-runs=10000000 -seed=7");
+        assert_eq!(limits("--runs 5 --seconds 9 capture nfs"), "-max_total_time=9 -runs=5");
+        assert_eq!(parse("--runs 5 capture nfs").unwrap().targets, ["capture", "nfs"]);
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_refused() {
+        for bad in ["--seconds", "--seconds 0", "--seconds x", "--second 1", "--runs 0", "--runs -1", "--seed 0"] {
+            assert!(parse(bad).is_err(), "{bad}");
         }
     }
 }

@@ -2,14 +2,22 @@
 
 use crate::{Outcome, process, test};
 
-const CRATES: [&str; 8] =
-    ["-p", "plimsoll-client", "-p", "plimsoll-drive", "-p", "plimsoll-cli", "--features", "plimsoll-cli/kerberos"];
+const PACKAGES: [&str; 3] = ["plimsoll-client", "plimsoll-drive", "plimsoll-cli"];
+const FEATURE: &str = "plimsoll-cli/kerberos";
 
 /// Clippy and the tests, with a KDC and a Samba of their own.
 pub(crate) fn run() -> Outcome {
-    let lints = ["--all-targets", "--", "-D", "warnings"];
-    process::run(&mut process::cargo(&[&["clippy"][..], &CRATES, &lints].concat()))?;
-    let tests = ["--lib", "--test", "all", "kerberos::", "--", "--test-threads", "1"];
-    let arguments: Vec<String> = CRATES.iter().chain(&tests).map(|&argument| argument.to_owned()).collect();
-    test::run(&arguments)
+    let packages = PACKAGES.iter().flat_map(|package| ["--package", package]);
+    let mut clippy = process::cargo(&["clippy", "--all-targets", "--features", FEATURE]);
+    process::run(clippy.args(packages).args(["--", "-D", "warnings"]))?;
+    let owned = |words: &[&str]| words.iter().map(|&word| word.to_owned()).collect();
+    test::run(&test::Arguments {
+        packages: owned(&PACKAGES),
+        features: owned(&[FEATURE]),
+        lib: true,
+        tests: owned(&["all"]),
+        filters: owned(&["kerberos::"]),
+        for_programs: owned(&["--test-threads", "1"]),
+        ..test::Arguments::default()
+    })
 }

@@ -30,11 +30,10 @@ const CUT: [&str; 4] = ["smb2-clean.pcap", "smb2-one-packet-lost.pcap", "smb2-as
 const SMB2: &str = "target/bench/smb2-ops.pcap";
 
 /// Loses packets, counts and prints; fails where a promise is broken.
-pub(crate) fn run(arguments: &[String]) -> Outcome {
-    let smb2 = match arguments {
-        [] => workspace::root().join(SMB2),
-        [path] => std::path::absolute(path).map_err(|error| format!("{path}: {error}"))?,
-        _ => return Err("name one SMB2 capture, or none".to_owned()),
+pub(crate) fn run(capture: Option<&Path>) -> Outcome {
+    let smb2 = match capture {
+        None => workspace::root().join(SMB2),
+        Some(path) => std::path::absolute(path).map_err(|error| format!("{}: {error}", path.display()))?,
     };
     let drop_packets = workspace::root().join("../shared/tools/drop-packets");
     if !drop_packets.is_file() {

@@ -17,72 +17,116 @@ mod tidy;
 mod verify;
 mod workspace;
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 
-const USAGE: &str = "\
-cargo xtask COMMAND
+use clap::{Parser, Subcommand};
 
-  check             all that CI runs: format, tidy, licences, clippy, workspaces apart (benches/cost, fuzz), documentation,
-                    tests
-  test [ARG]...     set up, then every test; arguments go to `cargo test`
-  tidy              the walls between the crates and the rules of the sources
-  bench [--stages | --comparison | --cost] [--rounds N] [ARG]...
-                    every bench (arguments go to the bench programs); tshark, nfstrace and a loop over a memory
-                    map beside plimsoll, in N rounds (3); what an operation costs its client
-  loss [SMB2.pcap]  what captures that lost packets still show (target/bench/smb2-ops.pcap)
-  starved [--runs N]
-                    verdicts of runs on a quiet machine, and of runs beside a real-time thread on the generator's processor (20
-                    each; root, two processors)
-  fuzz [--seconds N] [TARGET]...
-                    every fuzz target (or those named), N seconds each (60)
-  kerberos          lint and test the SMB client's Kerberos logons, a feature that nothing else compiles
-  record WHAT ...   captures of real servers and clients: netbench, smb2, smb2-ops, nfs, replicate
-  verify [PROOF]... the proofs that take too long for check, all or those named; all: docs/verified.md is written anew
-  newcomer [COMMAND]...
-                    the README's commands, or those given, on a bare Debian made for it
-  setup             install what tests and benches use, or say what is missing
-";
+/// Plimsoll's own build, test and bench commands.
+#[derive(Debug, Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask")]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Run all that CI runs: format, tidy, licences, clippy, workspaces apart, documentation, tests
+    Check,
+    /// Install what tests use, then run every test, or some; the last line is the counts
+    Test(test::Arguments),
+    /// Check the walls between the crates and the rules of the sources
+    Tidy,
+    /// Run every bench; tshark, nfstrace and a loop over a memory map beside plimsoll; what an operation costs its client
+    Bench(bench::Arguments),
+    /// Show what captures that lost packets still show
+    Loss {
+        /// SMB2 capture to damage (default: target/bench/smb2-ops.pcap)
+        capture: Option<PathBuf>,
+    },
+    /// Give the verdicts of runs on a quiet machine, and of runs beside a real-time thread on the generator's processor (root, two
+    /// processors)
+    Starved {
+        /// Runs of each kind
+        #[arg(long, default_value_t = 20)]
+        runs: u32,
+    },
+    /// Loop over a memory map of a capture: `bench` runs it as a process of its own
+    #[command(hide = true)]
+    Walk {
+        /// The capture
+        capture: PathBuf,
+    },
+    /// Fuzz every target, or some, on the stable compiler
+    Fuzz(fuzz::Arguments),
+    /// Lint and test the SMB client's Kerberos logons, a feature that nothing else compiles
+    Kerberos,
+    /// Record captures of real servers and clients
+    #[command(subcommand)]
+    Record(record::What),
+    /// Run the proofs that take too long for check; all of them: docs/verified.md is written anew
+    Verify {
+        /// Words that a claim begins with (default: all claims)
+        proofs: Vec<String>,
+    },
+    /// Run the README's commands on a bare Debian made for it
+    Newcomer {
+        /// Commands to run instead, each a line for the shell
+        commands: Vec<String>,
+    },
+    /// Install what tests and benches use, or say what is missing
+    Setup,
+}
 
 /// What a command says when it did not work.
 type Outcome = Result<(), String>;
 
 fn main() -> ExitCode {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let (command, rest) = match arguments.split_first() {
-        Some((command, rest)) => (command.as_str(), rest),
-        None => ("help", [].as_slice()),
-    };
-    let outcome = match command {
-        "check" => check::run(),
-        "test" => test::run(rest),
-        "tidy" => tidy::run(),
-        "bench" => bench::run(rest),
-        "loss" => loss::run(rest),
-        "starved" => starved::run(rest),
-        // For `bench`, which runs it as a process of its own.
-        "walk" => bench::walk::run(rest),
-        "fuzz" => fuzz::run(rest),
-        "kerberos" => kerberos::run(),
-        "record" => record::run(rest),
-        "newcomer" => newcomer::run(rest),
-        "verify" => verify::run(rest),
-        "setup" => setup::run(),
-        "help" | "-h" | "--help" => {
-            print!("{USAGE}");
-            Ok(())
-        }
-        other => {
-            eprintln!("no command {other:?}\n\n{USAGE}");
-            return ExitCode::from(2);
-        }
+    let outcome = match Arguments::parse().command {
+        Command::Check => check::run(),
+        Command::Test(arguments) => test::run(&arguments),
+        Command::Tidy => tidy::run(),
+        Command::Bench(arguments) => bench::run(&arguments),
+        Command::Loss { capture } => loss::run(capture.as_deref()),
+        Command::Starved { runs } => starved::run(runs),
+        Command::Walk { capture } => bench::walk::run(&capture),
+        Command::Fuzz(arguments) => fuzz::run(arguments),
+        Command::Kerberos => kerberos::run(),
+        Command::Record(what) => record::run(what),
+        Command::Verify { proofs } => verify::run(&proofs),
+        Command::Newcomer { commands } => newcomer::run(&commands),
+        Command::Setup => setup::run(),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(message) => {
             if !message.is_empty() {
+                let command = std::env::args().nth(1).unwrap_or_default();
                 eprintln!("cargo xtask {command}: {message}");
             }
             ExitCode::FAILURE
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    use super::*;
+
+    #[test]
+    fn the_arguments_are_sound() {
+        Arguments::command().debug_assert();
+    }
+
+    #[test]
+    fn every_command_has_a_help() {
+        for command in Arguments::command().get_subcommands() {
+            let shown = Arguments::try_parse_from(["xtask", command.get_name(), "--help"]).unwrap_err();
+            assert_eq!(shown.kind(), clap::error::ErrorKind::DisplayHelp, "{}", command.get_name());
+            assert!(command.get_about().is_some(), "{}", command.get_name());
         }
     }
 }

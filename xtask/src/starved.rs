@@ -36,15 +36,8 @@ const LOADS: [(&str, &[&str]); 3] = [
 const FIXED: [&str; 12] =
     ["run", "getattr", "--threads", "1", "--warmup", "500ms", "--duration", "3s", "-q", "--json", "-", "--target"];
 
-/// `cargo xtask starved [--runs N]`.
-pub(crate) fn run(arguments: &[String]) -> Outcome {
-    let runs: u32 = match arguments {
-        [] => 20,
-        [flag, count] if flag == "--runs" => {
-            count.parse().map_err(|_| format!("--runs {count}: expected an integer"))?
-        }
-        _ => return Err("expected: starved [--runs N]".to_owned()),
-    };
+/// So many runs of each kind.
+pub(crate) fn run(runs: u32) -> Outcome {
     if std::thread::available_parallelism().map_or(1, std::num::NonZero::get) < 2 {
         return Err("needs two processors: one for the generator, one for the server".to_owned());
     }

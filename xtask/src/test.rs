@@ -3,29 +3,65 @@
 //! A test that cannot run on this machine prints a line `SKIPPED: needs NAME …` and returns. Where CI has NAME (a
 //! program, or a path beginning with `../` from the workspace's root), such a skip is a failure.
 
-use std::collections::BTreeMap;
-use std::io::{BufRead as _, BufReader};
-use std::process::{Command, Stdio};
+mod programs;
+mod tally;
+
+use std::sync::Mutex;
+use std::time::Duration;
+
+use programs::{Job, Program};
+use tally::Tally;
 
 use crate::{Outcome, process, setup, workspace};
 
-/// Runs every test and prints the counts last.
-pub(crate) fn run(arguments: &[String]) -> Outcome {
+/// Tests that take `crate::alone()`, by package and the modules that they are in: one after the other in one lane, while the other lane
+/// runs everything else. In one program with the others, its threads would wait for that lock.
+const SERIAL: [(&str, &[&str]); 1] = [("plimsoll-cli", &["run::", "faults::"])];
+/// Test programs at a time. Many tests wait for a server or a clock.
+const LANES: usize = 2;
+
+/// Which tests.
+#[derive(Debug, Default, clap::Args)]
+pub(crate) struct Arguments {
+    /// Packages to test (default: all)
+    #[arg(short, long = "package")]
+    pub(crate) packages: Vec<String>,
+    /// Features to build with
+    #[arg(short = 'F', long)]
+    pub(crate) features: Vec<String>,
+    /// Run the unit tests of libraries alone
+    #[arg(long)]
+    pub(crate) lib: bool,
+    /// Run this integration test program alone; `all` in most crates
+    #[arg(long = "test")]
+    pub(crate) tests: Vec<String>,
+    /// Build with the release profile
+    #[arg(long)]
+    pub(crate) release: bool,
+    /// Run only tests with one of these in their names
+    pub(crate) filters: Vec<String>,
+    /// Arguments for the test programs
+    #[arg(last = true)]
+    pub(crate) for_programs: Vec<String>,
+}
+
+/// Runs every test, or those asked for, and prints the counts last.
+pub(crate) fn run(arguments: &Arguments) -> Outcome {
     let (tally, outcome) = tests(arguments);
     println!("{}", tally.line());
     outcome
 }
 
 /// Runs every test and tells how it went, but leaves the line of counts to the caller.
-pub(crate) fn tests(arguments: &[String]) -> (Tally, Outcome) {
-    let mut tally = Tally::default();
-    let outcome = setup::run().and_then(|()| watch(command(arguments), &mut tally));
-    for (test, reason) in &tally.skipped {
-        println!("skipped {test}: {reason}");
-    }
+pub(crate) fn tests(arguments: &Arguments) -> (Tally, Outcome) {
+    let built = setup::run().and_then(|()| programs::build(arguments));
+    let (tally, outcome) = match built {
+        Ok(programs) => watch(jobs(&programs, arguments)),
+        Err(error) => (Tally::default(), Err(error)),
+    };
+    tally.print();
     let needless = if in_ci() { tally.needless(is_here) } else { Vec::new() };
     let outcome = match outcome {
-        Ok(()) if tally.failed > 0 => Err(format!("{} tests failed", tally.failed)),
         Ok(()) if !needless.is_empty() => {
             Err(format!("skipped although this machine has what they need: {}", needless.join(", ")))
         }
@@ -43,122 +79,106 @@ fn is_here(needed: &str) -> bool {
     if needed.starts_with("../") { workspace::root().join(needed).exists() } else { process::find(needed).is_some() }
 }
 
-fn command(arguments: &[String]) -> Command {
-    // Arguments may hold a `--` of their own; what comes after it is for the test programs.
-    let split = arguments.iter().position(|argument| argument == "--").unwrap_or(arguments.len());
-    let (for_cargo, for_tests) = arguments.split_at(split);
-    let some = for_cargo.iter().any(|argument| argument.starts_with("-p") || argument.starts_with("--package"));
-    let what = if some { &["test", "--no-fail-fast"][..] } else { &["test", "--workspace", "--no-fail-fast"] };
-    let mut command = process::cargo(what);
-    // Output of tests that passed holds the reasons of those that skipped.
-    command.args(for_cargo).args(["--", "--show-output"]).args(for_tests.iter().skip(1));
-    if let Some(python) = setup::python() {
-        command.env("PLIMSOLL_PYTHON", python);
-    }
-    if in_ci() {
-        // Tests fail rather than skip where the machine could have run them.
-        command.env("PLIMSOLL_CI", "1");
-    }
-    command
-}
-
-/// Runs a command, forwards its standard output and counts in it.
-fn watch(mut command: Command, tally: &mut Tally) -> Outcome {
-    process::show(&command);
-    let mut child = command.stdout(Stdio::piped()).spawn().map_err(|error| format!("cargo test: {error}"))?;
-    if let Some(stdout) = child.stdout.take() {
-        for line in BufReader::new(stdout).split(b'\n') {
-            let line = line.map_err(|error| format!("cargo test: {error}"))?;
-            let line = String::from_utf8_lossy(&line);
-            println!("{line}");
-            tally.read(&line);
+/// What is run, in the order in which it is begun: tests one at a time first, for they take longest.
+fn jobs(programs: &[Program], arguments: &Arguments) -> Vec<Job> {
+    let (mut serial, mut others) = (Vec::new(), Vec::new());
+    for program in programs {
+        let modules = SERIAL.iter().find(|(package, _)| program.is_all_of(package)).map(|(_, modules)| *modules);
+        match modules.filter(|_| arguments.filters.is_empty()) {
+            Some(modules) => {
+                let one_at_a_time = ["--test-threads", "1"];
+                serial.push(Job::new(program, [modules, &one_at_a_time].concat(), &arguments.for_programs));
+                let skipped = modules.iter().flat_map(|module| ["--skip", module]).collect();
+                others.insert(0, Job::new(program, skipped, &arguments.for_programs));
+            }
+            None => {
+                let filters = arguments.filters.iter().map(String::as_str).collect();
+                others.push(Job::new(program, filters, &arguments.for_programs));
+            }
         }
     }
-    let status = child.wait().map_err(|error| format!("cargo test: {error}"))?;
-    if status.success() { Ok(()) } else { Err(format!("cargo test: {status}")) }
+    serial.into_iter().chain(others).collect()
 }
 
-/// Counts over all test programs.
-#[derive(Debug, Default)]
-pub(crate) struct Tally {
-    programs: usize,
-    passed: u64,
-    failed: u64,
-    ignored: u64,
-    /// Reasons, by number of the program and name of the test: that test counts as passed in the program's line.
-    skipped: BTreeMap<String, String>,
-    test: String,
-}
-
-impl Tally {
-    /// The line that ends the output.
-    pub(crate) fn line(&self) -> String {
-        let skipped = self.skipped.len() as u64;
-        let passed = self.passed.saturating_sub(skipped);
-        format!("{passed} passed, {} failed, {} skipped", self.failed, self.ignored + skipped)
-    }
-
-    /// Reads a line of a test program's output.
-    fn read(&mut self, line: &str) {
-        if let Some(name) = line.strip_prefix("---- ").and_then(|rest| rest.strip_suffix(" stdout ----")) {
-            name.clone_into(&mut self.test);
-        } else if let Some(reason) = line.strip_prefix("SKIPPED: ") {
-            let test = format!("{}#{}", self.test, self.programs);
-            self.skipped.entry(test).or_insert_with(|| reason.trim().to_owned());
-        } else if let Some(result) = line.strip_prefix("test result: ") {
-            self.programs += 1;
-            self.passed += count(result, " passed");
-            self.failed += count(result, " failed");
-            self.ignored += count(result, " ignored");
+/// Runs jobs side by side, prints what each said when it has ended, and counts.
+fn watch(jobs: Vec<Job>) -> (Tally, Outcome) {
+    let failed = Mutex::new((Tally::default(), Vec::new()));
+    let waiting = Mutex::new(jobs.into_iter());
+    let next = || waiting.lock().ok()?.next();
+    std::thread::scope(|scope| {
+        for _ in 0..LANES {
+            scope.spawn(|| {
+                while let Some(job) = next() {
+                    let ended = job.run();
+                    let Ok(mut all) = failed.lock() else { return };
+                    println!("\n== {job} ({})\n{}", seconds(ended.took), ended.said.trim_end());
+                    all.0.read(&job.to_string(), &ended.said);
+                    all.1.extend(ended.outcome.err().map(|error| format!("{job}: {error}")));
+                }
+            });
         }
-    }
-
-    /// Tests that skipped although what they need is here.
-    fn needless(&self, is_here: impl Fn(&str) -> bool) -> Vec<String> {
-        let needless = self.skipped.iter().filter(|(_, reason)| {
-            let needed = reason.strip_prefix("needs ").and_then(|needs| needs.split_whitespace().next());
-            needed.is_some_and(|name| is_here(name.trim_end_matches([',', ':', ';'])))
-        });
-        needless.map(|(test, _)| test.clone()).collect()
-    }
+    });
+    let (tally, failed) = failed.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let outcome = if failed.is_empty() { Ok(()) } else { Err(failed.join("\n")) };
+    (tally, outcome)
 }
 
-/// The number that stands before a word in a program's result line.
-fn count(result: &str, word: &str) -> u64 {
-    let before = result.split(';').find_map(|part| part.strip_suffix(word));
-    before.and_then(|text| text.rsplit(' ').next()).and_then(|number| number.parse().ok()).unwrap_or(0)
+fn seconds(took: Duration) -> String {
+    format!("{:.1} s", took.as_secs_f64())
 }
 
 #[cfg(test)]
 mod tests {
+    use std::path::PathBuf;
+
     use super::*;
 
-    fn tally(output: &str) -> Tally {
-        let mut tally = Tally::default();
-        output.lines().for_each(|line| tally.read(line));
-        tally
-    }
-
-    const TWO_PROGRAMS: &str = "\
-test result: ok. 12 passed; 0 failed; 1 ignored; 0 measured; 0 filtered out; finished in 4.57s
----- wire::against_tshark stdout ----
-SKIPPED: needs tshark
-SKIPPED: needs tshark, again
----- table::pandas stdout ----
-SKIPPED: needs Python with pandas
-test result: FAILED. 3 passed; 2 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.10s
-";
-
-    #[test]
-    fn counts_are_summed_and_a_skipped_test_is_not_a_passed_one() {
-        assert_eq!(tally(TWO_PROGRAMS).line(), "13 passed, 2 failed, 3 skipped");
-        assert_eq!(tally("").line(), "0 passed, 0 failed, 0 skipped");
+    fn program(package: &str, target: &str) -> Program {
+        Program {
+            package: package.to_owned(),
+            target: target.to_owned(),
+            folder: PathBuf::from("/"),
+            path: PathBuf::from("/bin/sh"),
+        }
     }
 
     #[test]
-    fn a_skip_is_needless_where_the_program_is_here() {
-        let tally = tally(TWO_PROGRAMS);
-        assert_eq!(tally.needless(|_| false), Vec::<String>::new());
-        assert_eq!(tally.needless(|name| name == "tshark"), ["wire::against_tshark#1"]);
+    fn tests_that_want_to_be_alone_are_run_once_and_first() {
+        let programs =
+            [program("plimsoll-wire", "all"), program("plimsoll-cli", "plimsoll"), program("plimsoll-cli", "all")];
+        let shown = |arguments: &Arguments| -> Vec<String> {
+            jobs(&programs, arguments).iter().map(ToString::to_string).collect()
+        };
+        let expected = [
+            "plimsoll-cli all run:: faults:: --test-threads 1",
+            "plimsoll-cli all --skip run:: --skip faults::",
+            "plimsoll-wire all",
+            "plimsoll-cli plimsoll",
+        ];
+        assert_eq!(shown(&Arguments::default()), expected);
+        let some = Arguments { filters: vec!["golden".to_owned()], ..Arguments::default() };
+        assert_eq!(shown(&some).first().map(String::as_str), Some("plimsoll-wire all golden"));
+    }
+
+    #[test]
+    fn every_job_is_run_and_each_failure_is_named() {
+        let said = |line: &str| {
+            let mut job = Job::new(&program("crate", "all"), Vec::new(), &[]);
+            job.arguments = vec!["-c".to_owned(), line.to_owned()];
+            job
+        };
+        let fine = "echo 'test result: ok. 2 passed; 0 failed; 0 ignored'";
+        let broken = "echo 'test a ... FAILED'; echo 'test result: FAILED. 1 passed; 1 failed; 0 ignored'; exit 101";
+        let (tally, outcome) = watch(vec![said(fine), said(broken), said(fine)]);
+        assert_eq!(tally.line(), "5 passed, 1 failed, 0 skipped");
+        assert!(outcome.unwrap_err().contains("101"));
+        let (tally, outcome) = watch(vec![said(fine), said("kill -ABRT $$")]);
+        assert_eq!(
+            (tally.line().as_str(), outcome.is_err()),
+            ("2 passed, 0 failed, 0 skipped", true),
+            "no result line"
+        );
+        let (_, outcome) = watch(vec![said("true")]);
+        assert!(outcome.is_err(), "a program that ends without a result has tested nothing");
     }
 }

@@ -4,7 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::{process, record, workspace};
+use crate::record::replicate;
+use crate::{process, workspace};
 
 /// Bytes that a capture of each kind has at least when it is made of one that the project ships.
 const OP_DENSE_BYTES: u64 = 400_000_000;
@@ -47,9 +48,7 @@ impl Traffic {
         }
         // Renamed when it is whole: half a capture is never taken for one.
         let partial = path.with_extension("partial");
-        let [from, to] = [&self.source, &partial].map(|path| path.display().to_string());
-        let arguments = ["replicate", &from, &to, "--copies", &copies.to_string()];
-        record::run(&arguments.map(str::to_owned))?;
+        replicate::write(&self.source, &partial, copies, false)?;
         fs::rename(&partial, &path).map_err(failed)?;
         Ok(path)
     }

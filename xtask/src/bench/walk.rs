@@ -2,6 +2,7 @@
 //! header and at the lengths in each packet's Ethernet, IP and TCP headers. The comparison holds our rate against it.
 
 use std::fs::File;
+use std::path::Path;
 
 use memmap2::MmapOptions;
 
@@ -24,12 +25,12 @@ struct Sums {
 }
 
 /// Walks a little-endian pcap file of Ethernet packets and prints what it added up.
-pub(crate) fn run(arguments: &[String]) -> Outcome {
-    let [path] = arguments else { return Err("name one capture".to_owned()) };
-    let file = File::open(path).map_err(|error| format!("{path}: {error}"))?;
+pub(crate) fn run(path: &Path) -> Outcome {
+    let failed = |error: std::io::Error| format!("{}: {error}", path.display());
+    let file = File::open(path).map_err(failed)?;
     // SAFETY: the map is only read. Whoever truncates a file of target/bench while it is walked ends this program
     // (SIGBUS), which is why plimsoll itself maps a file only while nobody can.
-    let map = unsafe { MmapOptions::new().map(&file) }.map_err(|error| format!("{path}: {error}"))?;
+    let map = unsafe { MmapOptions::new().map(&file) }.map_err(failed)?;
     let sums = walk(&map);
     println!("{} packets, {} of TCP, {} bytes in them ({})", sums.packets, sums.tcp, sums.payload, sums.seconds);
     Ok(())

@@ -27,7 +27,7 @@ pub(crate) enum Network {
 
 /// Runs ourselves again in namespaces of their own and says how that ended; nothing when we are there already, or
 /// cannot get there.
-pub(crate) fn enter(arguments: &[String]) -> Option<Outcome> {
+pub(crate) fn enter() -> Option<Outcome> {
     if env::var_os(INSIDE).is_some() || !can_unshare() {
         return None;
     }
@@ -36,7 +36,7 @@ pub(crate) fn enter(arguments: &[String]) -> Option<Outcome> {
         Err(error) => return Some(Err(error.to_string())),
     };
     let mut command = unshare();
-    command.arg(program).arg("record").args(arguments).env(INSIDE, "1");
+    command.arg(program).args(env::args_os().skip(1)).env(INSIDE, "1");
     // The copy of ourselves has already said why.
     Some(match command.status() {
         Ok(status) if status.success() => Ok(()),

@@ -4,20 +4,17 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-use super::arguments::{Arguments, Known};
 use super::capture::Capture;
 use super::folder::Folder;
 use super::network::Network;
 use super::running::Running;
 use crate::{Outcome, process};
 
-const KNOWN: Known = Known { numbers: &[], texts: &[], flags: &[], files: &["OUT.pcap"] };
 /// What a client gets before it is given up.
 const LIMIT: Duration = Duration::from_secs(60);
 
 /// Records two clients, each with both versions.
-pub(crate) fn run(arguments: &[String]) -> Outcome {
-    let arguments = Arguments::parse(arguments, KNOWN)?;
+pub(crate) fn run(output: &Path) -> Outcome {
     let network = Network::open(2)?;
     if matches!(network, Network::Loopback) {
         return Err("Ganesha and rpcbind need ports of their own: root and namespaces are needed".to_owned());
@@ -31,7 +28,7 @@ pub(crate) fn run(arguments: &[String]) -> Outcome {
     rpcbind.wait_until_answers(network.server(111), Duration::from_secs(10))?;
     let mut ganesha = start_ganesha(&folder)?;
     ganesha.wait_until_answers(network.server(2049), Duration::from_secs(30))?;
-    let capture = Capture::start(network, &folder, "tcp or udp", arguments.file(0))?;
+    let capture = Capture::start(network, &folder, "tcp or udp", output)?;
     for (client, version) in [(0, 3), (1, 3), (0, 4), (1, 4)] {
         let url = |path: &str| format!("nfs://{}/files{path}?version={version}", network.server(2049).ip());
         let user = format!("/user{client}/v{version}");

@@ -6,7 +6,6 @@ use std::fs::File;
 use std::io::{BufReader, BufWriter, ErrorKind, Read, Write};
 use std::path::Path;
 
-use super::arguments::{Arguments, Known};
 use crate::Outcome;
 
 mod headers;
@@ -14,8 +13,6 @@ mod ports;
 
 use ports::{Ports, Renaming};
 
-const KNOWN: Known =
-    Known { numbers: &[("--copies", 10)], texts: &[], flags: &["--interleave"], files: &["IN.pcap", "OUT.pcap"] };
 /// The first four bytes of a little-endian pcap file with microseconds and with nanoseconds.
 const MICROSECONDS: [u8; 4] = [0xd4, 0xc3, 0xb2, 0xa1];
 const NANOSECONDS: [u8; 4] = [0x4d, 0x3c, 0xb2, 0xa1];
@@ -89,10 +86,7 @@ struct Survey {
 }
 
 /// Writes copies.
-pub(crate) fn run(arguments: &[String]) -> Outcome {
-    let arguments = Arguments::parse(arguments, KNOWN)?;
-    let (input, output) = (arguments.file(0), arguments.file(1));
-    let (copies, interleave) = (arguments.number("--copies"), arguments.flag("--interleave"));
+pub(crate) fn write(input: &Path, output: &Path, copies: u64, interleave: bool) -> Outcome {
     let survey = survey(input)?;
     let renamings = survey.ports.renamings(copies)?;
     let failed = |error: std::io::Error| format!("{}: {error}", output.display());

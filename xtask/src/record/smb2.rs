@@ -1,8 +1,8 @@
 //! SMB 2 and 3 on Samba, by smbclient and smbtorture.
 
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::arguments::{Arguments, Known};
 use super::capture::Capture;
 use super::folder::Folder;
 use super::network::Network;
@@ -10,13 +10,22 @@ use super::running::Running;
 use super::samba::{Samba, USER};
 use crate::Outcome;
 
-const TOUR: Known = Known { numbers: &[], texts: &[], flags: &[], files: &["OUT.pcap"] };
-const OPERATIONS: Known = Known {
-    numbers: &[("--clients", 4), ("--seconds", 10), ("--files", 500)],
-    texts: &[],
-    flags: &[],
-    files: &["OUT.pcap"],
-};
+/// How many operations.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Arguments {
+    /// Capture to write
+    output: PathBuf,
+    /// Clients, each with an address of its own
+    #[arg(long, default_value_t = 4)]
+    clients: u64,
+    /// Duration of each bench, s
+    #[arg(long, default_value_t = 10)]
+    seconds: u64,
+    /// Files that a client makes and reads
+    #[arg(long, default_value_t = 500)]
+    files: u64,
+}
+
 /// What a client gets before it is given up.
 const LIMIT: Duration = Duration::from_secs(300);
 /// What a lesson gets: those that end at all need five seconds.
@@ -62,14 +71,14 @@ struct Stage {
 }
 
 impl Stage {
-    fn open(clients: u64, arguments: &Arguments) -> Result<Self, String> {
+    fn open(clients: u64, output: &Path) -> Result<Self, String> {
         let network = Network::open(clients)?;
         let folder = Folder::new()?;
         folder.write("load.bin", [b'p'; 150_000])?;
         folder.write("small.txt", "what a file server may carry\n")?;
         let samba = Samba::start(network, &folder, 0)?;
         let filter = format!("tcp port {}", samba.address.port());
-        let capture = Capture::start(network, &folder, &filter, arguments.file(0))?;
+        let capture = Capture::start(network, &folder, &filter, output)?;
         Ok(Self { network, folder, samba, capture })
     }
 
@@ -88,8 +97,8 @@ impl Stage {
 }
 
 /// Records a little of everything: SMB 3.1.1 by one client and SMB 2.1 by another.
-pub(crate) fn tour(arguments: &[String]) -> Outcome {
-    let stage = Stage::open(2, &Arguments::parse(arguments, TOUR)?)?;
+pub(crate) fn tour(output: &Path) -> Outcome {
+    let stage = Stage::open(2, output)?;
     // smbtorture 4.17 aborts in its first lesson, and waits for ever in others, when it is held to SMB 2.1.
     let few = LESSONS_OF_2_1.as_slice();
     for (client, protocol, lessons) in [(0, "SMB3_11", LESSONS.as_slice()), (1, "SMB2_10", few)] {
@@ -111,17 +120,16 @@ pub(crate) fn tour(arguments: &[String]) -> Outcome {
 }
 
 /// Records many operations: files by smbclient, then smbtorture's benches, by several clients at a time.
-pub(crate) fn operations(arguments: &[String]) -> Outcome {
-    let arguments = Arguments::parse(arguments, OPERATIONS)?;
-    let clients = arguments.number("--clients");
-    let stage = Stage::open(clients, &arguments)?;
+pub(crate) fn operations(arguments: &Arguments) -> Outcome {
+    let clients = arguments.clients;
+    let stage = Stage::open(clients, &arguments.output)?;
     let mut running = Vec::new();
     for client in 0..clients {
-        let script = many_files(client, arguments.number("--files"));
+        let script = many_files(client, arguments.files);
         running.push(stage.start(client, "smbclient", "SMB3_11", &["-c", &script])?);
     }
     finish_all(running)?;
-    let limit = arguments.number("--seconds").to_string();
+    let limit = arguments.seconds.to_string();
     let benches = ["smb2.bench.oplock1", "smb2.bench.path-contention-shared", "smb2.bench.echo"];
     for bench in benches {
         let mut running = Vec::new();

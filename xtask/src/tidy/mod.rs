@@ -1,6 +1,7 @@
 //! `cargo xtask tidy`: what the compiler and clippy do not see. One small function a rule, each with a test that it
 //! can fail; rules are pure, over [`Package`]s and [`Source`]s.
 
+mod examples;
 mod map;
 mod purity;
 mod sizes;
@@ -40,6 +41,7 @@ fn problems(packages: &[Package], sources: &[Source]) -> Vec<String> {
     problems.extend(purity::breaches(sources));
     problems.extend(sizes::problems(sources));
     problems.extend(spec::missing(sources));
+    problems.extend(examples::problems(sources));
     problems.extend(strangers::problems(sources));
     problems.extend(map::missing_crates(packages, sources));
     problems.extend(map::vague_names(sources));

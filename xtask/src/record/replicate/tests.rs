@@ -27,13 +27,11 @@ fn capture(packets: &[(u32, Vec<u8>)]) -> Vec<u8> {
 /// Seconds and ports of every packet.
 type Seen = Vec<(u32, (u16, u16))>;
 
-fn replicate(bytes: &[u8], options: &[&str]) -> Result<Seen, String> {
+fn replicate(bytes: &[u8], copies: u64, interleave: bool) -> Result<Seen, String> {
     let folder = super::super::folder::Folder::new()?;
     let input = folder.write("in.pcap", bytes)?;
     let output = folder.path().join("out.pcap");
-    let mut arguments = vec![input.display().to_string(), output.display().to_string()];
-    arguments.extend(options.iter().map(|option| (*option).to_owned()));
-    run(&arguments)?;
+    write(&input, &output, copies, interleave)?;
     let mut reader = Reader::open(&output)?;
     let mut seen = Vec::new();
     while reader.advance()? {
@@ -47,7 +45,7 @@ fn replicate(bytes: &[u8], options: &[&str]) -> Result<Seen, String> {
 #[test]
 fn copies_follow_one_another_from_ports_of_their_own() {
     let call_and_reply = capture(&[(100, packet(700, 2049, false)), (103, packet(2049, 700, true))]);
-    let seen = replicate(&call_and_reply, &["--copies", "3"]).unwrap();
+    let seen = replicate(&call_and_reply, 3, false).unwrap();
     let expected = [
         (100, (700, 2049)),
         (103, (2049, 700)),
@@ -61,7 +59,7 @@ fn copies_follow_one_another_from_ports_of_their_own() {
 
 #[test]
 fn copies_interleave() {
-    let seen = replicate(&capture(&[(9, packet(445, 1024, true))]), &["--copies", "2", "--interleave"]).unwrap();
+    let seen = replicate(&capture(&[(9, packet(445, 1024, true))]), 2, true).unwrap();
     assert_eq!(seen, [(9, (445, 1024)), (9, (445, 1025))]);
 }
 
@@ -69,13 +67,13 @@ fn copies_interleave() {
 fn a_cut_file_gives_what_is_whole() {
     let whole = capture(&[(1, packet(700, 2049, false)), (2, packet(701, 2049, false))]);
     for end in 24..whole.len() {
-        let packets = replicate(whole.get(..end).unwrap(), &["--copies", "1"]).unwrap().len();
+        let packets = replicate(whole.get(..end).unwrap(), 1, false).unwrap().len();
         assert!(packets < 2, "{end}");
     }
-    assert!(replicate(&whole[..23], &["--copies", "1"]).is_err());
+    assert!(replicate(&whole[..23], 1, false).is_err());
 }
 
 #[test]
 fn more_copies_than_ports_are_refused() {
-    assert!(replicate(&capture(&[(1, packet(700, 2049, false))]), &["--copies", "70000"]).is_err());
+    assert!(replicate(&capture(&[(1, packet(700, 2049, false))]), 70000, false).is_err());
 }

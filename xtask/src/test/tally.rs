@@ -1,0 +1,107 @@
+//! Counts over all test programs, from what they print.
+
+use std::collections::BTreeMap;
+
+/// Counts over all test programs.
+#[derive(Debug, Default)]
+pub(crate) struct Tally {
+    passed: u64,
+    failed: u64,
+    ignored: u64,
+    /// Reasons, by program and test: those tests count as passed in their programs' lines.
+    skipped: BTreeMap<String, String>,
+    /// Programs and tests.
+    failures: Vec<String>,
+}
+
+impl Tally {
+    /// The line that ends the output.
+    pub(crate) fn line(&self) -> String {
+        let skipped = self.skipped.len() as u64;
+        let passed = self.passed.saturating_sub(skipped);
+        format!("{passed} passed, {} failed, {} skipped", self.failed, self.ignored + skipped)
+    }
+
+    /// Prints what was skipped and what failed.
+    pub(crate) fn print(&self) {
+        println!();
+        for (test, reason) in &self.skipped {
+            println!("skipped {test}: {reason}");
+        }
+        for test in &self.failures {
+            println!("failed {test}");
+        }
+    }
+
+    /// Reads what a test program printed.
+    pub(crate) fn read(&mut self, program: &str, said: &str) {
+        let mut test = "";
+        for line in said.lines() {
+            if let Some(name) = line.strip_prefix("---- ").and_then(|rest| rest.strip_suffix(" stdout ----")) {
+                test = name;
+            } else if let Some(reason) = line.strip_prefix("SKIPPED: ") {
+                self.skipped.entry(format!("{program}: {test}")).or_insert_with(|| reason.trim().to_owned());
+            } else if let Some(name) = line.strip_prefix("test ").and_then(|rest| rest.strip_suffix(" ... FAILED")) {
+                self.failures.push(format!("{program}: {name}"));
+            } else if let Some(result) = line.strip_prefix("test result: ") {
+                self.passed += count(result, " passed");
+                self.failed += count(result, " failed");
+                self.ignored += count(result, " ignored");
+            }
+        }
+    }
+
+    /// Tests that skipped although what they need is here.
+    pub(crate) fn needless(&self, is_here: impl Fn(&str) -> bool) -> Vec<String> {
+        let needless = self.skipped.iter().filter(|(_, reason)| {
+            let needed = reason.strip_prefix("needs ").and_then(|needs| needs.split_whitespace().next());
+            needed.is_some_and(|name| is_here(name.trim_end_matches([',', ':', ';'])))
+        });
+        needless.map(|(test, _)| test.clone()).collect()
+    }
+}
+
+/// The number that stands before a word in a program's result line.
+fn count(result: &str, word: &str) -> u64 {
+    let before = result.split(';').find_map(|part| part.strip_suffix(word));
+    before.and_then(|text| text.rsplit(' ').next()).and_then(|number| number.parse().ok()).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TWO_PROGRAMS: [&str; 2] = [
+        "test result: ok. 12 passed; 0 failed; 1 ignored; 0 measured; 0 filtered out; finished in 4.57s\n",
+        "\
+test table::rows ... FAILED
+---- wire::against_tshark stdout ----
+SKIPPED: needs tshark
+SKIPPED: needs tshark, again
+---- table::pandas stdout ----
+SKIPPED: needs Python with pandas
+test result: FAILED. 3 passed; 2 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.10s
+",
+    ];
+
+    fn tally() -> Tally {
+        let mut tally = Tally::default();
+        for (program, said) in ["one", "two"].into_iter().zip(TWO_PROGRAMS) {
+            tally.read(program, said);
+        }
+        tally
+    }
+
+    #[test]
+    fn counts_are_summed_and_a_skipped_test_is_not_a_passed_one() {
+        assert_eq!(tally().line(), "13 passed, 2 failed, 3 skipped");
+        assert_eq!(tally().failures, ["two: table::rows"]);
+        assert_eq!(Tally::default().line(), "0 passed, 0 failed, 0 skipped");
+    }
+
+    #[test]
+    fn a_skip_is_needless_where_the_program_is_here() {
+        assert_eq!(tally().needless(|_| false), Vec::<String>::new());
+        assert_eq!(tally().needless(|name| name == "tshark"), ["two: wire::against_tshark"]);
+    }
+}
