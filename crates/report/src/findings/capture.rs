@@ -1,0 +1,111 @@
+//! What packets tell besides operations: their counts, the clock, and what could not be seen.
+
+use serde::{Deserialize, Serialize};
+
+/// See `plimsoll_model::PacketCounts` for the definitions.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[allow(missing_docs, reason = "each field has the name and meaning of plimsoll_model::PacketCounts")]
+pub struct Packets {
+    pub total: u64,
+    pub tcp: u64,
+    pub tcp_data: u64,
+    pub ack_only: u64,
+    pub ack_repeated: u64,
+    pub udp: u64,
+    pub other: u64,
+    pub retransmitted: u64,
+    pub out_of_order: u64,
+    pub dropped_at_least: u64,
+    pub dropped_estimate: u64,
+    pub missing_bytes: u64,
+    pub largest: u64,
+    pub truncated: u64,
+    pub continued: u64,
+    pub commands: u64,
+    pub command_first: u64,
+    pub command_continued_sync: u64,
+    pub command_continued_async: u64,
+    pub command_ack: u64,
+    pub command_retry: u64,
+    pub captured_bytes: u64,
+    pub wire_bytes: u64,
+}
+
+/// The capture clock.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Clock {
+    /// Granularity, s.
+    pub granularity_s: Option<f64>,
+    /// The data only show that it is not coarser.
+    pub at_most: bool,
+    /// How often time went backwards between frames.
+    pub backward_steps: u64,
+}
+
+/// Operations of which a half or all was not seen (`plimsoll_model::Unseen`).
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[allow(missing_docs, reason = "each field has the name and meaning of plimsoll_model::Unseen")]
+pub struct Unseen {
+    pub paired: u64,
+    pub requests_after_gap: u64,
+    pub responses_after_gap: u64,
+    pub requests_after_cut: u64,
+    pub responses_after_cut: u64,
+    pub requests_one_sided: u64,
+    pub responses_one_sided: u64,
+    pub requests_waiting: u64,
+    pub responses_before_start: u64,
+    pub encrypted: u64,
+    pub compressed: u64,
+    /// Operations that the numbers do not contain, estimated.
+    pub missing: u64,
+    /// Their share of all operations, 0..=1; null where it cannot be estimated.
+    pub share_missing: Option<f64>,
+    /// The lower end of its interval (95 %).
+    pub share_missing_low: Option<f64>,
+    /// The upper end.
+    pub share_missing_high: Option<f64>,
+    /// Connections of which only one direction was captured.
+    pub one_sided: u64,
+    /// The first of them.
+    pub one_sided_connections: Vec<OneSidedConnection>,
+}
+
+/// A connection of which only one direction was captured.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct OneSidedConnection {
+    /// Where the captured packets came from, `address:port`.
+    pub from: String,
+    /// Where they went.
+    pub to: String,
+    /// Requests seen; 0 where only responses were.
+    pub requests: u64,
+    /// Responses seen.
+    pub responses: u64,
+}
+
+/// Operations that waited for bytes that TCP had to send again (`plimsoll_model::Resent`). Null in a run, where nobody saw packets.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Resent {
+    /// Operations that waited 3 ms or longer.
+    pub operations: Option<u64>,
+    /// For how long in all, s.
+    pub wait_s: Option<f64>,
+    /// Operations that waited less: for packets sent again quickly, or only overtaken.
+    pub brief_operations: Option<u64>,
+    /// For how long in all, s.
+    pub brief_wait_s: Option<f64>,
+    /// Answered operations of which it is not known.
+    pub unknown: Option<u64>,
+}
+
+/// An anomaly that happened.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct AnomalyCount {
+    /// `plimsoll_model::Anomaly::label`.
+    pub kind: String,
+    /// How many.
+    pub count: u64,
+    /// In words.
+    pub text: String,
+}

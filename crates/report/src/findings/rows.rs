@@ -1,0 +1,149 @@
+//! Rows of the tables: operations, groups and keys of a breakdown.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Headline, Octave};
+
+/// One row of the tables: a procedure, a group, or a key of a breakdown.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct OperationRow {
+    /// Protocol label; empty in groups and breakdowns.
+    pub protocol: String,
+    /// Procedure name (`TRANSACTION2 FIND_FIRST2`); empty in groups and breakdowns.
+    pub procedure: String,
+    /// Name in seed 1's Appendix A, where it has one.
+    pub seed_name: Option<String>,
+    /// The command a subcommand belongs to (`TRANSACTION2`), else null: text reports nest by it. A row with a parent
+    /// is part of its parent's row, which sums its subcommands and what had none; so add up rows without a parent
+    /// only. (`WRITE_RAW async portion` alone is in no other row: it is no request, and groups have its bytes only.)
+    pub parent: Option<String>,
+    /// Operation label; empty in groups.
+    pub operation: String,
+    /// Group label.
+    pub group: String,
+    /// Requests.
+    pub count: u64,
+    /// Share of all requests, 0..=1.
+    pub share: f64,
+    /// Answered requests.
+    pub answered: u64,
+    /// Requests whose answer was not seen.
+    pub unanswered: u64,
+    /// Answers with a status that is part of ordinary work: the end of a file, no file of the name that was looked up. No
+    /// errors.
+    #[serde(default)]
+    pub expected: u64,
+    /// `refused` and `failed` together.
+    pub errors: u64,
+    /// The server did its work and said no.
+    #[serde(default)]
+    pub refused: u64,
+    /// The server or its resources were in trouble, the connection broke, or the answer made no sense.
+    #[serde(default)]
+    pub failed: u64,
+    /// Answers whose status was not seen, for a short snap length or encryption; they may be errors, and count as none.
+    #[serde(default)]
+    pub status_unknown: u64,
+    /// Mean packets a pair, both ways; null where none was whole.
+    pub packets_mean: Option<f64>,
+    /// File data moved, bytes: a lower bound where `payload_unknown` is not 0, null where nothing is known.
+    pub payload_bytes: Option<u64>,
+    /// Operations that moved file data of which nobody knows how much.
+    #[serde(default)]
+    pub payload_unknown: u64,
+    /// Request and response bytes: a lower bound where `wire_unknown` is not 0, null where nothing is known.
+    pub wire_bytes: Option<u64>,
+    /// Operations of which the size of a message is unknown.
+    #[serde(default)]
+    pub wire_unknown: u64,
+    /// Last byte of the response − first byte of the request; null where none had both.
+    pub response_time: Option<Times>,
+    /// First byte of the response − last byte of the request.
+    pub service_time: Option<Times>,
+    /// Service times in powers of two of microseconds, from the fastest in use to the slowest; empty in groups and breakdowns.
+    #[serde(default)]
+    pub service_octaves: Vec<Octave>,
+    /// Last byte of the response − intended start; null where nothing was scheduled (a capture).
+    pub response_time_from_intended: Option<Times>,
+    /// Which of its times leads: `distribution` and `percentiles` are of it.
+    #[serde(default)]
+    pub headline: Headline,
+    /// The leading response times counted exactly in decades, from the fastest decade in use to the slowest.
+    pub distribution: Vec<Bucket>,
+    /// Answers by status other than success, most frequent first.
+    pub statuses: Vec<StatusCount>,
+    /// Cumulative distribution for charts: value at percentile steps.
+    pub percentiles: Vec<PercentilePoint>,
+}
+
+/// A point of a percentile curve.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PercentilePoint {
+    /// 0..=100.
+    pub percentile: f64,
+    /// Response time, s.
+    pub value_s: f64,
+}
+
+/// A distribution's summary, seconds. Percentiles come from a histogram that is exact to 0.1 %; the rest is exact.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[allow(missing_docs, reason = "field names are the definition; see MEASUREMENT.md")]
+pub struct Times {
+    pub count: u64,
+    pub min_s: f64,
+    pub max_s: f64,
+    pub mean_s: f64,
+    /// Sample standard deviation; null for a single value.
+    pub stddev_s: Option<f64>,
+    pub p50_s: f64,
+    pub p90_s: f64,
+    pub p95_s: f64,
+    pub p99_s: f64,
+    pub p999_s: f64,
+}
+
+/// A decade of response times.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Bucket {
+    /// Upper edge, exclusive, s.
+    pub below_s: f64,
+    /// How many.
+    pub count: u64,
+}
+
+/// Answers with one status.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct StatusCount {
+    /// As on the wire.
+    pub status: u32,
+    /// Name in the standard, or hexadecimal.
+    pub name: String,
+    /// How many.
+    pub count: u64,
+    /// Whether it counts as an error.
+    pub error: bool,
+    /// What it says of the request: expected, refused, failed or cancelled; succeeded where the status is 0.
+    #[serde(default)]
+    pub outcome: String,
+}
+
+/// `--by`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Breakdown {
+    /// client, server, share, user, path or connection.
+    pub by: String,
+    /// One a key, most operations first.
+    pub rows: Vec<BreakdownRow>,
+    /// Operations of keys that are not in `rows` (bounded), and of no known key.
+    pub others: u64,
+}
+
+/// A key of a breakdown.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct BreakdownRow {
+    /// The key as text.
+    pub key: String,
+    /// Its numbers.
+    #[serde(flatten)]
+    pub row: OperationRow,
+}
