@@ -34,6 +34,8 @@ pub(crate) struct Ids {
     widths: Blocks,
     any: bool,
     first: Option<u64>,
+    /// The id of the first request there is, where ids begin there.
+    origin: u64,
     /// Counted in the highest byte: xids whose bytes are the other way round.
     swapped: Option<bool>,
 }
@@ -77,9 +79,18 @@ impl Ids {
         self.take(u64::from(mid), step, 1, breaks);
     }
 
-    /// Ids before the first, of a protocol in which they begin at 0.
-    pub(crate) fn before_first(&self) -> Option<u64> {
-        self.first
+    /// No request has an id below this one: another protocol had them.
+    pub(crate) fn begin_at(&mut self, id: u64) {
+        self.origin = id;
+    }
+
+    /// Requests before the first, of a protocol in which ids begin at 0: requests may take several ids.
+    pub(crate) fn before_first(&self) -> Option<Estimate> {
+        let first = self.first?.saturating_sub(self.origin);
+        if self.widths.mean() == Some(1.0) {
+            return Some(Estimate { operations: first as f64, error: 0.0 });
+        }
+        self.widths.messages_in(first, 1)
     }
 
     /// Stretches that ended without a loss: ids that did not go on where they were.
@@ -214,5 +225,16 @@ mod tests {
         (0..50u64).for_each(|at| ids.message_id(at * 16, 16, 0));
         (80..100u64).for_each(|at| ids.message_id(at * 16, 16, 1));
         assert_eq!(ids.missing(false).unwrap().operations, 30.0);
+    }
+
+    #[test]
+    fn message_ids_of_several_credits_count_requests_before_the_first() {
+        let (mut several, mut one) = (Ids::default(), Ids::default());
+        (0..50u64).for_each(|at| several.message_id(480 + at * 16, 16, 1));
+        (0..3u64).for_each(|at| one.message_id(480 + at, 1, 1));
+        assert_eq!(several.before_first(), Some(Estimate { operations: 30.0, error: 0.0 }));
+        assert_eq!(one.before_first(), Some(Estimate { operations: 480.0, error: 0.0 }));
+        one.begin_at(1);
+        assert_eq!(one.before_first(), Some(Estimate { operations: 479.0, error: 0.0 }));
     }
 }

@@ -190,7 +190,7 @@ impl Ledger {
             closed,
             waits: self.tally.requests_waiting > 0,
             operations: self.tally.paired,
-            before: ids.and_then(Ids::before_first).unwrap_or_default(),
+            before: ids.and_then(Ids::before_first).map_or(0, |before| before.operations.round() as u64),
         })
     }
 
@@ -246,13 +246,18 @@ impl Ledger {
         };
         let all = [counted.map(of(asked)), requests.map(of(asked)), responses.map(of(answered))];
         let flows = [(&self.flows[client], asked_all), (&self.flows[1 - client], answered_all)];
-        let outside = |at: usize| {
-            let each = flows.iter().filter_map(|(flow, seen)| flow.operations_in(flow.outside[at], 1, *seen));
-            Estimate::combined(each).unwrap_or(Estimate { operations: 0.0, error: 0.0 })
-        };
+        let none = Estimate { operations: 0.0, error: 0.0 };
+        let outside =
+            |at: usize| flows.iter().filter_map(move |(flow, seen)| flow.operations_in(flow.outside[at], 1, *seen));
         let first = ids.and_then(Ids::before_first).filter(|_| link.from_start);
-        let before = first.map_or_else(|| outside(0), |first| Estimate { operations: first as f64, error: 0.0 });
-        let behind = outside(1);
+        let before = match first {
+            // Ids of requests that take one each are the requests.
+            Some(first) if first.error == 0.0 => first,
+            // A direction of which the beginning was not captured says nothing.
+            first => Estimate::combined(first.into_iter().chain(outside(0).filter(|one| one.operations > 0.0)))
+                .unwrap_or(none),
+        };
+        let behind = Estimate::combined(outside(1)).unwrap_or(none);
         let lost = Estimate::combined(all.into_iter().flatten()).map(|lost| lost.and(before).and(behind));
         let hidden = tally.encrypted + tally.compressed;
         let floor = asked + answered;

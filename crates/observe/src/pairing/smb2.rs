@@ -193,6 +193,11 @@ impl Smb2 {
         is_request
     }
 
+    /// No request has a message id below this one.
+    pub(crate) fn begin_at(&mut self, id: u64) {
+        self.ids.begin_at(id);
+    }
+
     /// The message ids of requests.
     pub(crate) fn ids(&self) -> &Ids {
         &self.ids
