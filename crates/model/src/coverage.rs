@@ -25,9 +25,10 @@ pub struct PacketCounts {
     pub retransmitted: u64,
     /// TCP data that came after later data.
     pub out_of_order: u64,
-    /// Packets with data that the capture must have dropped: each hole counts its size over the largest segment seen.
+    /// Packets with data that the capture dropped if all were as large as the largest of their direction.
     pub dropped_at_least: u64,
-    /// Packets with data that the capture dropped, estimated: each hole counts its size over the mean segment seen ("dropped").
+    /// Packets with data that the capture dropped, estimated: the holes of a direction over the mean size of its packets with data, at
+    /// least one each ("dropped").
     pub dropped_estimate: u64,
     /// TCP data bytes that the capture does not have: the sizes of all holes.
     pub missing_bytes: u64,
@@ -87,6 +88,10 @@ pub struct Unseen {
     pub requests_waiting: u64,
     /// Responses without a request where the capture lost nothing: it began after the request.
     pub responses_before_start: u64,
+    /// Requests without an answer that came in datagrams: nothing tells whether the capture has all of them.
+    pub requests_unexplained: u64,
+    /// Responses without a request: in datagrams, or of a connection of which the beginning was captured and nothing is known to be lost.
+    pub responses_unexplained: u64,
     /// Encrypted requests that could not be read, estimated where only their answers were captured.
     pub encrypted: u64,
     /// Compressed requests that could not be read, estimated likewise.
@@ -142,6 +147,8 @@ impl Unseen {
         self.responses_one_sided += other.responses_one_sided;
         self.requests_waiting += other.requests_waiting;
         self.responses_before_start += other.responses_before_start;
+        self.requests_unexplained += other.requests_unexplained;
+        self.responses_unexplained += other.responses_unexplained;
         self.encrypted += other.encrypted;
         self.compressed += other.compressed;
         self.missing.add(&other.missing);
@@ -161,12 +168,20 @@ impl Unseen {
 
     /// Requests without an answer, whatever the cause.
     pub fn unanswered(&self) -> u64 {
-        self.requests_after_gap + self.requests_after_cut + self.requests_one_sided + self.requests_waiting
+        self.requests_after_gap
+            + self.requests_after_cut
+            + self.requests_one_sided
+            + self.requests_waiting
+            + self.requests_unexplained
     }
 
     /// Responses without a request, whatever the cause.
     pub fn orphans(&self) -> u64 {
-        self.responses_after_gap + self.responses_after_cut + self.responses_one_sided + self.responses_before_start
+        self.responses_after_gap
+            + self.responses_after_cut
+            + self.responses_one_sided
+            + self.responses_before_start
+            + self.responses_unexplained
     }
 }
 

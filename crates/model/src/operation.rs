@@ -109,11 +109,13 @@ pub enum Group {
     Session,
     /// NFSv4 compounds of which nobody knows what they are about: what was seen of them is too short.
     Compound,
+    /// Requests of which nobody knows what they ask for: the subcommand was cut off, or has no row.
+    Unknown,
 }
 
 impl Group {
     /// Every group, in the seed's order.
-    pub const ALL: [Group; 8] = [
+    pub const ALL: [Group; 9] = [
         Group::OpenClose,
         Group::Attributes,
         Group::Directory,
@@ -122,6 +124,7 @@ impl Group {
         Group::Write,
         Group::Session,
         Group::Compound,
+        Group::Unknown,
     ];
 
     /// The seed's name of the group, subgroups dotted as in its Appendix A.
@@ -135,6 +138,7 @@ impl Group {
             Group::Write => "Write",
             Group::Session => "Session",
             Group::Compound => "Compound",
+            Group::Unknown => "Unknown",
         }
     }
 

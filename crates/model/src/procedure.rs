@@ -92,6 +92,20 @@ impl Procedure {
         }
     }
 
+    /// The row of an SMB2 IOCTL whose control code was cut off.
+    pub fn smb2_ioctl_cut() -> Procedure {
+        Procedure::of_sub(Protocol::Smb2, smb2::IOCTL, smb2::IOCTL_CUT)
+    }
+
+    /// The row of this read or write of a named pipe, which moves no file data; itself where it is neither.
+    #[cold]
+    pub fn on_pipe(self) -> Procedure {
+        let (protocol, code) = (self.row().protocol, table::ON_PIPE | self.row().code);
+        let is_it = |row: &Row| row.protocol == protocol && row.code == code && row.sub.is_none();
+        let place = table::ROWS.iter().position(is_it).filter(|_| !self.is_unknown());
+        place.and_then(|place| u16::try_from(place).ok()).map_or(self, Procedure)
+    }
+
     /// The row of a call to the operating system.
     pub fn of_call(call: FileCall) -> Procedure {
         Procedure::of(Protocol::File, call as u16)

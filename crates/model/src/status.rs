@@ -10,7 +10,7 @@
 //! Spec: RFC 8881 15
 //! Spec: RFC 8276 8.4.1
 
-use crate::{Operation as O, Outcome, Procedure, Protocol};
+use crate::{Group, Operation as O, Outcome, Procedure, Protocol};
 
 use Outcome::{Cancelled, Expected, Failed, Refused};
 
@@ -292,6 +292,8 @@ fn of_other_status(procedure: Procedure, status: u32) -> Outcome {
     let rules = family.rules();
     match rules.binary_search_by_key(&status, |rule| rule.status).ok().and_then(|place| rules.get(place)) {
         Some(rule) if rule.operations.is_empty() || rule.operations.contains(&row.operation) => rule.outcome,
+        // It is ordinary for some of what may have been asked.
+        Some(rule) if row.group == Group::Unknown && rule.outcome == Expected => Outcome::Unknown,
         Some(_) => Refused,
         None if family == StatusFamily::Nt && status >> 30 < 3 => Expected,
         None => Refused,
@@ -311,6 +313,14 @@ mod tests {
         for family in StatusFamily::ALL {
             assert!(family.rules().windows(2).all(|pair| pair[0].status < pair[1].status), "{family:?}");
         }
+    }
+
+    #[test]
+    fn nobody_knows_whether_the_answer_to_an_unknown_question_is_an_error() {
+        let not_found = 0xC000_0034;
+        assert_eq!(ends(Protocol::Smb1, 0x32, not_found), Outcome::Unknown, "TRANSACTION2, its function cut off");
+        assert_eq!(Outcome::of_status(Procedure::of_sub(Protocol::Smb1, 0x32, 5), not_found), Expected);
+        assert_eq!(ends(Protocol::Smb1, 0x32, 0xC000_0022), Refused, "access denied, whatever was asked");
     }
 
     #[test]

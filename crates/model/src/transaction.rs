@@ -61,6 +61,18 @@ pub struct Transaction {
 }
 
 impl Transaction {
+    /// File data that it moved, bytes: that of a request which was carried out. What a write that nobody answered, or that was
+    /// refused, had to write was sent, but nobody knows that it was written. `None` where the size is not known, 0 where none moved.
+    #[inline]
+    pub fn moved_bytes(&self) -> Option<u64> {
+        match self.outcome {
+            Outcome::Succeeded | Outcome::Expected | Outcome::Unknown | Outcome::Cancelled => self.payload_bytes,
+            // The part of a Write_Raw that nobody answers.
+            Outcome::Unanswered if self.procedure == Procedure::write_raw_async() => self.payload_bytes,
+            Outcome::Unanswered | Outcome::Refused | Outcome::Failed | Outcome::NeverSent => Some(0),
+        }
+    }
+
     /// Whether it moved file data of which nobody knows how much: the length was cut off. What was refused, or ended at the
     /// end of the file, moved none.
     #[inline]

@@ -2,11 +2,12 @@
 
 use plimsoll_model::{Anomaly, Coverage, Endpoint, PacketCounts, Sink};
 
+use crate::commands::{Commands, Holes, count_datagrams};
 use crate::message::{self, Framer, Framing, Message, Stamp};
-use crate::missing::Ledger;
+use crate::missing::{Ledger, client_by_port};
 use crate::packet::{Segment, SegmentBuf, TcpFlags};
 use crate::pairing::{Link, Pairing, Shared};
-use crate::stream::{Chunk, Half, Receiver, Sizes};
+use crate::stream::{Chunk, Half, Receiver};
 
 /// Length of what stands before a message.
 const MARK_LEN: u64 = 4;
@@ -30,6 +31,10 @@ pub(crate) struct Connection {
     ledger: Ledger,
     /// Segments that look like RPC replies, framing being unknown.
     replies: u8,
+    /// Packets that were counted as a client's before it was known which end that is.
+    unsure: [Commands; 2],
+    /// What is missing of each direction.
+    holes: [Holes; 2],
 }
 
 /// How far behind a SYN the next packet of its connection stands at most, bytes, where those between were not captured: a window that
@@ -78,6 +83,7 @@ impl Connection {
                 breaks: [0; 2],
                 resent_to: [0; 2],
                 from_start: false,
+                datagrams: false,
             },
             halves: Default::default(),
             framing: Framing::Unknown,
@@ -87,6 +93,8 @@ impl Connection {
             unseen_from: [0; 2],
             ledger: Ledger::default(),
             replies: 0,
+            unsure: Default::default(),
+            holes: Default::default(),
         }
     }
 
@@ -127,13 +135,24 @@ impl Connection {
     }
 
     /// Takes a message that came in a datagram.
-    pub(crate) fn message<S: Sink>(&mut self, message: &Message<'_>, direction: usize, shared: &mut Shared<S>) {
+    pub(crate) fn message<S: Sink>(
+        &mut self,
+        message: &Message<'_>,
+        direction: usize,
+        shared: &mut Shared<S>,
+        packets: &mut PacketCounts,
+    ) {
+        self.link.datagrams = true;
+        let again = shared.output.anomalies.count(Anomaly::DuplicateRequest);
         self.pairing.take(message, direction, &self.link, shared);
+        let again = shared.output.anomalies.count(Anomaly::DuplicateRequest) > again;
+        let is_call = self.pairing.client == Some(direction) && plimsoll_wire::rpc::Call::new(message.bytes).is_some();
+        count_datagrams(message, is_call, again, packets);
         self.ledger.packet(direction, message.first.time_ns);
         self.ledger.add(direction, &mut shared.output.tally);
     }
 
-    /// Takes a SYN that was counted when it came.
+    /// Takes a SYN that was counted when it came, but as nobody's.
     #[cold]
     #[inline(never)]
     pub(crate) fn confirmed<S: Sink>(
@@ -142,13 +161,48 @@ impl Connection {
         direction: usize,
         stamp: Stamp,
         shared: &mut Shared<S>,
+        packets: &mut PacketCounts,
     ) {
-        self.segment(syn, direction, stamp, shared, &mut PacketCounts::default());
+        let mut counted = PacketCounts::default();
+        self.segment(syn, direction, stamp, shared, &mut counted);
+        Commands::of(&counted).add_to(packets);
     }
 
     /// Takes a TCP segment that went in `direction`.
     #[inline(always)]
     pub(crate) fn segment<S: Sink>(
+        &mut self,
+        segment: &Segment<'_>,
+        direction: usize,
+        stamp: Stamp,
+        shared: &mut Shared<S>,
+        packets: &mut PacketCounts,
+    ) {
+        if self.pairing.client.is_some() {
+            self.take_segment(segment, direction, stamp, shared, packets);
+        } else {
+            self.segment_of_unknown(segment, direction, stamp, shared, packets);
+        }
+    }
+
+    /// Takes a segment that may be the client's: it counts as such until the end says otherwise.
+    #[cold]
+    #[inline(never)]
+    fn segment_of_unknown<S: Sink>(
+        &mut self,
+        segment: &Segment<'_>,
+        direction: usize,
+        stamp: Stamp,
+        shared: &mut Shared<S>,
+        packets: &mut PacketCounts,
+    ) {
+        let before = Commands::of(packets);
+        self.take_segment(segment, direction, stamp, shared, packets);
+        self.unsure[direction].add_since(before, packets);
+    }
+
+    #[inline(always)]
+    fn take_segment<S: Sink>(
         &mut self,
         segment: &Segment<'_>,
         direction: usize,
@@ -183,6 +237,7 @@ impl Connection {
                 shared,
             },
             replies: &mut self.replies,
+            holes: &mut self.holes,
             packets,
         };
         let (mut acknowledges, mut acknowledged_new) = (0, false);
@@ -197,12 +252,12 @@ impl Connection {
             }
         }
         above.messages.direction = direction;
-        let from_client = above.messages.pairing.client == Some(direction);
+        let from_client = may_be_client(above.messages.pairing.client, direction);
         let counts = half.segment(segment, (stamp.time_ns, stamp.frame, acknowledges), &mut above);
         if segment.flags.syn() {
             self.ledger.begin(direction, half.origin());
         }
-        if self.link.holes != losses || half.is_holding() {
+        if (self.link.holes != losses || half.is_holding()) && self.is_file_server() {
             shared.account.bursts.add(before_ns, stamp.time_ns);
         }
         if segment.wire_len == 0 {
@@ -216,7 +271,8 @@ impl Connection {
             self.link.resent_to[direction] = self.halves[direction].resent_to;
             shared.output.anomalies.add_many(Anomaly::SegmentLate, fresh.late);
             shared.output.anomalies.add_many(Anomaly::GapFilled, fresh.holes_filled);
-            if self.pairing.client == Some(direction) && fresh.retransmitted + fresh.keep_alive + fresh.late > 0 {
+            if may_be_client(self.pairing.client, direction) && fresh.retransmitted + fresh.keep_alive + fresh.late > 0
+            {
                 packets.commands += 1;
                 packets.command_retry += 1;
             }
@@ -238,6 +294,7 @@ impl Connection {
                     shared,
                 },
                 replies: &mut self.replies,
+                holes: &mut self.holes,
                 packets,
             };
             half.finish(&mut above);
@@ -256,7 +313,7 @@ impl Connection {
             if self.framing != Framing::Unknown && half.end() > half.next() {
                 messages.link.holes[direction] += 1;
                 messages.link.breaks[direction] = messages.link.breaks[direction].wrapping_add(1);
-                count_dropped(half.end().unwrap_or(end) - end, half.sizes(), packets);
+                self.holes[direction].add_end(half.end().unwrap_or(end) - end);
             }
             let faults = self.framers[direction].faults;
             let anomalies = &mut shared.output.anomalies;
@@ -266,7 +323,28 @@ impl Connection {
             anomalies.add_many(Anomaly::MessageMalformed, faults.malformed);
         }
         self.pairing.end(&self.link, shared);
+        self.settle_packets(shared, packets);
         self.settle(shared);
+    }
+
+    /// Whether it is known to be a file server's, or is by its port: then it may have lost all by which it would be known.
+    fn is_file_server(&self) -> bool {
+        self.framing != Framing::Unknown || client_by_port(&self.link.ends).is_some()
+    }
+
+    /// Counts the packets that were dropped, and takes those that were no client's from the client's.
+    fn settle_packets<S>(&self, shared: &mut Shared<S>, packets: &mut PacketCounts) {
+        let client = self.pairing.client.or_else(|| client_by_port(&self.link.ends));
+        let client = client.filter(|_| self.framing != Framing::Unknown);
+        for direction in (0..2).filter(|&direction| client != Some(direction)) {
+            self.unsure[direction].take_from(packets);
+        }
+        // Losses of other traffic are none of a file server, and what went past another place was not dropped.
+        if self.is_file_server() {
+            for direction in (0..2).filter(|&direction| !self.ledger.is_silent(direction)) {
+                self.holes[direction].count(self.halves[direction].sizes(), packets, &mut shared.output.anomalies);
+            }
+        }
     }
 
     /// Adds what is missing of this connection to the account of all.
@@ -305,6 +383,7 @@ struct Above<'c, S> {
     framers: &'c mut [Framer; 2],
     messages: Messages<'c, S>,
     replies: &'c mut u8,
+    holes: &'c mut [Holes; 2],
     packets: &'c mut PacketCounts,
 }
 
@@ -392,7 +471,7 @@ impl<S: Sink> Receiver for Above<'_, S> {
         if framer.faults.cuts != cuts {
             messages.count_cuts(framer.faults.cuts - cuts);
         }
-        let from_client = self.messages.pairing.client == Some(self.messages.direction);
+        let from_client = may_be_client(self.messages.pairing.client, self.messages.direction);
         count_data(begun, continues_raw, from_client, self.packets);
     }
 
@@ -410,16 +489,14 @@ impl<S: Sink> Receiver for Above<'_, S> {
         if framer.faults.cuts != cuts {
             messages.count_cuts(framer.faults.cuts - cuts);
         }
-        let from_client = self.messages.pairing.client == Some(self.messages.direction);
+        let from_client = may_be_client(self.messages.pairing.client, self.messages.direction);
         count_data(begun, continues_raw, from_client, self.packets);
     }
 
-    fn hole(&mut self, len: u64, end: u64, acknowledged: bool, sizes: Sizes) {
+    fn hole(&mut self, len: u64, end: u64, acknowledged: bool) {
         let messages = &mut self.messages;
         messages.link.holes[messages.direction] += 1;
-        count_dropped(len, sizes, self.packets);
-        let anomaly = if acknowledged { Anomaly::GapInCapture } else { Anomaly::GapUnexplained };
-        messages.shared.output.anomalies.add(anomaly);
+        self.holes[messages.direction].add(len, acknowledged);
         let at = messages.direction;
         self.framers[at].hole(len, end, |message| messages.take(message));
         messages.link.breaks[at] = messages.link.breaks[at].wrapping_add(1);
@@ -431,13 +508,10 @@ impl<S: Sink> Receiver for Above<'_, S> {
     }
 }
 
-/// A hole of `len` bytes.
-#[cold]
-fn count_dropped(len: u64, sizes: Sizes, packets: &mut PacketCounts) {
-    packets.missing_bytes += len;
-    packets.dropped_at_least += len.div_ceil(u64::from(sizes.largest.max(1)));
-    let mean = sizes.bytes.checked_div(sizes.segments).unwrap_or(len);
-    packets.dropped_estimate += len.div_ceil(mean.max(1));
+/// Whether a packet of `direction` may be a client's: it is, or nobody knows.
+#[inline]
+fn may_be_client(client: Option<usize>, direction: usize) -> bool {
+    client.is_none_or(|client| client == direction)
 }
 
 /// A packet with data on a file server's connection.

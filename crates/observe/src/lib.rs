@@ -5,6 +5,7 @@
 //! ```
 
 pub mod capture;
+mod commands;
 mod connection;
 pub mod decrypt;
 pub mod message;

@@ -378,10 +378,9 @@ impl<S: Sink> Observer<S> {
             self.numbered += 1;
         }
         if let Some(opening) = confirmed {
-            // It was counted when it came.
             let (syn, direction, stamp) = opening.segment();
             let connection = self.connections.get(slot);
-            connection.confirmed(&syn, direction, stamp, &mut self.shared);
+            connection.confirmed(&syn, direction, stamp, &mut self.shared, &mut self.packets);
         }
         false
     }
@@ -421,7 +420,7 @@ impl<S: Sink> Observer<S> {
             packets,
             raw: false,
         };
-        self.connections.get(slot).message(&message, direction, &mut self.shared);
+        self.connections.get(slot).message(&message, direction, &mut self.shared, &mut self.packets);
     }
 
     #[inline(never)]

@@ -134,6 +134,8 @@ fn unseen(coverage: &Coverage) -> Unseen {
         responses_one_sided: u.responses_one_sided,
         requests_waiting: u.requests_waiting,
         responses_before_start: u.responses_before_start,
+        requests_unexplained: u.requests_unexplained,
+        responses_unexplained: u.responses_unexplained,
         encrypted: u.encrypted,
         compressed: u.compressed,
         missing: u.missing.operations,

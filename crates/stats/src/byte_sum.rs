@@ -30,7 +30,7 @@ impl ByteSum {
     /// Takes the file data of a transaction. Sizes come from the wire, where anything can stand: they saturate.
     #[inline]
     pub(crate) fn add_payload(&mut self, t: &Transaction) {
-        match t.payload_bytes {
+        match t.moved_bytes() {
             Some(bytes) => self.bytes = self.bytes.saturating_add(bytes),
             None => self.unknown += u64::from(t.has_unknown_payload()),
         }

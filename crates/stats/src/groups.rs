@@ -13,7 +13,7 @@ pub enum GroupKey {
 
 impl GroupKey {
     /// Every row, in the seed's order: "Other" before its parts.
-    pub const ALL: [GroupKey; 9] = [
+    pub const ALL: [GroupKey; 10] = [
         GroupKey::One(Group::OpenClose),
         GroupKey::Other,
         GroupKey::One(Group::Attributes),
@@ -23,6 +23,7 @@ impl GroupKey {
         GroupKey::One(Group::Write),
         GroupKey::One(Group::Session),
         GroupKey::One(Group::Compound),
+        GroupKey::One(Group::Unknown),
     ];
 
     /// The word used in tables and files.

@@ -41,7 +41,7 @@ impl SeriesCell {
     pub(crate) fn record(&mut self, t: &Transaction, measured: &Measured) {
         self.operations += 1;
         self.errors += u64::from(t.outcome.is_error());
-        if let Some(bytes) = t.payload_bytes {
+        if let Some(bytes) = t.moved_bytes() {
             match t.procedure.row().operation {
                 Operation::Read => self.read_bytes = self.read_bytes.saturating_add(bytes),
                 Operation::Write => self.write_bytes = self.write_bytes.saturating_add(bytes),

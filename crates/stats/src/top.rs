@@ -74,7 +74,7 @@ impl Top {
 /// How much a member says about its message; the earlier of two equals.
 fn telling(t: &Transaction) -> (u8, std::cmp::Reverse<Option<u16>>) {
     let kind = match t.procedure.row().group {
-        Group::Compound => 0,
+        Group::Compound | Group::Unknown => 0,
         Group::Session => 1,
         Group::Attributes => 2,
         _ => 3,

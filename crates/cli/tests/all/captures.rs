@@ -227,7 +227,7 @@ fn an_answer_whose_status_was_cut_off_has_not_succeeded() {
     assert_eq!((&row["answered"], &row["status_unknown"], &row["errors"]), (&100.into(), &30.into(), &0.into()));
     assert_eq!(report["groups"][0]["status_unknown"], 30);
     let warnings = report["warnings"].to_string();
-    assert!(warnings.contains("The status was not seen: 30 responses"), "{warnings}");
+    assert!(warnings.contains("It is not known whether 30 responses are errors"), "{warnings}");
     let table = std::fs::read_to_string(table).unwrap();
     assert_eq!((table.matches(",unknown,").count(), table.matches(",succeeded,").count()), (30, 70), "{table}");
 }

@@ -4,6 +4,7 @@
 mod breakdown;
 mod capacity;
 mod captures;
+mod claims;
 mod closure;
 mod compared_recordings;
 mod compared_sweeps;

@@ -11,7 +11,7 @@
 //! Spec: MS-CIFS 2.2.2.2
 
 use super::Row;
-use super::table::{row, unknown};
+use super::table::{ON_PIPE, row, unknown};
 use crate::{Group as G, Operation as O, Protocol};
 
 /// Code of WRITE_RAW.
@@ -48,6 +48,8 @@ pub(super) const ROWS: &[Row] = &[
     c(0x09, "SET_INFORMATION", O::SetAttributes, G::Attributes).seed("Set_File_Attributes"),
     c(0x0A, "READ", O::Read, G::Read),
     c(0x0B, "WRITE", O::Write, G::Write).seed("Write_Bytes"),
+    c(ON_PIPE | 0x0A, "PIPE_READ", O::Control, G::Session).held(),
+    c(ON_PIPE | 0x0B, "PIPE_WRITE", O::Control, G::Session),
     c(0x0C, "LOCK_BYTE_RANGE", O::Lock, G::Locking),
     c(0x0D, "UNLOCK_BYTE_RANGE", O::Lock, G::Locking),
     c(0x0E, "CREATE_TEMPORARY", O::Open, G::OpenClose),
@@ -92,9 +94,11 @@ pub(super) const ROWS: &[Row] = &[
     c(0x2D, "OPEN_ANDX", O::Open, G::OpenClose).seed("Open+X"),
     c(0x2E, "READ_ANDX", O::Read, G::Read).seed("Read+X"),
     c(0x2F, "WRITE_ANDX", O::Write, G::Write).seed("Write+X"),
+    c(ON_PIPE | 0x2E, "PIPE_READ_ANDX", O::Control, G::Session).held(),
+    c(ON_PIPE | 0x2F, "PIPE_WRITE_ANDX", O::Control, G::Session),
     c(0x30, "NEW_FILE_SIZE", O::SetAttributes, G::Attributes),
     c(0x31, "CLOSE_AND_TREE_DISC", O::Close, G::OpenClose),
-    c(0x32, "TRANSACTION2", O::Other, G::Session).seed("Transaction2"),
+    c(0x32, "TRANSACTION2", O::Other, G::Unknown).seed("Transaction2"),
     trans2(0x01, "FIND_FIRST2", O::List, G::Directory).seed("Find_First"),
     trans2(0x02, "FIND_NEXT2", O::List, G::Directory).seed("Find_Next"),
     trans2(0x03, "QUERY_FS_INFORMATION", O::FileSystemInfo, G::Attributes).seed("Get_FS_Info"),
@@ -127,7 +131,7 @@ pub(super) const ROWS: &[Row] = &[
     c(0x82, "FIND", O::List, G::Directory),
     c(0x83, "FIND_UNIQUE", O::List, G::Directory),
     c(0x84, "FIND_CLOSE", O::List, G::Directory),
-    c(0xA0, "NT_TRANSACT", O::Other, G::Session),
+    c(0xA0, "NT_TRANSACT", O::Other, G::Unknown),
     nt(0x01, "CREATE", O::Open, G::OpenClose),
     nt(0x02, "IOCTL", O::Control, G::Session),
     nt(0x03, "SET_SECURITY_DESC", O::SetAttributes, G::Attributes),

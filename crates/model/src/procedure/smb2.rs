@@ -11,11 +11,14 @@
 //! Spec: MS-FSCC 2.4
 
 use super::Row;
-use super::table::{row, unknown};
+use super::table::{ON_PIPE, row, unknown};
 use crate::{Group as G, Operation as O, Protocol};
 
 /// Code of SMB2 IOCTL.
 pub(super) const IOCTL: u16 = 0x0B;
+
+/// Stands for a control code that was cut off: it may be a server-side copy. No known device has a function of this number.
+pub(super) const IOCTL_CUT: u16 = u16::MAX;
 
 /// Packs a control code into 16 bits: which device (2 bits: DFS, file system, named pipe, network file system), its
 /// access (2 bits) and its function (12 bits). The transfer method is left out: no two control codes differ in it
@@ -62,6 +65,8 @@ pub(super) const ROWS: &[Row] = &[
     c(0x07, "FLUSH", O::Flush, G::Write),
     c(0x08, "READ", O::Read, G::Read),
     c(0x09, "WRITE", O::Write, G::Write),
+    c(ON_PIPE | 0x08, "PIPE_READ", O::Control, G::Session).held(),
+    c(ON_PIPE | 0x09, "PIPE_WRITE", O::Control, G::Session),
     c(0x0A, "LOCK", O::Lock, G::Locking),
     c(IOCTL, "IOCTL", O::Control, G::Session),
     ioctl(0x0011_C017, "PIPE_TRANSCEIVE", O::Control, G::Session),
@@ -102,6 +107,7 @@ pub(super) const ROWS: &[Row] = &[
     ioctl(0x0009_0064, "GET_NTFS_VOLUME_DATA", O::FileSystemInfo, G::Attributes),
     ioctl(0x0009_002C, "IS_PATHNAME_VALID", O::Lookup, G::Directory),
     ioctl(0x0009_0300, "QUERY_SHARED_VIRTUAL_DISK_SUPPORT", O::Control, G::Session),
+    c(IOCTL, "(control code cut off)", O::Other, G::Unknown).sub(IOCTL_CUT),
     c(0x0C, "CANCEL", O::Other, G::Session),
     c(0x0D, "ECHO", O::Null, G::Session),
     c(0x0E, "QUERY_DIRECTORY", O::List, G::Directory),
@@ -111,7 +117,8 @@ pub(super) const ROWS: &[Row] = &[
     query(2, "FILESYSTEM", O::FileSystemInfo),
     query(3, "SECURITY", O::GetAttributes),
     query(4, "QUOTA", O::FileSystemInfo),
-    c(0x11, "SET_INFO", O::SetAttributes, G::Attributes),
+    // Attributes, names or removal: the subcommand says it.
+    c(0x11, "SET_INFO", O::Other, G::Unknown),
     set(1, 4, "BASIC", O::SetAttributes, G::Attributes),
     set(1, 10, "RENAME", O::Rename, G::Directory),
     set(1, 65, "RENAME_EX", O::Rename, G::Directory),

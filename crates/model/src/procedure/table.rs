@@ -9,6 +9,8 @@ use crate::{Group as G, Operation as O, Protocol};
 /// Marks a code without a row.
 pub(super) const NO_ROW: u16 = u16::MAX;
 const CODES: usize = 256;
+/// Added to the code of a read or write that goes to a named pipe: commands on the wire are below it.
+pub(super) const ON_PIPE: u16 = 0x100;
 
 /// The parts in the order of [`Protocol::ALL`].
 const PARTS: [&[Row]; 7] =

@@ -19,6 +19,9 @@ fn every_row_is_reached_by_its_numbers() {
     for procedure in Procedure::all() {
         let row = procedure.row();
         let found = match row.sub {
+            None if row.code & table::ON_PIPE != 0 && !procedure.is_unknown() => {
+                Procedure::of(row.protocol, row.code & !table::ON_PIPE).on_pipe()
+            }
             None => Procedure::of(row.protocol, row.code),
             Some(sub) => Procedure::of_sub(row.protocol, row.code, sub),
         };
@@ -82,12 +85,30 @@ fn calls_to_the_operating_system_have_rows() {
 #[test]
 fn only_what_always_waits_is_held() {
     let held: Vec<_> = Procedure::all().filter(|p| p.row().held).map(|p| p.name()).collect();
-    assert_eq!(held, ["TRANSACTION WAIT_NMPIPE", "NT_TRANSACT NOTIFY_CHANGE", "IOCTL PIPE_WAIT", "CHANGE_NOTIFY"]);
+    let smb1 = ["PIPE_READ", "TRANSACTION WAIT_NMPIPE", "PIPE_READ_ANDX", "NT_TRANSACT NOTIFY_CHANGE"];
+    assert_eq!(held, [&smb1[..], &["PIPE_READ", "IOCTL PIPE_WAIT", "CHANGE_NOTIFY"]].concat());
 }
 
 #[test]
 fn the_asynchronous_part_of_a_raw_write_has_its_row() {
     assert_eq!(Procedure::write_raw_async().name(), "WRITE_RAW async portion");
+}
+
+#[test]
+fn pipes_carry_no_file_data_and_what_is_not_known_is_in_no_group_of_the_known() {
+    for (protocol, code) in [(Protocol::Smb1, 0x2E), (Protocol::Smb1, 0x2F), (Protocol::Smb2, 8), (Protocol::Smb2, 9)] {
+        let row = Procedure::of(protocol, code).on_pipe().row();
+        assert_eq!(
+            (row.group, row.carries_data, row.held),
+            (Group::Session, false, row.name.contains("READ")),
+            "{row:?}"
+        );
+    }
+    assert_eq!(Procedure::of(Protocol::Smb2, 5).on_pipe().name(), "CREATE");
+    for (protocol, code) in [(Protocol::Smb1, 0x32), (Protocol::Smb1, 0xA0), (Protocol::Smb2, 0x11)] {
+        assert_eq!(Procedure::of(protocol, code).row().group, Group::Unknown);
+    }
+    assert_eq!(Procedure::smb2_ioctl_cut().row().group, Group::Unknown);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use divan::{Bencher, black_box};
 use plimsoll_observe::packet::{self, Packet};
-use plimsoll_observe::stream::{Chunk, Connections, Half, Receiver, Sizes};
+use plimsoll_observe::stream::{Chunk, Connections, Half, Receiver};
 
 use crate::traffic::{self, Around, Kind, OPERATIONS};
 
@@ -51,7 +51,7 @@ impl Receiver for Seen {
         black_box(chunk);
     }
 
-    fn hole(&mut self, len: u64, end: u64, acknowledged: bool, _: Sizes) {
+    fn hole(&mut self, len: u64, end: u64, acknowledged: bool) {
         black_box((len, end, acknowledged));
     }
 

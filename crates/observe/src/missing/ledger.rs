@@ -1,6 +1,6 @@
 //! What one connection had and what of it is missing.
 
-use plimsoll_model::{Missing, OneSided, Unseen};
+use plimsoll_model::{Endpoint, Missing, OneSided, Unseen};
 
 use super::{Blocks, Estimate, Ids};
 use crate::pairing::Link;
@@ -164,8 +164,7 @@ impl Ledger {
         halves: Option<&[Half; 2]>,
         link: &Link,
     ) -> (Unseen, Option<OneSided>) {
-        let client =
-            client.or_else(|| link.ends.iter().position(|end| SERVER_PORTS.contains(&end.port)).map(|at| 1 - at));
+        let client = client.or_else(|| client_by_port(&link.ends));
         let one_sided = self.one_sided(halves).then(|| self.name_one_sided(link));
         if one_sided.is_some() {
             self.blame_the_side();
@@ -177,6 +176,11 @@ impl Ledger {
             None => self.missing_datagrams(ids),
         };
         (self.tally, one_sided)
+    }
+
+    /// Whether no packet of a direction was captured, but packets of the other were.
+    pub(crate) fn is_silent(&self, direction: usize) -> bool {
+        self.flows[direction].packets == 0 && self.flows[1 - direction].packets > 0
     }
 
     /// When this was.
@@ -233,7 +237,10 @@ impl Ledger {
     fn missing(&self, client: Option<usize>, ids: Option<&Ids>, link: &Link) -> Missing {
         let tally = &self.tally;
         let asked = tally.requests_after_gap + tally.requests_after_cut + tally.requests_one_sided;
-        let answered = tally.responses_after_gap + tally.responses_after_cut + tally.responses_one_sided;
+        let answered = tally.responses_after_gap
+            + tally.responses_after_cut
+            + tally.responses_one_sided
+            + tally.responses_unexplained;
         let client = client.unwrap_or(0);
         let (asked_all, answered_all) = (tally.paired + tally.unanswered(), tally.paired + tally.orphans());
         let requests = self.flows[client].operations(asked_all);
@@ -277,11 +284,12 @@ impl Ledger {
     /// Datagrams have no sequence numbers: only ids tell, where the client counts them.
     fn missing_datagrams(&self, ids: Option<&Ids>) -> Missing {
         let tally = &self.tally;
-        let (requests, responses) = (tally.requests_waiting, tally.responses_before_start);
+        let (requests, responses) = (tally.requests_unexplained, tally.responses_unexplained);
         let one_sided = tally.requests_one_sided + tally.responses_one_sided;
         let either = requests + responses + requests * responses / tally.paired.max(1);
         let counted = ids.and_then(|ids| ids.missing(true)).map_or(0, |lost| lost.operations.round() as u64);
-        let likely = if counted > 0 { counted + requests } else { 0 };
+        // The calls of responses without one are among the ids that are missing, where those are counted.
+        let likely = if counted > 0 { counted.max(responses) + requests } else { responses };
         Missing {
             operations: one_sided + likely,
             low: one_sided + counted,
@@ -324,6 +332,11 @@ impl Flow {
         let readable = self.sizes.messages().saturating_sub(self.encrypted + self.compressed);
         if readable > 0 && seen > 0 { seen as f64 / readable as f64 } else { 1.0 }
     }
+}
+
+/// The direction of requests, by the port of a server.
+pub(crate) fn client_by_port(ends: &[Endpoint; 2]) -> Option<usize> {
+    ends.iter().position(|end| SERVER_PORTS.contains(&end.port)).map(|at| 1 - at)
 }
 
 /// Operations are whole: less than half of one is none.

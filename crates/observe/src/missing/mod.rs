@@ -12,7 +12,7 @@ mod ledger;
 pub(crate) use blocks::Blocks;
 pub(crate) use bursts::{Bursts, between_connections};
 pub(crate) use ids::Ids;
-pub(crate) use ledger::{End, Ledger, Tally};
+pub(crate) use ledger::{End, Ledger, Tally, client_by_port};
 
 /// A number of operations with its standard error.
 #[derive(Clone, Copy, Debug, PartialEq)]

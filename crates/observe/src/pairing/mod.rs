@@ -5,6 +5,7 @@
 //! nothing is paired and the doubt is counted.
 
 mod pending;
+mod pipe;
 pub mod rpc;
 pub mod smb1;
 pub mod smb2;
@@ -149,6 +150,8 @@ pub struct Link {
     pub resent_to: [u64; 2],
     /// The connection's beginning was captured.
     pub from_start: bool,
+    /// Messages come in datagrams: nothing tells of those that were not captured.
+    pub datagrams: bool,
 }
 
 /// Where transactions and counts go.
@@ -348,7 +351,9 @@ impl<S: Sink> Output<S> {
         let back = usize::from(1 - request.direction);
         self.anomalies.add(Anomaly::RequestUnanswered);
         let losses = link.holes[back].wrapping_sub(request.holes[back]);
-        if losses == 0 {
+        if link.datagrams {
+            self.tally.others().requests_unexplained += 1;
+        } else if losses == 0 {
             self.tally.others().requests_waiting += 1;
         } else if mostly_cuts(losses, link.cuts[back].wrapping_sub(request.cuts_back)) {
             self.tally.others().requests_after_cut += 1;
@@ -376,7 +381,9 @@ impl<S: Sink> Output<S> {
     pub fn orphan(&mut self, link: &Link, direction: usize) {
         self.anomalies.add(Anomaly::ResponseWithoutRequest);
         let (losses, cuts) = (link.holes[1 - direction], link.cuts[1 - direction]);
-        if losses == 0 {
+        if link.datagrams || (losses == 0 && link.from_start) {
+            self.tally.others().responses_unexplained += 1;
+        } else if losses == 0 {
             self.tally.others().responses_before_start += 1;
         } else if mostly_cuts(losses, cuts) {
             self.tally.others().responses_after_cut += 1;

@@ -51,6 +51,8 @@ pub struct Rpc {
     answered: [Lately; 2],
     /// Xids of answers that came before any call.
     early: Lately,
+    /// Answers without a call so far, where datagrams may still bring their calls.
+    orphans: [u64; 2],
     /// Xids of calls, which some clients count up.
     ids: [Ids; 2],
     user: Option<(u32, Symbol)>,
@@ -96,6 +98,7 @@ impl Rpc {
     /// The connection has ended: what still waits was not answered.
     pub fn end<S: Sink>(&mut self, link: &Link, output: &mut Output<S>) {
         for direction in 0..2 {
+            (0..std::mem::take(&mut self.orphans[direction])).for_each(|_| output.orphan(link, direction));
             for (xid, waiting) in self.waiting[direction].drain() {
                 unanswered(xid, waiting, link, output);
             }
@@ -119,6 +122,8 @@ impl Rpc {
         }
         self.ids[direction].xid(xid, link.breaks[direction]);
         if self.early.forget(xid) {
+            let orphans = &mut self.orphans[1 - direction];
+            *orphans = orphans.saturating_sub(1);
             output.anomalies.add(Anomaly::NegativeTime);
         }
         let mut waiting = self.make(call, message, direction, link);
@@ -179,7 +184,11 @@ impl Rpc {
                 output.anomalies.add(Anomaly::DuplicateResponse);
             } else {
                 self.early.add(xid);
-                output.orphan(link, direction);
+                if link.datagrams {
+                    self.orphans[direction] += 1;
+                } else {
+                    output.orphan(link, direction);
+                }
             }
             return;
         };

@@ -280,10 +280,10 @@ impl Smb2 {
                 None => (*link, None),
             },
         };
-        let Some(waiting) = waiting else { return output.orphan(&link, direction) };
+        let Some(mut waiting) = waiting else { return output.orphan(&link, direction) };
         let mut answer = Answer::of(part.message, status, outcome(status));
         answer.bytes = Some(part.member.len as u64);
-        context::note_response(&waiting, part.member, &link, &mut answer, &mut shared.names);
+        context::note_response(&mut waiting, part.member, &link, &mut answer, &mut shared.names);
         output.pair(&link, waiting.id, &waiting.pending, &answer);
     }
 

@@ -62,8 +62,8 @@ pub trait Receiver {
     fn late(&mut self, chunk: &Chunk<'_>, _seen_ns: i64) {
         self.data(chunk);
     }
-    /// See [`Event::Hole`]; `sizes` are those of the packets before it.
-    fn hole(&mut self, len: u64, end: u64, acknowledged: bool, sizes: Sizes);
+    /// See [`Event::Hole`].
+    fn hole(&mut self, len: u64, end: u64, acknowledged: bool);
     /// See [`Event::Restart`].
     fn restart(&mut self);
 }
@@ -73,7 +73,7 @@ impl<F: FnMut(Event<'_>)> Receiver for F {
         self(Event::Data(*chunk));
     }
 
-    fn hole(&mut self, len: u64, end: u64, acknowledged: bool, _sizes: Sizes) {
+    fn hole(&mut self, len: u64, end: u64, acknowledged: bool) {
         self(Event::Hole { len, end, acknowledged });
     }
 
@@ -471,7 +471,7 @@ impl Half {
         self.given_up_next = (self.given_up_next + 1) % self.given_up.len();
         let acknowledged = first.offset <= self.acknowledged;
         self.next = first.offset;
-        out.hole(len, self.next, acknowledged, self.sizes());
+        out.hole(len, self.next, acknowledged);
     }
 }
 

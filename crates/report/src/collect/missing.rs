@@ -23,21 +23,40 @@ pub(crate) fn headline(findings: &Findings) -> String {
             percent(high)
         ),
         (Some(_), _, Some(high)) if high > 0.0 => {
-            format!("No operation is known to be missing, but up to {} may be.", percent(high))
+            format!("No operation is known to be missing{}, but up to {} may be.", of_what(findings), percent(high))
         }
-        (Some(_), ..) => "No operation is known to be missing.".to_owned(),
+        (Some(_), ..) => format!("No operation is known to be missing{}.", of_what(findings)),
         (None, ..) => "It is not known how many operations are missing from these numbers.".to_owned(),
     }
+}
+
+/// What may be said to be whole: not what could not be read.
+fn of_what(findings: &Findings) -> &'static str {
+    let unread = [
+        Anomaly::ReadingInterrupted,
+        Anomaly::CaptureFileTruncated,
+        Anomaly::CaptureRecordBad,
+        Anomaly::TimeOutlier,
+        Anomaly::LinkTypeUnknown,
+    ];
+    let is_unread = |kind: &Anomaly| findings.anomalies.iter().any(|one| one.kind == kind.label());
+    if unread.iter().any(is_unread) { " in what was read" } else { "" }
 }
 
 /// What makes a capture partial or invalid: how much is missing, and every cause with its remedy.
 pub(super) fn reasons(findings: &Findings) -> Vec<Reason> {
     let unseen = &findings.unseen;
-    let causes: Vec<String> =
-        [dropped(findings), cut(findings), one_sided(unseen), encrypted(unseen), compressed(unseen)]
-            .into_iter()
-            .flatten()
-            .collect();
+    let causes: Vec<String> = [
+        dropped(findings),
+        cut(findings),
+        one_sided(unseen),
+        unexplained(unseen),
+        encrypted(unseen),
+        compressed(unseen),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
     if causes.is_empty() && unseen.missing == 0 {
         return Vec::new();
     }
@@ -46,13 +65,15 @@ pub(super) fn reasons(findings: &Findings) -> Vec<Reason> {
         None if unseen.paired > 0 => Verdict::Partial,
         _ => Verdict::Invalid,
     };
-    let mut text = headline(findings);
-    if unseen.paired == 0 {
-        text = "No request was seen with its response.".to_owned();
-    } else if unseen.missing > 0 {
-        text.push_str(" The missing ones may be the slowest.");
-    }
-    let mut reasons = vec![Reason { verdict, text }];
+    let text = match unseen.share_missing_high {
+        _ if unseen.paired == 0 => Some("No request was seen with its response.".to_owned()),
+        _ if unseen.missing > 0 => Some(format!("{} The missing ones may be the slowest.", headline(findings))),
+        Some(high) if high > 0.0 => Some(format!("Up to {} of the operations may be missing.", percent(high))),
+        // That nothing is known to be missing speaks against no number: the causes do.
+        Some(_) => None,
+        None => Some(headline(findings)),
+    };
+    let mut reasons: Vec<Reason> = text.map(|text| Reason { verdict, text }).into_iter().collect();
     reasons.extend(causes.into_iter().map(|text| Reason { verdict, text }));
     reasons
 }
@@ -62,10 +83,29 @@ fn dropped(findings: &Findings) -> Option<String> {
     let (packets, unseen) = (&findings.packets, &findings.unseen);
     let halves = unseen.requests_after_gap.saturating_add(unseen.responses_after_gap);
     (packets.missing_bytes > 0 || halves > 0).then(|| {
-        format!(
-            "The capture dropped about {} with data ({}): use a larger capture buffer (tcpdump -B 65536).",
+        let size = format!(
+            "about {} with data ({})",
             plural(packets.dropped_estimate, "packet"),
-            plural(packets.missing_bytes, "byte"),
+            plural(packets.missing_bytes, "byte")
+        );
+        let outliers = findings.anomalies.iter().find(|one| one.kind == Anomaly::TimeOutlier.label());
+        match outliers.map(|one| one.count) {
+            Some(outliers) => format!(
+                "The streams have gaps of {size}: left out for their time stamps ({} in all) or dropped by the capture.",
+                plural(outliers, "packet")
+            ),
+            None => format!("The capture dropped {size}: use a larger capture buffer (tcpdump -B 65536)."),
+        }
+    })
+}
+
+/// Responses of which the capture has no request, for a cause that is not known.
+fn unexplained(unseen: &Unseen) -> Option<String> {
+    (unseen.responses_unexplained > 0).then(|| {
+        format!(
+            "{} without a request: the capture does not show whether it dropped the requests or began after them (UDP has no sequence \
+             numbers).",
+            plural(unseen.responses_unexplained, "response")
         )
     })
 }

@@ -23,7 +23,18 @@ pub(super) fn judge(statistics: &Statistics, coverage: &Coverage, findings: &Fin
         let nothing = filtered.or_else(|| reasons.is_empty().then(|| instead(coverage)));
         reasons.extend(nothing.map(Reason::invalid));
     }
-    Validity::of(reasons.into_iter().chain(input::reasons(coverage, any)).chain(links::unknown(coverage)))
+    let others = input::reasons(coverage, any).into_iter().chain(links::unknown(coverage)).chain(clock_set(coverage));
+    Validity::of(reasons.into_iter().chain(others))
+}
+
+/// Times from before to behind a step of the clock are wrong, and nothing tells which.
+fn clock_set(coverage: &Coverage) -> Option<Reason> {
+    let steps = Some(coverage.clock.backward_steps).filter(|&steps| steps > 0)?;
+    Some(Reason::partial(format!(
+        "Time goes back by more than 100 ms {} in the capture: its clock was set, files overlap in time, or packets are far out of order. \
+         Times across such a step are wrong.",
+        plural(steps, "time")
+    )))
 }
 
 /// The filters let nothing through: how many transactions there are, and when. `None` where they kept nothing out.
@@ -40,7 +51,7 @@ fn filtered(coverage: &Coverage, filters: &[String]) -> Option<String> {
 
 fn instead(coverage: &Coverage) -> String {
     let p = &coverage.packets;
-    let unpaired = coverage.unseen.responses_after_gap.saturating_add(coverage.unseen.responses_before_start);
+    let unpaired = coverage.unseen.orphans();
     if p.total == 0 {
         "No operation was found: the input has no packets.".to_owned()
     } else if unpaired > 0 {
@@ -71,20 +82,15 @@ pub(super) fn warnings(findings: &Findings, coverage: &Coverage) -> Vec<String> 
     if findings.packets.truncated > 0 {
         let packets = plural(findings.packets.truncated, "packet");
         warnings
-            .push(format!("The capture cut {packets} short (snaplen): names and sizes beyond the cut are not known."));
+            .push(format!(
+                "The capture cut {packets} short (snaplen): names, sizes and subcommands beyond the cut are not known, and requests that \
+                 wait by design (reads of pipes, locks, change notifications) may be among the others for that."
+            ));
     }
-    let mut say = |kind, text: &str| {
-        let count = coverage.anomalies.count(kind);
-        if count > 0 {
-            warnings.push(format!("{} {text}", plural(count, "message")));
-        }
-    };
-    say(Anomaly::NegativeTime, "answered before they were asked, by the capture's times: they are in no time here.");
-    if findings.clock.backward_steps > 0 {
-        let steps = plural(findings.clock.backward_steps, "time");
-        warnings.push(format!(
-            "Time goes back by more than 100 ms {steps} in the capture: its clock was set, or packets are far out of order. Times across such a step are wrong."
-        ));
+    let early = coverage.anomalies.count(Anomaly::NegativeTime);
+    if early > 0 {
+        let responses = plural(early, "response");
+        warnings.push(format!("{responses} captured before the request, by the capture's times: in no response time."));
     }
     let disorder = coverage.anomalies.count(Anomaly::PacketOutOfOrder);
     if disorder > 0 {
@@ -103,7 +109,7 @@ fn statuses_unseen(findings: &Findings) -> Option<String> {
     let unseen = rows.map(|row| row.status_unknown).fold(0, u64::saturating_add);
     (unseen > 0).then(|| {
         let answers = plural(unseen, "response");
-        format!("The status was not seen: {answers}, cut off by the snap length or encrypted. They may be errors, and count as none.")
+        format!("It is not known whether {answers} are errors: the status, or what was asked, was cut off by the snap length or is encrypted. They count as none.")
     })
 }
 

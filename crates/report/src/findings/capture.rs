@@ -55,6 +55,10 @@ pub struct Unseen {
     pub responses_one_sided: u64,
     pub requests_waiting: u64,
     pub responses_before_start: u64,
+    /// Requests without an answer of which nobody knows why: over UDP nothing tells of packets that were not captured.
+    pub requests_unexplained: u64,
+    /// Responses without a request, likewise; or of a connection whose beginning was captured.
+    pub responses_unexplained: u64,
     pub encrypted: u64,
     pub compressed: u64,
     /// Operations that the numbers do not contain, estimated.

@@ -31,10 +31,12 @@ impl OperationRow {
         matches!(self.protocol.as_str(), "SMB1" | "SMB2")
     }
 
-    /// File data of an answered request on average, bytes; `None` where none was moved, or nobody knows how much.
+    /// File data of a request that was carried out on average, bytes; `None` where none was moved, or nobody knows how much.
     pub fn mean_payload(&self) -> Option<f64> {
         let bytes = self.payload_bytes.filter(|&bytes| bytes > 0 && self.payload_unknown == 0)?;
-        (self.answered > 0).then(|| bytes as f64 / self.answered as f64)
+        let carried_out =
+            [self.unanswered, self.refused, self.failed].into_iter().fold(self.count, u64::saturating_sub);
+        (carried_out > 0).then(|| bytes as f64 / carried_out as f64)
     }
 
     /// All its service times together, s.

@@ -35,7 +35,7 @@ pub(super) fn statuses(findings: &Findings) -> Option<Markup> {
                             }
                             td.text { (Untrusted(&status.name)) }
                             td { code { (format!("0x{:08X}", status.status)) } }
-                            td.text { @if status.error { span.error { "error" } } @else { "no error" } }
+                            td.text { @if status.error { span.error { "error" } } @else if status.outcome == "unknown" { "not known" } @else { "no error" } }
                             td { (count(status.count)) }
                             td { (percent_of(status.count, row.answered)) }
                         }
@@ -58,8 +58,8 @@ pub(super) fn slowest(findings: &Findings) -> Option<Markup> {
 /// Requests that nobody was seen to answer, longest wait first.
 pub(super) fn unanswered(findings: &Findings) -> Option<Markup> {
     let rows = &findings.unanswered;
-    let caption = "Requests whose answer was not seen, and how long they had waited when the capture ended.";
-    (!rows.is_empty()).then(|| table("unanswered", caption, "Waited, ms", rows, findings.headline))
+    let caption = "Requests whose answer was not seen, and how long before the end of the capture they were sent.";
+    (!rows.is_empty()).then(|| table("unanswered", caption, "Before the end, ms", rows, findings.headline))
 }
 
 fn table(id: &str, caption: &str, time: &str, rows: &[Slow], headline: Headline) -> Markup {

@@ -91,7 +91,7 @@ fn mix(levels: &[Level<'_>]) -> Markup {
         div.scroll tabindex="0" role="region" aria-labelledby="service-caption" {
             table {
                 caption #service-caption {
-                    "Operation mix, sizes and times. I/O size: file data of an answered request on average. Together: the service \
+                    "Operation mix, sizes and times. I/O size: file data of a request carried out, on average. Together: the service \
                      times of all, one after the other."
                     @if levels.iter().flat_map(|level| level.rows).any(OperationRow::may_share_messages) { " " (SHARED) }
                 }

@@ -22,6 +22,10 @@ pub(super) struct Totals {
     pub(super) refused: u64,
     pub(super) status_unknown: u64,
     pub(super) failed: u64,
+    /// Requests that wait by design, which are in none of the others.
+    pub(super) held: u64,
+    /// … of which so many had no answer that was seen.
+    pub(super) held_unanswered: u64,
 }
 
 impl Totals {
@@ -40,6 +44,10 @@ pub(super) fn totals(findings: &Findings) -> Totals {
         sum.refused = sum.refused.saturating_add(row.refused);
         sum.status_unknown = sum.status_unknown.saturating_add(row.status_unknown);
         sum.failed = sum.failed.saturating_add(row.failed);
+    }
+    for row in findings.held.iter().filter(|row| row.is_counted_once()) {
+        sum.held = sum.held.saturating_add(row.count);
+        sum.held_unanswered = sum.held_unanswered.saturating_add(row.unanswered);
     }
     sum
 }
@@ -127,13 +135,17 @@ fn story(findings: &Findings) -> Markup {
         p.story {
             @if let Some(lead) = answer::lead(findings) { (lead) } @else {
             "In " strong { (elapsed) } ", "
-            strong { (count(totals.requests)) @if totals.requests == 1 { " request" } @else { " requests" } }
-            @if findings.run.is_some() { " were sent to the server on " } @else { " to file servers were seen on " } (count(findings.connections))
-            @if findings.connections == 1 { " connection. " } @else { " connections. " }
+            @let seen = totals.requests.saturating_add(totals.held);
+            strong { (count(seen)) @if seen == 1 { " request" } @else { " requests" } }
+            @if findings.run.is_none() { " to file servers" }
+            @if seen == 1 { " was " } @else { " were " } @if findings.run.is_some() { "sent to the server on " } @else { "seen on " }
+            (count(findings.connections)) @if findings.connections == 1 { " connection" } @else { " connections" }
+            @if totals.held > 0 { "; " (count(totals.held)) " of them wait by design and stand in a table of their own" }
+            ". "
             @if findings.stages.is_empty() { (busiest(findings)) } @else { (carried(&findings.stages)) }
             }
             @if totals.status_unknown > 0 {
-                "Of " (count(totals.status_unknown)) " the status was not seen. "
+                "Of " (count(totals.status_unknown)) " it is not known whether they are errors. "
             }
             @if totals.errors() == 0 && totals.status_unknown > 0 {
                 "None is known to have been refused or to have failed. "
@@ -144,6 +156,7 @@ fn story(findings: &Findings) -> Markup {
                 (count(totals.failed)) " (" (percent_of(totals.failed, totals.requests)) ") failed. "
             }
             @if totals.unanswered > 0 { (count(totals.unanswered)) " had no answer that was seen. " }
+            @if totals.held_unanswered > 0 { "Of those that wait by design " (count(totals.held_unanswered)) " had no answer that was seen. " }
             @if findings.run.is_none() { (missing::headline(findings)) }
         }
     }
@@ -200,6 +213,7 @@ fn group_words(group: &str) -> Markup {
             "Other" => "other operations (attributes, directories, locks)",
             "Session" => "session requests",
             "Compound" => "NFSv4 compounds whose operations were cut off",
+            "Unknown" => "requests whose subcommand is not known",
             other => (Untrusted(other)),
         }
     }
@@ -211,11 +225,21 @@ fn tiles(findings: &Findings) -> Markup {
         dl.tiles {
             @if let Some(own) = answer::tiles(findings) { (own) }
             @else if let Some(stage) = highest(&findings.stages) { (peak(stage, &totals)) } @else { (traffic(findings, &totals)) }
-            (tile("Errors", &count(totals.errors()), &format!("{} refused, {} failed", count(totals.refused), count(totals.failed))))
+            (errors(&totals))
             (tile("Unanswered", &count(totals.unanswered), &format!("{} of requests", percent_of(totals.unanswered, totals.requests))))
             @if findings.run.is_none() { (missing_tile(&findings.unseen)) }
         }
     }
+}
+
+/// Errors: a lower bound where it is not known of each answer whether it is one.
+fn errors(totals: &Totals) -> Markup {
+    let parts = format!("{} refused, {} failed", count(totals.refused), count(totals.failed));
+    if totals.status_unknown == 0 {
+        return tile("Errors", &count(totals.errors()), &parts);
+    }
+    let known = if totals.errors() == 0 { "unknown".to_owned() } else { format!("≥ {}", count(totals.errors())) };
+    tile("Errors", &known, &format!("{parts}; not known of {} answers", count(totals.status_unknown)))
 }
 
 /// The key figures of a run: its highest throughput, and what users felt there.
@@ -250,10 +274,12 @@ fn moved(findings: &Findings, name: &str, group: &str, elapsed: Option<f64>) -> 
         Some(sum) => optional(elapsed, |s| format!("{bound}{}/s", bytes(sum as f64 / s))),
         None => "unknown".to_owned(),
     };
-    let mut note = format!("{} in all", data(sum, unknown));
-    if unknown > 0 {
-        note = format!("{note}; the lengths of {} operations were cut off", count(unknown));
-    }
+    let cut = format!("the lengths of {} operations were cut off", count(unknown));
+    let note = match (sum, unknown) {
+        (_, 0) => format!("{} in all", data(sum, unknown)),
+        (None, _) => cut,
+        (Some(_), _) => format!("{} in all; {cut}", data(sum, unknown)),
+    };
     tile(name, &rate, &note)
 }
 

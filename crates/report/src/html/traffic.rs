@@ -41,7 +41,7 @@ pub(super) fn packets(findings: &Findings) -> Option<Markup> {
         html! {
             p {
                 (bytes(p.wire_bytes as f64)) " on the wire, " (bytes(p.captured_bytes as f64)) " captured, "
-                (count(findings.connections)) " connections with file server traffic, "
+                (count(findings.connections)) @if findings.connections == 1 { " connection" } @else { " connections" } " with file server traffic, "
                 (count(findings.one_way)) " one-way messages (breaks, cancels)."
             }
             div.scroll tabindex="0" role="region" aria-labelledby="packets-caption" {
@@ -74,8 +74,8 @@ pub(super) fn unseen(findings: &Findings) -> Markup {
         p {
             (missing::headline(findings)) " "
             @if p.missing_bytes > 0 {
-                "The capture dropped about " (count(p.dropped_estimate)) " packets with data (" (bytes(p.missing_bytes as f64)) "), or "
-                (count(p.dropped_at_least)) " if all were as large as the largest seen. "
+                "The capture lacks about " (count(p.dropped_estimate)) " packets with data (" (bytes(p.missing_bytes as f64)) "), or "
+                (count(p.dropped_at_least)) " if all were as large as the largest of their direction. "
             }
             (clock(findings))
             @if let (Some(n), Some(s)) = (findings.resent.operations, findings.resent.wait_s) && n > 0 {

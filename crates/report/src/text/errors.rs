@@ -11,9 +11,13 @@ pub(super) fn draw(page: &mut Page<'_>, findings: &Findings) -> fmt::Result {
     let rows = &findings.operations;
     // A command's row has its subcommands' answers too: they are shown where they are most particular.
     let all = || rows.iter().chain(&findings.held).chain(&findings.members).filter(|row| !row.statuses.is_empty());
+    let once = rows.iter().chain(&findings.held).filter(|row| row.is_counted_once());
+    let unknown = once.map(|row| row.status_unknown).fold(0, u64::saturating_add);
     if all().next().is_none() {
-        page.heading("Answers with a status other than success: none")?;
-        return Ok(());
+        return page.heading(&match unknown {
+            0 => "Answers with a status other than success: none".to_owned(),
+            _ => format!("Answers with a status other than success: none seen; not known of {unknown} answers"),
+        });
     }
     page.heading("Answers with a status other than success (share of the command's answers):")?;
     page.blank()?;

@@ -18,8 +18,8 @@ pub(super) fn unanswered(page: &mut Page<'_>, findings: &Findings) -> fmt::Resul
     if findings.unanswered.is_empty() {
         return Ok(());
     }
-    page.heading("Requests without an answer, and how long they had waited when the capture ended:")?;
-    list(page, findings, &findings.unanswered, "waited ")
+    page.heading("Requests whose answer was not seen, and how long before the end they were sent:")?;
+    list(page, findings, &findings.unanswered, "sent before the end: ")
 }
 
 fn list(page: &mut Page<'_>, findings: &Findings, entries: &[Slow], before_time: &str) -> fmt::Result {

@@ -72,7 +72,7 @@ fn halves(page: &mut Page<'_>, findings: &Findings) -> fmt::Result {
     let packets = &findings.packets;
     if packets.missing_bytes > 0 {
         let text = format!(
-            "The capture dropped about {} packets with data ({}), or {} if all were as large as the largest seen.",
+            "The capture lacks about {} packets with data ({}), or {} if all were as large as the largest of their direction.",
             packets.dropped_estimate,
             bytes(packets.missing_bytes),
             packets.dropped_at_least
@@ -86,7 +86,7 @@ fn halves(page: &mut Page<'_>, findings: &Findings) -> fmt::Result {
 }
 
 /// Counts by cause, and whether they are shown if 0.
-pub(crate) fn rows(unseen: &Unseen) -> [(&'static str, u64, bool); 12] {
+pub(crate) fn rows(unseen: &Unseen) -> [(&'static str, u64, bool); 14] {
     [
         ("requests and responses paired", unseen.paired, true),
         ("operations missing, estimated", unseen.missing, true),
@@ -100,5 +100,7 @@ pub(crate) fn rows(unseen: &Unseen) -> [(&'static str, u64, bool); 12] {
         ("compressed requests, not read", unseen.compressed, false),
         ("requests still waiting, nothing lost", unseen.requests_waiting, true),
         ("responses to requests before the start", unseen.responses_before_start, true),
+        ("requests without a response, cause not known", unseen.requests_unexplained, false),
+        ("responses without a request, cause not known", unseen.responses_unexplained, false),
     ]
 }

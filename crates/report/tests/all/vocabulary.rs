@@ -18,7 +18,7 @@ fn table() -> String {
          \n\
          What goes on the wire (the procedure), the name that seed 1 (Swartz 1997) has for it, what a user of files does by it\n\
          (the operation), and where reports sum it (the group). \"Held\" procedures always wait by design and are reported\n\
-         apart; some others (blocking locks, reads of named pipes) are held depending on their arguments.\n\
+         apart; some others (blocking locks) are held depending on their arguments.\n\
          \n\
          Printed from the table in `crates/model` by a test; do not edit. To print it again:\n\
          `PLIMSOLL_BLESS=1 cargo test -p plimsoll-report vocabulary`\n\

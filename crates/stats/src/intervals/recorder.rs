@@ -171,7 +171,7 @@ impl Taken {
             one_way,
             error: !one_way && t.outcome.is_error(),
             unanswered: !one_way && t.outcome == Outcome::Unanswered,
-            payload_bytes: t.payload_bytes.unwrap_or(0),
+            payload_bytes: t.moved_bytes().unwrap_or(0),
             payload_unknown: t.has_unknown_payload(),
             response_ns: response_ns.filter(|_| !one_way),
         }

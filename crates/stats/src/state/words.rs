@@ -197,6 +197,8 @@ fields!(
         responses_one_sided,
         requests_waiting,
         responses_before_start,
+        requests_unexplained,
+        responses_unexplained,
         encrypted,
         compressed,
         missing,
@@ -210,6 +212,8 @@ fields!(
         unseen.responses_one_sided,
         unseen.requests_waiting,
         unseen.responses_before_start,
+        unseen.requests_unexplained,
+        unseen.responses_unexplained,
         unseen.encrypted,
         unseen.compressed,
     ])

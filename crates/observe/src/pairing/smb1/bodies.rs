@@ -10,6 +10,7 @@ use plimsoll_wire::smb1::subcommand::{nt, trans2};
 use plimsoll_wire::smb1::transaction::Transaction;
 use plimsoll_wire::smb1::{command, locking, open, path, raw, read, trans2 as open2, write};
 
+use super::super::pipe;
 use super::exchange::Row;
 use super::ids::Ids;
 use super::{Answer, Fields, Link, Output};
@@ -80,7 +81,8 @@ pub(super) fn note_response(
     answer: &mut Answer,
     ids: &mut Ids,
 ) {
-    answer.payload = read::data_length(command).map(u64::from);
+    let carries_data = row.pending.procedure.row().carries_data;
+    answer.payload = read::data_length(command).filter(|_| carries_data).map(u64::from);
     if answer.outcome != Outcome::Succeeded {
         return;
     }
@@ -153,8 +155,6 @@ fn note_io(row: &mut Row, command: &Command<'_>, fid: Option<u16>, names: &Names
         command::CLOSE | command::WRITE_AND_CLOSE | command::CLOSE_AND_TREE_DISC | command::CLOSE_PRINT_FILE => {
             row.lesson = fid.map_or(Lesson::None, Lesson::Close);
         }
-        // A read of a pipe waits until there is something to read.
-        command::READ | command::READ_ANDX => pending.held |= is_pipe_share(pending.share, names),
         command::LOCKING_ANDX => {
             pending.held |= locking::Locking::new(command).is_some_and(|locking| locking.may_wait());
         }
@@ -164,6 +164,17 @@ fn note_io(row: &mut Row, command: &Command<'_>, fid: Option<u16>, names: &Names
     let written = write::Write::new(command).map(|write| u64::from(write.count));
     let immediate = || raw::WriteRaw::new(command).map(|write| u64::from(write.immediate));
     row.pending.payload = written.or_else(immediate);
+    let (share, path) = (row.pending.share, row.pending.path);
+    let moves = matches!(command.command, command::READ | command::READ_ANDX | command::WRITE | command::WRITE_ANDX);
+    if moves && pipe::is_pipe(share, path, data(command), names) {
+        pipe::mark(&mut row.pending);
+    }
+}
+
+/// The data of a write, as far as they look like a call: they are padded to 4 bytes.
+fn data<'a>(command: &Command<'a>) -> &'a [u8] {
+    let padded = (0..4).filter_map(|padding| command.bytes.get(padding..));
+    padded.into_iter().find(|data| pipe::is_call(data)).unwrap_or_default()
 }
 
 /// The row of a transaction's function.
@@ -239,8 +250,4 @@ fn symbol(name: &SmbString<'_>, names: &mut Names) -> Symbol {
     // Writing to a String does not fail.
     let _ = write!(text, "{}", name.text());
     if text.is_empty() { names.intern("\\") } else { names.intern(&text) }
-}
-
-fn is_pipe_share(share: Symbol, names: &Names) -> bool {
-    names.text(share).is_some_and(|share| share.to_ascii_uppercase().ends_with("IPC$"))
 }

@@ -50,6 +50,7 @@ impl Bench {
             cuts: [0; 2],
             breaks: [0; 2],
             resent_to: [0; 2],
+            datagrams: false,
             from_start: true,
         };
         Self { smb1: Smb1::default(), output, link, frame: 0, sent: [1_000; 2] }

@@ -9,7 +9,8 @@ use plimsoll_wire::smb2::{
     session_setup, set_info, tree_connect, write,
 };
 
-use super::{Answer, Link, Output, Waiting};
+use super::super::pipe;
+use super::{Answer, Link, Output, Pending, Waiting};
 use crate::names::Smb2Names;
 
 /// What a request's answer will teach.
@@ -83,10 +84,14 @@ fn note_body<S: Sink>(waiting: &mut Waiting, body: &Body<'_>, output: &mut Outpu
             }
         }
         Command::Write => {
-            pending.payload = write::Request::new(bytes).and_then(|request| request.data_len()).map(u64::from);
+            let request = write::Request::new(bytes);
+            pending.payload = request.as_ref().and_then(write::Request::data_len).map(u64::from);
+            let data = request.and_then(|request| bytes.get(usize::from(request.data_offset()?)..));
+            if pipe::is_pipe(pending.share, pending.path, data.unwrap_or_default(), &output.names) {
+                pipe::mark(pending);
+            }
         }
-        // A read of a pipe waits until there is something to read.
-        Command::Read => pending.held = is_pipe_share(pending.share, &output.names),
+        Command::Read if pipe::is_pipe(pending.share, pending.path, &[], &output.names) => pipe::mark(pending),
         Command::Lock => {
             let first = lock::Request::new(bytes).and_then(|request| request.first_flags());
             waiting.may_wait = first.is_some_and(|flags| flags.waits());
@@ -110,7 +115,7 @@ fn note_body<S: Sink>(waiting: &mut Waiting, body: &Body<'_>, output: &mut Outpu
 
 /// Notes what an answer's body tells.
 pub(super) fn note_response(
-    waiting: &Waiting,
+    waiting: &mut Waiting,
     member: &Member<'_>,
     link: &Link,
     answer: &mut Answer,
@@ -119,7 +124,7 @@ pub(super) fn note_response(
     let server = link.ends[1 - usize::from(waiting.pending.direction)];
     let header = &member.header;
     if header.command() == Command::Read {
-        answer.payload = read::Response::new(member.bytes).and_then(|response| response.data_len()).map(u64::from);
+        note_read(&mut waiting.pending, member.bytes, answer);
     }
     if answer.status != Some(0) {
         return;
@@ -144,6 +149,21 @@ pub(super) fn note_response(
                 names.learn_user(server, session, waiting.pending.user);
             }
         }
+    }
+}
+
+/// Notes how much was read. Where it is not known of what share, what was read tells whether it is a pipe.
+fn note_read(pending: &mut Pending, bytes: &[u8], answer: &mut Answer) {
+    let response = read::Response::new(bytes);
+    answer.payload = response.as_ref().and_then(read::Response::data_len).map(u64::from);
+    if !pending.share.is_some() && pending.procedure.row().carries_data {
+        let data = response.and_then(|response| bytes.get(usize::from(response.data_offset()?)..));
+        if pipe::is_call(data.unwrap_or_default()) {
+            pipe::mark(pending);
+        }
+    }
+    if !pending.procedure.row().carries_data {
+        answer.payload = None;
     }
 }
 
@@ -187,7 +207,7 @@ impl Body<'_> {
             },
             Command::Ioctl => ioctl::Request::new(self.bytes)
                 .and_then(|request| request.ctl_code())
-                .map_or(whole, Procedure::smb2_ioctl),
+                .map_or_else(Procedure::smb2_ioctl_cut, Procedure::smb2_ioctl),
             _ => whole,
         }
     }
@@ -198,12 +218,4 @@ fn intern(names: &mut Names, text: &impl std::fmt::Display) -> Symbol {
     // Writing to a String does not fail.
     let _ = write!(buffer, "{text}");
     if buffer.is_empty() { names.intern("\\") } else { names.intern(&buffer) }
-}
-
-fn is_pipe_share(share: Symbol, names: &Names) -> bool {
-    const PIPES: &[u8] = b"\\IPC$";
-    names
-        .text(share)
-        .and_then(|share| share.as_bytes().last_chunk::<5>())
-        .is_some_and(|end| end.eq_ignore_ascii_case(PIPES))
 }

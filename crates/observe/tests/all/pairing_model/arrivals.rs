@@ -260,7 +260,7 @@ proptest! {
 #[test]
 fn a_datagram_waits_for_its_call_at_the_same_time_and_no_longer() {
     let (client, server) = (([10, 0, 0, 1], 700).into(), ([10, 0, 0, 2], 2049).into());
-    for (step_ns, answered, orphans) in [(0, 3, 1), (1_000, 0, 4)] {
+    for (step_ns, answered) in [(0, 3), (1_000, 0)] {
         let mut traffic = Traffic::new(Link::Ethernet);
         traffic.step_ns = step_ns;
         for xid in [7, 8, 9] {
@@ -270,6 +270,12 @@ fn a_datagram_waits_for_its_call_at_the_same_time_and_no_longer() {
         traffic.udp(server, client, &rpc::reply(1, &rpc::words(&[2])), None);
         let (found, coverage) = observe_all(&traffic);
         let paired = found.iter().filter(|t| t.timeline.response_last.is_some()).count();
-        assert_eq!((paired, coverage.unseen.responses_before_start), (answered, orphans), "every {step_ns} ns");
+        assert_eq!(paired, answered, "every {step_ns} ns");
+        // A reply before its call has one; over UDP nobody knows why one has none, but its operation is missing.
+        let (unseen, early) = (coverage.unseen, coverage.anomalies.count(Anomaly::NegativeTime));
+        assert_eq!((unseen.responses_before_start, unseen.responses_unexplained), (0, 1), "every {step_ns} ns");
+        assert_eq!((unseen.missing.operations, unseen.requests_waiting), (1, 0), "every {step_ns} ns");
+        assert_eq!((unseen.requests_unexplained, early), (3 - answered as u64, 3 - answered as u64));
+        assert_eq!((coverage.packets.commands, coverage.packets.command_first), (3, 3));
     }
 }

@@ -1,0 +1,152 @@
+//! What reports claim of captures that lack something: counts, sentences and verdicts are held to what the capture shows.
+#![allow(clippy::print_stdout, reason = "a test says why it was skipped")]
+
+use std::path::Path;
+use std::process::Command;
+
+use plimsoll_testkit::command::output;
+use plimsoll_testkit::servers::Scratch;
+use serde_json::Value;
+
+/// Text, page and JSON of an analysis.
+struct Report {
+    text: String,
+    page: String,
+    json: Value,
+}
+
+impl Report {
+    /// `None` where the capture is not there.
+    fn of(name: &str) -> Option<Report> {
+        let capture = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/captures").join(name);
+        if !capture.is_file() {
+            println!("SKIPPED: needs ../shared/captures/{name}");
+            return None;
+        }
+        Some(Report::of_file(&capture, name))
+    }
+
+    fn of_file(capture: &Path, name: &str) -> Report {
+        let scratch = Scratch::new(&format!("claims-{name}"));
+        let [page, json] = ["page.html", "report.json"].map(|name| scratch.path().join(name));
+        let mut command = Command::new(env!("CARGO_BIN_EXE_plimsoll"));
+        let done = output(command.arg("analyze").arg(capture).arg("--html").arg(&page).arg("--json").arg(&json));
+        let text = String::from_utf8(done.stdout).unwrap();
+        // A line is broken where it is full: sentences are looked for, not lines.
+        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let (page, json) = (std::fs::read_to_string(page).unwrap(), std::fs::read(json).unwrap());
+        Report { text, page, json: serde_json::from_slice(&json).unwrap() }
+    }
+
+    fn number(&self, path: &str) -> u64 {
+        self.json.pointer(path).and_then(Value::as_u64).unwrap_or_else(|| panic!("{path}"))
+    }
+
+    fn verdict(&self) -> &str {
+        self.json["validity"]["verdict"].as_str().unwrap()
+    }
+
+    /// The first of `rows` of which `key` is `name`.
+    fn row(&self, rows: &str, key: &str, name: &str) -> Option<&Value> {
+        self.json[rows].as_array().unwrap().iter().find(|row| row[key] == name)
+    }
+}
+
+/// By hand: 12 WRITEs of 16,384 bytes each, 11 answered; 6 replies have no call; one reply precedes its call, which another answers.
+#[test]
+fn over_udp_replies_without_calls_are_missing_operations_and_commands_are_counted() {
+    let Some(report) = Report::of("nfs3-udp-duplicates.pcap") else { return };
+    assert!(report.text.contains("16.4 kB") && !report.text.contains("17.9 kB"), "the size of a write");
+    assert_eq!(report.row("groups", "group", "Write").unwrap()["payload_bytes"], 11 * 16_384);
+    assert_eq!((report.verdict(), report.number("/unseen/missing")), ("partial", 6));
+    assert_eq!(report.number("/unseen/responses_unexplained"), 6, "the reply before its call is not one of them");
+    assert_eq!((report.number("/unseen/responses_before_start"), report.number("/unseen/requests_waiting")), (0, 0));
+    assert!(!report.text.contains("No operation is known to be missing"), "{}", report.text);
+    assert!(report.text.contains("1 response captured before the request"), "{}", report.text);
+    assert_eq!((report.number("/packets/command_first"), report.number("/packets/commands")), (12, 180));
+}
+
+/// tshark: 23 of 46 packets are the client's, each of them with a request.
+#[test]
+fn commands_before_the_client_was_known_count() {
+    let Some(report) = Report::of("smb3-encrypted-midstream.pcap") else { return };
+    assert_eq!((report.number("/packets/command_first"), report.number("/packets/commands")), (23, 23));
+}
+
+/// The holes of this capture are in connections of a cluster daemon; those of SMB have none.
+#[test]
+fn losses_of_other_traffic_are_not_the_file_servers() {
+    let Some(report) = Report::of("smb1-linux-cooked.cap") else { return };
+    assert_eq!(
+        (report.verdict(), report.number("/packets/missing_bytes"), report.number("/unseen/missing")),
+        ("valid", 0, 0)
+    );
+    assert!(
+        report.page.contains("<strong>86 requests</strong> to file servers were seen on 4 connections; 33 of them")
+    );
+    assert!(report.page.contains("Of those that wait by design 3 had no answer that was seen."));
+}
+
+#[test]
+fn what_is_not_known_is_not_said_to_be_none() {
+    let Some(report) = Report::of("nfs3-snaplen96-stalls.cap") else { return };
+    assert!(report.text.contains("Answers with a status other than success: none seen; not known of 104 answers"));
+    assert!(report.page.contains("<dt>Errors</dt><dd><strong>unknown</strong>"), "104 of 108 statuses were cut off");
+    assert!(!report.page.contains("unknown in all"));
+}
+
+#[test]
+fn that_nothing_is_missing_is_no_reason_against_a_capture() {
+    let Some(report) = Report::of("smb2-two-packets-lost.pcap") else { return };
+    let reasons = report.json["validity"]["reasons"].as_array().unwrap();
+    assert_eq!(report.verdict(), "partial");
+    assert!(reasons.iter().all(|reason| !reason.as_str().unwrap().contains("No operation")), "{reasons:?}");
+    assert!(report.number("/packets/dropped_estimate") <= 3, "two packets were taken out");
+}
+
+/// tshark: all 69 WRITEs and 64 READs are remote procedure calls on pipes.
+#[test]
+fn calls_on_pipes_are_no_file_data() {
+    let Some(report) = Report::of("smb2-pending-cancel-notify.pcap") else { return };
+    assert_eq!(report.row("operations", "procedure", "PIPE_WRITE").unwrap()["count"], 69);
+    assert_eq!(report.row("held", "procedure", "PIPE_READ").unwrap()["count"], 64);
+    for group in ["Read", "Write"] {
+        assert!(report.row("groups", "group", group).is_none(), "no byte of file data was moved");
+    }
+}
+
+/// The capture begins with its connections and all of their requests; 221 TRANSACTION2 and 8 NT_TRANSACT lose their subcommands.
+#[test]
+fn subcommands_that_were_cut_off_are_unknown() {
+    let capture = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/captures/smb1-vlan-files.pcap");
+    let Ok(whole) = std::fs::read(capture) else {
+        println!("SKIPPED: needs ../shared/captures/smb1-vlan-files.pcap");
+        return;
+    };
+    let scratch = Scratch::new("claims-cut");
+    let path = scratch.path().join("cut.pcap");
+    std::fs::write(&path, cut(&whole, 96)).unwrap();
+    let report = Report::of_file(&path, "cut");
+    assert_eq!(report.row("groups", "group", "Unknown").unwrap()["count"], 229);
+    let row = report.row("operations", "procedure", "TRANSACTION2").unwrap();
+    assert_eq!((row["group"].as_str(), row["refused"].as_u64()), (Some("Unknown"), Some(0)), "{row}");
+    assert_eq!(report.number("/unseen/responses_before_start"), 0);
+    assert!(report.text.contains("requests that wait by design"), "{}", report.text);
+}
+
+/// A pcap file with packets of `snaplen` bytes at most.
+fn cut(pcap: &[u8], snaplen: usize) -> Vec<u8> {
+    let (head, mut rest) = pcap.split_at(24);
+    let mut short = head.to_vec();
+    while let Some((record, behind)) = rest.split_at_checked(16) {
+        let len = u32::from_le_bytes(record[8..12].try_into().unwrap()) as usize;
+        let (packet, next) = behind.split_at(len);
+        let kept = len.min(snaplen);
+        short.extend_from_slice(&record[..8]);
+        short.extend_from_slice(&(kept as u32).to_le_bytes());
+        short.extend_from_slice(&record[12..]);
+        short.extend_from_slice(&packet[..kept]);
+        rest = next;
+    }
+    short
+}

@@ -1,0 +1,109 @@
+//! Named pipes: what is read and written there are remote procedure calls, no file data.
+//!
+//! The share says it where its name is known. Where the capture began after the share was connected, the name of the pipe does, or
+//! the calls themselves.
+//!
+//! Spec: MS-CIFS 2.2.1.1.3, MS-RPCE 2.2.1.1.2, C706 12.6.3.1
+
+use plimsoll_model::{Names, Symbol};
+
+use super::Pending;
+
+/// Pipes of Windows and Samba, and others that are known by name.
+const NAMES: [&str; 27] = [
+    "atsvc",
+    "browser",
+    "cert",
+    "dnsserver",
+    "efsrpc",
+    "epmapper",
+    "eventlog",
+    "fssagentrpc",
+    "initshutdown",
+    "llsrpc",
+    "lsarpc",
+    "lsass",
+    "mdssvc",
+    "msftewds",
+    "netdfs",
+    "netlogon",
+    "ntsvcs",
+    "protected_storage",
+    "rpcss",
+    "samr",
+    "spoolss",
+    "srvsvc",
+    "svcctl",
+    "tapsrv",
+    "trkwks",
+    "winreg",
+    "wkssvc",
+];
+/// Length of the header that all calls have.
+const CALL_LEN: usize = 16;
+
+/// Whether a read or write of `share` and `path` goes to a named pipe; `data` is what was seen of the data.
+#[inline]
+pub(super) fn is_pipe(share: Symbol, path: Symbol, data: &[u8], names: &Names) -> bool {
+    match names.text(share) {
+        Some(share) => is_pipe_share(share),
+        None => names.text(path).is_some_and(is_pipe_name) || is_call(data),
+    }
+}
+
+/// Makes a read or write that of a pipe.
+#[cold]
+pub(super) fn mark(pending: &mut Pending) {
+    pending.procedure = pending.procedure.on_pipe();
+    pending.held = pending.procedure.row().held;
+    pending.payload = None;
+}
+
+#[inline]
+fn is_pipe_share(share: &str) -> bool {
+    const PIPES: &[u8] = b"IPC$";
+    let Some((before, end)) = share.as_bytes().split_last_chunk::<4>() else { return false };
+    end.eq_ignore_ascii_case(PIPES) && before.last().is_none_or(|&last| last == b'\\')
+}
+
+fn is_pipe_name(path: &str) -> bool {
+    let name = path.trim_start_matches('\\');
+    let name = match name.get(..5) {
+        Some(folder) if folder.eq_ignore_ascii_case("PIPE\\") => &name[5..],
+        _ => name,
+    };
+    NAMES.iter().any(|known| known.eq_ignore_ascii_case(name))
+}
+
+/// Whether data begin as a remote procedure call does: version 5, a known kind, little-endian numbers, a length that fits.
+pub(super) fn is_call(data: &[u8]) -> bool {
+    const KIND_MAX: u8 = 19;
+    const LITTLE_ENDIAN: [u8; 4] = [0x10, 0, 0, 0];
+    let Some(&[5, 0 | 1, kind, _, d0, d1, d2, d3, len_low, len_high, ..]) = data.first_chunk::<CALL_LEN>() else {
+        return false;
+    };
+    let len = u16::from_le_bytes([len_low, len_high]);
+    kind <= KIND_MAX && [d0, d1, d2, d3] == LITTLE_ENDIAN && usize::from(len) >= CALL_LEN
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pipes_are_known_by_share_by_name_and_by_what_is_written() {
+        let mut names = Names::default();
+        let [ipc, files, own, pipe, full, file] =
+            [r"\\server\IPC$", r"\\server\files", r"\\server\MYIPC$", "lsarpc", r"\PIPE\srvsvc", "report.docx"]
+                .map(|name| names.intern(name));
+        let bind = [5, 0, 11, 3, 0x10, 0, 0, 0, 72, 0, 0, 0, 1, 0, 0, 0];
+        let none = Symbol::NONE;
+        assert!(is_pipe(ipc, file, b"", &names));
+        assert!(!is_pipe(files, pipe, &bind, &names), "a file of that name on a share of files");
+        assert!(!is_pipe(own, none, b"", &names));
+        assert!(is_pipe(none, pipe, b"", &names) && is_pipe(none, full, b"", &names));
+        assert!(!is_pipe(none, file, b"", &names) && !is_pipe(none, none, b"", &names));
+        assert!(is_pipe(none, none, &bind, &names) && !is_pipe(none, none, &bind[..15], &names));
+        assert!(!is_pipe(none, none, b"5 apples and 11 pears", &names));
+    }
+}
