@@ -18,11 +18,9 @@ const LINE: usize = 64;
 #[inline]
 pub(super) fn ask(window: &[u8], at: usize, record: usize) {
     let (from, bytes) = if record < WHOLE { (at + SHORT_AHEAD, record) } else { (at + LONG_AHEAD * record, HEADERS) };
-    for line in (0..bytes).step_by(LINE) {
-        if let Some(byte) = window.get(from + line) {
-            prefetch(byte);
-        }
-    }
+    // None at the end of the window, where it does not matter.
+    let soon = window.get(from..from + bytes).unwrap_or_default();
+    soon.chunks(LINE).filter_map(|line| line.first()).for_each(prefetch);
 }
 
 #[cfg(target_arch = "x86_64")]

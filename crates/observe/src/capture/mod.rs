@@ -20,6 +20,7 @@ mod link;
 mod netmon;
 mod netxray;
 mod order;
+mod ordered;
 mod pcap;
 mod pcapng;
 mod plain;
@@ -45,6 +46,7 @@ pub use stop::StopReading;
 
 use error::Stop;
 use format::{Located, Parser};
+use ordered::Ordered;
 use source::Source;
 use window::{Entry, Window};
 
@@ -155,6 +157,8 @@ pub struct Captures {
     parser: Parser,
     /// Packets that were read and not given out.
     window: Window,
+    /// What is known of the packets that were not read.
+    ordered: Ordered,
     /// What ended the reading, to be told when all that was read before has been given out.
     failed: Option<CaptureError>,
     /// The number of the last frame that was read, and of the last one of the file before.
@@ -202,6 +206,7 @@ impl Captures {
             source: Source::empty(),
             parser: Parser::Closed,
             window: Window::new(),
+            ordered: Ordered::default(),
             failed: None,
             number: 0,
             number_before: 0,
@@ -225,21 +230,22 @@ impl Captures {
     #[inline]
     #[expect(clippy::should_implement_trait, reason = "a frame borrows from the reader, which an Iterator cannot say")]
     pub fn next(&mut self) -> Result<Option<Frame<'_>>, CaptureError> {
-        let entry = match self.window.pop() {
-            Some(entry) => entry,
-            None => match self.refill()? {
-                Some(entry) => entry,
-                None => return Ok(None),
-            },
-        };
-        let located = entry.located;
-        Ok(Some(Frame {
-            number: entry.number,
-            time_ns: located.time_ns,
-            link: located.link,
-            captured: self.source.slice(located.start, located.len),
-            original_len: located.original_len,
-        }))
+        loop {
+            if let Some(Entry { located, number, .. }) = self.window.pop() {
+                let Located { start, len, original_len, time_ns, link } = located;
+                let captured = self.source.slice(start, len);
+                return Ok(Some(Frame { number, time_ns, link, captured, original_len }));
+            }
+            if let Some((record, link)) = self.ordered.take(&self.parser, &self.source) {
+                self.number += 1;
+                let (number, time_ns) = (self.number, Some(record.time_ns));
+                let captured = self.source.take(record.start, record.end);
+                return Ok(Some(Frame { number, time_ns, link, captured, original_len: record.original_len }));
+            }
+            if !self.refill()? {
+                return Ok(None);
+            }
+        }
     }
 
     /// Whether reading was ended before the input was.
@@ -274,19 +280,23 @@ impl Captures {
         self.inputs = Vec::new().into_iter();
     }
 
-    /// Reads the next block of packets, and gives the first of them.
+    /// Finds the next packets that may be given out. Whether there are any.
     #[inline(never)]
-    fn refill(&mut self) -> Result<Option<Entry>, CaptureError> {
+    fn refill(&mut self) -> Result<bool, CaptureError> {
         loop {
             self.window.begin();
+            if self.look_ahead()? {
+                return Ok(true);
+            }
             let from = self.window.needed_from().unwrap_or_else(|| self.source.place());
             self.source.keep_from(from);
             let all = self.fill(from);
             self.window.settle(all, self.source.place());
-            match self.window.pop() {
-                Some(entry) => return Ok(Some(entry)),
-                None if all => return self.failed.take().map_or(Ok(None), Err),
-                None => {}
+            if self.window.has_ready() {
+                return Ok(true);
+            }
+            if all {
+                return self.failed.take().map_or(Ok(false), Err);
             }
         }
     }

@@ -38,11 +38,21 @@ pub(super) struct Pcap {
     order: Order,
     /// Nanoseconds in a unit of the record header's fraction: 1000 or 1.
     fraction_ns: u32,
-    link: LinkType,
+    pub(super) link: LinkType,
     record_header: usize,
     lengths: Lengths,
     /// What stopped the reading while the first records were looked at; what had been read is given out before it is told.
     stopped: Option<Stop>,
+}
+
+/// A record that lies whole and sound at the beginning of the window.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Record {
+    /// Where its packet begins and ends.
+    pub(super) start: usize,
+    pub(super) end: usize,
+    pub(super) original_len: u32,
+    pub(super) time_ns: i64,
 }
 
 /// Which byte order and variant the first four bytes tell of: order, nanoseconds in a unit, record header.
@@ -101,25 +111,25 @@ impl Pcap {
         (format, u64::from(self.fraction_ns))
     }
 
-    /// The next packet if its record lies whole and sound in the window, else none: ask [`Pcap::next`].
+    /// The first record of the window if it lies whole and sound in it.
     #[inline]
-    pub(super) fn quick(&self, source: &mut Source) -> Option<Located> {
-        let window = source.available();
+    pub(super) fn peek(&self, window: &[u8]) -> Option<Record> {
         let header = window.first_chunk::<MODIFIED_RECORD_HEADER>()?;
         let captured = self.order.u32(header, 8);
-        let end = self.record_header + captured as usize;
+        let (start, end) = (self.record_header, self.record_header + captured as usize);
         if captured > MAX_PACKET_BYTES || end > window.len() || self.lengths != Lengths::CapturedFirst {
             return None;
         }
-        let located = Located {
-            start: source.place() + self.record_header as u64,
-            len: captured as usize,
-            original_len: self.order.u32(header, 12),
-            time_ns: Some(self.time(header)),
-            link: self.link,
-        };
+        Some(Record { start, end, original_len: self.order.u32(header, 12), time_ns: self.time(header) })
+    }
+
+    /// The next packet if its record lies whole and sound in the window, else none: ask [`Pcap::next`].
+    #[inline]
+    pub(super) fn quick(&self, source: &mut Source) -> Option<Located> {
+        let Record { start, end, original_len, time_ns } = self.peek(source.available())?;
+        let place = source.place() + start as u64;
         source.pass(end);
-        Some(located)
+        Some(Located { start: place, len: end - start, original_len, time_ns: Some(time_ns), link: self.link })
     }
 
     /// The next packet, None at the end of the file.

@@ -126,6 +126,31 @@ impl Source {
         self.bytes().get(self.pos..self.filled).unwrap_or_default()
     }
 
+    /// The bytes in the window, consumed or not.
+    #[inline]
+    pub(super) fn window(&self) -> &[u8] {
+        self.bytes().get(..self.filled).unwrap_or_default()
+    }
+
+    /// Where `available()` starts in the window.
+    pub(super) fn position(&self) -> usize {
+        self.pos
+    }
+
+    /// Whether the window is a part of the file in memory.
+    #[inline]
+    pub(super) fn is_mapped(&self) -> bool {
+        self.map.is_some()
+    }
+
+    /// Steps over a whole record in the window, and gives the bytes of its packet.
+    #[inline]
+    pub(super) fn take(&mut self, packet: usize, end: usize) -> &[u8] {
+        let at = self.pos;
+        self.consume(end);
+        self.bytes().get(at + packet..at + end).unwrap_or_default()
+    }
+
     /// Whether the compressed stream ended too early.
     pub(super) fn is_cut(&self) -> bool {
         self.cut
@@ -279,6 +304,11 @@ impl Source {
             }
         }
         Ok(true)
+    }
+
+    /// Maps on where the file is mapped, from the first byte that is not consumed. False where it is read, or ends in the window.
+    pub(super) fn map_on(&mut self) -> Result<bool, Stop> {
+        Ok(self.map.is_some() && !self.ended && self.remap()?)
     }
 
     /// Maps on from the first byte that is not consumed, and what is kept in front of it. False where the file must be read; then the

@@ -16,7 +16,7 @@ use super::format::Located;
 pub(super) const LOOK_AHEAD: usize = 128;
 /// Bytes of the capture in which the packets stand that stay for the next block, at most, so that what is looked at stays in the cache:
 /// with the largest packets that offloads make (64 KiB), 3 of them.
-const KEPT_BYTES: u64 = 256 << 10;
+pub(super) const KEPT_BYTES: u64 = 256 << 10;
 /// Bytes of the capture in a block, at most, but for one record.
 const BLOCK_BYTES: u64 = 512 << 10;
 /// How much earlier than one before it a packet may be and still count as out of order, in nanoseconds: less than the smallest offset
@@ -63,6 +63,31 @@ impl Window {
             last: i64::MIN,
             reordered: 0,
         }
+    }
+
+    /// Whether no packet waits, of a block that has just begun.
+    pub(super) fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    /// The latest time since the clock was last set back.
+    pub(super) fn latest(&self) -> i64 {
+        self.latest
+    }
+
+    /// Packets up to this time, in order, were given out from where they stood.
+    pub(super) fn passed(&mut self, latest: i64) {
+        (self.latest, self.last) = (latest, latest);
+    }
+
+    /// All that was kept may be given out: what follows is in order.
+    pub(super) fn release(&mut self) {
+        self.ready = self.entries.len();
+    }
+
+    /// Whether there is a packet that may be given out.
+    pub(super) fn has_ready(&self) -> bool {
+        self.next < self.ready
     }
 
     /// The next packet, None if the block has been given out.

@@ -81,6 +81,28 @@ fn a_large_file_out_of_order_is_sorted_where_it_is_mapped() {
     assert!(read(vec![folder.file("packed", &gzip(&bytes))]).unwrap().0 == sorted);
 }
 
+/// Stretches in order are given out from where they stand, others are sorted: both in turns, with the change at any place of a map.
+#[test]
+fn a_large_file_that_is_out_of_order_in_places_is_sorted_there() {
+    let size = |at: usize| if at % 3_000 < 1_500 { 60 } else { at * 37 % 1_514 };
+    for (every, by) in [(50, 1), (301, 2), (517, LOOK_AHEAD - 1), (2_003, 90), (9_001, 5)] {
+        let all: Vec<Owned> = (0..20_000).map(|at| packet(0, at as i64, size(at))).collect();
+        let mut order: Vec<usize> = (0..all.len()).collect();
+        order.sort_by_key(|&at| if at % every == every / 3 { 2 * (at + by) + 1 } else { 2 * at });
+        let late = order.windows(2).filter(|pair| pair[1] < pair[0]).count();
+        assert!(late > 1, "every {every}");
+        let (packets, sorted) = filed(order.into_iter().map(|at| all[at].clone()).collect());
+        let bytes = builders::pcap(Endian::Big, 0xa1b2_c3d4, 1, &packets);
+        assert!(bytes.len() > 6 << 20, "{} bytes are not several maps", bytes.len());
+        let folder = Folder::new();
+        for input in [folder.file("plain", &bytes), folder.file("packed", &gzip(&bytes))] {
+            let (found, anomalies) = read(vec![input]).unwrap();
+            assert!(found == sorted, "every {every}");
+            assert_eq!(anomalies.reordered, late as u64);
+        }
+    }
+}
+
 #[test]
 fn nothing_is_sorted_across_a_step_of_the_clock() {
     let step = DISORDER_MAX_NS / 1_000;

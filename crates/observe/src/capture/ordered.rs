@@ -1,0 +1,145 @@
+//! Packets that stand in the order of their times, as nearly all do.
+//!
+//! Where two blocks of packets stand in order, one after the other, sorting them would change nothing (see `window.rs`): the first is given
+//! out from where it stands, and nothing but the place up to which this is known is noted. Anything else is left to the window: a packet
+//! out of order, a record that does not make sense, the end of the input.
+
+use super::ahead;
+use super::format::Parser;
+use super::pcap::{Pcap, Record};
+use super::source::Source;
+use super::window::{KEPT_BYTES, LOOK_AHEAD};
+use super::{CaptureError, Captures, LinkType};
+
+/// Packets in order that follow each other.
+#[derive(Debug, Clone, Copy, Default)]
+struct Run {
+    packets: usize,
+    bytes: usize,
+    /// The latest time in it, or before it where it is empty.
+    latest: i64,
+}
+
+impl Run {
+    /// An empty one behind this.
+    fn next(self) -> Self {
+        Self { packets: 0, bytes: 0, latest: self.latest }
+    }
+
+    /// As many packets as stay in the window between two blocks.
+    #[inline]
+    fn is_enough(&self) -> bool {
+        self.packets >= LOOK_AHEAD || self.bytes as u64 > KEPT_BYTES
+    }
+
+    /// Looks at the record behind it, at position `at` of the source. False if it is not in order, or no whole and sound record.
+    #[inline]
+    fn look(&mut self, pcap: &Pcap, source: &Source, at: usize) -> bool {
+        let Some(record) = source.window().get(at..).and_then(|rest| pcap.peek(rest)) else { return false };
+        if record.time_ns < self.latest {
+            return false;
+        }
+        self.latest = record.time_ns;
+        self.packets += 1;
+        self.bytes += record.end;
+        // What was read is in the cache.
+        if source.is_mapped() {
+            ahead::ask(source.window(), at + record.end, record.end);
+        }
+        true
+    }
+}
+
+/// What is known of the records at the place where the reader stands.
+#[derive(Debug, Default)]
+pub(super) struct Ordered {
+    /// So many packets may be given out as they stand.
+    ready: usize,
+    /// Those behind them that stand in order too, and those behind these as far as they were looked at.
+    behind: Run,
+    next: Run,
+    /// The position behind all of them.
+    to: usize,
+}
+
+impl Ordered {
+    /// The record of the next packet, if that may be given out. For each of them one is looked at, so that waiting for memory and the
+    /// work on packets overlap.
+    #[inline]
+    pub(super) fn take(&mut self, parser: &Parser, source: &Source) -> Option<(Record, LinkType)> {
+        if self.ready == 0 {
+            return None;
+        }
+        let Parser::Pcap(pcap) = parser else { return None };
+        if !self.next.is_enough() {
+            self.look(pcap, source);
+        }
+        self.ready -= 1;
+        pcap.peek(source.available()).map(|record| (record, pcap.link))
+    }
+
+    #[inline]
+    fn look(&mut self, pcap: &Pcap, source: &Source) -> bool {
+        let bytes = self.next.bytes;
+        let is_next = self.next.look(pcap, source, self.to);
+        self.to += self.next.bytes - bytes;
+        is_next
+    }
+
+    /// Looks on until it is enough. False if something else comes before.
+    fn look_on(&mut self, pcap: &Pcap, source: &Source) -> bool {
+        while !self.next.is_enough() {
+            if !self.look(pcap, source) {
+                return false;
+            }
+        }
+        true
+    }
+}
+
+impl Captures {
+    /// Looks ahead. Whether packets may be given out: those in the window, or, if there are none, those where the reader stands.
+    pub(super) fn look_ahead(&mut self) -> Result<bool, CaptureError> {
+        let none_waits = self.window.is_empty();
+        if self.ordered.ready > 0 || self.ordered.behind.packets == 0 {
+            let next = Run { latest: self.window.latest(), ..Run::default() };
+            self.ordered = Ordered { next, to: self.source.position(), ..Ordered::default() };
+        }
+        while self.failed.is_none() && !self.stop.asked() && self.is_next_in_order(none_waits)? {
+            let Ordered { behind, next, to, .. } = self.ordered;
+            self.ordered = Ordered { ready: 0, behind: next, next: next.next(), to };
+            if !none_waits {
+                self.window.release();
+                return Ok(true);
+            }
+            if behind.packets > 0 {
+                self.ordered.ready = behind.packets;
+                self.window.passed(behind.latest);
+                return Ok(true);
+            }
+        }
+        self.ordered = Ordered::default();
+        Ok(false)
+    }
+
+    /// Whether enough packets behind those that are known are in order. If `none_waits` in the window, a file that is mapped is mapped on.
+    fn is_next_in_order(&mut self, none_waits: bool) -> Result<bool, CaptureError> {
+        let Parser::Pcap(pcap) = &self.parser else { return Ok(false) };
+        if self.ordered.look_on(pcap, &self.source) {
+            return Ok(true);
+        }
+        let is_whole = |window: &[u8]| window.get(self.ordered.to..).is_some_and(|rest| pcap.peek(rest).is_some());
+        if !none_waits || is_whole(self.source.window()) {
+            return Ok(false);
+        }
+        let known = self.ordered.to - self.source.position();
+        self.source.keep_from(self.source.place());
+        match self.source.map_on() {
+            Ok(true) => self.ordered.to = self.source.position() + known,
+            Ok(false) => return Ok(false),
+            Err(stop) => return self.stop(stop).map(|()| false),
+        }
+        let Parser::Pcap(pcap) = &self.parser else { return Ok(false) };
+        Ok(self.ordered.look_on(pcap, &self.source))
+    }
+}
