@@ -17,7 +17,8 @@ use crate::keys::Keys;
 use crate::output::{Output, finish_table};
 use crate::output_file::Files;
 use crate::progress::Bar;
-use crate::record::{Capture, Inline, Measured, RecordFlags};
+use crate::record::RecordFlags;
+use plimsoll_experiment::record::{Capture, Inline, Measured};
 
 /// Reads pcap, pcapng, snoop, NetXRay and NetMon captures, plain or packed with gzip or zstd.
 #[derive(Debug, clap::Args)]
@@ -111,7 +112,8 @@ fn source(arguments: &Arguments) -> Source {
 fn record(arguments: &Arguments, source: &Source) -> anyhow::Result<Option<Inline>> {
     let captures = arguments.captures.iter().map(|path| Capture::of(path)).collect();
     let measured = Measured::Analyze { source: source.clone(), captures };
-    arguments.record.begin(&measured, "the clock of the capture", 1)?.map(Inline::begin).transpose()
+    let Some(to) = arguments.record.to() else { return Ok(None) };
+    Inline::begin(to.begin(&measured, "the clock of the capture", 1)?).map(Some)
 }
 
 /// Gives every frame to an observer.

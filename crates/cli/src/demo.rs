@@ -6,6 +6,7 @@ use std::time::Duration;
 use plimsoll_client::target::{Embedded, Target};
 use plimsoll_drive::engine::Plan;
 use plimsoll_drive::reach::Wishes;
+use plimsoll_experiment::{Beginning, ByTime, Chosen, Drive, LevelSpec, Told};
 use plimsoll_model::Names;
 use plimsoll_workload::Workload;
 use plimsoll_workload::{Load, Pause, Phases};
@@ -13,7 +14,7 @@ use plimsoll_workload::{Load, Pause, Phases};
 use crate::exit::Done;
 use crate::output::Output;
 use crate::output_file::Files;
-use crate::run::{Beginning, ByTime, Chosen, Drive, Step, Told, Watching};
+use crate::run::Terminal;
 
 /// Load levels, stations. Few enough, with the pause between turns, for a laptop that is client and server at once.
 const LEVELS: [u32; 3] = [1, 4, 16];
@@ -41,7 +42,7 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
     let page = output.page_at_least(PAGE).display().to_string();
     let output = output.open(&mut Files::default())?;
     let workload = Workload::find("mixed")?;
-    let watching = Watching::new(quiet);
+    let watching = Terminal::new(quiet);
     let timeout_ns = Plan::new(Load::Closed { stations: 1, think: Pause::None }).timeout_ns;
     let drive = Drive { by_time: ByTime::Used, ..Drive::new(&workload, &watching, timeout_ns) };
     let findings = drive_both(&drive)?.findings();
@@ -79,7 +80,7 @@ fn drive_both<'a>(drive: &Drive<'a>) -> anyhow::Result<Told<'a>> {
 }
 
 /// The levels of one server, the `place`th one.
-fn steps(name: &str, place: usize) -> Vec<Step> {
+fn steps(name: &str, place: usize) -> Vec<LevelSpec> {
     let first = u32::try_from(place * LEVELS.len()).unwrap_or(0);
     let step = |(number, stations): (u32, u32)| {
         let load = Load::Closed { stations, think: Pause::Exponential(nanoseconds(THINK)) };
@@ -87,7 +88,7 @@ fn steps(name: &str, place: usize) -> Vec<Step> {
         let phases = Phases { warmup_ns, measured_ns, ..Phases::default() };
         let plan = Plan { phases, seed: SEED, stage: Some(first + number), ..Plan::new(load) };
         let words = format!("{name}, {stations} station{}", if stations == 1 { "" } else { "s" });
-        Step { plan, words, curve: Some(name.to_owned()), parameter: None }
+        LevelSpec { plan, words, curve: Some(name.to_owned()), parameter: None }
     };
     (0..).zip(LEVELS).map(step).collect()
 }

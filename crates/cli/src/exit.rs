@@ -2,6 +2,7 @@
 
 use std::process::ExitCode;
 
+pub(crate) use plimsoll_experiment::Usage;
 use plimsoll_model::Validity;
 
 use crate::secrecy::without_passwords;
@@ -47,18 +48,6 @@ pub(crate) fn first(reasons: &[String]) -> String {
         [first, others @ ..] => format!("{first} ({} more in the report)", others.len()),
     }
 }
-
-/// What the user asked for makes no sense; the message says what would.
-#[derive(Debug)]
-pub(crate) struct Usage(pub(crate) String);
-
-impl std::fmt::Display for Usage {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for Usage {}
 
 /// The exit code of a subcommand. Any but 0 has its reason in one line on standard error, with `--quiet` as well.
 pub(crate) fn code(result: anyhow::Result<Done>) -> ExitCode {

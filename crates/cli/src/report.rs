@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use anyhow::Context;
+use plimsoll_experiment::{StageTold, record::Measured};
 use plimsoll_model::Names;
 use plimsoll_recording::Export;
 use plimsoll_recording::folder::{Progress, Recording, Stage};
@@ -13,8 +14,6 @@ use plimsoll_stats::Statistics;
 use crate::exit::{Done, first_error};
 use crate::output::Output;
 use crate::output_file::{Files, Readers};
-use crate::record::Measured;
-use crate::run::StageTold;
 
 /// Shows again what `plimsoll run --record DIR` or `plimsoll analyze --record DIR` found.
 #[derive(Debug, clap::Args)]

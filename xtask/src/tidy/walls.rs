@@ -28,11 +28,12 @@ const STATS: &str = "plimsoll-stats";
 const RECORDING: &str = "plimsoll-recording";
 const REPORT: &str = "plimsoll-report";
 const SERVE: &str = "plimsoll-serve";
+const EXPERIMENT: &str = "plimsoll-experiment";
 const TESTKIT: &str = "plimsoll-testkit";
 const CLI: &str = "plimsoll-cli";
 
 /// The halves never name each other: observe, and client, workload and drive. A client knows neither who drives it nor why; drive uses of stats the distribution of its own lags; nothing outside the workspace gets into wire, and only serde into model.
-const WALLS: [Wall; 13] = [
+const WALLS: [Wall; 14] = [
     Wall { name: MODEL, inside: &[], outside: Outside::Only(&["serde"]) },
     Wall { name: WIRE, inside: &[], outside: Outside::Only(&[]) },
     Wall { name: OBSERVE, inside: &[MODEL, WIRE], outside: Outside::Any },
@@ -44,9 +45,15 @@ const WALLS: [Wall; 13] = [
     Wall { name: REPORT, inside: &[MODEL, STATS], outside: Outside::Any },
     Wall { name: SERVE, inside: &[WIRE], outside: Outside::Any },
     Wall { name: TESTKIT, inside: &[MODEL, WIRE], outside: Outside::Any },
+    // No arguments and no terminal: those are the command's.
+    Wall {
+        name: EXPERIMENT,
+        inside: &[MODEL, CLIENT, WORKLOAD, DRIVE, STATS, RECORDING, REPORT, SERVE],
+        outside: Outside::Only(&["anyhow", "procfs", "rustix", "serde", "serde_json", "ureq"]),
+    },
     Wall {
         name: CLI,
-        inside: &[MODEL, OBSERVE, CLIENT, WORKLOAD, DRIVE, STATS, RECORDING, REPORT, SERVE],
+        inside: &[MODEL, OBSERVE, CLIENT, WORKLOAD, DRIVE, EXPERIMENT, STATS, RECORDING, REPORT, SERVE],
         outside: Outside::Any,
     },
     Wall { name: "xtask", inside: &[], outside: Outside::Only(&["clap", "libc", "memmap2", "serde_json", "spdx"]) },
@@ -185,6 +192,14 @@ mod tests {
     fn parquet_and_arrow_live_in_recording_alone() {
         assert!(breaks(CLI, "parquet", false) && breaks(STATS, "arrow-array", true));
         assert!(!breaks(RECORDING, "parquet", false));
+    }
+
+    #[test]
+    fn experiments_see_neither_captures_nor_a_terminal() {
+        assert!(["clap", "indicatif", "anstream", OBSERVE].iter().all(|name| breaks(EXPERIMENT, name, false)));
+        assert!(
+            !breaks(EXPERIMENT, DRIVE, false) && !breaks(CLI, EXPERIMENT, false) && breaks(DRIVE, EXPERIMENT, false)
+        );
     }
 
     #[test]

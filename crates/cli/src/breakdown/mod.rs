@@ -5,17 +5,10 @@
 //! | `phases.rs` | which calls are made again and again, by which workloads |
 //! | `place.rs` | on the target and in a local directory: reaching, and running every phase |
 //! | `told.rs` | what was measured becomes the parts of a call |
-//! | `requests.rs` | how many requests a call takes, by the depth of its path; of clients of ours |
-//! | `captured.rs` | the same of a mounted directory's client, whose connection was captured |
-//! | `counters.rs`, `samba.rs`, `ganesha.rs` | what the server counted meanwhile |
 
 mod captured;
-mod counters;
-mod ganesha;
 mod phases;
 mod place;
-mod requests;
-mod samba;
 mod told;
 
 use std::path::PathBuf;
@@ -31,11 +24,13 @@ use plimsoll_workload::Workload;
 use crate::exit::{Done, first_error};
 use crate::output::Output;
 use crate::output_file::Files;
-use crate::run::{AuthFlags, Beginning, Chosen, TARGETS, TargetFlags, Told, Watching, WishFlags};
+use crate::run::{AuthFlags, TARGETS, TargetFlags, Terminal, WishFlags};
 use crate::server_side::ServerSideFlags;
-use counters::Counters;
 use phases::{LoopFlags, Phase};
 use place::{Local, Place, ServersCpu};
+use plimsoll_experiment::breakdown::counters::Counters;
+use plimsoll_experiment::breakdown::{ganesha, requests, samba};
+use plimsoll_experiment::{Beginning, Chosen, LevelResult, Told, Watching};
 
 /// Makes the same call again and again, on a server and in a local directory, and says where its time goes: client,
 /// network, server, disk; what of that was measured, and what follows from it.
@@ -84,7 +79,8 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
     let phases = [Phase::on(&chosen, &arguments.loops)?, Phase::on(&local.chosen, &arguments.loops)?];
     // The report is called after one of them, and then after all.
     let workload = Workload::find("getattr-open")?;
-    let watching = Watching::new(arguments.output.quiet);
+    let terminal = Terminal::new(arguments.output.quiet);
+    let watching: &dyn Watching = &terminal;
     let servers_cpu = ServersCpu::of(&chosen, &arguments.server_side);
     let watches =
         [servers_cpu.watch(&arguments.server_side)?, ServerSideFlags::of_process(std::process::id()).watch()?];
@@ -95,7 +91,7 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
     for ((chosen, phases), watch) in [&chosen, &local.chosen].into_iter().zip(&phases).zip(&watches) {
         let before: usize = places.iter().map(Place::phases).sum();
         let part = (watch.as_ref(), before, before > 0);
-        places.push(Place::reach(chosen, phases, (&wishes, &watching), part, &mut names, &arguments)?);
+        places.push(Place::reach(chosen, phases, (&wishes, watching), part, &mut names, &arguments)?);
     }
     let names = Arc::new(names);
     let mut whole =
@@ -138,7 +134,7 @@ impl Arguments {
 struct Whole<'a> {
     arguments: &'a Arguments,
     servers_cpu: ServersCpu,
-    levels: Vec<crate::run::LevelRan>,
+    levels: Vec<LevelResult>,
     calls: Calls,
     facts: Vec<String>,
 }

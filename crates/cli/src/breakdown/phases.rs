@@ -9,7 +9,7 @@ use plimsoll_workload::{Load, Pause, Phases};
 use plimsoll_workload::{Parameter, Workload, size};
 
 use crate::exit::Usage;
-use crate::run::{Chosen, Step};
+use plimsoll_experiment::{Chosen, LevelSpec};
 
 /// How the loops are made, as flags.
 #[derive(Clone, Debug, clap::Args)]
@@ -144,7 +144,7 @@ impl LoopFlags {
     }
 
     /// A phase as a stage of this number.
-    pub(super) fn step(&self, phase: &Phase, number: u32, local: bool) -> Step {
+    pub(super) fn step(&self, phase: &Phase, number: u32, local: bool) -> LevelSpec {
         let load = Load::Closed { stations: 1, think: Pause::None };
         let (warmup_ns, measured_ns) = (self.warmup_ns(), Some(nanoseconds(self.duration)));
         let phases = Phases { warmup_ns, measured_ns, ..Phases::default() };
@@ -152,7 +152,7 @@ impl LoopFlags {
         let plan = Plan { lanes, phases, timeout_ns, threads: 1, seed: self.seed, stage, ..Plan::new(load) };
         let words = format!("{}{}", phase.call, if local { ", local" } else { "" });
         // No two phases are points of one load curve.
-        Step { plan, curve: Some(words.clone()), words, parameter: None }
+        LevelSpec { plan, curve: Some(words.clone()), words, parameter: None }
     }
 }
 

@@ -13,8 +13,9 @@ use super::Arguments;
 use super::phases::{LoopFlags, Phase};
 use super::told::calls_of;
 use crate::exit::Usage;
-use crate::run::{Chosen, Drive, LevelRan, Site, Step, Watching};
-use crate::server_side::{ServerSideFlags, ServerSideWatch};
+use crate::server_side::ServerSideFlags;
+use plimsoll_experiment::server_side::ServerSideWatch;
+use plimsoll_experiment::{Chosen, Drive, LevelResult, LevelSpec, Site, Watching};
 
 /// A phase that brought too few calls is run again, so much longer than it takes for enough of them; where it brought none,
 /// so much longer than it was.
@@ -102,7 +103,7 @@ pub(super) struct Place<'a> {
 
 /// What came of a place's phases.
 pub(super) struct Ran<'a> {
-    pub(super) levels: Vec<(&'a Phase, LevelRan)>,
+    pub(super) levels: Vec<(&'a Phase, LevelResult)>,
     pub(super) facts: Vec<String>,
     /// What failed besides the measuring.
     pub(super) besides: anyhow::Result<()>,
@@ -113,7 +114,7 @@ impl<'a> Place<'a> {
     pub(super) fn reach(
         chosen: &'a Chosen,
         phases: &'a [Phase],
-        (wishes, watching): (&Wishes, &'a Watching),
+        (wishes, watching): (&Wishes, &'a dyn Watching),
         (watch, first, local): (Option<&'a ServerSideWatch>, usize, bool),
         names: &mut Names,
         arguments: &Arguments,
@@ -140,7 +141,7 @@ impl<'a> Place<'a> {
         for (number, (phase, drive, site)) in (self.first..).zip(&self.sites) {
             let number = u32::try_from(number).unwrap_or(u32::MAX);
             let step = flags.step(phase, number, self.local);
-            let next = |ran: &[LevelRan]| {
+            let next = |ran: &[LevelResult]| {
                 let next = next(ran, &step, phase, flags.calls);
                 // Now that files are made, and the server has all of them in its cache.
                 if next.is_some() {
@@ -196,7 +197,7 @@ impl<'a> Place<'a> {
 }
 
 /// The phase, and the phase again where it brought too few calls.
-fn next(ran: &[LevelRan], step: &Step, phase: &Phase, wanted: u32) -> Option<Step> {
+fn next(ran: &[LevelResult], step: &LevelSpec, phase: &Phase, wanted: u32) -> Option<LevelSpec> {
     let Some(last) = ran.last() else { return Some(step.clone()) };
     let calls = calls_of(last, phase).answered();
     if !last.whole() || calls >= u64::from(wanted) || ran.len() >= ATTEMPTS {

@@ -1,5 +1,6 @@
 //! What was measured of a phase becomes the parts of a call, each with how it is known.
 
+use plimsoll_experiment::LevelResult;
 use plimsoll_report::collect::times_of;
 use plimsoll_report::findings::ServerSide;
 use plimsoll_report::findings::calls::{CallPart, CallPhase, LocalCall};
@@ -8,12 +9,11 @@ use plimsoll_stats::parts::{CallTimes, Known, Missing, Part, Told, parts};
 
 use super::phases::Phase;
 use super::place::ServersCpu;
-use crate::run::LevelRan;
 
 /// A phase that was run.
 pub(super) struct Seen<'a> {
     pub(super) phase: &'a Phase,
-    pub(super) ran: &'a LevelRan,
+    pub(super) ran: &'a LevelResult,
     /// Its number among all stages.
     pub(super) stage: u64,
     /// In the local directory.
@@ -44,7 +44,7 @@ impl Source {
 }
 
 /// The phase's own operations.
-pub(super) fn calls_of(ran: &LevelRan, phase: &Phase) -> Accumulator {
+pub(super) fn calls_of(ran: &LevelResult, phase: &Phase) -> Accumulator {
     let mut sum = Accumulator::default();
     let own = ran.statistics().operations().filter(|(procedure, _)| procedure.row().operation == phase.operation);
     own.for_each(|(_, row)| sum.merge(row));
@@ -243,7 +243,7 @@ mod tests {
     use plimsoll_workload::{Load, Pause, Phases};
 
     use super::*;
-    use crate::run::{Kept, run_level};
+    use plimsoll_experiment::{Kept, run_level};
 
     const LATENCY: Duration = Duration::from_millis(5);
 

@@ -7,6 +7,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::Context;
+use plimsoll_experiment::{Beginning, Drive, LevelResult, LevelSpec, Recorded, Told, Watching, allow_open_files};
 use plimsoll_model::Names;
 use plimsoll_report::findings::Findings;
 use plimsoll_stats::capacity::{Bounds, Grain, Next, Search};
@@ -17,10 +18,7 @@ use crate::exit::{Done, Usage, first_error};
 use crate::output::Output;
 use crate::output_file::Files;
 use crate::record::RecordFlags;
-use crate::run::{
-    Beginning, Drive, LevelRan, LoadFlags, Recorded, SetFlags, Step, TargetFlags, Told, Watching, open_files, step_at,
-    timeout_ns, usual,
-};
+use crate::run::{LoadFlags, SetFlags, TargetFlags, Terminal, level_at, timeout_ns, usual};
 use crate::server_side::ServerSideFlags;
 use promise::{Promises, Word};
 use told::Tries;
@@ -92,24 +90,25 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
     let load = usual(&arguments.load, workload.defaults())?;
     arguments.promises.check(&load)?;
     let bounds = arguments.bounds.of(&load)?;
-    let highest = step_at(&arguments.load, workload.defaults(), ("--most", bounds.most), 0)?;
+    let highest = level_at(&arguments.load, workload.defaults(), ("--most", bounds.most), 0)?;
     let chosen = arguments.target.choose()?;
-    let watching = Watching::new(arguments.output.quiet);
+    let terminal = Terminal::new(arguments.output.quiet);
+    let watching: &dyn Watching = &terminal;
     let warmup_ns = highest.plan.phases.warmup_ns;
     let (target, keep_awake) = (chosen.shown.clone(), arguments.load.keep_awake);
     let beginning = Beginning { target, warmup_ns, keep_awake, ..Beginning::new(&workload, arguments.load.seed) };
     let mut names = Names::default();
     let wishes = arguments.target.wishes(beginning.seed ^ u64::from(std::process::id()) << 32);
     let highest = [highest];
-    open_files::allow(chosen.open_files(&highest, &workload))?;
+    allow_open_files(chosen.open_files(&highest, &workload))?;
     let server_side = arguments.server_side.watch()?;
-    let recording = Recorded::begin(&arguments.record, beginning.clone())?;
+    let recording = Recorded::begin(arguments.record.to().as_ref(), beginning.clone())?;
     let drive = Drive {
         recording: recording.as_ref(),
         file_set: arguments.load.file_set.as_deref(),
         remove_files: arguments.remove_files,
         server_side: server_side.as_ref(),
-        ..Drive::new(&workload, &watching, timeout_ns(&arguments.load))
+        ..Drive::new(&workload, watching, timeout_ns(&arguments.load))
     };
     let found = (|| {
         let site = drive.reach(&chosen, &wishes, &highest, &mut names)?;
@@ -183,7 +182,7 @@ struct Hunt<'a> {
 
 impl Hunt<'_> {
     /// Judges the last run, where there is one, and says what comes next.
-    fn next(&mut self, ran: &[LevelRan]) -> anyhow::Result<Option<Step>> {
+    fn next(&mut self, ran: &[LevelResult]) -> anyhow::Result<Option<LevelSpec>> {
         // One that was cut short says nothing of its load.
         if let Some(last) = ran.last().filter(|last| last.whole()) {
             self.judge(last);
@@ -198,7 +197,7 @@ impl Hunt<'_> {
         let Next::Run { load, brief } = self.search.next() else { return Ok(None) };
         let number = u32::try_from(ran.len()).unwrap_or(u32::MAX);
         // Loads are whole where they must be: the highest was looked at before, the others are made so.
-        let mut step = step_at(&self.arguments.load, self.workload.defaults(), ("--most", load), number)?;
+        let mut step = level_at(&self.arguments.load, self.workload.defaults(), ("--most", load), number)?;
         if let (true, Some(whole)) = (brief, &mut step.plan.phases.measured_ns) {
             *whole = (*whole / BRIEF.0).max(BRIEF.1).min(*whole);
         }
@@ -208,7 +207,7 @@ impl Hunt<'_> {
         Ok(Some(step))
     }
 
-    fn judge(&mut self, last: &LevelRan) {
+    fn judge(&mut self, last: &LevelResult) {
         match self.arguments.promises.judge(last, self.tries.scheduled()) {
             Word::Kept => {
                 self.search.saw(true);

@@ -1,5 +1,6 @@
 //! What a server is to keep: `--hold "p99 < 20ms"`, and what is always meant.
 
+use plimsoll_experiment::LevelResult;
 use plimsoll_report::collect::times_of;
 use plimsoll_report::findings::Times;
 use plimsoll_stats::Accumulator;
@@ -8,7 +9,6 @@ use plimsoll_workload::Load;
 
 use crate::compare::{Condition, Threshold};
 use crate::exit::Usage;
-use crate::run::LevelRan;
 
 /// What a server is to keep, as flags. Always: no failed operation, and no turn of the schedule late or never started.
 #[derive(Clone, Debug, clap::Args)]
@@ -64,7 +64,7 @@ impl Promises {
     }
 
     /// Whether a run kept them; `scheduled`: its starts were.
-    pub(super) fn judge(&self, ran: &LevelRan, scheduled: bool) -> Word {
+    pub(super) fn judge(&self, ran: &LevelResult, scheduled: bool) -> Word {
         let failed: Vec<String> = ran.failures().map(|(cause, count)| format!("{cause}: {count}")).collect();
         let mut broken = failed;
         if ran.late_turns() > 0 {
@@ -81,7 +81,7 @@ impl Promises {
 
 impl Condition {
     /// What a run says that broke it; `None` where it held.
-    fn broken_by(&self, ran: &LevelRan, scheduled: bool) -> Option<String> {
+    fn broken_by(&self, ran: &LevelResult, scheduled: bool) -> Option<String> {
         let Threshold::Value(limit) = self.threshold else { return None };
         let Some(value) = self.value(ran, scheduled) else {
             return Some(format!("{}: there was no {}", self.text, self.name));
@@ -92,7 +92,7 @@ impl Condition {
 
     /// The number that it speaks of; of a schedule, response times from the intended start. (The pause of a station is no
     /// schedule: where it is longer than meant, nobody waits.)
-    fn value(&self, ran: &LevelRan, scheduled: bool) -> Option<f64> {
+    fn value(&self, ran: &LevelResult, scheduled: bool) -> Option<f64> {
         let mut row = Accumulator::default();
         let wanted = crate::filter::parse_operation(&self.name).ok();
         for (procedure, part) in ran.statistics().operations() {

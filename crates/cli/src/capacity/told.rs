@@ -1,12 +1,12 @@
 //! What a report tells of a search.
 
+use plimsoll_experiment::LevelResult;
 use plimsoll_report::findings::capacity::{Capacity, Try};
 use plimsoll_report::text::exact_load as exact;
 use plimsoll_stats::capacity::{Answer, CONFIRMATIONS, Limit, Next, Search, for_ever};
 use plimsoll_workload::Load;
 
 use super::promise::Promises;
-use crate::run::LevelRan;
 
 /// What was tried.
 pub(super) struct Tries {
@@ -31,7 +31,7 @@ impl Tries {
     }
 
     /// It is over; `None` for `held` where it does not count.
-    pub(super) fn end(&mut self, ran: &LevelRan, held: Option<bool>, because: Vec<String>) {
+    pub(super) fn end(&mut self, ran: &LevelResult, held: Option<bool>, because: Vec<String>) {
         if let Some(last) = self.tries.last_mut() {
             (last.seconds, last.held, last.because) = (ran.seconds(), held, because);
         }

@@ -1,5 +1,6 @@
 //! A recording as one side of a comparison.
 
+use plimsoll_experiment::{StageTold, record::Measured};
 use plimsoll_model::Validity;
 use std::path::Path;
 
@@ -10,9 +11,7 @@ use plimsoll_report::findings::Findings;
 use plimsoll_report::findings::comparison::Subject;
 
 use super::{Side, WHOLE_CAPTURE};
-use crate::record::Measured;
 use crate::report::{findings, incomplete, measured};
-use crate::run::StageTold;
 
 /// Reads a recording: its levels by time, and what `plimsoll report` would show of it.
 pub(super) fn read(folder: &Path) -> anyhow::Result<Side> {

@@ -1,12 +1,12 @@
 //! `plimsoll duel`: two servers, or two ways to ask one, turn by turn.
 
-mod corner;
 mod side;
 
 use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::bail;
+use plimsoll_experiment::{Arm, ByTime, Drive, Watching};
 use plimsoll_model::Names;
 use plimsoll_report::collect::comparison::{Contestant, Order, letter};
 
@@ -15,8 +15,7 @@ use crate::exit::{Done, first_error};
 use crate::output::ComparisonOutput;
 use crate::output_file::Files;
 use crate::record::RecordFlags;
-use crate::run::{ByTime, Drive, LoadFlags, SetFlags, Watching, timeout_ns};
-use corner::Corner;
+use crate::run::{LoadFlags, SetFlags, Terminal, timeout_ns};
 use side::Side;
 
 /// Drives two servers in turns (A B B A, and again) and compares them: what changes slowly meets both, and what a new run
@@ -62,23 +61,24 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
     let output = arguments.output.open(&mut files)?;
     let workload = arguments.parameters.workload(&arguments.workload)?;
     let sides = [Side::read(&arguments.a, "A")?, Side::read(&arguments.b, "B")?];
-    let watching = Watching::new(arguments.output.quiet);
+    let terminal = Terminal::new(arguments.output.quiet);
+    let watching: &dyn Watching = &terminal;
     let timeout_ns = timeout_ns(&arguments.load);
     let file_set = arguments.load.file_set.as_deref();
-    let drive = Drive { by_time: ByTime::Kept, file_set, ..Drive::new(&workload, &watching, timeout_ns) };
+    let drive = Drive { by_time: ByTime::Kept, file_set, ..Drive::new(&workload, watching, timeout_ns) };
     let mut names = Names::default();
-    let mut corners = Vec::new();
+    let mut arms = Vec::new();
     for (place, side) in sides.iter().enumerate() {
-        corners.push(side.ready(&drive, &arguments.load, place as u64, &mut names)?);
+        arms.push(side.ready(&drive, &arguments.load, place as u64, &mut names)?);
     }
     let names = Arc::new(names);
-    record(&mut corners, &arguments.record)?;
-    let (whole, ended) = rounds(&drive, &mut corners, &names, arguments.rounds);
-    let cleaned = if arguments.remove_files { clean(&drive, &corners, &names) } else { Ok(()) };
+    record(&mut arms, &arguments.record)?;
+    let (whole, ended) = rounds(&drive, &mut arms, &names, arguments.rounds);
+    let cleaned = if arguments.remove_files { clean(&drive, &arms, &names) } else { Ok(()) };
     let runs = RUNS.saturating_mul(whole) as usize;
-    let contestants: Vec<Contestant> = corners.iter().map(|corner| corner.contestant(&workload, runs)).collect();
+    let contestants: Vec<Contestant> = arms.iter().map(|arm| arm.contestant(&workload, runs)).collect();
     // Whatever became of the duel: what was recorded of it gets its end, and is of use.
-    let kept = corners.into_iter().map(|corner| corner.keep(&names, watching.stopped(), ended.as_ref().err()));
+    let kept = arms.into_iter().map(|arm| arm.keep(&names, watching.stopped(), ended.as_ref().err()));
     let kept = first_error(kept.collect::<Vec<_>>());
     if whole == 0 {
         first_error([ended, cleaned, kept])?;
@@ -90,13 +90,12 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
 }
 
 /// Begins the recordings, if they are wanted: one a side.
-fn record(corners: &mut [Corner<'_>], flags: &RecordFlags) -> anyhow::Result<()> {
-    for place in 0..corners.len() {
-        let begun = flags
-            .within(&letter(place))
-            .and_then(|flags| corners.get_mut(place).map_or(Ok(()), |corner| corner.record(&flags)));
+fn record(arms: &mut [Arm<'_>], flags: &RecordFlags) -> anyhow::Result<()> {
+    let Some(to) = flags.to() else { return Ok(()) };
+    for place in 0..arms.len() {
+        let begun = to.within(&letter(place)).and_then(|to| arms.get_mut(place).map_or(Ok(()), |arm| arm.record(&to)));
         if let Err(error) = begun {
-            corners.iter_mut().for_each(|corner| corner.give_up(&error));
+            arms.iter_mut().for_each(|arm| arm.give_up(&error));
             return Err(error);
         }
     }
@@ -104,12 +103,12 @@ fn record(corners: &mut [Corner<'_>], flags: &RecordFlags) -> anyhow::Result<()>
 }
 
 /// Runs round after round; tells how many are whole, and what went wrong in the one that is not.
-fn rounds(drive: &Drive<'_>, corners: &mut [Corner<'_>], names: &Arc<Names>, rounds: u32) -> (u32, anyhow::Result<()>) {
+fn rounds(drive: &Drive<'_>, arms: &mut [Arm<'_>], names: &Arc<Names>, rounds: u32) -> (u32, anyhow::Result<()>) {
     for round in 0..rounds {
         for (turn, who) in (0..).zip(TURNS) {
-            let Some(corner) = corners.get_mut(who) else { continue };
+            let Some(arm) = arms.get_mut(who) else { continue };
             // The two neighbours of a pair get the same draws.
-            let ran = corner.run(drive, names, RUNS * round + turn / RUNS);
+            let ran = arm.run(drive, names, RUNS * round + turn / RUNS);
             if ran.is_err() || drive.watching.stopped() {
                 return (round, ran);
             }
@@ -119,9 +118,9 @@ fn rounds(drive: &Drive<'_>, corners: &mut [Corner<'_>], names: &Arc<Names>, rou
 }
 
 /// Removes the files of both: of no level, all that is left is that.
-fn clean(drive: &Drive<'_>, corners: &[Corner<'_>], names: &Arc<Names>) -> anyhow::Result<()> {
+fn clean(drive: &Drive<'_>, arms: &[Arm<'_>], names: &Arc<Names>) -> anyhow::Result<()> {
     let drive = Drive { remove_files: true, ..*drive };
-    first_error(corners.iter().map(|corner| corner.clean(&drive, names)).collect::<Vec<_>>())
+    first_error(arms.iter().map(|arm| arm.clean(&drive, names)).collect::<Vec<_>>())
 }
 
 #[cfg(test)]

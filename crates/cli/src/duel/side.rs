@@ -3,11 +3,11 @@
 use std::path::PathBuf;
 
 use clap::Parser;
+use plimsoll_experiment::{Arm, Beginning, Drive, allow_open_files};
 use plimsoll_model::Names;
 
-use super::corner::Corner;
 use crate::exit::Usage;
-use crate::run::{AuthFlags, Beginning, Drive, LoadFlags, TargetFlags, WishFlags, open_files, steps};
+use crate::run::{AuthFlags, LoadFlags, TargetFlags, WishFlags, levels_of};
 
 /// A side as it is written in one argument. What is not given is as for both.
 #[derive(Debug, Parser)]
@@ -58,7 +58,7 @@ impl Side {
         common: &LoadFlags,
         place: u64,
         names: &mut Names,
-    ) -> anyhow::Result<Corner<'a>> {
+    ) -> anyhow::Result<Arm<'a>> {
         let load = LoadFlags {
             stations: self.stations.or(common.stations),
             rate: self.rate.or(common.rate),
@@ -66,18 +66,18 @@ impl Side {
             connections: self.connections.unwrap_or(common.connections),
             ..common.clone()
         };
-        let steps = steps(&load, drive.workload.defaults())?;
+        let steps = levels_of(&load, drive.workload.defaults())?;
         let flags = self.target_flags();
         let chosen = flags.choose()?;
         // Two sides, and two duels at once, must not look like one client computer.
         let wishes = flags.wishes(common.seed ^ u64::from(std::process::id()) << 32 ^ place << 31);
-        open_files::allow(chosen.open_files(&steps, drive.workload))?;
+        allow_open_files(chosen.open_files(&steps, drive.workload))?;
         let site = drive.reach(&chosen, &wishes, &steps, names)?;
         let name = format!("{} {}", chosen.shown, self.options).trim_end().to_owned();
         let warmup_ns = steps.iter().map(|step| step.plan.phases.warmup_ns).next().unwrap_or(0);
         let (target, keep_awake) = (chosen.shown.clone(), common.keep_awake);
         let beginning = Beginning { target, warmup_ns, keep_awake, ..Beginning::new(drive.workload, common.seed) };
-        Ok(Corner::new(name, chosen, site, steps, beginning))
+        Ok(Arm::new(name, chosen, site, steps, beginning))
     }
 }
 

@@ -3,13 +3,11 @@
 use std::time::Duration;
 
 use plimsoll_drive::engine::Plan;
-use plimsoll_report::findings::REPEAT;
+use plimsoll_experiment::{LevelSpec, Usage};
+use plimsoll_workload::Defaults;
 use plimsoll_workload::{Arrivals, Load, Pause, Phases};
-use plimsoll_workload::{Defaults, Parameter};
 
-use super::parameters::Variant;
 use super::ranges::Levels;
-use crate::exit::Usage;
 
 /// How much load, as flags. What is not given is the workload's.
 #[derive(Clone, Debug, Default, clap::Args)]
@@ -70,58 +68,13 @@ pub(crate) struct LoadFlags {
     pub(crate) seed: u64,
 }
 
-/// A load level: its plan, and its load in words.
-#[derive(Clone, Debug)]
-pub(crate) struct Step {
-    pub(crate) plan: Plan,
-    pub(crate) words: String,
-    /// The load curve that it is a point of, where there are several.
-    pub(crate) curve: Option<String>,
-    /// What was varied, and its value here.
-    pub(crate) parameter: Option<Parameter>,
-}
-
-/// All levels so many times: each repeat is a load curve of its own, with draws of its own.
-pub(crate) fn repeated(steps: Vec<Step>, times: u32) -> Vec<Step> {
-    if times <= 1 {
-        return steps;
-    }
-    (0..times).flat_map(|repeat| again(&steps, repeat)).collect()
-}
-
-/// All levels once more: `repeat` counts from 0.
-pub(crate) fn again(steps: &[Step], repeat: u32) -> Vec<Step> {
-    let levels = u32::try_from(steps.len()).unwrap_or(u32::MAX);
-    let mut steps = steps.to_vec();
-    for (place, step) in (0..).zip(&mut steps) {
-        step.curve = Some(format!("{REPEAT}{}", repeat + 1));
-        step.plan.seed = step.plan.seed.wrapping_add(u64::from(repeat));
-        step.plan.stage = Some(repeat.saturating_mul(levels).saturating_add(place));
-    }
-    steps
-}
-
-/// The levels of the `place`th variant of a workload: stages are numbered through, and each value is a load curve of its own.
-pub(crate) fn of_variant(mut steps: Vec<Step>, place: usize, variant: &Variant) -> Vec<Step> {
-    let before = u32::try_from(place.saturating_mul(steps.len())).unwrap_or(u32::MAX);
-    for step in &mut steps {
-        step.plan.stage = step.plan.stage.map(|stage| stage.saturating_add(before));
-        step.curve = match (variant.curve(), step.curve.take()) {
-            (Some(value), Some(repeat)) => Some(format!("{value}, {repeat}")),
-            (value, repeat) => value.or(repeat),
-        };
-        step.parameter.clone_from(&variant.value);
-    }
-    steps
-}
-
 /// When a request without an answer is given up.
 pub(crate) fn timeout_ns(flags: &LoadFlags) -> u64 {
     nanoseconds(flags.timeout)
 }
 
 /// The levels that the flags ask for, in order.
-pub(crate) fn steps(flags: &LoadFlags, defaults: &Defaults) -> anyhow::Result<Vec<Step>> {
+pub(crate) fn levels_of(flags: &LoadFlags, defaults: &Defaults) -> anyhow::Result<Vec<LevelSpec>> {
     let base = base(flags, &defaults.load)?;
     let at = |&level: &f64| at_level(base, ("--levels", level));
     let loads = match &flags.levels {
@@ -137,12 +90,12 @@ pub(crate) fn usual(flags: &LoadFlags, defaults: &Defaults) -> anyhow::Result<Lo
 }
 
 /// The `number`th stage, at this level of what flags and workload ask for; `flag` is where somebody wrote the level.
-pub(crate) fn step_at(
+pub(crate) fn level_at(
     flags: &LoadFlags,
     defaults: &Defaults,
     (flag, level): (&str, f64),
     number: u32,
-) -> anyhow::Result<Step> {
+) -> anyhow::Result<LevelSpec> {
     step(flags, defaults, at_level(base(flags, &defaults.load)?, (flag, level))?, number)
 }
 
@@ -187,7 +140,7 @@ fn at_level(base: Load, (flag, level): (&str, f64)) -> Result<Load, Usage> {
     })
 }
 
-fn step(flags: &LoadFlags, defaults: &Defaults, load: Load, number: u32) -> anyhow::Result<Step> {
+fn step(flags: &LoadFlags, defaults: &Defaults, load: Load, number: u32) -> anyhow::Result<LevelSpec> {
     let (lanes, connections) = (flags.depth.unwrap_or(defaults.lanes), flags.connections);
     if connections > lanes {
         // More depth with the connections would be a difference of its own, which nobody asked for.
@@ -214,7 +167,7 @@ fn step(flags: &LoadFlags, defaults: &Defaults, load: Load, number: u32) -> anyh
         ..Plan::new(load)
     };
     plan.check().map_err(|error| Usage(error.to_string()))?;
-    Ok(Step { words: words(&load), plan, curve: None, parameter: None })
+    Ok(LevelSpec { words: words(&load), plan, curve: None, parameter: None })
 }
 
 fn words(load: &Load) -> String {
@@ -266,6 +219,8 @@ fn parse_pause(text: &str) -> Result<Pause, String> {
 
 #[cfg(test)]
 mod tests {
+    use plimsoll_experiment::{of_variant, repeated};
+
     use super::super::parameters::SetFlags;
     use super::*;
 
@@ -280,12 +235,12 @@ mod tests {
     }
 
     fn loads(flags: &LoadFlags) -> Vec<Load> {
-        steps(flags, &DEFAULTS).unwrap().iter().map(|step| step.plan.load).collect()
+        levels_of(flags, &DEFAULTS).unwrap().iter().map(|step| step.plan.load).collect()
     }
 
     #[test]
     fn without_flags_the_workload_decides() {
-        let step = &steps(&flags(), &DEFAULTS).unwrap()[0];
+        let step = &levels_of(&flags(), &DEFAULTS).unwrap()[0];
         assert_eq!(step.plan.load, DEFAULTS.load);
         assert_eq!((step.words.as_str(), step.plan.phases.warmup_ns), ("4 stations", 1_000_000_000));
     }
@@ -306,7 +261,7 @@ mod tests {
     #[test]
     fn repeats_are_stages_with_draws_of_their_own() {
         let levels = LoadFlags { levels: Some(Levels(vec![1.0, 8.0])), seed: 5, ..flags() };
-        let all = repeated(steps(&levels, &DEFAULTS).unwrap(), 2);
+        let all = repeated(levels_of(&levels, &DEFAULTS).unwrap(), 2);
         let seen: Vec<_> = all
             .iter()
             .map(|step| (step.words.as_str(), step.curve.as_deref(), step.plan.stage, step.plan.seed))
@@ -319,7 +274,7 @@ mod tests {
             ("8 stations", second, Some(3), 6),
         ];
         assert_eq!(seen, expected);
-        assert_eq!(repeated(steps(&levels, &DEFAULTS).unwrap(), 1)[0].curve, None);
+        assert_eq!(repeated(levels_of(&levels, &DEFAULTS).unwrap(), 1)[0].curve, None);
     }
 
     #[test]
@@ -327,7 +282,7 @@ mod tests {
         let levels = LoadFlags { levels: Some(Levels(vec![1.0, 8.0])), ..flags() };
         let vary = crate::run::parameters::tests::vary("block=1B,2B");
         let variants = SetFlags::default().variants("blocks-read", &vary).unwrap();
-        let steps = |times| repeated(steps(&levels, &DEFAULTS).unwrap(), times);
+        let steps = |times| repeated(levels_of(&levels, &DEFAULTS).unwrap(), times);
         let second = of_variant(steps(1), 1, &variants[1]);
         let seen: Vec<_> = second.iter().map(|step| (step.curve.as_deref(), step.plan.stage)).collect();
         assert_eq!(seen, [(Some("block=2B"), Some(2)), (Some("block=2B"), Some(3))]);
@@ -339,7 +294,7 @@ mod tests {
     #[test]
     fn connections_do_not_make_the_load_deeper() {
         let plan = |depth, connections| {
-            steps(&LoadFlags { depth, connections, ..flags() }, &DEFAULTS).map(|steps| steps[0].plan.clone())
+            levels_of(&LoadFlags { depth, connections, ..flags() }, &DEFAULTS).map(|steps| steps[0].plan.clone())
         };
         let error = plan(None, 4).unwrap_err().to_string();
         assert!(error.starts_with("--connections 4: a station with 1 outstanding") && error.contains("--depth 4"));
@@ -350,9 +305,9 @@ mod tests {
 
     #[test]
     fn what_makes_no_sense_is_said() {
-        assert!(steps(&LoadFlags { levels: Some(Levels(vec![1.5])), ..flags() }, &DEFAULTS).is_err());
-        assert!(steps(&LoadFlags { users: Some(3), ..flags() }, &DEFAULTS).is_err());
-        assert!(steps(&LoadFlags { stations: Some(0), ..flags() }, &DEFAULTS).is_err());
+        assert!(levels_of(&LoadFlags { levels: Some(Levels(vec![1.5])), ..flags() }, &DEFAULTS).is_err());
+        assert!(levels_of(&LoadFlags { users: Some(3), ..flags() }, &DEFAULTS).is_err());
+        assert!(levels_of(&LoadFlags { stations: Some(0), ..flags() }, &DEFAULTS).is_err());
         assert!(parse_pause("soon").is_err() && parse_arrivals("often").is_err());
         assert_eq!(parse_pause("5ms..20ms"), Ok(Pause::Uniform(5_000_000, 20_000_000)));
         assert_eq!(parse_pause("0s"), Ok(Pause::None));

@@ -1,31 +1,10 @@
 //! `plimsoll run`: a workload becomes response times.
 
 mod auth;
-mod disruption;
-mod drive;
-mod files;
-mod finished;
-mod fitting;
-mod lateness;
-mod level;
 mod load;
-mod measure;
-#[cfg(test)]
-mod odd_servers;
-pub(crate) mod open_files;
 mod parameters;
-mod planned;
 mod ranges;
-#[cfg(test)]
-mod ranked_servers;
-mod recorded;
-mod sink;
-#[cfg(test)]
-mod starved;
-mod tallies;
 mod target;
-mod uncertain;
-mod validity;
 mod watching;
 
 use std::collections::BTreeMap;
@@ -34,6 +13,10 @@ use std::sync::{Arc, Mutex};
 
 use anyhow::Context;
 use plimsoll_drive::tap::Tap;
+use plimsoll_experiment::{
+    Beginning, ByTime, Chosen, Drive, LevelResult, LevelSpec, Planned, Recorded, Table, Variant, Watching, Work,
+    measure, of_variant, parameters_of_all, read_back, repeated,
+};
 use plimsoll_model::Names;
 use plimsoll_recording::TransactionsFile;
 
@@ -42,21 +25,12 @@ use crate::output::{Output, finish_table};
 use crate::output_file::{Files, OutputFile, Readers};
 use crate::record::RecordFlags;
 use crate::server_side::ServerSideFlags;
-use measure::{Work, measure};
-use parameters::Variant;
-use sink::Table;
 
 pub(crate) use auth::AuthFlags;
-pub(crate) use drive::{ByTime, Drive, Site, Told, base};
-pub(crate) use level::{LevelRan, StageTold};
-pub(crate) use load::{LoadFlags, Step, again, step_at, steps, timeout_ns, usual};
+pub(crate) use load::{LoadFlags, level_at, levels_of, timeout_ns, usual};
 pub(crate) use parameters::{SetFlags, VaryFlags};
-pub(crate) use planned::Planned;
-pub(crate) use recorded::{Beginning, Recorded};
-pub(crate) use target::{Chosen, TARGETS, TargetFlags, WishFlags};
-pub(crate) use watching::Watching;
-#[cfg(test)]
-pub(crate) use {level::run as run_level, sink::Kept};
+pub(crate) use target::{TARGETS, TargetFlags, WishFlags};
+pub(crate) use watching::Terminal;
 
 /// Drives a server with a workload and reports response time beside throughput.
 #[derive(Debug, clap::Args)]
@@ -136,16 +110,18 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
     let chosen = arguments.target.choose()?;
     let beginning = beginning(&arguments, first, &variants, &work, &chosen);
     let (finished, names) = already(&arguments, &beginning)?;
-    let watching = Watching::new(arguments.output.quiet);
+    let terminal = Terminal::new(arguments.output.quiet);
+    let watching: &dyn Watching = &terminal;
     let server_side = arguments.server_side.watch()?;
+    let record_to = arguments.record.to();
     let recording = match arguments.go_on {
-        true => Recorded::resume(&arguments.record, beginning.clone(), |number| finished.contains_key(&number))?,
-        false => Recorded::begin(&arguments.record, beginning.clone())?,
+        true => Recorded::resume(record_to.as_ref(), beginning.clone(), |number| finished.contains_key(&number))?,
+        false => Recorded::begin(record_to.as_ref(), beginning.clone())?,
     };
     let points: usize = work.iter().map(|(_, steps)| steps.len()).sum();
     let drive = Drive {
         workload: &first.workload,
-        watching: &watching,
+        watching,
         table: table.as_ref(),
         tap: tap.as_ref(),
         recording: recording.as_ref(),
@@ -176,10 +152,10 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
 }
 
 /// Each variant of the workload with its levels.
-fn planned<'a>(arguments: &Arguments, variants: &'a [Variant]) -> anyhow::Result<Vec<(&'a Variant, Vec<Step>)>> {
+fn planned<'a>(arguments: &Arguments, variants: &'a [Variant]) -> anyhow::Result<Vec<(&'a Variant, Vec<LevelSpec>)>> {
     let steps = |(place, variant): (usize, &'a Variant)| {
-        let steps = load::repeated(steps(&arguments.load, variant.workload.defaults())?, arguments.repeat);
-        Ok((variant, load::of_variant(steps, place, variant)))
+        let steps = repeated(levels_of(&arguments.load, variant.workload.defaults())?, arguments.repeat);
+        Ok((variant, of_variant(steps, place, variant)))
     };
     variants.iter().enumerate().map(steps).collect()
 }
@@ -189,11 +165,11 @@ fn beginning<'a>(
     arguments: &Arguments,
     first: &'a Variant,
     variants: &[Variant],
-    work: &[(&Variant, Vec<Step>)],
+    work: &[(&Variant, Vec<LevelSpec>)],
     chosen: &Chosen,
 ) -> Beginning<'a> {
     let asked = arguments.target.asked();
-    let of = |(variant, steps): &(&Variant, Vec<Step>)| -> Vec<Planned> {
+    let of = |(variant, steps): &(&Variant, Vec<LevelSpec>)| -> Vec<Planned> {
         steps.iter().map(|step| Planned::of(step, &variant.workload, &asked)).collect()
     };
     let warmup_ns = work.iter().flat_map(|(_, steps)| steps).map(|step| step.plan.phases.warmup_ns).next();
@@ -201,19 +177,17 @@ fn beginning<'a>(
         target: chosen.shown.clone(),
         warmup_ns: warmup_ns.unwrap_or(0),
         keep_awake: arguments.load.keep_awake,
-        parameters: parameters::of_all(variants),
+        parameters: parameters_of_all(variants),
         planned: work.iter().flat_map(of).collect(),
         ..Beginning::new(&first.workload, arguments.load.seed)
     }
 }
 
 /// What a recording that is continued has already, and all that this names.
-fn already(arguments: &Arguments, beginning: &Beginning<'_>) -> anyhow::Result<(BTreeMap<u32, LevelRan>, Names)> {
+fn already(arguments: &Arguments, beginning: &Beginning<'_>) -> anyhow::Result<(BTreeMap<u32, LevelResult>, Names)> {
     let mut names = Names::default();
-    let finished = match arguments.record.folder() {
-        Some(folder) if arguments.go_on => {
-            finished::read_back(folder, beginning, arguments.record.sample(beginning.seed), &mut names)?
-        }
+    let finished = match arguments.record.to() {
+        Some(to) if arguments.go_on => read_back(&to.folder, beginning, to.sample(beginning.seed), &mut names)?,
         _ => BTreeMap::new(),
     };
     Ok((finished, names))

@@ -1,10 +1,9 @@
 //! Parameters of the workload, as flags.
 
-use plimsoll_report::findings;
+use plimsoll_experiment::{Usage, Variant};
 use plimsoll_workload::{Parameter, Workload, size};
 
 use super::ranges::{Item, items};
-use crate::exit::Usage;
 
 /// Values of the workload's parameters, as flags.
 #[derive(Clone, Debug, Default, clap::Args)]
@@ -30,13 +29,6 @@ pub(crate) struct VaryFlags {
 struct Vary {
     name: String,
     values: Vec<String>,
-}
-
-/// A workload with one value of what is varied.
-pub(crate) struct Variant {
-    pub(crate) workload: Workload,
-    /// What is varied, and the value here; `None` where nothing is.
-    pub(crate) value: Option<Parameter>,
 }
 
 impl SetFlags {
@@ -73,36 +65,6 @@ impl VaryFlags {
     }
 }
 
-impl Variant {
-    /// What its load curve is called.
-    pub(crate) fn curve(&self) -> Option<String> {
-        self.value.as_ref().map(|value| format!("{}={}", value.name, value.value))
-    }
-}
-
-/// A parameter as reports show it.
-pub(crate) fn shown(parameter: &Parameter) -> findings::Parameter {
-    let Parameter { name, value } = parameter;
-    findings::Parameter { name: name.clone(), value: value.clone(), bytes: size(value) }
-}
-
-/// Parameters of a run as reports show them: of what was varied, all values.
-pub(crate) fn of_all(variants: &[Variant]) -> Vec<findings::Parameter> {
-    let Some(first) = variants.first() else { return Vec::new() };
-    let one = |parameter: &Parameter| match variants
-        .iter()
-        .filter_map(|variant| variant.value.as_ref())
-        .collect::<Vec<_>>()
-    {
-        values if values.first().is_some_and(|varied| varied.name == parameter.name) => {
-            let values: Vec<&str> = values.iter().map(|varied| varied.value.as_str()).collect();
-            findings::Parameter { name: parameter.name.clone(), value: values.join(", "), bytes: None }
-        }
-        _ => shown(parameter),
-    };
-    first.workload.parameters().iter().map(one).collect()
-}
-
 fn parse_setting(text: &str) -> Result<Parameter, String> {
     let (name, value) = text.split_once('=').ok_or("must be NAME=VALUE")?;
     Ok(Parameter { name: name.trim().to_owned(), value: value.trim().to_owned() })
@@ -128,6 +90,8 @@ fn parse_vary(text: &str) -> Result<Vary, String> {
 
 #[cfg(test)]
 pub(super) mod tests {
+    use plimsoll_experiment::parameters_of_all as of_all;
+
     use super::*;
 
     /// The flag as it is written.

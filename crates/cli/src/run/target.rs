@@ -1,17 +1,13 @@
-//! Which server: the flags, and an embedded one where none is named.
+//! Which server: the flags.
 
 use std::path::{Path, PathBuf};
 
 use plimsoll_client::smb2::{Dialect, Wish};
 use plimsoll_client::target::{PASSWORD_VARIABLE, Target};
-use plimsoll_drive::engine::Plan;
 use plimsoll_drive::reach::Wishes;
-use plimsoll_serve::{Account, Embedded, Kind, Options};
-use plimsoll_workload::Workload;
+use plimsoll_experiment::{Chosen, Usage};
 
 use super::auth::AuthFlags;
-use super::load::Step;
-use crate::exit::Usage;
 
 /// Which server, as flags.
 #[derive(Clone, Debug, clap::Args)]
@@ -47,16 +43,6 @@ pub(crate) struct WishFlags {
     /// Demand SMB encryption
     #[arg(long)]
     encryption: bool,
-}
-
-/// A target that can be reached, and the server in this process behind it, if it is one.
-pub(crate) struct Chosen {
-    /// What to reach.
-    pub(crate) target: Target,
-    /// What people are told.
-    pub(crate) shown: String,
-    /// Held as long as it is needed.
-    embedded: Option<Embedded>,
 }
 
 impl TargetFlags {
@@ -96,46 +82,6 @@ impl WishFlags {
         let dialects = self.dialect.map_or(Dialect::V202..=Dialect::V311, |dialect| dialect..=dialect);
         let (signing, encryption) = (wish(self.signing), wish(self.encryption));
         Wishes { dialects, signing, encryption, seed, ..Wishes::default() }
-    }
-}
-
-impl Chosen {
-    /// Whether clients of ours connect to it; else calls go through the operating system.
-    pub(crate) fn is_connected(&self) -> bool {
-        !matches!(self.target, Target::Path(_))
-    }
-
-    /// Whether its server is in this process.
-    pub(crate) fn is_embedded(&self) -> bool {
-        self.embedded.is_some()
-    }
-
-    /// Files that the largest of these levels has open in this process.
-    pub(crate) fn open_files(&self, steps: &[Step], workload: &Workload) -> u64 {
-        let lanes = |plan: &Plan| u64::from(plan.load.stations()) * u64::from(plan.lanes);
-        let of = |step: &Step| match self.target {
-            Target::Path(_) => workload.open_files() * lanes(&step.plan),
-            // An end each of every connection.
-            _ if self.embedded.is_some() => 2 * step.plan.connections_in_all(),
-            _ => step.plan.connections_in_all(),
-        };
-        steps.iter().map(of).max().unwrap_or(0)
-    }
-
-    /// Starts the embedded server that a target stands for; any other target is there already.
-    pub(crate) fn start(target: Target) -> anyhow::Result<Self> {
-        let shown = target.to_string();
-        let Target::Embedded(which) = target else {
-            return Ok(Self { target, shown, embedded: None });
-        };
-        let (kind, account) = match which {
-            plimsoll_client::target::Embedded::Smb => (Kind::Smb, Some(Account::random()?)),
-            plimsoll_client::target::Embedded::Nfs => (Kind::Nfs, None),
-        };
-        let server = Embedded::start(kind, Options { account, ..Options::default() })?;
-        // Our own URL, which parses.
-        let target = Target::parse(&server.target())?;
-        Ok(Self { target, shown, embedded: Some(server) })
     }
 }
 

@@ -9,12 +9,13 @@ use plimsoll_drive::engine::{Phase, Progress, Watch};
 use plimsoll_workload::fileset::JobProgress;
 
 use crate::interrupt;
+use plimsoll_experiment::{Shown, Watching};
 
 /// Between two looks at the run.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// Watches runs, one after the other.
-pub(crate) struct Watching {
+/// Shows how far an experiment is in the terminal, and ends it at Ctrl-C.
+pub(crate) struct Terminal {
     /// What is measured, and what is done before.
     watch: Arc<Watch>,
     /// What is done afterwards: the first Ctrl-C does not end that.
@@ -23,16 +24,18 @@ pub(crate) struct Watching {
     shown: bool,
 }
 
-impl Watching {
+impl Terminal {
     /// Shows how far runs are where somebody looks.
     pub(crate) fn new(quiet: bool) -> Self {
         let shown = !quiet && std::io::stderr().is_terminal();
         Self { watch: Arc::default(), cleaning: Arc::default(), caught: OnceLock::new(), shown }
     }
+}
 
+impl Watching for Terminal {
     /// From now on the first Ctrl-C (or SIGTERM) ends the phase and cleans up, the second one waits for nothing. Before,
     /// while there is nothing to lose, they end the process as they end any other.
-    pub(crate) fn catch(&self) -> anyhow::Result<()> {
+    fn catch(&self) -> anyhow::Result<()> {
         if self.caught.set(()).is_err() {
             return Ok(());
         }
@@ -47,52 +50,34 @@ impl Watching {
         })
     }
 
-    /// Whether somebody wants it all to end.
-    pub(crate) fn stopped(&self) -> bool {
-        self.watch.stopped()
+    fn watch(&self) -> &Watch {
+        &self.watch
     }
 
-    /// Whether somebody wants it to end without any cleaning up.
-    pub(crate) fn abandoned(&self) -> bool {
-        self.cleaning.abandoned()
+    fn cleaning(&self) -> &Watch {
+        &self.cleaning
     }
 
-    /// Does `work`, showing how far it is, under the name `what`.
-    pub(crate) fn during<T: Send>(&self, what: &str, work: impl FnOnce(&Watch) -> T + Send) -> T {
+    fn showing(&self, what: &str, shown: Shown<'_>, work: &mut (dyn FnMut() + Send)) {
         let mut before = self.watch.progress();
-        self.showing(
-            what,
-            || work(&self.watch),
-            |bar| {
+        self.with_bar(what, work, |bar| match shown {
+            Shown::Level => {
                 let now = self.watch.progress();
                 show(bar, &now, &before);
                 before = now;
-            },
-        )
-    }
-
-    /// The same for work on files before (or else after) all runs, of which `progress` tells how far it is.
-    pub(crate) fn during_files<T: Send>(
-        &self,
-        what: &str,
-        before: bool,
-        work: impl FnOnce(&Watch) -> T + Send,
-        progress: impl Fn() -> JobProgress,
-    ) -> T {
-        let watch = if before { &self.watch } else { &self.cleaning };
-        self.showing(
-            what,
-            || work(watch),
-            |bar| {
+            }
+            Shown::Files(progress) => {
                 let JobProgress { done, total } = progress();
                 bar.set_length(total);
                 bar.set_position(done);
                 bar.set_message(format!("{done} of {total} files and directories"));
-            },
-        )
+            }
+        });
     }
+}
 
-    fn showing<T: Send>(&self, what: &str, work: impl FnOnce() -> T + Send, mut look: impl FnMut(&ProgressBar)) -> T {
+impl Terminal {
+    fn with_bar(&self, what: &str, work: &mut (dyn FnMut() + Send), mut look: impl FnMut(&ProgressBar)) {
         if !self.shown {
             return work();
         }

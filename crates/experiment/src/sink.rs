@@ -14,23 +14,23 @@ use crate::record::{Feed, Taker};
 const ROWS: usize = 512;
 
 /// The transactions table, shared by the workers of all levels.
-pub(crate) type Table = Arc<Mutex<TransactionsFile>>;
+pub type Table = Arc<Mutex<TransactionsFile>>;
 
 /// What is kept of a level besides its statistics.
 #[derive(Clone, Copy)]
-pub(crate) struct Kept<'a> {
+pub struct Kept<'a> {
     /// Everything, in a table.
-    pub(crate) table: Option<&'a Table>,
+    pub table: Option<&'a Table>,
     /// The measured phase, in a recording, which has intervals of its own.
-    pub(crate) recording: Option<&'a Feed>,
+    pub recording: Option<&'a Feed>,
     /// The measured phase by time, for a comparison at once.
-    pub(crate) by_time: bool,
+    pub by_time: bool,
 }
 
 /// One worker's sink.
 pub(crate) struct Measured {
     /// Of the measured phase alone.
-    pub(crate) statistics: Statistics,
+    pub statistics: Statistics,
     intervals: Option<IntervalRecorder>,
     table: Option<(Table, Vec<Transaction>)>,
     /// Of the measured phase alone.

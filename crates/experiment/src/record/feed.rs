@@ -29,16 +29,18 @@ enum Piece {
 }
 
 /// What a worker has measured so far.
-pub(crate) struct SoFar {
-    pub(crate) statistics: Statistics,
-    pub(crate) part: Part,
+pub struct SoFar {
+    /// Its statistics.
+    pub statistics: Statistics,
+    /// What the engine has counted.
+    pub part: Part,
 }
 
 /// Makes of what all workers have what a recording says of a stage.
-pub(crate) type Describe = Box<dyn Fn(&mut dyn Iterator<Item = &SoFar>) -> anyhow::Result<Finished> + Send>;
+pub type Describe = Box<dyn Fn(&mut dyn Iterator<Item = &SoFar>) -> anyhow::Result<Finished> + Send>;
 
 /// A stage being fed.
-pub(crate) struct Feed {
+pub struct Feed {
     sender: SyncSender<Piece>,
     thread: JoinHandle<StageWriter>,
     sample: Sample,
@@ -48,7 +50,7 @@ pub(crate) struct Feed {
 }
 
 /// A worker's end.
-pub(crate) struct Taker {
+pub struct Taker {
     sender: SyncSender<Piece>,
     sample: Sample,
     packer: Packer,
@@ -60,7 +62,7 @@ pub(crate) struct Taker {
 impl Feed {
     /// Begins to write intervals of `width`, which is `None` where the stage's length is not known, with the response time
     /// that leads.
-    pub(crate) fn begin(
+    pub fn begin(
         stage: StageWriter,
         sample: Sample,
         (width, headline): (Option<IntervalWidth>, Headline),
@@ -83,7 +85,7 @@ impl Feed {
     }
 
     /// One more worker.
-    pub(crate) fn taker(&self) -> Taker {
+    pub fn taker(&self) -> Taker {
         let number = self.takers.fetch_add(1, Relaxed);
         let packer = Packer::new(number);
         let intervals = IntervalRecorder::new(self.width.map_or_else(Intervals::growing, Intervals::new));
@@ -92,7 +94,7 @@ impl Feed {
     }
 
     /// All workers have finished.
-    pub(crate) fn end(self) -> anyhow::Result<StageWriter> {
+    pub fn end(self) -> anyhow::Result<StageWriter> {
         drop(self.sender);
         self.thread.join().map_err(|_| anyhow::anyhow!("the thread that writes the recording broke down"))
     }
@@ -139,13 +141,13 @@ impl Checkpoints {
 
 impl Taker {
     /// What there is so far. Where the disk is so far behind that it would have to wait, the next one does.
-    pub(crate) fn checkpoint(&self, statistics: Statistics, part: Part) {
+    pub fn checkpoint(&self, statistics: Statistics, part: Part) {
         let _ = self.sender.try_send(Piece::Checkpoint(self.number, Box::new(SoFar { statistics, part })));
     }
 
     /// Takes a transaction of the measured phase.
     #[inline]
-    pub(crate) fn record(&mut self, t: &Transaction) {
+    pub fn record(&mut self, t: &Transaction) {
         self.intervals.record(t);
         if self.sample.keeps(t) && self.packer.push(t) >= ROWS {
             let rows = self.packer.take();
@@ -168,7 +170,7 @@ impl Taker {
     }
 
     /// All that is left.
-    pub(crate) fn finish(mut self) {
+    pub fn finish(mut self) {
         let rows = self.packer.take();
         self.hand_over(Piece::Rows(rows));
         let none = IntervalRecorder::new(Intervals::growing());

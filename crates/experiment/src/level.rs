@@ -7,13 +7,13 @@ use plimsoll_report::collect::comparison::{LoadPoint, MeasuredRun};
 use plimsoll_report::collect::run::{About, Answered, Level, operations_together};
 use plimsoll_report::collect::stations::spread;
 use plimsoll_report::collect::times_of;
-use plimsoll_report::findings::{Interruption, OUTSIDE_THE_PHASE, Times, TurnKind, besides_repeat, load};
+use plimsoll_report::findings::{Interruption, OUTSIDE_THE_PHASE, ServerSide, Times, TurnKind, besides_repeat, load};
 use plimsoll_stats::{Headline, IntervalWidth, Intervals, Options, SharedDepth, Statistics};
 use plimsoll_workload::Load;
 use plimsoll_workload::Workload;
 use serde::{Deserialize, Serialize};
 
-use super::load::Step;
+use super::level_spec::LevelSpec;
 use super::parameters;
 use super::sink::{Kept, Measured};
 use super::tallies::{alike, answered_in_it, failures, fairness, keeping_up, share, turn_kind};
@@ -23,7 +23,7 @@ use super::{disruption, lateness};
 use crate::server_side::ServerSideWatch;
 
 /// A load level that was measured.
-pub(crate) struct LevelRan {
+pub struct LevelResult {
     pub(super) statistics: Statistics,
     /// Where they were wanted.
     intervals: Option<Intervals>,
@@ -42,40 +42,40 @@ pub(crate) struct LevelRan {
 
 /// What is told of a load level besides its transactions; a recording keeps it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct StageTold {
+pub struct StageTold {
     pub(super) span_ns: (i64, i64),
     turns: u64,
     pub(super) about: About,
     /// Threads that made the load.
-    pub(crate) threads: u32,
+    pub threads: u32,
     /// It ran to its end.
     #[serde(default)]
     pub(super) whole: bool,
 }
 
-impl LevelRan {
+impl LevelResult {
     /// The same as a point of a load curve of several.
-    pub(crate) fn on(mut self, step: &Step) -> LevelRan {
+    pub fn on(mut self, step: &LevelSpec) -> LevelResult {
         self.told.about.curve.clone_from(&step.curve);
         self.told.about.varied = step.parameter.as_ref().map(parameters::shown);
         self
     }
 
     /// The same with what the server said of itself meanwhile, where somebody looked.
-    pub(super) fn beside(mut self, watch: Option<&ServerSideWatch>) -> LevelRan {
+    pub(super) fn beside(mut self, watch: Option<&ServerSideWatch>) -> LevelResult {
         let answered = self.answered().requests;
         self.told.about.server = watch.map(|watch| watch.during(self.told.span_ns, answered));
         self
     }
 
     /// A level that was measured before, as a recording has it.
-    pub(super) fn read_back(statistics: Statistics, told: StageTold) -> LevelRan {
+    pub(super) fn read_back(statistics: Statistics, told: StageTold) -> LevelResult {
         let (intervals, generators_fault, busy, behind) = (None, None, None, None);
         Self { statistics, intervals, told, reasons: Vec::new(), late_turns: 0, generators_fault, busy, behind }
     }
 
     /// The same with one thing more that speaks against it, where there is one.
-    pub(super) fn against(mut self, reason: Option<Reason>) -> LevelRan {
+    pub(super) fn against(mut self, reason: Option<Reason>) -> LevelResult {
         if let Some(reason) = reason {
             self.reasons.push(reason);
             self.told.about.validity = Validity::of(self.reasons.clone());
@@ -84,12 +84,12 @@ impl LevelRan {
     }
 
     /// The same without its numbers by time: of many levels they are much.
-    pub(super) fn without_intervals(self) -> LevelRan {
+    pub(super) fn without_intervals(self) -> LevelResult {
         Self { intervals: None, ..self }
     }
 
     /// The same, no matter how busy the client was.
-    pub(super) fn without_busy_client(mut self) -> LevelRan {
+    pub(super) fn without_busy_client(mut self) -> LevelResult {
         let busy = self.busy.take();
         self.reasons.retain(|reason| Some(&reason.text) != busy.as_ref());
         self.told.about.validity = Validity::of(self.reasons.clone());
@@ -97,12 +97,12 @@ impl LevelRan {
     }
 
     /// The same with the workload's names of its turns; kinds of which none was begun are left out.
-    pub(super) fn named(self, workload: &Workload) -> LevelRan {
+    pub(super) fn named(self, workload: &Workload) -> LevelResult {
         self.named_as(workload.turns().map(|(name, _)| name.to_owned()))
     }
 
     /// The same with these names.
-    pub(super) fn named_as(mut self, names: impl Iterator<Item = String>) -> LevelRan {
+    pub(super) fn named_as(mut self, names: impl Iterator<Item = String>) -> LevelResult {
         let kinds = std::mem::take(&mut self.told.about.turns).into_iter().zip(names);
         let named = kinds.map(|(kind, name)| TurnKind { name, ..kind });
         self.told.about.turns = named.filter(|kind| kind.ended + kind.unended > 0).collect();
@@ -110,7 +110,7 @@ impl LevelRan {
     }
 
     /// A level that could not be run at all: nothing, and why.
-    pub(crate) fn not_run(plan: &Plan, words: String, error: &EngineError) -> Self {
+    pub fn not_run(plan: &Plan, words: String, error: &EngineError) -> Self {
         let (stations, depth) = (u64::from(plan.load.stations()), plan.lanes);
         let asked_per_s = plan.load.asked_rate();
         let reasons = vec![Reason::invalid(error.to_string())];
@@ -123,18 +123,18 @@ impl LevelRan {
     }
 
     /// As a comparison wants it; `None` where it was not run, or its numbers by time were not kept.
-    pub(crate) fn measured(&self) -> Option<MeasuredRun> {
+    pub fn measured(&self) -> Option<MeasuredRun> {
         let intervals = self.intervals.clone()?;
         Some(MeasuredRun { span_ns: self.told.span_ns, intervals })
     }
 
     /// What the server did in the phase.
-    pub(crate) fn answered(&self) -> Answered {
+    pub fn answered(&self) -> Answered {
         self.told.about.answered.unwrap_or_default()
     }
 
     /// That a rate was not held, whoever is to blame.
-    pub(crate) fn behind(&self) -> Option<&str> {
+    pub fn behind(&self) -> Option<&str> {
         self.behind.as_deref()
     }
 
@@ -145,88 +145,87 @@ impl LevelRan {
     }
 
     /// Where it lies on its load curve.
-    pub(crate) fn point(&self) -> LoadPoint {
+    pub fn point(&self) -> LoadPoint {
         self.told.point()
     }
 
     /// Its load in words.
-    pub(crate) fn words(&self) -> &str {
+    pub fn words(&self) -> &str {
         &self.told.about.level
     }
 
-    /// As if the server had said this of itself.
-    #[cfg(test)]
-    pub(crate) fn serve_with(&mut self, server: plimsoll_report::findings::ServerSide) {
+    /// Puts what the server said of itself beside it.
+    pub fn serve_with(&mut self, server: ServerSide) {
         self.told.about.server = Some(server);
     }
 
     /// All that is told of it besides its transactions.
-    pub(crate) fn about(&self) -> &About {
+    pub fn about(&self) -> &About {
         &self.told.about
     }
 
     /// Whether its numbers may be used.
-    pub(crate) fn validity(&self) -> &Validity {
+    pub fn validity(&self) -> &Validity {
         &self.told.about.validity
     }
 
     /// The transactions of its measured phase.
-    pub(crate) fn statistics(&self) -> &Statistics {
+    pub fn statistics(&self) -> &Statistics {
         &self.statistics
     }
 
     /// Nobody stopped it before its end.
-    pub(crate) fn whole(&self) -> bool {
+    pub fn whole(&self) -> bool {
         self.told.whole
     }
 
     /// Length of its measured phase, s.
-    pub(crate) fn seconds(&self) -> f64 {
+    pub fn seconds(&self) -> f64 {
         let (first, last) = self.told.span_ns;
         last.saturating_sub(first) as f64 / 1e9
     }
 
     /// Turns that were begun and had not ended when their user's next one was due, or at all.
-    pub(crate) fn late_turns(&self) -> u64 {
+    pub fn late_turns(&self) -> u64 {
         self.late_turns
     }
 
     /// Planned turns that were never started.
-    pub(crate) fn never_sent(&self) -> u64 {
+    pub fn never_sent(&self) -> u64 {
         self.told.about.generator.never_sent
     }
 
     /// Actions that did not succeed: what happened, how often.
-    pub(crate) fn failures(&self) -> impl Iterator<Item = &(String, u64)> {
+    pub fn failures(&self) -> impl Iterator<Item = &(String, u64)> {
         self.told.about.failures.iter().filter(|(cause, _)| !cause.ends_with(OUTSIDE_THE_PHASE))
     }
 
     /// Why the load generator, and not the server, is to blame for bad numbers; `None` where it kept up.
-    pub(crate) fn generators_fault(&self) -> Option<&str> {
+    pub fn generators_fault(&self) -> Option<&str> {
         self.generators_fault.as_deref()
     }
 }
 
 impl StageTold {
     /// As a recording kept it.
-    pub(crate) fn read(kept: &serde_json::Value) -> anyhow::Result<Self> {
+    pub fn read(kept: &serde_json::Value) -> anyhow::Result<Self> {
         serde_json::from_value(kept.clone()).context("manifest.json: a stage makes no sense")
     }
 
     /// What a reader should know though the level is valid.
-    pub(crate) fn caution(&self) -> Option<String> {
+    pub fn caution(&self) -> Option<String> {
         let About { level, validity, generator, .. } = &self.about;
         let said = lateness::caution(&generator.moved).filter(|_| validity.verdict == Verdict::Valid)?;
         Some(format!("At {level}: {said}."))
     }
 
     /// The load curve that it is a point of, where there are several.
-    pub(crate) fn curve(&self) -> Option<&str> {
+    pub fn curve(&self) -> Option<&str> {
         self.about.curve.as_deref()
     }
 
     /// Where it lies on its load curve: repeats of a load lie at the same place.
-    pub(crate) fn point(&self) -> LoadPoint {
+    pub fn point(&self) -> LoadPoint {
         let About { level, asked_per_s, stations, depth, validity, .. } = &self.about;
         LoadPoint {
             curve: self.curve().and_then(besides_repeat).map(str::to_owned),
@@ -238,19 +237,19 @@ impl StageTold {
     }
 
     /// As the report wants it.
-    pub(crate) fn as_level<'a>(&self, statistics: &'a Statistics) -> Level<'a> {
+    pub fn as_level<'a>(&self, statistics: &'a Statistics) -> Level<'a> {
         Level { statistics, span_ns: self.span_ns, turns: self.turns, about: self.about.clone() }
     }
 }
 
 /// Runs a plan; `words` says its load.
-pub(crate) fn run(
+pub fn run(
     plan: &Plan,
     words: &str,
     setup: &dyn Setup,
     kept: Kept<'_>,
     watch: &Watch,
-) -> Result<LevelRan, EngineError> {
+) -> Result<LevelResult, EngineError> {
     let depth = SharedDepth::default();
     let sink = |_| Measured::new(kept, &depth, headline(plan), || empty(plan));
     let ran = match kept.recording {
@@ -284,7 +283,7 @@ pub(super) fn added_up(
     words: &str,
     names: &Names,
     by_time: bool,
-) -> LevelRan {
+) -> LevelResult {
     let Ran { sinks, stations, turns: kinds, generator, measured, silences, stopped } = ran;
     let mut statistics = Statistics::new(Options { headline: headline(plan), ..Options::default() });
     let mut intervals = by_time.then(|| empty(plan));
@@ -302,7 +301,7 @@ pub(super) fn added_up(
 }
 
 /// What there is of a level that goes on, and may never end.
-pub(super) fn unfinished(statistics: Statistics, ran: Ran<()>, plan: &Plan, words: &str) -> LevelRan {
+pub(super) fn unfinished(statistics: Statistics, ran: Ran<()>, plan: &Plan, words: &str) -> LevelResult {
     judged(statistics, None, ran, plan, words, End::Unknown)
 }
 
@@ -322,7 +321,7 @@ fn judged(
     plan: &Plan,
     words: &str,
     end: End,
-) -> LevelRan {
+) -> LevelResult {
     let Ran { stations, turns: kinds, generator, measured, silences, .. } = ran;
     let response = response(&statistics);
     let users = users_of(plan);
@@ -381,7 +380,7 @@ fn judged(
     let threads = u32::try_from(generator.workers.len()).unwrap_or(u32::MAX);
     let late_turns = if scheduled { kinds.iter().map(|kind| kind.late + kind.unended).sum() } else { 0 };
     let told = StageTold { span_ns: measured, turns, about, threads, whole: end == End::Planned };
-    LevelRan { statistics, intervals, told, reasons, late_turns, generators_fault, busy, behind }
+    LevelResult { statistics, intervals, told, reasons, late_turns, generators_fault, busy, behind }
 }
 
 /// How many users have a schedule of their own; `None` where nobody has.

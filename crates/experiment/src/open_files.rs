@@ -2,7 +2,7 @@
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-use crate::exit::Usage;
+use crate::error::Usage;
 
 /// Files that a process has open besides: standard streams, event queues, reports, libraries' own.
 const OTHERS: u64 = 128;
@@ -11,7 +11,7 @@ const OTHERS: u64 = 128;
 ///
 /// # Errors
 /// The system does not.
-pub(crate) fn allow(wanted: u64) -> Result<(), Usage> {
+pub fn allow(wanted: u64) -> Result<(), Usage> {
     let wanted = wanted.saturating_add(OTHERS);
     let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
     if current.is_none_or(|current| current >= wanted) {

@@ -14,42 +14,47 @@ use plimsoll_report::findings::capacity::Capacity;
 use plimsoll_report::findings::{Findings, Run};
 use plimsoll_workload::{FileSet, Workload};
 
+use super::chosen::Chosen;
 use super::files::Files;
-use super::level::{self, LevelRan};
-use super::load::Step;
+use super::level::{self, LevelResult};
+use super::level_spec::LevelSpec;
 use super::recorded::{Beginning, Recorded};
 use super::sink::{Kept, Table};
-use super::target::Chosen;
 use super::watching::Watching;
-use crate::exit::first_error;
+use crate::error::all_of;
 use crate::server_side::ServerSideWatch;
 
 /// What is driven, and who looks on.
-pub(crate) struct Drive<'a> {
-    pub(crate) workload: &'a Workload,
-    pub(crate) watching: &'a Watching,
-    pub(crate) table: Option<&'a Table>,
-    pub(crate) tap: Option<&'a Arc<Tap>>,
-    pub(crate) recording: Option<&'a Recorded<'a>>,
+pub struct Drive<'a> {
+    /// What clients do.
+    pub workload: &'a Workload,
+    /// Who looks on.
+    pub watching: &'a dyn Watching,
+    /// Where every transaction goes.
+    pub table: Option<&'a Table>,
+    /// What goes over the sockets.
+    pub tap: Option<&'a Arc<Tap>>,
+    /// Where levels are kept.
+    pub recording: Option<&'a Recorded<'a>>,
     /// Whether levels keep their numbers by time.
-    pub(crate) by_time: ByTime,
+    pub by_time: ByTime,
     /// A request without an answer is given up after so long.
-    pub(crate) timeout_ns: u64,
+    pub timeout_ns: u64,
     /// The levels of a load curve end with the one whose mean response time is above this, s.
-    pub(crate) stop_above_s: Option<f64>,
+    pub stop_above_s: Option<f64>,
     /// What its files are called besides, so that several runs can have some on one share.
-    pub(crate) file_set: Option<&'a str>,
+    pub file_set: Option<&'a str>,
     /// The workload's files go when it is over.
-    pub(crate) remove_files: bool,
+    pub remove_files: bool,
     /// Who looks at the server's own numbers.
-    pub(crate) server_side: Option<&'a ServerSideWatch>,
+    pub server_side: Option<&'a ServerSideWatch>,
     /// How busy the client is spoils nothing: it is part of what is measured.
-    pub(crate) may_be_busy: bool,
+    pub may_be_busy: bool,
 }
 
 /// Numbers by time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum ByTime {
+pub enum ByTime {
     /// Nobody wants them.
     None,
     /// They say how sure a level's numbers are, and are forgotten.
@@ -59,8 +64,9 @@ pub(crate) enum ByTime {
 }
 
 /// A server, and where the workload's files are on it.
-pub(crate) struct Site {
-    pub(crate) server: Arc<dyn Reached>,
+pub struct Site {
+    /// The server.
+    pub server: Arc<dyn Reached>,
     set: Arc<FileSet>,
     /// Other processes can reach it, too.
     shared: bool,
@@ -68,7 +74,7 @@ pub(crate) struct Site {
 
 impl<'a> Drive<'a> {
     /// Drives with this workload, and nothing besides: no table, tap or recording, no numbers by time, files left in place.
-    pub(crate) fn new(workload: &'a Workload, watching: &'a Watching, timeout_ns: u64) -> Self {
+    pub fn new(workload: &'a Workload, watching: &'a dyn Watching, timeout_ns: u64) -> Self {
         let (table, tap, recording, server_side, stop_above_s) = (None, None, None, None, None);
         let (by_time, file_set, remove_files, may_be_busy) = (ByTime::None, None, false, false);
         Self {
@@ -88,11 +94,11 @@ impl<'a> Drive<'a> {
     }
 
     /// Finds the server of a target. `names` takes everything that transactions will name.
-    pub(crate) fn reach(
+    pub fn reach(
         &self,
         chosen: &Chosen,
         wishes: &Wishes,
-        steps: &[Step],
+        steps: &[LevelSpec],
         names: &mut Names,
     ) -> anyhow::Result<Site> {
         super::fitting::check(self.workload, &chosen.target, steps)?;
@@ -107,7 +113,7 @@ impl<'a> Drive<'a> {
     ///
     /// # Errors
     /// There is nothing to report: no level was run. What goes wrong afterwards is in what it returns.
-    pub(crate) fn levels(&self, site: &Site, names: &Arc<Names>, steps: Vec<Step>) -> anyhow::Result<Levels> {
+    pub fn levels(&self, site: &Site, names: &Arc<Names>, steps: Vec<LevelSpec>) -> anyhow::Result<Levels> {
         let (planned, mut steps) = (steps.len(), steps.into_iter());
         let mut levels = self.climb(site, names, |_| Ok(steps.next()))?;
         levels.planned = Some(planned);
@@ -118,11 +124,11 @@ impl<'a> Drive<'a> {
     ///
     /// # Errors
     /// There is nothing to report: no level was run. What goes wrong afterwards is in what it returns.
-    pub(crate) fn climb(
+    pub fn climb(
         &self,
         site: &Site,
         names: &Arc<Names>,
-        next: impl FnMut(&[LevelRan]) -> anyhow::Result<Option<Step>>,
+        next: impl FnMut(&[LevelResult]) -> anyhow::Result<Option<LevelSpec>>,
     ) -> anyhow::Result<Levels> {
         self.watching.catch()?;
         let Site { server, set, shared } = site;
@@ -151,11 +157,11 @@ impl<'a> Drive<'a> {
         };
         let mut levels = match ran {
             Ok(levels) => levels,
-            Err(error) => return first_error([Err(error), removed]).map(|()| Levels::default()),
+            Err(error) => return all_of([Err(error), removed]).map(|()| Levels::default()),
         };
         match removed {
             Err(error) if !self.remove_files => levels.remarks.push(format!("{error:#}")),
-            removed => levels.besides = first_error([levels.besides, removed]),
+            removed => levels.besides = all_of([levels.besides, removed]),
         }
         if let Some(lease) = lease {
             levels.remarks.extend(lease.note.clone());
@@ -170,7 +176,7 @@ impl<'a> Drive<'a> {
         site: &Site,
         names: &Arc<Names>,
         (lease, ready): (Option<&Lease>, bool),
-        mut next: impl FnMut(&[LevelRan]) -> anyhow::Result<Option<Step>>,
+        mut next: impl FnMut(&[LevelResult]) -> anyhow::Result<Option<LevelSpec>>,
     ) -> anyhow::Result<Levels> {
         let mut levels = Levels::default();
         let scenarios = Box::new(|station, lane, seed| self.workload.scenario(&site.set, station, lane, seed));
@@ -210,19 +216,19 @@ impl<'a> Drive<'a> {
     fn level(
         &self,
         first: bool,
-        step: &Step,
+        step: &LevelSpec,
         (site, lease): (&Site, Option<&Lease>),
         setup: &dyn Setup,
         names: &Arc<Names>,
     ) -> anyhow::Result<Level> {
-        let Step { plan, words, .. } = step;
+        let LevelSpec { plan, words, .. } = step;
         let feed = self.recording.map(|recording| recording.stage(step, names)).transpose()?;
         let kept = Kept { table: self.table, recording: feed.as_ref(), by_time: self.by_time != ByTime::None };
         let run = |watch: &Watch| level::run(plan, words, setup, kept, watch);
         let (ran, whole) = match self.watching.during(words, run) {
             Ok(ran) => (ran, true),
             Err(error) if first => return Err(error.into()),
-            Err(error) => (LevelRan::not_run(plan, words.clone(), &error), false),
+            Err(error) => (LevelResult::not_run(plan, words.clone(), &error), false),
         };
         let ran = if self.by_time == ByTime::Kept { ran } else { ran.without_intervals() };
         let ran = if self.may_be_busy { ran.without_busy_client() } else { ran };
@@ -238,7 +244,7 @@ impl<'a> Drive<'a> {
 
 /// What came of one level.
 struct Level {
-    ran: LevelRan,
+    ran: LevelResult,
     /// It could be run.
     whole: bool,
     /// Whether it went to the recording, where there is one.
@@ -246,20 +252,21 @@ struct Level {
 }
 
 /// What came of the levels.
-pub(crate) struct Levels {
-    pub(crate) ran: Vec<LevelRan>,
+pub struct Levels {
+    /// The results, in order.
+    pub ran: Vec<LevelResult>,
     /// Their stages' numbers.
-    pub(crate) numbers: Vec<u32>,
+    pub numbers: Vec<u32>,
     /// How many there were to be; `None` where that depends on what is measured.
     planned: Option<usize>,
     /// Somebody stopped it before all were begun.
-    pub(crate) stopped: bool,
+    pub stopped: bool,
     /// Load curves that ended where the server had become too slow.
     cuts: Vec<Cut>,
     /// What the workload has to tell besides.
     pub(super) remarks: Vec<String>,
     /// What failed besides the measuring: the recording, or to remove the files.
-    pub(crate) besides: anyhow::Result<()>,
+    pub besides: anyhow::Result<()>,
 }
 
 impl Default for Levels {
@@ -271,7 +278,7 @@ impl Default for Levels {
 
 impl Levels {
     /// What is worth telling besides.
-    pub(crate) fn facts(&self) -> Vec<String> {
+    pub fn facts(&self) -> Vec<String> {
         let stopped = || stopped_at(self.ran.len(), self.planned);
         let cuts = self.cuts.iter().map(Cut::to_string);
         self.stopped.then(stopped).into_iter().chain(cuts).chain(self.remarks.iter().cloned()).collect()
@@ -288,7 +295,7 @@ pub(super) struct Cut {
 
 impl Cut {
     /// `None` where the level was quick enough.
-    pub(super) fn after(ran: &LevelRan, limit_s: f64) -> Option<Self> {
+    pub(super) fn after(ran: &LevelResult, limit_s: f64) -> Option<Self> {
         let curve = ran.told.about.curve.clone();
         let mean_s = ran.mean_response_s().filter(|mean_s| *mean_s > limit_s)?;
         Some(Self { curve, level: ran.words().to_owned(), mean_s, limit_s })
@@ -311,27 +318,30 @@ pub(super) fn stopped_at(ran: usize, planned: Option<usize>) -> String {
 }
 
 /// Everything that a report tells of a run.
-pub(crate) struct Told<'a> {
-    pub(crate) beginning: Beginning<'a>,
-    pub(crate) levels: Vec<LevelRan>,
-    pub(crate) names: Arc<Names>,
+pub struct Told<'a> {
+    /// What was known before.
+    pub beginning: Beginning<'a>,
+    /// The levels, in order.
+    pub levels: Vec<LevelResult>,
+    /// Resolves what they name.
+    pub names: Arc<Names>,
     /// What was agreed with servers.
-    pub(crate) facts: Vec<String>,
+    pub facts: Vec<String>,
 }
 
 impl Told<'_> {
     /// As reports want it.
-    pub(crate) fn findings(self) -> Findings {
+    pub fn findings(self) -> Findings {
         self.findings_of(None)
     }
 
     /// The same of a search for a capacity.
-    pub(crate) fn findings_of(self, capacity: Option<Box<Capacity>>) -> Findings {
+    pub fn findings_of(self, capacity: Option<Box<Capacity>>) -> Findings {
         self.findings_with(|run| Run { capacity, ..run })
     }
 
     /// The same with where the time of calls goes.
-    pub(crate) fn findings_of_calls(self, calls: Calls) -> Findings {
+    pub fn findings_of_calls(self, calls: Calls) -> Findings {
         self.findings_with(|run| Run { calls: Some(Box::new(calls)), ..run })
     }
 

@@ -4,13 +4,13 @@ use plimsoll_client::reserved;
 use plimsoll_client::target::Target;
 use plimsoll_workload::Workload;
 
-use super::load::Step;
-use crate::exit::Usage;
+use super::level_spec::LevelSpec;
+use crate::error::Usage;
 
 /// # Errors
 /// The workload has steps that the target's protocol lacks, or its connections would have to serve several at a time that
 /// must have them alone, or they are more than there are source ports to have.
-pub(super) fn check(workload: &Workload, target: &Target, steps: &[Step]) -> Result<(), Usage> {
+pub(super) fn check(workload: &Workload, target: &Target, steps: &[LevelSpec]) -> Result<(), Usage> {
     let smb = matches!(target, Target::Smb(_));
     if let (Some(step), false) = (workload.smb_alone(), smb) {
         let name = workload.name();

@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::{LATE_NS, LOOK, Recorder};
 
 /// The stage of an analysis.
-pub(crate) struct Inline {
+pub struct Inline {
     recorder: Recorder,
     stage: StageWriter,
     sample: Sample,
@@ -18,14 +18,14 @@ pub(crate) struct Inline {
 
 impl Inline {
     /// Begins it.
-    pub(crate) fn begin(recorder: Recorder) -> anyhow::Result<Self> {
+    pub fn begin(recorder: Recorder) -> anyhow::Result<Self> {
         let stage = recorder.writer.begin(0, None)?;
         let (sample, intervals) = (recorder.sample, IntervalRecorder::new(Intervals::growing()));
         Ok(Self { recorder, stage, sample, intervals, since: 0 })
     }
 
     /// All transactions have come, those of `span_ns`.
-    pub(crate) fn end(
+    pub fn end(
         mut self,
         (of, coverage): (&Statistics, &Coverage),
         span_ns: (Option<i64>, Option<i64>),

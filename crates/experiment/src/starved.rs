@@ -10,7 +10,7 @@ use plimsoll_model::{Validity, Verdict};
 use plimsoll_testkit::servers::scripted::{Latency, Script};
 use plimsoll_workload::{Arrivals, Load, Pause, Phases};
 
-use super::level::LevelRan;
+use super::level::LevelResult;
 use super::odd_servers::Found;
 
 /// What a call takes: less than a processor takes to wake up.
@@ -27,7 +27,7 @@ const LOADS: [Load; 3] = [
     Load::Partly { users: 20, every_ns: 20_000_000, arrivals: Arrivals::Poisson },
 ];
 
-fn level(found: &Found, load: Load, delays: Delays) -> LevelRan {
+fn level(found: &Found, load: Load, delays: Delays) -> LevelResult {
     let phases = Phases { warmup_ns: 50_000_000, measured_ns: Some(1_000_000_000), ..Phases::default() };
     let plan = Plan { phases, stage: Some(0), threads: 1, lanes: 4, ..Plan::new(load) };
     // How busy this machine is says nothing of a run under a virtual clock.

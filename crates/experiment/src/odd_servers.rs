@@ -20,8 +20,8 @@ use plimsoll_workload::{Load, Pause, Phases};
 use plimsoll_workload::{Parameter, Workload};
 
 use super::Told;
-use super::level::{LevelRan, added_up, empty, headline};
-use super::load::Step;
+use super::level::{LevelResult, added_up, empty, headline};
+use super::level_spec::LevelSpec;
 use super::recorded::Beginning;
 use super::sink::{Kept, Measured};
 
@@ -84,13 +84,13 @@ impl Found {
     }
 
     /// All stations read blocks of so many bytes for a second.
-    fn level(&self, odd: Oddities, number: u32, block: u32) -> LevelRan {
+    fn level(&self, odd: Oddities, number: u32, block: u32) -> LevelResult {
         let script = Script { odd, draw: Draw::Independent, ..Script::parallel(jitter(MIDDLE)) };
         self.loaded(&script, STATIONS, (number, 1_000_000_000), block)
     }
 
     /// So many stations read blocks of so many bytes for so many ns; each number has draws of its own.
-    pub(super) fn loaded(&self, script: &Script, stations: u32, (number, ns): (u32, u64), block: u32) -> LevelRan {
+    pub(super) fn loaded(&self, script: &Script, stations: u32, (number, ns): (u32, u64), block: u32) -> LevelResult {
         let phases = Phases { warmup_ns: 100_000_000, measured_ns: Some(ns), ..Phases::default() };
         let load = Load::Closed { stations, think: Pause::None };
         let timeout_ns = 50_000_000;
@@ -98,7 +98,7 @@ impl Found {
         let value = format!("{block}B");
         let curve = Some(format!("block={value}"));
         let parameter = Some(Parameter { name: "block".into(), value });
-        let step = Step { plan: plan.clone(), words: format!("{stations} stations"), curve, parameter };
+        let step = LevelSpec { plan: plan.clone(), words: format!("{stations} stations"), curve, parameter };
         let mut level = self.driven(script, &plan, (&step.words, Delays::default()), block).on(&step);
         // How busy this machine is says nothing of a run under a virtual clock.
         level.told.about.validity = plimsoll_model::Validity::default();
@@ -106,7 +106,13 @@ impl Found {
     }
 
     /// A plan of stations that read blocks of so many bytes; the generator's thread is kept from running as `delays` say.
-    pub(super) fn driven(&self, script: &Script, plan: &Plan, (words, delays): (&str, Delays), block: u32) -> LevelRan {
+    pub(super) fn driven(
+        &self,
+        script: &Script,
+        plan: &Plan,
+        (words, delays): (&str, Delays),
+        block: u32,
+    ) -> LevelResult {
         let scenarios = Box::new(move |station, _, _| {
             let reading = Reading { path: format!("f{station}"), block, file: None, offset: 0, over: false };
             Box::new(reading) as Box<dyn Scenario>
@@ -120,7 +126,7 @@ impl Found {
         added_up((ran, depth), plan, words, &self.names, true)
     }
 
-    fn report(&self, levels: Vec<LevelRan>) -> (Findings, String) {
+    fn report(&self, levels: Vec<LevelResult>) -> (Findings, String) {
         let workload = Workload::find("blocks-read").unwrap();
         let beginning = Beginning::new(&workload, 1);
         let told = Told { beginning, levels, names: Arc::clone(&self.names), facts: Vec::new() };

@@ -12,8 +12,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use anyhow::Context;
 use plimsoll_report::findings::ServerSide;
 
-use crate::exit::Usage;
-use crate::secrecy;
+use crate::error::Usage;
 use counters::{Counters, Sample, between};
 use exporter::Exporter;
 use process::Tree;
@@ -25,16 +24,18 @@ const PATIENCE: Duration = Duration::from_secs(3);
 /// Looks kept: more than a day of them.
 const MOST_SAMPLES: usize = 1 << 18;
 
-/// Where the server's own numbers come from, as flags.
-#[derive(Clone, Debug, Default, clap::Args)]
-#[command(next_help_heading = "Server")]
-pub(crate) struct ServerSideFlags {
-    /// Show the server's processor and disk at each level: the process with this number on this machine, and its children
-    #[arg(long, value_name = "PID", conflicts_with = "server_metrics")]
-    server_pid: Option<u32>,
-    /// The same, and its network, from the server's Prometheus node_exporter or windows_exporter (http://server:9100/metrics)
-    #[arg(long, value_name = "URL")]
-    server_metrics: Option<String>,
+/// Where the server's own numbers come from.
+#[derive(Clone, Debug)]
+pub enum ServerMetrics {
+    /// A process of this machine, and its children.
+    Process(u32),
+    /// A Prometheus exporter.
+    Exporter {
+        /// Where its page is.
+        url: String,
+        /// The same without a password.
+        shown: String,
+    },
 }
 
 /// Something that has counters.
@@ -43,7 +44,7 @@ trait Source: Send {
 }
 
 /// Looks at the server every half second until it is dropped.
-pub(crate) struct ServerSideWatch {
+pub struct ServerSideWatch {
     source: String,
     seen: Arc<Seen>,
     thread: Option<JoinHandle<()>>,
@@ -63,37 +64,20 @@ struct Samples {
     why: Option<String>,
 }
 
-impl ServerSideFlags {
-    /// As if a process had been named.
-    pub(crate) fn of_process(pid: u32) -> Self {
-        Self { server_pid: Some(pid), server_metrics: None }
-    }
-
-    /// Whether it is a process of this machine that is looked at.
-    pub(crate) fn names_a_process(&self) -> bool {
-        self.server_pid.is_some()
-    }
-
-    /// Whether anything is to be looked at.
-    pub(crate) fn is_some(&self) -> bool {
-        self.server_pid.is_some() || self.server_metrics.is_some()
-    }
-
-    /// Begins to look, where that is wanted.
+impl ServerSideWatch {
+    /// Begins to look.
     ///
     /// # Errors
     /// There is nothing to look at: better said now than after the run.
-    pub(crate) fn watch(&self) -> anyhow::Result<Option<ServerSideWatch>> {
-        let (source, mut from): (String, Box<dyn Source>) = match (self.server_pid, &self.server_metrics) {
-            (Some(pid), _) => (format!("process {pid} and its children"), Box::new(Tree::new(pid)?)),
-            (None, Some(url)) => {
-                let shown = secrecy::in_word(url).into_owned();
+    pub fn start(metrics: &ServerMetrics) -> anyhow::Result<Self> {
+        let (source, mut from): (String, Box<dyn Source>) = match metrics {
+            ServerMetrics::Process(pid) => (format!("process {pid} and its children"), Box::new(Tree::new(*pid)?)),
+            ServerMetrics::Exporter { url, shown } => {
                 if !url.starts_with("http://") {
                     return Err(Usage(format!("--server-metrics {shown}: http://host:port/metrics is expected")).into());
                 }
-                (shown, Box::new(Exporter::new(url)))
+                (shown.clone(), Box::new(Exporter::new(url)))
             }
-            (None, None) => return Ok(None),
         };
         let first = from.read().with_context(|| source.clone())?;
         let seen = Arc::new(Seen::default());
@@ -106,7 +90,7 @@ impl ServerSideFlags {
             }
         };
         let thread = std::thread::Builder::new().name("server-side".to_owned()).spawn(look)?;
-        Ok(Some(ServerSideWatch { source, seen, thread: Some(thread) }))
+        Ok(Self { source, seen, thread: Some(thread) })
     }
 }
 
@@ -128,7 +112,7 @@ impl Seen {
 
 impl ServerSideWatch {
     /// What the server did in a measured phase in which `operations` were answered.
-    pub(crate) fn during(&self, span_ns: (i64, i64), operations: u64) -> ServerSide {
+    pub fn during(&self, span_ns: (i64, i64), operations: u64) -> ServerSide {
         self.look_after(span_ns.1);
         let samples = self.seen.samples.lock().unwrap_or_else(PoisonError::into_inner);
         let rates = between(&samples.all, span_ns);

@@ -4,11 +4,11 @@ use plimsoll_drive::engine::Plan;
 use plimsoll_workload::Workload;
 use serde::{Deserialize, Serialize};
 
-use super::load::Step;
+use super::level_spec::LevelSpec;
 
 /// A load level as it is to be run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Planned {
+pub struct Planned {
     /// The load in words.
     level: String,
     /// The load curve that it is a point of, where there are several.
@@ -20,7 +20,9 @@ pub(crate) struct Planned {
 }
 
 impl Planned {
-    pub(super) fn of(step: &Step, workload: &Workload, asked: &str) -> Self {
+    /// Of this level, with the workload as it is and the server asked for so much.
+    #[must_use]
+    pub fn of(step: &LevelSpec, workload: &Workload, asked: &str) -> Self {
         let Plan { load, lanes, connections, stations_per_connection, phases, timeout_ns, seed, keep_awake, .. } =
             &step.plan;
         let awake = if *keep_awake { ", kept awake" } else { "" };

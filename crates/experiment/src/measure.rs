@@ -8,26 +8,26 @@ use plimsoll_drive::reach::Wishes;
 use plimsoll_model::Names;
 use plimsoll_report::findings::Findings;
 
+use super::chosen::Chosen;
 use super::drive::{Cut, Drive, Site, Told, stopped_at};
-use super::level::LevelRan;
-use super::load::Step;
+use super::level::LevelResult;
+use super::level_spec::LevelSpec;
 use super::open_files;
 use super::parameters::Variant;
 use super::recorded::Beginning;
-use super::target::Chosen;
 
 /// All that is to be measured.
-pub(super) struct Work<'a> {
+pub struct Work<'a> {
     /// Each variant of the workload with its levels.
-    pub(super) variants: Vec<(&'a Variant, Vec<Step>)>,
+    pub variants: Vec<(&'a Variant, Vec<LevelSpec>)>,
     /// Levels that were measured before.
-    pub(super) finished: BTreeMap<u32, LevelRan>,
+    pub finished: BTreeMap<u32, LevelResult>,
     /// All that these name.
-    pub(super) names: Names,
+    pub names: Names,
 }
 
 /// What a report shows, and what failed besides the measuring.
-pub(super) fn measure(
+pub fn measure(
     work: Work<'_>,
     drive: &Drive<'_>,
     chosen: &Chosen,
@@ -38,18 +38,18 @@ pub(super) fn measure(
     let planned = variants.iter().map(|(_, steps)| steps.len()).sum();
     let files = variants.iter().map(|(variant, steps)| chosen.open_files(steps, &variant.workload)).max();
     open_files::allow(files.unwrap_or(0))?;
-    let cuts = |all: &BTreeMap<u32, LevelRan>| -> Vec<Cut> {
+    let cuts = |all: &BTreeMap<u32, LevelResult>| -> Vec<Cut> {
         all.values().filter_map(|ran| Cut::after(ran, drive.stop_above_s?)).collect()
     };
     let over = cuts(&all);
-    let wanted = |step: &Step| {
+    let wanted = |step: &LevelSpec| {
         !all.contains_key(&step.plan.stage.unwrap_or(0)) && !over.iter().any(|cut| cut.curve == step.curve)
     };
     // Where all is there already, the server is asked for nothing but what it is.
     let whole = !variants.iter().any(|(_, steps)| steps.iter().any(wanted));
-    let mut sites: Vec<(Drive<'_>, Site, Vec<Step>)> = Vec::new();
+    let mut sites: Vec<(Drive<'_>, Site, Vec<LevelSpec>)> = Vec::new();
     for (place, (variant, steps)) in variants.iter().enumerate() {
-        let left: Vec<Step> = steps.iter().filter(|step| wanted(step)).cloned().collect();
+        let left: Vec<LevelSpec> = steps.iter().filter(|step| wanted(step)).cloned().collect();
         if !left.is_empty() || whole && place == 0 {
             let drive = Drive { workload: &variant.workload, ..*drive };
             // The files are those of all levels, whichever are left.

@@ -40,7 +40,7 @@ pub(super) struct Files<'a> {
     /// Others can reach them, too.
     pub(super) shared: bool,
     pub(super) names: Arc<Names>,
-    pub(super) watching: &'a Watching,
+    pub(super) watching: &'a dyn Watching,
     pub(super) timeout_ns: u64,
 }
 

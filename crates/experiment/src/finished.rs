@@ -7,22 +7,22 @@ use anyhow::Context;
 use plimsoll_model::Names;
 use plimsoll_recording::folder::{FolderError, Recording, Sample};
 
-use super::level::LevelRan;
+use super::level::LevelResult;
 use super::planned::Planned;
 use super::recorded::Beginning;
-use crate::exit::Usage;
+use crate::error::Usage;
 use crate::record::Measured;
 
 /// The levels of a recording that ran to their end, by their numbers. `names` gets all that they name.
 ///
 /// # Errors
 /// There is no recording in the folder, it is damaged, or it is of something else than `ours`.
-pub(super) fn read_back(
+pub fn read_back(
     folder: &Path,
     ours: &Beginning<'_>,
     sample: Sample,
     names: &mut Names,
-) -> anyhow::Result<BTreeMap<u32, LevelRan>> {
+) -> anyhow::Result<BTreeMap<u32, LevelResult>> {
     let shown = folder.display();
     let recording = Recording::open(folder).map_err(|error| match error {
         FolderError::NoRecording { .. } => Usage(format!("--continue: there is no recording in {shown}")).into(),
@@ -42,7 +42,7 @@ pub(super) fn read_back(
             serde_json::from_value(stage.about.clone()).context("manifest.json: a stage makes no sense")?;
         if told.whole {
             let (statistics, _) = recording.statistics(stage, names)?;
-            levels.insert(stage.number, LevelRan::read_back(statistics, told));
+            levels.insert(stage.number, LevelResult::read_back(statistics, told));
         }
     }
     Ok(levels)

@@ -6,26 +6,26 @@ use plimsoll_report::findings::calls::ServerCounter;
 
 /// How often each counter has counted, and how long all that took, s, where it is timed.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Counters(BTreeMap<String, (u64, Option<f64>)>);
+pub struct Counters(BTreeMap<String, (u64, Option<f64>)>);
 
 impl Counters {
     /// Whether nothing is counted.
-    pub(super) fn is_empty(&self) -> bool {
+    pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
     /// A counter has counted so often.
-    pub(super) fn count(&mut self, name: &str, count: u64) {
+    pub fn count(&mut self, name: &str, count: u64) {
         self.0.entry(name.to_owned()).or_default().0 = count;
     }
 
     /// What it has counted took so long, s.
-    pub(super) fn time(&mut self, name: &str, seconds: f64) {
+    pub fn time(&mut self, name: &str, seconds: f64) {
         self.0.entry(name.to_owned()).or_default().1 = Some(seconds);
     }
 
     /// What was counted since `before`; of counters that went back, nothing is known.
-    pub(super) fn since(&self, before: &Self) -> Vec<ServerCounter> {
+    pub fn since(&self, before: &Self) -> Vec<ServerCounter> {
         let grown = |(name, (count, time)): (&String, &(u64, Option<f64>))| {
             let (count_before, time_before) = before.0.get(name).copied().unwrap_or_default();
             let count = count.checked_sub(count_before).filter(|&count| count > 0)?;

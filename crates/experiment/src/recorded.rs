@@ -10,31 +10,34 @@ use plimsoll_report::findings::{Findings, Parameter, Run, Source};
 use plimsoll_stats::{IntervalWidth, Options, Statistics, state};
 use plimsoll_workload::Workload;
 
-use super::level::{LevelRan, headline, unfinished};
-use super::load::Step;
+use super::level::{LevelResult, headline, unfinished};
+use super::level_spec::LevelSpec;
 use super::parameters;
 use super::planned::Planned;
-use crate::record::{Describe, Feed, Measured, RecordFlags, Recorder, SoFar};
+use crate::record::{Describe, Feed, Measured, RecordTo, Recorder, SoFar};
 
 /// What is known of a run before its levels.
 #[derive(Clone)]
-pub(crate) struct Beginning<'a> {
-    pub(crate) workload: &'a Workload,
+pub struct Beginning<'a> {
+    /// What clients do.
+    pub workload: &'a Workload,
     /// What was driven, in words.
-    pub(crate) target: String,
-    pub(crate) seed: u64,
-    pub(crate) warmup_ns: u64,
+    pub target: String,
+    /// Everything random follows from it.
+    pub seed: u64,
+    /// Load before each level that is not measured, ns.
+    pub warmup_ns: u64,
     /// This machine's processors are kept from sleeping.
-    pub(crate) keep_awake: bool,
+    pub keep_awake: bool,
     /// The workload's parameters: of what is varied, all values.
-    pub(crate) parameters: Vec<Parameter>,
+    pub parameters: Vec<Parameter>,
     /// The levels that are to be run.
-    pub(crate) planned: Vec<Planned>,
+    pub planned: Vec<Planned>,
 }
 
 impl<'a> Beginning<'a> {
     /// Of this workload, and nothing else known.
-    pub(crate) fn new(workload: &'a Workload, seed: u64) -> Self {
+    pub fn new(workload: &'a Workload, seed: u64) -> Self {
         let parameters = workload.parameters().iter().map(parameters::shown).collect();
         Self { workload, target: String::new(), seed, warmup_ns: 0, keep_awake: false, parameters, planned: Vec::new() }
     }
@@ -81,7 +84,7 @@ impl<'a> Beginning<'a> {
 }
 
 /// The recording of a run.
-pub(crate) struct Recorded<'a> {
+pub struct Recorded<'a> {
     beginning: Beginning<'a>,
     // Levels run one after the other, on another thread than the one that shows how far they are.
     recorder: Mutex<Recorder>,
@@ -93,29 +96,37 @@ const CLOCK: &str = "the client's monotonic clock, set once to the time since th
 
 impl<'a> Recorded<'a> {
     /// Begins it, if one is wanted.
-    pub(crate) fn begin(flags: &RecordFlags, beginning: Beginning<'a>) -> anyhow::Result<Option<Self>> {
-        let recorder = flags.begin(&beginning.measured(Vec::new()), CLOCK, beginning.seed)?;
-        Ok(recorder.map(|recorder| Self { beginning, recorder: Mutex::new(recorder), failed: AtomicBool::new(false) }))
+    ///
+    /// # Errors
+    /// As [`RecordTo::begin`].
+    pub fn begin(to: Option<&RecordTo>, beginning: Beginning<'a>) -> anyhow::Result<Option<Self>> {
+        let Some(to) = to else { return Ok(None) };
+        let recorder = to.begin(&beginning.measured(Vec::new()), CLOCK, beginning.seed)?;
+        Ok(Some(Self { beginning, recorder: Mutex::new(recorder), failed: AtomicBool::new(false) }))
     }
 
     /// Goes on with one, if one is wanted, with the stages that `keeps` keeps.
-    pub(super) fn resume(
-        flags: &RecordFlags,
+    ///
+    /// # Errors
+    /// There is none, or it cannot be written to.
+    pub fn resume(
+        to: Option<&RecordTo>,
         beginning: Beginning<'a>,
         keeps: impl Fn(u32) -> bool,
     ) -> anyhow::Result<Option<Self>> {
-        let recorder = flags.resume(beginning.seed, |stage| keeps(stage.number))?;
-        Ok(recorder.map(|recorder| Self { beginning, recorder: Mutex::new(recorder), failed: AtomicBool::new(false) }))
+        let Some(to) = to else { return Ok(None) };
+        let recorder = to.resume(beginning.seed, |stage| keeps(stage.number))?;
+        Ok(Some(Self { beginning, recorder: Mutex::new(recorder), failed: AtomicBool::new(false) }))
     }
 
     /// Begins a stage.
-    pub(super) fn stage(&self, step: &Step, names: &Arc<Names>) -> anyhow::Result<Feed> {
+    pub(super) fn stage(&self, step: &LevelSpec, names: &Arc<Names>) -> anyhow::Result<Feed> {
         let begun = self.begin_stage(step.plan.stage.unwrap_or(0), step, names);
         self.failed.fetch_or(begun.is_err(), Relaxed);
         begun
     }
 
-    fn begin_stage(&self, number: u32, step: &Step, names: &Arc<Names>) -> anyhow::Result<Feed> {
+    fn begin_stage(&self, number: u32, step: &LevelSpec, names: &Arc<Names>) -> anyhow::Result<Feed> {
         let width = step.plan.phases.measured_ns.map(IntervalWidth::of_phase);
         let recorder = self.recorder.lock().unwrap_or_else(PoisonError::into_inner);
         let stage = recorder.writer.begin(number, width)?;
@@ -123,7 +134,7 @@ impl<'a> Recorded<'a> {
     }
 
     /// Says what there is of a stage that goes on.
-    fn describe(&self, step: &Step, names: &Arc<Names>) -> Describe {
+    fn describe(&self, step: &LevelSpec, names: &Arc<Names>) -> Describe {
         let turns: Vec<String> = self.beginning.workload.turns().map(|(name, _)| name.to_owned()).collect();
         let (mut step, names) = (step.clone(), Arc::clone(names));
         // It is open as long as anybody has it.
@@ -141,13 +152,13 @@ impl<'a> Recorded<'a> {
     }
 
     /// A stage is over: it will be there, whatever happens to the others.
-    pub(super) fn end(&self, feed: Feed, level: &LevelRan, facts: Vec<String>, names: &Names) -> anyhow::Result<()> {
+    pub(super) fn end(&self, feed: Feed, level: &LevelResult, facts: Vec<String>, names: &Names) -> anyhow::Result<()> {
         let ended = feed.end().and_then(|stage| self.write(stage, level, facts, names));
         self.failed.fetch_or(ended.is_err(), Relaxed);
         ended
     }
 
-    fn write(&self, stage: StageWriter, level: &LevelRan, facts: Vec<String>, names: &Names) -> anyhow::Result<()> {
+    fn write(&self, stage: StageWriter, level: &LevelResult, facts: Vec<String>, names: &Names) -> anyhow::Result<()> {
         let finished = finished(level, names)?;
         let mut recorder = self.recorder.lock().unwrap_or_else(PoisonError::into_inner);
         recorder.writer.describe(serde_json::to_value(self.beginning.measured(facts))?);
@@ -155,7 +166,7 @@ impl<'a> Recorded<'a> {
     }
 
     /// It is over; `found` is what its report shows.
-    pub(crate) fn finish<T>(self, stopped: bool, found: Result<&(Findings, T), &anyhow::Error>) -> anyhow::Result<()> {
+    pub fn finish<T>(self, stopped: bool, found: Result<&(Findings, T), &anyhow::Error>) -> anyhow::Result<()> {
         // What is there is whole, and not all that was measured.
         let stopped = stopped || self.failed.load(Relaxed);
         let mut recorder = self.recorder.into_inner().unwrap_or_else(PoisonError::into_inner);
@@ -176,7 +187,7 @@ impl<'a> Recorded<'a> {
 }
 
 /// What a recording keeps of a level.
-fn finished(level: &LevelRan, names: &Names) -> anyhow::Result<Finished> {
+fn finished(level: &LevelResult, names: &Names) -> anyhow::Result<Finished> {
     let told = &level.told;
     Ok(Finished {
         level: Some(told.about.level.clone()),

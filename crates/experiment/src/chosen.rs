@@ -1,0 +1,58 @@
+//! The target of an experiment, and an embedded server where none is named.
+
+use plimsoll_client::target::Target;
+use plimsoll_drive::engine::Plan;
+use plimsoll_serve::{Account, Embedded, Kind, Options};
+use plimsoll_workload::Workload;
+
+use super::level_spec::LevelSpec;
+
+/// A target that can be reached, and the server in this process behind it, if it is one.
+pub struct Chosen {
+    /// What to reach.
+    pub target: Target,
+    /// What people are told.
+    pub shown: String,
+    /// Held as long as it is needed.
+    embedded: Option<Embedded>,
+}
+
+impl Chosen {
+    /// Whether clients of ours connect to it; else calls go through the operating system.
+    pub fn is_connected(&self) -> bool {
+        !matches!(self.target, Target::Path(_))
+    }
+
+    /// Whether its server is in this process.
+    pub fn is_embedded(&self) -> bool {
+        self.embedded.is_some()
+    }
+
+    /// Files that the largest of these levels has open in this process.
+    pub fn open_files(&self, steps: &[LevelSpec], workload: &Workload) -> u64 {
+        let lanes = |plan: &Plan| u64::from(plan.load.stations()) * u64::from(plan.lanes);
+        let of = |step: &LevelSpec| match self.target {
+            Target::Path(_) => workload.open_files() * lanes(&step.plan),
+            // An end each of every connection.
+            _ if self.embedded.is_some() => 2 * step.plan.connections_in_all(),
+            _ => step.plan.connections_in_all(),
+        };
+        steps.iter().map(of).max().unwrap_or(0)
+    }
+
+    /// Starts the embedded server that a target stands for; any other target is there already.
+    pub fn start(target: Target) -> anyhow::Result<Self> {
+        let shown = target.to_string();
+        let Target::Embedded(which) = target else {
+            return Ok(Self { target, shown, embedded: None });
+        };
+        let (kind, account) = match which {
+            plimsoll_client::target::Embedded::Smb => (Kind::Smb, Some(Account::random()?)),
+            plimsoll_client::target::Embedded::Nfs => (Kind::Nfs, None),
+        };
+        let server = Embedded::start(kind, Options { account, ..Options::default() })?;
+        // Our own URL, which parses.
+        let target = Target::parse(&server.target())?;
+        Ok(Self { target, shown, embedded: Some(server) })
+    }
+}

@@ -1,0 +1,40 @@
+//! What goes wrong beside a measurement.
+
+use std::fmt;
+
+/// What the user asked for makes no sense; the message says what would.
+#[derive(Debug)]
+pub struct Usage(pub String);
+
+impl fmt::Display for Usage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Usage {}
+
+/// The error of several things that were all tried: where more than one failed, the first is said before the others.
+///
+/// # Errors
+/// One of them is.
+pub fn all_of(results: impl IntoIterator<Item = anyhow::Result<()>>) -> anyhow::Result<()> {
+    let mut errors = results.into_iter().filter_map(Result::err);
+    let Some(first) = errors.next() else { return Ok(()) };
+    let others: Vec<String> = errors.map(|error| format!("{error:#}")).collect();
+    if others.is_empty() { Err(first) } else { Err(anyhow::anyhow!("{first:#}; besides, {}", others.join("; "))) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_error_hides_another() {
+        let failed = |what: &'static str| Err(anyhow::anyhow!(what));
+        assert!(all_of([Ok(()), Ok(())]).is_ok());
+        assert!(all_of([Ok(()), Err(Usage("one".to_owned()).into())]).is_err_and(|error| error.is::<Usage>()));
+        let both = all_of([failed("one"), Ok(()), failed("two")]).map_err(|error| error.to_string());
+        assert_eq!(both, Err("one; besides, two".to_owned()));
+    }
+}

@@ -1,0 +1,48 @@
+//! What is measured, and when it counts: a load level, its verdict, what is fair and what is certain, the recording of it, and the
+//! server's own numbers beside it. Nothing here prints or ends the process: [`Watching`] is told how far an experiment is.
+
+mod arm;
+pub mod breakdown;
+mod chosen;
+mod disruption;
+mod drive;
+mod error;
+mod files;
+mod finished;
+mod fitting;
+mod lateness;
+mod level;
+mod level_spec;
+mod measure;
+#[cfg(test)]
+mod odd_servers;
+mod open_files;
+mod parameters;
+mod planned;
+#[cfg(test)]
+mod ranked_servers;
+pub mod record;
+mod recorded;
+pub mod server_side;
+mod sink;
+#[cfg(test)]
+mod starved;
+mod tallies;
+mod uncertain;
+mod validity;
+mod watching;
+
+pub use arm::Arm;
+pub use chosen::Chosen;
+pub use drive::{ByTime, Drive, Levels, Site, Told};
+pub use error::{Usage, all_of};
+pub use finished::read_back;
+pub use level::{LevelResult, StageTold, run as run_level};
+pub use level_spec::{LevelSpec, again, of_variant, repeated};
+pub use measure::{Work, measure};
+pub use open_files::allow as allow_open_files;
+pub use parameters::{Variant, of_all as parameters_of_all, shown as shown_parameter};
+pub use planned::Planned;
+pub use recorded::{Beginning, Recorded};
+pub use sink::{Kept, Table};
+pub use watching::{Shown, Watching};

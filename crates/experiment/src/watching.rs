@@ -1,0 +1,68 @@
+//! Who looks on while an experiment runs, and may end it.
+
+use plimsoll_drive::engine::Watch;
+use plimsoll_workload::fileset::JobProgress;
+
+/// What of a piece of work can be shown.
+pub enum Shown<'a> {
+    /// A load level, which [`Watching::watch`] tells of.
+    Level,
+    /// Work on files: how far it is.
+    Files(&'a dyn Fn() -> JobProgress),
+}
+
+/// Who looks on while an experiment runs, and may end it. A library prints nothing: what is shown, and where, is theirs.
+pub trait Watching: Sync {
+    /// From now on nobody's wish to end it ends the process: what was measured would be lost.
+    ///
+    /// # Errors
+    /// The system does not allow it.
+    fn catch(&self) -> anyhow::Result<()>;
+    /// How far the work before and during measurements is, and whether it is to end.
+    fn watch(&self) -> &Watch;
+    /// The same of what is done afterwards: a first wish to end does not end that.
+    fn cleaning(&self) -> &Watch;
+    /// Does `work` under the name `what`, and shows how far it is.
+    fn showing(&self, what: &str, shown: Shown<'_>, work: &mut (dyn FnMut() + Send));
+}
+
+impl dyn Watching + '_ {
+    /// Whether somebody wants it all to end.
+    pub fn stopped(&self) -> bool {
+        self.watch().stopped()
+    }
+
+    /// Whether somebody wants it to end without any cleaning up.
+    pub fn abandoned(&self) -> bool {
+        self.cleaning().abandoned()
+    }
+
+    /// Runs a load level under the name `what`.
+    pub(crate) fn during<T: Send>(&self, what: &str, work: impl FnOnce(&Watch) -> T + Send) -> T {
+        let watch = self.watch();
+        self.shown(what, Shown::Level, || work(watch))
+    }
+
+    /// The same for work on files before (or else after) all levels, of which `progress` tells how far it is.
+    pub(crate) fn during_files<T: Send>(
+        &self,
+        what: &str,
+        before: bool,
+        work: impl FnOnce(&Watch) -> T + Send,
+        progress: impl Fn() -> JobProgress,
+    ) -> T {
+        let watch = if before { self.watch() } else { self.cleaning() };
+        self.shown(what, Shown::Files(&progress), || work(watch))
+    }
+
+    fn shown<T: Send>(&self, what: &str, shown: Shown<'_>, work: impl FnOnce() -> T + Send) -> T {
+        let (mut work, mut result) = (Some(work), None);
+        self.showing(what, shown, &mut || result = work.take().map(|work| work()).or(result.take()));
+        // Who only looks on may not leave it undone.
+        match (result, work) {
+            (Some(result), _) => result,
+            (None, Some(work)) => work(),
+            (None, None) => unreachable!("the work was taken and brought no result"),
+        }
+    }
+}
