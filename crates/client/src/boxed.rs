@@ -50,11 +50,11 @@ impl<C: Client + ?Sized> Client for Box<C> {
         (**self).outstanding()
     }
 
-    fn strangers(&self) -> u64 {
-        (**self).strangers()
+    fn unmatched_responses(&self) -> u64 {
+        (**self).unmatched_responses()
     }
 
-    fn spared(&self) -> u64 {
-        (**self).spared()
+    fn requests_avoided(&self) -> u64 {
+        (**self).requests_avoided()
     }
 }

@@ -75,9 +75,9 @@ pub trait Client: Send {
     /// Requests sent and not answered, held ones not counted, and operations that wait for credits.
     fn outstanding(&self) -> usize;
     /// Answers that belonged to no request (late, duplicated, made up): dropped, counted.
-    fn strangers(&self) -> u64;
+    fn unmatched_responses(&self) -> u64;
     /// Requests that were not sent because a lease made them unnecessary.
-    fn spared(&self) -> u64 {
+    fn requests_avoided(&self) -> u64 {
         0
     }
 }

@@ -145,7 +145,7 @@ fn rows_are_sound(client: &Driven, refusals: &[&str]) {
     let told: Vec<String> =
         refused.map(|row| format!("{} {:x}", row.procedure.name(), row.status.unwrap_or_default())).collect();
     assert_eq!(told, refusals);
-    assert_eq!(client.client.strangers(), 0);
+    assert_eq!(client.client.unmatched_responses(), 0);
 }
 
 /// Behind the end; there already; not there (three members of one compound); not empty.

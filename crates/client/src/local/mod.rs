@@ -236,7 +236,7 @@ impl Client for PathClient {
         0
     }
 
-    fn strangers(&self) -> u64 {
+    fn unmatched_responses(&self) -> u64 {
         0
     }
 }

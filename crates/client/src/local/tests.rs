@@ -265,7 +265,7 @@ fn connecting_and_leaving_are_told_and_files_are_closed() {
     let done: Vec<_> = told.done.iter().map(|done| (done.tag, done.at, done.result.is_ok())).collect();
     assert_eq!(done, [(Tag::CONNECT, 1, true), (Tag::LEAVE, 2, true)]);
     assert_eq!(bench.act(Operation::Flush { file }).unwrap_err().cause, Cause::Unsupported);
-    assert_eq!((bench.client.outstanding(), bench.client.strangers()), (0, 0));
+    assert_eq!((bench.client.outstanding(), bench.client.unmatched_responses()), (0, 0));
     assert!(Root::open(&bench.path("f")).is_err(), "a file is no directory");
 }
 

@@ -230,7 +230,7 @@ impl Client for NfsClient {
         self.calls.len()
     }
 
-    fn strangers(&self) -> u64 {
+    fn unmatched_responses(&self) -> u64 {
         self.strangers
     }
 }

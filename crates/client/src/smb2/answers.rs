@@ -9,7 +9,7 @@ use plimsoll_wire::smb2::{
     query_info, read, session_setup, set_info, tree_connect, tree_disconnect, write,
 };
 
-use super::client::What;
+use super::connection::RequestContext;
 use super::operations::ENTRIES;
 use super::step::Step;
 
@@ -51,7 +51,7 @@ pub(super) enum Found<'a> {
 }
 
 /// Reads the answer to a request.
-pub(super) fn read<'a>(reply: &Reply<'a>, what: &What) -> Result<Found<'a>, Malformed> {
+pub(super) fn read<'a>(reply: &Reply<'a>, what: &RequestContext) -> Result<Found<'a>, Malformed> {
     let nothing = |()| Ok(Found::Nothing);
     match what.step {
         Step::Read if reply.status() == status::STATUS_END_OF_FILE => Ok(Found::End),

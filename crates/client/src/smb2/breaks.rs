@@ -31,7 +31,7 @@ impl SmbClient {
                 let Some(held) = leases.into_iter().find(|held| held.key == lease.key) else { return Ok(()) };
                 if !acknowledge {
                     held.state &= lease.state;
-                    self.broken_lease(lease.key, at, out);
+                    self.close_broken(lease.key, at, out);
                     return Ok(());
                 }
                 // Each break takes something away: there is an end to them.
@@ -49,8 +49,14 @@ impl SmbClient {
         self.outgoing.add(Step::BreakAcknowledgement, &call).map_err(|_| Cause::Malformed)?;
         self.submit(JobId::NONE, at, out);
         if let Acknowledge::Lease(lease) = call {
-            self.broken_lease(lease.key, at, out);
+            self.close_broken(lease.key, at, out);
         }
         Ok(())
+    }
+
+    /// Closes the file of a broken lease where nobody uses it.
+    fn close_broken(&mut self, key: [u8; 16], at: i64, out: &mut Outbox) {
+        let closing = self.lease_cache.broken(key, &mut self.files, self.connection.is_away());
+        closing.into_iter().for_each(|file| self.close(file, at, out));
     }
 }

@@ -8,16 +8,15 @@ use plimsoll_wire::smb2::{Reply, logoff, negotiate, session_setup, tree_connect,
 
 use super::answers::Found;
 use super::auth::{Auth, AuthError};
-use super::client::{CREDIT, Limits, MOST, SmbClient, State, What};
+use super::client::{SmbClient, State};
+use super::connection::keys::{Derivation, SessionKey, SessionKeys};
+use super::connection::preauth::Preauth;
+use super::connection::sealing::{Cipher, Opener, Sealer};
+use super::connection::signing::{Signer, SigningAlgorithm};
+use super::connection::{CREDIT, Limits, MOST, Protection, RequestContext, Session};
 use super::jobs::JobId;
-use super::keys::{Derivation, SessionKey, SessionKeys};
 use super::options::{Dialect, Negotiated, Wish};
-use super::preauth::Preauth;
-use super::sealing::{Cipher, Opener, Sealer};
-use super::sending::Protection;
-use super::session::Session;
-use super::signing::{Signer, SigningAlgorithm};
-use super::standing::Agreed;
+use super::secondary_session::Agreed;
 use super::step::Step;
 use crate::calls::Call;
 use crate::client::Events;
@@ -126,7 +125,7 @@ impl SmbClient {
     /// An answer of the logon.
     pub(super) fn logged(
         &mut self,
-        call: &Call<What>,
+        call: &Call<RequestContext>,
         reply: &Reply<'_>,
         found: &Found<'_>,
         at: i64,
@@ -188,7 +187,7 @@ impl SmbClient {
         let multi_credit = dialect > Dialect::V202 && chosen.capabilities & negotiate::CAP_LARGE_MTU != 0;
         let most = if multi_credit { MOST } else { CREDIT };
         let limit = |said: u32| said.clamp(1, most);
-        self.limits = Limits {
+        self.connection.limits = Limits {
             dialect,
             multi_credit,
             max_transact: limit(chosen.max_transact),
@@ -227,7 +226,7 @@ impl SmbClient {
         at: i64,
         out: &mut Outbox,
     ) -> Result<(), Cause> {
-        self.session.id = reply.session_id();
+        self.connection.session.id = reply.session_id();
         let logon = self.logon.as_mut().ok_or(Cause::Malformed)?;
         logon.preauth.add(&[reply.header().bytes()]);
         self.send_token(job, Some(setup.security_buffer), at, out)
@@ -269,26 +268,26 @@ impl SmbClient {
 
     /// The server said yes: its proof is looked at, and keys are made.
     pub(super) fn take_session(&mut self, reply: &Reply<'_>, setup: &session_setup::Step<'_>) -> Result<(), Cause> {
-        self.session.id = reply.session_id();
-        let dialect = self.limits.dialect;
+        self.connection.session.id = reply.session_id();
+        let dialect = self.connection.limits.dialect;
         let logon = self.logon.as_mut().ok_or(Cause::Malformed)?;
         logon.auth.finish(setup.security_buffer).map_err(cause_of)?;
         logon.flags = setup.flags;
         let keyless = session_setup::SESSION_IS_GUEST | session_setup::SESSION_IS_NULL;
         let key = logon.auth.session_key().filter(|_| setup.flags & keyless == 0);
         if let Some(key) = &key {
-            self.session.take_keys(key, logon, dialect).ok_or(Cause::Untrusted)?;
-            let signer = self.session.signer.as_ref().ok_or(Cause::Untrusted)?;
+            self.connection.session.take_keys(key, logon, dialect).ok_or(Cause::Untrusted)?;
+            let signer = self.connection.session.signer.as_ref().ok_or(Cause::Untrusted)?;
             // In 3.1.1 it is what proves that nobody changed the negotiation; else it is signed where signing is on.
             let must = dialect == Dialect::V311 || logon.signs;
             if must || reply.header().is_signed() {
                 signer.verify(reply.header().bytes(), &[]).map_err(|_| Cause::Untrusted)?;
             }
         }
-        self.session.signs = logon.signs && key.is_some();
+        self.connection.session.signs = logon.signs && key.is_some();
         let demanded = self.options.encryption == Wish::Demanded;
-        self.session.seals = demanded || setup.flags & session_setup::SESSION_ENCRYPTS != 0;
-        let unsealed = self.session.seals && self.session.seal.is_none();
+        self.connection.session.seals = demanded || setup.flags & session_setup::SESSION_ENCRYPTS != 0;
+        let unsealed = self.connection.session.seals && self.connection.session.seal.is_none();
         let unsigned = self.options.signing == Wish::Demanded && key.is_none();
         if unsealed || unsigned { Err(Cause::NotOffered) } else { Ok(()) }
     }
@@ -299,7 +298,7 @@ impl SmbClient {
         let call = tree_connect::TreeConnect { path: &path };
         self.outgoing.add(Step::TreeConnect, &call).map_err(|_| Cause::Unsupported)?;
         // Dialect 3.1.1 signs this one even where nothing else is signed.
-        let signed = self.limits.dialect == Dialect::V311;
+        let signed = self.connection.limits.dialect == Dialect::V311;
         self.launch(job, if signed { Protection::Signed } else { Protection::Usual }, at, out);
         Ok(())
     }
@@ -313,10 +312,10 @@ impl SmbClient {
         out: &mut Outbox,
         events: &mut dyn Events,
     ) -> Result<(), Cause> {
-        self.session.tree = reply.header().tree_id().ok_or(Cause::Malformed)?;
+        self.connection.session.tree = reply.header().tree_id().ok_or(Cause::Malformed)?;
         if share.flags & tree_connect::SHARE_ENCRYPTS != 0 {
-            self.session.seals = true;
-            if self.session.seal.is_none() {
+            self.connection.session.seals = true;
+            if self.connection.session.seal.is_none() {
                 return Err(Cause::NotOffered);
             }
         }
@@ -330,14 +329,14 @@ impl SmbClient {
     /// Everything is agreed on.
     pub(super) fn ready(&mut self, job: JobId, at: i64, events: &mut dyn Events) {
         let Some(logon) = self.logon.take() else { return };
-        let session = &self.session;
+        let session = &self.connection.session;
         let guest = logon.flags & session_setup::SESSION_IS_GUEST != 0;
         let negotiated = Negotiated {
-            dialect: self.limits.dialect,
+            dialect: self.connection.limits.dialect,
             signing: session.signer.as_ref().filter(|_| session.signs && !session.seals).map(Signer::algorithm),
             encryption: logon.cipher.filter(|_| session.seals),
-            max_read: self.limits.max_read,
-            max_write: self.limits.max_write,
+            max_read: self.connection.limits.max_read,
+            max_write: self.connection.limits.max_write,
             guest,
             // Samba leaves the flag away.
             anonymous: logon.flags & session_setup::SESSION_IS_NULL != 0
@@ -358,7 +357,7 @@ impl SmbClient {
     }
 
     /// An answer on the way back.
-    pub(super) fn left(&mut self, call: &Call<What>, at: i64, out: &mut Outbox, events: &mut dyn Events) {
+    pub(super) fn left(&mut self, call: &Call<RequestContext>, at: i64, out: &mut Outbox, events: &mut dyn Events) {
         let job = call.what.job;
         if call.what.step == Step::TreeDisconnect {
             self.outgoing.clear();

@@ -1,14 +1,16 @@
 //! The SMB 2 and 3 client.
 //!
 //! ```text
-//! begin ── operations ──► Outgoing ── sending ──► Outbox          Calls: requests that wait for answers
-//!             ▲           │ no credits: waits                     │
-//!          progress ◄─ Jobs ◄── answers ◄── receiving ◄── message ┘
+//! begin ── lease_cache ── operations ──► Outgoing ── queue ──► connection ──► Outbox
+//!                            ▲                                  │ calls: requests that wait for answers
+//!                         progress ◄─ Jobs ◄── answers ◄── receiving ◄── message
 //! ```
 //!
 //! An operation is a *job*; each message that it takes is built without ids as an *outgoing*, gets them when there are
 //! credits for it, and is from then on a *call* for each of its requests. Every answer ends a call (a transaction), and
-//! the last answer of a job ends it or leads to its next message. What a lease vouches for (`kept`) is answered before any of that.
+//! the last answer of a job ends it or leads to its next message. What a lease vouches for is answered before any of that.
+//!
+//! The [`Connection`](connection::Connection) knows requests, credits, keys and calls, and no operation.
 //!
 //! Spec: MS-SMB2 3.2
 
@@ -16,27 +18,22 @@ mod answers;
 pub mod auth;
 mod breaks;
 mod client;
-mod credits;
+mod connection;
 mod files;
 mod jobs;
-mod kept;
-pub mod keys;
+mod lease_cache;
 mod logon;
 mod operations;
 mod options;
-mod outgoing;
-pub mod preauth;
 mod progress;
+mod queue;
 mod receiving;
-pub mod sealing;
-mod sending;
-mod session;
-pub mod signing;
-mod standing;
+mod secondary_session;
 mod step;
 #[cfg(test)]
 mod tests;
 mod validation;
 
 pub use client::SmbClient;
+pub use connection::{keys, preauth, sealing, signing};
 pub use options::{Dialect, Negotiated, SmbOptions, Wish};

@@ -4,8 +4,8 @@ use std::ops::RangeInclusive;
 use std::sync::OnceLock;
 
 use super::auth::{Authentication, Credentials};
-use super::sealing::Cipher;
-use super::signing::SigningAlgorithm;
+use super::connection::sealing::Cipher;
+use super::connection::signing::SigningAlgorithm;
 
 /// A version of the protocol.
 ///

@@ -6,7 +6,8 @@ use plimsoll_wire::smb2::reply::Buffer;
 use plimsoll_wire::smb2::{Malformed, Reply, create};
 
 use super::answers::Found;
-use super::client::{SmbClient, What};
+use super::client::SmbClient;
+use super::connection::RequestContext;
 use super::files::{Files, Open};
 use super::jobs::{Directory, Job, JobId, Kind};
 use super::operations::ENTRIES;
@@ -20,7 +21,7 @@ impl SmbClient {
     /// Takes an answer to one of a job's requests.
     pub(super) fn progress(
         &mut self,
-        call: &Call<What>,
+        call: &Call<RequestContext>,
         reply: &Reply<'_>,
         found: Found<'_>,
         at: i64,
@@ -99,7 +100,7 @@ impl SmbClient {
 
 impl Job {
     /// The server said no.
-    fn refused(&mut self, call: &Call<What>, status: u32) {
+    fn refused(&mut self, call: &Call<RequestContext>, status: u32) {
         let outcome = match outcome(status) {
             // A warning in place of an answer: what was asked for was not done.
             Outcome::Succeeded => Outcome::Refused,
@@ -115,7 +116,7 @@ impl Job {
     /// The server did what it was asked.
     fn take(
         &mut self,
-        call: &Call<What>,
+        call: &Call<RequestContext>,
         found: &Found<'_>,
         files: &mut Files,
         events: &mut dyn Events,

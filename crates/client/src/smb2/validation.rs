@@ -6,9 +6,9 @@ use plimsoll_wire::smb2::ioctl::fsctl;
 use plimsoll_wire::smb2::{FileId, Reply, ioctl, status};
 
 use super::client::SmbClient;
+use super::connection::Protection;
 use super::jobs::JobId;
 use super::options::Dialect;
-use super::sending::Protection;
 use super::step::Step;
 use crate::client::Events;
 use crate::operation::Cause;
@@ -22,7 +22,7 @@ impl SmbClient {
     /// nothing can be proven.
     pub(super) fn must_validate(&self) -> bool {
         let could_more = *self.options.dialects.end() >= Dialect::V300;
-        could_more && self.limits.dialect < Dialect::V311 && self.session.signer.is_some()
+        could_more && self.connection.limits.dialect < Dialect::V311 && self.connection.session.signer.is_some()
     }
 
     pub(super) fn validate(&mut self, job: JobId, at: i64, out: &mut Outbox) -> Result<(), Cause> {
@@ -79,6 +79,6 @@ impl SmbClient {
 
     /// The answer came sealed, or signed: what is signed was verified.
     fn is_proven(&self, reply: &Reply<'_>) -> bool {
-        self.session.seals || reply.header().is_signed()
+        self.connection.session.seals || reply.header().is_signed()
     }
 }

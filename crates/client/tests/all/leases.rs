@@ -73,7 +73,7 @@ fn a_kept_file_is_whole_for_everybody() {
             Ok(Reply::Read { bytes: 1000 })
         );
         close(&mut one, file);
-        assert_eq!((one.seen.transactions.len(), one.client.spared()), (before, 3), "{dialect:?}");
+        assert_eq!((one.seen.transactions.len(), one.client.requests_avoided()), (before, 3), "{dialect:?}");
 
         // The other one makes it shorter: the first gives it up, and sees it as it is.
         let opening = two.begin(&open(Caching::None, Disposition::CreateOrTruncate));

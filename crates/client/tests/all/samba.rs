@@ -168,7 +168,7 @@ fn travel(samba: &Samba, options: SmbOptions) -> Negotiated {
     let mut client = connect_shared(samba, &options);
     tour(&mut client, samba);
     assert_eq!(client.leave(), Ok(Reply::Nothing));
-    assert_eq!((client.client.strangers(), client.client.outstanding()), (0, 0));
+    assert_eq!((client.client.unmatched_responses(), client.client.outstanding()), (0, 0));
     for transaction in &client.seen.transactions {
         let (times, name) = (&transaction.timeline, transaction.procedure.name());
         assert!(times.response_time().is_some_and(|time| time >= 0), "{name} {times:?}");

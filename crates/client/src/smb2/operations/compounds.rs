@@ -15,7 +15,8 @@ use plimsoll_wire::smb2::query_info::{InfoType, QueryInfo};
 use plimsoll_wire::smb2::set_info::{Change, SetInfo};
 use plimsoll_wire::smb2::{FileId, close};
 
-use super::super::client::{CREDIT, SmbClient};
+use super::super::client::SmbClient;
+use super::super::connection::CREDIT;
 use super::super::jobs::Kind;
 use super::super::step::Step;
 use crate::operation::{Cause, InfoClass, Operation};
@@ -100,7 +101,7 @@ impl SmbClient {
     fn find(&mut self, path: &str, pattern: &str, class: InfoClass) -> Result<Kind, Cause> {
         let class = Class::ALL.into_iter().find(|known| known.code() == class.0).ok_or(Cause::Unsupported)?;
         self.open_directory_as(Step::Create, path)?;
-        let (directory, output_len) = (FILE, self.limits.max_transact.min(CREDIT));
+        let (directory, output_len) = (FILE, self.connection.limits.max_transact.min(CREDIT));
         self.add(Step::Find, &QueryDirectory { directory, class, flags: 0, index: 0, pattern, output_len })?;
         Ok(Kind::Find { class, entries: 0 })
     }

@@ -36,7 +36,7 @@ impl SmbClient {
     /// Takes a held operation back. One that is not held, or over, is left alone.
     pub(super) fn cancel(&mut self, tag: Tag, now: i64, out: &mut Outbox, events: &mut dyn Events) {
         let Some(id) = self.jobs.find(tag) else { return };
-        let held = self.calls.iter().chain(&self.parked).find(|call| {
+        let held = self.connection.waiting().find(|call| {
             call.what.job == id && (call.what.step == Step::Watch || call.what.step == Step::Lock && call.what.may_wait)
         });
         if let Some((message_id, async_id)) = held.map(|call| (call.id, call.what.async_id)) {
@@ -44,7 +44,7 @@ impl SmbClient {
             // It has no variable part that could be too long.
             let built = self.outgoing.add(Step::Cancel, &cancel::Cancel { async_id });
             debug_assert!(built.is_ok());
-            return self.launch_cancel(message_id, async_id.is_some(), out);
+            return self.connection.send_cancel(&self.outgoing, message_id, async_id.is_some(), out);
         }
         self.cancel_early(id, now, events);
     }

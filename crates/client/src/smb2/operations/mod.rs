@@ -32,10 +32,14 @@ impl SmbClient {
         out: &mut Outbox,
         events: &mut dyn Events,
     ) {
-        if let Some(reply) = self.known(operation, now) {
-            return events.done(crate::Done { tag: ticket.tag, at: now, result: Ok(reply) });
+        if !self.connection.is_away() {
+            let max_read = self.connection.limits.max_read;
+            if let Some(reply) = self.lease_cache.answer(operation, &self.files, max_read, now) {
+                return events.done(crate::Done { tag: ticket.tag, at: now, result: Ok(reply) });
+            }
+            let closing = self.lease_cache.clear_the_way(operation, &mut self.files, now);
+            closing.into_iter().for_each(|file| self.close(file, now, out));
         }
-        self.clear_the_way(operation, now, out);
         let begun = match *operation {
             Operation::Read { file, offset, length, keep } => self
                 .transfer_of(file, offset, length)

@@ -31,11 +31,11 @@ impl SmbClient {
                 let path = format!("\\\\{}\\{}", self.options.server, self.options.share);
                 self.plain(Step::TreeConnect, &tree_connect::TreeConnect { path: &path })
             }
-            Operation::DisconnectShare if self.session.before.is_some() => {
+            Operation::DisconnectShare if self.connection.session.before.is_some() => {
                 self.plain(Step::TreeDisconnect, &tree_disconnect::TreeDisconnect)?;
                 Ok(Kind::LeaveShare)
             }
-            Operation::LogOff if self.standing.is_some() => {
+            Operation::LogOff if self.connection.is_on_a_secondary_session() => {
                 self.plain(Step::Logoff, &logoff::Logoff)?;
                 Ok(Kind::LogOff)
             }

@@ -34,7 +34,7 @@ impl SmbClient {
             Access::ReadWrite => (reads | writes, true),
         };
         // Elsewhere than on the standing share nothing is kept.
-        let caching = if caching == Caching::Kept && self.is_away() { Caching::None } else { caching };
+        let caching = if caching == Caching::Kept && self.connection.is_away() { Caching::None } else { caching };
         let (oplock, lease) = self.oplock(caching);
         let contexts = self.contexts(caching, lease);
         let (deletes, deleting) =
@@ -74,14 +74,14 @@ impl SmbClient {
         if let Some(key) = lease {
             let state = create::LEASE_READ | create::LEASE_HANDLE | create::LEASE_WRITE;
             let lease = create::Lease { key, state };
-            contexts.push(if self.limits.dialect >= Dialect::V300 {
+            contexts.push(if self.connection.limits.dialect >= Dialect::V300 {
                 create::Context::Lease2 { lease, parent: None, epoch: 0 }
             } else {
                 create::Context::Lease(lease)
             });
         }
         if caching == Caching::Durable {
-            contexts.push(if self.limits.dialect >= Dialect::V300 {
+            contexts.push(if self.connection.limits.dialect >= Dialect::V300 {
                 create::Context::Durable2 { timeout_ms: 0, persistent: false, guid: self.new_key() }
             } else {
                 create::Context::Durable
@@ -92,12 +92,14 @@ impl SmbClient {
 
     /// The oplock to ask for, and the key of the lease where it is one.
     fn oplock(&mut self, caching: Caching) -> (u8, Option<[u8; 16]>) {
-        let leases = self.limits.dialect >= Dialect::V210;
+        let leases = self.connection.limits.dialect >= Dialect::V210;
         match caching {
             Caching::None | Caching::Handle => (create::OPLOCK_NONE, None),
             Caching::LevelTwo => (create::OPLOCK_II, None),
             Caching::Exclusive => (create::OPLOCK_EXCLUSIVE, None),
-            Caching::Durable if self.limits.dialect >= Dialect::V300 => (create::OPLOCK_LEASE, Some(self.new_key())),
+            Caching::Durable if self.connection.limits.dialect >= Dialect::V300 => {
+                (create::OPLOCK_LEASE, Some(self.new_key()))
+            }
             Caching::Lease | Caching::Kept if leases => (create::OPLOCK_LEASE, Some(self.new_key())),
             // Dialect 2.0.2 has no leases.
             Caching::Batch | Caching::Durable | Caching::Lease | Caching::Kept => (create::OPLOCK_BATCH, None),

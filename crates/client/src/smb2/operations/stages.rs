@@ -4,7 +4,8 @@ use plimsoll_wire::smb2::ioctl::fsctl::{Chunk, Control, ResumeKey};
 use plimsoll_wire::smb2::query_directory::{Class, QueryDirectory};
 use plimsoll_wire::smb2::{FileId, change_notify, close, ioctl};
 
-use super::super::client::{CREDIT, SmbClient};
+use super::super::client::SmbClient;
+use super::super::connection::CREDIT;
 use super::super::jobs::{Copying, Directory, JobId, Kind};
 use super::super::step::Step;
 use crate::operation::Cause;
@@ -54,7 +55,7 @@ impl SmbClient {
                 change_notify::ChangeNotify { directory: file, tree: false, filter: ANY_CHANGE, output_len: CHANGES };
             return self.add(Step::Watch, &call);
         }
-        let output_len = self.limits.max_transact.min(CREDIT);
+        let output_len = self.connection.limits.max_transact.min(CREDIT);
         let call = QueryDirectory { directory: file, class: ENTRIES, flags: 0, index: 0, pattern: "*", output_len };
         self.add(Step::List, &call)
     }

@@ -4,11 +4,10 @@
 
 use plimsoll_wire::smb2::{header, read, write};
 
-use super::super::client::{CREDIT, SmbClient, Waiting};
+use super::super::client::{SmbClient, Waiting};
+use super::super::connection::{CREDIT, Data, Protection};
 use super::super::jobs::{Job, JobId, Kind, Transfer};
 use super::super::options::Dialect;
-use super::super::outgoing::Data;
-use super::super::sending::Protection;
 use super::super::step::Step;
 use crate::operation::{Cause, FileKey, Operation, Ticket};
 use crate::outbox::Outbox;
@@ -22,7 +21,8 @@ impl SmbClient {
 
     /// Dialect 2.0.2 has no write-through of single writes.
     pub(super) fn write_flags(&self, operation: &Operation<'_>) -> u32 {
-        let through = matches!(operation, Operation::WriteThrough { .. }) && self.limits.dialect >= Dialect::V210;
+        let through =
+            matches!(operation, Operation::WriteThrough { .. }) && self.connection.limits.dialect >= Dialect::V210;
         if through { write::FLAG_WRITE_THROUGH } else { 0 }
     }
 
@@ -53,8 +53,12 @@ impl SmbClient {
             job.due_at(now);
         }
         loop {
-            let (max_read, max_write, multi) = (self.limits.max_read, self.limits.max_write, self.limits.multi_credit);
-            let (available, window) = (self.credits.available(), self.credits.window());
+            let (max_read, max_write, multi) = (
+                self.connection.limits.max_read,
+                self.connection.limits.max_write,
+                self.connection.limits.multi_credit,
+            );
+            let (available, window) = (self.connection.credits.available(), self.connection.credits.window());
             let Some(job) = self.jobs.get(id) else { return true };
             let pending = job.pending;
             let (transfer, most, sequential) = match &mut job.kind {

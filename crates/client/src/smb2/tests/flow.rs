@@ -164,7 +164,7 @@ fn held_requests_are_out_of_the_way() {
 }
 
 #[test]
-fn late_answers_are_strangers_that_still_bring_credits() {
+fn late_answers_match_no_request_and_still_bring_credits() {
     let mut world = World::ready(Dialect::V210, 4);
     let tags: Vec<_> = (0..4).map(|_| world.begin(&Operation::Null)).collect();
     let asked = world.asked();
@@ -178,11 +178,11 @@ fn late_answers_are_strangers_that_still_bring_credits() {
     assert!(world.asked().is_empty());
     let late = world.server.answer(&asked[0]);
     world.deliver(&late);
-    assert_eq!((world.client.strangers(), world.result(waits)), (1, None));
+    assert_eq!((world.client.unmatched_responses(), world.result(waits)), (1, None));
     world.obey();
     assert_eq!(world.result(waits), Some(Ok(Reply::Nothing)));
     world.deliver(&late);
-    assert_eq!(world.client.strangers(), 2, "sent twice");
+    assert_eq!(world.client.unmatched_responses(), 2, "sent twice");
 }
 
 #[test]
@@ -235,7 +235,7 @@ fn listings_end_with_their_directory_closed() {
     let late = world.server.answer(&listing);
     world.deliver(&late);
     let closing = world.asked().remove(0);
-    assert_eq!((closing.command, world.client.strangers()), (Command::Close, 1));
+    assert_eq!((closing.command, world.client.unmatched_responses()), (Command::Close, 1));
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 mod flow;
 mod hostile;
-mod kept;
+mod lease_cache;
 mod logging_on;
 mod server;
 mod shares;

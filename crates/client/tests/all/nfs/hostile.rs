@@ -266,7 +266,7 @@ fn a_server_that_answers_as_it_should_is_understood() {
     serve(&mut play, Asked::fine);
     (0..2_000).for_each(|_| play.begin());
     serve(&mut play, Asked::fine);
-    assert!(play.seen.open.is_empty() && !play.over && play.client.strangers() == 0);
+    assert!(play.seen.open.is_empty() && !play.over && play.client.unmatched_responses() == 0);
     assert!(play.seen.files.len() > 100);
 }
 
@@ -280,9 +280,9 @@ fn answers_in_several_fragments_late_or_made_up_are_told_apart() {
         late.borrow_mut().extend(asked.fine());
         script::cut_up(&asked.fine(), &mut rng.clone())
     });
-    assert_eq!((play.seen.ended.get(&Tag::CONNECT), play.client.strangers()), (Some(&1), 0));
+    assert_eq!((play.seen.ended.get(&Tag::CONNECT), play.client.unmatched_responses()), (Some(&1), 0));
     play.stream.extend(late.take());
     play.stream.extend(script::rejection(rng.random(), 0));
     play.receive();
-    assert_eq!((play.over, play.client.strangers()), (false, 2));
+    assert_eq!((play.over, play.client.unmatched_responses()), (false, 2));
 }

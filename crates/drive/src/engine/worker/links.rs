@@ -202,8 +202,8 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
         self.end_all(at, cause);
         let Some(link) = self.links.get_mut(at as usize) else { return };
         if let Some(client) = link.client.take() {
-            self.generator.strangers += client.strangers();
-            self.generator.spared += client.spared();
+            self.generator.strangers += client.unmatched_responses();
+            self.generator.spared += client.requests_avoided();
         }
         if let (Some(stream), Some(tap)) = (link.tapped.take(), &self.job.plan.tap) {
             let ended = match cause {

@@ -95,7 +95,7 @@ impl Client for Sleeper {
         0
     }
 
-    fn strangers(&self) -> u64 {
+    fn unmatched_responses(&self) -> u64 {
         0
     }
 }

@@ -208,7 +208,7 @@ impl Client for ToyClient {
         self.calls.iter().filter(|call| !call.held).count()
     }
 
-    fn strangers(&self) -> u64 {
+    fn unmatched_responses(&self) -> u64 {
         self.strangers
     }
 }

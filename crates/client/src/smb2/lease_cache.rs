@@ -8,13 +8,11 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use plimsoll_wire::smb2::{FileId, close, create};
+use plimsoll_wire::smb2::{FileId, create};
 
-use super::client::SmbClient;
-use super::jobs::{Job, JobId, Kind};
-use super::step::Step;
+use super::files::Files;
+use super::jobs::{Job, Kind};
 use crate::operation::{Access, Caching, Disposition, FileKey, Operation, Reply};
-use crate::outbox::Outbox;
 
 /// So long a file stays open that nobody uses, ns.
 const LATE_NS: i64 = 10_000_000_000;
@@ -27,14 +25,14 @@ const NEEDED: u32 = create::LEASE_READ | create::LEASE_HANDLE;
 
 /// The files that are kept.
 #[derive(Debug, Default)]
-pub(super) struct Kept {
+pub(super) struct LeaseCache {
     files: HashMap<FileId, File>,
     /// The file of a path.
     paths: HashMap<Box<str>, FileId>,
     /// Since when nobody uses a file, of those that nobody uses.
     idle: BTreeSet<(i64, FileId)>,
     /// Requests that were not sent.
-    pub(super) spared: u64,
+    avoided: u64,
 }
 
 /// A file that is kept.
@@ -51,7 +49,7 @@ struct File {
     pieces: Vec<(u64, u64)>,
 }
 
-impl Kept {
+impl LeaseCache {
     fn of(&mut self, path: &str) -> Option<(FileId, &mut File)> {
         let id = *self.paths.get(path)?;
         Some((id, self.files.get_mut(&id)?))
@@ -73,9 +71,14 @@ impl Kept {
         Some(file)
     }
 
+    /// Requests that were not sent.
+    pub(super) fn requests_avoided(&self) -> u64 {
+        self.avoided
+    }
+
     /// Forgets everything: the connection is gone.
     pub(super) fn clear(&mut self) {
-        *self = Self { spared: self.spared, ..Self::default() };
+        *self = Self { avoided: self.avoided, ..Self::default() };
     }
 }
 
@@ -106,160 +109,149 @@ impl File {
     }
 }
 
-impl SmbClient {
+impl LeaseCache {
     /// The answer of an operation that need not be sent.
-    pub(super) fn known(&mut self, operation: &Operation<'_>, now: i64) -> Option<Reply> {
-        if self.kept.files.is_empty() || self.is_away() {
+    pub(super) fn answer(&mut self, operation: &Operation<'_>, open: &Files, max_read: u32, now: i64) -> Option<Reply> {
+        if self.files.is_empty() {
             return None;
         }
-        let (reply, spared) = match *operation {
+        let (reply, avoided) = match *operation {
             Operation::Open { path, access, disposition, caching: Caching::Kept } => {
-                (self.opened_again(path, access, disposition)?, 2)
+                (self.opened_again(path, access, disposition, open)?, 2)
             }
             // It is closed later, or its CLOSE is spared with the next CREATE.
-            Operation::Close { file } => (self.closed_late(file, now)?, 0),
+            Operation::Close { file } => (self.closed_late(file, open, now)?, 0),
             Operation::GetattrOpen { file } => {
-                let id = self.vouched(file, create::LEASE_READ)?;
-                (attributes(self.kept.files.get(&id)?)?, 1)
+                let id = self.vouched(open, file, create::LEASE_READ)?;
+                (attributes(self.files.get(&id)?)?, 1)
             }
             Operation::Getattr { path } => {
-                let (_, file) = self.kept.of(path)?;
+                let (_, file) = self.of(path)?;
                 let (key, reply) = (file.key, attributes(file)?);
-                self.vouched(key, create::LEASE_READ)?;
+                self.vouched(open, key, create::LEASE_READ)?;
                 (reply, 3)
             }
             Operation::Read { file, offset, length, keep: false } => {
-                let id = self.vouched(file, create::LEASE_READ)?;
-                let bytes = self.kept.files.get(&id)?.has(offset, length)?;
-                (Reply::Read { bytes }, u64::from(length.div_ceil(self.limits.max_read.max(1)).max(1)))
+                let id = self.vouched(open, file, create::LEASE_READ)?;
+                let bytes = self.files.get(&id)?.has(offset, length)?;
+                (Reply::Read { bytes }, u64::from(length.div_ceil(max_read.max(1)).max(1)))
             }
             _ => return None,
         };
-        self.kept.spared += spared;
+        self.avoided += avoided;
         Some(reply)
     }
 
-    /// Another share or session is in use for a while: what is kept belongs to the standing ones.
-    pub(super) fn is_away(&self) -> bool {
-        self.standing.is_some() || self.session.before.is_some()
-    }
-
     /// A file that is kept, as long as its lease has all of `rights`.
-    fn vouched(&self, file: FileKey, rights: u32) -> Option<FileId> {
-        let open = self.files.get(file)?;
+    fn vouched(&self, open: &Files, file: FileKey, rights: u32) -> Option<FileId> {
+        let open = open.get(file)?;
         let held = open.lease.is_some_and(|lease| lease.state & rights == rights);
-        (held && self.kept.files.contains_key(&open.id)).then_some(open.id)
+        (held && self.files.contains_key(&open.id)).then_some(open.id)
     }
 
-    fn opened_again(&mut self, path: &str, access: Access, disposition: Disposition) -> Option<Reply> {
+    fn opened_again(&mut self, path: &str, access: Access, disposition: Disposition, open: &Files) -> Option<Reply> {
         if !matches!(disposition, Disposition::OpenExisting | Disposition::OpenOrCreate) {
             return None;
         }
-        let (_, file) = self.kept.of(path)?;
+        let (_, file) = self.of(path)?;
         let (key, size) = (file.key, file.size?);
         if file.access != access || file.idle_since.is_none() {
             return None;
         }
-        let id = self.vouched(key, NEEDED)?;
-        let since = self.kept.files.get_mut(&id)?.idle_since.take()?;
-        self.kept.idle.remove(&(since, id));
+        let id = self.vouched(open, key, NEEDED)?;
+        let since = self.files.get_mut(&id)?.idle_since.take()?;
+        self.idle.remove(&(since, id));
         Some(Reply::Opened { file: key, size: Some(size) })
     }
 
-    fn closed_late(&mut self, file: FileKey, now: i64) -> Option<Reply> {
-        let id = self.vouched(file, NEEDED)?;
-        self.kept.files.get_mut(&id)?.idle_since = Some(now);
-        self.kept.idle.insert((now, id));
+    fn closed_late(&mut self, file: FileKey, open: &Files, now: i64) -> Option<Reply> {
+        let id = self.vouched(open, file, NEEDED)?;
+        self.files.get_mut(&id)?.idle_since = Some(now);
+        self.idle.insert((now, id));
         Some(Reply::Nothing)
     }
 
-    /// Closes what stands in the way of an operation that is about to be sent, and what nobody has used for long.
-    pub(super) fn clear_the_way(&mut self, operation: &Operation<'_>, now: i64, out: &mut Outbox) {
-        if self.kept.files.is_empty() || self.is_away() {
-            return;
+    /// Takes out what stands in the way of an operation that is about to be sent, and what nobody has used for long. Returns what is
+    /// to be closed.
+    pub(super) fn clear_the_way(&mut self, operation: &Operation<'_>, open: &mut Files, now: i64) -> Vec<FileId> {
+        let mut closing = Vec::new();
+        if self.files.is_empty() {
+            return closing;
         }
         for path in changed(operation).into_iter().flatten() {
-            let Some((id, file)) = self.kept.of(path) else { continue };
+            let Some((id, file)) = self.of(path) else { continue };
             match file.idle_since {
-                Some(_) => self.close_kept(id, now, out),
+                Some(_) => closing.extend(self.evict(id, open)),
                 // Whoever uses it asks again.
-                None => self.kept.forget(id),
+                None => self.forget(id),
             }
         }
         match *operation {
             Operation::Close { file } => {
-                let id = self.files.get(file).map(|open| open.id);
-                id.and_then(|id| self.kept.remove(id));
+                let id = open.get(file).map(|open| open.id);
+                id.and_then(|id| self.remove(id));
             }
             Operation::Truncate { file, .. } | Operation::Copy { to: file, .. } => {
-                let id = self.files.get(file).map(|open| open.id);
-                id.into_iter().for_each(|id| self.kept.forget(id));
+                let id = open.get(file).map(|open| open.id);
+                id.into_iter().for_each(|id| self.forget(id));
             }
             _ => {}
         }
-        self.close_the_oldest(now, out);
-    }
-
-    fn close_the_oldest(&mut self, now: i64, out: &mut Outbox) {
-        while let Some(&(since, id)) = self.kept.idle.first() {
-            if now.saturating_sub(since) < LATE_NS && self.kept.idle.len() <= MOST {
-                return;
+        while let Some(&(since, id)) = self.idle.first() {
+            if now.saturating_sub(since) < LATE_NS && self.idle.len() <= MOST {
+                break;
             }
-            self.close_kept(id, now, out);
+            closing.extend(self.evict(id, open));
         }
+        closing
     }
 
-    /// Closes a file that nobody uses.
-    fn close_kept(&mut self, id: FileId, now: i64, out: &mut Outbox) {
-        let Some(file) = self.kept.remove(id) else { return };
-        self.files.remove(file.key);
-        self.outgoing.clear();
-        // It has no variable part that could be too long.
-        if self.outgoing.add(Step::Close, &close::Close { file: id, attributes: false }).is_ok() {
-            self.submit(JobId::NONE, now, out);
-        }
+    /// Takes a file out that nobody uses; it is to be closed.
+    fn evict(&mut self, id: FileId, open: &mut Files) -> Option<FileId> {
+        let file = self.remove(id)?;
+        open.remove(file.key);
+        Some(id)
     }
 
-    /// A lease was taken back: somebody else wants the file, and who does not use it closes it.
-    pub(super) fn broken_lease(&mut self, key: [u8; 16], now: i64, out: &mut Outbox) {
-        let broken = self.files.iter_mut().find(|open| open.lease.is_some_and(|lease| lease.key == key));
-        let Some((id, state)) = broken.and_then(|open| Some((open.id, open.lease?.state))) else { return };
-        let idle = self.kept.files.get(&id).is_some_and(|file| file.idle_since.is_some());
+    /// A lease was taken back: somebody else wants the file, and who does not use it closes it. Returns what is to be closed.
+    /// `is_away`: while another session is in use it cannot be closed; it is not opened again either, and closed in its time.
+    pub(super) fn broken(&mut self, key: [u8; 16], open: &mut Files, is_away: bool) -> Option<FileId> {
+        let broken = open.iter_mut().find(|open| open.lease.is_some_and(|lease| lease.key == key))?;
+        let (id, state) = (broken.id, broken.lease?.state);
+        let idle = self.files.get(&id).is_some_and(|file| file.idle_since.is_some());
         if state & create::LEASE_READ == 0 {
-            self.kept.forget(id);
+            self.forget(id);
         }
-        // While another session is in use it cannot be closed; it is not opened again either, and closed in its time.
-        if idle && state & create::LEASE_HANDLE == 0 && !self.is_away() {
-            self.close_kept(id, now, out);
-        }
+        let closes = idle && state & create::LEASE_HANDLE == 0 && !is_away;
+        if closes { self.evict(id, open) } else { None }
     }
 
     /// Keeps what an operation told that ended.
-    pub(super) fn keep(&mut self, job: &Job) {
+    pub(super) fn learn(&mut self, job: &Job, open: &Files) {
         match &job.kind {
             Kind::Open { keeps: Some((path, access)), opened: Some((key, size)), .. } if job.failure.is_none() => {
-                let Some(open) = self.files.get(*key).copied() else { return };
+                let Some(open) = open.get(*key).copied() else { return };
                 let granted = open.lease.is_some_and(|lease| lease.state & NEEDED == NEEDED);
-                if granted && !self.kept.paths.contains_key(path) {
+                if granted && !self.paths.contains_key(path) {
                     let (path, size, pieces) = (path.clone(), Some(*size), Vec::new());
-                    self.kept.paths.insert(path.clone(), open.id);
+                    self.paths.insert(path.clone(), open.id);
                     let file = File { key: *key, path, access: *access, idle_since: None, size, pieces };
-                    self.kept.files.insert(open.id, file);
+                    self.files.insert(open.id, file);
                 }
             }
             Kind::Read { transfer, .. } if job.failure.is_none() => {
-                if let Some(file) = self.kept.files.get_mut(&transfer.file) {
+                if let Some(file) = self.files.get_mut(&transfer.file) {
                     file.add(transfer.from, transfer.moved);
                 }
             }
             Kind::Write { transfer, .. } if job.failure.is_none() => {
-                if let Some(file) = self.kept.files.get_mut(&transfer.file) {
+                if let Some(file) = self.files.get_mut(&transfer.file) {
                     file.add(transfer.from, transfer.moved);
                     let end = transfer.from.saturating_add(transfer.moved.into());
                     file.size = file.size.map(|size| size.max(end));
                 }
             }
-            Kind::Write { transfer, .. } => self.kept.forget(transfer.file),
+            Kind::Write { transfer, .. } => self.forget(transfer.file),
             _ => {}
         }
     }

@@ -6,7 +6,7 @@
 ///
 /// Each request uses up as many message ids, in a row, as it costs credits; each answer brings new ones.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Credits {
+pub(in crate::smb2) struct Credits {
     next_id: u64,
     available: u32,
     /// Available ones and those that requests on their way have used up.
@@ -20,22 +20,22 @@ const MOST: u32 = 1 << 20;
 
 impl Credits {
     /// One credit, as every connection begins.
-    pub(super) fn new(wanted: u16) -> Self {
+    pub(in crate::smb2) fn new(wanted: u16) -> Self {
         Self { next_id: 0, available: 1, window: 1, wanted: u32::from(wanted.max(1)) }
     }
 
     /// What can be spent now.
-    pub(super) fn available(&self) -> u32 {
+    pub(in crate::smb2) fn available(&self) -> u32 {
         self.available
     }
 
     /// What could be spent if every request on its way were answered in kind.
-    pub(super) fn window(&self) -> u32 {
+    pub(in crate::smb2) fn window(&self) -> u32 {
         self.window
     }
 
     /// Spends them on one request: its message id.
-    pub(super) fn spend(&mut self, charge: u16) -> u64 {
+    pub(in crate::smb2) fn spend(&mut self, charge: u16) -> u64 {
         let id = self.next_id;
         let charge = charge.max(1);
         self.next_id += u64::from(charge);
@@ -44,18 +44,18 @@ impl Credits {
     }
 
     /// How many a request of this charge asks for: what it costs, and what is still missing.
-    pub(super) fn ask(&self, charge: u16) -> u16 {
+    pub(in crate::smb2) fn ask(&self, charge: u16) -> u16 {
         let missing = self.wanted.saturating_sub(self.window);
         u16::try_from(u32::from(charge.max(1)) + missing).unwrap_or(u16::MAX)
     }
 
     /// A request of this charge gets no answer any more, or a late one.
-    pub(super) fn lost(&mut self, charge: u16) {
+    pub(in crate::smb2) fn lost(&mut self, charge: u16) {
         self.window = self.window.saturating_sub(u32::from(charge));
     }
 
     /// An answer to a request of this charge brought so many (0 where the request had its first answer before).
-    pub(super) fn granted(&mut self, charge: u16, credits: u16) {
+    pub(in crate::smb2) fn granted(&mut self, charge: u16, credits: u16) {
         self.available = self.available.saturating_add(u32::from(credits)).min(MOST);
         self.window = self.window.saturating_sub(u32::from(charge)).saturating_add(u32::from(credits)).min(MOST);
     }

@@ -7,56 +7,56 @@ use std::sync::Arc;
 
 use plimsoll_wire::smb2::{Call, Head, TooLong, compound, header};
 
-use super::step::Step;
 use crate::content::Content;
+use crate::smb2::step::Step;
 
 /// A message without ids, signatures and framing, which it gets when it is sent.
 #[derive(Debug, Default)]
-pub(super) struct Outgoing {
+pub(in crate::smb2) struct Outgoing {
     /// The requests, each but the first at a multiple of 8.
-    pub(super) bytes: Vec<u8>,
+    pub(in crate::smb2) bytes: Vec<u8>,
     /// What they are.
-    pub(super) members: Vec<Member>,
+    pub(in crate::smb2) members: Vec<Member>,
     /// What follows the last of them.
-    pub(super) data: Option<Data>,
+    pub(in crate::smb2) data: Option<Data>,
 }
 
 /// A request in it.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Member {
+pub(in crate::smb2) struct Member {
     /// Where it begins.
-    pub(super) start: usize,
+    pub(in crate::smb2) start: usize,
     /// What it is for.
-    pub(super) step: Step,
+    pub(in crate::smb2) step: Step,
     /// Credits that it costs from dialect 2.1 on.
-    pub(super) charge: u16,
+    pub(in crate::smb2) charge: u16,
     /// The most bytes that its answer may bring, or that it writes.
-    pub(super) asked: u32,
+    pub(in crate::smb2) asked: u32,
     /// File data in it.
-    pub(super) payload: Option<u64>,
+    pub(in crate::smb2) payload: Option<u64>,
     /// It may wait by design.
-    pub(super) may_wait: bool,
+    pub(in crate::smb2) may_wait: bool,
 }
 
 /// File data that a WRITE brings.
 #[derive(Clone, Debug)]
-pub(super) struct Data {
-    pub(super) content: Arc<Content>,
-    pub(super) key: u64,
-    pub(super) offset: u64,
-    pub(super) length: u32,
+pub(in crate::smb2) struct Data {
+    pub(in crate::smb2) content: Arc<Content>,
+    pub(in crate::smb2) key: u64,
+    pub(in crate::smb2) offset: u64,
+    pub(in crate::smb2) length: u32,
 }
 
 impl Data {
     /// Where in the content's block it stands, in order.
-    pub(super) fn pieces(&self) -> impl Iterator<Item = Range<usize>> + use<> {
+    pub(in crate::smb2) fn pieces(&self) -> impl Iterator<Item = Range<usize>> + use<> {
         self.content.pieces(self.key, self.offset, self.length as usize)
     }
 }
 
 impl Outgoing {
     /// Empties it for the next message.
-    pub(super) fn clear(&mut self) {
+    pub(in crate::smb2) fn clear(&mut self) {
         self.bytes.clear();
         self.members.clear();
         self.data = None;
@@ -67,7 +67,7 @@ impl Outgoing {
     /// # Errors
     ///
     /// Where a name in it is too long for the protocol.
-    pub(super) fn add<C: Call>(&mut self, step: Step, call: &C) -> Result<&mut Member, TooLong> {
+    pub(in crate::smb2) fn add<C: Call>(&mut self, step: Step, call: &C) -> Result<&mut Member, TooLong> {
         debug_assert_eq!(step.command(), C::COMMAND);
         let flags = if self.members.is_empty() { 0 } else { header::FLAG_RELATED };
         let start = self.bytes.len().next_multiple_of(compound::ALIGNMENT);
@@ -89,12 +89,12 @@ impl Outgoing {
     }
 
     /// What it costs.
-    pub(super) fn charge(&self) -> u32 {
+    pub(in crate::smb2) fn charge(&self) -> u32 {
         self.members.iter().map(|member| u32::from(member.charge)).sum()
     }
 
     /// Bytes of a member, with the padding that aligns the next one.
-    pub(super) fn length(&self, position: usize) -> usize {
+    pub(in crate::smb2) fn length(&self, position: usize) -> usize {
         let start = self.members.get(position).map_or(0, |member| member.start);
         match self.members.get(position + 1) {
             Some(next) => next.start - start,

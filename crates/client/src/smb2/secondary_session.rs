@@ -8,12 +8,13 @@ use plimsoll_model::Outcome;
 use plimsoll_wire::smb2::{Reply, tree_connect};
 
 use super::answers::Found;
-use super::client::{SmbClient, What};
+use super::client::SmbClient;
+use super::connection::RequestContext;
+use super::connection::preauth::Preauth;
+use super::connection::sealing::Cipher;
+use super::connection::signing::SigningAlgorithm;
 use super::jobs::{Job, Kind};
 use super::logon::Logon;
-use super::preauth::Preauth;
-use super::sealing::Cipher;
-use super::signing::SigningAlgorithm;
 use super::step::Step;
 use crate::calls::Call;
 use crate::client::Events;
@@ -36,24 +37,24 @@ impl SmbClient {
     /// Begins to log on once more.
     pub(super) fn log_on_again(&mut self, ticket: &Ticket, now: i64, out: &mut Outbox) -> Result<(), Cause> {
         // A session that could not be ended is forgotten; the standing one is not.
-        self.go_back();
+        self.end_secondary_session();
         let agreed = self.agreed.clone().ok_or(Cause::Unsupported)?;
         let service = format!("cifs/{}", self.options.server);
         let auth = self.options.authentication.begin(&self.options.credentials, &service, now);
         self.logon = Some(Box::new(Logon::again(auth.ok_or(Cause::OutOfResources)?, &agreed)));
-        self.standing = Some(Box::new(std::mem::take(&mut self.session)));
+        self.connection.push_session();
         let job = self.jobs.add(Job::new(ticket, Kind::LogOn));
         let offer = Some(agreed.offer.as_slice()).filter(|offer| !offer.is_empty());
         self.send_token(job, offer, now, out).inspect_err(|_| {
             self.jobs.remove(job);
-            self.go_back();
+            self.end_secondary_session();
         })
     }
 
     /// An answer on the way.
     pub(super) fn logged_on_again(
         &mut self,
-        call: &Call<What>,
+        call: &Call<RequestContext>,
         reply: &Reply<'_>,
         found: &Found<'_>,
         at: i64,
@@ -82,20 +83,20 @@ impl SmbClient {
     pub(super) fn switch(&mut self, step: Step, reply: &Reply<'_>, found: &Found<'_>) -> Result<(), Cause> {
         let (Step::TreeConnect, Found::TreeConnected(share)) = (step, found) else { return Ok(()) };
         if share.flags & tree_connect::SHARE_ENCRYPTS != 0 {
-            self.session.seals = true;
-            self.session.seal.as_ref().ok_or(Cause::NotOffered)?;
+            self.connection.session.seals = true;
+            self.connection.session.seal.as_ref().ok_or(Cause::NotOffered)?;
         }
         let tree = reply.header().tree_id().ok_or(Cause::Malformed)?;
         // One that could not be given back is forgotten; the standing one is not.
-        self.session.before.get_or_insert(self.session.tree);
-        self.session.tree = tree;
+        let session = &mut self.connection.session;
+        session.before.get_or_insert(session.tree);
+        session.tree = tree;
         Ok(())
     }
 
     /// The standing session is in use again.
-    pub(super) fn go_back(&mut self) {
-        if let Some(standing) = self.standing.take() {
-            self.session = *standing;
+    pub(super) fn end_secondary_session(&mut self) {
+        if self.connection.pop_session() {
             self.logon = None;
         }
     }

@@ -56,7 +56,7 @@ fn a_file_is_opened_read_and_closed_once() {
         (Reply::Read { bytes: 40 }, vec![])
     );
     // QUERY_INFO; CREATE, QUERY_INFO, CLOSE; CLOSE and CREATE; READ.
-    assert_eq!(world.client.spared(), 1 + 3 + 2 + 1);
+    assert_eq!(world.client.requests_avoided(), 1 + 3 + 2 + 1);
     // Bytes that are wanted, and bytes that nobody read, are asked for.
     for (offset, keep) in [(0, true), (40, false)] {
         assert_eq!(act(&mut world, &Operation::Read { file, offset, length: 20, keep }).1, [Command::Read]);
@@ -134,7 +134,7 @@ fn without_a_lease_nothing_is_kept() {
         assert_eq!(act(&mut world, &Operation::GetattrOpen { file }).1, [Command::QueryInfo]);
         assert_eq!(act(&mut world, &Operation::Close { file }).1, [Command::Close]);
     }
-    assert_eq!(world.client.spared(), 0);
+    assert_eq!(world.client.requests_avoided(), 0);
 }
 
 /// What is open belongs to the share that it was opened in.

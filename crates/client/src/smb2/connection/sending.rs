@@ -5,21 +5,18 @@
 use std::ops::Range;
 
 use plimsoll_wire::nbss;
-use plimsoll_wire::smb2::{FileId, close, echo, header, transform};
+use plimsoll_wire::smb2::{header, transform};
 
-use super::client::{SmbClient, Waiting, What};
-use super::jobs::{JobId, never_sent};
-use super::options::Dialect;
 use super::outgoing::{Member, Outgoing};
-use super::step::Step;
+use super::{Connection, Owner, RequestContext};
 use crate::calls::Call;
-use crate::client::Events;
-use crate::operation::Cause;
 use crate::outbox::Outbox;
+use crate::smb2::options::Dialect;
+use crate::smb2::step::Step;
 
 /// Whether a message's answer will be protected in another way than all others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Protection {
+pub(in crate::smb2) enum Protection {
     /// As the session says.
     Usual,
     /// Signed whatever the session says (but never if it is sealed).
@@ -40,98 +37,35 @@ struct Place {
     length: u64,
 }
 
-impl SmbClient {
-    /// Sends the message that was built, or lets it wait for credits.
-    pub(super) fn submit(&mut self, job: JobId, now: i64, out: &mut Outbox) {
-        if self.waiting.is_empty() && self.outgoing.charge() <= self.credits.available() {
-            self.launch(job, Protection::Usual, now, out);
-        } else {
-            let outgoing = Some(Box::new(std::mem::take(&mut self.outgoing)));
-            self.waiting.push_back(Waiting { job, since: now, outgoing });
-        }
-    }
-
-    /// Sends what waits, as far as there are credits for it.
-    pub(super) fn pump(&mut self, now: i64, out: &mut Outbox, events: &mut dyn Events) {
-        while let Some(Waiting { job, outgoing, .. }) = self.waiting.front_mut() {
-            let job = *job;
-            let Some(waiting) = outgoing else {
-                if self.next_chunks(job, now, out) {
-                    self.waiting.pop_front();
-                    continue;
-                }
-                if !self.is_stuck() || !self.make_way(job, now, out, events) {
-                    return;
-                }
-                continue;
-            };
-            if waiting.charge() <= self.credits.available() {
-                std::mem::swap(&mut self.outgoing, waiting);
-                self.waiting.pop_front();
-                self.launch(job, Protection::Usual, now, out);
-            } else if !self.is_stuck() || !self.make_way(job, now, out, events) {
-                return;
-            }
-        }
-    }
-
-    /// Nothing is on its way that could bring credits.
-    pub(super) fn is_stuck(&self) -> bool {
-        self.calls.is_empty() && self.parked.is_empty() && self.late.is_empty()
-    }
-
-    /// The first that waits needs more credits than there will be: asks once for more with an ECHO, and then fails it.
-    /// Returns whether it is gone.
-    fn make_way(&mut self, job: JobId, now: i64, out: &mut Outbox, events: &mut dyn Events) -> bool {
-        if !self.begged && self.credits.available() > 0 {
-            self.begged = true;
-            self.outgoing.clear();
-            if self.outgoing.add(Step::Echo, &echo::Echo).is_ok() {
-                self.launch(JobId::NONE, Protection::Usual, now, out);
-                return false;
-            }
-        }
-        self.waiting.pop_front();
-        if let Some(found) = self.jobs.get(job) {
-            found.fail(never_sent(None, Cause::Unsupported));
-            self.finish(job, now, events);
-        }
-        true
-    }
-
-    /// Closes a file that no operation wants any more, as soon as there is an occasion.
-    pub(super) fn close_later(&mut self, file: FileId, now: i64) {
-        let mut outgoing = Outgoing::default();
-        if outgoing.add(Step::Close, &close::Close { file, attributes: false }).is_ok() {
-            self.waiting.push_back(Waiting { job: JobId::NONE, since: now, outgoing: Some(Box::new(outgoing)) });
-        }
-    }
-
-    /// Puts the message that was built into the outbox, whether there are credits or not. Returns the place of its first
+impl Connection {
+    /// Puts a message into the outbox, whether there are credits or not, and remembers its requests. Returns the place of its first
     /// header in the outbox.
-    pub(super) fn launch(&mut self, job: JobId, protection: Protection, now: i64, out: &mut Outbox) -> usize {
-        let outgoing = std::mem::take(&mut self.outgoing);
-        let place = self.frame_out(&outgoing, protection, out);
-        let first = self.stamp(&outgoing, out.patch(place.header));
-        self.protect(&outgoing, &place, protection, out);
+    pub(in crate::smb2) fn send(
+        &mut self,
+        outgoing: &Outgoing,
+        owner: &Owner,
+        protection: Protection,
+        now: i64,
+        out: &mut Outbox,
+    ) -> usize {
+        let place = self.frame_out(outgoing, protection, out);
+        let first = self.stamp(outgoing, out.patch(place.header));
+        self.protect(outgoing, &place, protection, out);
         let begins = out.end() - place.length;
-        self.remember(&outgoing, job, first, now, begins..out.end());
-        self.outgoing = outgoing;
+        self.remember(outgoing, owner, first, now, begins..out.end());
         place.header
     }
 
-    /// Puts a CANCEL that was built into the outbox. It costs nothing, and has the id of what it takes back.
-    pub(super) fn launch_cancel(&mut self, id: u64, is_async: bool, out: &mut Outbox) {
-        let outgoing = std::mem::take(&mut self.outgoing);
-        let place = self.frame_out(&outgoing, Protection::Usual, out);
+    /// Puts a CANCEL into the outbox. It costs nothing, and has the id of what it takes back.
+    pub(in crate::smb2) fn send_cancel(&mut self, outgoing: &Outgoing, id: u64, is_async: bool, out: &mut Outbox) {
+        let place = self.frame_out(outgoing, Protection::Usual, out);
         let header = out.patch(place.header);
         set(header, header::MESSAGE_ID, id.to_le_bytes());
         set(header, header::SESSION_ID, self.session.id.to_le_bytes());
         if !is_async {
             set(header, header::TREE_ID, self.session.tree.to_le_bytes());
         }
-        self.protect(&outgoing, &place, Protection::Usual, out);
-        self.outgoing = outgoing;
+        self.protect(outgoing, &place, Protection::Usual, out);
     }
 
     /// Appends the transport's prefix, room for a seal where there will be one, and the message.
@@ -220,18 +154,12 @@ impl SmbClient {
     }
 
     /// Makes a call of each request.
-    fn remember(&mut self, outgoing: &Outgoing, job: JobId, first: u64, now: i64, stream: Range<u64>) {
+    fn remember(&mut self, outgoing: &Outgoing, owner: &Owner, first: u64, now: i64, stream: Range<u64>) {
         let alone = outgoing.members.len() == 1;
+        let Owner { job, intended, path, keep } = *owner;
         let mut id = first;
         for (position, member) in outgoing.members.iter().enumerate() {
             let charge = self.charge(member).max(1);
-            let (intended, path, keep) = match self.jobs.get(job) {
-                Some(found) => {
-                    found.pending += 1;
-                    (found.intended, found.path, found.keeps_data())
-                }
-                None => (None, plimsoll_model::Symbol::NONE, false),
-            };
             let procedure = member.step.procedure();
             let held = procedure.row().held;
             self.held += usize::from(held);
@@ -250,7 +178,7 @@ impl SmbClient {
                 sent: None,
                 interim: None,
                 held,
-                what: What { job, step, charge, asked, may_wait, keep, async_id: None, queued: now },
+                what: RequestContext { job, step, charge, asked, may_wait, keep, async_id: None, queued: now },
             });
             id += u64::from(charge);
         }

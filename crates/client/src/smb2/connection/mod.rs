@@ -1,0 +1,199 @@
+//! A connection: credits, calls that wait for answers, framing, signatures, encryption. It knows requests, and no operation.
+
+mod credits;
+pub mod keys;
+mod outgoing;
+pub mod preauth;
+mod receiving;
+pub mod sealing;
+mod sending;
+mod session;
+pub mod signing;
+
+use std::collections::VecDeque;
+
+use plimsoll_model::{Symbol, Transaction};
+
+pub(super) use credits::Credits;
+pub(super) use outgoing::{Data, Outgoing};
+pub(super) use sending::Protection;
+pub(super) use session::Session;
+
+use super::jobs::JobId;
+use super::options::Dialect;
+use super::step::Step;
+use crate::calls::{Call, Calls, Ending, Identity};
+
+/// Bytes that cost one credit.
+pub(super) const CREDIT: u32 = 64 << 10;
+/// The most that one request asks for, whatever the server takes: it fits into a message with room to spare.
+pub(super) const MOST: u32 = 8 << 20;
+/// Calls given up whose late answers are still expected, at most.
+const LATE: usize = 1024;
+
+/// A connection to a server.
+#[derive(Debug)]
+pub(super) struct Connection {
+    identity: Identity,
+    pub(super) limits: Limits,
+    pub(super) credits: Credits,
+    /// The session in use.
+    pub(super) session: Session,
+    /// The session that waits while a secondary one is used.
+    standing: Option<Box<Session>>,
+    calls: Calls<RequestContext>,
+    /// How many of these are held.
+    held: usize,
+    /// Calls that had an interim answer: they may wait long, and the others shall not queue up behind them.
+    pending_async: Vec<Call<RequestContext>>,
+    /// Ids of calls that were given up; an answer that comes still brings credits.
+    late: VecDeque<u64>,
+    unmatched_responses: u64,
+}
+
+/// What the server takes.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Limits {
+    pub(super) dialect: Dialect,
+    /// Requests of more than 64 KiB, for more than a credit.
+    pub(super) multi_credit: bool,
+    pub(super) max_transact: u32,
+    pub(super) max_read: u32,
+    pub(super) max_write: u32,
+}
+
+/// Whose message it is, and what its transactions say of that.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Owner {
+    pub(super) job: JobId,
+    pub(super) intended: Option<i64>,
+    pub(super) path: Symbol,
+    /// The data of a read are wanted.
+    pub(super) keep: bool,
+}
+
+/// What is remembered of a request besides what makes its transaction.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct RequestContext {
+    pub(super) job: JobId,
+    pub(super) step: Step,
+    /// Credits that it used up, until its first answer.
+    charge: u16,
+    /// The most bytes that its answer may bring, or that it wrote.
+    pub(super) asked: u32,
+    /// It may wait by design.
+    pub(super) may_wait: bool,
+    /// The data of a read are wanted.
+    keep: bool,
+    /// From the interim answer.
+    pub(super) async_id: Option<u64>,
+    /// When it was put into the outbox, ns.
+    queued: i64,
+}
+
+impl Connection {
+    /// One that was just made; `credits` is how many it would like to have.
+    pub(super) fn new(identity: Identity, dialect: Dialect, credits: u16) -> Self {
+        let limits = Limits { dialect, multi_credit: false, max_transact: CREDIT, max_read: CREDIT, max_write: CREDIT };
+        Self {
+            identity,
+            limits,
+            credits: Credits::new(credits),
+            session: Session::default(),
+            standing: None,
+            calls: Calls::default(),
+            held: 0,
+            pending_async: Vec::new(),
+            late: VecDeque::new(),
+            unmatched_responses: 0,
+        }
+    }
+
+    /// The kernel took every byte before `through`.
+    pub(super) fn sent(&mut self, through: u64, at: i64) {
+        self.calls.sent(through, at);
+    }
+
+    /// The transaction of a call that ended.
+    pub(super) fn transaction(&self, call: &Call<RequestContext>, ending: &Ending) -> Transaction {
+        let mut transaction = call.transaction(&self.identity, ending);
+        if call.what.step.is_outside_of_shares() {
+            transaction.share = Symbol::NONE;
+        }
+        if call.what.step == Step::Negotiate {
+            transaction.user = Symbol::NONE;
+        }
+        transaction
+    }
+
+    /// A new session is set up and used; the one in use waits.
+    pub(super) fn push_session(&mut self) {
+        self.standing = Some(Box::new(std::mem::take(&mut self.session)));
+    }
+
+    /// The session that waits is in use again. Returns whether there was one.
+    pub(super) fn pop_session(&mut self) -> bool {
+        let standing = self.standing.take();
+        standing.map(|standing| self.session = *standing).is_some()
+    }
+
+    /// Whether a secondary session is in use.
+    pub(super) fn is_on_a_secondary_session(&self) -> bool {
+        self.standing.is_some()
+    }
+
+    /// Whether a secondary session, or a share connected once more, is in use.
+    pub(super) fn is_away(&self) -> bool {
+        self.standing.is_some() || self.session.before.is_some()
+    }
+
+    /// Nothing is on its way that could bring credits.
+    pub(super) fn is_idle(&self) -> bool {
+        self.calls.is_empty() && self.pending_async.is_empty() && self.late.is_empty()
+    }
+
+    /// Calls without an answer, held ones not counted.
+    pub(super) fn outstanding(&self) -> usize {
+        let pending = self.pending_async.iter().filter(|call| !call.held).count();
+        self.calls.len().saturating_sub(self.held) + pending
+    }
+
+    /// Answers that belonged to no request.
+    pub(super) fn unmatched_responses(&self) -> u64 {
+        self.unmatched_responses
+    }
+
+    /// Every call that waits for an answer.
+    pub(super) fn waiting(&self) -> impl Iterator<Item = &Call<RequestContext>> {
+        self.calls.iter().chain(&self.pending_async)
+    }
+
+    /// Takes every call, in the order in which they were made: the connection is over.
+    pub(super) fn take_all(&mut self) -> Vec<Call<RequestContext>> {
+        let mut calls = self.calls.take_where(|_| true);
+        self.held = 0;
+        calls.append(&mut self.pending_async);
+        calls.sort_by_key(|call| call.id);
+        calls
+    }
+
+    /// Takes the calls since before `before` that are not held. Their answers may still come.
+    pub(super) fn take_overdue(&mut self, before: i64) -> Vec<Call<RequestContext>> {
+        // What stays in the outbox because the server takes nothing is late too.
+        let late =
+            |call: &Call<RequestContext>| !call.held && call.sent.map_or(call.what.queued, |(first, _)| first) < before;
+        let mut calls = self.calls.take_where(late);
+        calls.extend(self.pending_async.extract_if(.., |call| late(call)));
+        calls.iter().for_each(|call| self.expect_late(call));
+        calls
+    }
+
+    /// Remembers that an answer may still come.
+    fn expect_late(&mut self, call: &Call<RequestContext>) {
+        if self.late.len() == LATE {
+            self.late.pop_front();
+        }
+        self.late.push_back(call.id);
+        self.credits.lost(call.what.charge);
+    }
+}

@@ -1,0 +1,130 @@
+//! From bytes that arrived to answers of calls: framing, seal, signatures, credits, pairing.
+//!
+//! Spec: MS-SMB2 3.2.5.1
+
+use plimsoll_wire::nbss;
+use plimsoll_wire::smb2::{Command, Header, Reply, header, read, transform};
+
+use super::{Connection, MOST, RequestContext};
+use crate::calls::Call;
+use crate::client::Framing;
+use crate::operation::Cause;
+use crate::smb2::step::Step;
+
+/// Messages up to this length are kept in whole without a look at them, bytes.
+const SHORT: usize = 1024;
+/// The longest message that a server may send: the longest answer, and room for headers, bytes.
+const LONGEST: usize = MOST as usize + (64 << 10);
+
+impl Connection {
+    /// How the message that begins with `head` is framed.
+    pub(in crate::smb2) fn frame(&self, head: &[u8]) -> Framing {
+        let Some(prefix) = nbss::Header::parse(head) else { return Framing::Need(nbss::PREFIX_LEN) };
+        let (length, body) = (prefix.total_len(), prefix.length as usize);
+        if prefix.kind != nbss::MESSAGE || !(transform::ENCRYPTED_LEN..=LONGEST).contains(&body) {
+            return Framing::Broken;
+        }
+        let whole = Framing::Message { length: length as u64, keep: length };
+        if length <= SHORT || self.session.is_protected() {
+            return whole;
+        }
+        let Some(message) = head.get(nbss::PREFIX_LEN..nbss::PREFIX_LEN + header::LEN) else {
+            return Framing::Need(nbss::PREFIX_LEN + header::LEN);
+        };
+        if self.can_drop_data(message) {
+            return Framing::Message { length: length as u64, keep: nbss::PREFIX_LEN + read::RESPONSE_END };
+        }
+        whole
+    }
+
+    /// Whether a message is the answer to a read whose data nobody wants, alone and unsigned.
+    fn can_drop_data(&self, message: &[u8]) -> bool {
+        let Some(header) = Header::new(message) else { return false };
+        let plain = header.command() == Command::Read && header.is_response() && header.status() == Some(0);
+        if !plain || header.is_signed() || header.next_command() != 0 {
+            return false;
+        }
+        let Some(id) = header.message_id() else { return false };
+        let call = self.calls.find(id).or_else(|| self.pending_async.iter().find(|call| call.id == id));
+        call.is_some_and(|call| call.what.step == Step::Read && !call.what.keep)
+    }
+
+    /// Whether a message must have been encrypted, and is not.
+    pub(in crate::smb2) fn misses_its_seal(&self, message: &[u8]) -> bool {
+        self.session.seals && !is_notice(message)
+    }
+
+    /// Decrypts a message in its place; `None` where it is of a session that was given up: nobody is there who could open it.
+    pub(in crate::smb2) fn open<'a>(&mut self, message: &'a mut [u8]) -> Result<Option<&'a [u8]>, Cause> {
+        let of = transform::Encrypted::new(message).and_then(|header| header.session_id());
+        let standing = self.standing.as_deref().filter(|standing| Some(standing.id) == of);
+        if of != Some(self.session.id) && standing.is_none() && !self.late.is_empty() {
+            self.unmatched_responses += 1;
+            return Ok(None);
+        }
+        match &standing.unwrap_or(&self.session).seal {
+            Some(seal) => seal.1.open(message).map(|plain| Some(&*plain)).map_err(|_| Cause::Untrusted),
+            None => Err(Cause::Malformed),
+        }
+    }
+
+    /// The call that an answer ends; `None` where it ends none: an interim answer, or one to nothing that waits.
+    pub(in crate::smb2) fn ended_by(&mut self, reply: &Reply<'_>, first_byte: i64) -> Option<Call<RequestContext>> {
+        let Some(mut call) = self.take_call(reply.message_id()) else {
+            self.unmatched(reply);
+            return None;
+        };
+        self.credits.granted(std::mem::take(&mut call.what.charge), reply.credits());
+        if reply.command() == call.what.step.command() && reply.is_interim() {
+            call.interim.get_or_insert(first_byte);
+            call.what.async_id = reply.header().async_id();
+            call.held |= call.what.may_wait;
+            self.pending_async.push(call);
+            return None;
+        }
+        Some(call)
+    }
+
+    /// Takes the call that an answer is for, wherever it waits.
+    fn take_call(&mut self, id: u64) -> Option<Call<RequestContext>> {
+        if let Some(call) = self.calls.take(id) {
+            self.held = self.held.saturating_sub(usize::from(call.held));
+            return Some(call);
+        }
+        let place = self.pending_async.iter().position(|call| call.id == id)?;
+        Some(self.pending_async.swap_remove(place))
+    }
+
+    /// An answer to nothing that waits: late, sent twice, or made up.
+    fn unmatched(&mut self, reply: &Reply<'_>) {
+        self.unmatched_responses += 1;
+        if let Some(place) = self.late.iter().position(|id| *id == reply.message_id()) {
+            self.credits.granted(0, reply.credits());
+            // The final answer may still come after an interim one.
+            if !reply.is_interim() {
+                self.late.remove(place);
+            }
+        }
+    }
+
+    /// Whether an answer is the server's, as far as the session lets us know.
+    pub(in crate::smb2) fn trusts(&self, reply: &Reply<'_>, sealed: bool) -> bool {
+        if sealed {
+            return true;
+        }
+        match &self.session.signer {
+            Some(signer) if reply.header().is_signed() => signer.verify(reply.header().bytes(), &[]).is_ok(),
+            Some(_) | None => !self.session.signs,
+        }
+    }
+}
+
+/// Whether a message is nothing but the notice of a break: that is of a file or a lease, not of a session, and comes unsigned, and
+/// in plain where all else is encrypted (MS-SMB2 3.3.4.6, 3.3.4.7).
+fn is_notice(message: &[u8]) -> bool {
+    Header::new(message).is_some_and(|header| {
+        header.message_id() == Some(header::UNSOLICITED)
+            && header.command() == Command::OplockBreak
+            && header.next_command() == 0
+    })
+}
