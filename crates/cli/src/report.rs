@@ -106,7 +106,7 @@ fn unfinished(recording: &Recording, names: &mut Names) -> anyhow::Result<Unfini
             Ok(Some((stage, statistics, _))) => {
                 let level = stage.level.as_deref().unwrap_or_default();
                 remarks.push(format!(
-                    "{level}: what was measured until about a second before its recording ends, without intervals, queue depth and rows"
+                    "{level}: what was measured until about a second before its recording ends, without queue depth and rows"
                 ));
                 levels.push((statistics, StageTold::read(&stage.about)?));
             }

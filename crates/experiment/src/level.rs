@@ -301,8 +301,13 @@ pub(super) fn added_up(
 }
 
 /// What there is of a level that goes on, and may never end.
-pub(super) fn unfinished(statistics: Statistics, ran: Ran<()>, plan: &Plan, words: &str) -> LevelResult {
-    judged(statistics, None, ran, plan, words, End::Unknown)
+pub(super) fn unfinished(
+    (statistics, intervals): (Statistics, Option<Intervals>),
+    ran: Ran<()>,
+    plan: &Plan,
+    words: &str,
+) -> LevelResult {
+    judged(statistics, intervals, ran, plan, words, End::Unknown)
 }
 
 /// How a level ended.

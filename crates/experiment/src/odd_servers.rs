@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use plimsoll_client::operation::{Access, Caching, Disposition, Done, FileKey, Operation, Reply as Answer};
 use plimsoll_client::target::Target;
-use plimsoll_drive::engine::{Plan, Watch, run_on};
+use plimsoll_drive::engine::{Plan, Watch, run_on, run_on_with_checkpoints, so_far};
 use plimsoll_drive::network::memory::{Accept, Delays, Memory, Reply, What};
 use plimsoll_drive::reach::{self, Reached, Wishes, Work};
 use plimsoll_model::{Names, Symbol};
@@ -20,7 +20,7 @@ use plimsoll_workload::{Load, Pause, Phases};
 use plimsoll_workload::{Parameter, Workload};
 
 use super::Told;
-use super::level::{LevelResult, added_up, empty, headline};
+use super::level::{LevelResult, added_up, empty, headline, unfinished};
 use super::level_spec::LevelSpec;
 use super::recorded::Beginning;
 use super::sink::{Kept, Measured};
@@ -113,17 +113,41 @@ impl Found {
         (words, delays): (&str, Delays),
         block: u32,
     ) -> LevelResult {
-        let scenarios = Box::new(move |station, _, _| {
-            let reading = Reading { path: format!("f{station}"), block, file: None, offset: 0, over: false };
-            Box::new(reading) as Box<dyn Scenario>
-        });
-        let work = Work { server: &*self.server, scenarios, names: Arc::clone(&self.names) };
+        let work = self.work(block);
         let kept = Kept { table: None, recording: None, by_time: true };
         let depth = SharedDepth::default();
         let sink = |_| Measured::new(kept, &depth, headline(plan), || empty(plan));
         let network = |_| Ok(network(script, plan.stage.unwrap_or(0)).delayed(delays));
         let ran = run_on(plan, &work, sink, &Watch::new(), network).unwrap();
         added_up((ran, depth), plan, words, &self.names, true)
+    }
+
+    fn work(&self, block: u32) -> Work<'_> {
+        let scenarios = Box::new(move |station, _, _| {
+            let reading = Reading { path: format!("f{station}"), block, file: None, offset: 0, over: false };
+            Box::new(reading) as Box<dyn Scenario>
+        });
+        Work { server: &*self.server, scenarios, names: Arc::clone(&self.names) }
+    }
+
+    /// The same as its checkpoint shows it that `latest` is the number of, from 0.
+    pub(super) fn driven_until(
+        &self,
+        script: &Script,
+        plan: &Plan,
+        (words, delays): (&str, Delays),
+        latest: usize,
+    ) -> LevelResult {
+        let work = self.work(512);
+        let kept = Kept { table: None, recording: None, by_time: true };
+        let depth = SharedDepth::default();
+        let sink = |_| Measured::new(kept, &depth, headline(plan), || empty(plan));
+        let network = |_| Ok(network(script, plan.stage.unwrap_or(0)).delayed(delays));
+        let seen = std::sync::Mutex::new(Vec::new());
+        let checkpoint = |sink: &mut Measured, part| seen.lock().unwrap().push((sink.so_far(), part));
+        run_on_with_checkpoints(plan, &work, sink, &Watch::new(), network, &checkpoint).unwrap();
+        let (measured, part) = seen.into_inner().unwrap().swap_remove(latest);
+        unfinished(measured, so_far(plan, [part]), plan, words)
     }
 
     fn report(&self, levels: Vec<LevelResult>) -> (Findings, String) {

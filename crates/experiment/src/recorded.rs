@@ -130,7 +130,10 @@ impl<'a> Recorded<'a> {
         let width = step.plan.phases.measured_ns.map(IntervalWidth::of_phase);
         let recorder = self.recorder.lock().unwrap_or_else(PoisonError::into_inner);
         let stage = recorder.writer.begin(number, width)?;
-        Feed::begin(stage, recorder.sample, (width, headline(&step.plan)), names, self.describe(step, names))
+        // As for levels that end: a load curve says how sure its points are.
+        let by_time = self.beginning.planned.len() > 1;
+        let kept = (width, headline(&step.plan), by_time);
+        Feed::begin(stage, recorder.sample, kept, names, self.describe(step, names))
     }
 
     /// Says what there is of a stage that goes on.
@@ -139,14 +142,14 @@ impl<'a> Recorded<'a> {
         let (mut step, names) = (step.clone(), Arc::clone(names));
         // It is open as long as anybody has it.
         step.plan.tap = None;
-        Box::new(move |all| {
+        Box::new(move |all, intervals| {
             let mut statistics = Statistics::new(Options { headline: headline(&step.plan), ..Options::default() });
             let mut parts = Vec::new();
             for SoFar { statistics: of_worker, part } in all {
                 statistics.merge(of_worker);
                 parts.push(part.clone());
             }
-            let level = unfinished(statistics, so_far(&step.plan, parts), &step.plan, &step.words);
+            let level = unfinished((statistics, intervals), so_far(&step.plan, parts), &step.plan, &step.words);
             finished(&level.on(&step).named_as(turns.iter().cloned()), &names)
         })
     }

@@ -61,6 +61,12 @@ impl Measured {
         (self.statistics.without_feed(), self.intervals.map(IntervalRecorder::finish))
     }
 
+    /// What it would bring if the phase had ended now.
+    #[cfg(test)]
+    pub(super) fn so_far(&self) -> (Statistics, Option<Intervals>) {
+        (self.statistics.so_far(), self.intervals.clone().map(IntervalRecorder::finish))
+    }
+
     /// Hands what there is so far to the recording.
     pub(crate) fn checkpoint(&mut self, part: Part) {
         if let Some(recording) = &self.recording {

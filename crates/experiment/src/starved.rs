@@ -62,6 +62,29 @@ fn a_generator_without_its_processor_is_not() {
     }
 }
 
+/// The run was killed: what its latest checkpoint holds is judged as a level that ended, and is as sure of its numbers.
+#[test]
+fn a_checkpoint_knows_how_late_the_generator_was_and_how_sure_its_numbers_are() {
+    let found = Found::new();
+    let until = |delays| {
+        let phases = Phases { warmup_ns: 50_000_000, measured_ns: Some(3_500_000_000), ..Phases::default() };
+        let plan = Plan { phases, stage: Some(0), threads: 1, ..Plan::new(LOADS[0]) };
+        let script = Script::parallel(Latency::Constant(CALL * 10));
+        found.driven_until(&script, &plan, ("some load", delays), 2).without_busy_client()
+    };
+    let late = until(STARVED);
+    assert_eq!(late.validity().verdict, Verdict::Invalid, "{:?}", late.validity());
+    assert!(late.validity().reasons[0].starts_with("the load generator was late"), "{:?}", late.validity());
+    let quiet = until(QUIET);
+    assert_eq!(quiet.validity().verdict, Verdict::Partial, "it was not finished: {:?}", quiet.validity());
+    assert!(quiet.about().generator.late_requests.is_some(), "{:?}", quiet.about().generator);
+    let about = quiet.about();
+    let interval = about.operations_per_s_interval.unwrap();
+    let rate = about.answered.unwrap().requests as f64 / quiet.seconds();
+    assert!(interval.low <= rate && rate <= interval.high, "{interval:?} {rate}");
+    assert!(about.response_mean_interval.is_some() && (2.9..3.2).contains(&quiet.seconds()), "{}", quiet.seconds());
+}
+
 /// Once in half a second somebody else has the processor for 4 ms: a closed loop of 10,000 a second does not lose a hundredth, and its
 /// slowest request is that.
 #[test]

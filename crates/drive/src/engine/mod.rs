@@ -107,6 +107,21 @@ pub fn run_on<S: Sink + Send, N: Network>(
     work_on(plan, setup, sinks, watch, networks, None)
 }
 
+/// As [`run_with_checkpoints`], over networks of the caller's choosing.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_on_with_checkpoints<S: Sink + Send, N: Network>(
+    plan: &Plan,
+    setup: &dyn Setup,
+    sinks: impl Fn(u32) -> S + Sync,
+    watch: &Watch,
+    networks: impl Fn(u32) -> io::Result<N> + Sync,
+    checkpoint: &(dyn Fn(&mut S, Part) + Sync),
+) -> Result<Ran<S>, EngineError> {
+    work_on(plan, setup, sinks, watch, networks, Some(checkpoint))
+}
+
 fn work_on<S: Sink + Send, N: Network>(
     plan: &Plan,
     setup: &dyn Setup,

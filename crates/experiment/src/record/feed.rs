@@ -13,6 +13,7 @@ use plimsoll_model::{Names, Transaction};
 use plimsoll_recording::folder::{Finished, Packer, Rows, Sample, StageWriter};
 use plimsoll_stats::{Headline, Interval, IntervalRecorder, IntervalWidth, Intervals, Statistics};
 
+use super::intervals_so_far::IntervalsSoFar;
 use super::{LATE_NS, LOOK};
 
 /// Transactions handed over together: 256 KiB.
@@ -23,9 +24,9 @@ const WAITING: usize = 32;
 /// What a worker hands over.
 enum Piece {
     Rows(Rows),
-    Intervals(Vec<Interval>),
+    Intervals(usize, Vec<Interval>),
     Rest(Box<Intervals>),
-    Checkpoint(usize, Box<SoFar>),
+    Checkpoint(usize, Box<SoFar>, Option<Intervals>),
 }
 
 /// What a worker has measured so far.
@@ -37,7 +38,9 @@ pub struct SoFar {
 }
 
 /// Makes of what all workers have what a recording says of a stage.
-pub type Describe = Box<dyn Fn(&mut dyn Iterator<Item = &SoFar>) -> anyhow::Result<Finished> + Send>;
+/// Numbers by time come with it where they are wanted.
+pub type Describe =
+    Box<dyn Fn(&mut dyn Iterator<Item = &SoFar>, Option<Intervals>) -> anyhow::Result<Finished> + Send>;
 
 /// A stage being fed.
 pub struct Feed {
@@ -47,6 +50,8 @@ pub struct Feed {
     width: Option<IntervalWidth>,
     headline: Headline,
     takers: Arc<AtomicUsize>,
+    /// Checkpoints bring numbers by time.
+    by_time: bool,
 }
 
 /// A worker's end.
@@ -57,21 +62,24 @@ pub struct Taker {
     intervals: IntervalRecorder,
     since: u32,
     number: usize,
+    by_time: bool,
 }
 
 impl Feed {
     /// Begins to write intervals of `width`, which is `None` where the stage's length is not known, with the response time
-    /// that leads.
+    /// that leads. Checkpoints bring numbers `by_time` where that is known.
     pub fn begin(
         stage: StageWriter,
         sample: Sample,
-        (width, headline): (Option<IntervalWidth>, Headline),
+        (width, headline, by_time): (Option<IntervalWidth>, Headline, bool),
         names: &Arc<Names>,
         describe: Describe,
     ) -> anyhow::Result<Self> {
         let (sender, receiver) = sync_channel(WAITING);
         let (names, takers) = (Arc::clone(names), Arc::new(AtomicUsize::new(0)));
-        let checkpoints = Checkpoints::new(Arc::clone(&takers), describe);
+        let by_time = by_time && width.is_some();
+        let intervals = width.filter(|_| by_time).map(|width| IntervalsSoFar::new(Intervals::new(width)));
+        let checkpoints = Checkpoints::new(Arc::clone(&takers), describe, intervals);
         let write = move || write(stage, &receiver, &names, checkpoints);
         let thread = std::thread::Builder::new().name("recording".to_owned()).spawn(write);
         Ok(Self {
@@ -81,6 +89,7 @@ impl Feed {
             width,
             headline,
             takers,
+            by_time,
         })
     }
 
@@ -90,7 +99,8 @@ impl Feed {
         let packer = Packer::new(number);
         let intervals = IntervalRecorder::new(self.width.map_or_else(Intervals::growing, Intervals::new));
         let intervals = intervals.of(self.headline);
-        Taker { sender: self.sender.clone(), sample: self.sample, packer, intervals, since: 0, number }
+        let (sender, sample, by_time) = (self.sender.clone(), self.sample, self.by_time);
+        Taker { sender, sample, packer, intervals, since: 0, number, by_time }
     }
 
     /// All workers have finished.
@@ -104,9 +114,12 @@ fn write(mut stage: StageWriter, pieces: &Receiver<Piece>, names: &Names, mut ch
     for piece in pieces {
         match piece {
             Piece::Rows(rows) => stage.rows(rows, names),
-            Piece::Intervals(finished) => stage.intervals(finished),
+            Piece::Intervals(worker, finished) => {
+                checkpoints.ended(worker, &finished);
+                stage.intervals(finished);
+            }
             Piece::Rest(rest) => stage.rest(&rest),
-            Piece::Checkpoint(worker, so_far) => checkpoints.take(worker, so_far, &mut stage),
+            Piece::Checkpoint(worker, so_far, open) => checkpoints.take(worker, (so_far, open), &mut stage),
         }
     }
     stage
@@ -119,22 +132,35 @@ struct Checkpoints {
     latest: BTreeMap<usize, Box<SoFar>>,
     /// Workers whose last one was not written.
     fresh: BTreeSet<usize>,
+    /// Where they are wanted.
+    intervals: Option<IntervalsSoFar>,
 }
 
 impl Checkpoints {
-    fn new(takers: Arc<AtomicUsize>, describe: Describe) -> Self {
-        Self { takers, describe, latest: BTreeMap::new(), fresh: BTreeSet::new() }
+    fn new(takers: Arc<AtomicUsize>, describe: Describe, intervals: Option<IntervalsSoFar>) -> Self {
+        Self { takers, describe, latest: BTreeMap::new(), fresh: BTreeSet::new(), intervals }
+    }
+
+    /// Intervals of a worker have ended.
+    fn ended(&mut self, worker: usize, intervals: &[Interval]) {
+        if let Some(so_far) = &mut self.intervals {
+            so_far.ended(worker, intervals);
+        }
     }
 
     /// Once all workers have brought one, they are written together. One that is stuck in a call holds nobody up: the others' second
     /// one is written with its last.
-    fn take(&mut self, worker: usize, so_far: Box<SoFar>, stage: &mut StageWriter) {
+    fn take(&mut self, worker: usize, (so_far, open): (Box<SoFar>, Option<Intervals>), stage: &mut StageWriter) {
+        if let Some((intervals, open)) = self.intervals.as_mut().zip(open) {
+            intervals.checkpoint(worker, open);
+        }
         let again = !self.fresh.insert(worker);
         self.latest.insert(worker, so_far);
         if again || self.fresh.len() >= self.takers.load(Relaxed) {
             self.fresh.clear();
             let mut all = self.latest.values().map(|so_far| &**so_far);
-            stage.progress((self.describe)(&mut all).map_err(Into::into));
+            let intervals = self.intervals.as_ref().map(IntervalsSoFar::whole);
+            stage.progress((self.describe)(&mut all, intervals).map_err(Into::into));
         }
     }
 }
@@ -142,7 +168,8 @@ impl Checkpoints {
 impl Taker {
     /// What there is so far. Where the disk is so far behind that it would have to wait, the next one does.
     pub fn checkpoint(&self, statistics: Statistics, part: Part) {
-        let _ = self.sender.try_send(Piece::Checkpoint(self.number, Box::new(SoFar { statistics, part })));
+        let open = self.by_time.then(|| self.intervals.clone().finish());
+        let _ = self.sender.try_send(Piece::Checkpoint(self.number, Box::new(SoFar { statistics, part }), open));
     }
 
     /// Takes a transaction of the measured phase.
@@ -165,7 +192,7 @@ impl Taker {
         self.since = 0;
         let finished = self.intervals.drain_before(end.saturating_sub(LATE_NS));
         if !finished.is_empty() {
-            self.hand_over(Piece::Intervals(finished));
+            self.hand_over(Piece::Intervals(self.number, finished));
         }
     }
 

@@ -2,6 +2,7 @@
 
 mod feed;
 mod inline;
+mod intervals_so_far;
 mod machine;
 
 use plimsoll_model::Validity;

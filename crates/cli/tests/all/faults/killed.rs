@@ -194,7 +194,7 @@ fn unfinished(code: Option<i32>, report: &serde_json::Value, said: &str) {
     // The machine may have been too busy for a partial one.
     assert_ne!(report["validity"]["verdict"], "valid", "{}", report["validity"]);
     assert!(report["validity"]["reasons"].to_string().contains("the level was not finished"), "{}", report["validity"]);
-    assert!(report["warnings"].to_string().contains("without intervals"), "{}", report["warnings"]);
+    assert!(report["warnings"].to_string().contains("without queue depth and rows"), "{}", report["warnings"]);
 }
 
 /// Killed while the server answers: the report is that of what was measured, and partial. Finished levels are shown beside it.
