@@ -39,8 +39,7 @@ pub struct SoFar {
 
 /// Makes of what all workers have what a recording says of a stage.
 /// Numbers by time come with it where they are wanted.
-pub type Describe =
-    Box<dyn Fn(&mut dyn Iterator<Item = &SoFar>, Option<Intervals>) -> anyhow::Result<Finished> + Send>;
+pub type Describe = Box<dyn Fn(&mut dyn Iterator<Item = &SoFar>, Option<Intervals>) -> anyhow::Result<Finished> + Send>;
 
 /// A stage being fed.
 pub struct Feed {
