@@ -23,6 +23,7 @@ pub mod nfs3;
 pub mod operation;
 pub mod outbox;
 pub mod reserved;
+mod rpc;
 pub mod smb2;
 pub mod status;
 pub mod target;

@@ -22,16 +22,14 @@ use plimsoll_wire::nfs::v3::setattr::SetAttr;
 use plimsoll_wire::nfs::v3::symlink::SymLink;
 use plimsoll_wire::nfs::v3::write::Write;
 use plimsoll_wire::nfs::v3::{Call as Said, FileHandle, Place, SetAttributes};
-use plimsoll_wire::rpc::CallTemplate;
-use plimsoll_wire::xdr::padding;
 
-use super::client::{NfsClient, What};
+use super::client::{NfsClient, RequestContext};
 use super::job::{Goal, Job, JobId};
-use crate::calls::Call;
 use crate::client::Events;
 use crate::content::Content;
 use crate::operation::{Cause, Disposition, Done, Failure};
 use crate::outbox::Outbox;
+use crate::rpc::{About, Data};
 
 /// Permission bits of files that are made, as `umask 022` leaves them.
 const FILE_MODE: u32 = 0o644;
@@ -49,9 +47,9 @@ impl NfsClient {
         let Some(mut job) = self.jobs.take(id) else { return };
         let room = job.window().saturating_sub(job.pending);
         if job.failure.is_none() && job.reply.is_none() && room > 0 {
-            let before = self.calls.len();
+            let before = self.connection.outstanding();
             Calling { client: self, id, now, out, room }.next(&mut job);
-            job.pending += u32::try_from(self.calls.len() - before).unwrap_or(u32::MAX);
+            job.pending += u32::try_from(self.connection.outstanding() - before).unwrap_or(u32::MAX);
         }
         if job.pending > 0 {
             return self.jobs.put(id, job);
@@ -223,36 +221,13 @@ impl Calling<'_> {
     ) {
         let Self { client, id, now, out, .. } = self;
         let (offset, count, keep) = about;
-        let number = client.next_id;
-        client.next_id += 1;
-        let begins = out.end();
-        let start = out.write(|bytes| {
-            // The low half of the number is the xid; it comes round after 4 billion calls.
-            client.options.template.begin(number as u32, C::PROCEDURE, bytes);
+        let about = About { procedure: Procedure::of(Protocol::Nfs3, C::PROCEDURE as u16), intended, path };
+        let data = data.map(|(content, key)| Data { content, key, offset, length: count });
+        let context = RequestContext { job: *id, procedure: C::PROCEDURE, offset, count, keep, queued: *now };
+        let template = &client.options.template;
+        client.connection.send(&about, data, context, out, |xid, bytes| {
+            template.begin(xid, C::PROCEDURE, bytes);
             call.emit(bytes);
-        });
-        let more = if data.is_some() { count as usize + padding(count as usize) } else { 0 };
-        // Nothing that we send comes near the 2 GiB that a fragment can hold.
-        let request_bytes = CallTemplate::finish(out.patch(start), more).unwrap_or(u32::MAX);
-        if let Some((content, key)) = data {
-            content.pieces(key, offset, count as usize).for_each(|piece| out.share(content.block(), piece));
-            out.put(&[0; 3][..padding(count as usize)]);
-        }
-        client.calls.add(Call {
-            id: number,
-            procedure: Procedure::of(Protocol::Nfs3, C::PROCEDURE as u16),
-            compound_position: None,
-            intended,
-            path,
-            session: None,
-            request_bytes,
-            payload_bytes: data.map(|_| u64::from(count)),
-            begins,
-            ends: out.end(),
-            sent: None,
-            interim: None,
-            held: false,
-            what: What { job: *id, procedure: C::PROCEDURE, offset, count, keep, queued: *now },
         });
     }
 }

@@ -8,7 +8,7 @@ use plimsoll_wire::nfs::v3::{
 use plimsoll_wire::rpc::Verdict;
 use plimsoll_wire::xdr::Malformed;
 
-use super::client::{NfsClient, What};
+use super::client::{NfsClient, RequestContext};
 use super::file::{File, Files};
 use super::job::{Goal, Job, Walk, never_sent};
 use super::options::NfsLimits;
@@ -35,7 +35,7 @@ impl NfsClient {
     /// Takes the answer of a call: what it says goes to the job, and makes the transaction.
     pub(super) fn answered(
         &mut self,
-        call: &Call<What>,
+        call: &Call<RequestContext>,
         verdict: Verdict<'_>,
         arrival: &Arrival<'_>,
         events: &mut dyn Events,
@@ -88,7 +88,7 @@ impl NfsClient {
     /// Reads results; the status that they begin with. `length` is theirs, whatever was kept of them.
     fn results(
         &mut self,
-        call: &Call<What>,
+        call: &Call<RequestContext>,
         job: Option<&mut Job>,
         results: &[u8],
         length: usize,

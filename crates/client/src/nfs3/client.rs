@@ -1,23 +1,23 @@
 //! The client: what it remembers, and how its caller talks to it.
 
 use std::cell::RefCell;
-use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 
 use plimsoll_model::{Outcome, Symbol};
+use plimsoll_wire::nfs::v3::read::BEFORE_DATA;
 use plimsoll_wire::rpc::Verdict;
 use plimsoll_wire::xdr::Malformed;
 
 use super::answers::Arrival;
 use super::file::Files;
-use super::framing;
 use super::handles::Handles;
 use super::job::{Goal, Job, JobId, Jobs, never_sent};
 use super::options::{NfsLimits, NfsOptions};
-use crate::calls::{Call, Calls, Ending, Identity};
+use crate::calls::{Call, Ending, Identity};
 use crate::client::{Arrived, Client, Events, Framing};
 use crate::operation::{Cause, Done, Failure, Operation, Tag, Ticket};
 use crate::outbox::Outbox;
+use crate::rpc::{self, Connection, Context};
 
 /// The procedure number of READ.
 const READ: u32 = 6;
@@ -26,12 +26,9 @@ const READ: u32 = 6;
 #[derive(Debug)]
 pub struct NfsClient {
     pub(super) options: Arc<NfsOptions>,
-    identity: Identity,
+    pub(super) connection: Connection<RequestContext>,
     /// Why it is of no use, once it is.
     over: Option<Cause>,
-    pub(super) calls: Calls<What>,
-    /// Number of the next call; its low half is the xid.
-    pub(super) next_id: u64,
     pub(super) jobs: Jobs,
     pub(super) handles: Handles,
     pub(super) files: Files,
@@ -40,12 +37,11 @@ pub struct NfsClient {
     pub(super) limits: NfsLimits,
     /// The server has no READDIRPLUS.
     pub(super) without_plus: bool,
-    strangers: u64,
 }
 
 /// What is remembered of a call besides what makes its transaction.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct What {
+pub(super) struct RequestContext {
     pub(super) job: JobId,
     pub(super) procedure: u32,
     /// Of a transfer: where its data stand.
@@ -58,53 +54,47 @@ pub(super) struct What {
     pub(super) queued: i64,
 }
 
-impl What {
-    /// Whether its answer holds data that nobody wants.
-    pub(super) fn drops_data(&self) -> bool {
-        self.procedure == READ && !self.keep
+impl Context for RequestContext {
+    /// The data of a read that nobody wants are dropped.
+    fn results_kept(&self) -> Option<usize> {
+        (self.procedure == READ && !self.keep).then_some(BEFORE_DATA)
+    }
+
+    fn queued(&self) -> i64 {
+        self.queued
     }
 }
 
 impl NfsClient {
-    /// A client for a connection that was just made. Its xids begin anywhere: a server that remembers calls by address,
-    /// port and xid must not take it for a connection that was there before, in this run or in another.
+    /// A client for a connection that was just made.
     #[must_use]
     pub fn new(options: Arc<NfsOptions>, identity: Identity) -> Self {
-        let first = RandomState::new().hash_one(identity.connection);
         Self {
+            connection: Connection::new(identity),
             over: None,
-            calls: Calls::default(),
-            // In the lower half, so that a connection has 2 billion calls before its numbers come round.
-            next_id: first & 0x7FFF_FFFF,
             jobs: Jobs::default(),
             handles: Handles::new(options.root),
             files: Files::default(),
             spare: Vec::new(),
             limits: options.limits.get().copied().unwrap_or(NfsLimits::UNKNOWN),
             without_plus: false,
-            strangers: 0,
             options,
-            identity,
         }
     }
 
-    /// The number of the call that has this xid, were it on its way.
-    pub(super) fn id_of(&self, xid: u32) -> u64 {
-        let high = self.next_id & !u64::from(u32::MAX);
-        let id = high | u64::from(xid);
-        // Those sent before the numbers came round.
-        if id >= self.next_id { id.wrapping_sub(1 << 32) } else { id }
-    }
-
     /// Tells of a call that ended.
-    pub(super) fn report(&self, call: &Call<What>, operation: Option<Tag>, ending: &Ending, events: &mut dyn Events) {
-        let mut transaction = call.transaction(&self.identity, ending);
-        transaction.id = transaction.id.map(|id| id & u64::from(u32::MAX));
-        events.transaction(operation, &transaction);
+    pub(super) fn report(
+        &self,
+        call: &Call<RequestContext>,
+        operation: Option<Tag>,
+        ending: &Ending,
+        events: &mut dyn Events,
+    ) {
+        events.transaction(operation, &self.connection.transaction(call, ending));
     }
 
     /// A call that gets no answer any more.
-    fn abandon(&mut self, call: &Call<What>, cause: Cause, events: &mut dyn Events) {
+    fn abandon(&mut self, call: &Call<RequestContext>, cause: Cause, events: &mut dyn Events) {
         let outcome = if call.sent.is_some() { Outcome::Unanswered } else { Outcome::NeverSent };
         let ending = Ending { answered: None, status: None, outcome, response_bytes: None, payload_bytes: None };
         let operation = self.jobs.get(call.what.job).map(|job| job.tag);
@@ -121,7 +111,7 @@ impl NfsClient {
             return;
         }
         self.over = Some(cause);
-        for call in self.calls.take_where(|_| true) {
+        for call in self.connection.take_all() {
             self.abandon(&call, cause, events);
         }
         for mut job in self.jobs.drain() {
@@ -137,8 +127,8 @@ impl NfsClient {
             static SCRATCH: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
         }
         let mut scratch = SCRATCH.take();
-        let kept = framing::unmarked(record.head, &mut scratch);
-        let length = usize::try_from(record.length).unwrap_or(usize::MAX).saturating_sub(framing::marks(record.head));
+        let kept = rpc::unmarked(record.head, &mut scratch);
+        let length = usize::try_from(record.length).unwrap_or(usize::MAX).saturating_sub(rpc::marks(record.head));
         let arrival = Arrival { kept, length, at: (record.first, record.last) };
         let taken = self.reply(&arrival, out, events);
         SCRATCH.set(scratch);
@@ -147,13 +137,7 @@ impl NfsClient {
 
     fn reply(&mut self, arrival: &Arrival<'_>, out: &mut Outbox, events: &mut dyn Events) -> Result<(), Malformed> {
         let (xid, verdict) = Verdict::parse(arrival.kept)?;
-        let id = self.id_of(xid);
-        // An answer to what was not even sent is made up.
-        let asked = self.calls.find(id).is_some_and(|call| call.sent.is_some());
-        let Some(call) = asked.then(|| self.calls.take(id)).flatten() else {
-            self.strangers += 1;
-            return Ok(());
-        };
+        let Some(call) = self.connection.ended_by(xid) else { return Ok(()) };
         self.answered(&call, verdict, arrival, events)?;
         if let Some(job) = self.jobs.get(call.what.job) {
             job.due_at(arrival.at.1);
@@ -191,7 +175,7 @@ impl Client for NfsClient {
     }
 
     fn framing(&self, head: &[u8]) -> Framing {
-        if self.over.is_some() { Framing::Broken } else { self.frame(head) }
+        if self.over.is_some() { Framing::Broken } else { self.connection.frame(head) }
     }
 
     fn message(&mut self, message: Arrived<'_>, out: &mut Outbox, events: &mut dyn Events) {
@@ -201,7 +185,7 @@ impl Client for NfsClient {
     }
 
     fn sent(&mut self, through: u64, at: i64) {
-        self.calls.sent(through, at);
+        self.connection.sent(through, at);
     }
 
     fn broken(&mut self, at: i64, cause: Cause, events: &mut dyn Events) {
@@ -209,8 +193,7 @@ impl Client for NfsClient {
     }
 
     fn overdue(&mut self, before: i64, now: i64, events: &mut dyn Events) {
-        let late = |call: &Call<What>| call.sent.map_or(call.what.queued, |(first, _)| first) < before;
-        for call in self.calls.take_where(late) {
+        for call in self.connection.take_overdue(before) {
             self.abandon(&call, Cause::TimedOut, events);
             let id = call.what.job;
             if self.jobs.get(id).is_some_and(|job| job.pending == 0)
@@ -227,10 +210,10 @@ impl Client for NfsClient {
     }
 
     fn outstanding(&self) -> usize {
-        self.calls.len()
+        self.connection.outstanding()
     }
 
     fn unmatched_responses(&self) -> u64 {
-        self.strangers
+        self.connection.unmatched_responses()
     }
 }

@@ -7,7 +7,7 @@ use plimsoll_wire::smb2::pattern;
 use plimsoll_wire::xdr::Malformed;
 
 use super::answers::NOT_SUPPORTED;
-use super::client::What;
+use super::client::RequestContext;
 use super::job::{Goal, Job, Wanted};
 use crate::calls::Call;
 use crate::client::Events;
@@ -51,7 +51,7 @@ impl Job {
     /// An answer to READDIR or READDIRPLUS.
     pub(super) fn listed(
         &mut self,
-        call: &Call<What>,
+        call: &Call<RequestContext>,
         results: &[u8],
         events: &mut dyn Events,
     ) -> Result<u32, Malformed> {

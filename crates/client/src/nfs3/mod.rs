@@ -1,9 +1,9 @@
 //! The NFSv3 client.
 //!
 //! ```text
-//! begin ── operations ──► Job ── walk (LOOKUP) ──► calls ──► Outbox
-//!                       ▲                         │
-//!                       └── answers ◄── framing ◄─┘ message
+//! begin ──► Job ── walk (LOOKUP) ──► rpc::Connection ──► Outbox
+//!            ▲                        │
+//!            └──────── answers ◄──────┘ message
 //! ```
 //!
 //! An operation is a *job*. Paths are walked from the longest prefix whose handle is known, a LOOKUP a part, as a kernel's
@@ -26,8 +26,7 @@
 //! * no call is sent twice: over TCP a late answer is late (RFC 5531 8 leaves that to the transport). JUKEBOX is a status
 //!   like any other: when to ask again is the user's to say.
 //!
-//! NFSv4.1 will be a folder beside these files, with `framing` and `calls` in common; `mount`, `handles` and `file` are of
-//! version 3 alone.
+//! NFSv4.1 can be a folder beside this one, on the same `rpc` connection; `mount`, `handles` and `file` are of version 3 alone.
 //!
 //! Spec: RFC 1813 3.3, RFC 5531
 
@@ -36,7 +35,6 @@ mod answers;
 mod begin;
 mod client;
 mod file;
-mod framing;
 mod handles;
 mod job;
 mod listing;

@@ -5,7 +5,7 @@ use plimsoll_wire::nfs::v3::write::{self, Stable};
 use plimsoll_wire::nfs::v3::{Answer, FileHandle, read};
 use plimsoll_wire::xdr::Malformed;
 
-use super::client::{NfsClient, What};
+use super::client::{NfsClient, RequestContext};
 use super::job::{Goal, Job};
 use crate::calls::Call;
 use crate::client::Events;
@@ -75,12 +75,12 @@ impl Job {
     /// An answer to a READ.
     pub(super) fn read(
         &mut self,
-        call: &Call<What>,
+        call: &Call<RequestContext>,
         answer: Answer<read::Data<'_>>,
         events: &mut dyn Events,
     ) -> Result<u32, Malformed> {
         let Goal::Read { transfer, keep } = &mut self.goal else { return Err(Malformed) };
-        let What { offset, count, .. } = call.what;
+        let RequestContext { offset, count, .. } = call.what;
         let data = match answer {
             Answer::Done(data) if data.count > count => return Err(Malformed),
             Answer::Done(data) => data,
@@ -105,12 +105,12 @@ impl NfsClient {
     /// An answer to a WRITE.
     pub(super) fn written(
         &mut self,
-        call: &Call<What>,
+        call: &Call<RequestContext>,
         job: &mut Job,
         answer: Answer<write::Written>,
     ) -> Result<u32, Malformed> {
         let Goal::Write { file, transfer, stable, .. } = &mut job.goal else { return Err(Malformed) };
-        let What { offset, count, .. } = call.what;
+        let RequestContext { offset, count, .. } = call.what;
         let written = match answer {
             // Neither more than there was, nor nothing of it and no error.
             Answer::Done(written) if written.count > count || written.count == 0 && count > 0 => {
@@ -136,7 +136,7 @@ impl NfsClient {
     }
 
     /// A COMMIT was done.
-    pub(super) fn committed(&mut self, call: &Call<What>, job: &mut Job, verifier: [u8; 8]) {
+    pub(super) fn committed(&mut self, call: &Call<RequestContext>, job: &mut Job, verifier: [u8; 8]) {
         let Goal::Flush(file, _) = job.goal else { return };
         job.reply = Some(Reply::Nothing);
         if self.files.get_mut(file).is_some_and(|file| !file.committed(verifier)) {

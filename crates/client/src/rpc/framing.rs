@@ -2,10 +2,9 @@
 //!
 //! Spec: RFC 5531 11
 
-use plimsoll_wire::nfs::v3::read::BEFORE_DATA;
 use plimsoll_wire::rpc::{MAX_AUTH_BYTES, results_at};
 
-use super::client::NfsClient;
+use super::{Connection, Context};
 use crate::client::Framing;
 
 /// Bytes of a record mark.
@@ -17,13 +16,13 @@ const LONGEST: usize = 16 << 20;
 /// Fragments of one record, at most. Servers send one, or cut long records at 4 KiB or more.
 const FRAGMENTS: usize = 4096;
 /// Bytes that are kept of an answer to nothing: enough for its head.
-const STRANGER: usize = 1024;
+const UNMATCHED: usize = 1024;
 /// Where the length of an accepted reply's verifier ends: xid, REPLY, MSG_ACCEPTED, flavour, length.
 const VERIFIER_END: usize = MARK + 20;
 
-impl NfsClient {
+impl<C: Context> Connection<C> {
     /// How the record that begins with `head` is framed.
-    pub(super) fn frame(&self, head: &[u8]) -> Framing {
+    pub(crate) fn frame(&self, head: &[u8]) -> Framing {
         let (mut at, mut data) = (0, 0);
         for number in 0..FRAGMENTS {
             let Some(mark) = word(head, at) else { return Framing::Need(at + MARK) };
@@ -42,7 +41,7 @@ impl NfsClient {
         Framing::Broken
     }
 
-    /// A record of one fragment, `length` bytes with its mark: the data of a read that nobody wants are dropped unread.
+    /// A record of one fragment, `length` bytes with its mark: results that nobody wants are dropped unread.
     fn single(&self, head: &[u8], length: usize) -> Framing {
         if length <= VERIFIER_END {
             return whole(length);
@@ -51,11 +50,11 @@ impl NfsClient {
             return Framing::Need(VERIFIER_END);
         };
         let keep = match self.calls.find(self.id_of(xid)) {
-            None => STRANGER,
-            Some(call) if call.what.drops_data() => {
-                MARK + results_at(verifier.min(MAX_AUTH_BYTES) as usize) + BEFORE_DATA
-            }
-            Some(_) => length,
+            None => UNMATCHED,
+            Some(call) => match call.what.results_kept() {
+                Some(results) => MARK + results_at(verifier.min(MAX_AUTH_BYTES) as usize) + results,
+                None => length,
+            },
         };
         Framing::Message { length: length as u64, keep: keep.min(length) }
     }
@@ -71,7 +70,7 @@ fn word(bytes: &[u8], at: usize) -> Option<u32> {
 }
 
 /// The message in a record whose bytes were kept from its start: without its marks.
-pub(super) fn unmarked<'a>(record: &'a [u8], scratch: &'a mut Vec<u8>) -> &'a [u8] {
+pub(crate) fn unmarked<'a>(record: &'a [u8], scratch: &'a mut Vec<u8>) -> &'a [u8] {
     let Some(first) = word(record, 0) else { return &[] };
     if first & LAST != 0 {
         return record.get(MARK..).unwrap_or_default();
@@ -90,7 +89,7 @@ pub(super) fn unmarked<'a>(record: &'a [u8], scratch: &'a mut Vec<u8>) -> &'a [u
 }
 
 /// Bytes of the marks in a record.
-pub(super) fn marks(record: &[u8]) -> usize {
+pub(crate) fn marks(record: &[u8]) -> usize {
     let (mut at, mut marks) = (0, 0);
     while let Some(mark) = word(record, at) {
         marks += MARK;
