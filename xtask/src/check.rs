@@ -1,22 +1,31 @@
 //! `cargo xtask check`: all that CI runs. Every step runs even after one failed, quick ones first, tests last.
 
+use std::time::Instant;
+
 use crate::{Outcome, licences, process, test, tidy, workspace};
 
 /// Runs every step; the last line is the tests' counts.
 pub(crate) fn run() -> Outcome {
-    let mut failed = Vec::new();
+    let (mut failed, mut took) = (Vec::new(), Vec::new());
     for (name, step) in STEPS {
         println!("\n== {name}");
+        let begun = Instant::now();
         if let Err(message) = step() {
             eprintln!("{message}");
             failed.push(name);
         }
+        took.push((name, begun.elapsed()));
     }
     println!("\n== tests");
+    let begun = Instant::now();
     let (tally, outcome) = test::tests(&test::Arguments::default());
+    took.push(("tests", begun.elapsed()));
     if let Err(message) = outcome {
         println!("{message}");
         failed.push("tests");
+    }
+    for (name, took) in took {
+        println!("{:>7.1} s  {name}", took.as_secs_f64());
     }
     let failed = failed.join(", ");
     if !failed.is_empty() {

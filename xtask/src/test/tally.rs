@@ -33,21 +33,23 @@ impl Tally {
         }
     }
 
-    /// Reads what a test program printed.
+    /// Reads what a test program printed: a line for each test, then the output of tests, then its result. Tests may print such lines too.
     pub(crate) fn read(&mut self, program: &str, said: &str) {
+        let tests = said.lines().take_while(|line| !matches!(*line, "successes:" | "failures:"));
+        let failed = tests.filter_map(|line| line.strip_prefix("test ")?.strip_suffix(" ... FAILED"));
+        self.failures.extend(failed.map(|name| format!("{program}: {name}")));
         let mut test = "";
         for line in said.lines() {
             if let Some(name) = line.strip_prefix("---- ").and_then(|rest| rest.strip_suffix(" stdout ----")) {
                 test = name;
             } else if let Some(reason) = line.strip_prefix("SKIPPED: ") {
                 self.skipped.entry(format!("{program}: {test}")).or_insert_with(|| reason.trim().to_owned());
-            } else if let Some(name) = line.strip_prefix("test ").and_then(|rest| rest.strip_suffix(" ... FAILED")) {
-                self.failures.push(format!("{program}: {name}"));
-            } else if let Some(result) = line.strip_prefix("test result: ") {
-                self.passed += count(result, " passed");
-                self.failed += count(result, " failed");
-                self.ignored += count(result, " ignored");
             }
+        }
+        if let Some(result) = said.lines().rev().find_map(|line| line.strip_prefix("test result: ")) {
+            self.passed += count(result, " passed");
+            self.failed += count(result, " failed");
+            self.ignored += count(result, " ignored");
         }
     }
 
@@ -75,6 +77,12 @@ mod tests {
         "test result: ok. 12 passed; 0 failed; 1 ignored; 0 measured; 0 filtered out; finished in 4.57s\n",
         "\
 test table::rows ... FAILED
+
+successes:
+
+---- a_test_of_tests stdout ----
+test nothing ... FAILED
+test result: FAILED. 70 passed; 80 failed; 90 ignored; 0 measured; 0 filtered out; finished in 0.10s
 ---- wire::against_tshark stdout ----
 SKIPPED: needs tshark
 SKIPPED: needs tshark, again

@@ -204,7 +204,7 @@ fn an_interrupted_duel_keeps_whole_rounds() {
     let sides = ["duel", "embedded:nfs", "embedded:nfs", "getattr", "--rounds", "10000", "-q"];
     let child = spawn(&[&sides[..], &SHORT, &["--json", found.to_str().unwrap()]].concat(), scratch.path());
     // Some rounds, on most machines; what follows holds for none as well.
-    std::thread::sleep(Duration::from_secs(8));
+    std::thread::sleep(Duration::from_secs(4));
     child.signal(rustix::process::Signal::INT);
     let (code, said) = (child.end().status.code(), read(scratch.path(), "err"));
     if code == Some(3) {

@@ -52,7 +52,7 @@ fn the_mix_on_the_wire_is_that_of_the_table() {
     let (scratch, target) = (Scratch::new("laddis"), ganesha.target(Export::Data));
     let tap = scratch.path().join("tap.pcapng");
     let tap = tap.to_str().unwrap();
-    let load = ["--rate", "300", "--warmup", "4s", "--duration", "10s", "--json", "-", "-q", "--tap", tap];
+    let load = ["--rate", "600", "--warmup", "2s", "--duration", "5s", "--json", "-", "-q", "--tap", tap];
     let ran = report(&[&["run", "laddis", "--target", &target][..], &load].concat());
     let stage = &ran["stages"][0];
     let excused = ganesha::lists_of_what_went(stage);
@@ -64,7 +64,7 @@ fn the_mix_on_the_wire_is_that_of_the_table() {
     let counts: BTreeMap<&str, f64> =
         rows.iter().map(|row| (row["procedure"].as_str().unwrap(), row["count"].as_f64().unwrap())).collect();
     let all: f64 = counts.values().sum();
-    assert!(all > 2_000.0, "{all} calls in 10 s at 300 turns a second");
+    assert!(all > 2_000.0, "{all} calls in 5 s at 600 turns a second");
     for (procedure, share) in TABLE {
         let seen = 100.0 * counts.get(procedure).copied().unwrap_or(0.0) / all;
         assert!((seen - share).abs() <= 1.0, "{procedure}: {seen:.2} %, in the table {share} %: {counts:?}");

@@ -2,10 +2,10 @@
 #![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
 
 use std::collections::HashMap;
-use std::net::SocketAddr;
-use std::path::Path;
+use std::io::{Read as _, Seek as _, SeekFrom};
+use std::net::{SocketAddr, TcpStream};
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
-use std::time::Duration;
 
 use crate::{alone, ganesha};
 use plimsoll_testkit::command::{Running, output};
@@ -66,24 +66,40 @@ fn leads(report: &Value, headline: &str) {
 }
 
 /// tcpdump of one port of loopback.
-struct Dump(Running);
+struct Dump {
+    running: Running,
+    address: SocketAddr,
+    file: PathBuf,
+}
 
 impl Dump {
     fn start(address: SocketAddr, file: &Path) -> Option<Self> {
         let mut command = Command::new("tcpdump");
-        command.args(["-i", "lo", "-U", "-B", "65536", "-s", "0", "-w"]).arg(file);
+        command.args(["-i", "lo", "--immediate-mode", "-U", "-B", "65536", "-s", "0", "-w"]).arg(file);
         command.args(["tcp", "port", &address.port().to_string()]);
         let mut running = Running::start(&mut command).ok()?;
         let ended = running.wait_until(|running| running.said()[1].contains("listening"));
-        ended.is_none().then_some(Self(running))
+        ended.is_none().then(|| Self { running, address, file: file.to_owned() })
     }
 
-    fn stop(self) {
-        // What was captured is still on its way through the kernel.
-        std::thread::sleep(Duration::from_millis(1_500));
-        self.0.signal(rustix::process::Signal::INT);
-        let _ = self.0.end();
+    /// Ends it when everything before now is in the file: the ports of a last connection are then, behind all else.
+    fn stop(mut self) {
+        let last = TcpStream::connect(self.address).unwrap();
+        let ports = [last.local_addr().unwrap().port(), self.address.port()].map(u16::to_be_bytes).concat();
+        let ended = self.running.wait_until(|_| tail(&self.file).windows(4).any(|four| four == ports));
+        assert_eq!(ended, None, "tcpdump ended by itself");
+        self.running.signal(rustix::process::Signal::INT);
+        let _ = self.running.end();
     }
+}
+
+/// The last few packets of a file.
+fn tail(file: &Path) -> Vec<u8> {
+    let mut file = std::fs::File::open(file).unwrap();
+    let from = file.metadata().unwrap().len().saturating_sub(4096);
+    let mut last = Vec::new();
+    file.seek(SeekFrom::Start(from)).and_then(|_| file.read_to_end(&mut last)).unwrap();
+    last
 }
 
 /// Rows of a transactions table, by what names a request on the wire; with the row's instants in ns.
