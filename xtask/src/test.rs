@@ -17,6 +17,8 @@ use crate::{Outcome, process, setup, workspace};
 /// Tests that take `crate::alone()`, by package and the modules that they are in: one after the other in one lane, while the other lane
 /// runs everything else. In one program with the others, its threads would wait for that lock.
 const SERIAL: [(&str, &[&str]); 1] = [("plimsoll-cli", &["run::", "faults::"])];
+/// Threads for the other tests of such a program: they start servers and runs too, and wait most of the time.
+const THREADS_OF_REST: &str = "4";
 /// Test programs at a time. Many tests wait for a server or a clock.
 const LANES: usize = 2;
 
@@ -88,8 +90,9 @@ fn jobs(programs: &[Program], arguments: &Arguments) -> Vec<Job> {
             Some(modules) => {
                 let one_at_a_time = ["--test-threads", "1"];
                 serial.push(Job::new(program, [modules, &one_at_a_time].concat(), &arguments.for_programs));
-                let skipped = modules.iter().flat_map(|module| ["--skip", module]).collect();
-                others.insert(0, Job::new(program, skipped, &arguments.for_programs));
+                let skipped = modules.iter().flat_map(|module| ["--skip", module]);
+                let arguments_of_rest = skipped.chain(["--test-threads", THREADS_OF_REST]).collect();
+                others.insert(0, Job::new(program, arguments_of_rest, &arguments.for_programs));
             }
             None => {
                 let filters = arguments.filters.iter().map(String::as_str).collect();
@@ -151,7 +154,7 @@ mod tests {
         };
         let expected = [
             "plimsoll-cli all run:: faults:: --test-threads 1",
-            "plimsoll-cli all --skip run:: --skip faults::",
+            "plimsoll-cli all --skip run:: --skip faults:: --test-threads 4",
             "plimsoll-wire all",
             "plimsoll-cli plimsoll",
         ];
