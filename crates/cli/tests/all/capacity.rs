@@ -31,22 +31,33 @@ fn the_answer_is_in_every_report_and_in_the_recording() {
         ["--hold", "getattr.throughput < 22.5/s", "--json", "a.json", "--html", "a.html", "--record", "recording"];
     let output = plimsoll(&[&PAUSING[..], &outputs].concat(), folder.path());
     let text = told(&output);
-    assert!(output.status.success(), "{text}");
+    assert!(matches!(output.status.code(), Some(0 | 4)), "{text}");
     let json = findings(folder.path(), "a.json");
     let capacity = &json["run"]["capacity"];
-    let (low, high) = (capacity["low"].as_f64().unwrap(), capacity["high"].as_f64().unwrap());
-    // Two cannot be too many; three are, unless the machine has other things to do.
-    assert!(capacity["outcome"] == "found" && low >= 2.0 && high > low, "{text}");
-    let answer = format!("It carries {low} stations (95 % interval {low} to {high}).");
-    assert!(text.contains(&answer), "{text}");
     let tries = capacity["tries"].as_array().unwrap();
     assert_eq!(tries.len(), json["stages"].as_array().unwrap().len());
     let count = |load: f64, held: bool| tries.iter().filter(|one| one["load"] == load && one["held"] == held).count();
-    assert!(count(low, true) >= 6 && count(high, false) >= 6, "{capacity}");
+    let answer = match (capacity["low"].as_f64(), capacity["high"].as_f64()) {
+        (Some(low), Some(high)) if capacity["outcome"] == "found" => {
+            // Two cannot be too many; three are, unless the machine has other things to do.
+            assert!(low >= 2.0 && high > low, "{text}");
+            assert!(count(low, true) >= 6 && count(high, false) >= 6, "{capacity}");
+            format!("It carries {low} stations (95 % interval {low} to {high}).")
+        }
+        // A machine with other things to do makes runs that do not count, or holds three stations below what two may do.
+        (low, _) => {
+            let slow = |one: &Value| one["load"].as_f64() >= Some(3.0) && one["held"] == true;
+            assert!(tries.iter().any(|one| one["held"].is_null() || slow(one)), "{capacity}");
+            assert!(low.is_none_or(|low| low >= 2.0), "{text}");
+            low.map_or("Not found".to_owned(), |low| format!("It carries at least {low} stations"))
+        }
+    };
+    assert!(text.contains(&answer), "{text}");
     let page = std::fs::read_to_string(folder.path().join("a.html")).unwrap();
     assert!(page.contains(&answer));
     let again = plimsoll(&["report", "recording", "--json", "b.json"], folder.path());
-    assert!(again.status.success() && told(&again).contains(&answer), "{}", told(&again));
+    assert_eq!(again.status.code(), output.status.code());
+    assert!(told(&again).contains(&answer), "{}", told(&again));
     assert_eq!(json, findings(folder.path(), "b.json"));
 }
 

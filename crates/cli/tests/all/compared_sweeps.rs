@@ -110,5 +110,7 @@ fn a_slower_server_is_second_and_nobody_wins_against_himself() {
     for one in ranked(&found) {
         assert!(places(&one).iter().all(|place| matches!(place, None | Some(1))), "{one:#}");
     }
-    assert!(text.contains("none shown"), "{text}");
+    // Where the machine was so busy that a level may not be used, there may be no pair to look at.
+    let some_unused = found["not_used"].as_u64() > Some(0);
+    assert!(text.contains("none shown") || some_unused, "{text}");
 }

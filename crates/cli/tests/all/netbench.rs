@@ -37,7 +37,7 @@ fn plimsoll(folder: &Path, arguments: &[&str]) -> String {
 
 /// Plays our own load file over and over with one and with two clients.
 fn sweep(folder: &Path, target: &str, recording: &str) -> (String, Value) {
-    let loadfile = Path::new(env!("CARGO_MANIFEST_DIR")).join("../drive/tests/loadfiles/netbench.load");
+    let loadfile = Path::new(env!("CARGO_MANIFEST_DIR")).join("../workload/tests/loadfiles/netbench.load");
     let text =
         format!("name = \"short\"\ndescription = \"a test\"\n[replay]\nloadfile = {:?}\n", loadfile.to_str().unwrap());
     fs::write(folder.join("short.toml"), text).unwrap();

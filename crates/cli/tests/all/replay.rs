@@ -52,7 +52,7 @@ fn workload(folder: &Path, loadfile: &Path, plays: u32) -> PathBuf {
 }
 
 fn own(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../drive/tests/loadfiles").join(name)
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../workload/tests/loadfiles").join(name)
 }
 
 /// Plays a file with three stations; the facts about it.
