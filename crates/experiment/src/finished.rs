@@ -8,7 +8,6 @@ use plimsoll_model::Names;
 use plimsoll_recording::folder::{FolderError, Recording, Sample};
 
 use super::level::LevelResult;
-use super::planned::Planned;
 use super::recorded::Beginning;
 use crate::error::Usage;
 use crate::record::Measured;
@@ -50,12 +49,15 @@ pub fn read_back(
 
 /// Why a recording is not one of `ours`; `None` where it is.
 fn differs(theirs: &Measured, ours: &Beginning<'_>) -> Option<String> {
-    let Measured::Run { run, levels, .. } = theirs else { return Some("captures".to_owned()) };
+    let Measured::Run { run, spec, .. } = theirs else { return Some("captures".to_owned()) };
     if run.target != ours.target {
         return Some(format!("the target {}, not {}", run.target, ours.target));
     }
     if run.seed != ours.seed {
         return Some(format!("the seed {}, not {}", run.seed, ours.seed));
     }
-    Planned::differs(levels, &ours.planned)
+    match (spec, &ours.spec) {
+        (Some(theirs), Some(ours)) => theirs.differs(ours),
+        _ => Some("levels that follow from what was measured".to_owned()),
+    }
 }

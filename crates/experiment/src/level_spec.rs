@@ -3,11 +3,13 @@
 use plimsoll_drive::engine::Plan;
 use plimsoll_report::findings::REPEAT;
 use plimsoll_workload::Parameter;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::parameters::Variant;
 
 /// A load level: its plan, and its load in words.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct LevelSpec {
     /// What the engine is to do.
     pub plan: Plan,
@@ -17,6 +19,21 @@ pub struct LevelSpec {
     pub curve: Option<String>,
     /// What was varied, and its value here.
     pub parameter: Option<Parameter>,
+}
+
+impl LevelSpec {
+    /// All that decides what is done; how many threads do it does not.
+    pub(crate) fn decisive(&self) -> Value {
+        let mut level = self.clone();
+        level.plan.threads = 0;
+        // Numbers, words and nothing else.
+        serde_json::to_value(level).unwrap_or_default()
+    }
+
+    /// Its load in words, and its curve.
+    pub(crate) fn shown(&self) -> String {
+        self.curve.as_ref().map_or_else(|| self.words.clone(), |curve| format!("{}, {curve}", self.words))
+    }
 }
 
 /// All levels so many times: each repeat is a load curve of its own, with draws of its own.

@@ -18,13 +18,13 @@ mod measure;
 mod odd_servers;
 mod open_files;
 mod parameters;
-mod planned;
 #[cfg(test)]
 mod ranked_servers;
 pub mod record;
 mod recorded;
 pub mod server_side;
 mod sink;
+mod spec;
 #[cfg(test)]
 mod starved;
 mod tallies;
@@ -42,7 +42,7 @@ pub use level_spec::{LevelSpec, again, of_variant, repeated};
 pub use measure::{Work, measure};
 pub use open_files::allow as allow_open_files;
 pub use parameters::{Variant, of_all as parameters_of_all, shown as shown_parameter};
-pub use planned::Planned;
 pub use recorded::{Beginning, Recorded};
 pub use sink::{Kept, Table};
+pub use spec::{KerberosSpec, RunSpec, ServerSpec, VariantSpec};
 pub use watching::{Shown, Watching};

@@ -211,3 +211,54 @@ fn an_unfair_and_a_lossy_station_are_found_and_named() {
     let (fair, text) = found.report(vec![found.level(Oddities::NONE, 0, 750)]);
     assert_eq!(fair.stages[0].spread.odd, [], "{text}");
 }
+
+/// What a recording keeps of a run is all that it follows from.
+#[test]
+fn a_run_that_is_repeated_from_its_spec_has_the_same_statistics() {
+    use plimsoll_stats::Times;
+    use plimsoll_workload::Arrivals;
+
+    use super::spec::{RunSpec, ServerSpec, VariantSpec};
+
+    let found = Found::new();
+    let script = Script::parallel(Latency::Exponential { mean: Duration::from_micros(300) });
+    let ran = |plan: &Plan| {
+        let level = found.driven(&script, plan, ("some load", Delays::default()), 512);
+        let mut rows: Vec<_> = level
+            .statistics()
+            .operations()
+            .map(|(procedure, row)| {
+                (procedure.name().to_owned(), row.count(), Times::clone(&row.response()), row.from_intended().cloned())
+            })
+            .collect();
+        assert!(rows.iter().map(|(_, count, ..)| *count).sum::<u64>() > 20, "{rows:?}");
+        rows.sort_by(|(one, ..), (other, ..)| one.cmp(other));
+        rows
+    };
+    for load in [
+        Load::Closed { stations: 2, think: Pause::Exponential(1_000_000) },
+        Load::Open { stations: 2, rate: 333.25, arrivals: Arrivals::Poisson },
+        Load::Partly { users: 5, every_ns: 10_000_000, arrivals: Arrivals::Poisson },
+    ] {
+        let phases = Phases { warmup_ns: 10_000_000, measured_ns: Some(200_000_000), ..Phases::default() };
+        let plan = Plan { phases, stage: Some(0), threads: 1, lanes: 3, seed: 7, ..Plan::new(load) };
+        let level = LevelSpec { plan: plan.clone(), words: "some load".to_owned(), curve: None, parameter: None };
+        let variant = VariantSpec { value: None, workload_sha256: String::new(), levels: vec![level] };
+        let spec = RunSpec {
+            target: "nfs://somewhere/export".to_owned(),
+            server: ServerSpec::default(),
+            workload: "blocks-read".to_owned(),
+            settings: Vec::new(),
+            file_set: None,
+            stop_above_s: None,
+            variants: vec![variant],
+        };
+        let text = serde_json::to_string(&spec).unwrap();
+        let again: RunSpec = serde_json::from_str(&text).unwrap();
+        assert_eq!(spec.differs(&again), None, "{text}");
+        let again = &again.variants[0].levels[0].plan;
+        assert!(ran(&plan) == ran(again), "{load:?}");
+        let other = Plan { seed: 8, ..plan };
+        assert!(ran(&other) != ran(again), "{load:?}: the seed decides");
+    }
+}

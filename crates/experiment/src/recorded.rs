@@ -13,7 +13,7 @@ use plimsoll_workload::Workload;
 use super::level::{LevelResult, headline, unfinished};
 use super::level_spec::LevelSpec;
 use super::parameters;
-use super::planned::Planned;
+use super::spec::RunSpec;
 use crate::record::{Describe, Feed, Measured, RecordTo, Recorder, SoFar};
 
 /// What is known of a run before its levels.
@@ -31,15 +31,15 @@ pub struct Beginning<'a> {
     pub keep_awake: bool,
     /// The workload's parameters: of what is varied, all values.
     pub parameters: Vec<Parameter>,
-    /// The levels that are to be run.
-    pub planned: Vec<Planned>,
+    /// All that was asked for, where the levels are known before the first one.
+    pub spec: Option<RunSpec>,
 }
 
 impl<'a> Beginning<'a> {
     /// Of this workload, and nothing else known.
     pub fn new(workload: &'a Workload, seed: u64) -> Self {
         let parameters = workload.parameters().iter().map(parameters::shown).collect();
-        Self { workload, target: String::new(), seed, warmup_ns: 0, keep_awake: false, parameters, planned: Vec::new() }
+        Self { workload, target: String::new(), seed, warmup_ns: 0, keep_awake: false, parameters, spec: None }
     }
 
     /// As reports want it. `facts` are what was agreed with servers, `threads` those that made the load.
@@ -78,8 +78,8 @@ impl<'a> Beginning<'a> {
     }
 
     fn described(&self, run: Run) -> Measured {
-        let (workload_text, levels) = (self.workload.text().to_owned(), self.planned.clone());
-        Measured::Run { run: Box::new(run), workload_text, levels, source: self.source() }
+        let (workload_text, spec) = (self.workload.text().to_owned(), self.spec.clone().map(Box::new));
+        Measured::Run { run: Box::new(run), workload_text, spec, source: self.source() }
     }
 }
 

@@ -1,9 +1,10 @@
 //! How much load there is, and for how long.
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 /// Who starts what, when. A turn is what a scenario says it is.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Load {
     /// Each lane of each station starts its next turn when the one before is over and the think time has passed. Intended
     /// is the instant at which the think time ended. The first turn comes after a think time, too, so that stations do
@@ -39,7 +40,7 @@ pub enum Load {
 }
 
 /// Spacing of arrivals.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Arrivals {
     /// All gaps are equal.
@@ -49,7 +50,8 @@ pub enum Arrivals {
 }
 
 /// A pause, ns.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Pause {
     /// None.
     None,
@@ -62,7 +64,7 @@ pub enum Pause {
 }
 
 /// How long each phase is, ns. Connecting comes first and counts in none.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Phases {
     /// All stations must be connected within this; then the run starts with those that are.
     pub connect_ns: u64,

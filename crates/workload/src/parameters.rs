@@ -12,7 +12,7 @@ use toml::de::{DeTable, DeValue};
 use super::error::WorkloadError;
 
 /// A parameter and its value.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Parameter {
     /// Its name, without `$`.
     pub name: String,

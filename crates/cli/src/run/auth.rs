@@ -3,6 +3,8 @@
 use plimsoll_client::smb2::auth::{Authentication, Realm, TicketError};
 use plimsoll_client::target::{Server, Target};
 
+use plimsoll_experiment::KerberosSpec;
+
 use crate::exit::Usage;
 
 /// How SMB users log on, as flags.
@@ -38,6 +40,21 @@ impl AuthFlags {
             (How::Kerberos, _) => "--auth kerberos needs a target smb://user@host/share",
         };
         Err(Usage(wrong.to_owned()))
+    }
+
+    /// As a recording keeps them; `None`: NTLM.
+    pub(crate) fn spec(&self) -> Option<KerberosSpec> {
+        let kdc = self.kdc.as_ref().map(ToString::to_string);
+        (self.auth == How::Kerberos).then(|| KerberosSpec { realm: self.realm.clone(), kdc })
+    }
+
+    /// Those that a recording keeps.
+    pub(crate) fn of(spec: Option<&KerberosSpec>) -> Result<Self, String> {
+        let Some(KerberosSpec { realm, kdc }) = spec else {
+            return Ok(Self { auth: How::Ntlm, realm: None, kdc: None });
+        };
+        let kdc = kdc.as_deref().map(parse_kdc).transpose()?;
+        Ok(Self { auth: parse_how("kerberos")?, realm: realm.clone(), kdc })
     }
 
     /// The realm to get a ticket from, where Kerberos is asked for.

@@ -14,11 +14,12 @@ use std::sync::{Arc, Mutex};
 use anyhow::Context;
 use plimsoll_drive::tap::Tap;
 use plimsoll_experiment::{
-    Beginning, ByTime, Chosen, Drive, LevelResult, LevelSpec, Planned, Recorded, Table, Variant, Watching, Work,
+    Beginning, ByTime, Drive, LevelResult, LevelSpec, Recorded, RunSpec, Table, Variant, VariantSpec, Watching, Work,
     measure, of_variant, parameters_of_all, read_back, repeated,
 };
 use plimsoll_model::Names;
 use plimsoll_recording::TransactionsFile;
+use plimsoll_workload::Builtin;
 
 use crate::exit::{Done, Usage, first_error};
 use crate::output::{Output, finish_table};
@@ -31,6 +32,40 @@ pub(crate) use load::{LoadFlags, level_at, levels_of, timeout_ns, usual};
 pub(crate) use parameters::{SetFlags, VaryFlags};
 pub(crate) use target::{TARGETS, TargetFlags, WishFlags};
 pub(crate) use watching::Terminal;
+
+/// What a run that is repeated has from its recording.
+const FIXED_BY_A_RECORDING: [&str; 30] = [
+    "workload",
+    "target",
+    "auth",
+    "realm",
+    "kdc",
+    "dialect",
+    "signing",
+    "encryption",
+    "stations",
+    "users",
+    "rate",
+    "depth",
+    "levels",
+    "duration",
+    "warmup",
+    "think",
+    "every",
+    "arrivals",
+    "connections",
+    "stations_per_connection",
+    "threads",
+    "keep_awake",
+    "timeout",
+    "file_set",
+    "seed",
+    "settings",
+    "vary",
+    "repeat",
+    "stop_above",
+    "go_on",
+];
 
 /// Drives a server with a workload and reports response time beside throughput.
 #[derive(Debug, clap::Args)]
@@ -65,6 +100,10 @@ pub(crate) struct Arguments {
     tap: Option<PathBuf>,
     #[command(flatten)]
     record: RecordFlags,
+    /// Repeat the run that is recorded in DIR: the same target, workload and load. Only outputs, the password and --server-pid or
+    /// --server-metrics are said anew
+    #[arg(long, value_name = "DIR", conflicts_with_all = FIXED_BY_A_RECORDING)]
+    from: Option<PathBuf>,
     /// Go on with the recording in the folder of --record: levels that it has are read from it, the others are run. It must
     /// be of the same workload, target, seed and levels
     #[arg(long = "continue", requires = "record", conflicts_with_all = ["overwrite", "transactions", "tap"], help_heading = "Output")]
@@ -76,7 +115,7 @@ pub(crate) struct Arguments {
 impl Arguments {
     /// Whether there is more than one point to measure.
     pub(crate) fn sweeps(&self) -> bool {
-        self.load.levels.is_some() || self.vary.is_some()
+        self.load.levels.is_some() || self.vary.is_some() || self.from.is_some()
     }
 
     /// The table of transactions, if one is wanted, and its file.
@@ -99,16 +138,29 @@ impl Arguments {
 
 /// Runs the subcommand.
 pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
-    let mut files = Files::reading(arguments.target.files().chain([Path::new(&arguments.workload)]));
+    let mut files = Files::reading(
+        arguments.target.files().chain([Path::new(&arguments.workload)]).chain(arguments.from.as_deref()),
+    );
     files.fills("--record", arguments.record.folder());
     let output = arguments.output.open(&mut files)?;
     let (table, table_file) = arguments.table(&mut files)?;
     let (tap, tap_file) = arguments.tap(&mut files)?;
-    let variants = arguments.parameters.variants(&arguments.workload, &arguments.vary)?;
-    let work = planned(&arguments, &variants)?;
-    let Some((first, _)) = work.first() else { return Err(Usage("--vary: there is no value".to_owned()).into()) };
-    let chosen = arguments.target.choose()?;
-    let beginning = beginning(&arguments, first, &variants, &work, &chosen);
+    let (spec, variants) = asked(&arguments)?;
+    let work: Vec<(&Variant, Vec<LevelSpec>)> =
+        variants.iter().zip(&spec.variants).map(|(variant, spec)| (variant, spec.levels.clone())).collect();
+    let Some((first, level)) = variants.first().zip(spec.levels().next().map(|(_, level)| level.clone())) else {
+        return Err(Usage("--vary: there is no value".to_owned()).into());
+    };
+    let target = if arguments.from.is_some() { arguments.target.of(&spec)? } else { arguments.target.clone() };
+    let chosen = target.choose()?;
+    let beginning = Beginning {
+        target: chosen.shown.clone(),
+        warmup_ns: level.plan.phases.warmup_ns,
+        keep_awake: level.plan.keep_awake,
+        parameters: parameters_of_all(&variants),
+        spec: Some(RunSpec { target: chosen.shown.clone(), ..spec.clone() }),
+        ..Beginning::new(&first.workload, level.plan.seed)
+    };
     let (finished, names) = already(&arguments, &beginning)?;
     let terminal = Terminal::new(arguments.output.quiet);
     let watching: &dyn Watching = &terminal;
@@ -127,15 +179,15 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
         recording: recording.as_ref(),
         // A load curve says how sure its points are.
         by_time: if points > 1 { ByTime::Used } else { ByTime::None },
-        timeout_ns: timeout_ns(&arguments.load),
-        stop_above_s: arguments.stop_above.map(|limit| limit.as_secs_f64()),
-        file_set: arguments.load.file_set.as_deref(),
+        timeout_ns: level.plan.timeout_ns,
+        stop_above_s: spec.stop_above_s,
+        file_set: spec.file_set.as_deref(),
         remove_files: arguments.remove_files,
         server_side: server_side.as_ref(),
         may_be_busy: false,
     };
     // Two runs at once must not look like one client computer.
-    let wishes = arguments.target.wishes(beginning.seed ^ u64::from(std::process::id()) << 32);
+    let wishes = target.wishes(beginning.seed ^ u64::from(std::process::id()) << 32);
     let work = Work { variants: work, finished, names };
     let measured = measure(work, &drive, &chosen, &wishes, beginning);
     // Whatever became of the run: what was recorded of it gets its end, and is of use.
@@ -151,35 +203,38 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
     Ok(Done::with(&findings.validity, printed))
 }
 
-/// Each variant of the workload with its levels.
-fn planned<'a>(arguments: &Arguments, variants: &'a [Variant]) -> anyhow::Result<Vec<(&'a Variant, Vec<LevelSpec>)>> {
-    let steps = |(place, variant): (usize, &'a Variant)| {
-        let steps = repeated(levels_of(&arguments.load, variant.workload.defaults())?, arguments.repeat);
-        Ok((variant, of_variant(steps, place, variant)))
+/// All that is asked for, and the workload with each value of what is varied: from a recording, or from the flags.
+fn asked(arguments: &Arguments) -> anyhow::Result<(RunSpec, Vec<Variant>)> {
+    if let Some(folder) = &arguments.from {
+        let (spec, text) = RunSpec::read(folder)?;
+        let variants = spec.variants(&text)?;
+        return Ok((spec, variants));
+    }
+    let variants = arguments.parameters.variants(&arguments.workload, &arguments.vary)?;
+    let of = |(place, variant): (usize, &Variant)| {
+        let levels = repeated(levels_of(&arguments.load, variant.workload.defaults())?, arguments.repeat);
+        let levels = of_variant(levels, place, variant);
+        let workload_sha256 = variant.workload.digest().to_owned();
+        anyhow::Ok(VariantSpec { value: variant.value.clone(), workload_sha256, levels })
     };
-    variants.iter().enumerate().map(steps).collect()
+    let spec = RunSpec {
+        // Known when it is chosen, without a password.
+        target: String::new(),
+        server: arguments.target.spec(),
+        workload: absolute(&arguments.workload)?,
+        settings: arguments.parameters.settings().to_vec(),
+        file_set: arguments.load.file_set.clone(),
+        stop_above_s: arguments.stop_above.map(|limit| limit.as_secs_f64()),
+        variants: variants.iter().enumerate().map(of).collect::<anyhow::Result<_>>()?,
+    };
+    Ok((spec, variants))
 }
 
-/// What is known before anything is measured.
-fn beginning<'a>(
-    arguments: &Arguments,
-    first: &'a Variant,
-    variants: &[Variant],
-    work: &[(&Variant, Vec<LevelSpec>)],
-    chosen: &Chosen,
-) -> Beginning<'a> {
-    let asked = arguments.target.asked();
-    let of = |(variant, steps): &(&Variant, Vec<LevelSpec>)| -> Vec<Planned> {
-        steps.iter().map(|step| Planned::of(step, &variant.workload, &asked)).collect()
-    };
-    let warmup_ns = work.iter().flat_map(|(_, steps)| steps).map(|step| step.plan.phases.warmup_ns).next();
-    Beginning {
-        target: chosen.shown.clone(),
-        warmup_ns: warmup_ns.unwrap_or(0),
-        keep_awake: arguments.load.keep_awake,
-        parameters: parameters_of_all(variants),
-        planned: work.iter().flat_map(of).collect(),
-        ..Beginning::new(&first.workload, arguments.load.seed)
+/// What a workload is found by from anywhere.
+fn absolute(workload: &str) -> anyhow::Result<String> {
+    match Builtin::named(workload) {
+        Some(_) => Ok(workload.to_owned()),
+        None => Ok(std::path::absolute(workload)?.display().to_string()),
     }
 }
 

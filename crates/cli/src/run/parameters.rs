@@ -37,6 +37,11 @@ impl SetFlags {
         self.with(name, None)
     }
 
+    /// The values that were given.
+    pub(crate) fn settings(&self) -> &[Parameter] {
+        &self.settings
+    }
+
     fn with(&self, name: &str, one_more: Option<&Parameter>) -> Result<Workload, Usage> {
         let settings: Vec<Parameter> = self.settings.iter().chain(one_more).cloned().collect();
         Workload::find_with(name, &settings).map_err(|error| Usage(error.to_string()))

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use plimsoll_client::smb2::{Dialect, Wish};
 use plimsoll_client::target::{PASSWORD_VARIABLE, Target};
 use plimsoll_drive::reach::Wishes;
-use plimsoll_experiment::{Chosen, Usage};
+use plimsoll_experiment::{Chosen, RunSpec, ServerSpec, Usage};
 
 use super::auth::AuthFlags;
 
@@ -66,8 +66,19 @@ impl TargetFlags {
     }
 
     /// What is asked of the server: all of a recording is measured with the same.
-    pub(crate) fn asked(&self) -> String {
-        format!("{:?}, {:?}", self.wishes, self.auth)
+    pub(crate) fn spec(&self) -> ServerSpec {
+        let WishFlags { dialect, signing, encryption } = self.wishes;
+        let dialect = dialect.map(|dialect| dialect.name().to_owned());
+        ServerSpec { dialect, signing, encryption, kerberos: self.auth.spec() }
+    }
+
+    /// The same for the target and the wishes of a run that was recorded; the password is found as always.
+    pub(crate) fn of(&self, run: &RunSpec) -> Result<Self, Usage> {
+        let ServerSpec { dialect, signing, encryption, kerberos } = &run.server;
+        let dialect = dialect.as_deref().map(parse_dialect).transpose().map_err(Usage)?;
+        let wishes = WishFlags { dialect, signing: *signing, encryption: *encryption };
+        let auth = AuthFlags::of(kerberos.as_ref()).map_err(Usage)?;
+        Ok(Self { target: run.target.clone(), password_file: self.password_file.clone(), auth, wishes })
     }
 
     /// What is asked of it.

@@ -69,6 +69,39 @@ fn a_run_is_reported_again_from_its_recording() {
     assert_eq!(manifest["stages"][2]["interval_ns"], 100_000_000);
 }
 
+/// The plan of a recording is what is run again, and nothing else decides it.
+#[test]
+fn a_run_is_repeated_from_its_recording() {
+    let scratch = Scratch::new("repeated-run");
+    let folder = scratch.path();
+    let workload = folder.join("own.toml");
+    let text =
+        include_str!("../../../../workloads/blocks-read.toml").replace("name = \"blocks-read\"", "name = \"own\"");
+    fs::write(&workload, text).unwrap();
+    let load =
+        ["--target", "embedded:nfs", "--stations", "2", "--depth", "3", "--think", "exponential:1ms", "--seed", "9"];
+    let brief =
+        ["--duration", "300ms", "--warmup", "50ms", "--set", "block=1KiB", "--timeout", "7s", "--record", "first"];
+    let code = plimsoll(folder, &[&["run", "own.toml"][..], &load, &brief].concat());
+    assert!(matches!(code, Some(0 | 4)), "{}", said(folder));
+    // The recording has the workload.
+    fs::remove_file(&workload).unwrap();
+    let code = plimsoll(folder, &["run", "--from", "first", "--record", "second"]);
+    assert!(matches!(code, Some(0 | 4)), "{}", said(folder));
+    let [first, second] = ["first", "second"].map(|name| manifest(&folder.join(name)));
+    assert_eq!(first["measured"]["spec"], second["measured"]["spec"]);
+    let plan = &second["measured"]["spec"]["variants"][0]["levels"][0]["plan"];
+    assert_eq!((&plan["seed"], &plan["lanes"], &plan["timeout_ns"]), (&9.into(), &3.into(), &7_000_000_000_u64.into()));
+    assert_eq!(second["measured"]["run"]["workload_sha256"], first["measured"]["run"]["workload_sha256"]);
+    for flag in [&["--stations", "3"][..], &["--target", "embedded:smb"], &["mixed"], &["--seed", "9"]] {
+        assert_eq!(plimsoll(folder, &[&["run", "--from", "first"], flag].concat()), Some(2), "{flag:?}");
+    }
+    for (from, problem) in [("none", "there is no recording"), ("first/stage-0000", "there is no recording")] {
+        assert_eq!(plimsoll(folder, &["run", "--from", from]), Some(2));
+        assert!(said(folder).contains(problem), "{}", said(folder));
+    }
+}
+
 #[test]
 fn an_analysis_is_reported_again_from_its_recording() {
     let captures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../captures");

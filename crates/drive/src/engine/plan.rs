@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use plimsoll_workload::{Load, Pause, Phases};
+use serde::{Deserialize, Serialize};
 
 use super::EngineError;
 use crate::tap::Tap;
 
 /// How much load, for how long, and what happens when the server fails.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Plan {
     /// Who starts what, when.
     pub load: Load,
@@ -41,11 +42,12 @@ pub struct Plan {
     /// looks at answers are late.
     pub keep_awake: bool,
     /// Write what goes over the sockets to a capture file. Several runs in a row can share one; who made it finishes it.
+    #[serde(skip)]
     pub tap: Option<Arc<Tap>>,
 }
 
 /// What happens when a connection cannot be made or is lost.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reconnect {
     /// Attempts in a row before its stations give up; 0: they give up at once. What the
     /// server has refused (logon, share) or does not offer is not tried again.

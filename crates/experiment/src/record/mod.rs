@@ -14,7 +14,7 @@ use plimsoll_report::findings::{Findings, Run, Source};
 use serde::{Deserialize, Serialize};
 
 use crate::error::Usage;
-use crate::planned::Planned;
+use crate::spec::RunSpec;
 
 pub use feed::{Describe, Feed, SoFar, Taker};
 pub use inline::Inline;
@@ -58,9 +58,8 @@ pub enum Measured {
         run: Box<Run>,
         /// The workload itself.
         workload_text: String,
-        /// The levels that were to be run; empty in recordings that are older than `--continue`.
-        #[serde(default)]
-        levels: Vec<Planned>,
+        /// All that was asked for; null where the levels followed from what was measured.
+        spec: Option<Box<RunSpec>>,
         /// As in the report.
         source: Source,
     },
