@@ -131,7 +131,7 @@ impl<'a> Recorded<'a> {
         let recorder = self.recorder.lock().unwrap_or_else(PoisonError::into_inner);
         let stage = recorder.writer.begin(number, width)?;
         // As for levels that end: a load curve says how sure its points are.
-        let by_time = self.beginning.planned.len() > 1;
+        let by_time = self.beginning.spec.as_ref().is_some_and(|spec| spec.levels().count() > 1);
         let kept = (width, headline(&step.plan), by_time);
         Feed::begin(stage, recorder.sample, kept, names, self.describe(step, names))
     }
