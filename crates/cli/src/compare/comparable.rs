@@ -14,16 +14,14 @@ pub(super) fn warnings(contestants: &[Contestant]) -> anyhow::Result<Vec<String>
     let mut warnings = Vec::new();
     for (place, one) in contestants.iter().enumerate() {
         let name = letter(place);
-        let why = |wanted: Verdict| {
-            let reasons = one.about.validity.each_reason().filter(|(verdict, _)| *verdict == wanted);
-            reasons.map(|(_, why)| why).collect::<Vec<_>>().join(" ")
-        };
-        let (invalid, partial) = (why(Verdict::Invalid), why(Verdict::Partial));
-        let invalid =
-            (!one.about.validity.valid).then(|| format!("{name} is INVALID: its numbers must not be used: {invalid}"));
-        let partial =
-            (!partial.is_empty()).then(|| format!("{name} is PARTIAL: part of it could not be measured: {partial}"));
-        warnings.extend(invalid.into_iter().chain(partial));
+        for (judged, what) in [
+            (Verdict::Invalid, "is INVALID: its numbers must not be used"),
+            (Verdict::Partial, "is PARTIAL: part of it could not be measured"),
+        ] {
+            let reasons = one.about.validity.each_reason().filter(|(verdict, _)| *verdict == judged);
+            let reasons: Vec<&str> = reasons.map(|(_, why)| why).collect();
+            warnings.extend(briefly(&reasons).map(|why| format!("{name} {what}: {why}")));
+        }
     }
     for (place, other) in others.iter().enumerate() {
         let name = letter(place + 1);
@@ -41,6 +39,17 @@ pub(super) fn warnings(contestants: &[Contestant]) -> anyhow::Result<Vec<String>
         bail!("no load level is in all of them, so nothing can be compared: {}", said.join("; "));
     }
     Ok(warnings)
+}
+
+/// The first of several reasons, and how many more there are: a warning is no report. `None` where there is none.
+fn briefly(reasons: &[&str]) -> Option<String> {
+    let (first, others) = reasons.split_first()?;
+    let more = match others.len() {
+        0 => String::new(),
+        1 => " (1 more reason; --json lists it)".to_owned(),
+        many => format!(" ({many} more reasons; --json lists them)"),
+    };
+    Some(format!("{first}{more}"))
 }
 
 /// In what two things differ that should be the same.
@@ -121,7 +130,7 @@ mod tests {
     use plimsoll_report::collect::comparison::{LevelRuns, LoadPoint};
     use plimsoll_report::findings::Headline;
 
-    use plimsoll_model::Validity;
+    use plimsoll_model::{Reason, Validity};
 
     use super::*;
 
@@ -156,6 +165,9 @@ mod tests {
         let plain = || one(&["1 station"], |_| {});
         let invalid = |about: &mut Subject| about.validity = Validity::invalid("It was late.");
         assert!(said(plain(), one(&["1 station"], invalid)).starts_with("B is INVALID"));
+        let often = |about: &mut Subject| about.validity = Validity::of((0..9).map(|i| Reason::invalid(format!("Reason {i}."))));
+        let short = said(plain(), one(&["1 station"], often));
+        assert_eq!(short, "B is INVALID: its numbers must not be used: Reason 0. (8 more reasons; --json lists them)");
         let partial = |about: &mut Subject| {
             about.validity = Validity::of([plimsoll_model::Reason::partial("3 packets were dropped.")]);
         };

@@ -11,7 +11,7 @@ use plimsoll_stats::comparison::{
 pub use ranking::protocols;
 
 use crate::findings::comparison::{
-    COMPARISON_SCHEMA, ComparedLevel, ComparedMetric, ComparedRow, Comparison, Difference, Estimate, Method, Subject,
+    CANNOT_TELL, COMPARISON_SCHEMA, ComparedLevel, ComparedMetric, ComparedRow, Comparison, Difference, Estimate, Method, Subject,
 };
 
 /// One of the things that are compared, as it was measured.
@@ -71,7 +71,7 @@ impl Comparison {
     /// Compares the levels that all have. The first contestant is the baseline.
     pub fn collect(tool: String, contestants: &[Contestant], order: Order, warnings: Vec<String>) -> Comparison {
         let mut levels: Vec<ComparedLevel> =
-            common(contestants).iter().map(|level| compared(level, order)).collect::<Vec<_>>();
+            common(contestants).iter().map(|level| compared(contestants, level, order)).collect::<Vec<_>>();
         let tested = mark(&mut levels);
         let letters = (0..contestants.len()).map(letter);
         let subjects = contestants.iter().zip(letters).map(|(one, letter)| Subject { letter, ..one.about.clone() });
@@ -109,17 +109,35 @@ fn common(contestants: &[Contestant]) -> Vec<Vec<&LevelRuns>> {
     baseline.levels.iter().filter_map(with).collect()
 }
 
-fn compared(level: &[&LevelRuns], order: Order) -> ComparedLevel {
+fn compared(contestants: &[Contestant], level: &[&LevelRuns], order: Order) -> ComparedLevel {
     let intervals: Vec<&Intervals> = level.iter().flat_map(|one| &one.runs).map(|run| &run.intervals).collect();
     let from = from(level, order);
-    let rows = Scope::of(&intervals).into_iter().map(|scope| row(scope, level, from));
+    let usable = |(one, its): (&Contestant, &&LevelRuns)| {
+        its.point.as_ref().map_or(one.about.validity.valid, |point| point.valid)
+    };
+    let usable: Vec<bool> = contestants.iter().zip(level).map(usable).collect();
+    let unusable = (0..).zip(&usable).filter(|(_, usable)| !**usable).map(|(place, _)| letter(place));
+    let rows = Scope::of(&intervals).into_iter().map(|scope| row(scope, level, from)).map(|row| judged(row, &usable));
     ComparedLevel {
         level: level.first().map(|first| first.level.clone()).unwrap_or_default(),
         runs: level.iter().map(|one| one.runs.len() as u64).collect(),
         seconds: level.iter().map(|one| one.runs.iter().map(MeasuredRun::seconds).sum()).collect(),
         from: from.label().to_owned(),
+        invalid: unusable.collect(),
         rows: rows.filter(|row| !row.metrics.is_empty()).collect(),
     }
+}
+
+/// The row with verdicts on usable numbers alone: of others nobody can tell whether they are better or worse.
+fn judged(mut row: ComparedRow, usable: &[bool]) -> ComparedRow {
+    let is_usable = |place: usize| usable.get(place).copied().unwrap_or(true);
+    for metric in &mut row.metrics {
+        for (place, difference) in (1..).zip(&mut metric.differences) {
+            let Some(difference) = difference.as_mut().filter(|_| !(is_usable(0) && is_usable(place))) else { continue };
+            (difference.verdict, difference.detectable) = (CANNOT_TELL.to_owned(), None);
+        }
+    }
+    row
 }
 
 /// Where differences come from.
@@ -254,7 +272,7 @@ fn shown_difference(found: stats::Difference) -> Difference {
     }
 }
 
-/// Marks what remains of all differences together; tells how many there are. Rows that repeat another (an operation of
+/// Marks what remains of all differences together that have a verdict; tells how many there are. Rows that repeat another (an operation of
 /// one procedure, a group of one operation) count again, which is on the safe side.
 fn mark(levels: &mut [ComparedLevel]) -> u64 {
     let mut all: Vec<&mut Difference> = levels
@@ -263,6 +281,7 @@ fn mark(levels: &mut [ComparedLevel]) -> u64 {
         .flat_map(|row| &mut row.metrics)
         .flat_map(|metric| &mut metric.differences)
         .flatten()
+        .filter(|difference| difference.verdict != CANNOT_TELL)
         .collect();
     let p_values: Vec<Option<f64>> = all.iter().map(|difference| Some(difference.p_value)).collect();
     for (difference, remains) in all.iter_mut().zip(holm(&p_values, 1.0 - CONFIDENCE)) {

@@ -12,6 +12,9 @@ use super::ranking::Ranking;
 /// The schema's name; its number changes when a field is removed or changes its meaning.
 pub const COMPARISON_SCHEMA: &str = "plimsoll.comparison/1";
 
+/// The verdict on a difference of numbers that must not be used.
+pub const CANNOT_TELL: &str = "cannot tell";
+
 /// Everything that a comparison can show.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Comparison {
@@ -63,7 +66,7 @@ pub struct Subject {
 pub struct Method {
     /// Share of intervals that hold the true value, 0..=1.
     pub confidence: f64,
-    /// Differences that were looked at.
+    /// Differences that have a verdict: those of usable numbers.
     pub tested: u64,
     /// So many of them are called better or worse by chance, were there no difference at all.
     pub by_chance: f64,
@@ -82,6 +85,9 @@ pub struct ComparedLevel {
     pub seconds: Vec<f64>,
     /// Where differences come from: batches (parts of runs), welch (runs), paired (runs, pair by pair).
     pub from: String,
+    /// Letters of the subjects whose numbers at this level must not be used: no difference from or to them has a verdict.
+    #[serde(default)]
+    pub invalid: Vec<String>,
     /// All together, groups, operations, procedures.
     pub rows: Vec<ComparedRow>,
 }
@@ -144,7 +150,7 @@ pub struct Difference {
     pub relative_low: Option<f64>,
     /// Upper end.
     pub relative_high: Option<f64>,
-    /// better, worse, or no difference shown.
+    /// better, worse, no difference shown, or [`CANNOT_TELL`] where one of the two must not be used.
     pub verdict: String,
     /// Probability of a difference as large where there is none, about.
     pub p_value: f64,

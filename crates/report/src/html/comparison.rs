@@ -9,7 +9,7 @@ use super::untrusted::Untrusted;
 use super::{Document, Section, curves, depth, distribution, document, drawn, mix, over_time, summary};
 use crate::findings::Findings;
 use crate::findings::comparison::{
-    ComparedLevel, ComparedMetric, ComparedRow, Comparison, Difference, Estimate, Subject,
+    CANNOT_TELL, ComparedLevel, ComparedMetric, ComparedRow, Comparison, Difference, Estimate, Subject,
 };
 use crate::sides::{self, Side};
 use crate::tables;
@@ -94,14 +94,15 @@ fn facts(comparison: &Comparison) -> Markup {
     }
 }
 
-/// All differences of all levels that are called better or worse, and how many are not.
-fn verdicts(comparison: &Comparison) -> (usize, usize, usize) {
+/// All differences of all levels that are called better or worse, of how many none was shown, and of how many nobody can tell.
+fn verdicts(comparison: &Comparison) -> (usize, usize, usize, usize) {
     let metrics = comparison.levels.iter().flat_map(|level| &level.rows).flat_map(|row| &row.metrics);
-    let mut sums = (0, 0, 0);
+    let mut sums = (0, 0, 0, 0);
     for difference in metrics.flat_map(|metric| metric.differences.iter().flatten()) {
         match difference.verdict.as_str() {
             "better" => sums.0 += 1,
             "worse" => sums.1 += 1,
+            CANNOT_TELL => sums.3 += 1,
             _ => sums.2 += 1,
         }
     }
@@ -109,7 +110,7 @@ fn verdicts(comparison: &Comparison) -> (usize, usize, usize) {
 }
 
 fn summary(comparison: &Comparison) -> Markup {
-    let (better, worse, neither) = verdicts(comparison);
+    let (better, worse, neither, unknown) = verdicts(comparison);
     html! {
         @for subject in &comparison.subjects {
             (summary::notice(
@@ -123,6 +124,7 @@ fn summary(comparison: &Comparison) -> Markup {
             "Of " (comparison.method.tested) " differences that were looked at, " (worse) " are worse, " (better) " better; of "
             (neither) " no difference was shown. By chance alone about " (format!("{:.0}", comparison.method.by_chance))
             " would be called different."
+            @if unknown > 0 { " Of " (unknown) " more nobody can tell, because they are differences of numbers that must not be used." }
         }
         (conditions(comparison))
         @if !comparison.warnings.is_empty() {
@@ -156,11 +158,15 @@ fn sentence(comparison: &Comparison, other: &Subject, place: usize) -> Markup {
     html! {
         @if let (Some(level), false) = (level, told.is_empty()) {
             strong { (Untrusted(&other.letter)) } " against the baseline, all operations together, at " (Untrusted(&level.level)) ": "
+            @if told.iter().any(|(_, difference)| difference.verdict == CANNOT_TELL) {
+                "cannot tell, because the numbers of " (Untrusted(&level.invalid.join(" and "))) " must not be used. "
+            } @else {
             @for (i, (metric, difference)) in told.iter().enumerate() {
                 @if i > 0 { ", " }
                 (metric_name(&metric.metric)) " " strong { (relative(difference)) } " (" (verdict(difference)) ")"
             }
             ". "
+            }
         }
     }
 }

@@ -118,6 +118,12 @@ fn pair(page: &mut Page<'_>, level: &ComparedLevel, baseline: &Subject, other: &
         }
     }
     page.table(&table)?;
+    let both = [baseline, other].map(|subject| &subject.letter);
+    let invalid: Vec<&str> = both.into_iter().filter(|one| level.invalid.contains(one)).map(String::as_str).collect();
+    if !invalid.is_empty() {
+        let why = format!("Cannot tell: the numbers of {} at this level must not be used.", invalid.join(" and "));
+        return page.paragraph(Role::Bad, "", &why);
+    }
     if let Some(sentence) = detectable(&level.rows, place) {
         page.paragraph(Role::Quiet, "", &sentence)?;
     }

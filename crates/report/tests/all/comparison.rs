@@ -1,9 +1,10 @@
 //! A comparison: its numbers, its text and its JSON, held to its schema.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
-use plimsoll_model::{Procedure, Protocol};
-use plimsoll_report::collect::comparison::{Contestant, LevelRuns, MeasuredRun, Order};
+use plimsoll_model::{Procedure, Protocol, Validity};
+use plimsoll_report::collect::comparison::{Contestant, LevelRuns, LoadPoint, MeasuredRun, Order};
 use plimsoll_report::findings::comparison::{ComparedMetric, Comparison, Subject};
+use plimsoll_report::html;
 use plimsoll_report::json::{Layout, write};
 use plimsoll_report::text::{Style, compact_to_string, comparison_to_string};
 use plimsoll_stats::{Interval, IntervalWidth, Intervals};
@@ -91,6 +92,35 @@ fn ten_per_cent_are_worse_and_nothing_is_nothing() {
         same.levels[0].rows.iter().flat_map(|row| &row.metrics).flat_map(|metric| metric.differences.iter().flatten());
     assert!(all.clone().count() > 20 && all.clone().all(|difference| difference.verdict == "no difference shown"));
     assert_eq!(same.method.tested, all.count() as u64);
+}
+
+#[test]
+fn of_numbers_that_must_not_be_used_nobody_can_tell_whether_they_are_worse() {
+    let mut both = [contestant("old", vec![run(1000, 0)]), contestant("new", vec![run(1500, 0)])];
+    both[1].about.validity = Validity::invalid("It was late.");
+    let found = Comparison::collect("plimsoll 0".to_owned(), &both, Order::Apart, Vec::new());
+    let metrics = || found.levels[0].rows.iter().flat_map(|row| &row.metrics);
+    let all: Vec<_> = metrics().flat_map(|metric| metric.differences.iter().flatten()).collect();
+    assert!(all.len() > 20 && all.iter().all(|one| one.verdict == "cannot tell" && !one.remains), "{all:?}");
+    assert_eq!((found.method.tested, found.levels[0].invalid.as_slice()), (0, ["B".to_owned()].as_slice()));
+    let text = comparison_to_string(&found, &Style::default());
+    assert!(!text.contains("worse *") && text.contains("the numbers of B at this level must not be used"), "{text}");
+    let compact = compact_to_string(&found, &Style::default());
+    assert!(!compact.contains("-*"), "{compact}");
+    for page in [html::comparison(&found, &[]).unwrap(), html::compact(&found).unwrap()] {
+        assert!(!page.contains("class=\"worse\"") && !page.contains("(worse)"), "{page}");
+    }
+    // A level's own validity decides, where it has one.
+    let point = |valid| {
+        let (curve, level) = (None, "4 stations".to_owned());
+        Some(LoadPoint { curve, level, load: 4.0, outstanding: 4, valid })
+    };
+    both[1].levels[0].point = point(true);
+    let found = Comparison::collect("plimsoll 0".to_owned(), &both, Order::Apart, Vec::new());
+    assert_eq!(verdict(&found, "mean"), "worse");
+    both[0].levels[0].point = point(false);
+    let found = Comparison::collect("plimsoll 0".to_owned(), &both, Order::Apart, Vec::new());
+    assert_eq!(verdict(&found, "mean"), "cannot tell");
 }
 
 #[test]

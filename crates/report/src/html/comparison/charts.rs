@@ -26,7 +26,9 @@ pub(super) fn figures<'a>(comparison: &'a Comparison) -> Vec<Figure<'a>> {
 
 /// Relative differences from the baseline, a chart a level and a series a subject.
 fn differences<'a>(comparison: &'a Comparison) -> Option<Figure<'a>> {
-    let charts = comparison.levels.iter().filter_map(|level| {
+    // A mark beside zero looks like a verdict.
+    let usable = comparison.levels.iter().filter(|level| level.invalid.is_empty());
+    let charts = usable.filter_map(|level| {
         let metrics: Vec<(&ComparedRow, &ComparedMetric)> = level
             .rows
             .iter()

@@ -2,7 +2,7 @@
 
 use super::charts::Across;
 use super::{conditions, facts, show, stamp};
-use crate::findings::comparison::{ComparedLevel, ComparedMetric, Comparison, Difference};
+use crate::findings::comparison::{CANNOT_TELL, ComparedLevel, ComparedMetric, Comparison, Difference};
 use crate::html::chart::Unit;
 use crate::html::figure::Figure;
 use crate::html::picture::COLORS;
@@ -153,6 +153,7 @@ fn mark(difference: Option<&Difference>) -> Markup {
         @match difference.verdict.as_str() {
             "better" => small.better { "▲" (by) (remains) },
             "worse" => small.worse { "▼" (by) (remains) },
+            CANNOT_TELL => small { "?" },
             _ => small { "=" },
         }
     }

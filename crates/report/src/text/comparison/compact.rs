@@ -1,7 +1,7 @@
 //! All load levels of all subjects in one table: the compact presentation that seed 1 wished for.
 
 use super::{before, notes};
-use crate::findings::comparison::{ComparedLevel, ComparedMetric, Comparison, Difference, Estimate};
+use crate::findings::comparison::{CANNOT_TELL, ComparedLevel, ComparedMetric, Comparison, Difference, Estimate};
 use crate::text::Style;
 use crate::text::page::{Page, Role};
 use crate::text::table::Table;
@@ -84,6 +84,7 @@ fn mark(difference: Option<&Option<Difference>>) -> &'static str {
         ("better", false) => "+ ",
         ("worse", true) => "-*",
         ("worse", false) => "- ",
+        (CANNOT_TELL, _) => "? ",
         _ => "= ",
     }
 }

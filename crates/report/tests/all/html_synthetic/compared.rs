@@ -82,6 +82,7 @@ fn level(stations: f64) -> ComparedLevel {
         runs: vec![1, 1],
         seconds: vec![60.0, 60.0],
         from: "batches".into(),
+        invalid: Vec::new(),
         rows: vec![row("all", "All", 0.05), row("group", "Read", 0.1), row("group", NASTY[0], 0.001)],
     }
 }
