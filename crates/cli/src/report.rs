@@ -85,8 +85,12 @@ fn of_run(recording: &Recording, mut run: Run, source: Source) -> anyhow::Result
         Ok((recording.statistics(stage, &mut names)?.0, StageTold::read(&stage.about)?))
     };
     let mut read: Vec<(Statistics, StageTold)> = stages.iter().map(&mut read).collect::<Result<_, _>>()?;
-    let (unfinished, remarks) = unfinished(recording, &mut names)?;
+    let (unfinished, mut remarks) = unfinished(recording, &mut names)?;
     read.extend(unfinished);
+    if stages.is_empty() && !read.is_empty() {
+        // It is noted when a level ends.
+        remarks.push("What was agreed with the server (dialect, signing, sizes) is not in this recording: no level was finished".to_owned());
+    }
     run.threads = read.iter().map(|(_, told)| told.threads).max().unwrap_or(0);
     let levels: Vec<Level<'_>> = read.iter().map(|(statistics, told)| told.as_level(statistics)).collect();
     let mut findings = Findings::collect_run(run, &levels, &names, source, plimsoll_client::status_name);
@@ -106,7 +110,7 @@ fn unfinished(recording: &Recording, names: &mut Names) -> anyhow::Result<Unfini
             Ok(Some((stage, statistics, _))) => {
                 let level = stage.level.as_deref().unwrap_or_default();
                 remarks.push(format!(
-                    "{level}: what was measured until about a second before its recording ends, without queue depth and rows"
+                    "{level}: what was measured until its recording ends, which holds the state of about every second; without queue depth and rows"
                 ));
                 levels.push((statistics, StageTold::read(&stage.about)?));
             }
@@ -128,8 +132,11 @@ fn of_analysis(recording: &Recording, source: Source) -> anyhow::Result<Findings
 
 /// What a reader must know of a recording that was not finished, as the rest of a sentence.
 pub(crate) fn incomplete(recording: &Recording) -> Option<String> {
-    let finished = recording.manifest.stages.len();
-    let left = match recording.partial.len() {
+    // A level that was stopped is there, and not finished.
+    let whole = |stage: &&Stage| stage.level.is_none() || StageTold::read(&stage.about).is_ok_and(|told| told.is_whole());
+    let finished = recording.manifest.stages.iter().filter(whole).count();
+    let stopped = recording.manifest.stages.len() - finished;
+    let left = match recording.partial.len() + stopped {
         0 => String::new(),
         1 => ", and part of one that was not".to_owned(),
         many => format!(", and parts of {many} that were not"),
@@ -139,5 +146,6 @@ pub(crate) fn incomplete(recording: &Recording) -> Option<String> {
         Progress::Running => "is still being made, or what made it was killed",
         Progress::Interrupted => "was interrupted",
     };
-    Some(format!("{what}: it holds {finished} finished stages{left}."))
+    let stages = if finished == 1 { "stage" } else { "stages" };
+    Some(format!("{what}: it holds {finished} finished {stages}{left}."))
 }

@@ -78,7 +78,11 @@ pub(super) fn reasons(
     }
     if let Some(waited_s) = silence.unanswered_wait_s {
         reasons.push(Reason::partial(format!(
-            "{unanswered} operations had no answer and are in no percentile; the longest had waited for {waited_s:.2} s"
+            "{} no answer within the time-out (--timeout), or before the connection was lost, and {} in no percentile; the longest had waited \
+             for {}",
+            if unanswered == 1 { "1 action had".to_owned() } else { format!("{unanswered} actions had") },
+            if unanswered == 1 { "is" } else { "are" },
+            plimsoll_report::duration(waited_s)
         )));
     }
     if reads.empty > 0 {
@@ -165,8 +169,11 @@ mod tests {
         let reasons = reasons(&silence, reads, 2, interruption, 2.5);
         assert!(reasons.iter().all(|reason| reason.verdict == Verdict::Partial));
         let said: Vec<&str> = reasons.iter().map(|reason| reason.text.as_str()).collect();
-        assert!(said[0].contains("2 operations had no answer") && said[0].contains("3.00 s"), "{said:?}");
+        assert!(said[0].starts_with("2 actions had no answer within the time-out") && said[0].ends_with("3.00 s"), "{said:?}");
         assert!(said[1].starts_with("5943 of 6792 reads returned no data"), "{said:?}");
+        let brief = Silence { unanswered_wait_s: Some(480e-6), ..silence };
+        let one = &super::reasons(&brief, ShortReads::default(), 1, None, 2.5)[0].text;
+        assert!(one.starts_with("1 action had") && one.ends_with("had waited for 480 µs"), "{one}");
         assert_eq!(said[2], "interrupted after 2.5 s of 20.0 s");
     }
 }

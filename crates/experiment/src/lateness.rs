@@ -54,7 +54,8 @@ const NUMBERS: [Number; 7] = [
 /// Numbers of which a reason says by how much they were moved; the JSON has all.
 const SHOWN: usize = 3;
 const THROUGHPUT: &str = "throughput";
-const FROM_INTENDED: &str = " from the intended start";
+/// Behind the name of a number under a schedule.
+pub(crate) const FROM_INTENDED: &str = " from the intended start";
 
 /// A number that was looked at, as it was reported and as it would be had the generator been on time.
 struct Looked {
@@ -72,6 +73,18 @@ struct Looked {
 
 /// What a level's numbers would be had the generator been on time.
 pub(super) struct Judged(Vec<Looked>);
+
+impl Judged {
+    /// All of them, moved or not.
+    pub(super) fn all(&self) -> Vec<MovedNumber> {
+        let shown = |one: &Looked| MovedNumber {
+            number: format!("{}{}", one.name, one.since),
+            reported: one.reported,
+            on_time: one.on_time,
+        };
+        self.0.iter().map(shown).collect()
+    }
+}
 
 /// Looks at every number.
 pub(super) fn judge(level: &Level<'_>) -> Judged {

@@ -7,9 +7,11 @@ use plimsoll_report::collect::comparison::{LoadPoint, MeasuredRun};
 use plimsoll_report::collect::run::{About, Answered, Level, operations_together};
 use plimsoll_report::collect::stations::spread;
 use plimsoll_report::collect::times_of;
-use plimsoll_report::findings::{Interruption, OUTSIDE_THE_PHASE, ServerSide, Times, TurnKind, besides_repeat, load};
+use plimsoll_report::findings::{
+    Interruption, MovedNumber, OUTSIDE_THE_PHASE, ServerSide, Times, TurnKind, besides_repeat, load,
+};
 use plimsoll_stats::{Headline, IntervalWidth, Intervals, Options, SharedDepth, Statistics};
-use plimsoll_workload::Load;
+use plimsoll_workload::{Arrivals, Load, Pause};
 use plimsoll_workload::Workload;
 use serde::{Deserialize, Serialize};
 
@@ -34,6 +36,8 @@ pub struct LevelResult {
     late_turns: u64,
     /// Why the load generator, and not the server, is to blame for bad numbers; `None` where it kept up.
     generators_fault: Option<String>,
+    /// What its numbers would be had the generator been on time, where its lateness alone is to blame.
+    on_time: Option<Vec<MovedNumber>>,
     /// What the reasons say of a client that was too busy.
     busy: Option<String>,
     /// What they say of a rate that was not held.
@@ -70,8 +74,8 @@ impl LevelResult {
 
     /// A level that was measured before, as a recording has it.
     pub(super) fn read_back(statistics: Statistics, told: StageTold) -> LevelResult {
-        let (intervals, generators_fault, busy, behind) = (None, None, None, None);
-        Self { statistics, intervals, told, reasons: Vec::new(), late_turns: 0, generators_fault, busy, behind }
+        let (intervals, generators_fault, on_time, busy, behind) = (None, None, None, None, None);
+        Self { statistics, intervals, told, reasons: Vec::new(), late_turns: 0, generators_fault, on_time, busy, behind }
     }
 
     /// The same with one thing more that speaks against it, where there is one.
@@ -115,11 +119,11 @@ impl LevelResult {
         let asked_per_s = plan.load.asked_rate();
         let reasons = vec![Reason::invalid(error.to_string())];
         let validity = Validity::of(reasons.clone());
-        let about = About { level: words, stations, depth, asked_per_s, validity, ..About::default() };
+        let about = About { level: words, stations, depth, asked_per_s, pace: pace(plan), validity, ..About::default() };
         let statistics = Statistics::new(Options { headline: headline(plan), ..Options::default() });
         let told = StageTold { span_ns: (0, 0), turns: 0, about, threads: 0, whole: false };
-        let (intervals, generators_fault, busy, behind) = (None, None, None, None);
-        Self { statistics, intervals, told, reasons, late_turns: 0, generators_fault, busy, behind }
+        let (intervals, generators_fault, on_time, busy, behind) = (None, None, None, None, None);
+        Self { statistics, intervals, told, reasons, late_turns: 0, generators_fault, on_time, busy, behind }
     }
 
     /// As a comparison wants it; `None` where it was not run, or its numbers by time were not kept.
@@ -206,6 +210,13 @@ impl LevelResult {
     }
 }
 
+impl LevelResult {
+    /// What its numbers would be had the generator been on time, where its lateness alone is to blame for bad ones.
+    pub fn on_time(&self) -> Option<&[MovedNumber]> {
+        self.on_time.as_deref()
+    }
+}
+
 impl StageTold {
     /// As a recording kept it.
     pub fn read(kept: &serde_json::Value) -> anyhow::Result<Self> {
@@ -219,6 +230,11 @@ impl StageTold {
         Some(format!("At {level}: {said}."))
     }
 
+    /// It ran to its end.
+    pub fn is_whole(&self) -> bool {
+        self.whole
+    }
+
     /// The load curve that it is a point of, where there are several.
     pub fn curve(&self) -> Option<&str> {
         self.about.curve.as_deref()
@@ -226,11 +242,12 @@ impl StageTold {
 
     /// Where it lies on its load curve: repeats of a load lie at the same place.
     pub fn point(&self) -> LoadPoint {
-        let About { level, asked_per_s, stations, depth, validity, .. } = &self.about;
+        let About { level, asked_per_s, pace, stations, depth, validity, .. } = &self.about;
         LoadPoint {
             curve: self.curve().and_then(besides_repeat).map(str::to_owned),
             level: level.clone(),
             load: load(*asked_per_s, *stations, *depth),
+            pace: pace.clone(),
             outstanding: stations.saturating_mul((*depth).into()),
             valid: validity.valid,
         }
@@ -266,6 +283,32 @@ pub(super) fn headline(plan: &Plan) -> Headline {
         Load::Closed { .. } => Headline::Response,
         Load::Open { .. } | Load::Partly { .. } => Headline::FromIntended,
     }
+}
+
+/// What decides the load besides its level, in words: without it a rate says nothing of the server.
+pub(super) fn pace(plan: &Plan) -> Vec<String> {
+    let time = |ns: u64| plimsoll_report::duration(ns as f64 / 1e9);
+    let arrive = |arrivals| match arrivals {
+        Arrivals::Constant => "arrivals at constant intervals".to_owned(),
+        Arrivals::Poisson => "arrivals at random (Poisson)".to_owned(),
+    };
+    let mut pace = match plan.load {
+        Load::Closed { think, .. } => vec![match think {
+            Pause::None => "no think time".to_owned(),
+            Pause::Constant(ns) => format!("think time {}", time(ns)),
+            Pause::Exponential(ns) => format!("think time exponential, mean {}", time(ns)),
+            Pause::Uniform(low, high) => format!("think time {} to {}", time(low), time(high)),
+        }],
+        Load::Open { arrivals, .. } => vec![arrive(arrivals)],
+        Load::Partly { every_ns, arrivals, .. } => vec![every(every_ns), arrive(arrivals)],
+    };
+    pace.push(format!("time-out {}", time(plan.timeout_ns)));
+    pace
+}
+
+/// How often a user starts.
+pub(crate) fn every(ns: u64) -> String {
+    format!("a turn of each user every {}", plimsoll_report::duration(ns as f64 / 1e9))
 }
 
 /// Numbers by time of a plan's measured phase, none yet.
@@ -345,6 +388,7 @@ fn judged(
     };
     let (mut reasons, generators_fault) = (validity::reasons(&seen), validity::generators_fault(&seen));
     let (busy, behind) = (validity::busy(&seen), validity::behind(&seen));
+    let on_time = validity::on_time(&seen);
     let silence = disruption::silence(&silences, &generator.unanswered, &statistics);
     let short_reads = disruption::short_reads(&stations);
     let planned_s = plan.phases.measured_ns.map(|ns| ns as f64 / 1e9);
@@ -365,6 +409,7 @@ fn judged(
         stations: stations.len() as u64,
         depth: plan.lanes,
         asked_per_s: generator.asked_rate,
+        pace: pace(plan),
         answered: Some(answered),
         operations_per_s_interval: uncertain.throughput(answered.requests, operations_together(&statistics).answered()),
         response_mean_interval: uncertain.response_mean,
@@ -385,7 +430,7 @@ fn judged(
     let threads = u32::try_from(generator.workers.len()).unwrap_or(u32::MAX);
     let late_turns = if scheduled { kinds.iter().map(|kind| kind.late + kind.unended).sum() } else { 0 };
     let told = StageTold { span_ns: measured, turns, about, threads, whole: end == End::Planned };
-    LevelResult { statistics, intervals, told, reasons, late_turns, generators_fault, busy, behind }
+    LevelResult { statistics, intervals, told, reasons, late_turns, generators_fault, on_time, busy, behind }
 }
 
 /// How many users have a schedule of their own; `None` where nobody has.

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use plimsoll_drive::engine::{self, StationTally, TurnTally, WorkerCpu};
 use plimsoll_report::collect::run::Answered;
 use plimsoll_report::collect::times_of;
+use plimsoll_report::findings::{CONNECTION_ATTEMPT, LOST_CONNECTION};
 use plimsoll_report::findings::{Fairness, Generator, OUTSIDE_THE_PHASE, RoundTrip, Times, TurnKind};
 use plimsoll_stats::curve::StationShare;
 
@@ -134,6 +135,11 @@ pub(super) fn failures(stations: &[StationTally]) -> Vec<(String, u64)> {
         // What failed before or after the measured phase spoils no number, and is said all the same.
         for &(cause, count) in &station.errors_outside {
             *sums.entry(format!("{}{OUTSIDE_THE_PHASE}", cause.label())).or_insert(0) += count;
+        }
+        for failure in &station.connection_failures {
+            let kind = if failure.was_up { LOST_CONNECTION } else { CONNECTION_ATTEMPT };
+            let outside = if failure.measured { "" } else { OUTSIDE_THE_PHASE };
+            *sums.entry(format!("{kind}{}{outside}", failure.cause.label())).or_insert(0) += failure.count;
         }
     }
     sums.into_iter().collect()

@@ -3,9 +3,9 @@
 use plimsoll_client::operation::Cause;
 use plimsoll_drive::engine::{Generator, StationTally};
 use plimsoll_model::Reason;
-use plimsoll_report::findings::Times;
+use plimsoll_report::findings::{MovedNumber, Times};
 
-use super::lateness::{late, stolen, unknown};
+use super::lateness::{judge, late, stolen, unknown};
 
 /// A worker thread busier than this share of its core is the bottleneck itself.
 const CPU: f64 = 0.90;
@@ -38,16 +38,23 @@ pub(super) fn generators_fault(level: &Level<'_>) -> Option<String> {
     busy(level).or_else(late).or_else(|| coarse(level))
 }
 
+/// What the numbers would be had the generator been on time, where its lateness is all that it is to blame for; `None` where it kept up,
+/// or nobody can tell.
+pub(super) fn on_time(level: &Level<'_>) -> Option<Vec<MovedNumber>> {
+    let other = busy(level).is_some() || stolen(level).is_some() || coarse(level).is_some();
+    (!other && late(level).is_some()).then(|| judge(level).all())
+}
+
 /// What speaks against the numbers; empty where nothing does.
 pub(super) fn reasons(level: &Level<'_>) -> Vec<Reason> {
-    let gates = [nothing, busy, behind, failing, wrong, starving, coarse];
+    let gates = [nothing, busy, behind, failing, disconnected, wrong, starving, coarse];
     let of_the_generator = [late, stolen, unknown].into_iter().filter_map(|gate| gate(level));
     gates.iter().filter_map(|gate| gate(level)).map(Reason::invalid).chain(of_the_generator).collect()
 }
 
 fn nothing(level: &Level<'_>) -> Option<String> {
     let actions: u64 = level.stations.iter().map(|station| station.actions).sum();
-    (actions == 0).then(|| "not one operation succeeded in the measured phase".to_owned())
+    (actions == 0).then(|| "no action succeeded in the measured phase".to_owned())
 }
 
 /// That the client was too busy.
@@ -84,7 +91,27 @@ fn failing(level: &Level<'_>) -> Option<String> {
     let limit = if level.users { 0.0 } else { ERRORS };
     (errors as f64 > limit * (actions + errors) as f64).then(|| {
         let share = 100.0 * errors as f64 / (actions + errors) as f64;
-        format!("{errors} operations failed, {share:.2} % (limit {:.0} %)", limit * 100.0)
+        let all = actions + errors;
+        format!("{errors} of {all} actions of the workload failed, {share:.2} % (limit {:.0} %)", limit * 100.0)
+    })
+}
+
+/// Connections are no actions: one that is lost or refused is said by itself.
+fn disconnected(level: &Level<'_>) -> Option<String> {
+    let actions: u64 = level.stations.iter().map(|station| station.actions + station.error_count()).sum();
+    let [attempts, lost] = [0, 1].map(|kind| -> u64 {
+        level.stations.iter().map(|station| station.connections_failed().get(kind).copied().unwrap_or(0)).sum()
+    });
+    let limit = if level.users { 0.0 } else { ERRORS };
+    ((attempts + lost) as f64 > limit * actions as f64).then(|| {
+        let plural = |count: u64, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
+        format!(
+            "{} lost and {} to connect failed (limit {:.0} % of {})",
+            plural(lost, "connection") + if lost == 1 { " was" } else { " were" },
+            plural(attempts, "attempt"),
+            limit * 100.0,
+            plural(actions, "action")
+        )
     })
 }
 
@@ -119,7 +146,7 @@ fn coarse(level: &Level<'_>) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use plimsoll_drive::engine::WorkerCpu;
+    use plimsoll_drive::engine::{ConnectionFailure, WorkerCpu};
 
     fn times(p50_s: f64, p99_s: f64) -> Option<Times> {
         let (min_s, max_s, mean_s) = (p50_s, p99_s, p50_s);
@@ -165,7 +192,7 @@ mod tests {
         let behind = Generator { asked_rate: Some(100.0), achieved_rate: 50.0, ..Generator::default() };
         assert_eq!(said(&behind, &[station(1000, &[])]), "", "that is what overload says");
         assert!(
-            said(&behind, &[station(999, &[(Cause::Status, 1)])]).contains("1 operations failed, 0.10 % (limit 0 %)")
+            said(&behind, &[station(999, &[(Cause::Status, 1)])]).contains("1 of 1000 actions of the workload failed, 0.10 % (limit 0 %)")
         );
     }
 
@@ -181,10 +208,38 @@ mod tests {
         assert_eq!(said(behind(95), &fine), "", "chance had fewer of them arrive");
         let coarse = Generator { clock_granularity_ns: 1_000_000, ..Generator::default() };
         assert!(said(coarse, &fine).contains("too coarse"));
-        assert!(said(none(), &[station(98, &[(Cause::TimedOut, 2)])]).contains("2 operations failed, 2.00 %"));
+        assert!(said(none(), &[station(98, &[(Cause::TimedOut, 2)])]).contains("2 of 100 actions of the workload failed, 2.00 %"));
         assert!(said(none(), &[station(1000, &[(Cause::WrongData, 1)])]).contains("wrong data"));
         assert!(said(none(), &[station(9, &[]), station(0, &[])]).contains("1 of 2 stations"));
-        assert!(said(none(), &[station(0, &[])]).contains("not one operation"));
+        assert!(said(none(), &[station(0, &[])]).contains("no action succeeded"));
+    }
+
+    #[test]
+    fn a_lost_connection_is_no_operation_that_failed() {
+        let failure = |was_up, measured, count| ConnectionFailure { cause: Cause::ConnectionRefused, was_up, measured, count };
+        let mut user = station(2774, &[(Cause::ConnectionReset, 1)]);
+        user.connection_failures = vec![failure(false, true, 24), failure(true, true, 6), failure(false, false, 9)];
+        let generator = Generator::default();
+        let said: Vec<String> =
+            reasons(&level(&generator, &[user.clone()], true)).into_iter().map(|reason| reason.text).collect();
+        assert_eq!(
+            said,
+            [
+                "1 of 2775 actions of the workload failed, 0.04 % (limit 0 %)",
+                "6 connections were lost and 24 attempts to connect failed (limit 0 % of 2775 actions)"
+            ]
+        );
+        let told = super::super::tallies::failures(&[user]);
+        let told: Vec<(&str, u64)> = told.iter().map(|(cause, count)| (cause.as_str(), *count)).collect();
+        assert_eq!(
+            told,
+            [
+                ("connection attempt: connection refused", 24),
+                ("connection attempt: connection refused (not in the measured phase)", 9),
+                ("connection reset", 1),
+                ("lost connection: connection refused", 6),
+            ]
+        );
     }
 
     #[test]

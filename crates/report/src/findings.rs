@@ -36,8 +36,8 @@ pub use plimsoll_model::{Reason, Validity, Verdict};
 pub use repeats::{REPEAT, RepeatedLevel, Spread, besides_repeat};
 pub use rows::{Breakdown, BreakdownRow, Bucket, OperationRow, PercentilePoint, StatusCount, Times};
 pub use run::{
-    FailureCount, Fairness, Generator, MovedNumber, OUTSIDE_THE_PHASE, Parameter, RoundTrip, Run, Stage, load,
-    outstanding,
+    CONNECTION_ATTEMPT, FailureCount, Fairness, Generator, LOST_CONNECTION, MovedNumber, OUTSIDE_THE_PHASE, Parameter,
+    RoundTrip, Run, Stage, load, outstanding, pace,
 };
 use serde::{Deserialize, Serialize};
 pub use server::ServerSide;

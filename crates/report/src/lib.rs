@@ -12,3 +12,4 @@ mod tables;
 pub mod text;
 
 pub use instant::utc;
+pub use text::duration;

@@ -215,7 +215,10 @@ impl Hunt<'_> {
                 self.spoilt = 0;
             }
             // It was not the server that broke it, or nobody can tell.
-            Word::Broken(why) if last.generators_fault().is_some() => {
+            Word::Broken(why)
+                if last.generators_fault().is_some()
+                    && !self.arguments.promises.broken_on_time(last, self.tries.scheduled()) =>
+            {
                 self.spoilt += 1;
                 let fault = last.generators_fault().unwrap_or_default().to_owned();
                 self.tries.end(last, None, [why, vec![fault]].concat());

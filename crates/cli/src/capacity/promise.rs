@@ -1,8 +1,8 @@
 //! What a server is to keep: `--hold "p99 < 20ms"`, and what is always meant.
 
-use plimsoll_experiment::LevelResult;
+use plimsoll_experiment::{FROM_INTENDED, LevelResult};
 use plimsoll_report::collect::times_of;
-use plimsoll_report::findings::Times;
+use plimsoll_report::findings::{MovedNumber, Times};
 use plimsoll_stats::Accumulator;
 use plimsoll_stats::comparison::{Metric, Scope};
 use plimsoll_workload::Load;
@@ -63,6 +63,11 @@ impl Promises {
         times.reduce(f64::max)
     }
 
+    /// Whether a run would have broken one as well had the load generator been on time: then it is not to blame, late as it was.
+    pub(super) fn broken_on_time(&self, ran: &LevelResult, scheduled: bool) -> bool {
+        ran.on_time().is_some_and(|numbers| self.wanted.iter().any(|wanted| wanted.broken_on_time(numbers, scheduled)))
+    }
+
     /// Whether a run kept them; `scheduled`: its starts were.
     pub(super) fn judge(&self, ran: &LevelResult, scheduled: bool) -> Word {
         let failed: Vec<String> = ran.failures().map(|(cause, count)| format!("{cause}: {count}")).collect();
@@ -88,6 +93,14 @@ impl Condition {
         };
         let held = if self.more { value > limit } else { value < limit };
         (!held).then(|| format!("{}: it was {}", self.text, shown(self.metric, value)))
+    }
+
+    /// The same of numbers as they would be without the generator's lateness, which are of all operations together.
+    fn broken_on_time(&self, numbers: &[MovedNumber], scheduled: bool) -> bool {
+        let Threshold::Value(limit) = self.threshold else { return false };
+        let name = format!("{}{}", self.metric.label(), if scheduled { FROM_INTENDED } else { "" });
+        let found = numbers.iter().find(|number| self.name == "all" && number.number == name);
+        found.is_some_and(|found| if self.more { found.on_time <= limit } else { found.on_time >= limit })
     }
 
     /// The number that it speaks of; of a schedule, response times from the intended start. (The pause of a station is no
@@ -133,6 +146,23 @@ fn shown(metric: Metric, value: f64) -> String {
         Metric::Throughput => format!("{value:.1} op/s"),
         Metric::Bytes => format!("{:.2} MB/s", value / 1e6),
         Metric::Errors => format!("{:.3} %", value * 100.0),
-        _ => format!("{:.3} ms", value * 1e3),
+        _ => plimsoll_report::duration(value),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_late_generator_is_not_to_blame_for_what_is_broken_without_it() {
+        let number = |number: &str, on_time| MovedNumber { number: number.to_owned(), reported: 9.0, on_time };
+        let numbers = [number("p99", 107e-6), number("p99 from the intended start", 3e-6), number("mean", 5e-6)];
+        let broken = |text: &str, scheduled| parse(text).unwrap().broken_on_time(&numbers, scheduled);
+        assert!(broken("p99 < 1us", false) && broken("p99 < 1us", true));
+        assert!(!broken("p99 < 10us", true) && !broken("p99 < 200us", false));
+        // Of one operation, or of a number that was not looked at, nobody knows.
+        assert!(!broken("getattr.p99 < 1us", false) && !broken("p50 < 1us", false) && !broken("errors < 1%", false));
+        assert_eq!(shown(Metric::P99, 107e-6), "107 µs");
     }
 }

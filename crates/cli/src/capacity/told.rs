@@ -69,7 +69,7 @@ impl Tries {
     fn bottleneck(&self, meant: impl Fn(&Try) -> bool) -> Option<String> {
         let spoilt = |one: &&Try| one.held.is_none() && !one.because.is_empty() && meant(one);
         let Try { load, because, .. } = self.tries.iter().rev().find(spoilt)?;
-        Some(format!("at {} the load generator was the bottleneck: {}", exact(*load), because.join("; ")))
+        Some(format!("at {} the load generator may be to blame: {}", exact(*load), because.join("; ")))
     }
 
     /// Length of the longest run, s: a queue that needs longer to break a promise cannot be seen.
@@ -101,7 +101,7 @@ impl Tries {
                             .to_owned()
                     }
                     Limit::Generator => {
-                        self.bottleneck(|_| true).unwrap_or_else(|| "the load generator was the bottleneck".to_owned())
+                        self.bottleneck(|_| true).unwrap_or_else(|| "the load generator may be to blame".to_owned())
                     }
                 };
                 ("at least", Some(held), None, Some(why))
@@ -151,7 +151,7 @@ mod tests {
         let (search, tries) = bottleneck();
         let (outcome, low, high, why) = tries.outcome(&search, "stations");
         assert_eq!((outcome, low, high), ("at least", Some(20.0), None));
-        assert_eq!(why.unwrap(), "at 40 the load generator was the bottleneck: one core was busy");
+        assert_eq!(why.unwrap(), "at 40 the load generator may be to blame: one core was busy");
     }
 
     #[test]

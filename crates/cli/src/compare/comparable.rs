@@ -28,6 +28,7 @@ pub(super) fn warnings(contestants: &[Contestant]) -> anyhow::Result<Vec<String>
         warnings.extend(differences(&baseline.about, &other.about).map(|what| format!("A and {name} {what}")));
         warnings.extend(other_protocols(baseline, other).map(|what| format!("A and {name} {what}")));
         warnings.extend(other_depths(baseline, other, &name));
+        warnings.extend(other_paces(baseline, other, &name));
         warnings.extend(other_levels(baseline, other, &name));
     }
     let alone = contestants.iter().all(|one| one.levels.len() == 1);
@@ -97,6 +98,29 @@ fn other_protocols(a: &Contestant, b: &Contestant) -> Option<String> {
     })
 }
 
+/// Who thinks longer asks for less of the same server.
+fn other_paces(a: &Contestant, b: &Contestant, name: &str) -> Option<String> {
+    let of = |one: &Contestant, level: &str| {
+        let level = one.levels.iter().find(|its| its.level == level)?;
+        Some(level.point.as_ref()?.pace.clone()).filter(|pace| !pace.is_empty())
+    };
+    let alone = a.levels.len() == 1 && b.levels.len() == 1;
+    let (level, ours, theirs) = a.levels.iter().find_map(|its| {
+        let other = if alone { b.levels.first().map(|level| level.level.as_str()) } else { Some(its.level.as_str()) };
+        let (ours, theirs) = of(a, &its.level).zip(of(b, other?))?;
+        (ours != theirs).then_some((&its.level, ours, theirs))
+    })?;
+    let own = |one: &[String], other: &[String]| {
+        let own: Vec<&str> = one.iter().filter(|words| !other.contains(words)).map(String::as_str).collect();
+        if own.is_empty() { "nothing else".to_owned() } else { own.join(", ") }
+    };
+    Some(format!(
+        "A had {} at {level}, {name} {}: they were not loaded alike, so a difference need not be the server's",
+        own(&ours, &theirs),
+        own(&theirs, &ours)
+    ))
+}
+
 /// More outstanding is more throughput and longer response times on the same server.
 fn other_depths(a: &Contestant, b: &Contestant, name: &str) -> Option<String> {
     let of = |one: &Contestant, level: &str| {
@@ -106,8 +130,9 @@ fn other_depths(a: &Contestant, b: &Contestant, name: &str) -> Option<String> {
     let differ = |level: &str| of(a, level).zip(of(b, level)).filter(|(a, b)| a != b);
     let (level, (ours, theirs)) = a.levels.iter().find_map(|its| Some((&its.level, differ(&its.level)?)))?;
     Some(format!(
-        "A had at most {ours} requests outstanding at {level}, {name} {theirs}: they were not loaded alike, so a difference need not \
-         be the server's; give both the same --depth"
+        "A had at most {ours} action{} outstanding at {level}, {name} {theirs}: they were not loaded alike, so a difference need not \
+         be the server's; give both the same --depth",
+        if ours == 1 { "" } else { "s" }
     ))
 }
 
@@ -146,7 +171,7 @@ mod tests {
     fn deep(mut one: Contestant, outstanding: u64) -> Contestant {
         for level in &mut one.levels {
             let (curve, words) = (None, level.level.clone());
-            level.point = Some(LoadPoint { curve, level: words, load: 1.0, outstanding, valid: true });
+            level.point = Some(LoadPoint { curve, level: words, load: 1.0, pace: Vec::new(), outstanding, valid: true });
         }
         one
     }
@@ -187,8 +212,17 @@ mod tests {
         assert!(said(plain(), one(&["1 station"], scheduled)).contains("count from different instants"));
         assert!(said(plain(), one(&["2 stations"], |_| {})).contains("not loaded alike"));
         let depths = said(deep(plain(), 1), deep(plain(), 4));
-        assert!(depths.starts_with("A had at most 1 requests outstanding at 1 station, B 4"), "{depths}");
+        assert!(depths.starts_with("A had at most 1 action outstanding at 1 station, B 4"), "{depths}");
         assert_eq!(said(deep(plain(), 4), deep(plain(), 4)), "");
+        let paced = |words: &str| {
+            let mut one = deep(plain(), 4);
+            one.levels.iter_mut().flat_map(|level| &mut level.point).for_each(|point| point.pace = vec![words.to_owned()]);
+            one
+        };
+        assert_eq!(
+            said(paced("no think time"), paced("think time 20.0 ms")),
+            "A had no think time at 1 station, B think time 20.0 ms: they were not loaded alike, so a difference need not be the server's"
+        );
         let more = one(&["1 station", "2 stations"], |_| {});
         assert!(said(plain(), more).contains("left out: 2 stations"));
     }

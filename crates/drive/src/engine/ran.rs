@@ -43,10 +43,12 @@ pub struct StationTally {
     pub turns: u64,
     /// Actions that succeeded.
     pub actions: u64,
-    /// Actions that did not succeed, and connections that were lost or could not be made, by what happened. Few kinds.
+    /// Actions that did not succeed, by what happened. Few kinds.
     pub errors: Vec<(Cause, u64)>,
     /// The same outside of the measured phase (connecting, warm-up, drain).
     pub errors_outside: Vec<(Cause, u64)>,
+    /// Connections that were lost or could not be made: no actions, whatever was outstanding on them. Few kinds.
+    pub connection_failures: Vec<ConnectionFailure>,
     /// File data read and written, bytes.
     pub payload_bytes: u64,
     /// Reads that succeeded; those of scenarios that know what comes back are not here, nor below.
@@ -67,6 +69,19 @@ pub struct StationTally {
     pub connected: bool,
 }
 
+/// Connections of a station that were lost or could not be made for the same reason.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ConnectionFailure {
+    /// What happened.
+    pub cause: Cause,
+    /// It was there and is lost; else it could not be made.
+    pub was_up: bool,
+    /// It happened in the measured phase.
+    pub measured: bool,
+    /// How often.
+    pub count: u64,
+}
+
 impl StationTally {
     /// It got nothing done in the measured phase.
     #[must_use]
@@ -74,7 +89,16 @@ impl StationTally {
         self.actions == 0
     }
 
-    /// Errors of the measured phase.
+    /// Connections that failed in the measured phase: attempts, and those that were lost.
+    #[must_use]
+    pub fn connections_failed(&self) -> [u64; 2] {
+        [false, true].map(|was_up| {
+            let of = self.connection_failures.iter().filter(|one| one.measured && one.was_up == was_up);
+            of.map(|one| one.count).sum()
+        })
+    }
+
+    /// Actions of the measured phase that failed.
     #[must_use]
     pub fn error_count(&self) -> u64 {
         self.errors.iter().map(|(_, count)| count).sum()
@@ -136,7 +160,7 @@ impl Answered {
             return;
         }
         self.requests += 1;
-        let bytes = transaction.payload_bytes.unwrap_or(0);
+        let bytes = transaction.moved_bytes().unwrap_or(0);
         match row.group {
             Group::Read => self.read_bytes += bytes,
             Group::Write => self.written_bytes += bytes,

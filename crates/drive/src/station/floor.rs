@@ -12,7 +12,7 @@ use super::lane::{Lane, State};
 use super::silence::{Gap, Gaps};
 use crate::engine::lateness::beyond_waking;
 use crate::engine::share::Share;
-use crate::engine::{Answered, Lateness, StationTally, Unanswered};
+use crate::engine::{Answered, ConnectionFailure, Lateness, StationTally, Unanswered};
 
 /// Lanes, tallies, and where transactions go.
 pub(crate) struct Floor<'a, S> {
@@ -260,7 +260,19 @@ impl<'a, S: Sink> Floor<'a, S> {
         }
     }
 
-    /// Something went wrong for a station at `at`.
+    /// A connection of a station was lost, or could not be made, at `at`.
+    pub(crate) fn connection_failed(&mut self, station: usize, cause: Cause, was_up: bool, at: i64) {
+        self.fresh.errors += 1;
+        let measured = self.measures(at);
+        let Some(tally) = self.tallies.get_mut(station) else { return };
+        let this = ConnectionFailure { cause, was_up, measured, count: 1 };
+        match tally.connection_failures.iter_mut().find(|one| ConnectionFailure { count: 1, ..**one } == this) {
+            Some(known) => known.count += 1,
+            None => tally.connection_failures.push(this),
+        }
+    }
+
+    /// An action of a station went wrong at `at`.
     pub(crate) fn error(&mut self, station: usize, cause: Cause, at: i64) {
         self.fresh.errors += 1;
         let measured = self.measures(at);

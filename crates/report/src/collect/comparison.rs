@@ -41,9 +41,11 @@ pub struct LoadPoint {
     pub curve: Option<String>,
     /// The load in words, without the curve.
     pub level: String,
-    /// Stations, requests outstanding, or turns asked for a second.
+    /// Stations, actions outstanding, or turns asked for a second.
     pub load: f64,
-    /// Requests outstanding at most, over all stations.
+    /// What else decides the load, in words.
+    pub pace: Vec<String>,
+    /// Actions outstanding at most, over all stations.
     pub outstanding: u64,
     /// Whether the numbers of all its runs may be used.
     pub valid: bool,

@@ -46,10 +46,13 @@ pub struct About {
     pub varied: Option<Parameter>,
     /// Stations.
     pub stations: u64,
-    /// Requests that a station keeps outstanding at most.
+    /// Actions that a station keeps outstanding at most.
     pub depth: u32,
     /// Turns asked for, 1/s.
     pub asked_per_s: Option<f64>,
+    /// What else decides the load, in words.
+    #[serde(default)]
+    pub pace: Vec<String>,
     /// What was answered in the phase, whenever it was meant; `None` in recordings from before this was counted.
     #[serde(default)]
     pub answered: Option<Answered>,
@@ -145,7 +148,7 @@ fn coverage(levels: &[Level<'_>]) -> Coverage {
 /// The verdict of the whole is that of its worst level; each reason keeps its own.
 fn together(stages: &[Stage], own: Validity) -> Validity {
     let of_level = |stage: &Stage| {
-        let at_level = |(verdict, reason)| Reason { verdict, text: format!("At {}: {reason}", stage.level) };
+        let at_level = |(verdict, reason)| Reason { verdict, text: format!("At {}: {reason}", stage.words()) };
         stage.validity.each_reason().map(at_level).collect::<Vec<_>>()
     };
     let mut reasons: Vec<Reason> = stages.iter().flat_map(of_level).collect();
@@ -176,6 +179,7 @@ fn stage(number: u32, level: &Level<'_>, status_name: StatusName) -> Stage {
         outstanding: about.stations.saturating_mul(about.depth.into()),
         connections: about.connections,
         asked_per_s: about.asked_per_s,
+        pace: about.pace,
         turns_per_s: rate(level.turns),
         span,
         validity: about.validity,

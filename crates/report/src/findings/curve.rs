@@ -31,7 +31,7 @@ pub struct LoadCurve {
 }
 
 /// What can be raised from level to level.
-pub const LOADS: [&str; 3] = ["stations", "requests outstanding", "turns asked for a second"];
+pub const LOADS: [&str; 3] = ["stations", "actions outstanding", "turns asked for a second"];
 
 /// A level of a load curve.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]

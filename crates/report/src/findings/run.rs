@@ -64,14 +64,18 @@ pub struct Stage {
     pub varied: Option<Parameter>,
     /// Stations.
     pub stations: u64,
-    /// Requests that a station keeps outstanding at most, over all its connections.
+    /// Actions that a station keeps outstanding at most, over all its connections. An action is one message or several at a time; of an
+    /// SMB2 compound each member is a request.
     pub depth: u32,
-    /// Requests that all stations together keep outstanding at most: `stations` × `depth`.
+    /// Actions that all stations together keep outstanding at most: `stations` × `depth`.
     pub outstanding: u64,
     /// Connections of all stations together.
     pub connections: u64,
     /// Turns asked for, 1/s; null in a closed loop.
     pub asked_per_s: Option<f64>,
+    /// What else decides the load, in words: think time, how often users start, arrivals, time-out.
+    #[serde(default)]
+    pub pace: Vec<String>,
     /// Turns that ended, 1/s. A turn is one operation of a mix, or one run of a script.
     pub turns_per_s: f64,
     /// The measured phase.
@@ -129,7 +133,8 @@ pub struct Stage {
     /// That it was stopped before its end; null where it was not.
     #[serde(default)]
     pub interruption: Option<Interruption>,
-    /// Actions that did not succeed, by what happened, most frequent first.
+    /// Actions that did not succeed, by what happened, most frequent first; and attempts to connect that failed, and connections that were
+    /// lost, which are no actions: their words begin with `connection attempt: ` and `lost connection: `.
     pub failures: Vec<FailureCount>,
     /// Users and their overload; null where users have no schedules of their own.
     pub users: Option<Users>,
@@ -155,11 +160,42 @@ impl Findings {
     }
 }
 
+/// Begins the words of a connection that could not be made: no action.
+pub const CONNECTION_ATTEMPT: &str = "connection attempt: ";
+
+/// Begins the words of a connection that was lost: no action, whatever was outstanding on it.
+pub const LOST_CONNECTION: &str = "lost connection: ";
+
+impl Run {
+    /// Whether there was no server: calls on a path of this machine.
+    pub fn is_local(&self) -> bool {
+        self.target.starts_with("file://")
+    }
+}
+
 impl Stage {
     /// Actions of the measured phase that did not succeed.
     pub fn failed(&self) -> u64 {
-        let of_the_phase = self.failures.iter().filter(|failure| !failure.cause.ends_with(OUTSIDE_THE_PHASE));
-        of_the_phase.map(|failure| failure.count).sum()
+        self.failures_by_kind()[0]
+    }
+
+    /// Of the measured phase: actions that did not succeed, attempts to connect that failed, connections that were lost.
+    pub fn failures_by_kind(&self) -> [u64; 3] {
+        let [mut actions, mut attempts, mut lost] = [0_u64; 3];
+        for FailureCount { cause, count } in self.failures.iter().filter(|one| !one.cause.ends_with(OUTSIDE_THE_PHASE)) {
+            let sum = match cause {
+                cause if cause.starts_with(CONNECTION_ATTEMPT) => &mut attempts,
+                cause if cause.starts_with(LOST_CONNECTION) => &mut lost,
+                _ => &mut actions,
+            };
+            *sum = sum.saturating_add(*count);
+        }
+        [actions, attempts, lost]
+    }
+
+    /// Whether anything was measured: a level at which nobody could connect has no numbers, not even 0.
+    pub fn was_measured(&self) -> bool {
+        self.span.elapsed_s.is_some_and(|s| s > 0.0)
     }
 
     /// Its load in words, and the curve that it is of where the words do not say it.
@@ -178,7 +214,16 @@ impl Stage {
     }
 }
 
-/// How many requests may be outstanding, in words; `None` where there is no level.
+/// What decides the load besides levels and depth, in words; of levels that differ, each with its level.
+pub fn pace(stages: &[Stage]) -> Vec<String> {
+    let Some(first) = stages.first() else { return Vec::new() };
+    if stages.iter().all(|stage| stage.pace == first.pace) {
+        return first.pace.clone();
+    }
+    stages.iter().map(|stage| format!("{}: {}", stage.words(), stage.pace.join(", "))).collect()
+}
+
+/// How many actions may be outstanding, in words; `None` where there is no level.
 pub fn outstanding(stages: &[Stage]) -> Option<String> {
     let range = |of: fn(&Stage) -> u64| {
         let (least, most) = (stages.iter().map(of).min()?, stages.iter().map(of).max()?);
@@ -188,7 +233,8 @@ pub fn outstanding(stages: &[Stage]) -> Option<String> {
     let (all, depth) = (range(|stage| stage.outstanding)?, range(|stage| stage.depth.into())?);
     let (stations, connections) = (range(|stage| stage.stations)?, range(|stage| stage.connections)?);
     let (stations, connections) = (plural(&stations, "station"), plural(&connections, "connection"));
-    Some(format!("at most {} outstanding: {stations} × depth {depth}, on {connections}", plural(&all, "request")))
+    let actions = plural(&all, "action");
+    Some(format!("at most {actions} outstanding: {stations} × depth {depth}, on {connections}; an action may be several requests"))
 }
 
 /// A load level, and the curve that it is of where its words do not say it.
@@ -199,7 +245,7 @@ pub(super) fn words(level: &str, curve: Option<&str>) -> String {
     }
 }
 
-/// A load in a number: turns asked for a second, or else the requests that may be outstanding.
+/// A load in a number: turns asked for a second, or else the actions that may be outstanding.
 pub fn load(asked_per_s: Option<f64>, stations: u64, depth: u32) -> f64 {
     asked_per_s.unwrap_or(stations as f64 * f64::from(depth.max(1)))
 }

@@ -1,9 +1,9 @@
 //! What the first screen leads with where a run had a question of its own: its answer.
 
-use super::summary::tile;
-use super::units::{UNKNOWN, count, duration, optional};
+use super::summary::{self, Totals, tile};
+use super::units::{UNKNOWN, count, duration, long_duration, optional, percent_of};
 use super::untrusted::Untrusted;
-use crate::findings::Findings;
+use crate::findings::{Findings, Run, Stage};
 use crate::findings::calls::{CallPhase, Calls};
 use crate::findings::capacity::Capacity;
 use crate::text::{calls, capacity};
@@ -23,6 +23,42 @@ pub(super) fn lead(findings: &Findings) -> Option<Markup> {
             " in a local directory, without the server. Of the requests to the server: "
         }),
         (None, None) => None,
+    }
+}
+
+/// How long was measured, and how many requests belong to it.
+pub(super) fn measured(findings: &Findings, run: &Run) -> Markup {
+    let what = if run.is_local() { "call" } else { "request" };
+    let totals = summary::totals(findings);
+    html! {
+        "The measured phases lasted " strong { (optional(findings.measured_s(), long_duration)) } " in all. "
+        strong { (count(totals.requests)) " " (what) @if totals.requests != 1 { "s" } }
+        @if totals.requests == 1 { " belongs" } @else { " belong" } " to them"
+        // Of a server that falls behind, requests of a phase are sent after its end.
+        @if findings.headline.is_from_intended() { ", by when each was due; some may have been sent later" }
+        @if !run.is_local() {
+            ", on at most " (count(findings.connections)) @if findings.connections == 1 { " connection" } @else { " connections at a time" }
+        }
+        ". "
+    }
+}
+
+/// What became of the requests, and of the actions and connections, which are counted apart.
+pub(super) fn outcomes(findings: &Findings, totals: &Totals) -> Markup {
+    let of = |share: u64| format!("{} ({} of the requests)", count(share), percent_of(share, totals.requests));
+    let [actions, attempts, lost] = findings.stages.iter().map(Stage::failures_by_kind).fold([0_u64; 3], |sum, one| {
+        std::array::from_fn(|i| sum.get(i).copied().unwrap_or(0).saturating_add(one.get(i).copied().unwrap_or(0)))
+    });
+    html! {
+        @if totals.status_unknown > 0 { "Of " (count(totals.status_unknown)) " the status is not known. " }
+        @if totals.refused > 0 || totals.failed > 0 {
+            (of(totals.refused)) " were refused, " (of(totals.failed)) " failed. "
+        } @else if totals.answered > 0 { "No answer was a refusal or a failure. " }
+        @if totals.unanswered > 0 { (of(totals.unanswered)) " had no answer in time. " }
+        @if actions > 0 { (count(actions)) @if actions == 1 { " action" } @else { " actions" } " of the workload failed. " }
+        @else if totals.refused > 0 || totals.failed > 0 { "No action of the workload failed: it expects these statuses. " }
+        @if attempts > 0 { (count(attempts)) @if attempts == 1 { " attempt" } @else { " attempts" } " to connect failed. " }
+        @if lost > 0 { (count(lost)) @if lost == 1 { " connection was" } @else { " connections were" } " lost. " }
     }
 }
 

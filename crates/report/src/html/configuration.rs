@@ -3,7 +3,7 @@
 use super::summary;
 use super::units::{count, duration, instant, long_duration, optional};
 use super::untrusted::Untrusted;
-use crate::findings::{Findings, Parameter, Run, Stage, outstanding};
+use crate::findings::{Findings, Parameter, Run, Stage, outstanding, pace};
 use maud::{Markup, html};
 
 /// A table of facts: of the run, or of the capture's analysis.
@@ -24,7 +24,8 @@ pub(super) fn section(findings: &Findings) -> Markup {
                     (fact("From, UTC", &instant(findings.span.first_ns)))
                     (fact("To, UTC", &instant(findings.span.last_ns)))
                     (fact("Length", &html! { (optional(findings.span.elapsed_s, long_duration)) }))
-                    (fact("Connections", &html! { (count(findings.connections)) }))
+                    @let is_run = findings.run.is_some();
+                    (fact(if is_run { "Connections at a time, at most" } else { "Connections" }, &html! { (count(findings.connections)) }))
                 }
             }
         }
@@ -41,6 +42,7 @@ fn of_run(run: &Run, stages: &[Stage]) -> Markup {
         }
         (fact("Seed", &html! { (run.seed) }))
         @if let Some(words) = outstanding(stages) { (fact("Load", &html! { (words) })) }
+        @for words in pace(stages) { (fact("Load", &html! { (Untrusted(&words)) })) }
         (fact("Threads", &html! { (run.threads) }))
         (fact("Warm-up", &html! { (duration(run.warmup_s)) " before each level, not measured" }))
         @for agreed in &run.facts { (fact("Agreed", &html! { (Untrusted(agreed)) })) }

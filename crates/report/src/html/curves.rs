@@ -54,7 +54,7 @@ fn load_axis(curves: &[Curve<'_>]) -> Option<Axis> {
     let deep = stages().any(|stage| stage.depth > 1);
     match asked {
         // A closed loop's load and an open loop's are no numbers of one axis.
-        0 if deep => Axis::linear_right(Unit::Count, "requests outstanding at most (stations × depth)", most),
+        0 if deep => Axis::linear_right(Unit::Count, "actions outstanding at most (stations × depth)", most),
         0 => Axis::linear_right(Unit::Count, "stations", most),
         n if n == stages().count() => Axis::linear_right(Unit::PerSecond, "asked for", most),
         _ => None,

@@ -131,19 +131,22 @@ pub(super) fn section(findings: &Findings) -> Markup {
 fn story(findings: &Findings) -> Markup {
     let totals = totals(findings);
     let elapsed = optional(findings.span.elapsed_s, long_duration);
+    if let Some(run) = &findings.run {
+        return html! { p.story {
+            @match answer::lead(findings) { Some(lead) => (lead), None => { (answer::measured(findings, run)) (carried(&findings.stages)) } }
+            (answer::outcomes(findings, &totals))
+        } };
+    }
     html! {
         p.story {
-            @if let Some(lead) = answer::lead(findings) { (lead) } @else {
             "In " strong { (elapsed) } ", "
             @let seen = totals.requests.saturating_add(totals.held);
             strong { (count(seen)) @if seen == 1 { " request" } @else { " requests" } }
-            @if findings.run.is_none() { " to file servers" }
-            @if seen == 1 { " was " } @else { " were " } @if findings.run.is_some() { "sent to the server on " } @else { "seen on " }
+            " to file servers" @if seen == 1 { " was " } @else { " were " } "seen on "
             (count(findings.connections)) @if findings.connections == 1 { " connection" } @else { " connections" }
             @if totals.held > 0 { "; " (count(totals.held)) " of them wait by design and stand in a table of their own" }
             ". "
-            @if findings.stages.is_empty() { (busiest(findings)) } @else { (carried(&findings.stages)) }
-            }
+            (busiest(findings))
             @if totals.status_unknown > 0 {
                 "Of " (count(totals.status_unknown)) " it is not known whether they are errors. "
             }
@@ -157,7 +160,7 @@ fn story(findings: &Findings) -> Markup {
             }
             @if totals.unanswered > 0 { (count(totals.unanswered)) " had no answer that was seen. " }
             @if totals.held_unanswered > 0 { "Of those that wait by design " (count(totals.held_unanswered)) " had no answer that was seen. " }
-            @if findings.run.is_none() { (missing::headline(findings)) }
+            (missing::headline(findings))
         }
     }
 }
@@ -176,9 +179,10 @@ fn busiest(findings: &Findings) -> Markup {
     }
 }
 
-/// The level with the most operations a second.
+/// The level with the most operations a second, of those that may be used.
 fn highest(stages: &[Stage]) -> Option<&Stage> {
-    stages.iter().max_by(|a, b| a.operations_per_s.total_cmp(&b.operations_per_s))
+    let usable = stages.iter().filter(|stage| stage.validity.valid);
+    usable.max_by(|a, b| a.operations_per_s.total_cmp(&b.operations_per_s))
 }
 
 /// What the server carried at most, and how that felt.
@@ -186,11 +190,13 @@ fn carried(stages: &[Stage]) -> Markup {
     html! {
         @if let Some(stage) = highest(stages) {
             "The most that was carried was " strong { (per_second(stage.operations_per_s)) } " operations, at "
-            em { (Untrusted(&stage.words())) } @if !stage.validity.valid { " (a level that is not valid)" }
+            em { (Untrusted(&stage.words())) }
             @if let Some(times) = stage.headline_time() {
                 ": half of them took up to " strong { (duration(times.p50_s)) } ", 99 in 100 up to " strong { (duration(times.p99_s)) }
             }
             ". "
+        } @else {
+            "No load level may be used, so the most that was carried is unknown. "
         }
     }
 }
@@ -224,8 +230,8 @@ fn tiles(findings: &Findings) -> Markup {
     html! {
         dl.tiles {
             @if let Some(own) = answer::tiles(findings) { (own) }
-            @else if let Some(stage) = highest(&findings.stages) { (peak(stage, &totals)) } @else { (traffic(findings, &totals)) }
-            (errors(&totals))
+            @else if findings.stages.is_empty() { (traffic(findings, &totals)) } @else { (peak(highest(&findings.stages), &totals)) }
+            (errors(&totals, if findings.run.is_some() { "Requests with an error" } else { "Errors" }))
             (tile("Unanswered", &count(totals.unanswered), &format!("{} of requests", percent_of(totals.unanswered, totals.requests))))
             @if findings.run.is_none() { (missing_tile(&findings.unseen)) }
         }
@@ -233,24 +239,32 @@ fn tiles(findings: &Findings) -> Markup {
 }
 
 /// Errors: a lower bound where it is not known of each answer whether it is one.
-fn errors(totals: &Totals) -> Markup {
+fn errors(totals: &Totals, name: &str) -> Markup {
     let parts = format!("{} refused, {} failed", count(totals.refused), count(totals.failed));
     if totals.status_unknown == 0 {
-        return tile("Errors", &count(totals.errors()), &parts);
+        return tile(name, &count(totals.errors()), &parts);
     }
     let known = if totals.errors() == 0 { "unknown".to_owned() } else { format!("≥ {}", count(totals.errors())) };
-    tile("Errors", &known, &format!("{parts}; not known of {} answers", count(totals.status_unknown)))
+    tile(name, &known, &format!("{parts}; not known of {} answers", count(totals.status_unknown)))
 }
 
 /// The key figures of a run: its highest throughput, and what users felt there.
-fn peak(stage: &Stage, totals: &Totals) -> Markup {
+fn peak(stage: Option<&Stage>, totals: &Totals) -> Markup {
+    let requests = format!("{} in all levels", count(totals.requests));
+    let Some(stage) = stage else {
+        return tile("Highest throughput", "unknown", &format!("no level may be used; {requests}"));
+    };
     let time = |pick: fn(&Times) -> f64| optional(stage.headline_time().as_ref().map(pick), duration);
     let data = stage.read_bytes_per_s + stage.write_bytes_per_s;
+    let slowest = stage.maximum_s().map_or_else(
+        || "unknown".to_owned(),
+        |(s, at_least)| if at_least { format!("≥ {}", duration(s)) } else { duration(s) },
+    );
     html! {
-        (tile("Highest throughput", &per_second(stage.operations_per_s), &format!("operations; {} in all levels", count(totals.requests))))
+        (tile("Highest throughput", &per_second(stage.operations_per_s), &format!("operations; {requests}")))
         (tile("Data there", &format!("{}/s", bytes(data)), &format!("{}/s read, {}/s written", bytes(stage.read_bytes_per_s), bytes(stage.write_bytes_per_s))))
         (tile("Half there within", &time(|t| t.p50_s), &format!("mean {}", time(|t| t.mean_s))))
-        (tile("99 in 100 there within", &time(|t| t.p99_s), &format!("slowest {}", time(|t| t.max_s))))
+        (tile("99 in 100 there within", &time(|t| t.p99_s), &format!("slowest {slowest}")))
     }
 }
 

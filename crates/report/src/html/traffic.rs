@@ -41,8 +41,8 @@ pub(super) fn packets(findings: &Findings) -> Option<Markup> {
         html! {
             p {
                 (bytes(p.wire_bytes as f64)) " on the wire, " (bytes(p.captured_bytes as f64)) " captured, "
-                (count(findings.connections)) @if findings.connections == 1 { " connection" } @else { " connections" } " with file server traffic, "
-                (count(findings.one_way)) " one-way messages (breaks, cancels)."
+                (plural(findings.connections, "connection")) " with file server traffic, "
+                (plural(findings.one_way, "one-way message")) " (breaks, cancels)."
             }
             div.scroll tabindex="0" role="region" aria-labelledby="packets-caption" {
                 table.packets {
@@ -117,4 +117,8 @@ fn clock(findings: &Findings) -> Markup {
         }
         @if clock.backward_steps > 0 { " Time goes back by more than 100 ms " (count(clock.backward_steps)) @if clock.backward_steps == 1 { " time." } @else { " times." } }
     }
+}
+
+fn plural(number: u64, what: &str) -> String {
+    format!("{} {what}{}", count(number), if number == 1 { "" } else { "s" })
 }

@@ -1,6 +1,6 @@
 //! Load levels: throughput and response time.
 
-use super::{Cell, Column, Note, Place, Row, Table, places};
+use super::{Cell, Column, Note, Place, Row, Table, Weight, measured, places};
 use crate::findings::{Headline, Stage, Times};
 use crate::sides::Side;
 
@@ -42,12 +42,29 @@ fn table(place: &Place<'_>) -> Table {
             Column::new("95 in 100 below", "p95"),
             Column::new("99 in 100 below", "p99"),
             beside,
-            Column::new("Errors", "Errors"),
+            Column::new("Failed actions", "Failed"),
             Column::of_pages("Median to 99th percentile"),
         ],
         rows: place.stages.iter().map(|(prefix, stage)| row(prefix, stage)).collect(),
-        notes: vec![Note::quiet(note)],
+        notes: [Note::quiet(note)].into_iter().chain(failed(place)).collect(),
     }
+}
+
+/// What failed, by what it was of; none where nothing did.
+fn failed(place: &Place<'_>) -> Option<Note> {
+    let sum = |kind: usize| {
+        let of = |(_, stage): &(String, &Stage)| stage.failures_by_kind().get(kind).copied().unwrap_or(0);
+        place.stages.iter().map(of).fold(0_u64, u64::saturating_add)
+    };
+    let (actions, attempts, lost) = (sum(0), sum(1), sum(2));
+    (actions > 0 || attempts > 0 || lost > 0).then(|| Note {
+        weight: Weight::Quiet,
+        text: format!(
+            "Failed: actions that did not succeed, {actions} in all. Not counted there: {attempts} attempts to connect that failed, {lost} \
+             lost connections."
+        ),
+        page: true,
+    })
 }
 
 fn row(prefix: &str, stage: &Stage) -> Row {
@@ -57,7 +74,7 @@ fn row(prefix: &str, stage: &Stage) -> Row {
         name: format!("{prefix}{}", stage.words()),
         invalid: !stage.validity.valid,
         cells: vec![
-            Cell::Rate(stage.operations_per_s),
+            measured(stage, Cell::Rate(stage.operations_per_s)),
             Cell::Bytes((data > 0.0).then_some(data)),
             Cell::Bits((data > 0.0).then_some(data)),
             time(|t| t.mean_s),
@@ -65,7 +82,7 @@ fn row(prefix: &str, stage: &Stage) -> Row {
             time(|t| t.p95_s),
             time(|t| t.p99_s),
             Cell::Scaled(other(stage).map(|t| t.p99_s)),
-            Cell::Count(stage.failed()),
+            measured(stage, Cell::Count(stage.failed())),
             Cell::Range(stage.headline_time().map(|t| (t.p50_s, t.p99_s))),
         ],
     }

@@ -96,6 +96,11 @@ pub(crate) enum Unit {
     PerSecond,
 }
 
+/// A number of a level; of one that could not be run none is known, not even 0.
+fn measured(stage: &Stage, cell: Cell) -> Cell {
+    if stage.was_measured() { cell } else { Cell::Time(None) }
+}
+
 /// A remark below a table.
 pub(crate) struct Note {
     pub(crate) weight: Weight,

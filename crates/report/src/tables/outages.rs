@@ -1,6 +1,6 @@
 //! Silences, requests without an answer and short reads, a line a load level.
 
-use super::{Cell, Column, Note, Place, Row, Table, places};
+use super::{Cell, Column, Note, Place, Row, Table, Weight, measured, places};
 use crate::findings::Stage;
 use crate::sides::Side;
 
@@ -30,11 +30,28 @@ fn table(place: &Place<'_>) -> Table {
             Column::new("Empty reads", "Empty"),
         ],
         rows: place.stages.iter().map(|(prefix, stage)| row(prefix, stage)).collect(),
-        notes: vec![Note::quiet(
+        notes: [Note::quiet(
             "Silence: the longest time without an answer while a request was outstanding or due. No answer: all outages together. \
-             Short, empty: reads that returned fewer bytes than asked for, or none.",
-        )],
+             Unansw.: requests without an answer within the time-out, or before their connection was lost. Short, empty: reads that returned fewer bytes than asked for, or none.",
+        )]
+        .into_iter()
+        .chain(place.stages.iter().filter_map(|(prefix, stage)| late_answers(prefix, stage)))
+        .collect(),
     }
+}
+
+/// Answers that came when no request waited for them any more; none where there were none.
+fn late_answers(prefix: &str, stage: &Stage) -> Option<Note> {
+    let count = stage.generator.strangers;
+    let answers = if count == 1 { "1 answer".to_owned() } else { format!("{count} answers") };
+    (count > 0).then(|| Note {
+        weight: Weight::Plain,
+        text: format!(
+            "At {prefix}{} {answers} came for which no request waited: after the time-out, or a second time (whole run).",
+            stage.words()
+        ),
+        page: true,
+    })
 }
 
 fn row(prefix: &str, stage: &Stage) -> Row {
@@ -48,12 +65,12 @@ fn row(prefix: &str, stage: &Stage) -> Row {
                 Some((s, false)) => Cell::Time(Some(s)),
                 None => Cell::Time(None),
             },
-            Cell::Time(silence.longest_s),
-            Cell::Count(silence.outages),
+            measured(stage, silence.longest_s.map_or_else(|| Cell::Words("< 10 ms".to_owned()), |s| Cell::Time(Some(s)))),
+            measured(stage, Cell::Count(silence.outages)),
             Cell::Time((silence.outages > 0).then_some(silence.without_answer_s)),
-            Cell::Count(stage.unanswered),
-            Cell::Count(reads.short),
-            Cell::Count(reads.empty),
+            measured(stage, Cell::Count(stage.unanswered)),
+            measured(stage, Cell::Count(reads.short)),
+            measured(stage, Cell::Count(reads.empty)),
         ],
     }
 }

@@ -25,20 +25,20 @@ pub(crate) fn users(sides: &[Side<'_>]) -> Option<Table> {
         title: "Did the server carry its users?".to_owned(),
         scaled: None,
         caption: "Users with a schedule each. Overload: the share of their turns that had not ended when the user's next one was due, or \
-                  never began. Throughput: turns that ended. Errors: turns of which an action failed."
+                  never began. Turns: turns that ended. Failed: turns of which an action failed."
             .to_owned(),
         columns: vec![
             Column::new("Users", "Users"),
             Column::new("Overload", "Overload"),
-            Column::new("Throughput", "Throughput"),
-            Column::new("Errors", "Errors"),
-            Column::new("Errors, share", "Errors [%]"),
+            Column::new("Turns", "Turns/s"),
+            Column::new("Failed", "Failed"),
+            Column::new("Failed, share", "Failed [%]"),
             Column::new("Duration, ms", "Duration [ms]"),
         ],
         rows: with.iter().filter_map(row).collect(),
         notes: vec![Note::quiet(
-            "Overload: turns that had not ended when their user's next one was due, or never began. Throughput: turns ended, a second. \
-             Errors: turns of which an action failed.",
+            "Overload: turns that had not ended when their user's next one was due, or never began. Turns/s: turns that ended. \
+             Failed: turns of which an action failed.",
         )],
     })
 }
@@ -71,7 +71,7 @@ pub(crate) fn late_turns(sides: &[Side<'_>]) -> Option<Table> {
         title: "Which turns were late, by how much, and why".to_owned(),
         scaled: None,
         caption: "Which turns were late, by how much, and why: they took longer than there was, or began late because the one before \
-                  had not ended."
+                  had not ended or there was no connection."
             .to_owned(),
         columns: vec![
             Column::new("Users", "Users"),
@@ -88,7 +88,8 @@ pub(crate) fn late_turns(sides: &[Side<'_>]) -> Option<Table> {
         rows,
         notes: vec![Note::quiet(
             "Took: from due to ended, the mean of all. Over: of late ones, how long after the next one was due. Too long: begun in \
-             time, and took longer than there was. Begun late: the one before had not ended.",
+             time, and took longer than there was. Begun late: the one before had not ended, or there was \
+             no connection.",
         )],
     })
 }

@@ -69,13 +69,20 @@ impl Reach {
         maps.iter().all(|map| &map.edges_s == edges).then_some(Reach { first, rows: last + 1 - first, low_s, high_s })
     }
 
+    /// As many as there are rows; of more rows than there is room for, each column has the same number, but for the last.
     fn columns(&self) -> usize {
-        self.rows.min(SPARK)
+        self.rows.div_ceil(self.rows_each()).max(1)
     }
 
-    /// How much longer the times of a column are than those of the one before it; none where the first one begins at 0.
+    fn rows_each(&self) -> usize {
+        self.rows.div_ceil(SPARK).max(1)
+    }
+
+    /// How much longer the times of a column are than those of the one before it; none where the first one begins at 0. (The last
+    /// column may have fewer rows of the heat map than the others.)
     fn factor(&self) -> Option<f64> {
-        (self.low_s > 0.0).then(|| (self.high_s / self.low_s).powf(1.0 / self.columns() as f64))
+        let of_a_row = 1.0 / self.rows.max(1) as f64;
+        (self.low_s > 0.0).then(|| (self.high_s / self.low_s).powf(of_a_row * self.rows_each() as f64))
     }
 
     /// What the columns are.
@@ -94,7 +101,7 @@ impl Reach {
     fn spark(&self, map: &HeatMap) -> String {
         let mut sums = vec![0_u64; self.columns()];
         for (_, row, n) in &map.cells {
-            let place = (*row as usize).saturating_sub(self.first) * sums.len() / self.rows.max(1);
+            let place = (*row as usize).saturating_sub(self.first) / self.rows_each();
             if let Some(sum) = sums.get_mut(place) {
                 *sum = sum.saturating_add(*n);
             }
@@ -151,8 +158,17 @@ mod tests {
     fn long_axes_are_pressed_together() {
         let wide = map(vec![(0, 0, 1), (0, 39, 1)]);
         let spark = Reach::of(std::slice::from_ref(&wide)).map(|reach| reach.spark(&wide)).unwrap_or_default();
-        assert_eq!(spark.chars().count(), SPARK);
+        assert_eq!(spark.chars().count(), 20);
         assert!(spark.starts_with('█') && spark.ends_with('█'));
+        // Two rows a column, everywhere: what the note says of neighbours is true of each pair of them.
+        let note = |rows: usize| {
+            let high_s = 1e-5 * 10_f64.powf(rows as f64 / 10.0);
+            Reach { first: 0, rows, low_s: 1e-5, high_s }
+        };
+        assert!(note(38).note().contains("each column 1.58 times"), "{}", note(38).note());
+        let place = |row: u32| note(38).spark(&map(vec![(0, row, 1)])).chars().position(|c| c != ' ');
+        assert!((0..38).all(|row| place(row) == Some(row as usize / 2)));
+        assert_eq!((note(24).columns(), note(25).columns(), note(38).columns()), (24, 13, 19));
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use super::page::{Page, Role};
 use super::units::{NONE, time};
 use super::{calls, capacity, drawn};
-use crate::findings::{Findings, outstanding};
+use crate::findings::{Findings, outstanding, pace};
 use crate::sides::Side;
 use crate::tables;
 use std::fmt;
@@ -18,7 +18,10 @@ pub(super) fn draw(page: &mut Page<'_>, findings: &Findings) -> fmt::Result {
         page.paragraph(Role::Plain, "With:     ", &values.join(", "))?;
     }
     let threads = if run.threads == 1 { "1 thread".to_owned() } else { format!("{} threads", run.threads) };
-    let how = format!("seed {}, {threads}, warm-up {} before each level", run.seed, time(run.warmup_s));
+    let mut how = format!("seed {}, {threads}, warm-up {} before each level", run.seed, time(run.warmup_s));
+    for words in pace(&findings.stages) {
+        how.push_str(&format!("; {words}"));
+    }
     page.paragraph(Role::Plain, "Load:     ", &how)?;
     if let Some(words) = outstanding(&findings.stages) {
         page.paragraph(Role::Plain, "Depth:    ", &words)?;

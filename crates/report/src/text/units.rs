@@ -82,7 +82,7 @@ impl TimeScale {
 }
 
 /// A time with its unit, three significant digits: `12.3 µs`, `1.65 s`.
-pub(crate) fn time(seconds: f64) -> String {
+pub fn time(seconds: f64) -> String {
     let size = seconds.abs();
     // From 999.5 units on, three digits round up to the next unit.
     let (factor, unit) = match size {
@@ -102,6 +102,8 @@ pub(super) fn significant(value: f64) -> String {
     }
     let magnitude = value.abs().log10().floor() as i32;
     let decimals = (2 - magnitude).clamp(0, 12) as usize;
+    // Pages round a half up, formatting to the next even number: one number must not look like two.
+    let value = if decimals == 0 { value.round() } else { value };
     let text = format!("{value:.decimals$}");
     // 9.996 becomes 10.00: one digit too many.
     let rounded: f64 = text.parse().unwrap_or(value);

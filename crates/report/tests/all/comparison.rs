@@ -113,7 +113,7 @@ fn of_numbers_that_must_not_be_used_nobody_can_tell_whether_they_are_worse() {
     // A level's own validity decides, where it has one.
     let point = |valid| {
         let (curve, level) = (None, "4 stations".to_owned());
-        Some(LoadPoint { curve, level, load: 4.0, outstanding: 4, valid })
+        Some(LoadPoint { curve, level, load: 4.0, pace: Vec::new(), outstanding: 4, valid })
     };
     both[1].levels[0].point = point(true);
     let found = Comparison::collect("plimsoll 0".to_owned(), &both, Order::Apart, Vec::new());

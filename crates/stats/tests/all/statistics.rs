@@ -2,8 +2,8 @@
 
 use std::net::{IpAddr, Ipv4Addr};
 
-use plimsoll_model::{Endpoint, Group, Names, Outcome, Procedure, Protocol, Transaction, Vantage};
-use plimsoll_stats::{Dimension, GroupKey, HEAT_EDGES_NS, Key, MAX_KEYS, MAX_STATUSES, Options, Statistics};
+use plimsoll_model::{Endpoint, Group, Names, Outcome, Procedure, Protocol, Sink, Transaction, Vantage};
+use plimsoll_stats::{Dimension, GroupKey, HEAT_EDGES_NS, IntervalRecorder, Intervals, Key, MAX_KEYS, MAX_STATUSES, Options, Statistics};
 use proptest::prelude::*;
 
 const MS: i64 = 1_000_000;
@@ -151,6 +151,28 @@ fn a_sum_with_unknown_parts_says_so() {
     let statistics = of(Options { by: Some(Dimension::Client), ..Options::default() }, &[call]);
     assert_eq!(statistics.breakdown().unwrap().rows()[0].1.payload.at_least(), None);
     assert_eq!(statistics.series().iter().map(|cell| cell.payload_unknown).sum::<u64>(), 1);
+}
+
+#[test]
+fn what_failed_or_had_no_answer_wrote_nothing() {
+    let write = |outcome, status| Transaction {
+        payload_bytes: Some(4096),
+        outcome,
+        status: Some(status),
+        ..transaction(smb2(9), 0, MS)
+    };
+    let full = write(Outcome::Failed, 0xC000_007F);
+    let denied = write(Outcome::Refused, 0xC000_0022);
+    let all = [write(Outcome::Succeeded, 0), full, denied, Transaction { payload_bytes: Some(4096), ..unanswered(smb2(9), 0) }];
+    let statistics = of(Options { by: Some(Dimension::Client), ..Options::default() }, &all);
+    let row = statistics.operations().next().unwrap().1;
+    assert_eq!((row.count(), row.payload().exact()), (4, Some(4096)));
+    assert_eq!(statistics.breakdown().unwrap().rows()[0].1.payload.exact(), Some(4096));
+    assert_eq!(statistics.series().iter().map(|cell| cell.write_bytes).sum::<u64>(), 4096);
+    let mut recorder = IntervalRecorder::new(Intervals::growing());
+    all.iter().for_each(|t| Sink::transaction(&mut recorder, t, &Names::default()));
+    let bytes: u64 = recorder.finish().sum().rows().map(|(_, row)| row.payload_bytes).sum();
+    assert_eq!(bytes, 4096);
 }
 
 #[test]

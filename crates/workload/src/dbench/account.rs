@@ -100,8 +100,8 @@ impl Account {
             return Vec::new();
         }
         let mut facts = vec![format!(
-            "load file of {} operations, {} of which must be refused: played to its end {} times; of {} operations (warm-up included) \
-             {} ended as the file says, {} of them refused",
+            "load file of {} operations, {} of which must end with an error status: played to its end {} times; of {} operations (warm-up included) \
+             {} ended as the file says, {} of them with an error status",
             script.operations(),
             script.refusals(),
             told.plays,

@@ -98,7 +98,12 @@ impl Ended {
     pub(crate) fn failures(&self, cause: &str) -> u64 {
         let all =
             self.report["stages"].as_array().unwrap().iter().flat_map(|stage| stage["failures"].as_array().unwrap());
-        let of = |failure: &&Value| failure["cause"].as_str().unwrap().starts_with(cause);
+        // With or without what it happened to: an action, an attempt to connect, a connection.
+        let of = |failure: &&Value| {
+            let whole = failure["cause"].as_str().unwrap();
+            let bare = whole.strip_prefix("connection attempt: ").or_else(|| whole.strip_prefix("lost connection: "));
+            whole.starts_with(cause) || bare.is_some_and(|bare| bare.starts_with(cause))
+        };
         all.filter(of).map(|failure| failure["count"].as_u64().unwrap()).sum()
     }
 

@@ -109,7 +109,7 @@ fn what_ganesha_refuses() {
 /// Reads are done and writes are not: an outcome each.
 fn writes_are_refused(ended: &super::command::Ended) {
     assert_eq!(ended.code, Some(4), "{}", ended.said);
-    assert!(ended.reasons().contains("operations failed"), "{}", ended.reasons());
+    assert!(ended.reasons().contains("actions of the workload failed"), "{}", ended.reasons());
     assert!(ended.failures("error status") > 0);
     let read = ended.rows().iter().filter(|row| row["procedure"] == "READ" && row["outcome"] == "succeeded").count();
     assert!(read > 0 && ended.stage()["errors"].as_u64().unwrap() > 0);

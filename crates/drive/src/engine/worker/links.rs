@@ -134,7 +134,7 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
         self.busy -= 1;
         let cause = failure.cause;
         self.job.crew.could_not_connect(self.now, failure);
-        self.fail(at, cause);
+        self.fail(at, cause, false);
     }
 
     /// A connection that was there is lost.
@@ -144,7 +144,7 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
             LinkState::Opening | LinkState::LoggingOn => self.could_not_connect(at, Failure::without_answer(cause)),
             LinkState::Up => {
                 self.one_less_up(at);
-                self.fail(at, cause);
+                self.fail(at, cause, true);
             }
             LinkState::Leaving => {
                 self.busy -= 1;
@@ -162,10 +162,10 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
         }
     }
 
-    /// Counts the failure of a connection, and tries again later or gives it up.
-    fn fail(&mut self, at: u32, cause: Cause) {
+    /// Counts the failure of a connection, which was up or could not be made, and tries again later or gives it up.
+    fn fail(&mut self, at: u32, cause: Cause, was_up: bool) {
         let first = self.share.stations_of(at).start as usize;
-        self.floor.error(first, cause, self.now);
+        self.floor.connection_failed(first, cause, was_up, self.now);
         self.close(at, cause, LinkState::Waiting);
         let policy = self.job.plan.reconnect;
         let Some(link) = self.links.get_mut(at as usize) else { return };

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 use std::sync::{Arc, Mutex};
 
 use plimsoll_client::operation::Cause;
-use plimsoll_drive::engine::{EngineError, Phase, Plan, Reconnect, Watch, run_on};
+use plimsoll_drive::engine::{ConnectionFailure, EngineError, Phase, Plan, Reconnect, Watch, run_on};
 use plimsoll_drive::network::memory::{Accept, Memory, Reply, What};
 use plimsoll_model::{Outcome, Transaction};
 use plimsoll_workload::scenario::Verdict;
@@ -90,7 +90,9 @@ fn attempts_are_counted_and_wait_longer_each_time() {
     });
     // One attempt and three more, 10, 20 and 25 ms apart; then it is given up.
     assert_eq!(*times.lock().unwrap(), [0, 10, 30, 55]);
-    assert_eq!(ran.stations[1].errors_outside, [(Cause::ConnectionRefused, 4)]);
+    let refused = ConnectionFailure { cause: Cause::ConnectionRefused, was_up: false, measured: false, count: 4 };
+    assert_eq!(ran.stations[1].connection_failures, [refused]);
+    assert!(ran.stations[1].errors_outside.is_empty(), "no action was begun");
     assert!(ran.stations[1].starved() && !ran.stations[1].connected);
     assert!(!ran.stations[0].starved() && ran.stations[0].connected);
 }

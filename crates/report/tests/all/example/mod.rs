@@ -443,6 +443,7 @@ fn server() -> ServerSide {
 /// A level of [`run`].
 fn stage(rich: &Findings, number: u32, stations: u64, reasons: &[&str]) -> Stage {
     Stage {
+        pace: vec!["no think time".to_owned(), "time-out 30.0 s".to_owned()],
         number,
         level: format!("{stations} stations"),
         curve: None,
