@@ -419,6 +419,46 @@ fn a_run_shows_its_load_levels_and_no_packets() {
     assert!(!markup.contains("id=\"packets\"") && !markup.contains("<img"));
 }
 
+/// What failed, what was slowest, what is unknown: text and page say the same, and no more than is known.
+#[test]
+fn a_run_claims_only_what_its_levels_show() {
+    let mut findings = run();
+    let failure = |cause: &str, count| FailureCount { cause: cause.into(), count };
+    for stage in &mut findings.stages {
+        stage.span.elapsed_s = Some(2.0);
+        stage.validity = Validity::default();
+        stage.failures = vec![
+            failure("connection attempt: connection refused", 24),
+            failure("lost connection: connection reset", 6),
+            failure("connection reset", 1),
+        ];
+        stage.silence.unanswered_wait_s = Some(1_000.0);
+        stage.generator.strangers = 6;
+    }
+    let levels = findings.stages.len() as u64;
+    let style = text::Style { colour: false, width: 200, sections: text::Sections::ALL };
+    let both = |findings: &Findings| (text::to_string(findings, &style), markup(&html::page(findings).unwrap()));
+    let (shown, page) = both(&findings);
+    assert!(findings.stages.iter().all(|stage| stage.failed() == 1), "connections are no actions");
+    let connections = format!("{} attempts to connect that failed, {} lost connections", 24 * levels, 6 * levels);
+    assert!(shown.contains(&connections) && page.contains(&format!("{} attempts to connect failed", 24 * levels)), "{shown}");
+    assert!(shown.contains("≥ 1000 s") && page.contains("slowest ≥ "), "the longest wait is a lower bound");
+    assert!(shown.contains("6 answers came for which no request waited") && page.contains("6 answers came for which"));
+    assert!(shown.contains("no think time") && shown.contains("time-out 30.0 s") && page.contains("time-out 30.0 s"));
+    assert!(shown.contains("actions outstanding: ") && shown.contains("an action may be several requests"));
+    assert!(!page.contains("sent to the server") && page.contains("The measured phases lasted"), "pauses are no part of it");
+    // Nothing that may be used has no highest; and what was not run is not 0.
+    for stage in &mut findings.stages {
+        stage.validity = Validity::invalid("it was late");
+        (stage.span.elapsed_s, stage.operations_per_s) = (None, 0.0);
+    }
+    let (shown, page) = both(&findings);
+    assert!(page.contains("No load level may be used, so the most that was carried is unknown"), "{page}");
+    let level = &findings.stages[0].level;
+    let row = shown.lines().find(|line| line.trim_start().starts_with(level.as_str()) && line.contains(" ! ")).unwrap();
+    assert!(row.split(" ! ").nth(1).unwrap().trim_start().starts_with('-'), "{row}");
+}
+
 /// Between levels there are pauses, warm-ups and connections to make: nothing is measured there.
 #[test]
 fn rates_of_a_run_leave_out_what_lies_between_levels() {

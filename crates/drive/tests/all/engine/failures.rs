@@ -137,7 +137,9 @@ fn every_way_to_fail_in_mid_run_has_its_name_and_the_run_goes_on() {
         let toys = Toys::new(&TURN);
         let ran = over(&plan(1), &toys, |_| except(0, 3, instead));
         let tally = &ran.stations[0];
-        assert_eq!(tally.errors, [(cause, 2)], "the operation and its connection");
+        assert_eq!(tally.errors, [(cause, 1)], "the operation");
+        let lost = ConnectionFailure { cause, was_up: true, measured: true, count: 1 };
+        assert_eq!(tally.connection_failures, [lost], "and its connection");
         assert_eq!((tally.reconnects, tally.connected), (1, true));
         assert_eq!(toys.seen.reconnected.load(SeqCst), 1);
         let rows = all(&ran);
@@ -171,7 +173,10 @@ fn an_outage_is_charged_to_the_turn_that_waited_for_its_end() {
     assert_eq!(next.intended, Some(START + 10 * MS));
     assert_eq!((next.request_first, next.response_time_from_intended()), (Some(START + 55 * MS), Some(46 * MS)));
     let tally = &ran.stations[0];
-    assert_eq!(tally.errors, [(Cause::ConnectionReset, 2), (Cause::ConnectionRefused, 2)]);
+    assert_eq!(tally.errors, [(Cause::ConnectionReset, 1)]);
+    let failure = |cause, was_up, count| ConnectionFailure { cause, was_up, measured: true, count };
+    let connections = [failure(Cause::ConnectionReset, true, 1), failure(Cause::ConnectionRefused, false, 2)];
+    assert_eq!((tally.connection_failures.as_slice(), tally.connections_failed()), (connections.as_slice(), [2, 1]));
 }
 
 #[test]

@@ -169,7 +169,8 @@ fn check(
         prop_assert!(all_errors(cause) >= of_actions(cause), "{:?}", cause);
     }
     let total: u64 = ran.stations.iter().flat_map(|t| t.errors.iter().chain(&t.errors_outside)).map(|(_, n)| n).sum();
-    prop_assert_eq!(progress.errors, total);
+    let connections: u64 = ran.stations.iter().flat_map(|t| &t.connection_failures).map(|one| one.count).sum();
+    prop_assert_eq!(progress.errors, total + connections);
     prop_assert_eq!(progress.actions + total >= ends.len() as u64, true);
     let (begin, end) = ran.measured;
     prop_assert!(begin <= end);
