@@ -103,7 +103,7 @@ fn of_numbers_that_must_not_be_used_nobody_can_tell_whether_they_are_worse() {
     let all: Vec<_> = metrics().flat_map(|metric| metric.differences.iter().flatten()).collect();
     assert!(all.len() > 20 && all.iter().all(|one| one.verdict == "cannot tell" && !one.remains), "{all:?}");
     assert_eq!((found.method.tested, found.levels[0].invalid.as_slice()), (0, ["B".to_owned()].as_slice()));
-    let text = comparison_to_string(&found, &Style::default());
+    let text = comparison_to_string(&found, &[], &Style::default());
     assert!(!text.contains("worse *") && text.contains("the numbers of B at this level must not be used"), "{text}");
     let compact = compact_to_string(&found, &Style::default());
     assert!(!compact.contains("-*"), "{compact}");
