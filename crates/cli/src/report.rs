@@ -89,7 +89,10 @@ fn of_run(recording: &Recording, mut run: Run, source: Source) -> anyhow::Result
     read.extend(unfinished);
     if stages.is_empty() && !read.is_empty() {
         // It is noted when a level ends.
-        remarks.push("What was agreed with the server (dialect, signing, sizes) is not in this recording: no level was finished".to_owned());
+        remarks.push(
+            "What was agreed with the server (dialect, signing, sizes) is not in this recording: no level was finished"
+                .to_owned(),
+        );
     }
     run.threads = read.iter().map(|(_, told)| told.threads).max().unwrap_or(0);
     let levels: Vec<Level<'_>> = read.iter().map(|(statistics, told)| told.as_level(statistics)).collect();
@@ -133,7 +136,8 @@ fn of_analysis(recording: &Recording, source: Source) -> anyhow::Result<Findings
 /// What a reader must know of a recording that was not finished, as the rest of a sentence.
 pub(crate) fn incomplete(recording: &Recording) -> Option<String> {
     // A level that was stopped is there, and not finished.
-    let whole = |stage: &&Stage| stage.level.is_none() || StageTold::read(&stage.about).is_ok_and(|told| told.is_whole());
+    let whole =
+        |stage: &&Stage| stage.level.is_none() || StageTold::read(&stage.about).is_ok_and(|told| told.is_whole());
     let finished = recording.manifest.stages.iter().filter(whole).count();
     let stopped = recording.manifest.stages.len() - finished;
     let left = match recording.partial.len() + stopped {

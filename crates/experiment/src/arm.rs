@@ -84,7 +84,10 @@ impl<'a> Arm<'a> {
         });
         let mut reasons: Vec<Reason> = Vec::new();
         for level in whole().flatten() {
-            let sentence = |(verdict, reason): (_, &str)| Reason { verdict, text: format!("At {}: {}.", level.words(), reason.trim_end_matches('.')) };
+            let sentence = |(verdict, reason): (_, &str)| Reason {
+                verdict,
+                text: format!("At {}: {}.", level.words(), reason.trim_end_matches('.')),
+            };
             reasons.extend(level.validity().each_reason().map(sentence));
         }
         reasons.sort_by(|a, b| a.text.cmp(&b.text));

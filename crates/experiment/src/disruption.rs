@@ -169,7 +169,10 @@ mod tests {
         let reasons = reasons(&silence, reads, 2, interruption, 2.5);
         assert!(reasons.iter().all(|reason| reason.verdict == Verdict::Partial));
         let said: Vec<&str> = reasons.iter().map(|reason| reason.text.as_str()).collect();
-        assert!(said[0].starts_with("2 actions had no answer within the time-out") && said[0].ends_with("3.00 s"), "{said:?}");
+        assert!(
+            said[0].starts_with("2 actions had no answer within the time-out") && said[0].ends_with("3.00 s"),
+            "{said:?}"
+        );
         assert!(said[1].starts_with("5943 of 6792 reads returned no data"), "{said:?}");
         let brief = Silence { unanswered_wait_s: Some(480e-6), ..silence };
         let one = &super::reasons(&brief, ShortReads::default(), 1, None, 2.5)[0].text;

@@ -55,7 +55,7 @@ const NUMBERS: [Number; 7] = [
 const SHOWN: usize = 3;
 const THROUGHPUT: &str = "throughput";
 /// Behind the name of a number under a schedule.
-pub(crate) const FROM_INTENDED: &str = " from the intended start";
+pub const FROM_INTENDED: &str = " from the intended start";
 
 /// A number that was looked at, as it was reported and as it would be had the generator been on time.
 struct Looked {

@@ -11,8 +11,8 @@ use plimsoll_report::findings::{
     Interruption, MovedNumber, OUTSIDE_THE_PHASE, ServerSide, Times, TurnKind, besides_repeat, load,
 };
 use plimsoll_stats::{Headline, IntervalWidth, Intervals, Options, SharedDepth, Statistics};
-use plimsoll_workload::{Arrivals, Load, Pause};
 use plimsoll_workload::Workload;
+use plimsoll_workload::{Arrivals, Load, Pause};
 use serde::{Deserialize, Serialize};
 
 use super::level_spec::LevelSpec;
@@ -75,7 +75,17 @@ impl LevelResult {
     /// A level that was measured before, as a recording has it.
     pub(super) fn read_back(statistics: Statistics, told: StageTold) -> LevelResult {
         let (intervals, generators_fault, on_time, busy, behind) = (None, None, None, None, None);
-        Self { statistics, intervals, told, reasons: Vec::new(), late_turns: 0, generators_fault, on_time, busy, behind }
+        Self {
+            statistics,
+            intervals,
+            told,
+            reasons: Vec::new(),
+            late_turns: 0,
+            generators_fault,
+            on_time,
+            busy,
+            behind,
+        }
     }
 
     /// The same with one thing more that speaks against it, where there is one.
@@ -119,7 +129,8 @@ impl LevelResult {
         let asked_per_s = plan.load.asked_rate();
         let reasons = vec![Reason::invalid(error.to_string())];
         let validity = Validity::of(reasons.clone());
-        let about = About { level: words, stations, depth, asked_per_s, pace: pace(plan), validity, ..About::default() };
+        let about =
+            About { level: words, stations, depth, asked_per_s, pace: pace(plan), validity, ..About::default() };
         let statistics = Statistics::new(Options { headline: headline(plan), ..Options::default() });
         let told = StageTold { span_ns: (0, 0), turns: 0, about, threads: 0, whole: false };
         let (intervals, generators_fault, on_time, busy, behind) = (None, None, None, None, None);
@@ -307,7 +318,7 @@ pub(super) fn pace(plan: &Plan) -> Vec<String> {
 }
 
 /// How often a user starts.
-pub(crate) fn every(ns: u64) -> String {
+fn every(ns: u64) -> String {
     format!("a turn of each user every {}", plimsoll_report::duration(ns as f64 / 1e9))
 }
 

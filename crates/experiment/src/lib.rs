@@ -37,6 +37,7 @@ pub use chosen::Chosen;
 pub use drive::{ByTime, Drive, Levels, Site, Told};
 pub use error::{Usage, all_of};
 pub use finished::read_back;
+pub use lateness::FROM_INTENDED;
 pub use level::{LevelResult, StageTold, run as run_level};
 pub use level_spec::{LevelSpec, again, of_variant, repeated};
 pub use measure::{Work, measure};

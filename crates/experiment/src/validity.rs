@@ -192,7 +192,8 @@ mod tests {
         let behind = Generator { asked_rate: Some(100.0), achieved_rate: 50.0, ..Generator::default() };
         assert_eq!(said(&behind, &[station(1000, &[])]), "", "that is what overload says");
         assert!(
-            said(&behind, &[station(999, &[(Cause::Status, 1)])]).contains("1 of 1000 actions of the workload failed, 0.10 % (limit 0 %)")
+            said(&behind, &[station(999, &[(Cause::Status, 1)])])
+                .contains("1 of 1000 actions of the workload failed, 0.10 % (limit 0 %)")
         );
     }
 
@@ -208,7 +209,10 @@ mod tests {
         assert_eq!(said(behind(95), &fine), "", "chance had fewer of them arrive");
         let coarse = Generator { clock_granularity_ns: 1_000_000, ..Generator::default() };
         assert!(said(coarse, &fine).contains("too coarse"));
-        assert!(said(none(), &[station(98, &[(Cause::TimedOut, 2)])]).contains("2 of 100 actions of the workload failed, 2.00 %"));
+        assert!(
+            said(none(), &[station(98, &[(Cause::TimedOut, 2)])])
+                .contains("2 of 100 actions of the workload failed, 2.00 %")
+        );
         assert!(said(none(), &[station(1000, &[(Cause::WrongData, 1)])]).contains("wrong data"));
         assert!(said(none(), &[station(9, &[]), station(0, &[])]).contains("1 of 2 stations"));
         assert!(said(none(), &[station(0, &[])]).contains("no action succeeded"));
@@ -216,7 +220,8 @@ mod tests {
 
     #[test]
     fn a_lost_connection_is_no_operation_that_failed() {
-        let failure = |was_up, measured, count| ConnectionFailure { cause: Cause::ConnectionRefused, was_up, measured, count };
+        let failure =
+            |was_up, measured, count| ConnectionFailure { cause: Cause::ConnectionRefused, was_up, measured, count };
         let mut user = station(2774, &[(Cause::ConnectionReset, 1)]);
         user.connection_failures = vec![failure(false, true, 24), failure(true, true, 6), failure(false, false, 9)];
         let generator = Generator::default();

@@ -33,11 +33,11 @@ pub(crate) use unseen::rows as unseen_rows;
 use crate::findings::{Findings, OperationRow};
 pub use appendix_a::{appendix_a, write_appendix_a};
 pub use capacity::exact as exact_load;
-pub use units::time as duration;
 pub use comparison::{compact_to_string, comparison_to_string, write_compact, write_comparison};
 use page::Page;
 pub(crate) use stations::{sentence, unjudged};
 use std::fmt;
+pub use units::time as duration;
 pub(crate) use units::time;
 
 /// Parts of the report. The title and the verdict are no parts: they are always there.

@@ -171,7 +171,8 @@ mod tests {
     fn deep(mut one: Contestant, outstanding: u64) -> Contestant {
         for level in &mut one.levels {
             let (curve, words) = (None, level.level.clone());
-            level.point = Some(LoadPoint { curve, level: words, load: 1.0, pace: Vec::new(), outstanding, valid: true });
+            level.point =
+                Some(LoadPoint { curve, level: words, load: 1.0, pace: Vec::new(), outstanding, valid: true });
         }
         one
     }
@@ -190,7 +191,9 @@ mod tests {
         let plain = || one(&["1 station"], |_| {});
         let invalid = |about: &mut Subject| about.validity = Validity::invalid("It was late.");
         assert!(said(plain(), one(&["1 station"], invalid)).starts_with("B is INVALID"));
-        let often = |about: &mut Subject| about.validity = Validity::of((0..9).map(|i| Reason::invalid(format!("Reason {i}."))));
+        let often = |about: &mut Subject| {
+            about.validity = Validity::of((0..9).map(|i| Reason::invalid(format!("Reason {i}."))))
+        };
         let short = said(plain(), one(&["1 station"], often));
         assert_eq!(short, "B is INVALID: its numbers must not be used: Reason 0. (8 more reasons; --json lists them)");
         let partial = |about: &mut Subject| {
@@ -216,7 +219,10 @@ mod tests {
         assert_eq!(said(deep(plain(), 4), deep(plain(), 4)), "");
         let paced = |words: &str| {
             let mut one = deep(plain(), 4);
-            one.levels.iter_mut().flat_map(|level| &mut level.point).for_each(|point| point.pace = vec![words.to_owned()]);
+            one.levels
+                .iter_mut()
+                .flat_map(|level| &mut level.point)
+                .for_each(|point| point.pace = vec![words.to_owned()]);
             one
         };
         assert_eq!(

@@ -179,7 +179,8 @@ mod tests {
         let (scope, name) = ("operation".to_owned(), "read".to_owned());
         let rows = vec![ComparedRow { scope, name, protocol: String::new(), metrics: vec![metric] }];
         let (runs, seconds, from) = (vec![1, 1], vec![30.0, 30.0], "batches".to_owned());
-        let levels = vec![ComparedLevel { level: "4 stations".to_owned(), runs, seconds, from, invalid: Vec::new(), rows }];
+        let levels =
+            vec![ComparedLevel { level: "4 stations".to_owned(), runs, seconds, from, invalid: Vec::new(), rows }];
         let late = Validity::of((!valid).then(|| Reason::invalid("It was late.")));
         let subject = |letter: &str, validity| Subject { letter: letter.to_owned(), validity, ..Subject::default() };
         Comparison {

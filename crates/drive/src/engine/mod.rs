@@ -27,7 +27,9 @@ mod worker;
 pub use error::EngineError;
 pub use lateness::{Lateness, Shifted, WAKING_NS};
 pub use plan::{Plan, Reconnect};
-pub use ran::{Answered, ConnectionFailure, Generator, Part, Ran, RoundTrips, StationTally, TurnTally, Unanswered, WorkerCpu};
+pub use ran::{
+    Answered, ConnectionFailure, Generator, Part, Ran, RoundTrips, StationTally, TurnTally, Unanswered, WorkerCpu,
+};
 pub use setup::{Birth, Setup};
 pub use watch::{Phase, Progress, Watch};
 

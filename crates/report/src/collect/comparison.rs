@@ -11,7 +11,8 @@ use plimsoll_stats::comparison::{
 pub use ranking::protocols;
 
 use crate::findings::comparison::{
-    CANNOT_TELL, COMPARISON_SCHEMA, ComparedLevel, ComparedMetric, ComparedRow, Comparison, Difference, Estimate, Method, Subject,
+    CANNOT_TELL, COMPARISON_SCHEMA, ComparedLevel, ComparedMetric, ComparedRow, Comparison, Difference, Estimate,
+    Method, Subject,
 };
 
 /// One of the things that are compared, as it was measured.
@@ -135,7 +136,9 @@ fn judged(mut row: ComparedRow, usable: &[bool]) -> ComparedRow {
     let is_usable = |place: usize| usable.get(place).copied().unwrap_or(true);
     for metric in &mut row.metrics {
         for (place, difference) in (1..).zip(&mut metric.differences) {
-            let Some(difference) = difference.as_mut().filter(|_| !(is_usable(0) && is_usable(place))) else { continue };
+            let Some(difference) = difference.as_mut().filter(|_| !(is_usable(0) && is_usable(place))) else {
+                continue;
+            };
             (difference.verdict, difference.detectable) = (CANNOT_TELL.to_owned(), None);
         }
     }

@@ -182,7 +182,8 @@ impl Stage {
     /// Of the measured phase: actions that did not succeed, attempts to connect that failed, connections that were lost.
     pub fn failures_by_kind(&self) -> [u64; 3] {
         let [mut actions, mut attempts, mut lost] = [0_u64; 3];
-        for FailureCount { cause, count } in self.failures.iter().filter(|one| !one.cause.ends_with(OUTSIDE_THE_PHASE)) {
+        for FailureCount { cause, count } in self.failures.iter().filter(|one| !one.cause.ends_with(OUTSIDE_THE_PHASE))
+        {
             let sum = match cause {
                 cause if cause.starts_with(CONNECTION_ATTEMPT) => &mut attempts,
                 cause if cause.starts_with(LOST_CONNECTION) => &mut lost,
@@ -234,7 +235,9 @@ pub fn outstanding(stages: &[Stage]) -> Option<String> {
     let (stations, connections) = (range(|stage| stage.stations)?, range(|stage| stage.connections)?);
     let (stations, connections) = (plural(&stations, "station"), plural(&connections, "connection"));
     let actions = plural(&all, "action");
-    Some(format!("at most {actions} outstanding: {stations} × depth {depth}, on {connections}; an action may be several requests"))
+    Some(format!(
+        "at most {actions} outstanding: {stations} × depth {depth}, on {connections}; an action may be several requests"
+    ))
 }
 
 /// A load level, and the curve that it is of where its words do not say it.

@@ -3,9 +3,9 @@
 use super::summary::{self, Totals, tile};
 use super::units::{UNKNOWN, count, duration, long_duration, optional, percent_of};
 use super::untrusted::Untrusted;
-use crate::findings::{Findings, Run, Stage};
 use crate::findings::calls::{CallPhase, Calls};
 use crate::findings::capacity::Capacity;
+use crate::findings::{Findings, Run, Stage};
 use crate::text::{calls, capacity};
 use maud::{Markup, html};
 

@@ -65,7 +65,10 @@ fn row(prefix: &str, stage: &Stage) -> Row {
                 Some((s, false)) => Cell::Time(Some(s)),
                 None => Cell::Time(None),
             },
-            measured(stage, silence.longest_s.map_or_else(|| Cell::Words("< 10 ms".to_owned()), |s| Cell::Time(Some(s)))),
+            measured(
+                stage,
+                silence.longest_s.map_or_else(|| Cell::Words("< 10 ms".to_owned()), |s| Cell::Time(Some(s))),
+            ),
             measured(stage, Cell::Count(silence.outages)),
             Cell::Time((silence.outages > 0).then_some(silence.without_answer_s)),
             measured(stage, Cell::Count(stage.unanswered)),

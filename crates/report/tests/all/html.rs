@@ -441,12 +441,18 @@ fn a_run_claims_only_what_its_levels_show() {
     let (shown, page) = both(&findings);
     assert!(findings.stages.iter().all(|stage| stage.failed() == 1), "connections are no actions");
     let connections = format!("{} attempts to connect that failed, {} lost connections", 24 * levels, 6 * levels);
-    assert!(shown.contains(&connections) && page.contains(&format!("{} attempts to connect failed", 24 * levels)), "{shown}");
+    assert!(
+        shown.contains(&connections) && page.contains(&format!("{} attempts to connect failed", 24 * levels)),
+        "{shown}"
+    );
     assert!(shown.contains("≥ 1000 s") && page.contains("slowest ≥ "), "the longest wait is a lower bound");
     assert!(shown.contains("6 answers came for which no request waited") && page.contains("6 answers came for which"));
     assert!(shown.contains("no think time") && shown.contains("time-out 30.0 s") && page.contains("time-out 30.0 s"));
     assert!(shown.contains("actions outstanding: ") && shown.contains("an action may be several requests"));
-    assert!(!page.contains("sent to the server") && page.contains("The measured phases lasted"), "pauses are no part of it");
+    assert!(
+        !page.contains("sent to the server") && page.contains("The measured phases lasted"),
+        "pauses are no part of it"
+    );
     // Nothing that may be used has no highest; and what was not run is not 0.
     for stage in &mut findings.stages {
         stage.validity = Validity::invalid("it was late");

@@ -3,7 +3,9 @@
 use std::net::{IpAddr, Ipv4Addr};
 
 use plimsoll_model::{Endpoint, Group, Names, Outcome, Procedure, Protocol, Sink, Transaction, Vantage};
-use plimsoll_stats::{Dimension, GroupKey, HEAT_EDGES_NS, IntervalRecorder, Intervals, Key, MAX_KEYS, MAX_STATUSES, Options, Statistics};
+use plimsoll_stats::{
+    Dimension, GroupKey, HEAT_EDGES_NS, IntervalRecorder, Intervals, Key, MAX_KEYS, MAX_STATUSES, Options, Statistics,
+};
 use proptest::prelude::*;
 
 const MS: i64 = 1_000_000;
@@ -163,7 +165,12 @@ fn what_failed_or_had_no_answer_wrote_nothing() {
     };
     let full = write(Outcome::Failed, 0xC000_007F);
     let denied = write(Outcome::Refused, 0xC000_0022);
-    let all = [write(Outcome::Succeeded, 0), full, denied, Transaction { payload_bytes: Some(4096), ..unanswered(smb2(9), 0) }];
+    let all = [
+        write(Outcome::Succeeded, 0),
+        full,
+        denied,
+        Transaction { payload_bytes: Some(4096), ..unanswered(smb2(9), 0) },
+    ];
     let statistics = of(Options { by: Some(Dimension::Client), ..Options::default() }, &all);
     let row = statistics.operations().next().unwrap().1;
     assert_eq!((row.count(), row.payload().exact()), (4, Some(4096)));

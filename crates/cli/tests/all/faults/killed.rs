@@ -53,7 +53,11 @@ fn went_on(ended: &Ended, killed: i64, back: i64) {
     assert!(ended.reasons().contains("attempts to connect failed"), "{}", ended.reasons());
     let lost = ended.failures("lost connection: ");
     // Every station's connection, at least; and while nobody listened, every attempt.
-    assert!(lost >= 3 && ended.failures("connection attempt: connection refused") >= 3, "{}", ended.stage()["failures"]);
+    assert!(
+        lost >= 3 && ended.failures("connection attempt: connection refused") >= 3,
+        "{}",
+        ended.stage()["failures"]
+    );
     assert_eq!(ended.stage()["fairness"]["starved"], 0);
     let rows = ended.rows();
     let done = |row: &&HashMap<String, String>| row["outcome"] == "succeeded" && row["stage"] == "0";
