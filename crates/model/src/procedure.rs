@@ -7,6 +7,7 @@ pub use file::FileCall;
 mod file;
 mod nfs;
 mod principal;
+mod row;
 mod rpc;
 mod smb1;
 mod smb2;
@@ -100,7 +101,7 @@ impl Procedure {
     /// The row of this read or write of a named pipe, which moves no file data; itself where it is neither.
     #[cold]
     pub fn on_pipe(self) -> Procedure {
-        let (protocol, code) = (self.row().protocol, table::ON_PIPE | self.row().code);
+        let (protocol, code) = (self.row().protocol, row::ON_PIPE | self.row().code);
         let is_it = |row: &Row| row.protocol == protocol && row.code == code && row.sub.is_none();
         let place = table::ROWS.iter().position(is_it).filter(|_| !self.is_unknown());
         place.and_then(|place| u16::try_from(place).ok()).map_or(self, Procedure)

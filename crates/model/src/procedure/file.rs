@@ -4,7 +4,7 @@
 //! Spec: POSIX.1-2024, System Interfaces; Linux man-pages section 2
 
 use super::Row;
-use super::table::{row, unknown};
+use super::row::{row, unknown};
 use crate::{Group as G, Operation as O, Protocol};
 
 /// A call to the operating system.

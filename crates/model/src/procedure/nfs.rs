@@ -11,7 +11,7 @@
 //! Spec: RFC 8276 8.4
 
 use super::Row;
-use super::table::{row, unknown};
+use super::row::{row, unknown};
 use crate::{Group as G, Operation as O, Protocol};
 
 const fn v2(code: u16, name: &'static str, operation: O, group: G) -> Row {

@@ -9,7 +9,7 @@
 //! Spec: RFC 1094 A
 
 use super::Row;
-use super::table::{row, unknown};
+use super::row::{row, unknown};
 use crate::{Group as G, Operation as O, Protocol};
 
 const fn portmap(code: u16, name: &'static str) -> Row {

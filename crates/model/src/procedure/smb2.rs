@@ -11,7 +11,7 @@
 //! Spec: MS-FSCC 2.4
 
 use super::Row;
-use super::table::{ON_PIPE, row, unknown};
+use super::row::{ON_PIPE, row, unknown};
 use crate::{Group as G, Operation as O, Protocol};
 
 /// Code of SMB2 IOCTL.

@@ -3,15 +3,13 @@
 //! The rows themselves stand in `smb1.rs`, `smb2.rs`, `nfs.rs`, `rpc.rs` and `file.rs`; here they become one table and its
 //! index, at compile time.
 
+use super::row::unknown;
 use super::{Row, file, nfs, rpc, smb1, smb2};
-use crate::{Group as G, Operation as O, Protocol};
+use crate::Protocol;
 
 /// Marks a code without a row.
 pub(super) const NO_ROW: u16 = u16::MAX;
 const CODES: usize = 256;
-/// Added to the code of a read or write that goes to a named pipe: commands on the wire are below it.
-pub(super) const ON_PIPE: u16 = 0x100;
-
 /// The parts in the order of [`Protocol::ALL`].
 const PARTS: [&[Row]; 7] =
     [smb1::ROWS, smb2::ROWS, rpc::ROWS, nfs::ROWS, nfs::CALLBACK_ROWS, rpc::OTHER_ROWS, file::ROWS];
@@ -23,60 +21,6 @@ pub(super) static ROWS: [Row; COUNT] = rows();
 pub(super) static BY_CODE: [[u16; CODES]; Protocol::ALL.len()] = by_code();
 /// The UNKNOWN row of each protocol.
 pub(super) static UNKNOWN: [u16; Protocol::ALL.len()] = unknowns();
-
-/// A command's row.
-pub(super) const fn row(protocol: Protocol, code: u16, name: &'static str, operation: O, group: G) -> Row {
-    let carries_data = matches!(operation, O::Read | O::Write);
-    Row {
-        protocol,
-        code,
-        sub: None,
-        name,
-        seed_name: None,
-        operation,
-        group,
-        held: false,
-        carries_data,
-        bookkeeping: false,
-    }
-}
-
-/// The row for what the table does not name.
-pub(super) const fn unknown(protocol: Protocol) -> Row {
-    row(protocol, u16::MAX, "UNKNOWN", O::Other, G::Session)
-}
-
-impl Row {
-    /// As a subcommand of its code.
-    pub(super) const fn sub(mut self, sub: u16) -> Row {
-        self.sub = Some(sub);
-        self
-    }
-
-    /// With its name in seed 1.
-    pub(super) const fn seed(mut self, name: &'static str) -> Row {
-        self.seed_name = Some(name);
-        self
-    }
-
-    /// Serves the operations beside it in its compound.
-    pub(super) const fn bookkeeping(mut self) -> Row {
-        self.bookkeeping = true;
-        self
-    }
-
-    /// Writes file data that its messages do not carry.
-    pub(super) const fn without_data(mut self) -> Row {
-        self.carries_data = false;
-        self
-    }
-
-    /// Waits by design, always.
-    pub(super) const fn held(mut self) -> Row {
-        self.held = true;
-        self
-    }
-}
 
 const fn count() -> usize {
     let mut sum = 0;

@@ -19,8 +19,8 @@ fn every_row_is_reached_by_its_numbers() {
     for procedure in Procedure::all() {
         let row = procedure.row();
         let found = match row.sub {
-            None if row.code & table::ON_PIPE != 0 && !procedure.is_unknown() => {
-                Procedure::of(row.protocol, row.code & !table::ON_PIPE).on_pipe()
+            None if row.code & row::ON_PIPE != 0 && !procedure.is_unknown() => {
+                Procedure::of(row.protocol, row.code & !row::ON_PIPE).on_pipe()
             }
             None => Procedure::of(row.protocol, row.code),
             Some(sub) => Procedure::of_sub(row.protocol, row.code, sub),

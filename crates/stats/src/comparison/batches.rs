@@ -6,7 +6,7 @@
 //! possible, up to 32, of which neighbours do not seem to resemble each other; what little they do is allowed for.
 //! Where even [`FEWEST`] batches resemble each other much, the run is too short to say anything.
 
-use super::estimate::Missing;
+use super::missing::Missing;
 
 /// More batches narrow an interval by no more than a few per cent (Schmeiser 1982: 10 to 30 are the best).
 const MOST: usize = 32;

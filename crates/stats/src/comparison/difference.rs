@@ -1,7 +1,8 @@
 //! The difference of two numbers, with its uncertainty, and what may be said of it.
 
-use super::estimate::{Estimate, Known, Missing};
+use super::estimate::{Estimate, Known};
 use super::metric::Metric;
+use super::missing::Missing;
 use super::student;
 
 /// Two ends.

@@ -4,6 +4,7 @@ use super::batches::{Spread, spread};
 use super::course::{Course, Slot};
 use super::difference::Interval;
 use super::metric::Metric;
+use super::missing::Missing;
 use super::{quantile, student};
 
 /// A number and its uncertainty are one value.
@@ -35,25 +36,6 @@ pub enum Basis {
     Batches(usize),
     /// From how much runs differ: so many.
     Runs(usize),
-}
-
-/// Why there is no interval.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Missing {
-    /// The run is too short for the time that the server remembers.
-    TooShort,
-    /// Too few operations, or too few beyond the percentile.
-    TooFew,
-}
-
-impl Missing {
-    /// The words used in reports.
-    pub fn label(self) -> &'static str {
-        match self {
-            Missing::TooShort => "too short",
-            Missing::TooFew => "too few",
-        }
-    }
 }
 
 /// The numbers of a row in one or more runs of the same thing, taken together as if they had been one; `None` where the

@@ -15,6 +15,7 @@ mod course;
 mod difference;
 mod estimate;
 mod metric;
+mod missing;
 mod quantile;
 mod ranking;
 pub mod repeats;
@@ -24,8 +25,9 @@ mod student;
 
 pub use course::{Course, MAX_SLOTS, Slot};
 pub use difference::{Difference, Interval, Side, Verdict};
-pub use estimate::{Basis, Estimate, Known, Missing, estimate};
+pub use estimate::{Basis, Estimate, Known, estimate};
 pub use metric::{Metric, Unit};
+pub use missing::Missing;
 pub use ranking::{geometric_mean, places};
 pub use scope::Scope;
 pub use significance::holm;

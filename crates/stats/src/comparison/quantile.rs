@@ -2,8 +2,9 @@
 
 use super::course::{Course, Slot};
 use super::difference::Interval;
-use super::estimate::{Basis, Estimate, Known, Missing, design_effect, spread_over};
+use super::estimate::{Basis, Estimate, Known, design_effect, spread_over};
 use super::metric::Metric;
+use super::missing::Missing;
 use super::student;
 use crate::rank::rank;
 use crate::{FineCell, FineHistogram};

@@ -6,6 +6,7 @@
 //!
 //! [`arguments`] and [`results`] serve every program except NFS 4, whose compounds are in [`v4`].
 
+mod entry;
 mod facts;
 mod layout;
 mod procedure;

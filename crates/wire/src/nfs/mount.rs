@@ -8,10 +8,10 @@ mod strict;
 
 pub use strict::{Export, MAX_PATH, MountCall, Mounted, parse_exports, parse_mounted, parse_nothing};
 
+use super::entry::entry;
 use super::facts::Facts;
 use super::layout::Field::{Handle, Handle32, Name};
 use super::layout::{facts_of, facts_of_results};
-use super::procedure::entry;
 
 /// Versions 1 and 2 have EXPORTALL, and version 2 has PATHCONF; version 3 ends with EXPORT.
 const NAMES: [&str; 8] = ["NULL", "MNT", "DUMP", "UMNT", "UMNTALL", "EXPORT", "EXPORTALL", "PATHCONF"];

@@ -6,8 +6,8 @@
 //! client when the lock is free: the wait lies between the two, and the cookie ties them together. The `_MSG` and `_RES`
 //! procedures are the same calls and answers as two calls, each with an empty reply; the cookie pairs them too.
 
+use super::entry::entry;
 use super::facts::Facts;
-use super::procedure::entry;
 use crate::xdr::Cursor;
 
 /// By procedure number; 17 to 19 are not used.

@@ -8,7 +8,7 @@ mod strict;
 
 pub use strict::{GetPort, TCP, parse_port};
 
-use super::procedure::entry;
+use super::entry::entry;
 use crate::xdr::Cursor;
 
 const PORTMAP: [&str; 6] = ["NULL", "SET", "UNSET", "GETPORT", "DUMP", "CALLIT"];

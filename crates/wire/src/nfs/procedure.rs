@@ -1,5 +1,6 @@
 //! From program, version and procedure to the table that knows it.
 
+use super::entry::entry;
 use super::facts::Facts;
 use super::{acl, mount, nlm, portmap, v2, v3, v4};
 use crate::rpc::{Program, is_transient};
@@ -71,8 +72,3 @@ const STATUS_MONITOR: [&str; 7] = ["NULL", "STAT", "MON", "UNMON", "UNMON_ALL", 
 
 /// The quota program has no specification; these are what its implementations agree on.
 const RQUOTA: [&str; 5] = ["NULL", "GETQUOTA", "GETACTIVEQUOTA", "SETQUOTA", "SETACTIVEQUOTA"];
-
-/// The entry of a table of names that begins with procedure 0.
-pub(super) fn entry(names: &[&'static str], procedure: u32) -> Option<&'static str> {
-    names.get(usize::try_from(procedure).ok()?).copied()
-}

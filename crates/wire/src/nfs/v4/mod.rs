@@ -15,7 +15,7 @@ mod results;
 pub use compound::{CompoundCall, CompoundReply, Operation, Operations, Stop};
 pub use operation::{callback_name, operation_name};
 
-use super::procedure::entry;
+use super::entry::entry;
 
 /// The procedure that is not COMPOUND.
 pub const PROCEDURE_NULL: u32 = 0;

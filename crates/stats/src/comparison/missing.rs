@@ -1,0 +1,20 @@
+//! Why there is no interval.
+
+/// Why there is no interval.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Missing {
+    /// The run is too short for the time that the server remembers.
+    TooShort,
+    /// Too few operations, or too few beyond the percentile.
+    TooFew,
+}
+
+impl Missing {
+    /// The words used in reports.
+    pub fn label(self) -> &'static str {
+        match self {
+            Missing::TooShort => "too short",
+            Missing::TooFew => "too few",
+        }
+    }
+}
