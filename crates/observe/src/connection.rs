@@ -1,18 +1,20 @@
 //! One connection: its two streams, the messages in them, and their pairing.
 
+mod above;
+mod opening;
+
 use plimsoll_model::{Anomaly, Coverage, Endpoint, PacketCounts, Sink};
 
 use crate::commands::{Commands, Holes, count_datagrams};
-use crate::message::{self, Framer, Framing, Message, Stamp};
+use crate::link::Link;
+use crate::message::{Framer, Framing, Message};
 use crate::missing::{Ledger, client_by_port};
-use crate::packet::{Segment, SegmentBuf, TcpFlags};
-use crate::pairing::{Link, Pairing, Shared};
-use crate::stream::{Chunk, Half, Receiver};
+use crate::packet::{Segment, Stamp};
+use crate::pairing::{Pairing, Shared};
+use crate::stream::Half;
+use above::{Above, Messages};
+pub(crate) use opening::Opening;
 
-/// Length of what stands before a message.
-const MARK_LEN: u64 = 4;
-/// Segments that look like RPC replies before they are believed to be.
-const REPLIES: u8 = 3;
 /// Connections of which it is remembered when they were seen, at most.
 const ENDS_MAX: usize = 65_536;
 
@@ -35,40 +37,6 @@ pub(crate) struct Connection {
     unsure: [Commands; 2],
     /// What is missing of each direction.
     holes: [Holes; 2],
-}
-
-/// How far behind a SYN the next packet of its connection stands at most, bytes, where those between were not captured: a window that
-/// is not scaled.
-const CONFIRMED_WITHIN: u32 = 1 << 16;
-
-/// A SYN in the middle of a connection that nobody has answered yet.
-#[derive(Debug)]
-pub(crate) struct Opening {
-    syn: SegmentBuf,
-    direction: usize,
-    stamp: Stamp,
-}
-
-impl Opening {
-    /// With what it acknowledges left out: it may be a stray one.
-    pub(crate) fn new(segment: &Segment<'_>, direction: usize, stamp: Stamp) -> Self {
-        let syn = SegmentBuf { ack: 0, flags: TcpFlags(0x02), ..SegmentBuf::of(segment) };
-        Self { syn, direction, stamp }
-    }
-
-    /// Whether a segment fits the SYN: the other end acknowledges it, or its sender goes on behind it.
-    fn fits(&self, segment: &Segment<'_>, direction: usize) -> bool {
-        let begin = self.syn.seq.wrapping_add(1);
-        if direction == self.direction {
-            return !segment.flags.syn() && segment.seq.wrapping_sub(begin) < CONFIRMED_WITHIN;
-        }
-        segment.flags.ack() && segment.ack.wrapping_sub(begin) < CONFIRMED_WITHIN
-    }
-
-    /// The SYN as it came.
-    pub(crate) fn segment(&self) -> (Segment<'_>, usize, Stamp) {
-        (self.syn.as_segment(), self.direction, self.stamp)
-    }
 }
 
 impl Connection {
@@ -110,28 +78,6 @@ impl Connection {
         let skips = segment.wire_len > 0 && self.halves[direction].skips_to(segment.seq);
         let lacks = segment.flags.ack() && self.halves[1 - direction].lacks_up_to(segment.ack);
         (skips || lacks) && !segment.flags.syn() && !segment.flags.rst()
-    }
-
-    /// Takes the SYN that waits if a segment shows that it opened another connection, and forgets it if the segment shows that the
-    /// connection goes on. A segment that may belong to either shows nothing.
-    pub(crate) fn take_confirmed(&mut self, segment: &Segment<'_>, direction: usize) -> Option<Box<Opening>> {
-        let [half, other] = [&self.halves[direction], &self.halves[1 - direction]];
-        if !segment.flags.syn() && half.distance(segment.seq) == Some(0) && other.has_up_to(segment.ack) {
-            self.opening = None;
-        }
-        let halves = &self.halves;
-        let confirms = |opening: &mut Box<Opening>| {
-            // The sequence numbers of the other end tell: those of the SYN may be near the connection's by chance or damage.
-            let theirs = if direction == opening.direction { segment.ack } else { segment.seq };
-            let is_old = !segment.flags.syn() && is_near(&halves[1 - opening.direction], theirs);
-            opening.fits(segment, direction) && !is_old
-        };
-        self.opening.take_if(confirms)
-    }
-
-    /// Whether a SYN that acknowledges something may be a stray one: what it acknowledges is of this connection.
-    pub(crate) fn is_acknowledged_by(&self, syn: &Segment<'_>, direction: usize) -> bool {
-        is_near(&self.halves[1 - direction], syn.ack)
     }
 
     /// Takes a message that came in a datagram.
@@ -253,7 +199,7 @@ impl Connection {
         }
         above.messages.direction = direction;
         let from_client = may_be_client(above.messages.pairing.client, direction);
-        let counts = half.segment(segment, (stamp.time_ns, stamp.frame, acknowledges), &mut above);
+        let counts = half.segment(segment, stamp, acknowledges, &mut above);
         if segment.flags.syn() {
             self.ledger.begin(direction, half.origin());
         }
@@ -372,163 +318,10 @@ impl Connection {
     }
 }
 
-/// Whether a sequence number is one of the stream as it stands.
-fn is_near(half: &Half, seq: u32) -> bool {
-    half.distance(seq).is_some_and(|distance| distance < u64::from(CONFIRMED_WITHIN))
-}
-
-/// What is above one of the streams of a connection.
-struct Above<'c, S> {
-    framing: &'c mut Framing,
-    framers: &'c mut [Framer; 2],
-    messages: Messages<'c, S>,
-    replies: &'c mut u8,
-    holes: &'c mut [Holes; 2],
-    packets: &'c mut PacketCounts,
-}
-
-/// Where the messages of one of the streams go.
-struct Messages<'c, S> {
-    pairing: &'c mut Pairing,
-    link: &'c mut Link,
-    ledger: &'c mut Ledger,
-    /// Which stream.
-    direction: usize,
-    shared: &'c mut Shared<S>,
-}
-
-impl<S: Sink> Messages<'_, S> {
-    #[inline]
-    fn take(&mut self, message: &Message<'_>) {
-        let (direction, losses) = (self.direction, self.link.breaks[self.direction]);
-        self.ledger.message(direction, message.len + MARK_LEN, message.end_offset, losses);
-        let cut = self.shared.output.anomalies.count(Anomaly::HeaderCutShort);
-        self.pairing.take(message, direction, self.link, self.shared);
-        self.ledger.add(direction, &mut self.shared.output.tally);
-        if self.shared.output.anomalies.count(Anomaly::HeaderCutShort) != cut {
-            self.count_cuts(1);
-        }
-    }
-
-    /// The snap length cut packets behind which messages may be hidden.
-    #[cold]
-    fn count_cuts(&mut self, cuts: u32) {
-        let at = self.direction;
-        self.link.cuts[at] = self.link.cuts[at].saturating_add(cuts);
-        self.link.holes[at] = self.link.holes[at].saturating_add(cuts);
-        self.link.breaks[at] = self.link.breaks[at].wrapping_add(1);
-    }
-}
-
-impl<S: Sink> Above<'_, S> {
-    /// Whether the connection is a file server's, as far as is known with these bytes.
-    #[inline]
-    fn is_recognised(&mut self, chunk: &Chunk<'_>) -> bool {
-        if *self.framing == Framing::Unknown {
-            let Some(framing) = message::recognise(chunk.bytes).or_else(|| self.replies(chunk)) else { return false };
-            *self.framing = framing;
-        }
-        true
-    }
-
-    /// Data goes the other way, and its sender had more of this stream than was captured: from `next` to `acknowledged`. Where nothing
-    /// follows, nothing but this tells of the hole: it counts as one in time for the pairing, unless it was `noted` before.
-    #[cold]
-    fn answered_unseen(&mut self, next: u64, acknowledged: u64, noted: bool) {
-        let messages = &mut self.messages;
-        messages.link.holes[messages.direction] += u32::from(!noted);
-        let at = messages.direction;
-        self.framers[at].answered(next, acknowledged, |message| messages.take(message));
-        messages.link.breaks[at] = messages.link.breaks[at].wrapping_add(1);
-    }
-}
-
-impl<S> Above<'_, S> {
-    /// A reply's header is weak evidence, so several are needed, each in a segment that it fills: the answers of a server of which the
-    /// questions were not captured.
-    #[cold]
-    fn replies(&mut self, chunk: &Chunk<'_>) -> Option<Framing> {
-        if !message::is_reply(chunk.bytes, chunk.wire_len as usize) {
-            return None;
-        }
-        *self.replies = self.replies.saturating_add(1);
-        (*self.replies >= REPLIES).then_some(Framing::Rpc)
-    }
-}
-
-impl<S: Sink> Receiver for Above<'_, S> {
-    #[inline]
-    fn data(&mut self, chunk: &Chunk<'_>) {
-        if !self.is_recognised(chunk) {
-            return;
-        }
-        let messages = &mut self.messages;
-        let framer = &mut self.framers[messages.direction];
-        let continues_raw = framer.in_raw();
-        let allow_raw = messages.pairing.expects_raw(messages.direction);
-        let cuts = framer.faults.cuts;
-        let begun = framer.data(chunk, *self.framing, allow_raw, |message| messages.take(message));
-        if framer.faults.cuts != cuts {
-            messages.count_cuts(framer.faults.cuts - cuts);
-        }
-        let from_client = may_be_client(self.messages.pairing.client, self.messages.direction);
-        count_data(begun, continues_raw, from_client, self.packets);
-    }
-
-    #[cold]
-    fn late(&mut self, chunk: &Chunk<'_>, seen_ns: i64) {
-        if !self.is_recognised(chunk) {
-            return;
-        }
-        let messages = &mut self.messages;
-        let framer = &mut self.framers[messages.direction];
-        let continues_raw = framer.in_raw();
-        let allow_raw = messages.pairing.expects_raw(messages.direction);
-        let cuts = framer.faults.cuts;
-        let begun = framer.late((chunk, seen_ns), *self.framing, allow_raw, |message| messages.take(message));
-        if framer.faults.cuts != cuts {
-            messages.count_cuts(framer.faults.cuts - cuts);
-        }
-        let from_client = may_be_client(self.messages.pairing.client, self.messages.direction);
-        count_data(begun, continues_raw, from_client, self.packets);
-    }
-
-    fn hole(&mut self, len: u64, end: u64, acknowledged: bool) {
-        let messages = &mut self.messages;
-        messages.link.holes[messages.direction] += 1;
-        self.holes[messages.direction].add(len, acknowledged);
-        let at = messages.direction;
-        self.framers[at].hole(len, end, |message| messages.take(message));
-        messages.link.breaks[at] = messages.link.breaks[at].wrapping_add(1);
-    }
-
-    fn restart(&mut self) {
-        self.messages.ledger.restart(self.messages.direction);
-        self.framers[self.messages.direction].restart(false);
-    }
-}
-
 /// Whether a packet of `direction` may be a client's: it is, or nobody knows.
 #[inline]
 fn may_be_client(client: Option<usize>, direction: usize) -> bool {
     client.is_none_or(|client| client == direction)
-}
-
-/// A packet with data on a file server's connection.
-#[inline]
-fn count_data(begun: u32, continues_raw: bool, from_client: bool, packets: &mut PacketCounts) {
-    packets.continued += u64::from(begun == 0);
-    if !from_client {
-        return;
-    }
-    packets.commands += 1;
-    if begun > 0 {
-        packets.command_first += 1;
-    } else if continues_raw {
-        packets.command_continued_async += 1;
-    } else {
-        packets.command_continued_sync += 1;
-    }
 }
 
 /// A packet without data: an acknowledgement, or the opening or closing of a connection.

@@ -8,6 +8,7 @@ pub mod capture;
 mod commands;
 mod connection;
 pub mod decrypt;
+mod link;
 pub mod message;
 mod missing;
 pub mod names;

@@ -1,12 +1,14 @@
 //! The observer: frames in, transactions out. It ties the stages together and counts packets.
 
+mod order;
+
 use plimsoll_model::{Anomalies, Anomaly, ClockGranularity, Coverage, Endpoint, Missing, Names, PacketCounts, Sink};
 
 use crate::capture::{ClockEstimate, Frame, LinkType};
 use crate::connection::{Connection, Opening};
-use crate::message::{Framing, Message, Stamp};
+use crate::message::{Framing, Message};
 use crate::missing::between_connections;
-use crate::packet::{self, Fragments, Packet, Path, Segment, SegmentBuf, ip_address};
+use crate::packet::{self, Fragments, Packet, Path, Segment, SegmentBuf, Stamp, ip_address};
 use crate::pairing::{Output, Shared};
 use crate::stream::{Connections, Slot};
 use crate::ties::{Datagram, DatagramBuf, Tied, TiedPacket, Ties};
@@ -176,7 +178,7 @@ impl<S: Sink> Observer<S> {
 
     /// Takes a piece of a datagram. The whole may be a tunnel's, and hold a piece of another.
     fn fragment(&mut self, fragment: &packet::Fragment<'_>, stamp: Stamp) {
-        let Some(mut whole) = self.fragments.add(fragment, (stamp.time_ns, stamp.frame), 1) else {
+        let Some(mut whole) = self.fragments.add(fragment, stamp, 1) else {
             return self.fragment_counted(fragment);
         };
         for _ in 0..REASSEMBLIES_MAX {
@@ -186,8 +188,7 @@ impl<S: Sink> Observer<S> {
                     None => return self.fragment_counted(inner),
                 },
                 packet => {
-                    let first = Stamp { time_ns: whole.first.0, frame: whole.first.1 };
-                    return self.packet(packet, first, stamp, whole.packets);
+                    return self.packet(packet, whole.first, stamp, whole.packets);
                 }
             };
             whole = next;
@@ -302,56 +303,6 @@ impl<S: Sink> Observer<S> {
         connection.segment(segment, direction, stamp, &mut self.shared, &mut self.packets);
         if !used && connection.framing != Framing::Unknown {
             self.connections_used += 1;
-        }
-    }
-
-    /// Makes a packet wait for what it follows.
-    #[cold]
-    fn wait(&mut self, tied: Tied, time_ns: i64) {
-        self.ties.add(tied, time_ns);
-        while self.ties.are_too_many() {
-            self.release_first(None);
-        }
-    }
-
-    /// Takes the packets of a connection that waited for what has come now.
-    #[cold]
-    fn release_ready(&mut self, slot: Slot) {
-        loop {
-            let connection = self.connections.get(slot);
-            let is_there = |tied: &Tied| match &tied.packet {
-                TiedPacket::Segment(segment, _) => !connection.is_early(&segment.as_segment(), tied.direction),
-                TiedPacket::Datagram(datagram) => {
-                    !connection.pairing.is_early_reply(datagram.as_datagram().payload, tied.direction)
-                }
-            };
-            let Some(tied) = self.ties.take_if(slot, is_there) else { return };
-            self.shared.output.anomalies.add(Anomaly::PacketReordered);
-            self.release(&tied);
-        }
-    }
-
-    /// Takes packets that wait for what does not come.
-    #[cold]
-    fn release_all(&mut self) {
-        while self.release_first(None) {}
-    }
-
-    /// Takes the first of them, of one connection or of all, and those that follow it. Whether there was one.
-    fn release_first(&mut self, slot: Option<Slot>) -> bool {
-        let Some(tied) = self.ties.take_first(slot) else { return false };
-        self.release(&tied);
-        self.release_ready(tied.slot);
-        true
-    }
-
-    fn release(&mut self, tied: &Tied) {
-        let Tied { slot, direction, packet } = tied;
-        match packet {
-            TiedPacket::Segment(segment, stamp) => {
-                self.take_segment(*slot, *direction, &segment.as_segment(), *stamp);
-            }
-            TiedPacket::Datagram(datagram) => self.take_datagram(*slot, *direction, datagram.as_datagram()),
         }
     }
 

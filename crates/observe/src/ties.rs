@@ -7,8 +7,7 @@
 
 use std::collections::VecDeque;
 
-use crate::message::Stamp;
-use crate::packet::{Segment, SegmentBuf};
+use crate::packet::{Segment, SegmentBuf, Stamp};
 use crate::stream::Slot;
 
 /// Packets that wait, at most: as many as are sorted by time (`capture/window.rs`).

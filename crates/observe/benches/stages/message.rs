@@ -3,6 +3,7 @@
 
 use divan::{Bencher, black_box};
 use plimsoll_observe::message::{Framer, Framing};
+use plimsoll_observe::packet::Stamp;
 use plimsoll_observe::stream::Chunk;
 
 use crate::traffic::{self, Kind, OPERATIONS};
@@ -37,7 +38,8 @@ fn run(bencher: Bencher<'_, '_>, kind: Kind, framing: Framing, operations: u32) 
             for bytes in bytes.chunks(SEGMENT) {
                 frame += 1;
                 let wire_len = bytes.len() as u32;
-                let chunk = Chunk { offset: *offset, bytes, wire_len, time_ns: 0, frame, acknowledges: 0 };
+                let chunk =
+                    Chunk { offset: *offset, bytes, wire_len, stamp: Stamp { time_ns: 0, frame }, acknowledges: 0 };
                 framer.data(&chunk, framing, false, |message| {
                     black_box(message);
                 });

@@ -1,7 +1,7 @@
 //! Stage "stream": segments become bytes in order, and holes.
 
 use divan::{Bencher, black_box};
-use plimsoll_observe::packet::{self, Packet};
+use plimsoll_observe::packet::{self, Packet, Stamp};
 use plimsoll_observe::stream::{Chunk, Connections, Half, Receiver};
 
 use crate::traffic::{self, Around, Kind, OPERATIONS};
@@ -39,7 +39,8 @@ fn run(bencher: Bencher<'_, '_>, lossy: bool) {
         let [low, high] = connections.get(slot);
         let (half, other) = if direction == 0 { (low, high) } else { (high, low) };
         let (acknowledges, _) = other.acknowledge(segment.ack, &mut Seen);
-        half.segment(segment, (next as i64, next as u64, acknowledges), &mut Seen);
+        let stamp = Stamp { time_ns: next as i64, frame: next as u64 };
+        half.segment(segment, stamp, acknowledges, &mut Seen);
     });
 }
 

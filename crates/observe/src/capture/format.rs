@@ -2,7 +2,7 @@
 
 use super::CaptureAnomalies;
 use super::error::Stop;
-use super::link::LinkType;
+use super::located::Located;
 use super::netmon::{self, NetMon};
 use super::netxray::{self, NetXRay};
 use super::pcap::{self, Pcap};
@@ -27,17 +27,6 @@ pub enum Format {
     NetXRay,
     /// Microsoft Network Monitor 2.x.
     NetMon,
-}
-
-/// Where a packet lies in the window, and what its record says of it.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Located {
-    /// Its first byte, see [`Source::place`].
-    pub(super) start: u64,
-    pub(super) len: usize,
-    pub(super) original_len: u32,
-    pub(super) time_ns: Option<i64>,
-    pub(super) link: LinkType,
 }
 
 /// The parser of the file that is being read.

@@ -10,8 +10,8 @@ mod variant;
 
 use super::bytes::Order;
 use super::error::Stop;
-use super::format::Located;
 use super::link::LinkType;
+use super::located::Located;
 use super::source::Source;
 use super::{Format, MAX_PACKET_BYTES};
 

@@ -8,8 +8,8 @@
 
 use super::bytes::Order;
 use super::error::Stop;
-use super::format::Located;
 use super::link::LinkType;
+use super::located::Located;
 use super::resolution::Resolution;
 use super::source::{LONGEST_NEED, Source};
 use super::{CaptureAnomalies, MAX_PACKET_BYTES};

@@ -4,8 +4,8 @@
 
 use super::bytes::Order;
 use super::error::Stop;
-use super::format::Located;
 use super::link::LinkType;
+use super::located::Located;
 use super::source::Source;
 use super::{CaptureAnomalies, MAX_PACKET_BYTES};
 

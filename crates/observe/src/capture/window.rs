@@ -9,7 +9,7 @@
 //! A packet that is earlier than one before it by more than [`DISORDER_MAX_NS`] is no disorder: the clock was set back, or another
 //! capture begins. Nothing is sorted across it. Packets without a time stay behind the packet that stands before them.
 
-use super::format::Located;
+use super::located::Located;
 
 /// Packets that are looked at before the earliest of them is given out: twice the 64 packets that a Linux network driver takes from a
 /// queue in one go (NAPI_POLL_WEIGHT, include/linux/netdevice.h).

@@ -4,7 +4,8 @@ use ccm::aead::{AeadInOut, Nonce};
 use plimsoll_wire::smb2::transform;
 
 use super::cipher::Cipher;
-use crate::message::{Message, Stamp};
+use crate::message::Message;
+use crate::packet::Stamp;
 
 /// "Encryption in SMB 3.0: A protocol perspective", Microsoft Open Specifications blog, 2012: a WRITE of 23 bytes.
 pub(super) mod ms_3_0 {

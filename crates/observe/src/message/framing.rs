@@ -2,17 +2,18 @@
 //!
 //! Spec: RFC 1002 4.3.1; MS-SMB2 2.1; RFC 5531 11.
 
+mod arrivals;
+mod cursor;
+mod head;
+
+use arrivals::{Arrivals, wait};
+use cursor::Cursor;
+
 use super::prefix::{MARK_LEN, Parsed, Prefix, prefix};
 use super::signature::{self, MESSAGE_MAX};
-use super::{Framing, Message, Stamp};
+use super::{Framing, Message};
+use crate::packet::Stamp;
 use crate::stream::Chunk;
-
-/// Bytes kept of a message: more than any header with its names needs.
-const HEAD_MAX: usize = 4_096;
-/// Bytes kept of an SMB2 compound, whose later members lie behind the payload of earlier ones.
-const COMPOUND_MAX: usize = 2 << 20;
-/// Bytes kept, where messages are decrypted, of those that lead to a session: more than a logon's token has room for.
-const LOGON_MAX: usize = 128 << 10;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 enum State {
@@ -76,78 +77,6 @@ pub struct Faults {
     pub resynchronised: u64,
     /// Records that contradict themselves.
     pub malformed: u64,
-}
-
-/// When the packets of the message under way arrived.
-#[derive(Clone, Copy, Debug, Default)]
-struct Arrivals {
-    /// The latest of all.
-    latest: Option<Stamp>,
-    /// The latest of those that filled no gap, ns.
-    in_order_ns: Option<i64>,
-    /// The earliest instant at which one of its gaps showed, ns.
-    gap_seen_ns: Option<i64>,
-    /// Bytes of it were not seen.
-    incomplete: bool,
-}
-
-impl Arrivals {
-    fn add(&mut self, stamp: Stamp, gap_seen_ns: Option<i64>) {
-        let is_later = |latest: Stamp| (stamp.time_ns, stamp.frame) > (latest.time_ns, latest.frame);
-        if self.latest.is_none_or(is_later) {
-            self.latest = Some(stamp);
-        }
-        match gap_seen_ns {
-            None => self.in_order_ns = self.in_order_ns.max(Some(stamp.time_ns)),
-            Some(seen) => self.gap_seen_ns = Some(self.gap_seen_ns.map_or(seen, |before| before.min(seen))),
-        }
-    }
-
-    /// How long the message waited for bytes that filled gaps when all others were there; if all of it filled gaps, since they showed.
-    fn resent_wait_ns(&self) -> Option<u64> {
-        let Some(gap_seen_ns) = self.gap_seen_ns else { return (!self.incomplete).then_some(0) };
-        let since = self.in_order_ns.unwrap_or(gap_seen_ns);
-        self.latest.filter(|_| !self.incomplete).map(|latest| wait(since, latest.time_ns))
-    }
-}
-
-/// From one instant to another, ns; 0 where the clock went back.
-fn wait(from: i64, to: i64) -> u64 {
-    u64::try_from(to.saturating_sub(from)).unwrap_or(0)
-}
-
-/// A place in a chunk.
-struct Cursor<'c, 'b> {
-    chunk: &'c Chunk<'b>,
-    at: usize,
-    /// Messages that began in this chunk.
-    begun: u32,
-}
-
-impl<'b> Cursor<'_, 'b> {
-    #[inline]
-    fn rest(&self) -> &'b [u8] {
-        self.chunk.bytes.get(self.at..).unwrap_or_default()
-    }
-
-    #[inline]
-    fn wire_rest(&self) -> usize {
-        self.chunk.wire_len as usize - self.at
-    }
-
-    #[inline]
-    fn stamp(&self) -> Stamp {
-        Stamp { time_ns: self.chunk.time_ns, frame: self.chunk.frame }
-    }
-
-    #[inline]
-    fn offset(&self) -> u64 {
-        self.chunk.offset + self.at as u64
-    }
-
-    fn skip_all(&mut self) {
-        self.at = self.chunk.wire_len as usize;
-    }
 }
 
 impl Framer {
@@ -227,7 +156,7 @@ impl Framer {
             return false;
         }
         self.found_once = true;
-        let stamp = Stamp { time_ns: chunk.time_ns, frame: chunk.frame };
+        let stamp = chunk.stamp;
         out(&Message {
             bytes,
             len: prefix.len,
@@ -361,7 +290,7 @@ impl Framer {
                     len: prefix.len,
                     first: cursor.stamp(),
                     last: Some(cursor.stamp()),
-                    resent_wait_ns: Some(self.gap_seen_ns.map_or(0, |seen| wait(seen, cursor.chunk.time_ns))),
+                    resent_wait_ns: Some(self.gap_seen_ns.map_or(0, |seen| wait(seen, cursor.chunk.stamp.time_ns))),
                     end_offset: cursor.offset(),
                     acknowledges: cursor.chunk.acknowledges,
                     packets: 1,
@@ -385,13 +314,13 @@ impl Framer {
         self.arrivals.add(cursor.stamp(), self.gap_seen_ns);
         self.acknowledges = cursor.chunk.acknowledges;
         self.packets = 1;
-        self.counted_frame = cursor.chunk.frame;
+        self.counted_frame = cursor.chunk.stamp.frame;
         self.buffer.clear();
     }
 
     #[inline]
     fn count_packet(&mut self, cursor: &Cursor<'_, '_>) {
-        let frame = cursor.chunk.frame;
+        let frame = cursor.chunk.stamp.frame;
         if self.counted_frame != frame {
             self.counted_frame = frame;
             self.packets += 1;
@@ -409,12 +338,7 @@ impl Framer {
         self.raw = prefix.raw;
         self.head_closed = false;
         let head = head.get(MARK_LEN..).unwrap_or_default();
-        self.head_max = match head {
-            [0xfd, b'S', b'M', b'B', ..] if self.decrypts => MESSAGE_MAX as usize,
-            _ if is_compound(head) => COMPOUND_MAX,
-            [0xfe, b'S', b'M', b'B', ..] if self.decrypts && may_be_logon(head) => LOGON_MAX,
-            _ => HEAD_MAX,
-        };
+        self.head_max = head::bytes_kept(head, self.decrypts);
     }
 
     /// Keeps what the head still has room for of the next `take` bytes on the wire.
@@ -527,15 +451,4 @@ impl Framer {
         // Messages of several packets are few; thousands of idle connections with a buffer each are not.
         self.buffer = Vec::new();
     }
-}
-
-/// An SMB2 header that says that another member follows.
-#[inline]
-fn is_compound(head: &[u8]) -> bool {
-    head.first() == Some(&0xfe) && head.get(20..24).is_some_and(|next| next != [0; 4])
-}
-
-/// An SMB2 header of NEGOTIATE or SESSION_SETUP, or one too short to tell.
-fn may_be_logon(head: &[u8]) -> bool {
-    head.get(12..14).is_none_or(|command| matches!(command, [0 | 1, 0]))
 }

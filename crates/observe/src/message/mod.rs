@@ -11,14 +11,7 @@ pub use framing::{Faults, Framer};
 pub use prefix::Framing;
 pub use signature::{is_reply, recognise};
 
-/// A time and the frame that it belongs to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Stamp {
-    /// Capture time, ns since the Unix epoch.
-    pub time_ns: i64,
-    /// Frame number, from 1.
-    pub frame: u64,
-}
+use crate::packet::Stamp;
 
 /// One SMB or RPC message.
 #[derive(Clone, Copy, Debug)]

@@ -3,7 +3,7 @@
 use plimsoll_model::{Endpoint, Missing, OneSided, Unseen};
 
 use super::{Blocks, Estimate, Ids};
-use crate::pairing::Link;
+use crate::link::Link;
 use crate::stream::Half;
 
 /// Two standard errors each way: 95 %.

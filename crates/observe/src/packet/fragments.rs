@@ -4,7 +4,7 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use super::{Address, Datagram, Fragment};
+use super::{Address, Datagram, Fragment, Stamp};
 
 /// Datagrams under way at once; beyond it the oldest is given up.
 const OPEN_MAX: usize = 256;
@@ -22,7 +22,7 @@ struct Open {
     held: Vec<(usize, usize)>,
     total: Option<usize>,
     packets: u32,
-    first: Option<(i64, u64)>,
+    first: Option<Stamp>,
 }
 
 /// A datagram whose pieces have all come.
@@ -34,8 +34,8 @@ pub struct Whole {
     bytes: Vec<u8>,
     /// How many packets carried it.
     pub packets: u32,
-    /// Time (ns since the Unix epoch) and frame number of the piece that came first.
-    pub first: (i64, u64),
+    /// The piece that came first.
+    pub first: Stamp,
 }
 
 impl Whole {
@@ -60,9 +60,8 @@ pub struct Fragments {
 }
 
 impl Fragments {
-    /// Takes a piece; gives the datagram when it is whole. `first` is the time and frame number of the first packet that carried
-    /// the piece, `packets` how many did: more than one where it was in a datagram that was put together itself.
-    pub fn add(&mut self, fragment: &Fragment<'_>, first: (i64, u64), packets: u32) -> Option<Whole> {
+    /// Takes a piece; gives the datagram when it is whole. `first` is the first packet that carried the piece, `packets` how many did: more than one where it was in a datagram that was put together itself.
+    pub fn add(&mut self, fragment: &Fragment<'_>, first: Stamp, packets: u32) -> Option<Whole> {
         let piece = &fragment.piece;
         let key = (piece.source, piece.destination, fragment.id, piece.protocol);
         let (start, len) = (fragment.offset as usize, piece.payload.len());
@@ -142,15 +141,19 @@ mod tests {
         Fragment { piece, id: 7, offset, more }
     }
 
+    fn stamp(time_ns: i64, frame: u64) -> Stamp {
+        Stamp { time_ns, frame }
+    }
+
     #[test]
     fn pieces_in_any_order_make_the_whole() {
         let mut fragments = Fragments::default();
-        assert!(fragments.add(&piece(8, &[2; 8], true), (20, 2), 1).is_none());
-        assert!(fragments.add(&piece(16, &[3; 4], false), (30, 3), 1).is_none());
-        assert!(fragments.add(&piece(8, &[2; 8], true), (35, 4), 1).is_none(), "a duplicate adds nothing");
-        let whole = fragments.add(&piece(0, &[1; 8], true), (40, 5), 1).expect("all pieces are there");
+        assert!(fragments.add(&piece(8, &[2; 8], true), stamp(20, 2), 1).is_none());
+        assert!(fragments.add(&piece(16, &[3; 4], false), stamp(30, 3), 1).is_none());
+        assert!(fragments.add(&piece(8, &[2; 8], true), stamp(35, 4), 1).is_none(), "a duplicate adds nothing");
+        let whole = fragments.add(&piece(0, &[1; 8], true), stamp(40, 5), 1).expect("all pieces are there");
         assert_eq!(whole.datagram().payload, [[1; 8].as_slice(), &[2; 8], &[3; 4]].concat());
-        assert_eq!((whole.first, whole.packets), ((20, 2), 4));
+        assert_eq!((whole.first, whole.packets), (stamp(20, 2), 4));
         assert_eq!(fragments.incomplete(), 0);
     }
 
@@ -158,7 +161,7 @@ mod tests {
     fn what_never_completes_is_counted_and_bounded() {
         let mut fragments = Fragments::default();
         for id in 0..1_000 {
-            assert!(fragments.add(&Fragment { id, ..piece(0, &[0; 8], true) }, (0, 1), 1).is_none());
+            assert!(fragments.add(&Fragment { id, ..piece(0, &[0; 8], true) }, stamp(0, 1), 1).is_none());
         }
         assert!(fragments.open.len() <= OPEN_MAX);
         assert_eq!(fragments.incomplete(), 1_000);

@@ -34,6 +34,15 @@ pub fn ip_address(address: Address) -> std::net::IpAddr {
     std::net::Ipv6Addr::from(address).to_canonical()
 }
 
+/// A time and the frame that it belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stamp {
+    /// Capture time, ns since the Unix epoch.
+    pub time_ns: i64,
+    /// Frame number, from 1.
+    pub frame: u64,
+}
+
 /// Source and destination of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Path {

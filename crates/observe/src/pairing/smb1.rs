@@ -22,8 +22,9 @@ use plimsoll_wire::smb1::{command, locking, session, transaction};
 use plimsoll_wire::smb2;
 
 use super::pending::Displaced;
+use super::request::{both, later};
 use super::smb2::outcome as nt_outcome;
-use super::{Answer, Link, Output, Pending, PendingTable, both, later};
+use super::{Answer, Link, Output, Pending, PendingTable};
 use crate::message::Message;
 use crate::missing::Ids as MessageIds;
 use early::Early;

@@ -4,9 +4,16 @@
 //! capture has none. It never waits for what cannot come: a hole is given up as soon as the receiver has
 //! acknowledged it (then the capture dropped it), or when the bounded buffer is full.
 
+mod chunk;
 mod connections;
+mod counts;
 mod half;
+mod held;
 mod offset;
+mod receiver;
 
+pub use chunk::Chunk;
 pub use connections::{Connections, Slot};
-pub use half::{Chunk, Counts, Event, Half, Receiver, Sizes};
+pub use counts::{Counts, Sizes};
+pub use half::Half;
+pub use receiver::Receiver;

@@ -5,8 +5,8 @@
 
 use std::collections::BTreeMap;
 
-use plimsoll_observe::packet::{Segment, TcpFlags};
-use plimsoll_observe::stream::{Event, Half};
+use plimsoll_observe::packet::{Segment, Stamp, TcpFlags};
+use plimsoll_observe::stream::{Chunk, Half, Receiver};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, RngSeed};
 
@@ -117,22 +117,27 @@ struct Real {
     shift: Option<u64>,
 }
 
-fn take(told: &mut Vec<Told>, event: Event<'_>) {
-    match event {
-        Event::Data(chunk) => {
-            let byte = |index: u64| Told::Byte {
-                at: chunk.offset + index,
-                time_ns: chunk.time_ns,
-                frame: chunk.frame,
-                acknowledges: chunk.acknowledges,
-                value: chunk.bytes.get(index as usize).copied(),
-            };
-            told.extend((0..u64::from(chunk.wire_len)).map(byte));
-        }
-        Event::Hole { len, end, acknowledged } => {
-            told.extend((end - len..end).map(|at| Told::Missing { at, acknowledged }));
-        }
-        Event::Restart => panic!("nothing here jumps"),
+/// Takes events apart.
+struct Take<'t>(&'t mut Vec<Told>);
+
+impl Receiver for Take<'_> {
+    fn data(&mut self, chunk: &Chunk<'_>) {
+        let byte = |index: u64| Told::Byte {
+            at: chunk.offset + index,
+            time_ns: chunk.stamp.time_ns,
+            frame: chunk.stamp.frame,
+            acknowledges: chunk.acknowledges,
+            value: chunk.bytes.get(index as usize).copied(),
+        };
+        self.0.extend((0..u64::from(chunk.wire_len)).map(byte));
+    }
+
+    fn hole(&mut self, len: u64, end: u64, acknowledged: bool) {
+        self.0.extend((end - len..end).map(|at| Told::Missing { at, acknowledged }));
+    }
+
+    fn restart(&mut self) {
+        panic!("nothing here jumps");
     }
 }
 
@@ -144,7 +149,7 @@ fn run(steps: &[Step], origin: u32, with_syn: bool) -> (Model, Real) {
     let mut cursor = START;
     if with_syn {
         let syn = Segment { seq: seq(cursor - 1), ack: 0, flags: TcpFlags(SYN), payload: &[], wire_len: 0 };
-        real.half.segment(&syn, (0, 1, 0), &mut |event: Event<'_>| take(&mut real.told, event));
+        real.half.segment(&syn, Stamp { time_ns: 0, frame: 1 }, 0, &mut Take(&mut real.told));
         model.begin(cursor);
         real.shift = real.half.next().map(|next| next - cursor);
     }
@@ -160,7 +165,7 @@ fn run(steps: &[Step], origin: u32, with_syn: bool) -> (Model, Real) {
             Step::Ack(back) => {
                 let at = cursor - back.min(START);
                 let first = real.half.next().is_none();
-                real.half.acknowledge(seq(at), &mut |event: Event<'_>| take(&mut real.told, event));
+                real.half.acknowledge(seq(at), &mut Take(&mut real.told));
                 if first {
                     real.shift = real.half.next().map(|next| next - at);
                 }
@@ -178,10 +183,11 @@ fn run(steps: &[Step], origin: u32, with_syn: bool) -> (Model, Real) {
         if real.half.next().is_none() {
             real.shift = Some((1 << 33) + u64::from(seq(at)) - at);
         }
-        real.half.segment(&segment, stamp, &mut |event: Event<'_>| take(&mut real.told, event));
+        let (time_ns, frame, acknowledges) = stamp;
+        real.half.segment(&segment, Stamp { time_ns, frame }, acknowledges, &mut Take(&mut real.told));
         model.segment(at, len, &bytes, stamp);
     }
-    real.half.finish(&mut |event: Event<'_>| take(&mut real.told, event));
+    real.half.finish(&mut Take(&mut real.told));
     model.hand_on(true);
     (model, real)
 }
@@ -250,7 +256,7 @@ proptest! {
             let bytes: Vec<u8> = (*at..*at + u64::from(*len)).map(|at| (at * 13) as u8).collect();
             let seq = origin.wrapping_add(*at as u32);
             let segment = Segment { seq, ack: 0, flags: TcpFlags(ACK), payload: &bytes, wire_len: *len };
-            half.segment(&segment, (0, frame, 0), &mut |event: Event<'_>| take(&mut told, event));
+            half.segment(&segment, Stamp { time_ns: 0, frame }, 0, &mut Take(&mut told));
         }
         let values: Vec<Option<u8>> = told.iter().map(|told| match told {
             Told::Byte { value, .. } => *value,

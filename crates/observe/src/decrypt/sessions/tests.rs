@@ -3,6 +3,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::decrypt::testing::{hex, message, ms_3_0, ms_3_1_1, seal};
 use crate::message::{Framer, Framing};
+use crate::packet::Stamp;
 use crate::stream::Chunk;
 
 fn wire_order(session: u64) -> String {
@@ -128,7 +129,7 @@ fn framed(message: &[u8], decrypts: bool, first: usize) -> Vec<u8> {
     let (first, rest) = bytes.split_at(first);
     for bytes in [first].into_iter().chain(rest.chunks(1448)) {
         let wire_len = bytes.len() as u32;
-        let chunk = Chunk { offset, bytes, wire_len, time_ns: 0, frame: offset + 1, acknowledges: 0 };
+        let chunk = Chunk { offset, bytes, wire_len, stamp: Stamp { time_ns: 0, frame: offset + 1 }, acknowledges: 0 };
         framer.data(&chunk, Framing::Smb, false, |message| found.push(message.bytes.to_vec()));
         offset += u64::from(wire_len);
     }

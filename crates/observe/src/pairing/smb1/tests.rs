@@ -4,7 +4,7 @@ use plimsoll_model::{Endpoint, Names, Transaction as Row};
 use proptest::prelude::{any, proptest};
 
 use super::*;
-use crate::message::Stamp;
+use crate::packet::Stamp;
 
 #[derive(Debug, Default)]
 struct Rows(Vec<Row>);

@@ -2,22 +2,29 @@
 
 use super::*;
 use crate::packet::TcpFlags;
+use crate::stream::held::SEGMENTS_MAX;
 
 fn segment(seq: u32, payload: &[u8]) -> Segment<'_> {
     Segment { seq, ack: 0, flags: TcpFlags(0x10), payload, wire_len: payload.len() as u32 }
 }
 
 /// What comes out, in short: bytes as they are, a hole as its length, a restart as `Restart`.
-fn told(event: Event<'_>) -> String {
-    match event {
-        Event::Data(chunk) => String::from_utf8_lossy(chunk.bytes).into_owned(),
-        Event::Hole { len, acknowledged, .. } => format!("{len}{}", if acknowledged { "a" } else { "" }),
-        Event::Restart => "Restart".to_owned(),
+impl Receiver for Vec<String> {
+    fn data(&mut self, chunk: &Chunk<'_>) {
+        self.push(String::from_utf8_lossy(chunk.bytes).into_owned());
+    }
+
+    fn hole(&mut self, len: u64, _: u64, acknowledged: bool) {
+        self.push(format!("{len}{}", if acknowledged { "a" } else { "" }));
+    }
+
+    fn restart(&mut self) {
+        self.push("Restart".to_owned());
     }
 }
 
 fn give(half: &mut Half, seq: u32, payload: &[u8], out: &mut Vec<String>) {
-    half.segment(&segment(seq, payload), (0, 1, 0), &mut |event: Event<'_>| out.push(told(event)));
+    half.segment(&segment(seq, payload), Stamp { time_ns: 0, frame: 1 }, 0, out);
 }
 
 #[test]
@@ -38,9 +45,10 @@ fn a_hole_waits_for_its_acknowledgement_and_no_longer() {
     let (mut half, mut out) = (Half::default(), Vec::new());
     give(&mut half, 100, b"ab", &mut out);
     give(&mut half, 105, b"fg", &mut out);
-    assert_eq!(half.acknowledge(104, &mut |_: Event<'_>| panic!("the hole is not covered")), (first_offset(104), true));
-    let mut released = Vec::new();
-    assert!(half.acknowledge(105, &mut |event: Event<'_>| released.push(told(event))).1);
+    assert_eq!(half.acknowledge(104, &mut out), (first_offset(104), true));
+    assert_eq!(out, ["ab"], "the hole is not covered");
+    let mut released: Vec<String> = Vec::new();
+    assert!(half.acknowledge(105, &mut released).1);
     assert_eq!((out, released), (vec!["ab".to_owned()], vec!["3a".to_owned(), "fg".to_owned()]));
     give(&mut half, 102, b"cde", &mut Vec::new());
     assert_eq!((half.counts.late, half.counts.retransmitted), (1, 0));
@@ -64,9 +72,9 @@ fn what_is_held_is_bounded_and_comes_out_at_the_end() {
     give(&mut half, 0, b"a", &mut out);
     for index in 0..2_000u32 {
         give(&mut half, 10 + 2 * index, b"x", &mut out);
-        assert!(half.held.len() <= HELD_SEGMENTS_MAX + 1);
+        assert!(half.held.len() <= SEGMENTS_MAX + 1);
     }
-    half.finish(&mut |event: Event<'_>| out.push(told(event)));
+    half.finish(&mut out);
     assert!(half.held.is_empty());
     assert_eq!(out.iter().filter(|told| *told == "x").count(), 2_000);
     assert_eq!((out[1].as_str(), out[3].as_str()), ("9", "1"), "nobody acknowledged the holes");

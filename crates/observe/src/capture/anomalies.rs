@@ -1,0 +1,59 @@
+//! What is wrong with captures.
+
+use plimsoll_model::{Anomalies, Anomaly};
+
+/// What was wrong with the captures so far.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct CaptureAnomalies {
+    /// Files that end in the middle of a record, or whose compressed stream ends too early. Everything before is used.
+    pub truncated_tail: u64,
+    /// Records that made no sense, of a file that had given packets before. In pcapng a bad packet block is stepped
+    /// over; otherwise the place of the next record is lost, and the rest of that file is not read. Neither takes a
+    /// frame number.
+    pub bad_records: u64,
+    /// pcapng blocks of a kind that is not known, stepped over.
+    pub skipped_blocks: u64,
+    /// Packets that have a time stamp which cannot be told as nanoseconds since 1970 in 64 bits.
+    pub unusable_times: u64,
+    /// Files without a single byte, as a ring of captures may end with.
+    pub empty_files: u64,
+    /// Packets that the capturing program itself said it lost: snoop's drop counts, and the greater of the two in
+    /// the statistics of each pcapng interface. At least so many.
+    pub reported_drops: u64,
+    /// Files read at another place than given, in the order of their first packets.
+    pub reordered_files: u64,
+    /// Files that begin with the same packets as one before.
+    pub repeated_files: u64,
+    /// Packets that stood behind one of a later time, and were put at their place as far as the window reaches.
+    pub reordered: u64,
+}
+
+impl CaptureAnomalies {
+    /// Counts them among those of the packets. (Packets without a usable time count themselves.)
+    pub fn add_to(&self, anomalies: &mut Anomalies) {
+        let &Self {
+            truncated_tail,
+            bad_records,
+            skipped_blocks,
+            unusable_times: _,
+            empty_files,
+            reported_drops,
+            reordered_files,
+            repeated_files,
+            reordered,
+        } = self;
+        let counts = [
+            (Anomaly::CaptureFileTruncated, truncated_tail),
+            (Anomaly::CaptureRecordBad, bad_records),
+            (Anomaly::CaptureBlockSkipped, skipped_blocks),
+            (Anomaly::CaptureFileEmpty, empty_files),
+            (Anomaly::CaptureDropsReported, reported_drops),
+            (Anomaly::CaptureFileReordered, reordered_files),
+            (Anomaly::CaptureFileRepeated, repeated_files),
+            (Anomaly::PacketReordered, reordered),
+        ];
+        for (anomaly, count) in counts {
+            anomalies.add_many(anomaly, count);
+        }
+    }
+}

@@ -1,0 +1,68 @@
+//! A SYN in the middle of a connection: the beginning of another one between the same ends, or a stray one.
+
+use super::Connection;
+use crate::packet::{Segment, SegmentBuf, Stamp, TcpFlags};
+use crate::stream::Half;
+
+/// How far behind a SYN the next packet of its connection stands at most, bytes, where those between were not captured: a window that
+/// is not scaled.
+const CONFIRMED_WITHIN: u32 = 1 << 16;
+
+/// A SYN in the middle of a connection that nobody has answered yet.
+#[derive(Debug)]
+pub(crate) struct Opening {
+    syn: SegmentBuf,
+    direction: usize,
+    stamp: Stamp,
+}
+
+impl Opening {
+    /// With what it acknowledges left out: it may be a stray one.
+    pub(crate) fn new(segment: &Segment<'_>, direction: usize, stamp: Stamp) -> Self {
+        let syn = SegmentBuf { ack: 0, flags: TcpFlags(0x02), ..SegmentBuf::of(segment) };
+        Self { syn, direction, stamp }
+    }
+
+    /// Whether a segment fits the SYN: the other end acknowledges it, or its sender goes on behind it.
+    fn fits(&self, segment: &Segment<'_>, direction: usize) -> bool {
+        let begin = self.syn.seq.wrapping_add(1);
+        if direction == self.direction {
+            return !segment.flags.syn() && segment.seq.wrapping_sub(begin) < CONFIRMED_WITHIN;
+        }
+        segment.flags.ack() && segment.ack.wrapping_sub(begin) < CONFIRMED_WITHIN
+    }
+
+    /// The SYN as it came.
+    pub(crate) fn segment(&self) -> (Segment<'_>, usize, Stamp) {
+        (self.syn.as_segment(), self.direction, self.stamp)
+    }
+}
+
+impl Connection {
+    /// Takes the SYN that waits if a segment shows that it opened another connection, and forgets it if the segment shows that the
+    /// connection goes on. A segment that may belong to either shows nothing.
+    pub(crate) fn take_confirmed(&mut self, segment: &Segment<'_>, direction: usize) -> Option<Box<Opening>> {
+        let [half, other] = [&self.halves[direction], &self.halves[1 - direction]];
+        if !segment.flags.syn() && half.distance(segment.seq) == Some(0) && other.has_up_to(segment.ack) {
+            self.opening = None;
+        }
+        let halves = &self.halves;
+        let confirms = |opening: &mut Box<Opening>| {
+            // The sequence numbers of the other end tell: those of the SYN may be near the connection's by chance or damage.
+            let theirs = if direction == opening.direction { segment.ack } else { segment.seq };
+            let is_old = !segment.flags.syn() && is_near(&halves[1 - opening.direction], theirs);
+            opening.fits(segment, direction) && !is_old
+        };
+        self.opening.take_if(confirms)
+    }
+
+    /// Whether a SYN that acknowledges something may be a stray one: what it acknowledges is of this connection.
+    pub(crate) fn is_acknowledged_by(&self, syn: &Segment<'_>, direction: usize) -> bool {
+        is_near(&self.halves[1 - direction], syn.ack)
+    }
+}
+
+/// Whether a sequence number is one of the stream as it stands.
+fn is_near(half: &Half, seq: u32) -> bool {
+    half.distance(seq).is_some_and(|distance| distance < u64::from(CONFIRMED_WITHIN))
+}

@@ -1,0 +1,24 @@
+//! What the stages above a stream know of its connection.
+
+use plimsoll_model::Endpoint;
+
+/// What every protocol needs to know of the connection that a message came on.
+#[derive(Clone, Copy, Debug)]
+pub struct Link {
+    /// Number of the connection.
+    pub connection: u32,
+    /// The two ends; a message of direction `d` went from `ends[d]` to `ends[1 - d]`.
+    pub ends: [Endpoint; 2],
+    /// Losses in each direction so far: holes, and cuts that may hide messages.
+    pub holes: [u32; 2],
+    /// … of which so many were cuts by the snap length.
+    pub cuts: [u32; 2],
+    /// Losses that lie before the next message: one in which a message ended counts once that message was taken.
+    pub breaks: [u32; 2],
+    /// How far each direction was sent again before it was acknowledged, as a stream offset.
+    pub resent_to: [u64; 2],
+    /// The connection's beginning was captured.
+    pub from_start: bool,
+    /// Messages come in datagrams: nothing tells of those that were not captured.
+    pub datagrams: bool,
+}

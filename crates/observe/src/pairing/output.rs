@@ -1,0 +1,198 @@
+//! Where transactions and counts go: requests with their answers, and halves without a partner.
+
+use std::num::NonZeroU64;
+
+use plimsoll_model::{Anomalies, Anomaly, Frames, Names, Outcome, Resent, Sink, Timeline, Transaction, Vantage};
+
+use super::{Answer, Link, Pending};
+use crate::missing::Tally;
+
+/// Where transactions and counts go.
+#[derive(Debug)]
+pub struct Output<S> {
+    /// Takes the transactions.
+    pub sink: S,
+    /// Names of shares, paths and users.
+    pub names: Names,
+    /// What went wrong.
+    pub anomalies: Anomalies,
+    /// Pairs, halves without a partner and messages that cannot be read, since they were last taken from here.
+    pub(crate) tally: Tally,
+    /// How long operations waited for bytes that were sent again.
+    pub resent: Resent,
+    /// One-way messages.
+    pub one_way: u64,
+    /// Number of the frame to which the time stamps jumped last; 0 if they never did.
+    pub jumped_at: u64,
+}
+
+impl<S: Sink> Output<S> {
+    /// Hands on a request with its answer.
+    #[inline]
+    pub fn pair(&mut self, link: &Link, id: Option<u64>, request: &Pending, answer: &Answer) {
+        self.tally.paired += 1;
+        self.count_missing_ends(request, Some(answer));
+        if answer.last.is_some_and(|last| last.time_ns < request.first.time_ns) {
+            self.anomalies.add(Anomaly::NegativeTime);
+        }
+        let resent_wait_ns = resent_wait_ns(link, request, answer);
+        if request.compound_position.is_none_or(|position| position == 0) {
+            self.resent.add(resent_wait_ns);
+        }
+        self.answered(link, id, request, answer, resent_wait_ns);
+    }
+
+    /// Hands on a part of a request that has been handed on as a whole: a row of its own, counted nowhere else.
+    pub fn pair_member(&mut self, link: &Link, id: Option<u64>, request: &Pending, answer: &Answer) {
+        self.answered(link, id, request, answer, resent_wait_ns(link, request, answer));
+    }
+
+    #[inline]
+    fn answered(
+        &mut self,
+        link: &Link,
+        id: Option<u64>,
+        request: &Pending,
+        answer: &Answer,
+        resent_wait_ns: Option<u64>,
+    ) {
+        let mut transaction = transaction(link, id, request);
+        transaction.status = answer.status;
+        transaction.outcome = answer.outcome.with_status(request.procedure, answer.status);
+        transaction.payload_bytes = answer.payload.or(request.payload);
+        transaction.response_bytes = answer.bytes;
+        transaction.response_packets = Some(answer.packets);
+        transaction.resent_wait_ns = resent_wait_ns;
+        transaction.timeline.response_first = Some(answer.first.time_ns);
+        transaction.timeline.response_last = answer.last.map(|stamp| stamp.time_ns);
+        transaction.frames.response_first = NonZeroU64::new(answer.first.frame);
+        transaction.frames.response_last = answer.last.and_then(|stamp| NonZeroU64::new(stamp.frame));
+        if request.first.frame < self.jumped_at {
+            self.behind_jump(&mut transaction, request);
+        }
+        self.sink.transaction(&transaction, &self.names);
+    }
+
+    /// The clock was set between the request and the response: the difference of their times is none.
+    #[cold]
+    fn behind_jump(&mut self, transaction: &mut Transaction, request: &Pending) {
+        self.anomalies.add(Anomaly::ResponseBehindJump);
+        let timeline = &mut transaction.timeline;
+        timeline.request_last.take_if(|_| request.last.is_some_and(|last| last.frame >= self.jumped_at));
+        (timeline.interim, timeline.response_first, timeline.response_last) = (None, None, None);
+    }
+
+    /// Hands on a request that nobody answered.
+    pub fn unanswered(&mut self, link: &Link, id: Option<u64>, request: &Pending) {
+        let back = usize::from(1 - request.direction);
+        self.anomalies.add(Anomaly::RequestUnanswered);
+        let losses = link.holes[back].wrapping_sub(request.holes[back]);
+        if link.datagrams {
+            self.tally.others().requests_unexplained += 1;
+        } else if losses == 0 {
+            self.tally.others().requests_waiting += 1;
+        } else if mostly_cuts(losses, link.cuts[back].wrapping_sub(request.cuts_back)) {
+            self.tally.others().requests_after_cut += 1;
+        } else {
+            self.tally.others().requests_after_gap += 1;
+        }
+        self.count_missing_ends(request, None);
+        self.unanswered_member(link, id, request);
+    }
+
+    /// Hands on a part of an unanswered request.
+    pub fn unanswered_member(&mut self, link: &Link, id: Option<u64>, request: &Pending) {
+        self.sink.transaction(&transaction(link, id, request), &self.names);
+    }
+
+    /// Hands on a request that was not carried out, as an answer says that is not its own: the commands of an AndX
+    /// chain behind the one that failed.
+    pub fn not_carried_out(&mut self, link: &Link, id: Option<u64>, request: &Pending) {
+        self.count_missing_ends(request, None);
+        let transaction = Transaction { outcome: Outcome::Failed, ..transaction(link, id, request) };
+        self.sink.transaction(&transaction, &self.names);
+    }
+
+    /// Counts an answer that fits no request; `direction` is the answer's.
+    pub fn orphan(&mut self, link: &Link, direction: usize) {
+        self.anomalies.add(Anomaly::ResponseWithoutRequest);
+        let (losses, cuts) = (link.holes[1 - direction], link.cuts[1 - direction]);
+        if link.datagrams || (losses == 0 && link.from_start) {
+            self.tally.others().responses_unexplained += 1;
+        } else if losses == 0 {
+            self.tally.others().responses_before_start += 1;
+        } else if mostly_cuts(losses, cuts) {
+            self.tally.others().responses_after_cut += 1;
+        } else {
+            self.tally.others().responses_after_gap += 1;
+        }
+    }
+
+    fn count_missing_ends(&mut self, request: &Pending, answer: Option<&Answer>) {
+        if request.last.is_none() {
+            self.anomalies.add(Anomaly::RequestEndMissing);
+        }
+        if answer.is_some_and(|answer| answer.last.is_none()) {
+            self.anomalies.add(Anomaly::ResponseEndMissing);
+        }
+    }
+}
+
+/// Whether most of so many losses were cuts.
+fn mostly_cuts(losses: u32, cuts: u32) -> bool {
+    cuts > losses.saturating_sub(cuts)
+}
+
+/// How long an operation waited for bytes that filled gaps. Not known where bytes were not seen, or where the request was sent again:
+/// then the first copy may have been lost behind the place of the capture.
+#[inline]
+fn resent_wait_ns(link: &Link, request: &Pending, answer: &Answer) -> Option<u64> {
+    let from = usize::from(request.direction);
+    let sent_again = link.resent_to.get(from).is_none_or(|&resent_to| resent_to > request.start_offset);
+    let ends = request.last.is_some() && answer.last.is_some();
+    let (asking, answering) = request.resent_wait_ns.zip(answer.resent_wait_ns)?;
+    (ends && !sent_again).then(|| asking.saturating_add(answering))
+}
+
+/// The request's half of a transaction.
+fn transaction(link: &Link, id: Option<u64>, request: &Pending) -> Transaction {
+    let from = usize::from(request.direction);
+    Transaction {
+        procedure: request.procedure,
+        client: link.ends[from],
+        server: link.ends[1 - from],
+        connection: link.connection,
+        session: request.session,
+        share: request.share,
+        path: request.path,
+        user: request.user,
+        id,
+        compound_position: request.compound_position,
+        status: None,
+        outcome: Outcome::Unanswered,
+        payload_bytes: request.payload,
+        request_bytes: request.bytes,
+        response_bytes: None,
+        request_packets: request.packets,
+        response_packets: None,
+        timeline: Timeline {
+            intended: None,
+            request_first: Some(request.first.time_ns),
+            request_last: request.last.map(|stamp| stamp.time_ns),
+            interim: request.interim,
+            response_first: None,
+            response_last: None,
+        },
+        frames: Frames {
+            request_first: NonZeroU64::new(request.first.frame),
+            request_last: request.last.and_then(|stamp| NonZeroU64::new(stamp.frame)),
+            response_first: None,
+            response_last: None,
+        },
+        vantage: Vantage::Wire,
+        stage: None,
+        held: request.held,
+        counted: request.counted,
+        resent_wait_ns: None,
+    }
+}

@@ -1,0 +1,134 @@
+//! What is remembered of a request while it waits, and what its answer adds.
+
+use plimsoll_model::{Outcome, Procedure, Symbol};
+
+use super::Link;
+use crate::message::Message;
+use crate::packet::Stamp;
+
+/// What is remembered of a request while it waits for its answer.
+#[derive(Clone, Debug)]
+pub struct Pending {
+    /// What was asked.
+    pub procedure: Procedure,
+    /// Waits by design.
+    pub held: bool,
+    /// Sums count it.
+    pub counted: bool,
+    /// Direction of the request.
+    pub direction: u8,
+    /// Place in its compound.
+    pub compound_position: Option<u16>,
+    /// First byte.
+    pub first: Stamp,
+    /// Last byte, where seen.
+    pub last: Option<Stamp>,
+    /// First interim answer.
+    pub interim: Option<i64>,
+    /// Size, bytes; `None` where only the size of what carried it is known.
+    pub bytes: Option<u64>,
+    /// Packets.
+    pub packets: u32,
+    /// File data in the request (writes).
+    pub payload: Option<u64>,
+    /// How long it waited for bytes that filled a gap, ns; see [`Message`].
+    pub resent_wait_ns: Option<u64>,
+    /// Stream offset in front of its message, without framing prefix.
+    pub start_offset: u64,
+    /// Stream offset behind it.
+    pub end_offset: u64,
+    /// Losses in each direction when it came.
+    pub holes: [u32; 2],
+    /// … of which so many were cuts in the direction of its answer.
+    pub cuts_back: u32,
+    /// Its SMB session.
+    pub session: Option<u64>,
+    /// Its share.
+    pub share: Symbol,
+    /// Its object.
+    pub path: Symbol,
+    /// Its user.
+    pub user: Symbol,
+}
+
+impl Pending {
+    /// A request that fills `message`, nothing else being known yet.
+    #[inline]
+    pub fn of(message: &Message<'_>, direction: usize, link: &Link, procedure: Procedure) -> Self {
+        Self {
+            procedure,
+            held: procedure.row().held,
+            counted: true,
+            direction: direction as u8,
+            compound_position: None,
+            first: message.first,
+            last: message.last,
+            interim: None,
+            bytes: Some(message.len),
+            packets: message.packets,
+            payload: None,
+            resent_wait_ns: message.resent_wait_ns,
+            start_offset: message.end_offset.saturating_sub(message.len),
+            end_offset: message.end_offset,
+            holes: link.holes,
+            cuts_back: link.cuts[1 - direction],
+            session: None,
+            share: Symbol::NONE,
+            path: Symbol::NONE,
+            user: Symbol::NONE,
+        }
+    }
+
+    /// Whether both directions have lost data since: then an id that comes round may be a stranger's.
+    pub fn is_ambiguous(&self, link: &Link) -> bool {
+        self.holes[0] != link.holes[0] && self.holes[1] != link.holes[1]
+    }
+}
+
+/// What the final answer adds to a request.
+#[derive(Clone, Copy, Debug)]
+pub struct Answer {
+    /// First byte.
+    pub first: Stamp,
+    /// Last byte, where seen.
+    pub last: Option<Stamp>,
+    /// Size, bytes; `None` where only the size of what carried it is known.
+    pub bytes: Option<u64>,
+    /// Packets.
+    pub packets: u32,
+    /// How long it waited for bytes that filled a gap, ns; see [`Message`].
+    pub resent_wait_ns: Option<u64>,
+    /// Status on the wire, where seen.
+    pub status: Option<u32>,
+    /// File data in the answer (reads).
+    pub payload: Option<u64>,
+    /// How it ended.
+    pub outcome: Outcome,
+}
+
+impl Answer {
+    /// An answer that fills `message`.
+    #[inline]
+    pub fn of(message: &Message<'_>, status: Option<u32>, outcome: Outcome) -> Self {
+        Self {
+            first: message.first,
+            last: message.last,
+            bytes: Some(message.len),
+            packets: message.packets,
+            resent_wait_ns: message.resent_wait_ns,
+            status,
+            payload: None,
+            outcome,
+        }
+    }
+}
+
+/// When a message in several parts was complete: the later of what came so far and of its next part, whose end must have been seen.
+pub(super) fn later(so_far: Option<Stamp>, next: Option<Stamp>) -> Option<Stamp> {
+    next.map(|next| so_far.filter(|so_far| so_far.time_ns > next.time_ns).unwrap_or(next))
+}
+
+/// How long two parts waited.
+pub(super) fn both(one: Option<u64>, other: Option<u64>) -> Option<u64> {
+    one.zip(other).map(|(one, other)| one.saturating_add(other))
+}

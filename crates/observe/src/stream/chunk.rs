@@ -1,0 +1,41 @@
+//! Bytes of a stream as a packet brought them.
+
+use crate::packet::{Segment, Stamp};
+
+/// Bytes of a stream as one packet brought them.
+#[derive(Clone, Copy, Debug)]
+pub struct Chunk<'a> {
+    /// Place of the first byte in the stream.
+    pub offset: u64,
+    /// What was captured; shorter than `wire_len` where a snaplen cut it.
+    pub bytes: &'a [u8],
+    /// Length on the wire.
+    pub wire_len: u32,
+    /// The packet that brought them.
+    pub stamp: Stamp,
+    /// How far this packet acknowledged the other direction, as an offset there; 0 where it does not say.
+    pub acknowledges: u64,
+}
+
+impl<'a> Chunk<'a> {
+    /// The data of a segment that begins at `offset`.
+    #[inline]
+    pub(super) fn of(segment: &Segment<'a>, offset: u64, stamp: Stamp, acknowledges: u64) -> Self {
+        let wire_len = segment.wire_len;
+        let captured = segment.payload.len().min(wire_len as usize);
+        let bytes = segment.payload.get(..captured).unwrap_or_default();
+        Self { offset, bytes, wire_len, stamp, acknowledges }
+    }
+
+    /// The part between two offsets within it.
+    pub(super) fn part(&self, from: u64, to: u64) -> Self {
+        let captured = |offset: u64| ((offset - self.offset) as usize).min(self.bytes.len());
+        let bytes = self.bytes.get(captured(from)..captured(to)).unwrap_or_default();
+        Self { offset: from, bytes, wire_len: (to - from) as u32, ..*self }
+    }
+
+    /// Place behind the last byte.
+    pub(super) fn end(&self) -> u64 {
+        self.offset + u64::from(self.wire_len)
+    }
+}

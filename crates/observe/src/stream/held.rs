@@ -1,0 +1,114 @@
+//! Segments that wait behind a hole.
+
+use std::collections::VecDeque;
+
+use super::Chunk;
+
+/// Segments that wait, at most. A window of 64 KiB segments is far below it.
+pub(super) const SEGMENTS_MAX: usize = 1_024;
+/// Bytes that wait, at most, each direction.
+const BYTES_MAX: usize = 1 << 20;
+
+/// A segment that waits.
+#[derive(Debug)]
+pub(super) struct Held {
+    /// Without its bytes.
+    chunk: Chunk<'static>,
+    bytes: Vec<u8>,
+    /// Since when later bytes had been there when it came; `None` if none were.
+    pub(super) seen_ns: Option<i64>,
+}
+
+impl Held {
+    fn of(chunk: &Chunk<'_>, seen_ns: Option<i64>) -> Self {
+        Self { chunk: Chunk { bytes: &[], ..*chunk }, bytes: chunk.bytes.to_vec(), seen_ns }
+    }
+
+    /// What it brought.
+    pub(super) fn chunk(&self) -> Chunk<'_> {
+        Chunk { bytes: &self.bytes, ..self.chunk }
+    }
+}
+
+/// What a chunk brought.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Kept {
+    /// Bytes that waited already.
+    pub(super) repeats: bool,
+    /// Bytes in front of some that waited already.
+    pub(super) overtaken: bool,
+}
+
+/// Segments behind a hole, by offset; no two overlap.
+#[derive(Debug, Default)]
+pub(super) struct HeldSegments {
+    segments: VecDeque<Held>,
+    bytes: usize,
+}
+
+impl HeldSegments {
+    #[inline]
+    pub(super) fn is_empty(&self) -> bool {
+        self.segments.is_empty()
+    }
+
+    pub(super) fn is_too_much(&self) -> bool {
+        self.segments.len() > SEGMENTS_MAX || self.bytes > BYTES_MAX
+    }
+
+    #[cfg(test)]
+    pub(super) fn len(&self) -> usize {
+        self.segments.len()
+    }
+
+    /// Offset of the first byte.
+    pub(super) fn start(&self) -> Option<u64> {
+        self.segments.front().map(|held| held.chunk.offset)
+    }
+
+    /// Offset behind the last byte.
+    pub(super) fn end(&self) -> Option<u64> {
+        self.segments.back().map(|held| held.chunk.end())
+    }
+
+    /// When the first of the segments came.
+    pub(super) fn earliest(&self) -> Option<i64> {
+        self.earliest_from(0)
+    }
+
+    fn earliest_from(&self, at: usize) -> Option<i64> {
+        self.segments.iter().skip(at).map(|held| held.chunk.stamp.time_ns).min()
+    }
+
+    pub(super) fn take_first(&mut self) -> Option<Held> {
+        let held = self.segments.pop_front()?;
+        self.bytes -= held.bytes.len();
+        Some(held)
+    }
+
+    /// Keeps what is new of a chunk. What waits already stays as it is: bytes keep the time and frame that brought them first.
+    pub(super) fn add(&mut self, chunk: &Chunk<'_>) -> Kept {
+        let (mut from, end) = (chunk.offset, chunk.end());
+        let mut at = self.segments.partition_point(|held| held.chunk.end() <= from);
+        let mut kept = Kept::default();
+        while from < end {
+            let behind = self.segments.get(at).map(|held| (held.chunk.offset, held.chunk.end()));
+            match behind {
+                Some((start, held_end)) if start <= from => {
+                    kept.repeats = true;
+                    from = held_end;
+                }
+                _ => {
+                    let to = behind.map_or(end, |(start, _)| start.min(end));
+                    kept.overtaken |= behind.is_some();
+                    let held = Held::of(&chunk.part(from, to), self.earliest_from(at));
+                    self.bytes += held.bytes.len();
+                    self.segments.insert(at, held);
+                    from = to;
+                }
+            }
+            at += 1;
+        }
+        kept
+    }
+}
