@@ -88,12 +88,20 @@ fn is_within(packets: &[(i64, Vec<u8>)]) -> bool {
     })
 }
 
+/// Packets as they are numbered: a file that begins before the one named before it is read first.
+fn in_order_of_files(first: &[(i64, Vec<u8>)], second: &[(i64, Vec<u8>)]) -> Vec<(i64, Vec<u8>)> {
+    let begins = |file: &[(i64, Vec<u8>)]| file.first().map(|(time, _)| *time);
+    let is_second_earlier = begins(second).zip(begins(first)).is_some_and(|(second, first)| second < first);
+    if is_second_earlier { [second, first].concat() } else { [first, second].concat() }
+}
+
 fuzz_target!(|script: Script| {
-    let packets = made(&script);
+    let given = made(&script);
     let paths = scratch().lock().expect("no poison");
-    let (first, second) = packets.split_at(usize::from(script.cut).min(packets.len()));
+    let (first, second) = given.split_at(usize::from(script.cut).min(given.len()));
     std::fs::write(&paths[0], pcap(first)).expect("the scratch file is written");
     std::fs::write(&paths[1], pcap(second)).expect("the scratch file is written");
+    let packets = in_order_of_files(first, second);
     let inputs = paths.iter().cloned().map(Input::File).collect();
     let mut captures = Captures::open(inputs).expect("sound files");
     let (mut seen, mut times) = (vec![false; packets.len()], Vec::new());
