@@ -75,6 +75,8 @@ anomalies! {
     ConnectionEvicted "connection_evicted" "connection forgotten: too many at once";
     /// Message headers that a short snaplen cut off.
     HeaderCutShort "header_cut_short" "message header cut off by a short snaplen";
+    /// Connections by a file server's port of which nothing was recognised: a short snaplen cut every header.
+    ConnectionCutShort "connection_cut_short" "connection by a file server's port not recognised: headers cut off by a short snaplen";
     /// Times when message framing was lost and found again by header signature.
     Resynchronised "resynchronised" "framing lost and found again by header signature";
     /// Stretches of a stream in which no message could be recognised.

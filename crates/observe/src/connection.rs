@@ -33,6 +33,8 @@ pub(crate) struct Connection {
     ledger: Ledger,
     /// Segments that look like RPC replies, framing being unknown.
     replies: u8,
+    /// A segment that the snap length cut, framing being unknown: a message may have begun in it.
+    cut_unread: bool,
     /// Packets that were counted as a client's before it was known which end that is.
     unsure: [Commands; 2],
     /// What is missing of each direction.
@@ -61,6 +63,7 @@ impl Connection {
             unseen_from: [0; 2],
             ledger: Ledger::default(),
             replies: 0,
+            cut_unread: false,
             unsure: Default::default(),
             holes: Default::default(),
         }
@@ -183,6 +186,7 @@ impl Connection {
                 shared,
             },
             replies: &mut self.replies,
+            cut_unread: &mut self.cut_unread,
             holes: &mut self.holes,
             packets,
         };
@@ -240,6 +244,7 @@ impl Connection {
                     shared,
                 },
                 replies: &mut self.replies,
+            cut_unread: &mut self.cut_unread,
                 holes: &mut self.holes,
                 packets,
             };
@@ -299,6 +304,10 @@ impl Connection {
         ledger.add(0, &mut shared.output.tally);
         let account = &mut shared.account;
         if self.framing == Framing::Unknown {
+            if self.cut_unread && client_by_port(&self.link.ends).is_some() {
+                shared.output.anomalies.add(Anomaly::ConnectionCutShort);
+                account.unseen.missing.unknown += 1;
+            }
             return;
         }
         let is_stream = self.halves.iter().any(|half| half.next().is_some());

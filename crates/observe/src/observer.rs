@@ -16,6 +16,8 @@ use crate::time_gate::{TimeGate, Waiting};
 
 /// Datagrams put together for one frame: a tunnel's, and what it holds.
 const REASSEMBLIES_MAX: usize = 8;
+/// Ports of NFS and of the portmapper, over UDP.
+const RPC_PORTS: [u16; 2] = [2049, 111];
 /// Link types that are named where they are not known; a capture has an interface or two of them.
 const UNKNOWN_LINKS_MAX: usize = 16;
 
@@ -339,6 +341,11 @@ impl<S: Sink> Observer<S> {
     fn datagram(&mut self, path: &Path, datagram: Datagram<'_>) {
         self.packets.udp += 1;
         if plimsoll_wire::rpc::plausible_message(datagram.payload).is_none() {
+            let is_cut = datagram.payload.len() < datagram.wire_len as usize;
+            if is_cut && [path.source_port, path.destination_port].iter().any(|port| RPC_PORTS.contains(port)) {
+                self.shared.output.anomalies.add(Anomaly::HeaderCutShort);
+                self.shared.account.unseen.missing.unknown += 1;
+            }
             return;
         }
         let (slot, direction) = self.connection(path, true);

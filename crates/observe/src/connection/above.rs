@@ -6,7 +6,7 @@ use super::may_be_client;
 use crate::commands::Holes;
 use crate::link::Link;
 use crate::message::{self, Framer, Framing, Message};
-use crate::missing::Ledger;
+use crate::missing::{Ledger, client_by_port};
 use crate::pairing::{Pairing, Shared};
 use crate::stream::{Chunk, Receiver};
 
@@ -20,6 +20,7 @@ pub(super) struct Above<'c, S> {
     pub(super) framers: &'c mut [Framer; 2],
     pub(super) messages: Messages<'c, S>,
     pub(super) replies: &'c mut u8,
+    pub(super) cut_unread: &'c mut bool,
     pub(super) holes: &'c mut [Holes; 2],
     pub(super) packets: &'c mut PacketCounts,
 }
@@ -62,7 +63,10 @@ impl<S: Sink> Above<'_, S> {
     #[inline]
     fn is_recognised(&mut self, chunk: &Chunk<'_>) -> bool {
         if *self.framing == Framing::Unknown {
-            let Some(framing) = message::recognise(chunk.bytes).or_else(|| self.replies(chunk)) else { return false };
+            let Some(framing) = message::recognise(chunk.bytes).or_else(|| self.replies(chunk)) else {
+                *self.cut_unread |= chunk.bytes.len() < chunk.wire_len as usize;
+                return false;
+            };
             *self.framing = framing;
         }
         true
@@ -82,14 +86,15 @@ impl<S: Sink> Above<'_, S> {
 
 impl<S> Above<'_, S> {
     /// A reply's header is weak evidence, so several are needed, each in a segment that it fills: the answers of a server of which the
-    /// questions were not captured.
+    /// questions were not captured. From a server's port one is enough.
     #[cold]
     fn replies(&mut self, chunk: &Chunk<'_>) -> Option<Framing> {
         if !message::is_reply(chunk.bytes, chunk.wire_len as usize) {
             return None;
         }
         *self.replies = self.replies.saturating_add(1);
-        (*self.replies >= REPLIES).then_some(Framing::Rpc)
+        let from_server = client_by_port(&self.messages.link.ends) == Some(1 - self.messages.direction);
+        (from_server || *self.replies >= REPLIES).then_some(Framing::Rpc)
     }
 }
 

@@ -13,6 +13,9 @@ const DATAGRAM_MAX: usize = 65_535;
 /// No honest sender cuts a datagram smaller than this: 64 KiB in pieces of 8 bytes would be 8,192.
 const PIECES_MAX: usize = 1_024;
 
+/// Datagrams of which it is remembered that they were whole: later pieces are second copies.
+const WHOLE_MAX: usize = 256;
+
 type Key = (Address, Address, u32, u8);
 
 #[derive(Debug, Default)]
@@ -23,6 +26,8 @@ struct Open {
     total: Option<usize>,
     packets: u32,
     first: Option<Stamp>,
+    /// A datagram with this id was whole just before.
+    again: bool,
 }
 
 /// A datagram whose pieces have all come.
@@ -56,6 +61,8 @@ impl Whole {
 pub struct Fragments {
     open: HashMap<Key, Open>,
     order: VecDeque<Key>,
+    /// Datagrams that were whole lately.
+    done: VecDeque<Key>,
     given_up: u64,
 }
 
@@ -73,7 +80,8 @@ impl Fragments {
             self.make_room();
             self.order.push_back(key);
         }
-        let open = self.open.entry(key).or_default();
+        let done = &self.done;
+        let open = self.open.entry(key).or_insert_with(|| Open { again: done.contains(&key), ..Open::default() });
         open.first.get_or_insert(first);
         open.packets = open.packets.saturating_add(packets);
         if !fragment.more {
@@ -90,6 +98,10 @@ impl Fragments {
         }
         let open = self.open.remove(&key)?;
         self.order.retain(|waiting| *waiting != key);
+        if self.done.len() >= WHOLE_MAX {
+            self.done.pop_front();
+        }
+        self.done.push_back(key);
         Some(Whole {
             source: piece.source,
             destination: piece.destination,
@@ -100,15 +112,15 @@ impl Fragments {
         })
     }
 
-    /// Datagrams that never became whole: those given up and those still waiting.
+    /// Datagrams that never became whole: those given up and those still waiting. Second copies of pieces of a whole one are none.
     pub fn incomplete(&self) -> u64 {
-        self.given_up + self.open.len() as u64
+        self.given_up + self.open.values().filter(|open| !open.again).count() as u64
     }
 
     fn make_room(&mut self) {
         while self.open.len() >= OPEN_MAX {
             let Some(oldest) = self.order.pop_front() else { return };
-            if self.open.remove(&oldest).is_some() {
+            if self.open.remove(&oldest).is_some_and(|open| !open.again) {
                 self.given_up += 1;
             }
         }
@@ -155,6 +167,17 @@ mod tests {
         assert_eq!(whole.datagram().payload, [[1; 8].as_slice(), &[2; 8], &[3; 4]].concat());
         assert_eq!((whole.first, whole.packets), (stamp(20, 2), 4));
         assert_eq!(fragments.incomplete(), 0);
+    }
+
+    #[test]
+    fn second_copies_of_pieces_lack_nothing() {
+        let mut fragments = Fragments::default();
+        assert!(fragments.add(&piece(0, &[1; 8], true), stamp(10, 1), 1).is_none());
+        assert!(fragments.add(&piece(8, &[2; 8], false), stamp(20, 2), 1).is_some());
+        assert!(fragments.add(&piece(0, &[1; 8], true), stamp(30, 3), 1).is_none());
+        assert_eq!(fragments.incomplete(), 0);
+        assert!(fragments.add(&Fragment { id: 8, ..piece(0, &[1; 8], true) }, stamp(40, 4), 1).is_none());
+        assert_eq!(fragments.incomplete(), 1, "of this one a piece is missing");
     }
 
     #[test]

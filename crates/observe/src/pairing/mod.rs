@@ -81,7 +81,7 @@ impl Pairing {
         let is_request = match message.bytes {
             _ if message.raw => self.smb1.get_or_insert_default().message(message, direction, link, output),
             [0xfc..=0xfe, b'S', b'M', b'B', ..] => {
-                if self.smb1.as_mut().is_some_and(|smb1| smb1.is_negotiated_in_smb2(message, direction, output)) {
+                if self.smb1.as_mut().is_some_and(|smb1| smb1.is_negotiated_in_smb2(message, direction, link, output)) {
                     // The SMB1 request took the first of SMB2's ids (MS-SMB2 3.3.5.3.1).
                     self.smb2.get_or_insert_default().begin_at(1);
                     return;

@@ -121,14 +121,14 @@ impl Smb1 {
         self.raw.expects(direction)
     }
 
-    /// Whether `message` is the SMB2 answer to a waiting SMB1 NEGOTIATE. Both are then done with: they count as one-way
-    /// messages, being no pair of either protocol.
+    /// Whether `message` is the SMB2 answer to a waiting SMB1 NEGOTIATE. It is then handed on as the answer.
     ///
     /// Spec: MS-SMB2 3.3.5.3.1
     pub fn is_negotiated_in_smb2<S: Sink>(
         &mut self,
         message: &Message<'_>,
         direction: usize,
+        link: &Link,
         output: &mut Output<S>,
     ) -> bool {
         let Some(id) = self.negotiate else { return false };
@@ -141,8 +141,11 @@ impl Smb1 {
             return false;
         }
         self.negotiate = None;
-        self.waiting.remove(id);
-        output.one_way += 2;
+        if let Some(exchange) = self.waiting.remove(id) {
+            let status = header.status();
+            let answer = Answer::of(message, status, nt_outcome(status));
+            output.pair(link, Some(shown(id)), &exchange.first.pending, &answer);
+        }
         true
     }
 

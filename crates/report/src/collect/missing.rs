@@ -49,9 +49,10 @@ pub(super) fn reasons(findings: &Findings) -> Vec<Reason> {
     let causes: Vec<String> = [
         dropped(findings),
         cut(findings),
+        cut_connections(findings),
         one_sided(unseen),
         unexplained(unseen),
-        encrypted(unseen),
+        encrypted(findings),
         compressed(unseen),
     ]
     .into_iter()
@@ -88,13 +89,18 @@ fn dropped(findings: &Findings) -> Option<String> {
             plural(packets.dropped_estimate, "packet"),
             plural(packets.missing_bytes, "byte")
         );
-        let outliers = findings.anomalies.iter().find(|one| one.kind == Anomaly::TimeOutlier.label());
-        match outliers.map(|one| one.count) {
-            Some(outliers) => format!(
+        let (outliers, disorder) = (count(findings, Anomaly::TimeOutlier), disorder(findings));
+        match (outliers, disorder) {
+            (1.., _) => format!(
                 "The streams have gaps of {size}: left out for their time stamps ({} in all) or dropped by the capture.",
                 plural(outliers, "packet")
             ),
-            None => format!("The capture dropped {size}: use a larger capture buffer (tcpdump -B 65536)."),
+            (_, 1..) => format!(
+                "The streams have gaps of {size}, and time goes back {} in the capture, further than packets are sorted: what is in the gaps \
+                 may stand elsewhere in it. Sort it by time (reordercap IN OUT) and analyze the result.",
+                plural(disorder, "time")
+            ),
+            _ => format!("The capture dropped {size}: use a larger capture buffer (tcpdump -B 65536)."),
         }
     })
 }
@@ -115,8 +121,7 @@ fn cut(findings: &Findings) -> Option<String> {
     let (packets, unseen) = (&findings.packets, &findings.unseen);
     let halves = unseen.requests_after_cut.saturating_add(unseen.responses_after_cut);
     // Where requests and responses are cut alike, no half is left of an operation.
-    let headers = findings.anomalies.iter().find(|one| one.kind == Anomaly::HeaderCutShort.label());
-    let headers = headers.map_or(0, |one| one.count);
+    let headers = count(findings, Anomaly::HeaderCutShort);
     (halves > 0 || headers > 0).then(|| {
         format!(
             "The snap length cut {} short, and {} with them; of {} either the request or the response is left. A snap length of {} bytes, the largest packet, cuts nothing (tcpdump -s 0: no limit).",
@@ -126,6 +131,27 @@ fn cut(findings: &Findings) -> Option<String> {
             packets.largest
         )
     })
+}
+
+/// Connections of which the snap length left nothing to recognise.
+fn cut_connections(findings: &Findings) -> Option<String> {
+    let connections = Some(count(findings, Anomaly::ConnectionCutShort)).filter(|&connections| connections > 0)?;
+    Some(format!(
+        "The snap length cut {} short: on {} with a file server's port no message could be recognised. A snap length of {} bytes, the \
+         largest packet, cuts nothing (tcpdump -s 0: no limit).",
+        plural(findings.packets.truncated, "packet"),
+        plural(connections, "connection"),
+        findings.packets.largest
+    ))
+}
+
+/// How often time goes back where packets were not sorted.
+fn disorder(findings: &Findings) -> u64 {
+    count(findings, Anomaly::PacketOutOfOrder).saturating_add(findings.clock.backward_steps)
+}
+
+fn count(findings: &Findings, kind: Anomaly) -> u64 {
+    findings.anomalies.iter().find(|one| one.kind == kind.label()).map_or(0, |one| one.count)
 }
 
 fn one_sided(unseen: &Unseen) -> Option<String> {
@@ -144,24 +170,35 @@ fn one_sided(unseen: &Unseen) -> Option<String> {
     })
 }
 
-fn encrypted(unseen: &Unseen) -> Option<String> {
-    (unseen.encrypted > 0).then(|| {
+fn encrypted(findings: &Findings) -> Option<String> {
+    let encrypted = Some(findings.unseen.encrypted).filter(|&encrypted| encrypted > 0)?;
+    let refused = count(findings, Anomaly::MessageUndecryptable);
+    let remedy = if refused > 0 {
         format!(
-            "{} encrypted and could not be read: give the sessions' keys with --smb-session-key or --smb-session-keys. Samba writes \
-             them to its log with `debug encryption = yes`, and `smbinfo keys` prints those of a Linux client's mount.",
-            are(unseen.encrypted)
+            "the key given for the session does not open {}; check --smb-session-key and --smb-session-keys.",
+            plural(refused, "message")
         )
-    })
+    } else {
+        "give the sessions' keys with --smb-session-key or --smb-session-keys. Samba writes them to its log with \
+         `debug encryption = yes`, and `smbinfo keys` prints those of a Linux client's mount."
+            .to_owned()
+    };
+    Some(format!("About {} encrypted and could not be read{SEVERAL}: {remedy}", are(encrypted, MESSAGE)))
 }
 
 fn compressed(unseen: &Unseen) -> Option<String> {
     (unseen.compressed > 0).then(|| {
-        format!("{} compressed and could not be read: capture without SMB compression.", are(unseen.compressed))
+        let are = are(unseen.compressed, MESSAGE);
+        format!("About {are} compressed and could not be read{SEVERAL}: capture without SMB compression.")
     })
 }
 
-fn are(count: u64) -> String {
-    format!("About {} {}", plural(count, "request"), if count == 1 { "is" } else { "are" })
+/// What is counted where contents are not seen: the requests in it are not known.
+const MESSAGE: &str = "request message";
+const SEVERAL: &str = " (each holds one request or more)";
+
+fn are(count: u64, what: &str) -> String {
+    format!("{} {}", plural(count, what), if count == 1 { "is" } else { "are" })
 }
 
 /// A share that is not 0 is never shown as 0, and one that is not all never as all.

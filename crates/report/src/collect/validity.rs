@@ -63,7 +63,15 @@ fn instead(coverage: &Coverage) -> String {
                 seen.push(plural(count, what));
             }
         }
-        format!("No operation was found: {} seen, none recognised as SMB or RPC.", seen.join(", "))
+        let cut = match p.truncated {
+            0 => String::new(),
+            cut => format!(
+                " The snap length cut {} short: capture with one of {} bytes, the largest packet, or without a limit (tcpdump -s 0).",
+                plural(cut, "packet"),
+                p.largest
+            ),
+        };
+        format!("No operation was found: {} seen, none recognised as SMB or RPC.{cut}", seen.join(", "))
     }
 }
 

@@ -148,8 +148,11 @@ fn nothing_found_is_invalid_and_says_what_was_there() {
     coverage.anomalies.add_many(Anomaly::MessageEncrypted, 5);
     coverage.unseen.encrypted = 5;
     coverage.unseen.missing.operations = 5;
-    assert!(reason(&coverage).contains("5 requests are encrypted"), "{}", reason(&coverage));
-    assert!(reason(&coverage).contains("--smb-session-key"));
+    assert!(reason(&coverage).contains("5 request messages are encrypted"), "{}", reason(&coverage));
+    assert!(reason(&coverage).contains("give the sessions' keys with --smb-session-key"));
+    coverage.anomalies.add_many(Anomaly::MessageUndecryptable, 9);
+    let wrong = "the key given for the session does not open 9 messages; check --smb-session-key";
+    assert!(reason(&coverage).contains(wrong), "{}", reason(&coverage));
     assert!(from(&[transaction(find_first(), 1, Some(1))]).validity.valid);
 }
 
