@@ -244,7 +244,7 @@ impl Connection {
                     shared,
                 },
                 replies: &mut self.replies,
-            cut_unread: &mut self.cut_unread,
+                cut_unread: &mut self.cut_unread,
                 holes: &mut self.holes,
                 packets,
             };
