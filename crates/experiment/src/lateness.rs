@@ -175,14 +175,22 @@ impl Judged {
         self.moved().map(number).collect()
     }
 
+    /// From which instant the times count that lead.
+    fn leading(&self) -> &'static str {
+        self.0.iter().find(|looked| looked.name != THROUGHPUT).map_or("", |looked| looked.since)
+    }
+
     /// The first of those that were moved, from one instant after the other.
     fn shown(&self) -> String {
+        let leading = self.leading();
         let mut since = "";
         let mut shown = Vec::new();
         for looked in self.moved().take(SHOWN) {
             let from = if looked.since == since { "" } else { looked.since };
             since = looked.since;
-            shown.push(looked.shown(from));
+            // Two times of one name stand in a report of a schedule: tables call the second one uncorrected.
+            let is_second = looked.name != THROUGHPUT && looked.since != leading;
+            shown.push(format!("{}{}", if is_second { "uncorrected " } else { "" }, looked.shown(from)));
         }
         let more = self.moved().count().saturating_sub(SHOWN);
         let more = if more > 0 { format!(" ({more} more)") } else { String::new() };
@@ -191,13 +199,13 @@ impl Judged {
 
     /// Those that stand, of the time that leads.
     fn stand(&self) -> String {
-        let since = self.0.iter().find(|looked| looked.name != THROUGHPUT).map_or("", |looked| looked.since);
+        let since = self.leading();
         let of_the_headline = self.0.iter().filter(|looked| looked.since == since || looked.name == THROUGHPUT);
         let names: Vec<&str> = of_the_headline.filter(|looked| !looked.is_moved()).map(|looked| looked.name).collect();
         match names.as_slice() {
             [] => "no number of this level stands".to_owned(),
-            [one] => format!("{one} stands"),
-            several => format!("{} stand", several.join(", ")),
+            [one] => format!("{one}{since} stands"),
+            several => format!("{}{since} stand", several.join(", ")),
         }
     }
 }
@@ -394,7 +402,7 @@ mod tests {
             said.starts_with("the load generator was late: on time, mean from the intended start would be"),
             "{said}"
         );
-        assert!(said.ends_with("; p50, p90, p95 stand"), "{said}");
+        assert!(said.ends_with("; p50, p90, p95 from the intended start stand"), "{said}");
         // 8 % of them are p95.
         let found = verdict(&scheduled(1_500, 120));
         assert_eq!(found[0].verdict, plimsoll_model::Verdict::Invalid, "{found:?}");

@@ -10,7 +10,7 @@
 //! credits for it, and is from then on a *call* for each of its requests. Every answer ends a call (a transaction), and
 //! the last answer of a job ends it or leads to its next message. What a lease vouches for is answered before any of that.
 //!
-//! The [`Connection`](connection::Connection) knows requests, credits, keys and calls, and no operation.
+//! The `Connection` knows requests, credits, keys and calls, and no operation.
 //!
 //! Spec: MS-SMB2 3.2
 
