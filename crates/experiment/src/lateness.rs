@@ -74,18 +74,6 @@ struct Looked {
 /// What a level's numbers would be had the generator been on time.
 pub(super) struct Judged(Vec<Looked>);
 
-impl Judged {
-    /// All of them, moved or not.
-    pub(super) fn all(&self) -> Vec<MovedNumber> {
-        let shown = |one: &Looked| MovedNumber {
-            number: format!("{}{}", one.name, one.since),
-            reported: one.reported,
-            on_time: one.on_time,
-        };
-        self.0.iter().map(shown).collect()
-    }
-}
-
 /// Looks at every number.
 pub(super) fn judge(level: &Level<'_>) -> Judged {
     let mut all = Vec::new();
@@ -165,14 +153,14 @@ impl Judged {
         self.0.iter().filter(|looked| looked.is_moved())
     }
 
-    /// As reports want them.
+    /// Those that were moved, as reports have them.
     pub(super) fn moved_numbers(&self) -> Vec<MovedNumber> {
-        let number = |looked: &Looked| {
-            let unit = if looked.name == THROUGHPUT { 1.0 } else { 1e9 };
-            let (reported, on_time) = (looked.reported / unit, looked.on_time / unit);
-            MovedNumber { number: format!("{}{}", looked.name, looked.since), reported, on_time }
-        };
-        self.moved().map(number).collect()
+        self.moved().map(Looked::number).collect()
+    }
+
+    /// All of them, moved or not.
+    pub(super) fn all(&self) -> Vec<MovedNumber> {
+        self.0.iter().map(Looked::number).collect()
     }
 
     /// From which instant the times count that lead.
@@ -211,6 +199,13 @@ impl Judged {
 }
 
 impl Looked {
+    /// In the units of reports: s, op/s.
+    fn number(&self) -> MovedNumber {
+        let unit = if self.name == THROUGHPUT { 1.0 } else { 1e9 };
+        let (reported, on_time) = (self.reported / unit, self.on_time / unit);
+        MovedNumber { number: format!("{}{}", self.name, self.since), reported, on_time }
+    }
+
     fn is_moved(&self) -> bool {
         (self.reported - self.on_time).abs() > self.limit * self.reported
     }
@@ -328,168 +323,4 @@ fn time(seconds: f64) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use plimsoll_drive::engine::{Answered, Generator, Lateness, WorkerCpu};
-
-    use super::*;
-
-    /// So many requests of 100 µs, of which the last `late` were read 8 ms late.
-    fn lateness(requests: u64, late: u64) -> Lateness {
-        let mut lateness = Lateness { lost_ns: late * 8_000_000, requests: late, ..Lateness::default() };
-        for at in 0..requests {
-            let more = if at < requests - late { 0 } else { 8_000_000 };
-            lateness.response.measured.record(100_000 + more);
-            lateness.response.on_time.record(100_000);
-        }
-        lateness
-    }
-
-    /// A phase of a second, on one lane.
-    fn level(generator: &Generator) -> Level<'_> {
-        Level { generator, stations: &[], users: false, response: None, seconds: 1.0, lanes: 1, processors: 2 }
-    }
-
-    fn verdict(generator: &Generator) -> Vec<Reason> {
-        let level = level(generator);
-        [late, stolen, unknown].iter().filter_map(|gate| gate(&level)).collect()
-    }
-
-    fn generator(lateness: Lateness) -> Generator {
-        let answered = Answered { requests: lateness.response.measured.moments().count(), ..Answered::default() };
-        let workers = vec![WorkerCpu { user_ns: 100_000_000, elapsed_ns: 1_000_000_000, ..WorkerCpu::default() }];
-        Generator { lateness, answered, workers, ..Generator::default() }
-    }
-
-    #[test]
-    fn the_verdict_is_by_what_was_moved() {
-        assert_eq!(verdict(&generator(lateness(5_000, 0))), []);
-        // 30 of 20,000: p99.9 has 20 beyond it.
-        let tail = verdict(&Generator { asked_rate: Some(20_000.0), ..generator(lateness(20_000, 30)) });
-        assert_eq!(tail[0].verdict, plimsoll_model::Verdict::Partial, "{tail:?}");
-        assert!(tail[0].text.contains("p99.9 would be 100.0 µs, not 8."), "{tail:?}");
-        assert!(tail[0].text.contains("p50, p90, p95, p99 stand"), "{tail:?}");
-        // 40 in 4,000 by 8 ms: 320 ms of a second, and 80 of 180 µs.
-        let body = verdict(&generator(lateness(4_000, 40)));
-        assert_eq!(body[0].verdict, plimsoll_model::Verdict::Invalid);
-        assert!(body[0].text.contains("throughput would be up to 5882 op/s, not 4000 (limit 5 %)"), "{body:?}");
-        assert!(body[0].text.contains("mean would be 100.0 µs, not 180.0 µs"), "{body:?}");
-        assert!(body[0].text.contains("; p50, p90, p95, p99 stand"), "{body:?}");
-        assert!(!body[0].text.contains("keep-awake"), "no timer was set, so none was late: {body:?}");
-    }
-
-    /// Times that differ, of which the last `late` were counted 3 ms more, under a schedule of 500 a second.
-    fn scheduled(requests: i64, late: i64) -> Generator {
-        let mut lateness = Lateness::default();
-        for at in 0..requests {
-            // Any order: late ones are quick and slow alike.
-            let time = 200_000 + (at * 7_919 % requests) * 400_000 / requests;
-            let more = if at < requests - late { 0 } else { 3_000_000 };
-            for shifted in [&mut lateness.response, &mut lateness.from_intended] {
-                shifted.measured.record(time + more);
-                shifted.on_time.record(time);
-            }
-        }
-        Generator { asked_rate: Some(500.0), ..generator(lateness) }
-    }
-
-    #[test]
-    fn a_mean_that_few_requests_moved_costs_the_mean_alone() {
-        // 2 % of 1,500 by 3 ms: 60 of 400 µs.
-        let found = verdict(&scheduled(1_500, 30));
-        assert_eq!(found[0].verdict, plimsoll_model::Verdict::Partial, "{found:?}");
-        let said = &found[0].text;
-        assert!(
-            said.starts_with("the load generator was late: on time, mean from the intended start would be"),
-            "{said}"
-        );
-        assert!(said.ends_with("; p50, p90, p95 from the intended start stand"), "{said}");
-        // 8 % of them are p95.
-        let found = verdict(&scheduled(1_500, 120));
-        assert_eq!(found[0].verdict, plimsoll_model::Verdict::Invalid, "{found:?}");
-    }
-
-    #[test]
-    fn the_slowest_request_costs_no_verdict() {
-        let generator = scheduled(1_500, 1);
-        assert_eq!(verdict(&generator), []);
-        let moved = judge(&level(&generator)).moved_numbers();
-        let said = caution(&moved).unwrap();
-        assert!(said.contains("max from the intended start would be") && caution(&[]).is_none(), "{said}");
-    }
-
-    #[test]
-    fn chance_is_no_lateness_and_lateness_is_no_chance() {
-        // One time in ten is 10 ms: of 100 requests chance moves the mean of 1.1 ms by more than half.
-        let few = |late: i64| {
-            let mut lateness = Lateness::default();
-            for at in 0..100 {
-                let time = if at % 10 == 0 { 10_000_000 } else { 100_000 };
-                lateness.response.measured.record(time + if at % 10 == 5 { late } else { 0 });
-                lateness.response.on_time.record(time);
-            }
-            verdict(&Generator { asked_rate: Some(100.0), ..generator(lateness) })
-        };
-        assert_eq!(few(4_000_000), []);
-        let found = few(9_000_000);
-        assert!(found[0].text.contains("(limit ") && found[0].text.contains(" %, of 100 requests)"), "{found:?}");
-        // The lateness itself widens nothing.
-        let all_late = few(200_000_000);
-        assert!(all_late.iter().any(|reason| reason.text.contains("mean would be")), "{all_late:?}");
-    }
-
-    #[test]
-    fn percentiles_need_ten_requests_beyond_them() {
-        let moved = |requests: i64| -> Vec<String> {
-            let generator = scheduled(requests, requests / 50);
-            judge(&level(&generator)).moved_numbers().into_iter().map(|moved| moved.number).collect()
-        };
-        let has = |requests, name: &str| moved(requests).iter().any(|number| number == name);
-        assert!(!has(999, "p99") && has(1_000, "p99"));
-        assert!(!has(9_999, "p99.9") && has(10_000, "p99.9"));
-    }
-
-    #[test]
-    fn under_a_schedule_throughput_is_the_schedules_and_late_starts_count() {
-        let mut late = lateness(1_000, 0);
-        for _ in 0..1_000 {
-            late.from_intended.measured.record(400_000);
-            late.from_intended.on_time.record(100_000);
-        }
-        late.lost_ns = 300_000_000;
-        let mut schedule_lag = Times::default();
-        schedule_lag.record(300_000);
-        let found = verdict(&Generator { asked_rate: Some(1_000.0), schedule_lag, ..generator(late) });
-        let said = &found[0].text;
-        let expected = "mean from the intended start would be 100.0 µs, not 400.0 µs (limit 5 %), p50 would be";
-        assert!(
-            said.contains(expected) && said.contains(" (3 more); no number of this level stands; --keep-awake"),
-            "{said}"
-        );
-        assert!(!said.contains("throughput"), "{said}");
-    }
-
-    #[test]
-    fn without_stamps_the_scheduler_says_how_long_others_had_the_processor() {
-        let blocking = |run_delay_ns, cpu: u64| {
-            let unstamped = Lateness { unstamped: 1_000, ..lateness(1_000, 0) };
-            let worker = WorkerCpu { user_ns: cpu, elapsed_ns: 1_000_000_000, run_delay_ns, ..WorkerCpu::default() };
-            verdict(&Generator { workers: vec![worker; 4], ..generator(unstamped) })
-        };
-        assert_eq!(blocking(Some(0), 100_000_000), []);
-        let starved = blocking(Some(600_000_000), 100_000_000);
-        assert!(starved[0].text.contains("throughput would be up to 1667 op/s, not 1000"), "{starved:?}");
-        assert!(starved[0].text.contains("waited 2.40 s of 4.00 s for a processor"), "{starved:?}");
-        assert_eq!(
-            blocking(Some(500_000_000), 500_000_000),
-            [],
-            "four threads that fill two processors wait for each other"
-        );
-        assert!(blocking(None, 0)[0].text.contains("is not known"));
-    }
-
-    #[test]
-    fn a_hypervisor_that_takes_much_spoils_all() {
-        let with = |stolen_ns| verdict(&Generator { stolen_ns, ..generator(lateness(1_000, 0)) }).len();
-        assert_eq!([None, Some(50_000_000), Some(60_000_000)].map(with), [0, 0, 1]);
-    }
-}
+mod tests;

@@ -1,27 +1,24 @@
 //! One load level: it runs, and what it brought becomes what a report shows.
 
-use anyhow::Context;
 use plimsoll_drive::engine::{self, EngineError, Plan, Ran, Setup, Watch};
-use plimsoll_model::{Names, Reason, Validity, Verdict};
+use plimsoll_model::{Names, Reason, Validity};
 use plimsoll_report::collect::comparison::{LoadPoint, MeasuredRun};
-use plimsoll_report::collect::run::{About, Answered, Level, operations_together};
+use plimsoll_report::collect::run::{About, Answered, operations_together};
 use plimsoll_report::collect::stations::spread;
 use plimsoll_report::collect::times_of;
-use plimsoll_report::findings::{
-    Interruption, MovedNumber, OUTSIDE_THE_PHASE, ServerSide, Times, TurnKind, besides_repeat, load,
-};
+use plimsoll_report::findings::{Interruption, MovedNumber, OUTSIDE_THE_PHASE, ServerSide, Times, TurnKind};
 use plimsoll_stats::{Headline, IntervalWidth, Intervals, Options, SharedDepth, Statistics};
-use plimsoll_workload::Workload;
-use plimsoll_workload::{Arrivals, Load, Pause};
-use serde::{Deserialize, Serialize};
+use plimsoll_workload::{Load, Workload};
 
+use super::disruption;
 use super::level_spec::LevelSpec;
+use super::pace::pace;
 use super::parameters;
 use super::sink::{Kept, Measured};
+use super::stage_told::StageTold;
 use super::tallies::{alike, answered_in_it, failures, fairness, keeping_up, share, turn_kind};
 use super::uncertain::Uncertain;
 use super::validity;
-use super::{disruption, lateness};
 use crate::server_side::ServerSideWatch;
 
 /// A load level that was measured.
@@ -42,19 +39,6 @@ pub struct LevelResult {
     busy: Option<String>,
     /// What they say of a rate that was not held.
     behind: Option<String>,
-}
-
-/// What is told of a load level besides its transactions; a recording keeps it.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct StageTold {
-    pub(super) span_ns: (i64, i64),
-    turns: u64,
-    pub(super) about: About,
-    /// Threads that made the load.
-    pub threads: u32,
-    /// It ran to its end.
-    #[serde(default)]
-    pub(super) whole: bool,
 }
 
 impl LevelResult {
@@ -219,54 +203,10 @@ impl LevelResult {
     pub fn generators_fault(&self) -> Option<&str> {
         self.generators_fault.as_deref()
     }
-}
 
-impl LevelResult {
     /// What its numbers would be had the generator been on time, where its lateness alone is to blame for bad ones.
     pub fn on_time(&self) -> Option<&[MovedNumber]> {
         self.on_time.as_deref()
-    }
-}
-
-impl StageTold {
-    /// As a recording kept it.
-    pub fn read(kept: &serde_json::Value) -> anyhow::Result<Self> {
-        serde_json::from_value(kept.clone()).context("manifest.json: a stage makes no sense")
-    }
-
-    /// What a reader should know though the level is valid.
-    pub fn caution(&self) -> Option<String> {
-        let About { level, validity, generator, .. } = &self.about;
-        let said = lateness::caution(&generator.moved).filter(|_| validity.verdict == Verdict::Valid)?;
-        Some(format!("At {level}: {said}."))
-    }
-
-    /// It ran to its end.
-    pub fn is_whole(&self) -> bool {
-        self.whole
-    }
-
-    /// The load curve that it is a point of, where there are several.
-    pub fn curve(&self) -> Option<&str> {
-        self.about.curve.as_deref()
-    }
-
-    /// Where it lies on its load curve: repeats of a load lie at the same place.
-    pub fn point(&self) -> LoadPoint {
-        let About { level, asked_per_s, pace, stations, depth, validity, .. } = &self.about;
-        LoadPoint {
-            curve: self.curve().and_then(besides_repeat).map(str::to_owned),
-            level: level.clone(),
-            load: load(*asked_per_s, *stations, *depth),
-            pace: pace.clone(),
-            outstanding: stations.saturating_mul((*depth).into()),
-            valid: validity.valid,
-        }
-    }
-
-    /// As the report wants it.
-    pub fn as_level<'a>(&self, statistics: &'a Statistics) -> Level<'a> {
-        Level { statistics, span_ns: self.span_ns, turns: self.turns, about: self.about.clone() }
     }
 }
 
@@ -294,32 +234,6 @@ pub(super) fn headline(plan: &Plan) -> Headline {
         Load::Closed { .. } => Headline::Response,
         Load::Open { .. } | Load::Partly { .. } => Headline::FromIntended,
     }
-}
-
-/// What decides the load besides its level, in words: without it a rate says nothing of the server.
-pub(super) fn pace(plan: &Plan) -> Vec<String> {
-    let time = |ns: u64| plimsoll_report::duration(ns as f64 / 1e9);
-    let arrive = |arrivals| match arrivals {
-        Arrivals::Constant => "arrivals at constant intervals".to_owned(),
-        Arrivals::Poisson => "arrivals at random (Poisson)".to_owned(),
-    };
-    let mut pace = match plan.load {
-        Load::Closed { think, .. } => vec![match think {
-            Pause::None => "no think time".to_owned(),
-            Pause::Constant(ns) => format!("think time {}", time(ns)),
-            Pause::Exponential(ns) => format!("think time exponential, mean {}", time(ns)),
-            Pause::Uniform(low, high) => format!("think time {} to {}", time(low), time(high)),
-        }],
-        Load::Open { arrivals, .. } => vec![arrive(arrivals)],
-        Load::Partly { every_ns, arrivals, .. } => vec![every(every_ns), arrive(arrivals)],
-    };
-    pace.push(format!("time-out {}", time(plan.timeout_ns)));
-    pace
-}
-
-/// How often a user starts.
-fn every(ns: u64) -> String {
-    format!("a turn of each user every {}", plimsoll_report::duration(ns as f64 / 1e9))
 }
 
 /// Numbers by time of a plan's measured phase, none yet.

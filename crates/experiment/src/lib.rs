@@ -17,6 +17,7 @@ mod measure;
 #[cfg(test)]
 mod odd_servers;
 mod open_files;
+mod pace;
 mod parameters;
 #[cfg(test)]
 mod ranked_servers;
@@ -25,6 +26,7 @@ mod recorded;
 pub mod server_side;
 mod sink;
 mod spec;
+mod stage_told;
 #[cfg(test)]
 mod starved;
 mod tallies;
@@ -38,7 +40,7 @@ pub use drive::{ByTime, Drive, Levels, Site, Told};
 pub use error::{Usage, all_of};
 pub use finished::read_back;
 pub use lateness::FROM_INTENDED;
-pub use level::{LevelResult, StageTold, run as run_level};
+pub use level::{LevelResult, run as run_level};
 pub use level_spec::{LevelSpec, again, of_variant, repeated};
 pub use measure::{Work, measure};
 pub use open_files::allow as allow_open_files;
@@ -46,4 +48,5 @@ pub use parameters::{Variant, of_all as parameters_of_all, shown as shown_parame
 pub use recorded::{Beginning, Recorded};
 pub use sink::{Kept, Table};
 pub use spec::{KerberosSpec, RunSpec, ServerSpec, VariantSpec};
+pub use stage_told::StageTold;
 pub use watching::{Shown, Watching};
