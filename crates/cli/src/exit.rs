@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-pub(crate) use plimsoll_experiment::Usage;
+pub(crate) use plimsoll_experiment::{Usage, first_reason};
 use plimsoll_model::Validity;
 
 use crate::secrecy::without_passwords;
@@ -35,17 +35,8 @@ impl Done {
         match (validity.valid, printed) {
             (true, _) => Done::Normally,
             (false, true) => Done::NoVerdict("the numbers are INVALID: the report begins with why".to_owned()),
-            (false, false) => Done::NoVerdict(format!("the numbers are INVALID: {}", first(&validity.reasons))),
+            (false, false) => Done::NoVerdict(format!("the numbers are INVALID: {}", first_reason(&validity.reasons))),
         }
-    }
-}
-
-/// The first of several reasons, and how many others there are: a line on standard error is no report.
-pub(crate) fn first(reasons: &[String]) -> String {
-    match reasons {
-        [] => "no reason is known".to_owned(),
-        [only] => only.clone(),
-        [first, others @ ..] => format!("{first} ({} more in the report)", others.len()),
     }
 }
 

@@ -2,7 +2,8 @@
 
 use std::net::IpAddr;
 
-use plimsoll_model::{Coverage, Endpoint, Group, Names, Operation, Procedure, Sink, Transaction};
+use plimsoll_experiment::ProcedureSet;
+use plimsoll_model::{Coverage, Endpoint, Names, Procedure, Sink, Transaction};
 
 use crate::when::When;
 
@@ -19,28 +20,14 @@ pub(crate) struct Filter {
     #[arg(long, value_name = "ADDRESS[:PORT]", value_parser = parse_server)]
     server: Vec<Server>,
     /// Only this operation (read), procedure (READ_ANDX) or group (Other.Directory); may be repeated
-    #[arg(long, value_name = "NAME", value_parser = parse_operation)]
-    operation: Vec<Wanted>,
+    #[arg(long, value_name = "NAME", value_parser = ProcedureSet::named)]
+    operation: Vec<ProcedureSet>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Server {
     ip: IpAddr,
     port: Option<u16>,
-}
-
-/// Procedures wanted, as a set over the table.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Wanted {
-    name: String,
-    procedures: Vec<Procedure>,
-}
-
-impl Wanted {
-    /// Whether a procedure is among them.
-    pub(crate) fn holds(&self, procedure: Procedure) -> bool {
-        self.procedures.contains(&procedure)
-    }
 }
 
 impl Filter {
@@ -60,14 +47,14 @@ impl Filter {
             Some(port) => format!("--server {}", Endpoint { ip: server.ip, port }),
             None => format!("--server {}", server.ip),
         }));
-        all.extend(self.operation.iter().map(|wanted| format!("--operation {}", wanted.name)));
+        all.extend(self.operation.iter().map(|wanted| format!("--operation {}", wanted.name())));
         all
     }
 
     /// A sink that lets the wanted transactions through to `sink`.
     pub(crate) fn before<S>(&self, sink: S) -> Filtered<S> {
         let mut procedures = vec![self.operation.is_empty(); Procedure::COUNT];
-        for procedure in self.operation.iter().flat_map(|wanted| &wanted.procedures) {
+        for procedure in self.operation.iter().flat_map(ProcedureSet::procedures) {
             procedures[procedure.index()] = true;
         }
         Filtered {
@@ -156,52 +143,9 @@ fn parse_server(text: &str) -> Result<Server, String> {
     Ok(Server { ip: address.ip(), port: Some(address.port()) })
 }
 
-/// Procedures by the name of an operation, a group or a procedure.
-pub(crate) fn parse_operation(text: &str) -> Result<Wanted, String> {
-    let is = |name: &str| name.eq_ignore_ascii_case(text);
-    let procedures: Vec<Procedure> = Procedure::all()
-        .filter(|procedure| {
-            let row = procedure.row();
-            is(row.operation.label())
-                || is(row.group.label())
-                || (row.group.is_other() && is("Other"))
-                || is(&procedure.name())
-                || is(&procedure.command().name())
-                || row.seed_name.is_some_and(is)
-        })
-        .collect();
-    if procedures.is_empty() {
-        let operations: Vec<&str> = operations().map(Operation::label).collect();
-        let groups: Vec<&str> = Group::ALL.iter().map(|group| group.label()).collect();
-        return Err(format!(
-            "{text} is no operation ({}), group ({}) or procedure (docs/vocabulary.md lists them)",
-            operations.join(", "),
-            groups.join(", ")
-        ));
-    }
-    Ok(Wanted { name: text.to_owned(), procedures })
-}
-
-/// Every operation that some procedure has, once.
-fn operations() -> impl Iterator<Item = Operation> {
-    let all: std::collections::BTreeSet<Operation> =
-        Procedure::all().map(|procedure| procedure.row().operation).collect();
-    all.into_iter()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn operations_groups_and_procedures_are_all_names() {
-        let count = |name: &str| parse_operation(name).unwrap().procedures.len();
-        assert!(count("read") > 3 && count("READ") == count("read"));
-        assert_eq!(count("READ_ANDX"), 1);
-        assert!(count("Other") > count("Other.Locking"));
-        assert!(count("TRANSACTION2") > 5, "a command stands for its subcommands too");
-        assert!(parse_operation("raed").unwrap_err().contains("getattr"));
-    }
 
     #[test]
     fn servers_with_and_without_port() {

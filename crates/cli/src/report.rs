@@ -2,14 +2,9 @@
 
 use std::path::PathBuf;
 
-use anyhow::Context;
-use plimsoll_experiment::{StageTold, record::Measured};
-use plimsoll_model::Names;
+use plimsoll_experiment::recording_findings::findings;
 use plimsoll_recording::Export;
-use plimsoll_recording::folder::{Progress, Recording, Stage};
-use plimsoll_report::collect::run::Level;
-use plimsoll_report::findings::{Findings, Run, Source};
-use plimsoll_stats::Statistics;
+use plimsoll_recording::folder::Recording;
 
 use crate::exit::{Done, first_error};
 use crate::output::Output;
@@ -52,7 +47,7 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
     let open = |to: &Exported| files.open("--export", &to.file, Readers::Usual);
     let exports = arguments.exports.iter().map(open).collect::<anyhow::Result<Vec<_>>>()?;
     let recording = Recording::open(&arguments.recording)?;
-    let findings = findings(&recording)?;
+    let findings = findings(&recording, plimsoll_observe::status_name)?;
     let exported = exports
         .into_iter()
         .zip(&arguments.exports)
@@ -60,96 +55,4 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
     let printed = output.prints();
     first_error(exported.chain([output.write(&findings)]).collect::<Vec<_>>())?;
     Ok(Done::with(&findings.validity, printed))
-}
-
-/// What a recording tells: a pure function of it.
-pub(crate) fn findings(recording: &Recording) -> anyhow::Result<Findings> {
-    let mut findings = match measured(recording)? {
-        Measured::Run { run, source, .. } => of_run(recording, *run, source)?,
-        Measured::Analyze { source, .. } => of_analysis(recording, source)?,
-    };
-    findings.warnings.extend(incomplete(recording).map(|what| format!("This recording {what}")));
-    Ok(findings)
-}
-
-/// What was measured.
-pub(crate) fn measured(recording: &Recording) -> anyhow::Result<Measured> {
-    serde_json::from_value(recording.manifest.measured.clone())
-        .context("manifest.json does not say what was measured as this version says it")
-}
-
-fn of_run(recording: &Recording, mut run: Run, source: Source) -> anyhow::Result<Findings> {
-    let mut names = Names::default();
-    let stages = &recording.manifest.stages;
-    let mut read = |stage: &Stage| -> anyhow::Result<(Statistics, StageTold)> {
-        Ok((recording.statistics(stage, &mut names)?.0, StageTold::read(&stage.about)?))
-    };
-    let mut read: Vec<(Statistics, StageTold)> = stages.iter().map(&mut read).collect::<Result<_, _>>()?;
-    let (unfinished, mut remarks) = unfinished(recording, &mut names)?;
-    read.extend(unfinished);
-    if stages.is_empty() && !read.is_empty() {
-        // It is noted when a level ends.
-        remarks.push(
-            "What was agreed with the server (dialect, signing, sizes) is not in this recording: no level was finished"
-                .to_owned(),
-        );
-    }
-    run.threads = read.iter().map(|(_, told)| told.threads).max().unwrap_or(0);
-    let levels: Vec<Level<'_>> = read.iter().map(|(statistics, told)| told.as_level(statistics)).collect();
-    let mut findings = Findings::collect_run(run, &levels, &names, source, plimsoll_client::status_name);
-    findings.warnings.extend(read.iter().filter_map(|(_, told)| told.caution()));
-    findings.warnings.extend(remarks);
-    Ok(findings)
-}
-
-/// Levels that were not finished, as far as there is something of them, and what to say of them.
-type Unfinished = (Vec<(Statistics, StageTold)>, Vec<String>);
-
-fn unfinished(recording: &Recording, names: &mut Names) -> anyhow::Result<Unfinished> {
-    let (mut levels, mut remarks) = (Vec::new(), Vec::new());
-    for folder in &recording.partial {
-        let name = folder.file_name().unwrap_or_default().to_string_lossy();
-        match recording.progress(folder, names) {
-            Ok(Some((stage, statistics, _))) => {
-                let level = stage.level.as_deref().unwrap_or_default();
-                remarks.push(format!(
-                    "{level}: what was measured until its recording ends, which holds the state of about every second; without queue depth and rows"
-                ));
-                levels.push((statistics, StageTold::read(&stage.about)?));
-            }
-            Ok(None) => remarks.push(format!("Nothing is known of {name}: its measured phase had not lasted a second")),
-            // What is damaged hides nothing of the finished ones.
-            Err(error) => remarks.push(format!("{name} is left out, because it cannot be read: {error}")),
-        }
-    }
-    Ok((levels, remarks))
-}
-
-fn of_analysis(recording: &Recording, source: Source) -> anyhow::Result<Findings> {
-    let mut names = Names::default();
-    let stage =
-        recording.manifest.stages.first().context("the analysis was not finished: there is nothing to report")?;
-    let (statistics, coverage) = recording.statistics(stage, &mut names)?;
-    Ok(Findings::collect(&statistics, &coverage, &names, source, plimsoll_observe::status_name))
-}
-
-/// What a reader must know of a recording that was not finished, as the rest of a sentence.
-pub(crate) fn incomplete(recording: &Recording) -> Option<String> {
-    // A level that was stopped is there, and not finished.
-    let whole =
-        |stage: &&Stage| stage.level.is_none() || StageTold::read(&stage.about).is_ok_and(|told| told.is_whole());
-    let finished = recording.manifest.stages.iter().filter(whole).count();
-    let stopped = recording.manifest.stages.len() - finished;
-    let left = match recording.partial.len() + stopped {
-        0 => String::new(),
-        1 => ", and part of one that was not".to_owned(),
-        many => format!(", and parts of {many} that were not"),
-    };
-    let what = match recording.manifest.state {
-        Progress::Finished => return None,
-        Progress::Running => "is still being made, or what made it was killed",
-        Progress::Interrupted => "was interrupted",
-    };
-    let stages = if finished == 1 { "stage" } else { "stages" };
-    Some(format!("{what}: it holds {finished} finished {stages}{left}."))
 }

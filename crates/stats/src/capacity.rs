@@ -25,7 +25,7 @@ const MOST_HALVINGS: u32 = 20;
 /// grow by d seconds a second, and a promise of t seconds is not broken by it within a run of T seconds while d < t / T,
 /// the `slack`.
 #[must_use]
-pub fn for_ever(load: f64, slack: f64) -> f64 {
+pub fn sustained_load(load: f64, slack: f64) -> f64 {
     load / (1.0 + slack)
 }
 

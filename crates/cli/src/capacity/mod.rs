@@ -1,18 +1,16 @@
 //! `plimsoll capacity`: the highest load that holds a promise.
 
-mod promise;
-mod told;
-
 use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::Context;
-use plimsoll_experiment::{Beginning, Drive, LevelResult, LevelSpec, Recorded, Told, Watching, allow_open_files};
+use plimsoll_experiment::capacity::{CapacitySearch, Objectives, parse_objective};
+use plimsoll_experiment::comparison::Condition;
+use plimsoll_experiment::{Beginning, Drive, LevelResult, Recorded, Told, Watching, allow_open_files};
 use plimsoll_model::Names;
 use plimsoll_report::findings::Findings;
-use plimsoll_stats::capacity::{Bounds, Grain, Next, Search};
+use plimsoll_stats::capacity::{Bounds, Grain};
 use plimsoll_workload::Load;
-use plimsoll_workload::Workload;
 
 use crate::exit::{Done, Usage, first_error};
 use crate::output::Output;
@@ -20,8 +18,6 @@ use crate::output_file::Files;
 use crate::record::RecordFlags;
 use crate::run::{LoadFlags, SetFlags, TargetFlags, Terminal, level_at, timeout_ns, usual};
 use crate::server_side::ServerSideFlags;
-use promise::{Promises, Word};
-use told::Tries;
 
 /// Finds the highest load at which a server keeps a promise: doubles the load until it does not, halves the gap, and
 /// confirms both ends with fresh runs in turns.
@@ -37,7 +33,7 @@ pub(crate) struct Arguments {
     #[command(flatten)]
     server_side: ServerSideFlags,
     #[command(flatten)]
-    promises: Promises,
+    objectives: ObjectiveFlags,
     #[command(flatten)]
     bounds: BoundFlags,
     #[command(flatten)]
@@ -49,6 +45,16 @@ pub(crate) struct Arguments {
     record: RecordFlags,
     #[command(flatten)]
     output: Output,
+}
+
+/// What a load is to meet, as flags.
+#[derive(Clone, Debug, clap::Args)]
+#[command(next_help_heading = "Objective")]
+struct ObjectiveFlags {
+    /// Service-level objective, in addition to no errors and no late users: "p99 < 20ms", "read.mean < 5ms", "bytes > 80MB/s";
+    /// may be repeated
+    #[arg(long, value_name = "CONDITION", value_parser = parse_objective)]
+    hold: Vec<Condition>,
 }
 
 /// Where to search, as flags.
@@ -71,13 +77,6 @@ struct BoundFlags {
     runs: u32,
 }
 
-/// Runs with one load that the generator may spoil before the search ends for that reason.
-const SPOILT: u32 = 3;
-/// Times that the search goes on below a load that the generator could not make.
-const CAPS: u32 = 3;
-/// A brief run's part of a whole one's length, and its least length, ns.
-const BRIEF: (u64, u64) = (4, 1_000_000_000);
-
 /// Runs the subcommand.
 pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
     let mut files = Files::reading(arguments.target.files().chain([Path::new(&arguments.workload)]));
@@ -88,7 +87,7 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
         return Err(Usage("--levels: the search finds the loads itself; say --start and --most".to_owned()).into());
     }
     let load = usual(&arguments.load, workload.defaults())?;
-    arguments.promises.check(&load)?;
+    let objectives = Objectives::new(arguments.objectives.hold.clone(), &load)?;
     let bounds = arguments.bounds.of(&load)?;
     let highest = level_at(&arguments.load, workload.defaults(), ("--most", bounds.most), 0)?;
     let chosen = arguments.target.choose()?;
@@ -113,20 +112,16 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
     let found = (|| {
         let site = drive.reach(&chosen, &wishes, &highest, &mut names)?;
         let names = Arc::new(names);
-        let mut hunt = Hunt {
-            arguments: &arguments,
-            workload: &workload,
-            search: Search::new(bounds),
-            tries: Tries::new(load),
-            spoilt: 0,
-            caps: 0,
-        };
-        let climbed = drive.climb(&site, &names, |ran| hunt.next(ran)).with_context(|| chosen.shown.clone())?;
+        let mut search = CapacitySearch::new(bounds, load, &objectives);
+        // The highest load was checked above; the others are rounded where they must be whole.
+        let level = |load, number| level_at(&arguments.load, workload.defaults(), ("--most", load), number);
+        let next = |ran: &[LevelResult]| search.next(ran, level);
+        let climbed = drive.climb(&site, &names, next).with_context(|| chosen.shown.clone())?;
         let mut facts = site.server.facts();
         facts.extend(climbed.facts());
         let told = Told { beginning: beginning.clone(), levels: climbed.ran, names, facts };
-        let tries = hunt.tries.told(&hunt.search, &arguments.promises, told.levels.len());
-        anyhow::Ok((told.findings_of(Some(Box::new(tries))), climbed.besides))
+        let capacity = search.summary(told.levels.len());
+        anyhow::Ok((told.findings_of(Some(Box::new(capacity))), climbed.besides))
     })();
     let recording = recording.map_or(Ok(()), |recording| recording.finish(watching.stopped(), found.as_ref()));
     let (findings, besides): (Findings, _) = match found {
@@ -165,69 +160,5 @@ impl BoundFlags {
             return Err(Usage(format!("--resolution {}: from 0.1 to 50 per cent", self.resolution)));
         }
         Ok(Bounds { start, most, grain, resolution: self.resolution / 100.0, runs: self.runs })
-    }
-}
-
-/// The search, and what it has seen.
-struct Hunt<'a> {
-    arguments: &'a Arguments,
-    workload: &'a Workload,
-    search: Search,
-    tries: Tries,
-    /// Runs in a row that the generator spoilt.
-    spoilt: u32,
-    /// Times that the search was held back for that.
-    caps: u32,
-}
-
-impl Hunt<'_> {
-    /// Judges the last run, where there is one, and says what comes next.
-    fn next(&mut self, ran: &[LevelResult]) -> anyhow::Result<Option<LevelSpec>> {
-        // One that was cut short says nothing of its load.
-        if let Some(last) = ran.last().filter(|last| last.whole()) {
-            self.judge(last);
-        }
-        if self.spoilt >= SPOILT {
-            // More than this cannot be made here. What held below it is worth knowing.
-            if self.caps >= CAPS || !self.search.could_not() {
-                return Ok(None);
-            }
-            (self.spoilt, self.caps) = (0, self.caps + 1);
-        }
-        let Next::Run { load, brief } = self.search.next() else { return Ok(None) };
-        let number = u32::try_from(ran.len()).unwrap_or(u32::MAX);
-        // Loads are whole where they must be: the highest was looked at before, the others are made so.
-        let mut step = level_at(&self.arguments.load, self.workload.defaults(), ("--most", load), number)?;
-        if let (true, Some(whole)) = (brief, &mut step.plan.phases.measured_ns) {
-            *whole = (*whole / BRIEF.0).max(BRIEF.1).min(*whole);
-        }
-        // Runs of the same load are not the same run.
-        step.plan.seed = step.plan.seed.wrapping_add(u64::from(number));
-        self.tries.begin(load, brief);
-        Ok(Some(step))
-    }
-
-    fn judge(&mut self, last: &LevelResult) {
-        match self.arguments.promises.judge(last, self.tries.scheduled()) {
-            Word::Kept => {
-                self.search.saw(true);
-                self.tries.end(last, Some(true), Vec::new());
-                self.spoilt = 0;
-            }
-            // It was not the server that broke it, or nobody can tell.
-            Word::Broken(why)
-                if last.generators_fault().is_some()
-                    && !self.arguments.promises.broken_on_time(last, self.tries.scheduled()) =>
-            {
-                self.spoilt += 1;
-                let fault = last.generators_fault().unwrap_or_default().to_owned();
-                self.tries.end(last, None, [why, vec![fault]].concat());
-            }
-            Word::Broken(why) => {
-                self.search.saw(false);
-                self.tries.end(last, Some(false), why);
-                self.spoilt = 0;
-            }
-        }
     }
 }

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use anyhow::Context;
+use plimsoll_experiment::comparison::{ComparedSide, WHOLE_CAPTURE};
 use plimsoll_observe::capture::{Captures, Input};
 use plimsoll_observe::{Observer, status_name};
 use plimsoll_report::collect::comparison::{Contestant, LevelRuns, MeasuredRun};
@@ -10,13 +11,12 @@ use plimsoll_report::findings::comparison::Subject;
 use plimsoll_report::findings::{Findings, Source};
 use plimsoll_stats::{IntervalRecorder, Intervals, Options, Statistics};
 
-use super::{Side, WHOLE_CAPTURE};
 use crate::filter::Filter;
 use crate::keys::Keys;
 use crate::progress::Bar;
 
 /// Reads a capture, of which `filter` leaves something: its numbers for the comparison, and what `analyze` would report of it.
-pub(super) fn read(path: &Path, filter: &Filter, keys: &Keys, quiet: bool) -> anyhow::Result<Side> {
+pub(super) fn read(path: &Path, filter: &Filter, keys: &Keys, quiet: bool) -> anyhow::Result<ComparedSide> {
     let name = path.display().to_string();
     let mut captures = Captures::open(vec![Input::File(path.to_owned())])?;
     let sinks = (IntervalRecorder::new(Intervals::growing()), Statistics::new(Options::default()));
@@ -50,5 +50,5 @@ pub(super) fn read(path: &Path, filter: &Filter, keys: &Keys, quiet: bool) -> an
     let about = Subject { name, kind: "capture".to_owned(), validity, ..Subject::default() };
     let runs = vec![MeasuredRun { span_ns, intervals }];
     let levels = vec![LevelRuns { level: WHOLE_CAPTURE.to_owned(), point: None, runs }];
-    Ok(Side { contestant: Contestant { about, levels }, findings, unfinished: None })
+    Ok(ComparedSide { contestant: Contestant { about, levels }, findings, unfinished: None })
 }

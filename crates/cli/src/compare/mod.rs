@@ -1,24 +1,18 @@
 //! `plimsoll compare`: recordings and captures side by side.
 
 mod capture;
-mod comparable;
-mod condition;
-mod judge;
-mod recording;
 
 use std::path::{Path, PathBuf};
 
+use plimsoll_experiment::comparison::{ComparedSide, Condition, Judgement, compare, read_recording};
 use plimsoll_report::collect::comparison::{Contestant, Order, letter};
 use plimsoll_report::findings::Findings;
-use plimsoll_report::findings::comparison::Comparison;
 
-use crate::exit::{self, Done, Usage};
+use crate::exit::{Done, NO_VERDICT, Usage, first_reason};
 use crate::filter::Filter;
 use crate::keys::Keys;
 use crate::output::{ComparisonOutput, OpenComparison};
 use crate::output_file::Files;
-
-pub(crate) use condition::{Condition, Conditions, Threshold};
 
 /// Puts recordings and captures side by side: throughput, response times and errors of every operation, each with a 95 %
 /// interval, and what may be said of the differences.
@@ -54,27 +48,43 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
         return Err(Usage("session keys are for captures, and there is none".to_owned()).into());
     }
     let read = |path: &PathBuf| match path.is_dir() {
-        true => recording::read(path),
+        true => read_recording(path, plimsoll_observe::status_name),
         false => capture::read(path, &arguments.filter, &arguments.keys, arguments.output.quiet),
     };
     let sides = arguments.subjects.iter().map(read).collect::<anyhow::Result<Vec<_>>>()?;
-    let said = |(place, side): (usize, &Side)| Some(format!("{} {}", letter(place), side.unfinished.as_ref()?));
+    let said = |(place, side): (usize, &ComparedSide)| Some(format!("{} {}", letter(place), side.unfinished.as_ref()?));
     let unfinished = sides.iter().enumerate().filter_map(said).collect();
     let (contestants, findings): (Vec<Contestant>, Vec<Findings>) =
         sides.into_iter().map(|side| (side.contestant, side.findings)).unzip();
     finish(&contestants, &findings, (Order::Apart, unfinished), &arguments.conditions, output)
 }
 
-/// The load level that a capture is, in words.
-const WHOLE_CAPTURE: &str = "whole capture";
+/// What is to fail, as flags.
+#[derive(Clone, Debug, Default, clap::Args)]
+#[command(next_help_heading = "Continuous integration")]
+pub(crate) struct Conditions {
+    /// Exit with 1 where the interval supports this: "read.p99 > +10%", "errors > 1%", "all.throughput < -5%", "mean > 5ms";
+    /// may be repeated
+    #[arg(long = "fail-if", value_name = "CONDITION", value_parser = Condition::parse)]
+    wanted: Vec<Condition>,
+    /// Exit code if no condition failed and one could not be judged [default: 4]. For `git bisect run`: 125, which skips the
+    /// commit
+    #[arg(long, value_name = "CODE", requires = "wanted")]
+    exit_undecided: Option<u8>,
+}
 
-/// One of the things that are compared.
-struct Side {
-    contestant: Contestant,
-    /// Its own report, for the page.
-    findings: Findings,
-    /// What is missing of a recording, as the rest of a sentence.
-    unfinished: Option<String>,
+impl Conditions {
+    /// How the subcommand ends because of them.
+    fn done(&self, Judgement { failed, undecided }: &Judgement) -> Done {
+        match (failed.as_slice(), undecided.as_slice()) {
+            ([], []) => Done::Normally,
+            ([], _) => {
+                let why = format!("{}; measure longer, or repeat the runs", undecided.join("; "));
+                Done::Undecided { code: self.exit_undecided.unwrap_or(NO_VERDICT), why }
+            }
+            _ => Done::Failed(failed.join("; ")),
+        }
+    }
 }
 
 /// Compares, judges what is to fail, writes. `findings` are the contestants' own reports, for the page; or none. Besides their
@@ -86,11 +96,8 @@ pub(crate) fn finish(
     conditions: &Conditions,
     output: OpenComparison,
 ) -> anyhow::Result<Done> {
-    // Whether the numbers may be used comes first.
-    let warnings = [comparable::warnings(contestants)?, more].concat();
-    let tool = format!("plimsoll {}", env!("CARGO_PKG_VERSION"));
-    let mut comparison = Comparison::collect(tool, contestants, order, warnings);
-    let judged = judge::judge(&mut comparison, conditions);
+    let (comparison, judgement) = compare(contestants, (order, more), &conditions.wanted)?;
+    let judged = conditions.done(&judgement);
     let printed = output.prints();
     output.write(&comparison, findings)?;
     let invalid = (0..).zip(contestants).find(|(_, one)| !one.about.validity.valid);
@@ -98,8 +105,37 @@ pub(crate) fn finish(
         // What was printed says why.
         (Done::Normally, Some((place, _))) if printed => Done::NoVerdict(format!("{} is INVALID", letter(place))),
         (Done::Normally, Some((place, one))) => {
-            Done::NoVerdict(format!("{} is INVALID: {}", letter(place), exit::first(&one.about.validity.reasons)))
+            Done::NoVerdict(format!("{} is INVALID: {}", letter(place), first_reason(&one.about.validity.reasons)))
         }
         (judged, _) => judged,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Parser)]
+    struct Flags {
+        #[command(flatten)]
+        conditions: Conditions,
+    }
+
+    fn done(flags: &[&str], failed: &[&str], undecided: &[&str]) -> Done {
+        let lines = |all: &[&str]| all.iter().map(|line| (*line).to_owned()).collect();
+        let judgement = Judgement { failed: lines(failed), undecided: lines(undecided) };
+        Flags::parse_from([&["x", "--fail-if", "p99 > +5%"], flags].concat()).conditions.done(&judgement)
+    }
+
+    #[test]
+    fn a_failed_condition_outweighs_an_undecided_one() {
+        assert_eq!(done(&[], &[], &[]), Done::Normally);
+        assert!(matches!(done(&[], &[], &["u"]), Done::Undecided { code: 4, why } if why.starts_with("u; ")));
+        let skip = ["--exit-undecided", "125"];
+        assert!(matches!(done(&skip, &[], &["u"]), Done::Undecided { code: 125, .. }));
+        // What failed, failed, whatever else could not be judged.
+        assert_eq!(done(&skip, &["f"], &["u"]), Done::Failed("f".to_owned()));
+    }
 }

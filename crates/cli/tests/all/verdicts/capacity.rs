@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use plimsoll_stats::capacity::{Answer, Bounds, Grain, Next, Search, for_ever};
+use plimsoll_stats::capacity::{Answer, Bounds, Grain, Next, Search, sustained_load};
 use plimsoll_testkit::servers::scripted::{Draw, Latency, Script, Service};
 use plimsoll_workload::{Arrivals, Load};
 
@@ -26,7 +26,7 @@ fn searches(case: &Case, arrivals: Arrivals, limit: Duration, resolution: f64) -
         let mut search = Search::new(bounds);
         loop {
             match search.next() {
-                Next::Over(Answer::Between { held, broken }) => return (for_ever(held, slack), broken),
+                Next::Over(Answer::Between { held, broken }) => return (sustained_load(held, slack), broken),
                 Next::Over(other) => panic!("{}: {other:?}", case.name),
                 Next::Run { load: rate, brief } => {
                     let seconds = if brief { case.seconds / 4 } else { case.seconds };

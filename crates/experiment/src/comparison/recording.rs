@@ -1,29 +1,34 @@
 //! A recording as one side of a comparison.
 
-use plimsoll_experiment::{StageTold, record::Measured};
-use plimsoll_model::Validity;
 use std::path::Path;
 
 use anyhow::bail;
+use plimsoll_model::Validity;
 use plimsoll_recording::folder::{Recording, Stage};
+use plimsoll_report::collect::StatusName;
 use plimsoll_report::collect::comparison::{Contestant, LevelRuns, LoadPoint, MeasuredRun};
 use plimsoll_report::findings::Findings;
 use plimsoll_report::findings::comparison::Subject;
 
-use super::{Side, WHOLE_CAPTURE};
-use crate::report::{findings, incomplete, measured};
+use super::{ComparedSide, WHOLE_CAPTURE};
+use crate::record::Measured;
+use crate::recording_findings::{findings, incomplete, measured};
+use crate::stage_told::StageTold;
 
 /// Reads a recording: its levels by time, and what `plimsoll report` would show of it.
-pub(super) fn read(folder: &Path) -> anyhow::Result<Side> {
+///
+/// # Errors
+/// It is damaged, of another version, or holds no finished stage.
+pub fn read(folder: &Path, capture_status_name: StatusName) -> anyhow::Result<ComparedSide> {
     let recording = Recording::open(folder)?;
     let name = folder.display().to_string();
     if recording.manifest.stages.is_empty() {
         bail!("{name}: none of its stages was finished, so there is nothing to compare");
     }
-    let findings = findings(&recording)?;
+    let findings = findings(&recording, capture_status_name)?;
     let about = about(name, measured(&recording)?, &findings);
     let levels = levels(&recording)?;
-    Ok(Side { contestant: Contestant { about, levels }, findings, unfinished: incomplete(&recording) })
+    Ok(ComparedSide { contestant: Contestant { about, levels }, findings, unfinished: incomplete(&recording) })
 }
 
 fn about(name: String, measured: Measured, findings: &Findings) -> Subject {

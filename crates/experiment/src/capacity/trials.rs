@@ -1,22 +1,22 @@
-//! What a report tells of a search.
+//! The runs of a search, and what follows from them.
 
-use plimsoll_experiment::LevelResult;
 use plimsoll_report::findings::capacity::{Capacity, Try};
 use plimsoll_report::text::exact_load as exact;
-use plimsoll_stats::capacity::{Answer, CONFIRMATIONS, Limit, Next, Search, for_ever};
+use plimsoll_stats::capacity::{Answer, CONFIRMATIONS, Limit, Next, Search, sustained_load};
 use plimsoll_workload::Load;
 
-use super::promise::Promises;
+use super::objectives::Objectives;
+use crate::level::LevelResult;
 
-/// What was tried.
-pub(super) struct Tries {
+/// The runs of a search so far.
+pub(super) struct Trials {
     load: Load,
-    tries: Vec<Try>,
+    trials: Vec<Try>,
 }
 
-impl Tries {
+impl Trials {
     pub(super) fn new(load: Load) -> Self {
-        Self { load, tries: Vec::new() }
+        Self { load, trials: Vec::new() }
     }
 
     /// Whether starts follow a schedule.
@@ -26,21 +26,21 @@ impl Tries {
 
     /// A run begins.
     pub(super) fn begin(&mut self, load: f64, brief: bool) {
-        let stage = self.tries.len() as u64;
-        self.tries.push(Try { stage, load, brief, seconds: 0.0, held: None, because: Vec::new() });
+        let stage = self.trials.len() as u64;
+        self.trials.push(Try { stage, load, brief, seconds: 0.0, held: None, because: Vec::new() });
     }
 
     /// It is over; `None` for `held` where it does not count.
     pub(super) fn end(&mut self, ran: &LevelResult, held: Option<bool>, because: Vec<String>) {
-        if let Some(last) = self.tries.last_mut() {
+        if let Some(last) = self.trials.last_mut() {
             (last.seconds, last.held, last.because) = (ran.seconds(), held, because);
         }
     }
 
     /// What was found. `ran` runs were made.
-    pub(super) fn told(mut self, search: &Search, promises: &Promises, ran: usize) -> Capacity {
+    pub(super) fn summary(mut self, search: &Search, objectives: &Objectives, ran: usize) -> Capacity {
         // One that was begun and could not be made is in no table.
-        self.tries.truncate(ran);
+        self.trials.truncate(ran);
         let unit = match self.load {
             Load::Closed { .. } => "stations",
             Load::Open { .. } => "turns a second",
@@ -48,33 +48,33 @@ impl Tries {
         };
         let (outcome, low, high, why) = self.outcome(search, unit);
         let slack =
-            promises.longest_s().filter(|_| self.scheduled()).zip(self.longest_run()).map(|(time, run)| time / run);
-        let lowered = |low: f64| for_ever(low, slack.unwrap_or(0.0));
+            objectives.longest_s().filter(|_| self.scheduled()).zip(self.longest_run()).map(|(time, run)| time / run);
+        let lowered = |low: f64| sustained_load(low, slack.unwrap_or(0.0));
         // There are no parts of a user.
         let low = low.map(lowered).map(|low| if matches!(self.load, Load::Open { .. }) { low } else { low.floor() });
         Capacity {
             unit: unit.to_owned(),
-            promises: promises.words(matches!(self.load, Load::Partly { .. })),
+            promises: objectives.words(matches!(self.load, Load::Partly { .. })),
             outcome: outcome.to_owned(),
             why,
             low,
             high,
             confirmations: CONFIRMATIONS,
             slack,
-            tries: self.tries,
+            tries: self.trials,
         }
     }
 
     /// The last run, of those that are `meant`, in which the load generator was the bottleneck, in words.
     fn bottleneck(&self, meant: impl Fn(&Try) -> bool) -> Option<String> {
-        let spoilt = |one: &&Try| one.held.is_none() && !one.because.is_empty() && meant(one);
-        let Try { load, because, .. } = self.tries.iter().rev().find(spoilt)?;
+        let invalid = |one: &&Try| one.held.is_none() && !one.because.is_empty() && meant(one);
+        let Try { load, because, .. } = self.trials.iter().rev().find(invalid)?;
         Some(format!("at {} the load generator may be to blame: {}", exact(*load), because.join("; ")))
     }
 
     /// Length of the longest run, s: a queue that needs longer to break a promise cannot be seen.
     fn longest_run(&self) -> Option<f64> {
-        self.tries.iter().map(|one| one.seconds).reduce(f64::max).filter(|&seconds| seconds > 0.0)
+        self.trials.iter().map(|one| one.seconds).reduce(f64::max).filter(|&seconds| seconds > 0.0)
     }
 
     /// What came of it: a word, the interval's ends, and what to say where it is not found.
@@ -128,13 +128,13 @@ mod tests {
     use super::*;
 
     /// Twenty stations are as many as the generator makes. Tells the search, and what is told of it.
-    fn bottleneck() -> (Search, Tries) {
+    fn bottleneck() -> (Search, Trials) {
         let bounds = Bounds { start: 10.0, most: 1e3, grain: Grain::Whole, resolution: 0.02, runs: 100 };
         let mut search = Search::new(bounds);
-        let mut tries = Tries::new(Load::Closed { stations: 1, think: Pause::None });
+        let mut trials = Trials::new(Load::Closed { stations: 1, think: Pause::None });
         while let Next::Run { load, brief } = search.next() {
-            tries.begin(load, brief);
-            let last = tries.tries.last_mut().unwrap();
+            trials.begin(load, brief);
+            let last = trials.trials.last_mut().unwrap();
             if load > 20.0 {
                 last.because = vec!["one core was busy".to_owned()];
                 assert!(search.could_not());
@@ -143,13 +143,13 @@ mod tests {
                 search.saw(true);
             }
         }
-        (search, tries)
+        (search, trials)
     }
 
     #[test]
     fn what_held_below_the_generators_limit_is_said() {
-        let (search, tries) = bottleneck();
-        let (outcome, low, high, why) = tries.outcome(&search, "stations");
+        let (search, trials) = bottleneck();
+        let (outcome, low, high, why) = trials.outcome(&search, "stations");
         assert_eq!((outcome, low, high), ("at least", Some(20.0), None));
         assert_eq!(why.unwrap(), "at 40 the load generator may be to blame: one core was busy");
     }
@@ -158,8 +158,8 @@ mod tests {
     fn a_search_without_an_end_says_what_was_confirmed() {
         let bounds = Bounds { start: 10.0, most: 1e3, grain: Grain::Whole, resolution: 0.02, runs: 100 };
         let mut search = Search::new(bounds);
-        let tries = Tries::new(Load::Closed { stations: 1, think: Pause::None });
-        assert_eq!(tries.outcome(&search, "stations").1, None);
+        let trials = Trials::new(Load::Closed { stations: 1, think: Pause::None });
+        assert_eq!(trials.outcome(&search, "stations").1, None);
         // Sixteen hold once in the confirming, so the lower end is sure before the upper one.
         let mut sixteen = 0;
         while search.carried().is_none() {
@@ -167,7 +167,7 @@ mod tests {
             sixteen += u32::from(load.total_cmp(&16.0).is_eq());
             search.saw(load <= 15.0 || load <= 16.0 && sixteen == 4);
         }
-        let (outcome, low, _, why) = tries.outcome(&search, "stations");
+        let (outcome, low, _, why) = trials.outcome(&search, "stations");
         assert_eq!((outcome, low), ("unfinished", Some(15.0)));
         assert!(why.unwrap().contains("stopped"));
     }

@@ -12,36 +12,26 @@
 
 use plimsoll_stats::comparison::{Metric, Unit};
 
-/// What is to fail, as flags.
-#[derive(Clone, Debug, Default, clap::Args)]
-#[command(next_help_heading = "Continuous integration")]
-pub(crate) struct Conditions {
-    /// Exit with 1 where the interval supports this: "read.p99 > +10%", "errors > 1%", "all.throughput < -5%", "mean > 5ms";
-    /// may be repeated
-    #[arg(long = "fail-if", value_name = "CONDITION", value_parser = Condition::parse)]
-    pub(super) wanted: Vec<Condition>,
-    /// Exit code if no condition failed and one could not be judged [default: 4]. For `git bisect run`: 125, which skips the
-    /// commit
-    #[arg(long, value_name = "CODE", requires = "wanted")]
-    pub(super) exit_undecided: Option<u8>,
-}
+use crate::procedures::ProcedureSet;
 
 /// Something that is to fail.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Condition {
+pub struct Condition {
     /// As it was written.
-    pub(crate) text: String,
+    pub text: String,
     /// Of which rows; "all" where none was named.
-    pub(crate) name: String,
-    pub(crate) metric: Metric,
-    /// More than the threshold fails; else less.
-    pub(crate) more: bool,
-    pub(crate) threshold: Threshold,
+    pub name: String,
+    /// The number.
+    pub metric: Metric,
+    /// More than the threshold fails; otherwise less.
+    pub more: bool,
+    /// What it is held against.
+    pub threshold: Threshold,
 }
 
 /// What a number is held against.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Threshold {
+pub enum Threshold {
     /// The relative change against the baseline.
     Relative(f64),
     /// The change against the baseline, in the metric's unit.
@@ -54,8 +44,11 @@ pub(crate) enum Threshold {
 type Wrong<'t> = (&'t str, String);
 
 impl Condition {
-    /// Reads one; what is wrong is told with the place.
-    pub(crate) fn parse(text: &str) -> Result<Self, String> {
+    /// Parses a condition.
+    ///
+    /// # Errors
+    /// It is not one: the message marks the place.
+    pub fn parse(text: &str) -> Result<Self, String> {
         read(text).map_err(|(part, what)| {
             // `part` is a part of `text`.
             let at = (part.as_ptr() as usize).saturating_sub(text.as_ptr() as usize).min(text.len());
@@ -88,7 +81,7 @@ fn subject(left: &str) -> Result<(&str, Metric), Wrong<'_>> {
     };
     let name = name.strip_suffix('.').unwrap_or("all");
     if !name.eq_ignore_ascii_case("all") {
-        crate::filter::parse_operation(name).map_err(|what| (name, what))?;
+        ProcedureSet::named(name).map_err(|what| (name, what))?;
     }
     Ok((name, metric))
 }

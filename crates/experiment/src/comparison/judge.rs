@@ -1,12 +1,11 @@
 //! Whether what was asked to fail does: only where the whole interval supports it.
 
-use crate::exit::{Done, NO_VERDICT, first};
-
 use plimsoll_report::findings::comparison::{
-    ComparedLevel, ComparedMetric, ComparedRow, Comparison, Condition, Subject,
+    ComparedLevel, ComparedMetric, ComparedRow, Comparison, Condition as JudgedCondition, Subject,
 };
 
-use super::condition::{self, Conditions, Threshold};
+use super::condition::{Condition, Threshold};
+use crate::error::first_reason;
 
 /// What an interval says of a condition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -29,40 +28,41 @@ impl Outcome {
     }
 }
 
-/// Judges every condition at every level against every subject, and notes it; returns how the subcommand ends because of them.
-pub(super) fn judge(comparison: &mut Comparison, conditions: &Conditions) -> Done {
-    let mut worst_of_all = Outcome::Held;
-    let (mut failed, mut undecided) = (Vec::new(), Vec::new());
-    for wanted in &conditions.wanted {
-        let said = judge_one(comparison, wanted);
-        let worst = said.iter().map(|(outcome, _)| *outcome).max().unwrap_or(Outcome::Undecided);
-        worst_of_all = worst_of_all.max(worst);
+/// The conditions that are not held, as lines for a person.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Judgement {
+    /// Those that failed.
+    pub failed: Vec<String>,
+    /// Those that could not be judged.
+    pub undecided: Vec<String>,
+}
+
+/// Judges every condition at every level against every subject, and notes the outcomes in the comparison.
+pub(super) fn judge(comparison: &mut Comparison, conditions: &[Condition]) -> Judgement {
+    let mut judgement = Judgement::default();
+    for condition in conditions {
+        let outcomes = judge_one(comparison, condition);
+        let worst = outcomes.iter().map(|(outcome, _)| *outcome).max().unwrap_or(Outcome::Undecided);
         let reasons: Vec<String> =
-            said.iter().filter(|(outcome, _)| *outcome == worst).map(|(_, why)| why.clone()).collect();
+            outcomes.iter().filter(|(outcome, _)| *outcome == worst).map(|(_, why)| why.clone()).collect();
+        let (text, reason) = (&condition.text, first_reason(&reasons));
         match worst {
             Outcome::Held => {}
             Outcome::Undecided => {
-                undecided.push(format!("--fail-if {:?} could not be judged: {}", wanted.text, first(&reasons)));
+                judgement.undecided.push(format!("--fail-if {text:?} could not be judged: {reason}"));
             }
-            Outcome::Failed => failed.push(format!("--fail-if {:?} failed: {}", wanted.text, first(&reasons))),
+            Outcome::Failed => judgement.failed.push(format!("--fail-if {text:?} failed: {reason}")),
         }
-        comparison.conditions.push(Condition {
-            text: wanted.text.clone(),
+        comparison.conditions.push(JudgedCondition {
+            text: text.clone(),
             outcome: worst.label().to_owned(),
-            because: said.into_iter().map(|(_, why)| why).collect(),
+            because: outcomes.into_iter().map(|(_, why)| why).collect(),
         });
     }
-    match worst_of_all {
-        Outcome::Held => Done::Normally,
-        Outcome::Undecided => {
-            let why = format!("{}; measure longer, or repeat the runs", undecided.join("; "));
-            Done::Undecided { code: conditions.exit_undecided.unwrap_or(NO_VERDICT), why }
-        }
-        Outcome::Failed => Done::Failed(failed.join("; ")),
-    }
+    judgement
 }
 
-fn judge_one(comparison: &Comparison, wanted: &condition::Condition) -> Vec<(Outcome, String)> {
+fn judge_one(comparison: &Comparison, wanted: &Condition) -> Vec<(Outcome, String)> {
     let Some((baseline, others)) = comparison.subjects.split_first() else { return Vec::new() };
     let mut said = Vec::new();
     for level in &comparison.levels {
@@ -74,7 +74,7 @@ fn judge_one(comparison: &Comparison, wanted: &condition::Condition) -> Vec<(Out
     said
 }
 
-fn at(level: &ComparedLevel, wanted: &condition::Condition, place: usize, both: [&Subject; 2]) -> (Outcome, String) {
+fn at(level: &ComparedLevel, wanted: &Condition, place: usize, both: [&Subject; 2]) -> (Outcome, String) {
     let unknown = |why: String| (Outcome::Undecided, why);
     if let Some(invalid) = both.into_iter().find(|subject| !subject.validity.valid) {
         return unknown(format!("{} is INVALID, so its numbers support nothing", invalid.letter));
@@ -141,18 +141,11 @@ fn shown(low: f64, high: f64, threshold: Threshold, metric: &ComparedMetric) -> 
 
 #[cfg(test)]
 mod tests {
-    use clap::Parser;
     use plimsoll_report::findings::comparison::{Difference, Estimate, Method};
 
     use plimsoll_model::{Reason, Validity};
 
     use super::*;
-
-    #[derive(Parser)]
-    struct Flags {
-        #[command(flatten)]
-        conditions: Conditions,
-    }
 
     /// p99 of reads: 10 ms, then `other` with an interval of its own and one of the relative difference.
     fn comparison(relative: Option<(f64, f64)>, valid: bool) -> Comparison {
@@ -195,11 +188,10 @@ mod tests {
         }
     }
 
-    fn outcome(of: &Comparison, flags: &[&str]) -> (Done, String) {
-        let conditions = Flags::parse_from([&["x"], flags].concat()).conditions;
+    fn outcome(of: &Comparison, condition: &str) -> (Judgement, String) {
         let mut of = of.clone();
-        let done = judge(&mut of, &conditions);
-        (done, of.conditions[0].outcome.clone())
+        let judgement = judge(&mut of, &[Condition::parse(condition).unwrap()]);
+        (judgement, of.conditions[0].outcome.clone())
     }
 
     #[test]
@@ -217,29 +209,24 @@ mod tests {
             ("write.p99 > +5%", "undecided"),
             ("read.mean > +5%", "undecided"),
         ] {
-            let (done, outcome) = outcome(&found, &["--fail-if", condition]);
+            let (Judgement { failed, undecided }, outcome) = outcome(&found, condition);
             assert_eq!(outcome, expected, "{condition}");
-            match (done, expected) {
-                (Done::Normally, "held") => {}
-                (Done::Failed(why) | Done::Undecided { code: 4, why }, "failed" | "undecided") => {
-                    assert!(why.contains(condition), "{why}");
-                }
-                (done, _) => panic!("{condition}: {done:?}"),
-            }
+            let counts = match expected {
+                "failed" => (1, 0),
+                "undecided" => (0, 1),
+                _ => (0, 0),
+            };
+            assert_eq!((failed.len(), undecided.len()), counts, "{condition}");
+            assert!([failed, undecided].concat().iter().all(|why| why.contains(condition)), "{condition}");
         }
-        let code = outcome(&found, &["--fail-if", "read.p99 > +10%", "--exit-undecided", "125"]).0;
-        assert!(matches!(code, Done::Undecided { code: 125, .. }), "{code:?}");
-        // What failed, failed, whatever else nobody knows.
-        let both = ["--fail-if", "read.p99 > +10%", "--fail-if", "read.p99 > +5%", "--exit-undecided", "125"];
-        assert!(matches!(outcome(&found, &both).0, Done::Failed(why) if !why.contains("+10%")));
     }
 
     #[test]
     fn invalid_numbers_support_nothing() {
         let found = comparison(Some((0.06, 0.14)), false);
-        let (done, word) = outcome(&found, &["--fail-if", "read.p99 > +5%"]);
-        assert!(matches!(done, Done::Undecided { code: 4, .. }) && word == "undecided", "{done:?}, {word}");
+        let (judgement, word) = outcome(&found, "read.p99 > +5%");
+        assert!(judgement.undecided.len() == 1 && word == "undecided", "{judgement:?}, {word}");
         let short = comparison(None, true);
-        assert_eq!(outcome(&short, &["--fail-if", "read.p99 > +5%"]).1, "undecided");
+        assert_eq!(outcome(&short, "read.p99 > +5%").1, "undecided");
     }
 }

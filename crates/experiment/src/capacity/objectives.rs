@@ -1,0 +1,171 @@
+//! Service-level objectives: `--hold "p99 < 20ms"`, and those that always hold.
+
+use plimsoll_report::collect::times_of;
+use plimsoll_report::findings::{MovedNumber, Times};
+use plimsoll_stats::Accumulator;
+use plimsoll_stats::comparison::{Metric, Scope};
+use plimsoll_workload::Load;
+
+use crate::comparison::{Condition, Threshold};
+use crate::error::Usage;
+use crate::lateness::FROM_INTENDED;
+use crate::level::LevelResult;
+use crate::procedures::ProcedureSet;
+
+/// Service-level objectives. Always among them: no failed operation, and no turn of the schedule late or never started.
+#[derive(Clone, Debug, Default)]
+pub struct Objectives {
+    /// Those that were given.
+    given: Vec<Condition>,
+}
+
+/// Whether a run met them all.
+pub(super) enum Outcome {
+    Met,
+    /// Which were missed, and by how much.
+    Missed(Vec<String>),
+}
+
+/// Parses an objective: a condition on a number itself.
+///
+/// # Errors
+/// It is no condition, or one on a change against a baseline.
+pub fn parse(text: &str) -> Result<Condition, String> {
+    let condition = Condition::parse(text)?;
+    match condition.threshold {
+        Threshold::Value(_) => Ok(condition),
+        _ => Err(format!("{text}: there is no baseline to compare with; give the value itself (20ms, 1%, 80MB/s)")),
+    }
+}
+
+impl Objectives {
+    /// The objectives for a load.
+    ///
+    /// # Errors
+    /// None is given and the load has no schedule: then more load would always be fine.
+    pub fn new(given: Vec<Condition>, load: &Load) -> Result<Self, Usage> {
+        let scheduled = matches!(load, Load::Partly { .. });
+        if given.is_empty() && !scheduled {
+            return Err(Usage("capacity needs an objective, e.g. --hold \"p99 < 20ms\"".to_owned()));
+        }
+        Ok(Self { given })
+    }
+
+    /// The objectives in words.
+    pub(super) fn words(&self, scheduled: bool) -> Vec<String> {
+        let late = scheduled.then(|| "no user late".to_owned());
+        let always = ["no errors".to_owned()].into_iter().chain(late);
+        always.chain(self.given.iter().map(|condition| condition.text.clone())).collect()
+    }
+
+    /// The longest time that one of them allows, s; `None` where none speaks of time.
+    pub(super) fn longest_s(&self) -> Option<f64> {
+        let times = self.given.iter().filter(|condition| !condition.more).filter_map(|condition| match condition.threshold {
+            Threshold::Value(value) if condition.metric == Metric::Mean || condition.metric.percentile().is_some() => {
+                Some(value)
+            }
+            _ => None,
+        });
+        times.reduce(f64::max)
+    }
+
+    /// Whether a run would have missed one as well had the load generator been on time: then its lateness is not the cause.
+    pub(super) fn missed_on_time(&self, ran: &LevelResult, scheduled: bool) -> bool {
+        ran.on_time().is_some_and(|numbers| self.given.iter().any(|condition| missed_on_time(condition, numbers, scheduled)))
+    }
+
+    /// Whether a run met them; `scheduled`: its starts had a schedule.
+    pub(super) fn judge(&self, ran: &LevelResult, scheduled: bool) -> Outcome {
+        let mut missed: Vec<String> = ran.failures().map(|(cause, count)| format!("{cause}: {count}")).collect();
+        if ran.late_turns() > 0 {
+            missed.push(format!("{} turns had not ended when their user's next one was due", ran.late_turns()));
+        }
+        if ran.never_sent() > 0 {
+            missed.push(format!("{} turns were never started", ran.never_sent()));
+        }
+        missed.extend(ran.behind().map(str::to_owned));
+        missed.extend(self.given.iter().filter_map(|condition| missed_by(condition, ran, scheduled)));
+        if missed.is_empty() { Outcome::Met } else { Outcome::Missed(missed) }
+    }
+}
+
+/// How a run missed a condition; `None` where it met it.
+fn missed_by(condition: &Condition, ran: &LevelResult, scheduled: bool) -> Option<String> {
+    let Threshold::Value(limit) = condition.threshold else { return None };
+    let Some(value) = value(condition, ran, scheduled) else {
+        return Some(format!("{}: there was no {}", condition.text, condition.name));
+    };
+    let held = if condition.more { value > limit } else { value < limit };
+    (!held).then(|| format!("{}: it was {}", condition.text, shown(condition.metric, value)))
+}
+
+/// Whether numbers as they would be without the generator's lateness, which are of all operations together, miss a condition.
+fn missed_on_time(condition: &Condition, numbers: &[MovedNumber], scheduled: bool) -> bool {
+    let Threshold::Value(limit) = condition.threshold else { return false };
+    let name = format!("{}{}", condition.metric.label(), if scheduled { FROM_INTENDED } else { "" });
+    let found = numbers.iter().find(|number| condition.name == "all" && number.number == name);
+    found.is_some_and(|found| if condition.more { found.on_time <= limit } else { found.on_time >= limit })
+}
+
+/// The number that it speaks of; of a schedule, response times from the intended start. (The pause of a station is no
+/// schedule: where it is longer than meant, nobody waits.)
+fn value(condition: &Condition, ran: &LevelResult, scheduled: bool) -> Option<f64> {
+    let mut row = Accumulator::default();
+    let wanted = ProcedureSet::named(&condition.name).ok();
+    for (procedure, part) in ran.statistics().operations() {
+        let among = match &wanted {
+            Some(wanted) => wanted.contains(procedure),
+            None => Scope::All.holds(procedure),
+        };
+        if among {
+            row.merge(part);
+        }
+    }
+    let times = || times_of(row.from_intended().filter(|_| scheduled).unwrap_or(&row.response()));
+    let rate = |amount: u64| (ran.seconds() > 0.0).then(|| amount as f64 / ran.seconds());
+    match condition.metric {
+        Metric::Throughput if wanted.is_none() => rate(ran.answered().requests),
+        Metric::Bytes if wanted.is_none() => rate(ran.answered().read_bytes + ran.answered().written_bytes),
+        Metric::Throughput => rate(row.answered()),
+        Metric::Bytes => row.payload().exact().and_then(rate),
+        Metric::Errors => (row.count() > 0).then(|| row.errors() as f64 / row.count() as f64),
+        Metric::Mean => times().map(|times| times.mean_s),
+        metric => times().map(|times| percentile(&times, metric)),
+    }
+}
+
+fn percentile(times: &Times, metric: Metric) -> f64 {
+    match metric {
+        Metric::P50 => times.p50_s,
+        Metric::P90 => times.p90_s,
+        Metric::P95 => times.p95_s,
+        Metric::P99 => times.p99_s,
+        _ => times.p999_s,
+    }
+}
+
+fn shown(metric: Metric, value: f64) -> String {
+    match metric {
+        Metric::Throughput => format!("{value:.1} op/s"),
+        Metric::Bytes => format!("{:.2} MB/s", value / 1e6),
+        Metric::Errors => format!("{:.3} %", value * 100.0),
+        _ => plimsoll_report::duration(value),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_late_generator_is_not_to_blame_for_what_is_broken_without_it() {
+        let number = |number: &str, on_time| MovedNumber { number: number.to_owned(), reported: 9.0, on_time };
+        let numbers = [number("p99", 107e-6), number("p99 from the intended start", 3e-6), number("mean", 5e-6)];
+        let broken = |text: &str, scheduled| missed_on_time(&parse(text).unwrap(), &numbers, scheduled);
+        assert!(broken("p99 < 1us", false) && broken("p99 < 1us", true));
+        assert!(!broken("p99 < 10us", true) && !broken("p99 < 200us", false));
+        // Of one operation, or of a number that was not looked at, nobody knows.
+        assert!(!broken("getattr.p99 < 1us", false) && !broken("p50 < 1us", false) && !broken("errors < 1%", false));
+        assert_eq!(shown(Metric::P99, 107e-6), "107 µs");
+    }
+}
