@@ -17,19 +17,13 @@ pub(crate) struct ServerSideFlags {
 }
 
 impl ServerSideFlags {
-    /// As if a process had been named.
-    pub(crate) fn of_process(pid: u32) -> Self {
-        Self { server_pid: Some(pid), server_metrics: None }
-    }
-
-    /// Whether it is a process of this machine that is looked at.
-    pub(crate) fn names_a_process(&self) -> bool {
-        self.server_pid.is_some()
-    }
-
-    /// Whether anything is to be looked at.
-    pub(crate) fn is_some(&self) -> bool {
-        self.server_pid.is_some() || self.server_metrics.is_some()
+    /// Where they come from, if they are wanted.
+    pub(crate) fn metrics(&self) -> Option<ServerMetrics> {
+        let exporter = self
+            .server_metrics
+            .as_ref()
+            .map(|url| ServerMetrics::Exporter { url: url.clone(), shown: secrecy::in_word(url).into_owned() });
+        self.server_pid.map(ServerMetrics::Process).or(exporter)
     }
 
     /// Begins to look, where that is wanted.
@@ -37,11 +31,6 @@ impl ServerSideFlags {
     /// # Errors
     /// There is nothing to look at.
     pub(crate) fn watch(&self) -> anyhow::Result<Option<ServerSideWatch>> {
-        let exporter = self
-            .server_metrics
-            .as_ref()
-            .map(|url| ServerMetrics::Exporter { url: url.clone(), shown: secrecy::in_word(url).into_owned() });
-        let metrics = self.server_pid.map(ServerMetrics::Process).or(exporter);
-        metrics.map(|metrics| ServerSideWatch::start(&metrics)).transpose()
+        self.metrics().as_ref().map(ServerSideWatch::start).transpose()
     }
 }

@@ -1,114 +1,20 @@
-//! How many requests a mounted directory's client sends for a call, by the depth of its path: counted in a capture of its
-//! connection that is being written meanwhile.
+//! The requests of a mounted directory's client, from a capture of its connection that is being written meanwhile.
 
-use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::path::Path;
 
-use anyhow::{Context, ensure};
-use plimsoll_model::{Names, Sink, Transaction};
+use anyhow::Context;
+use plimsoll_experiment::breakdown::RequestSpans;
 use plimsoll_observe::Observer;
 use plimsoll_observe::capture::{Captures, Input};
-use plimsoll_report::findings::calls::PathRequests;
 
-/// Calls of each path after the first.
-const AGAIN: u32 = 100;
-/// Between two paths nothing is asked for: no request is taken for another path's.
-const PAUSE: Duration = Duration::from_millis(50);
-/// Whoever captures has written everything by then.
-const MOMENT: Duration = Duration::from_secs(2);
-/// Paths of one directory that grow by a part that leads nowhere, as Joy had them, and of directories in each other.
-const DOTS: [&str; 4] = [".", "./.", "././.", "./././."];
-const NAMES: [&str; 4] = ["a", "a/b", "a/b/c", "a/b/c/d"];
-
-/// When a path was asked for: first, and again, ns since the Unix epoch, ends included.
-struct Asked {
-    path: &'static str,
-    first: (i64, i64),
-    again: (i64, i64),
-}
-
-/// Asks for attributes of paths below a directory, and counts in the capture what its client sent for them. Makes a few
-/// directories for that, and removes them.
-pub(super) fn count(directory: &Path, capture: &Path) -> anyhow::Result<Vec<PathRequests>> {
-    let top = directory.join(format!("plimsoll-breakdown-{}", std::process::id()));
-    let deepest = NAMES.last().map_or_else(|| top.clone(), |name| top.join(name));
-    std::fs::create_dir_all(&deepest).with_context(|| deepest.display().to_string())?;
-    let asked = DOTS.iter().chain(&NAMES).map(|path| ask(&top, path)).collect::<std::io::Result<Vec<_>>>();
-    // Nothing else is in it; what stands in the way of one stands in the way of all.
-    let removed = std::fs::remove_dir_all(&top).with_context(|| top.display().to_string());
-    let asked = asked?;
-    removed?;
-    std::thread::sleep(MOMENT);
-    counted(asked, capture)
-}
-
-fn ask(top: &Path, path: &'static str) -> std::io::Result<Asked> {
-    // As it is written: what a path means is the system's to find out.
-    let whole = PathBuf::from(format!("{}/{path}", top.display()));
-    let stat = || std::fs::symlink_metadata(&whole).map(|_| ());
-    std::thread::sleep(PAUSE);
-    let begun = now();
-    stat()?;
-    let first = (begun, now());
-    std::thread::sleep(PAUSE);
-    let begun = now();
-    (0..AGAIN).try_for_each(|_| stat())?;
-    Ok(Asked { path, first, again: (begun, now()) })
-}
-
-/// The time of day, which captures tell, too.
-fn now() -> i64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    i64::try_from(since.as_nanos()).unwrap_or(i64::MAX)
-}
-
-fn counted(asked: Vec<Asked>, capture: &Path) -> anyhow::Result<Vec<PathRequests>> {
+/// Reads the capture into `spans`.
+pub(super) fn read(capture: &Path, spans: RequestSpans) -> anyhow::Result<RequestSpans> {
     let mut captures = Captures::open(vec![Input::File(capture.to_owned())])?;
-    let spans = asked.iter().flat_map(|asked| [asked.first, asked.again]).collect::<Vec<_>>();
-    let mut observer = Observer::new(Spans { seen: vec![Vec::new(); spans.len()], spans, all: 0 });
-    while let Some(frame) = captures.next()? {
+    let mut observer = Observer::new(spans);
+    while let Some(frame) = captures.next().with_context(|| capture.display().to_string())? {
         observer.frame(&frame);
     }
-    let found = observer.finish().sink;
-    ensure!(
-        found.all > 0,
-        "{}: no request of a file server's client was sent while the calls were made; capture the mount's connection, and have \
-         it written at once (tcpdump -U)",
-        capture.display()
-    );
-    let requests = |(place, asked): (usize, &Asked)| {
-        let of = |place: usize| found.seen.get(place).map_or(&[][..], Vec::as_slice);
-        let (first, again) = (of(2 * place), of(2 * place + 1));
-        PathRequests {
-            call: "stat".to_owned(),
-            path: asked.path.to_owned(),
-            depth: u32::try_from(asked.path.split('/').count()).unwrap_or(u32::MAX),
-            first: first.len() as f64,
-            again: again.len() as f64 / f64::from(AGAIN),
-            procedures: first.to_vec(),
-        }
-    };
-    Ok(asked.iter().enumerate().map(requests).collect())
-}
-
-/// Procedures by the span in which they were sent.
-struct Spans {
-    spans: Vec<(i64, i64)>,
-    seen: Vec<Vec<String>>,
-    all: u64,
-}
-
-impl Sink for Spans {
-    fn transaction(&mut self, transaction: &Transaction, _: &Names) {
-        let Some(at) = transaction.timeline.request_first else { return };
-        for ((first, last), seen) in self.spans.iter().zip(&mut self.seen) {
-            if (*first..=*last).contains(&at) {
-                self.all += 1;
-                // Of what follows the first call, only how many there are is told.
-                seen.push(transaction.procedure.name().to_owned());
-            }
-        }
-    }
+    Ok(observer.finish().sink)
 }
 
 #[cfg(test)]
@@ -116,24 +22,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn requests_are_counted_where_they_were_sent() {
+    fn requests_are_counted_in_their_span() {
         let capture = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../captures/netbench-samba/capture.pcap.zst");
-        let whole = |path| Asked { path, first: (0, i64::MAX), again: (0, i64::MAX) };
-        let nothing = Asked { path: "./.", first: (0, 1), again: (0, 1) };
-        let found = counted(vec![whole("."), nothing], &capture).unwrap();
-        let [all, none] = &found[..] else { panic!("{found:?}") };
-        assert!(all.first > 1_000.0 && all.again == all.first / f64::from(AGAIN));
-        assert_eq!((none.first, none.again, none.depth), (0.0, 0.0, 2));
-        let silent = counted(vec![Asked { path: ".", first: (0, 1), again: (0, 1) }], &capture);
-        assert!(silent.unwrap_err().to_string().contains("no request"));
-    }
-
-    #[test]
-    fn a_directory_is_left_as_it_was() {
-        let folder = std::env::temp_dir().join(format!("plimsoll-captured-{}", std::process::id()));
-        std::fs::create_dir(&folder).unwrap();
-        assert!(count(&folder, Path::new("/nowhere.pcap")).is_err());
-        assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 0);
-        std::fs::remove_dir(&folder).unwrap();
+        let found = read(&capture, RequestSpans::new(vec![(0, i64::MAX), (0, 1)])).unwrap();
+        assert!(found.procedures[0].len() > 1_000 && found.procedures[1].is_empty());
+        assert_eq!(found.requests, found.procedures[0].len() as u64);
     }
 }

@@ -1,36 +1,17 @@
 //! `plimsoll breakdown`: where the time of a call goes.
-//!
-//! | file | what it does |
-//! | --- | --- |
-//! | `phases.rs` | which calls are made again and again, by which workloads |
-//! | `place.rs` | on the target and in a local directory: reaching, and running every phase |
-//! | `told.rs` | what was measured becomes the parts of a call |
 
 mod captured;
-mod phases;
-mod place;
-mod told;
 
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::time::Duration;
 
-use plimsoll_client::target::Target;
-use plimsoll_model::Names;
-use plimsoll_report::findings::calls::Calls;
-use plimsoll_report::findings::{Findings, Parameter};
-use plimsoll_workload::Workload;
+use plimsoll_experiment::breakdown::{BreakdownSpec, CallSpec, CounterSource, measure};
 
 use crate::exit::{Done, first_error};
 use crate::output::Output;
 use crate::output_file::Files;
 use crate::run::{AuthFlags, TARGETS, TargetFlags, Terminal, WishFlags};
 use crate::server_side::ServerSideFlags;
-use phases::{LoopFlags, Phase};
-use place::{Local, Place, ServersCpu};
-use plimsoll_experiment::breakdown::counters::Counters;
-use plimsoll_experiment::breakdown::{ganesha, requests, samba};
-use plimsoll_experiment::{Beginning, Chosen, LevelResult, Told, Watching};
 
 /// Makes the same call again and again, on a server and in a local directory, and says where its time goes: client,
 /// network, server, disk; what of that was measured, and what follows from it.
@@ -59,7 +40,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "FILE", help_heading = "Server")]
     capture: Option<PathBuf>,
     #[command(flatten)]
-    loops: LoopFlags,
+    calls: CallFlags,
     /// Remove the files from the server afterwards, after Ctrl-C too; they are kept for the next time else
     #[arg(long, help_heading = "Output")]
     remove_files: bool,
@@ -67,157 +48,89 @@ pub(crate) struct Arguments {
     output: Output,
 }
 
+/// How calls are made, as flags.
+#[derive(Clone, Debug, clap::Args)]
+#[command(next_help_heading = "Calls")]
+struct CallFlags {
+    /// Calls of each kind that are measured, at least
+    #[arg(long, value_name = "COUNT", default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..))]
+    calls: u32,
+    /// Length of each measured phase; a phase with fewer than --calls calls is repeated with a longer one
+    #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration, default_value = "2s")]
+    duration: Duration,
+    /// Load before each measured phase that is not measured
+    #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration, default_value = "1s")]
+    warmup: Duration,
+    /// Bytes per read
+    #[arg(long, value_name = "SIZE", default_value = "4KiB")]
+    block: String,
+    /// Bytes of the files that are read; files that fit the server's memory are read from its cache
+    #[arg(long, value_name = "SIZE", default_value = "128MiB")]
+    size: String,
+    /// Blocks outstanding while a file is read ahead (on mounted directories the kernel decides that)
+    #[arg(long, value_name = "COUNT", default_value_t = 8, value_parser = clap::value_parser!(u32).range(2..=64))]
+    ahead: u32,
+    /// Directory for the same calls without a server: file:///path [default: a temporary one]
+    #[arg(long, value_name = "URL")]
+    local: Option<String>,
+    /// Shell command that empties the server's cache; run before each phase that reads
+    #[arg(long, value_name = "COMMAND")]
+    empty_caches: Option<String>,
+    /// Timeout for a request; timeouts are counted
+    #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration, default_value = "30s")]
+    timeout: Duration,
+    /// Seed of all random choices
+    #[arg(long, value_name = "NUMBER", default_value_t = 1)]
+    seed: u64,
+}
+
+impl CallFlags {
+    fn spec(&self) -> CallSpec {
+        CallSpec {
+            calls: self.calls,
+            measured_ns: nanoseconds(self.duration),
+            warmup_ns: nanoseconds(self.warmup),
+            block: self.block.clone(),
+            size: self.size.clone(),
+            ahead: self.ahead,
+            empty_caches: self.empty_caches.clone(),
+            timeout_ns: nanoseconds(self.timeout),
+            seed: self.seed,
+        }
+    }
+}
+
 /// Runs the subcommand.
 pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
     let inputs = arguments.capture.iter().chain(&arguments.samba_conf).chain(&arguments.password_file);
     let output = arguments.output.open(&mut Files::reading(inputs.map(PathBuf::as_path)))?;
-    arguments.loops.check()?;
+    let calls = arguments.calls.spec();
+    calls.check()?;
     let Arguments { target, password_file, auth, wishes, .. } = &arguments;
     let flags = TargetFlags::new(target.clone(), password_file.clone(), auth.clone(), wishes.clone());
-    let chosen = flags.choose()?;
-    let local = Local::of(&arguments.loops)?;
-    let phases = [Phase::on(&chosen, &arguments.loops)?, Phase::on(&local.chosen, &arguments.loops)?];
-    // The report is called after one of them, and then after all.
-    let workload = Workload::find("getattr-open")?;
+    let spec = BreakdownSpec {
+        target: flags.choose()?,
+        wishes: flags.wishes(calls.seed ^ u64::from(std::process::id()) << 32),
+        local: arguments.calls.local.clone(),
+        calls,
+        server_metrics: arguments.server_side.metrics(),
+        counters: match (&arguments.samba_conf, &arguments.ganesha_bus) {
+            (Some(configuration), _) => Some(CounterSource::Samba(configuration.clone())),
+            (None, Some(bus)) => Some(CounterSource::Ganesha(bus.clone())),
+            (None, None) => None,
+        },
+        remove_files: arguments.remove_files,
+    };
     let terminal = Terminal::new(arguments.output.quiet);
-    let watching: &dyn Watching = &terminal;
-    let servers_cpu = ServersCpu::of(&chosen, &arguments.server_side);
-    let watches =
-        [servers_cpu.watch(&arguments.server_side)?, ServerSideFlags::of_process(std::process::id()).watch()?];
-    let before = arguments.counted()?;
-    let mut names = Names::default();
-    let wishes = flags.wishes(arguments.loops.seed ^ u64::from(std::process::id()) << 32);
-    let mut places = Vec::new();
-    for ((chosen, phases), watch) in [&chosen, &local.chosen].into_iter().zip(&phases).zip(&watches) {
-        let before: usize = places.iter().map(Place::phases).sum();
-        let part = (watch.as_ref(), before, before > 0);
-        places.push(Place::reach(chosen, phases, (&wishes, watching), part, &mut names, &arguments)?);
-    }
-    let names = Arc::new(names);
-    let mut whole =
-        Whole { arguments: &arguments, servers_cpu, levels: Vec::new(), calls: Calls::default(), facts: Vec::new() };
-    let mut besides = Vec::new();
-    for place in &places {
-        let added = whole.add(place, &names);
-        let over = added.is_err() || watching.stopped();
-        besides.push(added);
-        if over {
-            break;
-        }
-    }
-    if whole.levels.is_empty() {
-        first_error(besides)?;
-        anyhow::bail!("stopped before the first phase was over: there is nothing to report");
-    }
-    if !watching.stopped() {
-        whole.requests(&chosen, places.first());
-    }
-    whole.counters(before);
-    let findings = whole.findings(&workload, &phases[0], &chosen, names);
+    let (findings, besides) = match &arguments.capture {
+        Some(capture) => measure(&spec, &terminal, Some(&|spans| captured::read(capture, spans)))?,
+        None => measure(&spec, &terminal, None)?,
+    };
     let printed = output.prints();
-    first_error([output.write(&findings)].into_iter().chain(besides))?;
+    first_error([output.write(&findings), besides])?;
     Ok(Done::with(&findings.validity, printed))
 }
 
-impl Arguments {
-    /// What the server has counted so far, where it is to be asked.
-    fn counted(&self) -> anyhow::Result<Option<Counters>> {
-        match (&self.samba_conf, &self.ganesha_bus) {
-            (Some(configuration), _) => samba::settled(configuration).map(Some),
-            (None, Some(bus)) => ganesha::read(bus).map(Some),
-            (None, None) => Ok(None),
-        }
-    }
-}
-
-/// Everything that was measured so far.
-struct Whole<'a> {
-    arguments: &'a Arguments,
-    servers_cpu: ServersCpu,
-    levels: Vec<LevelResult>,
-    calls: Calls,
-    facts: Vec<String>,
-}
-
-impl Whole<'_> {
-    /// Runs the phases of a place. Where one fails, those before it count.
-    fn add(&mut self, place: &Place<'_>, names: &Arc<Names>) -> anyhow::Result<()> {
-        let ran = place.run(&self.arguments.loops, names);
-        for (phase, level) in ran.levels {
-            let seen = told::Seen {
-                phase,
-                ran: &level,
-                stage: self.levels.len() as u64,
-                local: place.is_local(),
-                connected: place.is_connected(),
-                servers_cpu: &self.servers_cpu,
-            };
-            self.calls.phases.push(seen.told());
-            self.levels.push(level);
-        }
-        self.facts.extend(ran.facts);
-        self.calls.beside_local = told::beside_local(&self.calls.phases);
-        ran.besides
-    }
-
-    /// Counts the requests of calls by the depth of their paths; what stands in the way is told.
-    fn requests(&mut self, chosen: &Chosen, place: Option<&Place<'_>>) {
-        let counted = match (place.and_then(Place::server), &chosen.target, &self.arguments.capture) {
-            (Some(server), target, _) => {
-                let timeout = Duration::from_nanos(self.arguments.loops.timeout_ns());
-                requests::count((server, timeout), target)
-            }
-            (None, Target::Path(directory), Some(capture)) => captured::count(directory, capture),
-            _ => Err(anyhow::anyhow!(
-                "a mounted directory's are its client's own: capture its connection meanwhile (tcpdump -U -w FILE) and say \
-                 --capture FILE"
-            )),
-        };
-        match counted {
-            Ok(counted) => self.calls.requests = counted,
-            Err(why) => self.calls.missing.push(format!("requests by the depth of a path: {why:#}")),
-        }
-    }
-
-    /// What the server has counted since `before`.
-    fn counters(&mut self, before: Option<Counters>) {
-        match self.arguments.counted() {
-            Ok(after) => {
-                let both = after.zip(before);
-                self.calls.counters = both.map_or_else(Vec::new, |(after, before)| after.since(&before));
-            }
-            Err(why) => self.calls.missing.push(format!("the server's own counters: {why:#}")),
-        }
-    }
-
-    fn findings(self, workload: &Workload, phases: &[Phase], chosen: &Chosen, names: Arc<Names>) -> Findings {
-        let Self { arguments, levels, calls, facts, .. } = self;
-        let warmup_ns = arguments.loops.warmup_ns();
-        let several = |of: fn(&Phase) -> &str| {
-            let mut all: Vec<&str> = phases.iter().map(of).collect();
-            all.dedup();
-            all
-        };
-        let (workloads, digests) = (several(|phase| phase.workload.name()), several(|phase| phase.workload.digest()));
-        let beginning = Beginning {
-            target: chosen.shown.clone(),
-            warmup_ns,
-            parameters: Vec::new(),
-            ..Beginning::new(workload, arguments.loops.seed)
-        };
-        let told = Told { beginning, levels, names, facts };
-        let mut findings = told.findings_of_calls(calls);
-        if let Some(run) = &mut findings.run {
-            run.workload = workloads.join(", ");
-            "one call again and again, a phase each, and where its time goes".clone_into(&mut run.description);
-            run.workload_sha256 = digests.join(" ");
-            let parameter = |(name, value): (&str, &String)| Parameter {
-                name: name.to_owned(),
-                value: value.clone(),
-                bytes: plimsoll_workload::size(value),
-            };
-            run.parameters = arguments.loops.parameters().map(parameter).collect();
-        }
-        findings
-    }
+fn nanoseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }

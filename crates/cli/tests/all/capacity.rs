@@ -83,8 +83,8 @@ fn what_always_holds_and_what_never_does_are_said() {
 fn what_makes_no_sense_is_said() {
     let folder = Scratch::new("capacity-usage");
     for (arguments, word) in [
-        (&["capacity"][..], "say what is to hold"),
-        (&["capacity", "--hold", "p99 < +10%"], "nothing to compare with"),
+        (&["capacity"][..], "capacity needs an objective"),
+        (&["capacity", "--hold", "p99 < +10%"], "no baseline to compare with"),
         (&["capacity", "--hold", "p99 < 1ms", "--levels", "1,2"], "the search finds the loads itself"),
         (&["capacity", "--hold", "p99 < 1ms", "--start", "0"], "--start 0"),
         (&["capacity", "--hold", "p99 < 1ms", "--stations", "1", "--most", "10.5"], "--most 10.5: a number"),

@@ -1,12 +1,37 @@
 //! What a server counts of itself, before and after.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 use plimsoll_report::findings::calls::ServerCounter;
+
+use super::{ganesha, samba};
 
 /// How often each counter has counted, and how long all that took, s, where it is timed.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Counters(BTreeMap<String, (u64, Option<f64>)>);
+
+/// A server that counts what it does.
+#[derive(Clone, Debug)]
+pub enum CounterSource {
+    /// Samba, by its smb.conf.
+    Samba(PathBuf),
+    /// Ganesha, by its D-Bus: `system` or an address.
+    Ganesha(String),
+}
+
+impl CounterSource {
+    /// The counts so far.
+    ///
+    /// # Errors
+    /// The server does not count, or cannot be asked.
+    pub fn read(&self) -> anyhow::Result<Counters> {
+        match self {
+            Self::Samba(configuration) => samba::settled(configuration),
+            Self::Ganesha(bus) => ganesha::read(bus),
+        }
+    }
+}
 
 impl Counters {
     /// Whether nothing is counted.

@@ -10,7 +10,7 @@ use super::counters::Counters;
 const SYSTEM: &str = "system";
 
 /// What Ganesha has counted of NFS 3, by procedure. `bus`: `system`, or a bus's address.
-pub fn read(bus: &str) -> anyhow::Result<Counters> {
+pub(super) fn read(bus: &str) -> anyhow::Result<Counters> {
     let mut command = Command::new("dbus-send");
     match bus {
         SYSTEM => command.arg("--system"),

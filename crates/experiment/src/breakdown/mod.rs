@@ -1,6 +1,207 @@
-//! What is asked about a server besides loads: its own counters, and how many requests a call takes.
+//! Where the time of a call goes: the same call again and again, on a server and in a local directory.
+//!
+//! | file | what it does |
+//! | --- | --- |
+//! | `calls.rs` | the calls, a workload each |
+//! | `place.rs` | the target and the local directory: connects, and runs every phase |
+//! | `parts.rs` | the parts of a call, from what was measured of its phase |
+//! | `requests.rs`, `path_requests.rs` | requests of a call by the depth of its path: of our clients, of a mounted directory's |
+//! | `counters.rs`, `samba.rs`, `ganesha.rs` | the server's own counters |
 
-pub mod counters;
-pub mod ganesha;
-pub mod requests;
-pub mod samba;
+mod calls;
+mod counters;
+mod ganesha;
+mod parts;
+mod path_requests;
+mod place;
+mod requests;
+mod samba;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use plimsoll_client::target::Target;
+use plimsoll_drive::reach::Wishes;
+use plimsoll_model::Names;
+use plimsoll_report::findings::calls::Calls;
+use plimsoll_report::findings::{Findings, Parameter};
+use plimsoll_workload::Workload;
+
+use crate::chosen::Chosen;
+use crate::drive::Told;
+use crate::error::all_of;
+use crate::level::LevelResult;
+use crate::recorded::Beginning;
+use crate::server_side::ServerMetrics;
+use crate::watching::Watching;
+pub use calls::CallSpec;
+use calls::Phase;
+pub use counters::CounterSource;
+use counters::Counters;
+use parts::{MeasuredPhase, beside_local};
+pub use path_requests::{ReadCapture, RequestSpans};
+use place::{Local, Place, ServerCpuSource, this_process};
+
+/// All that is asked for of a breakdown.
+pub struct BreakdownSpec {
+    /// The server, or the mounted directory.
+    pub target: Chosen,
+    /// What is asked of the server.
+    pub wishes: Wishes,
+    /// The URL of the local directory; `None`: a temporary one.
+    pub local: Option<String>,
+    /// How calls are made.
+    pub calls: CallSpec,
+    /// Where the server's processor and disk times come from.
+    pub server_metrics: Option<ServerMetrics>,
+    /// Where the server's counters come from.
+    pub counters: Option<CounterSource>,
+    /// The files are removed at the end.
+    pub remove_files: bool,
+}
+
+/// Measures the calls; `read` reads the capture of a mounted directory's connection, where there is one. Returns what a report shows,
+/// and what failed besides the measuring.
+///
+/// # Errors
+/// Nothing was measured.
+pub fn measure(
+    spec: &BreakdownSpec,
+    watching: &dyn Watching,
+    read: Option<&ReadCapture<'_>>,
+) -> anyhow::Result<(Findings, anyhow::Result<()>)> {
+    let local = Local::new(spec.local.as_deref())?;
+    let phases = [Phase::on(&spec.target, &spec.calls)?, Phase::on(&local.chosen, &spec.calls)?];
+    // The report is called after one of them, and then after all.
+    let workload = Workload::find("getattr-open")?;
+    let metrics = spec.server_metrics.as_ref();
+    let server_cpu_source = ServerCpuSource::of(&spec.target, metrics);
+    let watches = [server_cpu_source.watch(metrics)?, Some(this_process()?)];
+    let before = spec.counted()?;
+    let mut names = Names::default();
+    let mut places = Vec::new();
+    for ((chosen, phases), watch) in [&spec.target, &local.chosen].into_iter().zip(&phases).zip(&watches) {
+        let before: usize = places.iter().map(Place::phases).sum();
+        let part = (watch.as_ref(), before, before > 0);
+        let how = (&spec.calls, spec.remove_files);
+        places.push(Place::reach(chosen, phases, (&spec.wishes, watching), part, &mut names, how)?);
+    }
+    let names = Arc::new(names);
+    let (levels, calls, facts) = (Vec::new(), Calls::default(), Vec::new());
+    let mut breakdown = Breakdown { spec, server_cpu_source, levels, calls, facts };
+    let mut besides = Vec::new();
+    for place in &places {
+        let added = breakdown.add(place, &names);
+        let over = added.is_err() || watching.stopped();
+        besides.push(added);
+        if over {
+            break;
+        }
+    }
+    if breakdown.levels.is_empty() {
+        all_of(besides)?;
+        anyhow::bail!("stopped before the first phase was over: there is nothing to report");
+    }
+    if !watching.stopped() {
+        breakdown.requests(places.first(), read);
+    }
+    breakdown.counters(before);
+    Ok((breakdown.findings(&workload, &phases[0], names), all_of(besides)))
+}
+
+impl BreakdownSpec {
+    /// What the server has counted so far, where it is to be asked.
+    fn counted(&self) -> anyhow::Result<Option<Counters>> {
+        self.counters.as_ref().map(CounterSource::read).transpose()
+    }
+}
+
+/// What was measured so far.
+struct Breakdown<'a> {
+    spec: &'a BreakdownSpec,
+    server_cpu_source: ServerCpuSource,
+    levels: Vec<LevelResult>,
+    calls: Calls,
+    facts: Vec<String>,
+}
+
+impl Breakdown<'_> {
+    /// Runs the phases of a place. Where one fails, those before it count.
+    fn add(&mut self, place: &Place<'_>, names: &Arc<Names>) -> anyhow::Result<()> {
+        let ran = place.run(&self.spec.calls, names);
+        for (phase, level) in ran.levels {
+            let measured = MeasuredPhase {
+                phase,
+                ran: &level,
+                stage: self.levels.len() as u64,
+                local: place.is_local(),
+                connected: place.is_connected(),
+                server_cpu_source: &self.server_cpu_source,
+            };
+            self.calls.phases.push(measured.summary());
+            self.levels.push(level);
+        }
+        self.facts.extend(ran.facts);
+        self.calls.beside_local = beside_local(&self.calls.phases);
+        ran.besides
+    }
+
+    /// Counts the requests of calls by the depth of their paths; where that fails, the report says why.
+    fn requests(&mut self, place: Option<&Place<'_>>, read: Option<&ReadCapture<'_>>) {
+        let counted = match (place.and_then(Place::server), &self.spec.target.target, read) {
+            (Some(server), target, _) => {
+                requests::count((server, Duration::from_nanos(self.spec.calls.timeout_ns)), target)
+            }
+            (None, Target::Path(directory), Some(read)) => path_requests::count(directory, read),
+            _ => Err(anyhow::anyhow!(
+                "a mounted directory's requests are its kernel client's: capture its connection meanwhile (tcpdump -U -w FILE) and \
+                 give --capture FILE"
+            )),
+        };
+        match counted {
+            Ok(counted) => self.calls.requests = counted,
+            Err(why) => self.calls.missing.push(format!("requests by the depth of a path: {why:#}")),
+        }
+    }
+
+    /// What the server has counted since `before`.
+    fn counters(&mut self, before: Option<Counters>) {
+        match self.spec.counted() {
+            Ok(after) => {
+                let both = after.zip(before);
+                self.calls.counters = both.map_or_else(Vec::new, |(after, before)| after.since(&before));
+            }
+            Err(why) => self.calls.missing.push(format!("the server's own counters: {why:#}")),
+        }
+    }
+
+    fn findings(self, workload: &Workload, phases: &[Phase], names: Arc<Names>) -> Findings {
+        let Self { spec, levels, calls, facts, .. } = self;
+        let several = |of: fn(&Phase) -> &str| {
+            let mut all: Vec<&str> = phases.iter().map(of).collect();
+            all.dedup();
+            all
+        };
+        let (workloads, digests) = (several(|phase| phase.workload.name()), several(|phase| phase.workload.digest()));
+        let beginning = Beginning {
+            target: spec.target.shown.clone(),
+            warmup_ns: spec.calls.warmup_ns,
+            parameters: Vec::new(),
+            ..Beginning::new(workload, spec.calls.seed)
+        };
+        let told = Told { beginning, levels, names, facts };
+        let mut findings = told.findings_of_calls(calls);
+        if let Some(run) = &mut findings.run {
+            run.workload = workloads.join(", ");
+            "one call again and again, a phase each, and where its time goes".clone_into(&mut run.description);
+            run.workload_sha256 = digests.join(" ");
+            let parameter = |(name, value): (&str, &String)| Parameter {
+                name: name.to_owned(),
+                value: value.clone(),
+                bytes: plimsoll_workload::size(value),
+            };
+            run.parameters = spec.calls.parameters().map(parameter).collect();
+        }
+        findings
+    }
+}

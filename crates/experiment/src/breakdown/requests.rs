@@ -27,7 +27,7 @@ type Timed<'a> = (&'a dyn Reached, Duration);
 
 /// Counts the requests of asking for attributes, and of opening and closing, at the root and below it. Makes a few directories
 /// and a file for that, and removes them.
-pub fn count(server: Timed<'_>, target: &Target) -> anyhow::Result<Vec<PathRequests>> {
+pub(super) fn count(server: Timed<'_>, target: &Target) -> anyhow::Result<Vec<PathRequests>> {
     let top = format!("plimsoll-breakdown-{}", std::process::id());
     let root = match base(target).trim_matches('/') {
         "" => top,

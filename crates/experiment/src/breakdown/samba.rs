@@ -16,7 +16,7 @@ const MOMENTS: u32 = 5;
 const WANTED: [&str; 3] = ["smb2_", "syscall_", "asys_"];
 
 /// What smbd has counted, when it has told it all.
-pub fn settled(configuration: &Path) -> anyhow::Result<Counters> {
+pub(super) fn settled(configuration: &Path) -> anyhow::Result<Counters> {
     let mut last = read(configuration)?;
     for _ in 0..MOMENTS {
         std::thread::sleep(MOMENT);

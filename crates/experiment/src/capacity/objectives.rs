@@ -60,18 +60,22 @@ impl Objectives {
 
     /// The longest time that one of them allows, s; `None` where none speaks of time.
     pub(super) fn longest_s(&self) -> Option<f64> {
-        let times = self.given.iter().filter(|condition| !condition.more).filter_map(|condition| match condition.threshold {
-            Threshold::Value(value) if condition.metric == Metric::Mean || condition.metric.percentile().is_some() => {
-                Some(value)
-            }
-            _ => None,
-        });
+        let times =
+            self.given.iter().filter(|condition| !condition.more).filter_map(|condition| match condition.threshold {
+                Threshold::Value(value)
+                    if condition.metric == Metric::Mean || condition.metric.percentile().is_some() =>
+                {
+                    Some(value)
+                }
+                _ => None,
+            });
         times.reduce(f64::max)
     }
 
     /// Whether a run would have missed one as well had the load generator been on time: then its lateness is not the cause.
     pub(super) fn missed_on_time(&self, ran: &LevelResult, scheduled: bool) -> bool {
-        ran.on_time().is_some_and(|numbers| self.given.iter().any(|condition| missed_on_time(condition, numbers, scheduled)))
+        ran.on_time()
+            .is_some_and(|numbers| self.given.iter().any(|condition| missed_on_time(condition, numbers, scheduled)))
     }
 
     /// Whether a run met them; `scheduled`: its starts had a schedule.

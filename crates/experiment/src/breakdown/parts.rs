@@ -1,17 +1,17 @@
 //! What was measured of a phase becomes the parts of a call, each with how it is known.
 
-use plimsoll_experiment::LevelResult;
 use plimsoll_report::collect::times_of;
 use plimsoll_report::findings::ServerSide;
 use plimsoll_report::findings::calls::{CallPart, CallPhase, LocalCall};
 use plimsoll_stats::Accumulator;
 use plimsoll_stats::parts::{CallTimes, Known, Missing, Part, Told, parts};
 
-use super::phases::Phase;
-use super::place::ServersCpu;
+use super::calls::Phase;
+use super::place::ServerCpuSource;
+use crate::level::LevelResult;
 
 /// A phase that was run.
-pub(super) struct Seen<'a> {
+pub(super) struct MeasuredPhase<'a> {
     pub(super) phase: &'a Phase,
     pub(super) ran: &'a LevelResult,
     /// Its number among all stages.
@@ -20,7 +20,7 @@ pub(super) struct Seen<'a> {
     pub(super) local: bool,
     /// By a client of ours over connections of ours; else through the operating system.
     pub(super) connected: bool,
-    pub(super) servers_cpu: &'a ServersCpu,
+    pub(super) server_cpu_source: &'a ServerCpuSource,
 }
 
 /// What is known of something, and how, or why not.
@@ -51,9 +51,9 @@ pub(super) fn calls_of(ran: &LevelResult, phase: &Phase) -> Accumulator {
     sum
 }
 
-impl Seen<'_> {
-    /// As a report shows it.
-    pub(super) fn told(&self) -> CallPhase {
+impl MeasuredPhase<'_> {
+    /// The phase as a report shows it.
+    pub(super) fn summary(&self) -> CallPhase {
         let about = self.ran.about();
         let row = calls_of(self.ran, self.phase);
         let calls = row.answered();
@@ -133,20 +133,18 @@ impl Seen<'_> {
         let cores = server.and_then(|server| server.cores_busy);
         let why =
             || server.and_then(|server| server.why_missing.clone()).unwrap_or_else(|| "it does not tell".to_owned());
-        match (self.servers_cpu, cores) {
-            (ServersCpu::Nowhere, _) => Source::missing("say --server-pid or --server-metrics"),
+        match (self.server_cpu_source, cores) {
+            (ServerCpuSource::Nowhere, _) => Source::missing("needs --server-pid or --server-metrics"),
             (_, None) => Source::missing(why()),
-            (ServersCpu::Process, Some(cores)) => {
+            (ServerCpuSource::Process, Some(cores)) => {
                 Source::measured(cores * whole_s, "processor time of the server's processes (/proc) / calls")
             }
-            (ServersCpu::Machine, Some(cores)) => Source::measured(
+            (ServerCpuSource::Machine, Some(cores)) => Source::measured(
                 cores * whole_s,
                 "processor time of the server's machine, all that it does (its exporter) / calls",
             ),
-            (ServersCpu::ThisProcess, Some(cores)) => match cores * whole_s - client_cpu_s {
-                left if left < 0.0 => {
-                    Source::missing("the system tells of less of this process than of the client in it")
-                }
+            (ServerCpuSource::ThisProcess, Some(cores)) => match cores * whole_s - client_cpu_s {
+                left if left < 0.0 => Source::missing("process CPU time is below the client threads' CPU time"),
                 left => {
                     Source::inferred(left, "processor time of this process, which the server is in, less the client's")
                 }
@@ -155,7 +153,7 @@ impl Seen<'_> {
     }
 
     fn disk(&self, server: Option<&ServerSide>, whole_s: f64) -> Source {
-        let Some(server) = server else { return Source::missing("say --server-pid or --server-metrics") };
+        let Some(server) = server else { return Source::missing("needs --server-pid or --server-metrics") };
         match (server.disk_read_s_per_s, server.disk_read_bytes_per_s) {
             (Some(0.0), _) => Source::measured(0.0, "nothing was read from disks"),
             (Some(busy), _) => Source::inferred(
@@ -169,7 +167,7 @@ impl Seen<'_> {
 
     /// Whether cores that are busy are the server's alone.
     fn tells_of_the_server(&self) -> bool {
-        !self.local && *self.servers_cpu != ServersCpu::ThisProcess
+        !self.local && *self.server_cpu_source != ServerCpuSource::ThisProcess
     }
 }
 
@@ -216,9 +214,7 @@ fn why(told: &Told) -> &'static str {
         (Part::ServerWait, Known::Missing(Missing::Outstanding)) => {
             "calls overlap: what the server waits for one, it does for another"
         }
-        (Part::ServerWait, Known::Missing(_)) => {
-            "it cannot be told without the network's and the server's processor time"
-        }
+        (Part::ServerWait, Known::Missing(_)) => "needs the network's and the server's CPU time",
         (Part::ServerWait, _) => {
             "what is left of the client's wait: the server's threads waited for a lock, a disk or their turn"
         }
@@ -243,7 +239,7 @@ mod tests {
     use plimsoll_workload::{Load, Pause, Phases};
 
     use super::*;
-    use plimsoll_experiment::{Kept, run_level};
+    use crate::{Kept, run_level};
 
     const LATENCY: Duration = Duration::from_millis(5);
 
@@ -286,10 +282,16 @@ mod tests {
         let workload = Workload::find("null").unwrap();
         let (operation, reading) = (Operation::Null, Reading::Unadvised);
         let phase = Phase { call: "null", operation, outstanding: lanes, reading, workload };
-        let servers_cpu = ServersCpu::Process;
-        let seen =
-            Seen { phase: &phase, ran: &ran, stage: 0, local: false, connected: true, servers_cpu: &servers_cpu };
-        seen.told()
+        let server_cpu_source = ServerCpuSource::Process;
+        let measured = MeasuredPhase {
+            phase: &phase,
+            ran: &ran,
+            stage: 0,
+            local: false,
+            connected: true,
+            server_cpu_source: &server_cpu_source,
+        };
+        measured.summary()
     }
 
     fn seconds(phase: &CallPhase, name: &str) -> f64 {

@@ -9,13 +9,15 @@ use plimsoll_client::target::Target;
 use plimsoll_drive::reach::{Reached, Wishes};
 use plimsoll_model::Names;
 
-use super::Arguments;
-use super::phases::{LoopFlags, Phase};
-use super::told::calls_of;
-use crate::exit::Usage;
-use crate::server_side::ServerSideFlags;
-use plimsoll_experiment::server_side::ServerSideWatch;
-use plimsoll_experiment::{Chosen, Drive, LevelResult, LevelSpec, Site, Watching};
+use super::calls::{CallSpec, Phase};
+use super::parts::calls_of;
+use crate::chosen::Chosen;
+use crate::drive::{Drive, Site};
+use crate::error::Usage;
+use crate::level::LevelResult;
+use crate::level_spec::LevelSpec;
+use crate::server_side::{ServerMetrics, ServerSideWatch};
+use crate::watching::Watching;
 
 /// A phase that brought too few calls is run again, so much longer than it takes for enough of them; where it brought none,
 /// so much longer than it was.
@@ -34,9 +36,9 @@ pub(super) struct Local {
 }
 
 impl Local {
-    /// The one of the flags, or a temporary one.
-    pub(super) fn of(flags: &LoopFlags) -> anyhow::Result<Self> {
-        let Some(url) = &flags.local else {
+    /// The one of this URL, or a temporary one.
+    pub(super) fn new(url: Option<&str>) -> anyhow::Result<Self> {
+        let Some(url) = url else {
             let path = std::env::temp_dir().join(format!("plimsoll-breakdown-{}", std::process::id()));
             std::fs::create_dir(&path).with_context(|| path.display().to_string())?;
             let temporary = Some(path.clone());
@@ -61,7 +63,7 @@ impl Drop for Local {
 
 /// Where the server's processor time comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum ServersCpu {
+pub(super) enum ServerCpuSource {
     /// From its process on this machine.
     Process,
     /// From an exporter, which tells of a whole machine.
@@ -72,23 +74,28 @@ pub(super) enum ServersCpu {
     Nowhere,
 }
 
-impl ServersCpu {
-    pub(super) fn of(chosen: &Chosen, flags: &ServerSideFlags) -> Self {
-        match (flags.names_a_process(), flags.is_some(), chosen.is_embedded()) {
-            (true, ..) => Self::Process,
-            (false, true, _) => Self::Machine,
-            (false, false, true) => Self::ThisProcess,
-            (false, false, false) => Self::Nowhere,
+impl ServerCpuSource {
+    pub(super) fn of(chosen: &Chosen, metrics: Option<&ServerMetrics>) -> Self {
+        match metrics {
+            Some(ServerMetrics::Process(_)) => Self::Process,
+            Some(ServerMetrics::Exporter { .. }) => Self::Machine,
+            None if chosen.is_embedded() => Self::ThisProcess,
+            None => Self::Nowhere,
         }
     }
 
     /// Begins to look there.
-    pub(super) fn watch(&self, flags: &ServerSideFlags) -> anyhow::Result<Option<ServerSideWatch>> {
+    pub(super) fn watch(&self, metrics: Option<&ServerMetrics>) -> anyhow::Result<Option<ServerSideWatch>> {
         match self {
-            Self::ThisProcess => ServerSideFlags::of_process(std::process::id()).watch(),
-            _ => flags.watch(),
+            Self::ThisProcess => this_process().map(Some),
+            _ => metrics.map(ServerSideWatch::start).transpose(),
         }
     }
+}
+
+/// Looks at this process.
+pub(super) fn this_process() -> anyhow::Result<ServerSideWatch> {
+    ServerSideWatch::start(&ServerMetrics::Process(std::process::id()))
 }
 
 /// A target that was found, once for each phase.
@@ -117,35 +124,35 @@ impl<'a> Place<'a> {
         (wishes, watching): (&Wishes, &'a dyn Watching),
         (watch, first, local): (Option<&'a ServerSideWatch>, usize, bool),
         names: &mut Names,
-        arguments: &Arguments,
+        (spec, remove_files): (&CallSpec, bool),
     ) -> anyhow::Result<Self> {
         let mut sites = Vec::new();
         for phase in phases {
             let drive = Drive {
                 server_side: watch,
-                remove_files: arguments.remove_files,
+                remove_files,
                 // The client is part of what is measured: how busy it is, is a result.
                 may_be_busy: true,
-                ..Drive::new(&phase.workload, watching, arguments.loops.timeout_ns())
+                ..Drive::new(&phase.workload, watching, spec.timeout_ns)
             };
             let wishes = Wishes { reading: phase.reading, ..wishes.clone() };
-            let site = drive.reach(chosen, &wishes, &[arguments.loops.step(phase, 0, local)], names)?;
+            let site = drive.reach(chosen, &wishes, &[spec.level(phase, 0, local)], names)?;
             sites.push((phase, drive, site));
         }
         Ok(Self { chosen, sites, first, local })
     }
 
     /// Runs every phase, until somebody stops it or one cannot be run: what was measured before is not lost with it.
-    pub(super) fn run(&self, flags: &LoopFlags, names: &Arc<Names>) -> Ran<'a> {
+    pub(super) fn run(&self, spec: &CallSpec, names: &Arc<Names>) -> Ran<'a> {
         let mut ran = Ran { levels: Vec::new(), facts: Vec::new(), besides: Ok(()) };
         for (number, (phase, drive, site)) in (self.first..).zip(&self.sites) {
             let number = u32::try_from(number).unwrap_or(u32::MAX);
-            let step = flags.step(phase, number, self.local);
+            let level = spec.level(phase, number, self.local);
             let next = |ran: &[LevelResult]| {
-                let next = next(ran, &step, phase, flags.calls);
+                let next = next(ran, &level, phase, spec.calls);
                 // Now that files are made, and the server has all of them in its cache.
                 if next.is_some() {
-                    self.empty_caches(phase, flags)?;
+                    self.empty_caches(phase, spec)?;
                 }
                 Ok(next)
             };
@@ -168,8 +175,8 @@ impl<'a> Place<'a> {
     }
 
     /// Runs the command that does it, where there is one, before what reads from a server.
-    fn empty_caches(&self, phase: &Phase, flags: &LoopFlags) -> anyhow::Result<()> {
-        match &flags.empty_caches {
+    fn empty_caches(&self, phase: &Phase, spec: &CallSpec) -> anyhow::Result<()> {
+        match &spec.empty_caches {
             Some(command) if phase.reads() && !self.local => empty_caches(command),
             _ => Ok(()),
         }
@@ -197,14 +204,14 @@ impl<'a> Place<'a> {
 }
 
 /// The phase, and the phase again where it brought too few calls.
-fn next(ran: &[LevelResult], step: &LevelSpec, phase: &Phase, wanted: u32) -> Option<LevelSpec> {
-    let Some(last) = ran.last() else { return Some(step.clone()) };
+fn next(ran: &[LevelResult], level: &LevelSpec, phase: &Phase, wanted: u32) -> Option<LevelSpec> {
+    let Some(last) = ran.last() else { return Some(level.clone()) };
     let calls = calls_of(last, phase).answered();
     if !last.whole() || calls >= u64::from(wanted) || ran.len() >= ATTEMPTS {
         return None;
     }
     let more = if calls == 0 { MUCH_MORE } else { MORE * f64::from(wanted) / calls as f64 };
-    let mut longer = step.clone();
+    let mut longer = level.clone();
     longer.plan.phases.measured_ns = Some((last.seconds() * 1e9 * more).min(LONGEST) as u64);
     Some(longer)
 }
