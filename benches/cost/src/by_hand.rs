@@ -13,8 +13,8 @@ use plimsoll_client::blocking::{Blocking, Collected};
 use plimsoll_client::operation::{Access, Caching, Disposition, FileKey, Operation, Reply, Tag, Ticket};
 use plimsoll_client::outbox::Outbox;
 use plimsoll_client::target::Target;
-use plimsoll_drive::engine::Birth;
-use plimsoll_drive::reach::{self, Wishes};
+use plimsoll_drive::engine::ConnectionInfo;
+use plimsoll_drive::connect::{self, ConnectOptions};
 use plimsoll_model::{Endpoint, Names, Symbol};
 
 use crate::measured::{Measured, Watch};
@@ -51,12 +51,12 @@ struct Hand {
 impl Hand {
     fn new(operation: Case, target: &str) -> Result<Self, Box<dyn Error>> {
         let mut names = Names::default();
-        let server = reach::open(&Target::parse(target)?, &Wishes::default(), &mut names)?;
+        let server = connect::open(&Target::parse(target)?, &ConnectOptions::default(), &mut names)?;
         let to = server.address().ok_or("no address")?;
         // Where it is matters to transactions only.
         let nowhere = Endpoint::NOWHERE;
         let birth =
-            Birth { station: 0, of_station: 0, connection: 0, made_before: 0, client: nowhere, server: nowhere };
+            ConnectionInfo { client_index: 0, connection_index: 0, connection: 0, generation: 0, client: nowhere, server: nowhere };
         let mut client = Client::open(to, Duration::from_secs(30), |_| server.client(&birth))?;
         client.connect().map_err(said)?;
         let (path, _) = operation.file();

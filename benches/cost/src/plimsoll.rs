@@ -7,9 +7,9 @@ use std::time::Duration;
 use plimsoll_client::operation::{Access, Caching, Disposition, Done, FileKey, Operation, Reply};
 use plimsoll_client::target::Target;
 use plimsoll_drive::engine::{Plan, Watch, run as run_plan};
-use plimsoll_drive::reach::{self, Wishes, Work};
+use plimsoll_drive::connect::{self, ConnectOptions, Work};
 use plimsoll_model::{Group, Names, Sink, Symbol, Transaction};
-use plimsoll_workload::scenario::{Scenario, Step, Verdict};
+use plimsoll_workload::scenario::{Scenario, ScenarioStep, Verdict};
 use plimsoll_workload::{Load, Pause, Phases};
 
 use crate::measured::Measured;
@@ -19,23 +19,23 @@ use crate::operation::Case;
 /// processor time.
 pub fn run(operation: Case, target: &str, depth: usize, count: u64) -> Result<Measured, Box<dyn Error>> {
     let mut names = Names::default();
-    let server = reach::open(&Target::parse(target)?, &Wishes::default(), &mut names)?;
+    let server = connect::open(&Target::parse(target)?, &ConnectOptions::default(), &mut names)?;
     let each = total(count, depth) / depth as u64;
     let scenarios =
         Box::new(move |_, lane, _| Box::new(Lane::new(operation, lane, depth as u64, each)) as Box<dyn Scenario>);
     let work = Work { server: &*server, scenarios, names: Arc::new(names) };
     let plan = Plan {
-        lanes: u32::try_from(depth)?,
+        depth: u32::try_from(depth)?,
         threads: 1,
         stage: Some(0),
         // It ends when every lane has finished.
         phases: Phases { warmup_ns: WARMUP_NS, measured_ns: None, ..Phases::default() },
-        ..Plan::new(Load::Closed { stations: 1, think: Pause::None })
+        ..Plan::new(Load::Closed { clients: 1, think: Pause::None })
     };
     let ran = run_plan(&plan, &work, |_| Sizes::default(), &Watch::new())?;
     let sizes = ran.sinks.into_iter().next().ok_or("no worker")?;
-    let turns: u64 = ran.stations.iter().map(|station| station.turns).sum();
-    let errors: u64 = ran.stations.iter().map(|station| station.error_count()).sum();
+    let turns: u64 = ran.clients.iter().map(|station| station.iterations).sum();
+    let errors: u64 = ran.clients.iter().map(|station| station.error_count()).sum();
     if errors > 0 || turns == 0 {
         return Err(format!("{errors} errors, {turns} operations").into());
     }
@@ -97,17 +97,17 @@ impl Lane {
 }
 
 impl Scenario for Lane {
-    fn next(&mut self) -> Step<'_> {
+    fn next(&mut self) -> ScenarioStep<'_> {
         if std::mem::take(&mut self.over) {
-            return Step::TurnOver;
+            return ScenarioStep::IterationOver;
         }
         if self.left == 0 {
-            return Step::Finished;
+            return ScenarioStep::Finished;
         }
         let (path, size) = self.operation.file();
         let Some(file) = self.file else {
             let (access, disposition) = (Access::Read, Disposition::OpenExisting);
-            return Step::Act(Operation::Open { path, access, disposition, caching: Caching::None }, Symbol::NONE);
+            return ScenarioStep::Act(Operation::Open { path, access, disposition, caching: Caching::None }, Symbol::NONE);
         };
         let length = self.operation.length();
         let offset = self.number * u64::from(length) % size;
@@ -118,7 +118,7 @@ impl Scenario for Lane {
             Case::SmbCreateClose => Operation::Close { file },
             Case::NfsGetattr => Operation::GetattrOpen { file },
         };
-        Step::Act(operation, Symbol::NONE)
+        ScenarioStep::Act(operation, Symbol::NONE)
     }
 
     fn done(&mut self, done: &Done) -> Verdict {

@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use plimsoll_client::target::{Embedded, Target};
+use plimsoll_drive::connect::ConnectOptions;
 use plimsoll_drive::engine::Plan;
-use plimsoll_drive::reach::Wishes;
 use plimsoll_experiment::{Beginning, ByTime, Chosen, Drive, LevelSpec, Told};
 use plimsoll_model::Names;
 use plimsoll_workload::Workload;
@@ -43,7 +43,7 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
     let output = output.open(&mut Files::default())?;
     let workload = Workload::find("mixed")?;
     let watching = Terminal::new(quiet);
-    let timeout_ns = Plan::new(Load::Closed { stations: 1, think: Pause::None }).timeout_ns;
+    let timeout_ns = Plan::new(Load::Closed { clients: 1, think: Pause::None }).timeout_ns;
     let drive = Drive { by_time: ByTime::Used, ..Drive::new(&workload, &watching, timeout_ns) };
     let findings = drive_both(&drive)?.findings();
     let printed = output.prints();
@@ -61,7 +61,7 @@ fn drive_both<'a>(drive: &Drive<'a>) -> anyhow::Result<Told<'a>> {
     for (which, name) in [(Embedded::Smb, "SMB"), (Embedded::Nfs, "NFS")] {
         let chosen = Chosen::start(Target::Embedded(which))?;
         let steps = steps(name, sites.len());
-        let site = drive.reach(&chosen, &Wishes::default(), &steps, &mut names)?;
+        let site = drive.reach(&chosen, &ConnectOptions::default(), &steps, &mut names)?;
         sites.push((chosen, site, steps));
     }
     let names = Arc::new(names);
@@ -83,7 +83,7 @@ fn drive_both<'a>(drive: &Drive<'a>) -> anyhow::Result<Told<'a>> {
 fn steps(name: &str, place: usize) -> Vec<LevelSpec> {
     let first = u32::try_from(place * LEVELS.len()).unwrap_or(0);
     let step = |(number, stations): (u32, u32)| {
-        let load = Load::Closed { stations, think: Pause::Exponential(nanoseconds(THINK)) };
+        let load = Load::Closed { clients: stations, think: Pause::Exponential(nanoseconds(THINK)) };
         let (warmup_ns, measured_ns) = (nanoseconds(PHASES.0), Some(nanoseconds(PHASES.1)));
         let phases = Phases { warmup_ns, measured_ns, ..Phases::default() };
         let plan = Plan { phases, seed: SEED, stage: Some(first + number), ..Plan::new(load) };

@@ -60,7 +60,7 @@ fn show(name: &str, out: &mut impl Write) -> anyhow::Result<()> {
         writeln!(out, "{}", for_terminal(line))?;
     }
     writeln!(out, "\n# File set: {}", files(&workload)?)?;
-    for (name, share) in workload.turns() {
+    for (name, share) in workload.iterations() {
         writeln!(out, "# {:5.1} % of the turns: {}", share * 100.0, for_terminal(name))?;
     }
     Ok(writeln!(out, "# SHA-256 of this file: {}", workload.digest())?)
@@ -68,7 +68,7 @@ fn show(name: &str, out: &mut impl Write) -> anyhow::Result<()> {
 
 /// How large the file set is for as many stations as the workload asks for.
 fn files(workload: &Workload) -> anyhow::Result<String> {
-    let stations = workload.defaults().load.stations();
+    let stations = workload.defaults().load.clients();
     let set = FileSet::new(workload, "", stations, &mut Names::with_limit(0))?;
     Ok(match set.files() {
         0 => "makes its own files".to_owned(),

@@ -97,7 +97,7 @@ pub enum Caching {
     Lease,
     /// The same, and what it allows is made use of: closing is put off, and what is known of the file is not asked for again
     /// (SMB 2.1 and later).
-    Kept,
+    LeaseCached,
     /// A durable handle (with a batch oplock, or a lease in SMB 3).
     Durable,
     /// NFS: a handle that is known from before is good enough, and nobody is asked (Linux: `nocto`). No oplock and no

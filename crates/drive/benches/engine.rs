@@ -1,5 +1,5 @@
 //! What the engine itself costs: client CPU per operation beside a bare loop of the same system calls, and memory and
-//! fairness with 10,000 stations. The server is this program again, in a process of its own.
+//! fairness with 10,000 clients. The server is this program again, in a process of its own.
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a bench")]
 
 #[allow(dead_code, reason = "parts that tests use")]
@@ -10,7 +10,7 @@ use std::io::{BufRead, BufReader, ErrorKind, IoSlice, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::process::{Child, Command, Stdio};
 
-use plimsoll_drive::engine::{Plan, Ran, Watch, run};
+use plimsoll_drive::engine::{EngineResult, Plan, Watch, run};
 use plimsoll_drive::network::tcp::Tcp;
 use plimsoll_drive::network::{ConnectionKey, Network, Take};
 use plimsoll_model::{Names, Sink, Transaction};
@@ -34,7 +34,7 @@ fn main() {
             child.wait().unwrap();
         }
     }
-    many_stations();
+    many_clients();
 }
 
 /// A server in a process of its own.
@@ -126,27 +126,27 @@ impl Sink for Nothing {
 }
 
 fn toys(to: SocketAddr) -> Toys {
-    let mut toys = Toys::new(&[Do::Null, Do::TurnOver]);
+    let mut toys = Toys::new(&[Do::Null, Do::IterationOver]);
     toys.address = Some(to);
     toys.quiet = true;
     toys
 }
 
-fn plan(stations: u32, think: Pause, seconds: u64) -> Plan {
+fn plan(clients: u32, think: Pause, seconds: u64) -> Plan {
     let phases = Phases { warmup_ns: 500_000_000, measured_ns: Some(seconds * 1_000_000_000), ..Phases::default() };
-    Plan { phases, threads: 1, stage: Some(0), ..Plan::new(Load::Closed { stations, think }) }
+    Plan { phases, threads: 1, stage: Some(0), ..Plan::new(Load::Closed { clients, think }) }
 }
 
 /// Client CPU of an operation, µs, through the engine.
 fn engine(to: SocketAddr, depth: usize) -> f64 {
-    let plan = Plan { lanes: depth as u32, ..plan(1, Pause::None, 3) };
+    let plan = Plan { depth: depth as u32, ..plan(1, Pause::None, 3) };
     let ran = run(&plan, &toys(to), |_| Nothing, &Watch::new()).unwrap();
     let cpu = ran.generator.workers[0];
     (cpu.user_ns + cpu.system_ns) as f64 / actions(&ran) as f64 / 1e3
 }
 
-fn actions<S>(ran: &Ran<S>) -> u64 {
-    ran.stations.iter().map(|tally| tally.actions).sum()
+fn actions<S>(ran: &EngineResult<S>) -> u64 {
+    ran.clients.iter().map(|tally| tally.actions).sum()
 }
 
 /// Bytes of memory that this process has.
@@ -156,15 +156,15 @@ fn resident() -> u64 {
     line.split_whitespace().nth(1).unwrap().parse::<u64>().unwrap() << 10
 }
 
-fn many_stations() {
+fn many_clients() {
     let (mut child, to) = server();
     let before = resident();
     let mut toys = toys(to);
     toys.log_on = true;
     let ran = run(&plan(10_000, Pause::Exponential(1_000_000_000), 10), &toys, |_| Nothing, &Watch::new()).unwrap();
-    let starved = ran.stations.iter().filter(|tally| tally.starved()).count();
+    let starved = ran.clients.iter().filter(|tally| tally.starved()).count();
     let each = (resident() - before) / 10_000;
-    println!("10,000 stations: {} actions, {starved} starved, {each} B of memory each at the most", actions(&ran));
+    println!("10,000 clients: {} actions, {starved} starved, {each} B of memory each at the most", actions(&ran));
     println!("{:?}", ran.generator);
     child.kill().unwrap();
     child.wait().unwrap();

@@ -1,7 +1,7 @@
 //! The load engine: clients do what a workload says, at a rate and in phases, and what they measure goes to sinks.
 //!
 //! ```text
-//! workload ─ scenario ─ station ─ engine ─ client ─ network/{tcp,memory} ⇄ server
+//! workload ─ scenario ─ simulated client ─ engine ─ protocol client ─ network/{tcp,memory} ⇄ server
 //!                                                        └ tap
 //! ```
 //!
@@ -11,8 +11,8 @@
 //! * [`reach`] finds the server of a target and makes its clients;
 //! * the [`engine`] ties them: a thread a core, timers, pacing, phases.
 
+pub mod connect;
 pub mod engine;
 pub mod network;
-pub mod reach;
-pub mod station;
+pub mod simulated_client;
 pub mod tap;

@@ -30,7 +30,7 @@ impl Chosen {
 
     /// Files that the largest of these levels has open in this process.
     pub fn open_files(&self, steps: &[LevelSpec], workload: &Workload) -> u64 {
-        let lanes = |plan: &Plan| u64::from(plan.load.stations()) * u64::from(plan.lanes);
+        let lanes = |plan: &Plan| u64::from(plan.load.clients()) * u64::from(plan.depth);
         let of = |step: &LevelSpec| match self.target {
             Target::Path(_) => workload.open_files() * lanes(&step.plan),
             // An end each of every connection.

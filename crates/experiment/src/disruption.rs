@@ -1,7 +1,7 @@
 //! Outages, interruptions, requests without an answer and empty reads: what they make of a load level. MEASUREMENT.md tells the
 //! thresholds.
 
-use plimsoll_drive::engine::{StationTally, Unanswered};
+use plimsoll_drive::engine::{ClientTally, Unanswered};
 use plimsoll_model::Reason;
 use plimsoll_report::findings::{Interruption, ShortReads, Silence};
 use plimsoll_stats::{Headline, Statistics};
@@ -46,8 +46,8 @@ fn outage_limit_s(statistics: &Statistics) -> f64 {
 }
 
 /// Reads by what they returned.
-pub(super) fn short_reads(stations: &[StationTally]) -> ShortReads {
-    let sum = |of: fn(&StationTally) -> u64| stations.iter().map(of).sum();
+pub(super) fn short_reads(stations: &[ClientTally]) -> ShortReads {
+    let sum = |of: fn(&ClientTally) -> u64| stations.iter().map(of).sum();
     ShortReads {
         reads: sum(|station| station.reads),
         short: sum(|station| station.short_reads),

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use anyhow::Context;
 use plimsoll_client::target::Target;
+use plimsoll_drive::connect::{self, ConnectOptions, Connector, Lease, Work};
 use plimsoll_drive::engine::{Setup, Watch};
-use plimsoll_drive::reach::{self, Lease, Reached, Wishes, Work};
 use plimsoll_drive::tap::Tap;
 use plimsoll_model::{Names, Reason};
 use plimsoll_report::findings::calls::Calls;
@@ -66,7 +66,7 @@ pub enum ByTime {
 /// A server, and where the workload's files are on it.
 pub struct Site {
     /// The server.
-    pub server: Arc<dyn Reached>,
+    pub server: Arc<dyn Connector>,
     set: Arc<FileSet>,
     /// Other processes can reach it, too.
     shared: bool,
@@ -97,14 +97,14 @@ impl<'a> Drive<'a> {
     pub fn reach(
         &self,
         chosen: &Chosen,
-        wishes: &Wishes,
+        wishes: &ConnectOptions,
         steps: &[LevelSpec],
         names: &mut Names,
     ) -> anyhow::Result<Site> {
         super::fitting::check(self.workload, &chosen.target, steps)?;
-        let wishes = Wishes { timeout: Duration::from_nanos(self.timeout_ns), ..wishes.clone() };
-        let server = Arc::from(reach::open(&chosen.target, &wishes, names)?);
-        let stations = steps.iter().map(|step| step.plan.load.stations()).max().unwrap_or(1);
+        let wishes = ConnectOptions { timeout: Duration::from_nanos(self.timeout_ns), ..wishes.clone() };
+        let server = Arc::from(connect::open(&chosen.target, &wishes, names)?);
+        let stations = steps.iter().map(|step| step.plan.load.clients()).max().unwrap_or(1);
         let set = FileSet::called(self.file_set, self.workload, base(&chosen.target), stations, names)?;
         Ok(Site { server, set: Arc::new(set), shared: !chosen.is_embedded() })
     }

@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context;
+use plimsoll_drive::connect::{Connector, Lease, Work};
 use plimsoll_drive::engine::{self, Plan, Watch};
-use plimsoll_drive::reach::{Lease, Reached, Work};
 use plimsoll_model::{Names, Sink, Transaction};
 use plimsoll_workload::FileSet;
 use plimsoll_workload::fileset::{Create, Found, Job, Look, Remove, Verify};
@@ -35,7 +35,7 @@ const SOME: Crowd = Crowd { stations: 4, lanes: 4, attempts: 3 };
 
 /// A file set on a server.
 pub(super) struct Files<'a> {
-    pub(super) server: &'a Arc<dyn Reached>,
+    pub(super) server: &'a Arc<dyn Connector>,
     pub(super) set: Arc<FileSet>,
     /// Others can reach them, too.
     pub(super) shared: bool,
@@ -115,8 +115,8 @@ impl Files<'_> {
         let work = Work { server: &**self.server, scenarios, names: Arc::clone(&self.names) };
         let phases = Phases { warmup_ns: 0, measured_ns: None, ..Phases::default() };
         let Crowd { stations, lanes, attempts } = crowd;
-        let load = Load::Closed { stations, think: Pause::None };
-        let mut plan = Plan { lanes, phases, timeout_ns: self.timeout_ns, ..Plan::new(load) };
+        let load = Load::Closed { clients: stations, think: Pause::None };
+        let mut plan = Plan { depth: lanes, phases, timeout_ns: self.timeout_ns, ..Plan::new(load) };
         plan.reconnect.attempts = attempts;
         let run = |watch: &Watch| engine::run(&plan, &work, |_| Nowhere, watch);
         self.watching.during_files(what, before, run, || job.progress()).context(what).map(|_| ())

@@ -16,7 +16,7 @@ pub(super) fn check(workload: &Workload, target: &Target, steps: &[LevelSpec]) -
         let name = workload.name();
         return Err(Usage(format!("{name} has the step {step}, which SMB alone has: it needs a target smb://…")));
     }
-    let alone = steps.iter().all(|step| step.plan.lanes == 1 && step.plan.stations_per_connection == 1);
+    let alone = steps.iter().all(|step| step.plan.depth == 1 && step.plan.clients_per_connection == 1);
     if workload.wants_its_connection_alone() && !alone {
         let name = workload.name();
         return Err(Usage(format!(

@@ -299,7 +299,7 @@ fn advice(level: &Level<'_>) -> String {
             "; its threads waited {waited:.2} s of {elapsed:.2} s for a processor that others had: leave it processors of its own"
         ),
         // Where no start was planned no timer woke a processor that slept: the kernel did, when an answer came.
-        _ if level.generator.kept_awake || level.generator.schedule_lag.moments().count() == 0 => String::new(),
+        _ if level.generator.no_cpu_idle || level.generator.schedule_lag.moments().count() == 0 => String::new(),
         _ => "; --keep-awake helps where processors sleep".to_owned(),
     }
 }

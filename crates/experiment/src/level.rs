@@ -1,6 +1,6 @@
 //! One load level: it runs, and what it brought becomes what a report shows.
 
-use plimsoll_drive::engine::{self, EngineError, Plan, Ran, Setup, Watch};
+use plimsoll_drive::engine::{self, EngineError, EngineResult, Plan, Setup, Watch};
 use plimsoll_model::{Names, Reason, Validity};
 use plimsoll_report::collect::comparison::{LoadPoint, MeasuredRun};
 use plimsoll_report::collect::run::{About, Answered, operations_together};
@@ -96,7 +96,7 @@ impl LevelResult {
 
     /// The same with the workload's names of its turns; kinds of which none was begun are left out.
     pub(super) fn named(self, workload: &Workload) -> LevelResult {
-        self.named_as(workload.turns().map(|(name, _)| name.to_owned()))
+        self.named_as(workload.iterations().map(|(name, _)| name.to_owned()))
     }
 
     /// The same with these names.
@@ -109,7 +109,7 @@ impl LevelResult {
 
     /// A level that could not be run at all: nothing, and why.
     pub fn not_run(plan: &Plan, words: String, error: &EngineError) -> Self {
-        let (stations, depth) = (u64::from(plan.load.stations()), plan.lanes);
+        let (stations, depth) = (u64::from(plan.load.clients()), plan.depth);
         let asked_per_s = plan.load.asked_rate();
         let reasons = vec![Reason::invalid(error.to_string())];
         let validity = Validity::of(reasons.clone());
@@ -246,13 +246,13 @@ pub(super) fn empty(plan: &Plan) -> Intervals {
 
 /// What workers brought, and the queue depth that they shared, put together.
 pub(super) fn added_up(
-    (ran, depth): (Ran<Measured>, SharedDepth),
+    (ran, depth): (EngineResult<Measured>, SharedDepth),
     plan: &Plan,
     words: &str,
     names: &Names,
     by_time: bool,
 ) -> LevelResult {
-    let Ran { sinks, stations, turns: kinds, generator, measured, silences, stopped } = ran;
+    let EngineResult { sinks, clients: stations, iterations: kinds, generator, measured, silences, stopped } = ran;
     let mut statistics = Statistics::new(Options { headline: headline(plan), ..Options::default() });
     let mut intervals = by_time.then(|| empty(plan));
     for sink in sinks {
@@ -264,14 +264,22 @@ pub(super) fn added_up(
     }
     let statistics = statistics.with_queue_depth(depth.finish());
     let end = if stopped { End::Stopped } else { End::Planned };
-    let ran = Ran { sinks: Vec::new(), stations, turns: kinds, generator, measured, silences, stopped };
+    let ran = EngineResult {
+        sinks: Vec::new(),
+        clients: stations,
+        iterations: kinds,
+        generator,
+        measured,
+        silences,
+        stopped,
+    };
     judged(statistics, intervals, ran, plan, words, end)
 }
 
 /// What there is of a level that goes on, and may never end.
 pub(super) fn unfinished(
     (statistics, intervals): (Statistics, Option<Intervals>),
-    ran: Ran<()>,
+    ran: EngineResult<()>,
     plan: &Plan,
     words: &str,
 ) -> LevelResult {
@@ -290,17 +298,17 @@ enum End {
 fn judged(
     statistics: Statistics,
     intervals: Option<Intervals>,
-    ran: Ran<()>,
+    ran: EngineResult<()>,
     plan: &Plan,
     words: &str,
     end: End,
 ) -> LevelResult {
-    let Ran { stations, turns: kinds, generator, measured, silences, .. } = ran;
+    let EngineResult { clients: stations, iterations: kinds, generator, measured, silences, .. } = ran;
     let response = response(&statistics);
     let users = users_of(plan);
     let scheduled = users.is_some();
     let seconds = (measured.1 - measured.0) as f64 / 1e9;
-    let lanes = u64::from(plan.load.stations()) * u64::from(plan.lanes);
+    let lanes = u64::from(plan.load.clients()) * u64::from(plan.depth);
     let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     let seen = validity::Level {
         generator: &generator,
@@ -332,7 +340,7 @@ fn judged(
         curve: None,
         varied: None,
         stations: stations.len() as u64,
-        depth: plan.lanes,
+        depth: plan.depth,
         asked_per_s: generator.asked_rate,
         pace: pace(plan),
         answered: Some(answered),
@@ -351,7 +359,7 @@ fn judged(
         users,
         turns: kinds.iter().map(turn_kind).collect(),
     };
-    let turns = stations.iter().map(|station| station.turns).sum();
+    let turns = stations.iter().map(|station| station.iterations).sum();
     let threads = u32::try_from(generator.workers.len()).unwrap_or(u32::MAX);
     let late_turns = if scheduled { kinds.iter().map(|kind| kind.late + kind.unended).sum() } else { 0 };
     let told = StageTold { span_ns: measured, turns, about, threads, whole: end == End::Planned };

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use anyhow::Context;
-use plimsoll_drive::reach::Wishes;
+use plimsoll_drive::connect::ConnectOptions;
 use plimsoll_model::Names;
 use plimsoll_report::findings::Findings;
 
@@ -31,7 +31,7 @@ pub fn measure(
     work: Work<'_>,
     drive: &Drive<'_>,
     chosen: &Chosen,
-    wishes: &Wishes,
+    wishes: &ConnectOptions,
     beginning: Beginning<'_>,
 ) -> anyhow::Result<(Findings, anyhow::Result<()>)> {
     let Work { variants, finished: mut all, mut names } = work;

@@ -7,15 +7,15 @@ use std::time::Duration;
 
 use plimsoll_client::operation::{Access, Caching, Disposition, Done, FileKey, Operation, Reply as Answer};
 use plimsoll_client::target::Target;
+use plimsoll_drive::connect::{self, ConnectOptions, Connector, Work};
 use plimsoll_drive::engine::{Plan, Watch, run_on, run_on_with_checkpoints, so_far};
 use plimsoll_drive::network::memory::{Accept, Delays, Memory, Reply, What};
-use plimsoll_drive::reach::{self, Reached, Wishes, Work};
 use plimsoll_model::{Names, Symbol};
 use plimsoll_report::findings::Findings;
 use plimsoll_report::text;
 use plimsoll_stats::SharedDepth;
 use plimsoll_testkit::servers::scripted::{Draw, Latency, Oddities, Offline, Script, Scripted};
-use plimsoll_workload::scenario::{Scenario, Step as Wanted, Verdict};
+use plimsoll_workload::scenario::{Scenario, ScenarioStep as Wanted, Verdict};
 use plimsoll_workload::{Load, Pause, Phases};
 use plimsoll_workload::{Parameter, Workload};
 
@@ -41,7 +41,7 @@ struct Reading {
 impl Scenario for Reading {
     fn next(&mut self) -> Wanted<'_> {
         if std::mem::take(&mut self.over) {
-            return Wanted::TurnOver;
+            return Wanted::IterationOver;
         }
         let (access, disposition, caching) = (Access::Read, Disposition::OpenExisting, Caching::None);
         let open = Operation::Open { path: &self.path, access, disposition, caching };
@@ -68,7 +68,7 @@ impl Scenario for Reading {
 
 /// The server's mount, found once: no run waits for a socket.
 pub(super) struct Found {
-    server: Box<dyn Reached>,
+    server: Box<dyn Connector>,
     names: Arc<Names>,
     _mount: Scripted,
 }
@@ -79,7 +79,7 @@ impl Found {
         let address = mount.address();
         let target = format!("nfs://{address}/scripted?version=3&mountport={}", address.port());
         let mut names = Names::default();
-        let server = reach::open(&Target::parse(&target).unwrap(), &Wishes::default(), &mut names).unwrap();
+        let server = connect::open(&Target::parse(&target).unwrap(), &ConnectOptions::default(), &mut names).unwrap();
         Self { server, names: Arc::new(names), _mount: mount }
     }
 
@@ -92,7 +92,7 @@ impl Found {
     /// So many stations read blocks of so many bytes for so many ns; each number has draws of its own.
     pub(super) fn loaded(&self, script: &Script, stations: u32, (number, ns): (u32, u64), block: u32) -> LevelResult {
         let phases = Phases { warmup_ns: 100_000_000, measured_ns: Some(ns), ..Phases::default() };
-        let load = Load::Closed { stations, think: Pause::None };
+        let load = Load::Closed { clients: stations, think: Pause::None };
         let timeout_ns = 50_000_000;
         let plan = Plan { phases, stage: Some(number), threads: 1, timeout_ns, ..Plan::new(load) };
         let value = format!("{block}B");
@@ -236,12 +236,12 @@ fn a_run_that_is_repeated_from_its_spec_has_the_same_statistics() {
         rows
     };
     for load in [
-        Load::Closed { stations: 2, think: Pause::Exponential(1_000_000) },
-        Load::Open { stations: 2, rate: 333.25, arrivals: Arrivals::Poisson },
+        Load::Closed { clients: 2, think: Pause::Exponential(1_000_000) },
+        Load::Open { clients: 2, rate: 333.25, arrivals: Arrivals::Poisson },
         Load::Partly { users: 5, every_ns: 10_000_000, arrivals: Arrivals::Poisson },
     ] {
         let phases = Phases { warmup_ns: 10_000_000, measured_ns: Some(200_000_000), ..Phases::default() };
-        let plan = Plan { phases, stage: Some(0), threads: 1, lanes: 3, seed: 7, ..Plan::new(load) };
+        let plan = Plan { phases, stage: Some(0), threads: 1, depth: 3, seed: 7, ..Plan::new(load) };
         let level = LevelSpec { plan: plan.clone(), words: "some load".to_owned(), curve: None, parameter: None };
         let variant = VariantSpec { value: None, workload_sha256: String::new(), levels: vec![level] };
         let spec = RunSpec {

@@ -138,7 +138,7 @@ impl<'a> Recorded<'a> {
 
     /// Says what there is of a stage that goes on.
     fn describe(&self, step: &LevelSpec, names: &Arc<Names>) -> Describe {
-        let turns: Vec<String> = self.beginning.workload.turns().map(|(name, _)| name.to_owned()).collect();
+        let turns: Vec<String> = self.beginning.workload.iterations().map(|(name, _)| name.to_owned()).collect();
         let (mut step, names) = (step.clone(), Arc::clone(names));
         // It is open as long as anybody has it.
         step.plan.tap = None;

@@ -22,14 +22,14 @@ const STARVED: Delays = Delays { waking_ns: 50_000, taken_ns: (10_000_000, 8_500
 
 /// A closed loop, a rate, and users.
 const LOADS: [Load; 3] = [
-    Load::Closed { stations: 2, think: Pause::None },
-    Load::Open { stations: 2, rate: 1_000.0, arrivals: Arrivals::Constant },
+    Load::Closed { clients: 2, think: Pause::None },
+    Load::Open { clients: 2, rate: 1_000.0, arrivals: Arrivals::Constant },
     Load::Partly { users: 20, every_ns: 20_000_000, arrivals: Arrivals::Poisson },
 ];
 
 fn level(found: &Found, load: Load, delays: Delays) -> LevelResult {
     let phases = Phases { warmup_ns: 50_000_000, measured_ns: Some(1_000_000_000), ..Phases::default() };
-    let plan = Plan { phases, stage: Some(0), threads: 1, lanes: 4, ..Plan::new(load) };
+    let plan = Plan { phases, stage: Some(0), threads: 1, depth: 4, ..Plan::new(load) };
     // How busy this machine is says nothing of a run under a virtual clock.
     found.driven(&Script::parallel(Latency::Constant(CALL)), &plan, ("some load", delays), 512).without_busy_client()
 }

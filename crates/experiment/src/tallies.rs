@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use plimsoll_drive::engine::{self, StationTally, TurnTally, WorkerCpu};
+use plimsoll_drive::engine::{self, ClientTally, IterationTally, WorkerCpu};
 use plimsoll_report::collect::run::Answered;
 use plimsoll_report::collect::times_of;
 use plimsoll_report::findings::{CONNECTION_ATTEMPT, LOST_CONNECTION};
@@ -13,7 +13,7 @@ use super::lateness;
 use super::validity::Level;
 
 /// The turns of one kind; whoever knows the workload gives it its name.
-pub(super) fn turn_kind(tally: &TurnTally) -> TurnKind {
+pub(super) fn turn_kind(tally: &IterationTally) -> TurnKind {
     let seconds = |sum_ns: u64, of: u64| (of > 0).then(|| sum_ns as f64 / of as f64 / 1e9);
     TurnKind {
         name: String::new(),
@@ -48,8 +48,8 @@ pub(super) fn keeping_up(level: &Level<'_>) -> Generator {
             smoothed_s: found.smoothed_ns as f64 / 1e9,
         }),
         never_sent: generator.never_sent,
-        strangers: generator.strangers,
-        spared: generator.spared,
+        strangers: generator.unmatched_responses,
+        spared: generator.requests_avoided,
         run_delay_s: lateness::run_delay_s(level),
         stolen_s: generator.stolen_ns.map(|ns| ns as f64 / 1e9),
         late_requests: (generator.lateness.unstamped == 0).then_some(generator.lateness.requests),
@@ -65,11 +65,11 @@ pub(super) fn answered_in_it(generator: &engine::Generator) -> Answered {
 
 /// How the server shared itself among the stations: turns of each, over their mean. `attributable`: stations of different threads can be
 /// compared.
-pub(super) fn fairness(stations: &[StationTally], attributable: bool) -> Fairness {
+pub(super) fn fairness(stations: &[ClientTally], attributable: bool) -> Fairness {
     let count = stations.len() as f64;
-    let turns = || stations.iter().map(|station| station.turns as f64);
+    let turns = || stations.iter().map(|station| station.iterations as f64);
     let mean = turns().sum::<f64>() / count;
-    let starved = stations.iter().filter(|station| station.turns == 0).count() as u64;
+    let starved = stations.iter().filter(|station| station.iterations == 0).count() as u64;
     let stations = stations.len() as u64;
     if stations == 0 || mean == 0.0 {
         return Fairness { stations, starved, attributable, ..Fairness::default() };
@@ -88,11 +88,11 @@ pub(super) fn fairness(stations: &[StationTally], attributable: bool) -> Fairnes
 }
 
 /// A station's actions, errors and mean response time.
-pub(super) fn share(station: &StationTally) -> StationShare {
+pub(super) fn share(station: &ClientTally) -> StationShare {
     let responses = &station.responses;
     let error_ns = responses.stddev_ns().map(|stddev| stddev / (responses.count() as f64).sqrt());
     StationShare {
-        station: station.station,
+        station: station.client_index,
         thread: station.worker,
         actions: station.actions,
         errors: station.error_count(),
@@ -126,7 +126,7 @@ pub(super) fn alike(generator: &engine::Generator, response: Option<Times>) -> b
 }
 
 /// What happened to actions that did not succeed, and how often.
-pub(super) fn failures(stations: &[StationTally]) -> Vec<(String, u64)> {
+pub(super) fn failures(stations: &[ClientTally]) -> Vec<(String, u64)> {
     let mut sums = BTreeMap::new();
     for station in stations {
         for &(cause, count) in &station.errors {
@@ -153,7 +153,7 @@ mod tests {
     #[test]
     fn deviations_are_those_of_samples() {
         let mut generator = engine::Generator::default();
-        let mut station = StationTally::default();
+        let mut station = ClientTally::default();
         let mut take = |generator: &mut engine::Generator, ms: i64| {
             generator.schedule_lag.record(ms * 1_000_000);
             station.responses.record(ms.unsigned_abs() * 1_000_000);
@@ -176,8 +176,8 @@ mod tests {
 
     #[test]
     fn fairness_of_equals_and_of_one_who_has_all() {
-        let stations = |turns: &[u64]| -> Vec<StationTally> {
-            turns.iter().map(|&turns| StationTally { turns, ..StationTally::default() }).collect()
+        let stations = |turns: &[u64]| -> Vec<ClientTally> {
+            turns.iter().map(|&turns| ClientTally { iterations: turns, ..ClientTally::default() }).collect()
         };
         let equal = fairness(&stations(&[5, 5, 5, 5]), true);
         assert_eq!((equal.jain, equal.min, equal.max, equal.stddev), (Some(1.0), Some(1.0), Some(1.0), Some(0.0)));

@@ -1,7 +1,7 @@
 //! Whether a load level's numbers may be used: the gates, each with its threshold. MEASUREMENT.md tells them.
 
 use plimsoll_client::operation::Cause;
-use plimsoll_drive::engine::{Generator, StationTally};
+use plimsoll_drive::engine::{ClientTally, Generator};
 use plimsoll_model::Reason;
 use plimsoll_report::findings::{MovedNumber, Times};
 
@@ -19,7 +19,7 @@ const GRANULARITY: f64 = 0.10;
 /// What the gates look at.
 pub(super) struct Level<'a> {
     pub(super) generator: &'a Generator,
-    pub(super) stations: &'a [StationTally],
+    pub(super) stations: &'a [ClientTally],
     /// Users have schedules of their own: whether they are held is what is measured, and they do not carry on after an error.
     pub(super) users: bool,
     /// Response times of all operations together.
@@ -87,7 +87,7 @@ pub(super) fn behind(level: &Level<'_>) -> Option<String> {
 
 fn failing(level: &Level<'_>) -> Option<String> {
     let actions: u64 = level.stations.iter().map(|station| station.actions).sum();
-    let errors: u64 = level.stations.iter().map(StationTally::error_count).sum();
+    let errors: u64 = level.stations.iter().map(ClientTally::error_count).sum();
     let limit = if level.users { 0.0 } else { ERRORS };
     (errors as f64 > limit * (actions + errors) as f64).then(|| {
         let share = 100.0 * errors as f64 / (actions + errors) as f64;
@@ -125,7 +125,7 @@ fn starving(level: &Level<'_>) -> Option<String> {
     let generator = level.generator;
     // Whoever shares a schedule takes turns: where there are fewer turns than stations, some have none.
     let all_had = generator.asked_rate.is_none() || generator.planned >= level.stations.len() as u64;
-    let had_a_turn = |station: &&StationTally| if level.users { station.due_turns > 0 } else { all_had };
+    let had_a_turn = |station: &&ClientTally| if level.users { station.due_iterations > 0 } else { all_had };
     let starved = level.stations.iter().filter(had_a_turn).filter(|station| station.starved()).count();
     let some = starved > 0 && starved < level.stations.len();
     some.then(|| format!("{starved} of {} stations got nothing done", level.stations.len()))
@@ -154,16 +154,16 @@ mod tests {
         Some(Times { count: 9, min_s, max_s, mean_s, stddev_s: None, p50_s, p90_s, p95_s, p99_s, p999_s })
     }
 
-    fn station(actions: u64, errors: &[(Cause, u64)]) -> StationTally {
-        StationTally { actions, errors: errors.to_vec(), ..StationTally::default() }
+    fn station(actions: u64, errors: &[(Cause, u64)]) -> ClientTally {
+        ClientTally { actions, errors: errors.to_vec(), ..ClientTally::default() }
     }
 
-    fn level<'a>(generator: &'a Generator, stations: &'a [StationTally], users: bool) -> Level<'a> {
+    fn level<'a>(generator: &'a Generator, stations: &'a [ClientTally], users: bool) -> Level<'a> {
         let response = times(1e-3, 2e-3);
         Level { generator, stations, users, response, seconds: 1.0, lanes: 1, processors: 2 }
     }
 
-    fn said(generator: Generator, stations: &[StationTally]) -> String {
+    fn said(generator: Generator, stations: &[ClientTally]) -> String {
         reasons(&level(&generator, stations, false))
             .iter()
             .map(|reason| reason.text.as_str())
@@ -182,7 +182,7 @@ mod tests {
 
     #[test]
     fn users_may_be_late_and_not_fail() {
-        let said = |generator: &Generator, stations: &[StationTally]| {
+        let said = |generator: &Generator, stations: &[ClientTally]| {
             reasons(&level(generator, stations, true))
                 .iter()
                 .map(|reason| reason.text.as_str())
@@ -249,7 +249,7 @@ mod tests {
 
     #[test]
     fn nobody_starves_who_had_nothing_to_do() {
-        let said = |users, planned, stations: &[StationTally]| {
+        let said = |users, planned, stations: &[ClientTally]| {
             let generator = Generator { asked_rate: Some(1.0), achieved_rate: 1.0, planned, ..Generator::default() };
             reasons(&Level { response: None, ..level(&generator, stations, users) })
                 .iter()
@@ -257,7 +257,7 @@ mod tests {
                 .collect::<Vec<_>>()
                 .join("; ")
         };
-        let user = |actions, due_turns| StationTally { due_turns, ..station(actions, &[]) };
+        let user = |actions, due_turns| ClientTally { due_iterations: due_turns, ..station(actions, &[]) };
         assert_eq!(said(true, 1, &[user(3, 1), user(0, 0)]), "");
         assert!(said(true, 2, &[user(3, 1), user(0, 1), user(0, 0)]).contains("1 of 3 stations"));
         assert_eq!(said(false, 1, &[station(1, &[]), station(0, &[])]), "", "one turn for two");

@@ -1,17 +1,17 @@
-//! Turns that are dealt: as many cards of a kind as its weight says.
+//! Iterations that are dealt: as many cards of a kind as its weight says.
 //!
 //! Drawing by weight gives shares that scatter: of a thousand draws of a 34 % kind, one run in three has 355 or more, or 325
-//! or fewer. A lane that goes through a deck again and again has the exact shares after each round, wherever the round begins.
+//! or fewer. A slot that goes through a deck again and again has the exact shares after each round, wherever the round begins.
 
 use rand::seq::SliceRandom as _;
 
-use super::program::Turn;
+use super::program::IterationKind;
 use crate::{Rng, seed_of};
 
-/// The most cards: a lane has its own order of them.
+/// The most cards: a slot has its own order of them.
 const MOST: u64 = 1000;
 
-/// The cards of a workload: kinds of turns, each as often as it is worth.
+/// The cards of a workload: kinds of iterations, each as often as it is worth.
 #[derive(Clone, Debug)]
 pub(super) struct Deck {
     cards: Vec<u16>,
@@ -19,25 +19,25 @@ pub(super) struct Deck {
 
 impl Deck {
     /// The smallest one that has every kind in its share.
-    pub(super) fn new(turns: &[Turn]) -> Result<Self, String> {
-        let weights = || turns.iter().map(|turn| u64::from(turn.weight));
+    pub(super) fn new(iterations: &[IterationKind]) -> Result<Self, String> {
+        let weights = || iterations.iter().map(|iteration| u64::from(iteration.weight));
         let unit = weights().fold(0, greatest_common_divisor).max(1);
         let all = weights().sum::<u64>() / unit;
         if all > MOST {
             return Err(format!(
-                "order = \"dealt\" takes weights that make {MOST} cards at most, and these make {all}"
+                "order = \"shuffled\": the weights, divided by their greatest common divisor, may add up to at most {MOST}, got {all}"
             ));
         }
         let of_a_kind = |(kind, weight): (u16, u64)| std::iter::repeat_n(kind, (weight / unit) as usize);
-        // A workload has far fewer kinds of turns than 65,536.
+        // A workload has far fewer kinds of iterations than 65,536.
         Ok(Self { cards: (0..).zip(weights()).flat_map(of_a_kind).collect() })
     }
 
-    /// A lane's own order of them.
-    pub(super) fn shuffled(&self, seed: u64, station: u32, lane: u32) -> Vec<u16> {
+    /// A slot's own order of them.
+    pub(super) fn shuffled(&self, seed: u64, client_index: u32, slot: u32) -> Vec<u16> {
         let mut cards = self.cards.clone();
-        // Another draw than that of any turn, which are numbered from 1.
-        cards.shuffle(&mut Rng::new(seed_of(seed ^ SHUFFLE, station, lane)));
+        // Another draw than that of any iteration, which are numbered from 1.
+        cards.shuffle(&mut Rng::new(seed_of(seed ^ SHUFFLE, client_index, slot)));
         cards
     }
 }

@@ -30,8 +30,8 @@ pub(super) struct Bounded {
     median: Size,
     /// Standard deviation of the logarithm.
     sigma: f64,
-    least: Size,
-    most: Size,
+    min: Size,
+    max: Size,
 }
 
 /// A size and how often it is drawn.
@@ -59,11 +59,11 @@ impl Sizes {
         match self {
             Sizes::Constant(size) => size.0,
             Sizes::Uniform([least, most]) => rng.random_range(least.0..=most.0),
-            Sizes::LogNormal(Bounded { median, sigma, least, most }) => {
+            Sizes::LogNormal(Bounded { median, sigma, min, max }) => {
                 // The median's logarithm is the mean of the normal distribution. Sigma was checked.
                 let normal = LogNormal::new((median.0 as f64).ln(), *sigma);
                 let drawn = normal.map_or(median.0, |normal| normal.sample(rng).round() as u64);
-                drawn.clamp(least.0, most.0)
+                drawn.clamp(min.0, max.0)
             }
             Sizes::List(list) => {
                 let all: u64 = list.iter().map(|entry| u64::from(entry.weight)).sum();
@@ -81,7 +81,7 @@ impl Sizes {
     /// The largest size that can be drawn, bytes.
     pub(super) fn most(&self) -> u64 {
         match self {
-            Sizes::Constant(size) | Sizes::Uniform([_, size]) | Sizes::LogNormal(Bounded { most: size, .. }) => size.0,
+            Sizes::Constant(size) | Sizes::Uniform([_, size]) | Sizes::LogNormal(Bounded { max: size, .. }) => size.0,
             Sizes::List(list) => list.iter().map(|entry| entry.size.0).max().unwrap_or(0),
         }
     }
@@ -94,10 +94,8 @@ impl Sizes {
             Sizes::LogNormal(Bounded { sigma, .. }) if !(*sigma > 0.0 && *sigma <= 10.0) => {
                 Err("sigma must be above 0 and at most 10")
             }
-            Sizes::LogNormal(Bounded { median, least, most, .. })
-                if median.0 == 0 || least > median || median > most =>
-            {
-                Err("least, median and most must be in order, the median above 0B")
+            Sizes::LogNormal(Bounded { median, min, max, .. }) if median.0 == 0 || min > median || median > max => {
+                Err("min, median and max must be in order, the median above 0B")
             }
             Sizes::LogNormal(_) => Ok(()),
             Sizes::List(list) if list.len() > LONGEST_LIST => Err("the list may have 1,000 sizes"),
@@ -115,8 +113,8 @@ impl fmt::Display for Sizes {
         match self {
             Sizes::Constant(size) => size.fmt(f),
             Sizes::Uniform([least, most]) => write!(f, "uniform from {least} to {most}"),
-            Sizes::LogNormal(Bounded { median, sigma, least, most }) => {
-                write!(f, "lognormal with median {median} and sigma {sigma}, from {least} to {most}")
+            Sizes::LogNormal(Bounded { median, sigma, min, max }) => {
+                write!(f, "lognormal with median {median} and sigma {sigma}, from {min} to {max}")
             }
             Sizes::List(list) => {
                 let mut parts = list.iter().map(|entry| format!("{} of weight {}", entry.size, entry.weight));
@@ -218,7 +216,7 @@ mod tests {
         let uniform = mean(&sizes("{ uniform = [\"1KiB\", \"3KiB\"] }").unwrap());
         assert!((uniform - 2048.0).abs() < 10.0, "{uniform}");
         // Mean of a log-normal: median × e^(σ²/2).
-        let text = r#"{ lognormal = { median = "1MiB", sigma = 0.5, least = "1B", most = "1GiB" } }"#;
+        let text = r#"{ lognormal = { median = "1MiB", sigma = 0.5, min = "1B", max = "1GiB" } }"#;
         let normal = mean(&sizes(text).unwrap()) / f64::from(1 << 20);
         assert!((normal - (0.125_f64).exp()).abs() < 0.01, "{normal}");
         let text = r#"{ list = [{ size = "1B", weight = 3 }, { size = "0B", weight = 1 }] }"#;
@@ -234,10 +232,10 @@ mod tests {
             "{ uniform = [\"3KiB\", \"1KiB\"] }",
             "{ uniform = [\"3KiB\"] }",
             "{ normal = \"1B\" }",
-            r#"{ lognormal = { median = "0B", sigma = 1, least = "0B", most = "1B" } }"#,
-            r#"{ lognormal = { median = "1B", sigma = -1.0, least = "0B", most = "1B" } }"#,
-            r#"{ lognormal = { median = "1B", sigma = nan, least = "0B", most = "1B" } }"#,
-            r#"{ lognormal = { median = "1B", sigma = 1.0, least = "0B", most = "1B", more = 1 } }"#,
+            r#"{ lognormal = { median = "0B", sigma = 1, min = "0B", max = "1B" } }"#,
+            r#"{ lognormal = { median = "1B", sigma = -1.0, min = "0B", max = "1B" } }"#,
+            r#"{ lognormal = { median = "1B", sigma = nan, min = "0B", max = "1B" } }"#,
+            r#"{ lognormal = { median = "1B", sigma = 1.0, min = "0B", max = "1B", more = 1 } }"#,
             "{ list = [] }",
             r#"{ list = [{ size = "1B", weight = 0 }] }"#,
         ] {

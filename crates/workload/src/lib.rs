@@ -1,18 +1,18 @@
 //! Workloads: files that say what users do, on which files, how often.
 //!
 //! ```text
-//! TOML text ─ text (as written) ─ program (checked) ─ lane: a Scenario ─┐
+//! TOML text ─ text (as written) ─ program (checked) ─ slot: a Scenario ─┐
 //!      └ fileset: what is there before, made by Scenarios of its own ───┴─ engine
 //! ```
 //!
-//! A lane does *turns*, each a short script of steps on one subject. Which turn, which file and which place in it are
-//! drawn from one numbering of all files, which every lane of every station knows; the draws of a turn follow from the
-//! lane's seed and the turn's number and from nothing else. So what is touched, and how often, does not depend on how
-//! many stations, threads or processes share the work: the union of the lanes has the distribution of one lane (a test
+//! A slot does *iterations*, each a short script of steps on one subject. Which iteration, which file and which place in it are
+//! drawn from one numbering of all files, which every slot of every client knows; the draws of an iteration follow from the
+//! slot's seed and the iteration's number and from nothing else. So what is touched, and how often, does not depend on how
+//! many clients, threads or processes share the work: the union of the slots has the distribution of one slot (a test
 //! holds that; SPEC withdrew SFS 2.0 in 2001 because there it had not).
 //!
-//! Every turn leaves the files as they were. What it makes it removes, under names of the lane's own, and writes to files of the
-//! set write what is there already, so lanes never meet, and any read can be verified at any time.
+//! Every iteration leaves the files as they were. What it makes it removes, under names of the slot's own, and writes to files of the
+//! set write what is there already, so slots never meet, and any read can be verified at any time.
 
 mod builtin;
 pub(crate) mod dbench;
@@ -21,7 +21,6 @@ mod defaults;
 mod distribution;
 mod error;
 pub mod fileset;
-mod lane;
 mod load;
 mod open_files;
 mod parameters;
@@ -30,6 +29,7 @@ mod quantity;
 mod replay;
 mod rng;
 pub mod scenario;
+mod script_runner;
 #[cfg(test)]
 mod testing;
 #[cfg(test)]
@@ -65,9 +65,9 @@ pub fn size(text: &str) -> Option<u64> {
 const LARGEST: usize = 1 << 20;
 /// The longest name, characters: file sets are called after it.
 const LONGEST_NAME: usize = 40;
-/// The most kinds of turns.
-const MOST_TURNS: usize = 1000;
-/// The most files that a lane keeps open.
+/// The most kinds of iterations.
+const MAX_ITERATION_KINDS: usize = 1000;
+/// The most files that a slot keeps open.
 const MOST_KEPT: u32 = 1000;
 
 /// What users do, on which files, how often. Cheap to clone.
@@ -86,21 +86,21 @@ struct Work {
     digest: String,
     files: text::Files,
     defaults: Defaults,
-    /// Files that a lane keeps open from turn to turn; 0: opens and closes in each.
+    /// Files that a slot keeps open from iteration to iteration; 0: opens and closes in each.
     keep_open: usize,
     /// Reads that keep and verify their data, 0 to 1.
     verify: f64,
     caching: Caching,
-    turns: Vec<program::Turn>,
-    /// Whether any turn writes to files of the set.
+    iterations: Vec<program::IterationKind>,
+    /// Whether any iteration writes to files of the set.
     writes_to_the_set: bool,
-    /// Sums of the turns' weights up to each.
+    /// Sums of the iterations' weights up to each.
     weights: Vec<u64>,
-    /// Where turns are dealt and not drawn.
+    /// Where iterations are dealt and not drawn.
     deck: Option<deck::Deck>,
-    /// The first lane of a station looks everything up before its first turn.
+    /// The first slot of a client looks everything up before its first iteration.
     look_up_first: bool,
-    /// A load file in place of turns.
+    /// A load file in place of iterations.
     replay: Option<replay::Replay>,
 }
 
@@ -169,31 +169,31 @@ impl Workload {
         &self.work.defaults
     }
 
-    /// The kinds of turns with their shares, 0 to 1.
-    pub fn turns(&self) -> impl Iterator<Item = (&str, f64)> {
+    /// The kinds of iterations with their shares, 0 to 1.
+    pub fn iterations(&self) -> impl Iterator<Item = (&str, f64)> {
         let all = self.work.weights.last().copied().unwrap_or(1) as f64;
-        self.work.turns.iter().map(move |turn| (turn.name.as_str(), f64::from(turn.weight) / all))
+        self.work.iterations.iter().map(move |iteration| (iteration.name.as_str(), f64::from(iteration.weight) / all))
     }
 
     /// The first step that only SMB has; other targets cannot do this workload.
     #[must_use]
     pub fn smb_alone(&self) -> Option<&str> {
-        self.work.turns.iter().find_map(program::Turn::smb_alone)
+        self.work.iterations.iter().find_map(program::IterationKind::smb_alone)
     }
 
-    /// Whether a turn changes the share or the session that its connection uses: then nobody else may use the connection.
+    /// Whether an iteration changes the share or the session that its connection uses: then nobody else may use the connection.
     #[must_use]
     pub fn wants_its_connection_alone(&self) -> bool {
-        self.work.turns.iter().any(program::Turn::uses_shares)
+        self.work.iterations.iter().any(program::IterationKind::uses_shares)
     }
 
-    /// Whether lanes make files or directories for themselves, which are left behind where they are stopped.
+    /// Whether slots make files or directories for themselves, which are left behind where they are stopped.
     #[must_use]
     pub fn makes_its_own(&self) -> bool {
-        self.work.replay.is_some() || self.work.turns.iter().any(|turn| turn.on == text::Subject::Own)
+        self.work.replay.is_some() || self.work.iterations.iter().any(|iteration| iteration.on == text::Subject::Own)
     }
 
-    /// Files that a lane has open at most: those that it keeps open, and one of its own.
+    /// Files that a slot has open at most: those that it keeps open, and one of its own.
     #[must_use]
     pub fn open_files(&self) -> u64 {
         self.work.replay.as_ref().map_or(self.work.keep_open.max(1) as u64 + 1, replay::Replay::open_files)
@@ -205,13 +205,15 @@ impl Workload {
         self.work.replay.as_ref().map_or_else(Vec::new, replay::Replay::take_remarks)
     }
 
-    /// What one lane of a station does on a file set of this workload. Needs no other lane, and never ends, but for a load file
+    /// What one slot of a client does on a file set of this workload. Needs no other slot, and never ends, but for a load file
     /// that is to be played so many times.
     #[must_use]
-    pub fn scenario(&self, files: &Arc<FileSet>, station: u32, lane: u32, seed: u64) -> Box<dyn Scenario> {
+    pub fn scenario(&self, files: &Arc<FileSet>, client_index: u32, slot: u32, seed: u64) -> Box<dyn Scenario> {
         match &self.work.replay {
-            Some(replay) => replay.player(files, station, lane, seed),
-            None => Box::new(lane::Lane::new(self.work.clone(), files.clone(), station, lane, seed)),
+            Some(replay) => replay.player(files, client_index, slot, seed),
+            None => {
+                Box::new(script_runner::ScriptRunner::new(self.work.clone(), files.clone(), client_index, slot, seed))
+            }
         }
     }
 }
@@ -237,35 +239,35 @@ impl Work {
             // It ends by itself.
             (defaults.phases.warmup_ns, defaults.phases.measured_ns) = (0, None);
         }
-        if let (Some(lane), Some(_)) = (&text.lane, &replay) {
-            return Err((lane.span(), "[lane] is about [[turns]]: leave it out with [replay]".to_owned()));
+        if let (Some(script), Some(_)) = (&text.script, &replay) {
+            return Err((script.span(), "[script] is about [[iterations]]: leave it out with [replay]".to_owned()));
         }
-        let lane = text.lane.map(Spanned::into_inner).unwrap_or_default();
-        let keep_open = match &lane.keep_open {
+        let script = text.script.map(Spanned::into_inner).unwrap_or_default();
+        let keep_open = match &script.keep_open {
             Some(kept) if *kept.get_ref() > MOST_KEPT => {
-                return Err((kept.span(), format!("a lane may keep {MOST_KEPT} files open")));
+                return Err((kept.span(), format!("a slot may keep {MOST_KEPT} files open")));
             }
             kept => kept.as_ref().map_or(0, |kept| *kept.get_ref()),
         };
-        let turns = compile_turns(&text.turns, files.get_ref().scale, lane.keep_open.as_ref())?;
-        let weights: Vec<u64> = turns
+        let iterations = compile_iterations(&text.iterations, files.get_ref().scale, script.keep_open.as_ref())?;
+        let weights: Vec<u64> = iterations
             .iter()
-            .scan(0, |sum, turn| {
-                *sum += u64::from(turn.weight);
+            .scan(0, |sum, iteration| {
+                *sum += u64::from(iteration.weight);
                 Some(*sum)
             })
             .collect();
-        match (text.turns.first(), &replay) {
-            (Some(turn), Some(_)) => {
-                let problem = "[replay] plays a load file in place of [[turns]]: have one of them";
-                return Err((turn.span(), problem.to_owned()));
+        match (text.iterations.first(), &replay) {
+            (Some(iteration), Some(_)) => {
+                let problem = "[replay] plays a load file in place of [[iterations]]: have one of them";
+                return Err((iteration.span(), problem.to_owned()));
             }
-            (_, None) => check_turns(&turns, &weights, &files)?,
+            (_, None) => check_iterations(&iterations, &weights, &files)?,
             (None, Some(_)) => {}
         }
-        let deck = match lane.order {
-            text::Order::Drawn => None,
-            text::Order::Dealt => Some(deck::Deck::new(&turns).map_err(|problem| (0..0, problem))?),
+        let deck = match script.order {
+            text::Order::Random => None,
+            text::Order::Shuffled => Some(deck::Deck::new(&iterations).map_err(|problem| (0..0, problem))?),
         };
         Ok(Self {
             name: name.clone(),
@@ -276,46 +278,51 @@ impl Work {
             files: files.into_inner(),
             defaults,
             keep_open: keep_open as usize,
-            verify: lane.verify.map_or(0.0, |share| share.0),
-            caching: lane.caching,
-            writes_to_the_set: turns.iter().any(program::Turn::writes_to_the_set),
-            turns,
+            verify: script.verify.map_or(0.0, |share| share.0),
+            caching: script.caching,
+            writes_to_the_set: iterations.iter().any(program::IterationKind::writes_to_the_set),
+            iterations,
             weights,
             deck,
-            look_up_first: lane.look_up_first,
+            look_up_first: script.look_up_first,
             replay,
         })
     }
 }
 
-/// Every turn in all its variants. `kept`: files that stay open from turn to turn.
-fn compile_turns(
-    texts: &[Spanned<text::TurnText>],
+/// Every iteration in all its variants. `kept`: files that stay open from iteration to iteration.
+fn compile_iterations(
+    texts: &[Spanned<text::IterationText>],
     scale: quantity::Scale,
     kept: Option<&Spanned<u32>>,
-) -> Result<Vec<program::Turn>, program::Wrong> {
-    let variants = texts.iter().map(|turn| program::Turn::variants(turn, scale));
-    let turns = variants.collect::<Result<Vec<_>, _>>()?.concat();
+) -> Result<Vec<program::IterationKind>, program::Wrong> {
+    let variants = texts.iter().map(|iteration| program::IterationKind::variants(iteration, scale));
+    let iterations = variants.collect::<Result<Vec<_>, _>>()?.concat();
     if let Some(kept) = kept.filter(|kept| *kept.get_ref() > 0)
-        && turns.iter().any(program::Turn::uses_shares)
+        && iterations.iter().any(program::IterationKind::uses_shares)
     {
-        let problem = "no file stays open where turns connect to the share or log on: keep_open must be 0";
+        let problem = "no file stays open where iterations connect to the share or log on: keep_open must be 0";
         return Err((kept.span(), problem.to_owned()));
     }
-    Ok(turns)
+    Ok(iterations)
 }
 
-/// Whether there are turns, and the files that they are about.
-fn check_turns(turns: &[program::Turn], weights: &[u64], files: &Spanned<text::Files>) -> Result<(), program::Wrong> {
-    if turns.len() > MOST_TURNS || weights.last().is_none_or(|sum| *sum == 0) {
-        let problem = format!("a workload has 1 to {MOST_TURNS} [[turns]], one of them with a weight above 0");
+/// Whether there are iterations, and the files that they are about.
+fn check_iterations(
+    iterations: &[program::IterationKind],
+    weights: &[u64],
+    files: &Spanned<text::Files>,
+) -> Result<(), program::Wrong> {
+    if iterations.len() > MAX_ITERATION_KINDS || weights.last().is_none_or(|sum| *sum == 0) {
+        let problem =
+            format!("a workload has 1 to {MAX_ITERATION_KINDS} [[iterations]], one of them with a weight above 0");
         return Err((0..0, problem));
     }
-    if files.get_ref().count == 0 && turns.iter().any(program::Turn::needs_files) {
-        return Err((files.span(), "there are turns on = \"file\": count must be above 0".to_owned()));
+    if files.get_ref().count == 0 && iterations.iter().any(program::IterationKind::needs_files) {
+        return Err((files.span(), "there are iterations on = \"file\": count must be above 0".to_owned()));
     }
-    if files.get_ref().links == 0 && turns.iter().any(program::Turn::needs_links) {
-        return Err((files.span(), "there are turns on = \"link\": links must be above 0".to_owned()));
+    if files.get_ref().links == 0 && iterations.iter().any(program::IterationKind::needs_links) {
+        return Err((files.span(), "there are iterations on = \"link\": links must be above 0".to_owned()));
     }
     Ok(())
 }

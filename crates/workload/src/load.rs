@@ -2,37 +2,37 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Who starts what, when. A turn is what a scenario says it is.
+/// Who starts what, when. An iteration is what a scenario says it is.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Load {
-    /// Each lane of each station starts its next turn when the one before is over and the think time has passed. Intended
-    /// is the instant at which the think time ended. The first turn comes after a think time, too, so that stations do
+    /// Each slot of each client starts its next iteration when the one before is over and the think time has passed. Intended
+    /// is the instant at which the think time ended. The first iteration comes after a think time, too, so that clients do
     /// not march in step: constant ones are spread evenly over one think time.
     Closed {
-        /// Stations.
-        stations: u32,
-        /// Between turns.
+        /// Clients.
+        clients: u32,
+        /// Between iterations.
         think: Pause,
     },
-    /// Turns start on one schedule for all stations, however slow the server is. A turn takes the lane that has been free
-    /// longest; where none is free it waits, its intended instant kept. The schedule depends on rate and seed alone. With
-    /// several threads, turn `n` goes to the thread of station `n % stations` and to the lanes of that thread: as long as
-    /// lanes are free, and answers come in the order of their requests, to the same lane as with one thread.
+    /// Iterations start on one schedule for all clients, however slow the server is. An iteration takes the slot that has been free
+    /// longest; where none is free it waits, its intended instant kept. The schedule depends on rate and seed alone. StepWithOptions
+    /// several threads, iteration `n` goes to the thread of client `n % clients` and to the slots of that thread: as long as
+    /// slots are free, and answers come in the order of their requests, to the same slot as with one thread.
     Open {
-        /// Stations that share the schedule.
-        stations: u32,
-        /// Turns a second, over all stations.
+        /// Clients that share the schedule.
+        clients: u32,
+        /// Iterations per second, over all clients.
         rate: f64,
         /// Their spacing.
         arrivals: Arrivals,
     },
-    /// Every user starts a turn on a schedule of his own (FSCT: a scenario every 11 s); within the turn he waits for the
-    /// server. A turn that is due while the one before still runs waits, its intended instant kept, and is counted late.
+    /// Every user starts an iteration on a schedule of his own (FSCT: a scenario every 11 s); within the iteration he waits for the
+    /// server. An iteration that is due while the one before still runs waits, its intended instant kept, and is counted late.
     Partly {
-        /// Users, each a station.
+        /// Users, each a client.
         users: u32,
-        /// Mean time between the starts of one user's turns, ns. First starts are spread evenly over it.
+        /// Mean time between the starts of one user's iterations, ns. First starts are spread evenly over it.
         every_ns: u64,
         /// Their spacing.
         arrivals: Arrivals,
@@ -66,14 +66,14 @@ pub enum Pause {
 /// How long each phase is, ns. Connecting comes first and counts in none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Phases {
-    /// All stations must be connected within this; then the run starts with those that are.
+    /// All clients must be connected within this; then the run starts with those that are.
     pub connect_ns: u64,
     /// Load without measurement.
     pub warmup_ns: u64,
-    /// The measured phase; `None` until every scenario has finished (never, if one holds a request that nobody answers). When no lane has anything left to do (scenarios have
+    /// The measured phase; `None` until every scenario has finished (never, if one holds a request that nobody answers). When no slot has anything left to do (scenarios have
     /// finished, connections were given up) it ends early.
     pub measured_ns: Option<u64>,
-    /// The longest wait for what is outstanding at its end. What was meant to start before the end is still started; turns
+    /// The longest wait for what is outstanding at its end. What was meant to start before the end is still started; iterations
     /// of a schedule (open, partly open) are still gone through to their ends. Nothing is started any more where somebody
     /// stopped the run.
     pub drain_ns: u64,
@@ -92,16 +92,16 @@ impl Default for Phases {
 }
 
 impl Load {
-    /// How many stations there are.
+    /// How many clients there are.
     #[must_use]
-    pub fn stations(&self) -> u32 {
+    pub fn clients(&self) -> u32 {
         match *self {
-            Load::Closed { stations, .. } | Load::Open { stations, .. } => stations,
+            Load::Closed { clients, .. } | Load::Open { clients, .. } => clients,
             Load::Partly { users, .. } => users,
         }
     }
 
-    /// Turns a second that the schedule asks for; `None` in a closed loop, where the server decides.
+    /// Iterations per second that the schedule asks for; `None` in a closed loop, where the server decides.
     #[must_use]
     pub fn asked_rate(&self) -> Option<f64> {
         match *self {

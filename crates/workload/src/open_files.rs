@@ -1,4 +1,4 @@
-//! The files of the set that a lane has open.
+//! The files of the set that a slot has open.
 
 use std::collections::VecDeque;
 

@@ -1,4 +1,4 @@
-//! What a turn does, step by step, checked before anything is sent.
+//! What an iteration does, step by step, checked before anything is sent.
 
 use std::ops::Range;
 
@@ -9,22 +9,22 @@ use self::ScriptStep::Operation as Op;
 use super::distribution::{Pick, Sizes};
 use super::fileset::is_of_a_set;
 use super::quantity::{Scale, Size};
-use super::text::{At, ReadText, StepText, Subject, TurnText, With, Word, WriteText};
+use super::text::{At, IterationText, PlainStep, ReadText, StepText, StepWithOptions, Subject, WriteText};
 
-/// The most steps of a turn, loops unrolled.
+/// The most steps of an iteration, loops unrolled.
 const MOST_STEPS: usize = 10_000;
 /// How deep loops may stand in loops.
 const DEEPEST: u32 = 8;
 /// The largest request, bytes: servers take 1 to 8 MiB, clients cut what is more.
 const LARGEST_REQUEST: u64 = 16 << 20;
-/// The most lanes that read one file together.
+/// The most slots that read one file together.
 const DEEPEST_AHEAD: u32 = 1024;
-/// The largest file that a lane writes for itself, bytes.
+/// The largest file that a slot writes for itself, bytes.
 const LARGEST_OWN: u64 = 1 << 40;
 
-/// One kind of turn.
+/// One kind of iteration.
 #[derive(Clone, Debug)]
-pub(super) struct Turn {
+pub(super) struct IterationKind {
     pub(super) name: String,
     pub(super) weight: u32,
     pub(super) on: Subject,
@@ -40,16 +40,16 @@ pub(super) struct Turn {
 /// One step.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum ScriptStep {
-    /// Makes the lane's own file.
+    /// Makes the slot's own file.
     Create,
     /// Once more over itself, closed as it is: emptied.
     Recreate,
-    /// An operation that needs to know no more than the turn's subject.
+    /// An operation that needs to know no more than the iteration's subject.
     Operation(Kind),
     Read(Transfer),
     Write(Transfer),
     Truncate(u64),
-    /// Asks for one of the turn's names that shall not be there.
+    /// Asks for one of the iteration's names that shall not be there.
     Probe(usize),
     Volume(InfoClass),
     Ioctl(Control),
@@ -63,9 +63,9 @@ pub(super) struct Transfer {
     pub(super) size: u32,
     pub(super) at: At,
     pub(super) amount: Amount,
-    /// Of the blocks of a sequence one in so many, the first being that of the lane's number.
+    /// Of the blocks of a sequence one in so many, the first being that of the slot's number.
     pub(super) every: u32,
-    /// A sequence that goes on where the lane's last one of its kind on this file ended.
+    /// A sequence that goes on where the slot's last one of its kind on this file ended.
     pub(super) goes_on: bool,
     /// Written data is durable when the answer comes.
     pub(super) stable: bool,
@@ -78,73 +78,73 @@ pub(super) enum Amount {
     Count(u32),
     /// The file from its beginning to its end.
     Whole,
-    /// So many bytes from its beginning on (of the lane's own file), as one of the turn's totals says.
+    /// So many bytes from its beginning on (of the slot's own file), as one of the iteration's totals says.
     Total(usize),
 }
 
 /// What is wrong, and where.
 pub(super) type Wrong = (Range<usize>, String);
 
-impl Turn {
-    /// A turn, sizes in it times `scale`.
-    pub(super) fn compile(text: &Spanned<TurnText>, scale: Scale) -> Result<Self, Wrong> {
-        let turn = text.get_ref();
+impl IterationKind {
+    /// An iteration, sizes in it times `scale`.
+    pub(super) fn compile(text: &Spanned<IterationText>, scale: Scale) -> Result<Self, Wrong> {
+        let iteration = text.get_ref();
         let mut steps = Vec::new();
         let mut texts = Texts { totals: Vec::new(), names: Vec::new() };
         let mut state = State::default();
-        unroll(&turn.steps, 0, &mut |step| {
+        unroll(&iteration.steps, 0, &mut |step| {
             if steps.len() >= MOST_STEPS {
-                return Err((step.span(), format!("a turn may have {MOST_STEPS} steps, loops unrolled")));
+                return Err((step.span(), format!("an iteration may have {MOST_STEPS} steps, loops unrolled")));
             }
-            let op =
-                script_step(step.get_ref(), turn.on, scale, &mut texts).map_err(|problem| (step.span(), problem))?;
-            state.after(&op, turn.on).map_err(|problem| (step.span(), problem.to_owned()))?;
+            let op = script_step(step.get_ref(), iteration.on, scale, &mut texts)
+                .map_err(|problem| (step.span(), problem))?;
+            state.after(&op, iteration.on).map_err(|problem| (step.span(), problem.to_owned()))?;
             steps.push(op);
             Ok(())
         })?;
         let Texts { totals, names } = texts;
         if steps.is_empty() {
-            return Err((text.span(), "the turn has no steps".to_owned()));
+            return Err((text.span(), "the iteration has no steps".to_owned()));
         }
-        if turn.on == Subject::Own && state.thing != Thing::Nothing {
-            let problem = "the turn leaves its own file or directory behind: end it with \"remove\" or \"rmdir\"";
+        if iteration.on == Subject::Own && state.thing != Thing::Nothing {
+            let problem = "the iteration leaves its own file or directory behind: end it with \"remove\" or \"rmdir\"";
             return Err((text.span(), problem.to_owned()));
         }
         if state.connected || state.logged_on {
-            let problem = "the turn ends with what it began: \"disconnect-share\", \"log-off\"";
+            let problem = "the iteration ends with what it began: \"disconnect-share\", \"log-off\"";
             return Err((text.span(), problem.to_owned()));
         }
-        let (name, weight) = (turn.name.clone(), turn.weight);
-        Ok(Self { name, weight, on: turn.on, pick: turn.pick, steps, totals, scale, names })
+        let (name, weight) = (iteration.name.clone(), iteration.weight);
+        Ok(Self { name, weight, on: iteration.on, pick: iteration.pick, steps, totals, scale, names })
     }
 
-    /// The turn as its text asks for it: on the standing connection to the share, on one of its own, and with a logon of its
+    /// The iteration as its text asks for it: on the standing connection to the share, on one of its own, and with a logon of its
     /// own, each as often as its weight says.
-    pub(super) fn variants(text: &Spanned<TurnText>, scale: Scale) -> Result<Vec<Self>, Wrong> {
-        let turn = Self::compile(text, scale)?;
+    pub(super) fn variants(text: &Spanned<IterationText>, scale: Scale) -> Result<Vec<Self>, Wrong> {
+        let iteration = Self::compile(text, scale)?;
         let around = |name: &str, weight: u32, before: &[ScriptStep], after: &[ScriptStep]| {
-            // What is a lane's own was removed, so it is closed.
-            let left_open = matches!(turn.on, Subject::File | Subject::Directory) && turn.leaves_open();
+            // What is a slot's own was removed, so it is closed.
+            let left_open = matches!(iteration.on, Subject::File | Subject::Directory) && iteration.leaves_open();
             let close = left_open.then_some(Op(Kind::Close));
-            let steps = before.iter().chain(&turn.steps).chain(&close).chain(after).copied().collect();
-            Self { name: format!("{}, {name}", turn.name), weight, steps, ..turn.clone() }
+            let steps = before.iter().chain(&iteration.steps).chain(&close).chain(after).copied().collect();
+            Self { name: format!("{}, {name}", iteration.name), weight, steps, ..iteration.clone() }
         };
-        let TurnText { unmapped, logging_on, .. } = *text.get_ref();
+        let IterationText { unmapped, with_logon, .. } = *text.get_ref();
         let mut all = Vec::new();
         if unmapped > 0 {
             all.push(around("unmapped", unmapped, &[Op(Kind::ConnectShare)], &[Op(Kind::DisconnectShare)]));
         }
-        if logging_on > 0 {
+        if with_logon > 0 {
             let (before, after) =
                 ([Op(Kind::LogOn), Op(Kind::ConnectShare)], [Op(Kind::DisconnectShare), Op(Kind::LogOff)]);
-            all.push(around("logging on", logging_on, &before, &after));
+            all.push(around("logging on", with_logon, &before, &after));
         }
-        if all.iter().any(|_| turn.uses_shares()) {
+        if all.iter().any(|_| iteration.uses_shares()) {
             let problem =
-                "unmapped and logging_on do what its \"connect-share\" and \"log-on\" do: say one or the other";
+                "unmapped and with_logon do what its \"connect-share\" and \"log-on\" do: say one or the other";
             return Err((text.span(), problem.to_owned()));
         }
-        all.insert(0, turn);
+        all.insert(0, iteration);
         Ok(all)
     }
 
@@ -194,11 +194,11 @@ fn unroll(
 ) -> Result<(), Wrong> {
     for step in steps {
         let repeat = match step.get_ref() {
-            StepText::With(with) => match &**with {
-                With::Repeat(repeat) => Some(repeat),
+            StepText::WithOptions(with) => match &**with {
+                StepWithOptions::Repeat(repeat) => Some(repeat),
                 _ => None,
             },
-            StepText::Word(_) => None,
+            StepText::Plain(_) => None,
         };
         let Some(repeat) = repeat else {
             take(step)?;
@@ -226,17 +226,17 @@ struct Texts {
 /// The step of a text.
 fn script_step(step: &StepText, on: Subject, scale: Scale, texts: &mut Texts) -> Result<ScriptStep, String> {
     let with = match step {
-        StepText::Word(Word::Create) => return Ok(ScriptStep::Create),
-        StepText::Word(Word::Recreate) => return Ok(ScriptStep::Recreate),
-        StepText::Word(Word::Operation(kind)) => return word(*kind),
-        StepText::With(with) => with,
+        StepText::Plain(PlainStep::Create) => return Ok(ScriptStep::Create),
+        StepText::Plain(PlainStep::Recreate) => return Ok(ScriptStep::Recreate),
+        StepText::Plain(PlainStep::Operation(kind)) => return word(*kind),
+        StepText::WithOptions(with) => with,
     };
     Ok(match &**with {
-        With::Read(read) => ScriptStep::Read(scaled(read_of(read, on)?, scale)),
-        With::Write(write) => ScriptStep::Write(scaled(write_of(write, on, &mut texts.totals)?, scale)),
-        With::Truncate(size) if size.0 <= LARGEST_OWN => ScriptStep::Truncate(scale.of(size.0)),
-        With::Truncate(_) => return Err(format!("a file may have {}", Size(LARGEST_OWN))),
-        With::Probe(name) => {
+        StepWithOptions::Read(read) => ScriptStep::Read(scaled(read_of(read, on)?, scale)),
+        StepWithOptions::Write(write) => ScriptStep::Write(scaled(write_of(write, on, &mut texts.totals)?, scale)),
+        StepWithOptions::Truncate(size) if size.0 <= LARGEST_OWN => ScriptStep::Truncate(scale.of(size.0)),
+        StepWithOptions::Truncate(_) => return Err(format!("a file may have {}", Size(LARGEST_OWN))),
+        StepWithOptions::Probe(name) => {
             let sound = !name.is_empty() && !name.contains(['/', '\\']) && !name.contains(char::is_control);
             if !sound || is_of_a_set(name) {
                 return Err("a name without '/', unlike those of the set".to_owned());
@@ -244,10 +244,10 @@ fn script_step(step: &StepText, on: Subject, scale: Scale, texts: &mut Texts) ->
             texts.names.push(name.clone());
             ScriptStep::Probe(texts.names.len() - 1)
         }
-        With::Volume(what) => ScriptStep::Volume((*what).into()),
-        With::Ioctl(what) => ScriptStep::Ioctl(*what),
-        With::Think(time) => ScriptStep::Think(time.0),
-        With::Repeat(_) => return Err("a loop stands where a step should".to_owned()),
+        StepWithOptions::Volume(what) => ScriptStep::Volume((*what).into()),
+        StepWithOptions::Ioctl(what) => ScriptStep::Ioctl(*what),
+        StepWithOptions::Think(time) => ScriptStep::Think(time.0),
+        StepWithOptions::Repeat(_) => return Err("a loop stands where a step should".to_owned()),
     })
 }
 
@@ -262,7 +262,7 @@ fn word(kind: Kind) -> Result<ScriptStep, String> {
             Err("say more of this step, such as { read = { size = … } }".to_owned())
         }
         OpenEntry | WriteThrough | Query | QueryOpen | QueryFileSystem | SetattrOpen | Link | Symlink | Lock
-        | Unlock | Watch | Cancel | Copy => Err("turns have no such step".to_owned()),
+        | Unlock | Watch | Cancel | Copy => Err("iterations have no such step".to_owned()),
         _ => Ok(Op(kind)),
     }
 }
@@ -297,12 +297,12 @@ fn write_of(write: &WriteText, on: Subject, totals: &mut Vec<Sizes>) -> Result<T
         _ => return Err("say one of count, whole and total".to_owned()),
     };
     if on == Subject::Own && write.at != At::Sequential {
-        return Err("the lane's own files are written from their beginning on: at = \"sequential\"".to_owned());
+        return Err("the slot's own files are written from their beginning on: at = \"sequential\"".to_owned());
     }
     if let Some(total) = &write.total {
         if on != Subject::Own {
             return Err(
-                "total is for the lane's own files; those of the set keep their size: say whole or count".into()
+                "total is for the slot's own files; those of the set keep their size: say whole or count".into()
             );
         }
         if total.most() > LARGEST_OWN {
@@ -315,7 +315,7 @@ fn write_of(write: &WriteText, on: Subject, totals: &mut Vec<Sizes>) -> Result<T
 }
 
 /// Whether a transfer begins where the last one ended: a sequence of so many requests does, unless its text says otherwise. The
-/// lane's own files are new each time, and there is no last one.
+/// slot's own files are new each time, and there is no last one.
 fn goes_on(on: Subject, at: At, amount: Amount, from_start: bool) -> Result<bool, String> {
     let sequence = on == Subject::File && at == At::Sequential && matches!(amount, Amount::Count(_));
     if from_start && !sequence {
@@ -339,7 +339,7 @@ fn transfer(size: Size, at: At, amount: Amount, stable: bool) -> Result<Transfer
     Ok(Transfer { size, at, amount, every: 1, goes_on: false, stable })
 }
 
-/// What the turn has made so far.
+/// What the iteration has made so far.
 #[derive(Default)]
 struct State {
     thing: Thing,
@@ -392,8 +392,8 @@ impl State {
         let needs = |condition: bool, problem| if condition { Ok(()) } else { Err(problem) };
         needs(!self.open, "\"close\" what is open first")?;
         match op {
-            Op(Kind::ConnectShare) => needs(!self.connected, "the turn has connected to the share already")?,
-            Op(Kind::DisconnectShare) => needs(self.connected, "the turn has not connected to the share")?,
+            Op(Kind::ConnectShare) => needs(!self.connected, "the iteration has connected to the share already")?,
+            Op(Kind::DisconnectShare) => needs(self.connected, "the iteration has not connected to the share")?,
             Op(Kind::LogOn) => {
                 needs(!self.logged_on && !self.connected, "log on once, before connecting to the share")?
             }
@@ -408,37 +408,37 @@ impl State {
         let needs = |condition: bool, problem| if condition { Ok(()) } else { Err(problem) };
         match op {
             ScriptStep::Create | Op(Kind::Mkdir) => {
-                needs(self.thing == Thing::Nothing, "the lane's own file or directory is there already")?;
+                needs(self.thing == Thing::Nothing, "the slot's own file or directory is there already")?;
                 self.open = matches!(op, ScriptStep::Create);
                 self.thing = if self.open { Thing::File } else { Thing::Directory };
             }
             Op(Kind::Open) | ScriptStep::Recreate => {
-                needs(self.thing == Thing::File && !self.open, "there is no closed file of the lane's own here")?;
+                needs(self.thing == Thing::File && !self.open, "there is no closed file of the slot's own here")?;
                 self.open = true;
             }
             Op(Kind::Close) => {
-                needs(self.open, "the lane's own file is not open here")?;
+                needs(self.open, "the slot's own file is not open here")?;
                 self.open = false;
             }
             ScriptStep::Read(_)
             | ScriptStep::Write(_)
             | ScriptStep::Truncate(_)
             | Op(Kind::Flush | Kind::GetattrOpen) => {
-                needs(self.open, "the lane's own file is not open here: \"create\" or \"open\" it")?;
+                needs(self.open, "the slot's own file is not open here: \"create\" or \"open\" it")?;
             }
-            Op(Kind::Find) => needs(self.thing == Thing::File, "there is no file of the lane's own here")?,
+            Op(Kind::Find) => needs(self.thing == Thing::File, "there is no file of the slot's own here")?,
             Op(Kind::Readlink) => return Err("this needs on = \"link\""),
             Op(Kind::Remove | Kind::Rename) if self.open => return Err("\"close\" the file first"),
             Op(Kind::Remove) => {
-                needs(self.thing == Thing::File, "there is no file of the lane's own here")?;
+                needs(self.thing == Thing::File, "there is no file of the slot's own here")?;
                 self.thing = Thing::Nothing;
             }
             Op(Kind::Rmdir) => {
-                needs(self.thing == Thing::Directory, "there is no directory of the lane's own here")?;
+                needs(self.thing == Thing::Directory, "there is no directory of the slot's own here")?;
                 self.thing = Thing::Nothing;
             }
             _ => {
-                needs(self.thing != Thing::Nothing, "the lane has nothing of its own here: \"create\" or \"mkdir\" it")?
+                needs(self.thing != Thing::Nothing, "the slot has nothing of its own here: \"create\" or \"mkdir\" it")?
             }
         }
         Ok(())

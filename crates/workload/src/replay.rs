@@ -1,4 +1,4 @@
-//! A load file in place of turns.
+//! A load file in place of iterations.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use super::text::ReplayText;
 use crate::dbench::{Account, LoadFile, LoadFileError, MadePaths, Player, Script, Stage};
 use crate::scenario::Scenario;
 
-/// A load file in place of turns.
+/// A load file in place of iterations.
 #[derive(Debug)]
 pub(super) struct Replay {
     script: Arc<Script>,
@@ -40,15 +40,15 @@ impl Replay {
         Ok(Self { script: Arc::new(script), account: Arc::default(), plays, loadfile })
     }
 
-    /// What one lane of a station does, in a directory of its own.
-    pub(super) fn player(&self, files: &FileSet, station: u32, lane: u32, seed: u64) -> Box<dyn Scenario> {
+    /// What one slot of a client does, in a directory of its own.
+    pub(super) fn player(&self, files: &FileSet, client_index: u32, slot: u32, seed: u64) -> Box<dyn Scenario> {
         let mut root = String::new();
-        let part = files.layout().part_of(station);
+        let part = files.layout().part_of(client_index);
         files.directory_path(Directory { part, number: 0 }, &mut root);
-        root.push_str(&format!("/{OWN_DIRECTORY}{lane}"));
+        root.push_str(&format!("/{OWN_DIRECTORY}{slot}"));
         let (script, account) = (Arc::clone(&self.script), Arc::clone(&self.account));
         let content = Arc::clone(files.content());
-        Box::new(Player::new(Stage { script, account, content, root, station, seed, plays: self.plays }))
+        Box::new(Player::new(Stage { script, account, content, root, client_index, seed, plays: self.plays }))
     }
 
     /// What players can make in their directories.
@@ -56,7 +56,7 @@ impl Replay {
         self.script.made()
     }
 
-    /// Files that a lane has open at most.
+    /// Files that a slot has open at most.
     pub(super) fn open_files(&self) -> u64 {
         self.script.open_files()
     }

@@ -1,4 +1,4 @@
-//! Randomness that costs eight bytes a lane and is the same everywhere.
+//! Randomness that costs eight bytes a slot and is the same everywhere.
 
 use rand::RngCore;
 
@@ -32,11 +32,11 @@ impl RngCore for Rng {
     }
 }
 
-/// The seed of one lane of one station: it depends on nothing else, so that stations can be shared out among any number
+/// The seed of one slot of one client: it depends on nothing else, so that clients can be shared out among any number
 /// of threads.
 #[must_use]
-pub fn seed_of(seed: u64, station: u32, lane: u32) -> u64 {
-    mix(mix(seed ^ 0x706C_696D_736F_6C6C).wrapping_add(u64::from(station) << 32 | u64::from(lane)))
+pub fn seed_of(seed: u64, client_index: u32, slot: u32) -> u64 {
+    mix(mix(seed ^ 0x706C_696D_736F_6C6C).wrapping_add(u64::from(client_index) << 32 | u64::from(slot)))
 }
 
 fn mix(mut z: u64) -> u64 {
@@ -58,7 +58,7 @@ mod tests {
     }
 
     #[test]
-    fn lanes_and_stations_have_seeds_of_their_own() {
+    fn slots_and_clients_have_seeds_of_their_own() {
         let mut seeds: Vec<u64> = (0..100).flat_map(|s| (0..100).map(move |l| seed_of(7, s, l))).collect();
         seeds.sort_unstable();
         seeds.dedup();

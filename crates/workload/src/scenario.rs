@@ -4,28 +4,28 @@ use plimsoll_model::Symbol;
 
 use plimsoll_client::operation::{Cause, Done, Operation};
 
-/// What comes next on one lane. A lane is one thread of a user's doing: it has at most one operation outstanding, and a
-/// station with a pipelining depth of N has N lanes.
+/// What comes next on one slot. A slot is one thread of a user's doing: it has at most one operation outstanding, and a
+/// client with a pipelining depth of N has N slots.
 #[derive(Clone, Copy, Debug)]
-pub enum Step<'a> {
+pub enum ScenarioStep<'a> {
     /// Do this; ask again when it is done. The symbol is the path acted on, where it is recorded.
     Act(Operation<'a>, Symbol),
     /// Do nothing for so many nanoseconds.
     Think(u64),
-    /// The turn is over. A turn is what pacing counts: under a rate, each arrival starts one; in a closed loop the next
+    /// The iteration is over. An iteration is what pacing counts: under a rate, each arrival starts one; in a closed loop the next
     /// one starts after the think time.
-    TurnOver,
+    IterationOver,
     /// There is nothing left to do.
     Finished,
 }
 
-/// A script of one lane. Deterministic: its own seed and what [`Scenario::done`] tells it decide everything.
+/// A script of one slot. Deterministic: its own seed and what [`Scenario::done`] tells it decide everything.
 pub trait Scenario: Send {
     /// The next step.
-    fn next(&mut self) -> Step<'_>;
-    /// How the operation went that the last [`Step::Act`] asked for; what that counts as.
+    fn next(&mut self) -> ScenarioStep<'_>;
+    /// How the operation went that the last [`ScenarioStep::Act`] asked for; what that counts as.
     fn done(&mut self, done: &Done) -> Verdict;
-    /// Which kind of turn it is in, or has ended last, from 0.
+    /// Which kind of iteration it is in, or has ended last, from 0.
     fn kind(&self) -> u32 {
         0
     }

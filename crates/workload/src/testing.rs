@@ -1,5 +1,5 @@
 //! For tests: a file server that is a map, stricter than any protocol; a directory of this machine; and a loop that runs
-//! lanes on either.
+//! slots on either.
 
 use std::collections::BTreeMap;
 
@@ -16,10 +16,10 @@ use plimsoll_model::{Endpoint, Names, Outcome, Procedure, Protocol, Symbol, Tran
 
 use super::fileset::{Create, FileSet, Job};
 use super::*;
-use crate::scenario::{Step, Verdict};
+use crate::scenario::{ScenarioStep, Verdict};
 use crate::{Rng, seed_of};
 
-/// What lanes are run on.
+/// What slots are run on.
 pub(super) trait Server {
     /// Does an operation; what it brings besides goes to the scenario.
     fn act(
@@ -246,7 +246,7 @@ impl Server for Model {
     }
 }
 
-/// A directory of this machine, through one path client for all lanes.
+/// A directory of this machine, through one path client for all slots.
 #[derive(Debug)]
 pub(super) struct Directory {
     client: PathClient,
@@ -308,10 +308,10 @@ impl Events for Told {
     }
 }
 
-/// What a run of lanes came to.
+/// What a run of slots came to.
 #[derive(Debug, Default)]
 pub(super) struct Ran {
-    pub(super) turns: u64,
+    pub(super) iterations: u64,
     pub(super) errors: Vec<String>,
     pub(super) wrong: u64,
     /// Every operation, with its path where it has one.
@@ -324,33 +324,33 @@ fn failed(cause: Cause) -> Failure {
     Failure { procedure: None, status: None, outcome: Outcome::Failed, cause }
 }
 
-/// Runs lanes, interleaved at random, until each has done so many turns or has finished. `fault` may fail an operation, given
+/// Runs slots, interleaved at random, until each has done so many iterations or has finished. `fault` may fail an operation, given
 /// how many there were before.
 pub(super) fn run(
     server: &mut impl Server,
-    lanes: &mut [Box<dyn Scenario>],
-    turns: u64,
+    slots: &mut [Box<dyn Scenario>],
+    iterations: u64,
     mut fault: impl FnMut(u64) -> Option<Cause>,
 ) -> Ran {
     let (mut ran, mut rng) = (Ran::default(), Rng::new(99));
-    let mut left: Vec<(usize, u64)> = (0..lanes.len()).map(|lane| (lane, turns)).collect();
+    let mut left: Vec<(usize, u64)> = (0..slots.len()).map(|slot| (slot, iterations)).collect();
     while !left.is_empty() {
         let chosen = rng.random_range(0..left.len());
-        let lane = &mut lanes[left[chosen].0];
+        let slot = &mut slots[left[chosen].0];
         let (mut data, mut names) = (Vec::new(), Vec::new());
-        let (result, shown) = match lane.next() {
-            Step::Think(_) => continue,
-            Step::TurnOver => {
-                ran.turns += 1;
+        let (result, shown) = match slot.next() {
+            ScenarioStep::Think(_) => continue,
+            ScenarioStep::IterationOver => {
+                ran.iterations += 1;
                 left[chosen].1 -= 1;
-                left.retain(|(_, turns)| *turns > 0);
+                left.retain(|(_, iterations)| *iterations > 0);
                 continue;
             }
-            Step::Finished => {
+            ScenarioStep::Finished => {
                 left.remove(chosen);
                 continue;
             }
-            Step::Act(operation, _) => {
+            ScenarioStep::Act(operation, _) => {
                 let shown = format!("{operation:?}");
                 match fault(ran.operations.len() as u64) {
                     Some(cause) => (Err((failed(cause), None)), shown),
@@ -363,16 +363,16 @@ pub(super) fn run(
         };
         ran.operations.push(shown);
         ran.verified += data.iter().map(|(_, piece)| piece.len() as u64).sum::<u64>();
-        data.iter().for_each(|(offset, piece)| lane.data(*offset, piece));
-        names.iter().for_each(|name| lane.entry(name));
+        data.iter().for_each(|(offset, piece)| slot.data(*offset, piece));
+        names.iter().for_each(|name| slot.entry(name));
         let problem = result.as_ref().err().and_then(|(_, problem)| problem.clone());
         let result = result.map_err(|(failure, _)| failure);
         let lost = matches!(&result, Err(Failure { cause: Cause::ConnectionReset, .. }));
-        let verdict = lane.done(&Done { tag: Tag(0), at: 0, result });
+        let verdict = slot.done(&Done { tag: Tag(0), at: 0, result });
         ran.wrong += u64::from(verdict == Verdict::Failed(Cause::WrongData));
         ran.errors.extend(problem.filter(|_| verdict != Verdict::Expected));
         if lost {
-            lane.reconnected();
+            slot.reconnected();
         }
     }
     ran
@@ -383,20 +383,21 @@ pub(super) fn sound(_: u64) -> Option<Cause> {
     None
 }
 
-/// The lanes of so many stations.
-pub(super) fn lanes(workload: &Workload, files: &Arc<FileSet>, stations: u32, depth: u32) -> Vec<Box<dyn Scenario>> {
-    let all = (0..stations).flat_map(|station| (0..depth).map(move |lane| (station, lane)));
-    all.map(|(station, lane)| workload.scenario(files, station, lane, seed_of(7, station, lane))).collect()
+/// The slots of so many clients.
+pub(super) fn slots(workload: &Workload, files: &Arc<FileSet>, clients: u32, depth: u32) -> Vec<Box<dyn Scenario>> {
+    let all = (0..clients).flat_map(|client_index| (0..depth).map(move |slot| (client_index, slot)));
+    all.map(|(client_index, slot)| workload.scenario(files, client_index, slot, seed_of(7, client_index, slot)))
+        .collect()
 }
 
-/// Lanes of a job.
+/// Slots of a job.
 pub(super) fn workers(job: &Arc<impl Job + 'static>, count: usize) -> Vec<Box<dyn Scenario>> {
     (0..count).map(|_| job.clone().scenario()).collect()
 }
 
 /// A server with the files of a workload below the directory `base`.
-pub(super) fn with_files(workload: &Workload, stations: u32) -> (Model, Arc<FileSet>) {
-    let files = Arc::new(FileSet::new(workload, "base", stations, &mut Names::default()).unwrap());
+pub(super) fn with_files(workload: &Workload, clients: u32) -> (Model, Arc<FileSet>) {
+    let files = Arc::new(FileSet::new(workload, "base", clients, &mut Names::default()).unwrap());
     let mut server = Model::default();
     server.nodes.insert("base".to_owned(), None);
     let job = Create::new(files.clone());

@@ -5,56 +5,56 @@ use std::collections::BTreeMap;
 use plimsoll_client::operation::Cause;
 
 use super::fileset::{Create, Found, Look, Remove, Verify};
-use super::testing::{Directory, Model, Ran, Server, lanes, run, sound, with_files, workers};
+use super::testing::{Directory, Model, Ran, Server, run, slots, sound, with_files, workers};
 use super::*;
 use crate::{Load, Pause};
 
-fn parse(turns: &str) -> Result<Workload, WorkloadError> {
+fn parse(iterations: &str) -> Result<Workload, WorkloadError> {
     let head = "name = \"w\"\ndescription = \"\"\n[files]\ncount = 40\ndirectories = 4\ndepth = 2\nsize = \"10KiB\"\n";
-    Workload::parse("w.toml", &format!("{head}{turns}"))
+    Workload::parse("w.toml", &format!("{head}{iterations}"))
 }
 
-fn turns(turns: &str) -> Workload {
-    parse(turns).unwrap_or_else(|error| panic!("{error}"))
+fn iterations(iterations: &str) -> Workload {
+    parse(iterations).unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// Load files are played by tests of their own.
-fn with_turns() -> impl Iterator<Item = &'static Builtin> {
+fn with_iterations() -> impl Iterator<Item = &'static Builtin> {
     BUILTINS.iter().filter(|builtin| !builtin.text.contains("[replay]"))
 }
 
-/// Runs so many stations and lanes on a server of their own, and holds that they leave it as it was.
-fn ran(workload: &Workload, stations: u32, depth: u32, turns: u64) -> Ran {
-    let (mut server, files) = with_files(workload, stations);
+/// Runs so many clients and slots on a server of their own, and holds that they leave it as it was.
+fn ran(workload: &Workload, clients: u32, depth: u32, iterations: u64) -> Ran {
+    let (mut server, files) = with_files(workload, clients);
     let before = server.nodes.clone();
-    let ran = run(&mut server, &mut lanes(workload, &files, stations, depth), turns, sound);
+    let ran = run(&mut server, &mut slots(workload, &files, clients, depth), iterations, sound);
     assert!(server.nodes == before, "the files are as they were");
     assert_eq!((ran.wrong, &ran.errors), (0, &Vec::new()), "{}", workload.name());
-    assert_eq!(ran.turns, u64::from(stations * depth) * turns);
+    assert_eq!(ran.iterations, u64::from(clients * depth) * iterations);
     ran
 }
 
-/// Whether a turn of it is many requests.
+/// Whether an iteration of it is many requests.
 fn long(builtin: &Builtin) -> bool {
     ["stream", "blocks", "sequential"].iter().any(|kind| builtin.name.starts_with(kind))
 }
 
 #[test]
-fn every_builtin_runs_without_errors_for_any_number_of_stations() {
-    for builtin in with_turns() {
+fn every_builtin_runs_without_errors_for_any_number_of_clients() {
+    for builtin in with_iterations() {
         let workload = builtin.workload().unwrap_or_else(|error| panic!("{error}"));
         assert_eq!(workload.name(), builtin.name);
-        let turns = if long(builtin) { 2 } else { 200 };
-        for (stations, depth) in [(1, 1), (3, 1), (2, 4)] {
-            let ran = ran(&workload, stations, depth, turns);
-            assert!(ran.operations.len() as u64 >= ran.turns);
+        let iterations = if long(builtin) { 2 } else { 200 };
+        for (clients, depth) in [(1, 1), (3, 1), (2, 4)] {
+            let ran = ran(&workload, clients, depth, iterations);
+            assert!(ran.operations.len() as u64 >= ran.iterations);
         }
     }
 }
 
 #[test]
 fn every_builtin_runs_without_errors_in_a_directory() {
-    for builtin in with_turns() {
+    for builtin in with_iterations() {
         let folder = tempfile::tempdir().unwrap();
         let mut server = Directory::at(folder.path());
         let workload = builtin.workload().unwrap();
@@ -68,11 +68,11 @@ fn every_builtin_runs_without_errors_in_a_directory() {
         let look = Look::new(files.clone());
         run(&mut server, &mut workers(&look, 1), u64::MAX, sound);
         assert_eq!(look.outcome(), Ok(Found::Set));
-        let turns = if long(builtin) { 4 } else { 300 };
-        for stations in [1, 3, 8] {
-            let ran = run(&mut server, &mut lanes(&workload, &files, stations, 1), turns, sound);
+        let iterations = if long(builtin) { 4 } else { 300 };
+        for clients in [1, 3, 8] {
+            let ran = run(&mut server, &mut slots(&workload, &files, clients, 1), iterations, sound);
             assert_eq!((ran.wrong, ran.errors), (0, Vec::new()), "{}", builtin.name);
-            assert_eq!(ran.turns, u64::from(stations) * turns);
+            assert_eq!(ran.iterations, u64::from(clients) * iterations);
         }
         let verify = Verify::new(files.clone());
         run(&mut server, &mut workers(&verify, 4), u64::MAX, sound);
@@ -90,13 +90,13 @@ fn every_line_of_a_builtin_is_explained() {
         let mut before = "";
         for line in builtin.text.lines().filter(|line| !line.is_empty()) {
             let explained = line.contains('#') || before.trim_start().starts_with('#') || line == "]";
-            // The first kind of turn explains the keys that the others use again.
+            // The first kind of iteration explains the keys that the others use again.
             let known = [
-                "[[turns]]",
+                "[[iterations]]",
                 "name =",
                 "weight =",
                 "unmapped =",
-                "logging_on =",
+                "with_logon =",
                 "on =",
                 "steps =",
                 "  \"",
@@ -107,15 +107,15 @@ fn every_line_of_a_builtin_is_explained() {
             before = line;
         }
     }
-    assert!(with_turns().all(|builtin| !builtin.workload().unwrap().description().is_empty()));
+    assert!(with_iterations().all(|builtin| !builtin.workload().unwrap().description().is_empty()));
 }
 
 /// Each step at least once.
 const EVERYTHING: &str = r#"
-        [lane]
+        [script]
         keep_open = 2
         verify = "100%"
-        [[turns]]
+        [[iterations]]
         name = "set"
         on = "file"
         pick = { zipf = 1.0 }
@@ -125,7 +125,7 @@ const EVERYTHING: &str = r#"
             "getattr-open", "getattr", "setattr", "access", "list", "fsinfo", "null", { think = "1ms" }, "close",
             "lookup", "list-names", { write = { size = "700B", at = "random", stable = true } },
         ]
-        [[turns]]
+        [[iterations]]
         name = "own"
         on = "own"
         steps = [
@@ -137,18 +137,18 @@ const EVERYTHING: &str = r#"
             "list", "mkdir", "list", "getattr", "access", "rename", "setattr", "rmdir", "create", "close", "remove",
             { repeat = { times = 3, steps = ["mkdir", { repeat = { times = 2, steps = ["rename"] } }, "rmdir"] } },
         ]
-        [[turns]]
+        [[iterations]]
         name = "directory"
         on = "directory"
         steps = ["getattr", "access", "list", "lookup", "list-names"]
-        [[turns]]
+        [[iterations]]
         name = "link"
         on = "link"
         steps = ["lookup", "readlink", "list"]
 "#;
 
 #[test]
-fn everything_a_turn_can_do_is_done() {
+fn everything_a_iteration_can_do_is_done() {
     let files = "count = 40\ndirectories = 4\ndepth = 2\nsize = \"10KiB\"\nlinks = 6\n";
     let text = format!("name = \"w\"\ndescription = \"\"\n[files]\n{files}{EVERYTHING}");
     let ran = ran(&Workload::parse("w.toml", &text).unwrap(), 3, 2, 300);
@@ -181,23 +181,23 @@ fn everything_a_turn_can_do_is_done() {
     }
 }
 
-/// Offsets of the reads (or writes) of one lane that does so many turns with these steps.
-fn offsets(steps: &str, word: &str, turns: u64) -> Vec<u64> {
-    let kept = "[lane]\nkeep_open = 1\nverify = \"100%\"\n";
-    let text = format!("{kept}[[turns]]\nname = \"t\"\non = \"file\"\nsteps = [{steps}]\n");
+/// Offsets of the reads (or writes) of one slot that does so many iterations with these steps.
+fn offsets(steps: &str, word: &str, iterations: u64) -> Vec<u64> {
+    let kept = "[script]\nkeep_open = 1\nverify = \"100%\"\n";
+    let text = format!("{kept}[[iterations]]\nname = \"t\"\non = \"file\"\nsteps = [{steps}]\n");
     let head = "name = \"w\"\ndescription = \"\"\n[files]\ncount = 1\ndirectories = 0\ndepth = 1\nsize = \"10KiB\"\n";
-    let ran = ran(&Workload::parse("w.toml", &format!("{head}{text}")).unwrap(), 1, 1, turns);
+    let ran = ran(&Workload::parse("w.toml", &format!("{head}{text}")).unwrap(), 1, 1, iterations);
     let of =
         |operation: &String| operation.strip_prefix(word)?.split("offset: ").nth(1)?.split(',').next()?.parse().ok();
     ran.operations.iter().filter_map(of).collect()
 }
 
 #[test]
-fn a_sequence_goes_on_from_turn_to_turn_and_round_the_file() {
+fn a_sequence_goes_on_from_iteration_to_iteration_and_round_the_file() {
     let read = "{ read = { size = \"4KiB\" } }";
     assert_eq!(offsets(read, "Read ", 5), [0, 4096, 8192, 0, 4096]);
     assert_eq!(offsets("{ write = { size = \"4KiB\" } }", "Write ", 4), [0, 4096, 8192, 0]);
-    // Several requests a turn, several steps a turn, closing in between: it is the same sequence.
+    // Several requests an iteration, several steps an iteration, closing in between: it is the same sequence.
     assert_eq!(offsets("{ read = { size = \"4KiB\", count = 2 } }", "Read ", 3), [0, 4096, 8192, 0, 4096, 8192]);
     assert_eq!(offsets(&format!("{read}, \"close\", {read}"), "Read ", 2), [0, 4096, 8192, 0]);
     // Reads and writes are sequences of their own, and so is what is read at random.
@@ -219,39 +219,39 @@ fn a_workload_may_begin_at_the_start_each_time() {
     let whole = "{ read = { size = \"4KiB\", whole = true } }";
     assert_eq!(offsets(whole, "Read ", 2), [0, 4096, 8192, 0, 4096, 8192]);
     for wrong in [whole.replace("true", "true, from_start = true"), read.replace("count = 2", "at = \"random\"")] {
-        let turn = format!("[[turns]]\nname = \"t\"\non = \"file\"\nsteps = [{wrong}]\n");
-        assert!(parse(&turn).unwrap_err().problem.contains("from_start goes with"), "{wrong}");
+        let iteration = format!("[[iterations]]\nname = \"t\"\non = \"file\"\nsteps = [{wrong}]\n");
+        assert!(parse(&iteration).unwrap_err().problem.contains("from_start goes with"), "{wrong}");
     }
 }
 
 /// After each round of the deck, and whatever it began with, the shares are those of the weights.
 #[test]
-fn turns_that_are_dealt_have_exact_shares() {
-    let (stations, rounds) = (3, 2);
-    let ran = ran(&Workload::find("laddis").unwrap(), stations, 1, 98 * rounds);
+fn shuffled_iterations_have_exact_shares() {
+    let (clients, rounds) = (3, 2);
+    let ran = ran(&Workload::find("laddis").unwrap(), clients, 1, 98 * rounds);
     let count = |name: &str| {
         ran.operations.iter().filter(|operation| operation.split([' ', '{']).next() == Some(name)).count() as u64
     };
-    let all = u64::from(stations) * rounds;
-    let acquaintance = 120 * u64::from(stations);
-    assert_eq!(count("Lookup"), 34 * all + acquaintance);
+    let all = u64::from(clients) * rounds;
+    let preloads = 120 * u64::from(clients);
+    assert_eq!(count("Lookup"), 34 * all + preloads);
     let shares = ["Read", "WriteThrough", "Getattr", "Readlink", "ListNames", "Setattr", "Fsinfo"];
     assert_eq!(shares.map(count), [22, 15, 13, 8, 3, 1, 1].map(|share| share * all));
     // Made twice, removed once; files of the set are opened to read and to write.
     assert_eq!((count("Remove"), count("Open")), (all, (22 + 15 + 2) * all));
-    let many = "[lane]\norder = \"dealt\"\n[[turns]]\nname = \"a\"\nweight = 999\non = \"file\"\nsteps = [\"null\"]\n";
-    let wrong = parse(&format!("{many}{}", many.split_once("\"dealt\"\n").unwrap().1.replace("999", "1000")));
-    assert!(wrong.unwrap_err().problem.contains("1000 cards at most, and these make 1999"));
+    let many = "[script]\norder = \"shuffled\"\n[[iterations]]\nname = \"a\"\nweight = 999\non = \"file\"\nsteps = [\"null\"]\n";
+    let wrong = parse(&format!("{many}{}", many.split_once("\"shuffled\"\n").unwrap().1.replace("999", "1000")));
+    assert!(wrong.unwrap_err().problem.contains("at most 1000, got 1999"));
 }
 
 /// What is connected is given back, whatever fails in between, and nothing is open then.
 #[test]
-fn turns_with_a_share_of_their_own_leave_it() {
+fn iterations_with_a_share_of_their_own_leave_it() {
     for fault in [0, 7, 13] {
         let workload = Workload::find("home-folders").unwrap();
         let (mut server, files) = with_files(&workload, 1);
         let sick = |n: u64| (fault > 0 && n.is_multiple_of(fault)).then_some(Cause::TimedOut);
-        let ran = run(&mut server, &mut lanes(&workload, &files, 1, 1), 400, sick);
+        let ran = run(&mut server, &mut slots(&workload, &files, 1, 1), 400, sick);
         let (mut connected, mut logged_on, mut seen) = (false, false, 0);
         for operation in &ran.operations {
             match operation.as_str() {
@@ -269,7 +269,7 @@ fn turns_with_a_share_of_their_own_leave_it() {
         assert!(count("DisconnectShare") >= count("ConnectShare") * 3 / 4, "what is connected is given back");
         assert!(seen > 100 && ran.wrong == 0 && (fault > 0 || ran.errors.is_empty()), "{seen}: {:?}", ran.errors);
     }
-    let turn = |steps: &str| parse(&format!("[[turns]]\nname = \"t\"\non = \"file\"\nsteps = [{steps}]\n"));
+    let iteration = |steps: &str| parse(&format!("[[iterations]]\nname = \"t\"\non = \"file\"\nsteps = [{steps}]\n"));
     for (steps, wanted) in [
         ("\"connect-share\"", "ends with what it began"),
         ("\"connect-share\", \"open\", \"disconnect-share\"", "\"close\" what is open first"),
@@ -277,10 +277,10 @@ fn turns_with_a_share_of_their_own_leave_it() {
         ("{ probe = \"f7\" }", "unlike those of the set"),
         ("{ volume = \"label\" }", "nothing is open"),
     ] {
-        let error = turn(steps).unwrap_err();
+        let error = iteration(steps).unwrap_err();
         assert!(error.problem.contains(wanted), "{steps}: {error}");
     }
-    let alone = turn("\"connect-share\", \"getattr\", \"disconnect-share\"").unwrap();
+    let alone = iteration("\"connect-share\", \"getattr\", \"disconnect-share\"").unwrap();
     assert!(alone.wants_its_connection_alone() && alone.smb_alone() == Some("connect-share"));
     let mixed = Workload::find("mixed").unwrap();
     assert!(!mixed.wants_its_connection_alone() && mixed.smb_alone().is_none());
@@ -289,13 +289,13 @@ fn turns_with_a_share_of_their_own_leave_it() {
 #[test]
 fn as_many_files_are_kept_open_as_asked() {
     for (kept, most) in [(0, 1), (1, 1), (5, 5)] {
-        let workload = turns(&format!(
-            "[lane]\nkeep_open = {kept}\n[[turns]]\nname = \"r\"\non = \"file\"\nsteps = [{{ read = {{ size = \"1KiB\" }} }}]\n"
+        let workload = iterations(&format!(
+            "[script]\nkeep_open = {kept}\n[[iterations]]\nname = \"r\"\non = \"file\"\nsteps = [{{ read = {{ size = \"1KiB\" }} }}]\n"
         ));
         let (mut server, files) = with_files(&workload, 1);
-        let mut lanes = lanes(&workload, &files, 1, 1);
+        let mut slots = slots(&workload, &files, 1, 1);
         for _ in 0..300 {
-            run(&mut server, &mut lanes, 1, sound);
+            run(&mut server, &mut slots, 1, sound);
             assert!(server.open_files() <= most);
         }
         assert_eq!(server.open_files(), kept);
@@ -308,22 +308,22 @@ fn a_failing_server_leaves_no_debris_but_what_it_refuses_to_remove() {
     for cause in [Cause::Status, Cause::ConnectionReset, Cause::TimedOut] {
         let (mut server, files) = with_files(&workload, 3);
         let before = server.nodes.len();
-        let mut lanes = lanes(&workload, &files, 3, 2);
-        let ran = run(&mut server, &mut lanes, 300, |n| n.is_multiple_of(11).then_some(cause));
-        assert_eq!((ran.wrong, ran.turns), (0, 1800));
+        let mut slots = slots(&workload, &files, 3, 2);
+        let ran = run(&mut server, &mut slots, 300, |n| n.is_multiple_of(11).then_some(cause));
+        assert_eq!((ran.wrong, ran.iterations), (0, 1800));
         // Files whose removal was refused too.
         let debris = server.nodes.len() - before;
         assert!(debris < 60, "{debris}");
-        let more = run(&mut server, &mut lanes, 50, sound);
-        assert_eq!((more.wrong, more.errors), (0, Vec::new()), "the lanes go on as before");
+        let more = run(&mut server, &mut slots, 50, sound);
+        assert_eq!((more.wrong, more.errors), (0, Vec::new()), "the slots go on as before");
         assert_eq!(server.nodes.len() - before, debris);
     }
 }
 
 #[test]
 fn wrong_data_are_found() {
-    let workload = turns(
-        "[lane]\nverify = \"100%\"\n[[turns]]\nname = \"r\"\non = \"file\"\nsteps = [{ read = { size = \"4KiB\", whole = true } }]\n",
+    let workload = iterations(
+        "[script]\nverify = \"100%\"\n[[iterations]]\nname = \"r\"\non = \"file\"\nsteps = [{ read = { size = \"4KiB\", whole = true } }]\n",
     );
     let damages: [fn(&mut Vec<u8>); 3] =
         [|bytes| bytes[5000] ^= 1, |bytes| bytes.truncate(10_239), |bytes| bytes.swap(4095, 4096)];
@@ -332,7 +332,7 @@ fn wrong_data_are_found() {
         let mut path = String::new();
         files.file_path(3, &mut path);
         damage(server.nodes.get_mut(&path).unwrap().as_mut().unwrap());
-        let ran = run(&mut server, &mut lanes(&workload, &files, 1, 1), 400, sound);
+        let ran = run(&mut server, &mut slots(&workload, &files, 1, 1), 400, sound);
         let hits = ran
             .operations
             .iter()
@@ -343,10 +343,10 @@ fn wrong_data_are_found() {
     }
 }
 
-/// How often each file was opened by its readers, over all lanes.
-fn accesses(workload: &Workload, stations: u32, all_turns: u64) -> BTreeMap<String, f64> {
-    let (mut server, files) = with_files(workload, stations);
-    let ran = run(&mut server, &mut lanes(workload, &files, stations, 1), all_turns / u64::from(stations), sound);
+/// How often each file was opened by its readers, over all slots.
+fn accesses(workload: &Workload, clients: u32, all_iterations: u64) -> BTreeMap<String, f64> {
+    let (mut server, files) = with_files(workload, clients);
+    let ran = run(&mut server, &mut slots(workload, &files, clients, 1), all_iterations / u64::from(clients), sound);
     let mut counts = BTreeMap::new();
     for operation in ran.operations.iter().filter(|operation| operation.starts_with("Getattr {")) {
         *counts.entry(operation.clone()).or_default() += 1.0;
@@ -368,11 +368,11 @@ fn chi_square(a: &BTreeMap<String, f64>, b: &BTreeMap<String, f64>) -> (f64, f64
 
 /// SPEC withdrew SFS 2.0 in 2001: what its processes touched depended on how many there were.
 #[test]
-fn what_is_touched_does_not_depend_on_how_many_stations_share_the_work() {
+fn what_is_touched_does_not_depend_on_how_many_clients_share_the_work() {
     for pick in ["\"uniform\"", "{ zipf = 0.9 }"] {
-        let text = format!("[[turns]]\nname = \"g\"\non = \"file\"\npick = {pick}\nsteps = [\"getattr\"]\n");
-        let workload = turns(&text);
-        let counts = [1, 4, 64].map(|stations| accesses(&workload, stations, 64_000));
+        let text = format!("[[iterations]]\nname = \"g\"\non = \"file\"\npick = {pick}\nsteps = [\"getattr\"]\n");
+        let workload = iterations(&text);
+        let counts = [1, 4, 64].map(|clients| accesses(&workload, clients, 64_000));
         for other in [&counts[1], &counts[2]] {
             let (chi, freedom) = chi_square(&counts[0], other);
             assert_eq!(freedom, 39.0, "the working set is the same: all files");
@@ -382,26 +382,26 @@ fn what_is_touched_does_not_depend_on_how_many_stations_share_the_work() {
     }
 }
 
-/// The same for places in files, and for kinds of turns.
+/// The same for places in files, and for kinds of iterations.
 #[test]
 fn places_and_kinds_do_not_depend_on_it_either() {
-    let workload = turns(
+    let workload = iterations(
         r#"
-        [[turns]]
+        [[iterations]]
         name = "r"
         weight = 3
         on = "file"
         steps = [{ read = { size = "256B", at = "random" } }]
-        [[turns]]
+        [[iterations]]
         name = "n"
         on = "directory"
         steps = ["null"]
         "#,
     );
-    let shape = |stations: u32| {
-        let (mut server, files) = with_files(&workload, stations);
-        let turns = 16_000 / u64::from(stations);
-        let ran = run(&mut server, &mut lanes(&workload, &files, stations, 1), turns, sound);
+    let shape = |clients: u32| {
+        let (mut server, files) = with_files(&workload, clients);
+        let iterations = 16_000 / u64::from(clients);
+        let ran = run(&mut server, &mut slots(&workload, &files, clients, 1), iterations, sound);
         let mut counts: BTreeMap<String, f64> = BTreeMap::new();
         for operation in &ran.operations {
             let kind = match operation.split_once("offset: ") {
@@ -423,12 +423,13 @@ fn places_and_kinds_do_not_depend_on_it_either() {
 }
 
 #[test]
-fn a_lane_does_the_same_again_whatever_the_others_do() {
+fn a_slot_does_the_same_again_whatever_the_others_do() {
     let workload = Workload::find("mixed").unwrap();
     let alone = |with: u32| {
         let (mut server, files) = with_files(&workload, 1);
         let mut first = vec![workload.scenario(&files, 0, 0, 42)];
-        let mut others: Vec<_> = (1..with).map(|station| workload.scenario(&files, station, 0, 1000)).collect();
+        let mut others: Vec<_> =
+            (1..with).map(|client_index| workload.scenario(&files, client_index, 0, 1000)).collect();
         run(&mut server, &mut others, 50, sound);
         run(&mut server, &mut first, 100, sound)
             .operations
@@ -446,28 +447,28 @@ fn without_key(operation: &str) -> String {
 
 #[test]
 fn errors_name_file_line_key_value_and_limit() {
-    let turn = |steps: &str| format!("[[turns]]\nname = \"t\"\non = \"own\"\nsteps = [{steps}]\n");
+    let iteration = |steps: &str| format!("[[iterations]]\nname = \"t\"\non = \"own\"\nsteps = [{steps}]\n");
     for (text, line, wanted) in [
-        (turn("\"create\", \"close\""), 8, "leaves its own file"),
-        (turn("\"close\""), 11, "not open"),
-        (turn("\"create\", \"remove\""), 11, "\"close\" the file first"),
-        (turn("{ read = { size = \"8K\" } }"), 11, "not \"8K\""),
-        (turn("{ read = { size = \"1GiB\" } }"), 11, "16MiB"),
-        (turn("\"creat\""), 11, "unknown variant `creat`"),
-        (turn("\"read\""), 11, "say more"),
-        (turn("\"watch\""), 11, "turns have no such step"),
-        (turn("{ open = 1 }"), 11, "unknown variant `open`"),
-        (turn("{ read = { size = \"1B\", counts = 1 } }"), 11, "unknown field `counts`"),
-        (turn(""), 8, "no steps"),
-        (turn("{ repeat = { times = 0, steps = [\"null\"] } }"), 11, "from 1 to 10000"),
-        (turn("{ repeat = { times = 9999, steps = [\"null\", \"null\"] } }"), 11, "10000 steps"),
-        (turn("\"null\"").replace("own", "file").replace("\"null\"", "\"rename\""), 11, "on = \"own\""),
-        ("[lane]\nverify = \"200%\"\n".to_owned() + &turn("\"null\""), 9, "from 0% to 100%"),
-        ("[lane]\nkeep_open = 1001\n".to_owned() + &turn("\"null\""), 9, "1000 files"),
-        ("[load]\nstations = 0\n".to_owned() + &turn("\"null\""), 8, "from 1 to 1000000, not 0"),
-        ("[load]\nrate = 5.0\nusers = 3\n".to_owned() + &turn("\"null\""), 8, "stations and rate"),
-        ("[loaf]\n".to_owned() + &turn("\"null\""), 8, "unknown field `loaf`"),
-        ("turns = []\n".to_owned(), 8, "unknown field `turns`"),
+        (iteration("\"create\", \"close\""), 8, "leaves its own file"),
+        (iteration("\"close\""), 11, "not open"),
+        (iteration("\"create\", \"remove\""), 11, "\"close\" the file first"),
+        (iteration("{ read = { size = \"8K\" } }"), 11, "not \"8K\""),
+        (iteration("{ read = { size = \"1GiB\" } }"), 11, "16MiB"),
+        (iteration("\"creat\""), 11, "unknown variant `creat`"),
+        (iteration("\"read\""), 11, "say more"),
+        (iteration("\"watch\""), 11, "iterations have no such step"),
+        (iteration("{ open = 1 }"), 11, "unknown variant `open`"),
+        (iteration("{ read = { size = \"1B\", counts = 1 } }"), 11, "unknown field `counts`"),
+        (iteration(""), 8, "no steps"),
+        (iteration("{ repeat = { times = 0, steps = [\"null\"] } }"), 11, "from 1 to 10000"),
+        (iteration("{ repeat = { times = 9999, steps = [\"null\", \"null\"] } }"), 11, "10000 steps"),
+        (iteration("\"null\"").replace("own", "file").replace("\"null\"", "\"rename\""), 11, "on = \"own\""),
+        ("[script]\nverify = \"200%\"\n".to_owned() + &iteration("\"null\""), 9, "from 0% to 100%"),
+        ("[script]\nkeep_open = 1001\n".to_owned() + &iteration("\"null\""), 9, "1000 files"),
+        ("[load]\nclients = 0\n".to_owned() + &iteration("\"null\""), 8, "from 1 to 1000000, not 0"),
+        ("[load]\nrate = 5.0\nusers = 3\n".to_owned() + &iteration("\"null\""), 8, "clients and rate"),
+        ("[loaf]\n".to_owned() + &iteration("\"null\""), 8, "unknown field `loaf`"),
+        ("iterations = []\n".to_owned(), 8, "unknown field `iterations`"),
     ] {
         let error = parse(&text).unwrap_err();
         assert!(error.problem.contains(wanted), "{error}");
@@ -480,16 +481,17 @@ fn errors_name_file_line_key_value_and_limit() {
 #[test]
 fn defaults_become_a_load() {
     let with = |load: &str| {
-        *turns(&format!("[load]\n{load}\n[[turns]]\nname = \"t\"\non = \"file\"\nsteps = [\"null\"]\n")).defaults()
+        *iterations(&format!("[load]\n{load}\n[[iterations]]\nname = \"t\"\non = \"file\"\nsteps = [\"null\"]\n"))
+            .defaults()
     };
     let second = 1_000_000_000;
-    let closed = with("stations = 7\nthink = { exponential = \"1s\" }\ndepth = 3\nwarmup = \"1s\"\nduration = \"2s\"");
-    assert_eq!(closed.load, Load::Closed { stations: 7, think: Pause::Exponential(second) });
-    assert_eq!((closed.lanes, closed.phases.warmup_ns, closed.phases.measured_ns), (3, second, Some(2 * second)));
-    let open = with("stations = 7\nrate = 100.0\narrivals = \"constant\"").load;
-    assert_eq!((open.stations(), open.asked_rate()), (7, Some(100.0)));
+    let closed = with("clients = 7\nthink = { exponential = \"1s\" }\ndepth = 3\nwarmup = \"1s\"\nduration = \"2s\"");
+    assert_eq!(closed.load, Load::Closed { clients: 7, think: Pause::Exponential(second) });
+    assert_eq!((closed.depth, closed.phases.warmup_ns, closed.phases.measured_ns), (3, second, Some(2 * second)));
+    let open = with("clients = 7\nrate = 100.0\narrivals = \"constant\"").load;
+    assert_eq!((open.clients(), open.asked_rate()), (7, Some(100.0)));
     let partly = with("users = 22\nevery = \"11s\"").load;
-    assert_eq!((partly.stations(), partly.asked_rate()), (22, Some(2.0)));
+    assert_eq!((partly.clients(), partly.asked_rate()), (22, Some(2.0)));
 }
 
 #[test]
@@ -533,13 +535,13 @@ fn a_load_file_is_played_over_and_over_or_so_many_times() {
     // The load file is in the digest.
     std::fs::write(folder.path().join("x.load"), "Mkdir \"/b\" *\n").unwrap();
     assert_ne!(parse("1").digest(), once.digest());
-    for more in ["[files]\ncount = 1\ndirectories = 0\ndepth = 1\nsize = \"1B\"\n", "[lane]\nkeep_open = 1\n"] {
+    for more in ["[files]\ncount = 1\ndirectories = 0\ndepth = 1\nsize = \"1B\"\n", "[script]\nkeep_open = 1\n"] {
         assert!(Workload::parse(file.to_str().unwrap(), &format!("{text}\n{more}")).is_err(), "{more}");
     }
 }
 
 #[test]
-fn lanes_read_one_file_together() {
+fn slots_read_one_file_together() {
     let ahead = |value: &str| Parameter { name: "ahead".to_owned(), value: value.to_owned() };
     let size = Parameter { name: "size".to_owned(), value: "42KiB".to_owned() };
     let workload = Workload::find_with("sequential-read", &[ahead("4"), size.clone()]).unwrap();

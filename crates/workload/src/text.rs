@@ -20,9 +20,9 @@ pub(super) struct Text {
     pub(super) description: Spanned<String>,
     pub(super) files: Option<Spanned<Files>>,
     pub(super) load: Option<Spanned<Load>>,
-    pub(super) lane: Option<Spanned<LaneText>>,
+    pub(super) script: Option<Spanned<ScriptText>>,
     #[serde(default)]
-    pub(super) turns: Vec<Spanned<TurnText>>,
+    pub(super) iterations: Vec<Spanned<IterationText>>,
     pub(super) replay: Option<Spanned<ReplayText>>,
     /// Looked at before, and put in place.
     #[serde(default, rename = "parameters")]
@@ -50,19 +50,19 @@ pub(super) struct Files {
 }
 
 impl Files {
-    /// Nothing but a directory for each station.
+    /// Nothing but a directory for each client.
     pub(super) fn none() -> Self {
         let (size, shared) = (Sizes::Constant(Size(0)), Sharing::ByNone);
         Self { count: 0, directories: 0, depth: 1, size, scale: Scale::default(), links: 0, shared, seed: 0 }
     }
 }
 
-/// `[replay]`: a load file of dbench's in place of turns, its lines played one after the other.
+/// `[replay]`: a load file of dbench's in place of iterations, its lines played one after the other.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ReplayText {
     pub(super) loadfile: Spanned<String>,
-    /// Then a station is done; 0 or nothing: over and over.
+    /// Then a client is done; 0 or nothing: over and over.
     pub(super) plays: Option<u32>,
 }
 
@@ -70,10 +70,10 @@ pub(super) struct ReplayText {
 #[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Sharing {
-    /// All stations work on the same files.
+    /// All clients work on the same files.
     #[default]
     ByAll,
-    /// Each station has as many files of its own, in a directory of its own.
+    /// Each client has as many files of its own, in a directory of its own.
     ByNone,
 }
 
@@ -81,7 +81,7 @@ pub(super) enum Sharing {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct Load {
-    pub(super) stations: Option<u32>,
+    pub(super) clients: Option<u32>,
     pub(super) think: Option<Think>,
     pub(super) rate: Option<f64>,
     pub(super) users: Option<u32>,
@@ -96,7 +96,7 @@ impl Default for Load {
     fn default() -> Self {
         let second = 1_000_000_000;
         Self {
-            stations: None,
+            clients: None,
             think: None,
             rate: None,
             users: None,
@@ -109,10 +109,10 @@ impl Default for Load {
     }
 }
 
-/// `[lane]`: how a lane goes about its files.
+/// `[script]`: how each slot goes through its iterations.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub(super) struct LaneText {
+pub(super) struct ScriptText {
     pub(super) keep_open: Option<Spanned<u32>>,
     pub(super) verify: Option<Share>,
     pub(super) caching: Caching,
@@ -120,30 +120,30 @@ pub(super) struct LaneText {
     pub(super) look_up_first: bool,
 }
 
-/// How a lane comes to its next kind of turn.
+/// How a slot comes to its next kind of iteration.
 #[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Order {
     /// Drawn by weight, each by itself.
     #[default]
-    Drawn,
+    Random,
     /// From a shuffled deck with as many cards of a kind as its weight says, gone through again and again: shares are exact.
-    Dealt,
+    Shuffled,
 }
 
-/// `[[turns]]`: one kind of turn.
+/// `[[iterations]]`: one kind of iteration.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct TurnText {
+pub(super) struct IterationText {
     pub(super) name: String,
     #[serde(default = "one")]
     pub(super) weight: u32,
-    /// How often the turn connects to the share and leaves it again besides.
+    /// How often the iteration connects to the share and leaves it again besides.
     #[serde(default)]
     pub(super) unmapped: u32,
     /// How often it logs on and off besides that.
     #[serde(default)]
-    pub(super) logging_on: u32,
+    pub(super) with_logon: u32,
     pub(super) on: Subject,
     #[serde(default)]
     pub(super) pick: Pick,
@@ -154,7 +154,7 @@ fn one() -> u32 {
     1
 }
 
-/// What a turn is about.
+/// What an iteration is about.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Subject {
@@ -164,21 +164,21 @@ pub(super) enum Subject {
     Link,
     /// A directory of the set.
     Directory,
-    /// A file or directory that the lane makes in a directory of the set, and removes.
+    /// A file or directory that the slot makes in a directory of the set, and removes.
     Own,
 }
 
-/// One step of a turn: a word, or a table with a word and what it needs to know.
+/// One step of an iteration: a word, or a table with a word and what it needs to know.
 #[derive(Debug)]
 pub(super) enum StepText {
-    Word(Word),
-    With(Box<With>),
+    Plain(PlainStep),
+    WithOptions(Box<StepWithOptions>),
 }
 
-/// A step that needs to know no more than the turn's subject.
+/// A step that needs to know no more than the iteration's subject.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Word {
-    /// Makes the lane's own file.
+pub(super) enum PlainStep {
+    /// Makes the slot's own file.
     Create,
     /// Makes it once more over itself, closed as it is: emptied.
     Recreate,
@@ -188,7 +188,7 @@ pub(super) enum Word {
 /// A step with what it needs to know.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub(super) enum With {
+pub(super) enum StepWithOptions {
     Read(ReadText),
     Write(WriteText),
     Truncate(Size),
@@ -215,15 +215,15 @@ impl<'de> Visitor<'de> for StepVisitor {
     }
 
     fn visit_str<E: Error>(self, text: &str) -> Result<StepText, E> {
-        Ok(StepText::Word(match text {
-            "create" => Word::Create,
-            "recreate" => Word::Recreate,
-            _ => Word::Operation(OperationKind::deserialize(StrDeserializer::new(text))?),
+        Ok(StepText::Plain(match text {
+            "create" => PlainStep::Create,
+            "recreate" => PlainStep::Recreate,
+            _ => PlainStep::Operation(OperationKind::deserialize(StrDeserializer::new(text))?),
         }))
     }
 
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<StepText, A::Error> {
-        With::deserialize(MapAccessDeserializer::new(map)).map(|with| StepText::With(Box::new(with)))
+        StepWithOptions::deserialize(MapAccessDeserializer::new(map)).map(|with| StepText::WithOptions(Box::new(with)))
     }
 }
 
@@ -257,11 +257,11 @@ pub(super) struct ReadText {
     pub(super) count: Option<u32>,
     #[serde(default)]
     pub(super) whole: bool,
-    /// Where nothing else is said, a lane goes on where its last read of this file ended, and at the file's end with its beginning.
+    /// Where nothing else is said, a slot goes on where its last read of this file ended, and at the file's end with its beginning.
     #[serde(default)]
     pub(super) from_start: bool,
-    /// Of the blocks one in so many: the lanes of a station read one file together, each as many blocks further on as it is
-    /// lanes from the first.
+    /// Of the blocks one in so many: the slots of a client read one file together, each as many blocks further on as it is
+    /// slots from the first.
     #[serde(default = "one")]
     pub(super) every: u32,
 }
@@ -276,7 +276,7 @@ pub(super) struct WriteText {
     pub(super) count: Option<u32>,
     #[serde(default)]
     pub(super) whole: bool,
-    /// As of [`ReadText`]; of files of the set, for the lane's own have no past.
+    /// As of [`ReadText`]; of files of the set, for the slot's own have no past.
     #[serde(default)]
     pub(super) from_start: bool,
     pub(super) total: Option<Sizes>,
@@ -305,7 +305,7 @@ pub(super) struct RepeatText {
     pub(super) steps: Vec<Spanned<StepText>>,
 }
 
-/// A pause between turns.
+/// A pause between iterations.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Think(pub(super) Pause);
 

@@ -101,7 +101,7 @@ pub(crate) fn level_at(
 
 /// The load without levels.
 fn base(flags: &LoadFlags, default: &Load) -> Result<Load, Usage> {
-    let stations = flags.stations.unwrap_or(default.stations());
+    let stations = flags.stations.unwrap_or(default.clients());
     let arrivals = flags.arrivals.unwrap_or(match *default {
         Load::Open { arrivals, .. } | Load::Partly { arrivals, .. } => arrivals,
         Load::Closed { .. } => Arrivals::Constant,
@@ -117,12 +117,14 @@ fn base(flags: &LoadFlags, default: &Load) -> Result<Load, Usage> {
             let missing = || Usage("--users: say with --every how often a user starts a turn (11s)".to_owned());
             Ok(Load::Partly { users, every_ns: every.ok_or_else(missing)?, arrivals })
         }
-        (None, Some(rate), _) => Ok(Load::Open { stations, rate, arrivals }),
-        (None, None, Load::Open { rate, .. }) if flags.think.is_none() => Ok(Load::Open { stations, rate, arrivals }),
-        (None, None, Load::Partly { every_ns, .. }) if flags.think.is_none() && flags.stations.is_none() => {
-            Ok(Load::Partly { users: default.stations(), every_ns: every.unwrap_or(every_ns), arrivals })
+        (None, Some(rate), _) => Ok(Load::Open { clients: stations, rate, arrivals }),
+        (None, None, Load::Open { rate, .. }) if flags.think.is_none() => {
+            Ok(Load::Open { clients: stations, rate, arrivals })
         }
-        _ => Ok(Load::Closed { stations, think: flags.think.unwrap_or(default_think) }),
+        (None, None, Load::Partly { every_ns, .. }) if flags.think.is_none() && flags.stations.is_none() => {
+            Ok(Load::Partly { users: default.clients(), every_ns: every.unwrap_or(every_ns), arrivals })
+        }
+        _ => Ok(Load::Closed { clients: stations, think: flags.think.unwrap_or(default_think) }),
     }
 }
 
@@ -134,14 +136,14 @@ fn at_level(base: Load, (flag, level): (&str, f64)) -> Result<Load, Usage> {
         if counted { Ok(level as u32) } else { Err(wrong()) }
     };
     Ok(match base {
-        Load::Closed { think, .. } => Load::Closed { stations: whole()?, think },
-        Load::Open { stations, arrivals, .. } => Load::Open { stations, rate: level, arrivals },
+        Load::Closed { think, .. } => Load::Closed { clients: whole()?, think },
+        Load::Open { clients: stations, arrivals, .. } => Load::Open { clients: stations, rate: level, arrivals },
         Load::Partly { every_ns, arrivals, .. } => Load::Partly { users: whole()?, every_ns, arrivals },
     })
 }
 
 fn step(flags: &LoadFlags, defaults: &Defaults, load: Load, number: u32) -> anyhow::Result<LevelSpec> {
-    let (lanes, connections) = (flags.depth.unwrap_or(defaults.lanes), flags.connections);
+    let (lanes, connections) = (flags.depth.unwrap_or(defaults.depth), flags.connections);
     if connections > lanes {
         // More depth with the connections would be a difference of its own, which nobody asked for.
         return Err(Usage(format!(
@@ -151,9 +153,9 @@ fn step(flags: &LoadFlags, defaults: &Defaults, load: Load, number: u32) -> anyh
         .into());
     }
     let plan = Plan {
-        lanes,
+        depth: lanes,
         connections,
-        stations_per_connection: flags.stations_per_connection,
+        clients_per_connection: flags.stations_per_connection,
         phases: Phases {
             warmup_ns: flags.warmup.map_or(defaults.phases.warmup_ns, nanoseconds),
             measured_ns: flags.duration.map(nanoseconds).or(defaults.phases.measured_ns),
@@ -161,7 +163,7 @@ fn step(flags: &LoadFlags, defaults: &Defaults, load: Load, number: u32) -> anyh
         },
         timeout_ns: nanoseconds(flags.timeout),
         threads: flags.threads,
-        keep_awake: flags.keep_awake,
+        no_cpu_idle: flags.keep_awake,
         seed: flags.seed,
         stage: Some(number),
         ..Plan::new(load)
@@ -173,7 +175,7 @@ fn step(flags: &LoadFlags, defaults: &Defaults, load: Load, number: u32) -> anyh
 fn words(load: &Load) -> String {
     let plural = |count: u32, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
     match *load {
-        Load::Closed { stations, .. } => plural(stations, "station"),
+        Load::Closed { clients: stations, .. } => plural(stations, "station"),
         Load::Open { rate, .. } => format!("{rate} a second"),
         Load::Partly { users, .. } => plural(users, "user"),
     }
@@ -227,7 +229,7 @@ mod tests {
     const PHASES: Phases =
         Phases { connect_ns: 1, warmup_ns: 1_000_000_000, measured_ns: Some(2_000_000_000), drain_ns: 1 };
     const DEFAULTS: Defaults =
-        Defaults { load: Load::Closed { stations: 4, think: Pause::Constant(5) }, lanes: 1, phases: PHASES };
+        Defaults { load: Load::Closed { clients: 4, think: Pause::Constant(5) }, depth: 1, phases: PHASES };
 
     fn flags() -> LoadFlags {
         let timeout = Duration::from_secs(30);
@@ -248,9 +250,9 @@ mod tests {
     #[test]
     fn levels_are_of_what_is_asked_for() {
         let levels = || Some(Levels(vec![1.0, 8.0]));
-        let closed = |stations| Load::Closed { stations, think: Pause::Constant(5) };
+        let closed = |stations| Load::Closed { clients: stations, think: Pause::Constant(5) };
         assert_eq!(loads(&LoadFlags { levels: levels(), ..flags() }), [closed(1), closed(8)]);
-        let open = |rate| Load::Open { stations: 4, rate, arrivals: Arrivals::Constant };
+        let open = |rate| Load::Open { clients: 4, rate, arrivals: Arrivals::Constant };
         let rated = LoadFlags { levels: levels(), rate: Some(1.0), ..flags() };
         assert_eq!(loads(&rated), [open(1.0), open(8.0)]);
         let every = Some(Duration::from_secs(1));
@@ -300,7 +302,7 @@ mod tests {
         assert!(error.starts_with("--connections 4: a station with 1 outstanding") && error.contains("--depth 4"));
         assert!(plan(Some(3), 4).is_err());
         let spread = plan(Some(8), 4).unwrap();
-        assert_eq!((spread.lanes, spread.connections, spread.outstanding()), (8, 4, 32));
+        assert_eq!((spread.depth, spread.connections, spread.outstanding()), (8, 4, 32));
     }
 
     #[test]

@@ -156,7 +156,7 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
     let beginning = Beginning {
         target: chosen.shown.clone(),
         warmup_ns: level.plan.phases.warmup_ns,
-        keep_awake: level.plan.keep_awake,
+        keep_awake: level.plan.no_cpu_idle,
         parameters: parameters_of_all(&variants),
         spec: Some(RunSpec { target: chosen.shown.clone(), ..spec.clone() }),
         ..Beginning::new(&first.workload, level.plan.seed)

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use plimsoll_client::smb2::{Dialect, Wish};
 use plimsoll_client::target::{PASSWORD_VARIABLE, Target};
-use plimsoll_drive::reach::Wishes;
+use plimsoll_drive::connect::ConnectOptions;
 use plimsoll_experiment::{Chosen, RunSpec, ServerSpec, Usage};
 
 use super::auth::AuthFlags;
@@ -82,17 +82,17 @@ impl TargetFlags {
     }
 
     /// What is asked of it.
-    pub(crate) fn wishes(&self, seed: u64) -> Wishes {
-        Wishes { kerberos: self.auth.realm(), ..self.wishes.with_seed(seed) }
+    pub(crate) fn wishes(&self, seed: u64) -> ConnectOptions {
+        ConnectOptions { kerberos: self.auth.realm(), ..self.wishes.with_seed(seed) }
     }
 }
 
 impl WishFlags {
-    fn with_seed(&self, seed: u64) -> Wishes {
+    fn with_seed(&self, seed: u64) -> ConnectOptions {
         let wish = |demanded| if demanded { Wish::Demanded } else { Wish::AsServerSays };
         let dialects = self.dialect.map_or(Dialect::V202..=Dialect::V311, |dialect| dialect..=dialect);
         let (signing, encryption) = (wish(self.signing), wish(self.encryption));
-        Wishes { dialects, signing, encryption, seed, ..Wishes::default() }
+        ConnectOptions { dialects, signing, encryption, seed, ..ConnectOptions::default() }
     }
 }
 

@@ -103,18 +103,18 @@ fn show(bar: &ProgressBar, now: &Progress, before: &Progress) {
     let rate = now.actions.saturating_sub(before.actions) as f64 / LOOK.as_secs_f64();
     let errors = if now.errors > 0 { format!(", {} errors", now.errors) } else { String::new() };
     let (total, done) = match now.phase {
-        Phase::Connecting => (u64::from(now.stations), u64::from(now.connected)),
+        Phase::Connecting => (u64::from(now.clients), u64::from(now.connected)),
         _ => elapsed(now),
     };
     bar.set_length(total);
     bar.set_position(done.min(total));
     bar.set_message(match now.phase {
         Phase::Waiting => "waiting".to_owned(),
-        Phase::Connecting => format!("connecting: {} of {} stations{errors}", now.connected, now.stations),
+        Phase::Connecting => format!("connecting: {} of {} stations{errors}", now.connected, now.clients),
         Phase::WarmUp => format!("warm-up: {rate:.0} op/s{errors}"),
         Phase::Measured => format!("measuring: {rate:.0} op/s{errors}"),
         Phase::Drain => format!("waiting for the last answers{errors}"),
-        Phase::Leaving => format!("logging off: {} of {} left", now.connected, now.stations),
+        Phase::Leaving => format!("logging off: {} of {} left", now.connected, now.clients),
         Phase::Over => "done".to_owned(),
     });
 }

@@ -12,8 +12,8 @@ use plimsoll_client::operation::{Access, Caching, Cause, Disposition};
 use plimsoll_client::smb2::{Dialect, Wish};
 use plimsoll_client::target::Target;
 use plimsoll_client::{Failure, FileKey, Operation, Reply};
-use plimsoll_drive::engine::Birth;
-use plimsoll_drive::reach::{self, Reached, Wishes};
+use plimsoll_drive::connect::{self, ConnectOptions, Connector};
+use plimsoll_drive::engine::ConnectionInfo;
 use plimsoll_model::{Endpoint, Names, Outcome, Transaction};
 use plimsoll_serve::{Account, Embedded, Kind, Options};
 
@@ -29,16 +29,23 @@ fn embedded(kind: Kind) -> Embedded {
 }
 
 /// Reached by its own URL, as a run reaches it.
-fn reached(server: &Embedded, wishes: &Wishes) -> Box<dyn Reached> {
-    reach::open(&Target::parse(&server.target()).unwrap(), wishes, &mut Names::default()).unwrap()
+fn reached(server: &Embedded, wishes: &ConnectOptions) -> Box<dyn Connector> {
+    connect::open(&Target::parse(&server.target()).unwrap(), wishes, &mut Names::default()).unwrap()
 }
 
-fn connect(server: &dyn Reached) -> Driven {
+fn connect(server: &dyn Connector) -> Driven {
     let address = server.address().unwrap();
     let mut client = Blocking::open(address, PATIENCE, |local| {
         let (client, server_end) = (end(local), end(address));
         let station = u32::from(local.port());
-        server.client(&Birth { station, of_station: 0, connection: 0, made_before: 0, client, server: server_end })
+        server.client(&ConnectionInfo {
+            client_index: station,
+            connection_index: 0,
+            connection: 0,
+            generation: 0,
+            client,
+            server: server_end,
+        })
     })
     .unwrap();
     assert_eq!(client.connect(), FINE);
@@ -163,7 +170,7 @@ const NFS_REFUSALS: [&str; 3] = ["CREATE 11", "LOOKUP 2", "RMDIR 42"];
 #[test]
 fn every_action_on_the_embedded_nfs_server() {
     let server = embedded(Kind::Nfs);
-    let reached = reached(&server, &Wishes::default());
+    let reached = reached(&server, &ConnectOptions::default());
     let mut client = connect(&*reached);
     tour(&mut client, &Arc::new(Content::new(1)));
     rows_are_sound(&client, &NFS_REFUSALS);
@@ -179,7 +186,7 @@ fn every_action_on_the_embedded_nfs_server() {
 fn every_action_on_the_embedded_smb_server_in_every_dialect() {
     for dialect in Dialect::ALL {
         let server = embedded(Kind::Smb);
-        let reached = reached(&server, &Wishes { dialects: dialect..=dialect, ..Wishes::default() });
+        let reached = reached(&server, &ConnectOptions { dialects: dialect..=dialect, ..ConnectOptions::default() });
         let mut client = connect(&*reached);
         tour(&mut client, &Arc::new(Content::new(2)));
         rows_are_sound(&client, &SMB_REFUSALS);
@@ -238,7 +245,8 @@ fn the_embedded_smb_server_signs_and_encrypts() {
             }
             let server = embedded(Kind::Smb);
             let signing = Wish::Demanded;
-            let wishes = Wishes { dialects: dialect..=dialect, signing, encryption, ..Wishes::default() };
+            let wishes =
+                ConnectOptions { dialects: dialect..=dialect, signing, encryption, ..ConnectOptions::default() };
             let mut client = connect(&*reached(&server, &wishes));
             tour(&mut client, &content);
             rows_are_sound(&client, &SMB_REFUSALS);
@@ -251,7 +259,7 @@ fn the_embedded_smb_server_signs_and_encrypts() {
 fn many_connections_and_many_calls_outstanding() {
     for kind in [Kind::Smb, Kind::Nfs] {
         let server = embedded(kind);
-        let reached = reached(&server, &Wishes::default());
+        let reached = reached(&server, &ConnectOptions::default());
         let content = Arc::new(Content::new(4));
         let mut clients: Vec<Driven> = (0..64).map(|_| connect(&*reached)).collect();
         std::thread::scope(|scope| {
@@ -281,7 +289,7 @@ fn a_full_embedded_server_says_so() {
     for kind in [Kind::Smb, Kind::Nfs] {
         let account = (kind == Kind::Smb).then(|| Account::random().unwrap());
         let server = Embedded::start(kind, Options { account, size: 1 << 20, ..Options::default() }).unwrap();
-        let mut client = connect(&*reached(&server, &Wishes::default()));
+        let mut client = connect(&*reached(&server, &ConnectOptions::default()));
         let content = Arc::new(Content::new(5));
         let file = open(&mut client, "large", Disposition::CreateNew, Caching::None);
         let write = Operation::Write { file, offset: 0, length: 4 << 20, content: &content, key: 1 };

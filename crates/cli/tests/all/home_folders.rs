@@ -122,7 +122,7 @@ fn leases_spare_requests() {
         );
         (stage["generator"]["spared"].as_u64().unwrap(), share(&stage, &["QUERY_INFO"]))
     };
-    let (none, kept) = (ran("none"), ran("kept"));
+    let (none, kept) = (ran("none"), ran("lease-cached"));
     assert_eq!(none.0, 0);
     assert!(kept.0 > 0 && kept.1 < none.1 - 1.0, "{kept:?} beside {none:?}");
 }
@@ -147,7 +147,7 @@ fn users_who_cannot_keep_their_schedules_are_an_overload() {
     let scratch = Scratch::new("overload");
     let file = scratch.path().join("slow.toml");
     let text = "name = \"slow\"\ndescription = \"\"\n[files]\ncount = 4\ndirectories = 0\ndepth = 1\nsize = \"1KiB\"\n\
-                [[turns]]\nname = \"a long look\"\non = \"file\"\nsteps = [\"getattr\", { think = \"300ms\" }, \"getattr\"]\n";
+                [[iterations]]\nname = \"a long look\"\non = \"file\"\nsteps = [\"getattr\", { think = \"300ms\" }, \"getattr\"]\n";
     std::fs::write(&file, text).unwrap();
     let load = ["--users", "2", "--every", "100ms", "--warmup", "0s", "--duration", "1s", "--target", "embedded:nfs"];
     let run = |more: &[&str]| plimsoll(&[&["run", file.to_str().unwrap()][..], &load, more].concat());

@@ -91,7 +91,7 @@ fn a_run_is_repeated_from_its_recording() {
     let [first, second] = ["first", "second"].map(|name| manifest(&folder.join(name)));
     assert_eq!(first["measured"]["spec"], second["measured"]["spec"]);
     let plan = &second["measured"]["spec"]["variants"][0]["levels"][0]["plan"];
-    assert_eq!((&plan["seed"], &plan["lanes"], &plan["timeout_ns"]), (&9.into(), &3.into(), &7_000_000_000_u64.into()));
+    assert_eq!((&plan["seed"], &plan["depth"], &plan["timeout_ns"]), (&9.into(), &3.into(), &7_000_000_000_u64.into()));
     assert_eq!(second["measured"]["run"]["workload_sha256"], first["measured"]["run"]["workload_sha256"]);
     for flag in [&["--stations", "3"][..], &["--target", "embedded:smb"], &["mixed"], &["--seed", "9"]] {
         assert_eq!(plimsoll(folder, &[&["run", "--from", "first"], flag].concat()), Some(2), "{flag:?}");

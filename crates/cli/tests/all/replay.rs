@@ -44,7 +44,7 @@ fn plimsoll(arguments: &[&str]) -> Output {
 fn workload(folder: &Path, loadfile: &Path, plays: u32) -> PathBuf {
     let path = folder.join("replay.toml");
     let text = format!(
-        "name = \"replay\"\ndescription = \"a test\"\n[replay]\nloadfile = {:?}\nplays = {plays}\n[load]\nstations = 3\n",
+        "name = \"replay\"\ndescription = \"a test\"\n[replay]\nloadfile = {:?}\nplays = {plays}\n[load]\nclients = 3\n",
         loadfile.to_str().unwrap()
     );
     std::fs::write(&path, text).unwrap();

@@ -116,7 +116,7 @@ impl LeaseCache {
             return None;
         }
         let (reply, avoided) = match *operation {
-            Operation::Open { path, access, disposition, caching: Caching::Kept } => {
+            Operation::Open { path, access, disposition, caching: Caching::LeaseCached } => {
                 (self.opened_again(path, access, disposition, open)?, 2)
             }
             // It is closed later, or its CLOSE is spared with the next CREATE.

@@ -61,12 +61,12 @@ fn a_kept_file_is_whole_for_everybody() {
     let content = Arc::new(Content::new(3));
     for dialect in [Dialect::V210, Dialect::V300, Dialect::V311] {
         let (mut one, mut two) = (connect(&samba, dialect), connect(&samba, dialect));
-        let (file, _) = opened(&mut one, &open(Caching::Kept, Disposition::OpenOrCreate));
+        let (file, _) = opened(&mut one, &open(Caching::LeaseCached, Disposition::OpenOrCreate));
         let write = Operation::Write { file, offset: 0, length: 1000, content: &content, key: 1 };
         assert_eq!(one.act(&write), Ok(Reply::Written { bytes: 1000 }));
         close(&mut one, file);
         let before = one.seen.transactions.len();
-        let (file, size) = opened(&mut one, &open(Caching::Kept, Disposition::OpenExisting));
+        let (file, size) = opened(&mut one, &open(Caching::LeaseCached, Disposition::OpenExisting));
         assert_eq!(size, Some(1000), "{dialect:?}: what was written is known");
         assert_eq!(
             one.act(&Operation::Read { file, offset: 0, length: 4096, keep: false }),
@@ -85,7 +85,7 @@ fn a_kept_file_is_whole_for_everybody() {
         let Some(Ok(Reply::Opened { file: other, .. })) = other else { panic!("{dialect:?}: {other:?}") };
         close(&mut two, other);
         assert_eq!(one.act(&Operation::Null), Ok(Reply::Nothing), "whose answer comes after the break");
-        let (file, size) = opened(&mut one, &open(Caching::Kept, Disposition::OpenExisting));
+        let (file, size) = opened(&mut one, &open(Caching::LeaseCached, Disposition::OpenExisting));
         assert_eq!(size, Some(0), "{dialect:?}");
         close(&mut one, file);
         // Whoever removes a file that he keeps open closes it first, and then it is gone.

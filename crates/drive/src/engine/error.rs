@@ -8,8 +8,8 @@ pub enum EngineError {
     /// The plan contradicts itself.
     #[error("the plan cannot be run: {0}")]
     Plan(&'static str),
-    /// Not one station could connect and log on; nothing was measured. What happened to the first that failed.
-    #[error("no station could connect: {0}{hint}", hint = hint(.0.cause))]
+    /// Not one client could connect and log on; nothing was measured. What happened to the first that failed.
+    #[error("no client could connect: {0}{hint}", hint = hint(.0.cause))]
     NobodyConnected(Failure),
     /// A thread or an event queue could not be made, or waiting for events failed.
     #[error("the load generator itself failed ({doing}): {source}")]

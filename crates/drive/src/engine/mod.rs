@@ -1,36 +1,37 @@
-//! Drives a server: a thread a core, each with its own stations, connections and timers.
+//! Drives a server: a thread a core, each with its own clients, connections and timers.
 //!
 //! ```text
 //! Plan ──┐                ┌ connect all ─ warm-up ─ measured ─ drain ─ leave ┐
-//! Setup ─┼─ run ─ worker ─┤                                                 ├─ Ran: sinks, tallies, generator
-//! Watch ─┘  (one a core)  └ lanes of scenarios ⇄ clients ⇄ network ─────────┘
+//! Setup ─┼─ run ─ worker ─┤                                                 ├─ EngineResult: sinks, tallies, generator
+//! Watch ─┘  (one a core)  └ slots of scenarios ⇄ clients ⇄ network ─────────┘
 //! ```
 //!
 //! A [`Plan`] says how much load there is and for how long; a [`Setup`] makes clients and scenarios; a [`Watch`] shows
 //! how far it is and can end it. What comes back is what was measured, and how well the generator itself kept up.
 
-mod awake;
+mod busy_poll;
+mod connection;
+mod coordinator;
 mod cpu;
-mod crew;
 mod error;
+mod idle_inhibitor;
 pub(crate) mod lateness;
-mod link;
+pub(crate) mod partition;
 mod plan;
-mod ran;
+mod result;
 mod setup;
-pub(crate) mod share;
 mod timers;
-mod vigil;
 mod watch;
 mod worker;
 
 pub use error::EngineError;
 pub use lateness::{Lateness, Shifted, WAKING_NS};
 pub use plan::{Plan, Reconnect};
-pub use ran::{
-    Answered, ConnectionFailure, Generator, Part, Ran, RoundTrips, StationTally, TurnTally, Unanswered, WorkerCpu,
+pub use result::{
+    Answered, ClientTally, ConnectionFailure, EngineResult, Generator, IterationTally, Part, RoundTrips, Unanswered,
+    WorkerCpu,
 };
-pub use setup::{Birth, Setup};
+pub use setup::{ConnectionInfo, Setup};
 pub use watch::{Phase, Progress, Watch};
 
 use std::io;
@@ -40,15 +41,15 @@ use plimsoll_client::clock::Clock;
 use plimsoll_client::operation::{Cause, Failure};
 use plimsoll_model::Sink;
 
-use self::awake::Awake;
-use self::crew::Crew;
-use self::share::Share;
-use self::worker::{Brought, Checkpoint, Job, Worker};
+use self::coordinator::RunCoordinator;
+use self::idle_inhibitor::IdleInhibitor;
+use self::partition::WorkerPartition;
+use self::worker::{Checkpoint, Job, Worker, WorkerResult};
 use crate::network::Network;
 use crate::network::tcp::Tcp;
-use crate::station::silence::together;
+use crate::simulated_client::silence::together;
 
-/// Runs a plan to its end: connects every station, warms up, measures, drains, logs off. Returns when all of it is done;
+/// Runs a plan to its end: connects every client, warms up, measures, drains, logs off. Returns when all of it is done;
 /// every phase has an end, so it always returns.
 ///
 /// `sinks` makes one sink for each worker; it takes every transaction of the run in the order in which they ended on
@@ -57,14 +58,14 @@ use crate::station::silence::together;
 /// byte) lies in it.
 ///
 /// # Errors
-/// The plan makes no sense, the machine has no resources left, or not one station could connect (then the first
+/// The plan makes no sense, the machine has no resources left, or not one client could connect (then the first
 /// failure says why). Everything else that goes wrong is part of the measurement.
 pub fn run<S: Sink + Send>(
     plan: &Plan,
     setup: &dyn Setup,
     sinks: impl Fn(u32) -> S + Sync,
     watch: &Watch,
-) -> Result<Ran<S>, EngineError> {
+) -> Result<EngineResult<S>, EngineError> {
     work_on(plan, setup, sinks, watch, tcp(plan, setup), None)
 }
 
@@ -80,12 +81,12 @@ pub fn run_with_checkpoints<S: Sink + Send>(
     sinks: impl Fn(u32) -> S + Sync,
     watch: &Watch,
     checkpoint: &(dyn Fn(&mut S, Part) + Sync),
-) -> Result<Ran<S>, EngineError> {
+) -> Result<EngineResult<S>, EngineError> {
     work_on(plan, setup, sinks, watch, tcp(plan, setup), Some(checkpoint))
 }
 
 /// What workers so far handed out with checkpoints, put together as at the end of a run: one part of each.
-pub fn so_far(plan: &Plan, parts: impl IntoIterator<Item = Part>) -> Ran<()> {
+pub fn so_far(plan: &Plan, parts: impl IntoIterator<Item = Part>) -> EngineResult<()> {
     gathered(plan, parts.into_iter().map(|part| part.0))
 }
 
@@ -105,7 +106,7 @@ pub fn run_on<S: Sink + Send, N: Network>(
     sinks: impl Fn(u32) -> S + Sync,
     watch: &Watch,
     networks: impl Fn(u32) -> io::Result<N> + Sync,
-) -> Result<Ran<S>, EngineError> {
+) -> Result<EngineResult<S>, EngineError> {
     work_on(plan, setup, sinks, watch, networks, None)
 }
 
@@ -120,7 +121,7 @@ pub fn run_on_with_checkpoints<S: Sink + Send, N: Network>(
     watch: &Watch,
     networks: impl Fn(u32) -> io::Result<N> + Sync,
     checkpoint: &(dyn Fn(&mut S, Part) + Sync),
-) -> Result<Ran<S>, EngineError> {
+) -> Result<EngineResult<S>, EngineError> {
     work_on(plan, setup, sinks, watch, networks, Some(checkpoint))
 }
 
@@ -131,53 +132,54 @@ fn work_on<S: Sink + Send, N: Network>(
     watch: &Watch,
     networks: impl Fn(u32) -> io::Result<N> + Sync,
     checkpoint: Option<Checkpoint<'_, S>>,
-) -> Result<Ran<S>, EngineError> {
+) -> Result<EngineResult<S>, EngineError> {
     plan.check()?;
-    let links = Share::links_of(plan);
+    let connections = WorkerPartition::connections_of(plan);
     let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get() as u32);
     let wanted = match (plan.threads, setup.address()) {
-        (0, None) => links,
+        (0, None) => connections,
         (0, Some(_)) => cores,
         (threads, _) => threads,
     };
-    let workers = wanted.min(Share::units(plan));
-    let crew = Crew::new(workers, links);
+    let workers = wanted.min(WorkerPartition::units(plan));
+    let coordinator = RunCoordinator::new(workers, connections);
     // Workers that share a core would poll while another one had something to do.
-    let job = Job { plan, setup, watch, crew: &crew, vigils: workers <= cores };
-    let awake = plan.keep_awake.then(Awake::begin).transpose();
-    let awake = awake.map_err(|source| EngineError::Machine { doing: "keeping processors awake", source })?;
-    watch.begin(plan.load.stations());
+    let job = Job { plan, setup, watch, coordinator: &coordinator, busy_poll: workers <= cores };
+    let idle_inhibitor = plan.no_cpu_idle.then(IdleInhibitor::begin).transpose();
+    let idle_inhibitor =
+        idle_inhibitor.map_err(|source| EngineError::Machine { doing: "keeping processors awake", source })?;
+    watch.begin(plan.load.clients());
     let work = |worker: u32| {
-        let guard = Guard(&crew);
+        let guard = Guard(&coordinator);
         let made = networks(worker).map_err(|source| ("making an event queue", source));
         let brought = made.and_then(|net| {
-            let share = Share::new(plan, worker, workers);
-            let worker = Worker::new(job, share, (worker, workers), net, sinks(worker));
+            let partition = WorkerPartition::new(plan, worker, workers);
+            let worker = Worker::new(job, partition, (worker, workers), net, sinks(worker));
             worker.with_checkpoints(checkpoint, workers).run().map_err(|source| ("waiting for events", source))
         });
         std::mem::forget(guard);
-        brought.map_err(|(doing, source)| crew.fail(doing, source)).ok()
+        brought.map_err(|(doing, source)| coordinator.fail(doing, source)).ok()
     };
-    let brought: Vec<Option<Brought<S>>> = std::thread::scope(|scope| {
-        let spawned: Vec<_> = (0..workers).map(|worker| spawn(scope, &crew, worker, &work)).collect();
+    let brought: Vec<Option<WorkerResult<S>>> = std::thread::scope(|scope| {
+        let spawned: Vec<_> = (0..workers).map(|worker| spawn(scope, &coordinator, worker, &work)).collect();
         spawned.into_iter().map(|thread| thread.and_then(|thread| thread.join().ok().flatten())).collect()
     });
-    drop(awake);
+    drop(idle_inhibitor);
     let over = brought.iter().flatten().map(|brought| brought.measured.1).max().unwrap_or(0);
     watch.enter(Phase::Over, over, over);
-    if let Some((doing, source)) = crew.failure() {
+    if let Some((doing, source)) = coordinator.failure() {
         return Err(EngineError::Machine { doing, source });
     }
-    if !crew.anybody_up() && !watch.stopped() {
+    if !coordinator.anybody_up() && !watch.stopped() {
         // Nobody has failed yet where the time for connecting was over before.
-        let failure = crew.first_failure().unwrap_or_else(|| Failure::without_answer(Cause::TimedOut));
+        let failure = coordinator.first_failure().unwrap_or_else(|| Failure::without_answer(Cause::TimedOut));
         return Err(EngineError::NobodyConnected(failure));
     }
     Ok(gathered(plan, brought.into_iter().flatten()))
 }
 
 /// A worker that panics does not leave the others waiting.
-struct Guard<'a>(&'a Crew);
+struct Guard<'a>(&'a RunCoordinator);
 
 impl Drop for Guard<'_> {
     fn drop(&mut self) {
@@ -190,24 +192,24 @@ const STACK: usize = 1 << 20;
 
 fn spawn<'s, 'e, T: Send + 's>(
     scope: &'s Scope<'s, 'e>,
-    crew: &Crew,
+    coordinator: &RunCoordinator,
     worker: u32,
     work: &'s (impl Fn(u32) -> T + Sync),
 ) -> Option<ScopedJoinHandle<'s, T>> {
     let builder = std::thread::Builder::new().name(format!("worker {worker}")).stack_size(STACK);
     let spawned = builder.spawn_scoped(scope, move || work(worker));
-    spawned.map_err(|source| crew.fail("starting a thread", source)).ok()
+    spawned.map_err(|source| coordinator.fail("starting a thread", source)).ok()
 }
 
 /// Puts together what the workers brought.
-fn gathered<S>(plan: &Plan, brought: impl Iterator<Item = Brought<S>>) -> Ran<S> {
-    let mut ran = Ran {
+fn gathered<S>(plan: &Plan, brought: impl Iterator<Item = WorkerResult<S>>) -> EngineResult<S> {
+    let mut ran = EngineResult {
         sinks: Vec::new(),
-        stations: Vec::new(),
-        turns: Vec::new(),
+        clients: Vec::new(),
+        iterations: Vec::new(),
         generator: Generator {
             asked_rate: plan.load.asked_rate(),
-            kept_awake: plan.keep_awake,
+            no_cpu_idle: plan.no_cpu_idle,
             ..Generator::default()
         },
         measured: (i64::MIN, i64::MIN),
@@ -218,8 +220,8 @@ fn gathered<S>(plan: &Plan, brought: impl Iterator<Item = Brought<S>>) -> Ran<S>
     ran.generator.clock_granularity_ns = Clock::new().granularity();
     for part in brought {
         ran.sinks.push(part.sink);
-        ran.stations.extend(part.tallies);
-        add_turns(&mut ran.turns, &part.turns);
+        ran.clients.extend(part.tallies);
+        add_iterations(&mut ran.iterations, &part.iterations);
         ran.generator.workers.push(part.cpu);
         ran.generator.add(&part.generator);
         // Workers agree on both, unless nothing was measured.
@@ -229,14 +231,14 @@ fn gathered<S>(plan: &Plan, brought: impl Iterator<Item = Brought<S>>) -> Ran<S>
     }
     ran.silences = together(gaps);
     ran.measured.0 = ran.measured.0.min(ran.measured.1);
-    ran.stations.sort_by_key(|tally| tally.station);
+    ran.clients.sort_by_key(|tally| tally.client_index);
     let seconds = (ran.measured.1 - ran.measured.0) as f64 / 1e9;
-    let turns: u64 = ran.stations.iter().map(|tally| tally.turns).sum();
-    ran.generator.achieved_rate = if seconds > 0.0 { turns as f64 / seconds } else { 0.0 };
+    let iterations: u64 = ran.clients.iter().map(|tally| tally.iterations).sum();
+    ran.generator.achieved_rate = if seconds > 0.0 { iterations as f64 / seconds } else { 0.0 };
     ran
 }
 
-fn add_turns(all: &mut Vec<TurnTally>, part: &[TurnTally]) {
-    all.resize(all.len().max(part.len()), TurnTally::default());
+fn add_iterations(all: &mut Vec<IterationTally>, part: &[IterationTally]) {
+    all.resize(all.len().max(part.len()), IterationTally::default());
     all.iter_mut().zip(part).for_each(|(all, part)| all.add(part));
 }

@@ -13,13 +13,13 @@ use crate::tap::Tap;
 pub struct Plan {
     /// Who starts what, when.
     pub load: Load,
-    /// Pipelining depth: scenarios that one station runs at a time, each with one operation outstanding. At least 1.
-    pub lanes: u32,
-    /// Connections of each station (nconnect), each with a client of its own; lane `n` uses connection `n % connections`.
+    /// Pipelining depth: scenarios that one client runs at a time, each with one operation outstanding. At least 1.
+    pub depth: u32,
+    /// Connections of each client (nconnect), each with a protocol client of its own; slot `n` uses connection `n % connections`.
     /// At least 1.
     pub connections: u32,
-    /// Stations that share a connection and its client. At least 1, and 1 where `connections` is more than 1.
-    pub stations_per_connection: u32,
+    /// Clients that share a connection and its protocol client. At least 1, and 1 where `connections` is more than 1.
+    pub clients_per_connection: u32,
     /// How long each phase is.
     pub phases: Phases,
     /// A request without an answer after so many ns is overdue: reported unanswered, its operation failed as timed out. The
@@ -40,7 +40,7 @@ pub struct Plan {
     pub kernel_times: bool,
     /// Keep the processors of this machine from sleeping, with threads that give way to everything else, so that neither starts nor
     /// looks at answers are late.
-    pub keep_awake: bool,
+    pub no_cpu_idle: bool,
     /// Write what goes over the sockets to a capture file. Several runs in a row can share one; who made it finishes it.
     #[serde(skip)]
     pub tap: Option<Arc<Tap>>,
@@ -49,7 +49,7 @@ pub struct Plan {
 /// What happens when a connection cannot be made or is lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reconnect {
-    /// Attempts in a row before its stations give up; 0: they give up at once. What the
+    /// Attempts in a row before its clients give up; 0: they give up at once. What the
     /// server has refused (logon, share) or does not offer is not tried again.
     pub attempts: u32,
     /// Wait before the first attempt, ns; each later one doubles it.
@@ -80,9 +80,9 @@ impl Plan {
     pub fn new(load: Load) -> Self {
         Self {
             load,
-            lanes: 1,
+            depth: 1,
             connections: 1,
-            stations_per_connection: 1,
+            clients_per_connection: 1,
             phases: Phases::default(),
             timeout_ns: 30_000_000_000,
             threads: 0,
@@ -91,21 +91,21 @@ impl Plan {
             connecting: 256,
             stage: None,
             kernel_times: true,
-            keep_awake: false,
+            no_cpu_idle: false,
             tap: None,
         }
     }
 
-    /// Requests that all stations together have outstanding at most.
+    /// Requests that all clients together have outstanding at most.
     #[must_use]
     pub fn outstanding(&self) -> u64 {
-        u64::from(self.load.stations()) * u64::from(self.lanes)
+        u64::from(self.load.clients()) * u64::from(self.depth)
     }
 
-    /// Connections of all stations together.
+    /// Connections of all clients together.
     #[must_use]
     pub fn connections_in_all(&self) -> u64 {
-        let units = self.load.stations().div_ceil(self.stations_per_connection.max(1));
+        let units = self.load.clients().div_ceil(self.clients_per_connection.max(1));
         u64::from(units) * u64::from(self.connections)
     }
 
@@ -115,21 +115,21 @@ impl Plan {
     /// What contradicts itself.
     pub fn check(&self) -> Result<(), EngineError> {
         let wrong = |condition: bool, what| if condition { Err(EngineError::Plan(what)) } else { Ok(()) };
-        wrong(self.load.stations() == 0, "there must be at least one station")?;
-        wrong(self.lanes == 0, "the depth must be at least 1")?;
-        wrong(self.connections == 0 || self.stations_per_connection == 0, "a station needs a connection")?;
+        wrong(self.load.clients() == 0, "there must be at least one client")?;
+        wrong(self.depth == 0, "the depth must be at least 1")?;
+        wrong(self.connections == 0 || self.clients_per_connection == 0, "a client needs a connection")?;
         wrong(
-            self.connections > 1 && self.stations_per_connection > 1,
-            "several connections a station and several stations a connection exclude each other",
+            self.connections > 1 && self.clients_per_connection > 1,
+            "several connections a client and several clients a connection exclude each other",
         )?;
-        wrong(self.connections > self.lanes, "a station cannot use more connections than its depth")?;
+        wrong(self.connections > self.depth, "a client cannot use more connections than its depth")?;
         wrong(self.connecting == 0, "at least one connection must be made at a time")?;
         wrong(self.timeout_ns == 0, "the timeout must be more than 0")?;
-        let slots = u64::from(self.load.stations()) * u64::from(self.lanes.max(self.connections));
-        wrong(slots > 1 << 24, "stations times depth must be at most 16,777,216")?;
+        let slots = u64::from(self.load.clients()) * u64::from(self.depth.max(self.connections));
+        wrong(slots > 1 << 24, "clients times depth must be at most 16,777,216")?;
         match self.load {
             Load::Open { rate, .. } => wrong(!(rate > 0.0 && rate <= 1e8), "the rate must be above 0 and at most 1e8"),
-            Load::Partly { every_ns, .. } => wrong(every_ns == 0, "users need time between their turns"),
+            Load::Partly { every_ns, .. } => wrong(every_ns == 0, "users need time between their iterations"),
             Load::Closed { think: Pause::Uniform(low, high), .. } => {
                 wrong(low > high, "the think time's lower bound is above its upper bound")
             }

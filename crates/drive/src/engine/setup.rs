@@ -17,31 +17,31 @@ pub trait Setup: Sync {
         false
     }
     /// The protocol machine of a connection that was just made: the first, and each one after a loss.
-    fn client(&self, birth: &Birth) -> Box<dyn Client>;
-    /// What one lane of a station does. `seed` is its own.
-    fn scenario(&self, station: u32, lane: u32, seed: u64) -> Box<dyn Scenario>;
+    fn client(&self, info: &ConnectionInfo) -> Box<dyn Client>;
+    /// What one slot of a client does. `seed` is its own.
+    fn scenario(&self, client_index: u32, slot: u32, seed: u64) -> Box<dyn Scenario>;
     /// Resolves every symbol that clients and scenarios use.
     fn names(&self) -> &Names;
 }
 
 /// The circumstances of a new connection.
 #[derive(Clone, Copy, Debug)]
-pub struct Birth {
-    /// The station it belongs to; the first one where several share it.
-    pub station: u32,
-    /// Which of the station's connections it is, from 0.
-    pub of_station: u32,
+pub struct ConnectionInfo {
+    /// The client it belongs to; the first one where several share it.
+    pub client_index: u32,
+    /// Which of the client's connections it is, from 0.
+    pub connection_index: u32,
     /// Number in this run, from 0, as transactions carry it; a connection made again has a new one.
     pub connection: u32,
     /// How many times it was made before.
-    pub made_before: u32,
+    pub generation: u32,
     /// Our side; [`Endpoint::NOWHERE`] where there is no connection.
     pub client: Endpoint,
     /// The server; [`Endpoint::NOWHERE`] where there is no connection.
     pub server: Endpoint,
 }
 
-impl Birth {
+impl ConnectionInfo {
     /// What its transactions have in common, with the share and the account.
     #[must_use]
     pub fn identity(&self, share: Symbol, user: Symbol) -> Identity {

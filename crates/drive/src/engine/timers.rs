@@ -13,9 +13,9 @@ use std::collections::BinaryHeap;
 pub(super) enum Timer {
     /// The measured phase begins.
     Measure,
-    /// A lane has thought enough.
-    Lane(u32),
-    /// A turn is due on a schedule.
+    /// A slot has thought enough.
+    Slot(u32),
+    /// An iteration is due on a schedule.
     Arrival(u32),
     /// A link may be tried again.
     Retry(u32),
@@ -45,7 +45,7 @@ impl Timers {
     /// When the next thing is to happen, if that is a start which is not to be late.
     pub(super) fn next_start(&self) -> Option<i64> {
         let Reverse((at, _, timer)) = self.heap.peek()?;
-        matches!(timer, Timer::Lane(_) | Timer::Arrival(_)).then_some(*at)
+        matches!(timer, Timer::Slot(_) | Timer::Arrival(_)).then_some(*at)
     }
 
     /// Takes the next thing out if it is due.
@@ -64,12 +64,12 @@ mod tests {
     #[test]
     fn soonest_first_and_in_order_at_the_same_instant() {
         let mut timers = Timers::default();
-        for (at, lane) in [(30, 0), (10, 1), (20, 2), (10, 3), (10, 0)] {
-            timers.push(at, Timer::Lane(lane));
+        for (at, slot) in [(30, 0), (10, 1), (20, 2), (10, 3), (10, 0)] {
+            timers.push(at, Timer::Slot(slot));
         }
         assert_eq!(timers.due(9), None);
         let due: Vec<_> = std::iter::from_fn(|| timers.due(20)).collect();
-        assert_eq!(due, [(10, Timer::Lane(1)), (10, Timer::Lane(3)), (10, Timer::Lane(0)), (20, Timer::Lane(2))]);
+        assert_eq!(due, [(10, Timer::Slot(1)), (10, Timer::Slot(3)), (10, Timer::Slot(0)), (20, Timer::Slot(2))]);
         assert_eq!((timers.next(), timers.next_start()), (Some(30), Some(30)));
         timers.push(29, Timer::Measure);
         assert_eq!((timers.next(), timers.next_start()), (Some(29), None));

@@ -12,9 +12,9 @@ pub struct Watch {
     phase: AtomicU8,
     since: AtomicI64,
     until: AtomicI64,
-    stations: AtomicU32,
+    clients: AtomicU32,
     connected: AtomicU32,
-    turns: AtomicU64,
+    iterations: AtomicU64,
     actions: AtomicU64,
     errors: AtomicU64,
     bytes: AtomicU64,
@@ -25,7 +25,7 @@ pub struct Watch {
 pub enum Phase {
     /// Not begun.
     Waiting,
-    /// Stations connect and log on.
+    /// Clients connect and log on.
     Connecting,
     /// Load without measurement.
     WarmUp,
@@ -48,12 +48,12 @@ pub struct Progress {
     pub since: i64,
     /// When it will end, ns since the Unix epoch; 0 where nobody knows.
     pub until: i64,
-    /// Stations of the plan.
-    pub stations: u32,
+    /// Clients of the plan.
+    pub clients: u32,
     /// Those that are logged on.
     pub connected: u32,
-    /// Turns over.
-    pub turns: u64,
+    /// Iterations over.
+    pub iterations: u64,
     /// Actions that succeeded.
     pub actions: u64,
     /// Actions that failed.
@@ -72,7 +72,7 @@ impl Watch {
         Self::default()
     }
 
-    /// Ends the phase at once, whichever it is: what was measured is kept, what is outstanding is drained, stations log
+    /// Ends the phase at once, whichever it is: what was measured is kept, what is outstanding is drained, clients log
     /// off. Safe to call from a signal handler.
     pub fn stop(&self) {
         self.stop.store(true, Relaxed);
@@ -103,21 +103,21 @@ impl Watch {
             phase: PHASES.get(usize::from(self.phase.load(Relaxed))).copied().unwrap_or(Phase::Over),
             since: self.since.load(Relaxed),
             until: self.until.load(Relaxed),
-            stations: self.stations.load(Relaxed),
+            clients: self.clients.load(Relaxed),
             connected: self.connected.load(Relaxed),
-            turns: self.turns.load(Relaxed),
+            iterations: self.iterations.load(Relaxed),
             actions: self.actions.load(Relaxed),
             errors: self.errors.load(Relaxed),
             bytes: self.bytes.load(Relaxed),
         }
     }
 
-    pub(super) fn begin(&self, stations: u32) {
-        for counter in [&self.turns, &self.actions, &self.errors, &self.bytes] {
+    pub(super) fn begin(&self, clients: u32) {
+        for counter in [&self.iterations, &self.actions, &self.errors, &self.bytes] {
             counter.store(0, Relaxed);
         }
         self.connected.store(0, Relaxed);
-        self.stations.store(stations, Relaxed);
+        self.clients.store(clients, Relaxed);
         self.phase.store(Phase::Waiting as u8, Relaxed);
     }
 
@@ -129,8 +129,8 @@ impl Watch {
         }
     }
 
-    pub(super) fn add(&self, turns: u64, actions: u64, errors: u64, bytes: u64) {
-        self.turns.fetch_add(turns, Relaxed);
+    pub(super) fn add(&self, iterations: u64, actions: u64, errors: u64, bytes: u64) {
+        self.iterations.fetch_add(iterations, Relaxed);
         self.actions.fetch_add(actions, Relaxed);
         self.errors.fetch_add(errors, Relaxed);
         self.bytes.fetch_add(bytes, Relaxed);

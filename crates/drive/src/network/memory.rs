@@ -79,10 +79,10 @@ pub struct Delays {
 impl Delays {
     /// When the thread runs that waited for `due`, at `now`.
     fn runs(&self, now: i64, due: i64) -> i64 {
-        let awake = if due > now { due.saturating_add(self.waking_ns) } else { now };
+        let idle_inhibitor = if due > now { due.saturating_add(self.waking_ns) } else { now };
         let (every, taken) = self.taken_ns;
-        let into = if every > 0 { awake.rem_euclid(every) } else { taken };
-        awake.saturating_add((taken - into).max(0))
+        let into = if every > 0 { idle_inhibitor.rem_euclid(every) } else { taken };
+        idle_inhibitor.saturating_add((taken - into).max(0))
     }
 }
 

@@ -17,7 +17,7 @@ use plimsoll_client::smb2::signing::SigningAlgorithm;
 use plimsoll_client::smb2::{Dialect, Negotiated, SmbClient, SmbOptions, Wish};
 use plimsoll_client::target::{Server, Target};
 use plimsoll_client::{Operation, Reply};
-use plimsoll_drive::reach::{self, ReachError, Wishes};
+use plimsoll_drive::connect::{self, ConnectError, ConnectOptions};
 use plimsoll_model::{Endpoint, Names, Symbol};
 use plimsoll_testkit::servers::{Kdc, Samba, Share, Unavailable};
 
@@ -132,13 +132,15 @@ fn a_target_is_reached_with_a_ticket_of_its_own() {
     let mut target = Target::parse(&url).unwrap();
     target.find_password(None, Some(Samba::PASSWORD.into())).unwrap();
     let kerberos = Some(at(kdc.address()));
-    let reached = reach::open(&target, &Wishes { kerberos, ..Wishes::default() }, &mut Names::default()).unwrap();
+    let reached =
+        connect::open(&target, &ConnectOptions { kerberos, ..ConnectOptions::default() }, &mut Names::default())
+            .unwrap();
     assert_eq!(kdc.issued(), (1, 1), "before the first client");
     let address = reached.address().unwrap();
     assert_eq!((address.ip().is_loopback(), address.port()), (true, samba.address().port()));
-    let nobody = Wishes { kerberos: Some(Realm { name: None, kdc: None }), ..Wishes::default() };
-    let refused = reach::open(&target, &nobody, &mut Names::default()).err().unwrap();
-    assert!(matches!(refused, ReachError::Ticket(TicketError::NoRealm)), "{refused}");
+    let nobody = ConnectOptions { kerberos: Some(Realm { name: None, kdc: None }), ..ConnectOptions::default() };
+    let refused = connect::open(&target, &nobody, &mut Names::default()).err().unwrap();
+    assert!(matches!(refused, ConnectError::Ticket(TicketError::NoRealm)), "{refused}");
 }
 
 fn refusal(credentials: &Credentials, realm: &Realm, service: &str) -> String {

@@ -7,8 +7,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use plimsoll_client::target::Target;
-use plimsoll_drive::engine::{self, Plan, Ran, Watch};
-use plimsoll_drive::reach::{Scenarios, Wishes, Work, open};
+use plimsoll_drive::connect::{ConnectOptions, Scenarios, Work, open};
+use plimsoll_drive::engine::{self, EngineResult, Plan, Watch};
 use plimsoll_model::{Names, Outcome, Protocol, Transaction};
 use plimsoll_testkit::servers::{Export, Ganesha, Samba, Share};
 use plimsoll_workload::fileset::{Create, Found, Job, Look, Remove, Verify};
@@ -29,18 +29,24 @@ fn said(row: &Transaction) -> String {
 
 impl Place<'_> {
     /// Runs a load until its scenarios finish, or for so many ns.
-    fn run(&self, stations: u32, lanes: u32, time: Option<u64>, scenarios: Scenarios<'_>) -> Ran<Vec<Transaction>> {
+    fn run(
+        &self,
+        clients: u32,
+        slots: u32,
+        time: Option<u64>,
+        scenarios: Scenarios<'_>,
+    ) -> EngineResult<Vec<Transaction>> {
         let mut names = Names::default();
-        let server = open(&self.target, &Wishes::default(), &mut names).unwrap();
+        let server = open(&self.target, &ConnectOptions::default(), &mut names).unwrap();
         let work = Work { server: server.as_ref(), scenarios, names: Arc::new(names) };
-        let mut plan = Plan::new(Load::Closed { stations, think: Pause::None });
-        plan.lanes = lanes;
+        let mut plan = Plan::new(Load::Closed { clients, think: Pause::None });
+        plan.depth = slots;
         plan.phases = Phases { warmup_ns: 0, measured_ns: time, ..Phases::default() };
         let ran = engine::run(&plan, &work, |_| Vec::new(), &Watch::new()).unwrap();
         let refused = |row: &&Transaction| row.outcome != plimsoll_model::Outcome::Succeeded;
         let refused: Vec<String> = ran.sinks.iter().flatten().filter(refused).map(said).collect();
-        for station in &ran.stations {
-            let errors = (&station.errors, &station.errors_outside);
+        for client_index in &ran.clients {
+            let errors = (&client_index.errors, &client_index.errors_outside);
             assert_eq!(errors, (&Vec::new(), &Vec::new()), "{}: {refused:?}", self.target);
         }
         ran
@@ -54,10 +60,10 @@ impl Place<'_> {
 
     fn every_builtin(&self) {
         // Load files are played by tests of their own: they are refused things on purpose.
-        let with_turns = BUILTINS.iter().filter(|builtin| !builtin.text.contains("[replay]"));
+        let with_iterations = BUILTINS.iter().filter(|builtin| !builtin.text.contains("[replay]"));
         let smb = self.protocol == Protocol::Smb2;
         let possible = |builtin: &&Builtin| smb || builtin.workload().unwrap().smb_alone().is_none();
-        with_turns.filter(possible).for_each(|builtin| self.builtin(builtin));
+        with_iterations.filter(possible).for_each(|builtin| self.builtin(builtin));
     }
 
     fn builtin(&self, builtin: &Builtin) {
@@ -77,7 +83,8 @@ impl Place<'_> {
         assert_eq!(look.outcome(), Ok(Found::Set));
 
         // However slow the machine is, a run has a first operation.
-        let scenarios: Scenarios<'_> = Box::new(|station, lane, seed| workload.scenario(&files, station, lane, seed));
+        let scenarios: Scenarios<'_> =
+            Box::new(|client_index, slot, seed| workload.scenario(&files, client_index, slot, seed));
         let alone = workload.wants_its_connection_alone();
         let ran = self.run(3, if alone { 1 } else { 2 }, Some(300_000_000), scenarios);
         let transactions: Vec<&Transaction> = ran.sinks.iter().flatten().collect();
@@ -90,7 +97,7 @@ impl Place<'_> {
             assert!(fine, "{transaction:?}");
         }
 
-        // The end came in the middle of turns: what they left is known for what it is.
+        // The end came in the middle of iterations: what they left is known for what it is.
         let verify = Verify::new(files.clone());
         self.finish(&verify);
         verify.outcome().unwrap();

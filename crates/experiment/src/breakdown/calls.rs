@@ -124,11 +124,11 @@ impl CallSpec {
 
     /// A phase as a stage of this number.
     pub(super) fn level(&self, phase: &Phase, number: u32, local: bool) -> LevelSpec {
-        let load = Load::Closed { stations: 1, think: Pause::None };
+        let load = Load::Closed { clients: 1, think: Pause::None };
         let (warmup_ns, measured_ns) = (self.warmup_ns, Some(self.measured_ns));
         let phases = Phases { warmup_ns, measured_ns, ..Phases::default() };
         let (lanes, timeout_ns, stage) = (phase.outstanding, self.timeout_ns, Some(number));
-        let plan = Plan { lanes, phases, timeout_ns, threads: 1, seed: self.seed, stage, ..Plan::new(load) };
+        let plan = Plan { depth: lanes, phases, timeout_ns, threads: 1, seed: self.seed, stage, ..Plan::new(load) };
         let words = format!("{}{}", phase.call, if local { ", local" } else { "" });
         // No two phases are points of one load curve.
         LevelSpec { plan, curve: Some(words.clone()), words, parameter: None }

@@ -21,7 +21,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use plimsoll_client::target::Target;
-use plimsoll_drive::reach::Wishes;
+use plimsoll_drive::connect::ConnectOptions;
 use plimsoll_model::Names;
 use plimsoll_report::findings::calls::Calls;
 use plimsoll_report::findings::{Findings, Parameter};
@@ -47,7 +47,7 @@ pub struct BreakdownSpec {
     /// The server, or the mounted directory.
     pub target: Chosen,
     /// What is asked of the server.
-    pub wishes: Wishes,
+    pub wishes: ConnectOptions,
     /// The URL of the local directory; `None`: a temporary one.
     pub local: Option<String>,
     /// How calls are made.

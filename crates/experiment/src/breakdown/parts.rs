@@ -230,12 +230,12 @@ mod tests {
     use plimsoll_client::local::Reading;
     use plimsoll_client::operation::Done;
     use plimsoll_client::target::Target;
+    use plimsoll_drive::connect::{self, ConnectOptions, Work};
     use plimsoll_drive::engine::{Plan, Watch};
-    use plimsoll_drive::reach::{self, Wishes, Work};
     use plimsoll_model::{Names, Operation, Symbol};
     use plimsoll_testkit::servers::scripted::{Latency, Script, Scripted};
     use plimsoll_workload::Workload;
-    use plimsoll_workload::scenario::{Scenario, Step, Verdict};
+    use plimsoll_workload::scenario::{Scenario, ScenarioStep, Verdict};
     use plimsoll_workload::{Load, Pause, Phases};
 
     use super::*;
@@ -247,9 +247,13 @@ mod tests {
     struct Asking(bool);
 
     impl Scenario for Asking {
-        fn next(&mut self) -> Step<'_> {
+        fn next(&mut self) -> ScenarioStep<'_> {
             self.0 = !self.0;
-            if self.0 { Step::Act(plimsoll_client::Operation::Null, Symbol::NONE) } else { Step::TurnOver }
+            if self.0 {
+                ScenarioStep::Act(plimsoll_client::Operation::Null, Symbol::NONE)
+            } else {
+                ScenarioStep::IterationOver
+            }
         }
 
         fn done(&mut self, _: &Done) -> Verdict {
@@ -265,12 +269,12 @@ mod tests {
         let address = server.address();
         let target = format!("nfs://{address}/scripted?version=3&mountport={}", address.port());
         let mut names = Names::default();
-        let reached = reach::open(&Target::parse(&target).unwrap(), &Wishes::default(), &mut names).unwrap();
+        let reached = connect::open(&Target::parse(&target).unwrap(), &ConnectOptions::default(), &mut names).unwrap();
         let scenarios = Box::new(|_, _, _| Box::new(Asking(false)) as Box<dyn Scenario>);
         let work = Work { server: &*reached, scenarios, names: Arc::new(names) };
         let phases = Phases { warmup_ns: 50_000_000, measured_ns: Some(500_000_000), ..Phases::default() };
-        let load = Load::Closed { stations: 1, think: Pause::None };
-        let plan = Plan { phases, lanes, stage: Some(0), threads: 1, ..Plan::new(load) };
+        let load = Load::Closed { clients: 1, think: Pause::None };
+        let plan = Plan { phases, depth: lanes, stage: Some(0), threads: 1, ..Plan::new(load) };
         let kept = Kept { table: None, recording: None, by_time: false };
         let mut ran = run_level(&plan, "null", &work, kept, &Watch::new()).unwrap();
         ran.serve_with(ServerSide {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use anyhow::{Context, ensure};
 use plimsoll_client::target::Target;
-use plimsoll_drive::reach::{Reached, Wishes};
+use plimsoll_drive::connect::{ConnectOptions, Connector};
 use plimsoll_model::Names;
 
 use super::calls::{CallSpec, Phase};
@@ -121,7 +121,7 @@ impl<'a> Place<'a> {
     pub(super) fn reach(
         chosen: &'a Chosen,
         phases: &'a [Phase],
-        (wishes, watching): (&Wishes, &'a dyn Watching),
+        (wishes, watching): (&ConnectOptions, &'a dyn Watching),
         (watch, first, local): (Option<&'a ServerSideWatch>, usize, bool),
         names: &mut Names,
         (spec, remove_files): (&CallSpec, bool),
@@ -135,7 +135,7 @@ impl<'a> Place<'a> {
                 may_be_busy: true,
                 ..Drive::new(&phase.workload, watching, spec.timeout_ns)
             };
-            let wishes = Wishes { reading: phase.reading, ..wishes.clone() };
+            let wishes = ConnectOptions { reading: phase.reading, ..wishes.clone() };
             let site = drive.reach(chosen, &wishes, &[spec.level(phase, 0, local)], names)?;
             sites.push((phase, drive, site));
         }
@@ -183,7 +183,7 @@ impl<'a> Place<'a> {
     }
 
     /// The server, where clients of ours talk to it.
-    pub(super) fn server(&self) -> Option<&dyn Reached> {
+    pub(super) fn server(&self) -> Option<&dyn Connector> {
         self.sites.first().map(|(_, _, site)| &*site.server).filter(|server| server.address().is_some())
     }
 

@@ -7,8 +7,8 @@ use plimsoll_client::Client;
 use plimsoll_client::blocking::Blocking;
 use plimsoll_client::operation::{Access, Caching, Disposition, Operation, Reply};
 use plimsoll_client::target::Target;
-use plimsoll_drive::engine::Birth;
-use plimsoll_drive::reach::Reached;
+use plimsoll_drive::connect::Connector;
+use plimsoll_drive::engine::ConnectionInfo;
 use plimsoll_model::Endpoint;
 use plimsoll_report::findings::calls::PathRequests;
 
@@ -23,7 +23,7 @@ const TOP: &str = "top";
 /// A client that does one thing after the other.
 type Caller = Blocking<Box<dyn Client>>;
 /// A server, and how long connecting or a call may take.
-type Timed<'a> = (&'a dyn Reached, Duration);
+type Timed<'a> = (&'a dyn Connector, Duration);
 
 /// Counts the requests of asking for attributes, and of opening and closing, at the root and below it. Makes a few directories
 /// and a file for that, and removes them.
@@ -63,7 +63,14 @@ fn caller((server, timeout): Timed<'_>) -> anyhow::Result<Caller> {
     let server_end = Endpoint { ip: address.ip(), port: address.port() };
     let mut caller = Blocking::open(address, timeout, |local| {
         let client = Endpoint { ip: local.ip(), port: local.port() };
-        let birth = Birth { station: 0, of_station: 0, connection: 0, made_before: 0, client, server: server_end };
+        let birth = ConnectionInfo {
+            client_index: 0,
+            connection_index: 0,
+            connection: 0,
+            generation: 0,
+            client,
+            server: server_end,
+        };
         server.client(&birth)
     })?;
     did(caller.connect(), "connecting")?;

@@ -131,7 +131,7 @@ mod tests {
     fn bottleneck() -> (Search, Trials) {
         let bounds = Bounds { start: 10.0, most: 1e3, grain: Grain::Whole, resolution: 0.02, runs: 100 };
         let mut search = Search::new(bounds);
-        let mut trials = Trials::new(Load::Closed { stations: 1, think: Pause::None });
+        let mut trials = Trials::new(Load::Closed { clients: 1, think: Pause::None });
         while let Next::Run { load, brief } = search.next() {
             trials.begin(load, brief);
             let last = trials.trials.last_mut().unwrap();
@@ -158,7 +158,7 @@ mod tests {
     fn a_search_without_an_end_says_what_was_confirmed() {
         let bounds = Bounds { start: 10.0, most: 1e3, grain: Grain::Whole, resolution: 0.02, runs: 100 };
         let mut search = Search::new(bounds);
-        let trials = Trials::new(Load::Closed { stations: 1, think: Pause::None });
+        let trials = Trials::new(Load::Closed { clients: 1, think: Pause::None });
         assert_eq!(trials.outcome(&search, "stations").1, None);
         // Sixteen hold once in the confirming, so the lower end is sure before the upper one.
         let mut sixteen = 0;

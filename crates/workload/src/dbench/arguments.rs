@@ -72,7 +72,7 @@ impl<'a> Arguments<'a> {
         self.words.first().is_some_and(|word| word.starts_with(['/', '\\', '$']))
     }
 
-    /// A path, relative to the station's own directory.
+    /// A path, relative to the client's own directory.
     pub(super) fn path(&mut self) -> Result<Text, String> {
         let path = self.path_text()?;
         self.texts.intern(&path)
@@ -92,7 +92,7 @@ impl<'a> Arguments<'a> {
         }
         let parts: Vec<&str> = word.split(['/', '\\']).filter(|part| !matches!(*part, "" | ".")).collect();
         if parts.contains(&"..") || word.contains('\0') {
-            return Err("a path may not leave the station's directory".to_owned());
+            return Err("a path may not leave the client's directory".to_owned());
         }
         Ok(parts.join("/"))
     }
@@ -122,7 +122,7 @@ impl<'a> Arguments<'a> {
         let word = self.word("an offset")?;
         let wrong = || format!("an offset must be a number, or a formula such as *%1000/8: {word}");
         if word == "+child" {
-            return Ok(Place::BehindByStation);
+            return Ok(Place::BehindByClient);
         }
         if let Some(behind) = word.strip_prefix('+') {
             return number(behind).map(Place::Behind).ok_or_else(wrong);
@@ -193,7 +193,7 @@ mod tests {
         let mut texts = Texts::default();
         let mut place = |word: &str| Arguments { words: &[word], texts: &mut texts }.place();
         assert_eq!(place("512"), Ok(Place::At(512)));
-        assert_eq!((place("+0x10"), place("+child")), (Ok(Place::Behind(16)), Ok(Place::BehindByStation)));
+        assert_eq!((place("+0x10"), place("+child")), (Ok(Place::Behind(16)), Ok(Place::BehindByClient)));
         assert_eq!(place("*%0x10000000/4096+5"), Ok(Place::Drawn(0)));
         assert_eq!(place("*"), Ok(Place::Drawn(1)));
         for wrong in ["*%0", "*%", "*5", "+num_children", "x", "**"] {

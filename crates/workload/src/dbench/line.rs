@@ -21,7 +21,7 @@ pub(crate) struct Line {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Name(pub(super) u8);
 
-/// A text of the script: a path, relative to the station's own directory, or a pattern.
+/// A text of the script: a path, relative to the client's own directory, or a pattern.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Text(pub(super) u32);
 
@@ -41,8 +41,8 @@ pub(crate) enum Place {
     At(u64),
     /// So much behind that of the line before.
     Behind(u64),
-    /// Behind that of the line before by the station's number.
-    BehindByStation,
+    /// Behind that of the line before by the client's number.
+    BehindByClient,
     /// Drawn, as one of the script's formulas says.
     Drawn(u32),
 }

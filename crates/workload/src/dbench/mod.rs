@@ -5,8 +5,8 @@
 //!                                              statuses (what each line expects) ─┘ └─ account (what did not come so)
 //! ```
 //!
-//! A player is one lane of one station. It plays the file from its beginning to its end in a directory of its own, over and
-//! over, a line a turn, and compares what comes of each line with the status that the line names.
+//! A player is one slot of one client. It plays the file from its beginning to its end in a directory of its own, over and
+//! over, a line an iteration, and compares what comes of each line with the status that the line names.
 //!
 //! Spec: dbench 3, 4 and 5 (child.c, fileio.c, nfsio.c, smb.c), and smbtorture's BENCH-NBENCH of Samba 4
 

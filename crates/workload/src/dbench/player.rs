@@ -1,4 +1,4 @@
-//! One lane of one station plays a load file, line by line.
+//! One slot of one client plays a load file, line by line.
 
 mod lines;
 mod verdicts;
@@ -14,7 +14,7 @@ use super::line::{Line, Place};
 use super::script::{STRINGS, Script};
 use crate::Rng;
 use crate::fileset::FileSetError;
-use crate::scenario::{Scenario, Step, Verdict};
+use crate::scenario::{Scenario, ScenarioStep, Verdict};
 use crate::{Sweep, Swept, Tree};
 
 /// Connections that a player loses in one play, at most, if nothing else ends the run.
@@ -29,13 +29,13 @@ pub(crate) struct Stage {
     pub(crate) content: Arc<Content>,
     /// The player's own directory, relative to the share or export; the one that it is in must be there.
     pub(crate) root: String,
-    pub(crate) station: u32,
+    pub(crate) client_index: u32,
     pub(crate) seed: u64,
     /// Then it ends; `None`: never.
     pub(crate) plays: Option<u32>,
 }
 
-/// One lane of one station.
+/// One slot of one client.
 #[derive(Debug)]
 pub(crate) struct Player {
     stage: Stage,
@@ -45,7 +45,7 @@ pub(crate) struct Player {
     /// Files that are of no use any more.
     closing: Vec<FileKey>,
     /// A line is over.
-    turn_over: bool,
+    iteration_over: bool,
     /// What was asked for last.
     asked: Move,
     /// The line that is next, or under way.
@@ -97,7 +97,7 @@ enum Move {
     Open,
     Close(FileKey),
     Think(u64),
-    TurnOver,
+    IterationOver,
     Finished,
 }
 
@@ -109,8 +109,8 @@ impl Player {
             act: Act::Clearing,
             sweep: None,
             closing: Vec::new(),
-            turn_over: false,
-            asked: Move::TurnOver,
+            iteration_over: false,
+            asked: Move::IterationOver,
             at: 0,
             looping: None,
             plays: 0,
@@ -141,8 +141,8 @@ impl Player {
                 self.sweep = None;
                 self.swept();
             }
-            if std::mem::take(&mut self.turn_over) {
-                return Move::TurnOver;
+            if std::mem::take(&mut self.iteration_over) {
+                return Move::IterationOver;
             }
             match self.act {
                 Act::Clearing | Act::Leaving => self.sweep = Some(self.sweep_of(self.stage.root.clone())),
@@ -178,7 +178,7 @@ impl Player {
         self.counted.lines += 1;
         self.counted.as_expected += u64::from(as_expected);
         self.counted.refused += u64::from(refused);
-        self.turn_over = true;
+        self.iteration_over = true;
         self.go_on();
     }
 
@@ -218,7 +218,7 @@ impl Player {
         match place {
             Place::At(offset) => offset,
             Place::Behind(more) => self.place.saturating_add(more),
-            Place::BehindByStation => self.place.saturating_add(u64::from(self.stage.station)),
+            Place::BehindByClient => self.place.saturating_add(u64::from(self.stage.client_index)),
             Place::Drawn(formula) => {
                 let drawn = rand::RngCore::next_u64(&mut self.rng);
                 self.stage.script.formula(formula).iter().fold(drawn, |number, (sign, value)| match sign {
@@ -232,13 +232,13 @@ impl Player {
 }
 
 impl Scenario for Player {
-    fn next(&mut self) -> Step<'_> {
+    fn next(&mut self) -> ScenarioStep<'_> {
         self.asked = self.decide();
         match self.asked {
-            Move::Think(ns) => Step::Think(ns),
-            Move::TurnOver => Step::TurnOver,
-            Move::Finished => Step::Finished,
-            Move::Sweep => self.sweep.as_ref().map_or(Step::TurnOver, Sweep::step),
+            Move::Think(ns) => ScenarioStep::Think(ns),
+            Move::IterationOver => ScenarioStep::IterationOver,
+            Move::Finished => ScenarioStep::Finished,
+            Move::Sweep => self.sweep.as_ref().map_or(ScenarioStep::IterationOver, Sweep::step),
             asked => self.step(asked),
         }
     }

@@ -152,7 +152,7 @@ impl Reading {
             "RANDOMSTRING" => self.draw(number, &words)?,
             word @ ("SETSP" | "WAITSP" | "WRITEPATTERN") => {
                 return Err(format!(
-                    "{word} cannot be played: stations do not wait for each other, and write what they like"
+                    "{word} cannot be played: clients do not wait for each other, and write what they like"
                 ));
             }
             _ => return Ok(false),

@@ -13,7 +13,7 @@ use plimsoll_model::{Endpoint, Symbol, Transaction};
 use proptest::prelude::*;
 
 use super::*;
-use crate::scenario::{Scenario, Step, Verdict};
+use crate::scenario::{Scenario, ScenarioStep, Verdict};
 
 const OWN: [(&str, &str); 3] = [
     ("netbench", include_str!("../../tests/loadfiles/netbench.load")),
@@ -39,7 +39,7 @@ struct Played {
     expected: u64,
     excused: u64,
     failed: Vec<Cause>,
-    turns: u64,
+    iterations: u64,
 }
 
 #[derive(Default)]
@@ -71,13 +71,13 @@ fn play(player: &mut Player, folder: &Path, mut fault: impl FnMut(usize) -> Opti
     loop {
         let (mut told, faulty) = (Told::default(), fault(played.operations.len()));
         match player.next() {
-            Step::Think(_) => continue,
-            Step::TurnOver => {
-                played.turns += 1;
+            ScenarioStep::Think(_) => continue,
+            ScenarioStep::IterationOver => {
+                played.iterations += 1;
                 continue;
             }
-            Step::Finished => return played,
-            Step::Act(operation, symbol) => {
+            ScenarioStep::Finished => return played,
+            ScenarioStep::Act(operation, symbol) => {
                 played.operations.push(format!("{operation:?}"));
                 let ticket = Ticket { tag: Tag(1), intended: None, path: symbol };
                 match faulty {
@@ -115,7 +115,7 @@ fn player(text: &str, plays: u32) -> (Player, Arc<Account>, Arc<Script>) {
         account: account.clone(),
         content: Arc::new(Content::new(1)),
         root: "own".to_owned(),
-        station: 3,
+        client_index: 3,
         seed: 7,
         plays: Some(plays),
     };
@@ -142,11 +142,11 @@ fn our_own_load_files_play_to_their_end_on_a_directory_and_leave_nothing() {
 }
 
 #[test]
-fn each_line_is_a_turn() {
+fn each_line_is_a_iteration() {
     let folder = tempfile::tempdir().unwrap();
     let (mut player, _, script) = player(OWN[0].1, 3);
     let played = play(&mut player, folder.path(), |_| None);
-    assert_eq!(played.turns, 3 * script.operations());
+    assert_eq!(played.iterations, 3 * script.operations());
     assert_eq!((script.operations(), script.refusals()), (60, 13));
 }
 
@@ -199,20 +199,20 @@ fn lines_with_times_wait_for_them() {
     let mut waits = Vec::new();
     for _ in 0..30 {
         match player.next() {
-            Step::Think(ns) => {
+            ScenarioStep::Think(ns) => {
                 waits.push(ns);
                 at += ns as i64;
             }
-            Step::Act(Operation::List { .. }, _) => {
+            ScenarioStep::Act(Operation::List { .. }, _) => {
                 let mut done = failed(Cause::Unsupported);
                 done.at = at;
                 player.done(&done);
             }
-            Step::Act(..) => {
+            ScenarioStep::Act(..) => {
                 at += 100_000_000;
                 player.done(&Done { tag: Tag(1), at, result: Ok(plimsoll_client::Reply::Nothing) });
             }
-            Step::TurnOver | Step::Finished => {}
+            ScenarioStep::IterationOver | ScenarioStep::Finished => {}
         }
     }
     // The first line begins the play's time.
@@ -385,7 +385,7 @@ proptest! {
         drop(player);
         let facts = account.take(&script);
         prop_assert!(facts[0].contains("played to its end 2 times"), "{facts:#?}");
-        prop_assert!(played.turns >= 2 * script.operations());
+        prop_assert!(played.iterations >= 2 * script.operations());
         prop_assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
     }
 }

@@ -8,7 +8,7 @@ use plimsoll_model::Symbol;
 
 use super::job::{FileSetError, Job, JobProgress, Patience, Tally, WAIT, again};
 use super::{FileSet, manifest};
-use crate::scenario::{Scenario, Step, Verdict, WrongData};
+use crate::scenario::{Scenario, ScenarioStep, Verdict, WrongData};
 
 /// Bytes a write, as large as servers commonly take.
 const CHUNK: u64 = 1 << 20;
@@ -96,7 +96,7 @@ enum Doing {
     Over,
 }
 
-/// One lane.
+/// One slot.
 #[derive(Debug)]
 struct Creator {
     job: Arc<Create>,
@@ -161,20 +161,20 @@ impl Creator {
 }
 
 impl Scenario for Creator {
-    fn next(&mut self) -> Step<'_> {
+    fn next(&mut self) -> ScenarioStep<'_> {
         if self.job.tally.stopped() {
-            return Step::Finished;
+            return ScenarioStep::Finished;
         }
-        let Some(item) = self.item.or_else(|| self.claim()) else { return Step::Finished };
+        let Some(item) = self.item.or_else(|| self.claim()) else { return ScenarioStep::Finished };
         if let Doing::Waiting(patience) = &mut self.doing {
             let done = self.job.tally.done();
             if done < self.job.needed_before(item) {
                 if patience.lasts(done) {
-                    return Step::Think(WAIT);
+                    return ScenarioStep::Think(WAIT);
                 }
                 let progress = self.job.tally.progress();
                 self.job.tally.fail(FileSetError::Ended { done: progress.done, total: progress.total });
-                return Step::Finished;
+                return ScenarioStep::Finished;
             }
             self.doing = Doing::Making;
         }
@@ -201,10 +201,10 @@ impl Scenario for Creator {
             (Doing::Closing(file), _) => Operation::Close { file: *file },
             (Doing::Over, _) => {
                 self.item = None;
-                return Step::TurnOver;
+                return ScenarioStep::IterationOver;
             }
         };
-        Step::Act(operation, symbol)
+        ScenarioStep::Act(operation, symbol)
     }
 
     fn done(&mut self, done: &Done) -> Verdict {

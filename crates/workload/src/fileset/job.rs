@@ -1,4 +1,4 @@
-//! Work on a file set that many lanes share.
+//! Work on a file set that many slots share.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -7,9 +7,9 @@ use plimsoll_client::operation::Failure;
 
 use crate::scenario::Scenario;
 
-/// Work on a file set: its scenarios, one for each lane, share it out among themselves and end when it is done.
+/// Work on a file set: its scenarios, one for each slot, share it out among themselves and end when it is done.
 pub trait Job: Send + Sync {
-    /// What one lane does for it. Any number of lanes may have one.
+    /// What one slot does for it. Any number of slots may have one.
     fn scenario(self: Arc<Self>) -> Box<dyn Scenario>;
     /// How far it is.
     fn progress(&self) -> JobProgress;
@@ -28,7 +28,7 @@ pub struct JobProgress {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FileSetError {
     /// It would be too large.
-    #[error("{0}; use fewer stations, or change [files] in the workload")]
+    #[error("{0}; use fewer clients, or change [files] in the workload")]
     TooMany(String),
     /// The target did not do something.
     #[error("{doing} {path}: {failure}")]
@@ -73,7 +73,7 @@ pub enum FileSetError {
     },
 }
 
-/// What lanes share: who does what, how much is done, and what went wrong first.
+/// What slots share: who does what, how much is done, and what went wrong first.
 #[derive(Debug, Default)]
 pub(super) struct Tally {
     next: AtomicU64,
@@ -130,7 +130,7 @@ impl Tally {
     }
 }
 
-/// A lane's patience with the other lanes.
+/// A slot's patience with the other slots.
 #[derive(Debug, Default)]
 pub(super) struct Patience {
     seen: u64,
@@ -139,7 +139,7 @@ pub(super) struct Patience {
 
 /// Between looks at what others have done, ns.
 pub(super) const WAIT: u64 = 1_000_000;
-/// So many looks without any progress: those who should make it are gone (their stations gave up). A minute.
+/// So many looks without any progress: those who should make it are gone (their clients gave up). A minute.
 const MOST_WAITS: u32 = 60_000;
 
 impl Patience {

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use crate::text::{Files, Sharing};
 use crate::{Rng, seed_of};
 
-/// The most files of a set, all stations together: each takes 12 bytes of memory.
+/// The most files of a set, all clients together: each takes 12 bytes of memory.
 const MOST_FILES: u64 = 4_000_000;
 /// The most directories.
 const MOST_DIRECTORIES: u64 = 1_000_000;
@@ -16,7 +16,7 @@ const LARGEST: u64 = 1 << 40;
 
 /// The files and directories of a set.
 ///
-/// A set has *parts*: one that all stations share, or one for each station. A part has directories numbered from 1 in a
+/// A set has *parts*: one that all clients share, or one for each client. A part has directories numbered from 1 in a
 /// tree as evenly branched as its depth allows, and 0 is the part itself; its files are dealt to the directories in turn. Links
 /// are beside what they point to.
 #[derive(Debug)]
@@ -68,16 +68,16 @@ pub(crate) fn check(files: &Files) -> Result<(), String> {
 }
 
 impl Layout {
-    /// The layout for so many stations.
-    pub(crate) fn new(files: &Files, stations: u32) -> Result<Self, String> {
+    /// The layout for so many clients.
+    pub(crate) fn new(files: &Files, clients: u32) -> Result<Self, String> {
         let shared = files.shared == Sharing::ByAll;
-        let parts = if shared { 1 } else { stations.max(1) };
+        let parts = if shared { 1 } else { clients.max(1) };
         let (count, directories) = (u64::from(files.count), u64::from(files.directories));
         let (all, folders) = (count * u64::from(parts), (directories + 1) * u64::from(parts));
         let links = u64::from(files.links);
         if all + links * u64::from(parts) > MOST_FILES || folders > MOST_DIRECTORIES {
             return Err(format!(
-                "{all} files in {folders} directories for {parts} stations are too many: \
+                "{all} files in {folders} directories for {parts} clients are too many: \
                  {MOST_FILES} files and {MOST_DIRECTORIES} directories may be"
             ));
         }
@@ -91,7 +91,7 @@ impl Layout {
 
     /// Who works on which files, in words.
     pub(crate) fn sharing(&self) -> String {
-        if self.shared { "by all stations".to_owned() } else { format!("by none of {} stations", self.parts) }
+        if self.shared { "by all clients".to_owned() } else { format!("by none of {} clients", self.parts) }
     }
 
     /// Files, over all parts.
@@ -110,14 +110,14 @@ impl Layout {
         own + (self.directories + 1) * u64::from(self.parts)
     }
 
-    /// The files of a station: the first, and how many.
-    pub(crate) fn files_of(&self, station: u32) -> (u64, u64) {
-        (u64::from(self.part_of(station)) * self.count, self.count)
+    /// The files of a client: the first, and how many.
+    pub(crate) fn files_of(&self, client_index: u32) -> (u64, u64) {
+        (u64::from(self.part_of(client_index)) * self.count, self.count)
     }
 
-    /// The links of a station: the first, and how many.
-    pub(crate) fn links_of(&self, station: u32) -> (u64, u64) {
-        (u64::from(self.part_of(station)) * self.links, self.links)
+    /// The links of a client: the first, and how many.
+    pub(crate) fn links_of(&self, client_index: u32) -> (u64, u64) {
+        (u64::from(self.part_of(client_index)) * self.links, self.links)
     }
 
     /// The file that a link points to.
@@ -136,9 +136,9 @@ impl Layout {
         self.directories + self.count + self.links
     }
 
-    /// The part that a station works on.
-    pub(crate) fn part_of(&self, station: u32) -> u32 {
-        station % self.parts
+    /// The part that a client works on.
+    pub(crate) fn part_of(&self, client_index: u32) -> u32 {
+        client_index % self.parts
     }
 
     /// Directories of a part that hold files: their first number and how many.

@@ -7,7 +7,7 @@ use plimsoll_model::Symbol;
 
 use super::job::{FileSetError, Job, JobProgress, Tally};
 use super::{FileSet, MANIFEST, manifest};
-use crate::scenario::{Scenario, Step, Verdict};
+use crate::scenario::{Scenario, ScenarioStep, Verdict};
 
 /// What stands where a file set should.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,7 +20,7 @@ pub enum Found {
     Set,
 }
 
-/// Looks whether a file set is there. One lane does it, all others are done at once.
+/// Looks whether a file set is there. One slot does it, all others are done at once.
 #[derive(Debug)]
 pub struct Look {
     files: Arc<FileSet>,
@@ -101,10 +101,10 @@ impl Looker {
 }
 
 impl Scenario for Looker {
-    fn next(&mut self) -> Step<'_> {
+    fn next(&mut self) -> ScenarioStep<'_> {
         if let Doing::Idle = self.doing {
             if self.job.tally.claim().is_none() {
-                return Step::Finished;
+                return ScenarioStep::Finished;
             }
             self.doing = Doing::ListingBase;
         }
@@ -129,9 +129,9 @@ impl Scenario for Looker {
                 self.path.push_str(&files.manifest_path());
                 Operation::Close { file }
             }
-            Doing::Idle | Doing::Over => return Step::Finished,
+            Doing::Idle | Doing::Over => return ScenarioStep::Finished,
         };
-        Step::Act(operation, Symbol::NONE)
+        ScenarioStep::Act(operation, Symbol::NONE)
     }
 
     fn done(&mut self, done: &Done) -> Verdict {

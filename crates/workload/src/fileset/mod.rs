@@ -2,10 +2,10 @@
 //!
 //! A set is one directory, `plimsoll-<workload>-<digest>`, below the target's path. Everything in it follows from the
 //! workload's `[files]`: paths, sizes and content are pure functions of a file's number. Its manifest, written last, says
-//! which set it is; the digest is the manifest's, so workloads that differ in nothing but their turns share a set.
+//! which set it is; the digest is the manifest's, so workloads that differ in nothing but their iterations share a set.
 //!
 //! Sets are looked for, created, verified and removed by scenarios ([`Look`], [`Create`], [`Verify`], [`Remove`]): jobs
-//! that any number of lanes of an engine share, each giving out [`Job::scenario`]s. Run one in a closed loop until every
+//! that any number of slots of an engine share, each giving out [`Job::scenario`]s. Run one in a closed loop until every
 //! scenario has finished, then ask it for its outcome.
 
 mod create;
@@ -49,13 +49,13 @@ enum Named {
     Directory,
 }
 
-/// Whether a lane has given this name to what it made for itself: a prefix and numbers.
+/// Whether a slot has given this name to what it made for itself: a prefix and numbers.
 fn is_own(name: &str) -> bool {
     let numbers = name.strip_prefix(OWN_FILE).or_else(|| name.strip_prefix(OWN_DIRECTORY));
     numbers.is_some_and(|numbers| !numbers.is_empty() && numbers.bytes().all(|b| b == b'-' || b.is_ascii_hexdigit()))
 }
 
-/// What names of files and directories begin with that lanes make for themselves.
+/// What names of files and directories begin with that slots make for themselves.
 pub(super) const OWN_FILE: &str = "own-f-";
 pub(super) const OWN_DIRECTORY: &str = "own-d-";
 /// The manifest's name within the set.
@@ -73,7 +73,7 @@ pub struct FileSet {
     layout: Layout,
     content: Arc<Content>,
     manifest: String,
-    /// What the load file makes in the directories of its players; `None` where lanes make files, and directories with nothing in them.
+    /// What the load file makes in the directories of its players; `None` where slots make files, and directories with nothing in them.
     made: Option<Arc<MadePaths>>,
     /// Symbols of all files, then of all directories in order, then of all links.
     symbols: Vec<Symbol>,
@@ -81,12 +81,12 @@ pub struct FileSet {
 
 impl FileSet {
     /// The files of a workload below `base` (a directory of the share or export, parts separated by `/`, or empty), for
-    /// so many stations. Its paths are put into `names`, as far as there is room.
+    /// so many clients. Its paths are put into `names`, as far as there is room.
     ///
     /// # Errors
-    /// So many stations would need too many files.
-    pub fn new(workload: &Workload, base: &str, stations: u32, names: &mut Names) -> Result<Self, FileSetError> {
-        Self::called(None, workload, base, stations, names)
+    /// So many clients would need too many files.
+    pub fn new(workload: &Workload, base: &str, clients: u32, names: &mut Names) -> Result<Self, FileSetError> {
+        Self::called(None, workload, base, clients, names)
     }
 
     /// The same, one of several that differ in what they are `called`: each can be in use by another run.
@@ -97,11 +97,11 @@ impl FileSet {
         called: Option<&str>,
         workload: &Workload,
         base: &str,
-        stations: u32,
+        clients: u32,
         names: &mut Names,
     ) -> Result<Self, FileSetError> {
         let files = &workload.work.files;
-        let layout = Layout::new(files, stations).map_err(FileSetError::TooMany)?;
+        let layout = Layout::new(files, clients).map_err(FileSetError::TooMany)?;
         let replay = workload.work.replay.as_ref();
         let load_file = replay.map(|replay| hexadecimal(replay.loadfile.as_ref()));
         let decisive = manifest::decisive(workload.name(), files, &layout, load_file.as_deref());
@@ -186,10 +186,10 @@ impl FileSet {
         self.layout.link_path(link, path);
     }
 
-    /// Appends the path of one of the names that a station's turns are about.
-    pub(super) fn name_of_a_part(&self, station: u32, name: u64, path: &mut String) {
+    /// Appends the path of one of the names that a client's iterations are about.
+    pub(super) fn name_of_a_part(&self, client_index: u32, name: u64, path: &mut String) {
         path.push_str(&self.root);
-        self.layout.name_of_a_part(self.layout.part_of(station), name, path);
+        self.layout.name_of_a_part(self.layout.part_of(client_index), name, path);
     }
 
     pub(super) fn layout(&self) -> &Layout {
@@ -242,7 +242,7 @@ impl FileSet {
         (expected == path).then_some(named)
     }
 
-    /// Removes a directory that a lane made for itself.
+    /// Removes a directory that a slot made for itself.
     fn sweep_own(&self, path: &str) -> Sweep {
         match &self.made {
             Some(made) => Sweep::tree(path.to_owned(), Tree { root: path.to_owned(), made: Arc::clone(made) }),

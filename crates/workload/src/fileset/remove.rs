@@ -7,11 +7,11 @@ use plimsoll_model::Symbol;
 
 use super::job::{FileSetError, Job, JobProgress, Patience, Tally, WAIT, again};
 use super::{FileSet, MANIFEST, Named, OWN_DIRECTORY, Sweep, Swept, is_own};
-use crate::scenario::{Scenario, Step, Verdict};
+use crate::scenario::{Scenario, ScenarioStep, Verdict};
 
 /// Removes a file set, or what is left of one: its manifest first, so that what is left of it is never taken for whole.
 ///
-/// It takes what the set's manifest names, in the place that it names, and what lanes have called as they do. A directory that
+/// It takes what the set's manifest names, in the place that it names, and what slots have called as they do. A directory that
 /// became a link to elsewhere is listed there, if the server follows links; what is there has other names, and stays.
 #[derive(Debug)]
 pub struct Remove {
@@ -25,13 +25,13 @@ pub struct Remove {
 struct Work {
     /// Directories that were not listed yet.
     to_list: Vec<String>,
-    /// Directories that lanes made for themselves: each goes with whatever is in it.
+    /// Directories that slots made for themselves: each goes with whatever is in it.
     trees: Vec<String>,
-    /// Files to remove. At most those of one listing for each lane, and a lane lists only when there are none.
+    /// Files to remove. At most those of one listing for each slot, and a slot lists only when there are none.
     files: Vec<String>,
     /// Directories that were listed: to be removed when all else is gone, the deepest first.
     emptied: Vec<String>,
-    /// Items that lanes are at.
+    /// Items that slots are at.
     busy: u64,
 }
 
@@ -124,7 +124,7 @@ impl Work {
     }
 }
 
-/// One lane.
+/// One slot.
 #[derive(Debug)]
 struct Remover {
     job: Arc<Remove>,
@@ -165,19 +165,19 @@ impl Remover {
 }
 
 impl Scenario for Remover {
-    fn next(&mut self) -> Step<'_> {
+    fn next(&mut self) -> ScenarioStep<'_> {
         if std::mem::take(&mut self.over) {
-            return Step::TurnOver;
+            return ScenarioStep::IterationOver;
         }
         if self.job.tally.stopped() {
-            return Step::Finished;
+            return ScenarioStep::Finished;
         }
         if self.item.is_none() {
             let claim = self.job.work().claim();
             match claim {
                 Claim::Item(item) => self.item = Some(item),
-                Claim::Wait if self.patience.lasts(self.job.tally.done()) => return Step::Think(WAIT),
-                Claim::Wait | Claim::Nothing => return Step::Finished,
+                Claim::Wait if self.patience.lasts(self.job.tally.done()) => return ScenarioStep::Think(WAIT),
+                Claim::Wait | Claim::Nothing => return ScenarioStep::Finished,
             }
         }
         let operation = match &self.item {
@@ -187,9 +187,9 @@ impl Scenario for Remover {
             Some(Item::Tree(path)) => {
                 return self.sweep.get_or_insert_with(|| self.job.files.sweep_own(path)).step();
             }
-            None => return Step::Finished,
+            None => return ScenarioStep::Finished,
         };
-        Step::Act(operation, Symbol::NONE)
+        ScenarioStep::Act(operation, Symbol::NONE)
     }
 
     fn done(&mut self, done: &Done) -> Verdict {

@@ -7,7 +7,7 @@ use plimsoll_model::Symbol;
 
 use super::job::{FileSetError, again};
 use crate::dbench::MadePaths;
-use crate::scenario::{Step, Verdict};
+use crate::scenario::{ScenarioStep, Verdict};
 
 /// What is known to stand in the tree, at most: paths, and one more per level. The rest is listed when this much is gone.
 const MOST: usize = 1 << 20;
@@ -96,15 +96,15 @@ impl Sweep {
         Self { tree, tasks: vec![task], names: Vec::new(), foreign: None, overflowed: false, attempts: 0 }
     }
 
-    /// What to do next; [`Step::TurnOver`] when all is gone.
-    pub(crate) fn step(&self) -> Step<'_> {
+    /// What to do next; [`ScenarioStep::IterationOver`] when all is gone.
+    pub(crate) fn step(&self) -> ScenarioStep<'_> {
         let operation = match self.tasks.last() {
             Some(Task::List(path, _)) => Operation::List { path },
             Some(Task::File(path) | Task::Link(path)) => Operation::Remove { path },
             Some(Task::Directory(path)) => Operation::Rmdir { path },
-            None => return Step::TurnOver,
+            None => return ScenarioStep::IterationOver,
         };
-        Step::Act(operation, Symbol::NONE)
+        ScenarioStep::Act(operation, Symbol::NONE)
     }
 
     /// Nothing is left to do.
@@ -214,7 +214,7 @@ mod tests {
     /// The end of a sweep to whose every operation the server says this; `None` where there is none after so many operations.
     fn end(mut sweep: Sweep, mut says: impl FnMut(&Operation<'_>) -> (u32, Vec<&'static str>)) -> Option<Swept> {
         for _ in 0..10_000 {
-            let Step::Act(operation, _) = sweep.step() else { return Some(Swept::Well) };
+            let ScenarioStep::Act(operation, _) = sweep.step() else { return Some(Swept::Well) };
             let (status, names) = says(&operation);
             names.iter().for_each(|name| sweep.entry(name));
             let refused = Failure {

@@ -8,7 +8,7 @@ use crate::testing::{Model, run, sound, with_files, workers};
 
 fn workload(files: &str) -> Workload {
     let text = format!(
-        "name = \"w\"\ndescription = \"\"\n[files]\n{files}\n[[turns]]\nname = \"t\"\non = \"directory\"\nsteps = [\"list\"]\n"
+        "name = \"w\"\ndescription = \"\"\n[files]\n{files}\n[[iterations]]\nname = \"t\"\non = \"directory\"\nsteps = [\"list\"]\n"
     );
     Workload::parse("w.toml", &text).unwrap_or_else(|error| panic!("{error}"))
 }
@@ -37,7 +37,7 @@ fn remove(server: &mut Model, files: &Arc<FileSet>) -> Result<(), FileSetError> 
 
 #[test]
 fn a_set_is_made_found_verified_and_removed() {
-    for (workload, stations) in [
+    for (workload, clients) in [
         (small(), 1),
         (small(), 5),
         (workload("count = 3\ndirectories = 0\ndepth = 1\nsize = \"5B\""), 2),
@@ -45,7 +45,7 @@ fn a_set_is_made_found_verified_and_removed() {
         (workload("count = 9\ndirectories = 4\ndepth = 2\nlinks = 7\nsize = \"9B\"\nshared = \"by-none\""), 3),
         (workload("count = 0\ndirectories = 0\ndepth = 1\nsize = \"0B\""), 1),
     ] {
-        let (mut server, files) = with_files(&workload, stations);
+        let (mut server, files) = with_files(&workload, clients);
         assert_eq!(look(&mut server, &files), Ok(Found::Set));
         verify(&mut server, &files).unwrap();
         let written: usize = server.nodes.values().flatten().map(Vec::len).sum();
@@ -156,7 +156,7 @@ fn only_what_the_manifest_names_is_removed() {
         assert!(matches!(&error, FileSetError::Foreign(foreign) if *foreign == path), "{victim}: {error}");
         assert!(server.nodes.contains_key(&path), "{victim}");
     }
-    // A directory with the name of a lane's own has nothing in it, or it is none.
+    // A directory with the name of a slot's own has nothing in it, or it is none.
     let mut server = server.clone();
     let tree = format!("{elsewhere}/own-d-0-1-2-3-0");
     server.nodes.insert(tree.clone(), None);
@@ -166,7 +166,7 @@ fn only_what_the_manifest_names_is_removed() {
 }
 
 #[test]
-fn what_lanes_leave_behind_is_removed_after_a_run() {
+fn what_slots_leave_behind_is_removed_after_a_run() {
     let (mut server, files) = with_files(&small(), 1);
     let before = server.nodes.clone();
     for name in ["own-f-0000a0b1-1-2-3-0", "own-d-00000000-1-2-3-0"] {
@@ -196,8 +196,8 @@ fn sets_of_one_workload_can_have_names() {
 
 #[test]
 fn the_directory_is_named_by_what_is_in_it() {
-    let root = |text: &str, stations| {
-        FileSet::new(&workload(text), "", stations, &mut Names::default()).unwrap().root().to_owned()
+    let root = |text: &str, clients| {
+        FileSet::new(&workload(text), "", clients, &mut Names::default()).unwrap().root().to_owned()
     };
     let shared = "count = 3\ndirectories = 1\ndepth = 1\nsize = \"5B\"";
     let own = "count = 3\ndirectories = 1\ndepth = 1\nsize = \"5B\"\nshared = \"by-none\"";
@@ -214,14 +214,14 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
     #[test]
     fn layouts_hold_together(
-        count in 0_u32..200, directories in 0_u32..60, depth in 1_u32..5, stations in 1_u32..4, own: bool,
+        count in 0_u32..200, directories in 0_u32..60, depth in 1_u32..5, clients in 1_u32..4, own: bool,
     ) {
         let depth = depth.min(directories.max(1));
         let shared = if own { "by-none" } else { "by-all" };
         let text = format!(
             "count = {count}\ndirectories = {directories}\ndepth = {depth}\nsize = \"1B\"\nshared = \"{shared}\""
         );
-        let files = FileSet::new(&workload(&text), "x", stations, &mut Names::default()).unwrap();
+        let files = FileSet::new(&workload(&text), "x", clients, &mut Names::default()).unwrap();
         let mut seen = std::collections::BTreeMap::new();
         for place in 0..files.directories() {
             let mut path = String::new();

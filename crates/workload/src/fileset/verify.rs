@@ -7,7 +7,7 @@ use plimsoll_model::Symbol;
 
 use super::job::{FileSetError, Job, JobProgress, Tally, again};
 use super::{FileSet, OWN_DIRECTORY, Sweep, Swept, is_own};
-use crate::scenario::{Scenario, Step, Verdict};
+use crate::scenario::{Scenario, ScenarioStep, Verdict};
 
 /// The most leftovers that are removed from one directory: more stay for the next time.
 const MOST_LEFTOVERS: usize = 65_536;
@@ -31,8 +31,8 @@ impl Verify {
         Arc::new(Self { files, whole: true, tally })
     }
 
-    /// Removes what lanes have left behind, and looks at nothing else: after a run, whose lanes were stopped in the middle of
-    /// their turns.
+    /// Removes what slots have left behind, and looks at nothing else: after a run, whose slots were stopped in the middle of
+    /// their iterations.
     #[must_use]
     pub fn leftovers(files: Arc<FileSet>) -> Arc<Self> {
         let tally = Tally::of(files.directories());
@@ -83,7 +83,7 @@ enum Item {
     Over,
 }
 
-/// One lane.
+/// One slot.
 #[derive(Debug)]
 struct Verifier {
     job: Arc<Verify>,
@@ -132,7 +132,7 @@ impl Verifier {
         }
     }
 
-    /// Begins with the last leftover, if it is a directory: what a lane left in one of its own is its own, too.
+    /// Begins with the last leftover, if it is a directory: what a slot left in one of its own is its own, too.
     fn sweep_leftover(&mut self, item: Item) {
         let Item::Leftovers(place) = item else { return };
         let own = self.leftovers.last().filter(|name| self.sweep.is_none() && name.starts_with(OWN_DIRECTORY));
@@ -167,11 +167,11 @@ impl Verifier {
 }
 
 impl Scenario for Verifier {
-    fn next(&mut self) -> Step<'_> {
+    fn next(&mut self) -> ScenarioStep<'_> {
         if self.job.tally.stopped() {
-            return Step::Finished;
+            return ScenarioStep::Finished;
         }
-        let Some(mut item) = self.item.or_else(|| self.claim()) else { return Step::Finished };
+        let Some(mut item) = self.item.or_else(|| self.claim()) else { return ScenarioStep::Finished };
         if matches!(item, Item::Leftovers(_)) && self.leftovers.is_empty() {
             self.job.tally.finished_one();
             item = Item::Over;
@@ -201,10 +201,10 @@ impl Scenario for Verifier {
             }
             Item::Over => {
                 self.item = None;
-                return Step::TurnOver;
+                return ScenarioStep::IterationOver;
             }
         };
-        Step::Act(operation, symbol)
+        ScenarioStep::Act(operation, symbol)
     }
 
     fn done(&mut self, done: &Done) -> Verdict {

@@ -10,8 +10,8 @@ mod tour;
 use std::sync::Arc;
 
 use plimsoll_client::target::Target;
-use plimsoll_drive::engine::{EngineError, Plan, Ran, Watch, run, run_on};
-use plimsoll_drive::reach::{self, Wishes, Work};
+use plimsoll_drive::connect::{self, ConnectOptions, Work};
+use plimsoll_drive::engine::{EngineError, EngineResult, Plan, Watch, run, run_on};
 use plimsoll_drive::tap::Tap;
 use plimsoll_model::{Names, Transaction};
 use plimsoll_observe::Observer;
@@ -31,37 +31,37 @@ struct Both {
 }
 
 /// Over loopback, on two threads.
-fn drive(target: &str, wishes: &Wishes) -> Both {
+fn drive(target: &str, wishes: &ConnectOptions) -> Both {
     driven(target, wishes, 2, |plan, work| run(plan, work, |_| Vec::new(), &Watch::new()))
 }
 
 /// Over memory: one thread, so that there is one clock.
 fn drive_in_memory(kind: Kind, server: &Embedded) -> Both {
     let network = |_| Ok(memory::network(kind, server.address()));
-    driven(&server.target(), &Wishes::default(), 1, |plan, work| {
+    driven(&server.target(), &ConnectOptions::default(), 1, |plan, work| {
         run_on(plan, work, |_| Vec::new(), &Watch::new(), network)
     })
 }
 
 fn driven(
     target: &str,
-    wishes: &Wishes,
+    wishes: &ConnectOptions,
     threads: u32,
-    run: impl FnOnce(&Plan, &Work<'_>) -> Result<Ran<Vec<Transaction>>, EngineError>,
+    run: impl FnOnce(&Plan, &Work<'_>) -> Result<EngineResult<Vec<Transaction>>, EngineError>,
 ) -> Both {
     let scratch = Scratch::new("closure");
     let file = scratch.path().join("tap.pcapng");
     let tap = Arc::new(Tap::new(std::fs::File::create(&file).unwrap()).unwrap());
     let mut names = Names::default();
-    let server = reach::open(&Target::parse(target).unwrap(), wishes, &mut names).unwrap();
+    let server = connect::open(&Target::parse(target).unwrap(), wishes, &mut names).unwrap();
     let scenarios = Box::new(|station, lane, _| tour::lane(station, lane));
     let work = Work { server: &*server, scenarios, names: Arc::new(names) };
     let phases = Phases { warmup_ns: 0, measured_ns: None, ..Phases::default() };
-    let load = Load::Closed { stations: STATIONS, think: Pause::None };
-    let plan = Plan { lanes: LANES, phases, tap: Some(Arc::clone(&tap)), threads, ..Plan::new(load) };
+    let load = Load::Closed { clients: STATIONS, think: Pause::None };
+    let plan = Plan { depth: LANES, phases, tap: Some(Arc::clone(&tap)), threads, ..Plan::new(load) };
     let ran = run(&plan, &work).unwrap();
     tap.finish().unwrap();
-    let errors: Vec<_> = ran.stations.iter().flat_map(|station| &station.errors).collect();
+    let errors: Vec<_> = ran.clients.iter().flat_map(|station| &station.errors).collect();
     assert!(errors.iter().all(|(cause, _)| tour::EXPECTED.contains(cause)), "{target}: {errors:?}");
     Both { driven: ran.sinks.concat(), observed: observe(&file) }
 }
@@ -84,7 +84,7 @@ fn skip(reason: impl std::fmt::Display) {
 fn against_the_embedded_servers() {
     for (kind, least) in [(Kind::Smb, 20), (Kind::Nfs, 15)] {
         let server = Embedded::start(kind, Options::default()).unwrap();
-        compare::same(&drive(&server.target(), &Wishes::default()), least);
+        compare::same(&drive(&server.target(), &ConnectOptions::default()), least);
     }
 }
 
@@ -111,7 +111,10 @@ fn against_samba_in_every_dialect() {
     let (user, address, share) = (Samba::USER, samba.address(), Share::Data.name());
     let target = format!("smb://{user}:{}@{address}/{share}", Samba::PASSWORD.replace(' ', "%20"));
     for dialect in plimsoll_client::smb2::Dialect::ALL {
-        compare::same(&drive(&target, &Wishes { dialects: dialect..=dialect, ..Wishes::default() }), 22);
+        compare::same(
+            &drive(&target, &ConnectOptions { dialects: dialect..=dialect, ..ConnectOptions::default() }),
+            22,
+        );
     }
 }
 
@@ -121,5 +124,5 @@ fn against_ganesha() {
         Ok(ganesha) => ganesha,
         Err(reason) => return skip(reason),
     };
-    compare::same(&drive(&ganesha.target(Export::Data), &Wishes::default()), 19);
+    compare::same(&drive(&ganesha.target(Export::Data), &ConnectOptions::default()), 19);
 }

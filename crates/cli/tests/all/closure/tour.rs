@@ -5,7 +5,7 @@ use std::sync::Arc;
 use plimsoll_client::content::Content;
 use plimsoll_client::operation::{Access, Caching, Cause, Disposition, Done, FileKey, Operation, Reply};
 use plimsoll_model::Symbol;
-use plimsoll_workload::scenario::{Scenario, Step, Verdict};
+use plimsoll_workload::scenario::{Scenario, ScenarioStep, Verdict};
 
 /// What may come of an action here: the protocol or the server does not have it, or the server refuses it.
 pub(crate) const EXPECTED: [Cause; 3] = [Cause::Unsupported, Cause::Status, Cause::CallRejected];
@@ -78,8 +78,8 @@ impl Tour {
 }
 
 impl Scenario for Tour {
-    fn next(&mut self) -> Step<'_> {
-        self.action().map_or(Step::Finished, |action| Step::Act(action, Symbol::NONE))
+    fn next(&mut self) -> ScenarioStep<'_> {
+        self.action().map_or(ScenarioStep::Finished, |action| ScenarioStep::Act(action, Symbol::NONE))
     }
 
     fn done(&mut self, done: &Done) -> Verdict {

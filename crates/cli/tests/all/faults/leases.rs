@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use plimsoll_client::target::Target;
-use plimsoll_drive::reach::{Lease, LeaseError, Reached, Wishes, open};
+use plimsoll_drive::connect::{ConnectOptions, Connector, Lease, LeaseError, open};
 use plimsoll_model::Names;
 use plimsoll_serve::{Account, Embedded, Kind, Options};
 use plimsoll_testkit::servers::faulty::{Faulty, Framing, Rule};
@@ -126,7 +126,7 @@ fn what_a_killed_run_held_is_taken_over_at_once() {
 /// A set of files on a server of ours, behind a proxy that can lose it.
 struct Behind {
     proxy: Faulty,
-    server: Arc<dyn Reached>,
+    server: Arc<dyn Connector>,
     set: FileSet,
     _embedded: Embedded,
 }
@@ -140,7 +140,7 @@ impl Behind {
         let proxy = Faulty::start(upstream, Framing::Smb, Vec::new()).unwrap();
         let url = url.replace(&upstream.to_string(), &proxy.address().to_string());
         let mut names = Names::default();
-        let server = open(&Target::parse(&url).unwrap(), &Wishes::default(), &mut names).unwrap();
+        let server = open(&Target::parse(&url).unwrap(), &ConnectOptions::default(), &mut names).unwrap();
         let workload = Workload::find("null").unwrap();
         let set = FileSet::new(&workload, "", 1, &mut names).unwrap();
         Self { proxy, server: server.into(), set, _embedded: embedded }

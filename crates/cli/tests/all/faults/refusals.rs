@@ -22,8 +22,8 @@ directories = 1
 depth = 1
 size = "1KiB"
 [load]
-stations = 2
-[[turns]]
+clients = 2
+[[iterations]]
 name = "new file"
 on = "own"
 steps = ["create", { write = { size = "64KiB", total = "2MiB" } }, "close", "remove"]

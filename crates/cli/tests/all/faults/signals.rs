@@ -109,7 +109,7 @@ count = 200000
 directories = 100
 depth = 1
 size = "1B"
-[[turns]]
+[[iterations]]
 name = "look"
 on = "file"
 steps = ["getattr"]

@@ -29,7 +29,7 @@ count = 4
 directories = 1
 depth = 1
 size = "1KiB"
-[[turns]]
+[[iterations]]
 name = "tour"
 on = "own"
 steps = [

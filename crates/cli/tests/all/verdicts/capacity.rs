@@ -30,7 +30,7 @@ fn searches(case: &Case, arrivals: Arrivals, limit: Duration, resolution: f64) -
                 Next::Over(other) => panic!("{}: {other:?}", case.name),
                 Next::Run { load: rate, brief } => {
                     let seconds = if brief { case.seconds / 4 } else { case.seconds };
-                    let case = Case { load: Load::Open { stations: 1, rate, arrivals }, seconds, ..*case };
+                    let case = Case { load: Load::Open { clients: 1, rate, arrivals }, seconds, ..*case };
                     let ran = found.whole_run(&case, seed * 1_000 + u64::from(search.runs()));
                     let p99 = ran.and_then(|course| course.sum().row.percentile_ns(99.0));
                     search.saw(p99.is_some_and(|ns| Duration::from_nanos(ns) < limit));
@@ -57,7 +57,7 @@ fn check(name: &str, truth: f64, found: &[(f64, f64)], widest_allowed: f64) {
 #[test]
 fn fixed_workers_with_a_fixed_service_time_are_found_within_two_per_cent() {
     let script = Script { service: Service::Workers(4), ..Script::queue(Latency::Constant(4 * MS)) };
-    let load = Load::Open { stations: 1, rate: 1.0, arrivals: Arrivals::Constant };
+    let load = Load::Open { clients: 1, rate: 1.0, arrivals: Arrivals::Constant };
     let case = Case { name: "four workers", script, drift: None, load, lanes: 256, seconds: 8, asks: Asks::Nothing };
     let found = searches(&case, Arrivals::Constant, 40 * MS, 0.015);
     check(case.name, 1_000.0, &found, 0.04);
@@ -71,7 +71,7 @@ fn fixed_workers_with_a_fixed_service_time_are_found_within_two_per_cent() {
 #[test]
 fn the_load_at_which_a_queue_is_too_slow_is_in_the_interval() {
     let script = Script { draw: Draw::Independent, ..Script::queue(Latency::Exponential { mean: MS }) };
-    let load = Load::Open { stations: 1, rate: 1.0, arrivals: Arrivals::Poisson };
+    let load = Load::Open { clients: 1, rate: 1.0, arrivals: Arrivals::Poisson };
     let case = Case { name: "M/M/1", script, drift: None, load, lanes: 256, seconds: 40, asks: Asks::Nothing };
     let found = searches(&case, Arrivals::Poisson, 20 * MS, 0.03);
     check(case.name, 1_000.0 - 100_f64.ln() / 0.02, &found, 0.15);

@@ -29,7 +29,7 @@ fn percentile(statistics: &Statistics, q: f64, from_intended: bool) -> f64 {
 }
 
 fn case(name: &'static str, script: Script, lanes: u32, seconds: u64) -> Case {
-    let load = Load::Open { stations: 1, rate: RATE, arrivals: Arrivals::Constant };
+    let load = Load::Open { clients: 1, rate: RATE, arrivals: Arrivals::Constant };
     Case { name, script, drift: None, load, lanes, seconds, asks: Asks::Attributes }
 }
 

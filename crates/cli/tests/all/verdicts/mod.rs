@@ -96,7 +96,7 @@ fn exponential(ms: f64) -> Latency {
 }
 
 fn open(rate: f64) -> Load {
-    Load::Open { stations: 1, rate, arrivals: Arrivals::Poisson }
+    Load::Open { clients: 1, rate, arrivals: Arrivals::Poisson }
 }
 
 /// Each call takes its own time, independent of all others.
@@ -135,7 +135,7 @@ fn queue() -> Case {
 
 /// Four stations that think between two calls.
 fn closed() -> Case {
-    let load = Load::Closed { stations: 4, think: Pause::Exponential(3_000_000) };
+    let load = Load::Closed { clients: 4, think: Pause::Exponential(3_000_000) };
     Case { name: "closed loop", load, lanes: 1, ..queue() }
 }
 

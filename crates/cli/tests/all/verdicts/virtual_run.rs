@@ -6,14 +6,14 @@ use std::time::Duration;
 
 use plimsoll_client::operation::{Access, Caching, Disposition, Done, FileKey, Reply as Answer};
 use plimsoll_client::target::Target;
-use plimsoll_drive::engine::{Plan, Ran, Watch, run, run_on};
+use plimsoll_drive::connect::{self, ConnectOptions, Connector, Work};
+use plimsoll_drive::engine::{EngineResult, Plan, Watch, run, run_on};
 use plimsoll_drive::network::memory::{Accept, Memory, Reply, What};
-use plimsoll_drive::reach::{self, Reached, Wishes, Work};
 use plimsoll_model::{Names, Operation, Sink, Symbol, Transaction};
 use plimsoll_stats::comparison::Course;
 use plimsoll_stats::{IntervalRecorder, IntervalWidth, Intervals, Options, Statistics};
 use plimsoll_testkit::servers::scripted::{Latency, Offline, Script, Scripted};
-use plimsoll_workload::scenario::{Scenario, Step, Verdict};
+use plimsoll_workload::scenario::{Scenario, ScenarioStep, Verdict};
 use plimsoll_workload::{Load, Phases, seed_of};
 
 /// When every clock starts, ns since the Unix epoch.
@@ -58,7 +58,7 @@ pub(crate) struct Drift {
 
 /// The server's mount, found once: no run waits for a socket.
 pub(crate) struct Found {
-    server: Box<dyn Reached>,
+    server: Box<dyn Connector>,
     names: Arc<Names>,
     _mount: Scripted,
 }
@@ -73,7 +73,7 @@ impl Found {
         let address = mount.address();
         let target = format!("nfs://{address}/scripted?version=3&mountport={}", address.port());
         let mut names = Names::default();
-        let server = reach::open(&Target::parse(&target).unwrap(), &Wishes::default(), &mut names).unwrap();
+        let server = connect::open(&Target::parse(&target).unwrap(), &ConnectOptions::default(), &mut names).unwrap();
         Self { server, names: Arc::new(names), _mount: mount }
     }
 
@@ -87,7 +87,7 @@ impl Found {
         let empty = Intervals::new(IntervalWidth::of_phase(case.seconds * 1_000_000_000));
         let sink = |_| Measured(IntervalRecorder::new(empty.clone()));
         let ran = run_on(&case.plan(seed), &self.work(case), sink, &Watch::new(), |_| Ok(network(case, seed))).unwrap();
-        let well = ran.stations.iter().all(|station| station.error_count() == 0) && ran.generator.never_sent == 0;
+        let well = ran.clients.iter().all(|station| station.error_count() == 0) && ran.generator.never_sent == 0;
         let intervals = ran.sinks.into_iter().next().unwrap().0.finish();
         well.then(|| Course::new(&intervals, ran.measured, |_| true))
     }
@@ -119,13 +119,13 @@ impl Case {
     fn plan(&self, seed: u64) -> Plan {
         let measured_ns = Some(self.seconds * 1_000_000_000);
         let phases = Phases { warmup_ns: WARM_UP_NS, measured_ns, ..Phases::default() };
-        Plan { lanes: self.lanes, phases, stage: Some(0), threads: 1, seed, ..Plan::new(self.load) }
+        Plan { depth: self.lanes, phases, stage: Some(0), threads: 1, seed, ..Plan::new(self.load) }
     }
 }
 
 /// Of a run in which nothing may fail.
-fn whole(ran: Ran<Measured<Statistics>>) -> Statistics {
-    assert!(ran.stations.iter().all(|station| station.error_count() == 0));
+fn whole(ran: EngineResult<Measured<Statistics>>) -> Statistics {
+    assert!(ran.clients.iter().all(|station| station.error_count() == 0));
     ran.sinks.into_iter().next().unwrap().0
 }
 
@@ -197,9 +197,9 @@ impl Asking {
 }
 
 impl Scenario for Asking {
-    fn next(&mut self) -> Step<'_> {
+    fn next(&mut self) -> ScenarioStep<'_> {
         if std::mem::take(&mut self.over) {
-            return Step::TurnOver;
+            return ScenarioStep::IterationOver;
         }
         let open = plimsoll_client::Operation::Open {
             path: "f",
@@ -208,9 +208,9 @@ impl Scenario for Asking {
             caching: Caching::None,
         };
         if self.asks == Asks::Nothing {
-            return Step::Act(plimsoll_client::Operation::Null, Symbol::NONE);
+            return ScenarioStep::Act(plimsoll_client::Operation::Null, Symbol::NONE);
         }
-        Step::Act(self.file.map_or(open, |file| plimsoll_client::Operation::GetattrOpen { file }), Symbol::NONE)
+        ScenarioStep::Act(self.file.map_or(open, |file| plimsoll_client::Operation::GetattrOpen { file }), Symbol::NONE)
     }
 
     fn done(&mut self, done: &Done) -> Verdict {

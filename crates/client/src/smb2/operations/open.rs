@@ -34,7 +34,8 @@ impl SmbClient {
             Access::ReadWrite => (reads | writes, true),
         };
         // Elsewhere than on the standing share nothing is kept.
-        let caching = if caching == Caching::Kept && self.connection.is_away() { Caching::None } else { caching };
+        let caching =
+            if caching == Caching::LeaseCached && self.connection.is_away() { Caching::None } else { caching };
         let (oplock, lease) = self.oplock(caching);
         let contexts = self.contexts(caching, lease);
         let (deletes, deleting) =
@@ -64,7 +65,7 @@ impl SmbClient {
         };
         self.outgoing.clear();
         self.outgoing.add(Step::Open, &call).map_err(|_| Cause::Unsupported)?;
-        let keeps = (caching == Caching::Kept).then(|| (path.into(), access));
+        let keeps = (caching == Caching::LeaseCached).then(|| (path.into(), access));
         Ok(Kind::Open { lease, readable, keeps, opened: None })
     }
 
@@ -100,9 +101,9 @@ impl SmbClient {
             Caching::Durable if self.connection.limits.dialect >= Dialect::V300 => {
                 (create::OPLOCK_LEASE, Some(self.new_key()))
             }
-            Caching::Lease | Caching::Kept if leases => (create::OPLOCK_LEASE, Some(self.new_key())),
+            Caching::Lease | Caching::LeaseCached if leases => (create::OPLOCK_LEASE, Some(self.new_key())),
             // Dialect 2.0.2 has no leases.
-            Caching::Batch | Caching::Durable | Caching::Lease | Caching::Kept => (create::OPLOCK_BATCH, None),
+            Caching::Batch | Caching::Durable | Caching::Lease | Caching::LeaseCached => (create::OPLOCK_BATCH, None),
         }
     }
 

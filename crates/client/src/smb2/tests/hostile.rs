@@ -127,7 +127,7 @@ impl World {
     fn begin_some(&mut self, which: u8, more: u16, content: &Arc<Content>) {
         let (file, path) = (FileKey(u32::from(more % 4)), "a/path");
         let (access, disposition) = (Access::ReadWrite, Disposition::OpenOrCreate);
-        let ways = [Caching::None, Caching::Batch, Caching::Lease, Caching::Kept, Caching::Durable];
+        let ways = [Caching::None, Caching::Batch, Caching::Lease, Caching::LeaseCached, Caching::Durable];
         let caching = ways[usize::from(more % 5)];
         let (offset, length, key) = (u64::from(more), u32::from(more) << 6, 1);
         let keep = more.is_multiple_of(3);

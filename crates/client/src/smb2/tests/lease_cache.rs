@@ -8,8 +8,12 @@ use crate::client::Client;
 use crate::operation::{Access, Caching, Disposition, FileKey, Operation, Reply};
 use crate::smb2::Dialect;
 
-const READ: Operation<'static> =
-    Operation::Open { path: "f", access: Access::Read, disposition: Disposition::OpenExisting, caching: Caching::Kept };
+const READ: Operation<'static> = Operation::Open {
+    path: "f",
+    access: Access::Read,
+    disposition: Disposition::OpenExisting,
+    caching: Caching::LeaseCached,
+};
 
 /// What an operation comes to, and the commands that the server heard for it.
 fn act(world: &mut World, operation: &Operation<'_>) -> (Reply, Vec<Command>) {
@@ -78,7 +82,8 @@ fn what_is_closed_is_closed_after_a_while() {
     let closed = |world: &mut World, n: u32| {
         let path = format!("f{n}");
         let (access, disposition) = (Access::Read, Disposition::OpenExisting);
-        let (reply, heard) = act(world, &Operation::Open { path: &path, access, disposition, caching: Caching::Kept });
+        let (reply, heard) =
+            act(world, &Operation::Open { path: &path, access, disposition, caching: Caching::LeaseCached });
         let Reply::Opened { file, .. } = reply else { panic!("{reply:?}") };
         act(world, &Operation::Close { file });
         heard

@@ -3,9 +3,9 @@
 use plimsoll_model::Sink;
 
 use super::super::{Generator, Part, Phase};
-use super::{Brought, Worker};
+use super::{Worker, WorkerResult};
 use crate::network::Network;
-use crate::station::rota::Rota;
+use crate::simulated_client::arrival_queue::ArrivalQueue;
 
 /// Who gets it: with the worker's sink, so that both are of the same instant.
 pub(in super::super) type Checkpoint<'a, S> = &'a (dyn Fn(&mut S, Part) + Sync);
@@ -32,23 +32,23 @@ impl<'a, S: Sink, N: Network> Worker<'a, S, N> {
         }
         self.next_checkpoint = self.now.saturating_add(self.checkpoint_every);
         let part = Part(self.so_far());
-        checkpoint(&mut self.floor.sink, part);
+        checkpoint(&mut self.accounting.sink, part);
     }
 
     /// What it would bring if the phase had ended now. The kernel is not asked for round trips.
-    fn so_far(&self) -> Brought<()> {
-        let (begin, end) = self.floor.window;
+    fn so_far(&self) -> WorkerResult<()> {
+        let (begin, end) = self.accounting.window;
         let end = end.min(self.now);
-        let mut gaps = self.floor.gaps.clone();
-        let mut tallies = self.floor.tallies.clone();
+        let mut gaps = self.accounting.gaps.clone();
+        let mut tallies = self.accounting.tallies.clone();
         let mut cpu = self.cpu;
         // What judges a finished level judges this one as well.
         let (answered, unanswered, lateness) =
-            (self.floor.answered, self.floor.unanswered, self.floor.lateness.clone());
+            (self.accounting.answered, self.accounting.unanswered, self.accounting.lateness.clone());
         let mut generator = Generator { answered, unanswered, lateness, ..self.generator.clone() };
         if self.phase == Phase::Measured {
-            let due = self.rotas.iter().map(Rota::next).filter(|due| *due < end).min();
-            self.floor.end_gaps(&mut gaps, end, due);
+            let due = self.arrival_queues.iter().map(ArrivalQueue::next).filter(|due| *due < end).min();
+            self.accounting.end_gaps(&mut gaps, end, due);
             for (tally, up) in tallies.iter_mut().zip(&self.up) {
                 tally.connected = *up > 0;
             }
@@ -57,11 +57,11 @@ impl<'a, S: Sink, N: Network> Worker<'a, S, N> {
             cpu.wake_up_ns = generator.wake_up_lag.moments().mean_ns().map(|mean| mean as u64);
             generator.stolen_ns = self.begin.and_then(|begin| until_now.stolen_since(&begin));
         }
-        Brought {
+        WorkerResult {
             measured: (begin, end),
             sink: (),
             tallies,
-            turns: self.floor.turns.clone().into_vec(),
+            iterations: self.accounting.iterations.clone().into_vec(),
             generator,
             gaps: gaps.take(),
             cpu,

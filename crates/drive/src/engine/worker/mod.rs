@@ -1,20 +1,20 @@
-//! One worker: a thread with its own stations, connections and timers.
+//! One worker: a thread with its own clients, connections and timers.
 //!
 //! | file | what it does |
 //! | --- | --- |
 //! | `phases.rs` | connect, warm-up, measured, drain, leave, and the instants between them |
 //! | `checkpoint.rs` | what there is so far, handed out about once a second |
-//! | `links.rs` | connections: made, lost, made again, left |
-//! | `turns.rs` | lanes: what is next, what ended |
+//! | `connections.rs` | connections: made, lost, made again, left |
+//! | `iterations.rs` | slots: what is next, what ended |
 //! | `traffic.rs` | bytes in and out |
 //!
 //! Everything hangs on [`Worker::step`]: what is due, what ended, what can be sent, then one wait for whatever comes next.
 
 mod checkpoint;
-mod links;
+mod connections;
+mod iterations;
 mod phases;
 mod traffic;
-mod turns;
 
 use std::collections::VecDeque;
 use std::io;
@@ -23,17 +23,17 @@ use std::net::SocketAddr;
 use plimsoll_model::Sink;
 use plimsoll_workload::Load;
 
+use super::busy_poll::BusyPoll;
+use super::connection::{Connection, ConnectionState};
+use super::coordinator::RunCoordinator;
 use super::cpu::{self, Reading};
-use super::crew::Crew;
-use super::link::{Link, LinkState};
-use super::share::Share;
+use super::partition::WorkerPartition;
 use super::timers::{Timer, Timers};
-use super::vigil::Vigil;
-use super::{Generator, Phase, Plan, Setup, StationTally, TurnTally, Watch, WorkerCpu};
+use super::{ClientTally, Generator, IterationTally, Phase, Plan, Setup, Watch, WorkerCpu};
 use crate::network::{Network, Ready};
-use crate::station::floor::Floor;
-use crate::station::rota::Rota;
-use crate::station::silence::Gap;
+use crate::simulated_client::accounting::Accounting;
+use crate::simulated_client::arrival_queue::ArrivalQueue;
+use crate::simulated_client::silence::Gap;
 pub(super) use checkpoint::Checkpoint;
 
 /// Bytes received at once. Shared by all connections of a worker.
@@ -53,9 +53,9 @@ pub(super) struct Job<'a> {
     pub(super) plan: &'a Plan,
     pub(super) setup: &'a dyn Setup,
     pub(super) watch: &'a Watch,
-    pub(super) crew: &'a Crew,
+    pub(super) coordinator: &'a RunCoordinator,
     /// Workers may poll when a start is near.
-    pub(super) vigils: bool,
+    pub(super) busy_poll: bool,
 }
 
 impl Clone for Job<'_> {
@@ -69,16 +69,16 @@ impl Copy for Job<'_> {}
 /// One worker.
 pub(super) struct Worker<'a, S, N> {
     job: Job<'a>,
-    share: Share,
+    partition: WorkerPartition,
     net: N,
     address: Option<SocketAddr>,
-    floor: Floor<'a, S>,
-    links: Vec<Link>,
-    /// For each station: how many of its connections are up.
+    accounting: Accounting<'a, S>,
+    connections: Vec<Connection>,
+    /// For each client: how many of its connections are up.
     up: Vec<u32>,
-    rotas: Vec<Rota>,
+    arrival_queues: Vec<ArrivalQueue>,
     timers: Timers,
-    vigil: Vigil,
+    busy_poll: BusyPoll,
     /// When the clock was last read.
     now: i64,
     next_tick: i64,
@@ -92,7 +92,7 @@ pub(super) struct Worker<'a, S, N> {
     limit: i64,
     /// Somebody ended the run before its time.
     stopped: bool,
-    /// Lanes that are not over, and when the last one was.
+    /// Slots that are not over, and when the last one was.
     live: u32,
     last: i64,
     told_idle: bool,
@@ -104,7 +104,7 @@ pub(super) struct Worker<'a, S, N> {
     most_busy: u32,
     /// Connections that were neither connected nor given up so far.
     unsettled: u32,
-    /// Connections with something to send, schedules with lanes that became free.
+    /// Connections with something to send, schedules with slots that became free.
     dirty: Vec<u32>,
     served: Vec<u32>,
     /// The next connection that is asked for overdue requests.
@@ -121,10 +121,10 @@ pub(super) struct Worker<'a, S, N> {
 
 /// What a worker brings.
 #[derive(Clone, Debug)]
-pub(super) struct Brought<S> {
+pub(super) struct WorkerResult<S> {
     pub(super) sink: S,
-    pub(super) tallies: Vec<StationTally>,
-    pub(super) turns: Vec<TurnTally>,
+    pub(super) tallies: Vec<ClientTally>,
+    pub(super) iterations: Vec<IterationTally>,
     /// Its `workers`, `asked_rate` and `clock_granularity_ns` are not filled in.
     pub(super) generator: Generator,
     pub(super) cpu: WorkerCpu,
@@ -136,31 +136,37 @@ pub(super) struct Brought<S> {
 
 impl<'a, S: Sink, N: Network> Worker<'a, S, N> {
     /// A worker with its share of the plan. It owns `net`.
-    pub(super) fn new(job: Job<'a>, share: Share, (worker, workers): (u32, u32), net: N, sink: S) -> Self {
-        let mut floor = Floor::new((share, worker), sink, job.setup.names(), job.plan.stage);
-        // Lanes of clients that block wait for each other: that is how they were planned, unless there is a schedule.
-        let alone = share.stations().count() as u64 * u64::from(job.plan.lanes) == 1;
-        floor.scheduled = !matches!(job.plan.load, Load::Closed { .. });
-        floor.counts_starts = floor.scheduled || job.setup.address().is_some() || alone;
-        let links: Vec<Link> = (0..share.links()).map(|_| Link::new()).collect();
+    pub(super) fn new(
+        job: Job<'a>,
+        partition: WorkerPartition,
+        (worker, workers): (u32, u32),
+        net: N,
+        sink: S,
+    ) -> Self {
+        let mut accounting = Accounting::new((partition, worker), sink, job.setup.names(), job.plan.stage);
+        // Slots of clients that block wait for each other: that is how they were planned, unless there is a schedule.
+        let alone = partition.clients().count() as u64 * u64::from(job.plan.depth) == 1;
+        accounting.scheduled = !matches!(job.plan.load, Load::Closed { .. });
+        accounting.counts_starts = accounting.scheduled || job.setup.address().is_some() || alone;
+        let connections: Vec<Connection> = (0..partition.connections()).map(|_| Connection::new()).collect();
         let plan = job.plan;
         let most_busy = plan.connecting / workers + u32::from(worker < plan.connecting % workers);
         let address = job.setup.address();
         Self {
             job,
-            share,
+            partition,
             net,
             address,
-            up: vec![0; floor.tallies.len()],
-            floor,
-            queue: (0..share.links()).collect(),
+            up: vec![0; accounting.tallies.len()],
+            accounting,
+            queue: (0..partition.connections()).collect(),
             busy: 0,
             most_busy: most_busy.max(1),
-            unsettled: share.links(),
-            links,
-            rotas: Vec::new(),
+            unsettled: partition.connections(),
+            connections,
+            arrival_queues: Vec::new(),
             timers: Timers::default(),
-            vigil: Vigil::new(job.vigils),
+            busy_poll: BusyPoll::new(job.busy_poll),
             now: 0,
             next_tick: 0,
             doze: 0,
@@ -188,7 +194,7 @@ impl<'a, S: Sink, N: Network> Worker<'a, S, N> {
         }
     }
 
-    /// One turn of the loop: what is due, what ended, what can be sent; then waits, at most until `until`.
+    /// One round of the loop: what is due, what ended, what can be sent; then waits, at most until `until`.
     fn step(&mut self, until: i64) -> io::Result<()> {
         // After events the clock has just been read.
         if self.ready.is_empty() {
@@ -244,7 +250,7 @@ impl<'a, S: Sink, N: Network> Worker<'a, S, N> {
             return self.net.wait(Some(until), ready);
         }
         let now = self.net.now();
-        let Some(begins) = self.vigil.begins(now, until) else { return self.net.wait(Some(until), ready) };
+        let Some(begins) = self.busy_poll.begins(now, until) else { return self.net.wait(Some(until), ready) };
         if now < begins {
             self.net.wait(Some(begins), ready)?;
             let late = self.net.now() - begins;
@@ -252,11 +258,11 @@ impl<'a, S: Sink, N: Network> Worker<'a, S, N> {
             if !ready.is_empty() || late < 0 {
                 return Ok(());
             }
-            self.vigil.woken(late);
+            self.busy_poll.woken(late);
         }
         let before = cpu::total_ns();
         self.net.poll(until, ready)?;
-        self.vigil.polled(cpu::total_ns().saturating_sub(before));
+        self.busy_poll.polled(cpu::total_ns().saturating_sub(before));
         Ok(())
     }
 
@@ -266,18 +272,18 @@ impl<'a, S: Sink, N: Network> Worker<'a, S, N> {
             let Some((at, timer)) = self.timers.due(self.now) else { return true };
             match timer {
                 Timer::Measure => self.measure(at),
-                Timer::Lane(lane) => {
+                Timer::Slot(slot) => {
                     self.lag(at);
-                    self.advance(lane as usize, at);
+                    self.advance(slot as usize, at);
                 }
-                Timer::Arrival(rota) => {
-                    if let Some(rota) = self.rotas.get_mut(rota as usize) {
-                        rota.armed = false;
+                Timer::Arrival(arrival_queue) => {
+                    if let Some(arrival_queue) = self.arrival_queues.get_mut(arrival_queue as usize) {
+                        arrival_queue.armed = false;
                     }
-                    self.serve(rota);
+                    self.serve(arrival_queue);
                 }
-                Timer::Retry(link) => self.queue.push_back(link),
-                Timer::Deadline(link, life) => self.too_long(link, life),
+                Timer::Retry(connection) => self.queue.push_back(connection),
+                Timer::Deadline(connection, epoch) => self.too_long(connection, epoch),
             }
         }
         false
@@ -285,7 +291,7 @@ impl<'a, S: Sink, N: Network> Worker<'a, S, N> {
 
     /// Something that was planned for `at` is got to now.
     fn lag(&mut self, at: i64) {
-        if self.floor.measures(at) {
+        if self.accounting.measures(at) {
             self.generator.schedule_lag.record((self.now - at).max(0));
         }
     }
@@ -297,11 +303,11 @@ impl<'a, S: Sink, N: Network> Worker<'a, S, N> {
         self.doze = self.now + DOZE_NS.min(eighth(self.job.plan.timeout_ns));
         let since = self.now.saturating_sub(self.ticked).max(period);
         self.ticked = self.now;
-        let fresh = std::mem::take(&mut self.floor.fresh);
-        self.job.watch.add(fresh.turns, fresh.actions, fresh.errors, fresh.bytes);
+        let fresh = std::mem::take(&mut self.accounting.fresh);
+        self.job.watch.add(fresh.iterations, fresh.actions, fresh.errors, fresh.bytes);
         if self.job.watch.stopped() && matches!(self.phase, Phase::WarmUp | Phase::Measured) && !self.stopped {
             self.stopped = true;
-            self.job.crew.end_at(self.now + NOTICE_NS);
+            self.job.coordinator.end_at(self.now + NOTICE_NS);
         }
         self.sweep(since);
         self.check_point();
@@ -312,21 +318,21 @@ impl<'a, S: Sink, N: Network> Worker<'a, S, N> {
     fn sweep(&mut self, since: i64) {
         let timeout = i64::try_from(self.job.plan.timeout_ns).unwrap_or(i64::MAX);
         let rounds = (eighth(self.job.plan.timeout_ns) / since).max(1);
-        let count = (self.links.len() as u64).div_ceil(rounds as u64);
+        let count = (self.connections.len() as u64).div_ceil(rounds as u64);
         for _ in 0..count {
             let at = self.swept;
-            self.swept = (at + 1) % (self.links.len() as u32).max(1);
-            let Some(link) = self.links.get_mut(at as usize) else { return };
-            if !matches!(link.state, LinkState::Up | LinkState::Leaving) {
+            self.swept = (at + 1) % (self.connections.len() as u32).max(1);
+            let Some(connection) = self.connections.get_mut(at as usize) else { return };
+            if !matches!(connection.state, ConnectionState::Up | ConnectionState::Leaving) {
                 continue;
             }
-            if link.full_since.is_some_and(|since| since < self.now - timeout) {
+            if connection.full_since.is_some_and(|since| since < self.now - timeout) {
                 self.lose(at, plimsoll_client::operation::Cause::TimedOut);
                 continue;
             }
-            if let Some(client) = &mut link.client {
-                self.floor.caller = at;
-                client.overdue(self.now - timeout, self.now, &mut self.floor);
+            if let Some(client) = &mut connection.client {
+                self.accounting.caller = at;
+                client.overdue(self.now - timeout, self.now, &mut self.accounting);
             }
         }
     }
@@ -336,16 +342,16 @@ impl<'a, S: Sink, N: Network> Worker<'a, S, N> {
         self.begin = Some(self.reading());
         self.phase = Phase::Measured;
         self.next_checkpoint = at.saturating_add(self.checkpoint_every);
-        self.job.watch.enter(Phase::Measured, at, known(self.floor.window.1));
+        self.job.watch.enter(Phase::Measured, at, known(self.accounting.window.1));
     }
 
     /// Processor time until now.
     fn reading(&self) -> Reading {
         let delays = (self.net.run_delay_ns(), self.net.stolen_ns());
-        cpu::of_this_thread(self.now, self.vigil.polled_ns(), delays)
+        cpu::of_this_thread(self.now, self.busy_poll.polled_ns(), delays)
     }
 
-    /// Whether turns start on a schedule.
+    /// Whether iterations start on a schedule.
     fn scheduled(&self) -> bool {
         !matches!(self.job.plan.load, Load::Closed { .. })
     }

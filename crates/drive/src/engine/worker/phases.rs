@@ -6,63 +6,63 @@ use plimsoll_client::operation::Cause;
 use plimsoll_model::Sink;
 use plimsoll_workload::{Load, Rng, seed_of};
 
-use super::super::link::LinkState;
+use super::super::connection::ConnectionState;
 use super::super::timers::Timer;
 use super::super::{Generator, Phase};
-use super::{Brought, TICK_NS, Worker};
+use super::{TICK_NS, Worker, WorkerResult};
 use crate::network::Network;
-use crate::station::delay::Delay;
-use crate::station::lane::{Lane, State};
-use crate::station::pacing::{Schedule, first_pause};
-use crate::station::rota::{Due, Rota};
+use crate::simulated_client::arrival_queue::{ArrivalQueue, Due};
+use crate::simulated_client::delay::Delay;
+use crate::simulated_client::pacing::{Schedule, first_pause};
+use crate::simulated_client::slot::{Slot, State};
 
 /// Pauses have seeds of their own, so that they are the same whatever scenarios draw.
 const PAUSES: u64 = 0x7061_7573_6573_2121;
 
 impl<S: Sink, N: Network> Worker<'_, S, N> {
     /// Runs from connecting to leaving.
-    pub(in super::super) fn run(mut self) -> io::Result<Brought<S>> {
+    pub(in super::super) fn run(mut self) -> io::Result<WorkerResult<S>> {
         self.populate();
         self.connect_all()?;
-        let up = self.links.iter().filter(|link| link.state == LinkState::Up).count() as u32;
-        match self.job.crew.gather(self.now, up, self.job.watch) {
+        let up = self.connections.iter().filter(|connection| connection.state == ConnectionState::Up).count() as u32;
+        match self.job.coordinator.wait_at_barrier(self.now, up, self.job.watch) {
             Some(start) => {
                 self.start(start);
                 self.load()?;
                 self.drain()?;
             }
             None => {
-                self.floor.window = (self.now, self.now);
+                self.accounting.window = (self.now, self.now);
                 self.stopped = self.job.watch.stopped();
             }
         }
         self.leave_all()?;
-        let fresh = self.floor.fresh;
-        self.job.watch.add(fresh.turns, fresh.actions, fresh.errors, fresh.bytes);
-        Ok(Brought {
-            measured: self.floor.window,
-            sink: self.floor.sink,
-            tallies: self.floor.tallies,
-            turns: self.floor.turns.into_vec(),
+        let fresh = self.accounting.fresh;
+        self.job.watch.add(fresh.iterations, fresh.actions, fresh.errors, fresh.bytes);
+        Ok(WorkerResult {
+            measured: self.accounting.window,
+            sink: self.accounting.sink,
+            tallies: self.accounting.tallies,
+            iterations: self.accounting.iterations.into_vec(),
             generator: Generator {
-                answered: self.floor.answered,
-                unanswered: self.floor.unanswered,
-                lateness: self.floor.lateness,
+                answered: self.accounting.answered,
+                unanswered: self.accounting.unanswered,
+                lateness: self.accounting.lateness,
                 ..self.generator
             },
-            gaps: self.floor.gaps.take(),
+            gaps: self.accounting.gaps.take(),
             cpu: self.cpu,
             stopped: self.stopped,
         })
     }
 
-    /// Makes the lanes.
+    /// Makes the slots.
     fn populate(&mut self) {
         let plan = self.job.plan;
-        for station in self.share.stations() {
-            for lane in 0..plan.lanes {
-                let scenario = self.job.setup.scenario(station, lane, seed_of(plan.seed, station, lane));
-                self.floor.lanes.push(Lane {
+        for client_index in self.partition.clients() {
+            for slot in 0..plan.depth {
+                let scenario = self.job.setup.scenario(client_index, slot, seed_of(plan.seed, client_index, slot));
+                self.accounting.slots.push(Slot {
                     scenario: Some(scenario),
                     // Until it starts, nobody waits for its connection.
                     state: State::Thinking,
@@ -70,12 +70,12 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
                     begun: 0,
                     asked_bytes: None,
                     delay: Delay::default(),
-                    turn: None,
-                    rng: Rng::new(seed_of(plan.seed ^ PAUSES, station, lane)),
+                    iteration: None,
+                    rng: Rng::new(seed_of(plan.seed ^ PAUSES, client_index, slot)),
                 });
             }
         }
-        self.live = self.floor.lanes.len() as u32;
+        self.live = self.accounting.slots.len() as u32;
     }
 
     fn connect_all(&mut self) -> io::Result<()> {
@@ -83,18 +83,18 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
         let until = after(self.now, self.job.plan.phases.connect_ns);
         self.phase = Phase::Connecting;
         self.job.watch.enter(Phase::Connecting, self.now, until);
-        while self.unsettled > 0 && self.now < until && !self.job.watch.stopped() && !self.job.crew.failed() {
+        while self.unsettled > 0 && self.now < until && !self.job.watch.stopped() && !self.job.coordinator.failed() {
             self.step(until)?;
         }
         Ok(())
     }
 
-    /// Sets every lane's first turn.
+    /// Sets every slot's first iteration.
     fn start(&mut self, start: i64) {
         let phases = self.job.plan.phases;
         let begin = after(start, phases.warmup_ns);
         let end = phases.measured_ns.map_or(i64::MAX, |measured| after(begin, measured));
-        self.floor.window = (begin, end);
+        self.accounting.window = (begin, end);
         self.limit = if self.scheduled() { after(end, phases.drain_ns) } else { end };
         self.phase = Phase::WarmUp;
         self.last = start;
@@ -102,16 +102,16 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
         self.timers.push(begin, Timer::Measure);
         match self.job.plan.load {
             Load::Closed { think, .. } => {
-                let lanes = u64::from(self.job.plan.lanes);
-                let all = u64::from(self.job.plan.load.stations()) * lanes;
-                for at in 0..self.floor.lanes.len() {
-                    let tag = self.share.tag(at).0;
-                    let number = (tag >> 32) * lanes + (tag & u64::from(u32::MAX));
-                    let Some(lane) = self.floor.lanes.get_mut(at).filter(|lane| lane.state != State::Over) else {
+                let slots = u64::from(self.job.plan.depth);
+                let all = u64::from(self.job.plan.load.clients()) * slots;
+                for at in 0..self.accounting.slots.len() {
+                    let tag = self.partition.tag(at).0;
+                    let number = (tag >> 32) * slots + (tag & u64::from(u32::MAX));
+                    let Some(slot) = self.accounting.slots.get_mut(at).filter(|slot| slot.state != State::Over) else {
                         continue;
                     };
-                    let pause = first_pause(think, number, all, &mut lane.rng);
-                    self.timers.push(start.saturating_add(pause), Timer::Lane(at as u32));
+                    let pause = first_pause(think, number, all, &mut slot.rng);
+                    self.timers.push(start.saturating_add(pause), Timer::Slot(at as u32));
                 }
             }
             Load::Open { .. } | Load::Partly { .. } => self.start_schedules(start),
@@ -119,24 +119,25 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
     }
 
     fn start_schedules(&mut self, start: i64) {
-        let (plan, share) = (self.job.plan, self.share);
+        let (plan, partition) = (self.job.plan, self.partition);
         match plan.load {
-            Load::Open { stations, rate, arrivals } => {
+            Load::Open { clients, rate, arrivals } => {
                 let schedule = Schedule::open(start, rate, arrivals, plan.seed);
-                let mine = (0..stations).map(|station| share.is_mine(station)).collect();
-                self.rotas.push(Rota::new(Due::Some { schedule, next: 0, mine }));
+                let mine = (0..clients).map(|client_index| partition.is_mine(client_index)).collect();
+                self.arrival_queues.push(ArrivalQueue::new(Due::Some { schedule, next: 0, mine }));
             }
             Load::Partly { users, every_ns, arrivals } => {
                 let schedule = |user| Schedule::of_user(start, user, users, every_ns, arrivals, plan.seed);
-                self.rotas = share.stations().map(|user| Rota::new(Due::All(schedule(user)))).collect();
+                self.arrival_queues =
+                    partition.clients().map(|user| ArrivalQueue::new(Due::All(schedule(user)))).collect();
             }
             Load::Closed { .. } => {}
         }
-        // First the first lane of every station, then the second: turns are spread over stations before they share one.
-        for nth in 0..plan.lanes as usize {
-            for lane in (nth..self.floor.lanes.len()).step_by(plan.lanes as usize) {
-                if self.floor.state(lane) != State::Over {
-                    self.wait_for_a_turn(lane, start);
+        // First the first slot of every client, then the second: iterations are spread over clients before they share one.
+        for nth in 0..plan.depth as usize {
+            for slot in (nth..self.accounting.slots.len()).step_by(plan.depth as usize) {
+                if self.accounting.state(slot) != State::Over {
+                    self.wait_for_iteration(slot, start);
                 }
             }
         }
@@ -145,8 +146,8 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
     /// Warm-up and the measured phase.
     fn load(&mut self) -> io::Result<()> {
         loop {
-            let end = self.floor.window.1.min(self.job.crew.end());
-            if end < self.floor.window.1 {
+            let end = self.accounting.window.1.min(self.job.coordinator.end());
+            if end < self.accounting.window.1 {
                 self.end_early(end);
             }
             if self.now >= end {
@@ -154,19 +155,19 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
             }
             if self.live == 0 && !self.told_idle {
                 self.told_idle = true;
-                self.job.crew.idle(self.last);
+                self.job.coordinator.idle(self.last);
                 continue;
             }
             self.step(end)?;
         }
         self.stopped |= self.job.watch.stopped();
-        let end = self.floor.window.1;
-        let due = self.rotas.iter().map(Rota::next).filter(|due| *due < end).min();
-        let mut gaps = std::mem::take(&mut self.floor.gaps);
-        self.floor.end_gaps(&mut gaps, end, due);
-        self.floor.gaps = gaps;
+        let end = self.accounting.window.1;
+        let due = self.arrival_queues.iter().map(ArrivalQueue::next).filter(|due| *due < end).min();
+        let mut gaps = std::mem::take(&mut self.accounting.gaps);
+        self.accounting.end_gaps(&mut gaps, end, due);
+        self.accounting.gaps = gaps;
         self.take_round_trips();
-        for (tally, up) in self.floor.tallies.iter_mut().zip(&self.up) {
+        for (tally, up) in self.accounting.tallies.iter_mut().zip(&self.up) {
             tally.connected = *up > 0;
         }
         let until_now = self.reading();
@@ -178,14 +179,14 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
 
     /// The measured phase ends sooner than planned: nothing new is begun from then on.
     fn end_early(&mut self, end: i64) {
-        self.floor.window.1 = end;
-        self.floor.window.0 = self.floor.window.0.min(end);
+        self.accounting.window.1 = end;
+        self.accounting.window.0 = self.accounting.window.0.min(end);
         self.limit = end;
     }
 
     /// Waits for what is outstanding, as long as the plan allows.
     fn drain(&mut self) -> io::Result<()> {
-        let until = after(self.now.max(self.floor.window.1), self.job.plan.phases.drain_ns);
+        let until = after(self.now.max(self.accounting.window.1), self.job.plan.phases.drain_ns);
         self.phase = Phase::Drain;
         self.job.watch.enter(Phase::Drain, self.now, until);
         // Whoever stops the drain wants its end; whoever stopped the load has not waited for it yet.
@@ -194,20 +195,22 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
             self.step(until)?;
         }
         // Whatever has no answer now has none.
-        self.limit = self.floor.window.1;
+        self.limit = self.accounting.window.1;
         self.count_never_sent();
-        for at in 0..self.links.len() as u32 {
+        for at in 0..self.connections.len() as u32 {
             let now = self.now;
-            if self.acting > 0 && self.links.get(at as usize).is_some_and(|link| link.state == LinkState::Up) {
-                self.with_client(at, |client, _, floor| client.overdue(i64::MAX, now, floor));
+            if self.acting > 0
+                && self.connections.get(at as usize).is_some_and(|connection| connection.state == ConnectionState::Up)
+            {
+                self.with_client(at, |client, _, accounting| client.overdue(i64::MAX, now, accounting));
             }
         }
         while !self.settle() {}
-        // Behind the failures of what had no answer: they are their turns'.
-        self.floor.count_unended();
+        // Behind the failures of what had no answer: they are their iterations'.
+        self.accounting.count_unended();
         self.flush_all();
-        self.job.crew.drained();
-        while !self.job.crew.all_drained() && !self.gone() {
+        self.job.coordinator.drained();
+        while !self.job.coordinator.all_drained() && !self.gone() {
             self.step(self.now.saturating_add(TICK_NS))?;
         }
         Ok(())
@@ -215,7 +218,7 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
 
     /// Nobody wants to wait for anything any more.
     fn gone(&self) -> bool {
-        self.job.watch.abandoned() || self.job.crew.failed()
+        self.job.watch.abandoned() || self.job.coordinator.failed()
     }
 
     /// Logs off wherever somebody is logged on, and closes every connection.
@@ -224,25 +227,25 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
         self.limit = i64::MIN;
         let until = after(self.now, self.job.plan.phases.connect_ns);
         self.job.watch.enter(Phase::Leaving, self.now, until);
-        for at in 0..self.links.len() as u32 {
-            match self.links.get(at as usize).map(|link| link.state) {
-                Some(LinkState::Opening | LinkState::LoggingOn) => {
+        for at in 0..self.connections.len() as u32 {
+            match self.connections.get(at as usize).map(|connection| connection.state) {
+                Some(ConnectionState::Opening | ConnectionState::LoggingOn) => {
                     self.busy -= 1;
-                    self.close(at, Cause::Ended, LinkState::Closed);
+                    self.close(at, Cause::Ended, ConnectionState::Closed);
                 }
-                Some(LinkState::Waiting) => self.close(at, Cause::Ended, LinkState::Closed),
+                Some(ConnectionState::Waiting) => self.close(at, Cause::Ended, ConnectionState::Closed),
                 _ => {}
             }
         }
-        self.queue = (0..self.links.len() as u32).collect();
+        self.queue = (0..self.connections.len() as u32).collect();
         while (self.busy > 0 || !self.queue.is_empty()) && self.now < until && !self.gone() {
             self.step(until)?;
         }
-        for at in 0..self.links.len() as u32 {
-            let Some(state) = self.links.get(at as usize).map(|link| link.state) else { continue };
-            if matches!(state, LinkState::Up | LinkState::Leaving) {
+        for at in 0..self.connections.len() as u32 {
+            let Some(state) = self.connections.get(at as usize).map(|connection| connection.state) else { continue };
+            if matches!(state, ConnectionState::Up | ConnectionState::Leaving) {
                 self.generator.left_rudely += 1;
-                self.close(at, Cause::Ended, LinkState::Closed);
+                self.close(at, Cause::Ended, ConnectionState::Closed);
             }
         }
         while !self.settle() {}

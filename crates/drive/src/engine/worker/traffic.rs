@@ -6,37 +6,37 @@ use plimsoll_client::operation::Cause;
 use plimsoll_client::{Arrived, Client};
 use plimsoll_model::Sink;
 
-use super::super::link::LinkState;
+use super::super::connection::ConnectionState;
 use super::Worker;
-use super::turns::cause_of;
+use super::iterations::cause_of;
 use crate::network::{ConnectionKey, Network, Received};
 
 /// Slices handed to the kernel at once (it takes at most 1,024).
 const SLICES: usize = 256;
-/// Times that one connection is read before others have their turn.
+/// Times that one connection is read before others are served.
 const READS: usize = 8;
 
 impl<S: Sink, N: Network> Worker<'_, S, N> {
     /// Sends what waits: one system call a connection for all that has come together, as long as the kernel has room.
     pub(super) fn flush_all(&mut self) {
         // Losing a connection while sending may cause more to be sent.
-        while let Some(link) = self.dirty.pop() {
-            if let Some(link) = self.links.get_mut(link as usize) {
-                link.dirty = false;
+        while let Some(connection) = self.dirty.pop() {
+            if let Some(connection) = self.connections.get_mut(connection as usize) {
+                connection.dirty = false;
             }
-            self.flush(link);
+            self.flush(connection);
         }
     }
 
     pub(super) fn flush(&mut self, at: u32) {
         let key = ConnectionKey(at);
         loop {
-            let Some(link) = self.links.get_mut(at as usize) else { return };
-            if link.out.is_empty() || !link.alive() || link.full_since.is_some() {
+            let Some(connection) = self.connections.get_mut(at as usize) else { return };
+            if connection.out.is_empty() || !connection.alive() || connection.full_since.is_some() {
                 return;
             }
             let mut slices = Vec::with_capacity(4);
-            link.out.slices(SLICES, &mut slices);
+            connection.out.slices(SLICES, &mut slices);
             let offered: usize = slices.iter().map(|slice| slice.len()).sum();
             let first = self.net.now();
             let sent = self.net.send(key, &slices);
@@ -47,19 +47,19 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
                 Err(error) if error.kind() == ErrorKind::WouldBlock => 0,
                 Err(error) => return self.lose(at, cause_of(&error)),
             };
-            if let (Some(stream), Some(tap)) = (&mut link.tapped, &self.job.plan.tap) {
+            if let (Some(stream), Some(tap)) = (&mut connection.tapped, &self.job.plan.tap) {
                 tap.sent(stream, first, &slices, count);
             }
             drop(slices);
             if count > 0 {
-                link.answers = link.several;
-                link.out.consume(count);
-                if let Some(client) = &mut link.client {
-                    client.sent(link.out.sent(), first);
+                connection.answers = connection.several;
+                connection.out.consume(count);
+                if let Some(client) = &mut connection.client {
+                    client.sent(connection.out.sent(), first);
                 }
             }
             if count < offered {
-                link.full_since = Some(self.now);
+                connection.full_since = Some(self.now);
                 if let Err(error) = self.net.want_writable(key, true) {
                     self.lose(at, cause_of(&error));
                 }
@@ -70,7 +70,7 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
 
     /// There is something to read: bytes, an end or an error.
     pub(super) fn readable(&mut self, at: u32) {
-        if !self.links.get(at as usize).is_some_and(|link| link.alive()) {
+        if !self.connections.get(at as usize).is_some_and(|connection| connection.alive()) {
             return;
         }
         let mut buffer = std::mem::take(&mut self.buffer);
@@ -86,8 +86,8 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
 
     /// A client that has given its connection up would fail whatever it is asked, and nothing that comes would tell us.
     fn lose_if_over(&mut self, at: u32) {
-        let up = self.links.get(at as usize).filter(|link| link.state == LinkState::Up);
-        if let Some(cause) = up.and_then(|link| link.client.as_ref()?.over()) {
+        let up = self.connections.get(at as usize).filter(|connection| connection.state == ConnectionState::Up);
+        if let Some(cause) = up.and_then(|connection| connection.client.as_ref()?.over()) {
             self.lose(at, cause);
         }
     }
@@ -95,17 +95,17 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
     /// Where this worker has a single connection, waits for what it brings and receives it at once. `false`, and nothing
     /// was done, where there is something else to wait for.
     pub(super) fn await_bytes(&mut self, until: i64) -> bool {
-        let [link] = self.links.as_slice() else { return false };
+        let [connection] = self.connections.as_slice() else { return false };
         // Clients that block have no connection of ours.
         if self.address.is_none()
-            || link.state != LinkState::Up
-            || link.full_since.is_some()
-            || link.inbox.unwanted() > 0
+            || connection.state != ConnectionState::Up
+            || connection.full_since.is_some()
+            || connection.inbox.unwanted() > 0
         {
             return false;
         }
         let mut buffer = std::mem::take(&mut self.buffer);
-        let (room, take) = link.manner(buffer.len());
+        let (room, take) = connection.manner(buffer.len());
         let front = buffer.get_mut(..room).unwrap_or_default();
         let received = self.net.receive_when_there(ConnectionKey(0), until, front, take);
         let waited = received.is_some();
@@ -139,8 +139,8 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
     /// Reads once. `true` if there is certainly more.
     fn read(&mut self, at: u32, buffer: &mut [u8]) -> io::Result<bool> {
         let key = ConnectionKey(at);
-        let Some(link) = self.links.get_mut(at as usize) else { return Ok(false) };
-        let unwanted = link.inbox.unwanted();
+        let Some(connection) = self.connections.get_mut(at as usize) else { return Ok(false) };
+        let unwanted = connection.inbox.unwanted();
         if unwanted >= buffer.len() as u64 / 16 {
             let unwanted = usize::try_from(unwanted).unwrap_or(usize::MAX);
             let received = self.net.discard(key, unwanted)?;
@@ -148,7 +148,7 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
             // What is behind the message is certainly there if all of it was.
             return Ok(false);
         }
-        let (room, take) = link.manner(buffer.len());
+        let (room, take) = connection.manner(buffer.len());
         let buffer = buffer.get_mut(..room).unwrap_or_default();
         let received = self.net.receive(key, buffer, take)?;
         self.arrived(at, buffer.get(..received.bytes).unwrap_or_default(), received)?;
@@ -164,35 +164,35 @@ impl<S: Sink, N: Network> Worker<'_, S, N> {
         let now = self.now;
         // The kernel's clock may have been set: what it says is left out if it cannot be.
         let lag = received.kernel_ns.map(|kernel| now - kernel).filter(|lag| *lag >= 0);
-        if let Some(lag) = lag.filter(|_| self.floor.measures(now)) {
+        if let Some(lag) = lag.filter(|_| self.accounting.measures(now)) {
             self.generator.wake_up_lag.record(lag);
         }
-        self.floor.wake_ns = lag;
+        self.accounting.wake_ns = lag;
         let dropped = received.bytes.saturating_sub(bytes.len());
-        let Some(link) = self.links.get_mut(at as usize) else { return Ok(()) };
-        if let (Some(stream), Some(tap)) = (&mut link.tapped, &self.job.plan.tap) {
+        let Some(connection) = self.connections.get_mut(at as usize) else { return Ok(()) };
+        if let (Some(stream), Some(tap)) = (&mut connection.tapped, &self.job.plan.tap) {
             tap.received(stream, now, bytes, dropped);
         }
-        let Some(client) = &mut link.client else { return Ok(()) };
-        let (floor, out) = (&mut self.floor, &mut link.out);
-        floor.caller = at;
+        let Some(client) = &mut connection.client else { return Ok(()) };
+        let (accounting, out) = (&mut self.accounting, &mut connection.out);
+        accounting.caller = at;
         let mut messages = 0u32;
         let mut take = |client: &mut dyn Client, message: Arrived<'_>| {
             messages += 1;
-            client.message(message, out, floor);
+            client.message(message, out, accounting);
         };
         let mut sane = true;
         if dropped > 0 {
-            link.inbox.drop_unread(dropped as u64, now, client.as_mut(), &mut take);
+            connection.inbox.drop_unread(dropped as u64, now, client.as_mut(), &mut take);
         }
         while sane && !bytes.is_empty() {
-            sane = link.inbox.feed(&mut bytes, now, client.as_mut(), &mut take);
+            sane = connection.inbox.feed(&mut bytes, now, client.as_mut(), &mut take);
         }
-        self.floor.wake_ns = None;
-        link.several = messages > 1;
-        link.answers &= link.several;
-        if !link.dirty && !link.out.is_empty() {
-            link.dirty = true;
+        self.accounting.wake_ns = None;
+        connection.several = messages > 1;
+        connection.answers &= connection.several;
+        if !connection.dirty && !connection.out.is_empty() {
+            connection.dirty = true;
             self.dirty.push(at);
         }
         if sane { Ok(()) } else { Err(ErrorKind::InvalidData.into()) }

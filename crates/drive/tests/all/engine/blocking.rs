@@ -8,7 +8,7 @@ use plimsoll_client::Outbox;
 use plimsoll_client::clock::Clock;
 use plimsoll_client::operation::{Cause, Done, Operation, Reply, Tag, Ticket};
 use plimsoll_client::{Arrived, Client, Events, Framing};
-use plimsoll_drive::engine::{Birth, Plan, Setup, Watch, run};
+use plimsoll_drive::engine::{ConnectionInfo, Plan, Setup, Watch, run};
 use plimsoll_model::{Frames, Names, Outcome, Procedure, Protocol, Symbol, Timeline, Transaction, Vantage};
 use plimsoll_workload::scenario::Scenario;
 use plimsoll_workload::{Arrivals, Load, Pause, Phases};
@@ -17,7 +17,7 @@ use super::toy::{Do, Toys};
 
 /// Sleeps a little for each operation.
 struct Sleeper {
-    birth: Birth,
+    info: ConnectionInfo,
     clock: Clock,
 }
 
@@ -50,9 +50,9 @@ impl Client for Sleeper {
             Some(ticket.tag),
             &Transaction {
                 procedure: Procedure::of(Protocol::Smb2, 13),
-                client: self.birth.client,
-                server: self.birth.server,
-                connection: self.birth.connection,
+                client: self.info.client,
+                server: self.info.server,
+                connection: self.info.connection,
                 session: None,
                 share: Symbol::NONE,
                 path: ticket.path,
@@ -107,13 +107,13 @@ impl Setup for Sleepers {
         None
     }
 
-    fn client(&self, birth: &Birth) -> Box<dyn Client> {
-        assert_eq!(birth.server.port, 0);
-        Box::new(Sleeper { birth: *birth, clock: Clock::new() })
+    fn client(&self, info: &ConnectionInfo) -> Box<dyn Client> {
+        assert_eq!(info.server.port, 0);
+        Box::new(Sleeper { info: *info, clock: Clock::new() })
     }
 
-    fn scenario(&self, station: u32, lane: u32, seed: u64) -> Box<dyn Scenario> {
-        self.0.scenario(station, lane, seed)
+    fn scenario(&self, client_index: u32, slot: u32, seed: u64) -> Box<dyn Scenario> {
+        self.0.scenario(client_index, slot, seed)
     }
 
     fn names(&self) -> &Names {
@@ -124,18 +124,18 @@ impl Setup for Sleepers {
 #[test]
 fn blocking_clients_have_a_thread_each_and_their_data_arrives() {
     let loads = [
-        (Load::Closed { stations: 3, think: Pause::None }, 3),
-        (Load::Open { stations: 3, rate: 500.0, arrivals: Arrivals::Poisson }, 3),
+        (Load::Closed { clients: 3, think: Pause::None }, 3),
+        (Load::Open { clients: 3, rate: 500.0, arrivals: Arrivals::Poisson }, 3),
         (Load::Partly { users: 3, every_ns: 5_000_000, arrivals: Arrivals::Constant }, 2),
     ];
     for (load, threads) in loads {
-        let setup = Sleepers(Toys::new(&[Do::ReadKept(1_001), Do::Null, Do::TurnOver]));
+        let setup = Sleepers(Toys::new(&[Do::ReadKept(1_001), Do::Null, Do::IterationOver]));
         let phases = Phases { warmup_ns: 20_000_000, measured_ns: Some(100_000_000), ..Phases::default() };
         let threads_asked = if threads == 3 { 0 } else { threads };
         let plan = Plan { phases, threads: threads_asked, stage: Some(1), ..Plan::new(load) };
         let ran = run(&plan, &setup, |_| Vec::<Transaction>::new(), &Watch::new()).unwrap();
         assert_eq!(ran.sinks.len(), threads as usize);
-        assert!(ran.stations.iter().all(|tally| tally.connected && tally.error_count() == 0), "{:?}", ran.stations);
+        assert!(ran.clients.iter().all(|tally| tally.connected && tally.error_count() == 0), "{:?}", ran.clients);
         let rows: Vec<&Transaction> = ran.sinks.iter().flatten().collect();
         let seen: &Arc<_> = &setup.0.seen;
         assert_eq!(rows.len() as u64, seen.done.load(SeqCst));
@@ -144,7 +144,7 @@ fn blocking_clients_have_a_thread_each_and_their_data_arrives() {
         assert!(reads > 0);
         assert_eq!(seen.data.load(SeqCst), reads as u64 * 1_001);
         assert_eq!(seen.names.load(SeqCst), reads as u64);
-        let actions: u64 = ran.stations.iter().map(|tally| tally.actions).sum();
+        let actions: u64 = ran.clients.iter().map(|tally| tally.actions).sum();
         assert_eq!(actions, rows.iter().filter(|row| row.stage.is_some()).count() as u64);
         assert!(rows.iter().all(|row| row.timeline.intended <= row.timeline.request_first));
     }

@@ -14,10 +14,10 @@ use plimsoll_workload::{Arrivals, Load, Pause};
 use super::memory::{MS, START, ToyServer, all, door, over, phases, steady, try_over};
 use super::toy::{Do, HEAD, Toys, answer, head, message};
 
-const TURN: [Do; 2] = [Do::Null, Do::TurnOver];
+const TURN: [Do; 2] = [Do::Null, Do::IterationOver];
 
-fn plan(stations: u32) -> Plan {
-    let load = Load::Closed { stations, think: Pause::Constant(10 * MS as u64) };
+fn plan(clients: u32) -> Plan {
+    let load = Load::Closed { clients, think: Pause::Constant(10 * MS as u64) };
     let reconnect = Reconnect { attempts: 3, first_ns: 10 * MS as u64, most_ns: 25 * MS as u64 };
     Plan {
         threads: 1,
@@ -77,7 +77,7 @@ fn attempts_are_counted_and_wait_longer_each_time() {
     let times = Arc::new(Mutex::new(Vec::new()));
     let toys = Toys::new(&TURN);
     let noted = times.clone();
-    // The second station's connection is refused at once, five times.
+    // The second client's connection is refused at once, five times.
     let ran = over(&plan(2), &toys, move |_| {
         let noted = noted.clone();
         door(move |key, _, at| {
@@ -91,10 +91,10 @@ fn attempts_are_counted_and_wait_longer_each_time() {
     // One attempt and three more, 10, 20 and 25 ms apart; then it is given up.
     assert_eq!(*times.lock().unwrap(), [0, 10, 30, 55]);
     let refused = ConnectionFailure { cause: Cause::ConnectionRefused, was_up: false, measured: false, count: 4 };
-    assert_eq!(ran.stations[1].connection_failures, [refused]);
-    assert!(ran.stations[1].errors_outside.is_empty(), "no action was begun");
-    assert!(ran.stations[1].starved() && !ran.stations[1].connected);
-    assert!(!ran.stations[0].starved() && ran.stations[0].connected);
+    assert_eq!(ran.clients[1].connection_failures, [refused]);
+    assert!(ran.clients[1].errors_outside.is_empty(), "no action was begun");
+    assert!(ran.clients[1].starved() && !ran.clients[1].connected);
+    assert!(!ran.clients[0].starved() && ran.clients[0].connected);
 }
 
 #[test]
@@ -136,7 +136,7 @@ fn every_way_to_fail_in_mid_run_has_its_name_and_the_run_goes_on() {
     ] {
         let toys = Toys::new(&TURN);
         let ran = over(&plan(1), &toys, |_| except(0, 3, instead));
-        let tally = &ran.stations[0];
+        let tally = &ran.clients[0];
         assert_eq!(tally.errors, [(cause, 1)], "the operation");
         let lost = ConnectionFailure { cause, was_up: true, measured: true, count: 1 };
         assert_eq!(tally.connection_failures, [lost], "and its connection");
@@ -152,7 +152,7 @@ fn every_way_to_fail_in_mid_run_has_its_name_and_the_run_goes_on() {
 }
 
 #[test]
-fn an_outage_is_charged_to_the_turn_that_waited_for_its_end() {
+fn an_outage_is_charged_to_the_iteration_that_waited_for_its_end() {
     let toys = Toys::new(&TURN);
     let ran = over(&plan(1), &toys, |_| {
         door(|_, attempts, _| match attempts {
@@ -169,10 +169,10 @@ fn an_outage_is_charged_to_the_turn_that_waited_for_its_end() {
     });
     let rows = all(&ran);
     let next = &rows[1].timeline;
-    // Lost at 0; the next turn was due a think time later.
+    // Lost at 0; the next iteration was due a think time later.
     assert_eq!(next.intended, Some(START + 10 * MS));
     assert_eq!((next.request_first, next.response_time_from_intended()), (Some(START + 55 * MS), Some(46 * MS)));
-    let tally = &ran.stations[0];
+    let tally = &ran.clients[0];
     assert_eq!(tally.errors, [(Cause::ConnectionReset, 1)]);
     let failure = |cause, was_up, count| ConnectionFailure { cause, was_up, measured: true, count };
     let connections = [failure(Cause::ConnectionReset, true, 1), failure(Cause::ConnectionRefused, false, 2)];
@@ -184,13 +184,13 @@ fn no_answer_in_time_is_unanswered_and_what_comes_later_is_a_stranger() {
     let toys = Toys::new(&TURN);
     let late: fn(i64, u64) -> Vec<Reply> = |at, id| bytes(at + 120 * MS, message(id, 0, 0));
     let ran = over(&plan(1), &toys, |_| except(0, 2, late));
-    let tally = &ran.stations[0];
+    let tally = &ran.clients[0];
     assert_eq!(tally.errors, [(Cause::TimedOut, 1)]);
-    assert_eq!((ran.generator.overdue, ran.generator.strangers, tally.reconnects), (1, 1, 0));
+    assert_eq!((ran.generator.overdue, ran.generator.unmatched_responses, tally.reconnects), (1, 1, 0));
     let rows = all(&ran);
     let unanswered: Vec<&Transaction> = rows.iter().filter(|t| t.outcome == Outcome::Unanswered).collect();
     assert_eq!(unanswered.len(), 1);
-    // The next turn starts a think time after the operation was given up: not before the timeout, and at most an eighth
+    // The next iteration starts a think time after the operation was given up: not before the timeout, and at most an eighth
     // after it.
     let after = rows[3].timeline.intended.unwrap() - unanswered[0].timeline.request_first.unwrap() - 10 * MS;
     assert!((80 * MS..=90 * MS).contains(&after), "{after}");
@@ -201,7 +201,7 @@ fn a_duplicate_is_a_stranger() {
     let toys = Toys::new(&TURN);
     let twice: fn(i64, u64) -> Vec<Reply> = |at, id| bytes(at, [message(id, 0, 0), message(id, 0, 0)].concat());
     let ran = over(&plan(1), &toys, |_| except(0, 2, twice));
-    assert_eq!((ran.stations[0].error_count(), ran.generator.strangers), (0, 1));
+    assert_eq!((ran.clients[0].error_count(), ran.generator.unmatched_responses), (0, 1));
 }
 
 #[test]
@@ -209,11 +209,11 @@ fn an_error_status_wrong_data_and_the_impossible_are_different_things() {
     let toys = Toys::new(&TURN);
     let status: fn(i64, u64) -> Vec<Reply> = |at, id| bytes(at, message(id, 5, 0));
     let ran = over(&plan(1), &toys, |_| except(0, 2, status));
-    assert_eq!(ran.stations[0].errors, [(Cause::Status, 1)]);
+    assert_eq!(ran.clients[0].errors, [(Cause::Status, 1)]);
     for (line, cause) in [(Do::ReadWrong(3), Cause::WrongData), (Do::Impossible, Cause::Unsupported)] {
-        let toys = Toys::new(&[line, Do::TurnOver]);
+        let toys = Toys::new(&[line, Do::IterationOver]);
         let ran = over(&plan(1), &toys, |_| steady(MS));
-        let tally = &ran.stations[0];
+        let tally = &ran.clients[0];
         assert_eq!((tally.actions, tally.errors.len(), tally.errors[0].0), (0, 1, cause));
         assert!(tally.starved() && tally.errors[0].1 > 15);
     }
@@ -223,10 +223,10 @@ fn an_error_status_wrong_data_and_the_impossible_are_different_things() {
 fn the_scenario_says_what_counts_as_failed() {
     let status: fn(i64, u64) -> Vec<Reply> = |at, id| bytes(at, message(id, 5, 0));
     let judged = |verdict| {
-        let toys = Toys::new(&[Do::Judged(verdict), Do::TurnOver]);
+        let toys = Toys::new(&[Do::Judged(verdict), Do::IterationOver]);
         // One answer is an error status.
         let ran = over(&plan(1), &toys, |_| except(0, 2, status));
-        (ran.stations[0].actions, ran.stations[0].errors.clone())
+        (ran.clients[0].actions, ran.clients[0].errors.clone())
     };
     let (succeeded, errors) = judged(Verdict::AsAnswered);
     assert_eq!(errors, [(Cause::Status, 1)]);
@@ -238,7 +238,7 @@ fn the_scenario_says_what_counts_as_failed() {
 }
 
 #[test]
-fn a_station_that_gets_no_answers_is_starved_and_the_others_are_not() {
+fn a_client_that_gets_no_answers_is_starved_and_the_others_are_not() {
     let toys = Toys::new(&TURN);
     let ran = over(&plan(3), &toys, |_| {
         door(|key, _, _| {
@@ -246,30 +246,30 @@ fn a_station_that_gets_no_answers_is_starved_and_the_others_are_not() {
             Accept::Serve(Box::new(ToyServer::new(move |_| wait)), 0)
         })
     });
-    assert_eq!(ran.stations.iter().map(|tally| tally.starved()).collect::<Vec<_>>(), [false, true, false]);
-    assert!(ran.stations[1].errors.iter().all(|(cause, _)| *cause == Cause::TimedOut));
+    assert_eq!(ran.clients.iter().map(|tally| tally.starved()).collect::<Vec<_>>(), [false, true, false]);
+    assert!(ran.clients[1].errors.iter().all(|(cause, _)| *cause == Cause::TimedOut));
 }
 
 #[test]
 fn an_open_schedule_goes_on_while_a_connection_is_lost() {
     let toys = Toys::new(&TURN);
-    let load = Load::Open { stations: 1, rate: 500.0, arrivals: Arrivals::Constant };
+    let load = Load::Open { clients: 1, rate: 500.0, arrivals: Arrivals::Constant };
     let plan = Plan { load, ..plan(1) };
     let reset: fn(i64, u64) -> Vec<Reply> = |at, _| vec![Reply { at, what: What::Reset }];
     let ran = over(&plan, &toys, |_| except(0, 50, reset));
     // Lost at 100 ms, there again at 110 ms. What was due at 102, 104 … starts then, one a millisecond, and has caught up
     // with what is due at 118.
     assert_eq!((ran.generator.planned, ran.generator.never_sent, ran.generator.late_starts), (100, 0, 8));
-    assert_eq!((ran.stations[0].actions, ran.generator.schedule_lag.moments().max_ns()), (99, Some(0)));
+    assert_eq!((ran.clients[0].actions, ran.generator.schedule_lag.moments().max_ns()), (99, Some(0)));
 }
 
 #[test]
 fn nobody_waits_for_a_held_request_in_the_end() {
-    let toys = Toys::new(&[Do::Hold, Do::TurnOver]);
+    let toys = Toys::new(&[Do::Hold, Do::IterationOver]);
     let mut plan = plan(2);
     plan.phases.drain_ns = 1_000_000 * MS as u64;
     let ran = over(&plan, &toys, |_| steady(MS));
-    assert!(ran.stations.iter().all(|tally| tally.errors == [(Cause::Ended, 1)]), "{:?}", ran.stations);
+    assert!(ran.clients.iter().all(|tally| tally.errors == [(Cause::Ended, 1)]), "{:?}", ran.clients);
     assert!(all(&ran).iter().all(|t| t.held));
 }
 
@@ -281,7 +281,7 @@ fn the_drain_ends_when_its_time_is_over() {
     let ran = over(&plan, &toys, |_| steady(1_000 * MS));
     let rows = all(&ran);
     assert_eq!((rows.len(), rows[0].outcome), (1, Outcome::Unanswered));
-    assert_eq!(ran.stations[0].errors, [(Cause::TimedOut, 1)]);
+    assert_eq!(ran.clients[0].errors, [(Cause::TimedOut, 1)]);
 }
 
 #[test]
@@ -300,7 +300,7 @@ fn a_server_that_takes_a_few_bytes_at_a_time_gets_all_of_them() {
     let latency: fn(i64) -> i64 = |_| MS;
     let serve = move |_, _, _| Accept::Serve(Box::new(Narrow(ToyServer::new(latency))), 0);
     let ran = over(&plan(1), &toys, |_| door(serve));
-    assert_eq!(ran.stations[0].error_count(), 0);
+    assert_eq!(ran.clients[0].error_count(), 0);
     let first = &all(&ran)[0].timeline;
     // 5 + 5 + 5 + 1 bytes, 100 µs apart.
     assert_eq!(first.request_last.unwrap() - first.request_first.unwrap(), 300_000);
@@ -308,7 +308,10 @@ fn a_server_that_takes_a_few_bytes_at_a_time_gets_all_of_them() {
 }
 
 /// Runs until `watch` is told to end by the server at `when`.
-fn told_by_the_server(when: i64, tell: fn(&Watch)) -> (Vec<Phase>, plimsoll_drive::engine::Ran<Vec<Transaction>>) {
+fn told_by_the_server(
+    when: i64,
+    tell: fn(&Watch),
+) -> (Vec<Phase>, plimsoll_drive::engine::EngineResult<Vec<Transaction>>) {
     let watch = Arc::new(Watch::new());
     let phases = Arc::new(Mutex::new(Vec::new()));
     let mut toys = Toys::new(&TURN);
@@ -342,7 +345,7 @@ fn a_run_that_is_stopped_keeps_what_it_has_and_logs_off() {
     let (begin, end) = ran.measured;
     assert_eq!(begin, START + 101 * MS);
     assert!((START + 500 * MS..START + 600 * MS).contains(&end), "{}", end - START);
-    assert!(ran.stations.iter().all(|tally| tally.actions > 30 && tally.connected && tally.error_count() == 0));
+    assert!(ran.clients.iter().all(|tally| tally.actions > 30 && tally.connected && tally.error_count() == 0));
     assert_eq!(ran.generator.left_rudely, 0);
     assert_eq!(phases.iter().filter(|&&phase| phase == Phase::Leaving).count(), 2, "both logged off");
 }
@@ -350,7 +353,7 @@ fn a_run_that_is_stopped_keeps_what_it_has_and_logs_off() {
 #[test]
 fn a_run_that_is_abandoned_does_not_log_off() {
     let (phases, ran) = told_by_the_server(500 * MS, Watch::abandon);
-    assert!(ran.stopped && ran.stations.iter().all(|tally| tally.actions > 30));
+    assert!(ran.stopped && ran.clients.iter().all(|tally| tally.actions > 30));
     assert!(!phases.contains(&Phase::Leaving));
     assert_eq!(ran.generator.left_rudely, 2);
 }
@@ -360,7 +363,7 @@ fn a_run_that_is_stopped_before_it_measures_says_so() {
     let (_, ran) = told_by_the_server(20 * MS, Watch::stop);
     assert!(ran.stopped);
     assert_eq!(ran.measured.0, ran.measured.1);
-    assert!(ran.stations.iter().all(|tally| tally.actions == 0));
+    assert!(ran.clients.iter().all(|tally| tally.actions == 0));
     let (_, ran) = told_by_the_server(0, Watch::stop);
     assert!(ran.stopped);
     assert_eq!(ran.measured.0, ran.measured.1);
@@ -386,7 +389,7 @@ fn late_by(ns: i64) -> Memory {
 fn a_silence_begins_when_something_is_wanted_and_ends_with_an_answer() {
     let toys = Toys::new(&TURN);
     let ran = over(&plan(1), &toys, |_| late_by(60 * MS));
-    // A turn every 11 ms: the tenth request goes at 99 ms. The pauses of 10 ms before each are no silences.
+    // An iteration every 11 ms: the tenth request goes at 99 ms. The pauses of 10 ms before each are no silences.
     assert_eq!(ran.silences, [(ran.measured.0 + 99 * MS, ran.measured.0 + 159 * MS)]);
     let quick = over(&plan(1), &Toys::new(&TURN), |_| late_by(MS));
     assert_eq!(quick.silences, []);
@@ -411,7 +414,7 @@ fn what_has_no_answer_waited_until_it_was_given_up() {
 #[test]
 fn reads_of_less_than_was_asked_for_are_counted_apart() {
     let mut seen = 0;
-    let toys = Toys::new(&[Do::Read(100), Do::TurnOver]);
+    let toys = Toys::new(&[Do::Read(100), Do::IterationOver]);
     let ran = over(&plan(1), &toys, move |_| {
         door(move |_, _, _| {
             let serve = move |at: i64, requests: &[u8], replies: &mut Vec<Reply>| {
@@ -426,7 +429,12 @@ fn reads_of_less_than_was_asked_for_are_counted_apart() {
             Accept::Serve(Box::new(serve), 0)
         })
     });
-    let station = &ran.stations[0];
-    assert_eq!((station.empty_reads, station.short_reads), (3, 1));
-    assert!(station.reads > 4 && station.reads == station.actions, "{} of {}", station.reads, station.actions);
+    let client_index = &ran.clients[0];
+    assert_eq!((client_index.empty_reads, client_index.short_reads), (3, 1));
+    assert!(
+        client_index.reads > 4 && client_index.reads == client_index.actions,
+        "{} of {}",
+        client_index.reads,
+        client_index.actions
+    );
 }

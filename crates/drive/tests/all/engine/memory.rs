@@ -1,6 +1,6 @@
 //! Runs over memory.
 
-use plimsoll_drive::engine::{EngineError, Plan, Ran, Watch, run_on};
+use plimsoll_drive::engine::{EngineError, EngineResult, Plan, Watch, run_on};
 use plimsoll_drive::network::ConnectionKey;
 use plimsoll_drive::network::memory::{Accept, Memory, Reply, Server, What};
 use plimsoll_model::Transaction;
@@ -47,7 +47,7 @@ pub(crate) fn phases(warmup: u64, measured: u64, drain: u64) -> Phases {
     Phases { connect_ns: 10_000 * ms, warmup_ns: warmup * ms, measured_ns: Some(measured * ms), drain_ns: drain * ms }
 }
 
-pub(crate) type Over = Ran<Vec<Transaction>>;
+pub(crate) type Over = EngineResult<Vec<Transaction>>;
 
 /// Runs over memory.
 pub(crate) fn try_over(plan: &Plan, toys: &Toys, net: impl Fn(u32) -> Memory + Sync) -> Result<Over, EngineError> {
@@ -59,7 +59,7 @@ pub(crate) fn over(plan: &Plan, toys: &Toys, net: impl Fn(u32) -> Memory + Sync)
     let ran = try_over(plan, toys, net).unwrap();
     let count = |counter: &std::sync::atomic::AtomicU64| counter.load(std::sync::atomic::Ordering::SeqCst);
     assert_eq!(count(&toys.seen.begun), count(&toys.seen.done), "everything begun is done, once");
-    assert_eq!(ran.stations.len(), plan.load.stations() as usize);
+    assert_eq!(ran.clients.len(), plan.load.clients() as usize);
     ran
 }
 

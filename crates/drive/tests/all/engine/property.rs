@@ -24,9 +24,9 @@ fn loads() -> impl Strategy<Value = Load> {
     ];
     let every = 10_000..30 * MS as u64;
     prop_oneof![
-        (1u32..7, pause).prop_map(|(stations, think)| Load::Closed { stations, think }),
-        (1u32..7, 10.0..3e3, arrivals.clone()).prop_map(|(stations, rate, arrivals)| Load::Open {
-            stations,
+        (1u32..7, pause).prop_map(|(clients, think)| Load::Closed { clients, think }),
+        (1u32..7, 10.0..3e3, arrivals.clone()).prop_map(|(clients, rate, arrivals)| Load::Open {
+            clients,
             rate,
             arrivals
         }),
@@ -36,17 +36,17 @@ fn loads() -> impl Strategy<Value = Load> {
 
 prop_compose! {
     fn plans()(
-        load in loads(), lanes in 1u32..4, shape in 0u32..4, threads in 1u32..4, seed: u64, timeout in 1u64..60,
+        load in loads(), slots in 1u32..4, shape in 0u32..4, threads in 1u32..4, seed: u64, timeout in 1u64..60,
         warmup in 0u64..30, measured in proptest::option::weighted(0.9, 1u64..150), drain in 0u64..60,
         attempts in 0u32..4, connecting in 1u32..5,
     ) -> Plan {
         let mut phases = phases(warmup, measured.unwrap_or(0), drain);
         phases.measured_ns = measured.map(|ms| ms * MS as u64);
         let reconnect = Reconnect { attempts, first_ns: MS as u64, most_ns: 10 * MS as u64 };
-        let connections = if shape == 1 { lanes } else { 1 };
-        let stations_per_connection = if shape > 1 { shape } else { 1 };
+        let connections = if shape == 1 { slots } else { 1 };
+        let clients_per_connection = if shape > 1 { shape } else { 1 };
         Plan {
-            lanes, connections, stations_per_connection, phases, threads, seed, reconnect, connecting,
+            depth: slots, connections, clients_per_connection, phases, threads, seed, reconnect, connecting,
             timeout_ns: timeout * MS as u64, stage: Some(1), ..Plan::new(load)
         }
     }
@@ -62,7 +62,7 @@ fn lines() -> impl Strategy<Value = Vec<Do>> {
         1 => Just(Do::Hold),
         1 => Just(Do::Impossible),
         2 => (0..5 * MS as u64).prop_map(Do::Think),
-        3 => Just(Do::TurnOver),
+        3 => Just(Do::IterationOver),
     ];
     proptest::collection::vec(line, 1..8)
 }
@@ -143,7 +143,7 @@ proptest! {
 
 fn check(
     plan: &Plan,
-    ran: &plimsoll_drive::engine::Ran<Vec<Transaction>>,
+    ran: &plimsoll_drive::engine::EngineResult<Vec<Transaction>>,
     ends: &[super::toy::End],
     watch: &Watch,
     lines: &[Do],
@@ -158,7 +158,7 @@ fn check(
     }
     // Errors are those of actions, and those of connections.
     let all_errors = |cause| {
-        let kinds = ran.stations.iter().flat_map(|tally| tally.errors.iter().chain(&tally.errors_outside));
+        let kinds = ran.clients.iter().flat_map(|tally| tally.errors.iter().chain(&tally.errors_outside));
         kinds.filter(|(kind, _)| *kind == cause).map(|(_, count)| count).sum::<u64>()
     };
     let of_actions = |cause| ends.iter().filter(|(.., end)| *end == Err(cause)).count() as u64;
@@ -168,8 +168,8 @@ fn check(
     for cause in [Cause::TimedOut, Cause::ConnectionReset, Cause::ConnectionClosed, Cause::Malformed] {
         prop_assert!(all_errors(cause) >= of_actions(cause), "{:?}", cause);
     }
-    let total: u64 = ran.stations.iter().flat_map(|t| t.errors.iter().chain(&t.errors_outside)).map(|(_, n)| n).sum();
-    let connections: u64 = ran.stations.iter().flat_map(|t| &t.connection_failures).map(|one| one.count).sum();
+    let total: u64 = ran.clients.iter().flat_map(|t| t.errors.iter().chain(&t.errors_outside)).map(|(_, n)| n).sum();
+    let connections: u64 = ran.clients.iter().flat_map(|t| &t.connection_failures).map(|one| one.count).sum();
     prop_assert_eq!(progress.errors, total + connections);
     prop_assert_eq!(progress.actions + total >= ends.len() as u64, true);
     let (begin, end) = ran.measured;
@@ -181,7 +181,7 @@ fn check(
     for row in &rows {
         prop_assert_eq!(row.stage.is_some(), inside(row), "{:?} in {:?}", row.timeline, ran.measured);
     }
-    let actions: u64 = ran.stations.iter().map(|tally| tally.actions).sum();
+    let actions: u64 = ran.clients.iter().map(|tally| tally.actions).sum();
     let answered = rows.iter().filter(|t| t.stage.is_some() && t.status == Some(0) && t.timeline.intended.is_some());
     let answered = answered.count() as u64;
     prop_assert!(if wrong { actions <= answered } else { actions == answered }, "{} {}", actions, answered);

@@ -12,7 +12,7 @@ use plimsoll_workload::{Arrivals, Load, Pause};
 use super::memory::{MS, Over, all, over, phases, steady};
 use super::toy::{Do, Toys};
 
-const TURN: [Do; 2] = [Do::Null, Do::TurnOver];
+const TURN: [Do; 2] = [Do::Null, Do::IterationOver];
 /// How late a sleeper is woken, ns.
 const LATE: i64 = 130_000;
 /// The longest that a worker may be awake for one start, ns.
@@ -89,8 +89,8 @@ fn plan(load: Load) -> Plan {
     Plan { threads: 1, phases: phases(20, 200, 50), stage: Some(3), ..Plan::new(load) }
 }
 
-fn open(stations: u32) -> Plan {
-    plan(Load::Open { stations, rate: 500.0, arrivals: Arrivals::Poisson })
+fn open(clients: u32) -> Plan {
+    plan(Load::Open { clients, rate: 500.0, arrivals: Arrivals::Poisson })
 }
 
 /// Connection, and the instants, of every request.
@@ -110,9 +110,10 @@ fn starts_are_on_time_and_everything_is_as_if_nobody_slept() {
             (ran.generator.planned, Some(0)),
             "answers after {latency} ns"
         );
-        let (requests, awake) = (requests(&ran), requests(&over(&open(20), &Toys::new(&TURN), |_| steady(latency))));
-        let differs = requests.iter().zip(&awake).find(|(one, other)| one != other);
-        assert_eq!((differs, requests.len()), (None, awake.len()), "answers after {latency} ns");
+        let (requests, idle_inhibitor) =
+            (requests(&ran), requests(&over(&open(20), &Toys::new(&TURN), |_| steady(latency))));
+        let differs = requests.iter().zip(&idle_inhibitor).find(|(one, other)| one != other);
+        assert_eq!((differs, requests.len()), (None, idle_inhibitor.len()), "answers after {latency} ns");
         assert!(polls.len() as u64 > ran.generator.planned / 2, "{} of {}", polls.len(), ran.generator.planned);
         let too_long = polls.iter().find(|(from, until)| until - from > LONGEST);
         assert_eq!(too_long, None);
@@ -138,7 +139,7 @@ fn workers_that_share_a_core_sleep_and_are_late() {
 
 #[test]
 fn nobody_is_awake_where_nothing_is_scheduled() {
-    let closed = |think| plan(Load::Closed { stations: 4, think });
+    let closed = |think| plan(Load::Closed { clients: 4, think });
     assert_eq!(sleepy(&closed(Pause::None), MS).1, []);
     let (ran, polls) = sleepy(&closed(Pause::Constant(5 * MS as u64)), MS);
     assert!(!polls.is_empty());

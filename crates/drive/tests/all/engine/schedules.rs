@@ -12,14 +12,14 @@ use plimsoll_workload::{Arrivals, Load, Pause};
 use super::memory::{MS, Over, S, START, ToyServer, all, door, over, phases, steady};
 use super::toy::{Do, HEAD, Toys, answer, head};
 
-const TURN: [Do; 2] = [Do::Null, Do::TurnOver];
+const TURN: [Do; 2] = [Do::Null, Do::IterationOver];
 
 fn plan(load: Load) -> Plan {
     Plan { threads: 1, phases: phases(10, 100, 50), stage: Some(3), ..Plan::new(load) }
 }
 
-fn closed(stations: u32, think: Pause) -> Plan {
-    plan(Load::Closed { stations, think })
+fn closed(clients: u32, think: Pause) -> Plan {
+    plan(Load::Closed { clients, think })
 }
 
 /// Intended instants after the start of the warm-up, ns.
@@ -29,21 +29,21 @@ fn intended(ran: &Over) -> Vec<i64> {
 }
 
 #[test]
-fn in_a_closed_loop_the_next_turn_starts_when_the_last_is_over() {
+fn in_a_closed_loop_the_next_iteration_starts_when_the_last_is_over() {
     let toys = Toys::new(&TURN);
     let ran = over(&closed(1, Pause::None), &toys, |_| steady(3 * MS));
     assert_eq!(intended(&ran), (0..37).map(|n| n * 3 * MS).collect::<Vec<_>>());
     assert_eq!(ran.measured, (START + 10 * MS, START + 110 * MS));
     // Intended at 12, 15 … 108: 33; over at 12, 15 … 108: 33.
-    let tally = &ran.stations[0];
-    assert_eq!((tally.actions, tally.turns, tally.error_count()), (33, 33, 0));
+    let tally = &ran.clients[0];
+    assert_eq!((tally.actions, tally.iterations, tally.error_count()), (33, 33, 0));
     assert_eq!(tally.responses.sum_ns(), 33 * 3 * MS as u128);
     assert_eq!(all(&ran).iter().filter(|t| t.stage == Some(3)).count(), 33);
     assert!(all(&ran).iter().all(|t| t.timeline.response_time() == Some(3 * MS)));
 }
 
 #[test]
-fn think_times_come_between_turns_and_spread_the_first_ones() {
+fn think_times_come_between_iterations_and_spread_the_first_ones() {
     let toys = Toys::new(&TURN);
     let ran = over(&closed(4, Pause::Constant(20 * MS as u64)), &toys, |_| steady(MS));
     let first: Vec<i64> = intended(&ran).into_iter().take(8).map(|at| at / MS).collect();
@@ -52,14 +52,14 @@ fn think_times_come_between_turns_and_spread_the_first_ones() {
 }
 
 #[test]
-fn a_scenario_thinks_within_a_turn_and_ends_when_it_has_finished() {
+fn a_scenario_thinks_within_a_iteration_and_ends_when_it_has_finished() {
     let toys = Toys::new(&[Do::Null, Do::Think(7 * MS as u64), Do::Null, Do::Finish]);
     let mut plan = closed(2, Pause::None);
     plan.phases.measured_ns = None;
     let ran = over(&plan, &toys, |_| steady(5 * MS));
     assert_eq!(intended(&ran), [0, 0, 12 * MS, 12 * MS]);
     assert_eq!(ran.measured, (START + 10 * MS, START + 17 * MS + 1));
-    assert_eq!(ran.stations.iter().map(|tally| tally.actions).collect::<Vec<_>>(), [1, 1]);
+    assert_eq!(ran.clients.iter().map(|tally| tally.actions).collect::<Vec<_>>(), [1, 1]);
     assert!(!ran.stopped);
 }
 
@@ -81,7 +81,7 @@ fn the_same_seed_gives_the_same_run_and_another_one_another() {
 #[test]
 fn an_open_schedule_is_kept_whatever_the_server_does() {
     let toys = Toys::new(&TURN);
-    let load = Load::Open { stations: 3, rate: 3_000.0, arrivals: Arrivals::Constant };
+    let load = Load::Open { clients: 3, rate: 3_000.0, arrivals: Arrivals::Constant };
     let quick = over(&plan(load), &toys, |_| steady(100_000));
     let slow = over(&plan(load), &toys, |_| steady(7 * MS));
     let exact: Vec<i64> = (0..330).map(|n| (f64::from(n) * 1e9 / 3_000.0).round() as i64).collect();
@@ -94,7 +94,7 @@ fn an_open_schedule_is_kept_whatever_the_server_does() {
     );
     let begun = |ran: &Over| all(ran).iter().filter(|t| t.timeline.request_first == t.timeline.intended).count();
     assert_eq!(begun(&quick), 330);
-    // A lane does a turn in 7 ms, three of them do some 43 in 100 ms and 21 in the drain's 50: the rest never starts.
+    // A slot does an iteration in 7 ms, three of them do some 43 in 100 ms and 21 in the drain's 50: the rest never starts.
     let generator = &slow.generator;
     assert_eq!(generator.planned, 300);
     assert!(generator.never_sent > 200 && generator.late_starts > 0, "{generator:?}");
@@ -107,7 +107,7 @@ fn an_open_schedule_is_kept_whatever_the_server_does() {
 fn independent_arrivals_are_the_same_for_any_number_of_threads() {
     let run = |threads| {
         let toys = Toys::new(&TURN);
-        let load = Load::Open { stations: 40, rate: 5_000.0, arrivals: Arrivals::Poisson };
+        let load = Load::Open { clients: 40, rate: 5_000.0, arrivals: Arrivals::Poisson };
         let ran = over(&Plan { threads, seed: 11, ..plan(load) }, &toys, |_| steady(MS));
         let begin = ran.measured.0;
         let rows = all(&ran);
@@ -133,7 +133,7 @@ fn a_stall_shows_in_the_response_time_from_intended() {
     // 2,000 operations a second for 20 s; answers take 100 µs, but for 1.4 s the server says nothing.
     let (stall, until) = (START + 8 * S, START + 8 * S + 1_400 * MS);
     let toys = Toys::new(&TURN);
-    let load = Load::Open { stations: 4, rate: 2_000.0, arrivals: Arrivals::Constant };
+    let load = Load::Open { clients: 4, rate: 2_000.0, arrivals: Arrivals::Constant };
     let plan = Plan { threads: 1, phases: phases(1_000, 20_000, 5_000), stage: Some(0), ..Plan::new(load) };
     let ran = over(&plan, &toys, |_| {
         door(move |_, _, _| {
@@ -154,8 +154,8 @@ fn a_stall_shows_in_the_response_time_from_intended() {
 }
 
 #[test]
-fn users_start_turns_on_schedules_of_their_own() {
-    let toys = Toys::new(&[Do::Null, Do::Null, Do::TurnOver]);
+fn users_start_iterations_on_schedules_of_their_own() {
+    let toys = Toys::new(&[Do::Null, Do::Null, Do::IterationOver]);
     let load = Load::Partly { users: 4, every_ns: 20 * MS as u64, arrivals: Arrivals::Constant };
     let ran = over(&plan(load), &toys, |_| steady(2 * MS));
     let of = |user| {
@@ -163,7 +163,7 @@ fn users_start_turns_on_schedules_of_their_own() {
         let mine = rows.iter().filter(|t| t.connection == user).filter_map(|t| t.timeline.intended);
         mine.map(|at| (at - START) / MS).collect::<Vec<_>>()
     };
-    // The second operation of a turn is meant to start when the first is over.
+    // The second operation of an iteration is meant to start when the first is over.
     assert_eq!(of(0), [0, 2, 20, 22, 40, 42, 60, 62, 80, 82, 100, 102]);
     assert_eq!(of(3), [15, 17, 35, 37, 55, 57, 75, 77, 95, 97]);
     assert_eq!(ran.generator.planned, 20);
@@ -172,7 +172,7 @@ fn users_start_turns_on_schedules_of_their_own() {
 }
 
 #[test]
-fn a_user_whose_turn_is_not_over_starts_the_next_one_late() {
+fn a_user_whose_iteration_is_not_over_starts_the_next_one_late() {
     let toys = Toys::new(&TURN);
     let load = Load::Partly { users: 1, every_ns: 10 * MS as u64, arrivals: Arrivals::Constant };
     let ran = over(&plan(load), &toys, |_| steady(15 * MS));
@@ -181,19 +181,19 @@ fn a_user_whose_turn_is_not_over_starts_the_next_one_late() {
     let begun: Vec<i64> = rows.iter().filter_map(|t| t.timeline.request_first).map(|at| at - START).collect();
     assert_eq!(begun, (0..11).map(|n| n * 15 * MS).collect::<Vec<_>>(), "the drain starts what was due before");
     // Due at 10 … 100: all ten in the measured phase, all late.
-    assert_eq!((ran.generator.late_starts, ran.stations[0].late_turns, ran.generator.never_sent), (10, 10, 0));
-    assert_eq!(ran.stations[0].due_turns, 10);
+    assert_eq!((ran.generator.late_starts, ran.clients[0].late_iterations, ran.generator.never_sent), (10, 10, 0));
+    assert_eq!(ran.clients[0].due_iterations, 10);
     // Answers come at 15, 30 … 165 ms, the phase is from 10 to 110: what the drain brings is no throughput of it.
     assert_eq!(rows.iter().filter(|row| row.stage.is_some()).count(), 10);
     assert_eq!(ran.generator.answered.requests, 7);
 }
 
 #[test]
-fn turns_go_on_to_their_end_in_the_drain_of_a_schedule_but_not_of_a_closed_loop() {
-    let script = [Do::Null, Do::Null, Do::Null, Do::TurnOver];
-    let load = Load::Open { stations: 1, rate: 10.0, arrivals: Arrivals::Constant };
+fn iterations_go_on_to_their_end_in_the_drain_of_a_schedule_but_not_of_a_closed_loop() {
+    let script = [Do::Null, Do::Null, Do::Null, Do::IterationOver];
+    let load = Load::Open { clients: 1, rate: 10.0, arrivals: Arrivals::Constant };
     let toys = Toys::new(&script);
-    // Due at 0 and 100 ms; the second turn's actions at 100, 108 and 116 ms. The end is at 110 ms.
+    // Due at 0 and 100 ms; the second iteration's actions at 100, 108 and 116 ms. The end is at 110 ms.
     let ran = over(&plan(load), &toys, |_| steady(8 * MS));
     assert_eq!(all(&ran).iter().map(|t| t.stage).collect::<Vec<_>>()[3..], [Some(3), Some(3), None]);
     let toys = Toys::new(&script);
@@ -206,7 +206,7 @@ fn what_is_due_together_goes_out_together() {
     let calls = Arc::new(AtomicU64::new(0));
     let toys = Toys::new(&TURN);
     let mut plan = closed(2, Pause::None);
-    plan.lanes = 8;
+    plan.depth = 8;
     let counted = calls.clone();
     let ran = over(&plan, &toys, move |_| {
         let counted = counted.clone();
@@ -229,18 +229,18 @@ fn what_is_due_together_goes_out_together() {
 }
 
 #[test]
-fn stations_share_connections_or_have_several() {
-    for (stations, connections, per_connection, expected) in [(10, 1, 5, 2), (11, 1, 5, 3), (4, 3, 1, 12)] {
+fn clients_share_connections_or_have_several() {
+    for (clients, connections, per_connection, expected) in [(10, 1, 5, 2), (11, 1, 5, 3), (4, 3, 1, 12)] {
         for threads in [1, 2, 3] {
             let toys = Toys::new(&TURN);
-            let mut plan = Plan { connections, threads, lanes: 6, ..closed(stations, Pause::None) };
-            plan.stations_per_connection = per_connection;
+            let mut plan = Plan { connections, threads, depth: 6, ..closed(clients, Pause::None) };
+            plan.clients_per_connection = per_connection;
             let ran = over(&plan, &toys, |_| steady(MS));
             let used: BTreeSet<u32> = all(&ran).iter().map(|t| t.connection).collect();
             assert_eq!(used, (0..expected).collect());
-            assert!(ran.stations.iter().all(|tally| tally.connected && tally.actions == 600), "{:?}", ran.stations);
-            let lanes: BTreeSet<(u32, u32)> = toys.seen.turns.lock().unwrap().iter().copied().collect();
-            assert_eq!(lanes.len() as u32, stations * 6);
+            assert!(ran.clients.iter().all(|tally| tally.connected && tally.actions == 600), "{:?}", ran.clients);
+            let slots: BTreeSet<(u32, u32)> = toys.seen.iterations.lock().unwrap().iter().copied().collect();
+            assert_eq!(slots.len() as u32, clients * 6);
         }
     }
 }

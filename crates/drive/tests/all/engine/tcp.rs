@@ -52,20 +52,20 @@ fn milliseconds(warmup: u64, measured: u64) -> Phases {
 }
 
 #[test]
-fn stations_on_several_threads_log_on_work_and_log_off() {
-    let mut toys = Toys::new(&[Do::Null, Do::Read(100), Do::ReadKept(200_000), Do::Read(2_000_000), Do::TurnOver]);
+fn clients_on_several_threads_log_on_work_and_log_off() {
+    let mut toys = Toys::new(&[Do::Null, Do::Read(100), Do::ReadKept(200_000), Do::Read(2_000_000), Do::IterationOver]);
     toys.address = Some(serve());
     toys.log_on = true;
-    let mut plan = Plan::new(Load::Closed { stations: 6, think: Pause::None });
-    (plan.lanes, plan.threads, plan.stage) = (3, 2, Some(1));
+    let mut plan = Plan::new(Load::Closed { clients: 6, think: Pause::None });
+    (plan.depth, plan.threads, plan.stage) = (3, 2, Some(1));
     plan.phases = milliseconds(20, 200);
     let ran = run(&plan, &toys, |_| Vec::<Transaction>::new(), &Watch::new()).unwrap();
-    assert_eq!((ran.sinks.len(), ran.stations.len()), (2, 6));
+    assert_eq!((ran.sinks.len(), ran.clients.len()), (2, 6));
     let staged = ran.sinks.iter().flatten().filter(|transaction| transaction.stage.is_some()).count() as u64;
-    let counted: u64 = ran.stations.iter().map(|tally| tally.actions).sum();
+    let counted: u64 = ran.clients.iter().map(|tally| tally.actions).sum();
     assert_eq!(counted, staged);
-    assert!(ran.stations.iter().all(|tally| tally.connected && tally.error_count() == 0), "{:?}", ran.stations);
-    assert!(ran.stations.iter().all(|tally| tally.errors_outside.is_empty()), "{:?}", ran.stations);
+    assert!(ran.clients.iter().all(|tally| tally.connected && tally.error_count() == 0), "{:?}", ran.clients);
+    assert!(ran.clients.iter().all(|tally| tally.errors_outside.is_empty()), "{:?}", ran.clients);
     assert_eq!(ran.generator.left_rudely, 0);
     let count = |counter: &std::sync::atomic::AtomicU64| counter.load(std::sync::atomic::Ordering::SeqCst);
     assert_eq!(count(&toys.seen.begun), count(&toys.seen.done));

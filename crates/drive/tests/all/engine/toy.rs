@@ -10,9 +10,9 @@ use plimsoll_client::Outbox;
 use plimsoll_client::calls::{Call, Calls, Ending, Identity};
 use plimsoll_client::operation::{Cause, Done, Failure, FileKey, Operation, Reply, Tag, Ticket};
 use plimsoll_client::{Arrived, Client, Events, Framing};
-use plimsoll_drive::engine::{Birth, Setup};
+use plimsoll_drive::engine::{ConnectionInfo, Setup};
 use plimsoll_model::{Names, Outcome, Procedure, Protocol, Symbol};
-use plimsoll_workload::scenario::{Scenario, Step, Verdict};
+use plimsoll_workload::scenario::{Scenario, ScenarioStep, Verdict};
 
 /// Bytes of a message's head.
 pub(crate) const HEAD: usize = 16;
@@ -54,7 +54,7 @@ pub(crate) struct ToyClient {
     identity: Identity,
     calls: Calls<What>,
     next_id: u64,
-    strangers: u64,
+    unmatched_responses: u64,
     /// Bytes of data from which on they are dropped rather than kept.
     log_on: bool,
 }
@@ -67,9 +67,9 @@ struct What {
 }
 
 impl ToyClient {
-    pub(crate) fn new(birth: &Birth, log_on: bool) -> Self {
-        let identity = birth.identity(Symbol::NONE, Symbol::NONE);
-        Self { identity, calls: Calls::default(), next_id: 1, strangers: 0, log_on }
+    pub(crate) fn new(info: &ConnectionInfo, log_on: bool) -> Self {
+        let identity = info.identity(Symbol::NONE, Symbol::NONE);
+        Self { identity, calls: Calls::default(), next_id: 1, unmatched_responses: 0, log_on }
     }
 
     fn call(&mut self, word: u32, ticket: Ticket, keep: bool, out: &mut Outbox) {
@@ -151,7 +151,7 @@ impl Client for ToyClient {
         let (length, id, status) = head(message.head).unwrap();
         assert_eq!(length as u64, message.length);
         let Some(call) = self.calls.take(id) else {
-            self.strangers += 1;
+            self.unmatched_responses += 1;
             return;
         };
         assert!(call.sent.is_some(), "an answer to what was not sent");
@@ -209,7 +209,7 @@ impl Client for ToyClient {
     }
 
     fn unmatched_responses(&self) -> u64 {
-        self.strangers
+        self.unmatched_responses
     }
 }
 
@@ -227,14 +227,14 @@ pub(crate) enum Do {
     /// Something that the protocol does not have.
     Impossible,
     Think(u64),
-    TurnOver,
+    IterationOver,
     Finish,
 }
 
-/// Station, lane, and how an operation ended.
+/// Client, slot, and how an operation ended.
 pub(crate) type End = (u32, u32, Result<Reply, Cause>);
 
-/// What lanes saw.
+/// What slots saw.
 #[derive(Debug, Default)]
 pub(crate) struct Seen {
     pub(crate) begun: AtomicU64,
@@ -244,8 +244,8 @@ pub(crate) struct Seen {
     pub(crate) reconnected: AtomicU64,
     /// How each operation ended, in that order.
     pub(crate) ends: Mutex<Vec<End>>,
-    /// Station of each turn that began, with its lane.
-    pub(crate) turns: Mutex<Vec<(u32, u32)>>,
+    /// Client of each iteration that began, with its slot.
+    pub(crate) iterations: Mutex<Vec<(u32, u32)>>,
 }
 
 /// Runs a script over and over.
@@ -260,11 +260,11 @@ pub(crate) struct Script {
 }
 
 impl Scenario for Script {
-    fn next(&mut self) -> Step<'_> {
+    fn next(&mut self) -> ScenarioStep<'_> {
         assert!(!self.waiting, "asked again before it was done");
         let line = self.lines[self.next];
         if self.next == 0 && !self.quiet {
-            self.seen.turns.lock().unwrap().push(self.who);
+            self.seen.iterations.lock().unwrap().push(self.who);
         }
         self.next = (self.next + 1) % self.lines.len();
         let file = FileKey(0);
@@ -274,9 +274,9 @@ impl Scenario for Script {
             Do::ReadKept(length) => Operation::Read { file, offset: 0, length, keep: true },
             Do::Hold => Operation::Watch { path: "" },
             Do::Impossible => Operation::Fsinfo,
-            Do::Think(ns) => return Step::Think(ns),
-            Do::TurnOver => return Step::TurnOver,
-            Do::Finish => return Step::Finished,
+            Do::Think(ns) => return ScenarioStep::Think(ns),
+            Do::IterationOver => return ScenarioStep::IterationOver,
+            Do::Finish => return ScenarioStep::Finished,
         };
         self.waiting = true;
         self.verdict = match line {
@@ -285,7 +285,7 @@ impl Scenario for Script {
             _ => Verdict::AsAnswered,
         };
         self.seen.begun.fetch_add(1, SeqCst);
-        Step::Act(operation, Symbol::NONE)
+        ScenarioStep::Act(operation, Symbol::NONE)
     }
 
     fn done(&mut self, done: &Done) -> Verdict {
@@ -319,14 +319,14 @@ pub(crate) struct Toys {
     pub(crate) address: Option<SocketAddr>,
     pub(crate) lines: Arc<[Do]>,
     pub(crate) log_on: bool,
-    /// Lanes keep no list of what they saw.
+    /// Slots keep no list of what they saw.
     pub(crate) quiet: bool,
     pub(crate) seen: Arc<Seen>,
     pub(crate) names: Names,
 }
 
 impl Toys {
-    /// Every lane runs `lines`, over memory.
+    /// Every slot runs `lines`, over memory.
     pub(crate) fn new(lines: &[Do]) -> Self {
         let address = Some(SocketAddr::from(([10, 0, 0, 1], 445)));
         let names = Names::with_limit(0);
@@ -339,13 +339,13 @@ impl Setup for Toys {
         self.address
     }
 
-    fn client(&self, birth: &Birth) -> Box<dyn Client> {
-        Box::new(ToyClient::new(birth, self.log_on))
+    fn client(&self, info: &ConnectionInfo) -> Box<dyn Client> {
+        Box::new(ToyClient::new(info, self.log_on))
     }
 
-    fn scenario(&self, station: u32, lane: u32, _seed: u64) -> Box<dyn Scenario> {
+    fn scenario(&self, client_index: u32, slot: u32, _seed: u64) -> Box<dyn Scenario> {
         let (lines, seen) = (self.lines.clone(), self.seen.clone());
-        let (who, verdict, quiet) = ((station, lane), Verdict::AsAnswered, self.quiet);
+        let (who, verdict, quiet) = ((client_index, slot), Verdict::AsAnswered, self.quiet);
         Box::new(Script { lines, next: 0, who, seen, waiting: false, verdict, quiet })
     }
 

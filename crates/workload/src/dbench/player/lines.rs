@@ -8,7 +8,7 @@ use super::super::account::Deviation;
 use super::super::line::{File, Line, Op, Text};
 use super::super::script::MOST_PATHS;
 use super::{Act, Move, Player};
-use crate::scenario::Step;
+use crate::scenario::ScenarioStep;
 
 /// Permission bits that attributes are set to.
 const MODE: u32 = 0o644;
@@ -55,7 +55,7 @@ impl Player {
             self.prepare(line);
         }
         if self.leaves(line) {
-            self.leave_out(line, Deviation::impossible(line, "its path leaves the station's directory"));
+            self.leave_out(line, Deviation::impossible(line, "its path leaves the client's directory"));
             return None;
         }
         let under_its_path = self.by_path.contains_key(&self.path);
@@ -197,7 +197,7 @@ impl Player {
     }
 
     /// What a client is told.
-    pub(super) fn step(&self, asked: Move) -> Step<'_> {
+    pub(super) fn step(&self, asked: Move) -> ScenarioStep<'_> {
         let path = self.path.as_str();
         let operation = match asked {
             Move::Close(file) => Some(Operation::Close { file }),
@@ -205,7 +205,7 @@ impl Player {
             Move::Open => Some(opening(path, Kind::Any, Disposition::OpenExisting)),
             _ => self.line().and_then(|line| self.operation(&line.op)),
         };
-        operation.map_or(Step::TurnOver, |operation| Step::Act(operation, Symbol::NONE))
+        operation.map_or(ScenarioStep::IterationOver, |operation| ScenarioStep::Act(operation, Symbol::NONE))
     }
 
     fn operation(&self, op: &Op) -> Option<Operation<'_>> {
@@ -219,7 +219,7 @@ impl Player {
             Op::Close { file } => Operation::Close { file: self.file(file) },
             Op::Read { file, length, .. } => Operation::Read { file: self.file(file), offset, length, keep: false },
             Op::Write { file, length, .. } => {
-                let (content, key) = (&self.stage.content, u64::from(self.stage.station));
+                let (content, key) = (&self.stage.content, u64::from(self.stage.client_index));
                 Operation::Write { file: self.file(file), offset, length, content, key }
             }
             Op::Flush { file } => Operation::Flush { file: self.file(file) },

@@ -1,0 +1,411 @@
+//! The lease on a file set: a file beside it that says who uses it. One run at a time may, for each removes what it takes for
+//! left over.
+//!
+//! Who makes the file has the lease (every protocol can make a file that must not be there). It is renewed on a connection of
+//! its own as long as the run lives, and removed at its end. One that nobody renews counts as abandoned; so does at once
+//! one whose process is known to be gone.
+
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant, UNIX_EPOCH};
+
+use humantime::format_rfc3339_seconds;
+use plimsoll_client::operation::{Disposition, Failure};
+use plimsoll_workload::FileSet;
+
+use super::Connector;
+use super::control_client::{ControlClient, Trouble};
+use super::owner::{ABANDONED_AFTER_S, LeaseText, Owner, Use, now_s};
+
+/// Between renewals: several may fail before the lease counts as abandoned.
+const RENEWED_EVERY: Duration = Duration::from_secs(10);
+/// A lease is written at once after it was made: after this it is damaged. Who removed an abandoned one sees after this
+/// whether another run did, too.
+const SETTLED_AFTER: Duration = Duration::from_secs(1);
+/// Attempts to make a lease: between them others were released.
+const ATTEMPTS: u32 = 4;
+/// Between attempts to reach a server that was lost.
+const RETRY_AFTER: Duration = Duration::from_millis(200);
+/// The largest lease, bytes.
+const LARGEST: u32 = 4096;
+
+/// The year 9999 ends, s since the Unix epoch: no instant behind it can be shown.
+const LAST_S: u64 = 253_402_300_800;
+
+/// A lease on a file set; given back when dropped.
+#[derive(Debug)]
+pub struct Lease {
+    /// What there is to tell of how it was taken.
+    pub note: Option<String>,
+    keeper: Option<Keeper>,
+}
+
+/// Who renews it.
+#[derive(Debug)]
+struct Keeper {
+    stop: Sender<()>,
+    thread: JoinHandle<Result<(), String>>,
+    /// Why it is ours no longer.
+    lost: Arc<Mutex<Option<String>>>,
+}
+
+/// Why there is no lease.
+#[derive(Debug, thiserror::Error)]
+pub enum LeaseError {
+    /// Somebody else has it.
+    #[error(
+        "the file set {root} is in use by {owner}, who renewed its lease {renewed_s} s ago: two runs on it would break each other; wait for its \
+         end, or give this run a set of its own with --file-set NAME (without renewal the lease counts as abandoned after \
+         {ABANDONED_AFTER_S} s)"
+    )]
+    Held {
+        /// The set.
+        root: String,
+        /// Who.
+        owner: String,
+        /// When it was renewed, s ago.
+        renewed_s: u64,
+    },
+    /// The server did something else than was asked for.
+    #[error("taking the lease {path}: {why}")]
+    Failed {
+        /// The lease.
+        path: String,
+        /// What happened.
+        why: String,
+    },
+    /// The server was lost, and did not come back.
+    #[error("taking the lease {path}: the server was lost and did not come back within {}: {why}; see whether it still runs, or wait longer with --timeout", humantime::format_duration(*timeout))]
+    Lost {
+        /// The lease.
+        path: String,
+        /// What happened last.
+        why: String,
+        /// How long it was tried.
+        timeout: Duration,
+    },
+}
+
+/// Why there is no lease yet.
+enum Stop {
+    /// The connection failed, which a server that restarts mends: why.
+    Lost(String),
+    /// It is of no use to go on.
+    For(LeaseError),
+}
+
+/// One who takes a lease.
+struct Taking<'a> {
+    server: &'a Arc<dyn Connector>,
+    /// `None` before the first connection, and after one was lost.
+    hand: Option<ControlClient>,
+    owner: Owner,
+    root: &'a str,
+    path: String,
+    timeout: Duration,
+    note: Option<String>,
+    /// Another's lease was removed: somebody else may have found the same.
+    removed_another: bool,
+    /// The connection was lost while the lease was made: what is there now may be half of ours.
+    perhaps_ours: bool,
+}
+
+/// Who has the lease after an attempt.
+enum Attempt {
+    Ours,
+    /// Nobody can make files here: why.
+    Nobody(Failure),
+    /// Somebody else had it, and has it no longer.
+    Again,
+}
+
+impl Lease {
+    /// Takes the lease on a file set. No operation on it may take longer than `timeout`, and a server that is lost meanwhile is waited for
+    /// as long. Where the server lets nobody make a file, there is no lease, and a note says so: who cannot write cannot break
+    /// another's files either.
+    ///
+    /// # Errors
+    /// Another run has it, or the server cannot be reached.
+    pub fn take(server: &Arc<dyn Connector>, set: &FileSet, timeout: Duration) -> Result<Self, LeaseError> {
+        let (owner, root, path) = (Owner::this(), set.root(), set.lease_path());
+        let (hand, note, removed_another, perhaps_ours) = (None, None, false, false);
+        Taking { server, hand, owner, root, path, timeout, note, removed_another, perhaps_ours }.take()
+    }
+
+    /// Why it is ours no longer, where that happened.
+    #[must_use]
+    pub fn lost(&self) -> Option<String> {
+        let keeper = self.keeper.as_ref()?;
+        keeper.lost.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Gives it back.
+    ///
+    /// # Errors
+    /// It is still there, and why.
+    pub fn release(mut self) -> Result<(), String> {
+        self.end()
+    }
+
+    fn end(&mut self) -> Result<(), String> {
+        let Some(Keeper { stop, thread, .. }) = self.keeper.take() else { return Ok(()) };
+        drop(stop);
+        thread.join().unwrap_or_else(|_| Err("the thread that renewed it panicked".to_owned()))
+    }
+}
+
+impl Drop for Lease {
+    fn drop(&mut self) {
+        // Where it cannot be removed it counts as abandoned soon; who wants to know calls `release`.
+        let _ = self.end();
+    }
+}
+
+impl Taking<'_> {
+    fn take(mut self) -> Result<Lease, LeaseError> {
+        let begun = Instant::now();
+        let mut attempts = 0;
+        while attempts < ATTEMPTS {
+            match self.attempt() {
+                Ok(Attempt::Ours) => return Ok(self.kept()),
+                Ok(Attempt::Nobody(failure)) => return Ok(self.without(&failure)),
+                Ok(Attempt::Again) => attempts += 1,
+                Err(Stop::For(error)) => return Err(error),
+                Err(Stop::Lost(why)) => {
+                    self.hand = None;
+                    if begun.elapsed() >= self.timeout {
+                        return Err(LeaseError::Lost { path: self.path, why, timeout: self.timeout });
+                    }
+                    std::thread::sleep(RETRY_AFTER);
+                }
+            }
+        }
+        let why = "others take it and give it back all the time".to_owned();
+        Err(LeaseError::Failed { path: self.path, why })
+    }
+
+    fn attempt(&mut self) -> Result<Attempt, Stop> {
+        let (path, text) = (self.path.clone(), self.owner.lease());
+        let written = self.hand()?.write(&path, &text, Disposition::CreateNew);
+        match written {
+            Ok(()) if !self.removed_another || self.is_still_ours()? => Ok(Attempt::Ours),
+            Ok(()) => Ok(Attempt::Again),
+            Err(failure) if failure.is_there() => self.look_at_theirs(),
+            Err(failure) if failure.status.is_some() => Ok(Attempt::Nobody(failure)),
+            Err(failure) => {
+                self.perhaps_ours = true;
+                Err(self.stop(&failure))
+            }
+        }
+    }
+
+    /// The connection that there is, or a new one.
+    fn hand(&mut self) -> Result<&mut ControlClient, Stop> {
+        match &mut self.hand {
+            Some(hand) => Ok(hand),
+            none => match ControlClient::new(&**self.server, self.timeout) {
+                Ok(hand) => Ok(none.insert(hand)),
+                Err(trouble) if trouble.is_lost() => Err(Stop::Lost(words(&trouble))),
+                Err(trouble) => Err(Stop::For(LeaseError::Failed { path: self.path.clone(), why: words(&trouble) })),
+            },
+        }
+    }
+
+    /// Somebody else's lease is there: it is refused, or removed if it is abandoned.
+    fn look_at_theirs(&mut self) -> Result<Attempt, Stop> {
+        let Some(text) = self.read()? else { return Ok(Attempt::Again) };
+        let (text, lease) = match LeaseText::parse(&text) {
+            Some(lease) => (text, Some(lease)),
+            None => {
+                // It may have been made this very moment.
+                std::thread::sleep(SETTLED_AFTER);
+                let Some(text) = self.read()? else { return Ok(Attempt::Again) };
+                let lease = LeaseText::parse(&text);
+                (text, lease)
+            }
+        };
+        let why = match &lease {
+            // The connection was lost before the answer came.
+            Some(lease) if lease.owner.is(&self.owner) => return Ok(Attempt::Ours),
+            None => "which says nothing that can be read".to_owned(),
+            Some(lease) => match lease.state(&self.owner, now_s()) {
+                Use::Live(renewed_s) => return Err(self.held(&lease.owner, renewed_s)),
+                Use::Gone => format!("of {}, which is gone", words_of(&lease.owner)),
+                Use::Old(age) => {
+                    self.watch(&text, lease)?;
+                    format!("of {}, which was not renewed for {age} s", words_of(&lease.owner))
+                }
+            },
+        };
+        let path = self.path.clone();
+        match self.hand()?.remove(&path) {
+            Err(failure) if !failure.is_not_there() => return Err(self.stop(&failure)),
+            _ => self.removed_another = true,
+        }
+        // Half of ours is nobody's that was abandoned.
+        if lease.is_some() || !self.perhaps_ours {
+            self.note = Some(format!("took over an abandoned lease on the file set {}, {why}", self.root));
+        }
+        Ok(Attempt::Again)
+    }
+
+    /// Clocks of two computers differ: one whose owner lives is renewed while somebody looks.
+    fn watch(&mut self, text: &str, lease: &LeaseText) -> Result<(), Stop> {
+        if lease.owner.is_at_home(&self.owner) {
+            return Ok(());
+        }
+        std::thread::sleep(RENEWED_EVERY + 2 * SETTLED_AFTER);
+        match self.read()? {
+            Some(now) if now != text => Err(self.held(&lease.owner, 0)),
+            _ => Ok(()),
+        }
+    }
+
+    /// Another run may have found the same abandoned lease, and removed ours for it.
+    fn is_still_ours(&mut self) -> Result<bool, Stop> {
+        std::thread::sleep(SETTLED_AFTER);
+        let text = self.read()?;
+        Ok(text.and_then(|text| LeaseText::parse(&text)).is_some_and(|lease| lease.owner.is(&self.owner)))
+    }
+
+    fn read(&mut self) -> Result<Option<String>, Stop> {
+        let path = self.path.clone();
+        match self.hand()?.read(&path, LARGEST) {
+            Ok(text) => Ok(Some(text)),
+            Err(failure) if failure.is_not_there() => Ok(None),
+            Err(failure) => Err(self.stop(&failure)),
+        }
+    }
+
+    fn held(&self, owner: &Owner, renewed_s: u64) -> Stop {
+        Stop::For(LeaseError::Held { root: self.root.to_owned(), owner: words_of(owner), renewed_s })
+    }
+
+    fn stop(&self, failure: &Failure) -> Stop {
+        let why = failure.to_string();
+        match failure.is_lost() {
+            true => Stop::Lost(why),
+            false => Stop::For(LeaseError::Failed { path: self.path.clone(), why }),
+        }
+    }
+
+    /// Nothing can be made here.
+    fn without(mut self, failure: &Failure) -> Lease {
+        if let Some(mut hand) = self.hand.take() {
+            // Half of one may be there: the disk is full.
+            let _ = hand.remove(&self.path);
+            hand.leave();
+        }
+        let note = format!("no lease on the file set {} ({failure}): nothing keeps other runs from it", self.root);
+        Lease { note: Some(note), keeper: None }
+    }
+
+    fn kept(self) -> Lease {
+        let Self { server, hand, owner, path, timeout, note, .. } = self;
+        let (stop, stopped) = channel::<()>();
+        let lost = Arc::new(Mutex::new(None));
+        let mut renewing = Renewing { server: Arc::clone(server), hand, owner, path, timeout, lost: Arc::clone(&lost) };
+        let thread = std::thread::spawn(move || {
+            while let Err(RecvTimeoutError::Timeout) = stopped.recv_timeout(RENEWED_EVERY) {
+                renewing.renew();
+            }
+            renewing.release()
+        });
+        Lease { note, keeper: Some(Keeper { stop, thread, lost }) }
+    }
+}
+
+/// One who keeps a lease.
+struct Renewing {
+    server: Arc<dyn Connector>,
+    hand: Option<ControlClient>,
+    owner: Owner,
+    path: String,
+    timeout: Duration,
+    lost: Arc<Mutex<Option<String>>>,
+}
+
+impl Renewing {
+    fn renew(&mut self) {
+        if !self.is_lost() {
+            // Where the server is away, so is everybody; it is tried again, and what happened meanwhile is seen then.
+            let _ = self.with_hand(|this, hand| {
+                if this.is_ours(hand)? {
+                    hand.write(&this.path, &this.owner.lease(), Disposition::OpenExisting)?;
+                }
+                Ok(())
+            });
+        }
+    }
+
+    fn release(&mut self) -> Result<(), String> {
+        if self.is_lost() {
+            return Ok(());
+        }
+        let released = self.with_hand(|this, hand| if this.is_ours(hand)? { hand.remove(&this.path) } else { Ok(()) });
+        if let Some(hand) = self.hand.take() {
+            hand.leave();
+        }
+        released.map_err(|trouble| {
+            let why = words(&trouble);
+            format!(
+                "the lease {} was not given back ({why}); it counts as abandoned after {ABANDONED_AFTER_S} s",
+                self.path
+            )
+        })
+    }
+
+    /// Whether the lease is still ours; notes who has it else.
+    fn is_ours(&self, hand: &mut ControlClient) -> Result<bool, Failure> {
+        let theirs = match hand.read(&self.path, LARGEST) {
+            Ok(text) => LeaseText::parse(&text),
+            Err(failure) if failure.is_not_there() => None,
+            Err(failure) => return Err(failure),
+        };
+        let who = match theirs {
+            Some(lease) if lease.owner.is(&self.owner) => return Ok(true),
+            Some(lease) => format!("{} took it over", words_of(&lease.owner)),
+            None => "somebody removed it".to_owned(),
+        };
+        let why = format!("the lease {} on the file set was lost: {who}, and may have changed the files", self.path);
+        *self.lost.lock().unwrap_or_else(PoisonError::into_inner) = Some(why);
+        Ok(false)
+    }
+
+    fn is_lost(&self) -> bool {
+        self.lost.lock().unwrap_or_else(PoisonError::into_inner).is_some()
+    }
+
+    /// Does something on the connection that there is, or on a new one.
+    fn with_hand(&mut self, act: impl Fn(&Self, &mut ControlClient) -> Result<(), Failure>) -> Result<(), Trouble> {
+        if let Some(mut hand) = self.hand.take() {
+            match act(self, &mut hand) {
+                // Nobody answered: the connection is of no use any more.
+                Err(failure) if failure.status.is_none() => {}
+                done => {
+                    self.hand = Some(hand);
+                    return Ok(done?);
+                }
+            }
+        }
+        let mut hand = ControlClient::new(&*self.server, self.timeout)?;
+        let done = act(self, &mut hand);
+        self.hand = Some(hand);
+        Ok(done?)
+    }
+}
+
+fn words(trouble: &Trouble) -> String {
+    match trouble {
+        Trouble::Connection(error) => error.to_string(),
+        Trouble::Failed(failure) => failure.to_string(),
+    }
+}
+
+fn words_of(owner: &Owner) -> String {
+    let Owner { host, process, taken_s, .. } = owner;
+    let since = UNIX_EPOCH.checked_add(Duration::from_secs(*taken_s)).filter(|_| *taken_s < LAST_S);
+    let since = since.map_or_else(|| "nobody knows when".to_owned(), |since| format_rfc3339_seconds(since).to_string());
+    format!("process {process} on {host} since {since}")
+}

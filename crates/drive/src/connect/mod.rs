@@ -1,0 +1,84 @@
+//! A server that was found: how clients for it are made.
+//!
+//! ```text
+//! target ─ resolve, portmap, MOUNT ─ Reached ─┐
+//! workload ─ scenario ────────────────────────┴─ Work (an engine's Setup)
+//! ```
+
+mod control_client;
+mod lease;
+mod nfs;
+mod open;
+mod owner;
+mod path;
+mod smb;
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use plimsoll_client::Client;
+use plimsoll_model::Names;
+use plimsoll_workload::scenario::Scenario;
+
+use crate::engine::{ConnectionInfo, Setup};
+
+pub use lease::{Lease, LeaseError};
+pub use nfs::NfsServer;
+pub use open::{ConnectError, ConnectOptions, open};
+pub use path::PathServer;
+pub use smb::SmbServer;
+
+/// A server that was found.
+pub trait Connector: Send + Sync {
+    /// Where it is; `None` where clients need no connection.
+    fn address(&self) -> Option<SocketAddr>;
+    /// Whether it wants to be called from source ports below 1024.
+    fn reserved_ports(&self) -> bool {
+        false
+    }
+    /// The protocol machine of a connection that was just made.
+    fn client(&self, info: &ConnectionInfo) -> Box<dyn Client>;
+    /// What clients and server agreed on so far, in words, for the report.
+    fn facts(&self) -> Vec<String>;
+}
+
+/// Makes the scenario of a slot: its client, its number within it, its seed.
+pub type Scenarios<'a> = Box<dyn Fn(u32, u32, u64) -> Box<dyn Scenario> + Sync + 'a>;
+
+/// A server and what is done on it.
+pub struct Work<'a> {
+    /// The server.
+    pub server: &'a dyn Connector,
+    /// What is done.
+    pub scenarios: Scenarios<'a>,
+    /// Resolves every symbol of both.
+    pub names: Arc<Names>,
+}
+
+impl std::fmt::Debug for Work<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Work").field("address", &self.server.address()).finish_non_exhaustive()
+    }
+}
+
+impl Setup for Work<'_> {
+    fn address(&self) -> Option<SocketAddr> {
+        self.server.address()
+    }
+
+    fn reserved_ports(&self) -> bool {
+        self.server.reserved_ports()
+    }
+
+    fn client(&self, info: &ConnectionInfo) -> Box<dyn Client> {
+        self.server.client(info)
+    }
+
+    fn scenario(&self, client_index: u32, slot: u32, seed: u64) -> Box<dyn Scenario> {
+        (self.scenarios)(client_index, slot, seed)
+    }
+
+    fn names(&self) -> &Names {
+        &self.names
+    }
+}

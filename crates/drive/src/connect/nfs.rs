@@ -1,0 +1,59 @@
+//! An NFS server.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use plimsoll_client::Client;
+use plimsoll_client::nfs3::{Mounted, NfsClient, NfsLimits, NfsOptions, unmount};
+use plimsoll_model::Symbol;
+
+use super::Connector;
+use crate::engine::ConnectionInfo;
+
+/// An NFS server with an export that is mounted; unmounted when dropped.
+#[derive(Debug)]
+pub struct NfsServer {
+    /// Where it is.
+    pub address: SocketAddr,
+    /// How clients call.
+    pub options: Arc<NfsOptions>,
+    /// The export's name in transactions.
+    pub share: Symbol,
+    /// The caller's name in transactions: its user id.
+    pub user: Symbol,
+    /// What was mounted.
+    pub mounted: Mounted,
+}
+
+impl Connector for NfsServer {
+    fn address(&self) -> Option<SocketAddr> {
+        Some(self.address)
+    }
+
+    fn reserved_ports(&self) -> bool {
+        self.mounted.reserved_port
+    }
+
+    fn client(&self, info: &ConnectionInfo) -> Box<dyn Client> {
+        let identity = info.identity(self.share, self.user);
+        Box::new(NfsClient::new(Arc::clone(&self.options), identity))
+    }
+
+    fn facts(&self) -> Vec<String> {
+        let mut facts = vec!["NFS 3".to_owned(), "AUTH_SYS".to_owned()];
+        if self.mounted.reserved_port {
+            facts.push("source ports below 1024".to_owned());
+        }
+        if let Some(NfsLimits { read, write, .. }) = self.options.limits.get() {
+            facts.push(format!("reads up to {} KiB, writes up to {} KiB", read >> 10, write >> 10));
+        }
+        facts
+    }
+}
+
+impl Drop for NfsServer {
+    fn drop(&mut self) {
+        // A courtesy: servers list who has mounted what, and nothing depends on it (RFC 1813 5.2.3).
+        let _ = unmount(&self.mounted, &super::open::caller());
+    }
+}

@@ -1,0 +1,146 @@
+//! From a target to a server that was found.
+
+use std::io;
+use std::net::SocketAddr;
+use std::ops::RangeInclusive;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use plimsoll_client::local::{Reading, Root};
+use plimsoll_client::nfs3::{self, MountError, NfsOptions, Ports};
+use plimsoll_client::smb2::auth::{Authentication, Realm, TicketError};
+use plimsoll_client::smb2::{Dialect, SmbOptions, Wish};
+use plimsoll_client::target::{NfsTarget, Server, SmbTarget, Target};
+use plimsoll_model::Names;
+use plimsoll_wire::rpc::Caller;
+
+use super::{Connector, NfsServer, PathServer, SmbServer};
+
+/// What is asked of the server besides what its target says.
+#[derive(Clone, Debug)]
+pub struct ConnectOptions {
+    /// SMB dialects to offer; one alone is forced.
+    pub dialects: RangeInclusive<Dialect>,
+    /// SMB signatures on everything.
+    pub signing: Wish,
+    /// SMB encryption of everything.
+    pub encryption: Wish,
+    /// SMB users log on with Kerberos, with a ticket from here; `None`: with NTLM.
+    pub kerberos: Option<Realm>,
+    /// What client GUIDs follow from.
+    pub seed: u64,
+    /// How files of a path target are read.
+    pub reading: Reading,
+    /// How long mounting an NFS export may take.
+    pub timeout: Duration,
+}
+
+impl Default for ConnectOptions {
+    fn default() -> Self {
+        let (signing, encryption) = (Wish::AsServerSays, Wish::AsServerSays);
+        Self {
+            dialects: Dialect::V202..=Dialect::V311,
+            signing,
+            encryption,
+            kerberos: None,
+            seed: 0,
+            reading: Reading::Unadvised,
+            timeout: Duration::from_secs(30),
+        }
+    }
+}
+
+/// Why a target cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum ConnectError {
+    /// Its name has no address.
+    #[error("{host}: {source}")]
+    Resolve {
+        /// The name.
+        host: String,
+        /// What the resolver said.
+        source: io::Error,
+    },
+    /// Its directory cannot be opened.
+    #[error("{}: {source}", path.display())]
+    Directory {
+        /// The directory.
+        path: PathBuf,
+        /// Why not.
+        source: io::Error,
+    },
+    /// Its export cannot be mounted.
+    #[error(transparent)]
+    Mount(#[from] MountError),
+    /// There is no Kerberos ticket to log on with.
+    #[error(transparent)]
+    Ticket(#[from] TicketError),
+    /// It stands for a server in this process, which must be started first and reached under its own address.
+    #[error("an embedded server is reached under the address that it was started at")]
+    Embedded,
+}
+
+/// Finds the server of a target: resolves its name, gets a ticket for it, asks its portmapper, mounts. `names` takes share and account.
+///
+/// # Errors
+/// It cannot be found.
+pub fn open(target: &Target, options: &ConnectOptions, names: &mut Names) -> Result<Box<dyn Connector>, ConnectError> {
+    match target {
+        Target::Smb(target) => smb(target, options, names),
+        Target::Nfs(target) => nfs(target, options.timeout, names),
+        Target::Path(path) => directory(path, options.reading, names),
+        Target::Embedded(_) => Err(ConnectError::Embedded),
+    }
+}
+
+fn resolve(server: &Server) -> Result<SocketAddr, ConnectError> {
+    server.resolve().map_err(|source| ConnectError::Resolve { host: server.host.clone(), source })
+}
+
+/// Who calls: the user who runs Plimsoll.
+pub(super) fn caller() -> Caller<'static> {
+    let (uid, gid) = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
+    Caller::User { stamp: 0, machine: "plimsoll", uid, gid, groups: &[] }
+}
+
+fn nfs(target: &NfsTarget, timeout: Duration, names: &mut Names) -> Result<Box<dyn Connector>, ConnectError> {
+    let address = resolve(&target.server)?;
+    let caller = caller();
+    let NfsTarget { mount_port: mount, portmap_port: portmap, reserved_port: reserved, .. } = *target;
+    let ports = Ports { mount, portmap, reserved, timeout };
+    let mounted = nfs3::mount(address, &target.export, &ports, &caller)?;
+    let options = NfsOptions::new(mounted.root, &caller).map_err(MountError::from)?;
+    let share = names.intern(&target.export);
+    let user = names.intern(&rustix::process::geteuid().as_raw().to_string());
+    Ok(Box::new(NfsServer { address, options: Arc::new(options), share, user, mounted }))
+}
+
+fn directory(path: &Path, reading: Reading, names: &mut Names) -> Result<Box<dyn Connector>, ConnectError> {
+    let root =
+        Root::open(path).map_err(|source| ConnectError::Directory { path: path.to_owned(), source })?.read(reading);
+    let share = names.intern(&path.to_string_lossy());
+    let user = names.intern(&rustix::process::geteuid().as_raw().to_string());
+    Ok(Box::new(PathServer { root, share, user }))
+}
+
+fn smb(target: &SmbTarget, options: &ConnectOptions, names: &mut Names) -> Result<Box<dyn Connector>, ConnectError> {
+    let address = resolve(&target.server)?;
+    let service = format!("cifs/{}", target.server.host);
+    let kerberos = |realm| Authentication::kerberos(&target.credentials, realm, &service);
+    let authentication = options.kerberos.as_ref().map(kerberos).transpose()?.unwrap_or_default();
+    let smb = SmbOptions {
+        dialects: options.dialects.clone(),
+        signing: options.signing,
+        encryption: options.encryption,
+        authentication,
+        ..SmbOptions::new(&target.server.host, &target.share, target.credentials.clone())
+    };
+    Ok(Box::new(SmbServer {
+        address,
+        options: Arc::new(smb),
+        share: names.intern(&target.share),
+        user: names.intern(&target.credentials.user),
+        seed: options.seed,
+    }))
+}

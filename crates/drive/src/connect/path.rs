@@ -1,0 +1,36 @@
+//! A directory of this machine.
+
+use std::net::SocketAddr;
+
+use plimsoll_client::Client;
+use plimsoll_client::local::{PathClient, Root};
+use plimsoll_model::Symbol;
+
+use super::Connector;
+use crate::engine::ConnectionInfo;
+
+/// A directory of this machine: a file system that is mounted there.
+#[derive(Debug)]
+pub struct PathServer {
+    /// The directory.
+    pub root: Root,
+    /// Its path in transactions.
+    pub share: Symbol,
+    /// Who asks, in transactions.
+    pub user: Symbol,
+}
+
+impl Connector for PathServer {
+    /// None: clients block in what they begin.
+    fn address(&self) -> Option<SocketAddr> {
+        None
+    }
+
+    fn client(&self, info: &ConnectionInfo) -> Box<dyn Client> {
+        Box::new(PathClient::new(self.root.clone(), info.identity(self.share, self.user)))
+    }
+
+    fn facts(&self) -> Vec<String> {
+        vec!["through the operating system".to_owned()]
+    }
+}

@@ -1,0 +1,67 @@
+//! An SMB server.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use plimsoll_client::Client;
+use plimsoll_client::smb2::auth::Authentication;
+use plimsoll_client::smb2::{Negotiated, SmbClient, SmbOptions};
+use plimsoll_model::Symbol;
+use plimsoll_workload::{Rng, seed_of};
+use rand::RngCore as _;
+
+use super::Connector;
+use crate::engine::ConnectionInfo;
+
+/// An SMB server and how its clients log on.
+#[derive(Debug)]
+pub struct SmbServer {
+    /// Where it is.
+    pub address: SocketAddr,
+    /// How clients log on.
+    pub options: Arc<SmbOptions>,
+    /// The share's name in transactions.
+    pub share: Symbol,
+    /// The account's name in transactions.
+    pub user: Symbol,
+    /// What client GUIDs follow from: two runs at once want two.
+    pub seed: u64,
+}
+
+impl SmbServer {
+    /// Each connection is a client computer of its own (Samba serves all connections of one GUID in one process), and
+    /// stays the same one when it is made again.
+    fn guid(&self, info: &ConnectionInfo) -> [u8; 16] {
+        let mut guid = [0; 16];
+        Rng::new(seed_of(self.seed, info.client_index, info.connection_index)).fill_bytes(&mut guid);
+        guid
+    }
+}
+
+impl Connector for SmbServer {
+    fn address(&self) -> Option<SocketAddr> {
+        Some(self.address)
+    }
+
+    fn client(&self, info: &ConnectionInfo) -> Box<dyn Client> {
+        let identity = info.identity(self.share, self.user);
+        Box::new(SmbClient::new(Arc::clone(&self.options), identity, self.guid(info)))
+    }
+
+    fn facts(&self) -> Vec<String> {
+        let Some(agreed) = self.options.negotiated.get() else { return Vec::new() };
+        let Negotiated { dialect, signing, encryption, max_read, max_write, guest, anonymous } = agreed;
+        let mut facts = vec![format!("SMB {}", dialect.name())];
+        facts.push(signing.map_or_else(|| "not signed".to_owned(), |how| format!("signed with {}", how.name())));
+        facts.push(
+            encryption.map_or_else(|| "not encrypted".to_owned(), |how| format!("encrypted with {}", how.name())),
+        );
+        facts.push(format!("reads up to {} KiB, writes up to {} KiB", max_read >> 10, max_write >> 10));
+        // NTLM is the usual one.
+        let how = Some(self.options.authentication.name()).filter(|&how| how != Authentication::Ntlm.name());
+        facts.extend(how.map(|how| format!("logged on with {how}")));
+        facts.extend(guest.then(|| "logged on as a guest".to_owned()));
+        facts.extend(anonymous.then(|| "nobody logged on".to_owned()));
+        facts
+    }
+}

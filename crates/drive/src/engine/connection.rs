@@ -1,0 +1,209 @@
+//! A place for a connection: it outlives the connections that are made in it one after the other.
+
+use plimsoll_client::outbox::Outbox;
+use plimsoll_client::{Arrived, Client, Framing};
+
+use crate::network::Take;
+use crate::tap::Stream;
+
+/// A place for a connection.
+pub(super) struct Connection {
+    pub(super) state: ConnectionState,
+    /// Counts up whenever the state changes, so that a deadline knows whether it is still meant.
+    pub(super) epoch: u32,
+    pub(super) client: Option<Box<dyn Client>>,
+    pub(super) out: Outbox,
+    pub(super) inbox: Inbox,
+    /// Since when there is no room to write; `None` while there is.
+    pub(super) full_since: Option<i64>,
+    /// Since when actions can be begun.
+    pub(super) up_since: i64,
+    /// The last bytes that were received brought several messages.
+    pub(super) several: bool,
+    /// They did, and what they caused was sent: so it will be the next time, perhaps.
+    pub(super) answers: bool,
+    /// It stands in the list of those with something to send.
+    pub(super) dirty: bool,
+    /// Connections made here before.
+    pub(super) made: u32,
+    /// Failures in a row.
+    pub(super) failed: u32,
+    /// It was connected, or given up, once.
+    pub(super) settled: bool,
+    /// Its connection in the tap.
+    pub(super) tapped: Option<Stream>,
+}
+
+/// What a place for a connection is doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum ConnectionState {
+    /// It waits until it may connect.
+    Waiting,
+    /// A connection is being made.
+    Opening,
+    /// The client logs on.
+    LoggingOn,
+    /// Actions can be begun.
+    Up,
+    /// The client logs off.
+    Leaving,
+    /// It is closed for good.
+    Closed,
+}
+
+impl Connection {
+    /// Nothing was done yet.
+    pub(super) fn new() -> Self {
+        Self {
+            state: ConnectionState::Waiting,
+            epoch: 0,
+            client: None,
+            out: Outbox::new(),
+            inbox: Inbox::default(),
+            full_since: None,
+            up_since: 0,
+            several: false,
+            answers: false,
+            dirty: false,
+            made: 0,
+            failed: 0,
+            settled: false,
+            tapped: None,
+        }
+    }
+
+    /// Changes the state; what was meant for the one before is void.
+    pub(super) fn enter(&mut self, state: ConnectionState) {
+        self.state = state;
+        self.epoch = self.epoch.wrapping_add(1);
+    }
+
+    /// How to read: how many bytes at most, if there is room for `room`, and in which way.
+    pub(super) fn manner(&self, room: usize) -> (usize, Take) {
+        if self.inbox.bulky && self.inbox.is_empty() {
+            return (HEAD.min(room), Take::AtOnce);
+        }
+        (room, if self.answers { Take::BeforeSending } else { Take::AtOnce })
+    }
+
+    /// Whether there is a client that bytes and actions can be given to.
+    pub(super) fn alive(&self) -> bool {
+        matches!(self.state, ConnectionState::LoggingOn | ConnectionState::Up | ConnectionState::Leaving)
+    }
+}
+
+/// The message that is arriving. Empty, it takes no memory beyond itself.
+#[derive(Debug, Default)]
+pub(super) struct Inbox {
+    bytes: Vec<u8>,
+    /// When the first of these bytes was there.
+    first: i64,
+    /// Length of the message at the front and how much of it is kept, once known.
+    message: Option<(u64, usize)>,
+    /// Bytes of it that were dropped.
+    dropped: u64,
+    /// The last message had much that nobody wanted: the next one, perhaps, too.
+    pub(super) bulky: bool,
+}
+
+/// What is read of a message of which most is expected to be dropped.
+const HEAD: usize = 1024;
+/// From so many unwanted bytes on it pays to read a message's head alone and have the kernel drop the rest.
+const BULKY: u64 = 64 << 10;
+
+impl Inbox {
+    /// Bytes of the message at the front that are still to come and that nobody wants; 0 while its head is not whole.
+    pub(super) fn unwanted(&self) -> u64 {
+        match self.message {
+            Some((length, keep)) if self.bytes.len() >= keep => length - self.bytes.len() as u64 - self.dropped,
+            _ => 0,
+        }
+    }
+
+    /// Nothing of the next message has arrived.
+    pub(super) fn is_empty(&self) -> bool {
+        self.message.is_none() && self.bytes.is_empty()
+    }
+
+    /// Takes the next piece off the front of `bytes`, which were there at `at`. A message that is whole is given to
+    /// `take`. `false` if this is no stream of messages.
+    pub(super) fn feed(
+        &mut self,
+        bytes: &mut &[u8],
+        at: i64,
+        client: &mut dyn Client,
+        take: &mut dyn FnMut(&mut dyn Client, Arrived<'_>),
+    ) -> bool {
+        if self.is_empty() {
+            self.first = at;
+            // The usual case: the whole message is here. It is not copied.
+            if let Framing::Message { length, keep } = client.framing(bytes)
+                && length > 0
+                && length <= bytes.len() as u64
+            {
+                let (message, rest) = bytes.split_at(length as usize);
+                *bytes = rest;
+                self.bulky = length - keep as u64 >= BULKY;
+                let head = message.get(..keep).unwrap_or(message);
+                take(client, Arrived { head, length, first: at, last: at });
+                return true;
+            }
+        }
+        if self.message.is_none() && !self.head(bytes, client) {
+            return false;
+        }
+        if let Some((_, keep)) = self.message {
+            self.keep(bytes, keep.saturating_sub(self.bytes.len()));
+            let unwanted = self.unwanted().min(bytes.len() as u64);
+            *bytes = bytes.get(unwanted as usize..).unwrap_or_default();
+            self.drop_unread(unwanted, at, client, take);
+        }
+        true
+    }
+
+    /// `count` unwanted bytes were dropped at `at`. If the message is whole now it is given to `take`.
+    pub(super) fn drop_unread(
+        &mut self,
+        count: u64,
+        at: i64,
+        client: &mut dyn Client,
+        take: &mut dyn FnMut(&mut dyn Client, Arrived<'_>),
+    ) {
+        self.dropped += count;
+        let Some((length, keep)) = self.message else { return };
+        if self.bytes.len() as u64 + self.dropped < length {
+            return;
+        }
+        let whole = std::mem::take(self);
+        self.bulky = whole.bulky;
+        let head = whole.bytes.get(..keep).unwrap_or(&whole.bytes);
+        take(client, Arrived { head, length, first: whole.first, last: at });
+    }
+
+    /// Reads on until it is known how long the message is.
+    fn head(&mut self, bytes: &mut &[u8], client: &dyn Client) -> bool {
+        loop {
+            match client.framing(&self.bytes) {
+                Framing::Message { length, keep } if length > 0 && length >= self.bytes.len() as u64 => {
+                    let keep = keep.min(usize::try_from(length).unwrap_or(usize::MAX));
+                    self.bulky = length - keep as u64 >= BULKY;
+                    self.message = Some((length, keep));
+                    return true;
+                }
+                Framing::Need(count) if count > self.bytes.len() => {
+                    if bytes.is_empty() {
+                        return true;
+                    }
+                    self.keep(bytes, count - self.bytes.len());
+                }
+                _ => return false,
+            }
+        }
+    }
+
+    fn keep(&mut self, bytes: &mut &[u8], count: usize) {
+        let (kept, rest) = bytes.split_at(count.min(bytes.len()));
+        self.bytes.extend_from_slice(kept);
+        *bytes = rest;
+    }
+}

@@ -1,0 +1,175 @@
+//! What the workers of a run agree on: when it starts, and when it ends.
+
+use std::io;
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, Ordering::SeqCst};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use plimsoll_client::operation::Failure;
+
+use super::Watch;
+
+/// Workers that wait for each other look so often whether somebody has ended the run.
+const LOOK: Duration = Duration::from_millis(10);
+/// What workers need to wake up before the common start, ns.
+const WAKING_UP_NS: i64 = 1_000_000;
+
+/// What the workers of a run share.
+#[derive(Debug)]
+pub(super) struct RunCoordinator {
+    size: u32,
+    barrier: Mutex<BarrierState>,
+    gathered: Condvar,
+    /// The agreed end of the measured phase; `i64::MAX` while nobody has said.
+    end: AtomicI64,
+    /// Workers that have nothing left to do, and when the last of them did something.
+    idle: AtomicU32,
+    last: AtomicI64,
+    drained: AtomicU32,
+    failed: AtomicBool,
+    connections: AtomicU32,
+}
+
+#[derive(Debug, Default)]
+struct BarrierState {
+    arrived: u32,
+    latest: i64,
+    up: u32,
+    first_failure: Option<(i64, Failure)>,
+    machine: Option<(&'static str, io::Error)>,
+    /// Whether all begin, and when: the first worker that knows decides for all.
+    begin: Option<Option<i64>>,
+}
+
+impl RunCoordinator {
+    /// So many workers, and so many connections that have numbers already.
+    pub(super) fn new(size: u32, connections: u32) -> Self {
+        Self {
+            size,
+            barrier: Mutex::default(),
+            gathered: Condvar::new(),
+            end: AtomicI64::new(i64::MAX),
+            idle: AtomicU32::new(0),
+            last: AtomicI64::new(i64::MIN),
+            drained: AtomicU32::new(0),
+            failed: AtomicBool::new(false),
+            connections: AtomicU32::new(connections),
+        }
+    }
+
+    /// Waits until every worker has connected; the instant at which all begin. `None` if there is nothing to begin:
+    /// nobody is connected, or the run was ended.
+    pub(super) fn wait_at_barrier(&self, now: i64, up: u32, watch: &Watch) -> Option<i64> {
+        let mut barrier = self.lock();
+        barrier.arrived += 1;
+        barrier.latest = barrier.latest.max(now);
+        barrier.up += up;
+        self.gathered.notify_all();
+        while barrier.arrived < self.size && !self.failed() && !watch.abandoned() {
+            let waited = self.gathered.wait_timeout(barrier, LOOK);
+            barrier = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+        if let Some(decided) = barrier.begin {
+            return decided;
+        }
+        let complete = barrier.arrived == self.size && barrier.up > 0 && !self.failed() && !watch.stopped();
+        let waking_up = if self.size > 1 { WAKING_UP_NS } else { 0 };
+        // Were each to look by itself, one might see that the run is stopped and leave, and others wait for it for ever.
+        let decided = complete.then_some(barrier.latest + waking_up);
+        barrier.begin = Some(decided);
+        decided
+    }
+
+    /// Says that the measured phase ends at `at`, unless somebody has named an earlier end.
+    pub(super) fn end_at(&self, at: i64) {
+        self.end.fetch_min(at, SeqCst);
+    }
+
+    /// The agreed end.
+    pub(super) fn end(&self) -> i64 {
+        self.end.load(SeqCst)
+    }
+
+    /// A worker has nothing left to do since `last`. The last one to say so ends the run for all.
+    pub(super) fn idle(&self, last: i64) {
+        self.last.fetch_max(last, SeqCst);
+        if self.idle.fetch_add(1, SeqCst) + 1 == self.size {
+            // What happened at the last instant belongs to the run.
+            self.end_at(self.last.load(SeqCst).saturating_add(1));
+        }
+    }
+
+    /// A worker has nothing outstanding any more.
+    pub(super) fn drained(&self) {
+        self.drained.fetch_add(1, SeqCst);
+    }
+
+    /// No worker has anything outstanding.
+    pub(super) fn all_drained(&self) -> bool {
+        self.drained.load(SeqCst) >= self.size || self.failed()
+    }
+
+    /// A client could not connect.
+    pub(super) fn on_connect_failure(&self, at: i64, failure: Failure) {
+        let mut barrier = self.lock();
+        if barrier.first_failure.as_ref().is_none_or(|(first, _)| at < *first) {
+            barrier.first_failure = Some((at, failure));
+        }
+    }
+
+    /// What happened to the first client that could not connect.
+    pub(super) fn first_failure(&self) -> Option<Failure> {
+        self.lock().first_failure.as_ref().map(|(_, failure)| failure.clone())
+    }
+
+    /// Whether anybody was connected when all had gathered.
+    pub(super) fn anybody_up(&self) -> bool {
+        self.lock().up > 0
+    }
+
+    /// A worker cannot go on: the run ends for all.
+    pub(super) fn fail(&self, doing: &'static str, source: io::Error) {
+        self.failed.store(true, SeqCst);
+        self.end_at(i64::MIN);
+        self.lock().machine.get_or_insert((doing, source));
+        self.gathered.notify_all();
+    }
+
+    /// A worker could not go on.
+    pub(super) fn failed(&self) -> bool {
+        self.failed.load(SeqCst)
+    }
+
+    /// Why a worker could not go on.
+    pub(super) fn failure(&self) -> Option<(&'static str, io::Error)> {
+        self.lock().machine.take()
+    }
+
+    /// A number for a connection that is made again.
+    pub(super) fn next_connection(&self) -> u32 {
+        self.connections.fetch_add(1, SeqCst)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BarrierState> {
+        self.barrier.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_begin_or_none() {
+        for _ in 0..100 {
+            let (coordinator, watch) = (RunCoordinator::new(2, 2), Watch::new());
+            std::thread::scope(|scope| {
+                let other = scope.spawn(|| coordinator.wait_at_barrier(5, 1, &watch));
+                let mine = coordinator.wait_at_barrier(7, 1, &watch);
+                // Somebody stops the run when one worker has begun, and the other is just waking up.
+                watch.stop();
+                assert_eq!((mine, other.join().unwrap()), (Some(7 + WAKING_UP_NS), mine));
+            });
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! Processors that do not fall asleep while there is load.
+//!
+//! A processor without work sleeps, and takes its time to get going again; that of a virtual machine is given to somebody else
+//! meanwhile and comes back when that one is done. Then starts are late, and so is every look at an answer: the client's
+//! fault, in the server's numbers. So, where it is wanted, a thread on each processor keeps it busy with nothing. These threads
+//! have the idle policy: whoever else has work gets the processor at once, and all but a three-hundredth of it.
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::mpsc::sync_channel;
+use std::thread::JoinHandle;
+
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+
+/// Keeps all processors awake that this process may use, until it is dropped.
+pub(super) struct IdleInhibitor {
+    over: Arc<AtomicBool>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+impl IdleInhibitor {
+    /// Begins to.
+    ///
+    /// # Errors
+    /// A control group limits this process's processor time: nothing would be left of it. Or the system has no more threads, or does
+    /// not allow one to be idle or bound to a processor.
+    pub(super) fn begin() -> io::Result<Self> {
+        let processors = processors()?;
+        // The library counts fewer where a control group has a quota for less than all of them.
+        if std::thread::available_parallelism()?.get() < processors.len() {
+            return Err(io::Error::other(
+                "a control group limits the processor time of this process; this would use it up",
+            ));
+        }
+        let mut idle_inhibitor = Self { over: Arc::default(), threads: Vec::new() };
+        processors.into_iter().try_for_each(|processor| idle_inhibitor.keep(processor))?;
+        Ok(idle_inhibitor)
+    }
+
+    fn keep(&mut self, processor: usize) -> io::Result<()> {
+        let over = Arc::clone(&self.over);
+        let (say, hear) = sync_channel(1);
+        let work = move || {
+            let ready = settle_on(processor);
+            let stays = ready.is_ok();
+            // Whoever asked waits for it.
+            let heard = say.send(ready).is_ok();
+            while stays && heard && !over.load(Relaxed) {
+                std::hint::spin_loop();
+            }
+        };
+        self.threads.push(std::thread::Builder::new().name(format!("awake {processor}")).spawn(work)?);
+        hear.recv().unwrap_or_else(|_| Err(io::Error::other("a thread ended before it began")))
+    }
+}
+
+impl Drop for IdleInhibitor {
+    fn drop(&mut self) {
+        self.over.store(true, Relaxed);
+        for thread in self.threads.drain(..) {
+            // It holds nothing that a panic could have spoilt.
+            drop(thread.join());
+        }
+    }
+}
+
+/// Those that this process may use.
+fn processors() -> io::Result<Vec<usize>> {
+    let allowed = sched_getaffinity(None)?;
+    Ok((0..CpuSet::MAX_CPU).filter(|&processor| allowed.is_set(processor)).collect())
+}
+
+/// Gives the calling thread the idle policy and binds it to a processor.
+fn settle_on(processor: usize) -> io::Result<()> {
+    let nothing = libc::sched_param { sched_priority: 0 };
+    // SAFETY: the pointer is to a whole `sched_param` that outlives the call; 0 is the calling thread.
+    if unsafe { libc::sched_setscheduler(0, libc::SCHED_IDLE, &raw const nothing) } != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    let mut only = CpuSet::new();
+    only.set(processor);
+    Ok(sched_setaffinity(None, &only)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Scheduling policies of this process's threads that keep processors awake (proc(5), the 41st field of `stat`).
+    fn policies() -> Vec<i32> {
+        let tasks = std::fs::read_dir("/proc/self/task").unwrap();
+        // A thread that is just over has no file any more.
+        let stats = tasks.filter_map(|task| std::fs::read_to_string(task.ok()?.path().join("stat")).ok());
+        let ours = stats.filter(|stat| stat.contains("(awake "));
+        let policy =
+            |stat: String| stat.rsplit_once(')').unwrap().1.split_whitespace().nth(38).unwrap().parse().unwrap();
+        ours.map(policy).collect()
+    }
+
+    #[test]
+    fn every_processor_has_an_idle_thread_until_the_end() {
+        let processors = processors().unwrap().len();
+        if std::thread::available_parallelism().unwrap().get() < processors {
+            assert!(IdleInhibitor::begin().is_err(), "a control group limits processor time");
+            return;
+        }
+        let idle_inhibitor = IdleInhibitor::begin().unwrap();
+        assert_eq!(policies(), vec![libc::SCHED_IDLE; processors]);
+        drop(idle_inhibitor);
+        assert_eq!(policies(), []);
+    }
+}

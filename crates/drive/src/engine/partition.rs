@@ -1,0 +1,176 @@
+//! Which clients, connections and slots are whose.
+//!
+//! What shares connections stays together: a unit is one client with its connections, or one connection with its
+//! clients. Units are dealt out to the workers one by one, so that worker and place follow from the number alone.
+
+use plimsoll_client::operation::Tag;
+
+use super::Plan;
+
+/// One worker's share of a plan.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct WorkerPartition {
+    worker: u32,
+    workers: u32,
+    clients: u32,
+    depth: u32,
+    connections_per_client: u32,
+    clients_per_connection: u32,
+}
+
+impl WorkerPartition {
+    /// Of `workers`, the worker `worker`.
+    pub(crate) fn new(plan: &Plan, worker: u32, workers: u32) -> Self {
+        Self {
+            worker,
+            workers,
+            clients: plan.load.clients(),
+            depth: plan.depth,
+            connections_per_client: plan.connections,
+            clients_per_connection: plan.clients_per_connection,
+        }
+    }
+
+    /// Units of a plan: there is no use in more workers.
+    pub(crate) fn units(plan: &Plan) -> u32 {
+        plan.load.clients().div_ceil(plan.clients_per_connection)
+    }
+
+    /// Connections of a plan.
+    pub(crate) fn connections_of(plan: &Plan) -> u32 {
+        Self::units(plan) * plan.connections
+    }
+
+    /// Which worker a client belongs to.
+    pub(crate) fn is_mine(&self, client_index: u32) -> bool {
+        client_index / self.clients_per_connection % self.workers == self.worker
+    }
+
+    /// Our clients, in order.
+    pub(crate) fn clients(&self) -> impl Iterator<Item = u32> + use<> {
+        let this = *self;
+        (0..this.clients).filter(move |&client_index| this.is_mine(client_index))
+    }
+
+    /// How many connections are ours.
+    pub(crate) fn connections(&self) -> u32 {
+        let units = self.clients.div_ceil(self.clients_per_connection);
+        units.saturating_sub(self.worker).div_ceil(self.workers) * self.connections_per_client
+    }
+
+    /// The number in the whole run of one of our connections.
+    pub(crate) fn number(&self, connection: u32) -> u32 {
+        let unit = self.worker + connection / self.connections_per_client * self.workers;
+        unit * self.connections_per_client + connection % self.connections_per_client
+    }
+
+    /// The first client of one of our connections, and which of the client's connections it is.
+    pub(crate) fn owner(&self, connection: u32) -> (u32, u32) {
+        let unit = self.worker + connection / self.connections_per_client * self.workers;
+        (unit * self.clients_per_connection, connection % self.connections_per_client)
+    }
+
+    /// Our clients (counted from our first) that use one of our connections.
+    pub(crate) fn clients_of(&self, connection: u32) -> std::ops::Range<u32> {
+        let first = connection / self.connections_per_client * self.clients_per_connection;
+        let (global, _) = self.owner(connection);
+        first..first + self.clients_per_connection.min(self.clients - global)
+    }
+
+    /// Our slots that use one of our connections.
+    pub(crate) fn slots_of(&self, connection: u32) -> impl Iterator<Item = usize> + use<> {
+        let this = *self;
+        let nth = (connection % this.connections_per_client) as usize;
+        let step = this.connections_per_client as usize;
+        self.clients_of(connection).flat_map(move |client_index| {
+            let first = client_index as usize * this.depth as usize;
+            (nth..this.depth as usize).step_by(step).map(move |slot| first + slot)
+        })
+    }
+
+    /// The connection that a slot uses.
+    pub(crate) fn connection(&self, slot: usize) -> u32 {
+        let (client_index, nth) = (slot as u32 / self.depth, slot as u32 % self.depth);
+        client_index / self.clients_per_connection * self.connections_per_client + nth % self.connections_per_client
+    }
+
+    /// Our client (counted from our first) that a slot belongs to.
+    pub(crate) fn client_index(&self, slot: usize) -> usize {
+        slot / self.depth as usize
+    }
+
+    /// The number in the whole run of one of our clients.
+    pub(crate) fn client_number(&self, client_index: usize) -> u32 {
+        let unit = client_index as u32 / self.clients_per_connection * self.workers + self.worker;
+        unit * self.clients_per_connection + client_index as u32 % self.clients_per_connection
+    }
+
+    /// A slot's tag: its client's number above, its own below.
+    pub(crate) fn tag(&self, slot: usize) -> Tag {
+        let client_index = self.client_number(self.client_index(slot));
+        Tag((u64::from(client_index) << 32) | (slot as u64 % u64::from(self.depth)))
+    }
+
+    /// The slot of a tag, if it is one of ours.
+    pub(crate) fn slot(&self, tag: Tag) -> Option<usize> {
+        let (client_index, slot) = ((tag.0 >> 32) as u32, tag.0 as u32);
+        if client_index >= self.clients || slot >= self.depth || !self.is_mine(client_index) {
+            return None;
+        }
+        let unit = client_index / self.clients_per_connection / self.workers;
+        let client_index = unit * self.clients_per_connection + client_index % self.clients_per_connection;
+        Some(client_index as usize * self.depth as usize + slot as usize)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use plimsoll_workload::{Load, Pause};
+
+    proptest! {
+        #[test]
+        fn everything_belongs_to_somebody_once(
+            clients in 1u32..40, slots in 1u32..5, extra in 0u32..4, per in 1u32..6, workers in 1u32..7,
+        ) {
+            let mut plan = Plan::new(Load::Closed { clients, think: Pause::None });
+            plan.depth = slots;
+            plan.connections = if per == 1 { 1 + extra.min(slots - 1) } else { 1 };
+            plan.clients_per_connection = per;
+            let workers = workers.min(WorkerPartition::units(&plan));
+            let (mut seen, mut connections, mut tags) = (Vec::new(), Vec::new(), Vec::new());
+            for worker in 0..workers {
+                let partition = WorkerPartition::new(&plan, worker, workers);
+                let mine: Vec<u32> = partition.clients().collect();
+                for (at, &client_index) in mine.iter().enumerate() {
+                    prop_assert_eq!(partition.client_number(at), client_index);
+                    for nth in 0..slots {
+                        let slot = at * slots as usize + nth as usize;
+                        let tag = partition.tag(slot);
+                        prop_assert_eq!(tag, Tag(u64::from(client_index) << 32 | u64::from(nth)));
+                        prop_assert_eq!(partition.slot(tag), Some(slot));
+                        prop_assert!(partition.slots_of(partition.connection(slot)).any(|other| other == slot));
+                        tags.push(tag);
+                    }
+                }
+                let of_connections: usize = (0..partition.connections()).map(|connection| partition.slots_of(connection).count()).sum();
+                prop_assert_eq!(of_connections, mine.len() * slots as usize);
+                for connection in 0..partition.connections() {
+                    connections.push(partition.number(connection));
+                    let (first, _) = partition.owner(connection);
+                    prop_assert_eq!(partition.client_number(partition.clients_of(connection).start as usize), first);
+                }
+                seen.extend(mine);
+            }
+            seen.sort_unstable();
+            connections.sort_unstable();
+            tags.sort_unstable();
+            tags.dedup();
+            prop_assert_eq!(seen, (0..clients).collect::<Vec<_>>());
+            prop_assert_eq!(connections, (0..WorkerPartition::connections_of(&plan)).collect::<Vec<_>>());
+            prop_assert_eq!(tags.len(), (clients * slots) as usize);
+        }
+    }
+}

@@ -1,0 +1,284 @@
+//! Connections: made, lost, made again, left.
+
+use std::net::SocketAddr;
+
+use plimsoll_client::operation::{Cause, Done, Failure};
+use plimsoll_client::outbox::Outbox;
+use plimsoll_model::{Endpoint, Sink};
+
+use super::super::ConnectionInfo;
+use super::super::connection::{ConnectionState, Inbox};
+use super::super::timers::Timer;
+use super::Worker;
+use super::iterations::cause_of;
+use crate::network::{ConnectionKey, Network};
+use crate::simulated_client::slot::State;
+use crate::tap::Ended;
+
+impl<S: Sink, N: Network> Worker<'_, S, N> {
+    /// Begins to make (or to leave) connections, as many as may be at a time.
+    pub(super) fn connect_more(&mut self) {
+        while self.busy < self.most_busy
+            && let Some(connection) = self.queue.pop_front()
+        {
+            match self.connections.get(connection as usize).map(|connection| connection.state) {
+                Some(ConnectionState::Waiting) if self.connects() => self.open(connection),
+                Some(ConnectionState::Up) if !self.connects() => self.leave(connection),
+                _ => {}
+            }
+        }
+    }
+
+    fn open(&mut self, at: u32) {
+        let Some(connection) = self.connections.get_mut(at as usize) else { return };
+        connection.enter(ConnectionState::Opening);
+        let epoch = connection.epoch;
+        self.busy += 1;
+        let Some(to) = self.address else {
+            return self.on_connected(at, Endpoint::NOWHERE, Endpoint::NOWHERE);
+        };
+        match self.net.connect(ConnectionKey(at), to) {
+            Ok(()) => self.timers.push(self.patience(), Timer::Deadline(at, epoch)),
+            Err(error) => self.on_connect_failure(at, Failure::without_answer(cause_of(&error))),
+        }
+    }
+
+    /// When the patience with something that begins now is over.
+    fn patience(&self) -> i64 {
+        self.now.saturating_add(i64::try_from(self.job.plan.timeout_ns).unwrap_or(i64::MAX))
+    }
+
+    /// There is room to write, or the connection is there, or it could not be made.
+    pub(super) fn writable(&mut self, at: u32) {
+        let Some(connection) = self.connections.get_mut(at as usize) else { return };
+        let key = ConnectionKey(at);
+        if connection.state == ConnectionState::Opening {
+            self.now = self.net.now();
+            match (self.net.local(key), self.address) {
+                (Ok(local), Some(to)) => match self.net.want_writable(key, false) {
+                    Ok(()) => {
+                        if let (Some(connection), Some(tap)) =
+                            (self.connections.get_mut(at as usize), &self.job.plan.tap)
+                        {
+                            connection.tapped = Some(tap.opened(self.now, local, to));
+                        }
+                        self.on_connected(at, endpoint(local), endpoint(to));
+                    }
+                    Err(error) => self.on_connect_failure(at, Failure::without_answer(cause_of(&error))),
+                },
+                (Err(error), _) if error.kind() == std::io::ErrorKind::WouldBlock => {}
+                (Err(error), _) => self.on_connect_failure(at, Failure::without_answer(cause_of(&error))),
+                (Ok(_), None) => {}
+            }
+        } else if connection.full_since.take().is_some() {
+            match self.net.want_writable(key, false) {
+                Ok(()) => self.flush(at),
+                Err(error) => self.lose(at, cause_of(&error)),
+            }
+        }
+    }
+
+    /// The connection is there: it gets a client, which logs on.
+    fn on_connected(&mut self, at: u32, client: Endpoint, server: Endpoint) {
+        let (client_index, connection_index) = self.partition.owner(at);
+        let Some(connection) = self.connections.get_mut(at as usize) else { return };
+        let number =
+            if connection.made == 0 { self.partition.number(at) } else { self.job.coordinator.next_connection() };
+        let info = ConnectionInfo {
+            client_index,
+            connection_index,
+            connection: number,
+            generation: connection.made,
+            client,
+            server,
+        };
+        connection.made += 1;
+        // The deadline of the connecting holds for the logging on, too: the life stays the same.
+        connection.state = ConnectionState::LoggingOn;
+        (connection.out, connection.inbox, connection.full_since) = (Outbox::new(), Inbox::default(), None);
+        connection.client = Some(self.job.setup.client(&info));
+        let now = self.now;
+        self.with_client(at, |client, out, accounting| client.connect(now, out, accounting));
+    }
+
+    /// A client has logged on, or could not.
+    pub(super) fn logged_on(&mut self, at: u32, done: &Done) {
+        let Some(connection) = self.connections.get_mut(at as usize) else { return };
+        if connection.state != ConnectionState::LoggingOn {
+            return;
+        }
+        if let Err(failure) = &done.result {
+            return self.on_connect_failure(at, failure.clone());
+        }
+        self.now = self.now.max(done.at);
+        connection.enter(ConnectionState::Up);
+        (connection.failed, connection.up_since) = (0, self.now);
+        let again = connection.made > 1;
+        self.unsettled -= u32::from(!std::mem::replace(&mut connection.settled, true));
+        self.busy -= 1;
+        for client_index in self.partition.clients_of(at) {
+            let Some(up) = self.up.get_mut(client_index as usize) else { continue };
+            *up += 1;
+            self.job.watch.connected(u32::from(*up == 1), 0);
+            if let Some(tally) = self.accounting.tallies.get_mut(client_index as usize) {
+                tally.reconnects += u64::from(again);
+            }
+        }
+        for slot in self.partition.slots_of(at) {
+            if let Some(scenario) = self.accounting.slots.get_mut(slot).and_then(|slot| slot.scenario.as_mut())
+                && again
+            {
+                scenario.reconnected();
+            }
+            match self.accounting.state(slot) {
+                State::Held(since) => self.advance(slot, since),
+                State::Idle(_, true) => self.accounting.set(slot, State::Idle(self.now, true)),
+                State::Idle(_, false) => self.wait_for_iteration(slot, self.now),
+                _ => {}
+            }
+        }
+    }
+
+    /// A connection could not be made, or its client could not log on.
+    pub(super) fn on_connect_failure(&mut self, at: u32, failure: Failure) {
+        self.busy -= 1;
+        let cause = failure.cause;
+        self.job.coordinator.on_connect_failure(self.now, failure);
+        self.fail(at, cause, false);
+    }
+
+    /// A connection that was there is lost.
+    pub(super) fn lose(&mut self, at: u32, cause: Cause) {
+        let Some(connection) = self.connections.get(at as usize) else { return };
+        match connection.state {
+            ConnectionState::Opening | ConnectionState::LoggingOn => {
+                self.on_connect_failure(at, Failure::without_answer(cause))
+            }
+            ConnectionState::Up => {
+                self.one_less_up(at);
+                self.fail(at, cause, true);
+            }
+            ConnectionState::Leaving => {
+                self.busy -= 1;
+                self.close(at, cause, ConnectionState::Closed);
+            }
+            ConnectionState::Waiting | ConnectionState::Closed => {}
+        }
+    }
+
+    fn one_less_up(&mut self, at: u32) {
+        for client_index in self.partition.clients_of(at) {
+            let Some(up) = self.up.get_mut(client_index as usize) else { continue };
+            *up -= 1;
+            self.job.watch.connected(0, u32::from(*up == 0));
+        }
+    }
+
+    /// Counts the failure of a connection, which was up or could not be made, and tries again later or gives it up.
+    fn fail(&mut self, at: u32, cause: Cause, was_up: bool) {
+        let first = self.partition.clients_of(at).start as usize;
+        self.accounting.connection_failed(first, cause, was_up, self.now);
+        self.close(at, cause, ConnectionState::Waiting);
+        let policy = self.job.plan.reconnect;
+        let Some(connection) = self.connections.get_mut(at as usize) else { return };
+        connection.failed += 1;
+        let failed = connection.failed;
+        let refused = matches!(cause, Cause::LogonRefused | Cause::ShareRefused | Cause::NotOffered);
+        if refused || failed > policy.attempts {
+            self.give_up(at);
+        } else if self.connects() {
+            let wait = i64::try_from(policy.wait_ns(failed)).unwrap_or(i64::MAX);
+            self.timers.push(self.now.saturating_add(wait), Timer::Retry(at));
+        }
+    }
+
+    fn give_up(&mut self, at: u32) {
+        let Some(connection) = self.connections.get_mut(at as usize) else { return };
+        connection.enter(ConnectionState::Closed);
+        self.unsettled -= u32::from(!std::mem::replace(&mut connection.settled, true));
+        for slot in self.partition.slots_of(at) {
+            // Those with an operation outstanding finish when they hear of its end.
+            if self.accounting.state(slot) != State::Acting {
+                self.finish(slot, self.now);
+            }
+        }
+    }
+
+    /// Closes a connection; its client ends everything that is outstanding with `cause`.
+    pub(super) fn close(&mut self, at: u32, cause: Cause, next: ConnectionState) {
+        let now = self.now;
+        let Some(connection) = self.connections.get_mut(at as usize) else { return };
+        let was_open = connection.state != ConnectionState::Waiting && connection.state != ConnectionState::Closed;
+        connection.enter(next);
+        self.with_client(at, |client, _, accounting| client.broken(now, cause, accounting));
+        self.end_all(at, cause);
+        let Some(connection) = self.connections.get_mut(at as usize) else { return };
+        if let Some(client) = connection.client.take() {
+            self.generator.unmatched_responses += client.unmatched_responses();
+            self.generator.requests_avoided += client.requests_avoided();
+        }
+        if let (Some(stream), Some(tap)) = (connection.tapped.take(), &self.job.plan.tap) {
+            let ended = match cause {
+                Cause::ConnectionReset => Ended::Reset,
+                Cause::ConnectionClosed => Ended::ByServer,
+                _ => Ended::ByClient,
+            };
+            tap.closed(stream, now, ended);
+        }
+        (connection.out, connection.inbox, connection.full_since) = (Outbox::new(), Inbox::default(), None);
+        if was_open && self.address.is_some() {
+            self.net.close(ConnectionKey(at));
+        }
+    }
+
+    /// Connecting, logging on or leaving has taken too long.
+    pub(super) fn too_long(&mut self, at: u32, epoch: u32) {
+        let Some(connection) = self.connections.get(at as usize).filter(|connection| connection.epoch == epoch) else {
+            return;
+        };
+        match connection.state {
+            ConnectionState::Opening | ConnectionState::LoggingOn => {
+                self.on_connect_failure(at, Failure::without_answer(Cause::TimedOut))
+            }
+            ConnectionState::Leaving => {
+                self.generator.left_rudely += 1;
+                self.left(at);
+            }
+            ConnectionState::Waiting | ConnectionState::Up | ConnectionState::Closed => {}
+        }
+    }
+
+    fn leave(&mut self, at: u32) {
+        let now = self.now;
+        let Some(connection) = self.connections.get_mut(at as usize) else { return };
+        connection.enter(ConnectionState::Leaving);
+        let epoch = connection.epoch;
+        self.timers.push(self.patience(), Timer::Deadline(at, epoch));
+        self.busy += 1;
+        self.one_less_up(at);
+        self.with_client(at, |client, out, accounting| client.leave(now, out, accounting));
+    }
+
+    /// Asks what the kernel knows of the round trips of connections that are up.
+    pub(super) fn take_round_trips(&mut self) {
+        for (at, connection) in (0..).zip(&self.connections) {
+            if connection.state == ConnectionState::Up
+                && let Some(found) = self.net.round_trip(ConnectionKey(at))
+            {
+                self.generator.round_trips.add(found);
+            }
+        }
+    }
+
+    /// A client has logged off, or there was no time for it.
+    pub(super) fn left(&mut self, at: u32) {
+        if self.connections.get(at as usize).is_some_and(|connection| connection.state == ConnectionState::Leaving) {
+            self.busy -= 1;
+            self.close(at, Cause::Ended, ConnectionState::Closed);
+        }
+    }
+}
+
+fn endpoint(address: SocketAddr) -> Endpoint {
+    Endpoint { ip: address.ip(), port: address.port() }
+}

@@ -1,0 +1,331 @@
+//! Slots, tallies and sink of a worker's simulated clients. Protocol clients report to it.
+
+use std::collections::VecDeque;
+
+use plimsoll_client::Events;
+use plimsoll_client::operation::{Cause, Done, Failure, Reply, Tag};
+use plimsoll_model::{Names, Outcome, Sink, Transaction};
+use plimsoll_workload::scenario::Verdict;
+
+use super::iteration_clock::IterationTallies;
+use super::silence::{Gap, Gaps};
+use super::slot::{Slot, State};
+use crate::engine::lateness::beyond_waking;
+use crate::engine::partition::WorkerPartition;
+use crate::engine::{Answered, ClientTally, ConnectionFailure, Lateness, Unanswered};
+
+/// Slots, tallies, and where transactions go.
+pub(crate) struct Accounting<'a, S> {
+    pub(crate) partition: WorkerPartition,
+    pub(crate) slots: Vec<Slot>,
+    pub(crate) tallies: Vec<ClientTally>,
+    pub(crate) iterations: IterationTallies,
+    pub(crate) sink: S,
+    pub(crate) names: &'a Names,
+    pub(crate) stage: Option<u32>,
+    /// The measured phase: from, until before.
+    pub(crate) window: (i64, i64),
+    /// What was answered in it.
+    pub(crate) answered: Answered,
+    /// What was meant for it and had no answer.
+    pub(crate) unanswered: Unanswered,
+    /// Between the answers that came in it.
+    pub(crate) gaps: Gaps,
+    /// What the generator's own lateness did to what was measured in it.
+    pub(crate) lateness: Lateness,
+    /// Iterations start on a schedule.
+    pub(crate) scheduled: bool,
+    /// Slots may be begun as soon as they are ready.
+    pub(crate) counts_starts: bool,
+    /// How long the bytes that are being looked at had been there, ns, where the kernel says.
+    pub(crate) wake_ns: Option<i64>,
+    /// The connection whose client was called last.
+    pub(crate) caller: u32,
+    /// Actions that ended and were not looked at yet, and the connection that they ran on.
+    pub(crate) ended: VecDeque<(u32, Done)>,
+    /// What came for a slot while it was saying what it wants: (slot, true for a name, offset, where its bytes end).
+    aside: Vec<(usize, bool, u64, usize)>,
+    aside_bytes: Vec<u8>,
+    /// Since they were last published.
+    pub(crate) fresh: Fresh,
+}
+
+/// What happened since it was last told.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Fresh {
+    pub(crate) iterations: u64,
+    pub(crate) actions: u64,
+    pub(crate) errors: u64,
+    pub(crate) bytes: u64,
+}
+
+impl<S: Sink> Events for Accounting<'_, S> {
+    fn transaction(&mut self, operation: Option<Tag>, transaction: &Transaction) {
+        let timeline = &transaction.timeline;
+        if let Some(at) = timeline.response_last.filter(|&at| self.measures(at)) {
+            self.answered.count(transaction);
+            // A request that waits by design is no wait for the server.
+            if let Some((from, failed)) = self.gaps.answered(self.window.0, at).filter(|_| !transaction.held) {
+                let wanted = self.wanted_since(failed);
+                self.gaps.push(Gap { from, to: at, wanted });
+            }
+        }
+        let measured = timeline.intended.or(timeline.request_first).is_some_and(|at| self.measures(at));
+        let stage = self.stage.filter(|_| measured);
+        if measured {
+            self.note_lateness(operation, transaction);
+        }
+        self.sink.transaction(&Transaction { stage, ..transaction.clone() }, self.names);
+    }
+
+    fn done(&mut self, done: Done) {
+        self.ended.push_back((self.caller, done));
+    }
+
+    fn data(&mut self, tag: Tag, offset: u64, piece: &[u8]) {
+        let Some(slot) = self.partition.slot(tag) else { return };
+        match self.slots.get_mut(slot).and_then(|slot| slot.scenario.as_mut()) {
+            Some(scenario) => scenario.data(offset, piece),
+            None => self.set_aside(slot, false, offset, piece),
+        }
+    }
+
+    fn entry(&mut self, tag: Tag, name: &str) {
+        let Some(slot) = self.partition.slot(tag) else { return };
+        match self.slots.get_mut(slot).and_then(|slot| slot.scenario.as_mut()) {
+            Some(scenario) => scenario.entry(name),
+            None => self.set_aside(slot, true, 0, name.as_bytes()),
+        }
+    }
+}
+
+impl<'a, S: Sink> Accounting<'a, S> {
+    /// Nobody has done anything yet.
+    pub(crate) fn new(
+        (partition, worker): (WorkerPartition, u32),
+        sink: S,
+        names: &'a Names,
+        stage: Option<u32>,
+    ) -> Self {
+        let tally = |client_index| ClientTally { client_index, worker, ..ClientTally::default() };
+        let tallies = partition.clients().map(tally).collect();
+        Self {
+            partition,
+            slots: Vec::new(),
+            tallies,
+            iterations: IterationTallies::default(),
+            sink,
+            names,
+            stage,
+            window: (i64::MAX, i64::MAX),
+            answered: Answered::default(),
+            unanswered: Unanswered::default(),
+            gaps: Gaps::default(),
+            lateness: Lateness::default(),
+            scheduled: false,
+            counts_starts: true,
+            wake_ns: None,
+            caller: 0,
+            ended: VecDeque::new(),
+            aside: Vec::new(),
+            aside_bytes: Vec::new(),
+            fresh: Fresh::default(),
+        }
+    }
+
+    /// Whether what was intended at `at` belongs to the measured phase.
+    pub(crate) fn measures(&self, at: i64) -> bool {
+        self.window.0 <= at && at < self.window.1
+    }
+
+    /// Since when something is outstanding, or due and kept from being sent; `failed` is what failed without an answer.
+    fn wanted_since(&self, failed: Option<i64>) -> Option<i64> {
+        let due = |slot: &Slot| match slot.state {
+            State::Acting => Some(slot.intended),
+            State::Held(due) => Some(due),
+            State::Idle(..) | State::Thinking | State::Over => None,
+        };
+        self.slots.iter().filter_map(due).chain(failed).min()
+    }
+
+    /// The measured phase is over at `end`: adds to its gaps the one since the last answer. `due` is the first iteration of a schedule
+    /// that is due and was not begun.
+    pub(crate) fn end_gaps(&self, gaps: &mut Gaps, end: i64, due: Option<i64>) {
+        if let Some((from, failed)) = gaps.answered(self.window.0, end) {
+            let wanted = [self.wanted_since(failed), due].into_iter().flatten().min();
+            gaps.push(Gap { from, to: end, wanted });
+        }
+    }
+
+    /// An operation had no answer.
+    fn count_unanswered(&mut self, intended: i64, begun: i64, at: i64) {
+        self.gaps.failed(intended);
+        if self.measures(intended) {
+            let since = |from: i64| u64::try_from(at.saturating_sub(from)).unwrap_or(0);
+            let longest_from_intended_ns = since(intended);
+            self.unanswered.add(&Unanswered { count: 1, longest_ns: since(begun), longest_from_intended_ns });
+        }
+    }
+
+    /// Notes how much of an answered request's times was the generator's.
+    fn note_lateness(&mut self, operation: Option<Tag>, transaction: &Transaction) {
+        let timeline = &transaction.timeline;
+        let (Some(first), Some(last)) = (timeline.request_first, timeline.response_last) else { return };
+        if transaction.held {
+            return;
+        }
+        let read = self.wake_ns.map_or(0, beyond_waking);
+        // A delay cannot be longer than the time that it is part of.
+        let read = read.min(u64::try_from(last - first).unwrap_or(0));
+        let slot = operation.and_then(|tag| self.partition.slot(tag)).and_then(|slot| self.slots.get_mut(slot));
+        let start = slot.map_or(0, |slot| {
+            slot.delay.read(last, read);
+            // Further requests of the operation are due when the answers before them were read.
+            if timeline.intended == Some(slot.intended) { slot.delay.start() } else { 0 }
+        });
+        if !transaction.procedure.row().is_asked_for() {
+            return;
+        }
+        let whole = start.saturating_add(read);
+        self.lateness.unstamped += u64::from(self.wake_ns.is_none());
+        self.lateness.requests += u64::from(whole > 0);
+        self.lateness.response.record(last - first, read);
+        if let (Some(intended), true) = (timeline.intended, self.scheduled) {
+            self.lateness.from_intended.record(last - intended, whole);
+        }
+    }
+
+    /// A protocol client that does everything at once answers while the slot is still asked what it wants: kept for a moment.
+    fn set_aside(&mut self, slot: usize, name: bool, offset: u64, bytes: &[u8]) {
+        self.aside_bytes.extend_from_slice(bytes);
+        self.aside.push((slot, name, offset, self.aside_bytes.len()));
+    }
+
+    /// Gives slots what was set aside for them.
+    pub(crate) fn hand_out(&mut self) {
+        if self.aside.is_empty() {
+            return;
+        }
+        let mut from = 0;
+        for (slot, name, offset, until) in self.aside.drain(..) {
+            let bytes = self.aside_bytes.get(from..until).unwrap_or_default();
+            from = until;
+            let Some(scenario) = self.slots.get_mut(slot).and_then(|slot| slot.scenario.as_mut()) else { continue };
+            match name {
+                true => scenario.entry(&String::from_utf8_lossy(bytes)),
+                false => scenario.data(offset, bytes),
+            }
+        }
+        self.aside_bytes = Vec::new();
+    }
+
+    /// An operation of a slot ended: its scenario is told, its client's tally gets it.
+    pub(crate) fn account(&mut self, slot: usize, done: &Done) {
+        let client_index = self.partition.client_index(slot);
+        let Some(slot) = self.slots.get_mut(slot) else { return };
+        let (intended, begun, asked_bytes) = (slot.intended, slot.begun, slot.asked_bytes);
+        let late = slot.delay.end(intended, done.at);
+        if self.window.0 <= intended && intended < self.window.1 {
+            self.lateness.lost_ns = self.lateness.lost_ns.saturating_add(late);
+        }
+        let verdict = slot.scenario.as_mut().map_or(Verdict::AsAnswered, |scenario| scenario.done(done));
+        let cause = match (&verdict, &done.result) {
+            (Verdict::Excused, _) => return,
+            (Verdict::Failed(cause), _) | (Verdict::AsAnswered, Err(Failure { cause, .. })) => Some(cause),
+            (Verdict::Expected, _) | (Verdict::AsAnswered, Ok(_)) => None,
+        };
+        if let (Some(_), Some(iteration)) = (cause, &mut slot.iteration) {
+            iteration.failed = true;
+        }
+        if let Err(Failure { outcome: Outcome::Unanswered, .. }) = &done.result {
+            self.count_unanswered(intended, begun, done.at);
+        }
+        if let Some(&cause) = cause {
+            self.error(client_index, cause, intended);
+            return;
+        }
+        let bytes = match done.result {
+            Ok(Reply::Read { bytes } | Reply::Written { bytes }) => u64::from(bytes),
+            _ => 0,
+        };
+        self.fresh.actions += 1;
+        self.fresh.bytes += bytes;
+        if self.measures(intended)
+            && let Some(tally) = self.tallies.get_mut(client_index)
+        {
+            let response = u64::try_from(done.at.saturating_sub(begun)).unwrap_or(0);
+            tally.actions += 1;
+            tally.payload_bytes += bytes;
+            if let (Ok(Reply::Read { .. }), Some(asked)) = (&done.result, asked_bytes.filter(|asked| *asked > 0)) {
+                tally.reads += 1;
+                tally.short_reads += u64::from(bytes > 0 && bytes < u64::from(asked));
+                tally.empty_reads += u64::from(bytes == 0);
+            }
+            tally.responses.record(response);
+        }
+    }
+
+    /// A connection of a client was lost, or could not be made, at `at`.
+    pub(crate) fn connection_failed(&mut self, client_index: usize, cause: Cause, was_up: bool, at: i64) {
+        self.fresh.errors += 1;
+        let measured = self.measures(at);
+        let Some(tally) = self.tallies.get_mut(client_index) else { return };
+        let this = ConnectionFailure { cause, was_up, measured, count: 1 };
+        match tally.connection_failures.iter_mut().find(|one| ConnectionFailure { count: 1, ..**one } == this) {
+            Some(known) => known.count += 1,
+            None => tally.connection_failures.push(this),
+        }
+    }
+
+    /// An action of a client went wrong at `at`.
+    pub(crate) fn error(&mut self, client_index: usize, cause: Cause, at: i64) {
+        self.fresh.errors += 1;
+        let measured = self.measures(at);
+        let Some(tally) = self.tallies.get_mut(client_index) else { return };
+        let errors = if measured { &mut tally.errors } else { &mut tally.errors_outside };
+        match errors.iter_mut().find(|(known, _)| *known == cause) {
+            Some((_, count)) => *count += 1,
+            None => errors.push((cause, 1)),
+        }
+    }
+
+    /// An iteration of a slot ended at `at`.
+    pub(crate) fn iteration_over(&mut self, slot: usize, at: i64) {
+        self.fresh.iterations += 1;
+        let (measured, client_index) = (self.measures(at), self.partition.client_index(slot));
+        if let Some(tally) = self.tallies.get_mut(client_index).filter(|_| measured) {
+            tally.iterations += 1;
+        }
+        let Some(found) = self.slots.get_mut(slot) else { return };
+        let kind = found.scenario.as_ref().map_or(0, |scenario| scenario.kind());
+        if let Some(clock) =
+            found.iteration.take().filter(|clock| self.window.0 <= clock.due && clock.due < self.window.1)
+        {
+            self.iterations.ended(kind, clock, at);
+        }
+    }
+
+    /// All is over: iterations that were due in the measured phase and have not ended are counted.
+    pub(crate) fn count_unended(&mut self) {
+        for slot in &mut self.slots {
+            let kind = slot.scenario.as_ref().map_or(0, |scenario| scenario.kind());
+            if let Some(clock) =
+                slot.iteration.take().filter(|clock| self.window.0 <= clock.due && clock.due < self.window.1)
+            {
+                self.iterations.unended(kind, clock);
+            }
+        }
+    }
+
+    /// What a slot is doing.
+    pub(crate) fn state(&self, slot: usize) -> State {
+        self.slots.get(slot).map_or(State::Over, |slot| slot.state)
+    }
+
+    /// A slot does something else from now on.
+    pub(crate) fn set(&mut self, slot: usize, state: State) {
+        if let Some(slot) = self.slots.get_mut(slot) {
+            slot.state = state;
+        }
+    }
+}

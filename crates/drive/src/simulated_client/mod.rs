@@ -1,0 +1,12 @@
+//! Slots of scenarios, iterations, pacing, and what each client got done.
+//!
+//! A client has as many slots as its pipelining depth. A slot runs one scenario, one operation at a time. In a closed loop it
+//! starts its own iterations; under a schedule, slots wait in an arrival queue until an iteration is due.
+
+pub(crate) mod accounting;
+pub(crate) mod arrival_queue;
+pub(crate) mod delay;
+pub(crate) mod iteration_clock;
+pub(crate) mod pacing;
+pub(crate) mod silence;
+pub(crate) mod slot;

@@ -1,0 +1,47 @@
+//! One thread of a user's doing.
+
+use plimsoll_workload::Rng;
+use plimsoll_workload::scenario::Scenario;
+
+use super::delay::Delay;
+use super::iteration_clock::IterationClock;
+
+/// One thread of a user's doing.
+pub(crate) struct Slot {
+    /// What it does; out while it is asked for a step.
+    pub(crate) scenario: Option<Box<dyn Scenario>>,
+    /// What it is doing.
+    pub(crate) state: State,
+    /// When its operation was meant to start, and when it was begun, ns.
+    pub(crate) intended: i64,
+    pub(crate) begun: i64,
+    /// Bytes that its operation reads; `None` of another, and where its scenario knows what comes back.
+    pub(crate) asked_bytes: Option<u32>,
+    /// How late the generator made it.
+    pub(crate) delay: Delay,
+    /// The iteration that it is in.
+    pub(crate) iteration: Option<IterationClock>,
+    /// For its pauses.
+    pub(crate) rng: Rng,
+}
+
+/// What a slot is doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum State {
+    /// It waits for an iteration since then (arrival-driven loads only), and whether it stands in the arrival queue.
+    Idle(i64, bool),
+    /// A timer will wake it.
+    Thinking,
+    /// It was due at that time, but its connection is not there.
+    Held(i64),
+    /// An operation is outstanding.
+    Acting,
+    /// It has finished, or its connection was given up.
+    Over,
+}
+
+impl std::fmt::Debug for Slot {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Slot").field("state", &self.state).field("intended", &self.intended).finish_non_exhaustive()
+    }
+}
