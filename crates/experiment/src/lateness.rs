@@ -45,7 +45,7 @@ const NUMBERS: [Number; 7] = [
     Number { name: "mean", read: Read::Mean, weight: Weight::Tail, fewest: 2 },
     Number { name: "p50", read: Read::Percentile(50.0), weight: Weight::Body, fewest: 1 },
     Number { name: "p90", read: Read::Percentile(90.0), weight: Weight::Body, fewest: 1 },
-    Number { name: "p95", read: Read::Percentile(95.0), weight: Weight::Body, fewest: 1 },
+    Number { name: "p95", read: Read::Percentile(95.0), weight: Weight::Tail, fewest: 1 },
     // Ten requests beyond it.
     Number { name: "p99", read: Read::Percentile(99.0), weight: Weight::Tail, fewest: 1_000 },
     Number { name: "p99.9", read: Read::Percentile(99.9), weight: Weight::Tail, fewest: 10_000 },
@@ -86,6 +86,7 @@ pub(super) fn judge(level: &Level<'_>) -> Judged {
         all.push(Looked { name, since, weight, reported, on_time, limit, requests: None });
     }
     let stamped = lateness.unstamped == 0;
+    let schedule = lateness.from_intended.measured.moments().count() > 0;
     // Under a schedule the time from the intended start is the headline; else there is none.
     for (times, since) in [(&lateness.from_intended, FROM_INTENDED), (&lateness.response, "")] {
         for number in &NUMBERS {
@@ -93,6 +94,10 @@ pub(super) fn judge(level: &Level<'_>) -> Judged {
             let (limit, requests) = limit(times, number, reported);
             let mut looked =
                 Looked { name: number.name, since, weight: number.weight, reported, on_time, limit, requests };
+            // Only one of the two times leads the tables: where the other alone was moved, what leads stands.
+            if looked.weight == Weight::Body && since.is_empty() && schedule {
+                looked.weight = Weight::Tail;
+            }
             if number.read == Read::Mean && !stamped {
                 // Where the kernel stamped nothing the threads' waiting is all that is known. It is in the mean at most, and
                 // percentiles that do not show it need not stand.

@@ -71,9 +71,22 @@ fn a_mean_that_few_requests_moved_costs_the_mean_alone() {
     let said = &found[0].text;
     assert!(said.starts_with("the load generator was late: on time, mean from the intended start would be"), "{said}");
     assert!(said.ends_with("; p50, p90, p95 from the intended start stand"), "{said}");
-    // 8 % of them are p95.
-    let found = verdict(&scheduled(1_500, 120));
+    // 6 % of them are p95, 15 % are p90.
+    let found = verdict(&scheduled(1_500, 90));
+    assert_eq!(found[0].verdict, plimsoll_model::Verdict::Partial, "{found:?}");
+    assert!(found[0].text.contains("p50, p90 from the intended start stand"), "{found:?}");
+    let found = verdict(&scheduled(1_500, 225));
     assert_eq!(found[0].verdict, plimsoll_model::Verdict::Invalid, "{found:?}");
+}
+
+#[test]
+fn times_that_do_not_lead_make_no_level_invalid() {
+    let mut generator = scheduled(1_500, 225);
+    let Lateness { response, from_intended, .. } = &mut generator.lateness;
+    from_intended.measured = response.on_time.clone();
+    let found = verdict(&generator);
+    assert_eq!(found[0].verdict, plimsoll_model::Verdict::Partial, "{found:?}");
+    assert!(found[0].text.contains("uncorrected p90 would be"), "{found:?}");
 }
 
 #[test]
