@@ -14,13 +14,26 @@ use tally::Tally;
 
 use crate::{Outcome, process, setup, workspace};
 
-/// Tests that take `crate::alone()`, by package and the modules that they are in: one after the other in one lane, while the other lane
-/// runs everything else. In one program with the others, its threads would wait for that lock.
-const SERIAL: [(&str, &[&str]); 1] = [("plimsoll-cli", &["run::", "faults::"])];
+/// Tests of a package that run one after the other, in jobs of their own beside everything else: many take `crate::alone()`, and threads
+/// in one program with the others would wait for that lock.
+struct Serial {
+    package: &'static str,
+    /// The modules of all these jobs.
+    modules: &'static [&'static str],
+    /// Those of the first job; the second has the rest.
+    first: &'static [&'static str],
+}
+
+const SERIAL: [Serial; 1] = [Serial {
+    package: "plimsoll-cli",
+    modules: &["run::", "faults::"],
+    first: &["run::", "faults::killed::", "faults::leases::", "faults::refusals::", "faults::scale::"],
+}];
 /// Threads for the other tests of such a program: they start servers and runs too, and wait most of the time.
 const THREADS_OF_REST: &str = "4";
+const ONE_AT_A_TIME: [&str; 2] = ["--test-threads", "1"];
 /// Test programs at a time. Many tests wait for a server or a clock.
-const LANES: usize = 2;
+const LANES: usize = 3;
 
 /// Which tests.
 #[derive(Debug, Default, clap::Args)]
@@ -85,22 +98,22 @@ fn is_here(needed: &str) -> bool {
 fn jobs(programs: &[Program], arguments: &Arguments) -> Vec<Job> {
     let (mut serial, mut others) = (Vec::new(), Vec::new());
     for program in programs {
-        let modules = SERIAL.iter().find(|(package, _)| program.is_all_of(package)).map(|(_, modules)| *modules);
-        match modules.filter(|_| arguments.filters.is_empty()) {
-            Some(modules) => {
-                let one_at_a_time = ["--test-threads", "1"];
-                serial.push(Job::new(program, [modules, &one_at_a_time].concat(), &arguments.for_programs));
-                let skipped = modules.iter().flat_map(|module| ["--skip", module]);
-                let arguments_of_rest = skipped.chain(["--test-threads", THREADS_OF_REST]).collect();
-                others.insert(0, Job::new(program, arguments_of_rest, &arguments.for_programs));
+        let job = |which: Vec<&str>| Job::new(program, which, &arguments.for_programs);
+        match SERIAL.iter().find(|serial| program.is_all_of(serial.package) && arguments.filters.is_empty()) {
+            Some(Serial { modules, first, .. }) => {
+                serial.push(job([first, &ONE_AT_A_TIME[..]].concat()));
+                serial.push(job([modules, &without(first)[..], &ONE_AT_A_TIME].concat()));
+                others.insert(0, job([&without(modules)[..], &["--test-threads", THREADS_OF_REST]].concat()));
             }
-            None => {
-                let filters = arguments.filters.iter().map(String::as_str).collect();
-                others.push(Job::new(program, filters, &arguments.for_programs));
-            }
+            None => others.push(job(arguments.filters.iter().map(String::as_str).collect())),
         }
     }
     serial.into_iter().chain(others).collect()
+}
+
+/// Arguments that leave modules out.
+fn without(modules: &[&'static str]) -> Vec<&'static str> {
+    modules.iter().flat_map(|module| ["--skip", module]).collect()
 }
 
 /// Runs jobs side by side, prints what each said when it has ended, and counts.
@@ -153,7 +166,9 @@ mod tests {
             jobs(&programs, arguments).iter().map(ToString::to_string).collect()
         };
         let expected = [
-            "plimsoll-cli all run:: faults:: --test-threads 1",
+            "plimsoll-cli all run:: faults::killed:: faults::leases:: faults::refusals:: faults::scale:: --test-threads 1",
+            "plimsoll-cli all run:: faults:: --skip run:: --skip faults::killed:: --skip faults::leases:: --skip \
+             faults::refusals:: --skip faults::scale:: --test-threads 1",
             "plimsoll-cli all --skip run:: --skip faults:: --test-threads 4",
             "plimsoll-wire all",
             "plimsoll-cli plimsoll",

@@ -165,7 +165,7 @@ impl<'a> Drive<'a> {
         }
         if let Some(lease) = lease {
             levels.remarks.extend(lease.note.clone());
-            levels.remarks.extend(lease.release().err());
+            levels.remarks.extend(lease.release(|| self.watching.abandoned()).err());
         }
         Ok(levels)
     }

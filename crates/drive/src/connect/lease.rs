@@ -27,6 +27,10 @@ const SETTLED_AFTER: Duration = Duration::from_secs(1);
 const ATTEMPTS: u32 = 4;
 /// Between attempts to reach a server that was lost.
 const RETRY_AFTER: Duration = Duration::from_millis(200);
+/// How long a server has to take a lease back when the user no longer waits.
+const HURRIED: Duration = Duration::from_millis(500);
+/// Between looks at whether it did.
+const LOOKED_EVERY: Duration = Duration::from_millis(5);
 /// The largest lease, bytes.
 const LARGEST: u32 = 4096;
 
@@ -46,6 +50,8 @@ pub struct Lease {
 struct Keeper {
     stop: Sender<()>,
     thread: JoinHandle<Result<(), String>>,
+    /// The lease on the server.
+    path: String,
     /// Why it is ours no longer.
     lost: Arc<Mutex<Option<String>>>,
 }
@@ -140,17 +146,24 @@ impl Lease {
         keeper.lost.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Gives it back.
+    /// Gives it back. Once the user is `hurried`, a server that does not answer has little time left to do so.
     ///
     /// # Errors
     /// It is still there, and why.
-    pub fn release(mut self) -> Result<(), String> {
-        self.end()
+    pub fn release(mut self, hurried: impl Fn() -> bool) -> Result<(), String> {
+        self.end(hurried)
     }
 
-    fn end(&mut self) -> Result<(), String> {
-        let Some(Keeper { stop, thread, .. }) = self.keeper.take() else { return Ok(()) };
+    fn end(&mut self, hurried: impl Fn() -> bool) -> Result<(), String> {
+        let Some(Keeper { stop, thread, path, .. }) = self.keeper.take() else { return Ok(()) };
         drop(stop);
+        let mut since = None;
+        while !thread.is_finished() {
+            if hurried() && since.get_or_insert_with(Instant::now).elapsed() > HURRIED {
+                return Err(not_given_back(&path, "the server does not answer"));
+            }
+            std::thread::sleep(LOOKED_EVERY);
+        }
         thread.join().unwrap_or_else(|_| Err("the thread that renewed it panicked".to_owned()))
     }
 }
@@ -158,7 +171,7 @@ impl Lease {
 impl Drop for Lease {
     fn drop(&mut self) {
         // Where it cannot be removed it counts as abandoned soon; who wants to know calls `release`.
-        let _ = self.end();
+        let _ = self.end(|| false);
     }
 }
 
@@ -305,6 +318,7 @@ impl Taking<'_> {
         let Self { server, hand, owner, path, timeout, note, .. } = self;
         let (stop, stopped) = channel::<()>();
         let lost = Arc::new(Mutex::new(None));
+        let known = path.clone();
         let mut renewing = Renewing { server: Arc::clone(server), hand, owner, path, timeout, lost: Arc::clone(&lost) };
         let thread = std::thread::spawn(move || {
             while let Err(RecvTimeoutError::Timeout) = stopped.recv_timeout(RENEWED_EVERY) {
@@ -312,7 +326,7 @@ impl Taking<'_> {
             }
             renewing.release()
         });
-        Lease { note, keeper: Some(Keeper { stop, thread, lost }) }
+        Lease { note, keeper: Some(Keeper { stop, thread, path: known, lost }) }
     }
 }
 
@@ -347,13 +361,7 @@ impl Renewing {
         if let Some(hand) = self.hand.take() {
             hand.leave();
         }
-        released.map_err(|trouble| {
-            let why = words(&trouble);
-            format!(
-                "the lease {} was not given back ({why}); it counts as abandoned after {ABANDONED_AFTER_S} s",
-                self.path
-            )
-        })
+        released.map_err(|trouble| not_given_back(&self.path, &words(&trouble)))
     }
 
     /// Whether the lease is still ours; notes who has it else.
@@ -394,6 +402,10 @@ impl Renewing {
         self.hand = Some(hand);
         Ok(done?)
     }
+}
+
+fn not_given_back(path: &str, why: &str) -> String {
+    format!("the lease {path} was not given back ({why}); it counts as abandoned after {ABANDONED_AFTER_S} s")
 }
 
 fn words(trouble: &Trouble) -> String {

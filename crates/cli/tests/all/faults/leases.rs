@@ -171,20 +171,20 @@ fn a_server_that_restarts_while_the_lease_is_taken_is_waited_for() {
         taking.join().unwrap()
     });
     let lease = taken.unwrap();
-    assert_eq!((lease.note.clone(), lease.release()), (None, Ok(())));
+    assert_eq!((lease.note.clone(), lease.release(|| false)), (None, Ok(())));
 }
 
 #[test]
 fn a_connection_that_is_lost_at_any_moment_costs_no_lease() {
     let behind = Behind::start();
-    behind.take(PATIENCE).unwrap().release().unwrap();
+    behind.take(PATIENCE).unwrap().release(|| false).unwrap();
     let whole = behind.proxy.seen()[0].bytes;
     for part in 1..12 {
         let end = Rule::End { connection: Some(0), offset: whole * part / 12, reset: true };
         behind.proxy.set_rules(vec![end]);
         let lease = behind.take(PATIENCE).unwrap();
         // What was half made before is its own, and nobody abandoned it.
-        assert_eq!((lease.note.clone(), lease.release()), (None, Ok(())), "part {part}");
+        assert_eq!((lease.note.clone(), lease.release(|| false)), (None, Ok(())), "part {part}");
     }
 }
 

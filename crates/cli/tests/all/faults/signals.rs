@@ -69,6 +69,9 @@ fn the_second_waits_for_nothing_and_loses_nothing() {
     let ended = running.end();
     assert!(matches!(ended.code, Some(0 | 4)), "{}", ended.said);
     assert!(ended.stage()["count"].as_u64().unwrap() > 0);
+    // Neither are its own files and its lease waited for.
+    let facts = ended.report["run"]["facts"].to_string();
+    assert!(facts.contains("was not given back (the server does not answer)"), "{facts}");
     recorded(&ended.folder);
 }
 
