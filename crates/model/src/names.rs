@@ -60,6 +60,23 @@ impl Names {
         symbol
     }
 
+    /// The symbol of a share of an SMB server, which does not distinguish upper and lower case: that of the first spelling.
+    pub fn intern_share(&mut self, text: &str) -> Symbol {
+        let text = if text.is_empty() { "\\" } else { text };
+        // No name on the wire begins with NUL.
+        let folded = format!("\0{}", text.to_lowercase());
+        if let Some(&known) = self.by_text.get(folded.as_str()) {
+            return known;
+        }
+        let symbol = self.intern(text);
+        let cost = folded.len() + 64;
+        if symbol.is_some() && self.bytes + cost <= self.limit {
+            self.bytes += cost;
+            self.by_text.insert(folded.as_str().into(), symbol);
+        }
+        symbol
+    }
+
     /// The text of a symbol of this set; `None` for [`Symbol::NONE`].
     pub fn text(&self, symbol: Symbol) -> Option<&str> {
         self.texts.get(symbol.index().checked_sub(1)?).map(AsRef::as_ref)
@@ -99,6 +116,16 @@ mod tests {
         assert_ne!(a, b);
         assert_eq!(names.text(b), Some("path"));
         assert_eq!(names.text(Symbol::NONE), None);
+    }
+
+    #[test]
+    fn a_share_has_one_symbol_however_it_is_spelled() {
+        let mut names = Names::default();
+        let share = names.intern_share("\\\\server\\Data");
+        assert_eq!(names.intern_share("\\\\SERVER\\DATA"), share);
+        assert_eq!(names.text(share), Some("\\\\server\\Data"), "the first spelling is shown");
+        assert_ne!(names.intern_share("\\\\server\\data2"), share);
+        assert_eq!(names.intern_share(""), names.intern("\\"));
     }
 
     #[test]

@@ -132,7 +132,8 @@ fn note_session<S: Sink>(row: &mut Row, command: &Command<'_>, context: &mut Con
         command::LOGOFF_ANDX => row.lesson = Lesson::NoUser,
         command::TREE_CONNECT | command::TREE_CONNECT_ANDX => {
             let path = session::TreeConnect::new(command).map(|connect| connect.path);
-            row.pending.share = path.map_or(Symbol::NONE, |path| symbol(&path, &mut output.names));
+            let path = path.filter(|path| path.complete).map(|path| path.text().to_string());
+            row.pending.share = path.map_or(Symbol::NONE, |path| output.names.intern_share(&path));
             row.lesson = Lesson::Share;
             context.share = Some(row.pending.share);
         }

@@ -98,7 +98,7 @@ fn note_body<S: Sink>(waiting: &mut Waiting, body: &Body<'_>, output: &mut Outpu
         }
         Command::TreeConnect => {
             if let Some(path) = tree_connect::Request::new(bytes).and_then(|request| request.path()) {
-                pending.share = intern(&mut output.names, &path);
+                pending.share = output.names.intern_share(&path.to_string());
                 waiting.lesson = Lesson::Share;
             }
         }
