@@ -48,7 +48,7 @@ pub struct Call<W> {
     /// First interim answer, ns.
     pub interim: Option<i64>,
     /// Waits by design.
-    pub held: bool,
+    pub long_lived: bool,
     /// What the client wants to know about it when its answer comes.
     pub what: W,
 }
@@ -197,7 +197,7 @@ impl<W> Call<W> {
             frames: Frames::default(),
             vantage: Vantage::Client,
             stage: None,
-            held: self.held,
+            long_lived: self.long_lived,
             counted: true,
             resent_wait_ns: None,
         }
@@ -223,7 +223,7 @@ mod tests {
             ends: stream.end,
             sent: None,
             interim: None,
-            held: false,
+            long_lived: false,
             what: (),
         }
     }

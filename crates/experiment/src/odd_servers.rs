@@ -9,7 +9,7 @@ use plimsoll_client::operation::{Access, Caching, Disposition, Done, FileKey, Op
 use plimsoll_client::target::Target;
 use plimsoll_drive::connect::{self, ConnectOptions, Connector, Work};
 use plimsoll_drive::engine::{Plan, Watch, run_on, run_on_with_checkpoints, so_far};
-use plimsoll_drive::network::memory::{Accept, Delays, Memory, Reply, What};
+use plimsoll_drive::network::memory::{Accept, Delays, Delivery, Memory, Reply};
 use plimsoll_model::{Names, Symbol};
 use plimsoll_report::findings::Findings;
 use plimsoll_report::text;
@@ -175,7 +175,7 @@ fn network(script: &Script, seed: u32) -> Memory {
         let serve = move |at: i64, bytes: &[u8], replies: &mut Vec<Reply>| {
             let since = u64::try_from(at - START).unwrap();
             for (due, bytes) in server.received(since, bytes).unwrap() {
-                replies.push(Reply { at: START + i64::try_from(due).unwrap(), what: What::Bytes(bytes) });
+                replies.push(Reply { at: START + i64::try_from(due).unwrap(), what: Delivery::Bytes(bytes) });
             }
         };
         Accept::Serve(Box::new(serve), 0)

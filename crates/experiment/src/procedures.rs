@@ -24,7 +24,7 @@ impl ProcedureSet {
                     || (row.group.is_other() && is("Other"))
                     || is(&procedure.name())
                     || is(&procedure.command().name())
-                    || row.seed_name.is_some_and(is)
+                    || row.netbench_name.is_some_and(is)
             })
             .collect();
         if procedures.is_empty() {

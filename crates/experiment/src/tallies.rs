@@ -43,7 +43,7 @@ pub(super) fn keeping_up(level: &Level<'_>) -> Generator {
         schedule_lag: times_of(&generator.schedule_lag),
         wake_up_lag: times_of(&generator.wake_up_lag),
         clock_granularity_s: (generator.clock_granularity_ns > 0).then(|| generator.clock_granularity_ns as f64 / 1e9),
-        round_trip: generator.round_trips.together().map(|found| RoundTrip {
+        round_trip: generator.round_trips.summary().map(|found| RoundTrip {
             least_s: found.least_ns as f64 / 1e9,
             smoothed_s: found.smoothed_ns as f64 / 1e9,
         }),

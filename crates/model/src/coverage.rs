@@ -2,7 +2,7 @@
 
 use crate::Anomalies;
 
-/// Packet counts, named as in seed 1's Appendix A where it has them.
+/// Packet counts, named as in Appendix A of Swartz (1997) where it has them.
 ///
 /// `total` = `tcp` + `udp` + `other`; `tcp` = `tcp_data` + `ack_only` + `ack_repeated`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

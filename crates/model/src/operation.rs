@@ -88,7 +88,7 @@ impl Operation {
     }
 }
 
-/// The groups of the first seed (its Table 1 and Appendix A), and Session for what none of them names.
+/// The groups of Swartz (1997) (its Table 1 and Appendix A), and Session for what none of them names.
 ///
 /// `Other` is the sum of Attributes, Directory and Locking; it is no row of its own here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -27,14 +27,14 @@ pub struct Row {
     /// Name in the standard, without protocol prefix (`READ_ANDX`, `CREATE`, `READDIRPLUS`); for a subcommand its
     /// own name (`FIND_FIRST2`).
     pub name: &'static str,
-    /// Name in seed 1's Table 1 and Appendix A, where it has one.
-    pub seed_name: Option<&'static str>,
+    /// Name in Table 1 of Swartz (1997) and Appendix A, where it has one.
+    pub netbench_name: Option<&'static str>,
     /// What the user does.
     pub operation: Operation,
     /// Where it is summed.
     pub group: Group,
     /// Waits by design, always (SMB2 CHANGE_NOTIFY); some others wait depending on their arguments.
-    pub held: bool,
+    pub long_lived: bool,
     /// Its request or its answer carries file data. (Where the server copies, file data is written and none carried.)
     pub carries_data: bool,
     /// Of an NFSv4 compound: it serves the operations beside it (SEQUENCE, PUTFH, SAVEFH), and nobody asks for it.
@@ -112,7 +112,7 @@ impl Procedure {
         Procedure::of(Protocol::File, call as u16)
     }
 
-    /// The unanswered part of an SMB1 WRITE_RAW (seed 1, section 5): a row of its own, but no request of its own.
+    /// The unanswered part of an SMB1 WRITE_RAW (Swartz 1997, section 5): a row of its own, but no request of its own.
     pub fn write_raw_async() -> Procedure {
         Procedure::of_sub(Protocol::Smb1, smb1::WRITE_RAW, smb1::WRITE_RAW_ASYNC)
     }

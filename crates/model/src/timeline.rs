@@ -44,7 +44,7 @@ pub struct Timeline {
 }
 
 impl Timeline {
-    /// Last byte of the final response − first byte of the request, ns; the headline (seed 1's definition).
+    /// Last byte of the final response − first byte of the request, ns; the headline (the definition of Swartz 1997).
     /// Negative where the capture shows the answer before the question.
     #[inline]
     pub fn response_time(&self) -> Option<i64> {

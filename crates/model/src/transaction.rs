@@ -51,7 +51,7 @@ pub struct Transaction {
     /// Load level; `None` where there are no stages.
     pub stage: Option<u32>,
     /// Waits by design (change notification, blocking lock, named-pipe read): reported apart.
-    pub held: bool,
+    pub long_lived: bool,
     /// Sums count it. Of an NFSv4 compound one row does: the operation that it is about, with the sizes of the whole; or the
     /// whole, where that is not known.
     pub counted: bool,

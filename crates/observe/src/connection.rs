@@ -1,19 +1,19 @@
 //! One connection: its two streams, the messages in them, and their pairing.
 
-mod above;
 mod opening;
+mod stream_consumer;
 
 use plimsoll_model::{Anomaly, Coverage, Endpoint, PacketCounts, Sink};
 
 use crate::commands::{Commands, Holes, count_datagrams};
-use crate::link::Link;
+use crate::connection_context::ConnectionContext;
 use crate::message::{Framer, Framing, Message};
 use crate::missing::{Ledger, client_by_port};
 use crate::packet::{Segment, Stamp};
 use crate::pairing::{Pairing, Shared};
-use crate::stream::Half;
-use above::{Above, Messages};
+use crate::stream::TcpFlow;
 pub(crate) use opening::Opening;
+use stream_consumer::{Messages, StreamConsumer};
 
 /// Connections of which it is remembered when they were seen, at most.
 const ENDS_MAX: usize = 65_536;
@@ -21,8 +21,8 @@ const ENDS_MAX: usize = 65_536;
 /// A TCP connection, or a UDP conversation (which has no streams).
 #[derive(Debug)]
 pub(crate) struct Connection {
-    link: Link,
-    pub(crate) halves: [Half; 2],
+    link: ConnectionContext,
+    pub(crate) tcp_flows: [TcpFlow; 2],
     pub(crate) framing: Framing,
     framers: [Framer; 2],
     pub(crate) pairing: Pairing,
@@ -45,7 +45,7 @@ impl Connection {
     /// With `decrypts`, messages that decryption needs whole are kept whole.
     pub(crate) fn new(number: u32, ends: [Endpoint; 2], decrypts: bool) -> Self {
         Self {
-            link: Link {
+            link: ConnectionContext {
                 connection: number,
                 ends,
                 holes: [0; 2],
@@ -55,7 +55,7 @@ impl Connection {
                 from_start: false,
                 datagrams: false,
             },
-            halves: Default::default(),
+            tcp_flows: Default::default(),
             framing: Framing::Unknown,
             framers: [Framer::new(decrypts), Framer::new(decrypts)],
             pairing: Pairing::default(),
@@ -78,8 +78,8 @@ impl Connection {
     /// others it may have overtaken them.
     #[inline]
     pub(crate) fn is_early(&self, segment: &Segment<'_>, direction: usize) -> bool {
-        let skips = segment.wire_len > 0 && self.halves[direction].skips_to(segment.seq);
-        let lacks = segment.flags.ack() && self.halves[1 - direction].lacks_up_to(segment.ack);
+        let skips = segment.wire_len > 0 && self.tcp_flows[direction].skips_to(segment.seq);
+        let lacks = segment.flags.ack() && self.tcp_flows[1 - direction].lacks_up_to(segment.ack);
         (skips || lacks) && !segment.flags.syn() && !segment.flags.rst()
     }
 
@@ -173,9 +173,9 @@ impl Connection {
         }
         let before_ns = self.ledger.packet(direction, stamp.time_ns);
         let losses = self.link.holes;
-        let [low, high] = &mut self.halves;
-        let (half, other) = if direction == 0 { (low, high) } else { (high, low) };
-        let mut above = Above {
+        let [low, high] = &mut self.tcp_flows;
+        let (tcp_flow, other) = if direction == 0 { (low, high) } else { (high, low) };
+        let mut consumer = StreamConsumer {
             framing: &mut self.framing,
             framers: &mut self.framers,
             messages: Messages {
@@ -192,22 +192,22 @@ impl Connection {
         };
         let (mut acknowledges, mut acknowledged_new) = (0, false);
         if segment.flags.ack() && !segment.flags.rst() {
-            (acknowledges, acknowledged_new) = other.acknowledge(segment.ack, &mut above);
+            (acknowledges, acknowledged_new) = other.acknowledge(segment.ack, &mut consumer);
             if let Some(next) = other.next()
                 && acknowledges > next
                 && segment.wire_len > 0
             {
                 let noted = std::mem::replace(&mut self.unseen_from[1 - direction], next) == next;
-                above.answered_unseen(next, acknowledges, noted);
+                consumer.answered_unseen(next, acknowledges, noted);
             }
         }
-        above.messages.direction = direction;
-        let from_client = may_be_client(above.messages.pairing.client, direction);
-        let counts = half.segment(segment, stamp, acknowledges, &mut above);
+        consumer.messages.direction = direction;
+        let from_client = may_be_client(consumer.messages.pairing.client, direction);
+        let counts = tcp_flow.segment(segment, stamp, acknowledges, &mut consumer);
         if segment.flags.syn() {
-            self.ledger.begin(direction, half.origin());
+            self.ledger.begin(direction, tcp_flow.origin());
         }
-        if (self.link.holes != losses || half.is_holding()) && self.is_file_server() {
+        if (self.link.holes != losses || tcp_flow.is_holding()) && self.is_file_server() {
             shared.account.bursts.add(before_ns, stamp.time_ns);
         }
         if segment.wire_len == 0 {
@@ -218,7 +218,7 @@ impl Connection {
         if let Some(fresh) = counts {
             packets.retransmitted += fresh.retransmitted;
             packets.out_of_order += fresh.out_of_order;
-            self.link.resent_to[direction] = self.halves[direction].resent_to;
+            self.link.resent_to[direction] = self.tcp_flows[direction].resent_to;
             shared.output.anomalies.add_many(Anomaly::SegmentLate, fresh.late);
             shared.output.anomalies.add_many(Anomaly::GapFilled, fresh.holes_filled);
             if may_be_client(self.pairing.client, direction) && fresh.retransmitted + fresh.keep_alive + fresh.late > 0
@@ -232,8 +232,8 @@ impl Connection {
     /// The connection has ended or is forgotten: nothing more comes.
     pub(crate) fn end<S: Sink>(&mut self, shared: &mut Shared<S>, packets: &mut PacketCounts) {
         for direction in 0..2 {
-            let half = &mut self.halves[direction];
-            let mut above = Above {
+            let tcp_flow = &mut self.tcp_flows[direction];
+            let mut consumer = StreamConsumer {
                 framing: &mut self.framing,
                 framers: &mut self.framers,
                 messages: Messages {
@@ -248,11 +248,11 @@ impl Connection {
                 holes: &mut self.holes,
                 packets,
             };
-            half.finish(&mut above);
+            tcp_flow.finish(&mut consumer);
         }
         for direction in 0..2 {
-            let half = &self.halves[direction];
-            let end = half.next().unwrap_or_default();
+            let tcp_flow = &self.tcp_flows[direction];
+            let end = tcp_flow.next().unwrap_or_default();
             let mut messages = Messages {
                 pairing: &mut self.pairing,
                 link: &mut self.link,
@@ -261,10 +261,10 @@ impl Connection {
                 shared,
             };
             self.framers[direction].end(end, |message| messages.take(message));
-            if self.framing != Framing::Unknown && half.end() > half.next() {
+            if self.framing != Framing::Unknown && tcp_flow.end() > tcp_flow.next() {
                 messages.link.holes[direction] += 1;
                 messages.link.breaks[direction] = messages.link.breaks[direction].wrapping_add(1);
-                self.holes[direction].add_end(half.end().unwrap_or(end) - end);
+                self.holes[direction].add_end(tcp_flow.end().unwrap_or(end) - end);
             }
             let faults = self.framers[direction].faults;
             let anomalies = &mut shared.output.anomalies;
@@ -293,7 +293,7 @@ impl Connection {
         // Losses of other traffic are none of a file server, and what went past another place was not dropped.
         if self.is_file_server() {
             for direction in (0..2).filter(|&direction| !self.ledger.is_silent(direction)) {
-                self.holes[direction].count(self.halves[direction].sizes(), packets, &mut shared.output.anomalies);
+                self.holes[direction].count(self.tcp_flows[direction].sizes(), packets, &mut shared.output.anomalies);
             }
         }
     }
@@ -310,13 +310,14 @@ impl Connection {
             }
             return;
         }
-        let is_stream = self.halves.iter().any(|half| half.next().is_some());
+        let is_stream = self.tcp_flows.iter().any(|tcp_flow| tcp_flow.next().is_some());
         let ids = self.pairing.client.and_then(|client| self.pairing.ids(client));
-        ledger.end_streams(&self.halves, &self.link);
+        ledger.end_streams(&self.tcp_flows, &self.link);
         if is_stream && account.ends.len() < ENDS_MAX {
-            account.ends.extend(ledger.end(&self.halves, ids, &self.link));
+            account.ends.extend(ledger.end(&self.tcp_flows, ids, &self.link));
         }
-        let (unseen, one_sided) = ledger.close(self.pairing.client, ids, is_stream.then_some(&self.halves), &self.link);
+        let (unseen, one_sided) =
+            ledger.close(self.pairing.client, ids, is_stream.then_some(&self.tcp_flows), &self.link);
         account.unseen.add(&unseen);
         if let Some(one_sided) = one_sided {
             account.one_sided += 1;

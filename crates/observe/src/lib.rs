@@ -7,8 +7,8 @@
 pub mod capture;
 mod commands;
 mod connection;
+mod connection_context;
 pub mod decrypt;
-mod link;
 pub mod message;
 mod missing;
 pub mod names;

@@ -314,7 +314,7 @@ impl<S: Sink> Observer<S> {
     fn opening(&mut self, slot: Slot, direction: usize, segment: &Segment<'_>, stamp: Stamp) -> bool {
         let connection = self.connections.get(slot);
         let confirmed = connection.take_confirmed(segment, direction);
-        let other_start = segment.flags.syn() && connection.halves[direction].is_other_start(segment.seq);
+        let other_start = segment.flags.syn() && connection.tcp_flows[direction].is_other_start(segment.seq);
         let may_be_stray = !segment.flags.ack() || connection.is_acknowledged_by(segment, direction);
         if other_start && confirmed.is_none() && may_be_stray {
             connection.opening = Some(Box::new(Opening::new(segment, direction, stamp)));

@@ -55,7 +55,7 @@ pub struct Accumulator {
 impl Accumulator {
     /// Takes one transaction.
     #[inline]
-    pub(crate) fn record(&mut self, t: &Transaction, measured: &Measured) {
+    pub(crate) fn record(&mut self, t: &Transaction, measured: &Sample) {
         match t.outcome {
             Outcome::NeverSent => {
                 self.never_sent += 1;
@@ -101,7 +101,7 @@ impl Accumulator {
     }
 
     #[inline]
-    fn record_times(&mut self, t: &Transaction, measured: &Measured) {
+    fn record_times(&mut self, t: &Transaction, measured: &Sample) {
         match (measured.response, t.timeline.service_time()) {
             (Some(response), Some(service)) if response == service => self.both.record(response),
             (response, service) => {
@@ -270,7 +270,7 @@ fn together<'t>(some: &'t Times, others: &'t Times) -> Cow<'t, Times> {
 }
 
 /// What is computed once a transaction and used by several accumulators.
-pub(crate) struct Measured {
+pub(crate) struct Sample {
     /// `Timeline::response_time`, ns; may be negative.
     pub(crate) response: Option<i64>,
     /// From the intended start, ns.
@@ -283,7 +283,7 @@ pub(crate) struct Measured {
     pub(crate) one_way: bool,
 }
 
-impl Measured {
+impl Sample {
     #[inline]
     pub(crate) fn of(t: &Transaction, one_way: bool, leads: Headline) -> Self {
         let (response, headline) = (t.timeline.response_time(), leads.of(&t.timeline));

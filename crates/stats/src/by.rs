@@ -6,7 +6,7 @@ use std::net::IpAddr;
 use plimsoll_model::{Endpoint, Names, Symbol, Transaction};
 
 use crate::state::{Counter, Reader, State, StateError, Writer};
-use crate::{ByteSum, Measured, Moments, SparseHistogram};
+use crate::{ByteSum, Moments, Sample, SparseHistogram};
 
 /// Most keys of a breakdown; what belongs to others is summed in one.
 pub const MAX_KEYS: usize = 10_000;
@@ -126,7 +126,7 @@ pub struct KeyStats {
 
 impl KeyStats {
     #[inline]
-    fn record(&mut self, t: &Transaction, measured: &Measured) {
+    fn record(&mut self, t: &Transaction, measured: &Sample) {
         use plimsoll_model::Outcome::{Expected, Failed, Refused, Unanswered, Unknown};
         self.count += 1;
         self.unanswered += u64::from(t.outcome == Unanswered);
@@ -183,7 +183,7 @@ impl Breakdown {
     }
 
     #[inline]
-    pub(crate) fn record(&mut self, t: &Transaction, measured: &Measured) {
+    pub(crate) fn record(&mut self, t: &Transaction, measured: &Sample) {
         match self.dimension.key(t) {
             Some(key) => self.stats(key).record(t, measured),
             None => self.unknown.record(t, measured),

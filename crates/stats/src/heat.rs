@@ -4,7 +4,7 @@ use plimsoll_model::Group;
 
 use crate::bins::{Bins, Cell};
 use crate::state::Counter;
-use crate::{GroupKey, Measured};
+use crate::{GroupKey, Sample};
 
 /// Most columns of a heat map.
 pub const MAX_HEAT_COLUMNS: usize = 300;
@@ -74,7 +74,7 @@ impl HeatMaps {
     }
 
     #[inline]
-    pub(crate) fn record(&mut self, end_ns: i64, group: Group, measured: &Measured) {
+    pub(crate) fn record(&mut self, end_ns: i64, group: Group, measured: &Sample) {
         let Some(response) = measured.headline_ns() else { return };
         if let Some(column) = self.0.at(end_ns)
             && let Some(rows) = column.0.get_mut(group as usize)

@@ -63,4 +63,4 @@ pub use sparse::SparseHistogram;
 pub use statistics::{Options, Statistics};
 pub use times::{CURVE_PERCENTILES, Decades, SIGNIFICANT_DIGITS, Times};
 
-use accumulator::Measured;
+use accumulator::Sample;

@@ -77,7 +77,7 @@ pub enum Missing {
 
 /// A part with what is known of it.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Told {
+pub struct PartEstimate {
     /// Which one.
     pub part: Part,
     /// What is known.
@@ -99,12 +99,12 @@ impl Known {
 
 /// The parts of a call, in the order of the diagram. Those that add up are as long as the whole together.
 #[must_use]
-pub fn parts(of: &CallTimes) -> Vec<Told> {
+pub fn parts(of: &CallTimes) -> Vec<PartEstimate> {
     let wait = of.whole_s - of.client_cpu_s;
     let alone = of.outstanding <= 1;
-    let mut told = vec![
-        Told { part: Part::ClientCpu, known: Known::Measured(of.client_cpu_s), adds: true },
-        Told { part: Part::ClientWait, known: Known::Measured(wait), adds: !alone },
+    let mut estimates = vec![
+        PartEstimate { part: Part::ClientCpu, known: Known::Measured(of.client_cpu_s), adds: true },
+        PartEstimate { part: Part::ClientWait, known: Known::Measured(wait), adds: !alone },
     ];
     let within: &[(Part, Known)] = match of.remote {
         true => &[
@@ -115,7 +115,11 @@ pub fn parts(of: &CallTimes) -> Vec<Told> {
         ],
         false => &[(Part::Disk, of.disk)],
     };
-    told.extend(within.iter().map(|&(part, known)| Told { part, known, adds: alone && known.seconds().is_some() }));
+    estimates.extend(within.iter().map(|&(part, known)| PartEstimate {
+        part,
+        known,
+        adds: alone && known.seconds().is_some(),
+    }));
     let left = wait - within.iter().filter_map(|(_, known)| known.seconds()).sum::<f64>();
     let separable = of.network.seconds().is_some() && of.server_cpu.seconds().is_some();
     let waited = match (alone, separable) {
@@ -125,12 +129,12 @@ pub fn parts(of: &CallTimes) -> Vec<Told> {
         (true, true) => Known::Inferred(left),
     };
     if of.remote {
-        told.push(Told { part: Part::ServerWait, known: waited, adds: waited.seconds().is_some() });
+        estimates.push(PartEstimate { part: Part::ServerWait, known: waited, adds: waited.seconds().is_some() });
     }
     if alone && !(of.remote && waited.seconds().is_some()) {
-        told.push(Told { part: Part::Remainder, known: Known::Inferred(left), adds: true });
+        estimates.push(PartEstimate { part: Part::Remainder, known: Known::Inferred(left), adds: true });
     }
-    told
+    estimates
 }
 
 #[cfg(test)]
@@ -154,24 +158,27 @@ mod tests {
         }
     }
 
-    fn of(told: &[Told], part: Part) -> Option<Known> {
-        told.iter().find(|one| one.part == part).map(|one| one.known)
+    fn of(estimates: &[PartEstimate], part: Part) -> Option<Known> {
+        estimates.iter().find(|one| one.part == part).map(|one| one.known)
     }
 
     fn near(known: Option<Known>, us: f64) -> bool {
         known.and_then(Known::seconds).is_some_and(|seconds| (seconds - us * US).abs() < 1e-12)
     }
 
-    fn sum(told: &[Told]) -> f64 {
-        told.iter().filter(|one| one.adds).filter_map(|one| one.known.seconds()).sum()
+    fn sum(estimates: &[PartEstimate]) -> f64 {
+        estimates.iter().filter(|one| one.adds).filter_map(|one| one.known.seconds()).sum()
     }
 
     #[test]
     fn what_is_left_is_the_servers_wait() {
-        let told = parts(&call());
-        assert!(near(of(&told, Part::ClientWait), 80.0) && near(of(&told, Part::ServerWait), 20.0), "{told:?}");
-        assert!(matches!(of(&told, Part::ServerWait), Some(Known::Inferred(_))));
-        assert_eq!(of(&told, Part::Remainder), None);
+        let estimates = parts(&call());
+        assert!(
+            near(of(&estimates, Part::ClientWait), 80.0) && near(of(&estimates, Part::ServerWait), 20.0),
+            "{estimates:?}"
+        );
+        assert!(matches!(of(&estimates, Part::ServerWait), Some(Known::Inferred(_))));
+        assert_eq!(of(&estimates, Part::Remainder), None);
     }
 
     #[test]
@@ -189,41 +196,41 @@ mod tests {
                     remote,
                     ..whole
                 };
-                let told = parts(&times);
-                assert!((sum(&told) - times.whole_s).abs() < 1e-12, "{times:?} {told:?}");
-                assert!(told.iter().all(|one| !one.adds || one.known.seconds().is_some()));
+                let estimates = parts(&times);
+                assert!((sum(&estimates) - times.whole_s).abs() < 1e-12, "{times:?} {estimates:?}");
+                assert!(estimates.iter().all(|one| !one.adds || one.known.seconds().is_some()));
             }
         }
     }
 
     #[test]
     fn a_server_that_does_not_tell_is_not_guessed_at() {
-        let told = parts(&CallTimes { server_cpu: NOT_KNOWN, ..call() });
-        assert_eq!(of(&told, Part::ServerCpu), Some(NOT_KNOWN));
-        assert_eq!(of(&told, Part::ServerWait), Some(Known::Missing(Missing::Inseparable)));
-        assert!(near(of(&told, Part::Remainder), 50.0), "{told:?}");
+        let estimates = parts(&CallTimes { server_cpu: NOT_KNOWN, ..call() });
+        assert_eq!(of(&estimates, Part::ServerCpu), Some(NOT_KNOWN));
+        assert_eq!(of(&estimates, Part::ServerWait), Some(Known::Missing(Missing::Inseparable)));
+        assert!(near(of(&estimates, Part::Remainder), 50.0), "{estimates:?}");
     }
 
     #[test]
     fn parts_that_overlap_leave_less_than_nothing() {
-        let told = parts(&CallTimes { server_cpu: Known::Measured(70.0 * US), ..call() });
-        assert_eq!(of(&told, Part::ServerWait), Some(Known::Missing(Missing::Overlapping)));
-        assert!(near(of(&told, Part::Remainder), -20.0), "{told:?}");
+        let estimates = parts(&CallTimes { server_cpu: Known::Measured(70.0 * US), ..call() });
+        assert_eq!(of(&estimates, Part::ServerWait), Some(Known::Missing(Missing::Overlapping)));
+        assert!(near(of(&estimates, Part::Remainder), -20.0), "{estimates:?}");
     }
 
     #[test]
     fn calls_that_overlap_have_parts_beside_each_other() {
-        let told = parts(&CallTimes { outstanding: 8, ..call() });
-        assert_eq!(of(&told, Part::ServerWait), Some(Known::Missing(Missing::Outstanding)));
-        let adding: Vec<Part> = told.iter().filter(|one| one.adds).map(|one| one.part).collect();
+        let estimates = parts(&CallTimes { outstanding: 8, ..call() });
+        assert_eq!(of(&estimates, Part::ServerWait), Some(Known::Missing(Missing::Outstanding)));
+        let adding: Vec<Part> = estimates.iter().filter(|one| one.adds).map(|one| one.part).collect();
         assert_eq!(adding, [Part::ClientCpu, Part::ClientWait]);
     }
 
     #[test]
     fn a_local_call_has_no_server() {
-        let told = parts(&CallTimes { remote: false, ..call() });
-        let named: Vec<Part> = told.iter().map(|one| one.part).collect();
+        let estimates = parts(&CallTimes { remote: false, ..call() });
+        let named: Vec<Part> = estimates.iter().map(|one| one.part).collect();
         assert_eq!(named, [Part::ClientCpu, Part::ClientWait, Part::Disk, Part::Remainder]);
-        assert!(near(of(&told, Part::Remainder), 65.0), "{told:?}");
+        assert!(near(of(&estimates, Part::Remainder), 65.0), "{estimates:?}");
     }
 }

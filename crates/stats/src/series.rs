@@ -2,7 +2,7 @@
 
 use plimsoll_model::{Operation, Transaction};
 
-use crate::Measured;
+use crate::Sample;
 use crate::bins::{Bins, Cell};
 use crate::state::Counter;
 
@@ -38,7 +38,7 @@ impl SeriesCell {
     }
 
     #[inline]
-    pub(crate) fn record(&mut self, t: &Transaction, measured: &Measured) {
+    pub(crate) fn record(&mut self, t: &Transaction, measured: &Sample) {
         self.operations += 1;
         self.errors += u64::from(t.outcome.is_error());
         if let Some(bytes) = t.moved_bytes() {

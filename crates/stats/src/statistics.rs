@@ -2,12 +2,12 @@
 
 use plimsoll_model::{Names, Outcome, Procedure, Sink, Transaction};
 
-use crate::depth::Feed;
+use crate::depth::DepthSender;
 use crate::heat::HeatMaps;
 use crate::state::{Reader, State, StateError, Writer};
 use crate::top::Top;
 use crate::{
-    Accumulator, Breakdown, DepthTally, Dimension, GroupKey, Headline, HeatMap, MAX_SERIES_BINS, Measured, QueueDepth,
+    Accumulator, Breakdown, DepthTally, Dimension, GroupKey, Headline, HeatMap, MAX_SERIES_BINS, QueueDepth, Sample,
     Series, SharedDepth,
 };
 
@@ -32,14 +32,14 @@ impl Default for Options {
 #[derive(Clone, Debug)]
 pub struct Statistics {
     operations: Table,
-    held: Table,
+    long_lived: Table,
     /// What is not counted: NFSv4 compounds as wholes, and their members beside the one that each is about.
     members: Table,
     slowest: Top,
     unanswered: Top,
     depth: QueueDepth,
     /// Where requests go instead of `depth` while others measure at the same time.
-    feed: Option<Feed>,
+    sender: Option<DepthSender>,
     series: Series,
     heat: HeatMaps,
     breakdown: Option<Breakdown>,
@@ -56,12 +56,12 @@ impl Statistics {
     pub fn new(options: Options) -> Self {
         Self {
             operations: Table::new(),
-            held: Table::new(),
+            long_lived: Table::new(),
             members: Table::new(),
             slowest: Top::new(options.slowest),
             unanswered: Top::new(options.slowest),
             depth: QueueDepth::default(),
-            feed: None,
+            sender: None,
             series: Series::new(MAX_SERIES_BINS),
             heat: HeatMaps::new(),
             breakdown: options.by.map(Breakdown::new),
@@ -73,13 +73,13 @@ impl Statistics {
     /// The same for one of several threads that measure at the same time: the queue depth is that of all of them.
     /// [`Statistics::without_feed`] ends it.
     pub fn beside_others(options: Options, depth: &SharedDepth) -> Self {
-        Self { feed: Some(depth.feed()), ..Self::new(options) }
+        Self { sender: Some(depth.sender()), ..Self::new(options) }
     }
 
     /// Hands on what was collected for the common queue depth; this one's own is empty.
     #[must_use]
     pub fn without_feed(self) -> Self {
-        Self { feed: None, ..self }
+        Self { sender: None, ..self }
     }
 
     /// What was counted so far. Of one of several threads that measure at the same time, without the queue depth.
@@ -87,13 +87,13 @@ impl Statistics {
     pub fn so_far(&self) -> Self {
         Self {
             operations: self.operations.clone(),
-            held: self.held.clone(),
+            long_lived: self.long_lived.clone(),
             members: self.members.clone(),
             slowest: self.slowest.clone(),
             unanswered: self.unanswered.clone(),
-            depth: if self.feed.is_some() { QueueDepth::default() } else { self.depth.clone() },
+            depth: if self.sender.is_some() { QueueDepth::default() } else { self.depth.clone() },
             // A copy of it would take the lock that all threads share.
-            feed: None,
+            sender: None,
             series: self.series.clone(),
             heat: self.heat.clone(),
             breakdown: self.breakdown.clone(),
@@ -112,14 +112,14 @@ impl Statistics {
     #[inline]
     pub fn record(&mut self, t: &Transaction) {
         let one_way = t.procedure == self.write_raw_async;
-        let measured = Measured::of(t, one_way, self.headline);
-        let table = match (t.counted, t.held) {
+        let measured = Sample::of(t, one_way, self.headline);
+        let table = match (t.counted, t.long_lived) {
             (false, _) => &mut self.members,
-            (true, true) => &mut self.held,
+            (true, true) => &mut self.long_lived,
             (true, false) => &mut self.operations,
         };
         table.at(t.procedure).record(t, &measured);
-        if one_way || t.held || !t.counted || t.outcome == Outcome::NeverSent {
+        if one_way || t.long_lived || !t.counted || t.outcome == Outcome::NeverSent {
             return;
         }
         let row = t.procedure.row();
@@ -132,8 +132,8 @@ impl Statistics {
             self.unanswered.offer(asked.saturating_neg(), t);
         }
         let span = t.timeline.request_first.zip(t.timeline.response_last);
-        match (&mut self.feed, span) {
-            (Some(feed), span) => feed.take(span),
+        match (&mut self.sender, span) {
+            (Some(sender), span) => sender.take(span),
             (None, Some((start, end))) => self.depth.record(start, end),
             (None, None) => self.depth.leave_out(),
         }
@@ -152,7 +152,7 @@ impl Statistics {
     /// response time must lead.)
     pub fn merge(&mut self, other: &Statistics) {
         self.operations.merge(&other.operations);
-        self.held.merge(&other.held);
+        self.long_lived.merge(&other.long_lived);
         self.members.merge(&other.members);
         self.slowest.merge(&other.slowest);
         self.unanswered.merge(&other.unanswered);
@@ -171,14 +171,14 @@ impl Statistics {
         self.headline
     }
 
-    /// The procedures seen, in the table's order, held requests apart.
+    /// The procedures seen, in the table's order, long-lived requests apart.
     pub fn operations(&self) -> impl Iterator<Item = (Procedure, &Accumulator)> {
         self.operations.iter()
     }
 
     /// Requests that wait by design, by procedure.
-    pub fn held(&self) -> impl Iterator<Item = (Procedure, &Accumulator)> {
-        self.held.iter()
+    pub fn long_lived(&self) -> impl Iterator<Item = (Procedure, &Accumulator)> {
+        self.long_lived.iter()
     }
 
     /// What no other number has, by procedure: NFSv4 compounds as wholes, and their members beside the one that each is about.
@@ -302,7 +302,7 @@ impl State for Table {
 impl State for Statistics {
     fn put(&self, out: &mut Writer) {
         self.operations.put(out);
-        self.held.put(out);
+        self.long_lived.put(out);
         self.members.put(out);
         self.slowest.put(out);
         self.unanswered.put(out);
@@ -316,12 +316,12 @@ impl State for Statistics {
     fn take(from: &mut Reader<'_>) -> Result<Self, StateError> {
         let statistics = Self {
             operations: State::take(from)?,
-            held: State::take(from)?,
+            long_lived: State::take(from)?,
             members: State::take(from)?,
             slowest: State::take(from)?,
             unanswered: State::take(from)?,
             depth: State::take(from)?,
-            feed: None,
+            sender: None,
             series: State::take(from)?,
             heat: State::take(from)?,
             breakdown: State::take(from)?,

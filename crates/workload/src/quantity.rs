@@ -14,7 +14,7 @@ pub(super) struct Time(pub(super) u64);
 
 /// From 0 to 1.
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
-pub(super) struct Share(pub(super) f64);
+pub(super) struct Fraction(pub(super) f64);
 
 /// A factor of sizes, above 0 and at most 1.
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd, serde::Deserialize)]
@@ -51,7 +51,7 @@ impl Scale {
 
 /// Units of size, longest name first, bytes.
 const UNITS: [(&str, u64); 5] = [("TiB", 1 << 40), ("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10), ("B", 1)];
-/// Decimal ones, as documents of before 1998 mean them (seed 4's 0.75 kbyte is 750 byte); bytes.
+/// Decimal ones, as documents of before 1998 mean them (0.75 kbyte of Poo & Tan (1988) is 750 byte); bytes.
 const DECIMAL: [(&str, u64); 4] = [("TB", 1_000_000_000_000), ("GB", 1_000_000_000), ("MB", 1_000_000), ("kB", 1_000)];
 
 impl Size {
@@ -102,7 +102,7 @@ impl Time {
 /// The longest time, ns: 100 days.
 const LONGEST: u64 = 100 * 86_400 * 1_000_000_000;
 
-impl Share {
+impl Fraction {
     const EXPECTED: &str = "a share such as \"1%\", from 0% to 100%";
 
     fn parse(text: &str) -> Option<Self> {
@@ -138,7 +138,7 @@ macro_rules! written {
         }
     )*};
 }
-written!(Size, Time, Share);
+written!(Size, Time, Fraction);
 
 #[cfg(test)]
 mod tests {
@@ -166,7 +166,7 @@ mod tests {
         let hour = 3_600_000_000_000;
         assert_eq!(times, [Some(0), Some(10_000_000), Some(60_000_000_000), Some(2 * hour), None, None, None]);
         let shares =
-            ["0%", "1%", "0.5 %", "100%", "101%", "1", "NaN%"].map(|text| Share::parse(text).map(|share| share.0));
+            ["0%", "1%", "0.5 %", "100%", "101%", "1", "NaN%"].map(|text| Fraction::parse(text).map(|share| share.0));
         assert_eq!(shares, [Some(0.0), Some(0.01), Some(0.005), Some(1.0), None, None, None]);
     }
 }

@@ -268,14 +268,14 @@ impl Server for Directory {
         data: &mut Vec<(u64, Vec<u8>)>,
         names: &mut Vec<String>,
     ) -> Result<Reply, String> {
-        let mut told = Told::default();
+        let mut collected = Collected::default();
         self.begun += 1;
         let ticket = Ticket { tag: Tag(self.begun), intended: None, path: Symbol::NONE };
-        self.client.begin(operation, ticket, 0, &mut Outbox::new(), &mut told);
-        assert_eq!(told.transactions, 1, "{operation:?}");
-        data.extend(told.data);
-        names.extend(told.names);
-        let done = told.done.expect("it is done at once");
+        self.client.begin(operation, ticket, 0, &mut Outbox::new(), &mut collected);
+        assert_eq!(collected.transactions, 1, "{operation:?}");
+        data.extend(collected.data);
+        names.extend(collected.names);
+        let done = collected.done.expect("it is done at once");
         assert_eq!(done.tag, ticket.tag);
         done.result.map_err(|failure| format!("{failure:?}"))
     }
@@ -283,14 +283,14 @@ impl Server for Directory {
 
 /// What a client told about one operation.
 #[derive(Default)]
-struct Told {
+struct Collected {
     transactions: u32,
     done: Option<Done>,
     data: Vec<(u64, Vec<u8>)>,
     names: Vec<String>,
 }
 
-impl Events for Told {
+impl Events for Collected {
     fn transaction(&mut self, _: Option<Tag>, _: &Transaction) {
         self.transactions += 1;
     }

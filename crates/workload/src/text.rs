@@ -9,7 +9,7 @@ use serde::de::{Deserializer, Error, IgnoredAny, MapAccess, Visitor};
 use toml::Spanned;
 
 use super::distribution::{Pick, Sizes};
-use super::quantity::{Scale, Share, Size, Time};
+use super::quantity::{Fraction, Scale, Size, Time};
 use crate::{Arrivals, Pause};
 
 /// The whole file.
@@ -114,7 +114,7 @@ impl Default for Load {
 #[serde(deny_unknown_fields, default)]
 pub(super) struct ScriptText {
     pub(super) keep_open: Option<Spanned<u32>>,
-    pub(super) verify: Option<Share>,
+    pub(super) verify: Option<Fraction>,
     pub(super) caching: Caching,
     pub(super) order: Order,
     pub(super) look_up_first: bool,

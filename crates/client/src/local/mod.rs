@@ -167,7 +167,7 @@ impl PathClient {
                     frames: Frames::default(),
                     vantage: Vantage::Client,
                     stage: None,
-                    held: false,
+                    long_lived: false,
                     counted: true,
                     resent_wait_ns: None,
                 },

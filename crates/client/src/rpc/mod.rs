@@ -96,7 +96,7 @@ impl<C: Context> Connection<C> {
             ends: out.end(),
             sent: None,
             interim: None,
-            held: false,
+            long_lived: false,
             what: context,
         });
     }

@@ -11,7 +11,7 @@ use plimsoll_wire::smb2::{
 
 use super::connection::RequestContext;
 use super::operations::ENTRIES;
-use super::step::Step;
+use super::request_kind::RequestKind;
 
 /// What an answer says.
 #[derive(Clone, Copy, Debug)]
@@ -23,7 +23,7 @@ pub(super) enum Found<'a> {
     /// What the server chose.
     Negotiated(negotiate::Negotiated<'a>),
     /// The server's part of a logon.
-    SessionSetup(session_setup::Step<'a>),
+    SessionSetup(session_setup::SetupReply<'a>),
     /// The share.
     TreeConnected(tree_connect::Connected),
     /// What the server says now that it chose.
@@ -54,47 +54,53 @@ pub(super) enum Found<'a> {
 pub(super) fn read<'a>(reply: &Reply<'a>, what: &RequestContext) -> Result<Found<'a>, Malformed> {
     let nothing = |()| Ok(Found::Nothing);
     match what.step {
-        Step::Read if reply.status() == status::STATUS_END_OF_FILE => Ok(Found::End),
-        Step::Read => done(read::parse(reply)?, |data| {
+        RequestKind::Read if reply.status() == status::STATUS_END_OF_FILE => Ok(Found::End),
+        RequestKind::Read => done(read::parse(reply)?, |data| {
             within(reply, "DataLength", data.length, what.asked)?;
             Ok(Found::Data { length: data.length, kept: data.kept })
         }),
-        Step::Write => done(write::parse(reply)?, |written| {
+        RequestKind::Write => done(write::parse(reply)?, |written| {
             within(reply, "Count", written.count, what.asked)?;
             Ok(Found::Written(written.count))
         }),
-        Step::Open | Step::Create => done(create::parse(reply)?, |opened| Ok(Found::Opened(opened))),
-        Step::Close => done(close::parse(reply)?, |_| Ok(Found::Nothing)),
-        Step::Attributes => done(query_info::parse(reply)?, |buffer| {
+        RequestKind::Open | RequestKind::Create => done(create::parse(reply)?, |opened| Ok(Found::Opened(opened))),
+        RequestKind::Close => done(close::parse(reply)?, |_| Ok(Found::Nothing)),
+        RequestKind::Attributes => done(query_info::parse(reply)?, |buffer| {
             let found = information::network_open(&buffer)?;
             Ok(Found::Attributes(found.end_of_file, found.attributes & create::ATTRIBUTE_DIRECTORY != 0))
         }),
-        Step::Space => done(query_info::parse(reply)?, |buffer| {
+        RequestKind::Space => done(query_info::parse(reply)?, |buffer| {
             let size = information::FullSize::parse(&buffer)?;
             let bytes = |units: u64| units.saturating_mul(size.unit_bytes());
             Ok(Found::Space(bytes(size.total), bytes(size.available_to_caller)))
         }),
-        Step::Information | Step::FileSystem => done(query_info::parse(reply)?, |_| Ok(Found::Nothing)),
+        RequestKind::Information | RequestKind::FileSystem => done(query_info::parse(reply)?, |_| Ok(Found::Nothing)),
         // What is in it is nobody's business here: it was asked for as office programs do.
-        Step::ObjectId | Step::Snapshots | Step::Interfaces => done(ioctl::parse(reply)?, |_| Ok(Found::Nothing)),
-        Step::List => entries(reply),
-        Step::Find => done(query_directory::parse(reply)?, |buffer| Ok(Found::Matches(buffer))),
-        Step::Flush => done(flush::parse(reply)?, nothing),
-        Step::SetTimes | Step::SetSize | Step::Rename | Step::Link | Step::Dispose => {
-            done(set_info::parse(reply)?, nothing)
+        RequestKind::ObjectId | RequestKind::Snapshots | RequestKind::Interfaces => {
+            done(ioctl::parse(reply)?, |_| Ok(Found::Nothing))
         }
-        Step::Lock => done(lock::parse(reply)?, nothing),
-        Step::Watch => done(change_notify::parse(reply)?, |_| Ok(Found::Nothing)),
-        Step::Validate | Step::ResumeKey | Step::Copy | Step::CopyWriteOnly => controlled(reply, what.step),
-        Step::Negotiate => done(negotiate::parse(reply)?, |chosen| Ok(Found::Negotiated(chosen))),
-        Step::SessionSetup => done(session_setup::parse(reply)?, |step| Ok(Found::SessionSetup(step))),
-        Step::TreeConnect => done(tree_connect::parse(reply)?, |share| Ok(Found::TreeConnected(share))),
-        Step::TreeDisconnect => done(tree_disconnect::parse(reply)?, nothing),
-        Step::Logoff => done(logoff::parse(reply)?, nothing),
+        RequestKind::List => entries(reply),
+        RequestKind::Find => done(query_directory::parse(reply)?, |buffer| Ok(Found::Matches(buffer))),
+        RequestKind::Flush => done(flush::parse(reply)?, nothing),
+        RequestKind::SetTimes
+        | RequestKind::SetSize
+        | RequestKind::Rename
+        | RequestKind::Link
+        | RequestKind::Dispose => done(set_info::parse(reply)?, nothing),
+        RequestKind::Lock => done(lock::parse(reply)?, nothing),
+        RequestKind::Watch => done(change_notify::parse(reply)?, |_| Ok(Found::Nothing)),
+        RequestKind::Validate | RequestKind::ResumeKey | RequestKind::Copy | RequestKind::CopyWriteOnly => {
+            controlled(reply, what.step)
+        }
+        RequestKind::Negotiate => done(negotiate::parse(reply)?, |chosen| Ok(Found::Negotiated(chosen))),
+        RequestKind::SessionSetup => done(session_setup::parse(reply)?, |step| Ok(Found::SessionSetup(step))),
+        RequestKind::TreeConnect => done(tree_connect::parse(reply)?, |share| Ok(Found::TreeConnected(share))),
+        RequestKind::TreeDisconnect => done(tree_disconnect::parse(reply)?, nothing),
+        RequestKind::Logoff => done(logoff::parse(reply)?, nothing),
         // It has no answer.
-        Step::Cancel => Ok(Found::Nothing),
-        Step::Echo => done(echo::parse(reply)?, nothing),
-        Step::BreakAcknowledgement => done(oplock_break::parse(reply)?, |_| Ok(Found::Nothing)),
+        RequestKind::Cancel => Ok(Found::Nothing),
+        RequestKind::Echo => done(echo::parse(reply)?, nothing),
+        RequestKind::BreakAcknowledgement => done(oplock_break::parse(reply)?, |_| Ok(Found::Nothing)),
     }
 }
 
@@ -134,7 +140,7 @@ fn entries<'a>(reply: &Reply<'a>) -> Result<Found<'a>, Malformed> {
     })
 }
 
-fn controlled<'a>(reply: &Reply<'a>, step: Step) -> Result<Found<'a>, Malformed> {
+fn controlled<'a>(reply: &Reply<'a>, step: RequestKind) -> Result<Found<'a>, Malformed> {
     done(ioctl::parse(reply)?, |controlled| {
         let output = controlled.output;
         // A copy that is too large is refused with what would not be.
@@ -142,8 +148,8 @@ fn controlled<'a>(reply: &Reply<'a>, step: Step) -> Result<Found<'a>, Malformed>
             return Ok(Found::Refused);
         }
         Ok(match step {
-            Step::Validate => Found::Validated(fsctl::validated(&output)?),
-            Step::ResumeKey => Found::ResumeKey(fsctl::resume_key(&output)?.0),
+            RequestKind::Validate => Found::Validated(fsctl::validated(&output)?),
+            RequestKind::ResumeKey => Found::ResumeKey(fsctl::resume_key(&output)?.0),
             _ => Found::Copied(fsctl::copied(&output)?.total_bytes),
         })
     })

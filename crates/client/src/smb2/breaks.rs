@@ -7,7 +7,7 @@ use plimsoll_wire::smb2::{Reply, create};
 
 use super::client::SmbClient;
 use super::jobs::JobId;
-use super::step::Step;
+use super::request_kind::RequestKind;
 use crate::operation::Cause;
 use crate::outbox::Outbox;
 
@@ -46,7 +46,7 @@ impl SmbClient {
             }
         };
         self.outgoing.clear();
-        self.outgoing.add(Step::BreakAcknowledgement, &call).map_err(|_| Cause::Malformed)?;
+        self.outgoing.add(RequestKind::BreakAcknowledgement, &call).map_err(|_| Cause::Malformed)?;
         self.submit(JobId::NONE, at, out);
         if let Acknowledge::Lease(lease) = call {
             self.close_broken(lease.key, at, out);
@@ -56,7 +56,7 @@ impl SmbClient {
 
     /// Closes the file of a broken lease where nobody uses it.
     fn close_broken(&mut self, key: [u8; 16], at: i64, out: &mut Outbox) {
-        let closing = self.lease_cache.broken(key, &mut self.files, self.connection.is_away());
+        let closing = self.lease_cache.broken(key, &mut self.files, self.connection.in_secondary_context());
         closing.into_iter().for_each(|file| self.close(file, at, out));
     }
 }

@@ -11,7 +11,7 @@ use super::jobs::{Job, JobId, Jobs, Kind, never_sent};
 use super::lease_cache::LeaseCache;
 use super::logon::Logon;
 use super::options::SmbOptions;
-use super::secondary_session::Agreed;
+use super::secondary_session::NegotiatedSecurity;
 use crate::calls::{Call, Ending, Identity};
 use crate::client::{Arrived, Client, Events, Framing};
 use crate::operation::{Cause, Done, Failure, Operation, Tag, Ticket};
@@ -27,7 +27,7 @@ pub struct SmbClient {
     /// There while logging on.
     pub(super) logon: Option<Box<Logon>>,
     /// There once there was a NEGOTIATE.
-    pub(super) agreed: Option<Box<Agreed>>,
+    pub(super) negotiated_security: Option<Box<NegotiatedSecurity>>,
     pub(super) jobs: Jobs,
     pub(super) waiting: VecDeque<Waiting>,
     pub(super) files: Files,
@@ -79,7 +79,7 @@ impl SmbClient {
             guid,
             state: State::Fresh,
             logon: None,
-            agreed: None,
+            negotiated_security: None,
             jobs: Jobs::default(),
             waiting: VecDeque::new(),
             files: Files::default(),
@@ -102,7 +102,7 @@ impl SmbClient {
             self.lease_cache.learn(&job, &self.files);
             match job.kind {
                 Kind::LogOn if job.failure.is_some() => self.end_secondary_session(),
-                // Refused or without an answer: it may be gone at the server, and the standing one is there.
+                // Refused or without an answer: it may be gone at the server, and the primary one is there.
                 Kind::LogOff => self.end_secondary_session(),
                 Kind::LeaveShare => {
                     let session = &mut self.connection.session;
@@ -226,7 +226,7 @@ impl Client for SmbClient {
         let ticket = Ticket { tag: Tag::LEAVE, intended: None, path: plimsoll_model::Symbol::NONE };
         let job = Job::new(&ticket, Kind::Leave);
         if self.state == State::Ready {
-            // A session beside the standing one ends with the connection.
+            // A session beside the primary one ends with the connection.
             self.end_secondary_session();
             self.state = State::Leaving;
             let job = self.jobs.add(job);

@@ -2,7 +2,7 @@
 //! its size is known, and what was read of it is not read again. Requests that this makes unnecessary are counted.
 //!
 //! Bytes themselves are not kept: a read whose data are wanted is sent. Writes go to the server at once. Nothing is kept of
-//! directories, and nothing while another share or session than the standing one is in use.
+//! directories, and nothing while another share or session than the primary one is in use.
 //!
 //! Spec: MS-SMB2 3.2.4.3.8, 3.2.5.19.2
 
@@ -214,15 +214,15 @@ impl LeaseCache {
     }
 
     /// A lease was taken back: somebody else wants the file, and who does not use it closes it. Returns what is to be closed.
-    /// `is_away`: while another session is in use it cannot be closed; it is not opened again either, and closed in its time.
-    pub(super) fn broken(&mut self, key: [u8; 16], open: &mut Files, is_away: bool) -> Option<FileId> {
+    /// `in_secondary_context`: while another session is in use it cannot be closed; it is not opened again either, and closed in its time.
+    pub(super) fn broken(&mut self, key: [u8; 16], open: &mut Files, in_secondary_context: bool) -> Option<FileId> {
         let broken = open.iter_mut().find(|open| open.lease.is_some_and(|lease| lease.key == key))?;
         let (id, state) = (broken.id, broken.lease?.state);
         let idle = self.files.get(&id).is_some_and(|file| file.idle_since.is_some());
         if state & create::LEASE_READ == 0 {
             self.forget(id);
         }
-        let closes = idle && state & create::LEASE_HANDLE == 0 && !is_away;
+        let closes = idle && state & create::LEASE_HANDLE == 0 && !in_secondary_context;
         if closes { self.evict(id, open) } else { None }
     }
 

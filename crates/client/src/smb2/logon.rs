@@ -16,8 +16,8 @@ use super::connection::signing::{Signer, SigningAlgorithm};
 use super::connection::{CREDIT, Limits, MOST, Protection, RequestContext, Session};
 use super::jobs::JobId;
 use super::options::{Dialect, Negotiated, Wish};
-use super::secondary_session::Agreed;
-use super::step::Step;
+use super::request_kind::RequestKind;
+use super::secondary_session::NegotiatedSecurity;
 use crate::calls::Call;
 use crate::client::Events;
 use crate::operation::{Cause, Failure};
@@ -51,8 +51,8 @@ impl std::fmt::Debug for Logon {
 
 impl Logon {
     /// Another logon on a connection whose NEGOTIATE is over.
-    pub(super) fn again(auth: Box<dyn Auth>, agreed: &Agreed) -> Self {
-        let Agreed { preauth, cipher, algorithm, signs, .. } = *agreed;
+    pub(super) fn again(auth: Box<dyn Auth>, agreed: &NegotiatedSecurity) -> Self {
+        let NegotiatedSecurity { preauth, cipher, algorithm, signs, .. } = *agreed;
         let said = fsctl::Validated { capabilities: 0, guid: [0; 16], security_mode: 0, dialect: 0 };
         Self { auth, preauth, cipher, algorithm, signs, said, flags: 0, rounds: 0 }
     }
@@ -88,8 +88,8 @@ impl SmbClient {
             contexts: negotiate::Offer { salt: &salt, ciphers: &ciphers, signing: &signing, server: "" },
         };
         self.outgoing.clear();
-        if self.outgoing.add(Step::Negotiate, &call).is_err() {
-            return self.logon_failed(job, Some(Step::Negotiate), None, Cause::Unsupported, now, events);
+        if self.outgoing.add(RequestKind::Negotiate, &call).is_err() {
+            return self.logon_failed(job, Some(RequestKind::Negotiate), None, Cause::Unsupported, now, events);
         }
         self.launch_hashed(job, now, out);
     }
@@ -139,10 +139,10 @@ impl SmbClient {
             Found::SessionSetup(setup) => self.next_token(job, reply, setup, at, out),
             Found::TreeConnected(share) => self.share_is_there(job, reply, share, at, out, events),
             Found::Validated(said) => self.validated(job, reply, said, at, events),
-            _ if step == Step::Validate => self.not_validated(job, reply, at, events),
+            _ if step == RequestKind::Validate => self.not_validated(job, reply, at, events),
             _ => Err(match step {
-                Step::Negotiate => Cause::NotOffered,
-                Step::TreeConnect => Cause::ShareRefused,
+                RequestKind::Negotiate => Cause::NotOffered,
+                RequestKind::TreeConnect => Cause::ShareRefused,
                 _ => Cause::LogonRefused,
             }),
         };
@@ -155,7 +155,7 @@ impl SmbClient {
     pub(super) fn logon_failed(
         &mut self,
         job: JobId,
-        step: Option<Step>,
+        step: Option<RequestKind>,
         status: Option<u32>,
         cause: Cause,
         at: i64,
@@ -169,7 +169,7 @@ impl SmbClient {
             None => Outcome::NeverSent,
         };
         if let Some(found) = self.jobs.get(job) {
-            found.fail(Failure { procedure: step.map(Step::procedure), status, outcome, cause });
+            found.fail(Failure { procedure: step.map(RequestKind::procedure), status, outcome, cause });
         }
         self.finish(job, at, events);
     }
@@ -213,7 +213,7 @@ impl SmbClient {
         };
         let (preauth, cipher, algorithm, signs) = (logon.preauth, logon.cipher, logon.algorithm, logon.signs);
         let offer = chosen.security_buffer.to_vec();
-        self.agreed = Some(Box::new(Agreed { preauth, cipher, algorithm, signs, offer }));
+        self.negotiated_security = Some(Box::new(NegotiatedSecurity { preauth, cipher, algorithm, signs, offer }));
         let offer = Some(chosen.security_buffer).filter(|buffer| !buffer.is_empty());
         self.send_token(job, offer, at, out)
     }
@@ -222,7 +222,7 @@ impl SmbClient {
         &mut self,
         job: JobId,
         reply: &Reply<'_>,
-        setup: &session_setup::Step<'_>,
+        setup: &session_setup::SetupReply<'_>,
         at: i64,
         out: &mut Outbox,
     ) -> Result<(), Cause> {
@@ -249,7 +249,7 @@ impl SmbClient {
             ..session_setup::SessionSetup::default()
         };
         self.outgoing.clear();
-        self.outgoing.add(Step::SessionSetup, &call).map_err(|_| Cause::Unsupported)?;
+        self.outgoing.add(RequestKind::SessionSetup, &call).map_err(|_| Cause::Unsupported)?;
         self.launch_hashed(job, at, out);
         Ok(())
     }
@@ -258,7 +258,7 @@ impl SmbClient {
         &mut self,
         job: JobId,
         reply: &Reply<'_>,
-        setup: &session_setup::Step<'_>,
+        setup: &session_setup::SetupReply<'_>,
         at: i64,
         out: &mut Outbox,
     ) -> Result<(), Cause> {
@@ -267,7 +267,11 @@ impl SmbClient {
     }
 
     /// The server said yes: its proof is looked at, and keys are made.
-    pub(super) fn take_session(&mut self, reply: &Reply<'_>, setup: &session_setup::Step<'_>) -> Result<(), Cause> {
+    pub(super) fn take_session(
+        &mut self,
+        reply: &Reply<'_>,
+        setup: &session_setup::SetupReply<'_>,
+    ) -> Result<(), Cause> {
         self.connection.session.id = reply.session_id();
         let dialect = self.connection.limits.dialect;
         let logon = self.logon.as_mut().ok_or(Cause::Malformed)?;
@@ -296,7 +300,7 @@ impl SmbClient {
         let path = format!("\\\\{}\\{}", self.options.server, self.options.share);
         self.outgoing.clear();
         let call = tree_connect::TreeConnect { path: &path };
-        self.outgoing.add(Step::TreeConnect, &call).map_err(|_| Cause::Unsupported)?;
+        self.outgoing.add(RequestKind::TreeConnect, &call).map_err(|_| Cause::Unsupported)?;
         // Dialect 3.1.1 signs this one even where nothing else is signed.
         let signed = self.connection.limits.dialect == Dialect::V311;
         self.launch(job, if signed { Protection::Signed } else { Protection::Usual }, at, out);
@@ -351,7 +355,7 @@ impl SmbClient {
     /// Begins to log off: first the share, then the session.
     pub(super) fn disconnect(&mut self, job: JobId, now: i64, out: &mut Outbox) {
         self.outgoing.clear();
-        if self.outgoing.add(Step::TreeDisconnect, &tree_disconnect::TreeDisconnect).is_ok() {
+        if self.outgoing.add(RequestKind::TreeDisconnect, &tree_disconnect::TreeDisconnect).is_ok() {
             self.submit(job, now, out);
         }
     }
@@ -359,9 +363,9 @@ impl SmbClient {
     /// An answer on the way back.
     pub(super) fn left(&mut self, call: &Call<RequestContext>, at: i64, out: &mut Outbox, events: &mut dyn Events) {
         let job = call.what.job;
-        if call.what.step == Step::TreeDisconnect {
+        if call.what.step == RequestKind::TreeDisconnect {
             self.outgoing.clear();
-            if self.outgoing.add(Step::Logoff, &logoff::Logoff).is_ok() {
+            if self.outgoing.add(RequestKind::Logoff, &logoff::Logoff).is_ok() {
                 return self.submit(job, at, out);
             }
         }

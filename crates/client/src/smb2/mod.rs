@@ -28,8 +28,8 @@ mod options;
 mod progress;
 mod queue;
 mod receiving;
+mod request_kind;
 mod secondary_session;
-mod step;
 #[cfg(test)]
 mod tests;
 mod validation;

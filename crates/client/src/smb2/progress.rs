@@ -42,7 +42,7 @@ impl SmbClient {
                 return Ok(());
             }
             (Kind::LogOn, found) => {
-                self.logged_on_again(call, reply, &found, at, out, events);
+                self.secondary_logged_on(call, reply, &found, at, out, events);
                 return Ok(());
             }
             (_, Found::Refused) => job.refused(call, reply.status()),

@@ -8,7 +8,7 @@ use plimsoll_wire::smb2::{FileId, close, echo};
 use super::client::{SmbClient, Waiting};
 use super::connection::{Outgoing, Owner, Protection};
 use super::jobs::{JobId, never_sent};
-use super::step::Step;
+use super::request_kind::RequestKind;
 use crate::client::Events;
 use crate::operation::Cause;
 use crate::outbox::Outbox;
@@ -33,7 +33,7 @@ impl SmbClient {
                     self.waiting.pop_front();
                     continue;
                 }
-                if !self.connection.is_idle() || !self.make_way(job, now, out, events) {
+                if !self.connection.is_idle() || !self.probe_or_fail_first(job, now, out, events) {
                     return;
                 }
                 continue;
@@ -42,7 +42,7 @@ impl SmbClient {
                 std::mem::swap(&mut self.outgoing, waiting);
                 self.waiting.pop_front();
                 self.launch(job, Protection::Usual, now, out);
-            } else if !self.connection.is_idle() || !self.make_way(job, now, out, events) {
+            } else if !self.connection.is_idle() || !self.probe_or_fail_first(job, now, out, events) {
                 return;
             }
         }
@@ -50,11 +50,11 @@ impl SmbClient {
 
     /// The first that waits needs more credits than there will be: asks once for more with an ECHO, and then fails it.
     /// Returns whether it is gone.
-    fn make_way(&mut self, job: JobId, now: i64, out: &mut Outbox, events: &mut dyn Events) -> bool {
+    fn probe_or_fail_first(&mut self, job: JobId, now: i64, out: &mut Outbox, events: &mut dyn Events) -> bool {
         if !self.credit_probe_sent && self.connection.credits.available() > 0 {
             self.credit_probe_sent = true;
             self.outgoing.clear();
-            if self.outgoing.add(Step::Echo, &echo::Echo).is_ok() {
+            if self.outgoing.add(RequestKind::Echo, &echo::Echo).is_ok() {
                 self.launch(JobId::NONE, Protection::Usual, now, out);
                 return false;
             }
@@ -70,7 +70,7 @@ impl SmbClient {
     /// Closes a file that no operation wants any more, as soon as there is an occasion.
     pub(in crate::smb2) fn close_later(&mut self, file: FileId, now: i64) {
         let mut outgoing = Outgoing::default();
-        if outgoing.add(Step::Close, &close::Close { file, attributes: false }).is_ok() {
+        if outgoing.add(RequestKind::Close, &close::Close { file, attributes: false }).is_ok() {
             self.waiting.push_back(Waiting { job: JobId::NONE, since: now, outgoing: Some(Box::new(outgoing)) });
         }
     }
@@ -91,7 +91,7 @@ impl SmbClient {
     pub(super) fn close(&mut self, file: FileId, now: i64, out: &mut Outbox) {
         self.outgoing.clear();
         // It has no variable part that could be too long.
-        if self.outgoing.add(Step::Close, &close::Close { file, attributes: false }).is_ok() {
+        if self.outgoing.add(RequestKind::Close, &close::Close { file, attributes: false }).is_ok() {
             self.submit(JobId::NONE, now, out);
         }
     }

@@ -15,7 +15,7 @@ use super::connection::sealing::Cipher;
 use super::connection::signing::SigningAlgorithm;
 use super::jobs::{Job, Kind};
 use super::logon::Logon;
-use super::step::Step;
+use super::request_kind::RequestKind;
 use crate::calls::Call;
 use crate::client::Events;
 use crate::operation::{Cause, Failure, Ticket};
@@ -23,7 +23,7 @@ use crate::outbox::Outbox;
 
 /// What client and server agreed on before anybody logged on.
 #[derive(Clone, Debug)]
-pub(super) struct Agreed {
+pub(super) struct NegotiatedSecurity {
     pub(super) preauth: Preauth,
     pub(super) cipher: Option<Cipher>,
     pub(super) algorithm: SigningAlgorithm,
@@ -35,10 +35,10 @@ pub(super) struct Agreed {
 
 impl SmbClient {
     /// Begins to log on once more.
-    pub(super) fn log_on_again(&mut self, ticket: &Ticket, now: i64, out: &mut Outbox) -> Result<(), Cause> {
-        // A session that could not be ended is forgotten; the standing one is not.
+    pub(super) fn log_on_secondary(&mut self, ticket: &Ticket, now: i64, out: &mut Outbox) -> Result<(), Cause> {
+        // A session that could not be ended is forgotten; the primary one is not.
         self.end_secondary_session();
-        let agreed = self.agreed.clone().ok_or(Cause::Unsupported)?;
+        let agreed = self.negotiated_security.clone().ok_or(Cause::Unsupported)?;
         let service = format!("cifs/{}", self.options.server);
         let auth = self.options.authentication.begin(&self.options.credentials, &service, now);
         self.logon = Some(Box::new(Logon::again(auth.ok_or(Cause::OutOfResources)?, &agreed)));
@@ -52,7 +52,7 @@ impl SmbClient {
     }
 
     /// An answer on the way.
-    pub(super) fn logged_on_again(
+    pub(super) fn secondary_logged_on(
         &mut self,
         call: &Call<RequestContext>,
         reply: &Reply<'_>,
@@ -80,14 +80,14 @@ impl SmbClient {
     }
 
     /// What an answer means for the share and the session that are in use.
-    pub(super) fn switch(&mut self, step: Step, reply: &Reply<'_>, found: &Found<'_>) -> Result<(), Cause> {
-        let (Step::TreeConnect, Found::TreeConnected(share)) = (step, found) else { return Ok(()) };
+    pub(super) fn switch(&mut self, step: RequestKind, reply: &Reply<'_>, found: &Found<'_>) -> Result<(), Cause> {
+        let (RequestKind::TreeConnect, Found::TreeConnected(share)) = (step, found) else { return Ok(()) };
         if share.flags & tree_connect::SHARE_ENCRYPTS != 0 {
             self.connection.session.seals = true;
             self.connection.session.seal.as_ref().ok_or(Cause::NotOffered)?;
         }
         let tree = reply.header().tree_id().ok_or(Cause::Malformed)?;
-        // One that could not be given back is forgotten; the standing one is not.
+        // One that could not be given back is forgotten; the primary one is not.
         let session = &mut self.connection.session;
         session.before.get_or_insert(session.tree);
         session.tree = tree;

@@ -9,7 +9,7 @@ use super::client::SmbClient;
 use super::connection::Protection;
 use super::jobs::JobId;
 use super::options::Dialect;
-use super::step::Step;
+use super::request_kind::RequestKind;
 use crate::client::Events;
 use crate::operation::Cause;
 use crate::outbox::Outbox;
@@ -35,7 +35,7 @@ impl SmbClient {
         };
         self.outgoing.clear();
         let call = ioctl::Ioctl { file: FileId::PREVIOUS, control, max_output: VALIDATED_LEN };
-        self.outgoing.add(Step::Validate, &call).map_err(|_| Cause::Unsupported)?;
+        self.outgoing.add(RequestKind::Validate, &call).map_err(|_| Cause::Unsupported)?;
         self.launch(job, Protection::Signed, at, out);
         Ok(())
     }

@@ -344,7 +344,7 @@ fn what_waits_by_design() {
         assert_eq!(one.act(&Operation::Unlock { file: held, offset: 0, length: 10 }), Ok(Reply::Nothing));
         assert_eq!(two.wait(waiting), Ok(Reply::Nothing));
         let row = two.seen.transactions.iter().rev().find(|row| row.procedure.name() == "LOCK").unwrap();
-        assert!(row.held && row.timeline.interim.is_some() && row.outcome == Outcome::Succeeded, "{row:?}");
+        assert!(row.long_lived && row.timeline.interim.is_some() && row.outcome == Outcome::Succeeded, "{row:?}");
 
         let blocked = one.begin(&lock(held, true));
         let watching = one.begin(&Operation::Watch { path: "" });

@@ -47,7 +47,7 @@ use self::partition::WorkerPartition;
 use self::worker::{Checkpoint, Job, Worker, WorkerResult};
 use crate::network::Network;
 use crate::network::tcp::Tcp;
-use crate::simulated_client::silence::together;
+use crate::simulated_client::silence::merged_gaps;
 
 /// Runs a plan to its end: connects every client, warms up, measures, drains, logs off. Returns when all of it is done;
 /// every phase has an end, so it always returns.
@@ -229,7 +229,7 @@ fn gathered<S>(plan: &Plan, brought: impl Iterator<Item = WorkerResult<S>>) -> E
         ran.stopped |= part.stopped;
         gaps.push(part.gaps);
     }
-    ran.silences = together(gaps);
+    ran.silences = merged_gaps(gaps);
     ran.measured.0 = ran.measured.0.min(ran.measured.1);
     ran.clients.sort_by_key(|tally| tally.client_index);
     let seconds = (ran.measured.1 - ran.measured.0) as f64 / 1e9;

@@ -156,7 +156,7 @@ impl Answered {
     /// Counts a request that was answered in the phase.
     pub(crate) fn count(&mut self, transaction: &Transaction) {
         let row = transaction.procedure.row();
-        if transaction.held || !row.is_asked_for() {
+        if transaction.long_lived || !row.is_asked_for() {
             return;
         }
         self.requests += 1;
@@ -286,7 +286,7 @@ impl RoundTrips {
 
     /// The least of all connections, and the mean of the smoothed ones; `None` where no connection had one.
     #[must_use]
-    pub fn together(&self) -> Option<RoundTrip> {
+    pub fn summary(&self) -> Option<RoundTrip> {
         let smoothed_ns = self.smoothed_sum_ns.checked_div(self.connections)?;
         Some(RoundTrip { least_ns: self.least_ns, smoothed_ns })
     }
@@ -326,11 +326,11 @@ mod tests {
     fn round_trips_of_connections_together() {
         let (mut all, mut part) = (RoundTrips::default(), RoundTrips::default());
         all.merge(&part);
-        assert_eq!(all.together(), None);
+        assert_eq!(all.summary(), None);
         part.add(RoundTrip { least_ns: 20, smoothed_ns: 30 });
         all.merge(&part);
         all.add(RoundTrip { least_ns: 10, smoothed_ns: 50 });
         all.merge(&RoundTrips::default());
-        assert_eq!(all.together(), Some(RoundTrip { least_ns: 10, smoothed_ns: 40 }));
+        assert_eq!(all.summary(), Some(RoundTrip { least_ns: 10, smoothed_ns: 40 }));
     }
 }

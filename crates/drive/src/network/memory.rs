@@ -30,12 +30,12 @@ pub struct Reply {
     /// When.
     pub at: i64,
     /// What.
-    pub what: What,
+    pub what: Delivery,
 }
 
 /// What reaches a client.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum What {
+pub enum Delivery {
     /// Bytes.
     Bytes(Vec<u8>),
     /// The end: the server closed the connection.
@@ -287,9 +287,9 @@ impl Network for Memory {
         }
         for reply in replies {
             let what = match reply.what {
-                What::Bytes(bytes) => Arrival::Bytes(bytes),
-                What::Close => Arrival::Over(None),
-                What::Reset => Arrival::Over(Some(ErrorKind::ConnectionReset)),
+                Delivery::Bytes(bytes) => Arrival::Bytes(bytes),
+                Delivery::Close => Arrival::Over(None),
+                Delivery::Reset => Arrival::Over(Some(ErrorKind::ConnectionReset)),
             };
             self.schedule(key, reply.at, what);
         }
@@ -346,8 +346,8 @@ mod tests {
 
     /// Answers what it gets after 100 ns, and closes 50 ns later.
     fn echo(at: i64, bytes: &[u8], replies: &mut Vec<Reply>) {
-        replies.push(Reply { at: at + 150, what: What::Close });
-        replies.push(Reply { at: at + 100, what: What::Bytes(bytes.to_vec()) });
+        replies.push(Reply { at: at + 150, what: Delivery::Close });
+        replies.push(Reply { at: at + 100, what: Delivery::Bytes(bytes.to_vec()) });
     }
 
     fn step(net: &mut Memory, until: Option<i64>) -> Vec<Ready> {

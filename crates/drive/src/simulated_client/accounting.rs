@@ -65,7 +65,7 @@ impl<S: Sink> Events for Accounting<'_, S> {
         if let Some(at) = timeline.response_last.filter(|&at| self.measures(at)) {
             self.answered.count(transaction);
             // A request that waits by design is no wait for the server.
-            if let Some((from, failed)) = self.gaps.answered(self.window.0, at).filter(|_| !transaction.held) {
+            if let Some((from, failed)) = self.gaps.answered(self.window.0, at).filter(|_| !transaction.long_lived) {
                 let wanted = self.wanted_since(failed);
                 self.gaps.push(Gap { from, to: at, wanted });
             }
@@ -171,7 +171,7 @@ impl<'a, S: Sink> Accounting<'a, S> {
     fn note_lateness(&mut self, operation: Option<Tag>, transaction: &Transaction) {
         let timeline = &transaction.timeline;
         let (Some(first), Some(last)) = (timeline.request_first, timeline.response_last) else { return };
-        if transaction.held {
+        if transaction.long_lived {
             return;
         }
         let read = self.wake_ns.map_or(0, beyond_waking);

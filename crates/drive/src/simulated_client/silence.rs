@@ -69,7 +69,7 @@ impl Gaps {
 }
 
 /// The silences of all workers together: from, to, in the order of time.
-pub(crate) fn together(workers: impl IntoIterator<Item = Vec<Gap>>) -> Vec<(i64, i64)> {
+pub(crate) fn merged_gaps(workers: impl IntoIterator<Item = Vec<Gap>>) -> Vec<(i64, i64)> {
     let common = workers.into_iter().reduce(|a, b| both(&a, &b)).unwrap_or_default();
     let wanted = common.into_iter().filter_map(|gap| Some((gap.from.max(gap.wanted?), gap.to)));
     wanted.filter(|(from, to)| to.saturating_sub(*from) >= SHORTEST_NS).collect()
@@ -108,11 +108,11 @@ mod tests {
         let one = vec![gap(0, 100, Some(0)), gap(200, 900, Some(250))];
         let other = vec![gap(50, 300, None), gap(400, 1000, None)];
         let (first, second, third) = ((50 * MS, 100 * MS), (250 * MS, 300 * MS), (400 * MS, 900 * MS));
-        assert_eq!(together([one.clone(), other.clone()]), [first, second, third]);
-        assert_eq!(together([other.clone(), one]), [first, second, third]);
-        assert_eq!(together([other.clone(), other]), [], "nobody wanted anything");
-        assert_eq!(together([vec![gap(0, 100, Some(95))]]), [], "wanted for 5 ms only");
-        assert_eq!(together([]), []);
+        assert_eq!(merged_gaps([one.clone(), other.clone()]), [first, second, third]);
+        assert_eq!(merged_gaps([other.clone(), one]), [first, second, third]);
+        assert_eq!(merged_gaps([other.clone(), other]), [], "nobody wanted anything");
+        assert_eq!(merged_gaps([vec![gap(0, 100, Some(95))]]), [], "wanted for 5 ms only");
+        assert_eq!(merged_gaps([]), []);
     }
 
     #[test]

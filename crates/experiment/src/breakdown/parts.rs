@@ -4,7 +4,7 @@ use plimsoll_report::collect::times_of;
 use plimsoll_report::findings::ServerSide;
 use plimsoll_report::findings::calls::{CallPart, CallPhase, LocalCall};
 use plimsoll_stats::Accumulator;
-use plimsoll_stats::parts::{CallTimes, Known, Missing, Part, Told, parts};
+use plimsoll_stats::parts::{CallTimes, Known, Missing, Part, PartEstimate, parts};
 
 use super::calls::Phase;
 use super::place::ServerCpuSource;
@@ -78,11 +78,11 @@ impl MeasuredPhase<'_> {
             outstanding: self.phase.outstanding,
             remote: !self.local,
         };
-        let why = |told: &Told| match sources.iter().find(|(of, _)| *of == told.part) {
+        let why = |told: &PartEstimate| match sources.iter().find(|(of, _)| *of == told.part) {
             Some((_, source)) => source.why.clone(),
             None => why(told).to_owned(),
         };
-        let part = |told: &Told| CallPart {
+        let part = |told: &PartEstimate| CallPart {
             part: name(told.part).to_owned(),
             seconds: told.known.seconds(),
             how: how(told.known).to_owned(),
@@ -204,7 +204,7 @@ fn how(known: Known) -> &'static str {
 }
 
 /// How a part is known that follows from others, or is the client's.
-fn why(told: &Told) -> &'static str {
+fn why(told: &PartEstimate) -> &'static str {
     match (told.part, told.known) {
         (Part::ClientCpu, _) => "the processor clock of the thread that makes the calls, which is the whole client",
         (Part::ClientWait, _) => "the rest of that thread's time; what it waited for is below",

@@ -14,10 +14,10 @@ pub(super) const fn row(protocol: Protocol, code: u16, name: &'static str, opera
         code,
         sub: None,
         name,
-        seed_name: None,
+        netbench_name: None,
         operation,
         group,
-        held: false,
+        long_lived: false,
         carries_data,
         bookkeeping: false,
     }
@@ -35,9 +35,9 @@ impl Row {
         self
     }
 
-    /// With its name in seed 1.
+    /// With its name in Swartz (1997).
     pub(super) const fn seed(mut self, name: &'static str) -> Row {
-        self.seed_name = Some(name);
+        self.netbench_name = Some(name);
         self
     }
 
@@ -54,8 +54,8 @@ impl Row {
     }
 
     /// Waits by design, always.
-    pub(super) const fn held(mut self) -> Row {
-        self.held = true;
+    pub(super) const fn long_lived(mut self) -> Row {
+        self.long_lived = true;
         self
     }
 }

@@ -4,7 +4,7 @@
 //! function, and the named-pipe function of TRANSACTION. (A mailslot write has number 1 too, like SET_NMPIPE_STATE:
 //! who decodes one must look at the transaction's name first, and leave a mailslot on TRANSACTION's own row.)
 //!
-//! Seed 1's Table 1 has `Find_First` and `Find_First2`; the wire knows one FIND_FIRST2, called `Find_First` as in
+//! Table 1 of Swartz (1997) has `Find_First` and `Find_First2`; the wire knows one FIND_FIRST2, called `Find_First` as in
 //! the seed's Appendix A. Its `Get_Ext_Attribute` has no command of its own.
 //!
 //! Spec: MS-CIFS 2.2.2.1
@@ -48,7 +48,7 @@ pub(super) const ROWS: &[Row] = &[
     c(0x09, "SET_INFORMATION", O::SetAttributes, G::Attributes).seed("Set_File_Attributes"),
     c(0x0A, "READ", O::Read, G::Read),
     c(0x0B, "WRITE", O::Write, G::Write).seed("Write_Bytes"),
-    c(ON_PIPE | 0x0A, "PIPE_READ", O::Control, G::Session).held(),
+    c(ON_PIPE | 0x0A, "PIPE_READ", O::Control, G::Session).long_lived(),
     c(ON_PIPE | 0x0B, "PIPE_WRITE", O::Control, G::Session),
     c(0x0C, "LOCK_BYTE_RANGE", O::Lock, G::Locking),
     c(0x0D, "UNLOCK_BYTE_RANGE", O::Lock, G::Locking),
@@ -62,7 +62,7 @@ pub(super) const ROWS: &[Row] = &[
     c(0x1A, "READ_RAW", O::Read, G::Read),
     c(0x1B, "READ_MPX", O::Read, G::Read),
     c(0x1C, "READ_MPX_SECONDARY", O::Read, G::Read),
-    // Seed 1, section 5: the request and the interim answer are the first row; the block that nobody answers the second.
+    // Swartz 1997, section 5: the request and the interim answer are the first row; the block that nobody answers the second.
     c(WRITE_RAW, "WRITE_RAW", O::Write, G::Write).seed("Write_Raw"),
     c(WRITE_RAW, "async portion", O::Write, G::Write).sub(WRITE_RAW_ASYNC).seed("async portion"),
     c(0x1E, "WRITE_MPX", O::Write, G::Write),
@@ -82,7 +82,7 @@ pub(super) const ROWS: &[Row] = &[
     pipe(0x31, "RAW_WRITE_NMPIPE", O::Control, G::Session),
     pipe(0x36, "READ_NMPIPE", O::Control, G::Session),
     pipe(0x37, "WRITE_NMPIPE", O::Control, G::Session),
-    pipe(0x53, "WAIT_NMPIPE", O::Control, G::Session).held(),
+    pipe(0x53, "WAIT_NMPIPE", O::Control, G::Session).long_lived(),
     pipe(0x54, "CALL_NMPIPE", O::Control, G::Session),
     c(0x26, "TRANSACTION_SECONDARY", O::Control, G::Session),
     c(0x27, "IOCTL", O::Control, G::Session),
@@ -94,7 +94,7 @@ pub(super) const ROWS: &[Row] = &[
     c(0x2D, "OPEN_ANDX", O::Open, G::OpenClose).seed("Open+X"),
     c(0x2E, "READ_ANDX", O::Read, G::Read).seed("Read+X"),
     c(0x2F, "WRITE_ANDX", O::Write, G::Write).seed("Write+X"),
-    c(ON_PIPE | 0x2E, "PIPE_READ_ANDX", O::Control, G::Session).held(),
+    c(ON_PIPE | 0x2E, "PIPE_READ_ANDX", O::Control, G::Session).long_lived(),
     c(ON_PIPE | 0x2F, "PIPE_WRITE_ANDX", O::Control, G::Session),
     c(0x30, "NEW_FILE_SIZE", O::SetAttributes, G::Attributes),
     c(0x31, "CLOSE_AND_TREE_DISC", O::Close, G::OpenClose),
@@ -135,7 +135,7 @@ pub(super) const ROWS: &[Row] = &[
     nt(0x01, "CREATE", O::Open, G::OpenClose),
     nt(0x02, "IOCTL", O::Control, G::Session),
     nt(0x03, "SET_SECURITY_DESC", O::SetAttributes, G::Attributes),
-    nt(0x04, "NOTIFY_CHANGE", O::Notify, G::Directory).held(),
+    nt(0x04, "NOTIFY_CHANGE", O::Notify, G::Directory).long_lived(),
     nt(0x05, "RENAME", O::Rename, G::Directory),
     nt(0x06, "QUERY_SECURITY_DESC", O::GetAttributes, G::Attributes),
     nt(0x07, "QUERY_QUOTA", O::FileSystemInfo, G::Attributes),

@@ -1,4 +1,4 @@
-//! The table holds together, and says what seed 1's Table 1 says.
+//! The table holds together, and says what Table 1 of Swartz (1997) says.
 
 use std::collections::HashSet;
 
@@ -83,10 +83,10 @@ fn calls_to_the_operating_system_have_rows() {
 }
 
 #[test]
-fn only_what_always_waits_is_held() {
-    let held: Vec<_> = Procedure::all().filter(|p| p.row().held).map(|p| p.name()).collect();
+fn only_what_always_waits_is_long_lived() {
+    let long_lived: Vec<_> = Procedure::all().filter(|p| p.row().long_lived).map(|p| p.name()).collect();
     let smb1 = ["PIPE_READ", "TRANSACTION WAIT_NMPIPE", "PIPE_READ_ANDX", "NT_TRANSACT NOTIFY_CHANGE"];
-    assert_eq!(held, [&smb1[..], &["PIPE_READ", "IOCTL PIPE_WAIT", "CHANGE_NOTIFY"]].concat());
+    assert_eq!(long_lived, [&smb1[..], &["PIPE_READ", "IOCTL PIPE_WAIT", "CHANGE_NOTIFY"]].concat());
 }
 
 #[test]
@@ -99,7 +99,7 @@ fn pipes_carry_no_file_data_and_what_is_not_known_is_in_no_group_of_the_known() 
     for (protocol, code) in [(Protocol::Smb1, 0x2E), (Protocol::Smb1, 0x2F), (Protocol::Smb2, 8), (Protocol::Smb2, 9)] {
         let row = Procedure::of(protocol, code).on_pipe().row();
         assert_eq!(
-            (row.group, row.carries_data, row.held),
+            (row.group, row.carries_data, row.long_lived),
             (Group::Session, false, row.name.contains("READ")),
             "{row:?}"
         );
@@ -126,7 +126,7 @@ fn smb2_subcommands_mean_what_they_do() {
     }
 }
 
-/// Seed 1's Table 1 row by row, with the subgroups that its Appendix A's sums imply. Not here: `Find_First2`, the
+/// Table 1 of Swartz (1997) row by row, with the subgroups that its Appendix A's sums imply. Not here: `Find_First2`, the
 /// same command as `Find_First`, and `Get_Ext_Attribute`, which no SMB1 command is called.
 #[test]
 fn groups_are_those_of_seed_1() {
@@ -164,8 +164,8 @@ fn groups_are_those_of_seed_1() {
     ];
     for (group, names) in table {
         let mut expected: Vec<_> = names.to_vec();
-        let named = |p: &Procedure| p.row().group == group && p.row().seed_name.is_some();
-        let mut found: Vec<_> = Procedure::all().filter(named).filter_map(|p| p.row().seed_name).collect();
+        let named = |p: &Procedure| p.row().group == group && p.row().netbench_name.is_some();
+        let mut found: Vec<_> = Procedure::all().filter(named).filter_map(|p| p.row().netbench_name).collect();
         expected.sort_unstable();
         found.sort_unstable();
         assert_eq!(found, expected, "{group:?}");
@@ -195,7 +195,7 @@ fn appendix_a_adds_up() {
         ("Write_Raw", 261),
     ];
     let sum = |wanted: fn(Group) -> bool| -> u32 {
-        let group = |name| Procedure::all().find(|p| p.row().seed_name == Some(name)).unwrap().row().group;
+        let group = |name| Procedure::all().find(|p| p.row().netbench_name == Some(name)).unwrap().row().group;
         counts.iter().filter(|(name, _)| wanted(group(name))).map(|(_, count)| count).sum()
     };
     assert_eq!(sum(|g| g == Group::OpenClose), 3275);

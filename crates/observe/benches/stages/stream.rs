@@ -2,7 +2,7 @@
 
 use divan::{Bencher, black_box};
 use plimsoll_observe::packet::{self, Packet, Stamp};
-use plimsoll_observe::stream::{Chunk, Connections, Half, Receiver};
+use plimsoll_observe::stream::{Chunk, Connections, Receiver, TcpFlow};
 
 use crate::traffic::{self, Around, Kind, OPERATIONS};
 
@@ -26,7 +26,7 @@ fn run(bencher: Bencher<'_, '_>, lossy: bool) {
         });
     let segments: Vec<_> = decoded.collect();
     let segments = if lossy { traffic::lossy(segments) } else { segments };
-    let mut connections: Connections<[Half; 2]> = Connections::default();
+    let mut connections: Connections<[TcpFlow; 2]> = Connections::default();
     let mut next = 0;
     bencher.bench_local(|| {
         if next == segments.len() {
@@ -37,10 +37,10 @@ fn run(bencher: Bencher<'_, '_>, lossy: bool) {
         next += 1;
         let (slot, direction, _) = connections.find(path, false, Default::default);
         let [low, high] = connections.get(slot);
-        let (half, other) = if direction == 0 { (low, high) } else { (high, low) };
+        let (tcp_flow, other) = if direction == 0 { (low, high) } else { (high, low) };
         let (acknowledges, _) = other.acknowledge(segment.ack, &mut Seen);
         let stamp = Stamp { time_ns: next as i64, frame: next as u64 };
-        half.segment(segment, stamp, acknowledges, &mut Seen);
+        tcp_flow.segment(segment, stamp, acknowledges, &mut Seen);
     });
 }
 

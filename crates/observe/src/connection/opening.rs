@@ -2,7 +2,7 @@
 
 use super::Connection;
 use crate::packet::{Segment, SegmentBuf, Stamp, TcpFlags};
-use crate::stream::Half;
+use crate::stream::TcpFlow;
 
 /// How far behind a SYN the next packet of its connection stands at most, bytes, where those between were not captured: a window that
 /// is not scaled.
@@ -42,15 +42,15 @@ impl Connection {
     /// Takes the SYN that waits if a segment shows that it opened another connection, and forgets it if the segment shows that the
     /// connection goes on. A segment that may belong to either shows nothing.
     pub(crate) fn take_confirmed(&mut self, segment: &Segment<'_>, direction: usize) -> Option<Box<Opening>> {
-        let [half, other] = [&self.halves[direction], &self.halves[1 - direction]];
-        if !segment.flags.syn() && half.distance(segment.seq) == Some(0) && other.has_up_to(segment.ack) {
+        let [tcp_flow, other] = [&self.tcp_flows[direction], &self.tcp_flows[1 - direction]];
+        if !segment.flags.syn() && tcp_flow.distance(segment.seq) == Some(0) && other.has_up_to(segment.ack) {
             self.opening = None;
         }
-        let halves = &self.halves;
+        let tcp_flows = &self.tcp_flows;
         let confirms = |opening: &mut Box<Opening>| {
             // The sequence numbers of the other end tell: those of the SYN may be near the connection's by chance or damage.
             let theirs = if direction == opening.direction { segment.ack } else { segment.seq };
-            let is_old = !segment.flags.syn() && is_near(&halves[1 - opening.direction], theirs);
+            let is_old = !segment.flags.syn() && is_near(&tcp_flows[1 - opening.direction], theirs);
             opening.fits(segment, direction) && !is_old
         };
         self.opening.take_if(confirms)
@@ -58,11 +58,11 @@ impl Connection {
 
     /// Whether a SYN that acknowledges something may be a stray one: what it acknowledges is of this connection.
     pub(crate) fn is_acknowledged_by(&self, syn: &Segment<'_>, direction: usize) -> bool {
-        is_near(&self.halves[1 - direction], syn.ack)
+        is_near(&self.tcp_flows[1 - direction], syn.ack)
     }
 }
 
 /// Whether a sequence number is one of the stream as it stands.
-fn is_near(half: &Half, seq: u32) -> bool {
-    half.distance(seq).is_some_and(|distance| distance < u64::from(CONFIRMED_WITHIN))
+fn is_near(tcp_flow: &TcpFlow, seq: u32) -> bool {
+    tcp_flow.distance(seq).is_some_and(|distance| distance < u64::from(CONFIRMED_WITHIN))
 }

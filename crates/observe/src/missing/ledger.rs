@@ -3,8 +3,8 @@
 use plimsoll_model::{Endpoint, Missing, OneSided, Unseen};
 
 use super::{Blocks, Estimate, Ids};
-use crate::link::Link;
-use crate::stream::Half;
+use crate::connection_context::ConnectionContext;
+use crate::stream::TcpFlow;
 
 /// Two standard errors each way: 95 %.
 const ERRORS: f64 = 2.0;
@@ -146,10 +146,10 @@ impl Ledger {
     }
 
     /// Nothing more will come in these streams: counts what is missing behind the last message.
-    pub(crate) fn end_streams(&mut self, halves: &[Half; 2], link: &Link) {
-        for ((flow, half), breaks) in self.flows.iter_mut().zip(halves).zip(link.breaks) {
-            let (Some(end), Some(next)) = (half.end(), half.next()) else { continue };
-            let Some(behind) = flow.behind.or(half.origin()) else { continue };
+    pub(crate) fn end_streams(&mut self, tcp_flows: &[TcpFlow; 2], link: &ConnectionContext) {
+        for ((flow, tcp_flow), breaks) in self.flows.iter_mut().zip(tcp_flows).zip(link.breaks) {
+            let (Some(end), Some(next)) = (tcp_flow.end(), tcp_flow.next()) else { continue };
+            let Some(behind) = flow.behind.or(tcp_flow.origin()) else { continue };
             if breaks != flow.breaks || end > next {
                 flow.outside[1] = end.saturating_sub(behind);
             }
@@ -161,17 +161,17 @@ impl Ledger {
         mut self,
         client: Option<usize>,
         ids: Option<&Ids>,
-        halves: Option<&[Half; 2]>,
-        link: &Link,
+        tcp_flows: Option<&[TcpFlow; 2]>,
+        link: &ConnectionContext,
     ) -> (Unseen, Option<OneSided>) {
         let client = client.or_else(|| client_by_port(&link.ends));
-        let one_sided = self.one_sided(halves).then(|| self.name_one_sided(link));
+        let one_sided = self.one_sided(tcp_flows).then(|| self.name_one_sided(link));
         if one_sided.is_some() {
             self.blame_the_side();
         }
         self.tally.encrypted = self.requests(client, |flow| flow.encrypted);
         self.tally.compressed = self.requests(client, |flow| flow.compressed);
-        self.tally.missing = match halves {
+        self.tally.missing = match tcp_flows {
             Some(_) => self.missing(client, ids, link),
             None => self.missing_datagrams(ids),
         };
@@ -184,9 +184,9 @@ impl Ledger {
     }
 
     /// When this was.
-    pub(crate) fn end(&self, halves: &[Half; 2], ids: Option<&Ids>, link: &Link) -> Option<End> {
+    pub(crate) fn end(&self, tcp_flows: &[TcpFlow; 2], ids: Option<&Ids>, link: &ConnectionContext) -> Option<End> {
         let (first_ns, last_ns) = self.times?;
-        let closed = halves.iter().any(|half| half.finished);
+        let closed = tcp_flows.iter().any(|tcp_flow| tcp_flow.finished);
         Some(End {
             first_ns,
             last_ns,
@@ -200,18 +200,18 @@ impl Ledger {
 
     /// Whether the packets of one direction are not in the capture. A server that says nothing is another matter: then nothing of
     /// its own was acknowledged either.
-    fn one_sided(&self, halves: Option<&[Half; 2]>) -> bool {
+    fn one_sided(&self, tcp_flows: Option<&[TcpFlow; 2]>) -> bool {
         let (requests, responses) = (self.tally.unanswered(), self.tally.orphans());
         if self.tally.paired > 0 || (requests > 0) == (responses > 0) {
             return false;
         }
-        let Some(halves) = halves else { return requests >= UDP_ONE_SIDED || responses > 1 };
+        let Some(tcp_flows) = tcp_flows else { return requests >= UDP_ONE_SIDED || responses > 1 };
         let silent = |at: usize| self.flows[at].packets == 0 && self.flows[1 - at].packets > 0;
-        let had_data = |half: &Half| half.end() > half.next();
-        (0..2).any(|at| silent(at) && (responses > 0 || had_data(&halves[at])))
+        let had_data = |tcp_flow: &TcpFlow| tcp_flow.end() > tcp_flow.next();
+        (0..2).any(|at| silent(at) && (responses > 0 || had_data(&tcp_flows[at])))
     }
 
-    fn name_one_sided(&self, link: &Link) -> OneSided {
+    fn name_one_sided(&self, link: &ConnectionContext) -> OneSided {
         let from = usize::from(self.flows[1].packets > self.flows[0].packets);
         OneSided {
             from: link.ends[from],
@@ -234,7 +234,7 @@ impl Ledger {
         client.map(|client| both[client]).filter(|&asked| asked > 0).unwrap_or(least)
     }
 
-    fn missing(&self, client: Option<usize>, ids: Option<&Ids>, link: &Link) -> Missing {
+    fn missing(&self, client: Option<usize>, ids: Option<&Ids>, link: &ConnectionContext) -> Missing {
         let tally = &self.tally;
         let asked = tally.requests_after_gap + tally.requests_after_cut + tally.requests_one_sided;
         let answered = tally.responses_after_gap
@@ -248,8 +248,8 @@ impl Ledger {
         let bytes = Estimate::combined(requests.into_iter().chain(responses));
         let counted =
             ids.and_then(|ids| counted(ids, [requests, responses, bytes], self.flows[client].each(asked_all)));
-        let of = |halves: u64| {
-            move |lost: Estimate| Estimate { operations: halves as f64 + lost.operations, error: lost.error }
+        let of = |tcp_flows: u64| {
+            move |lost: Estimate| Estimate { operations: tcp_flows as f64 + lost.operations, error: lost.error }
         };
         let all = [counted.map(of(asked)), requests.map(of(asked)), responses.map(of(answered))];
         let flows = [(&self.flows[client], asked_all), (&self.flows[1 - client], answered_all)];

@@ -13,7 +13,7 @@ pub mod smb1;
 pub mod smb2;
 mod status;
 
-pub use crate::link::Link;
+pub use crate::connection_context::ConnectionContext;
 pub use output::Output;
 pub use pending::PendingTable;
 pub use request::{Answer, Pending};
@@ -74,7 +74,7 @@ impl Pairing {
         &mut self,
         message: &Message<'_>,
         direction: usize,
-        link: &Link,
+        link: &ConnectionContext,
         shared: &mut Shared<S>,
     ) {
         let Shared { output, handles, smb2, .. } = shared;
@@ -120,7 +120,7 @@ impl Pairing {
     }
 
     /// The connection has ended.
-    pub(crate) fn end<S: Sink>(&mut self, link: &Link, shared: &mut Shared<S>) {
+    pub(crate) fn end<S: Sink>(&mut self, link: &ConnectionContext, shared: &mut Shared<S>) {
         if let Some(rpc) = &mut self.rpc {
             rpc.end(link, &mut shared.output);
         }

@@ -4,7 +4,7 @@ use std::num::NonZeroU64;
 
 use plimsoll_model::{Anomalies, Anomaly, Frames, Names, Outcome, Resent, Sink, Timeline, Transaction, Vantage};
 
-use super::{Answer, Link, Pending};
+use super::{Answer, ConnectionContext, Pending};
 use crate::missing::Tally;
 
 /// Where transactions and counts go.
@@ -29,7 +29,7 @@ pub struct Output<S> {
 impl<S: Sink> Output<S> {
     /// Hands on a request with its answer.
     #[inline]
-    pub fn pair(&mut self, link: &Link, id: Option<u64>, request: &Pending, answer: &Answer) {
+    pub fn pair(&mut self, link: &ConnectionContext, id: Option<u64>, request: &Pending, answer: &Answer) {
         self.tally.paired += 1;
         self.count_missing_ends(request, Some(answer));
         if answer.last.is_some_and(|last| last.time_ns < request.first.time_ns) {
@@ -43,14 +43,14 @@ impl<S: Sink> Output<S> {
     }
 
     /// Hands on a part of a request that has been handed on as a whole: a row of its own, counted nowhere else.
-    pub fn pair_member(&mut self, link: &Link, id: Option<u64>, request: &Pending, answer: &Answer) {
+    pub fn pair_member(&mut self, link: &ConnectionContext, id: Option<u64>, request: &Pending, answer: &Answer) {
         self.answered(link, id, request, answer, resent_wait_ns(link, request, answer));
     }
 
     #[inline]
     fn answered(
         &mut self,
-        link: &Link,
+        link: &ConnectionContext,
         id: Option<u64>,
         request: &Pending,
         answer: &Answer,
@@ -83,7 +83,7 @@ impl<S: Sink> Output<S> {
     }
 
     /// Hands on a request that nobody answered.
-    pub fn unanswered(&mut self, link: &Link, id: Option<u64>, request: &Pending) {
+    pub fn unanswered(&mut self, link: &ConnectionContext, id: Option<u64>, request: &Pending) {
         let back = usize::from(1 - request.direction);
         self.anomalies.add(Anomaly::RequestUnanswered);
         let losses = link.holes[back].wrapping_sub(request.holes[back]);
@@ -101,20 +101,20 @@ impl<S: Sink> Output<S> {
     }
 
     /// Hands on a part of an unanswered request.
-    pub fn unanswered_member(&mut self, link: &Link, id: Option<u64>, request: &Pending) {
+    pub fn unanswered_member(&mut self, link: &ConnectionContext, id: Option<u64>, request: &Pending) {
         self.sink.transaction(&transaction(link, id, request), &self.names);
     }
 
     /// Hands on a request that was not carried out, as an answer says that is not its own: the commands of an AndX
     /// chain behind the one that failed.
-    pub fn not_carried_out(&mut self, link: &Link, id: Option<u64>, request: &Pending) {
+    pub fn not_carried_out(&mut self, link: &ConnectionContext, id: Option<u64>, request: &Pending) {
         self.count_missing_ends(request, None);
         let transaction = Transaction { outcome: Outcome::Failed, ..transaction(link, id, request) };
         self.sink.transaction(&transaction, &self.names);
     }
 
     /// Counts an answer that fits no request; `direction` is the answer's.
-    pub fn orphan(&mut self, link: &Link, direction: usize) {
+    pub fn orphan(&mut self, link: &ConnectionContext, direction: usize) {
         self.anomalies.add(Anomaly::ResponseWithoutRequest);
         let (losses, cuts) = (link.holes[1 - direction], link.cuts[1 - direction]);
         if link.datagrams || (losses == 0 && link.from_start) {
@@ -146,7 +146,7 @@ fn mostly_cuts(losses: u32, cuts: u32) -> bool {
 /// How long an operation waited for bytes that filled gaps. Not known where bytes were not seen, or where the request was sent again:
 /// then the first copy may have been lost behind the place of the capture.
 #[inline]
-fn resent_wait_ns(link: &Link, request: &Pending, answer: &Answer) -> Option<u64> {
+fn resent_wait_ns(link: &ConnectionContext, request: &Pending, answer: &Answer) -> Option<u64> {
     let from = usize::from(request.direction);
     let sent_again = link.resent_to.get(from).is_none_or(|&resent_to| resent_to > request.start_offset);
     let ends = request.last.is_some() && answer.last.is_some();
@@ -155,7 +155,7 @@ fn resent_wait_ns(link: &Link, request: &Pending, answer: &Answer) -> Option<u64
 }
 
 /// The request's half of a transaction.
-fn transaction(link: &Link, id: Option<u64>, request: &Pending) -> Transaction {
+fn transaction(link: &ConnectionContext, id: Option<u64>, request: &Pending) -> Transaction {
     let from = usize::from(request.direction);
     Transaction {
         procedure: request.procedure,
@@ -191,7 +191,7 @@ fn transaction(link: &Link, id: Option<u64>, request: &Pending) -> Transaction {
         },
         vantage: Vantage::Wire,
         stage: None,
-        held: request.held,
+        long_lived: request.long_lived,
         counted: request.counted,
         resent_wait_ns: None,
     }

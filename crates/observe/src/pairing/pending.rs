@@ -11,10 +11,10 @@ const WAITING_MAX: usize = 16_384;
 /// are in a map.
 #[derive(Debug)]
 pub struct PendingTable<T> {
-    near: Vec<(u64, T)>,
+    recent: Vec<(u64, T)>,
     /// With the turn in which it came here.
-    far: HashMap<u64, (u64, T), foldhash::fast::RandomState>,
-    /// Ids as they came to `far`, each with its turn. One that has left since, or has left and come again, stays
+    overflow: HashMap<u64, (u64, T), foldhash::fast::RandomState>,
+    /// Ids as they came to `overflow`, each with its turn. One that has left since, or has left and come again, stays
     /// here for a while.
     order: VecDeque<(u64, u64)>,
     turn: u64,
@@ -22,11 +22,11 @@ pub struct PendingTable<T> {
 }
 
 /// Length of the list that is scanned.
-const NEAR_MAX: usize = 16;
+const RECENT_MAX: usize = 16;
 
 impl<T> Default for PendingTable<T> {
     fn default() -> Self {
-        Self { near: Vec::new(), far: HashMap::default(), order: VecDeque::new(), turn: 0, limit: WAITING_MAX }
+        Self { recent: Vec::new(), overflow: HashMap::default(), order: VecDeque::new(), turn: 0, limit: WAITING_MAX }
     }
 }
 
@@ -34,22 +34,22 @@ impl<T> PendingTable<T> {
     /// The request with this id.
     #[inline]
     pub fn get_mut(&mut self, id: u64) -> Option<&mut T> {
-        match self.near.iter().rposition(|(near, _)| *near == id) {
-            Some(at) => Some(&mut self.near[at].1),
-            None if self.far.is_empty() => None,
-            None => self.far.get_mut(&id).map(|(_, request)| request),
+        match self.recent.iter().rposition(|(recent, _)| *recent == id) {
+            Some(at) => Some(&mut self.recent[at].1),
+            None if self.overflow.is_empty() => None,
+            None => self.overflow.get_mut(&id).map(|(_, request)| request),
         }
     }
 
     /// Takes the request with this id out.
     #[inline]
     pub fn remove(&mut self, id: u64) -> Option<T> {
-        match self.near.iter().rposition(|(near, _)| *near == id) {
+        match self.recent.iter().rposition(|(recent, _)| *recent == id) {
             // Mostly there is but one.
-            Some(at) if at + 1 == self.near.len() => self.near.pop().map(|(_, request)| request),
-            Some(at) => Some(self.near.remove(at).1),
-            None if self.far.is_empty() => None,
-            None => self.far.remove(&id).map(|(_, request)| request),
+            Some(at) if at + 1 == self.recent.len() => self.recent.pop().map(|(_, request)| request),
+            Some(at) => Some(self.recent.remove(at).1),
+            None if self.overflow.is_empty() => None,
+            None => self.overflow.remove(&id).map(|(_, request)| request),
         }
     }
 
@@ -64,20 +64,20 @@ impl<T> PendingTable<T> {
     /// Adds a request whose id none has that waits. Gives back the oldest when full.
     #[inline]
     pub fn insert_new(&mut self, id: u64, request: T) -> Option<Displaced<T>> {
-        if self.near.len() == NEAR_MAX {
-            let (id, old) = self.near.remove(0);
+        if self.recent.len() == RECENT_MAX {
+            let (id, old) = self.recent.remove(0);
             self.turn += 1;
-            self.far.insert(id, (self.turn, old));
+            self.overflow.insert(id, (self.turn, old));
             self.order.push_back((id, self.turn));
             self.forget_order();
         }
-        self.near.push((id, request));
-        if self.far.is_empty() { None } else { self.make_room() }
+        self.recent.push((id, request));
+        if self.overflow.is_empty() { None } else { self.make_room() }
     }
 
     /// How many wait.
     pub fn len(&self) -> usize {
-        self.near.len() + self.far.len()
+        self.recent.len() + self.overflow.len()
     }
 
     /// Whether none waits.
@@ -87,8 +87,8 @@ impl<T> PendingTable<T> {
 
     /// Takes all out, in the order of their ids.
     pub fn drain(&mut self) -> Vec<(u64, T)> {
-        let mut all: Vec<_> = self.near.drain(..).collect();
-        all.extend(self.far.drain().map(|(id, (_, request))| (id, request)));
+        let mut all: Vec<_> = self.recent.drain(..).collect();
+        all.extend(self.overflow.drain().map(|(id, (_, request))| (id, request)));
         self.order.clear();
         all.sort_by_key(|(id, _)| *id);
         all
@@ -97,9 +97,9 @@ impl<T> PendingTable<T> {
     /// Drops ids long gone from the order before they pile up.
     #[inline]
     fn forget_order(&mut self) {
-        if self.order.len() > 2 * self.far.len() + NEAR_MAX {
-            let far = &self.far;
-            self.order.retain(|(id, turn)| far.get(id).is_some_and(|(here, _)| here == turn));
+        if self.order.len() > 2 * self.overflow.len() + RECENT_MAX {
+            let overflow = &self.overflow;
+            self.order.retain(|(id, turn)| overflow.get(id).is_some_and(|(here, _)| here == turn));
         }
     }
 
@@ -107,8 +107,8 @@ impl<T> PendingTable<T> {
     fn make_room(&mut self) -> Option<Displaced<T>> {
         while self.len() > self.limit {
             let (id, turn) = self.order.pop_front()?;
-            if self.far.get(&id).is_some_and(|(here, _)| *here == turn) {
-                return self.far.remove(&id).map(|(_, old)| Displaced::Oldest(id, old));
+            if self.overflow.get(&id).is_some_and(|(here, _)| *here == turn) {
+                return self.overflow.remove(&id).map(|(_, old)| Displaced::Oldest(id, old));
             }
         }
         None
@@ -156,7 +156,7 @@ mod tests {
         let mut table = PendingTable::default();
         for turn in 0..10_000u64 {
             table.insert(turn % 17, turn);
-            assert!(table.order.len() <= 2 * 17 + NEAR_MAX);
+            assert!(table.order.len() <= 2 * 17 + RECENT_MAX);
         }
         assert!(table.insert(100, 0).is_none());
         assert_eq!(table.len(), 18);

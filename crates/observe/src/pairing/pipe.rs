@@ -55,7 +55,7 @@ pub(super) fn is_pipe(share: Symbol, path: Symbol, data: &[u8], names: &Names) -
 #[cold]
 pub(super) fn mark(pending: &mut Pending) {
     pending.procedure = pending.procedure.on_pipe();
-    pending.held = pending.procedure.row().held;
+    pending.long_lived = pending.procedure.row().long_lived;
     pending.payload = None;
 }
 

@@ -2,7 +2,7 @@
 
 use plimsoll_model::{Outcome, Procedure, Symbol};
 
-use super::Link;
+use super::ConnectionContext;
 use crate::message::Message;
 use crate::packet::Stamp;
 
@@ -12,7 +12,7 @@ pub struct Pending {
     /// What was asked.
     pub procedure: Procedure,
     /// Waits by design.
-    pub held: bool,
+    pub long_lived: bool,
     /// Sums count it.
     pub counted: bool,
     /// Direction of the request.
@@ -54,10 +54,10 @@ pub struct Pending {
 impl Pending {
     /// A request that fills `message`, nothing else being known yet.
     #[inline]
-    pub fn of(message: &Message<'_>, direction: usize, link: &Link, procedure: Procedure) -> Self {
+    pub fn of(message: &Message<'_>, direction: usize, link: &ConnectionContext, procedure: Procedure) -> Self {
         Self {
             procedure,
-            held: procedure.row().held,
+            long_lived: procedure.row().long_lived,
             counted: true,
             direction: direction as u8,
             compound_position: None,
@@ -80,7 +80,7 @@ impl Pending {
     }
 
     /// Whether both directions have lost data since: then an id that comes round may be a stranger's.
-    pub fn is_ambiguous(&self, link: &Link) -> bool {
+    pub fn is_ambiguous(&self, link: &ConnectionContext) -> bool {
         self.holes[0] != link.holes[0] && self.holes[1] != link.holes[1]
     }
 }

@@ -6,17 +6,17 @@
 //! Spec: RFC 5531 9.
 
 mod compound;
-mod lately;
 mod procedure;
+mod recent_xids;
 
 use plimsoll_model::{Anomaly, Names, Outcome, Sink, Symbol};
 use plimsoll_wire::nfs::{self, Facts};
 use plimsoll_wire::rpc::{self, AcceptStat, Call, Credential, Protection, Reply};
 
-use lately::Lately;
+use recent_xids::RecentXids;
 
 use super::pending::Displaced;
-use super::{Answer, Link, Output, Pending, PendingTable};
+use super::{Answer, ConnectionContext, Output, Pending, PendingTable};
 use crate::message::Message;
 use crate::missing::Ids;
 use crate::names::{Handles, Named};
@@ -48,9 +48,9 @@ pub struct Rpc {
     #[allow(clippy::vec_box, reason = "the boxes themselves are what is kept: they move between here and the tables")]
     spare: Vec<Box<Waiting>>,
     /// Xids that were answered.
-    answered: [Lately; 2],
+    answered: [RecentXids; 2],
     /// Xids of answers that came before any call.
-    early: Lately,
+    early: RecentXids,
     /// Answers without a call so far, where datagrams may still bring their calls.
     orphans: [u64; 2],
     /// Xids of calls, which some clients count up.
@@ -65,7 +65,7 @@ impl Rpc {
         &mut self,
         message: &Message<'_>,
         direction: usize,
-        link: &Link,
+        link: &ConnectionContext,
         handles: &mut Handles,
         output: &mut Output<S>,
     ) -> bool {
@@ -96,7 +96,7 @@ impl Rpc {
     }
 
     /// The connection has ended: what still waits was not answered.
-    pub fn end<S: Sink>(&mut self, link: &Link, output: &mut Output<S>) {
+    pub fn end<S: Sink>(&mut self, link: &ConnectionContext, output: &mut Output<S>) {
         for direction in 0..2 {
             (0..std::mem::take(&mut self.orphans[direction])).for_each(|_| output.orphan(link, direction));
             for (xid, waiting) in self.waiting[direction].drain() {
@@ -111,7 +111,7 @@ impl Rpc {
         call: &Call<'_>,
         message: &Message<'_>,
         direction: usize,
-        link: &Link,
+        link: &ConnectionContext,
         handles: &mut Handles,
         output: &mut Output<S>,
     ) {
@@ -144,7 +144,13 @@ impl Rpc {
     }
 
     #[inline]
-    fn make(&mut self, call: &Call<'_>, message: &Message<'_>, direction: usize, link: &Link) -> Box<Waiting> {
+    fn make(
+        &mut self,
+        call: &Call<'_>,
+        message: &Message<'_>,
+        direction: usize,
+        link: &ConnectionContext,
+    ) -> Box<Waiting> {
         let (program, version, procedure) = (call.program(), call.version(), call.procedure());
         let pending = Pending::of(message, direction, link, procedure::of(program, version, procedure));
         let (protection, made, members, announced) = (call.protection(), Named::default(), Vec::new(), None);
@@ -174,7 +180,7 @@ impl Rpc {
         reply: &Reply<'_>,
         message: &Message<'_>,
         direction: usize,
-        link: &Link,
+        link: &ConnectionContext,
         handles: &mut Handles,
         output: &mut Output<S>,
     ) {
@@ -248,7 +254,8 @@ fn note_arguments<S: Sink>(waiting: &mut Waiting, bytes: &[u8], handles: &mut Ha
     let mut facts = Facts::default();
     nfs::arguments(waiting.program, waiting.version, waiting.procedure, bytes, &mut facts);
     waiting.pending.payload = facts.payload.map(u64::from);
-    waiting.pending.held = waiting.pending.held || procedure::waits(waiting.program, waiting.procedure, &facts);
+    waiting.pending.long_lived =
+        waiting.pending.long_lived || procedure::waits(waiting.program, waiting.procedure, &facts);
     if waiting.program == MOUNT {
         if let Some(export) = facts.name {
             waiting.pending.share = output.names.intern(&String::from_utf8_lossy(export));
@@ -303,7 +310,7 @@ fn outcome(reply: &Reply<'_>) -> Outcome {
     }
 }
 
-fn unanswered<S: Sink>(xid: u64, mut waiting: Box<Waiting>, link: &Link, output: &mut Output<S>) {
+fn unanswered<S: Sink>(xid: u64, mut waiting: Box<Waiting>, link: &ConnectionContext, output: &mut Output<S>) {
     let principal = compound::principal(&waiting.members, waiting.announced);
     waiting.pending.counted = principal.is_none();
     output.unanswered(link, Some(xid), &waiting.pending);

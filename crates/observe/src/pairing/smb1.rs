@@ -24,7 +24,7 @@ use plimsoll_wire::smb2;
 use super::pending::Displaced;
 use super::request::{both, later};
 use super::smb2::outcome as nt_outcome;
-use super::{Answer, Link, Output, Pending, PendingTable};
+use super::{Answer, ConnectionContext, Output, Pending, PendingTable};
 use crate::message::Message;
 use crate::missing::Ids as MessageIds;
 use early::Early;
@@ -73,7 +73,7 @@ struct Arrival<'m, 'b> {
     message: &'m Message<'b>,
     fields: Fields,
     direction: usize,
-    link: &'m Link,
+    link: &'m ConnectionContext,
 }
 
 impl Smb1 {
@@ -82,7 +82,7 @@ impl Smb1 {
         &mut self,
         message: &Message<'_>,
         direction: usize,
-        link: &Link,
+        link: &ConnectionContext,
         output: &mut Output<S>,
     ) -> bool {
         if message.raw {
@@ -128,7 +128,7 @@ impl Smb1 {
         &mut self,
         message: &Message<'_>,
         direction: usize,
-        link: &Link,
+        link: &ConnectionContext,
         output: &mut Output<S>,
     ) -> bool {
         let Some(id) = self.negotiate else { return false };
@@ -155,7 +155,7 @@ impl Smb1 {
     }
 
     /// The connection has ended: what still waits was not answered, or not to the end.
-    pub fn end<S: Sink>(&mut self, link: &Link, output: &mut Output<S>) {
+    pub fn end<S: Sink>(&mut self, link: &ConnectionContext, output: &mut Output<S>) {
         for (_, exchange) in self.waiting.drain() {
             exchange.give_up(link, output);
         }
@@ -197,7 +197,7 @@ impl Smb1 {
     }
 
     /// A request begins to wait.
-    fn wait<S: Sink>(&mut self, exchange: Exchange, link: &Link, output: &mut Output<S>) {
+    fn wait<S: Sink>(&mut self, exchange: Exchange, link: &ConnectionContext, output: &mut Output<S>) {
         match self.waiting.insert(exchange.id, exchange) {
             Some(Displaced::SameId(_, old)) => {
                 output.anomalies.add(Anomaly::IdReused);
@@ -230,7 +230,7 @@ impl Smb1 {
             let mut pending = Pending::of(arrival.message, arrival.direction, arrival.link, procedure);
             pending.compound_position = (!alone).then_some(command.position);
             pending.bytes = Some(own_part(command, end));
-            let mut row = Row { pending, command: command.command, lesson: bodies::Lesson::None };
+            let mut row = Row { pending, command: command.command, binding: bodies::Binding::None };
             bodies::note_request(&mut row, command, &arrival.fields, arrival.link, &self.ids, &mut context, output);
             row
         };
@@ -241,10 +241,10 @@ impl Smb1 {
             next = chain.next();
             rest.push(row(&command, next.map_or(len, |next| next.offset as u64), output));
         }
-        if head.pending.held || rest.iter().any(|row| row.pending.held) {
+        if head.pending.long_lived || rest.iter().any(|row| row.pending.long_lived) {
             // All are answered together, so all wait for the one that waits.
-            head.pending.held = true;
-            rest.iter_mut().for_each(|row| row.pending.held = true);
+            head.pending.long_lived = true;
+            rest.iter_mut().for_each(|row| row.pending.long_lived = true);
         }
         (head, rest)
     }
@@ -355,7 +355,7 @@ impl Smb1 {
         first: Command<'_>,
         chain: &mut Chain<'_>,
         direction: usize,
-        link: &Link,
+        link: &ConnectionContext,
         output: &mut Output<S>,
     ) {
         let mut next = Some(first);

@@ -16,7 +16,7 @@ use plimsoll_wire::smb2::header::{self, Header};
 use plimsoll_wire::smb2::{Command, Kind, status};
 
 use super::pending::Displaced;
-use super::{Answer, Link, Output, Pending, PendingTable};
+use super::{Answer, ConnectionContext, Output, Pending, PendingTable};
 use crate::decrypt::{Channel, Decryption, Opened};
 use crate::message::Message;
 use crate::missing::Ids;
@@ -25,7 +25,7 @@ use crate::names::Smb2Names;
 /// Requests with an interim answer waiting at once over all connections, at most.
 const ASYNC_MAX: usize = 65_536;
 /// … of which so many may have one key, at most: as many connections of one server as use the same ids.
-const ALIKE_MAX: usize = 256;
+const MAX_PER_KEY: usize = 256;
 
 /// A request that waits.
 #[derive(Debug)]
@@ -36,7 +36,7 @@ struct Waiting {
     /// It may wait by design, and does if an interim answer says so (a blocking lock).
     may_wait: bool,
     /// What its answer will teach.
-    lesson: context::Lesson,
+    binding: context::Binding,
 }
 
 /// Server, session, async id and message id of a request with an interim answer. Servers before SMB 3 number
@@ -51,7 +51,7 @@ pub struct Smb2Shared {
     /// Decrypts messages, where keys were given.
     pub(crate) decryption: Option<Box<Decryption>>,
     /// Requests with an interim answer.
-    pending: HashMap<AcrossChannels, Vec<(Link, Waiting)>, foldhash::fast::RandomState>,
+    pending: HashMap<AcrossChannels, Vec<(ConnectionContext, Waiting)>, foldhash::fast::RandomState>,
     pending_count: usize,
 }
 
@@ -68,17 +68,22 @@ impl Smb2Shared {
     /// Whether there is room for one more with this key. Without a limit on those alike, looking for one of them
     /// would cost bad input nothing and us a scan of them all.
     fn has_room(&self, across: &AcrossChannels) -> bool {
-        self.pending_count < ASYNC_MAX && self.pending.get(across).is_none_or(|alike| alike.len() < ALIKE_MAX)
+        self.pending_count < ASYNC_MAX && self.pending.get(across).is_none_or(|alike| alike.len() < MAX_PER_KEY)
     }
 
-    fn hold(&mut self, across: AcrossChannels, link: Link, waiting: Waiting) {
+    fn hold(&mut self, across: AcrossChannels, link: ConnectionContext, waiting: Waiting) {
         self.pending.entry(across).or_default().push((link, waiting));
         self.pending_count += 1;
     }
 
     /// The request that a final asynchronous answer on this connection is for: one of this connection, or the only
     /// one on another channel of the session.
-    fn release(&mut self, across: AcrossChannels, connection: u32, command: u16) -> Option<(Link, Waiting)> {
+    fn release(
+        &mut self,
+        across: AcrossChannels,
+        connection: u32,
+        command: u16,
+    ) -> Option<(ConnectionContext, Waiting)> {
         let held = self.pending.get_mut(&across)?;
         let own = held.iter().position(|(link, _)| link.connection == connection);
         let at = own.or((held.len() == 1).then_some(0)).filter(|&at| held[at].1.command == command)?;
@@ -112,7 +117,7 @@ impl Smb2 {
         &mut self,
         message: &Message<'_>,
         direction: usize,
-        link: &Link,
+        link: &ConnectionContext,
         shared: &mut Smb2Shared,
         output: &mut Output<S>,
     ) -> bool {
@@ -134,7 +139,7 @@ impl Smb2 {
         &mut self,
         message: &Message<'_>,
         direction: usize,
-        link: &Link,
+        link: &ConnectionContext,
         shared: &mut Smb2Shared,
         output: &mut Output<S>,
     ) -> bool {
@@ -168,7 +173,7 @@ impl Smb2 {
         &mut self,
         message: &Message<'_>,
         direction: usize,
-        link: &Link,
+        link: &ConnectionContext,
         shared: &mut Smb2Shared,
         output: &mut Output<S>,
     ) -> bool {
@@ -204,7 +209,7 @@ impl Smb2 {
     }
 
     /// The connection has ended: what still waits was not answered.
-    pub fn end<S: Sink>(&mut self, link: &Link, output: &mut Output<S>) {
+    pub fn end<S: Sink>(&mut self, link: &ConnectionContext, output: &mut Output<S>) {
         for (_, waiting) in self.waiting.drain() {
             output.unanswered(link, waiting.id, &waiting.pending);
         }
@@ -214,7 +219,7 @@ impl Smb2 {
         &mut self,
         part: &Part<'_, '_>,
         direction: usize,
-        link: &Link,
+        link: &ConnectionContext,
         chain: &mut context::Chain,
         shared: &mut Smb2Shared,
         output: &mut Output<S>,
@@ -233,7 +238,7 @@ impl Smb2 {
         }
         pending.compound_position = part.position;
         pending.bytes = Some(part.member.len as u64);
-        let mut waiting = Waiting { pending, command, id, may_wait: false, lesson: context::Lesson::default() };
+        let mut waiting = Waiting { pending, command, id, may_wait: false, binding: context::Binding::default() };
         context::note_request(&mut waiting, part.member, link, chain, &shared.names, output);
         match self.waiting.insert(key, waiting) {
             Some(Displaced::SameId(_, old)) => {
@@ -252,7 +257,7 @@ impl Smb2 {
         &mut self,
         part: &Part<'_, '_>,
         direction: usize,
-        link: &Link,
+        link: &ConnectionContext,
         shared: &mut Smb2Shared,
         output: &mut Output<S>,
     ) {
@@ -292,12 +297,12 @@ impl Smb2 {
         key: u64,
         across: Option<AcrossChannels>,
         part: &Part<'_, '_>,
-        link: &Link,
+        link: &ConnectionContext,
         shared: &mut Smb2Shared,
     ) {
         let Some(waiting) = self.waiting.get_mut(key) else { return };
         waiting.pending.interim.get_or_insert(part.message.first.time_ns);
-        waiting.pending.held |= waiting.may_wait;
+        waiting.pending.long_lived |= waiting.may_wait;
         let Some(across) = across else { return };
         // A full table leaves the request where it is: only an answer on another channel would miss it.
         if shared.has_room(&across)
@@ -310,7 +315,12 @@ impl Smb2 {
     /// The key to pair by, and the message id where it is known: a short snaplen leaves its low 16 bits, which are
     /// completed to the id nearest to those seen. A client never has 32,768 ids outstanding.
     #[inline]
-    fn id<S: Sink>(&mut self, header: &Header<'_>, link: &Link, output: &mut Output<S>) -> (u64, Option<u64>) {
+    fn id<S: Sink>(
+        &mut self,
+        header: &Header<'_>,
+        link: &ConnectionContext,
+        output: &mut Output<S>,
+    ) -> (u64, Option<u64>) {
         if let Some(id) = header.message_id() {
             if id != header::UNSOLICITED {
                 let highest = self.highest.filter(|_| !self.guessed);

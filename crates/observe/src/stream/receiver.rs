@@ -2,7 +2,7 @@
 
 use super::Chunk;
 
-/// Takes what comes out of a [`Half`](super::Half). (Calls, not a value to match on: this is the hottest path there is.)
+/// Takes what comes out of a [`TcpFlow`](super::TcpFlow). (Calls, not a value to match on: this is the hottest path there is.)
 pub trait Receiver {
     /// Bytes, in order.
     fn data(&mut self, chunk: &Chunk<'_>);

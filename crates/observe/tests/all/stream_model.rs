@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use plimsoll_observe::packet::{Segment, Stamp, TcpFlags};
-use plimsoll_observe::stream::{Chunk, Half, Receiver};
+use plimsoll_observe::stream::{Chunk, Receiver, TcpFlow};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, RngSeed};
 
@@ -111,7 +111,7 @@ impl Model {
 
 /// The reassembly under test, its events taken apart into bytes.
 struct Real {
-    half: Half,
+    tcp_flow: TcpFlow,
     told: Vec<Told>,
     /// What its offsets are more than the model's.
     shift: Option<u64>,
@@ -144,14 +144,14 @@ impl Receiver for Take<'_> {
 /// Runs both over the same steps. `origin` is the sequence number of the model's place 0.
 fn run(steps: &[Step], origin: u32, with_syn: bool) -> (Model, Real) {
     let mut model = Model::default();
-    let mut real = Real { half: Half::default(), told: Vec::new(), shift: None };
+    let mut real = Real { tcp_flow: TcpFlow::default(), told: Vec::new(), shift: None };
     let seq = |at: u64| origin.wrapping_add(at as u32);
     let mut cursor = START;
     if with_syn {
         let syn = Segment { seq: seq(cursor - 1), ack: 0, flags: TcpFlags(SYN), payload: &[], wire_len: 0 };
-        real.half.segment(&syn, Stamp { time_ns: 0, frame: 1 }, 0, &mut Take(&mut real.told));
+        real.tcp_flow.segment(&syn, Stamp { time_ns: 0, frame: 1 }, 0, &mut Take(&mut real.told));
         model.begin(cursor);
-        real.shift = real.half.next().map(|next| next - cursor);
+        real.shift = real.tcp_flow.next().map(|next| next - cursor);
     }
     for (frame, step) in (2..).zip(steps) {
         let (at, len, cut) = match *step {
@@ -164,10 +164,10 @@ fn run(steps: &[Step], origin: u32, with_syn: bool) -> (Model, Real) {
             Step::Ahead(gap, len) => (cursor + gap, len, u32::MAX),
             Step::Ack(back) => {
                 let at = cursor - back.min(START);
-                let first = real.half.next().is_none();
-                real.half.acknowledge(seq(at), &mut Take(&mut real.told));
+                let first = real.tcp_flow.next().is_none();
+                real.tcp_flow.acknowledge(seq(at), &mut Take(&mut real.told));
                 if first {
-                    real.shift = real.half.next().map(|next| next - at);
+                    real.shift = real.tcp_flow.next().map(|next| next - at);
                 }
                 model.acknowledge(at);
                 continue;
@@ -180,14 +180,14 @@ fn run(steps: &[Step], origin: u32, with_syn: bool) -> (Model, Real) {
         let segment = Segment { seq: seq(at), ack: 0, flags: TcpFlags(ACK), payload: &bytes, wire_len: len };
         // Time does not tell the frame, and what it acknowledges tells neither.
         let stamp = (1_000 - frame as i64 * 3, frame, frame * frame);
-        if real.half.next().is_none() {
+        if real.tcp_flow.next().is_none() {
             real.shift = Some((1 << 33) + u64::from(seq(at)) - at);
         }
         let (time_ns, frame, acknowledges) = stamp;
-        real.half.segment(&segment, Stamp { time_ns, frame }, acknowledges, &mut Take(&mut real.told));
+        real.tcp_flow.segment(&segment, Stamp { time_ns, frame }, acknowledges, &mut Take(&mut real.told));
         model.segment(at, len, &bytes, stamp);
     }
-    real.half.finish(&mut Take(&mut real.told));
+    real.tcp_flow.finish(&mut Take(&mut real.told));
     model.hand_on(true);
     (model, real)
 }
@@ -224,7 +224,7 @@ proptest! {
         };
         let expected: Vec<Told> = model.told.iter().map(shifted).collect();
         prop_assert_eq!(real.told, expected);
-        prop_assert_eq!(real.half.next(), model.next.map(|next| next + shift));
+        prop_assert_eq!(real.tcp_flow.next(), model.next.map(|next| next + shift));
     }
 
     /// Where nothing is lost for good, everything comes out, in order, whatever was doubled, overlapped and reordered on the way.
@@ -251,12 +251,12 @@ proptest! {
             let at = order[index - 1].0.saturating_sub(back).max(START);
             order.insert(index, (at, len.min((START + total - at) as u32)));
         }
-        let (mut half, mut told) = (Half::default(), Vec::new());
+        let (mut tcp_flow, mut told) = (TcpFlow::default(), Vec::new());
         for (frame, (at, len)) in (1..).zip(&order) {
             let bytes: Vec<u8> = (*at..*at + u64::from(*len)).map(|at| (at * 13) as u8).collect();
             let seq = origin.wrapping_add(*at as u32);
             let segment = Segment { seq, ack: 0, flags: TcpFlags(ACK), payload: &bytes, wire_len: *len };
-            half.segment(&segment, Stamp { time_ns: 0, frame }, 0, &mut Take(&mut told));
+            tcp_flow.segment(&segment, Stamp { time_ns: 0, frame }, 0, &mut Take(&mut told));
         }
         let values: Vec<Option<u8>> = told.iter().map(|told| match told {
             Told::Byte { value, .. } => *value,

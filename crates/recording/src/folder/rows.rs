@@ -211,7 +211,7 @@ fn is_alike(pattern: &Transaction, t: &Transaction) -> bool {
         payload_bytes: _,
         request_bytes: _,
         response_bytes: _,
-        held: _,
+        long_lived: _,
         counted: _,
         resent_wait_ns,
     } = pattern;
@@ -240,7 +240,7 @@ impl Row {
             procedure: t.procedure,
             compound_position: t.compound_position.unwrap_or(0),
             outcome: t.outcome,
-            flags: if t.held { HELD } else { 0 } | if t.counted { COUNTED } else { 0 },
+            flags: if t.long_lived { HELD } else { 0 } | if t.counted { COUNTED } else { 0 },
         };
         row.known = row.fit(t).unwrap_or(WHOLE);
         row
@@ -289,7 +289,7 @@ impl Row {
         pattern.id = is_known(ID).then_some(self.id);
         pattern.compound_position = is_known(POSITION).then_some(self.compound_position);
         (pattern.path, pattern.procedure) = (self.path, self.procedure);
-        (pattern.outcome, pattern.held, pattern.counted) =
+        (pattern.outcome, pattern.long_lived, pattern.counted) =
             (self.outcome, self.flags & HELD != 0, self.flags & COUNTED != 0);
     }
 }

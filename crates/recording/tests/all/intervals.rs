@@ -41,7 +41,7 @@ fn operations(count: i64, gap_ns: i64) -> Vec<Transaction> {
         t.procedure = Procedure::of(Protocol::Nfs3, (i % 5) as u16);
         t.timeline.request_first = Some(NOON + i * gap_ns);
         t.timeline.response_last = Some(NOON + i * gap_ns + 1_000 + (i * 7_919) % 2_000_000 + late);
-        t.held = false;
+        t.long_lived = false;
         t
     };
     (0..count).map(one).collect()

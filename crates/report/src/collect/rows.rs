@@ -16,14 +16,14 @@ pub(super) fn operations(statistics: &Statistics, status_name: StatusName) -> Ve
 
 /// Held requests, likewise; their shares are of one another.
 pub(super) fn held(statistics: &Statistics, status_name: StatusName) -> Vec<OperationRow> {
-    let total = statistics.held().map(|(_, sums)| sums.count()).sum();
+    let total = statistics.long_lived().map(|(_, sums)| sums.count()).sum();
     let combined = |command: Procedure| {
-        let mut rows = statistics.held().filter(|(procedure, _)| procedure.command() == command);
+        let mut rows = statistics.long_lived().filter(|(procedure, _)| procedure.command() == command);
         let mut sum = rows.next()?.1.clone();
         rows.for_each(|(_, row)| sum.merge(row));
         Some(sum)
     };
-    nested(statistics.held().collect(), combined, (total, statistics.headline().into()), status_name)
+    nested(statistics.long_lived().collect(), combined, (total, statistics.headline().into()), status_name)
 }
 
 /// What no sum has: NFSv4 compounds as wholes, and members beside the one that each is about. Shares are of the compounds.
@@ -77,7 +77,7 @@ fn of_procedure(procedure: Procedure, sums: &Accumulator, of: Whole, status_name
     OperationRow {
         protocol: row.protocol.label().to_owned(),
         procedure: procedure.name(),
-        seed_name: row.seed_name.map(str::to_owned),
+        seed_name: row.netbench_name.map(str::to_owned),
         parent,
         operation: row.operation.label().to_owned(),
         group: row.group.label().to_owned(),

@@ -14,7 +14,7 @@ const NAMED: usize = 3;
 
 /// Invalid where no operation was found or most are missing, partial where some are; the reasons say what is missing and why.
 pub(super) fn judge(statistics: &Statistics, coverage: &Coverage, findings: &Findings) -> Validity {
-    let all = statistics.operations().chain(statistics.held()).chain(statistics.members());
+    let all = statistics.operations().chain(statistics.long_lived()).chain(statistics.members());
     let any = all.map(|(_, sums)| sums.count()).sum::<u64>() > 0;
     let mut reasons = missing::reasons(findings);
     if !any {

@@ -188,7 +188,7 @@ fn what_is_collected_keeps_to_the_schema() {
     let validator = jsonschema::draft202012::new(&serde_json::from_str(schema).unwrap()).unwrap();
     let mut all: Vec<Transaction> = Procedure::all().map(|procedure| transaction(procedure, 10, Some(2))).collect();
     all.push(transaction(find_first(), 500, None));
-    all.push(Transaction { held: true, ..transaction(find_first(), 20, Some(900)) });
+    all.push(Transaction { long_lived: true, ..transaction(find_first(), 20, Some(900)) });
     let findings = from(&all);
     assert_eq!(findings.held.len(), 2, "the command and its subcommand");
     let rows = findings.heat_maps[0].edges_s.len() as u32 - 1;

@@ -28,8 +28,9 @@ fn table() -> String {
     );
     for procedure in Procedure::all() {
         let row = procedure.row();
-        let (protocol, name, seed) = (row.protocol.label(), procedure.name(), row.seed_name.unwrap_or(""));
-        let (operation, group, held) = (row.operation.label(), row.group.label(), if row.held { "held" } else { "" });
+        let (protocol, name, seed) = (row.protocol.label(), procedure.name(), row.netbench_name.unwrap_or(""));
+        let (operation, group, held) =
+            (row.operation.label(), row.group.label(), if row.long_lived { "held" } else { "" });
         writeln!(text, "| {protocol} | {name} | {seed} | {operation} | {group} | {held} |").unwrap();
     }
     statuses(&mut text);

@@ -46,7 +46,7 @@ pub fn fit(points: &[Point]) -> Option<Fit> {
     if knee::different(sound.iter().map(|(load, _)| *load)) < knee::FEWEST_LOADS {
         return None;
     }
-    let curve = Measured(sound);
+    let curve = Points(sound);
     let costs = curve.descend(least_sound)?;
     let law = Law { lambda: 1.0 / costs[0], sigma: costs[1] / costs[0], kappa: costs[2] / costs[0] };
     let off = |point: &Point| point.is_sound().then(|| point.throughput.value / law.throughput(point.load) - 1.0);
@@ -55,9 +55,9 @@ pub fn fit(points: &[Point]) -> Option<Fit> {
 }
 
 /// Loads and throughputs.
-struct Measured(Vec<(f64, f64)>);
+struct Points(Vec<(f64, f64)>);
 
-impl Measured {
+impl Points {
     fn degrees(&self) -> f64 {
         self.0.len() as f64 - UNKNOWNS as f64
     }

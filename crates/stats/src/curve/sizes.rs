@@ -1,4 +1,4 @@
-//! Sizes that are answered otherwise than their neighbours are: a bug, or a boundary that somebody forgot (seed 4's
+//! Sizes that are answered otherwise than their neighbours are: a bug, or a boundary that somebody forgot (Poo and Tan (1988)
 //! 1,500 bytes that took longer than 39,000).
 
 use super::Number;

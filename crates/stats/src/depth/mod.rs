@@ -1,15 +1,15 @@
 //! How many requests were outstanding at once.
 
 mod instants;
-mod kept;
+mod shared_depth;
+mod state;
 mod tally;
-mod together;
 
 use instants::Instants;
+pub(crate) use shared_depth::DepthSender;
+pub use shared_depth::SharedDepth;
 pub use tally::DepthTally;
 use tally::trim;
-pub(crate) use together::Feed;
-pub use together::SharedDepth;
 
 /// Starts and ends that are kept in order before the earlier half is taken: 1 MiB.
 const WINDOW: usize = 128 * 1024;

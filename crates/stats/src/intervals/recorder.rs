@@ -71,7 +71,7 @@ impl IntervalRecorder {
     /// Takes one transaction.
     #[inline]
     pub fn record(&mut self, t: &Transaction) {
-        if t.held || !t.counted || t.outcome == Outcome::NeverSent {
+        if t.long_lived || !t.counted || t.outcome == Outcome::NeverSent {
             return;
         }
         let Some(ns) = t.timeline.response_last.or(t.timeline.request_first) else {

@@ -55,7 +55,7 @@ fn sample(names: &mut Names, by: Option<Dimension>) -> (Statistics, Coverage) {
             frames: Frames { request_first: NonZero::new(i as u64), ..Frames::default() },
             vantage: Vantage::Wire,
             stage: Some(3),
-            held: i % 101 == 0,
+            long_lived: i % 101 == 0,
             counted: true,
             resent_wait_ns: (i % 7 > 0).then(|| (i % 3).unsigned_abs()),
         };
@@ -83,7 +83,7 @@ fn what_was_written_is_read_back() {
         assert_eq!(read_coverage, coverage);
         assert_eq!(read.queue_depth(), statistics.queue_depth());
         assert_eq!(read.heat_maps(), statistics.heat_maps());
-        assert!(read.operations().eq(statistics.operations()) && read.held().eq(statistics.held()));
+        assert!(read.operations().eq(statistics.operations()) && read.long_lived().eq(statistics.long_lived()));
         let keys = |of: &Statistics, names: &Names| -> Vec<(String, u64)> {
             of.breakdown().iter().flat_map(|all| all.rows()).map(|(key, row)| (key.text(names), row.count)).collect()
         };

@@ -150,7 +150,7 @@ fields!(
         frames,
         vantage,
         stage,
-        held,
+        long_lived,
         counted,
         resent_wait_ns,
     }

@@ -70,7 +70,7 @@ fn without_an_answer_it_counts_where_it_began_and_without_either_nowhere() {
 #[test]
 fn what_a_report_leaves_out_is_left_out() {
     let mut held = operation(read(), NOON, 1);
-    held.held = true;
+    held.long_lived = true;
     let mut never = operation(read(), NOON, 1);
     never.outcome = Outcome::NeverSent;
     let raw = operation(Procedure::write_raw_async(), NOON, 1);
@@ -169,7 +169,7 @@ fn any_operation() -> impl Strategy<Value = Transaction> {
         match fate {
             0 => t.outcome = Outcome::Refused,
             1 => (t.outcome, t.timeline.response_last) = (Outcome::Unanswered, None),
-            2 => t.held = true,
+            2 => t.long_lived = true,
             3 => t.timeline = Timeline::default(),
             _ => {}
         }

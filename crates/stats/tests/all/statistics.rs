@@ -96,9 +96,9 @@ fn a_negative_time_is_counted_and_in_no_distribution() {
 #[test]
 fn held_requests_stand_apart() {
     let mut held = transaction(smb2(0x0F), 0, 1_000 * MS);
-    held.held = true;
+    held.long_lived = true;
     let statistics = of(Options::default(), &[held]);
-    assert_eq!((statistics.operations().count(), statistics.held().count(), statistics.total()), (0, 1, 0));
+    assert_eq!((statistics.operations().count(), statistics.long_lived().count(), statistics.total()), (0, 1, 0));
     assert_eq!((statistics.slowest().count(), statistics.groups().len()), (0, 0));
     assert!(statistics.queue_depth().at_arrival.is_empty());
 }
@@ -293,7 +293,7 @@ prop_compose! {
         if kind == 1 {
             (t.outcome, t.status) = (Outcome::Refused, Some(u32::from(host)));
         }
-        t.held = kind == 2;
+        t.long_lived = kind == 2;
         (t.client, t.payload_bytes, t.compound_position) = (endpoint(host, 900), Some(bytes), position);
         t
     }
@@ -320,7 +320,7 @@ proptest! {
 fn same(a: &Statistics, b: &Statistics) -> Result<(), TestCaseError> {
     // The order of statuses inside a row is that of arrival, so rows are compared by what they show.
     let rows = |s: &Statistics| -> Vec<_> {
-        let all = s.operations().chain(s.held()).map(|(p, row)| (p.name(), row.clone()));
+        let all = s.operations().chain(s.long_lived()).map(|(p, row)| (p.name(), row.clone()));
         all.chain(s.groups().into_iter().map(|(key, row)| (key.label().to_owned(), row))).collect()
     };
     let (rows_a, rows_b) = (rows(a), rows(b));

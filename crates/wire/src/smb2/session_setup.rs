@@ -115,7 +115,7 @@ impl Call for SessionSetup<'_> {
 
 /// The server's step of a logon. The session's id is the reply's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Step<'a> {
+pub struct SetupReply<'a> {
     /// Guest, null, encrypting: see the `SESSION_` constants.
     pub flags: u16,
     /// The token.
@@ -127,9 +127,9 @@ pub struct Step<'a> {
 /// # Errors
 ///
 /// Where a field is not what the specification says.
-pub fn parse<'a>(reply: &Reply<'a>) -> Result<Answer<'a, Step<'a>>, Malformed> {
+pub fn parse<'a>(reply: &Reply<'a>) -> Result<Answer<'a, SetupReply<'a>>, Malformed> {
     reply.answer(Command::SessionSetup, RESPONSE_SIZE, RESPONSE_END, |body| {
-        Ok(Step {
+        Ok(SetupReply {
             flags: body.u16(SESSION_FLAGS, "SessionFlags")?,
             security_buffer: body.variable16(RESPONSE_BUFFER, RESPONSE_END, "SecurityBuffer")?,
         })
@@ -177,7 +177,7 @@ mod tests {
             head.u16(offset).u16(len).put(b"tok").bytes()
         };
         let good = body(72, 3);
-        let step = Step { flags: SESSION_ENCRYPTS, security_buffer: b"tok" };
+        let step = SetupReply { flags: SESSION_ENCRYPTS, security_buffer: b"tok" };
         assert_eq!(parse(&whole(&good)), Ok(Answer::Done(step)));
         refused(&good, |reply| parse(reply).map(Answer::refusal));
         for (offset, len) in [(72, 4), (71, 3), (0, 1), (u16::MAX, u16::MAX)] {

@@ -15,11 +15,11 @@ const LINES: usize = 3;
 /// What all players of a load file did. Whole run: warm-up and the rest outside of the measured phase included.
 #[derive(Debug, Default)]
 pub(crate) struct Account {
-    told: Mutex<Told>,
+    counts: Mutex<Counts>,
 }
 
 #[derive(Debug, Default)]
-struct Told {
+struct Counts {
     plays: u64,
     lines: u64,
     as_expected: u64,
@@ -59,17 +59,17 @@ pub(super) struct Counted {
 }
 
 impl Account {
-    fn told(&self) -> MutexGuard<'_, Told> {
-        self.told.lock().unwrap_or_else(PoisonError::into_inner)
+    fn counts(&self) -> MutexGuard<'_, Counts> {
+        self.counts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(super) fn deviates(&self, line: &Line, deviation: Deviation) {
-        let mut told = self.told();
-        if told.deviations.len() >= MOST_KINDS && !told.deviations.contains_key(&deviation) {
-            told.others += 1;
+        let mut counts = self.counts();
+        if counts.deviations.len() >= MOST_KINDS && !counts.deviations.contains_key(&deviation) {
+            counts.others += 1;
             return;
         }
-        let count = told.deviations.entry(deviation).or_default();
+        let count = counts.deviations.entry(deviation).or_default();
         count.times += 1;
         if count.lines.len() < LINES && !count.lines.contains(&line.number) {
             count.lines.push(line.number);
@@ -77,26 +77,26 @@ impl Account {
     }
 
     pub(super) fn add(&self, counted: Counted) {
-        let mut told = self.told();
-        told.lines += counted.lines;
-        told.as_expected += counted.as_expected;
-        told.refused += counted.refused;
+        let mut counts = self.counts();
+        counts.lines += counted.lines;
+        counts.as_expected += counted.as_expected;
+        counts.refused += counted.refused;
     }
 
     /// Somebody came to the end of the file.
     pub(super) fn played(&self) {
-        self.told().plays += 1;
+        self.counts().plays += 1;
     }
 
     /// Somebody lost a connection, and begins anew.
     pub(super) fn restarted(&self) {
-        self.told().restarts += 1;
+        self.counts().restarts += 1;
     }
 
     /// What there is to tell since it was last asked for, in words.
     pub(crate) fn take(&self, script: &Script) -> Vec<String> {
-        let told = std::mem::take(&mut *self.told());
-        if told.lines == 0 {
+        let counts = std::mem::take(&mut *self.counts());
+        if counts.lines == 0 {
             return Vec::new();
         }
         let mut facts = vec![format!(
@@ -104,17 +104,17 @@ impl Account {
              {} ended as the file says, {} of them with an error status",
             script.operations(),
             script.refusals(),
-            told.plays,
-            told.lines,
-            told.as_expected,
-            told.refused
+            counts.plays,
+            counts.lines,
+            counts.as_expected,
+            counts.refused
         )];
-        if told.restarts > 0 {
-            facts.push(format!("load file begun anew {} times, after lost connections", told.restarts));
+        if counts.restarts > 0 {
+            facts.push(format!("load file begun anew {} times, after lost connections", counts.restarts));
         }
-        facts.extend(told.deviations.iter().map(|(deviation, count)| deviation.words(count)));
-        if told.others > 0 {
-            facts.push(format!("load file: {} deviations of other kinds", told.others));
+        facts.extend(counts.deviations.iter().map(|(deviation, count)| deviation.words(count)));
+        if counts.others > 0 {
+            facts.push(format!("load file: {} deviations of other kinds", counts.others));
         }
         facts
     }

@@ -43,12 +43,12 @@ struct Played {
 }
 
 #[derive(Default)]
-struct Told {
+struct Collected {
     done: Option<Done>,
     names: Vec<String>,
 }
 
-impl Events for Told {
+impl Events for Collected {
     fn transaction(&mut self, _: Option<Tag>, _: &Transaction) {}
 
     fn done(&mut self, done: Done) {
@@ -69,7 +69,7 @@ fn play(player: &mut Player, folder: &Path, mut fault: impl FnMut(usize) -> Opti
     let mut client = PathClient::new(Root::open(folder).unwrap(), identity);
     let mut played = Played::default();
     loop {
-        let (mut told, faulty) = (Told::default(), fault(played.operations.len()));
+        let (mut collected, faulty) = (Collected::default(), fault(played.operations.len()));
         match player.next() {
             ScenarioStep::Think(_) => continue,
             ScenarioStep::IterationOver => {
@@ -81,13 +81,13 @@ fn play(player: &mut Player, folder: &Path, mut fault: impl FnMut(usize) -> Opti
                 played.operations.push(format!("{operation:?}"));
                 let ticket = Ticket { tag: Tag(1), intended: None, path: symbol };
                 match faulty {
-                    Some(cause) => told.done = Some(failed(cause)),
-                    None => client.begin(&operation, ticket, 0, &mut Outbox::new(), &mut told),
+                    Some(cause) => collected.done = Some(failed(cause)),
+                    None => client.begin(&operation, ticket, 0, &mut Outbox::new(), &mut collected),
                 }
             }
         }
-        told.names.iter().for_each(|name| player.entry(name));
-        let done = told.done.unwrap();
+        collected.names.iter().for_each(|name| player.entry(name));
+        let done = collected.done.unwrap();
         match player.done(&done) {
             Verdict::AsAnswered => match &done.result {
                 Ok(_) => played.succeeded += 1,
@@ -98,7 +98,7 @@ fn play(player: &mut Player, folder: &Path, mut fault: impl FnMut(usize) -> Opti
             Verdict::Failed(cause) => played.failed.push(cause),
         }
         if faulty == Some(Cause::ConnectionReset) {
-            client.leave(0, &mut Outbox::new(), &mut Told::default());
+            client.leave(0, &mut Outbox::new(), &mut Collected::default());
             player.reconnected();
         }
     }
@@ -168,14 +168,14 @@ fn what_comes_otherwise_is_counted_by_kind_with_its_first_lines() {
     let facts = account.take(&script);
     assert_eq!(played.failed, [Cause::Unexpected; 5], "{facts:#?}");
     assert_eq!(played.excused, 1, "deleting on close is SMB's");
-    let told = |fact: &str| assert!(facts.iter().any(|told| told.contains(fact)), "{fact}: {facts:#?}");
-    told("NTCreateX expects success, and got ENOENT: 1 times, first in line 2");
-    told("exception: ReadX of a file that could not be opened before: 1 times, first in line 3");
-    told("Mkdir expects STATUS_ACCESS_DENIED, and got success: 1 times, first in line 4");
-    told("ReadX moved another number of bytes: 1 times, first in line 6");
-    told("exception: NTCreateX is not possible here (the protocol has none): 1 times, first in line 7");
-    told("NTCreateX expects STATUS_OBJECT_NAME_NOT_FOUND, and got success: 1 times, first in line 8");
-    told("FIND_FIRST expects STATUS_OBJECT_PATH_NOT_FOUND, and got success");
+    let collected = |fact: &str| assert!(facts.iter().any(|collected| collected.contains(fact)), "{fact}: {facts:#?}");
+    collected("NTCreateX expects success, and got ENOENT: 1 times, first in line 2");
+    collected("exception: ReadX of a file that could not be opened before: 1 times, first in line 3");
+    collected("Mkdir expects STATUS_ACCESS_DENIED, and got success: 1 times, first in line 4");
+    collected("ReadX moved another number of bytes: 1 times, first in line 6");
+    collected("exception: NTCreateX is not possible here (the protocol has none): 1 times, first in line 7");
+    collected("NTCreateX expects STATUS_OBJECT_NAME_NOT_FOUND, and got success: 1 times, first in line 8");
+    collected("FIND_FIRST expects STATUS_OBJECT_PATH_NOT_FOUND, and got success");
     // What should not have been there is closed again, and what is still open at the end, too.
     let closed = played.operations.iter().filter(|operation| operation.starts_with("Close")).count();
     assert_eq!(closed, 2, "{:#?}", played.operations);

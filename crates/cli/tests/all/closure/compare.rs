@@ -37,7 +37,7 @@ fn by_key(transactions: &[Transaction]) -> BTreeMap<Key, Facts> {
             payload_bytes: t.payload_bytes,
             request_bytes: t.request_bytes,
             response_bytes: t.response_bytes,
-            held: t.held,
+            held: t.long_lived,
             instants: [line.request_first, line.request_last, line.response_first, line.response_last],
         };
         ((t.client, t.id, t.compound_position), facts)

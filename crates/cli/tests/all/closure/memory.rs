@@ -5,7 +5,7 @@ use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
-use plimsoll_drive::network::memory::{Accept, Memory, Reply, Server, What};
+use plimsoll_drive::network::memory::{Accept, Delivery, Memory, Reply, Server};
 use plimsoll_serve::Kind;
 
 /// When the clock starts, ns since the Unix epoch.
@@ -47,7 +47,7 @@ impl Bridge {
 
     fn deliver(&mut self, at: i64, piece: &[u8], replies: &mut Vec<Reply>) {
         self.last = (at + LATENCY).max(self.last + PIECE);
-        replies.push(Reply { at: self.last, what: What::Bytes(piece.to_vec()) });
+        replies.push(Reply { at: self.last, what: Delivery::Bytes(piece.to_vec()) });
     }
 }
 

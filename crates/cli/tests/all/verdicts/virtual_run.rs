@@ -8,7 +8,7 @@ use plimsoll_client::operation::{Access, Caching, Disposition, Done, FileKey, Re
 use plimsoll_client::target::Target;
 use plimsoll_drive::connect::{self, ConnectOptions, Connector, Work};
 use plimsoll_drive::engine::{EngineResult, Plan, Watch, run, run_on};
-use plimsoll_drive::network::memory::{Accept, Memory, Reply, What};
+use plimsoll_drive::network::memory::{Accept, Delivery, Memory, Reply};
 use plimsoll_model::{Names, Operation, Sink, Symbol, Transaction};
 use plimsoll_stats::comparison::Course;
 use plimsoll_stats::{IntervalRecorder, IntervalWidth, Intervals, Options, Statistics};
@@ -139,7 +139,7 @@ fn network(case: &Case, seed: u64) -> Memory {
             for (due, bytes) in server.received(since, bytes).unwrap() {
                 let factor = wander.lock().unwrap().as_mut().map_or(1.0, |wander| wander.at(since));
                 let at = at + ((due - since) as f64 * factor) as i64;
-                replies.push(Reply { at, what: What::Bytes(bytes) });
+                replies.push(Reply { at, what: Delivery::Bytes(bytes) });
             }
         };
         Accept::Serve(Box::new(serve), 0)

@@ -21,7 +21,7 @@ pub(super) use session::Session;
 
 use super::jobs::JobId;
 use super::options::Dialect;
-use super::step::Step;
+use super::request_kind::RequestKind;
 use crate::calls::{Call, Calls, Ending, Identity};
 
 /// Bytes that cost one credit.
@@ -39,15 +39,15 @@ pub(super) struct Connection {
     pub(super) credits: Credits,
     /// The session in use.
     pub(super) session: Session,
-    /// The session that waits while a secondary one is used.
-    standing: Option<Box<Session>>,
+    /// The primary session, while a secondary one is used.
+    primary_session: Option<Box<Session>>,
     calls: Calls<RequestContext>,
     /// How many of these are held.
-    held: usize,
+    long_lived: usize,
     /// Calls that had an interim answer: they may wait long, and the others shall not queue up behind them.
     pending_async: Vec<Call<RequestContext>>,
     /// Ids of calls that were given up; an answer that comes still brings credits.
-    late: VecDeque<u64>,
+    abandoned_ids: VecDeque<u64>,
     unmatched_responses: u64,
 }
 
@@ -76,7 +76,7 @@ pub(super) struct Owner {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RequestContext {
     pub(super) job: JobId,
-    pub(super) step: Step,
+    pub(super) step: RequestKind,
     /// Credits that it used up, until its first answer.
     charge: u16,
     /// The most bytes that its answer may bring, or that it wrote.
@@ -100,11 +100,11 @@ impl Connection {
             limits,
             credits: Credits::new(credits),
             session: Session::default(),
-            standing: None,
+            primary_session: None,
             calls: Calls::default(),
-            held: 0,
+            long_lived: 0,
             pending_async: Vec::new(),
-            late: VecDeque::new(),
+            abandoned_ids: VecDeque::new(),
             unmatched_responses: 0,
         }
     }
@@ -120,7 +120,7 @@ impl Connection {
         if call.what.step.is_outside_of_shares() {
             transaction.share = Symbol::NONE;
         }
-        if call.what.step == Step::Negotiate {
+        if call.what.step == RequestKind::Negotiate {
             transaction.user = Symbol::NONE;
         }
         transaction
@@ -128,34 +128,34 @@ impl Connection {
 
     /// A new session is set up and used; the one in use waits.
     pub(super) fn push_session(&mut self) {
-        self.standing = Some(Box::new(std::mem::take(&mut self.session)));
+        self.primary_session = Some(Box::new(std::mem::take(&mut self.session)));
     }
 
     /// The session that waits is in use again. Returns whether there was one.
     pub(super) fn pop_session(&mut self) -> bool {
-        let standing = self.standing.take();
+        let standing = self.primary_session.take();
         standing.map(|standing| self.session = *standing).is_some()
     }
 
     /// Whether a secondary session is in use.
     pub(super) fn is_on_a_secondary_session(&self) -> bool {
-        self.standing.is_some()
+        self.primary_session.is_some()
     }
 
     /// Whether a secondary session, or a share connected once more, is in use.
-    pub(super) fn is_away(&self) -> bool {
-        self.standing.is_some() || self.session.before.is_some()
+    pub(super) fn in_secondary_context(&self) -> bool {
+        self.primary_session.is_some() || self.session.before.is_some()
     }
 
     /// Nothing is on its way that could bring credits.
     pub(super) fn is_idle(&self) -> bool {
-        self.calls.is_empty() && self.pending_async.is_empty() && self.late.is_empty()
+        self.calls.is_empty() && self.pending_async.is_empty() && self.abandoned_ids.is_empty()
     }
 
     /// Calls without an answer, held ones not counted.
     pub(super) fn outstanding(&self) -> usize {
-        let pending = self.pending_async.iter().filter(|call| !call.held).count();
-        self.calls.len().saturating_sub(self.held) + pending
+        let pending = self.pending_async.iter().filter(|call| !call.long_lived).count();
+        self.calls.len().saturating_sub(self.long_lived) + pending
     }
 
     /// Answers that belonged to no request.
@@ -171,7 +171,7 @@ impl Connection {
     /// Takes every call, in the order in which they were made: the connection is over.
     pub(super) fn take_all(&mut self) -> Vec<Call<RequestContext>> {
         let mut calls = self.calls.take_where(|_| true);
-        self.held = 0;
+        self.long_lived = 0;
         calls.append(&mut self.pending_async);
         calls.sort_by_key(|call| call.id);
         calls
@@ -180,8 +180,9 @@ impl Connection {
     /// Takes the calls since before `before` that are not held. Their answers may still come.
     pub(super) fn take_overdue(&mut self, before: i64) -> Vec<Call<RequestContext>> {
         // What stays in the outbox because the server takes nothing is late too.
-        let late =
-            |call: &Call<RequestContext>| !call.held && call.sent.map_or(call.what.queued, |(first, _)| first) < before;
+        let late = |call: &Call<RequestContext>| {
+            !call.long_lived && call.sent.map_or(call.what.queued, |(first, _)| first) < before
+        };
         let mut calls = self.calls.take_where(late);
         calls.extend(self.pending_async.extract_if(.., |call| late(call)));
         calls.iter().for_each(|call| self.expect_late(call));
@@ -190,10 +191,10 @@ impl Connection {
 
     /// Remembers that an answer may still come.
     fn expect_late(&mut self, call: &Call<RequestContext>) {
-        if self.late.len() == LATE {
-            self.late.pop_front();
+        if self.abandoned_ids.len() == LATE {
+            self.abandoned_ids.pop_front();
         }
-        self.late.push_back(call.id);
+        self.abandoned_ids.push_back(call.id);
         self.credits.lost(call.what.charge);
     }
 }

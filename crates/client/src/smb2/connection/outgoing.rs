@@ -8,7 +8,7 @@ use std::sync::Arc;
 use plimsoll_wire::smb2::{Call, Head, TooLong, compound, header};
 
 use crate::content::Content;
-use crate::smb2::step::Step;
+use crate::smb2::request_kind::RequestKind;
 
 /// A message without ids, signatures and framing, which it gets when it is sent.
 #[derive(Debug, Default)]
@@ -27,7 +27,7 @@ pub(in crate::smb2) struct Member {
     /// Where it begins.
     pub(in crate::smb2) start: usize,
     /// What it is for.
-    pub(in crate::smb2) step: Step,
+    pub(in crate::smb2) step: RequestKind,
     /// Credits that it costs from dialect 2.1 on.
     pub(in crate::smb2) charge: u16,
     /// The most bytes that its answer may bring, or that it writes.
@@ -67,7 +67,7 @@ impl Outgoing {
     /// # Errors
     ///
     /// Where a name in it is too long for the protocol.
-    pub(in crate::smb2) fn add<C: Call>(&mut self, step: Step, call: &C) -> Result<&mut Member, TooLong> {
+    pub(in crate::smb2) fn add<C: Call>(&mut self, step: RequestKind, call: &C) -> Result<&mut Member, TooLong> {
         debug_assert_eq!(step.command(), C::COMMAND);
         let flags = if self.members.is_empty() { 0 } else { header::FLAG_RELATED };
         let start = self.bytes.len().next_multiple_of(compound::ALIGNMENT);

@@ -9,7 +9,7 @@ use super::{Connection, MOST, RequestContext};
 use crate::calls::Call;
 use crate::client::Framing;
 use crate::operation::Cause;
-use crate::smb2::step::Step;
+use crate::smb2::request_kind::RequestKind;
 
 /// Messages up to this length are kept in whole without a look at them, bytes.
 const SHORT: usize = 1024;
@@ -46,7 +46,7 @@ impl Connection {
         }
         let Some(id) = header.message_id() else { return false };
         let call = self.calls.find(id).or_else(|| self.pending_async.iter().find(|call| call.id == id));
-        call.is_some_and(|call| call.what.step == Step::Read && !call.what.keep)
+        call.is_some_and(|call| call.what.step == RequestKind::Read && !call.what.keep)
     }
 
     /// Whether a message must have been encrypted, and is not.
@@ -57,8 +57,8 @@ impl Connection {
     /// Decrypts a message in its place; `None` where it is of a session that was given up: nobody is there who could open it.
     pub(in crate::smb2) fn open<'a>(&mut self, message: &'a mut [u8]) -> Result<Option<&'a [u8]>, Cause> {
         let of = transform::Encrypted::new(message).and_then(|header| header.session_id());
-        let standing = self.standing.as_deref().filter(|standing| Some(standing.id) == of);
-        if of != Some(self.session.id) && standing.is_none() && !self.late.is_empty() {
+        let standing = self.primary_session.as_deref().filter(|standing| Some(standing.id) == of);
+        if of != Some(self.session.id) && standing.is_none() && !self.abandoned_ids.is_empty() {
             self.unmatched_responses += 1;
             return Ok(None);
         }
@@ -78,7 +78,7 @@ impl Connection {
         if reply.command() == call.what.step.command() && reply.is_interim() {
             call.interim.get_or_insert(first_byte);
             call.what.async_id = reply.header().async_id();
-            call.held |= call.what.may_wait;
+            call.long_lived |= call.what.may_wait;
             self.pending_async.push(call);
             return None;
         }
@@ -88,7 +88,7 @@ impl Connection {
     /// Takes the call that an answer is for, wherever it waits.
     fn take_call(&mut self, id: u64) -> Option<Call<RequestContext>> {
         if let Some(call) = self.calls.take(id) {
-            self.held = self.held.saturating_sub(usize::from(call.held));
+            self.long_lived = self.long_lived.saturating_sub(usize::from(call.long_lived));
             return Some(call);
         }
         let place = self.pending_async.iter().position(|call| call.id == id)?;
@@ -98,11 +98,11 @@ impl Connection {
     /// An answer to nothing that waits: late, sent twice, or made up.
     fn unmatched(&mut self, reply: &Reply<'_>) {
         self.unmatched_responses += 1;
-        if let Some(place) = self.late.iter().position(|id| *id == reply.message_id()) {
+        if let Some(place) = self.abandoned_ids.iter().position(|id| *id == reply.message_id()) {
             self.credits.granted(0, reply.credits());
             // The final answer may still come after an interim one.
             if !reply.is_interim() {
-                self.late.remove(place);
+                self.abandoned_ids.remove(place);
             }
         }
     }

@@ -12,7 +12,7 @@ use super::{Connection, Owner, RequestContext};
 use crate::calls::Call;
 use crate::outbox::Outbox;
 use crate::smb2::options::Dialect;
-use crate::smb2::step::Step;
+use crate::smb2::request_kind::RequestKind;
 
 /// Whether a message's answer will be protected in another way than all others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -98,7 +98,7 @@ impl Connection {
             return;
         }
         // Dialect 3.1.1 signs this one even where nothing else is signed (MS-SMB2 3.2.4.1.1).
-        let connects = outgoing.members.iter().any(|member| member.step == Step::TreeConnect);
+        let connects = outgoing.members.iter().any(|member| member.step == RequestKind::TreeConnect);
         let signs = self.session.signs || connects && self.limits.dialect == Dialect::V311;
         if protection == Protection::Signed || protection == Protection::Usual && signs {
             self.sign(outgoing, out.patch(place.header));
@@ -118,7 +118,7 @@ impl Connection {
             let asked = if first.is_none() { self.credits.ask(charge) } else { charge.max(1) };
             let id = self.credits.spend(charge);
             first.get_or_insert(id);
-            let without = member.step.is_outside_of_shares() || member.step == Step::TreeConnect;
+            let without = member.step.is_outside_of_shares() || member.step == RequestKind::TreeConnect;
             let tree = if without { 0 } else { tree };
             let Some(header) = message.get_mut(member.start..) else { continue };
             set(header, header::CREDIT_CHARGE, charge.to_le_bytes());
@@ -161,8 +161,8 @@ impl Connection {
         for (position, member) in outgoing.members.iter().enumerate() {
             let charge = self.charge(member).max(1);
             let procedure = member.step.procedure();
-            let held = procedure.row().held;
-            self.held += usize::from(held);
+            let long_lived = procedure.row().long_lived;
+            self.long_lived += usize::from(long_lived);
             let (step, asked, may_wait) = (member.step, member.asked, member.may_wait);
             self.calls.add(Call {
                 id,
@@ -177,7 +177,7 @@ impl Connection {
                 ends: stream.end,
                 sent: None,
                 interim: None,
-                held,
+                long_lived,
                 what: RequestContext { job, step, charge, asked, may_wait, keep, async_id: None, queued: now },
             });
             id += u64::from(charge);

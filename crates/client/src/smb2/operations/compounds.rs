@@ -18,7 +18,7 @@ use plimsoll_wire::smb2::{FileId, close};
 use super::super::client::SmbClient;
 use super::super::connection::CREDIT;
 use super::super::jobs::Kind;
-use super::super::step::Step;
+use super::super::request_kind::RequestKind;
 use crate::operation::{Cause, InfoClass, Operation};
 
 /// The file that the compound's first member opens.
@@ -29,80 +29,80 @@ impl SmbClient {
     pub(super) fn compound(&mut self, operation: &Operation<'_>, now: i64) -> Result<Kind, Cause> {
         let kind = match *operation {
             Operation::Getattr { path } => {
-                self.add(Step::Create, &existing(path, ACCESS_READ_ATTRIBUTES, 0))?;
-                self.add(Step::Attributes, &super::attributes_of(FILE))?;
+                self.add(RequestKind::Create, &existing(path, ACCESS_READ_ATTRIBUTES, 0))?;
+                self.add(RequestKind::Attributes, &super::attributes_of(FILE))?;
                 Kind::Attributes { found: None }
             }
             Operation::Query { path, class } => {
-                self.add(Step::Create, &existing(path, ACCESS_READ_ATTRIBUTES, 0))?;
-                self.add(Step::Information, &super::information_of(FILE, InfoType::File, class.0))?;
+                self.add(RequestKind::Create, &existing(path, ACCESS_READ_ATTRIBUTES, 0))?;
+                self.add(RequestKind::Information, &super::information_of(FILE, InfoType::File, class.0))?;
                 Kind::Plain
             }
             Operation::QueryFileSystem { class } => {
-                self.add(Step::Create, &existing("", ACCESS_READ_ATTRIBUTES, OPTION_DIRECTORY))?;
-                self.add(Step::FileSystem, &super::information_of(FILE, InfoType::FileSystem, class.0))?;
+                self.add(RequestKind::Create, &existing("", ACCESS_READ_ATTRIBUTES, OPTION_DIRECTORY))?;
+                self.add(RequestKind::FileSystem, &super::information_of(FILE, InfoType::FileSystem, class.0))?;
                 Kind::Plain
             }
             Operation::Find { path, pattern, class } => self.find(path, pattern, class)?,
             Operation::Fsinfo => {
-                self.add(Step::Create, &existing("", ACCESS_READ_ATTRIBUTES, OPTION_DIRECTORY))?;
-                self.add(Step::Space, &FULL_SIZE)?;
+                self.add(RequestKind::Create, &existing("", ACCESS_READ_ATTRIBUTES, OPTION_DIRECTORY))?;
+                self.add(RequestKind::Space, &FULL_SIZE)?;
                 Kind::Space { found: None }
             }
             Operation::Access { path } => {
-                self.add(Step::Create, &existing(path, ACCESS_MAXIMUM_ALLOWED, 0))?;
+                self.add(RequestKind::Create, &existing(path, ACCESS_MAXIMUM_ALLOWED, 0))?;
                 Kind::Plain
             }
             Operation::Lookup { path } => {
-                self.add(Step::Create, &existing(path, ACCESS_READ_ATTRIBUTES, 0))?;
+                self.add(RequestKind::Create, &existing(path, ACCESS_READ_ATTRIBUTES, 0))?;
                 Kind::Plain
             }
             // The answer says whether there is anything to ask for: servers that follow links themselves have none.
             Operation::Readlink { path } => {
-                self.add(Step::Create, &existing(path, ACCESS_READ_ATTRIBUTES, OPTION_OPEN_REPARSE_POINT))?;
+                self.add(RequestKind::Create, &existing(path, ACCESS_READ_ATTRIBUTES, OPTION_OPEN_REPARSE_POINT))?;
                 Kind::Plain
             }
             Operation::Setattr { path, .. } => {
-                self.changed(path, ACCESS_WRITE_ATTRIBUTES, 0, Step::SetTimes, touched(now))?
+                self.changed(path, ACCESS_WRITE_ATTRIBUTES, 0, RequestKind::SetTimes, touched(now))?
             }
             Operation::Mkdir { path } => {
                 let options = OPTION_DIRECTORY;
                 let create =
                     Create { disposition: DISPOSITION_CREATE, ..existing(path, ACCESS_READ_ATTRIBUTES, options) };
-                self.add(Step::Create, &create)?;
+                self.add(RequestKind::Create, &create)?;
                 Kind::Plain
             }
             // Unlike removal on close, this says so where the directory is not empty.
             Operation::Rmdir { path } => {
                 let change = Change::Disposition { delete: true };
-                self.changed(path, ACCESS_DELETE, OPTION_DIRECTORY, Step::Dispose, change)?
+                self.changed(path, ACCESS_DELETE, OPTION_DIRECTORY, RequestKind::Dispose, change)?
             }
             Operation::Remove { path } => {
                 let options = OPTION_NON_DIRECTORY | OPTION_DELETE_ON_CLOSE;
-                self.add(Step::Create, &existing(path, ACCESS_DELETE, options))?;
+                self.add(RequestKind::Create, &existing(path, ACCESS_DELETE, options))?;
                 Kind::Plain
             }
             Operation::Rename { from, to } => {
                 let change = Change::Rename { name: to, replace: true };
-                self.changed(from, ACCESS_DELETE | ACCESS_READ_ATTRIBUTES, 0, Step::Rename, change)?
+                self.changed(from, ACCESS_DELETE | ACCESS_READ_ATTRIBUTES, 0, RequestKind::Rename, change)?
             }
             Operation::Link { from, to } => {
                 let change = Change::Link { name: to, replace: false };
-                self.changed(from, ACCESS_WRITE_ATTRIBUTES, 0, Step::Link, change)?
+                self.changed(from, ACCESS_WRITE_ATTRIBUTES, 0, RequestKind::Link, change)?
             }
             // Servers make and show symbolic links in ways of their own, or not at all.
             _ => return Err(Cause::Unsupported),
         };
-        self.add(Step::Close, &close::Close { file: FILE, attributes: false })?;
+        self.add(RequestKind::Close, &close::Close { file: FILE, attributes: false })?;
         Ok(kind)
     }
 
     /// Opens a directory and asks for the first entries that match.
     fn find(&mut self, path: &str, pattern: &str, class: InfoClass) -> Result<Kind, Cause> {
         let class = Class::ALL.into_iter().find(|known| known.code() == class.0).ok_or(Cause::Unsupported)?;
-        self.open_directory_as(Step::Create, path)?;
+        self.open_directory_as(RequestKind::Create, path)?;
         let (directory, output_len) = (FILE, self.connection.limits.max_transact.min(CREDIT));
-        self.add(Step::Find, &QueryDirectory { directory, class, flags: 0, index: 0, pattern, output_len })?;
+        self.add(RequestKind::Find, &QueryDirectory { directory, class, flags: 0, index: 0, pattern, output_len })?;
         Ok(Kind::Find { class, entries: 0 })
     }
 
@@ -111,20 +111,20 @@ impl SmbClient {
         path: &str,
         access: u32,
         options: u32,
-        step: Step,
+        step: RequestKind,
         change: Change<'_>,
     ) -> Result<Kind, Cause> {
-        self.add(Step::Create, &existing(path, access, options))?;
+        self.add(RequestKind::Create, &existing(path, access, options))?;
         self.add(step, &SetInfo { file: FILE, change })?;
         Ok(Kind::Plain)
     }
 
     /// Builds the request that opens a directory to list or watch it.
     pub(super) fn open_directory(&mut self, path: &str) -> Result<(), Cause> {
-        self.open_directory_as(Step::Open, path)
+        self.open_directory_as(RequestKind::Open, path)
     }
 
-    fn open_directory_as(&mut self, step: Step, path: &str) -> Result<(), Cause> {
+    fn open_directory_as(&mut self, step: RequestKind, path: &str) -> Result<(), Cause> {
         self.add(step, &existing(path, ACCESS_READ_DATA | ACCESS_READ_ATTRIBUTES, OPTION_DIRECTORY))
     }
 }

@@ -1,8 +1,8 @@
 //! From operations to messages.
 
+mod blocking;
 mod compounds;
-mod held;
-mod office;
+mod controls;
 mod open;
 mod stages;
 mod transfer;
@@ -17,7 +17,7 @@ use self::open::Opening;
 use super::client::SmbClient;
 use super::files::Open;
 use super::jobs::{Copying, Directory, Job, Kind};
-use super::step::Step;
+use super::request_kind::RequestKind;
 use crate::client::Events;
 use crate::operation::{Access, Caching, Cause, FileKey, Kind as Which, Operation, Ticket};
 use crate::outbox::Outbox;
@@ -32,7 +32,7 @@ impl SmbClient {
         out: &mut Outbox,
         events: &mut dyn Events,
     ) {
-        if !self.connection.is_away() {
+        if !self.connection.in_secondary_context() {
             let max_read = self.connection.limits.max_read;
             if let Some(reply) = self.lease_cache.answer(operation, &self.files, max_read, now) {
                 return events.done(crate::Done { tag: ticket.tag, at: now, result: Ok(reply) });
@@ -56,7 +56,7 @@ impl SmbClient {
                 self.cancel(tag, now, out, events);
                 return events.done(crate::Done { tag: ticket.tag, at: now, result: Ok(crate::Reply::Nothing) });
             }
-            Operation::LogOn => self.log_on_again(ticket, now, out),
+            Operation::LogOn => self.log_on_secondary(ticket, now, out),
             _ => {
                 self.outgoing.clear();
                 self.first_message(operation, now).map(|kind| {
@@ -88,33 +88,33 @@ impl SmbClient {
             }
             Operation::Close { file } => {
                 let Open { id, .. } = self.files.remove(file).ok_or(Cause::Unsupported)?;
-                self.plain(Step::Close, &close::Close { file: id, attributes: false })
+                self.plain(RequestKind::Close, &close::Close { file: id, attributes: false })
             }
             Operation::Flush { file } => {
                 let file = self.opened(file)?.id;
-                self.plain(Step::Flush, &flush::Flush { file })
+                self.plain(RequestKind::Flush, &flush::Flush { file })
             }
             Operation::Truncate { file, size } => {
                 let file = self.opened(file)?.id;
-                self.plain(Step::SetSize, &set_info::SetInfo { file, change: Change::EndOfFile(size) })
+                self.plain(RequestKind::SetSize, &set_info::SetInfo { file, change: Change::EndOfFile(size) })
             }
             Operation::GetattrOpen { file } => {
                 let file = self.opened(file)?.id;
-                self.add(Step::Attributes, &attributes_of(file))?;
+                self.add(RequestKind::Attributes, &attributes_of(file))?;
                 Ok(Kind::Attributes { found: None })
             }
             Operation::QueryOpen { file, class } => {
                 let file = self.opened(file)?.id;
-                self.plain(Step::Information, &information_of(file, InfoType::File, class.0))
+                self.plain(RequestKind::Information, &information_of(file, InfoType::File, class.0))
             }
             Operation::SetattrOpen { file, .. } => {
                 let file = self.opened(file)?.id;
-                self.plain(Step::SetTimes, &set_info::SetInfo { file, change: compounds::touched(now) })
+                self.plain(RequestKind::SetTimes, &set_info::SetInfo { file, change: compounds::touched(now) })
             }
             Operation::Lock { file, offset, length, exclusive, wait } => {
-                self.lock(file, offset, length, held::lock_flags(exclusive, wait))
+                self.lock(file, offset, length, blocking::lock_flags(exclusive, wait))
             }
-            Operation::Unlock { file, offset, length } => self.lock(file, offset, length, held::UNLOCK),
+            Operation::Unlock { file, offset, length } => self.lock(file, offset, length, blocking::UNLOCK),
             Operation::Watch { path } => {
                 self.open_directory(path)?;
                 Ok(Kind::Watch { directory: Directory::Opening })
@@ -124,24 +124,24 @@ impl SmbClient {
                 Ok(Kind::List { directory: Directory::Opening, entries: 0 })
             }
             Operation::Copy { from, to, length } => self.copy(from, to, length),
-            Operation::Null => self.plain(Step::Echo, &echo::Echo),
+            Operation::Null => self.plain(RequestKind::Echo, &echo::Echo),
             Operation::Volume { .. }
             | Operation::Ioctl { .. }
             | Operation::ConnectShare
             | Operation::DisconnectShare
-            | Operation::LogOff => self.office(operation),
+            | Operation::LogOff => self.control_operation(operation),
             _ => self.compound(operation, now),
         }
     }
 
     /// Adds a request to the message that is being built.
-    fn add<C: Call>(&mut self, step: Step, call: &C) -> Result<(), Cause> {
+    fn add<C: Call>(&mut self, step: RequestKind, call: &C) -> Result<(), Cause> {
         // A name longer than the protocol has room for.
         self.outgoing.add(step, call).map(|_| ()).map_err(|_| Cause::Unsupported)
     }
 
     /// A message of one request that brings nothing.
-    fn plain<C: Call>(&mut self, step: Step, call: &C) -> Result<Kind, Cause> {
+    fn plain<C: Call>(&mut self, step: RequestKind, call: &C) -> Result<Kind, Cause> {
         self.add(step, call)?;
         Ok(Kind::Plain)
     }
@@ -154,7 +154,7 @@ impl SmbClient {
     fn copy(&mut self, from: FileKey, to: FileKey, length: u32) -> Result<Kind, Cause> {
         let (from, to) = (self.opened(from)?, self.opened(to)?);
         let control = ioctl::fsctl::Control::RequestResumeKey;
-        self.add(Step::ResumeKey, &ioctl::Ioctl { file: from.id, control, max_output: RESUME_KEY_OUTPUT })?;
+        self.add(RequestKind::ResumeKey, &ioctl::Ioctl { file: from.id, control, max_output: RESUME_KEY_OUTPUT })?;
         let (to, to_readable) = (to.id, to.readable);
         Ok(Kind::Copy { copy: Copying { to, to_readable, resume_key: None, done: 0, length: length.into() } })
     }

@@ -7,7 +7,7 @@ use plimsoll_wire::smb2::create;
 use super::super::client::SmbClient;
 use super::super::jobs::Kind;
 use super::super::options::Dialect;
-use super::super::step::Step;
+use super::super::request_kind::RequestKind;
 use crate::operation::{Access, Caching, Cause, Disposition, Kind as Which};
 
 /// What to open, and how.
@@ -34,8 +34,11 @@ impl SmbClient {
             Access::ReadWrite => (reads | writes, true),
         };
         // Elsewhere than on the standing share nothing is kept.
-        let caching =
-            if caching == Caching::LeaseCached && self.connection.is_away() { Caching::None } else { caching };
+        let caching = if caching == Caching::LeaseCached && self.connection.in_secondary_context() {
+            Caching::None
+        } else {
+            caching
+        };
         let (oplock, lease) = self.oplock(caching);
         let contexts = self.contexts(caching, lease);
         let (deletes, deleting) =
@@ -64,7 +67,7 @@ impl SmbClient {
             contexts: &contexts,
         };
         self.outgoing.clear();
-        self.outgoing.add(Step::Open, &call).map_err(|_| Cause::Unsupported)?;
+        self.outgoing.add(RequestKind::Open, &call).map_err(|_| Cause::Unsupported)?;
         let keeps = (caching == Caching::LeaseCached).then(|| (path.into(), access));
         Ok(Kind::Open { lease, readable, keeps, opened: None })
     }

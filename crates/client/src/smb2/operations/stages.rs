@@ -7,7 +7,7 @@ use plimsoll_wire::smb2::{FileId, change_notify, close, ioctl};
 use super::super::client::SmbClient;
 use super::super::connection::CREDIT;
 use super::super::jobs::{Copying, Directory, JobId, Kind};
-use super::super::step::Step;
+use super::super::request_kind::RequestKind;
 use crate::operation::Cause;
 use crate::outbox::Outbox;
 
@@ -33,7 +33,7 @@ impl SmbClient {
                 Directory::Open(file) if !failed => self.use_directory(id, file),
                 Directory::Open(file) | Directory::Used(file) => {
                     *directory = Directory::Closed;
-                    self.add(Step::Close, &close::Close { file, attributes: false })
+                    self.add(RequestKind::Close, &close::Close { file, attributes: false })
                 }
                 Directory::Opening | Directory::Closed => return false,
             },
@@ -53,11 +53,11 @@ impl SmbClient {
         if self.jobs.get(id).is_some_and(|job| matches!(job.kind, Kind::Watch { .. })) {
             let call =
                 change_notify::ChangeNotify { directory: file, tree: false, filter: ANY_CHANGE, output_len: CHANGES };
-            return self.add(Step::Watch, &call);
+            return self.add(RequestKind::Watch, &call);
         }
         let output_len = self.connection.limits.max_transact.min(CREDIT);
         let call = QueryDirectory { directory: file, class: ENTRIES, flags: 0, index: 0, pattern: "*", output_len };
-        self.add(Step::List, &call)
+        self.add(RequestKind::List, &call)
     }
 
     fn copy_more(&mut self, copy: &Copying) -> Result<(), Cause> {
@@ -72,7 +72,7 @@ impl SmbClient {
         }
         let write_only = !copy.to_readable;
         let control = Control::CopyChunk { source: ResumeKey(key), chunks: &chunks, write_only };
-        let step = if write_only { Step::CopyWriteOnly } else { Step::Copy };
+        let step = if write_only { RequestKind::CopyWriteOnly } else { RequestKind::Copy };
         self.add(step, &ioctl::Ioctl { file: copy.to, control, max_output: 12 })
     }
 }

@@ -8,7 +8,7 @@ use super::super::client::{SmbClient, Waiting};
 use super::super::connection::{CREDIT, Data, Protection};
 use super::super::jobs::{Job, JobId, Kind, Transfer};
 use super::super::options::Dialect;
-use super::super::step::Step;
+use super::super::request_kind::RequestKind;
 use crate::operation::{Cause, FileKey, Operation, Ticket};
 use crate::outbox::Outbox;
 
@@ -87,11 +87,11 @@ impl SmbClient {
                     let data = Data { content: content.clone(), key: *key, offset, length };
                     self.outgoing.data = Some(data);
                     let call = write::Write { file, offset, length, flags };
-                    self.outgoing.add(Step::Write, &call).map(|member| member.payload = Some(u64::from(length)))
+                    self.outgoing.add(RequestKind::Write, &call).map(|member| member.payload = Some(u64::from(length)))
                 }
                 _ => {
                     let call = read::Read { file, offset, length, minimum: 0, flags: 0 };
-                    self.outgoing.add(Step::Read, &call).map(|_| ())
+                    self.outgoing.add(RequestKind::Read, &call).map(|_| ())
                 }
             };
             // Neither has a variable part that could be too long.

@@ -160,7 +160,7 @@ fn held_requests_are_out_of_the_way() {
     let closes = world.told.transactions.iter().filter(|row| row.procedure.name() == "CLOSE").count();
     assert_eq!(closes, 1, "the watched directory is closed");
     let row = world.told.transactions.iter().find(|row| row.procedure.name() == "LOCK").unwrap();
-    assert!(row.held && row.timeline.interim < row.timeline.response_first);
+    assert!(row.long_lived && row.timeline.interim < row.timeline.response_first);
 }
 
 #[test]

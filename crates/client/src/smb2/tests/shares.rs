@@ -1,4 +1,4 @@
-//! A share that is connected besides the standing one, and left again, whatever the server says.
+//! A share that is connected besides the primary one, and left again, whatever the server says.
 
 use plimsoll_wire::smb2::header;
 
@@ -22,7 +22,7 @@ fn tree_in_use(world: &mut World) -> u32 {
     u32::from_le_bytes(tree)
 }
 
-/// Connected to a share besides the standing one.
+/// Connected to a share besides the primary one.
 fn connected() -> World {
     let mut world = World::ready(Dialect::V210, 64);
     assert_eq!(tree_in_use(&mut world), STANDING);

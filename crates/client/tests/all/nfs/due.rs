@@ -12,13 +12,13 @@ use plimsoll_model::{Symbol, Timeline, Transaction};
 use super::script::{Server, identity, options};
 
 #[derive(Default)]
-struct Told {
+struct Collected {
     lines: Vec<Timeline>,
     done: usize,
     failed: Vec<Failure>,
 }
 
-impl Events for Told {
+impl Events for Collected {
     fn transaction(&mut self, _: Option<Tag>, transaction: &Transaction) {
         self.lines.push(transaction.timeline);
     }
@@ -37,7 +37,7 @@ impl Events for Told {
 struct World {
     client: NfsClient,
     out: Outbox,
-    told: Told,
+    collected: Collected,
     server: Server,
     now: i64,
     /// Listings that fail because an entry went meanwhile.
@@ -49,14 +49,14 @@ impl World {
         let mut world = Self {
             client: NfsClient::new(options(), identity()),
             out: Outbox::new(),
-            told: Told::default(),
+            collected: Collected::default(),
             server: Server::default(),
             now: 1_000,
             entries_go: 0,
         };
-        world.client.connect(1_000, &mut world.out, &mut world.told);
+        world.client.connect(1_000, &mut world.out, &mut world.collected);
         world.obey();
-        world.told = Told::default();
+        world.collected = Collected::default();
         world
     }
 
@@ -86,26 +86,26 @@ impl World {
             let Framing::Message { length, keep } = self.client.framing(&answer) else { panic!("no message") };
             let (first, last) = (self.tick(), self.tick());
             let arrived = Arrived { head: &answer[..keep], length, first, last };
-            self.client.message(arrived, &mut self.out, &mut self.told);
+            self.client.message(arrived, &mut self.out, &mut self.collected);
         }
     }
 
     /// The timelines of an operation's calls.
     fn act(&mut self, operation: &Operation<'_>, intended: Option<i64>) -> Vec<Timeline> {
-        let told = self.tried(operation, intended);
-        assert_eq!(told.failed, []);
-        told.lines
+        let collected = self.tried(operation, intended);
+        assert_eq!(collected.failed, []);
+        collected.lines
     }
 
     /// All that is told of an operation.
-    fn tried(&mut self, operation: &Operation<'_>, intended: Option<i64>) -> Told {
+    fn tried(&mut self, operation: &Operation<'_>, intended: Option<i64>) -> Collected {
         let ticket = Ticket { tag: Tag(1), intended, path: Symbol::NONE };
         let now = self.tick();
-        self.client.begin(operation, ticket, now, &mut self.out, &mut self.told);
+        self.client.begin(operation, ticket, now, &mut self.out, &mut self.collected);
         self.obey();
-        let told = std::mem::take(&mut self.told);
-        assert_eq!(told.done, 1);
-        told
+        let collected = std::mem::take(&mut self.collected);
+        assert_eq!(collected.done, 1);
+        collected
     }
 }
 
@@ -129,11 +129,15 @@ fn a_piece_of_a_listing_that_failed_for_an_entry_that_went_is_asked_for_again() 
             world.entries_go = entries_go;
             world.tried(&operation, Some(7))
         };
-        let told = with(2);
-        assert_eq!((told.failed, told.lines.len()), (vec![], 4), "a LOOKUP, two that failed, and one that did not");
-        assert_eq!(told.lines[2].intended, told.lines[1].response_last);
+        let collected = with(2);
+        assert_eq!(
+            (collected.failed, collected.lines.len()),
+            (vec![], 4),
+            "a LOOKUP, two that failed, and one that did not"
+        );
+        assert_eq!(collected.lines[2].intended, collected.lines[1].response_last);
         // A server that says so for ever is not asked for ever.
-        let told = with(u32::MAX);
-        assert_eq!((told.failed[0].status, told.lines.len()), (Some(2), 10));
+        let collected = with(u32::MAX);
+        assert_eq!((collected.failed[0].status, collected.lines.len()), (Some(2), 10));
     }
 }

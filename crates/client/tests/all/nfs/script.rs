@@ -181,14 +181,14 @@ impl Asked {
             _ => {
                 put_optional(choice, out);
                 if fine {
-                    self.told(choice, out);
+                    self.collected(choice, out);
                 }
             }
         }
     }
 
     /// What follows the attributes.
-    fn told(&self, choice: &Choice, out: &mut Vec<u8>) {
+    fn collected(&self, choice: &Choice, out: &mut Vec<u8>) {
         match self.procedure {
             4 => out.put_u32(0x3F),
             5 => out.put_opaque(b"some/where"),

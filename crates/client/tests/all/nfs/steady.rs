@@ -39,14 +39,14 @@ unsafe impl GlobalAlloc for Counting {
 static MEMORY: Counting = Counting;
 
 #[derive(Default)]
-struct Told {
+struct Collected {
     file: Option<FileKey>,
     done: u64,
     failed: u64,
     transactions: u64,
 }
 
-impl Events for Told {
+impl Events for Collected {
     fn transaction(&mut self, _: Option<Tag>, _: &Transaction) {
         self.transactions += 1;
     }
@@ -69,7 +69,7 @@ impl Events for Told {
 struct Loop {
     client: NfsClient,
     out: Outbox,
-    told: Told,
+    collected: Collected,
     answer: Vec<u8>,
 }
 
@@ -77,7 +77,7 @@ impl Loop {
     /// Does an operation, and answers its one call with `answer`, but for the xid.
     fn turn(&mut self, operation: &Operation<'_>) {
         let ticket = Ticket { tag: Tag(1), intended: None, path: Symbol::NONE };
-        self.client.begin(operation, ticket, 1, &mut self.out, &mut self.told);
+        self.client.begin(operation, ticket, 1, &mut self.out, &mut self.collected);
         self.reply();
     }
 
@@ -89,7 +89,7 @@ impl Loop {
         self.client.sent(self.out.sent(), 2);
         let Framing::Message { length, keep } = self.client.framing(&self.answer) else { panic!("no message") };
         let arrived = Arrived { head: &self.answer[..keep], length, first: 4, last: 5 };
-        self.client.message(arrived, &mut self.out, &mut self.told);
+        self.client.message(arrived, &mut self.out, &mut self.collected);
     }
 
     /// An answer of the kind that the call in the outbox asks for.
@@ -104,7 +104,7 @@ impl Loop {
     /// Begins an operation, and learns the answer of its call from it.
     fn first(&mut self, operation: &Operation<'_>) {
         let ticket = Ticket { tag: Tag(1), intended: None, path: Symbol::NONE };
-        self.client.begin(operation, ticket, 1, &mut self.out, &mut self.told);
+        self.client.begin(operation, ticket, 1, &mut self.out, &mut self.collected);
         self.learn();
         self.reply();
     }
@@ -112,14 +112,14 @@ impl Loop {
 
 #[test]
 fn what_was_done_before_is_done_again_without_taking_memory() {
-    let (out, told, answer) = (Outbox::new(), Told::default(), Vec::new());
-    let mut turns = Loop { client: NfsClient::new(options(), identity()), out, told, answer };
-    turns.client.connect(1, &mut turns.out, &mut turns.told);
+    let (out, collected, answer) = (Outbox::new(), Collected::default(), Vec::new());
+    let mut turns = Loop { client: NfsClient::new(options(), identity()), out, collected, answer };
+    turns.client.connect(1, &mut turns.out, &mut turns.collected);
     turns.learn();
     turns.reply();
     let (access, caching) = (Access::Read, Caching::None);
     turns.first(&Operation::Open { path: "file", access, disposition: Disposition::OpenExisting, caching });
-    let file = turns.told.file.unwrap();
+    let file = turns.collected.file.unwrap();
     let content = Arc::new(Content::new(1));
     let operations = [
         Operation::Getattr { path: "file" },
@@ -135,11 +135,11 @@ fn what_was_done_before_is_done_again_without_taking_memory() {
         turns.first(&operation);
         // The lists grow to their size.
         (0..10).for_each(|_| turns.turn(&operation));
-        let (before, done) = (ASKED.get(), turns.told.done);
+        let (before, done) = (ASKED.get(), turns.collected.done);
         (0..1_000).for_each(|_| turns.turn(&operation));
         let asked = ASKED.get() - before;
-        assert_eq!((turns.told.done - done, turns.told.failed), (1_000, 0), "{operation:?}");
+        assert_eq!((turns.collected.done - done, turns.collected.failed), (1_000, 0), "{operation:?}");
         assert_eq!(asked, 0, "{operation:?}");
     }
-    assert_eq!(turns.told.transactions, turns.told.done);
+    assert_eq!(turns.collected.transactions, turns.collected.done);
 }

@@ -70,7 +70,7 @@ impl Client for Sleeper {
                 frames: Frames::default(),
                 vantage: Vantage::Client,
                 stage: None,
-                held: false,
+                long_lived: false,
                 counted: true,
                 resent_wait_ns: None,
             },

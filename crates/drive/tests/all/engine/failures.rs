@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use plimsoll_client::operation::Cause;
 use plimsoll_drive::engine::{ConnectionFailure, EngineError, Phase, Plan, Reconnect, Watch, run_on};
-use plimsoll_drive::network::memory::{Accept, Memory, Reply, What};
+use plimsoll_drive::network::memory::{Accept, Delivery, Memory, Reply};
 use plimsoll_model::{Outcome, Transaction};
 use plimsoll_workload::scenario::Verdict;
 use plimsoll_workload::{Arrivals, Load, Pause};
@@ -39,7 +39,7 @@ fn except(attempt: u32, n: u32, instead: fn(i64, u64) -> Vec<Reply>) -> Memory {
                 if attempts == attempt && seen == n {
                     replies.extend(instead(at, id));
                 } else {
-                    replies.extend(answer(id, word).map(|it| Reply { at: at + MS, what: What::Bytes(it) }));
+                    replies.extend(answer(id, word).map(|it| Reply { at: at + MS, what: Delivery::Bytes(it) }));
                 }
                 seen += 1;
             }
@@ -49,7 +49,7 @@ fn except(attempt: u32, n: u32, instead: fn(i64, u64) -> Vec<Reply>) -> Memory {
 }
 
 fn bytes(at: i64, bytes: Vec<u8>) -> Vec<Reply> {
-    vec![Reply { at, what: What::Bytes(bytes) }]
+    vec![Reply { at, what: Delivery::Bytes(bytes) }]
 }
 
 #[test]
@@ -121,11 +121,11 @@ fn a_refused_logon_is_not_tried_again() {
 
 #[test]
 fn every_way_to_fail_in_mid_run_has_its_name_and_the_run_goes_on() {
-    let reset: fn(i64, u64) -> Vec<Reply> = |at, _| vec![Reply { at: at + MS, what: What::Reset }];
-    let close: fn(i64, u64) -> Vec<Reply> = |at, _| vec![Reply { at: at + MS, what: What::Close }];
+    let reset: fn(i64, u64) -> Vec<Reply> = |at, _| vec![Reply { at: at + MS, what: Delivery::Reset }];
+    let close: fn(i64, u64) -> Vec<Reply> = |at, _| vec![Reply { at: at + MS, what: Delivery::Close }];
     let cut: fn(i64, u64) -> Vec<Reply> = |at, id| {
         let half = message(id, 0, 100)[..HEAD + 7].to_vec();
-        vec![Reply { at, what: What::Bytes(half) }, Reply { at: at + MS, what: What::Close }]
+        vec![Reply { at, what: Delivery::Bytes(half) }, Reply { at: at + MS, what: Delivery::Close }]
     };
     let garbage: fn(i64, u64) -> Vec<Reply> = |at, _| bytes(at, vec![0; 40]);
     for (instead, cause) in [
@@ -158,7 +158,7 @@ fn an_outage_is_charged_to_the_iteration_that_waited_for_its_end() {
         door(|_, attempts, _| match attempts {
             0 => Accept::Serve(
                 Box::new(|at: i64, _: &[u8], replies: &mut Vec<Reply>| {
-                    replies.push(Reply { at, what: What::Reset });
+                    replies.push(Reply { at, what: Delivery::Reset });
                 }),
                 0,
             ),
@@ -255,7 +255,7 @@ fn an_open_schedule_goes_on_while_a_connection_is_lost() {
     let toys = Toys::new(&TURN);
     let load = Load::Open { clients: 1, rate: 500.0, arrivals: Arrivals::Constant };
     let plan = Plan { load, ..plan(1) };
-    let reset: fn(i64, u64) -> Vec<Reply> = |at, _| vec![Reply { at, what: What::Reset }];
+    let reset: fn(i64, u64) -> Vec<Reply> = |at, _| vec![Reply { at, what: Delivery::Reset }];
     let ran = over(&plan, &toys, |_| except(0, 50, reset));
     // Lost at 100 ms, there again at 110 ms. What was due at 102, 104 … starts then, one a millisecond, and has caught up
     // with what is due at 118.
@@ -270,7 +270,7 @@ fn nobody_waits_for_a_held_request_in_the_end() {
     plan.phases.drain_ns = 1_000_000 * MS as u64;
     let ran = over(&plan, &toys, |_| steady(MS));
     assert!(ran.clients.iter().all(|tally| tally.errors == [(Cause::Ended, 1)]), "{:?}", ran.clients);
-    assert!(all(&ran).iter().all(|t| t.held));
+    assert!(all(&ran).iter().all(|t| t.long_lived));
 }
 
 #[test]
@@ -378,7 +378,7 @@ fn late_by(ns: i64) -> Memory {
                 let (_, id, word) = head(request).unwrap();
                 seen += 1;
                 let after = if seen == 10 { ns } else { MS };
-                replies.extend(answer(id, word).map(|it| Reply { at: at + after, what: What::Bytes(it) }));
+                replies.extend(answer(id, word).map(|it| Reply { at: at + after, what: Delivery::Bytes(it) }));
             }
         };
         Accept::Serve(Box::new(serve), 0)

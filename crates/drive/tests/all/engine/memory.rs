@@ -2,7 +2,7 @@
 
 use plimsoll_drive::engine::{EngineError, EngineResult, Plan, Watch, run_on};
 use plimsoll_drive::network::ConnectionKey;
-use plimsoll_drive::network::memory::{Accept, Memory, Reply, Server, What};
+use plimsoll_drive::network::memory::{Accept, Delivery, Memory, Reply, Server};
 use plimsoll_model::Transaction;
 use plimsoll_workload::Phases;
 
@@ -31,7 +31,7 @@ impl<L: FnMut(i64) -> i64 + Send> Server for ToyServer<L> {
         while let Some((length, id, word)) = head(&self.bytes).filter(|(length, ..)| self.bytes.len() >= *length) {
             self.bytes.drain(..length);
             let latency = (self.latency)(at);
-            replies.extend(answer(id, word).map(|bytes| Reply { at: at + latency, what: What::Bytes(bytes) }));
+            replies.extend(answer(id, word).map(|bytes| Reply { at: at + latency, what: Delivery::Bytes(bytes) }));
         }
     }
 }

@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering::SeqCst;
 
 use plimsoll_client::operation::Cause;
 use plimsoll_drive::engine::{Plan, Reconnect, Watch, run_on};
-use plimsoll_drive::network::memory::{Accept, Memory, Reply, What};
+use plimsoll_drive::network::memory::{Accept, Delivery, Memory, Reply};
 use plimsoll_model::Transaction;
 use plimsoll_workload::{Arrivals, Load, Pause};
 use proptest::prelude::*;
@@ -86,17 +86,17 @@ fn moody(seed: u64, trouble: f64) -> Memory {
                 let at = at + rng.random_range(1..3 * MS);
                 let usual = answer(id, word);
                 if !rng.random_bool(trouble / 10.0) {
-                    replies.extend(usual.map(|bytes| Reply { at, what: What::Bytes(bytes) }));
+                    replies.extend(usual.map(|bytes| Reply { at, what: Delivery::Bytes(bytes) }));
                     continue;
                 }
                 let what = match rng.random_range(0..8) {
-                    0 => What::Reset,
-                    1 => What::Close,
-                    2 => What::Bytes(vec![0; 50]),
-                    3 => What::Bytes(message(id, 7, 0)),
-                    4 => What::Bytes(message(id + 1_000, 0, 10)),
-                    5 => What::Bytes([message(id, 0, 0), message(id, 0, 0)].concat()),
-                    6 => What::Bytes(message(id, 0, 50)[..HEAD + 3].to_vec()),
+                    0 => Delivery::Reset,
+                    1 => Delivery::Close,
+                    2 => Delivery::Bytes(vec![0; 50]),
+                    3 => Delivery::Bytes(message(id, 7, 0)),
+                    4 => Delivery::Bytes(message(id + 1_000, 0, 10)),
+                    5 => Delivery::Bytes([message(id, 0, 0), message(id, 0, 0)].concat()),
+                    6 => Delivery::Bytes(message(id, 0, 50)[..HEAD + 3].to_vec()),
                     _ => continue,
                 };
                 replies.push(Reply { at, what });

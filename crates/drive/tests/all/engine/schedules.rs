@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 
 use plimsoll_drive::engine::Plan;
-use plimsoll_drive::network::memory::{Accept, Reply, What};
+use plimsoll_drive::network::memory::{Accept, Delivery, Reply};
 use plimsoll_model::Transaction;
 use plimsoll_workload::{Arrivals, Load, Pause};
 
@@ -217,7 +217,7 @@ fn what_is_due_together_goes_out_together() {
                     counted.fetch_add(1, SeqCst);
                     for request in bytes.chunks(HEAD) {
                         let (_, id, word) = head(request).unwrap();
-                        replies.extend(answer(id, word).map(|it| Reply { at: at + MS, what: What::Bytes(it) }));
+                        replies.extend(answer(id, word).map(|it| Reply { at: at + MS, what: Delivery::Bytes(it) }));
                     }
                 }),
                 0,

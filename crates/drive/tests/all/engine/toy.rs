@@ -52,7 +52,7 @@ pub(crate) fn answer(id: u64, word: u32) -> Option<Vec<u8>> {
 
 pub(crate) struct ToyClient {
     identity: Identity,
-    calls: Calls<What>,
+    calls: Calls<Delivery>,
     next_id: u64,
     unmatched_responses: u64,
     /// Bytes of data from which on they are dropped rather than kept.
@@ -60,7 +60,7 @@ pub(crate) struct ToyClient {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct What {
+struct Delivery {
     tag: Tag,
     bytes: Option<u32>,
     keep: bool,
@@ -91,12 +91,12 @@ impl ToyClient {
             ends: out.end(),
             sent: None,
             interim: None,
-            held: word == HOLD,
-            what: What { tag: ticket.tag, bytes, keep },
+            long_lived: word == HOLD,
+            what: Delivery { tag: ticket.tag, bytes, keep },
         });
     }
 
-    fn end(&mut self, call: &Call<What>, at: i64, cause: Cause, outcome: Outcome, events: &mut dyn Events) {
+    fn end(&mut self, call: &Call<Delivery>, at: i64, cause: Cause, outcome: Outcome, events: &mut dyn Events) {
         let ending = Ending { answered: None, status: None, outcome, response_bytes: None, payload_bytes: None };
         events.transaction(Some(call.what.tag), &call.transaction(&self.identity, &ending));
         let failure = Failure { procedure: Some(call.procedure), status: None, outcome, cause };
@@ -190,7 +190,7 @@ impl Client for ToyClient {
     }
 
     fn overdue(&mut self, before: i64, now: i64, events: &mut dyn Events) {
-        let late = |call: &Call<What>| !call.held && call.sent.is_some_and(|(first, _)| first < before);
+        let late = |call: &Call<Delivery>| !call.long_lived && call.sent.is_some_and(|(first, _)| first < before);
         for call in self.calls.take_where(late) {
             self.end(&call, now, Cause::TimedOut, Outcome::Unanswered, events);
         }
@@ -205,7 +205,7 @@ impl Client for ToyClient {
     }
 
     fn outstanding(&self) -> usize {
-        self.calls.iter().filter(|call| !call.held).count()
+        self.calls.iter().filter(|call| !call.long_lived).count()
     }
 
     fn unmatched_responses(&self) -> u64 {

@@ -12,7 +12,7 @@ use plimsoll_model::{Anomaly, Outcome, Procedure, Protocol, Sink};
 use plimsoll_wire::nfs::v4::{CompoundCall, CompoundReply};
 use plimsoll_wire::rpc;
 
-use super::{Answer, Link, Output, Pending, Waiting};
+use super::{Answer, ConnectionContext, Output, Pending, Waiting};
 use crate::names::{Handles, Object};
 
 /// Operations of a compound that get rows, at most; real ones have a dozen.
@@ -41,7 +41,7 @@ impl Member {
     pub(super) fn pending(&self, whole: &Pending, counted: bool) -> Pending {
         Pending {
             procedure: self.procedure,
-            held: false,
+            long_lived: false,
             counted,
             bytes: whole.bytes.filter(|_| counted),
             compound_position: Some(self.position),
@@ -100,7 +100,7 @@ pub(super) fn pair<S: Sink>(
     results: Option<&[u8]>,
     answer: &mut Answer,
     id: u64,
-    link: &Link,
+    link: &ConnectionContext,
     handles: &mut Handles,
     output: &mut Output<S>,
 ) {

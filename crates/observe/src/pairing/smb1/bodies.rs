@@ -13,11 +13,11 @@ use plimsoll_wire::smb1::{command, locking, open, path, raw, read, trans2 as ope
 use super::super::pipe;
 use super::exchange::Row;
 use super::ids::Ids;
-use super::{Answer, Fields, Link, Output};
+use super::{Answer, ConnectionContext, Fields, Output};
 
 /// What a request's answer will teach.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Lesson {
+pub(super) enum Binding {
     /// Nothing.
     None,
     /// The FID that the path was opened with.
@@ -49,7 +49,7 @@ pub(super) fn note_request<S: Sink>(
     row: &mut Row,
     command: &Command<'_>,
     fields: &Fields,
-    link: &Link,
+    link: &ConnectionContext,
     ids: &Ids,
     context: &mut Context,
     output: &mut Output<S>,
@@ -67,7 +67,7 @@ pub(super) fn note_request<S: Sink>(
     };
     note_session(row, command, context, output);
     note_io(row, command, fid, &output.names);
-    if row.lesson == Lesson::Open {
+    if row.binding == Binding::Open {
         context.opened = Some(row.pending.path);
     }
 }
@@ -77,7 +77,7 @@ pub(super) fn note_response(
     row: &Row,
     command: &Command<'_>,
     fields: &Fields,
-    link: &Link,
+    link: &ConnectionContext,
     answer: &mut Answer,
     ids: &mut Ids,
 ) {
@@ -87,14 +87,14 @@ pub(super) fn note_response(
         return;
     }
     let pending = &row.pending;
-    match row.lesson {
-        Lesson::None => {}
-        Lesson::Open => {
+    match row.binding {
+        Binding::None => {}
+        Binding::Open => {
             if let Some(fid) = open::opened_fid(command) {
                 ids.learn_path(fid, pending.path, link);
             }
         }
-        Lesson::OpenBy(function) => {
+        Binding::OpenBy(function) => {
             let transaction = Transaction::new(command);
             let fid = transaction.and_then(|transaction| match row.command {
                 command::TRANSACTION2 if function == trans2::OPEN2 => open2::opened_fid(&transaction),
@@ -104,17 +104,17 @@ pub(super) fn note_response(
                 ids.learn_path(fid, pending.path, link);
             }
         }
-        Lesson::Close(fid) => ids.forget_path(fid),
-        Lesson::Share if row.command == command::TREE_CONNECT => {
+        Binding::Close(fid) => ids.forget_path(fid),
+        Binding::Share if row.command == command::TREE_CONNECT => {
             if let Some(tid) = command.u16(CORE_TID) {
                 ids.learn_share(tid, pending.share);
             }
         }
-        Lesson::Share => ids.learn_share(fields.tid, pending.share),
-        Lesson::NoShare => ids.forget_share(fields.tid),
-        Lesson::User if pending.user.is_some() => ids.learn_user(fields.uid, pending.user),
-        Lesson::User => {}
-        Lesson::NoUser => ids.forget_user(fields.uid),
+        Binding::Share => ids.learn_share(fields.tid, pending.share),
+        Binding::NoShare => ids.forget_share(fields.tid),
+        Binding::User if pending.user.is_some() => ids.learn_user(fields.uid, pending.user),
+        Binding::User => {}
+        Binding::NoUser => ids.forget_user(fields.uid),
     }
 }
 
@@ -126,18 +126,18 @@ fn note_session<S: Sink>(row: &mut Row, command: &Command<'_>, context: &mut Con
     match command.command {
         command::SESSION_SETUP_ANDX => {
             row.pending.user = user(command, output);
-            row.lesson = Lesson::User;
+            row.binding = Binding::User;
             context.user = Some(row.pending.user);
         }
-        command::LOGOFF_ANDX => row.lesson = Lesson::NoUser,
+        command::LOGOFF_ANDX => row.binding = Binding::NoUser,
         command::TREE_CONNECT | command::TREE_CONNECT_ANDX => {
             let path = session::TreeConnect::new(command).map(|connect| connect.path);
             let path = path.filter(|path| path.complete).map(|path| path.text().to_string());
             row.pending.share = path.map_or(Symbol::NONE, |path| output.names.intern_share(&path));
-            row.lesson = Lesson::Share;
+            row.binding = Binding::Share;
             context.share = Some(row.pending.share);
         }
-        command::TREE_DISCONNECT => row.lesson = Lesson::NoShare,
+        command::TREE_DISCONNECT => row.binding = Binding::NoShare,
         _ => {}
     }
 }
@@ -152,12 +152,12 @@ fn note_io(row: &mut Row, command: &Command<'_>, fid: Option<u16>, names: &Names
         | command::CREATE_TEMPORARY
         | command::OPEN_ANDX
         | command::NT_CREATE_ANDX
-        | command::OPEN_PRINT_FILE => row.lesson = Lesson::Open,
+        | command::OPEN_PRINT_FILE => row.binding = Binding::Open,
         command::CLOSE | command::WRITE_AND_CLOSE | command::CLOSE_AND_TREE_DISC | command::CLOSE_PRINT_FILE => {
-            row.lesson = fid.map_or(Lesson::None, Lesson::Close);
+            row.binding = fid.map_or(Binding::None, Binding::Close);
         }
         command::LOCKING_ANDX => {
-            pending.held |= locking::Locking::new(command).is_some_and(|locking| locking.may_wait());
+            pending.long_lived |= locking::Locking::new(command).is_some_and(|locking| locking.may_wait());
         }
         command::TRANSACTION | command::TRANSACTION2 | command::NT_TRANSACT => note_transaction(row, command),
         _ => {}
@@ -191,14 +191,14 @@ fn note_transaction(row: &mut Row, command: &Command<'_>) {
     }
     let procedure = Procedure::of_sub(Protocol::Smb1, u16::from(command.command), function);
     row.pending.procedure = procedure;
-    row.pending.held = procedure.row().held;
+    row.pending.long_lived = procedure.row().long_lived;
     let opens = match command.command {
         command::TRANSACTION2 => function == trans2::OPEN2,
         command::NT_TRANSACT => function == nt::CREATE,
         _ => false,
     };
     if opens {
-        row.lesson = Lesson::OpenBy(function);
+        row.binding = Binding::OpenBy(function);
     }
 }
 
@@ -230,7 +230,7 @@ fn is_relative(command: &Command<'_>) -> bool {
 }
 
 /// The directory that an open is relative to.
-fn root_path(command: &Command<'_>, ids: &Ids, link: &Link) -> Symbol {
+fn root_path(command: &Command<'_>, ids: &Ids, link: &ConnectionContext) -> Symbol {
     let root = open::NtCreate::new(command).and_then(|create| u16::try_from(create.root_fid).ok());
     root.map_or(Symbol::NONE, |fid| ids.path(fid, link))
 }

@@ -4,9 +4,9 @@ use plimsoll_model::{Anomaly, Sink};
 use plimsoll_wire::smb1::command;
 use plimsoll_wire::smb1::raw::WriteRaw;
 
-use super::bodies::Lesson;
+use super::bodies::Binding;
 use super::parts::Parts;
-use super::{Answer, Arrival, Fields, Link, Message, Output, Pending, answers, shown};
+use super::{Answer, Arrival, ConnectionContext, Fields, Message, Output, Pending, answers, shown};
 
 /// One command of a request.
 #[derive(Debug)]
@@ -14,7 +14,7 @@ pub(super) struct Row {
     pub(super) pending: Pending,
     pub(super) command: u8,
     /// What its answer will teach.
-    pub(super) lesson: Lesson,
+    pub(super) binding: Binding,
 }
 
 /// A request message that waits.
@@ -70,7 +70,7 @@ impl Exchange {
 
     /// Whether losses both ways make its id worthless. An answer that has begun has settled that, and one whose packet acknowledges
     /// the request and nothing behind it: no later request with this id had reached the server by then.
-    pub(super) fn is_ambiguous(&self, message: &Message<'_>, link: &Link) -> bool {
+    pub(super) fn is_ambiguous(&self, message: &Message<'_>, link: &ConnectionContext) -> bool {
         let nothing_behind = message.acknowledges != 0 && message.acknowledges == self.first.pending.end_offset;
         self.answer.is_none() && !nothing_behind && self.first.pending.is_ambiguous(link)
     }
@@ -84,7 +84,7 @@ impl Exchange {
     }
 
     /// No (further) answer will come.
-    pub(super) fn give_up<S: Sink>(&self, link: &Link, output: &mut Output<S>) {
+    pub(super) fn give_up<S: Sink>(&self, link: &ConnectionContext, output: &mut Output<S>) {
         let id = Some(shown(self.id));
         if let Some(answer) = self.answer {
             return output.pair(link, id, &self.first.pending, &Answer { last: None, ..answer });

@@ -9,7 +9,7 @@ use plimsoll_model::Symbol;
 use plimsoll_wire::smb1::andx::Link as Command;
 use plimsoll_wire::smb1::{command, open};
 
-use super::Link;
+use super::ConnectionContext;
 
 /// FIDs remembered on each connection, at most.
 const FIDS_MAX: usize = 16_384;
@@ -42,7 +42,7 @@ impl Ids {
         self.shares.get(&tid).copied().unwrap_or_default()
     }
 
-    pub(super) fn path(&self, fid: u16, link: &Link) -> Symbol {
+    pub(super) fn path(&self, fid: u16, link: &ConnectionContext) -> Symbol {
         match self.files.get(&fid) {
             Some(opened) if opened.holes[0] == link.holes[0] || opened.holes[1] == link.holes[1] => opened.path,
             _ => Symbol::NONE,
@@ -57,7 +57,7 @@ impl Ids {
         insert(&mut self.shares, tid, share, TIDS_MAX);
     }
 
-    pub(super) fn learn_path(&mut self, fid: u16, path: Symbol, link: &Link) {
+    pub(super) fn learn_path(&mut self, fid: u16, path: Symbol, link: &ConnectionContext) {
         insert(&mut self.files, fid, Opened { path, holes: link.holes }, FIDS_MAX);
     }
 

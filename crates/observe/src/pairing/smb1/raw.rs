@@ -1,6 +1,6 @@
 //! Raw reads and writes: blocks of data without any header, told only by what went before them.
 //!
-//! A raw write is reported in two parts, as seed 1 does: the request with the answer that asks for the block, which
+//! A raw write is reported in two parts, as Swartz (1997) does: the request with the answer that asks for the block, which
 //! has a response time, and the block. In most cases nobody answers the block; its row has no answer then and is not
 //! counted among the unanswered requests. In write-through mode WRITE_COMPLETE answers it.
 //!
@@ -13,7 +13,7 @@ pub(super) use plimsoll_wire::smb1::raw::WriteRaw;
 use plimsoll_wire::smb1::raw::{self, Answer as RawAnswer};
 
 use super::exchange::{Exchange, Row};
-use super::{Answer, Arrival, Fields, Link, Output, Pending, Smb1, bodies, shown};
+use super::{Answer, Arrival, ConnectionContext, Fields, Output, Pending, Smb1, bodies, shown};
 use crate::message::Message;
 
 /// The blocks that may come. One each way: a client has nothing else under way meanwhile.
@@ -80,7 +80,7 @@ impl Smb1 {
         &mut self,
         message: &Message<'_>,
         direction: usize,
-        link: &Link,
+        link: &ConnectionContext,
         output: &mut Output<S>,
     ) {
         let written = self.raw.write.take_if(|write| usize::from(write.request.direction) == direction);
@@ -100,7 +100,7 @@ impl Smb1 {
         read: Read,
         message: &Message<'_>,
         direction: usize,
-        link: &Link,
+        link: &ConnectionContext,
         output: &mut Output<S>,
     ) {
         let waits = self.waiting.get_mut(read.id).filter(|exchange| exchange.awaits(command::READ_RAW, direction));
@@ -127,7 +127,7 @@ impl Smb1 {
         write: Write,
         message: &Message<'_>,
         direction: usize,
-        link: &Link,
+        link: &ConnectionContext,
         output: &mut Output<S>,
     ) {
         let Write { id, tid, uid, request, asked } = write;
@@ -142,7 +142,7 @@ impl Smb1 {
             return output.unanswered_member(link, Some(shown(id)), &block);
         }
         let fields = Fields { id, tid, uid, is_response: false };
-        let row = Row { pending: block, command: command::WRITE_RAW, lesson: bodies::Lesson::None };
+        let row = Row { pending: block, command: command::WRITE_RAW, binding: bodies::Binding::None };
         self.wait(Exchange::new(fields, (row, Vec::new())), link, output);
     }
 }

@@ -1,4 +1,4 @@
-//! Messages are built after MS-CIFS 2.2.3; what must come out follows from seed 1, sections 4 and 5.
+//! Messages are built after MS-CIFS 2.2.3; what must come out follows from Swartz 1997, sections 4 and 5.
 
 use plimsoll_model::{Endpoint, Names, Transaction as Row};
 use proptest::prelude::{any, proptest};
@@ -19,7 +19,7 @@ impl Sink for Rows {
 struct Bench {
     smb1: Smb1,
     output: Output<Rows>,
-    link: Link,
+    link: ConnectionContext,
     frame: u64,
     /// Stream offset behind what each direction sent.
     sent: [u64; 2],
@@ -43,7 +43,7 @@ impl Bench {
             one_way: 0,
             jumped_at: 0,
         };
-        let link = Link {
+        let link = ConnectionContext {
             connection: 0,
             ends: [end(1024), end(445)],
             holes: [0; 2],

@@ -10,12 +10,12 @@ use plimsoll_wire::smb2::{
 };
 
 use super::super::pipe;
-use super::{Answer, Link, Output, Pending, Waiting};
+use super::{Answer, ConnectionContext, Output, Pending, Waiting};
 use crate::names::Smb2Names;
 
 /// What a request's answer will teach.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) enum Lesson {
+pub(super) enum Binding {
     /// Nothing.
     #[default]
     None,
@@ -42,7 +42,7 @@ pub(super) struct Chain {
 pub(super) fn note_request<S: Sink>(
     waiting: &mut Waiting,
     member: &Member<'_>,
-    link: &Link,
+    link: &ConnectionContext,
     chain: &mut Chain,
     names: &Smb2Names,
     output: &mut Output<S>,
@@ -75,12 +75,12 @@ fn note_body<S: Sink>(waiting: &mut Waiting, body: &Body<'_>, output: &mut Outpu
         Command::Create => {
             if let Some(name) = create::Request::new(bytes).and_then(|request| request.name()) {
                 pending.path = intern(&mut output.names, &name);
-                waiting.lesson = Lesson::Open;
+                waiting.binding = Binding::Open;
             }
         }
         Command::Close => {
             if let Some(file) = body.file_id().filter(|file| !file.is_previous()) {
-                waiting.lesson = Lesson::Close(file.0);
+                waiting.binding = Binding::Close(file.0);
             }
         }
         Command::Write => {
@@ -99,13 +99,13 @@ fn note_body<S: Sink>(waiting: &mut Waiting, body: &Body<'_>, output: &mut Outpu
         Command::TreeConnect => {
             if let Some(path) = tree_connect::Request::new(bytes).and_then(|request| request.path()) {
                 pending.share = output.names.intern_share(&path.to_string());
-                waiting.lesson = Lesson::Share;
+                waiting.binding = Binding::Share;
             }
         }
         Command::SessionSetup => {
             if let Some(blob) = session_setup::Request::new(bytes).and_then(|request| request.security_buffer()) {
                 pending.user = super::user(blob, output);
-                waiting.lesson = Lesson::User;
+                waiting.binding = Binding::User;
             }
         }
         Command::QueryInfo | Command::SetInfo | Command::Ioctl => pending.procedure = body.subcommand(),
@@ -117,7 +117,7 @@ fn note_body<S: Sink>(waiting: &mut Waiting, body: &Body<'_>, output: &mut Outpu
 pub(super) fn note_response(
     waiting: &mut Waiting,
     member: &Member<'_>,
-    link: &Link,
+    link: &ConnectionContext,
     answer: &mut Answer,
     names: &mut Smb2Names,
 ) {
@@ -129,20 +129,20 @@ pub(super) fn note_response(
     if answer.status != Some(0) {
         return;
     }
-    match waiting.lesson {
-        Lesson::None => {}
-        Lesson::Open => {
+    match waiting.binding {
+        Binding::None => {}
+        Binding::Open => {
             if let Some(file) = create::Response::new(member.bytes).and_then(|response| response.file_id()) {
                 names.learn_path(server, file.0, waiting.pending.path);
             }
         }
-        Lesson::Close(file) => names.forget_path(server, file),
-        Lesson::Share => {
+        Binding::Close(file) => names.forget_path(server, file),
+        Binding::Share => {
             if let (Some(session), Some(tree)) = (header.session_id(), header.tree_id()) {
                 names.learn_share(server, session, tree, waiting.pending.share);
             }
         }
-        Lesson::User => {
+        Binding::User => {
             if let Some(session) = header.session_id()
                 && waiting.pending.user.is_some()
             {

@@ -90,7 +90,7 @@ fn parquet_holds_every_value_of_a_full_transaction() {
     assert_eq!(*field(row, "request_packets"), Field::UInt(46));
     assert_eq!(*field(row, "response_last_frame"), Field::ULong(1 << 40));
     assert_eq!(*field(row, "stage"), Field::UInt(4));
-    assert_eq!(*field(row, "held"), Field::Bool(true));
+    assert_eq!(*field(row, "long_lived"), Field::Bool(true));
     let instants = "intended_ns request_first_ns request_last_ns interim_ns response_first_ns response_last_ns";
     for (i, name) in instants.split(' ').enumerate() {
         // The record reader knows no nanoseconds; it gives the plain number.
@@ -188,7 +188,7 @@ fn row_groups_tell_their_bounds_and_nulls() {
     assert_eq!(of("share"), (None, None, Some(1)), "too long to be a bound");
     let bytes = |number: u64| Some(number.to_le_bytes().to_vec());
     assert_eq!(of("payload_bytes"), (bytes(65_536), bytes(u64::MAX), Some(1)), "unsigned");
-    assert_eq!(of("held").2, Some(0));
+    assert_eq!(of("long_lived").2, Some(0));
 }
 
 #[test]

@@ -42,7 +42,7 @@ pub(crate) fn full(names: &mut Names, path: &str) -> Transaction {
         },
         vantage: Vantage::Wire,
         stage: Some(4),
-        held: true,
+        long_lived: true,
         counted: true,
         resent_wait_ns: Some(200_000_000),
     }
@@ -87,7 +87,7 @@ pub(crate) fn varied(names: &mut Names, count: u32) -> Vec<Transaction> {
         t.payload_bytes = (below(3) > 0).then(|| u64::MAX - u64::from(below(300)));
         t.request_packets = below(2);
         t.timeline.request_first = (below(7) > 0).then(|| i64::from(i) * 1_000);
-        t.held = below(2) == 0;
+        t.long_lived = below(2) == 0;
         t
     };
     (0..count).map(&mut one).collect()

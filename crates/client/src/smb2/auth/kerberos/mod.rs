@@ -39,10 +39,10 @@ pub struct Kerberos {
     /// Where our message numbers begin. None is ever sent: it tells one logon from another.
     sequence: u32,
     now: i64,
-    step: Step,
+    step: AuthStep,
 }
 
-enum Step {
+enum AuthStep {
     Begin,
     Asked(Sent),
     Proven(SessionKey),
@@ -58,32 +58,34 @@ impl Kerberos {
         generator.fill_bytes(&mut subkey);
         // 30 bits, as MIT's: peers that read it as a signed number see the same one.
         let sequence = generator.next_u32() >> 2;
-        Self { ticket, subkey, sequence, now, step: Step::Begin }
+        Self { ticket, subkey, sequence, now, step: AuthStep::Begin }
     }
 }
 
 impl Auth for Kerberos {
     fn next(&mut self, from_server: Option<&[u8]>) -> Result<Vec<u8>, AuthError> {
-        match std::mem::replace(&mut self.step, Step::Over) {
-            Step::Begin => {
+        match std::mem::replace(&mut self.step, AuthStep::Over) {
+            AuthStep::Begin => {
                 spnego::check_offer(Mechanism::Kerberos, from_server)?;
                 let (message, sent) = message::request(&self.ticket, &self.subkey, self.sequence, self.now)?;
-                self.step = Step::Asked(sent);
+                self.step = AuthStep::Asked(sent);
                 Ok(spnego::first(Mechanism::Kerberos, &message))
             }
-            Step::Asked(_) => {
+            AuthStep::Asked(_) => {
                 // Ours was the last token: whatever the server still wants, this logon does not do it.
                 let answer = spnego::answer(Mechanism::Kerberos, from_server.unwrap_or_default())?;
                 let refused =
                     answer.state == Some(spnego::State::Rejected) || answer.token.is_some_and(message::is_error);
                 Err(if refused { AuthError::Rejected } else { AuthError::OutOfTurn })
             }
-            Step::Proven(_) | Step::Over => Err(AuthError::OutOfTurn),
+            AuthStep::Proven(_) | AuthStep::Over => Err(AuthError::OutOfTurn),
         }
     }
 
     fn finish(&mut self, from_server: &[u8]) -> Result<(), AuthError> {
-        let Step::Asked(sent) = std::mem::replace(&mut self.step, Step::Over) else { return Err(AuthError::OutOfTurn) };
+        let AuthStep::Asked(sent) = std::mem::replace(&mut self.step, AuthStep::Over) else {
+            return Err(AuthError::OutOfTurn);
+        };
         let answer = spnego::last(Mechanism::Kerberos, from_server)?;
         let token = answer.token.ok_or(AuthError::Missing("mutual authentication"))?;
         let subkey = message::reply(&self.ticket, &sent, token)?;
@@ -93,14 +95,14 @@ impl Auth for Kerberos {
             message::check_proof(&key, of_acceptor, &Mechanism::Kerberos.list(), proof)?;
         }
         let key = SessionKey::new(&key).ok_or(AuthError::Malformed("a subkey of no use"))?;
-        self.step = Step::Proven(key);
+        self.step = AuthStep::Proven(key);
         Ok(())
     }
 
     fn session_key(&self) -> Option<SessionKey> {
         match &self.step {
-            Step::Proven(key) => Some(key.clone()),
-            Step::Begin | Step::Asked(_) | Step::Over => None,
+            AuthStep::Proven(key) => Some(key.clone()),
+            AuthStep::Begin | AuthStep::Asked(_) | AuthStep::Over => None,
         }
     }
 }

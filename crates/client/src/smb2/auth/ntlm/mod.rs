@@ -39,10 +39,10 @@ pub struct Ntlm {
     randomness: Randomness,
     now: i64,
     target: String,
-    step: Step,
+    step: AuthStep,
 }
 
-enum Step {
+enum AuthStep {
     Begin,
     Asked {
         negotiate: Vec<u8>,
@@ -64,7 +64,7 @@ impl Ntlm {
     /// A logon at `now`, ns since the Unix epoch, which counts only where the server does not tell its own time.
     #[must_use]
     pub fn new(credentials: Credentials, randomness: Randomness, now: i64) -> Self {
-        Self { credentials, randomness, now, target: String::new(), step: Step::Begin }
+        Self { credentials, randomness, now, target: String::new(), step: AuthStep::Begin }
     }
 
     /// Names the service that is meant (`cifs/server`), for servers that check it.
@@ -185,15 +185,15 @@ impl Side {
 impl Auth for Ntlm {
     fn next(&mut self, from_server: Option<&[u8]>) -> Result<Vec<u8>, AuthError> {
         // What fails once is over: only success puts another step here.
-        match std::mem::replace(&mut self.step, Step::Over) {
-            Step::Begin => {
+        match std::mem::replace(&mut self.step, AuthStep::Over) {
+            AuthStep::Begin => {
                 spnego::check_offer(Mechanism::Ntlm, from_server)?;
                 let negotiate = message::negotiate();
                 let token = spnego::first(Mechanism::Ntlm, &negotiate);
-                self.step = Step::Asked { negotiate };
+                self.step = AuthStep::Asked { negotiate };
                 Ok(token)
             }
-            Step::Asked { negotiate } => {
+            AuthStep::Asked { negotiate } => {
                 let answer = spnego::answer(Mechanism::Ntlm, from_server.unwrap_or_default())?;
                 if answer.state == Some(spnego::State::Rejected) {
                     return Err(AuthError::Rejected);
@@ -203,26 +203,26 @@ impl Auth for Ntlm {
                 let proof = answered.proofs.map(|[client, _]| client);
                 let token = spnego::next(&answered.message, proof.as_ref().map(|proof| &proof[..]));
                 let server_proof = answered.proofs.map(|[_, server]| server);
-                self.step = Step::Answered { key: answered.key, server_proof };
+                self.step = AuthStep::Answered { key: answered.key, server_proof };
                 Ok(token)
             }
-            Step::Answered { .. } | Step::Over => Err(AuthError::OutOfTurn),
+            AuthStep::Answered { .. } | AuthStep::Over => Err(AuthError::OutOfTurn),
         }
     }
 
     fn finish(&mut self, from_server: &[u8]) -> Result<(), AuthError> {
-        let Step::Answered { server_proof, .. } = &self.step else { return Err(AuthError::OutOfTurn) };
+        let AuthStep::Answered { server_proof, .. } = &self.step else { return Err(AuthError::OutOfTurn) };
         let checked = check_last(from_server, *server_proof);
         if checked.is_err() {
-            self.step = Step::Over;
+            self.step = AuthStep::Over;
         }
         checked
     }
 
     fn session_key(&self) -> Option<SessionKey> {
         match &self.step {
-            Step::Answered { key, .. } => key.clone(),
-            Step::Begin | Step::Asked { .. } | Step::Over => None,
+            AuthStep::Answered { key, .. } => key.clone(),
+            AuthStep::Begin | AuthStep::Asked { .. } | AuthStep::Over => None,
         }
     }
 }

@@ -191,7 +191,7 @@ fn what_goes_wrong_is_named_and_ends_the_logon() {
         assert_eq!(logon.finish(&[]), Err(AuthError::OutOfTurn));
     }
     let long = Ntlm::new(user(&"d".repeat(40_000), "User", "Password"), randomness(), 0);
-    let mut long = Ntlm { step: Step::Asked { negotiate: message::negotiate() }, ..long };
+    let mut long = Ntlm { step: AuthStep::Asked { negotiate: message::negotiate() }, ..long };
     let refused = long.next(Some(&answer(1, &challenge(spec::FLAGS, &timed()), &[])));
     assert_eq!(refused, Err(AuthError::TooLong("the domain's name")));
 }

@@ -16,7 +16,7 @@ pub struct SharedDepth(Arc<Mutex<QueueDepth>>);
 
 /// A thread's end of it. What was collected is handed on when it is dropped.
 #[derive(Debug)]
-pub(crate) struct Feed {
+pub(crate) struct DepthSender {
     into: SharedDepth,
     /// From when to when, ns.
     waiting: Vec<(i64, i64)>,
@@ -29,8 +29,8 @@ impl SharedDepth {
         std::mem::take(&mut *self.lock())
     }
 
-    pub(crate) fn feed(&self) -> Feed {
-        Feed { into: self.clone(), waiting: Vec::with_capacity(BATCH), left_out: 0 }
+    pub(crate) fn sender(&self) -> DepthSender {
+        DepthSender { into: self.clone(), waiting: Vec::with_capacity(BATCH), left_out: 0 }
     }
 
     fn lock(&self) -> MutexGuard<'_, QueueDepth> {
@@ -39,7 +39,7 @@ impl SharedDepth {
     }
 }
 
-impl Feed {
+impl DepthSender {
     /// Takes a request that was outstanding from an instant to another, ns; without an end it is left out.
     #[inline]
     pub(crate) fn take(&mut self, span: Option<(i64, i64)>) {
@@ -63,13 +63,13 @@ impl Feed {
 }
 
 /// With nothing collected: a request is handed on once.
-impl Clone for Feed {
+impl Clone for DepthSender {
     fn clone(&self) -> Self {
-        self.into.feed()
+        self.into.sender()
     }
 }
 
-impl Drop for Feed {
+impl Drop for DepthSender {
     fn drop(&mut self) {
         self.hand_on();
     }
@@ -83,10 +83,10 @@ mod tests {
     #[test]
     fn what_two_threads_have_outstanding_adds_up() {
         let shared = SharedDepth::default();
-        let mut feeds = [shared.feed(), shared.feed()];
+        let mut feeds = [shared.sender(), shared.sender()];
         for i in 0..200_000i64 {
             let start = i / 4 * 1000 + i % 4;
-            feeds.iter_mut().for_each(|feed| feed.take(Some((start, start + 1000))));
+            feeds.iter_mut().for_each(|sender| sender.take(Some((start, start + 1000))));
         }
         feeds[1].take(None);
         drop(feeds);

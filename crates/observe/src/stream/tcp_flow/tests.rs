@@ -23,16 +23,16 @@ impl Receiver for Vec<String> {
     }
 }
 
-fn give(half: &mut Half, seq: u32, payload: &[u8], out: &mut Vec<String>) {
-    half.segment(&segment(seq, payload), Stamp { time_ns: 0, frame: 1 }, 0, out);
+fn give(tcp_flow: &mut TcpFlow, seq: u32, payload: &[u8], out: &mut Vec<String>) {
+    tcp_flow.segment(&segment(seq, payload), Stamp { time_ns: 0, frame: 1 }, 0, out);
 }
 
 #[test]
 fn jumps_back_for_ever_stay_in_range() {
-    let (mut half, mut out, mut seq, mut last) = (Half::default(), Vec::new(), 0u32, 0);
+    let (mut tcp_flow, mut out, mut seq, mut last) = (TcpFlow::default(), Vec::new(), 0u32, 0);
     for _ in 0..100 {
-        give(&mut half, seq, b"x", &mut out);
-        let next = half.next().unwrap();
+        give(&mut tcp_flow, seq, b"x", &mut out);
+        let next = tcp_flow.next().unwrap();
         assert!(next > last, "offsets never go back: {next} after {last}");
         (last, seq) = (next, seq.wrapping_sub(0x7000_0000));
     }
@@ -42,40 +42,40 @@ fn jumps_back_for_ever_stay_in_range() {
 
 #[test]
 fn a_hole_waits_for_its_acknowledgement_and_no_longer() {
-    let (mut half, mut out) = (Half::default(), Vec::new());
-    give(&mut half, 100, b"ab", &mut out);
-    give(&mut half, 105, b"fg", &mut out);
-    assert_eq!(half.acknowledge(104, &mut out), (first_offset(104), true));
+    let (mut tcp_flow, mut out) = (TcpFlow::default(), Vec::new());
+    give(&mut tcp_flow, 100, b"ab", &mut out);
+    give(&mut tcp_flow, 105, b"fg", &mut out);
+    assert_eq!(tcp_flow.acknowledge(104, &mut out), (first_offset(104), true));
     assert_eq!(out, ["ab"], "the hole is not covered");
     let mut released: Vec<String> = Vec::new();
-    assert!(half.acknowledge(105, &mut released).1);
+    assert!(tcp_flow.acknowledge(105, &mut released).1);
     assert_eq!((out, released), (vec!["ab".to_owned()], vec!["3a".to_owned(), "fg".to_owned()]));
-    give(&mut half, 102, b"cde", &mut Vec::new());
-    assert_eq!((half.counts.late, half.counts.retransmitted), (1, 0));
+    give(&mut tcp_flow, 102, b"cde", &mut Vec::new());
+    assert_eq!((tcp_flow.counts.late, tcp_flow.counts.retransmitted), (1, 0));
 }
 
 #[test]
 fn a_longer_retransmission_brings_what_is_new_in_it() {
-    let (mut half, mut out) = (Half::default(), Vec::new());
-    give(&mut half, u32::MAX, b"ab", &mut out);
-    give(&mut half, u32::MAX, b"abcd", &mut out);
-    give(&mut half, 5, b"gh", &mut out);
-    give(&mut half, 3, b"efgh", &mut out);
+    let (mut tcp_flow, mut out) = (TcpFlow::default(), Vec::new());
+    give(&mut tcp_flow, u32::MAX, b"ab", &mut out);
+    give(&mut tcp_flow, u32::MAX, b"abcd", &mut out);
+    give(&mut tcp_flow, 5, b"gh", &mut out);
+    give(&mut tcp_flow, 3, b"efgh", &mut out);
     // What was held keeps the frame that brought it.
     assert_eq!(out, ["ab", "cd", "ef", "gh"]);
-    assert_eq!(half.next(), Some(first_offset(0) + (1 << 32) + 7));
+    assert_eq!(tcp_flow.next(), Some(first_offset(0) + (1 << 32) + 7));
 }
 
 #[test]
 fn what_is_held_is_bounded_and_comes_out_at_the_end() {
-    let (mut half, mut out) = (Half::default(), Vec::new());
-    give(&mut half, 0, b"a", &mut out);
+    let (mut tcp_flow, mut out) = (TcpFlow::default(), Vec::new());
+    give(&mut tcp_flow, 0, b"a", &mut out);
     for index in 0..2_000u32 {
-        give(&mut half, 10 + 2 * index, b"x", &mut out);
-        assert!(half.held.len() <= SEGMENTS_MAX + 1);
+        give(&mut tcp_flow, 10 + 2 * index, b"x", &mut out);
+        assert!(tcp_flow.held.len() <= SEGMENTS_MAX + 1);
     }
-    half.finish(&mut out);
-    assert!(half.held.is_empty());
+    tcp_flow.finish(&mut out);
+    assert!(tcp_flow.held.is_empty());
     assert_eq!(out.iter().filter(|told| *told == "x").count(), 2_000);
     assert_eq!((out[1].as_str(), out[3].as_str()), ("9", "1"), "nobody acknowledged the holes");
 }

@@ -11,7 +11,7 @@ const JUMP_MAX: u64 = 1 << 30;
 
 /// One direction of a TCP connection.
 #[derive(Debug, Default)]
-pub struct Half {
+pub struct TcpFlow {
     /// Next offset to hand on; meaningless until `known`.
     next: u64,
     known: bool,
@@ -39,7 +39,7 @@ pub struct Half {
     pub counts: Counts,
 }
 
-impl Half {
+impl TcpFlow {
     /// Next offset to hand on, where known.
     pub fn next(&self) -> Option<u64> {
         self.known.then_some(self.next)

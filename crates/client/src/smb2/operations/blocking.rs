@@ -8,7 +8,7 @@ use plimsoll_wire::smb2::{cancel, lock};
 
 use super::super::client::SmbClient;
 use super::super::jobs::{Directory, JobId, Kind};
-use super::super::step::Step;
+use super::super::request_kind::RequestKind;
 use crate::client::Events;
 use crate::operation::{Cause, Failure, FileKey, Tag};
 use crate::outbox::Outbox;
@@ -28,7 +28,7 @@ impl SmbClient {
         let file = self.opened(file)?.id;
         let elements = [Element { offset, length, flags }];
         let call = lock::Lock { file, sequence: 0, elements: &elements };
-        let member = self.outgoing.add(Step::Lock, &call).map_err(|_| Cause::Unsupported)?;
+        let member = self.outgoing.add(RequestKind::Lock, &call).map_err(|_| Cause::Unsupported)?;
         member.may_wait = flags.waits();
         Ok(Kind::Plain)
     }
@@ -37,12 +37,13 @@ impl SmbClient {
     pub(super) fn cancel(&mut self, tag: Tag, now: i64, out: &mut Outbox, events: &mut dyn Events) {
         let Some(id) = self.jobs.find(tag) else { return };
         let held = self.connection.waiting().find(|call| {
-            call.what.job == id && (call.what.step == Step::Watch || call.what.step == Step::Lock && call.what.may_wait)
+            call.what.job == id
+                && (call.what.step == RequestKind::Watch || call.what.step == RequestKind::Lock && call.what.may_wait)
         });
         if let Some((message_id, async_id)) = held.map(|call| (call.id, call.what.async_id)) {
             self.outgoing.clear();
             // It has no variable part that could be too long.
-            let built = self.outgoing.add(Step::Cancel, &cancel::Cancel { async_id });
+            let built = self.outgoing.add(RequestKind::Cancel, &cancel::Cancel { async_id });
             debug_assert!(built.is_ok());
             return self.connection.send_cancel(&self.outgoing, message_id, async_id.is_some(), out);
         }

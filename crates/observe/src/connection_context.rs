@@ -4,7 +4,7 @@ use plimsoll_model::Endpoint;
 
 /// What every protocol needs to know of the connection that a message came on.
 #[derive(Clone, Copy, Debug)]
-pub struct Link {
+pub struct ConnectionContext {
     /// Number of the connection.
     pub connection: u32,
     /// The two ends; a message of direction `d` went from `ends[d]` to `ends[1 - d]`.

@@ -7,19 +7,19 @@ const FEW: usize = 16;
 
 /// Xids seen lately; 0 is not remembered.
 #[derive(Debug)]
-pub(super) enum Lately {
+pub(super) enum RecentXids {
     Few(Vec<u32>),
     /// Each at its own slot, from which a later one drives it out.
     Many(Box<[u32; TABLE]>),
 }
 
-impl Default for Lately {
+impl Default for RecentXids {
     fn default() -> Self {
         Self::Few(Vec::new())
     }
 }
 
-impl Lately {
+impl RecentXids {
     /// Whether it is remembered.
     #[inline]
     pub(super) fn has(&self, xid: u32) -> bool {
@@ -72,24 +72,24 @@ mod tests {
     #[test]
     fn the_latest_are_remembered_and_what_is_forgotten_is_not() {
         for step in [1, 0x0100_0000] {
-            let mut lately = Lately::default();
+            let mut recent_xids = RecentXids::default();
             for index in 1..=200u32 {
                 let xid = index.wrapping_mul(step);
-                assert!(!lately.has(xid) || xid == 0);
-                lately.add(xid);
-                assert_eq!(lately.has(xid), xid != 0, "{xid:#x}");
-                assert!(index <= FEW as u32 || matches!(lately, Lately::Many(_)));
+                assert!(!recent_xids.has(xid) || xid == 0);
+                recent_xids.add(xid);
+                assert_eq!(recent_xids.has(xid), xid != 0, "{xid:#x}");
+                assert!(index <= FEW as u32 || matches!(recent_xids, RecentXids::Many(_)));
             }
-            assert!((1..=200u32).filter(|index| lately.has(index.wrapping_mul(step))).count() > 100);
-            assert!(lately.forget(200u32.wrapping_mul(step)));
-            assert!(!lately.forget(200u32.wrapping_mul(step)));
+            assert!((1..=200u32).filter(|index| recent_xids.has(index.wrapping_mul(step))).count() > 100);
+            assert!(recent_xids.forget(200u32.wrapping_mul(step)));
+            assert!(!recent_xids.forget(200u32.wrapping_mul(step)));
         }
     }
 
     #[test]
     fn a_few_are_forgotten_one_by_one() {
-        let mut lately = Lately::default();
-        (1..=5).for_each(|xid| lately.add(xid));
-        assert!(lately.forget(3) && !lately.forget(3) && !lately.forget(0) && lately.has(5));
+        let mut recent_xids = RecentXids::default();
+        (1..=5).for_each(|xid| recent_xids.add(xid));
+        assert!(recent_xids.forget(3) && !recent_xids.forget(3) && !recent_xids.forget(0) && recent_xids.has(5));
     }
 }

@@ -4,7 +4,7 @@ use plimsoll_model::{Anomaly, PacketCounts, Sink};
 
 use super::may_be_client;
 use crate::commands::Holes;
-use crate::link::Link;
+use crate::connection_context::ConnectionContext;
 use crate::message::{self, Framer, Framing, Message};
 use crate::missing::{Ledger, client_by_port};
 use crate::pairing::{Pairing, Shared};
@@ -15,7 +15,7 @@ const MARK_LEN: u64 = 4;
 /// Segments that look like RPC replies before they are believed to be.
 const REPLIES: u8 = 3;
 /// What is above one of the streams of a connection.
-pub(super) struct Above<'c, S> {
+pub(super) struct StreamConsumer<'c, S> {
     pub(super) framing: &'c mut Framing,
     pub(super) framers: &'c mut [Framer; 2],
     pub(super) messages: Messages<'c, S>,
@@ -28,7 +28,7 @@ pub(super) struct Above<'c, S> {
 /// Where the messages of one of the streams go.
 pub(super) struct Messages<'c, S> {
     pub(super) pairing: &'c mut Pairing,
-    pub(super) link: &'c mut Link,
+    pub(super) link: &'c mut ConnectionContext,
     pub(super) ledger: &'c mut Ledger,
     /// Which stream.
     pub(super) direction: usize,
@@ -58,7 +58,7 @@ impl<S: Sink> Messages<'_, S> {
     }
 }
 
-impl<S: Sink> Above<'_, S> {
+impl<S: Sink> StreamConsumer<'_, S> {
     /// Whether the connection is a file server's, as far as is known with these bytes.
     #[inline]
     fn is_recognised(&mut self, chunk: &Chunk<'_>) -> bool {
@@ -84,7 +84,7 @@ impl<S: Sink> Above<'_, S> {
     }
 }
 
-impl<S> Above<'_, S> {
+impl<S> StreamConsumer<'_, S> {
     /// A reply's header is weak evidence, so several are needed, each in a segment that it fills: the answers of a server of which the
     /// questions were not captured. From a server's port one is enough.
     #[cold]
@@ -98,7 +98,7 @@ impl<S> Above<'_, S> {
     }
 }
 
-impl<S: Sink> Above<'_, S> {
+impl<S: Sink> StreamConsumer<'_, S> {
     /// Takes bytes in order; those that filled a gap with the time since when later ones had been there.
     #[inline(always)]
     fn bytes(&mut self, chunk: &Chunk<'_>, gap_seen_ns: Option<i64>) {
@@ -122,7 +122,7 @@ impl<S: Sink> Above<'_, S> {
     }
 }
 
-impl<S: Sink> Receiver for Above<'_, S> {
+impl<S: Sink> Receiver for StreamConsumer<'_, S> {
     #[inline]
     fn data(&mut self, chunk: &Chunk<'_>) {
         self.bytes(chunk, None);

@@ -8,7 +8,7 @@ use plimsoll_wire::smb2::{FileId, ioctl, logoff, tree_connect, tree_disconnect};
 
 use super::super::client::SmbClient;
 use super::super::jobs::Kind;
-use super::super::step::Step;
+use super::super::request_kind::RequestKind;
 use crate::operation::{Cause, Control, FileKey, Operation};
 
 /// Bytes that the addresses of a server may have: a few hundred of them.
@@ -20,23 +20,23 @@ const SNAPSHOTS_OUTPUT: u32 = 16;
 
 impl SmbClient {
     /// Builds the message of such an operation.
-    pub(super) fn office(&mut self, operation: &Operation<'_>) -> Result<Kind, Cause> {
+    pub(super) fn control_operation(&mut self, operation: &Operation<'_>) -> Result<Kind, Cause> {
         match *operation {
             Operation::Volume { file, class } => {
                 let file = self.opened(file)?.id;
-                self.plain(Step::FileSystem, &super::information_of(file, InfoType::FileSystem, class.0))
+                self.plain(RequestKind::FileSystem, &super::information_of(file, InfoType::FileSystem, class.0))
             }
             Operation::Ioctl { file, what } => self.control(file, what),
             Operation::ConnectShare => {
                 let path = format!("\\\\{}\\{}", self.options.server, self.options.share);
-                self.plain(Step::TreeConnect, &tree_connect::TreeConnect { path: &path })
+                self.plain(RequestKind::TreeConnect, &tree_connect::TreeConnect { path: &path })
             }
             Operation::DisconnectShare if self.connection.session.before.is_some() => {
-                self.plain(Step::TreeDisconnect, &tree_disconnect::TreeDisconnect)?;
+                self.plain(RequestKind::TreeDisconnect, &tree_disconnect::TreeDisconnect)?;
                 Ok(Kind::LeaveShare)
             }
             Operation::LogOff if self.connection.is_on_a_secondary_session() => {
-                self.plain(Step::Logoff, &logoff::Logoff)?;
+                self.plain(RequestKind::Logoff, &logoff::Logoff)?;
                 Ok(Kind::LogOff)
             }
             _ => Err(Cause::Unsupported),
@@ -47,11 +47,11 @@ impl SmbClient {
         let opened = self.opened(file)?.id;
         let plain = |code| fsctl::Control::Other { code, input: &[] };
         let (step, file, control, max_output) = match what {
-            Control::ObjectId => (Step::ObjectId, opened, plain(fsctl::OBJECT_ID), OBJECT_ID_OUTPUT),
-            Control::Snapshots => (Step::Snapshots, opened, plain(fsctl::SNAPSHOTS), SNAPSHOTS_OUTPUT),
+            Control::ObjectId => (RequestKind::ObjectId, opened, plain(fsctl::OBJECT_ID), OBJECT_ID_OUTPUT),
+            Control::Snapshots => (RequestKind::Snapshots, opened, plain(fsctl::SNAPSHOTS), SNAPSHOTS_OUTPUT),
             // Of no file: all ones stand in place of one.
             Control::Interfaces => {
-                (Step::Interfaces, FileId::PREVIOUS, fsctl::Control::NetworkInterfaces, INTERFACES_OUTPUT)
+                (RequestKind::Interfaces, FileId::PREVIOUS, fsctl::Control::NetworkInterfaces, INTERFACES_OUTPUT)
             }
         };
         self.plain(step, &ioctl::Ioctl { file, control, max_output })

@@ -1,0 +1,208 @@
+//! What a request is for, and what it is called in tables.
+
+use std::sync::LazyLock;
+
+use plimsoll_model::{Procedure, Protocol};
+use plimsoll_wire::smb2::Command;
+use plimsoll_wire::smb2::ioctl::fsctl;
+
+/// What a request is for: how its answer is read, and what becomes of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum RequestKind {
+    /// Logging on and off.
+    Negotiate,
+    /// A step of the logon.
+    SessionSetup,
+    /// Connecting to the share.
+    TreeConnect,
+    /// Whether somebody changed our NEGOTIATE (dialects before 3.1.1).
+    Validate,
+    /// Leaving the share.
+    TreeDisconnect,
+    /// Ending the session.
+    Logoff,
+    /// Opens what the operation works on.
+    Open,
+    /// Opens what the rest of a compound works on.
+    Create,
+    /// Closes.
+    Close,
+    /// Reads.
+    Read,
+    /// Writes.
+    Write,
+    /// Makes durable.
+    Flush,
+    /// Asks for size and kind of a file.
+    Attributes,
+    /// Asks for the size of the file system.
+    Space,
+    /// Asks for attributes of a file that nobody reads.
+    Information,
+    /// The same, of the file system.
+    FileSystem,
+    /// Sets times.
+    SetTimes,
+    /// Sets the length.
+    SetSize,
+    /// Renames.
+    Rename,
+    /// Makes a hard link.
+    Link,
+    /// Marks for removal.
+    Dispose,
+    /// A piece of a listing.
+    List,
+    /// The names that match a pattern, as far as they fit into an answer.
+    Find,
+    /// Waits for a change.
+    Watch,
+    /// Locks or unlocks.
+    Lock,
+    /// A name of an open file for copying from it.
+    ResumeKey,
+    /// Copies in the server.
+    Copy,
+    /// Copies in the server, to a file that is not open for reading.
+    CopyWriteOnly,
+    /// A document's name for shortcuts.
+    ObjectId,
+    /// Previous versions.
+    Snapshots,
+    /// The server's addresses.
+    Interfaces,
+    /// Asks for nothing.
+    Echo,
+    /// Takes a request back; has no answer.
+    Cancel,
+    /// Agrees to a break of an oplock or lease.
+    BreakAcknowledgement,
+}
+
+/// How many steps there are.
+const COUNT: usize = RequestKind::BreakAcknowledgement as usize + 1;
+
+impl RequestKind {
+    const ALL: [RequestKind; COUNT] = [
+        RequestKind::Negotiate,
+        RequestKind::SessionSetup,
+        RequestKind::TreeConnect,
+        RequestKind::Validate,
+        RequestKind::TreeDisconnect,
+        RequestKind::Logoff,
+        RequestKind::Open,
+        RequestKind::Create,
+        RequestKind::Close,
+        RequestKind::Read,
+        RequestKind::Write,
+        RequestKind::Flush,
+        RequestKind::Attributes,
+        RequestKind::Space,
+        RequestKind::Information,
+        RequestKind::FileSystem,
+        RequestKind::SetTimes,
+        RequestKind::SetSize,
+        RequestKind::Rename,
+        RequestKind::Link,
+        RequestKind::Dispose,
+        RequestKind::List,
+        RequestKind::Find,
+        RequestKind::Watch,
+        RequestKind::Lock,
+        RequestKind::ResumeKey,
+        RequestKind::Copy,
+        RequestKind::CopyWriteOnly,
+        RequestKind::ObjectId,
+        RequestKind::Snapshots,
+        RequestKind::Interfaces,
+        RequestKind::Echo,
+        RequestKind::Cancel,
+        RequestKind::BreakAcknowledgement,
+    ];
+
+    /// The row of the table.
+    pub(super) fn procedure(self) -> Procedure {
+        static PROCEDURES: LazyLock<[Procedure; COUNT]> = LazyLock::new(|| RequestKind::ALL.map(RequestKind::look_up));
+        PROCEDURES.get(self as usize).copied().unwrap_or_else(|| self.look_up())
+    }
+
+    fn look_up(self) -> Procedure {
+        let sub = |sub| Procedure::of_sub(Protocol::Smb2, self.command().code(), sub);
+        match self {
+            // Info type, and for SET_INFO the class below it.
+            RequestKind::Attributes | RequestKind::Information => sub(1),
+            RequestKind::Space | RequestKind::FileSystem => sub(2),
+            RequestKind::SetTimes => sub(1 << 8 | 4),
+            RequestKind::Rename => sub(1 << 8 | 10),
+            RequestKind::Link => sub(1 << 8 | 11),
+            RequestKind::Dispose => sub(1 << 8 | 13),
+            RequestKind::SetSize => sub(1 << 8 | 20),
+            RequestKind::Validate => Procedure::smb2_ioctl(fsctl::VALIDATE_NEGOTIATE),
+            RequestKind::ResumeKey => Procedure::smb2_ioctl(fsctl::REQUEST_RESUME_KEY),
+            RequestKind::Copy => Procedure::smb2_ioctl(fsctl::COPY_CHUNK),
+            RequestKind::CopyWriteOnly => Procedure::smb2_ioctl(fsctl::COPY_CHUNK_WRITE),
+            RequestKind::ObjectId => Procedure::smb2_ioctl(fsctl::OBJECT_ID),
+            RequestKind::Snapshots => Procedure::smb2_ioctl(fsctl::SNAPSHOTS),
+            RequestKind::Interfaces => Procedure::smb2_ioctl(fsctl::QUERY_NETWORK_INTERFACES),
+            _ => Procedure::of(Protocol::Smb2, self.command().code()),
+        }
+    }
+
+    /// The command.
+    pub(super) fn command(self) -> Command {
+        match self {
+            RequestKind::Negotiate => Command::Negotiate,
+            RequestKind::SessionSetup => Command::SessionSetup,
+            RequestKind::TreeConnect => Command::TreeConnect,
+            RequestKind::TreeDisconnect => Command::TreeDisconnect,
+            RequestKind::Logoff => Command::Logoff,
+            RequestKind::Open | RequestKind::Create => Command::Create,
+            RequestKind::Close => Command::Close,
+            RequestKind::Read => Command::Read,
+            RequestKind::Write => Command::Write,
+            RequestKind::Flush => Command::Flush,
+            RequestKind::Attributes | RequestKind::Space | RequestKind::Information | RequestKind::FileSystem => {
+                Command::QueryInfo
+            }
+            RequestKind::SetTimes
+            | RequestKind::SetSize
+            | RequestKind::Rename
+            | RequestKind::Link
+            | RequestKind::Dispose => Command::SetInfo,
+            RequestKind::List | RequestKind::Find => Command::QueryDirectory,
+            RequestKind::Watch => Command::ChangeNotify,
+            RequestKind::Lock => Command::Lock,
+            RequestKind::Validate
+            | RequestKind::ResumeKey
+            | RequestKind::Copy
+            | RequestKind::CopyWriteOnly
+            | RequestKind::ObjectId
+            | RequestKind::Snapshots
+            | RequestKind::Interfaces => Command::Ioctl,
+            RequestKind::Echo => Command::Echo,
+            RequestKind::Cancel => Command::Cancel,
+            RequestKind::BreakAcknowledgement => Command::OplockBreak,
+        }
+    }
+
+    /// A message about the connection or the session, which belongs to no share.
+    pub(super) fn is_outside_of_shares(self) -> bool {
+        matches!(self, RequestKind::Negotiate | RequestKind::SessionSetup | RequestKind::Logoff | RequestKind::Echo)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_step_has_its_row() {
+        for (place, step) in RequestKind::ALL.into_iter().enumerate() {
+            assert_eq!((step as usize, step.procedure()), (place, step.look_up()));
+            assert_eq!(step.procedure().row().code, step.command().code());
+        }
+        assert_eq!(RequestKind::Rename.procedure().name(), "SET_INFO RENAME");
+        assert_eq!(RequestKind::Space.procedure().name(), "QUERY_INFO FILESYSTEM");
+        assert_eq!(RequestKind::CopyWriteOnly.procedure().name(), "IOCTL SRV_COPYCHUNK_WRITE");
+    }
+}
