@@ -79,9 +79,9 @@ fn one(plimsoll: &Path, target: &str, flags: &[&str], starved: bool) -> Result<(
     let output = output.map_err(|error| format!("taskset: {error}"))?;
     let said = || String::from_utf8_lossy(&output.stderr).into_owned();
     let report: Value = serde_json::from_slice(&output.stdout).map_err(|error| format!("{error}: {}", said()))?;
-    let verdict = report.pointer("/validity/verdict").and_then(Value::as_str).unwrap_or_default();
+    let verdict = report.pointer("/sides/0/validity/verdict").and_then(Value::as_str).unwrap_or_default();
     let place = ["valid", "partial", "invalid"].iter().position(|known| *known == verdict);
-    let rate = report.pointer("/stages/0/operations_per_s").and_then(Value::as_f64);
+    let rate = report.pointer("/sides/0/stages/0/operations_per_s").and_then(Value::as_f64);
     Ok((place.ok_or_else(said)?, rate.ok_or_else(said)?))
 }
 

@@ -80,9 +80,9 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
     let recording =
         recording.and_then(|recorder| recorder.map_or(Ok(()), |one| one.finish(captures.interrupted(), &findings)));
     // Where one place takes nothing, the others get theirs all the same.
-    let printed = output.prints();
-    first_error([output.write(&findings), table, recording])?;
-    Ok(Done::with(&findings.validity, printed))
+    let done = Done::with(&findings.validity, output.prints());
+    first_error([output.write(&findings.into()), table, recording])?;
+    Ok(done)
 }
 
 /// Ctrl-C ends the reading: what was read becomes the report.

@@ -46,13 +46,13 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
     let timeout_ns = Plan::new(Load::Closed { clients: 1, think: Pause::None }).timeout_ns;
     let drive = Drive { by_time: ByTime::Used, ..Drive::new(&workload, &watching, timeout_ns) };
     let findings = drive_both(&drive)?.findings();
-    let printed = output.prints();
-    output.write(&findings)?;
+    let done = Done::with(&findings.validity, output.prints());
+    output.write(&findings.into())?;
     if !quiet {
         anstream::eprintln!("\nThe same as a page, with charts: {page}");
         anstream::eprintln!("Next: plimsoll run --target smb://user@server/share, and plimsoll run --help");
     }
-    Ok(Done::with(&findings.validity, printed))
+    Ok(done)
 }
 
 fn drive_both<'a>(drive: &Drive<'a>) -> anyhow::Result<Told<'a>> {

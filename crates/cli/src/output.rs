@@ -5,11 +5,9 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use plimsoll_recording::{RecordingError, TableFormat, TransactionsFile, Written};
-use plimsoll_report::findings::Findings;
-use plimsoll_report::findings::comparison::Comparison;
-use plimsoll_report::text::Sections;
+use plimsoll_report::findings::Report;
+use plimsoll_report::text::{Section, Sections};
 use plimsoll_report::{html, json, text};
-use serde::Serialize;
 
 use crate::exit::{Usage, first_error, unless_closed};
 use crate::output_file::{Files, OutputFile, Readers};
@@ -18,7 +16,7 @@ use crate::output_file::{Files, OutputFile, Readers};
 #[derive(Clone, Debug, clap::Args)]
 #[command(next_help_heading = "Output")]
 pub(crate) struct Output {
-    /// Write the report as JSON (schemas/plimsoll.report.1.schema.json); - for standard output
+    /// Write the report as JSON (schemas/plimsoll.report.2.schema.json); - for standard output
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
     /// Write the report as one self-contained page
@@ -36,64 +34,11 @@ pub(crate) struct Output {
     pub(crate) quiet: bool,
 }
 
-/// Where the report goes, with its files open.
-pub(crate) struct OpenOutput {
-    flags: Output,
-    json: Json,
-    html: Option<OutputFile>,
-}
-
-impl Output {
-    /// Opens the files before anything long begins.
-    pub(crate) fn open(&self, files: &mut Files) -> anyhow::Result<OpenOutput> {
-        let (json, html) = open(self.json.as_deref(), self.html.as_deref(), files)?;
-        Ok(OpenOutput { flags: self.clone(), json, html })
-    }
-
-    /// A page is written in any case: to `file` where no other was named. Tells which.
-    pub(crate) fn page_at_least(&mut self, file: &str) -> &Path {
-        self.html.get_or_insert_with(|| PathBuf::from(file))
-    }
-}
-
-impl OpenOutput {
-    /// Whether the report is printed for a person to read.
-    pub(crate) fn prints(&self) -> bool {
-        !self.flags.quiet && !matches!(self.json, Json::StandardOutput)
-    }
-
-    /// Writes the findings wherever they are wanted. Where one place takes nothing, the others get theirs all the same.
-    pub(crate) fn write(self, findings: &Findings) -> anyhow::Result<()> {
-        let printed = self.prints();
-        let Self { flags, json, html } = self;
-        let page = html.map_or(Ok(()), |file| page_to(file, || html::page(findings)));
-        let (sections, more) = match findings.run {
-            _ if flags.full || flags.appendix_a => (Sections::ALL, None),
-            Some(_) => (Sections::BRIEF, Some("commands, distributions, percentiles, the slowest operations")),
-            None => {
-                let long = findings.operations.iter().any(|row| !row.service_octaves.is_empty());
-                (Sections::CAPTURE, long.then_some("service times of each operation in powers of two"))
-            }
-        };
-        let report = || match flags.appendix_a {
-            true => text::appendix_a(findings, &style(sections)),
-            false => text::to_string(findings, &style(sections)),
-        };
-        first_error([page, json_and_text(findings, json, flags.quiet, report)])?;
-        if let Some(more) = more
-            && printed
-        {
-            anstream::eprintln!("\nMore with --full: {more}.");
-        }
-        Ok(())
-    }
-}
-
 /// Where a comparison goes, as flags.
 #[derive(Clone, Debug, clap::Args)]
 #[command(next_help_heading = "Output")]
 pub(crate) struct ComparisonOutput {
-    /// Write the comparison as JSON (schemas/plimsoll.comparison.1.schema.json); - for standard output
+    /// Write the comparison as JSON (schemas/plimsoll.report.2.schema.json); - for standard output
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
     /// Write the comparison as one self-contained page
@@ -110,52 +55,97 @@ pub(crate) struct ComparisonOutput {
     pub(crate) quiet: bool,
 }
 
-/// Where a comparison goes, with its files open.
-pub(crate) struct OpenComparison {
-    flags: ComparisonOutput,
+/// Where a report goes, with its files open.
+pub(crate) struct OpenOutput {
     json: Json,
     html: Option<OutputFile>,
+    form: Form,
+    full: bool,
+    quiet: bool,
+}
+
+/// What becomes of a report for a person to read.
+#[derive(Clone, Copy)]
+enum Form {
+    Sections,
+    AppendixA,
+    Compact,
+}
+
+impl Output {
+    /// Opens the files before anything long begins.
+    pub(crate) fn open(&self, files: &mut Files) -> anyhow::Result<OpenOutput> {
+        let (json, html) = open(self.json.as_deref(), self.html.as_deref(), files)?;
+        let form = if self.appendix_a { Form::AppendixA } else { Form::Sections };
+        Ok(OpenOutput { json, html, form, full: self.full, quiet: self.quiet })
+    }
+
+    /// A page is written in any case: to `file` where no other was named. Tells which.
+    pub(crate) fn page_at_least(&mut self, file: &str) -> &Path {
+        self.html.get_or_insert_with(|| PathBuf::from(file))
+    }
 }
 
 impl ComparisonOutput {
     /// Opens the files before anything long begins.
-    pub(crate) fn open(&self, files: &mut Files) -> anyhow::Result<OpenComparison> {
+    pub(crate) fn open(&self, files: &mut Files) -> anyhow::Result<OpenOutput> {
         let (json, html) = open(self.json.as_deref(), self.html.as_deref(), files)?;
-        Ok(OpenComparison { flags: self.clone(), json, html })
+        let form = if self.compact { Form::Compact } else { Form::Sections };
+        Ok(OpenOutput { json, html, form, full: self.full, quiet: self.quiet })
     }
 }
 
-impl OpenComparison {
-    /// Whether the comparison is printed for a person to read.
+impl OpenOutput {
+    /// Whether the report is printed for a person to read.
     pub(crate) fn prints(&self) -> bool {
-        !self.flags.quiet && !matches!(self.json, Json::StandardOutput)
+        !self.quiet && !matches!(self.json, Json::StandardOutput)
     }
 
-    /// Writes the comparison wherever it is wanted; `findings` are those of its subjects, or none. Where one place takes nothing,
-    /// the others get theirs all the same.
-    pub(crate) fn write(self, comparison: &Comparison, findings: &[Findings]) -> anyhow::Result<()> {
+    /// Writes the report wherever it is wanted. Where one place takes nothing, the others get theirs all the same.
+    pub(crate) fn write(self, report: &Report) -> anyhow::Result<()> {
         let printed = self.prints();
-        let Self { flags, json, html } = self;
-        let page = || match flags.compact {
-            true => html::compact(comparison),
-            false => html::comparison(comparison, findings),
+        let Self { json, html, form, full, quiet } = self;
+        let page = || match form {
+            Form::Compact => html::compact(report),
+            Form::Sections | Form::AppendixA => html::page(report),
         };
         let page = html.map_or(Ok(()), |file| page_to(file, page));
-        let brief = comparison.ranking.is_some() && !flags.full && !flags.compact;
-        let report = || match flags.compact {
-            true => text::compact_to_string(comparison, &style(Sections::ALL)),
-            false => text::comparison_to_string(
-                comparison,
-                findings,
-                &style(if brief { Sections::BRIEF } else { Sections::ALL }),
-            ),
+        let (sections, more) = match form {
+            Form::Sections if !full => sections(report),
+            _ => (Sections::ALL, None),
         };
-        first_error([page, json_and_text(comparison, json, flags.quiet, report)])?;
-        if brief && printed {
-            anstream::eprintln!("\nMore with --full: every number of each load level, group and procedure.");
+        let text = || match form {
+            Form::Sections => text::to_string(report, &style(sections)),
+            Form::AppendixA => text::appendix_a(report, &style(sections)),
+            Form::Compact => text::compact_to_string(report, &style(sections)),
+        };
+        first_error([page, json_and_text(report, json, quiet, text)])?;
+        if let Some(more) = more
+            && printed
+        {
+            anstream::eprintln!("\nMore with --full: {more}.");
         }
         Ok(())
     }
+}
+
+/// What is printed by default, and what --full adds.
+fn sections(report: &Report) -> (Sections, Option<&'static str>) {
+    if let Some(comparison) = &report.comparison {
+        // A line for every run of a duel is for those who ask.
+        let in_pairs = comparison.levels.iter().any(|level| level.from == "paired");
+        return match (&comparison.ranking, in_pairs) {
+            (Some(_), _) => (Sections::BRIEF, Some("every number of each load level, group and procedure")),
+            (None, true) => (Sections::ALL.without(Section::Run), Some("every run of each side")),
+            (None, false) => (Sections::ALL, None),
+        };
+    }
+    if report.sides.iter().any(|side| side.run.is_some()) {
+        return (Sections::BRIEF, Some("commands, distributions, percentiles, the slowest operations"));
+    }
+    let mut operations = report.sides.iter().flat_map(|side| &side.operations);
+    let long = operations.any(|row| !row.service_octaves.is_empty());
+    (Sections::CAPTURE, long.then_some("service times of each operation in powers of two"))
 }
 
 /// Where JSON goes.
@@ -178,21 +168,16 @@ fn open(json: Option<&Path>, html: Option<&Path>, files: &mut Files) -> anyhow::
 }
 
 /// JSON on standard output stands there alone.
-fn json_and_text(
-    findings: &impl Serialize,
-    json: Json,
-    quiet: bool,
-    report: impl FnOnce() -> String,
-) -> anyhow::Result<()> {
+fn json_and_text(report: &Report, json: Json, quiet: bool, text: impl FnOnce() -> String) -> anyhow::Result<()> {
     let json = match json {
-        Json::StandardOutput => return unless_closed(json_to(findings, io::stdout().lock())),
-        Json::File(file) => file.write(|out| json_to(findings, out)),
+        Json::StandardOutput => return unless_closed(json_to(report, io::stdout().lock())),
+        Json::File(file) => file.write(|out| json_to(report, out)),
         Json::Nowhere => Ok(()),
     };
     if quiet {
         return json;
     }
-    let printed = io::stdout().lock().write_all(report().as_bytes());
+    let printed = io::stdout().lock().write_all(text().as_bytes());
     first_error([json, unless_closed(printed.map_err(anyhow::Error::from))])
 }
 
@@ -224,9 +209,9 @@ fn page_to(file: OutputFile, page: impl FnOnce() -> serde_json::Result<String>) 
     file.write(|mut out| out.write_all(page.as_bytes()))
 }
 
-fn json_to(findings: &impl Serialize, out: impl Write) -> anyhow::Result<()> {
+fn json_to(report: &Report, out: impl Write) -> anyhow::Result<()> {
     let mut out = BufWriter::new(out);
-    json::write(findings, json::Layout::Pretty, &mut out)?;
+    json::write(report, json::Layout::Pretty, &mut out)?;
     out.flush()?;
     Ok(())
 }

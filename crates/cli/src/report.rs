@@ -52,7 +52,7 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
         .into_iter()
         .zip(&arguments.exports)
         .map(|(file, to)| file.write(|out| to.format.write(&recording, out, &to.file)));
-    let printed = output.prints();
-    first_error(exported.chain([output.write(&findings)]).collect::<Vec<_>>())?;
-    Ok(Done::with(&findings.validity, printed))
+    let done = Done::with(&findings.validity, output.prints());
+    first_error(exported.chain([output.write(&findings.into())]).collect::<Vec<_>>())?;
+    Ok(done)
 }

@@ -1,22 +1,21 @@
 //! A side that is driven, what came of its runs, and their recording.
 
-use plimsoll_model::{Reason, Validity};
 use std::sync::Arc;
 
 use anyhow::Context;
 use plimsoll_model::Names;
 use plimsoll_report::collect::comparison::{Contestant, LevelRuns, LoadPoint};
-use plimsoll_report::findings::comparison::Subject;
-use plimsoll_workload::Workload;
+use plimsoll_report::findings::Findings;
 
+use crate::drive::findings_of;
 use crate::record::RecordTo;
 use crate::{Beginning, Chosen, Drive, LevelResult, LevelSpec, Recorded, Site, Told, again};
 
 /// A side that is ready to be driven.
 pub struct Arm<'a> {
     name: String,
-    /// The server itself, where it is in this process.
-    chosen: Chosen,
+    /// The server itself, where it is in this process: it ends with this.
+    _chosen: Chosen,
     site: Site,
     steps: Vec<LevelSpec>,
     beginning: Beginning<'a>,
@@ -31,7 +30,7 @@ impl<'a> Arm<'a> {
     /// One that has not been driven yet.
     #[must_use]
     pub fn new(name: String, chosen: Chosen, site: Site, steps: Vec<LevelSpec>, beginning: Beginning<'a>) -> Self {
-        Self { name, chosen, site, steps, beginning, recording: None, ran: Vec::new(), remarks: Vec::new() }
+        Self { name, _chosen: chosen, site, steps, beginning, recording: None, ran: Vec::new(), remarks: Vec::new() }
     }
 
     /// Begins its recording, if one is wanted.
@@ -74,7 +73,7 @@ impl<'a> Arm<'a> {
     }
 
     /// What a comparison sees of it: its first so many runs.
-    pub fn contestant(&self, workload: &Workload, runs: usize) -> Contestant {
+    pub fn contestant(&self, names: &Names, runs: usize) -> Contestant {
         let whole = || self.ran.iter().take(runs);
         let levels = self.steps.iter().enumerate().map(|(at, step)| {
             let ran = || whole().filter_map(|levels| levels.get(at));
@@ -82,27 +81,10 @@ impl<'a> Arm<'a> {
             let point = ran().next().map(|level| LoadPoint { valid, ..level.point() });
             LevelRuns { level: step.words.clone(), point, runs: ran().filter_map(LevelResult::measured).collect() }
         });
-        let mut reasons: Vec<Reason> = Vec::new();
-        for level in whole().flatten() {
-            let sentence = |(verdict, reason): (_, &str)| Reason {
-                verdict,
-                text: format!("At {}: {}.", level.words(), reason.trim_end_matches('.')),
-            };
-            reasons.extend(level.validity().each_reason().map(sentence));
-        }
-        reasons.sort_by(|a, b| a.text.cmp(&b.text));
-        reasons.dedup();
-        let about = Subject {
-            name: self.name.clone(),
-            kind: "run".to_owned(),
-            target: Some(self.chosen.shown.clone()),
-            workload: Some(workload.name().to_owned()),
-            workload_sha256: Some(workload.digest().to_owned()),
-            facts: [self.site.server.facts(), self.remarks.clone()].concat(),
-            validity: Validity::of(reasons),
-            headline: whole().flatten().next().map(|level| level.statistics().headline().into()).unwrap_or_default(),
-            ..Subject::default()
-        };
-        Contestant { about, levels: levels.collect() }
+        let levels = levels.collect();
+        let ran: Vec<&LevelResult> = whole().flatten().collect();
+        let facts = [self.site.server.facts(), self.remarks.clone()].concat();
+        let findings = findings_of(&self.beginning, &ran, names, facts, |run| run);
+        Contestant { findings: Findings { name: self.name.clone(), ..findings }, levels }
     }
 }

@@ -346,14 +346,25 @@ impl Told<'_> {
     }
 
     fn findings_with(self, more: impl FnOnce(Run) -> Run) -> Findings {
-        let threads = self.levels.iter().map(|level| level.told.threads).max().unwrap_or(0);
-        let (run, source) = (self.beginning.run(self.facts, threads), self.beginning.source());
-        let run = more(run);
-        let levels: Vec<_> = self.levels.iter().map(|level| level.told.as_level(&level.statistics)).collect();
-        let mut findings = Findings::collect_run(run, &levels, &self.names, source, plimsoll_client::status_name);
-        findings.warnings.extend(self.levels.iter().filter_map(|level| level.told.caution()));
-        findings
+        let levels: Vec<&LevelResult> = self.levels.iter().collect();
+        findings_of(&self.beginning, &levels, &self.names, self.facts, more)
     }
+}
+
+/// What a report shows of these levels.
+pub(crate) fn findings_of(
+    beginning: &Beginning<'_>,
+    ran: &[&LevelResult],
+    names: &Names,
+    facts: Vec<String>,
+    more: impl FnOnce(Run) -> Run,
+) -> Findings {
+    let threads = ran.iter().map(|level| level.told.threads).max().unwrap_or(0);
+    let (run, source) = (more(beginning.run(facts, threads)), beginning.source());
+    let levels: Vec<_> = ran.iter().map(|level| level.told.as_level(&level.statistics)).collect();
+    let mut findings = Findings::collect_run(run, &levels, names, source, plimsoll_client::status_name);
+    findings.warnings.extend(ran.iter().filter_map(|level| level.told.caution()));
+    findings
 }
 
 /// The directory of the share or export that files stand in. Of an export it is what was mounted.

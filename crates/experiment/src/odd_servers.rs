@@ -155,7 +155,7 @@ impl Found {
         let beginning = Beginning::new(&workload, 1);
         let told = Told { beginning, levels, names: Arc::clone(&self.names), facts: Vec::new() };
         let findings = told.findings();
-        let text = text::to_string(&findings, &text::Style::plain(120));
+        let text = text::to_string(&findings.clone().into(), &text::Style::plain(120));
         (findings, text)
     }
 }

@@ -5,8 +5,8 @@
 use std::time::Duration;
 
 use plimsoll_report::collect::comparison::{Contestant, LevelRuns, Order};
-use plimsoll_report::findings::comparison::{Comparison, Subject};
 use plimsoll_report::findings::ranking::{Ranked, Ranking};
+use plimsoll_report::findings::{Findings, Report};
 use plimsoll_report::text;
 use plimsoll_testkit::servers::scripted::{Draw, Script};
 
@@ -29,14 +29,13 @@ fn sweep(found: &Found, name: &str, middle: Duration, seed: u32) -> Contestant {
             levels.push(LevelRuns { level: words, point: Some(level.point()), runs });
         }
     }
-    let about = Subject { name: name.to_owned(), kind: "recording".to_owned(), ..Subject::default() };
-    Contestant { about, levels }
+    Contestant { findings: Findings { name: name.to_owned(), ..Findings::default() }, levels }
 }
 
 fn compared(contestants: &[Contestant]) -> (Ranking, String) {
-    let found = Comparison::collect("plimsoll".to_owned(), contestants, Order::Apart, Vec::new());
-    let text = text::comparison_to_string(&found, &[], &text::Style::plain(100));
-    (found.ranking.unwrap(), text)
+    let report = Report::compare(contestants.to_vec(), Order::Apart, Vec::new());
+    let text = text::to_string(&report, &text::Style::plain(100));
+    (report.comparison.unwrap().ranking.unwrap(), text)
 }
 
 fn all(ranking: &Ranking) -> Vec<&Ranked> {

@@ -29,22 +29,22 @@ fn collect(bencher: Bencher<'_, '_>) {
 #[divan::bench(sample_count = 20, sample_size = 1)]
 fn as_text(bencher: Bencher<'_, '_>) {
     let (statistics, names) = busy_day();
-    let findings = findings(&statistics, &names);
-    bencher.bench_local(|| text::to_string(&findings, &Style::default()));
+    let report = findings(&statistics, &names).into();
+    bencher.bench_local(|| text::to_string(&report, &Style::default()));
 }
 
 #[divan::bench(sample_count = 20, sample_size = 1)]
 fn as_json(bencher: Bencher<'_, '_>) {
     let (statistics, names) = busy_day();
-    let findings = findings(&statistics, &names);
-    bencher.bench_local(|| json::write(&findings, Layout::Compact, std::io::sink()));
+    let report = findings(&statistics, &names).into();
+    bencher.bench_local(|| json::write(&report, Layout::Compact, std::io::sink()));
 }
 
 #[divan::bench(sample_count = 20, sample_size = 1)]
 fn as_page(bencher: Bencher<'_, '_>) {
     let (statistics, names) = busy_day();
-    let findings = findings(&statistics, &names);
-    bencher.bench_local(|| html::page(&findings));
+    let report = findings(&statistics, &names).into();
+    bencher.bench_local(|| html::page(&report));
 }
 
 fn findings(statistics: &Statistics, names: &Names) -> Findings {

@@ -38,7 +38,9 @@ impl Findings {
         let context = single::Context { names, status_name, last_ns: coverage.last_ns };
         let operations = rows::operations(statistics, status_name);
         let mut findings = Findings {
-            schema: SCHEMA.to_owned(),
+            letter: letter(0),
+            name: source.inputs.join(", "),
+            kind: Kind::Capture,
             source,
             headline: statistics.headline().into(),
             validity: Validity::default(),

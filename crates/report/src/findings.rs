@@ -1,7 +1,7 @@
 //! The one view model: everything a report can show, in the units it is shown in, and nothing else.
 //!
-//! The report JSON (`plimsoll.report/1`, see `schemas/`) is this structure serialised; the terminal and HTML
-//! reports are drawn from it alone. Times are seconds, sizes bytes, shares 0..=1. Text from captures (paths,
+//! The report JSON (`plimsoll.report/2`, see `schemas/`) is [`Report`] serialised, of one side or of several that are compared;
+//! the terminal and HTML reports are drawn from it alone. Times are seconds, sizes bytes, shares 0..=1. Text from captures (paths,
 //! shares, users) is kept as it is here and made safe by each renderer.
 
 pub mod calls;
@@ -17,6 +17,7 @@ mod outage;
 mod over_time;
 pub mod ranking;
 mod repeats;
+mod report;
 mod rows;
 mod run;
 mod server;
@@ -34,6 +35,7 @@ pub use outage::{Interruption, ShortReads, Silence};
 pub use over_time::{HeatMap, Series};
 pub use plimsoll_model::{Reason, Validity, Verdict};
 pub use repeats::{REPEAT, RepeatedLevel, Spread, besides_repeat};
+pub use report::{Report, SCHEMA, TOOL, letter};
 pub use rows::{Breakdown, BreakdownRow, Bucket, OperationRow, PercentilePoint, StatusCount, Times};
 pub use run::{
     CONNECTION_ATTEMPT, FailureCount, Fairness, Generator, LOST_CONNECTION, MovedNumber, OUTSIDE_THE_PHASE, Parameter,
@@ -46,14 +48,15 @@ pub use sizes::{SizeCurve, SizePoint};
 pub use stations::{MOST_STATIONS, OddStation, StationErrors, StationSpread};
 pub use turns::{TurnKind, Users};
 
-/// The schema's name; its number changes when a field is removed or changes its meaning.
-pub const SCHEMA: &str = "plimsoll.report/1";
-
-/// Everything a report can show.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+/// Everything that a report can show of one side: a capture, a run.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Findings {
-    /// [`SCHEMA`].
-    pub schema: String,
+    /// A, B, C, …: its place in the report.
+    pub letter: String,
+    /// What the user calls it: files, a target, a folder.
+    pub name: String,
+    /// What was measured.
+    pub kind: Kind,
     /// What was analysed or run, in words: file names, target.
     pub source: Source,
     /// Whether the numbers may be used.
@@ -116,6 +119,33 @@ pub struct Findings {
     pub repeats: Vec<RepeatedLevel>,
 }
 
+/// What was measured.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    /// Packets that others sent.
+    #[default]
+    Capture,
+    /// Load levels.
+    Run,
+    /// A search for the highest load.
+    Capacity,
+    /// Where the time of calls goes.
+    Breakdown,
+}
+
+impl Kind {
+    /// In words.
+    pub(crate) fn words(self) -> &'static str {
+        match self {
+            Kind::Capture => "capture",
+            Kind::Run => "run",
+            Kind::Capacity => "search for a capacity",
+            Kind::Breakdown => "breakdown of calls",
+        }
+    }
+}
+
 /// What was analysed.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Source {
@@ -141,6 +171,16 @@ pub struct Span {
 }
 
 impl Findings {
+    /// What was agreed with the server; nothing of a capture.
+    pub fn facts(&self) -> &[String] {
+        self.run.as_ref().map_or(&[], |run| &run.facts)
+    }
+
+    /// The server, where somebody chose one.
+    pub fn target(&self) -> Option<&str> {
+        self.run.as_ref().map(|run| run.target.as_str())
+    }
+
     /// The time that rates of the whole are over, s: of a capture its span; of a run the measured phases of its levels, without the
     /// pauses and warm-ups between them. None where no time passed.
     #[must_use]

@@ -38,10 +38,9 @@ mod traffic;
 mod units;
 mod untrusted;
 
-use crate::findings::Findings;
-use crate::sides::Side;
+use crate::findings::{Findings, Report};
 use crate::tables;
-pub use comparison::{compact, comparison};
+pub use comparison::compact;
 use figure::Figure;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use untrusted::Untrusted;
@@ -57,40 +56,21 @@ const ICON: &str = "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg'
                     stroke='%23147a9c' stroke-width='6'%3E%3Ccircle cx='24' cy='24' r='15'/%3E%3Cpath d='M2 24h44'/%3E\
                     %3C/svg%3E";
 
-/// `findings` as one HTML page, complete in itself.
+/// `report` as one HTML page, complete in itself.
 ///
 /// # Errors
 ///
-/// The findings cannot be serialised: a number in them is one that JSON has no text for.
-pub fn page(findings: &Findings) -> Result<String, serde_json::Error> {
-    document(Document {
-        title: title(findings),
-        heading: "File server response times",
-        tool: &findings.source.tool,
-        schema: &findings.schema,
-        stamp: summary::stamp(&findings.validity),
-        facts: facts(findings),
-        sections: sections(findings),
-        json: data::embeddable(findings)?,
-    })
+/// The report cannot be serialised: a number in it is one that JSON has no text for.
+pub fn page(report: &Report) -> Result<String, serde_json::Error> {
+    let heading = if report.only().is_some() { "File server response times" } else { "Comparison of file servers" };
+    document(report, heading, sections(report))
 }
 
-/// What a page consists of.
-struct Document<'a> {
-    title: Markup,
-    heading: &'a str,
-    tool: &'a str,
-    schema: &'a str,
-    stamp: Markup,
-    /// Pairs of `dt` and `dd` below the heading.
-    facts: Markup,
-    sections: Vec<Section<'a>>,
-    /// All numbers, made safe by `data`.
-    json: String,
-}
-
-fn document(document: Document<'_>) -> Result<String, serde_json::Error> {
-    let Document { title, heading, tool, schema, stamp, facts, sections, json } = document;
+/// The page of a report: its parts that have something to say, under `heading`.
+fn document(report: &Report, heading: &str, mut sections: Vec<Section<'_>>) -> Result<String, serde_json::Error> {
+    sections.retain(|section| !section.is_empty());
+    let (tool, schema) = (report.tool.as_str(), report.schema.as_str());
+    let json = data::embeddable(report)?;
     let charts = figure::embedded(sections.iter().flat_map(Section::all_figures))?;
     let page = html! {
         (DOCTYPE)
@@ -102,7 +82,7 @@ fn document(document: Document<'_>) -> Result<String, serde_json::Error> {
                 meta name="color-scheme" content="light dark";
                 meta name="referrer" content="no-referrer";
                 meta name="generator" content=(Untrusted(tool));
-                title { (title) }
+                title { (title(report)) }
                 link rel="icon" href=(ICON);
                 style { (PreEscaped(STYLE)) }
             }
@@ -112,9 +92,9 @@ fn document(document: Document<'_>) -> Result<String, serde_json::Error> {
                     div.brand {
                         (PreEscaped(MARK))
                         div { p.name { "Plimsoll" } h1 { (heading) } }
-                        (stamp)
+                        (stamp(report))
                     }
-                    dl.facts { (facts) }
+                    dl.facts { (facts(report)) }
                 }
                 nav aria-label="Sections" {
                     ul { @for s in &sections { li { a href={ "#" (s.id) } { (s.title) } } } }
@@ -191,68 +171,105 @@ impl<'a> Section<'a> {
     }
 }
 
-/// Every section that has something to say, in the order of the page.
-fn sections(findings: &Findings) -> Vec<Section<'_>> {
-    let sides = [Side::only(findings)];
-    let is_run = findings.run.is_some();
-    let packets = (!is_run).then(|| traffic::packets(findings)).flatten();
-    let unseen = if is_run { "Validity" } else { "Not seen" };
-    let mut all = vec![
-        Section::new("summary", "Summary").text([summary::section(findings)]),
-        Section::new("capacity", "Capacity").text(capacity::section(findings)),
-        Section::new("calls", "Where the time goes").figures(calls::figure(findings)).text(calls::section(findings)),
+/// Every section, in the order of the page: what may be said of differences, what sides have beside each other, and what only a
+/// report of one side has room for.
+fn sections(report: &Report) -> Vec<Section<'_>> {
+    let sides = report.sides.as_slice();
+    let only = || report.only().into_iter();
+    let is_capture = only().any(|side| side.run.is_none());
+    let compared = report.comparison.as_ref();
+    let mut all: Vec<Section<'_>> = compared.map(|found| comparison::sections(sides, found)).unwrap_or_default();
+    all.extend([
+        Section::new("summary", "Summary").text(only().map(summary::section)),
+        Section::new("capacity", "Capacity").text(only().flat_map(capacity::section)),
+        Section::new("calls", "Where the time goes")
+            .figures(only().flat_map(calls::figure))
+            .text(only().flat_map(calls::section)),
         Section::new("levels", "Load levels")
-            .figures(curves::figures(&sides))
-            .figures(load_curves::figures(findings))
-            .text(load_curves::section(findings))
-            .text(level_tables(&sides)),
-        Section::new("each-level", "Each level").text(each_level::section(findings)),
-        Section::new("sizes", "Sizes").figures(sizes::figures(findings)).text(sizes::section(findings)),
-        Section::new("stations", "Stations").figures(stations::figures(findings)).text(stations::section(findings)),
-        Section::new("over-time", "Over time").figures(over_time::figures(&sides)),
-        Section::new("groups", "Groups").text(operations::groups("groups", &findings.groups)),
+            .figures(curves::figures(sides))
+            .figures(only().flat_map(load_curves::figures))
+            .text(only().flat_map(load_curves::section))
+            .text(level_tables(sides)),
+        Section::new("each-level", "Each level").text(only().flat_map(each_level::section)),
+        Section::new("sizes", "Sizes").figures(only().flat_map(sizes::figures)).text(only().flat_map(sizes::section)),
+        Section::new("stations", "Stations")
+            .figures(only().flat_map(stations::figures))
+            .text(only().flat_map(stations::section)),
+        Section::new("over-time", "Over time").figures(over_time::figures(sides)),
+        Section::new("groups", "Groups").text(only().flat_map(|side| operations::groups("groups", &side.groups))),
         Section::new("distributions", "Distributions")
-            .figures(distribution::figures(&sides))
-            .text(distribution::table("decades", &findings.groups, &findings.operations)),
+            .figures(distribution::figures(sides))
+            .text(only().flat_map(|side| distribution::table("decades", &side.groups, &side.operations))),
         Section::new("operations", "Operations")
-            .figures(mix::figure(&sides))
-            .text(operations::operations("operations", &findings.operations)),
-        Section::new("held", "Held requests").text(operations::held(findings)),
-        Section::new("members", "NFSv4 compounds").text(operations::members(findings)),
-        Section::new("breakdown", "Breakdown").text(operations::breakdown(findings)),
+            .figures(mix::figure(sides))
+            .text(only().flat_map(|side| operations::operations("operations", &side.operations))),
+        Section::new("held", "Held requests").text(only().flat_map(operations::held)),
+        Section::new("members", "NFSv4 compounds").text(only().flat_map(operations::members)),
+        Section::new("breakdown", "Breakdown").text(only().flat_map(operations::breakdown)),
         Section::new("errors", "Errors")
-            .text(drawn::draw(tables::failures(&sides)))
-            .text(particulars::statuses(findings)),
-        Section::new("slowest", "Slowest").text(particulars::slowest(findings)),
-        Section::new("unanswered", "Unanswered").text(particulars::unanswered(findings)),
-        Section::new("queue-depth", "Queue depth").figures(depth::figure(&sides)).text(depth::tables(findings)),
-        Section::new("service", "Service time").figures(service::figure(findings)).text(service::tables(findings)),
-        Section::new("packets", "Packets").text(packets),
-        Section::new("unseen", unseen).text(validity_tables(&sides)).text([traffic::unseen(findings)]),
-        Section::new("configuration", "Configuration").text([configuration::section(findings)]),
-    ];
-    all.retain(|section| !section.is_empty());
+            .text(drawn::draw(tables::failures(sides)))
+            .text(only().flat_map(particulars::statuses)),
+        Section::new("slowest", "Slowest").text(only().flat_map(particulars::slowest)),
+        Section::new("unanswered", "Unanswered").text(only().flat_map(particulars::unanswered)),
+        Section::new("queue-depth", "Queue depth").figures(depth::figure(sides)).text(only().flat_map(depth::tables)),
+        Section::new("service", "Service time")
+            .figures(only().flat_map(service::figure))
+            .text(only().flat_map(service::tables)),
+        Section::new("packets", "Packets").text(only().filter(|_| is_capture).flat_map(traffic::packets)),
+        Section::new("unseen", if is_capture { "Not seen" } else { "Validity" })
+            .text(validity_tables(sides))
+            .text(only().map(traffic::unseen)),
+        Section::new("configuration", "Configuration")
+            .text(only().map(configuration::section))
+            .text(compared.map(|found| comparison::configuration(sides, found))),
+    ]);
     all
 }
 
 /// What load levels of all sides tell, as tables.
-fn level_tables(sides: &[Side<'_>]) -> Vec<Markup> {
+fn level_tables(sides: &[Findings]) -> Vec<Markup> {
     let first = drawn::draw(tables::levels(sides).into_iter().chain(tables::repeats(sides)));
     let users = tables::users(sides).into_iter().chain(tables::late_turns(sides)).chain(tables::server_side(sides));
     [first, load_groups::section(sides), drawn::draw(users)].concat()
 }
 
 /// What speaks for or against the numbers of the levels of all sides, as tables.
-fn validity_tables(sides: &[Side<'_>]) -> Vec<Markup> {
+fn validity_tables(sides: &[Findings]) -> Vec<Markup> {
     drawn::draw(tables::outages(sides).into_iter().chain(tables::generators(sides)))
 }
 
-fn title(findings: &Findings) -> Markup {
-    let inputs = findings.source.inputs.join(", ");
-    html! { "Plimsoll" @if !inputs.is_empty() { " – " (Untrusted(&inputs)) } }
+fn title(report: &Report) -> Markup {
+    let names: Vec<&str> = report.sides.iter().map(|side| side.name.as_str()).filter(|name| !name.is_empty()).collect();
+    html! { "Plimsoll" @if !names.is_empty() { " – " (Untrusted(&names.join(" and "))) } }
 }
 
-fn facts(findings: &Findings) -> Markup {
+/// Whether the numbers may be used: those of the worst side; or that something failed.
+fn stamp(report: &Report) -> Markup {
+    let worst = report.sides.iter().map(|side| &side.validity).max_by_key(|validity| validity.verdict);
+    let mut conditions = report.comparison.iter().flat_map(|comparison| &comparison.conditions);
+    let failed = conditions.any(|condition| condition.outcome == "failed");
+    html! {
+        @if failed && worst.is_some_and(|validity| validity.valid) { p.stamp.invalid { "Failed" } }
+        @else if let Some(validity) = worst { (summary::stamp(validity)) }
+    }
+}
+
+/// Pairs of `dt` and `dd` below the heading.
+fn facts(report: &Report) -> Markup {
+    if let Some(only) = report.only() {
+        return facts_of(only);
+    }
+    html! {
+        @for (place, side) in report.sides.iter().enumerate() {
+            div {
+                dt { (Untrusted(&side.letter)) @if place == 0 { ", the baseline" } }
+                dd { bdi { (Untrusted(&side.name)) } }
+            }
+        }
+    }
+}
+
+fn facts_of(findings: &Findings) -> Markup {
     let source = &findings.source;
     html! {
         @if !source.inputs.is_empty() {

@@ -1,6 +1,6 @@
 //! The terminal report: everything in seed 1's Appendix A in its order, then what it does not have.
 //!
-//! Drawn from [`Findings`] alone. Every string that came out of a capture goes through [`crate::safe`]; every number
+//! Drawn from [`Report`] alone. Every string that came out of a capture goes through [`crate::safe`]; every number
 //! has a unit in its cell or its head. Nothing is coloured unless the caller says so.
 
 mod appendix_a;
@@ -30,10 +30,9 @@ mod unseen;
 
 pub(crate) use unseen::rows as unseen_rows;
 
-use crate::findings::{Findings, OperationRow};
-pub use appendix_a::{appendix_a, write_appendix_a};
+use crate::findings::{Findings, OperationRow, Report};
+pub use appendix_a::appendix_a;
 pub use capacity::exact as exact_load;
-pub use comparison::{compact_to_string, comparison_to_string, write_compact, write_comparison};
 use page::Page;
 pub(crate) use stations::{sentence, unjudged};
 use std::fmt;
@@ -200,42 +199,58 @@ impl Default for Style {
 }
 
 /// Writes the report. Fails only where `out` does.
-pub fn write(findings: &Findings, style: &Style, out: &mut dyn fmt::Write) -> fmt::Result {
+pub fn write(report: &Report, style: &Style, out: &mut dyn fmt::Write) -> fmt::Result {
     let mut page = Page::new(out, style);
-    packets::title(&mut page, findings)?;
+    if let Some(found) = &report.comparison {
+        return comparison::draw(&mut page, &report.sides, found, style.sections);
+    }
+    report.sides.iter().try_for_each(|side| write_side(&mut page, side, style))
+}
+
+fn write_side(page: &mut Page<'_>, findings: &Findings, style: &Style) -> fmt::Result {
+    packets::title(page, findings)?;
     for section in Section::ALL.into_iter().filter(|&section| style.sections.contains(section)) {
         match section {
-            Section::Packets => packets::draw(&mut page, findings)?,
-            Section::Run => run::draw(&mut page, findings)?,
-            Section::Felt => felt::draw(&mut page, findings)?,
-            Section::Commands => commands::draw(&mut page, &findings.operations)?,
-            Section::Groups => commands::groups(&mut page, &findings.groups)?,
-            Section::Distributions => distributions::draw(&mut page, &findings.operations, &findings.groups)?,
-            Section::Warnings => unseen::warnings(&mut page, findings)?,
-            Section::Percentiles => percentiles::draw(&mut page, findings)?,
-            Section::Throughput => throughput::draw(&mut page, findings)?,
-            Section::Errors => errors::draw(&mut page, findings)?,
+            Section::Packets => packets::draw(page, findings)?,
+            Section::Run => run::draw(page, findings)?,
+            Section::Felt => felt::draw(page, findings)?,
+            Section::Commands => commands::draw(page, &findings.operations)?,
+            Section::Groups => commands::groups(page, &findings.groups)?,
+            Section::Distributions => distributions::draw(page, &findings.operations, &findings.groups)?,
+            Section::Warnings => unseen::warnings(page, findings)?,
+            Section::Percentiles => percentiles::draw(page, findings)?,
+            Section::Throughput => throughput::draw(page, findings)?,
+            Section::Errors => errors::draw(page, findings)?,
             Section::Held => {
-                commands::held(&mut page, &findings.held)?;
-                commands::members(&mut page, &findings.members)?;
+                commands::held(page, &findings.held)?;
+                commands::members(page, &findings.members)?;
             }
-            Section::QueueDepth => queue_depth::draw(&mut page, findings)?,
-            Section::ServiceTime => service::draw(&mut page, findings)?,
-            Section::ServiceOctaves => service::each(&mut page, findings)?,
-            Section::Breakdown => breakdown::draw(&mut page, findings)?,
-            Section::Slowest => slowest::slowest(&mut page, findings)?,
-            Section::Unanswered => slowest::unanswered(&mut page, findings)?,
-            Section::Unseen => unseen::draw(&mut page, findings)?,
+            Section::QueueDepth => queue_depth::draw(page, findings)?,
+            Section::ServiceTime => service::draw(page, findings)?,
+            Section::ServiceOctaves => service::each(page, findings)?,
+            Section::Breakdown => breakdown::draw(page, findings)?,
+            Section::Slowest => slowest::slowest(page, findings)?,
+            Section::Unanswered => slowest::unanswered(page, findings)?,
+            Section::Unseen => unseen::draw(page, findings)?,
         }
     }
     Ok(())
 }
 
 /// The report as a string.
-pub fn to_string(findings: &Findings, style: &Style) -> String {
+pub fn to_string(report: &Report, style: &Style) -> String {
     let mut text = String::new();
     // Writing to a String cannot fail.
-    let _ = write(findings, style, &mut text);
+    let _ = write(report, style, &mut text);
+    text
+}
+
+/// A report that compares as one table; one of a single side is as long as ever.
+pub fn compact_to_string(report: &Report, style: &Style) -> String {
+    let Some(found) = &report.comparison else { return to_string(report, style) };
+    let mut text = String::new();
+    // Writing to a String cannot fail.
+    let _ = comparison::compact(&mut Page::new(&mut text, style), &report.sides, found);
     text
 }
 

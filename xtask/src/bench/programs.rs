@@ -81,7 +81,7 @@ impl Program {
 
 fn paired(json: &str) -> Result<u64, String> {
     let report: Value = serde_json::from_str(json).map_err(|error| format!("plimsoll's report: {error}"))?;
-    let paired = report.pointer("/unseen/paired").and_then(Value::as_u64);
+    let paired = report.pointer("/sides/0/unseen/paired").and_then(Value::as_u64);
     paired.ok_or_else(|| "plimsoll's report does not say how many operations it paired".to_owned())
 }
 
@@ -149,7 +149,7 @@ Total operations: 2. Per operation:
 
     #[test]
     fn ours_says_it_in_json() {
-        assert_eq!(paired("{\"unseen\": {\"paired\": 7}}"), Ok(7));
+        assert_eq!(paired(r#"{"sides": [{"unseen": {"paired": 7}}]}"#), Ok(7));
         assert!(paired("{}").is_err() && paired("").is_err());
     }
 }

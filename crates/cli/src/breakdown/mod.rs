@@ -126,9 +126,9 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
         Some(capture) => measure(&spec, &terminal, Some(&|spans| captured::read(capture, spans)))?,
         None => measure(&spec, &terminal, None)?,
     };
-    let printed = output.prints();
-    first_error([output.write(&findings), besides])?;
-    Ok(Done::with(&findings.validity, printed))
+    let done = Done::with(&findings.validity, output.prints());
+    first_error([output.write(&findings.into()), besides])?;
+    Ok(done)
 }
 
 fn nanoseconds(time: Duration) -> u64 {

@@ -128,9 +128,9 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
         Ok(found) => found,
         Err(error) => return first_error([Err(error), recording]).map(|()| Done::Normally),
     };
-    let printed = output.prints();
-    first_error([output.write(&findings), recording, besides])?;
-    Ok(ended(&findings, printed))
+    let done = ended(&findings, output.prints());
+    first_error([output.write(&findings.into()), recording, besides])?;
+    Ok(done)
 }
 
 /// A promise that the lowest load breaks is not kept; without an answer there is no verdict.

@@ -7,7 +7,6 @@ use plimsoll_experiment::comparison::{ComparedSide, WHOLE_CAPTURE};
 use plimsoll_observe::capture::{Captures, Input};
 use plimsoll_observe::{Observer, status_name};
 use plimsoll_report::collect::comparison::{Contestant, LevelRuns, MeasuredRun};
-use plimsoll_report::findings::comparison::Subject;
 use plimsoll_report::findings::{Findings, Source};
 use plimsoll_stats::{IntervalRecorder, Intervals, Options, Statistics};
 
@@ -46,9 +45,7 @@ pub(super) fn read(path: &Path, filter: &Filter, keys: &Keys, quiet: bool) -> an
         vantage: "wire".to_owned(),
     };
     let findings = Findings::collect(&statistics, &observed.coverage, &observed.names, source, status_name);
-    let validity = findings.validity.clone();
-    let about = Subject { name, kind: "capture".to_owned(), validity, ..Subject::default() };
     let runs = vec![MeasuredRun { span_ns, intervals }];
     let levels = vec![LevelRuns { level: WHOLE_CAPTURE.to_owned(), point: None, runs }];
-    Ok(ComparedSide { contestant: Contestant { about, levels }, findings, unfinished: None })
+    Ok(ComparedSide { contestant: Contestant { findings, levels }, unfinished: None })
 }

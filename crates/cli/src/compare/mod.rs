@@ -5,13 +5,13 @@ mod capture;
 use std::path::{Path, PathBuf};
 
 use plimsoll_experiment::comparison::{ComparedSide, Condition, Judgement, compare, read_recording};
-use plimsoll_report::collect::comparison::{Contestant, Order, letter};
-use plimsoll_report::findings::Findings;
+use plimsoll_report::collect::comparison::{Contestant, Order};
+use plimsoll_report::findings::letter;
 
 use crate::exit::{Done, NO_VERDICT, Usage, first_reason};
 use crate::filter::Filter;
 use crate::keys::Keys;
-use crate::output::{ComparisonOutput, OpenComparison};
+use crate::output::{ComparisonOutput, OpenOutput};
 use crate::output_file::Files;
 
 /// Puts recordings and captures side by side: throughput, response times and errors of every operation, each with a 95 %
@@ -54,9 +54,8 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
     let sides = arguments.subjects.iter().map(read).collect::<anyhow::Result<Vec<_>>>()?;
     let said = |(place, side): (usize, &ComparedSide)| Some(format!("{} {}", letter(place), side.unfinished.as_ref()?));
     let unfinished = sides.iter().enumerate().filter_map(said).collect();
-    let (contestants, findings): (Vec<Contestant>, Vec<Findings>) =
-        sides.into_iter().map(|side| (side.contestant, side.findings)).unzip();
-    finish(&contestants, &findings, (Order::Apart, unfinished), &arguments.conditions, output)
+    let contestants = sides.into_iter().map(|side| side.contestant).collect();
+    finish(contestants, (Order::Apart, unfinished), &arguments.conditions, output)
 }
 
 /// What is to fail, as flags.
@@ -87,25 +86,24 @@ impl Conditions {
     }
 }
 
-/// Compares, judges what is to fail, writes. `findings` are the contestants' own reports, for the page; or none. Besides their
-/// order comes what else a reader must know before believing the differences.
+/// Compares, judges what is to fail, writes. Besides the order of the contestants' runs comes what else a reader must know before
+/// believing the differences.
 pub(crate) fn finish(
-    contestants: &[Contestant],
-    findings: &[Findings],
+    contestants: Vec<Contestant>,
     (order, more): (Order, Vec<String>),
     conditions: &Conditions,
-    output: OpenComparison,
+    output: OpenOutput,
 ) -> anyhow::Result<Done> {
-    let (comparison, judgement) = compare(contestants, (order, more), &conditions.wanted)?;
+    let (report, judgement) = compare(contestants, (order, more), &conditions.wanted)?;
     let judged = conditions.done(&judgement);
     let printed = output.prints();
-    output.write(&comparison, findings)?;
-    let invalid = (0..).zip(contestants).find(|(_, one)| !one.about.validity.valid);
+    output.write(&report)?;
+    let invalid = report.sides.iter().find(|side| !side.validity.valid);
     Ok(match (judged, invalid) {
         // What was printed says why.
-        (Done::Normally, Some((place, _))) if printed => Done::NoVerdict(format!("{} is INVALID", letter(place))),
-        (Done::Normally, Some((place, one))) => {
-            Done::NoVerdict(format!("{} is INVALID: {}", letter(place), first_reason(&one.about.validity.reasons)))
+        (Done::Normally, Some(side)) if printed => Done::NoVerdict(format!("{} is INVALID", side.letter)),
+        (Done::Normally, Some(side)) => {
+            Done::NoVerdict(format!("{} is INVALID: {}", side.letter, first_reason(&side.validity.reasons)))
         }
         (judged, _) => judged,
     })

@@ -8,7 +8,8 @@ use std::sync::Arc;
 use anyhow::bail;
 use plimsoll_experiment::{Arm, ByTime, Drive, Watching};
 use plimsoll_model::Names;
-use plimsoll_report::collect::comparison::{Contestant, Order, letter};
+use plimsoll_report::collect::comparison::{Contestant, Order};
+use plimsoll_report::findings::letter;
 
 use crate::compare::{self, Conditions};
 use crate::exit::{Done, first_error};
@@ -76,7 +77,7 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
     let (whole, ended) = rounds(&drive, &mut arms, &names, arguments.rounds);
     let cleaned = if arguments.remove_files { clean(&drive, &arms, &names) } else { Ok(()) };
     let runs = RUNS.saturating_mul(whole) as usize;
-    let contestants: Vec<Contestant> = arms.iter().map(|arm| arm.contestant(&workload, runs)).collect();
+    let contestants: Vec<Contestant> = arms.iter().map(|arm| arm.contestant(&names, runs)).collect();
     // Whatever became of the duel: what was recorded of it gets its end, and is of use.
     let kept = arms.into_iter().map(|arm| arm.keep(&names, watching.stopped(), ended.as_ref().err()));
     let kept = first_error(kept.collect::<Vec<_>>());
@@ -84,7 +85,7 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
         first_error([ended, cleaned, kept])?;
         bail!("stopped before the first round of four runs was over: there is nothing to compare");
     }
-    let compared = compare::finish(&contestants, &[], (Order::InPairs, Vec::new()), &arguments.conditions, output);
+    let compared = compare::finish(contestants, (Order::InPairs, Vec::new()), &arguments.conditions, output);
     first_error([ended, cleaned, kept])?;
     compared
 }

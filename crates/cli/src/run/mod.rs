@@ -198,9 +198,9 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
         Ok(measured) => measured,
         Err(error) => return first_error([Err(error), recording, tap, table]).map(|()| Done::Normally),
     };
-    let printed = output.prints();
-    first_error([output.write(&findings), recording, tap, table, besides])?;
-    Ok(Done::with(&findings.validity, printed))
+    let done = Done::with(&findings.validity, output.prints());
+    first_error([output.write(&findings.into()), recording, tap, table, besides])?;
+    Ok(done)
 }
 
 /// All that is asked for, and the workload with each value of what is varied: from a recording, or from the flags.

@@ -7,7 +7,6 @@ use plimsoll_testkit::command::output;
 use plimsoll_testkit::servers::{Export, Ganesha, Samba, Scratch, Share};
 use serde_json::Value;
 
-const SCHEMA: &str = include_str!("../../../../schemas/plimsoll.report.1.schema.json");
 const SHORT: [&str; 8] = ["--size", "256KiB", "--duration", "300ms", "--warmup", "100ms", "--calls", "20"];
 
 #[expect(clippy::print_stdout, reason = "the reason for skipping")]
@@ -26,12 +25,10 @@ fn breakdown(target: &str, flags: &[&str], scratch: &Scratch) -> (Value, String)
     // Whether it is valid depends on what else the machine does.
     assert!(matches!(output.status.code(), Some(0 | 4)), "{target}: {said}");
     let report: Value = serde_json::from_slice(&std::fs::read(file("report.json")).unwrap()).unwrap();
-    let schema = jsonschema::draft202012::new(&serde_json::from_str(SCHEMA).unwrap()).unwrap();
-    let wrong: Vec<String> = schema.iter_errors(&report).map(|error| error.to_string()).collect();
-    assert!(wrong.is_empty(), "{wrong:#?}");
+    crate::held_to_schema(&report);
     let page = std::fs::read_to_string(file("report.html")).unwrap();
     assert!(page.contains("Where the time goes") && page.contains("server wait"));
-    (report["run"]["calls"].clone(), text)
+    (report["sides"][0]["run"]["calls"].clone(), text)
 }
 
 fn phases(calls: &Value, local: bool) -> Vec<&Value> {
@@ -104,7 +101,7 @@ fn nfs_in_this_process() {
     }
     assert!(text.contains("Where the time of a call goes") && text.contains("Remote and local"), "{text}");
     // What the local directory did is no operation of the server's.
-    let report: Value = serde_json::from_slice(&std::fs::read(scratch.path().join("report.json")).unwrap()).unwrap();
+    let report = crate::only_side(&std::fs::read(scratch.path().join("report.json")).unwrap());
     let protocols: Vec<&Value> = report["operations"].as_array().unwrap().iter().map(|row| &row["protocol"]).collect();
     assert!(!protocols.is_empty() && protocols.iter().all(|protocol| *protocol == "NFS3"), "{protocols:?}");
     assert!(text.contains("Load levels in a local directory, without the server"), "{text}");

@@ -35,7 +35,7 @@ impl Report {
         // A line is broken where it is full: sentences are looked for, not lines.
         let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
         let (page, json) = (std::fs::read_to_string(page).unwrap(), std::fs::read(json).unwrap());
-        Report { text, page, json: serde_json::from_slice(&json).unwrap() }
+        Report { text, page, json: crate::only_side(&json) }
     }
 
     fn number(&self, path: &str) -> u64 {

@@ -27,11 +27,8 @@ fn json(file: &Path) -> Value {
 fn compare(folder: &Path, arguments: &[&str]) -> (i32, Value) {
     let ended = plimsoll(folder, &[&["compare"], arguments, &["--json", "compared.json"]].concat());
     assert!(matches!(ended, Some(0 | 1 | 4)), "{}", said(folder, "err"));
-    let schema = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../schemas/plimsoll.comparison.1.schema.json");
     let found = json(&folder.join("compared.json"));
-    let validator = jsonschema::draft202012::new(&json(&schema)).unwrap();
-    let problems: Vec<String> = validator.iter_errors(&found).map(|error| error.to_string()).collect();
-    assert!(problems.is_empty(), "{problems:#?}");
+    crate::held_to_schema(&found);
     (ended.unwrap_or_default(), found)
 }
 
@@ -43,7 +40,13 @@ fn compared(folder: &Path, arguments: &[&str], code: i32) -> Value {
 }
 
 fn warnings(found: &Value) -> String {
-    found["warnings"].as_array().unwrap().iter().map(|warning| warning.as_str().unwrap()).collect::<Vec<_>>().join("\n")
+    found["comparison"]["warnings"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|warning| warning.as_str().unwrap())
+        .collect::<Vec<_>>()
+        .join("\n")
 }
 
 /// Two captures of servers, and the recordings of their analyses beside them.
@@ -64,20 +67,20 @@ fn recordings_of_captures_compare_as_the_captures_do() {
     let (folder, [one, other]) = (scratch.path(), captures(&scratch));
     let condition = ["--fail-if", "all.throughput < -1%", "--fail-if", "all.throughput > +1%"];
     let (code, plain) = compare(folder, &[&[&one[..], &other], &condition[..]].concat());
-    assert!(plain["levels"][0]["rows"].as_array().unwrap().len() > 10, "{plain:#}");
+    assert!(plain["comparison"]["levels"][0]["rows"].as_array().unwrap().len() > 10, "{plain:#}");
     for sides in [["one", "other"], [&one, "other"], ["one", &other]] {
         let found = compared(folder, &[&sides[..], &condition, &["--html", "compared.html"]].concat(), code);
         for what in ["levels", "method", "conditions"] {
-            assert!(found[what] == plain[what], "{what} of {sides:?}");
+            assert!(found["comparison"][what] == plain["comparison"][what], "{what} of {sides:?}");
         }
-        assert_eq!(found["warnings"], plain["warnings"], "{sides:?}");
+        assert_eq!(found["comparison"]["warnings"], plain["comparison"]["warnings"], "{sides:?}");
         let page = said(folder, "compared.html");
         assert!(page.contains("Distributions") && page.contains("Over time"), "each side's own charts are there");
-        assert!(page.contains("(recording)"));
+        assert!(page.contains("(capture)"));
     }
     // Three are two against the first.
     let three = compared(folder, &["one", "other", "one"], 0);
-    let rows = three["levels"][0]["rows"].as_array().unwrap();
+    let rows = three["comparison"]["levels"][0]["rows"].as_array().unwrap();
     let with_difference = rows.iter().flat_map(|row| row["metrics"].as_array().unwrap());
     let same = |metric: &Value| metric["differences"][1].is_null() || metric["differences"][1]["value"] == 0.0;
     assert!(with_difference.into_iter().all(same), "a recording does not differ from itself");
@@ -94,7 +97,7 @@ fn filters_are_of_the_recording_and_not_of_the_comparison() {
         assert!(matches!(code, Some(0 | 4)), "{}", said(folder, "err"));
     }
     let plain = compared(folder, &[&[&one[..], &other], &filter[..]].concat(), 0);
-    assert!(compared(folder, &["short", "short-other"], 0)["levels"] == plain["levels"]);
+    assert!(compared(folder, &["short", "short-other"], 0)["comparison"]["levels"] == plain["comparison"]["levels"]);
     assert_eq!(plimsoll(folder, &[&["compare", "short", "short-other"], &filter[..]].concat()), Some(2));
     assert!(said(folder, "err").contains("filters are for captures"), "{}", said(folder, "err"));
     let key = "0011223344556677:00112233445566778899aabbccddeeff";
@@ -123,7 +126,7 @@ fn levels_are_compared_level_by_level_and_repeats_as_repeats() {
         run(folder, &["--levels", "1,2", "--duration", "300ms", "--repeat", "3", "--record", name]);
     }
     let found = compared(folder, &["a", "b"], code(folder, &["a", "b"]));
-    let levels = found["levels"].as_array().unwrap();
+    let levels = found["comparison"]["levels"].as_array().unwrap();
     assert_eq!(levels.len(), 2);
     for (level, words) in levels.iter().zip(["1 station", "2 stations"]) {
         assert_eq!((&level["level"], &level["runs"]), (&words.into(), &serde_json::json!([3, 3])));
@@ -131,16 +134,16 @@ fn levels_are_compared_level_by_level_and_repeats_as_repeats() {
         let seconds = level["seconds"][0].as_f64().unwrap();
         assert!((0.85..1.2).contains(&seconds), "{seconds}");
     }
-    let subject = &found["subjects"][0];
-    assert_eq!((&subject["kind"], &subject["name"]), (&"recording".into(), &"a".into()));
-    assert_eq!((&subject["target"], &subject["workload"]), (&"embedded:nfs".into(), &"getattr".into()));
+    let side = &found["sides"][0];
+    assert_eq!((&side["kind"], &side["name"]), (&"run".into(), &"a".into()));
+    assert_eq!((&side["run"]["target"], &side["run"]["workload"]), (&"embedded:nfs".into(), &"getattr".into()));
     assert!(said(folder, "out").contains("Ranking of the servers"), "{}", said(folder, "out"));
     compared(folder, &["a", "b", "--full"], code(folder, &["a", "b"]));
     let text = said(folder, "out");
     assert!(text.contains("B against A, 2 stations (3 runs") && text.contains("Welch"), "{text}");
     // Numbers of the comparison are those of the report: the mean of the repeats' means.
     assert!(matches!(plimsoll(folder, &["report", "a", "-q", "--json", "a.json"]), Some(0 | 4)));
-    let stages = json(&folder.join("a.json"))["stages"].clone();
+    let stages = json(&folder.join("a.json"))["sides"][0]["stages"].clone();
     let of_two: Vec<f64> = stages
         .as_array()
         .unwrap()
@@ -178,7 +181,7 @@ fn a_duel_is_kept_side_by_side() {
     // The numbers of both sides are those of the duel; the differences are of runs in no order.
     let duel = json(&folder.join("duel.json"));
     let again = compared(folder, &["kept/A", "kept/B"], code(folder, &["kept/A", "kept/B"]));
-    let (before, now) = (&duel["levels"][0], &again["levels"][0]);
+    let (before, now) = (&duel["comparison"]["levels"][0], &again["comparison"]["levels"][0]);
     assert_eq!((&before["runs"], &before["from"]), (&serde_json::json!([4, 4]), &"paired".into()));
     assert_eq!((&now["runs"], &now["from"]), (&serde_json::json!([4, 4]), &"welch".into()));
     let numbers = |level: &Value| -> Vec<Value> {
@@ -186,7 +189,7 @@ fn a_duel_is_kept_side_by_side() {
     };
     assert_eq!(numbers(now), numbers(before));
     assert!(matches!(plimsoll(folder, &["report", "kept/B", "-q", "--json", "b.json"]), Some(0 | 4)));
-    assert_eq!(json(&folder.join("b.json"))["repeats"][0]["stages"], serde_json::json!([0, 1, 2, 3]));
+    assert_eq!(json(&folder.join("b.json"))["sides"][0]["repeats"][0]["stages"], serde_json::json!([0, 1, 2, 3]));
     // What is there is not overwritten, and no recording lies in another.
     assert_eq!(plimsoll(folder, &kept), Some(2));
     assert!(said(folder, "err").contains("--overwrite"), "{}", said(folder, "err"));
@@ -230,18 +233,24 @@ fn what_cannot_be_compared_is_said() {
     };
     changed(folder, "a", "invalid", late);
     let found = compared(folder, &["a", "invalid"], 4);
-    assert!(warnings(&found).contains("B is INVALID"), "{}", warnings(&found));
+    assert_eq!(found["sides"][1]["validity"]["reasons"][0], "At 1 station: late");
+    let words = said(folder, "out").split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains("! B is INVALID: its numbers must not be used: At 1 station: late"), "{words}");
+    assert!(!warnings(&found).contains("INVALID"), "a verdict stands once: {}", warnings(&found));
     let partial = |manifest: &mut Value| {
         let validity = serde_json::json!({"verdict": "partial", "valid": true, "reasons": ["1 s is missing"], "invalid_reasons": 0});
         manifest["stages"][0]["about"]["about"]["validity"] = validity;
     };
     changed(folder, "a", "partial", partial);
     let found = compared(folder, &["a", "partial"], same);
-    let first =
-        found["warnings"].as_array().unwrap().iter().find(|warning| warning.as_str().unwrap().starts_with("B is"));
-    assert_eq!(first, Some(&"B is PARTIAL: part of it could not be measured: At 1 station: 1 s is missing.".into()));
+    assert_eq!(found["sides"][1]["validity"]["verdict"], "partial");
+    let words = said(folder, "out").split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(
+        words.contains("! B is PARTIAL: part of it could not be measured: At 1 station: 1 s is missing"),
+        "{words}"
+    );
     let undecided = compared(folder, &["a", "invalid", "--fail-if", "mean > +1%"], 4);
-    assert_eq!(undecided["conditions"][0]["outcome"], "undecided");
+    assert_eq!(undecided["comparison"]["conditions"][0]["outcome"], "undecided");
     changed(folder, "a", "empty", |manifest| manifest["stages"] = serde_json::json!([]));
     assert_eq!(plimsoll(folder, &["compare", "a", "empty"]), Some(3));
     assert!(said(folder, "err").contains("none of its stages was finished"), "{}", said(folder, "err"));

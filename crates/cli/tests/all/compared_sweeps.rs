@@ -50,13 +50,9 @@ fn sweep(folder: &Path, target: &str, recording: &str) {
 fn ranking(folder: &Path, sides: &[&str]) -> (Value, String, String) {
     let outputs = ["--json", "compared.json", "--html", "compared.html"];
     let (_, text) = plimsoll(folder, &[&["compare"], sides, &outputs].concat());
-    let json = |path: &Path| -> Value { serde_json::from_slice(&fs::read(path).unwrap()).unwrap() };
-    let schema = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../schemas/plimsoll.comparison.1.schema.json");
-    let found = json(&folder.join("compared.json"));
-    let validator = jsonschema::draft202012::new(&json(&schema)).unwrap();
-    let problems: Vec<String> = validator.iter_errors(&found).map(|error| error.to_string()).collect();
-    assert!(problems.is_empty(), "{problems:#?}");
-    (found["ranking"].clone(), text, fs::read_to_string(folder.join("compared.html")).unwrap())
+    let found: Value = serde_json::from_slice(&fs::read(folder.join("compared.json")).unwrap()).unwrap();
+    crate::held_to_schema(&found);
+    (found["comparison"]["ranking"].clone(), text, fs::read_to_string(folder.join("compared.html")).unwrap())
 }
 
 fn list(value: &Value) -> &[Value] {

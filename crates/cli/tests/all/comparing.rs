@@ -57,7 +57,7 @@ fn json(output: &Output) -> Value {
 
 /// The first difference of a number of all operations together.
 fn all<'v>(comparison: &'v Value, metric: &str) -> &'v Value {
-    let metrics = comparison["levels"][0]["rows"][0]["metrics"].as_array().unwrap();
+    let metrics = comparison["comparison"]["levels"][0]["rows"][0]["metrics"].as_array().unwrap();
     &metrics.iter().find(|one| one["metric"] == metric).unwrap()["differences"][0]
 }
 
@@ -74,7 +74,7 @@ fn a_slower_server_is_worse_and_the_same_is_not() {
     }
     assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
     let found = json(&compare(&both, &["--json", "-"]));
-    assert_eq!(found["schema"], "plimsoll.comparison/1");
+    assert_eq!(found["schema"], "plimsoll.report/2");
     let mean = all(&found, "mean");
     assert_eq!((mean["verdict"].as_str(), mean["remains"].as_bool()), (Some("worse"), Some(true)));
     assert!((mean["relative"].as_f64().unwrap() - 0.2).abs() < 0.01, "{mean:#}");
@@ -88,7 +88,7 @@ fn a_slower_server_is_worse_and_the_same_is_not() {
 fn filters_hold_for_both_and_short_is_said_to_be_short() {
     let (_scratch, both) = captures("compare-filter");
     let found = json(&compare(&both, &["--to", "20s", "--json", "-"]));
-    let seconds = found["levels"][0]["seconds"][0].as_f64().unwrap();
+    let seconds = found["comparison"]["levels"][0]["seconds"][0].as_f64().unwrap();
     assert!((19.9..=20.0).contains(&seconds), "{seconds}");
     let output = compare(&both, &["--to", "500ms"]);
     let text = String::from_utf8(output.stdout).unwrap();
@@ -187,10 +187,10 @@ fn a_duel_goes_turn_by_turn_and_compares_pairs() {
     let code = spawn(&arguments, scratch.path()).end().status.code();
     assert!(matches!(code, Some(0 | 4)), "{}", read(scratch.path(), "err"));
     let found: Value = serde_json::from_str(&read(scratch.path(), "found.json")).unwrap();
-    assert_eq!(found["subjects"][1]["name"], "embedded:nfs --stations 1");
-    assert_eq!(found["levels"][0]["runs"], serde_json::json!([4, 4]));
-    assert_eq!(found["levels"][0]["from"], "paired");
-    let warned = found["warnings"].to_string();
+    assert_eq!(found["sides"][1]["name"], "embedded:nfs --stations 1");
+    assert_eq!(found["comparison"]["levels"][0]["runs"], serde_json::json!([4, 4]));
+    assert_eq!(found["comparison"]["levels"][0]["from"], "paired");
+    let warned = found["comparison"]["warnings"].to_string();
     assert!(warned.contains("not loaded alike"), "{warned}");
     let text = read(scratch.path(), "out");
     assert!(text.contains("4 runs") && text.contains("paired t"), "{text}");
@@ -212,8 +212,12 @@ fn an_interrupted_duel_keeps_whole_rounds() {
         return;
     }
     let found: Value = serde_json::from_str(&read(scratch.path(), "found.json")).unwrap();
-    let runs: Vec<u64> =
-        found["levels"][0]["runs"].as_array().unwrap().iter().map(|runs| runs.as_u64().unwrap()).collect();
+    let runs: Vec<u64> = found["comparison"]["levels"][0]["runs"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|runs| runs.as_u64().unwrap())
+        .collect();
     assert!(runs[0] == runs[1] && runs[0] > 0 && runs[0].is_multiple_of(2), "{runs:?}");
 }
 
@@ -234,7 +238,7 @@ fn repeats_are_stages_and_their_scatter_is_shown() {
     let page = ["--html", page.to_str().unwrap()];
     let code = spawn(&[&what[..], &page, &SHORT].concat(), scratch.path()).end().status.code();
     assert!(matches!(code, Some(0 | 4)), "{}", read(scratch.path(), "err"));
-    let report: Value = serde_json::from_str(&read(scratch.path(), "report.json")).unwrap();
+    let report = crate::only_side(read(scratch.path(), "report.json").as_bytes());
     let stages = report["stages"].as_array().unwrap();
     let curves: Vec<&str> = stages.iter().map(|stage| stage["curve"].as_str().unwrap()).collect();
     assert_eq!(curves, ["repeat 1", "repeat 2", "repeat 3"]);

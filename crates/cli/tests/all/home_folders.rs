@@ -18,7 +18,7 @@ fn report(arguments: &[&str]) -> Value {
     let output = plimsoll(arguments);
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(matches!(output.status.code(), Some(0 | 4)), "{arguments:?}: {said}");
-    serde_json::from_slice(&output.stdout).unwrap()
+    crate::only_side(&output.stdout)
 }
 
 fn instant(ns: &Value) -> String {
@@ -152,7 +152,7 @@ fn users_who_cannot_keep_their_schedules_are_an_overload() {
     let load = ["--users", "2", "--every", "100ms", "--warmup", "0s", "--duration", "1s", "--target", "embedded:nfs"];
     let run = |more: &[&str]| plimsoll(&[&["run", file.to_str().unwrap()][..], &load, more].concat());
     let ran = run(&["--json", "-", "-q"]);
-    let ran: Value = serde_json::from_slice(&ran.stdout).unwrap();
+    let ran = crate::only_side(&ran.stdout);
     let (users, turn) = (&ran["stages"][0]["users"], &ran["stages"][0]["turns"][0]);
     assert_eq!(
         (&users["users"], &users["due"], &users["late"], &users["failed"]),

@@ -37,3 +37,19 @@ static ALONE: std::sync::Mutex<()> = std::sync::Mutex::new(());
 fn alone() -> std::sync::MutexGuard<'static, ()> {
     ALONE.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
 }
+
+/// The only side of a report in JSON; null where there is no report.
+fn only_side(report: &[u8]) -> serde_json::Value {
+    let mut report: serde_json::Value = serde_json::from_slice(report).unwrap_or_default();
+    let sides = report["sides"].as_array().map(Vec::len);
+    assert!(report.is_null() || (report["comparison"].is_null() && sides == Some(1)), "{sides:?} sides");
+    report["sides"][0].take()
+}
+
+/// A report in JSON, of one side or of several.
+fn held_to_schema(report: &serde_json::Value) {
+    const SCHEMA: &str = include_str!("../../../../schemas/plimsoll.report.2.schema.json");
+    let schema = jsonschema::draft202012::new(&serde_json::from_str(SCHEMA).unwrap()).unwrap();
+    let wrong: Vec<String> = schema.iter_errors(report).map(|error| error.to_string()).collect();
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}

@@ -45,7 +45,7 @@ fn sweep(folder: &Path, target: &str, recording: &str) -> (String, Value) {
         ["--levels", "1,2", "--warmup", "100ms", "--duration", "1200ms", "--record", recording, "--json", "run.json"];
     let said =
         plimsoll(folder, &[&["sweep", "short.toml", "--target", target, "--html", "run.html"], &how[..]].concat());
-    (said, serde_json::from_slice(&fs::read(folder.join("run.json")).unwrap()).unwrap())
+    (said, crate::only_side(&fs::read(folder.join("run.json")).unwrap()))
 }
 
 /// The lines of a report from one that begins with `from` on.

@@ -136,7 +136,7 @@ fn what_was_measured_is_reported_where_the_recording_fails() {
     fs::write(folder.join("recording/stage-0001/mine"), "").unwrap();
     assert_eq!(child.end().status.code(), Some(3), "{}", said(folder));
     assert!(said(folder).contains("stage-0001"), "{}", said(folder));
-    assert_eq!(json(&folder.join("run.json"))["stages"].as_array().unwrap().len(), 2);
+    assert_eq!(json(&folder.join("run.json"))["sides"][0]["stages"].as_array().unwrap().len(), 2);
     let manifest = manifest(&folder.join("recording"));
     assert_eq!((&manifest["state"], manifest["stages"].as_array().unwrap().len()), (&Value::from("interrupted"), 1));
 }
@@ -217,7 +217,7 @@ fn a_killed_duel_leaves_its_finished_runs() {
 fn held_by(folder: &Path, recording: &str, finished: usize) -> usize {
     let code = plimsoll(folder, &["report", recording, "-q", "--json", "killed.json"]);
     assert!(matches!(code, Some(0 | 4)), "{}", said(folder));
-    let report = json(&folder.join("killed.json"));
+    let report = json(&folder.join("killed.json"))["sides"][0].take();
     let stages = report["stages"].as_array().unwrap();
     assert!(stages.len() >= finished, "{} of {finished}", stages.len());
     let warnings = report["warnings"].as_array().unwrap();

@@ -15,7 +15,7 @@ fn run(target: &str, stations: &str) -> (Option<i32>, Value, String, Vec<u16>) {
     command.args(["run", "getattr", "--target", target, "--stations", stations, "--think", "10ms", "--warmup", "0s"]);
     command.args(["--duration", "500ms", "--json", "-", "-q", "--transactions"]).arg(&rows);
     let ended = output(&mut command);
-    let report = serde_json::from_slice(&ended.stdout).unwrap_or(Value::Null);
+    let report = crate::only_side(&ended.stdout);
     let table = std::fs::read_to_string(rows).unwrap_or_default();
     let client = table.lines().next().and_then(|head| head.split(',').position(|name| name == "client"));
     let port = |line: &str| line.split(',').nth(client?)?.rsplit(':').next()?.parse().ok();

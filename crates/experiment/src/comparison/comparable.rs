@@ -1,9 +1,9 @@
 //! Whether what is compared is the same thing done twice.
 
 use anyhow::bail;
-use plimsoll_model::{Protocol, Verdict};
-use plimsoll_report::collect::comparison::{Contestant, letter, protocols};
-use plimsoll_report::findings::comparison::Subject;
+use plimsoll_model::Protocol;
+use plimsoll_report::collect::comparison::{Contestant, protocols};
+use plimsoll_report::findings::{Findings, letter};
 
 /// What a reader must know before believing a difference.
 ///
@@ -12,20 +12,9 @@ use plimsoll_report::findings::comparison::Subject;
 pub(super) fn warnings(contestants: &[Contestant]) -> anyhow::Result<Vec<String>> {
     let Some((baseline, others)) = contestants.split_first() else { return Ok(Vec::new()) };
     let mut warnings = Vec::new();
-    for (place, one) in contestants.iter().enumerate() {
-        let name = letter(place);
-        for (judged, what) in [
-            (Verdict::Invalid, "is INVALID: its numbers must not be used"),
-            (Verdict::Partial, "is PARTIAL: part of it could not be measured"),
-        ] {
-            let reasons = one.about.validity.each_reason().filter(|(verdict, _)| *verdict == judged);
-            let reasons: Vec<&str> = reasons.map(|(_, why)| why).collect();
-            warnings.extend(briefly(&reasons).map(|why| format!("{name} {what}: {why}")));
-        }
-    }
     for (place, other) in others.iter().enumerate() {
         let name = letter(place + 1);
-        warnings.extend(differences(&baseline.about, &other.about).map(|what| format!("A and {name} {what}")));
+        warnings.extend(differences(&baseline.findings, &other.findings).map(|what| format!("A and {name} {what}")));
         warnings.extend(other_protocols(baseline, other).map(|what| format!("A and {name} {what}")));
         warnings.extend(other_depths(baseline, other, &name));
         warnings.extend(other_paces(baseline, other, &name));
@@ -42,33 +31,22 @@ pub(super) fn warnings(contestants: &[Contestant]) -> anyhow::Result<Vec<String>
     Ok(warnings)
 }
 
-/// The first of several reasons, and how many more there are: a warning is no report. `None` where there is none.
-fn briefly(reasons: &[&str]) -> Option<String> {
-    let (first, others) = reasons.split_first()?;
-    let more = match others.len() {
-        0 => String::new(),
-        1 => " (1 more reason; --json lists it)".to_owned(),
-        many => format!(" ({many} more reasons; --json lists them)"),
-    };
-    Some(format!("{first}{more}"))
-}
-
 /// In what two things differ that should be the same.
-fn differences(a: &Subject, b: &Subject) -> impl Iterator<Item = String> {
-    let both = |a: &Option<String>, b: &Option<String>| a.is_some() && b.is_some() && a != b;
+fn differences(a: &Findings, b: &Findings) -> impl Iterator<Item = String> {
     // Nobody chose the server of a capture.
-    let place = (a.target.is_some() != b.target.is_some()).then(|| {
+    let place = (a.run.is_some() != b.run.is_some()).then(|| {
         "were measured at different places: a capture on the wire, a run in the client, whose times are longer"
             .to_owned()
     });
-    let workload = both(&a.workload_sha256, &b.workload_sha256)
+    let workload = (a.run.as_ref().zip(b.run.as_ref()))
+        .is_some_and(|(a, b)| a.workload_sha256 != b.workload_sha256)
         .then(|| "ran different workloads: a difference need not be the server's".to_owned());
-    let own = |one: &Subject, other: &Subject| -> String {
+    let own = |one: &Findings, other: &Findings| -> String {
         let others = terms(other);
         let own: Vec<&str> = terms(one).into_iter().filter(|fact| !others.contains(fact)).collect();
         if own.is_empty() { "nothing else".to_owned() } else { own.join(", ") }
     };
-    let facts = (!a.facts.is_empty() && !b.facts.is_empty() && terms(a) != terms(b))
+    let facts = (!a.facts().is_empty() && !b.facts().is_empty() && terms(a) != terms(b))
         .then(|| format!("were not made on the same terms: {}; {}", own(a, b), own(b, a)));
     let clock = (a.headline != b.headline).then(|| {
         "count from different instants: under a schedule from the intended start, in a closed loop from the first byte of the \
@@ -79,13 +57,13 @@ fn differences(a: &Subject, b: &Subject) -> impl Iterator<Item = String> {
 }
 
 /// The facts that are terms. What a load file came to is a result; that something was not possible is a term, how often is not.
-fn terms(one: &Subject) -> Vec<&str> {
+fn terms(one: &Findings) -> Vec<&str> {
     let result = |fact: &&String| fact.starts_with("load file of ") || fact.starts_with("load file begun ");
     let term = |fact| match fact {
         fact if str::starts_with(fact, "load file") => fact.rsplit_once(": ").map_or(fact, |(what, _)| what),
         fact => fact,
     };
-    one.facts.iter().filter(|fact| !result(fact)).map(String::as_str).map(term).collect()
+    one.facts().iter().filter(|fact| !result(fact)).map(String::as_str).map(term).collect()
 }
 
 /// The same work is other operations in another protocol.
@@ -153,18 +131,15 @@ fn other_levels(a: &Contestant, b: &Contestant, name: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use plimsoll_report::collect::comparison::{LevelRuns, LoadPoint};
-    use plimsoll_report::findings::Headline;
-
-    use plimsoll_model::{Reason, Validity};
+    use plimsoll_report::findings::{Headline, Run};
 
     use super::*;
 
-    fn one(levels: &[&str], change: impl FnOnce(&mut Subject)) -> Contestant {
-        let target = Some("nfs://server/export".to_owned());
-        let mut about = Subject { kind: "run".to_owned(), target, ..Subject::default() };
-        change(&mut about);
+    fn one(levels: &[&str], change: impl FnOnce(&mut Findings)) -> Contestant {
+        let mut findings = Findings { run: Some(Run::default()), ..Findings::default() };
+        change(&mut findings);
         let level = |level: &&str| LevelRuns { level: (*level).to_owned(), point: None, runs: Vec::new() };
-        Contestant { about, levels: levels.iter().map(level).collect() }
+        Contestant { findings, levels: levels.iter().map(level).collect() }
     }
 
     /// The same with so many requests outstanding at each level.
@@ -189,29 +164,13 @@ mod tests {
     #[test]
     fn each_difference_is_said() {
         let plain = || one(&["1 station"], |_| {});
-        let invalid = |about: &mut Subject| about.validity = Validity::invalid("It was late.");
-        assert!(said(plain(), one(&["1 station"], invalid)).starts_with("B is INVALID"));
-        let often = |about: &mut Subject| {
-            about.validity = Validity::of((0..9).map(|i| Reason::invalid(format!("Reason {i}."))))
-        };
-        let short = said(plain(), one(&["1 station"], often));
-        assert_eq!(short, "B is INVALID: its numbers must not be used: Reason 0. (8 more reasons; --json lists them)");
-        let partial = |about: &mut Subject| {
-            about.validity = Validity::of([plimsoll_model::Reason::partial("3 packets were dropped.")]);
-        };
-        let words = said(one(&["1 station"], partial), one(&["2 stations"], |_| {}));
-        let first = "A is PARTIAL: part of it could not be measured: 3 packets were dropped.\n";
-        assert!(words.starts_with(first) && words.contains("not loaded alike"), "{words}");
-        let digest = |text: &str| Some(text.to_owned());
-        let workloads = [digest("x"), digest("y")].map(|it| one(&["1 station"], |about| about.workload_sha256 = it));
-        let [a, b] = workloads;
-        assert!(said(a, b).contains("different workloads"));
-        assert!(said(plain(), one(&["1 station"], |about| about.target = None)).contains("on the wire"));
-        let facts =
-            ["SMB 2.1", "SMB 3.1.1"].map(|fact| one(&["1 station"], |about| about.facts = vec![fact.to_owned()]));
-        let [a, b] = facts;
-        assert!(said(a, b).contains("SMB 2.1; SMB 3.1.1"));
-        let scheduled = |about: &mut Subject| about.headline = Headline::ResponseTimeFromIntended;
+        let ran = |change: fn(&mut Run)| one(&["1 station"], |side| side.run.iter_mut().for_each(change));
+        assert!(said(plain(), ran(|run| run.workload_sha256 = "x".to_owned())).contains("different workloads"));
+        assert!(said(plain(), one(&["1 station"], |side| side.run = None)).contains("on the wire"));
+        let old = ran(|run| run.facts = vec!["SMB 2.1".to_owned()]);
+        let new = ran(|run| run.facts = vec!["SMB 3.1.1".to_owned()]);
+        assert!(said(old, new).contains("SMB 2.1; SMB 3.1.1"));
+        let scheduled = |side: &mut Findings| side.headline = Headline::ResponseTimeFromIntended;
         assert!(said(plain(), one(&["1 station"], scheduled)).contains("count from different instants"));
         assert!(said(plain(), one(&["2 stations"], |_| {})).contains("not loaded alike"));
         let depths = said(deep(plain(), 1), deep(plain(), 4));

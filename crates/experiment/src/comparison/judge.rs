@@ -1,8 +1,9 @@
 //! Whether what was asked to fail does: only where the whole interval supports it.
 
 use plimsoll_report::findings::comparison::{
-    ComparedLevel, ComparedMetric, ComparedRow, Comparison, Condition as JudgedCondition, Subject,
+    ComparedLevel, ComparedMetric, ComparedRow, Comparison, Condition as JudgedCondition,
 };
+use plimsoll_report::findings::{Findings, Report};
 
 use super::condition::{Condition, Threshold};
 use crate::error::first_reason;
@@ -37,11 +38,12 @@ pub struct Judgement {
     pub undecided: Vec<String>,
 }
 
-/// Judges every condition at every level against every subject, and notes the outcomes in the comparison.
-pub(super) fn judge(comparison: &mut Comparison, conditions: &[Condition]) -> Judgement {
+/// Judges every condition at every level against every side, and notes the outcomes in the comparison.
+pub(super) fn judge(report: &mut Report, conditions: &[Condition]) -> Judgement {
     let mut judgement = Judgement::default();
+    let Report { sides, comparison: Some(comparison), .. } = report else { return judgement };
     for condition in conditions {
-        let outcomes = judge_one(comparison, condition);
+        let outcomes = judge_one(sides, comparison, condition);
         let worst = outcomes.iter().map(|(outcome, _)| *outcome).max().unwrap_or(Outcome::Undecided);
         let reasons: Vec<String> =
             outcomes.iter().filter(|(outcome, _)| *outcome == worst).map(|(_, why)| why.clone()).collect();
@@ -62,8 +64,8 @@ pub(super) fn judge(comparison: &mut Comparison, conditions: &[Condition]) -> Ju
     judgement
 }
 
-fn judge_one(comparison: &Comparison, wanted: &Condition) -> Vec<(Outcome, String)> {
-    let Some((baseline, others)) = comparison.subjects.split_first() else { return Vec::new() };
+fn judge_one(sides: &[Findings], comparison: &Comparison, wanted: &Condition) -> Vec<(Outcome, String)> {
+    let Some((baseline, others)) = sides.split_first() else { return Vec::new() };
     let mut said = Vec::new();
     for level in &comparison.levels {
         for (place, other) in others.iter().enumerate() {
@@ -74,9 +76,9 @@ fn judge_one(comparison: &Comparison, wanted: &Condition) -> Vec<(Outcome, Strin
     said
 }
 
-fn at(level: &ComparedLevel, wanted: &Condition, place: usize, both: [&Subject; 2]) -> (Outcome, String) {
+fn at(level: &ComparedLevel, wanted: &Condition, place: usize, both: [&Findings; 2]) -> (Outcome, String) {
     let unknown = |why: String| (Outcome::Undecided, why);
-    if let Some(invalid) = both.into_iter().find(|subject| !subject.validity.valid) {
+    if let Some(invalid) = both.into_iter().find(|side| !side.validity.valid) {
         return unknown(format!("{} is INVALID, so its numbers support nothing", invalid.letter));
     }
     let Some(row) = row(level, &wanted.name) else { return unknown(format!("there is no {}", wanted.name)) };
@@ -148,7 +150,7 @@ mod tests {
     use super::*;
 
     /// p99 of reads: 10 ms, then `other` with an interval of its own and one of the relative difference.
-    fn comparison(relative: Option<(f64, f64)>, valid: bool) -> Comparison {
+    fn comparison(relative: Option<(f64, f64)>, valid: bool) -> Report {
         let estimate = Estimate { value: 0.011, low: Some(0.0105), high: Some(0.0115), of: Some(20), missing: None };
         let difference = relative.map(|(low, high)| Difference {
             value: 0.001,
@@ -175,23 +177,20 @@ mod tests {
         let levels =
             vec![ComparedLevel { level: "4 stations".to_owned(), runs, seconds, from, invalid: Vec::new(), rows }];
         let late = Validity::of((!valid).then(|| Reason::invalid("It was late.")));
-        let subject = |letter: &str, validity| Subject { letter: letter.to_owned(), validity, ..Subject::default() };
-        Comparison {
+        let side = |letter: &str, validity| Findings { letter: letter.to_owned(), validity, ..Findings::default() };
+        let (warnings, method, conditions) = (Vec::new(), Method::default(), Vec::new());
+        Report {
             schema: String::new(),
             tool: String::new(),
-            subjects: vec![subject("A", Validity::default()), subject("B", late)],
-            warnings: Vec::new(),
-            method: Method::default(),
-            ranking: None,
-            levels,
-            conditions: Vec::new(),
+            sides: vec![side("A", Validity::default()), side("B", late)],
+            comparison: Some(Comparison { warnings, method, ranking: None, levels, conditions }),
         }
     }
 
-    fn outcome(of: &Comparison, condition: &str) -> (Judgement, String) {
+    fn outcome(of: &Report, condition: &str) -> (Judgement, String) {
         let mut of = of.clone();
         let judgement = judge(&mut of, &[Condition::parse(condition).unwrap()]);
-        (judgement, of.conditions[0].outcome.clone())
+        (judgement, of.comparison.unwrap().conditions[0].outcome.clone())
     }
 
     #[test]

@@ -6,8 +6,7 @@ mod judge;
 mod recording;
 
 use plimsoll_report::collect::comparison::{Contestant, Order};
-use plimsoll_report::findings::Findings;
-use plimsoll_report::findings::comparison::Comparison;
+use plimsoll_report::findings::Report;
 
 pub use condition::{Condition, Threshold};
 pub use judge::Judgement;
@@ -18,10 +17,8 @@ pub const WHOLE_CAPTURE: &str = "whole capture";
 
 /// One side of a comparison.
 pub struct ComparedSide {
-    /// Its numbers.
+    /// Its report and its numbers.
     pub contestant: Contestant,
-    /// Its own report, for the page.
-    pub findings: Findings,
     /// What is missing of a recording, as the rest of a sentence.
     pub unfinished: Option<String>,
 }
@@ -31,14 +28,12 @@ pub struct ComparedSide {
 /// # Errors
 /// No load level is in all sides: nothing can be compared.
 pub fn compare(
-    contestants: &[Contestant],
+    contestants: Vec<Contestant>,
     (order, warnings): (Order, Vec<String>),
     conditions: &[Condition],
-) -> anyhow::Result<(Comparison, Judgement)> {
-    // Whether the numbers may be used comes first.
-    let warnings = [comparable::warnings(contestants)?, warnings].concat();
-    let tool = format!("plimsoll {}", env!("CARGO_PKG_VERSION"));
-    let mut comparison = Comparison::collect(tool, contestants, order, warnings);
-    let judgement = judge::judge(&mut comparison, conditions);
-    Ok((comparison, judgement))
+) -> anyhow::Result<(Report, Judgement)> {
+    let warnings = [comparable::warnings(&contestants)?, warnings].concat();
+    let mut report = Report::compare(contestants, order, warnings);
+    let judgement = judge::judge(&mut report, conditions);
+    Ok((report, judgement))
 }

@@ -3,16 +3,13 @@
 use std::path::Path;
 
 use anyhow::bail;
-use plimsoll_model::Validity;
 use plimsoll_recording::folder::{Recording, Stage};
 use plimsoll_report::collect::StatusName;
 use plimsoll_report::collect::comparison::{Contestant, LevelRuns, LoadPoint, MeasuredRun};
 use plimsoll_report::findings::Findings;
-use plimsoll_report::findings::comparison::Subject;
 
 use super::{ComparedSide, WHOLE_CAPTURE};
-use crate::record::Measured;
-use crate::recording_findings::{findings, incomplete, measured};
+use crate::recording_findings::{findings, incomplete};
 use crate::stage_told::StageTold;
 
 /// Reads a recording: its levels by time, and what `plimsoll report` would show of it.
@@ -25,32 +22,9 @@ pub fn read(folder: &Path, capture_status_name: StatusName) -> anyhow::Result<Co
     if recording.manifest.stages.is_empty() {
         bail!("{name}: none of its stages was finished, so there is nothing to compare");
     }
-    let findings = findings(&recording, capture_status_name)?;
-    let about = about(name, measured(&recording)?, &findings);
+    let findings = Findings { name, ..findings(&recording, capture_status_name)? };
     let levels = levels(&recording)?;
-    Ok(ComparedSide { contestant: Contestant { about, levels }, findings, unfinished: incomplete(&recording) })
-}
-
-fn about(name: String, measured: Measured, findings: &Findings) -> Subject {
-    let validity = &findings.validity;
-    let sentence = |reason: &String| format!("{}.", reason.trim_end_matches('.'));
-    let subject = Subject {
-        name,
-        kind: "recording".to_owned(),
-        headline: findings.headline,
-        validity: Validity { reasons: validity.reasons.iter().map(sentence).collect(), ..*validity },
-        ..Subject::default()
-    };
-    match measured {
-        Measured::Analyze { .. } => subject,
-        Measured::Run { run, .. } => Subject {
-            target: Some(run.target),
-            workload: Some(run.workload),
-            workload_sha256: Some(run.workload_sha256),
-            facts: run.facts,
-            ..subject
-        },
-    }
+    Ok(ComparedSide { contestant: Contestant { findings, levels }, unfinished: incomplete(&recording) })
 }
 
 /// The levels, in the order in which they came first; those of the same words are runs of the same.

@@ -1,4 +1,4 @@
-//! Findings of a comparison, from the intervals of its runs.
+//! A report of several sides, from the intervals of its runs.
 
 mod ranking;
 
@@ -11,16 +11,16 @@ use plimsoll_stats::comparison::{
 pub use ranking::protocols;
 
 use crate::findings::comparison::{
-    CANNOT_TELL, COMPARISON_SCHEMA, ComparedLevel, ComparedMetric, ComparedRow, Comparison, Difference, Estimate,
-    Method, Subject,
+    CANNOT_TELL, ComparedLevel, ComparedMetric, ComparedRow, Comparison, Difference, Estimate, Method,
 };
+use crate::findings::{Findings, Report, letter};
 
 /// One of the things that are compared, as it was measured.
 #[derive(Clone, Debug)]
 pub struct Contestant {
-    /// What it is. Its letter is given here.
-    pub about: Subject,
-    /// Its load levels.
+    /// What a report of it alone shows.
+    pub findings: Findings,
+    /// Its load levels, by time.
     pub levels: Vec<LevelRuns>,
 }
 
@@ -70,32 +70,20 @@ pub enum Order {
     InPairs,
 }
 
-impl Comparison {
+impl Report {
     /// Compares the levels that all have. The first contestant is the baseline.
-    pub fn collect(tool: String, contestants: &[Contestant], order: Order, warnings: Vec<String>) -> Comparison {
+    pub fn compare(contestants: Vec<Contestant>, order: Order, warnings: Vec<String>) -> Report {
         let mut levels: Vec<ComparedLevel> =
-            common(contestants).iter().map(|level| compared(contestants, level, order)).collect::<Vec<_>>();
+            common(&contestants).iter().map(|level| compared(&contestants, level, order)).collect();
         let tested = mark(&mut levels);
-        let letters = (0..contestants.len()).map(letter);
-        let subjects = contestants.iter().zip(letters).map(|(one, letter)| Subject { letter, ..one.about.clone() });
-        Comparison {
-            schema: COMPARISON_SCHEMA.to_owned(),
-            tool,
-            subjects: subjects.collect(),
+        let comparison = Comparison {
             warnings,
             method: method(&levels, tested),
-            ranking: ranking::ranking(contestants, order),
+            ranking: ranking::ranking(&contestants, order),
             levels,
             conditions: Vec::new(),
-        }
-    }
-}
-
-/// A, B, …, Z, then numbers.
-pub fn letter(place: usize) -> String {
-    match u8::try_from(place) {
-        Ok(place) if place < 26 => char::from(b'A' + place).to_string(),
-        _ => (place + 1).to_string(),
+        };
+        Report::of(contestants.into_iter().map(|one| one.findings), Some(comparison))
     }
 }
 
@@ -116,7 +104,7 @@ fn compared(contestants: &[Contestant], level: &[&LevelRuns], order: Order) -> C
     let intervals: Vec<&Intervals> = level.iter().flat_map(|one| &one.runs).map(|run| &run.intervals).collect();
     let from = from(level, order);
     let usable = |(one, its): (&Contestant, &&LevelRuns)| {
-        its.point.as_ref().map_or(one.about.validity.valid, |point| point.valid)
+        its.point.as_ref().map_or(one.findings.validity.valid, |point| point.valid)
     };
     let usable: Vec<bool> = contestants.iter().zip(level).map(usable).collect();
     let unusable = (0..).zip(&usable).filter(|(_, usable)| !**usable).map(|(place, _)| letter(place));

@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use super::{SECOND, StatusName, curves, depth, repeats, rows, sizes, span};
 use crate::findings::{
-    Fairness, Findings, Generator, Interruption, Interval, Parameter, Run, ServerSide, ShortReads, Silence, Source,
-    Stage, StationSpread, TurnKind, Users, Validity,
+    Fairness, Findings, Generator, Interruption, Interval, Kind, Parameter, Run, ServerSide, ShortReads, Silence,
+    Source, Stage, StationSpread, TurnKind, Users, Validity,
 };
 
 /// One load level as it was measured.
@@ -124,6 +124,11 @@ impl Findings {
             findings.repeats = repeats::repeats(&findings.stages);
             findings.validity = together(&findings.stages, findings.validity);
         }
+        findings.kind = match &run {
+            Run { capacity: Some(_), .. } => Kind::Capacity,
+            Run { calls: Some(_), .. } => Kind::Breakdown,
+            _ => Kind::Run,
+        };
         findings.run = Some(run);
         findings
     }

@@ -1,64 +1,28 @@
-//! What a comparison says: the numbers of two or more runs beside each other, each with its uncertainty, and how they
-//! differ. The comparison JSON (`plimsoll.comparison/1`, see `schemas/`) is this structure serialised.
+//! What a report of several sides adds: their numbers beside each other, each with its uncertainty, and how they differ.
 //!
 //! Intervals hold the true value with [`Method::confidence`]. Times are seconds, sizes bytes, shares 0..=1.
 
-use plimsoll_model::Validity;
 use serde::{Deserialize, Serialize};
 
-use super::Headline;
 use super::ranking::Ranking;
-
-/// The schema's name; its number changes when a field is removed or changes its meaning.
-pub const COMPARISON_SCHEMA: &str = "plimsoll.comparison/1";
 
 /// The verdict on a difference of numbers that must not be used.
 pub const CANNOT_TELL: &str = "cannot tell";
 
-/// Everything that a comparison can show.
+/// How the sides of a report differ.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Comparison {
-    /// [`COMPARISON_SCHEMA`].
-    pub schema: String,
-    /// The tool and its version.
-    pub tool: String,
-    /// What is compared; the first is the baseline.
-    pub subjects: Vec<Subject>,
     /// Sentences a reader must know before believing the differences.
     pub warnings: Vec<String>,
     /// How the intervals were made.
     pub method: Method,
-    /// Who wins where; null where fewer than two loads are of all, or subjects do not speak the same protocol.
+    /// Who wins where; null where fewer than two loads are of all, or sides do not speak the same protocol.
     #[serde(default)]
     pub ranking: Option<Ranking>,
-    /// One entry a load level that all subjects have, in the baseline's order; one for captures.
+    /// One entry a load level that all sides have, in the baseline's order; one for captures.
     pub levels: Vec<ComparedLevel>,
     /// What was asked to fail, and whether it does.
     pub conditions: Vec<Condition>,
-}
-
-/// One of the things that are compared.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Subject {
-    /// A, B, C, …
-    pub letter: String,
-    /// What the user calls it: a path, a target.
-    pub name: String,
-    /// recording, capture or run.
-    pub kind: String,
-    /// The server; null for a capture.
-    pub target: Option<String>,
-    /// The workload's name; null for a capture.
-    pub workload: Option<String>,
-    /// SHA-256 of the workload's text; null for a capture.
-    pub workload_sha256: Option<String>,
-    /// What was agreed with the server.
-    pub facts: Vec<String>,
-    /// Whether its numbers may be used, and why not.
-    pub validity: Validity,
-    /// The response time that its times are of.
-    #[serde(default)]
-    pub headline: Headline,
 }
 
 /// How the intervals were made.
@@ -74,18 +38,18 @@ pub struct Method {
     pub notes: Vec<String>,
 }
 
-/// A load level of all subjects.
+/// A load level of all sides.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ComparedLevel {
     /// The load in words; "whole capture" for captures.
     pub level: String,
-    /// Runs of each subject.
+    /// Runs of each side.
     pub runs: Vec<u64>,
-    /// Measured time of each subject, all runs together, s.
+    /// Measured time of each side, all runs together, s.
     pub seconds: Vec<f64>,
     /// Where differences come from: batches (parts of runs), welch (runs), paired (runs, pair by pair).
     pub from: String,
-    /// Letters of the subjects whose numbers at this level must not be used: no difference from or to them has a verdict.
+    /// Letters of the sides whose numbers at this level must not be used: no difference from or to them has a verdict.
     #[serde(default)]
     pub invalid: Vec<String>,
     /// All together, groups, operations, procedures.
@@ -101,11 +65,11 @@ pub struct ComparedRow {
     pub name: String,
     /// Protocol label of a procedure; empty else.
     pub protocol: String,
-    /// Those that at least one subject has.
+    /// Those that at least one side has.
     pub metrics: Vec<ComparedMetric>,
 }
 
-/// One number of a row, of every subject.
+/// One number of a row, of every side.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ComparedMetric {
     /// throughput, bytes, mean, p50, p90, p95, p99, p99.9 or errors.
@@ -114,9 +78,9 @@ pub struct ComparedMetric {
     pub unit: String,
     /// Whether a user wants it large.
     pub more_is_better: bool,
-    /// One a subject; null where it has nothing of the kind.
+    /// One per side; null where it has nothing of the kind.
     pub estimates: Vec<Option<Estimate>>,
-    /// One a subject after the baseline; null where one of the two has no interval.
+    /// One per side after the baseline; null where one of the two has no interval.
     pub differences: Vec<Option<Difference>>,
 }
 
@@ -168,6 +132,6 @@ pub struct Condition {
     pub text: String,
     /// failed (the interval supports it), held (the interval excludes it), or undecided.
     pub outcome: String,
-    /// Why, a sentence for each level and subject.
+    /// Why, a sentence for each level and side.
     pub because: Vec<String>,
 }

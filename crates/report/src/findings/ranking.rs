@@ -4,38 +4,38 @@ use serde::{Deserialize, Serialize};
 
 use super::comparison::{Difference, Estimate};
 
-/// Everything that a comparison of sweeps says of who is ahead. A *point* is a load of a curve that all subjects have; those at which a
-/// subject's numbers may not be used are shown without places, and count nowhere.
+/// Everything that a comparison of sweeps says of who is ahead. A *point* is a load of a curve that all sides have; those at which a
+/// side's numbers may not be used are shown without places, and count nowhere.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Ranking {
     /// One entry a load curve, in the baseline's order.
     pub curves: Vec<RankedCurve>,
-    /// Geometric mean over all points at which every subject has an interval (`of` tells how many): throughput, then mean response time.
+    /// Geometric mean over all points at which every side has an interval (`of` tells how many): throughput, then mean response time.
     pub overall: Vec<Ranked>,
     /// Points that count.
     pub points: u64,
-    /// Points that do not, because a subject's numbers may not be used there.
+    /// Points that do not, because a side's numbers may not be used there.
     pub not_used: u64,
     /// Pairs that were looked at, in all that has places: what remains of them after Holm's adjustment makes the places.
     pub tested: u64,
 }
 
-/// A load curve of every subject.
+/// A load curve of every side.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RankedCurve {
     /// As its levels say (`block=6kB`); null where there is one curve.
     pub curve: Option<String>,
     /// Its points, in order of load.
     pub points: Vec<RankedPoint>,
-    /// The highest throughput of each subject.
+    /// The highest throughput of each side.
     pub highest: Ranked,
-    /// The file data moved there, bytes/s; one a subject.
+    /// The file data moved there, bytes/s; one per side.
     pub highest_bytes: Vec<Option<Estimate>>,
-    /// The load at which it lies, in words; one a subject.
+    /// The load at which it lies, in words; one per side.
     pub highest_at: Vec<Option<String>>,
 }
 
-/// A load of every subject.
+/// A load of every side.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RankedPoint {
     /// The load in words.
@@ -50,23 +50,23 @@ pub struct RankedPoint {
     pub mean: Ranked,
 }
 
-/// A number of every subject, and who is ahead.
+/// A number of every side, and who is ahead.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Ranked {
     /// throughput or mean.
     pub metric: String,
     /// 1/s or s.
     pub unit: String,
-    /// One a subject; null where it has nothing of the kind.
+    /// One per side; null where it has nothing of the kind.
     pub estimates: Vec<Option<Estimate>>,
-    /// 1 the best; one a subject. Who was not shown to differ from another shares its place; null without an interval, or where
+    /// 1 the best; one per side. Who was not shown to differ from another shares its place; null without an interval, or where
     /// the point does not count or nobody else has one.
     pub places: Vec<Option<u64>>,
     /// Every pair of which both have an interval.
     pub pairs: Vec<RankedPair>,
 }
 
-/// Two subjects.
+/// Two sides.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RankedPair {
     /// The letter of the one that is the baseline here.
@@ -78,7 +78,7 @@ pub struct RankedPair {
 }
 
 impl Ranked {
-    /// Which subject is ahead of all others, by itself, counted from 0; `None` where that was not shown, or there is no other.
+    /// Which side is ahead of all others, by itself, counted from 0; `None` where that was not shown, or there is no other.
     pub fn winner(&self) -> Option<usize> {
         let mut placed = self.places.iter().enumerate().filter_map(|(at, place)| Some((at, (*place)?)));
         let (at, _) = placed.clone().find(|(_, place)| *place == 1)?;

@@ -243,7 +243,7 @@ pub(super) struct Series<'a> {
     pub(super) counts: Vec<u64>,
     /// Whether the area below the line is tinted.
     pub(super) filled: bool,
-    /// The heat map as a JSON pointer into the findings of the page: its cells need not stand in it twice.
+    /// The heat map as a JSON pointer into the report in the page: its cells need not stand in it twice.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) map: Option<String>,
     #[serde(skip)]
@@ -275,7 +275,7 @@ impl<'a> Series<'a> {
         }
     }
 
-    /// The cells of `map`, which stands at `pointer` in the page's findings.
+    /// The cells of `map`, which stands at `pointer` in the page's report.
     pub(super) fn cells(map: &'a HeatMap, pointer: String) -> Series<'a> {
         Series { map: Some(pointer), cells: Some(map), ..Series::new(map.group.clone(), Shape::Cells, 0) }
     }

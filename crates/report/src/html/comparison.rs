@@ -1,4 +1,4 @@
-//! The page of a comparison: the same page with more series, and in front of it what may be said of the differences.
+//! What the page of several sides has in front of theirs: what may be said of the differences.
 
 mod charts;
 mod compact;
@@ -6,92 +6,29 @@ mod ranking;
 
 use super::units::{bytes, duration, percent};
 use super::untrusted::Untrusted;
-use super::{Document, Section, curves, depth, distribution, document, drawn, mix, over_time, summary};
+use super::{Section, summary};
 use crate::findings::Findings;
 use crate::findings::comparison::{
-    CANNOT_TELL, ComparedLevel, ComparedMetric, ComparedRow, Comparison, Difference, Estimate, Subject,
+    CANNOT_TELL, ComparedLevel, ComparedMetric, ComparedRow, Comparison, Difference, Estimate,
 };
-use crate::sides::{self, Side};
-use crate::tables;
 pub use compact::compact;
 use maud::{Markup, html};
-use serde::Serialize;
 
 /// Metrics of rows other than all together; the JSON has the rest.
 const BRIEF: [&str; 4] = ["throughput", "mean", "p50", "p99"];
 
-/// A comparison as one HTML page. `findings` are those of its subjects, in their order, as far as the caller has them; with
-/// fewer than there are subjects, the page has the comparison's own charts only.
-///
-/// # Errors
-///
-/// Something cannot be serialised: a number is one that JSON has no text for.
-pub fn comparison(comparison: &Comparison, findings: &[Findings]) -> Result<String, serde_json::Error> {
-    #[derive(Serialize)]
-    struct Data<'a> {
-        comparison: &'a Comparison,
-        subjects: &'a [Findings],
-    }
-    let findings = if findings.len() == comparison.subjects.len() { findings } else { &[] };
-    let sides = sides::of(comparison, findings);
-    let names: Vec<&str> = comparison.subjects.iter().map(|subject| subject.name.as_str()).collect();
-    document(Document {
-        title: html! { "Plimsoll – " (Untrusted(&names.join(" and "))) },
-        heading: "Comparison of file servers",
-        tool: &comparison.tool,
-        schema: &comparison.schema,
-        stamp: stamp(comparison),
-        facts: facts(comparison),
-        sections: sections(comparison, &sides),
-        json: super::data::embeddable(&Data { comparison, subjects: findings })?,
-    })
-}
-
-fn sections<'a>(comparison: &'a Comparison, sides: &[Side<'a>]) -> Vec<Section<'a>> {
+/// What may be said of the differences.
+pub(super) fn sections<'a>(sides: &'a [Findings], comparison: &'a Comparison) -> Vec<Section<'a>> {
     let levels = comparison.levels.iter().enumerate();
-    let mut all = vec![
-        Section::new("summary", "Summary").text([summary(comparison)]),
+    vec![
+        Section::new("summary", "Summary").text([summary(sides, comparison)]),
         Section::new("ranking", "Who wins where")
-            .figures(ranking::figures(comparison))
-            .text(ranking::tables(comparison)),
+            .figures(ranking::figures(sides, comparison))
+            .text(ranking::tables(sides, comparison)),
         Section::new("differences", "Differences")
-            .figures(charts::figures(comparison))
-            .text(levels.map(|(i, level)| table(comparison, level, i))),
-    ];
-    if !sides.is_empty() {
-        all.extend([
-            Section::new("levels", "Load levels").figures(curves::figures(sides)).text(super::level_tables(sides)),
-            Section::new("distributions", "Distributions").figures(distribution::figures(sides)),
-            Section::new("over-time", "Over time").figures(over_time::figures(sides)),
-            Section::new("operations", "Operations").figures(mix::figure(sides)),
-            Section::new("errors", "Errors").text(drawn::draw(tables::failures(sides))),
-            Section::new("queue-depth", "Queue depth").figures(depth::figure(sides)),
-            Section::new("unseen", "Validity").text(super::validity_tables(sides)),
-        ]);
-    }
-    all.push(Section::new("configuration", "Configuration").text([configuration(comparison)]));
-    all.retain(|section| !section.is_empty());
-    all
-}
-
-fn stamp(comparison: &Comparison) -> Markup {
-    let failed = comparison.conditions.iter().any(|condition| condition.outcome == "failed");
-    let worst = comparison.subjects.iter().max_by_key(|subject| subject.validity.verdict);
-    html! {
-        @if failed && worst.is_some_and(|subject| subject.validity.valid) { p.stamp.invalid { "Failed" } }
-        @else if let Some(subject) = worst { (summary::stamp(&subject.validity)) }
-    }
-}
-
-fn facts(comparison: &Comparison) -> Markup {
-    html! {
-        @for (i, subject) in comparison.subjects.iter().enumerate() {
-            div {
-                dt { (Untrusted(&subject.letter)) @if i == 0 { ", the baseline" } }
-                dd { bdi { (Untrusted(&subject.name)) } }
-            }
-        }
-    }
+            .figures(charts::figures(sides, comparison))
+            .text(levels.map(|(i, level)| table(sides, comparison, level, i))),
+    ]
 }
 
 /// All differences of all levels that are called better or worse, of how many none was shown, and of how many nobody can tell.
@@ -109,23 +46,35 @@ fn verdicts(comparison: &Comparison) -> (usize, usize, usize, usize) {
     sums
 }
 
-fn summary(comparison: &Comparison) -> Markup {
+fn summary(sides: &[Findings], comparison: &Comparison) -> Markup {
     let (better, worse, neither, unknown) = verdicts(comparison);
     html! {
-        @for subject in &comparison.subjects {
-            (summary::notice(
-                &subject.validity,
-                &format!("The numbers of {} must not be used.", subject.letter),
-                &format!("Part of {} could not be measured.", subject.letter),
-            ))
-        }
+        (notices(sides))
         p.story {
-            @for (place, other) in comparison.subjects.iter().enumerate().skip(1) { (sentence(comparison, other, place - 1)) }
+            @for (place, other) in sides.iter().enumerate().skip(1) { (sentence(comparison, other, place - 1)) }
             "Of " (comparison.method.tested) " differences that were looked at, " (worse) " are worse, " (better) " better; of "
             (neither) " no difference was shown. By chance alone about " (format!("{:.0}", comparison.method.by_chance))
             " would be called different."
             @if unknown > 0 { " Of " (unknown) " more nobody can tell, because they are differences of numbers that must not be used." }
         }
+        (before(comparison))
+    }
+}
+
+/// What speaks against the numbers of each side.
+fn notices(sides: &[Findings]) -> Markup {
+    html! { @for side in sides {
+        (summary::notice(
+            &side.validity,
+            &format!("The numbers of {} must not be used.", side.letter),
+            &format!("Part of {} could not be measured.", side.letter),
+        ))
+    } }
+}
+
+/// What a reader must know before believing the differences, and what was asked to fail.
+fn before(comparison: &Comparison) -> Markup {
+    html! {
         (conditions(comparison))
         @if !comparison.warnings.is_empty() {
             div.notice {
@@ -149,7 +98,7 @@ fn conditions(comparison: &Comparison) -> Markup {
 }
 
 /// What all operations together say, at the last level.
-fn sentence(comparison: &Comparison, other: &Subject, place: usize) -> Markup {
+fn sentence(comparison: &Comparison, other: &Findings, place: usize) -> Markup {
     let level = comparison.levels.last();
     let all = level.and_then(|level| level.rows.iter().find(|row| row.scope == "all"));
     let metrics = all.into_iter().flat_map(|row| &row.metrics).filter(|metric| BRIEF.contains(&metric.metric.as_str()));
@@ -171,7 +120,7 @@ fn sentence(comparison: &Comparison, other: &Subject, place: usize) -> Markup {
     }
 }
 
-fn table(comparison: &Comparison, level: &ComparedLevel, number: usize) -> Markup {
+fn table(sides: &[Findings], comparison: &Comparison, level: &ComparedLevel, number: usize) -> Markup {
     let id = format!("level-{number}-caption");
     html! {
         div.scroll tabindex="0" role="region" aria-labelledby=(id) {
@@ -182,8 +131,8 @@ fn table(comparison: &Comparison, level: &ComparedLevel, number: usize) -> Marku
                 }
                 thead { tr {
                     th scope="col" { "What" } th.text scope="col" { "Number" }
-                    @for subject in &comparison.subjects { th scope="col" { (Untrusted(&subject.letter)) } th scope="col" { "Interval" } }
-                    @for other in comparison.subjects.iter().skip(1) {
+                    @for side in sides { th scope="col" { (Untrusted(&side.letter)) } th scope="col" { "Interval" } }
+                    @for other in sides.iter().skip(1) {
                         th scope="col" { (Untrusted(&other.letter)) " − baseline" } th scope="col" { "Interval" } th.text scope="col" { "Verdict" }
                     }
                 } }
@@ -248,18 +197,20 @@ fn verdict(difference: &Difference) -> Markup {
     }
 }
 
-fn configuration(comparison: &Comparison) -> Markup {
+pub(super) fn configuration(sides: &[Findings], comparison: &Comparison) -> Markup {
     html! {
         div.scroll tabindex="0" role="region" aria-labelledby="configuration-caption" {
             table.configuration {
                 caption #configuration-caption { "What was compared, and how." }
                 thead { tr { th scope="col" { "What" } th.text scope="col" { "Value" } } }
                 tbody {
-                    @for subject in &comparison.subjects {
-                        tr { th scope="row" { (Untrusted(&subject.letter)) } td.text { bdi { (Untrusted(&subject.name)) } " (" (Untrusted(&subject.kind)) ")" } }
-                        @if let Some(target) = &subject.target { tr { th scope="row" { "Target" } td.text { bdi { (Untrusted(target)) } } } }
-                        @if let Some(workload) = &subject.workload { tr { th scope="row" { "Workload" } td.text { (Untrusted(workload)) } } }
-                        @for fact in &subject.facts { tr { th scope="row" { "Agreed" } td.text { (Untrusted(fact)) } } }
+                    @for side in sides {
+                        tr { th scope="row" { (Untrusted(&side.letter)) } td.text { bdi { (Untrusted(&side.name)) } " (" (side.kind.words()) ")" } }
+                        @if let Some(run) = &side.run {
+                            tr { th scope="row" { "Target" } td.text { bdi { (Untrusted(&run.target)) } } }
+                            tr { th scope="row" { "Workload" } td.text { (Untrusted(&run.workload)) } }
+                        }
+                        @for fact in side.facts() { tr { th scope="row" { "Agreed" } td.text { (Untrusted(fact)) } } }
                     }
                     @for note in &comparison.method.notes { tr { th scope="row" { "Method" } td.text { (Untrusted(note)) } } }
                 }

@@ -4,15 +4,16 @@ use super::chart::{Axis, Chart, Series, Shape, Unit};
 use super::figure::Figure;
 use super::load_curves::law_line;
 use super::units::{count, duration};
+use crate::findings::Findings;
 use crate::findings::{Interval, LoadCurve, Stage, Times};
-use crate::sides::{Side, label};
+use crate::sides::label;
 use crate::tables::unattributable;
 
 /// Curves that are drawn with the laws that come nearest to them, at most.
 const MOST_LAWS: usize = 2;
 
 /// Throughput and response time against load, one against the other, and how evenly the server served its stations.
-pub(super) fn figures<'a>(sides: &[Side<'a>]) -> Vec<Figure<'a>> {
+pub(super) fn figures<'a>(sides: &'a [Findings]) -> Vec<Figure<'a>> {
     let curves = curves(sides);
     let of_one_level = curves.iter().all(|curve| curve.stages.len() < 2);
     let loads = if of_one_level { vec![] } else { vec![throughput(&curves), response(&curves), trade(&curves)] };
@@ -27,15 +28,15 @@ struct Curve<'a> {
     together: Option<&'a LoadCurve>,
 }
 
-fn curves<'a>(sides: &[Side<'a>]) -> Vec<Curve<'a>> {
+fn curves<'a>(sides: &'a [Findings]) -> Vec<Curve<'a>> {
     let mut curves: Vec<Curve<'a>> = Vec::new();
     for side in sides {
-        for stage in &side.findings.stages {
+        for stage in &side.stages {
             let name = label(sides, side, stage.curve.as_deref().unwrap_or_default());
             match curves.iter_mut().find(|curve| curve.name == name) {
                 Some(curve) => curve.stages.push(stage),
                 None => {
-                    let together = side.findings.curves.iter().find(|curve| curve.curve == stage.curve);
+                    let together = side.curves.iter().find(|curve| curve.curve == stage.curve);
                     curves.push(Curve { name, stages: vec![stage], together });
                 }
             }

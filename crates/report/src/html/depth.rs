@@ -6,22 +6,22 @@ use super::units::{UNKNOWN, count, optional, percentage};
 use super::untrusted::Untrusted;
 use crate::findings::{DepthShare, Findings, QueueDepth};
 use crate::shares::{self, Percentage};
-use crate::sides::{Side, label};
+use crate::sides::label;
 use maud::{Markup, html};
 
 /// Load levels that have a chart of their own; of more, the tables.
 const CHARTS: usize = 64;
 
 /// How many requests were outstanding at once: of one side also at each of its load levels.
-pub(super) fn figure<'a>(sides: &[Side<'a>]) -> Option<Figure<'a>> {
+pub(super) fn figure<'a>(sides: &'a [Findings]) -> Option<Figure<'a>> {
     let whole: Vec<(String, &QueueDepth)> =
-        sides.iter().map(|side| (label(sides, side, ""), &side.findings.queue_depth)).collect();
+        sides.iter().map(|side| (label(sides, side, ""), &side.queue_depth)).collect();
     let mut charts: Vec<(String, Chart<'a>)> =
         chart(&whole).map(|chart| ("all together".to_owned(), chart)).into_iter().collect();
     if let [only] = sides
-        && only.findings.stages.len() > 1
+        && only.stages.len() > 1
     {
-        let stages = only.findings.stages.iter().take(CHARTS);
+        let stages = only.stages.iter().take(CHARTS);
         charts.extend(stages.filter_map(|stage| Some((stage.words(), chart(&[(String::new(), &stage.queue_depth)])?))));
     }
     let mean = |(name, depth): &(String, &QueueDepth)| Some(format!("{name} mean {:.2}", depth.mean?));

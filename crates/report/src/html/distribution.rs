@@ -5,13 +5,14 @@ use super::figure::Figure;
 use super::operations::short_name;
 use super::units::{count, duration, percentage};
 use super::untrusted::Untrusted;
+use crate::findings::Findings;
 use crate::findings::{Bucket, OperationRow};
 use crate::shares;
-use crate::sides::{Side, group, groups, label, response_time};
+use crate::sides::{group, groups, label, response_time};
 use maud::{Markup, html};
 
 /// Percentile curves, cumulative distributions and decades of the groups.
-pub(super) fn figures<'a>(sides: &[Side<'a>]) -> Vec<Figure<'a>> {
+pub(super) fn figures<'a>(sides: &'a [Findings]) -> Vec<Figure<'a>> {
     [percentiles(sides), cumulative(sides), by_decade(sides)].into_iter().flatten().collect()
 }
 
@@ -50,13 +51,13 @@ pub(super) fn table(id: &str, groups: &[OperationRow], operations: &[OperationRo
 
 /// One chart with a series a group, or, of several sides, a chart a group with a series a side.
 fn by_group<'a>(
-    sides: &[Side<'a>],
+    sides: &'a [Findings],
     wanted: impl Fn(&OperationRow) -> bool,
     series: impl Fn(&OperationRow, String, usize) -> Series<'a>,
     chart: impl Fn(Vec<Series<'a>>) -> Option<Chart<'a>>,
 ) -> Vec<(String, Chart<'a>)> {
     let names = groups(sides, &wanted);
-    let row = |side: &Side<'a>, name: &str| group(side, name).filter(|row| wanted(row));
+    let row = |side: &'a Findings, name: &str| group(side, name).filter(|row| wanted(row));
     if let [only] = sides {
         let rows = names.iter().filter_map(|name| row(only, name)).enumerate();
         return chart(rows.map(|(i, row)| series(row, row.group.clone(), i)).collect())
@@ -73,7 +74,7 @@ fn by_group<'a>(
 }
 
 /// Response time by percentile, on an axis on which every step is ten times rarer.
-fn percentiles<'a>(sides: &[Side<'a>]) -> Option<Figure<'a>> {
+fn percentiles<'a>(sides: &'a [Findings]) -> Option<Figure<'a>> {
     let series = |row: &OperationRow, name, color| {
         let (x, (y, labels)) =
             rarities(row).map(|(u, percentile, s)| (u, (Some(s).filter(|s| *s > 0.0), at_most(percentile)))).unzip();
@@ -98,7 +99,7 @@ fn percentiles<'a>(sides: &[Side<'a>]) -> Option<Figure<'a>> {
 }
 
 /// Share of the operations that took at most a time.
-fn cumulative<'a>(sides: &[Side<'a>]) -> Option<Figure<'a>> {
+fn cumulative<'a>(sides: &'a [Findings]) -> Option<Figure<'a>> {
     let series = |row: &OperationRow, name, color| {
         let points = || row.percentiles.iter().filter(|point| point.value_s > 0.0);
         Series {
@@ -125,9 +126,9 @@ fn cumulative<'a>(sides: &[Side<'a>]) -> Option<Figure<'a>> {
 }
 
 /// Share of each group's response times in each decade.
-fn by_decade<'a>(sides: &[Side<'a>]) -> Option<Figure<'a>> {
+fn by_decade<'a>(sides: &'a [Findings]) -> Option<Figure<'a>> {
     let wanted = |row: &OperationRow| row.distribution.iter().any(|bucket| bucket.count > 0);
-    let used = decades(sides.iter().flat_map(|side| &side.findings.groups).filter(|row| wanted(row)))?;
+    let used = decades(sides.iter().flat_map(|side| &side.groups).filter(|row| wanted(row)))?;
     let series = |row: &OperationRow, name, color| {
         let total = total(row) as f64;
         let buckets = || row.distribution.iter().filter(|b| b.count > 0).filter_map(|b| Some((exponent(b)?, b.count)));
@@ -153,10 +154,9 @@ fn by_decade<'a>(sides: &[Side<'a>]) -> Option<Figure<'a>> {
 }
 
 /// A number of every group in words, for readers who see no picture.
-fn in_words(sides: &[Side<'_>], what: &str, pick: fn(&OperationRow) -> Option<f64>) -> String {
-    let of = |side: &Side<'_>| {
+fn in_words(sides: &[Findings], what: &str, pick: fn(&OperationRow) -> Option<f64>) -> String {
+    let of = |side: &Findings| {
         let rows = side
-            .findings
             .groups
             .iter()
             .filter_map(|row| Some(format!("{} {}", label(sides, side, &row.group), duration(pick(row)?))));

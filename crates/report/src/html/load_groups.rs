@@ -2,13 +2,13 @@
 
 use super::units::{duration, optional};
 use super::untrusted::Untrusted;
+use crate::findings::Findings;
 use crate::findings::Stage;
-use crate::sides::Side;
 use crate::tables::{Place, places};
 use maud::{Markup, html};
 
 /// Mean response times, a line a level and a column a group; nothing where there is one level only.
-pub(super) fn section(sides: &[Side<'_>]) -> Vec<Markup> {
+pub(super) fn section(sides: &[Findings]) -> Vec<Markup> {
     places(sides).iter().filter_map(table).collect()
 }
 

@@ -3,9 +3,10 @@
 use super::chart::{Axis, Chart, Series, Shape, Unit};
 use super::figure::Figure;
 use super::units::percentage;
+use crate::findings::Findings;
 use crate::findings::OperationRow;
 use crate::shares;
-use crate::sides::{Side, label};
+use crate::sides::label;
 
 /// Operations named in the chart; the rarest others are one bar.
 const NAMED: usize = 12;
@@ -25,12 +26,12 @@ const MEASURES: [Measure; 3] = [
 ];
 
 /// Shares of operations in requests, in time waited and in data moved.
-pub(super) fn figure<'a>(sides: &[Side<'a>]) -> Option<Figure<'a>> {
+pub(super) fn figure<'a>(sides: &'a [Findings]) -> Option<Figure<'a>> {
     let names = names(sides);
     let place = |row: &OperationRow| {
         names.iter().position(|name| *name == row.operation).or_else(|| names.iter().position(|name| name == OTHERS))
     };
-    let series = |side: &Side<'a>, measure: &Measure, name: String, color: usize| {
+    let series = |side: &'a Findings, measure: &Measure, name: String, color: usize| {
         let mut sums = vec![0.0; names.len()];
         for row in counted(side) {
             if let Some(sum) = place(row).and_then(|place| sums.get_mut(place)) {
@@ -73,12 +74,12 @@ pub(super) fn figure<'a>(sides: &[Side<'a>]) -> Option<Figure<'a>> {
 }
 
 /// Every request once: subcommands are in their command's row.
-fn counted<'s>(side: &'s Side<'_>) -> impl Iterator<Item = &'s OperationRow> {
-    side.findings.operations.iter().filter(|row| row.is_counted_once())
+fn counted(side: &Findings) -> impl Iterator<Item = &OperationRow> {
+    side.operations.iter().filter(|row| row.is_counted_once())
 }
 
 /// Operations by count, most frequent first.
-fn names(sides: &[Side<'_>]) -> Vec<String> {
+fn names(sides: &[Findings]) -> Vec<String> {
     let mut counts: Vec<(&str, u64)> = Vec::new();
     for row in sides.iter().flat_map(counted) {
         match counts.iter_mut().find(|(name, _)| *name == row.operation) {
@@ -93,8 +94,8 @@ fn names(sides: &[Side<'_>]) -> Vec<String> {
     names
 }
 
-fn words(sides: &[Side<'_>]) -> String {
-    let of = |side: &Side<'_>| {
+fn words(sides: &[Findings]) -> String {
+    let of = |side: &Findings| {
         let total: u64 = counted(side).fold(0, |sum, row| sum.saturating_add(row.count));
         let mut rows: Vec<_> =
             counted(side).zip(shares::of_counts(counted(side).map(|row| row.count), total)).collect();

@@ -3,8 +3,9 @@
 use super::chart::{Axis, Chart, Mark, Series, Shape, Unit, lowest_edge};
 use super::figure::Figure;
 use super::units::{bytes, count, duration};
+use crate::findings::Findings;
 use crate::findings::{HeatMap, Series as Bins, Stage};
-use crate::sides::{Side, label, response_time};
+use crate::sides::{label, response_time};
 
 /// More load levels than this have no room for their names.
 const MOST_NAMES: usize = 12;
@@ -12,16 +13,16 @@ const MOST_NAMES: usize = 12;
 const ACROSS: f64 = 64.0;
 
 /// All four, as far as there is a time axis.
-pub(super) fn figures<'a>(sides: &[Side<'a>]) -> Vec<Figure<'a>> {
+pub(super) fn figures<'a>(sides: &'a [Findings]) -> Vec<Figure<'a>> {
     [heat_map(sides), throughput(sides), rate(sides), mean(sides)].into_iter().flatten().collect()
 }
 
-fn heat_map<'a>(sides: &[Side<'a>]) -> Option<Figure<'a>> {
+fn heat_map<'a>(sides: &'a [Findings]) -> Option<Figure<'a>> {
     let mut charts = Vec::new();
-    for side in sides {
-        for (i, map) in side.findings.heat_maps.iter().enumerate().filter(|(_, map)| !map.cells.is_empty()) {
+    for (place, side) in sides.iter().enumerate() {
+        for (i, map) in side.heat_maps.iter().enumerate().filter(|(_, map)| !map.cells.is_empty()) {
             let group = if map.group == "All" { "all groups" } else { &map.group };
-            let pointer = format!("{}/heat_maps/{i}", side.pointer);
+            let pointer = format!("/sides/{place}/heat_maps/{i}");
             let marked = |mut chart: Chart<'a>| {
                 chart.x.marks = steps(side, map.start_ns, chart.x.high);
                 (label(sides, side, group), chart)
@@ -51,8 +52,8 @@ fn cells<'a>(map: &'a HeatMap, pointer: String, name: &str) -> Option<Chart<'a>>
 }
 
 /// Where load levels begin, in seconds since `start_ns` and before `end`; nothing where there is one.
-fn steps(side: &Side<'_>, start_ns: i64, end: f64) -> Vec<Mark> {
-    let stages = &side.findings.stages;
+fn steps(side: &Findings, start_ns: i64, end: f64) -> Vec<Mark> {
+    let stages = &side.stages;
     if stages.len() < 2 {
         return Vec::new();
     }
@@ -92,11 +93,17 @@ struct Lines<'s> {
     values: fn(&Bins) -> Vec<Option<f64>>,
 }
 
-fn over_time<'a>(sides: &[Side<'a>], unit: Unit, name: &str, lines: &[Lines<'_>], filled: bool) -> Option<Chart<'a>> {
+fn over_time<'a>(
+    sides: &'a [Findings],
+    unit: Unit,
+    name: &str,
+    lines: &[Lines<'_>],
+    filled: bool,
+) -> Option<Chart<'a>> {
     let mut series = Vec::new();
     let (mut end, mut highest) = (0.0_f64, 0.0_f64);
     for side in sides {
-        let bins = &side.findings.series;
+        let bins = &side.series;
         for line in lines {
             let y = (line.values)(bins);
             end = end.max(y.len() as f64 * bins.bin_s);
@@ -106,7 +113,7 @@ fn over_time<'a>(sides: &[Side<'a>], unit: Unit, name: &str, lines: &[Lines<'_>]
             series.push(Series { x, y, filled, ..Series::new(label(sides, side, line.name), Shape::Line, color) });
         }
     }
-    let start_ns = sides.first()?.findings.series.start_ns;
+    let start_ns = sides.first()?.series.start_ns;
     let mut x = Axis::time(start_ns, end)?;
     match sides {
         [only] => x.marks = steps(only, start_ns, end),
@@ -116,7 +123,7 @@ fn over_time<'a>(sides: &[Side<'a>], unit: Unit, name: &str, lines: &[Lines<'_>]
     Some(Chart { x, y: Axis::linear(unit, name, highest)?, series })
 }
 
-fn throughput<'a>(sides: &[Side<'a>]) -> Option<Figure<'a>> {
+fn throughput<'a>(sides: &'a [Findings]) -> Option<Figure<'a>> {
     let lines = [
         Lines { name: "Read", values: |bins| per_second(&bins.read_bytes, bins.bin_s) },
         Lines { name: "Written", values: |bins| per_second(&bins.write_bytes, bins.bin_s) },
@@ -127,7 +134,7 @@ fn throughput<'a>(sides: &[Side<'a>]) -> Option<Figure<'a>> {
     Figure::of(("throughput", "Throughput"), explanation, format!("Throughput over time. Peaks: {peaks}."), chart)
 }
 
-fn rate<'a>(sides: &[Side<'a>]) -> Option<Figure<'a>> {
+fn rate<'a>(sides: &'a [Findings]) -> Option<Figure<'a>> {
     let lines = [
         Lines { name: "Operations", values: |bins| per_second(&bins.operations, bins.bin_s) },
         Lines { name: "Errors", values: |bins| per_second(&bins.errors, bins.bin_s) },
@@ -138,7 +145,7 @@ fn rate<'a>(sides: &[Side<'a>]) -> Option<Figure<'a>> {
     Figure::of(("rate", "Operations"), explanation, summary, chart)
 }
 
-fn mean<'a>(sides: &[Side<'a>]) -> Option<Figure<'a>> {
+fn mean<'a>(sides: &'a [Findings]) -> Option<Figure<'a>> {
     let name = format!("Mean {}", response_time(sides));
     let lines = [Lines { name: &name, values: |bins| bins.response_mean_s.clone() }];
     let chart = over_time(sides, Unit::Seconds, "", &lines, false)?;

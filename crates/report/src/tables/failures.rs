@@ -1,10 +1,10 @@
 //! Actions that did not succeed, by load level.
 
 use super::{Cell, Column, Row, Table, stages};
-use crate::sides::Side;
+use crate::findings::Findings;
 
 /// The table; none where all succeeded.
-pub(crate) fn failures(sides: &[Side<'_>]) -> Option<Table> {
+pub(crate) fn failures(sides: &[Findings]) -> Option<Table> {
     let failing = stages(sides, |_, stage| !stage.failures.is_empty());
     let rows = failing.iter().flat_map(|(prefix, stage)| {
         stage.failures.iter().map(move |failure| Row {

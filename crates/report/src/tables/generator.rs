@@ -1,8 +1,8 @@
 //! Whether the load generator kept up at each level, and how the server shared itself among the stations.
 
 use super::{Cell, Column, Note, Place, Row, Table, Weight, places};
+use crate::findings::Findings;
 use crate::findings::{Stage, Times};
-use crate::sides::Side;
 
 /// Said of Jain's index, least and most where [`unattributable`].
 const UNATTRIBUTABLE: &str = "Not known to be the server's: the load generator's threads were not equally on time, or that is \
@@ -15,7 +15,7 @@ pub(crate) fn unattributable(stage: &Stage) -> bool {
 }
 
 /// A table for what servers did and one for local directories; none where somebody else made the load.
-pub(crate) fn generators(sides: &[Side<'_>]) -> Vec<Table> {
+pub(crate) fn generators(sides: &[Findings]) -> Vec<Table> {
     places(sides).iter().map(table).collect()
 }
 

@@ -1,11 +1,11 @@
 //! Load levels: throughput and response time.
 
 use super::{Cell, Column, Note, Place, Row, Table, Weight, measured, places};
+use crate::findings::Findings;
 use crate::findings::{Headline, Stage, Times};
-use crate::sides::Side;
 
 /// A table for what servers did and one for local directories; none where somebody else made the load.
-pub(crate) fn levels(sides: &[Side<'_>]) -> Vec<Table> {
+pub(crate) fn levels(sides: &[Findings]) -> Vec<Table> {
     places(sides).iter().map(table).collect()
 }
 

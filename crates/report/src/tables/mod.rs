@@ -17,8 +17,8 @@ pub(crate) use repeats::repeats;
 pub(crate) use server_side::server_side;
 pub(crate) use users::{late_turns, users};
 
+use crate::findings::Findings;
 use crate::findings::Stage;
-use crate::sides::Side;
 
 /// A table: a line a load level, most of the time.
 pub(crate) struct Table {
@@ -165,21 +165,24 @@ impl Place<'_> {
 }
 
 /// The levels of all sides by where they ran.
-pub(crate) fn places<'a>(sides: &[Side<'a>]) -> Vec<Place<'a>> {
-    let of = |local| Place { local, stages: stages(sides, |side, stage| side.findings.is_local(stage) == local) };
+pub(crate) fn places<'a>(sides: &'a [Findings]) -> Vec<Place<'a>> {
+    let of = |local| Place { local, stages: stages(sides, |side, stage| side.is_local(stage) == local) };
     [of(false), of(true)].into_iter().filter(|place| !place.stages.is_empty()).collect()
 }
 
 /// The levels of all sides that are `wanted`, each with what stands in front of its name: the side's, where there are several.
-pub(crate) fn stages<'a>(sides: &[Side<'a>], wanted: impl Fn(&Side<'a>, &Stage) -> bool) -> Vec<(String, &'a Stage)> {
-    let of = |side: &Side<'a>| -> Vec<(String, &'a Stage)> {
-        let stages: &'a [Stage] = &side.findings.stages;
+pub(crate) fn stages<'a>(
+    sides: &'a [Findings],
+    wanted: impl Fn(&'a Findings, &Stage) -> bool,
+) -> Vec<(String, &'a Stage)> {
+    let of = |side: &'a Findings| -> Vec<(String, &'a Stage)> {
+        let stages: &'a [Stage] = &side.stages;
         stages.iter().filter(|stage| wanted(side, stage)).map(|stage| (prefix(sides, side), stage)).collect()
     };
     sides.iter().flat_map(of).collect()
 }
 
 /// What stands in front of a side's lines.
-pub(crate) fn prefix(sides: &[Side<'_>], side: &Side<'_>) -> String {
-    if sides.len() == 1 { String::new() } else { format!("{}: ", side.name) }
+pub(crate) fn prefix(sides: &[Findings], side: &Findings) -> String {
+    if sides.len() == 1 { String::new() } else { format!("{}: ", side.letter) }
 }

@@ -1,11 +1,11 @@
 //! Silences, requests without an answer and short reads, a line a load level.
 
 use super::{Cell, Column, Note, Place, Row, Table, Weight, measured, places};
+use crate::findings::Findings;
 use crate::findings::Stage;
-use crate::sides::Side;
 
 /// A table for what servers did and one for local directories; none where somebody else made the load.
-pub(crate) fn outages(sides: &[Side<'_>]) -> Vec<Table> {
+pub(crate) fn outages(sides: &[Findings]) -> Vec<Table> {
     places(sides).iter().map(table).collect()
 }
 

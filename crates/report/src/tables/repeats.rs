@@ -1,14 +1,14 @@
 //! How much repeats of a load level differ.
 
 use super::{Cell, Column, Note, Row, Table, Unit, prefix};
+use crate::findings::Findings;
 use crate::findings::RepeatedLevel;
-use crate::sides::Side;
 
 /// A line a level that was run often enough; none where none was.
-pub(crate) fn repeats<'a>(sides: &[Side<'a>]) -> Option<Table> {
+pub(crate) fn repeats<'a>(sides: &'a [Findings]) -> Option<Table> {
     let levels = || {
-        let of = |side: &Side<'a>| -> Vec<_> {
-            let levels: &'a [RepeatedLevel] = &side.findings.repeats;
+        let of = |side: &'a Findings| -> Vec<_> {
+            let levels: &'a [RepeatedLevel] = &side.repeats;
             levels.iter().map(|level| (prefix(sides, side), level)).collect()
         };
         sides.iter().flat_map(of)

@@ -1,11 +1,11 @@
 //! What the server said of itself, a line a load level.
 
 use super::{Cell, Column, Note, Row, Table, Weight, stages};
-use crate::sides::Side;
+use crate::findings::Findings;
 
 /// The table; none where nobody asked a server.
-pub(crate) fn server_side(sides: &[Side<'_>]) -> Option<Table> {
-    let seen = stages(sides, |side, stage| stage.server.is_some() && !side.findings.is_local(stage));
+pub(crate) fn server_side(sides: &[Findings]) -> Option<Table> {
+    let seen = stages(sides, |side, stage| stage.server.is_some() && !side.is_local(stage));
     let servers = || seen.iter().filter_map(|(prefix, stage)| Some((prefix, stage, stage.server.as_ref()?)));
     let mut sources: Vec<String> = servers().map(|(prefix, _, server)| format!("{prefix}{}", server.source)).collect();
     sources.dedup();

@@ -1,10 +1,10 @@
 //! Users with a schedule each: how many there were, how many of their turns were late, which, by how much and why.
 
 use super::{Cell, Column, Note, Row, Table, stages};
-use crate::sides::Side;
+use crate::findings::Findings;
 
 /// Users, overload, throughput and errors by level; none where nobody has a schedule.
-pub(crate) fn users(sides: &[Side<'_>]) -> Option<Table> {
+pub(crate) fn users(sides: &[Findings]) -> Option<Table> {
     let with = stages(sides, |_, stage| stage.users.is_some());
     let row = |(prefix, stage): &(String, &crate::findings::Stage)| {
         let users = stage.users?;
@@ -44,7 +44,7 @@ pub(crate) fn users(sides: &[Side<'_>]) -> Option<Table> {
 }
 
 /// Every kind of turn of which some were late; none where none was.
-pub(crate) fn late_turns(sides: &[Side<'_>]) -> Option<Table> {
+pub(crate) fn late_turns(sides: &[Findings]) -> Option<Table> {
     let overloaded = stages(sides, |_, stage| stage.users.is_some());
     let late = overloaded.iter().flat_map(|(prefix, stage)| {
         let kinds = stage.turns.iter().filter(|kind| kind.late + kind.unended > 0);

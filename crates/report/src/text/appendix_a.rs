@@ -3,8 +3,8 @@
 use super::page::Page;
 use super::table::Table;
 use super::units::{percent_of, significant};
-use super::{Section, Sections, Style, commands, distributions, packets, write};
-use crate::findings::{Findings, Stage};
+use super::{Section, Sections, Style, commands, distributions, packets, write_side};
+use crate::findings::{Findings, Report, Stage};
 use crate::safe;
 use std::fmt;
 
@@ -18,31 +18,30 @@ const SECTIONS: Sections = Sections::NONE
     .with(Section::Distributions)
     .with(Section::Warnings);
 
-/// Writes Appendix A's report of a capture, or of each load level of a run one after the other. What the style has of
-/// sections does not matter. Fails only where `out` does.
-pub fn write_appendix_a(findings: &Findings, style: &Style, out: &mut dyn fmt::Write) -> fmt::Result {
+/// Appendix A's report of a capture, or of each load level of a run one after the other. What the style has of sections does not
+/// matter.
+pub fn appendix_a(report: &Report, style: &Style) -> String {
+    let mut text = String::new();
+    let mut page = Page::new(&mut text, style);
+    // Writing to a String cannot fail.
+    let _ = report.sides.iter().try_for_each(|side| of_side(&mut page, side, style));
+    text
+}
+
+fn of_side(page: &mut Page<'_>, findings: &Findings, style: &Style) -> fmt::Result {
     let Some(run) = &findings.run else {
-        return write(findings, &Style { sections: SECTIONS, ..*style }, out);
+        return write_side(page, findings, &Style { sections: SECTIONS, ..*style });
     };
-    let mut page = Page::new(out, style);
     if findings.stages.is_empty() {
-        return packets::title(&mut page, findings);
+        return packets::title(page, findings);
     }
     for (place, stage) in findings.stages.iter().enumerate() {
         if place > 0 {
             page.blank()?;
         }
-        level(&mut page, &run.target, stage)?;
+        level(page, &run.target, stage)?;
     }
     Ok(())
-}
-
-/// [`write_appendix_a`] as a string.
-pub fn appendix_a(findings: &Findings, style: &Style) -> String {
-    let mut text = String::new();
-    // Writing to a String cannot fail.
-    let _ = write_appendix_a(findings, style, &mut text);
-    text
 }
 
 /// A load level: requests and data stand where a capture has its packets, for whoever sends looks at none.

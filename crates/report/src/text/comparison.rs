@@ -5,69 +5,64 @@ mod compact;
 use super::page::{Page, Role};
 use super::table::Table;
 use super::units::{NONE, significant, time};
-use super::{Section, Style};
-use crate::findings::Findings;
+use super::{Section, Sections};
 use crate::findings::comparison::{
-    ComparedLevel, ComparedMetric, ComparedRow, Comparison, Condition, Difference, Estimate, Subject,
+    ComparedLevel, ComparedMetric, ComparedRow, Comparison, Condition, Difference, Estimate,
 };
-use crate::sides;
-pub use compact::{compact_to_string, write_compact};
+use crate::findings::{Findings, Verdict};
+pub(super) use compact::draw as compact;
 use std::fmt;
 
 /// What rows other than all together show; the JSON has the rest.
 const BRIEF: [&str; 4] = ["throughput", "mean", "p50", "p99"];
 
-/// Writes a comparison; `findings` are those of its subjects, in their order, or none. Fails only where `out` does.
-pub fn write_comparison(
+/// The part of a report that compares its sides. Fails only where the page does.
+pub(super) fn draw(
+    page: &mut Page<'_>,
+    sides: &[Findings],
     comparison: &Comparison,
-    findings: &[Findings],
-    style: &Style,
-    out: &mut dyn fmt::Write,
+    sections: Sections,
 ) -> fmt::Result {
-    let mut page = Page::new(out, style);
-    before(&mut page, comparison)?;
-    super::ranking::draw(&mut page, comparison)?;
-    let Some((baseline, others)) = comparison.subjects.split_first() else { return Ok(()) };
+    before(page, sides, comparison)?;
+    super::ranking::draw(page, sides, comparison)?;
+    let Some((baseline, others)) = sides.split_first() else { return Ok(()) };
     // Who is ahead where says it in a line a point; every number of each is for those who ask.
-    let whole = comparison.ranking.is_none() || style.sections.contains(Section::Commands);
+    let whole = comparison.ranking.is_none() || sections.contains(Section::Commands);
     for level in comparison.levels.iter().filter(|_| whole) {
         for (place, other) in others.iter().enumerate() {
-            pair(&mut page, level, baseline, other, place)?;
+            pair(page, level, baseline, other, place)?;
         }
     }
-    if whole {
-        super::run::tables_of(&mut page, &sides::of(comparison, findings))?;
+    if whole && sections.contains(Section::Run) {
+        super::run::tables_of(page, sides)?;
     }
-    notes(&mut page, comparison)
-}
-
-/// A comparison as a string.
-pub fn comparison_to_string(comparison: &Comparison, findings: &[Findings], style: &Style) -> String {
-    let mut text = String::new();
-    // Writing to a String cannot fail.
-    let _ = write_comparison(comparison, findings, style, &mut text);
-    text
+    notes(page, comparison)
 }
 
 /// What is compared, what to know before believing it, and what was asked to fail.
-fn before(page: &mut Page<'_>, comparison: &Comparison) -> fmt::Result {
-    subjects(page, comparison)?;
+fn before(page: &mut Page<'_>, sides: &[Findings], comparison: &Comparison) -> fmt::Result {
+    subjects(page, sides)?;
+    for side in sides {
+        verdicts(page, side)?;
+    }
     for warning in &comparison.warnings {
         page.paragraph(Role::Bad, "! ", warning)?;
     }
     conditions(page, &comparison.conditions)
 }
 
-fn subjects(page: &mut Page<'_>, comparison: &Comparison) -> fmt::Result {
-    for (place, subject) in comparison.subjects.iter().enumerate() {
+fn subjects(page: &mut Page<'_>, sides: &[Findings]) -> fmt::Result {
+    for (place, side) in sides.iter().enumerate() {
         let base = if place == 0 { " (the baseline)" } else { "" };
-        let text = format!("{}{base}", subject.name);
-        page.paragraph(Role::Heading, &format!("{}: ", subject.letter), &text)?;
+        let text = format!("{}{base}", side.name);
+        page.paragraph(Role::Heading, &format!("{}: ", side.letter), &text)?;
         let mut about: Vec<String> = Vec::new();
-        about.extend(subject.target.iter().filter(|target| **target != subject.name).cloned());
-        about.extend(subject.workload.iter().map(|workload| format!("workload {workload}")));
-        about.extend(subject.facts.iter().cloned());
-        if subject.headline.is_from_intended() {
+        if let Some(run) = &side.run {
+            about.extend((run.target != side.name).then(|| run.target.clone()));
+            about.push(format!("workload {}", run.workload));
+        }
+        about.extend(side.facts().iter().cloned());
+        if side.headline.is_from_intended() {
             about.push("response times from the intended start".to_owned());
         }
         if !about.is_empty() {
@@ -75,6 +70,32 @@ fn subjects(page: &mut Page<'_>, comparison: &Comparison) -> fmt::Result {
         }
     }
     Ok(())
+}
+
+/// What speaks against a side's numbers: the first reason of each kind.
+fn verdicts(page: &mut Page<'_>, side: &Findings) -> fmt::Result {
+    for (judged, what) in [
+        (Verdict::Invalid, "is INVALID: its numbers must not be used"),
+        (Verdict::Partial, "is PARTIAL: part of it could not be measured"),
+    ] {
+        let reasons = side.validity.each_reason().filter(|(verdict, _)| *verdict == judged);
+        let reasons: Vec<&str> = reasons.map(|(_, why)| why).collect();
+        if let Some(why) = briefly(&reasons) {
+            page.paragraph(Role::Bad, "! ", &format!("{} {what}: {why}", side.letter))?;
+        }
+    }
+    Ok(())
+}
+
+/// The first of several reasons, and how many more there are. `None` where there is none.
+fn briefly(reasons: &[&str]) -> Option<String> {
+    let (first, others) = reasons.split_first()?;
+    let more = match others.len() {
+        0 => String::new(),
+        1 => " (1 more reason; --json lists it)".to_owned(),
+        many => format!(" ({many} more reasons; --json lists them)"),
+    };
+    Some(format!("{first}{more}"))
 }
 
 fn conditions(page: &mut Page<'_>, conditions: &[Condition]) -> fmt::Result {
@@ -93,7 +114,13 @@ fn conditions(page: &mut Page<'_>, conditions: &[Condition]) -> fmt::Result {
     Ok(())
 }
 
-fn pair(page: &mut Page<'_>, level: &ComparedLevel, baseline: &Subject, other: &Subject, place: usize) -> fmt::Result {
+fn pair(
+    page: &mut Page<'_>,
+    level: &ComparedLevel,
+    baseline: &Findings,
+    other: &Findings,
+    place: usize,
+) -> fmt::Result {
     let runs = |at: usize| {
         let count = level.runs.get(at).copied().unwrap_or(0);
         let seconds = significant(level.seconds.get(at).copied().unwrap_or(0.0));
@@ -118,7 +145,7 @@ fn pair(page: &mut Page<'_>, level: &ComparedLevel, baseline: &Subject, other: &
         }
     }
     page.table(&table)?;
-    let both = [baseline, other].map(|subject| &subject.letter);
+    let both = [baseline, other].map(|side| &side.letter);
     let invalid: Vec<&str> = both.into_iter().filter(|one| level.invalid.contains(one)).map(String::as_str).collect();
     if !invalid.is_empty() {
         let why = format!("Cannot tell: the numbers of {} at this level must not be used.", invalid.join(" and "));

@@ -4,7 +4,8 @@ use super::comparison::{change_of, estimate_of};
 use super::page::{Page, Role};
 use super::table::Table;
 use super::units::{NONE, significant};
-use crate::findings::comparison::{Comparison, Subject};
+use crate::findings::Findings;
+use crate::findings::comparison::Comparison;
 use crate::findings::ranking::{Ranked, RankedCurve, Ranking};
 use std::fmt;
 
@@ -12,23 +13,22 @@ use std::fmt;
 const NOBODY: &str = "none shown";
 
 /// Nothing where there is no ranking.
-pub(super) fn draw(page: &mut Page<'_>, comparison: &Comparison) -> fmt::Result {
+pub(super) fn draw(page: &mut Page<'_>, sides: &[Findings], comparison: &Comparison) -> fmt::Result {
     let Some(ranking) = &comparison.ranking else { return Ok(()) };
-    let subjects = &comparison.subjects;
     for curve in &ranking.curves {
         let of = curve.curve.as_deref().map_or_else(String::new, |name| format!(", {name}"));
-        points(page, &format!("Throughput (op/s){of}:"), subjects, curve, |point| &point.throughput)?;
-        points(page, &format!("Mean response time{of}:"), subjects, curve, |point| &point.mean)?;
+        points(page, &format!("Throughput (op/s){of}:"), sides, curve, |point| &point.throughput)?;
+        points(page, &format!("Mean response time{of}:"), sides, curve, |point| &point.mean)?;
     }
-    highest(page, subjects, &ranking.curves)?;
-    places(page, subjects, ranking)
+    highest(page, sides, &ranking.curves)?;
+    places(page, sides, ranking)
 }
 
-/// Columns of the subjects, then what two differ by, then who is ahead.
-fn head(subjects: &[Subject], name: &str) -> Vec<String> {
+/// Columns of the sides, then what two differ by, then who is ahead.
+fn head(sides: &[Findings], name: &str) -> Vec<String> {
     let mut cells = vec![name.to_owned()];
-    cells.extend(subjects.iter().map(|subject| subject.letter.clone()));
-    if let [a, b] = subjects {
+    cells.extend(sides.iter().map(|side| side.letter.clone()));
+    if let [a, b] = sides {
         cells.push(format!("{} over {}", b.letter, a.letter));
     }
     cells.push("Ahead".to_owned());
@@ -38,42 +38,38 @@ fn head(subjects: &[Subject], name: &str) -> Vec<String> {
 fn points(
     page: &mut Page<'_>,
     title: &str,
-    subjects: &[Subject],
+    sides: &[Findings],
     curve: &RankedCurve,
     of: fn(&crate::findings::ranking::RankedPoint) -> &Ranked,
 ) -> fmt::Result {
     page.heading(title)?;
     page.blank()?;
-    let head = head(subjects, "Level");
+    let head = head(sides, "Level");
     let mut table = Table::new().left(head.len() - 1);
     table.head(&head.iter().map(String::as_str).collect::<Vec<_>>());
     for point in &curve.points {
         let ranked = of(point);
         let mut cells = vec![if point.used { point.level.clone() } else { format!("{} !", point.level) }];
         cells.extend(ranked.estimates.iter().map(|one| estimate_of(&ranked.unit, one.as_ref())));
-        cells.extend(difference(subjects, ranked));
-        cells.push(if point.used { ahead(subjects, ranked) } else { "INVALID".to_owned() });
+        cells.extend(difference(sides, ranked));
+        cells.push(if point.used { ahead(sides, ranked) } else { "INVALID".to_owned() });
         table.row_as(if point.used { Role::Plain } else { Role::Bad }, cells);
     }
     page.table(&table)
 }
 
-/// Of two subjects, the one over the other; of more there are too many pairs for a line.
-fn difference(subjects: &[Subject], ranked: &Ranked) -> Option<String> {
-    (subjects.len() == 2).then(|| {
+/// Of two sides, the one over the other; of more there are too many pairs for a line.
+fn difference(sides: &[Findings], ranked: &Ranked) -> Option<String> {
+    (sides.len() == 2).then(|| {
         let pair = ranked.pairs.first();
         pair.map_or_else(|| NONE.to_owned(), |pair| change_of(&ranked.unit, &pair.difference))
     })
 }
 
 /// `B`; of more than two, everybody in order: `B, then A = C`.
-fn ahead(subjects: &[Subject], ranked: &Ranked) -> String {
-    let mut placed: Vec<(u64, &str)> = ranked
-        .places
-        .iter()
-        .zip(subjects)
-        .filter_map(|(place, subject)| Some(((*place)?, subject.letter.as_str())))
-        .collect();
+fn ahead(sides: &[Findings], ranked: &Ranked) -> String {
+    let mut placed: Vec<(u64, &str)> =
+        ranked.places.iter().zip(sides).filter_map(|(place, side)| Some(((*place)?, side.letter.as_str()))).collect();
     placed.sort_by_key(|(place, _)| *place);
     if placed.len() < 2 {
         return "cannot tell".to_owned();
@@ -81,45 +77,45 @@ fn ahead(subjects: &[Subject], ranked: &Ranked) -> String {
     if placed.iter().all(|(place, _)| *place == 1) {
         return NOBODY.to_owned();
     }
-    if let (Some(winner), 2) = (ranked.winner(), subjects.len()) {
-        return subjects.get(winner).map_or_else(String::new, |subject| subject.letter.clone());
+    if let (Some(winner), 2) = (ranked.winner(), sides.len()) {
+        return sides.get(winner).map_or_else(String::new, |side| side.letter.clone());
     }
     let groups = placed.chunk_by(|a, b| a.0 == b.0);
     let alike = |group: &[(u64, &str)]| group.iter().map(|(_, letter)| *letter).collect::<Vec<_>>().join(" = ");
     groups.map(alike).collect::<Vec<_>>().join(", then ")
 }
 
-fn highest(page: &mut Page<'_>, subjects: &[Subject], curves: &[RankedCurve]) -> fmt::Result {
+fn highest(page: &mut Page<'_>, sides: &[Findings], curves: &[RankedCurve]) -> fmt::Result {
     page.heading("Highest throughput (op/s):")?;
     page.blank()?;
-    let head = head(subjects, "Curve");
+    let head = head(sides, "Curve");
     let mut table = Table::new().left(head.len() - 1);
     table.head(&head.iter().map(String::as_str).collect::<Vec<_>>());
     for curve in curves {
         let mut cells = vec![curve.curve.clone().unwrap_or_else(|| "all".to_owned())];
         cells.extend(curve.highest.estimates.iter().map(|one| estimate_of(&curve.highest.unit, one.as_ref())));
-        cells.extend(difference(subjects, &curve.highest));
-        cells.push(ahead(subjects, &curve.highest));
+        cells.extend(difference(sides, &curve.highest));
+        cells.push(ahead(sides, &curve.highest));
         table.row(cells);
     }
     page.table(&table)?;
-    curves.iter().try_for_each(|curve| page.paragraph(Role::Quiet, "  ", &where_highest(subjects, curve)))
+    curves.iter().try_for_each(|curve| page.paragraph(Role::Quiet, "  ", &where_highest(sides, curve)))
 }
 
 /// The load at which each was highest, and the data moved there.
-fn where_highest(subjects: &[Subject], curve: &RankedCurve) -> String {
-    let of = |place: usize, subject: &Subject| {
+fn where_highest(sides: &[Findings], curve: &RankedCurve) -> String {
+    let of = |place: usize, side: &Findings| {
         let at = curve.highest_at.get(place)?.as_ref()?;
         let bytes = curve.highest_bytes.get(place).and_then(Option::as_ref);
         let data = bytes.map_or_else(String::new, |bytes| format!(" ({} MB/s)", significant(bytes.value / 1e6)));
-        Some(format!("{} at {at}{data}", subject.letter))
+        Some(format!("{} at {at}{data}", side.letter))
     };
-    let all: Vec<String> = subjects.iter().enumerate().filter_map(|(place, subject)| of(place, subject)).collect();
+    let all: Vec<String> = sides.iter().enumerate().filter_map(|(place, side)| of(place, side)).collect();
     let name = curve.curve.as_deref().map_or_else(String::new, |name| format!("{name}: "));
     format!("{name}{}", all.join(", "))
 }
 
-fn places(page: &mut Page<'_>, subjects: &[Subject], ranking: &Ranking) -> fmt::Result {
+fn places(page: &mut Page<'_>, sides: &[Findings], ranking: &Ranking) -> fmt::Result {
     page.heading("Ranking of the servers (geometric means over all points at which every one has an interval):")?;
     page.blank()?;
     let mut table = Table::new().left(4);
@@ -128,17 +124,17 @@ fn places(page: &mut Page<'_>, subjects: &[Subject], ranking: &Ranking) -> fmt::
         let word = if ranked.metric == "mean" { "by mean response time" } else { "by throughput" };
         let points = ranked.estimates.iter().flatten().find_map(|one| one.of).unwrap_or(0);
         table.row(vec![format!("{word}, {points} of {} points:", ranking.points + ranking.not_used)]);
-        let mut order: Vec<usize> = (0..subjects.len()).collect();
+        let mut order: Vec<usize> = (0..sides.len()).collect();
         let place = |at: &usize| ranked.places.get(*at).copied().flatten();
         order.sort_by_key(|at| (place(at).unwrap_or(u64::MAX), *at));
         for at in order {
-            let (Some(subject), Some(estimate)) = (subjects.get(at), ranked.estimates.get(at)) else { continue };
+            let (Some(side), Some(estimate)) = (sides.get(at), ranked.estimates.get(at)) else { continue };
             table.row(vec![
                 place(&at).map_or_else(|| NONE.to_owned(), |place| format!("  {place}")),
-                subject.letter.clone(),
+                side.letter.clone(),
                 estimate_of(&ranked.unit, estimate.as_ref()),
                 String::new(),
-                subject.target.clone().unwrap_or_else(|| subject.name.clone()),
+                side.target().unwrap_or(&side.name).to_owned(),
             ]);
         }
     }

@@ -4,7 +4,6 @@ use super::page::{Page, Role};
 use super::units::{NONE, time};
 use super::{calls, capacity, drawn};
 use crate::findings::{Findings, outstanding, pace};
-use crate::sides::Side;
 use crate::tables;
 use std::fmt;
 
@@ -34,27 +33,27 @@ pub(super) fn draw(page: &mut Page<'_>, findings: &Findings) -> fmt::Result {
     if findings.stages.is_empty() {
         return Ok(());
     }
-    let sides = [Side::only(findings)];
-    level_tables(page, &sides)?;
+    let sides = std::slice::from_ref(findings);
+    level_tables(page, sides)?;
     super::curves::draw(page, findings)?;
-    other_tables(page, &sides)?;
+    other_tables(page, sides)?;
     super::stations::draw(page, findings)?;
-    drawn::draw(page, tables::failures(&sides))
+    drawn::draw(page, tables::failures(sides))
 }
 
 /// What a report has of load levels in tables, of several sides beside each other.
-pub(super) fn tables_of(page: &mut Page<'_>, sides: &[Side<'_>]) -> fmt::Result {
+pub(super) fn tables_of(page: &mut Page<'_>, sides: &[Findings]) -> fmt::Result {
     level_tables(page, sides)?;
     other_tables(page, sides)?;
     drawn::draw(page, tables::failures(sides))
 }
 
-fn level_tables(page: &mut Page<'_>, sides: &[Side<'_>]) -> fmt::Result {
+fn level_tables(page: &mut Page<'_>, sides: &[Findings]) -> fmt::Result {
     let mut both = tables::levels(sides).into_iter().zip(tables::outages(sides));
     both.try_for_each(|(levels, outages)| drawn::draw(page, [levels, outages]))
 }
 
-fn other_tables(page: &mut Page<'_>, sides: &[Side<'_>]) -> fmt::Result {
+fn other_tables(page: &mut Page<'_>, sides: &[Findings]) -> fmt::Result {
     let users = tables::users(sides).into_iter().chain(tables::late_turns(sides));
     drawn::draw(page, users.chain(tables::repeats(sides)).chain(tables::server_side(sides)))?;
     drawn::draw(page, tables::generators(sides))

@@ -6,7 +6,7 @@ use plimsoll_model::{
     Verdict,
 };
 use plimsoll_report::findings::{Findings, Source};
-use plimsoll_report::text::{Style, to_string};
+use plimsoll_report::text::Style;
 use plimsoll_stats::{Dimension, Options, Statistics};
 use std::num::NonZeroU64;
 
@@ -84,7 +84,7 @@ fn a_command_sums_its_subcommands() {
         (breakdown.by.as_str(), breakdown.rows[0].key.as_str(), breakdown.rows[0].row.count),
         ("client", "10.0.0.1", 3)
     );
-    let text = to_string(&findings, &Style::default());
+    let text = crate::shown(&findings, &Style::default());
     assert!(text.contains("\nTransaction2 (Find_First):\n"), "{text}");
 }
 
@@ -94,7 +94,7 @@ fn the_asynchronous_part_of_write_raw_is_packets_only() {
     part.request_packets = 25;
     let write_raw = Procedure::write_raw_async().command();
     let findings = from(&[transaction(write_raw, 10, Some(1)), part]);
-    let text = to_string(&findings, &Style::default());
+    let text = crate::shown(&findings, &Style::default());
     let line = text.lines().find(|line| line.trim_start().starts_with("async portion")).unwrap();
     assert_eq!(line.split_whitespace().collect::<Vec<_>>(), ["async", "portion", "25"]);
     assert!(text.contains("Write_Raw (synchronous portion only):"), "{text}");
@@ -184,8 +184,6 @@ fn a_coarse_clock_is_told_only_where_it_is_proven() {
 
 #[test]
 fn what_is_collected_keeps_to_the_schema() {
-    let schema = include_str!("../../../../schemas/plimsoll.report.1.schema.json");
-    let validator = jsonschema::draft202012::new(&serde_json::from_str(schema).unwrap()).unwrap();
     let mut all: Vec<Transaction> = Procedure::all().map(|procedure| transaction(procedure, 10, Some(2))).collect();
     all.push(transaction(find_first(), 500, None));
     all.push(Transaction { long_lived: true, ..transaction(find_first(), 20, Some(900)) });
@@ -193,10 +191,8 @@ fn what_is_collected_keeps_to_the_schema() {
     assert_eq!(findings.held.len(), 2, "the command and its subcommand");
     let rows = findings.heat_maps[0].edges_s.len() as u32 - 1;
     assert!(findings.heat_maps.iter().flat_map(|map| &map.cells).all(|&(_, row, _)| row < rows));
-    let value = serde_json::to_value(&findings).unwrap();
-    let errors: Vec<String> = validator.iter_errors(&value).map(|e| format!("{}: {e}", e.instance_path())).collect();
-    assert!(errors.is_empty(), "{errors:#?}");
-    for line in to_string(&findings, &Style::default()).lines() {
+    assert_eq!(crate::against_schema(&crate::value(&findings)), Vec::<String>::new());
+    for line in crate::shown(&findings, &Style::default()).lines() {
         assert!(plimsoll_report::safe::columns(line) <= 80 || line.contains("frame.number"), "{line}");
     }
 }
@@ -254,7 +250,7 @@ fn a_run_has_a_stage_a_level_and_one_bad_level_spoils_it() {
         read_row.service_octaves.iter().map(|octave| (octave.below_s, octave.count)).collect();
     assert_eq!(octaves, [(0.001_024, 1), (0.002_048, 1)], "1 ms and 2 ms");
     assert_eq!(read_row.mean_payload(), Some(1000.0));
-    let text = to_string(&findings, &Style::default());
+    let text = crate::shown(&findings, &Style::default());
     for part in [
         "Queue depth at 4 stations:",
         "Operation mix and service time at 4 stations",
@@ -300,13 +296,13 @@ fn calls_in_a_local_directory_are_in_no_sum() {
     };
     assert_eq!(counted(&findings.operations), [("SMB2".to_owned(), 2)]);
     assert_eq!(counted(&findings.stages[1].operations), [("FILE".to_owned(), 3)], "it is in its own level");
-    let text = to_string(&findings, &Style::default());
+    let text = crate::shown(&findings, &Style::default());
     let tables: Vec<&str> = text.lines().filter(|line| line.starts_with("Load levels")).collect();
     let times = "(response times of all operations in";
     assert_eq!(tables.len(), 2, "{text}");
     assert!(tables[0].starts_with(&format!("Load levels {times}")), "{tables:?}");
     assert!(tables[1].starts_with("Load levels in a local directory, without the server"), "{tables:?}");
-    let page = plimsoll_report::html::page(&findings).unwrap();
+    let page = crate::page(&findings);
     for id in ["levels-local-caption", "generator-local-caption", "silence-local-caption"] {
         assert_eq!(page.matches(&format!("id=\"{id}\"")).count(), 1, "{id}");
     }
@@ -335,7 +331,7 @@ fn each_reason_of_a_run_keeps_its_own_verdict() {
         said[1..],
         ["At 1 station: interrupted", "At 2 stations: interrupted"].map(|text| (Verdict::Partial, text))
     );
-    let text = to_string(&findings, &Style::default());
+    let text = crate::shown(&findings, &Style::default());
     let lines: Vec<&str> = text.lines().skip(4).take(3).collect();
     assert_eq!(
         lines,
@@ -391,7 +387,7 @@ fn under_a_schedule_the_time_from_the_intended_start_leads() {
     assert_eq!(scheduled.stages[0].uncorrected_time(), closed.stages[0].response_time, "it stands beside");
     assert_eq!(closed.stages[0].uncorrected_time(), None);
     let all = Style::plain(200);
-    let (before, after) = (to_string(&closed, &all), to_string(&scheduled, &all));
+    let (before, after) = (crate::shown(&closed, &all), crate::shown(&scheduled, &all));
     assert!(!before.contains("from the intended start per") && before.contains("p99 int."), "{before}");
     for part in [
         "Load levels (response times from the intended start of all operations",
@@ -403,7 +399,7 @@ fn under_a_schedule_the_time_from_the_intended_start_leads() {
     ] {
         assert!(after.contains(part), "no {part} in {after}");
     }
-    let page = plimsoll_report::html::page(&scheduled).unwrap();
+    let page = crate::page(&scheduled);
     assert!(
         page.contains("Response time from the intended start, ms") && page.contains("99 in 100 below, uncorrected")
     );

@@ -3,14 +3,14 @@
 
 use plimsoll_model::{Procedure, Protocol, Validity};
 use plimsoll_report::collect::comparison::{Contestant, LevelRuns, LoadPoint, MeasuredRun, Order};
-use plimsoll_report::findings::comparison::{ComparedMetric, Comparison, Subject};
+use plimsoll_report::findings::comparison::{ComparedMetric, Comparison};
+use plimsoll_report::findings::{Findings, Report};
 use plimsoll_report::html;
 use plimsoll_report::json::{Layout, write};
-use plimsoll_report::text::{Style, compact_to_string, comparison_to_string};
+use plimsoll_report::text::{Style, compact_to_string, to_string};
 use plimsoll_stats::{Interval, IntervalWidth, Intervals};
 use serde_json::Value;
 
-const SCHEMA: &str = include_str!("../../../../schemas/plimsoll.comparison.1.schema.json");
 const S: i64 = 1_000_000_000;
 
 /// Thirty seconds of SMB2 READ, 100 a second of 4 KiB, whose times scatter about `mean_us`; every second of its own kind.
@@ -33,22 +33,27 @@ fn run(mean_us: u64, failing: u64) -> MeasuredRun {
 }
 
 fn contestant(name: &str, runs: Vec<MeasuredRun>) -> Contestant {
-    let about = Subject { name: name.to_owned(), kind: "run".to_owned(), ..Subject::default() };
-    Contestant { about, levels: vec![LevelRuns { level: "4 stations".to_owned(), point: None, runs }] }
+    let findings = Findings { name: name.to_owned(), ..Findings::default() };
+    Contestant { findings, levels: vec![LevelRuns { level: "4 stations".to_owned(), point: None, runs }] }
 }
 
-fn compared(a: Vec<MeasuredRun>, b: Vec<MeasuredRun>, order: Order) -> Comparison {
-    let both = [contestant("old", a), contestant("new", b)];
-    Comparison::collect("plimsoll 0".to_owned(), &both, order, vec!["The workloads differ.".to_owned()])
+fn compared(a: Vec<MeasuredRun>, b: Vec<MeasuredRun>, order: Order) -> Report {
+    let both = vec![contestant("old", a), contestant("new", b)];
+    Report::compare(both, order, vec!["The workloads differ.".to_owned()])
 }
 
-fn metric<'a>(comparison: &'a Comparison, scope: &str, metric: &str) -> &'a ComparedMetric {
-    let row = comparison.levels[0].rows.iter().find(|row| row.scope == scope).unwrap();
+/// How its sides differ.
+fn of(report: &Report) -> &Comparison {
+    report.comparison.as_ref().unwrap()
+}
+
+fn metric<'a>(report: &'a Report, scope: &str, metric: &str) -> &'a ComparedMetric {
+    let row = of(report).levels[0].rows.iter().find(|row| row.scope == scope).unwrap();
     row.metrics.iter().find(|one| one.metric == metric).unwrap()
 }
 
-fn verdict(comparison: &Comparison, name: &str) -> String {
-    metric(comparison, "all", name).differences[0].as_ref().unwrap().verdict.clone()
+fn verdict(report: &Report, name: &str) -> String {
+    metric(report, "all", name).differences[0].as_ref().unwrap().verdict.clone()
 }
 
 /// The tables of load levels are a report's own, with a line for each level of each side.
@@ -60,8 +65,10 @@ fn sides_stand_beside_each_other_in_the_tables_of_a_report() {
     for stage in &mut other.stages {
         stage.operations_per_s *= 2.0;
     }
-    let findings = [example::run(), other];
-    let text = comparison_to_string(&found, &findings, &Style::plain(100));
+    let sides = [example::run(), other].into_iter().zip(["A", "B"]);
+    let sides = sides.map(|(side, letter)| Findings { letter: letter.to_owned(), ..side }).collect();
+    let found = Report { sides, ..found };
+    let text = to_string(&found, &Style::plain(100));
     assert_eq!(text.matches("Load levels (response times").count(), 1, "one table for both: {text}");
     let names = |what: &str| -> Vec<String> {
         let lines = text.split_once(what).unwrap().1.lines().skip(2).take_while(|line| !line.is_empty());
@@ -70,7 +77,7 @@ fn sides_stand_beside_each_other_in_the_tables_of_a_report() {
     let lines = names("Load levels (response times");
     assert!(lines.len() >= 2 && lines.contains(&"A".to_owned()) && lines.contains(&"B".to_owned()), "{text}");
     assert_eq!(lines, names("was the server fair?"), "{text}");
-    let page = plimsoll_report::html::comparison(&found, &findings).unwrap();
+    let page = html::page(&found).unwrap();
     for table in ["levels-caption", "generator-caption", "silence-caption"] {
         let body = page.split(&format!("id=\"{table}\"")).nth(1).unwrap().split("</table>").next().unwrap();
         assert!(body.contains(">A: ") && body.contains(">B: "), "{table}: {body}");
@@ -88,27 +95,33 @@ fn ten_per_cent_are_worse_and_nothing_is_nothing() {
     assert!((mean.relative.unwrap() - 0.1).abs() < 1e-9 && mean.remains, "{mean:?}");
     assert!(mean.relative_low.unwrap() > 0.08 && mean.relative_high.unwrap() < 0.12, "{mean:?}");
     let same = compared(vec![run(1000, 3)], vec![run(1000, 3)], Order::Apart);
-    let all =
-        same.levels[0].rows.iter().flat_map(|row| &row.metrics).flat_map(|metric| metric.differences.iter().flatten());
+    let all = of(&same).levels[0]
+        .rows
+        .iter()
+        .flat_map(|row| &row.metrics)
+        .flat_map(|metric| metric.differences.iter().flatten());
     assert!(all.clone().count() > 20 && all.clone().all(|difference| difference.verdict == "no difference shown"));
-    assert_eq!(same.method.tested, all.count() as u64);
+    assert_eq!(of(&same).method.tested, all.count() as u64);
 }
 
 #[test]
 fn of_numbers_that_must_not_be_used_nobody_can_tell_whether_they_are_worse() {
     let mut both = [contestant("old", vec![run(1000, 0)]), contestant("new", vec![run(1500, 0)])];
-    both[1].about.validity = Validity::invalid("It was late.");
-    let found = Comparison::collect("plimsoll 0".to_owned(), &both, Order::Apart, Vec::new());
-    let metrics = || found.levels[0].rows.iter().flat_map(|row| &row.metrics);
+    both[1].findings.validity = Validity::invalid("It was late.");
+    let found = Report::compare(both.to_vec(), Order::Apart, Vec::new());
+    let metrics = || of(&found).levels[0].rows.iter().flat_map(|row| &row.metrics);
     let all: Vec<_> = metrics().flat_map(|metric| metric.differences.iter().flatten()).collect();
     assert!(all.len() > 20 && all.iter().all(|one| one.verdict == "cannot tell" && !one.remains), "{all:?}");
-    assert_eq!((found.method.tested, found.levels[0].invalid.as_slice()), (0, ["B".to_owned()].as_slice()));
-    let text = comparison_to_string(&found, &[], &Style::default());
+    assert_eq!((of(&found).method.tested, of(&found).levels[0].invalid.as_slice()), (0, ["B".to_owned()].as_slice()));
+    let text = to_string(&found, &Style::default());
     assert!(!text.contains("worse *") && text.contains("the numbers of B at this level must not be used"), "{text}");
+    assert_eq!(text.matches("It was late.").count(), 1, "{text}");
     let compact = compact_to_string(&found, &Style::default());
     assert!(!compact.contains("-*"), "{compact}");
-    for page in [html::comparison(&found, &[]).unwrap(), html::compact(&found).unwrap()] {
+    for page in [html::page(&found).unwrap(), html::compact(&found).unwrap()] {
         assert!(!page.contains("class=\"worse\"") && !page.contains("(worse)"), "{page}");
+        let markup = page.split("<script").next().unwrap();
+        assert_eq!(markup.matches("It was late.").count(), 1, "the verdict of a side stands once");
     }
     // A level's own validity decides, where it has one.
     let point = |valid| {
@@ -116,10 +129,10 @@ fn of_numbers_that_must_not_be_used_nobody_can_tell_whether_they_are_worse() {
         Some(LoadPoint { curve, level, load: 4.0, pace: Vec::new(), outstanding: 4, valid })
     };
     both[1].levels[0].point = point(true);
-    let found = Comparison::collect("plimsoll 0".to_owned(), &both, Order::Apart, Vec::new());
+    let found = Report::compare(both.to_vec(), Order::Apart, Vec::new());
     assert_eq!(verdict(&found, "mean"), "worse");
     both[0].levels[0].point = point(false);
-    let found = Comparison::collect("plimsoll 0".to_owned(), &both, Order::Apart, Vec::new());
+    let found = Report::compare(both.to_vec(), Order::Apart, Vec::new());
     assert_eq!(verdict(&found, "mean"), "cannot tell");
 }
 
@@ -128,12 +141,15 @@ fn repeated_runs_bring_what_a_restart_changes() {
     // Restarts move the mean by 10 %; B is 3 % slower in every pair.
     let runs = |factor: u64| [1000, 1100, 950, 1050].map(|mean| run(mean * factor / 100, 0)).to_vec();
     let apart = compared(runs(100), runs(103), Order::Apart);
-    assert_eq!((apart.levels[0].from.as_str(), verdict(&apart, "mean").as_str()), ("welch", "no difference shown"));
+    assert_eq!(
+        (of(&apart).levels[0].from.as_str(), verdict(&apart, "mean").as_str()),
+        ("welch", "no difference shown")
+    );
     let pairs = compared(runs(100), runs(103), Order::InPairs);
-    assert_eq!((pairs.levels[0].from.as_str(), verdict(&pairs, "mean").as_str()), ("paired", "worse"));
+    assert_eq!((of(&pairs).levels[0].from.as_str(), verdict(&pairs, "mean").as_str()), ("paired", "worse"));
     let two = compared(runs(100)[..2].to_vec(), runs(103), Order::InPairs);
-    assert_eq!(two.levels[0].from, "batches", "two runs show nothing of restarts");
-    assert!(two.method.notes[0].contains("One run a side"));
+    assert_eq!(of(&two).levels[0].from, "batches", "two runs show nothing of restarts");
+    assert!(of(&two).method.notes[0].contains("One run a side"));
 }
 
 #[test]
@@ -142,8 +158,8 @@ fn a_level_that_not_all_have_is_left_out() {
     a.levels.push(LevelRuns { level: "8 stations".to_owned(), point: None, runs: vec![run(1000, 0)] });
     let b = contestant("b", vec![run(1000, 0)]);
     let levels = |order: &[Contestant]| {
-        let found = Comparison::collect(String::new(), order, Order::Apart, Vec::new());
-        found.levels.iter().map(|level| level.level.clone()).collect::<Vec<_>>()
+        let found = Report::compare(order.to_vec(), Order::Apart, Vec::new());
+        of(&found).levels.iter().map(|level| level.level.clone()).collect::<Vec<_>>()
     };
     assert_eq!(levels(&[a.clone(), b.clone()]), ["4 stations"]);
     assert_eq!(levels(&[b, a]), ["4 stations"]);
@@ -151,9 +167,6 @@ fn a_level_that_not_all_have_is_left_out() {
 
 #[test]
 fn the_json_keeps_to_its_closed_schema() {
-    let schema: Value = serde_json::from_str(SCHEMA).unwrap();
-    jsonschema::draft202012::meta::validate(&schema).unwrap();
-    let validator = jsonschema::draft202012::new(&schema).unwrap();
     let short = MeasuredRun { span_ns: (0, S), ..run(1000, 0) };
     for found in [
         compared(vec![run(1000, 1)], vec![run(1100, 0)], Order::Apart),
@@ -163,14 +176,12 @@ fn the_json_keeps_to_its_closed_schema() {
         let mut out = Vec::new();
         write(&found, Layout::Pretty, &mut out).unwrap();
         let value: Value = serde_json::from_slice(&out).unwrap();
-        let errors: Vec<String> =
-            validator.iter_errors(&value).map(|e| format!("{}: {e}", e.instance_path())).collect();
-        assert!(errors.is_empty(), "{errors:#?}");
-        assert_eq!(serde_json::from_slice::<Comparison>(&out).unwrap(), found);
+        assert_eq!(crate::against_schema(&value), Vec::<String>::new());
+        assert_eq!(serde_json::from_slice::<Report>(&out).unwrap(), found);
         let mut changed = value;
-        for place in ["", "/subjects/0", "/levels/0", "/levels/0/rows/0/metrics/0"] {
+        for place in ["/comparison", "/sides/0", "/comparison/levels/0", "/comparison/levels/0/rows/0/metrics/0"] {
             changed.pointer_mut(place).unwrap()["unheard_of"] = Value::from(1);
-            assert!(!validator.is_valid(&changed), "{place}");
+            assert!(!crate::against_schema(&changed).is_empty(), "{place}");
             changed.pointer_mut(place).unwrap().as_object_mut().unwrap().remove("unheard_of");
         }
     }
@@ -179,7 +190,7 @@ fn the_json_keeps_to_its_closed_schema() {
 #[test]
 fn the_text_fits_and_warns_first() {
     let found = compared(vec![run(1000, 0)], vec![run(1100, 1)], Order::Apart);
-    let text = comparison_to_string(&found, &[], &Style::plain(80));
+    let text = to_string(&found, &Style::plain(80));
     assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
     let place = |what: &str| text.find(what).unwrap_or_else(|| panic!("{what} is not in\n{text}"));
     assert!(place("! The workloads differ.") < place("B against A, 4 stations"));
@@ -187,7 +198,7 @@ fn the_text_fits_and_warns_first() {
     assert!(text.contains("worse *") && text.contains("none shown") && text.contains("9 times of 10"), "{text}");
     assert!(text.contains("1.00 ms ±"), "{text}");
     let short = MeasuredRun { span_ns: (0, S), ..run(1000, 0) };
-    let text = comparison_to_string(&compared(vec![short.clone()], vec![short], Order::Apart), &[], &Style::plain(80));
+    let text = to_string(&compared(vec![short.clone()], vec![short], Order::Apart), &Style::plain(80));
     assert!(text.contains("too short") && text.contains("cannot tell"), "{text}");
 }
 
@@ -200,7 +211,7 @@ fn all_levels_are_one_table() {
         one
     };
     let both = [side("old", [1000, 2000]), side("new", [1000, 1500])];
-    let found = Comparison::collect("plimsoll 0".to_owned(), &both, Order::Apart, Vec::new());
+    let found = Report::compare(both.to_vec(), Order::Apart, Vec::new());
     let text = compact_to_string(&found, &Style::plain(80));
     assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
     let words = |of: &str| -> Vec<String> {

@@ -2,10 +2,10 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
-use crate::html_synthetic::{NASTY, busy, compared, invalid, points, run};
+use crate::html_synthetic::{NASTY, busy, compared, compared_in_full, invalid, points, run};
 use plimsoll_report::collect::repeats::repeats;
 use plimsoll_report::findings::{
-    FailureCount, Fairness, Findings, Generator, Reason, Run, Stage, StationSpread, Validity,
+    FailureCount, Fairness, Findings, Generator, Reason, Report, Run, Stage, StationSpread, Validity,
 };
 use plimsoll_report::{html, text};
 
@@ -34,7 +34,7 @@ fn embedded(page: &str) -> &str {
 
 #[test]
 fn names_from_strangers_stay_text() {
-    let page = html::page(&busy()).unwrap();
+    let page = crate::page(&busy());
     let markup = markup(&page);
     assert_eq!(page.matches("<script").count(), page.matches("</script>").count());
     // Four elements: findings, charts, the library, our script. A name that got through would add one.
@@ -59,9 +59,8 @@ fn names_from_strangers_stay_text() {
 
 #[test]
 fn names_in_runs_and_comparisons_stay_text() {
-    let comparison = html::comparison(&compared(), &[busy(), run()]).unwrap();
-    for (page, facts) in
-        [(html::page(&run()).unwrap(), true), (comparison, true), (html::compact(&compared()).unwrap(), false)]
+    let comparison = html::page(&compared_in_full([busy(), run()])).unwrap();
+    for (page, facts) in [(crate::page(&run()), true), (comparison, true), (html::compact(&compared()).unwrap(), false)]
     {
         let markup = markup(&page);
         assert_eq!(page.matches("</script>").count(), 4);
@@ -80,7 +79,7 @@ fn attributes_hold_whatever_a_name_holds() {
         map.group = NASTY[1].into();
     }
     findings.source.tool = NASTY[1].into();
-    let markup = markup(&html::page(&findings).unwrap());
+    let markup = markup(&crate::page(&findings));
     assert!(!markup.contains("<img"));
     assert!(markup.contains("aria-label=\"Latency heat map, &quot;&gt;&lt;img"));
 }
@@ -88,16 +87,16 @@ fn attributes_hold_whatever_a_name_holds() {
 #[test]
 fn data_come_back_as_they_were() {
     for findings in [busy(), invalid()] {
-        let page = html::page(&findings).unwrap();
+        let page = crate::page(&findings);
         let data = embedded(&page);
         assert!(!data.contains(['<', '>', '&', '\u{2028}', '\u{2029}']));
-        assert_eq!(serde_json::from_str::<Findings>(data).unwrap(), findings);
+        assert_eq!(serde_json::from_str::<Report>(data).unwrap().only(), Some(&findings));
     }
 }
 
 #[test]
 fn nothing_outside_is_referred_to() {
-    let page = html::page(&busy()).unwrap();
+    let page = crate::page(&busy());
     let markup = markup(&page);
     for attribute in
         [" src=", " srcset=", " action=", " data=", "<iframe", "<object", "<embed", "<base", "@import", "url("]
@@ -119,7 +118,7 @@ fn nothing_outside_is_referred_to() {
 #[test]
 fn numbers_are_those_of_the_findings() {
     let findings = busy();
-    let markup = markup(&html::page(&findings).unwrap());
+    let markup = markup(&crate::page(&findings));
     let read = findings.operations.iter().find(|row| row.procedure == "READ_ANDX").unwrap();
     let line = markup.split("<th scope=\"row\">READ_ANDX").nth(1).unwrap().split("</tr>").next().unwrap();
     let cells: Vec<&str> =
@@ -147,7 +146,7 @@ fn numbers_are_those_of_the_findings() {
 #[test]
 fn a_request_is_counted_once() {
     let findings = busy();
-    let markup = markup(&html::page(&findings).unwrap());
+    let markup = markup(&crate::page(&findings));
     let once = findings.operations.iter().filter(|row| row.parent.is_none());
     let tile = markup.split("<dt>Operations</dt><dd><strong>").nth(1).unwrap().split('<').next().unwrap();
     assert_eq!(tile.replace(',', "").parse::<u64>().unwrap(), once.map(|row| row.count).sum::<u64>());
@@ -156,9 +155,9 @@ fn a_request_is_counted_once() {
 
 #[test]
 fn validity_is_said_first() {
-    let valid = markup(&html::page(&busy()).unwrap());
+    let valid = markup(&crate::page(&busy()));
     assert!(valid.contains("<p class=\"stamp valid\">Valid</p>") && !valid.contains("may not be used"));
-    let not = markup(&html::page(&invalid()).unwrap());
+    let not = markup(&crate::page(&invalid()));
     assert!(not.contains("<p class=\"stamp invalid\">Invalid</p>"));
     assert!(not.contains("62 % of the packets were dropped by the capture."));
 }
@@ -169,7 +168,7 @@ fn each_reason_has_its_own_verdict() {
     let reasons = || [Reason::invalid("it was late"), Reason::partial("it was interrupted")];
     findings.validity = Validity::of(reasons());
     findings.stages[0].validity = Validity::of(reasons().into_iter().skip(1));
-    let markup = markup(&html::page(&findings).unwrap());
+    let markup = markup(&crate::page(&findings));
     assert!(markup.contains("<li>Invalid: it was late</li><li>Partial: it was interrupted</li>"));
     assert!(markup.contains("(partial)</summary><div class=\"notice\"><ul><li>Partial: it was interrupted</li>"));
 }
@@ -177,9 +176,9 @@ fn each_reason_has_its_own_verdict() {
 #[test]
 fn fairness_that_may_be_the_generators_is_marked() {
     let mut findings = run();
-    assert!(!markup(&html::page(&findings).unwrap()).contains("Not known to be the server"));
+    assert!(!markup(&crate::page(&findings)).contains("Not known to be the server"));
     findings.stages.iter_mut().for_each(|stage| stage.fairness.attributable = false);
-    let markup = markup(&html::page(&findings).unwrap());
+    let markup = markup(&crate::page(&findings));
     assert!(markup.contains("* Not known to be the server"));
     let jain = findings.stages.iter().find(|stage| stage.fairness.stations > 1).and_then(|stage| stage.fairness.jain);
     assert!(markup.contains(&format!("<td>{:.3}*</td>", jain.unwrap())));
@@ -188,7 +187,7 @@ fn fairness_that_may_be_the_generators_is_marked() {
 
 #[test]
 fn tables_are_tables_to_a_screen_reader() {
-    let markup = markup(&html::page(&busy()).unwrap());
+    let markup = markup(&crate::page(&busy()));
     assert_eq!(markup.matches("<table").count(), markup.matches("<caption").count());
     assert_eq!(markup.matches("<th").count() - markup.matches("<thead").count(), markup.matches(" scope=\"").count());
     assert_eq!(markup.matches("class=\"chart\"").count(), 10);
@@ -222,9 +221,9 @@ fn repeats_are_those_of_the_json() {
         })
         .collect();
     findings.repeats = repeats(&findings.stages);
-    let page = html::page(&findings).unwrap();
+    let page = crate::page(&findings);
     let json: serde_json::Value = serde_json::from_str(embedded(&page)).unwrap();
-    let level = &json["repeats"][0];
+    let level = &json["sides"][0]["repeats"][0];
     assert_eq!((&level["stages"], &level["valid"]), (&serde_json::json!([0, 1, 2]), &true.into()));
     let table =
         markup(&page).split("id=\"repeats-caption\"").nth(1).unwrap().split("</table>").next().unwrap().to_owned();
@@ -266,7 +265,7 @@ fn repeats_are_those_of_the_json() {
 #[test]
 fn every_load_level_has_its_own_tables() {
     let findings = run();
-    let markup = markup(&html::page(&findings).unwrap());
+    let markup = markup(&crate::page(&findings));
     assert_eq!(markup.matches("<details>").count(), findings.stages.len());
     let mut ids: Vec<&str> = markup.split(" id=\"").skip(1).map(|rest| rest.split_once('"').unwrap().0).collect();
     for stage in &findings.stages {
@@ -285,14 +284,15 @@ fn every_load_level_has_its_own_tables() {
     // One level has the page to itself.
     let mut one = run();
     one.stages.truncate(1);
-    assert!(!html::page(&one).unwrap().contains("<details>"));
+    assert!(!crate::page(&one).contains("<details>"));
 }
 
 /// A line a subject a level, and a mark only where there is something to differ from.
 #[test]
 fn the_compact_page_has_every_point_of_every_subject() {
-    let comparison = points();
-    let markup = markup(&html::compact(&comparison).unwrap());
+    let report = points();
+    let comparison = report.comparison.as_ref().unwrap();
+    let markup = markup(&html::compact(&report).unwrap());
     let table = markup.split("class=\"points\"").nth(1).unwrap().split("</table>").next().unwrap();
     assert_eq!(table.matches("<tr>").count(), 1 + 2 * comparison.levels.len());
     let lines: Vec<&str> = table.split("<tr>").skip(2).collect();
@@ -307,7 +307,7 @@ fn the_compact_page_has_every_point_of_every_subject() {
 
 #[test]
 fn typical_pages_are_small() {
-    let page = html::page(&busy()).unwrap();
+    let page = crate::page(&busy());
     assert!(page.len() < TYPICAL, "{} bytes, {} of them data", page.len(), embedded(&page).len());
 }
 
@@ -325,7 +325,7 @@ fn a_page_does_not_grow_with_the_traffic() {
     many.heat_maps.iter_mut().flat_map(|map| &mut map.cells).for_each(|cell| times(&mut cell.2));
     many.series.operations.iter_mut().chain(&mut many.series.read_bytes).for_each(times);
     assert!(many.groups.iter().map(|row| row.count).sum::<u64>() > 10_000_000);
-    let (few, many) = (html::page(&few).unwrap().len(), html::page(&many).unwrap().len());
+    let (few, many) = (crate::page(&few).len(), crate::page(&many).len());
     assert!(many < few * 11 / 10, "{few} bytes become {many}: digits only");
 }
 
@@ -339,7 +339,7 @@ fn the_largest_page_is_below_its_bound() {
     for map in &mut findings.heat_maps {
         (map.columns, map.edges_s, map.cells) = (300, edges_s.clone(), full.clone());
     }
-    let page = html::page(&findings).unwrap();
+    let page = crate::page(&findings);
     assert!(page.len() < LARGEST, "{} bytes with {} heat maps", page.len(), findings.heat_maps.len());
 }
 
@@ -349,7 +349,7 @@ fn odd_findings_make_a_page() {
     let mut findings = busy();
     findings.series = Default::default();
     findings.heat_maps.clear();
-    assert!(!html::page(&findings).unwrap().contains("data-chart=\"heat\""));
+    assert!(!crate::page(&findings).contains("data-chart=\"heat\""));
 
     let mut findings = busy();
     findings.heat_maps[0].edges_s[0] = 0.0;
@@ -362,7 +362,7 @@ fn odd_findings_make_a_page() {
         row.percentiles.insert(0, plimsoll_report::findings::PercentilePoint { percentile: 0.0, value_s: 0.0 });
         row.count = u64::MAX;
     }
-    html::page(&findings).unwrap();
+    crate::page(&findings);
 }
 
 #[test]
@@ -412,7 +412,7 @@ fn a_run_shows_its_load_levels_and_no_packets() {
         users: None,
         turns: vec![],
     }];
-    let markup = markup(&html::page(&findings).unwrap());
+    let markup = markup(&crate::page(&findings));
     for shown in ["17 stations", "4,321/s", "timed out", "id=\"levels\""] {
         assert!(markup.contains(shown), "{shown} is not shown");
     }
@@ -437,7 +437,7 @@ fn a_run_claims_only_what_its_levels_show() {
     }
     let levels = findings.stages.len() as u64;
     let style = text::Style { colour: false, width: 200, sections: text::Sections::ALL };
-    let both = |findings: &Findings| (text::to_string(findings, &style), markup(&html::page(findings).unwrap()));
+    let both = |findings: &Findings| (crate::shown(findings, &style), markup(&crate::page(findings)));
     let (shown, page) = both(&findings);
     assert!(findings.stages.iter().all(|stage| stage.failed() == 1), "connections are no actions");
     let connections = format!("{} attempts to connect that failed, {} lost connections", 24 * levels, 6 * levels);
@@ -475,7 +475,7 @@ fn rates_of_a_run_leave_out_what_lies_between_levels() {
     findings.stages.iter_mut().for_each(|stage| stage.span.elapsed_s = Some(2.0));
     assert_eq!(findings.measured_s(), Some(2.0 * levels as f64));
     let style = text::Style { colour: false, width: 100, sections: text::Sections::ALL };
-    let shown = text::to_string(&findings, &style);
+    let shown = crate::shown(&findings, &style);
     let row = shown.split("averaged over the measured time").nth(1).expect("the table is there");
     let together = row.lines().find_map(|line| line.trim().strip_prefix("Together")).expect("all of them");
     let cells: Vec<f64> = together.split_whitespace().take(2).map(|cell| cell.parse().unwrap()).collect();
@@ -498,7 +498,7 @@ fn varied() -> Findings {
 #[test]
 fn levels_of_several_curves_say_which_one() {
     let findings = varied();
-    let page = html::page(&findings).unwrap();
+    let page = crate::page(&findings);
     let markup = markup(&page);
     for table in ["levels-caption", "load-groups-caption", "silence-caption", "generator-caption", "failures-caption"] {
         let body = markup.split_once(&format!("id=\"{table}\"")).expect(table).1.split("</table>").next().unwrap();
@@ -517,7 +517,7 @@ fn levels_of_several_curves_say_which_one() {
 #[test]
 fn a_curve_that_turns_back_has_strokes_and_no_band() {
     let figure = |findings: &Findings| {
-        let page = html::page(findings).unwrap();
+        let page = crate::page(findings);
         let figure = page.split_once("id=\"figure-throughput-response\"").unwrap().1;
         figure.split("</figure>").next().unwrap().to_owned()
     };
@@ -538,7 +538,7 @@ fn long_names_of_levels_do_not_lie_over_each_other() {
     for (place, stage) in (0_u32..).zip(&mut findings.stages) {
         stage.span.first_ns = Some(start + (f64::from(place) * step * 1e9) as i64);
     }
-    let page = html::page(&findings).unwrap();
+    let page = crate::page(&findings);
     let heat = page.split_once("id=\"figure-heat\"").unwrap().1.split("</figure>").next().unwrap();
     assert!(heat.contains("rotate(90 ") && heat.contains("block=30kB"), "they go down along their lines");
 }
@@ -565,7 +565,7 @@ fn of_calls(remote_disk: f64, local_disk: f64) -> Findings {
 }
 
 fn summary_of(findings: &Findings) -> String {
-    let page = html::page(findings).unwrap();
+    let page = crate::page(findings);
     page.split_once("<section id=\"summary\"").unwrap().1.split("</section>").next().unwrap().to_owned()
 }
 
@@ -587,10 +587,10 @@ fn a_warm_server_is_not_compared_with_a_cold_disk() {
     let style = text::Style { colour: false, width: 100, sections: text::Sections::ALL };
     let shown = |remote, local| {
         let findings = of_calls(remote, local);
-        let page = html::page(&findings).unwrap();
+        let page = crate::page(&findings);
         let table =
             page.split_once("id=\"calls-local-caption\"").unwrap().1.split("</table>").next().unwrap().to_owned();
-        (table, text::to_string(&findings, &style))
+        (table, crate::shown(&findings, &style))
     };
     let (alike, differ) = (shown(0.96, 0.97), shown(0.0, 0.97));
     assert!(alike.0.contains("<td>1.8</td>") && alike.1.contains("1.76"), "{}", alike.0);

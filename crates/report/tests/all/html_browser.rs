@@ -6,7 +6,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use crate::browser::Browser;
-use crate::html_synthetic::{busy, compared, invalid, points, run};
+use crate::html_synthetic::{busy, compared, compared_in_full, invalid, points, run};
 use plimsoll_report::findings::Findings;
 use plimsoll_report::findings::comparison::ComparedLevel;
 use plimsoll_report::html;
@@ -20,7 +20,7 @@ const RUN: [&str; 6] =
     ["load-throughput", "load-response", "throughput-response", "load-groups", "load-data", "fairness"];
 
 fn open(browser: &mut Browser, findings: &Findings) -> Vec<String> {
-    open_page(browser, &html::page(findings).unwrap())
+    open_page(browser, &crate::page(findings))
 }
 
 /// Opens a page and names the charts that it drew.
@@ -230,8 +230,9 @@ fn a_run_shows_its_load_curves() {
 #[test]
 fn a_comparison_is_the_same_page_with_more_series() {
     let Some(mut browser) = Browser::start("comparison") else { return };
-    let (comparison, findings) = (compared(), [busy(), run()]);
-    let ids = open_page(&mut browser, &html::comparison(&comparison, &findings).unwrap());
+    let report = compared_in_full([busy(), run()]);
+    let (comparison, findings) = (report.comparison.as_ref().unwrap(), &report.sides);
+    let ids = open_page(&mut browser, &html::page(&report).unwrap());
     assert_eq!(ids[..3], ["differences-chart", "compared-throughput", "compared-mean"]);
     // Service times in powers of two have a chart for each operation of one side; two sides would be too many.
     assert_eq!(ids.iter().filter(|id| CAPTURE.contains(&id.as_str())).count(), CAPTURE.len() - 1, "{ids:?}");
@@ -252,8 +253,9 @@ fn a_comparison_is_the_same_page_with_more_series() {
 #[test]
 fn every_point_of_two_servers_is_on_one_sheet() {
     let Some(mut browser) = Browser::start("compact") else { return };
-    let comparison = points();
-    let ids = open_page(&mut browser, &html::compact(&comparison).unwrap());
+    let report = points();
+    let comparison = report.comparison.as_ref().unwrap();
+    let ids = open_page(&mut browser, &html::compact(&report).unwrap());
     let drawn = ["points-data", "points-operations", "points-read", "points-write", "points-open", "points-other"];
     assert_eq!(ids, drawn);
     for (id, group, metric, times) in [
@@ -300,7 +302,7 @@ fn pages(browser: &mut Browser) -> usize {
 #[test]
 fn a_comparison_without_its_subjects_reports_shows_the_differences() {
     let Some(mut browser) = Browser::start("differences") else { return };
-    let ids = open_page(&mut browser, &html::comparison(&compared(), &[]).unwrap());
+    let ids = open_page(&mut browser, &html::page(&compared()).unwrap());
     assert_eq!(ids, ["differences-chart", "compared-throughput", "compared-mean"]);
     assert_eq!(browser.value(include_str!("browser/contrast.js")), json!([]));
     assert_eq!(browser.complaints(), Vec::<String>::new());
@@ -381,7 +383,7 @@ fn a_keyboard_reaches_everything_and_shows_where_it_is() {
 fn without_scripts_the_pictures_stand() {
     let Some(mut browser) = Browser::start("no-scripts") else { return };
     browser.call("Emulation.setScriptExecutionDisabled", json!({ "value": true }));
-    browser.open(&html::page(&run()).unwrap());
+    browser.open(&crate::page(&run()));
     let root = browser.call("DOM.getDocument", json!({}))["root"]["nodeId"].clone();
     let mut find = |selector: &str| {
         let asked = json!({ "nodeId": root, "selector": selector });
@@ -416,7 +418,7 @@ fn pictures_for_the_documentation() {
     let folder = Path::new(&folder);
     std::fs::create_dir_all(folder).unwrap();
     let mut shot = |findings: &Findings, name: &str, (width, height): (u32, u32), scheme: &str| {
-        let page = html::page(findings).unwrap();
+        let page = crate::page(findings);
         std::fs::write(folder.join(name).with_extension("html"), &page).unwrap();
         browser.size(width, height);
         browser.media("", scheme);
@@ -426,13 +428,13 @@ fn pictures_for_the_documentation() {
     shot(&busy(), "report-capture-light.png", (1360, 2300), "light");
     shot(&run(), "report-run-dark.png", (1360, 2300), "dark");
     shot(&invalid(), "report-invalid-narrow.png", (600, 1600), "light");
-    let page = html::comparison(&compared(), &[busy(), run()]).unwrap();
+    let page = html::page(&compared_in_full([busy(), run()])).unwrap();
     std::fs::write(folder.join("report-comparison.html"), &page).unwrap();
     browser.size(1360, 1900);
     browser.media("", "light");
     browser.open(&page);
     browser.picture(&folder.join("report-comparison.png"));
-    browser.open(&html::page(&run()).unwrap());
+    browser.open(&crate::page(&run()));
     browser.print(&folder.join("report-print.pdf"));
     let page = html::compact(&points()).unwrap();
     std::fs::write(folder.join("report-compact.html"), &page).unwrap();

@@ -11,3 +11,29 @@ mod html_synthetic;
 mod json;
 mod text;
 mod vocabulary;
+
+use plimsoll_report::findings::Findings;
+use plimsoll_report::text::Style;
+
+/// The page of a report of one side.
+fn page(findings: &Findings) -> String {
+    plimsoll_report::html::page(&findings.clone().into()).unwrap()
+}
+
+/// Its text.
+fn shown(findings: &Findings, style: &Style) -> String {
+    plimsoll_report::text::to_string(&findings.clone().into(), style)
+}
+
+/// Its JSON.
+fn value(findings: &Findings) -> serde_json::Value {
+    serde_json::to_value(plimsoll_report::findings::Report::from(findings.clone())).unwrap()
+}
+
+/// Where JSON differs from the schema of reports.
+fn against_schema(report: &serde_json::Value) -> Vec<String> {
+    let schema = serde_json::from_str(json::SCHEMA).unwrap();
+    jsonschema::draft202012::meta::validate(&schema).unwrap();
+    let validator = jsonschema::draft202012::new(&schema).unwrap();
+    validator.iter_errors(report).map(|error| format!("{}: {error}", error.instance_path())).collect()
+}

@@ -4,7 +4,7 @@
 use crate::example::{self, bless};
 use plimsoll_report::findings::Validity;
 use plimsoll_report::safe;
-use plimsoll_report::text::{Section, Sections, Style, appendix_a, to_string};
+use plimsoll_report::text::{Section, Sections, Style, appendix_a};
 use std::path::PathBuf;
 
 fn golden(name: &str) -> PathBuf {
@@ -13,31 +13,31 @@ fn golden(name: &str) -> PathBuf {
 
 #[test]
 fn the_whole_report() {
-    bless::hold(&golden("rich.txt"), &to_string(&example::rich(), &Style::default()), "the_whole_report");
+    bless::hold(&golden("rich.txt"), &crate::shown(&example::rich(), &Style::default()), "the_whole_report");
 }
 
 #[test]
 fn a_report_of_nothing() {
-    bless::hold(&golden("empty.txt"), &to_string(&example::empty(), &Style::default()), "a_report_of_nothing");
+    bless::hold(&golden("empty.txt"), &crate::shown(&example::empty(), &Style::default()), "a_report_of_nothing");
 }
 
 #[test]
 fn a_run_shows_its_load_levels() {
-    let text = to_string(&example::run(), &Style { sections: Sections::BRIEF, ..Style::default() });
+    let text = crate::shown(&example::run(), &Style { sections: Sections::BRIEF, ..Style::default() });
     assert!(text.lines().all(|line| safe::columns(line) <= 80), "{text}");
     bless::hold(&golden("run.txt"), &text, "a_run_shows_its_load_levels");
 }
 
 #[test]
 fn each_load_level_has_an_appendix_a() {
-    let text = appendix_a(&example::run(), &Style::default());
+    let text = appendix_a(&example::run().into(), &Style::default());
     assert!(text.lines().all(|line| safe::columns(line) <= 80), "{text}");
     bless::hold(&golden("appendix-a.txt"), &text, "each_load_level_has_an_appendix_a");
     // A level whose name is long says which one it is all the same.
     let mut long = example::run();
     long.stages[1].curve = Some("block=30kB".into());
     long.run.as_mut().unwrap().target = format!("smb://u@host/{}", "share".repeat(30));
-    let text = appendix_a(&long, &Style::default());
+    let text = appendix_a(&long.into(), &Style::default());
     assert!(text.lines().all(|line| safe::columns(line) <= 80), "{text}");
     assert!(text.lines().any(|line| line.ends_with("share - 64 stations, block=30kB *")), "{text}");
 }
@@ -45,7 +45,7 @@ fn each_load_level_has_an_appendix_a() {
 #[test]
 fn a_capture_has_one_appendix_a() {
     let (findings, style) = (example::rich(), Style::default());
-    let (text, whole) = (appendix_a(&findings, &style), to_string(&findings, &style));
+    let (text, whole) = (appendix_a(&findings.clone().into(), &style), crate::shown(&findings, &style));
     let headings = [
         "Packets:",
         "Response times per command",
@@ -92,7 +92,7 @@ fn loopback_times_show_digits() {
         .with(Section::Groups)
         .with(Section::Percentiles)
         .with(Section::Distributions);
-    let text = to_string(&findings, &Style { sections, ..Style::default() });
+    let text = crate::shown(&findings, &Style { sections, ..Style::default() });
     assert!(!text.contains("0.00000 "), "{text}");
     assert!(text.contains("in microseconds (µs)"), "{text}");
     bless::hold(&golden("loopback.txt"), &text, "loopback_times_show_digits");
@@ -102,7 +102,7 @@ fn loopback_times_show_digits() {
 fn no_line_is_wider_than_asked() {
     let findings = example::rich();
     for width in (Style::MIN_WIDTH..=200).step_by(3) {
-        for line in to_string(&findings, &Style::plain(width)).lines() {
+        for line in crate::shown(&findings, &Style::plain(width)).lines() {
             let narrow = safe::columns(line) <= usize::from(width);
             assert!(narrow || line.trim_start().starts_with("frame.number"), "{width}: {line}");
         }
@@ -111,7 +111,7 @@ fn no_line_is_wider_than_asked() {
 
 #[test]
 fn nothing_in_a_name_acts() {
-    let text = to_string(&example::rich(), &Style::default());
+    let text = crate::shown(&example::rich(), &Style::default());
     assert!(text.chars().all(|c| c == '\n' || (!c.is_control() && !('\u{202a}'..='\u{202e}').contains(&c))));
     assert!(text.contains(r"\u{1b}[31mRED\u{202e}TXT.EXE\u{a}INVALID"), "{text}");
     assert!(!text.lines().any(|line| line.starts_with("INVALID")), "a name cannot forge a verdict");
@@ -119,8 +119,8 @@ fn nothing_in_a_name_acts() {
 
 #[test]
 fn colour_changes_no_text() {
-    let plain = to_string(&example::rich(), &Style::default());
-    let coloured = to_string(&example::rich(), &Style { colour: true, ..Style::default() });
+    let plain = crate::shown(&example::rich(), &Style::default());
+    let coloured = crate::shown(&example::rich(), &Style { colour: true, ..Style::default() });
     assert_ne!(plain, coloured);
     let mut stripped = String::new();
     let mut rest = coloured.as_str();
@@ -137,7 +137,7 @@ fn sections_can_be_left_out() {
     let rich = example::rich();
     let run = example::run();
     let of = |findings: &plimsoll_report::findings::Findings, sections| {
-        to_string(findings, &Style { sections, ..Style::default() })
+        crate::shown(findings, &Style { sections, ..Style::default() })
     };
     assert_eq!(of(&rich, Sections::NONE).lines().count(), 3, "the title");
     for section in Section::ALL {
@@ -153,6 +153,6 @@ fn sections_can_be_left_out() {
 fn an_invalid_measurement_says_so_first() {
     let mut findings = example::rich();
     findings.validity = Validity::invalid("all messages are encrypted");
-    let text = to_string(&findings, &Style::default());
+    let text = crate::shown(&findings, &Style::default());
     assert_eq!(text.lines().nth(4), Some("INVALID: all messages are encrypted"));
 }

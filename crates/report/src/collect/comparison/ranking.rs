@@ -5,9 +5,10 @@ use plimsoll_stats::comparison::{
     CONFIDENCE, Course, Difference as Differs, Metric, Scope, Side, geometric_mean, holm, places,
 };
 
-use super::{Contestant, LevelRuns, LoadPoint, Numbers, Order, common, difference, from, letter, numbers};
+use super::{Contestant, LevelRuns, LoadPoint, Numbers, Order, common, difference, from, numbers};
 use super::{shown, shown_difference};
 use crate::findings::comparison::Estimate;
+use crate::findings::letter;
 use crate::findings::ranking::{Ranked, RankedCurve, RankedPair, RankedPoint, Ranking};
 
 /// The ranking of sweeps; `None` where less than two points are of all, or a contestant speaks other protocols than another: then an

@@ -1,21 +1,22 @@
-//! Differences with their intervals, and the numbers of all subjects at every load level.
+//! Differences with their intervals, and the numbers of all sides at every load level.
 
-use crate::findings::comparison::{ComparedLevel, ComparedMetric, ComparedRow, Comparison, Estimate, Subject};
+use crate::findings::Findings;
+use crate::findings::comparison::{ComparedLevel, ComparedMetric, ComparedRow, Comparison, Estimate};
 use crate::html::chart::{Axis, Chart, Series, Shape, Unit};
 use crate::html::figure::Figure;
 
 /// The metrics whose differences are drawn.
 const DRAWN: [&str; 3] = ["throughput", "mean", "p99"];
 
-pub(super) fn figures<'a>(comparison: &'a Comparison) -> Vec<Figure<'a>> {
+pub(super) fn figures<'a>(sides: &'a [Findings], comparison: &'a Comparison) -> Vec<Figure<'a>> {
     let across = |id, title, explanation, metric, unit| {
-        Across { id, title, explanation, group: None, metric, unit, times: 1.0 }.figure(comparison)
+        Across { id, title, explanation, group: None, metric, unit, times: 1.0 }.figure(sides, comparison)
     };
     let throughput =
-        "Operations a second of each subject at each load level, with the interval that holds the true value.";
-    let mean = "Mean response time of each subject at each load level, with the interval that holds the true value.";
+        "Operations a second of each side at each load level, with the interval that holds the true value.";
+    let mean = "Mean response time of each side at each load level, with the interval that holds the true value.";
     [
-        differences(comparison),
+        differences(sides, comparison),
         across("compared-throughput", "Throughput", throughput, "throughput", Unit::PerSecond),
         across("compared-mean", "Mean response time", mean, "mean", Unit::Seconds),
     ]
@@ -24,8 +25,8 @@ pub(super) fn figures<'a>(comparison: &'a Comparison) -> Vec<Figure<'a>> {
     .collect()
 }
 
-/// Relative differences from the baseline, a chart a level and a series a subject.
-fn differences<'a>(comparison: &'a Comparison) -> Option<Figure<'a>> {
+/// Relative differences from the baseline, a chart a level and a series a side.
+fn differences<'a>(sides: &[Findings], comparison: &'a Comparison) -> Option<Figure<'a>> {
     // A mark beside zero looks like a verdict.
     let usable = comparison.levels.iter().filter(|level| level.invalid.is_empty());
     let charts = usable.filter_map(|level| {
@@ -36,7 +37,7 @@ fn differences<'a>(comparison: &'a Comparison) -> Option<Figure<'a>> {
             .flat_map(|row| row.metrics.iter().map(move |metric| (row, metric)))
             .filter(|(_, metric)| DRAWN.contains(&metric.metric.as_str()))
             .collect();
-        let others = comparison.subjects.iter().skip(1).enumerate();
+        let others = sides.iter().skip(1).enumerate();
         let series: Vec<Series<'a>> = others.map(|(i, other)| ranges(&metrics, i, &other.letter)).collect();
         let ends = || series.iter().flat_map(|series| series.low.iter().chain(&series.high)).copied();
         let y = Axis::signed(Unit::Percent, "difference from the baseline", ends())?;
@@ -86,7 +87,7 @@ fn loads(comparison: &Comparison) -> Axis {
     Axis::names(levels().map(str::to_owned).collect())
 }
 
-/// A number of every subject over the load levels.
+/// A number of every side over the load levels.
 pub(super) struct Across {
     pub(super) id: &'static str,
     pub(super) title: &'static str,
@@ -101,19 +102,19 @@ pub(super) struct Across {
 
 impl Across {
     /// Drawn; only where there are several levels.
-    pub(super) fn figure<'a>(&self, comparison: &'a Comparison) -> Option<Figure<'a>> {
+    pub(super) fn figure<'a>(&self, sides: &[Findings], comparison: &'a Comparison) -> Option<Figure<'a>> {
         if comparison.levels.len() < 2 {
             return None;
         }
         let series: Vec<Series<'a>> =
-            comparison.subjects.iter().enumerate().map(|(i, subject)| self.series(comparison, i, subject)).collect();
+            sides.iter().enumerate().map(|(i, side)| self.series(comparison, i, side)).collect();
         let highest = series.iter().flat_map(|series| &series.high).copied().fold(0.0, f64::max);
         let chart = Chart { x: loads(comparison), y: Axis::linear(self.unit, self.title, highest)?, series };
         let summary = format!("{} at each load level; the table holds the numbers.", self.title);
         Figure::of((self.id, self.title), self.explanation, summary, chart)
     }
 
-    fn series<'a>(&self, comparison: &Comparison, place: usize, subject: &Subject) -> Series<'a> {
+    fn series<'a>(&self, comparison: &Comparison, place: usize, side: &Findings) -> Series<'a> {
         let of = |(x, level): (usize, &'_ ComparedLevel)| {
             let estimate = level.number(self.group, self.metric)?.estimates.get(place)?.clone()?;
             Some((x as f64, level.level.clone(), estimate))
@@ -129,8 +130,8 @@ impl Across {
             low: end(|one| one.low),
             high: end(|one| one.high),
             between: "Interval".into(),
-            labels: points.iter().map(|point| format!("{}: {}", subject.letter, point.1)).collect(),
-            ..Series::new(subject.letter.clone(), Shape::Curve, place)
+            labels: points.iter().map(|point| format!("{}: {}", side.letter, point.1)).collect(),
+            ..Series::new(side.letter.clone(), Shape::Curve, place)
         }
     }
 }

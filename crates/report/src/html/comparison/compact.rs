@@ -1,14 +1,15 @@
-//! All load levels of all subjects on one sheet: seed 1's figures 2 and 3 with a line a server, and a table of every point.
+//! All load levels of all sides on one sheet: seed 1's figures 2 and 3 with a line a server, and a table of every point.
 
 use super::charts::Across;
-use super::{conditions, facts, show, stamp};
+use super::{before, notices, show};
 use crate::findings::comparison::{CANNOT_TELL, ComparedLevel, ComparedMetric, Comparison, Difference};
+use crate::findings::{Findings, Report};
 use crate::html::chart::Unit;
 use crate::html::figure::Figure;
 use crate::html::picture::COLORS;
 use crate::html::units::{UNKNOWN, bits};
 use crate::html::untrusted::Untrusted;
-use crate::html::{Document, Section, data, document};
+use crate::html::{Section, document};
 use maud::{Markup, html};
 
 /// The groups that are drawn: those of seed 1's Table 1.
@@ -18,32 +19,21 @@ const DRAWN: [(&str, &str, &str); 4] = [
     ("points-open", "Open/Close", "Mean response time, Open/Close"),
     ("points-other", "Other", "Mean response time, Other"),
 ];
-const EXPLANATION: &str = "Of each subject at each load level; the band is the interval that holds the true value.";
+const EXPLANATION: &str = "Of each side at each load level; the band is the interval that holds the true value.";
 
-/// A comparison as one HTML page that is one sheet of paper, where it has a few subjects and up to some ten load levels.
+/// A comparison as one HTML page that is one sheet of paper, where it has a few sides and up to some ten load levels.
 ///
 /// # Errors
 ///
 /// Something cannot be serialised: a number is one that JSON has no text for.
-pub fn compact(comparison: &Comparison) -> Result<String, serde_json::Error> {
-    let names: Vec<&str> = comparison.subjects.iter().map(|subject| subject.name.as_str()).collect();
-    let points = Section::new("points", "Against load").figures(figures(comparison));
-    let mut sections =
-        vec![points, Section::new("summary", "All points").text([before(comparison), table(comparison)])];
-    sections.retain(|section| !section.is_empty());
-    document(Document {
-        title: html! { "Plimsoll – " (Untrusted(&names.join(" and "))) },
-        heading: "File servers on one page",
-        tool: &comparison.tool,
-        schema: &comparison.schema,
-        stamp: stamp(comparison),
-        facts: facts(comparison),
-        sections,
-        json: data::embeddable(comparison)?,
-    })
+pub fn compact(report: &Report) -> Result<String, serde_json::Error> {
+    let Report { sides, comparison: Some(comparison), .. } = report else { return super::super::page(report) };
+    let points = Section::new("points", "Against load").figures(figures(sides, comparison));
+    let summary = [notices(sides), before(comparison), table(sides, comparison)];
+    document(report, "File servers on one page", vec![points, Section::new("summary", "All points").text(summary)])
 }
 
-fn figures(comparison: &Comparison) -> Vec<Figure<'_>> {
+fn figures<'a>(sides: &'a [Findings], comparison: &'a Comparison) -> Vec<Figure<'a>> {
     let of_all = |id, title, metric, unit, times| Across {
         id,
         title,
@@ -66,27 +56,17 @@ fn figures(comparison: &Comparison) -> Vec<Figure<'_>> {
     };
     let moved = comparison.moves_data().then_some(data);
     let all = moved.into_iter().chain([rates]).chain(DRAWN.into_iter().map(of_group));
-    all.filter_map(|one| one.figure(comparison)).collect()
+    all.filter_map(|one| one.figure(sides, comparison)).collect()
 }
 
-/// What a reader must know before believing the page.
-fn before(comparison: &Comparison) -> Markup {
-    html! {
-        @if !comparison.warnings.is_empty() {
-            div.notice { ul { @for warning in &comparison.warnings { li { (Untrusted(warning)) } } } }
-        }
-        (conditions(comparison))
-    }
-}
-
-fn table(comparison: &Comparison) -> Markup {
+fn table(sides: &[Findings], comparison: &Comparison) -> Markup {
     let groups = comparison.groups();
-    let several = comparison.subjects.len();
+    let several = sides.len();
     html! {
         div.scroll tabindex="0" role="region" aria-labelledby="points-caption" {
             table.points {
                 caption #points-caption {
-                    "Every load level of every subject: throughput, and the mean response time of each group. Beside it by how much it \
+                    "Every load level of every side: throughput, and the mean response time of each group. Beside it by how much it \
                      differs from the first: ▲ better, ▼ worse, = no difference shown, ? cannot tell. Of "
                     (comparison.method.tested) " differences that were looked at, some " (format!("{:.0}", comparison.method.by_chance))
                     " would be called better or worse by chance; those with * remain when that is allowed for."
@@ -96,10 +76,10 @@ fn table(comparison: &Comparison) -> Markup {
                     th scope="col" { "Data, in bits" } @for group in &groups { th scope="col" { (own_name(group)) } }
                 } }
                 @for level in &comparison.levels {
-                    tbody { @for (place, subject) in comparison.subjects.iter().enumerate() {
+                    tbody { @for (place, side) in sides.iter().enumerate() {
                         tr {
                             @if place == 0 { th scope="rowgroup" rowspan=(several) { (Untrusted(&level.level)) } }
-                            th.text scope="row" { i class={ "swatch s" (place % COLORS) } {} (Untrusted(&subject.letter)) }
+                            th.text scope="row" { i class={ "swatch s" (place % COLORS) } {} (Untrusted(&side.letter)) }
                             (cells(level, place, &groups))
                         }
                     } }

@@ -1,7 +1,8 @@
 //! Who wins where: the highest throughput of each server and curve, the numbers point by point, and the places.
 
 use super::{cells, number};
-use crate::findings::comparison::{Comparison, Difference, Estimate, Subject};
+use crate::findings::Findings;
+use crate::findings::comparison::{Comparison, Difference, Estimate};
 use crate::findings::ranking::{Ranked, RankedCurve, RankedPoint, Ranking};
 use crate::html::chart::{Axis, Chart, Series, Shape, Unit};
 use crate::html::figure::Figure;
@@ -9,12 +10,11 @@ use crate::html::units::count;
 use crate::html::untrusted::Untrusted;
 use maud::{Markup, html};
 
-/// The highest throughput of every subject on every curve (Poo and Tan's figure 6); throughput and response time against load.
-pub(super) fn figures<'a>(comparison: &'a Comparison) -> Vec<Figure<'a>> {
+/// The highest throughput of every side on every curve (Poo and Tan's figure 6); throughput and response time against load.
+pub(super) fn figures<'a>(sides: &'a [Findings], comparison: &'a Comparison) -> Vec<Figure<'a>> {
     let Some(ranking) = &comparison.ranking else { return Vec::new() };
-    let subjects = &comparison.subjects;
     let against_load = |id, title, explanation, of: fn(&RankedPoint) -> &Ranked, unit| {
-        let chart = |curve: &'a RankedCurve| Some((name(curve), against_load(subjects, curve, title, of, unit)?));
+        let chart = |curve: &'a RankedCurve| Some((name(curve), against_load(sides, curve, title, of, unit)?));
         Figure {
             id,
             title,
@@ -35,30 +35,30 @@ pub(super) fn figures<'a>(comparison: &'a Comparison) -> Vec<Figure<'a>> {
         Unit::PerSecond,
     );
     let mean = against_load("ranked-mean", "Response time against load", mean, |point| &point.mean, Unit::Seconds);
-    [highest(subjects, ranking), throughput, mean].into_iter().flatten().collect()
+    [highest(sides, ranking), throughput, mean].into_iter().flatten().collect()
 }
 
 fn name(curve: &RankedCurve) -> String {
     curve.curve.clone().unwrap_or_else(|| "all levels".to_owned())
 }
 
-fn highest<'a>(subjects: &[Subject], ranking: &Ranking) -> Option<Figure<'a>> {
+fn highest<'a>(sides: &[Findings], ranking: &Ranking) -> Option<Figure<'a>> {
     let curves = &ranking.curves;
-    let series = |(place, subject): (usize, &Subject)| {
+    let series = |(place, side): (usize, &Findings)| {
         let value = |curve: &RankedCurve| Some(curve.highest.estimates.get(place)?.as_ref()?.value);
         Series {
             x: (0..curves.len()).map(|x| x as f64).collect(),
             y: curves.iter().map(value).collect(),
-            ..Series::new(subject.letter.clone(), Shape::Bars, place)
+            ..Series::new(side.letter.clone(), Shape::Bars, place)
         }
     };
-    let all: Vec<Series<'a>> = subjects.iter().enumerate().map(series).collect();
+    let all: Vec<Series<'a>> = sides.iter().enumerate().map(series).collect();
     let most = all.iter().flat_map(|series| series.y.iter().flatten()).copied().fold(0.0, f64::max);
     let said = |curve: &RankedCurve| {
-        let of = |(subject, one): (&Subject, &Option<Estimate>)| {
-            Some(format!("{} {}/s", subject.letter, count(one.as_ref()?.value.round().max(0.0) as u64)))
+        let of = |(side, one): (&Findings, &Option<Estimate>)| {
+            Some(format!("{} {}/s", side.letter, count(one.as_ref()?.value.round().max(0.0) as u64)))
         };
-        let each: Vec<String> = subjects.iter().zip(&curve.highest.estimates).filter_map(of).collect();
+        let each: Vec<String> = sides.iter().zip(&curve.highest.estimates).filter_map(of).collect();
         format!("{}: {}", name(curve), each.join(", "))
     };
     let summary = curves.iter().map(said).collect::<Vec<_>>().join("; ");
@@ -73,13 +73,13 @@ fn highest<'a>(subjects: &[Subject], ranking: &Ranking) -> Option<Figure<'a>> {
 }
 
 fn against_load<'a>(
-    subjects: &[Subject],
+    sides: &[Findings],
     curve: &RankedCurve,
     title: &str,
     of: fn(&RankedPoint) -> &Ranked,
     unit: Unit,
 ) -> Option<Chart<'a>> {
-    let series = |(place, subject): (usize, &Subject)| {
+    let series = |(place, side): (usize, &Findings)| {
         let point = |point: &RankedPoint| Some((point.load, of(point).estimates.get(place)?.clone()?));
         let points: Vec<(f64, Estimate)> = curve.points.iter().filter(|point| point.used).filter_map(point).collect();
         Series {
@@ -89,10 +89,10 @@ fn against_load<'a>(
             low: points.iter().map(|(_, one)| one.low.unwrap_or(one.value)).collect(),
             high: points.iter().map(|(_, one)| one.high.unwrap_or(one.value)).collect(),
             between: "95 % interval".into(),
-            ..Series::new(subject.letter.clone(), Shape::Curve, place)
+            ..Series::new(side.letter.clone(), Shape::Curve, place)
         }
     };
-    let all: Vec<Series<'a>> = subjects.iter().enumerate().map(series).collect();
+    let all: Vec<Series<'a>> = sides.iter().enumerate().map(series).collect();
     let most = all.iter().flat_map(|series| &series.high).copied().fold(0.0, f64::max);
     let load = curve.points.iter().map(|point| point.load).fold(0.0, f64::max);
     if curve.points.len() < 2 {
@@ -102,32 +102,31 @@ fn against_load<'a>(
 }
 
 /// The places, the highest throughput, and every point.
-pub(super) fn tables(comparison: &Comparison) -> Vec<Markup> {
+pub(super) fn tables(sides: &[Findings], comparison: &Comparison) -> Vec<Markup> {
     let Some(ranking) = &comparison.ranking else { return Vec::new() };
-    let subjects = &comparison.subjects;
-    vec![overall(subjects, ranking), maxima(subjects, ranking), points(subjects, ranking)]
+    vec![overall(sides, ranking), maxima(sides, ranking), points(sides, ranking)]
 }
 
 /// The columns of what every table shows: numbers, places, differences.
-fn heads(subjects: &[Subject]) -> Markup {
+fn heads(sides: &[Findings]) -> Markup {
     html! {
-        @for subject in subjects {
-            th scope="col" { (Untrusted(&subject.letter)) } th scope="col" { "Interval" } th scope="col" { "Place" }
+        @for side in sides {
+            th scope="col" { (Untrusted(&side.letter)) } th scope="col" { "Interval" } th scope="col" { "Place" }
         }
-        @for (at, first) in subjects.iter().enumerate() { @for second in subjects.iter().skip(at + 1) {
+        @for (at, first) in sides.iter().enumerate() { @for second in sides.iter().skip(at + 1) {
             th scope="col" { (Untrusted(&second.letter)) " over " (Untrusted(&first.letter)) } th scope="col" { "Interval" }
             th.text scope="col" { "Verdict" }
         } }
     }
 }
 
-fn line(subjects: &[Subject], ranked: &Ranked) -> Markup {
+fn line(sides: &[Findings], ranked: &Ranked) -> Markup {
     html! {
         @for (estimate, place) in ranked.estimates.iter().zip(&ranked.places) {
             (number(estimate.as_ref(), &ranked.unit))
             td.key { @match place { Some(place) => (place), None => "–" } }
         }
-        @for (at, first) in subjects.iter().enumerate() { @for second in subjects.iter().skip(at + 1) {
+        @for (at, first) in sides.iter().enumerate() { @for second in sides.iter().skip(at + 1) {
             @let pair = ranked.pairs.iter().find(|pair| pair.baseline == first.letter && pair.other == second.letter);
             (cells(pair.map(|pair| as_placed(&pair.difference)).as_ref()))
         } }
@@ -140,58 +139,58 @@ fn as_placed(difference: &Difference) -> Difference {
     Difference { verdict, ..difference.clone() }
 }
 
-fn framed(id: &str, caption: &Markup, first: &[&str], subjects: &[Subject], body: &Markup) -> Markup {
+fn framed(id: &str, caption: &Markup, first: &[&str], sides: &[Findings], body: &Markup) -> Markup {
     html! {
         div.scroll tabindex="0" role="region" aria-labelledby=(id) {
             table.compared {
                 caption id=(id) { (caption) }
-                thead { tr { @for head in first { th.text scope="col" { (head) } } (heads(subjects)) } }
+                thead { tr { @for head in first { th.text scope="col" { (head) } } (heads(sides)) } }
                 (body)
             }
         }
     }
 }
 
-fn overall(subjects: &[Subject], ranking: &Ranking) -> Markup {
+fn overall(sides: &[Findings], ranking: &Ranking) -> Markup {
     let caption = html! {
         "Ranking of the servers: geometric means over the points of " (ranking.points) " at which every one has an interval. Who was not shown to differ shares a place; of "
         (ranking.tested) " pairs those count as shown that remain when so many are looked at (Holm)."
         @if ranking.not_used > 0 { " " (ranking.not_used) " points at which a server's numbers may not be used count nowhere." }
     };
     let body = html! { tbody { @for ranked in &ranking.overall {
-        tr { th scope="row" { (words(ranked)) } (line(subjects, ranked)) }
+        tr { th scope="row" { (words(ranked)) } (line(sides, ranked)) }
     } } };
-    framed("ranking-caption", &caption, &["By"], subjects, &body)
+    framed("ranking-caption", &caption, &["By"], sides, &body)
 }
 
 fn words(ranked: &Ranked) -> &'static str {
     if ranked.metric == "mean" { "mean response time" } else { "throughput" }
 }
 
-fn maxima(subjects: &[Subject], ranking: &Ranking) -> Markup {
+fn maxima(sides: &[Findings], ranking: &Ranking) -> Markup {
     let caption = html! { "Highest throughput of each server, and the load at which it lies." };
     let at = |curve: &RankedCurve| {
-        let of = |(subject, at): (&Subject, &Option<String>)| Some(format!("{} at {}", subject.letter, at.as_ref()?));
-        subjects.iter().zip(&curve.highest_at).filter_map(of).collect::<Vec<_>>().join(", ")
+        let of = |(side, at): (&Findings, &Option<String>)| Some(format!("{} at {}", side.letter, at.as_ref()?));
+        sides.iter().zip(&curve.highest_at).filter_map(of).collect::<Vec<_>>().join(", ")
     };
     let body = html! { tbody { @for curve in &ranking.curves {
-        tr { th scope="row" { (Untrusted(&name(curve))) } td.text { (Untrusted(&at(curve))) } (line(subjects, &curve.highest)) }
+        tr { th scope="row" { (Untrusted(&name(curve))) } td.text { (Untrusted(&at(curve))) } (line(sides, &curve.highest)) }
     } } };
-    framed("highest-caption", &caption, &["Curve", "At"], subjects, &body)
+    framed("highest-caption", &caption, &["Curve", "At"], sides, &body)
 }
 
-fn points(subjects: &[Subject], ranking: &Ranking) -> Markup {
+fn points(sides: &[Findings], ranking: &Ranking) -> Markup {
     let caption = html! { "Every load: throughput and mean response time of each server, and who is ahead." };
-    let columns = 2 + 3 * subjects.len() + 3 * (subjects.len() * subjects.len().saturating_sub(1) / 2);
+    let columns = 2 + 3 * sides.len() + 3 * (sides.len() * sides.len().saturating_sub(1) / 2);
     let body = html! { @for curve in &ranking.curves { tbody {
         tr.heading { th scope="rowgroup" colspan=(columns) { (Untrusted(&name(curve))) } }
         @for point in &curve.points { @for ranked in [&point.throughput, &point.mean] {
             tr {
                 th scope="row" { (Untrusted(&point.level)) @if !point.used { " (not used)" } }
                 td.text { (words(ranked)) }
-                (line(subjects, ranked))
+                (line(sides, ranked))
             }
         } }
     } } };
-    framed("points-caption", &caption, &["Load", "Number"], subjects, &body)
+    framed("points-caption", &caption, &["Load", "Number"], sides, &body)
 }

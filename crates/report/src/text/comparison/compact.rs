@@ -1,17 +1,16 @@
-//! All load levels of all subjects in one table: the compact presentation that seed 1 wished for.
+//! All load levels of all sides in one table: the compact presentation that seed 1 wished for.
 
 use super::{before, notes};
+use crate::findings::Findings;
 use crate::findings::comparison::{CANNOT_TELL, ComparedLevel, ComparedMetric, Comparison, Difference, Estimate};
-use crate::text::Style;
 use crate::text::page::{Page, Role};
 use crate::text::table::Table;
 use crate::text::units::{NONE, TimeScale, significant};
 use std::fmt;
 
-/// Writes a comparison as one table: a line for each load level of each subject. Fails only where `out` does.
-pub fn write_compact(comparison: &Comparison, style: &Style, out: &mut dyn fmt::Write) -> fmt::Result {
-    let mut page = Page::new(out, style);
-    before(&mut page, comparison)?;
+/// All of it as one table: a line for each load level of each side. Fails only where the page does.
+pub(crate) fn draw(page: &mut Page<'_>, sides: &[Findings], comparison: &Comparison) -> fmt::Result {
+    before(page, sides, comparison)?;
     // A part of a group stands in the JSON and on the page, for which a line of a terminal is too short.
     let groups: Vec<&str> = comparison.groups().into_iter().filter(|group| !group.contains('.')).collect();
     let scale = TimeScale::of(means(comparison, &groups));
@@ -23,24 +22,16 @@ pub fn write_compact(comparison: &Comparison, style: &Style, out: &mut dyn fmt::
     let heads: Vec<String> = ["Level".to_owned(), String::new()].into_iter().chain(heads).collect();
     table.head(&heads.iter().map(String::as_str).collect::<Vec<_>>());
     for level in &comparison.levels {
-        for (place, subject) in comparison.subjects.iter().enumerate() {
+        for (place, side) in sides.iter().enumerate() {
             let name = if place == 0 { level.level.clone() } else { String::new() };
-            let cells = [vec![name, subject.letter.clone()], numbers(level, place, &groups, scale)];
+            let cells = [vec![name, side.letter.clone()], numbers(level, place, &groups, scale)];
             table.row(cells.concat());
         }
     }
     page.table(&table)?;
     let marks = "+ better than the first, - worse, = no difference shown, ? cannot tell.";
     page.paragraph(Role::Quiet, "", marks)?;
-    notes(&mut page, comparison)
-}
-
-/// [`write_compact`] as a string.
-pub fn compact_to_string(comparison: &Comparison, style: &Style) -> String {
-    let mut text = String::new();
-    // Writing to a String cannot fail.
-    let _ = write_compact(comparison, style, &mut text);
-    text
+    notes(page, comparison)
 }
 
 fn means(comparison: &Comparison, groups: &[&str]) -> Vec<f64> {
@@ -51,7 +42,7 @@ fn means(comparison: &Comparison, groups: &[&str]) -> Vec<f64> {
     comparison.levels.iter().flat_map(of).collect()
 }
 
-/// A subject's numbers at a level, each with its mark.
+/// A side's numbers at a level, each with its mark.
 fn numbers(level: &ComparedLevel, place: usize, groups: &[&str], scale: TimeScale) -> Vec<String> {
     let rate = |times: f64| move |value: f64| significant(value * times);
     let data = level.number(None, "bytes");

@@ -10,7 +10,9 @@ use calls::calls;
 /// Nothing was seen.
 pub(crate) fn empty() -> Findings {
     Findings {
-        schema: SCHEMA.to_owned(),
+        letter: "A".to_owned(),
+        name: "example".to_owned(),
+        kind: Kind::Capture,
         source: Source { tool: "plimsoll 0.1.0".into(), vantage: "wire".into(), ..Source::default() },
         validity: Validity::invalid("no packets"),
         headline: Headline::ResponseTime,

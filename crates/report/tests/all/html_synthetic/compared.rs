@@ -2,23 +2,41 @@
 
 use super::NASTY;
 use plimsoll_report::findings::comparison::*;
+use plimsoll_report::findings::{Findings, Kind, Report, Run, SCHEMA};
 
 /// Reads are slower by a tenth in B; its name is nasty.
-pub(crate) fn compared() -> Comparison {
-    let subject = |letter: &str, name: &str| Subject {
+pub(crate) fn compared() -> Report {
+    let side = |letter: &str, name: &str| Findings {
         letter: letter.into(),
         name: name.into(),
-        kind: "recording".into(),
-        target: Some("smb://server/share".into()),
-        workload: Some("mixed".into()),
-        workload_sha256: None,
-        facts: vec![NASTY[5].into()],
-        ..Subject::default()
+        kind: Kind::Run,
+        run: Some(Run {
+            target: "smb://server/share".into(),
+            workload: "mixed".into(),
+            facts: vec![NASTY[5].into()],
+            ..Run::default()
+        }),
+        ..Findings::default()
     };
-    Comparison {
-        schema: COMPARISON_SCHEMA.into(),
+    Report {
+        schema: SCHEMA.into(),
         tool: "plimsoll 0.1.0".into(),
-        subjects: vec![subject("A", "runs/before"), subject("B", NASTY[1])],
+        sides: vec![side("A", "runs/before"), side("B", NASTY[1])],
+        comparison: Some(comparison()),
+    }
+}
+
+/// The same with what was found of each side.
+pub(crate) fn compared_in_full(found: [Findings; 2]) -> Report {
+    let mut report = compared();
+    for (side, found) in report.sides.iter_mut().zip(found) {
+        *side = Findings { letter: side.letter.clone(), name: side.name.clone(), ..found };
+    }
+    report
+}
+
+fn comparison() -> Comparison {
+    Comparison {
         warnings: vec!["The workloads differ.".into(), NASTY[0].into()],
         method: Method { confidence: 0.95, tested: 18, by_chance: 0.9, notes: vec!["Batch means.".into()] },
         ranking: None,
@@ -32,7 +50,7 @@ pub(crate) fn compared() -> Comparison {
 }
 
 /// The seven load levels of seed 1's runs, and all of its groups: B is quicker, and its reads are so only under load.
-pub(crate) fn points() -> Comparison {
+pub(crate) fn points() -> Report {
     let groups = ["Open/Close", "Other", "Other.Attributes", "Other.Directory", "Other.Locking", "Read", "Write"];
     let level = |clients: f64| {
         let mean = |slow: f64, change| metric("mean", "s", false, slow * clients.sqrt(), change);
@@ -58,12 +76,13 @@ pub(crate) fn points() -> Comparison {
             ..level(clients)
         }
     };
-    Comparison {
+    let comparison = Comparison {
         warnings: vec!["A and B were not made on the same terms: SMB 3.1.1; SMB 3.0".into()],
         conditions: vec![],
         levels: [10.0, 20.0, 40.0, 60.0, 80.0, 120.0, 200.0].into_iter().map(level).collect(),
-        ..compared()
-    }
+        ..comparison()
+    };
+    Report { comparison: Some(comparison), ..compared() }
 }
 
 fn level(stations: f64) -> ComparedLevel {

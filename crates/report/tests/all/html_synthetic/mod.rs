@@ -4,7 +4,7 @@
 mod compared;
 mod run;
 
-pub(crate) use compared::{compared, points};
+pub(crate) use compared::{compared, compared_in_full, points};
 use plimsoll_report::findings::*;
 pub(crate) use run::run;
 use std::collections::BTreeMap;
@@ -164,7 +164,9 @@ fn make() -> Findings {
     let breakdown =
         NASTY.iter().zip(&rows).map(|(key, row)| BreakdownRow { key: (*key).into(), row: row.clone() }).collect();
     Findings {
-        schema: SCHEMA.into(),
+        letter: "A".into(),
+        name: "synthetic".into(),
+        kind: plimsoll_report::findings::Kind::Capture,
         source: Source {
             tool: "plimsoll 0.1.0".into(),
             inputs: vec!["ring-00001.pcapng".into(), NASTY[3].into(), "-".into()],

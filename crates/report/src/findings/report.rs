@@ -1,0 +1,57 @@
+//! The document: one side, or several beside each other.
+
+use serde::{Deserialize, Serialize};
+
+use super::Findings;
+use super::comparison::Comparison;
+
+/// The schema's name; its number changes when a field is removed or changes its meaning.
+pub const SCHEMA: &str = "plimsoll.report/2";
+
+/// The tool and its version.
+pub const TOOL: &str = concat!("plimsoll ", env!("CARGO_PKG_VERSION"));
+
+/// A report: what was found of each side, and how the sides differ.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Report {
+    /// [`SCHEMA`].
+    pub schema: String,
+    /// The tool and version that wrote it.
+    pub tool: String,
+    /// At least one. The first is the baseline of the others.
+    pub sides: Vec<Findings>,
+    /// How they differ; null of one side.
+    pub comparison: Option<Comparison>,
+}
+
+impl Report {
+    /// Of sides, which get their letters here.
+    pub(crate) fn of(sides: impl IntoIterator<Item = Findings>, comparison: Option<Comparison>) -> Report {
+        let named = |(place, side)| Findings { letter: letter(place), ..side };
+        Report {
+            schema: SCHEMA.to_owned(),
+            tool: TOOL.to_owned(),
+            sides: sides.into_iter().enumerate().map(named).collect(),
+            comparison,
+        }
+    }
+
+    /// The side, where there is one.
+    pub fn only(&self) -> Option<&Findings> {
+        if let ([only], None) = (self.sides.as_slice(), &self.comparison) { Some(only) } else { None }
+    }
+}
+
+impl From<Findings> for Report {
+    fn from(findings: Findings) -> Report {
+        Report::of([findings], None)
+    }
+}
+
+/// A, B, …, Z, then numbers.
+pub fn letter(place: usize) -> String {
+    match u8::try_from(place) {
+        Ok(place) if place < 26 => char::from(b'A' + place).to_string(),
+        _ => (place + 1).to_string(),
+    }
+}
