@@ -5,7 +5,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use plimsoll_fuzz::Conversation;
+use plimsoll_fuzz::{Conversation, MESSAGES_MAX};
 use plimsoll_testkit::{Side, rpc};
 
 /// Portmap, NFS, MOUNT, NLM, NFSACL, and NFS 4.0's callback.
@@ -14,7 +14,9 @@ const PROGRAMS: [u32; 6] = [100_000, 100_003, 100_005, 100_021, 100_227, 0x4000_
 fuzz_target!(|data: &[u8]| {
     let mut conversation = Conversation::default();
     let (mut rest, mut xid) = (data, 1);
-    while let [program, version, procedure, low, high, results_len, tail @ ..] = rest {
+    while let [program, version, procedure, low, high, results_len, tail @ ..] = rest
+        && xid as usize <= MESSAGES_MAX
+    {
         let program = PROGRAMS[usize::from(*program) % PROGRAMS.len()];
         let from = if program >= 0x4000_0000 { Side::Server } else { Side::Client };
         let arguments_len = usize::from(u16::from_le_bytes([*low, *high])) * 4;

@@ -12,6 +12,9 @@ pub struct Conversation {
     time_ns: i64,
 }
 
+/// Messages of one input, at most: those behind them would only cost time.
+pub const MESSAGES_MAX: usize = 64;
+
 impl Default for Conversation {
     fn default() -> Self {
         let mut this = Self { watch: Watch::default(), tcp: Tcp::between_ports(1000, 445), time_ns: 0 };
@@ -60,7 +63,8 @@ impl Conversation {
 pub fn exchange(data: &[u8], frame: impl Fn(&[u8]) -> Vec<u8>) {
     let mut conversation = Conversation::default();
     let mut rest = data;
-    while let [control, len, tail @ ..] = rest {
+    for _ in 0..MESSAGES_MAX {
+        let [control, len, tail @ ..] = rest else { break };
         let len = (usize::from(control >> 4) << 8 | usize::from(*len)).min(tail.len());
         let (message, after) = tail.split_at(len);
         rest = after;

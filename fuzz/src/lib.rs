@@ -7,6 +7,6 @@ mod tunnel;
 mod watch;
 
 pub use answer::{CONTROLS, Made, STATUSES};
-pub use conversation::{Conversation, exchange};
+pub use conversation::{Conversation, MESSAGES_MAX, exchange};
 pub use tunnel::{Carrier, tunnel};
 pub use watch::{Seen, Watch};

@@ -1,11 +1,17 @@
 //! Packets in a tunnel, whose headers a fuzzer makes up.
 
 use std::net::SocketAddr;
+use std::sync::LazyLock;
 
 use plimsoll_observe::capture::LinkType;
 use plimsoll_testkit::{Link, Side, Tcp, Traffic, nbss, smb2};
 
 use crate::Watch;
+
+/// Frames of one input, at most: those behind them would only cost time.
+const FRAMES_MAX: u64 = 32;
+/// The Ethernet frames of a short conversation.
+static SOUND: LazyLock<Vec<Vec<u8>>> = LazyLock::new(sound);
 
 /// What carries a tunnel's header and payload: a protocol or a port in IP, an EtherType, or a link.
 #[derive(Clone, Copy, Debug)]
@@ -27,15 +33,17 @@ pub enum Carrier {
 /// whole into the same carrier once more. `carrier` gets the control byte, and says what comes before the fuzzer's header.
 pub fn tunnel(data: &[u8], carrier: impl Fn(u8) -> (Carrier, &'static [u8])) {
     let mut watch = Watch::default();
-    let mut packets = sound().into_iter().cycle();
-    let (mut rest, mut time_ns) = (data, 0);
-    while let [control, len, tail @ ..] = rest {
+    let mut packets = SOUND.iter().cycle();
+    let mut rest = data;
+    while let [control, len, tail @ ..] = rest
+        && watch.frames() < FRAMES_MAX
+    {
         let (header, after) = tail.split_at(usize::from(*len).min(tail.len()));
         rest = after;
         let (carrier, before) = carrier(*control);
-        let inner = packets.next().unwrap_or_default();
+        let inner = packets.next().map(Vec::as_slice).unwrap_or_default();
         let payload: &[u8] = match control & 3 {
-            1 => &inner,
+            1 => inner,
             2 => inner.get(14..).unwrap_or_default(),
             _ => &[],
         };
@@ -45,7 +53,7 @@ pub fn tunnel(data: &[u8], carrier: impl Fn(u8) -> (Carrier, &'static [u8])) {
                 frames.iter().flat_map(|frame| carried(carrier, &[before, header, frame].concat(), *control)).collect();
         }
         for frame in &frames {
-            time_ns += 1_000;
+            let time_ns = watch.frames() as i64 * 1_000;
             let link =
                 if let Carrier::Link(number) = carrier { LinkType::from_registry(number) } else { LinkType::Ethernet };
             let kept = if control & 8 == 0 { frame.len() } else { frame.len() - frame.len() / 3 };
@@ -68,7 +76,6 @@ fn carried(carrier: Carrier, bytes: &[u8], control: u8) -> Vec<Vec<u8>> {
     traffic.frames.into_iter().map(|frame| frame.bytes).collect()
 }
 
-/// The Ethernet frames of a short conversation.
 fn sound() -> Vec<Vec<u8>> {
     let (mut traffic, mut tcp) = (Traffic::new(Link::Ethernet), Tcp::between_ports(700, 445));
     traffic.all(&tcp.handshake());

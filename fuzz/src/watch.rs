@@ -48,6 +48,11 @@ impl Watch {
         self.observer.frame(&Frame { number: self.frames, time_ns, link, captured, original_len });
     }
 
+    /// Frames so far.
+    pub fn frames(&self) -> u64 {
+        self.frames
+    }
+
     /// Ends the capture and checks the sums.
     pub fn finish(self) -> Observed<Seen> {
         let observed = self.observer.finish();
@@ -63,10 +68,8 @@ impl Watch {
         assert_eq!(packets.commands, parts);
         let answered = observed.sink.transactions.iter().filter(|one| one.outcome != Outcome::Unanswered).count();
         assert!(unseen.paired <= answered as u64, "{} pairs, {answered} answered", unseen.paired);
-        let waiting = unseen.requests_waiting
-            + unseen.requests_after_gap
-            + unseen.requests_after_cut
-            + unseen.requests_one_sided;
+        let waiting =
+            unseen.requests_waiting + unseen.requests_after_gap + unseen.requests_after_cut + unseen.requests_one_sided;
         assert_eq!(waiting, observed.coverage.anomalies.count(Anomaly::RequestUnanswered));
         observed
     }

@@ -24,6 +24,9 @@ pub(crate) struct Arguments {
     /// Executions per target
     #[arg(long, value_parser = clap::value_parser!(u64).range(1..))]
     runs: Option<u64>,
+    /// Longest input in bytes (default: the longest of the corpus, at least 4096); short ones are executed more often
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
+    max_len: Option<u32>,
     /// Seed of libFuzzer's mutations (default: another one each time)
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
     seed: Option<u32>,
@@ -34,8 +37,10 @@ impl Arguments {
     fn limits(&self) -> Vec<String> {
         let seconds = self.seconds.or_else(|| self.runs.is_none().then_some(DEFAULT_SECONDS));
         let runs = self.runs.map(|runs| format!("-runs={runs}"));
+        let max_len = self.max_len.map(|bytes| format!("-max_len={bytes}"));
         let seed = self.seed.map(|seed| format!("-seed={seed}"));
-        seconds.map(|seconds| format!("-max_total_time={seconds}")).into_iter().chain(runs).chain(seed).collect()
+        let seconds = seconds.map(|seconds| format!("-max_total_time={seconds}"));
+        [seconds, runs, max_len, seed].into_iter().flatten().collect()
     }
 }
 
@@ -91,13 +96,23 @@ mod tests {
         assert_eq!(limits("capture"), "-max_total_time=60");
         assert_eq!(limits("--seconds 600"), "-max_total_time=600");
         assert_eq!(limits("--runs 10000000 --seed 7"), "-runs=10000000 -seed=7");
+        assert_eq!(limits("--runs 9 --max-len 256"), "-runs=9 -max_len=256");
         assert_eq!(limits("--runs 5 --seconds 9 capture nfs"), "-max_total_time=9 -runs=5");
         assert_eq!(parse("--runs 5 capture nfs").unwrap().targets, ["capture", "nfs"]);
     }
 
     #[test]
     fn what_makes_no_sense_is_refused() {
-        for bad in ["--seconds", "--seconds 0", "--seconds x", "--second 1", "--runs 0", "--runs -1", "--seed 0"] {
+        for bad in [
+            "--seconds",
+            "--seconds 0",
+            "--seconds x",
+            "--second 1",
+            "--runs 0",
+            "--runs -1",
+            "--max-len 0",
+            "--seed 0",
+        ] {
             assert!(parse(bad).is_err(), "{bad}");
         }
     }

@@ -43,6 +43,9 @@ impl Link {
 
     /// The header before an IP packet. VLAN tags, outermost first, go where the link layer can hold them.
     pub(crate) fn header(self, ipv6: bool, vlans: &[u16]) -> Vec<u8> {
+        if self == Link::RawIp {
+            return Vec::new();
+        }
         let mut types: Vec<u8> = Vec::new();
         for (depth, vlan) in vlans.iter().enumerate() {
             let outer = depth + 1 < vlans.len();

@@ -52,18 +52,15 @@ pub struct Segment {
 impl Segment {
     /// Header and payload.
     pub(crate) fn bytes(&self) -> Vec<u8> {
-        let mut bytes = Vec::with_capacity(32 + self.payload.len());
-        bytes.extend(self.source.port().to_be_bytes());
-        bytes.extend(self.destination.port().to_be_bytes());
-        bytes.extend(self.seq.to_be_bytes());
-        bytes.extend(self.ack.to_be_bytes());
         let words: u8 = if self.timestamps { 8 } else { 5 };
-        bytes.extend([words << 4, self.flags, 0xff, 0xff, 0, 0, 0, 0]);
-        if self.timestamps {
-            bytes.extend([1, 1, 8, 10, 0, 0, 0, 1, 0, 0, 0, 1]);
-        }
-        bytes.extend(&self.payload);
-        bytes
+        let mut header = [0; 20];
+        header[..2].copy_from_slice(&self.source.port().to_be_bytes());
+        header[2..4].copy_from_slice(&self.destination.port().to_be_bytes());
+        header[4..8].copy_from_slice(&self.seq.to_be_bytes());
+        header[8..12].copy_from_slice(&self.ack.to_be_bytes());
+        header[12..16].copy_from_slice(&[words << 4, self.flags, 0xff, 0xff]);
+        let options: &[u8] = if self.timestamps { &[1, 1, 8, 10, 0, 0, 0, 1, 0, 0, 0, 1] } else { &[] };
+        [&header, options, &self.payload].concat()
     }
 }
 

@@ -59,10 +59,9 @@ impl Traffic {
     ) {
         let piece = piece.unwrap_or(ip::UNFRAGMENTED);
         self.ip_id = self.ip_id.wrapping_add(1);
-        for packet in ip::packets(source.ip(), destination.ip(), protocol, self.ip_id, payload, piece) {
-            let mut bytes = self.link.header(source.is_ipv6(), &self.vlans);
-            bytes.extend(packet);
-            self.frame(bytes);
+        let before = self.link.header(source.is_ipv6(), &self.vlans);
+        for packet in ip::packets(&before, source.ip(), destination.ip(), protocol, self.ip_id, payload, piece) {
+            self.frame(packet);
         }
     }
 
@@ -76,12 +75,11 @@ impl Traffic {
 
     /// Sends a UDP datagram, in IP fragments of at most `piece` bytes (a multiple of 8) where it is given.
     pub fn udp(&mut self, source: SocketAddr, destination: SocketAddr, payload: &[u8], piece: Option<usize>) {
-        let mut bytes = Vec::with_capacity(8 + payload.len());
-        bytes.extend(source.port().to_be_bytes());
-        bytes.extend(destination.port().to_be_bytes());
-        bytes.extend(u16::try_from(8 + payload.len()).unwrap_or(0).to_be_bytes());
-        bytes.extend([0, 0]);
-        bytes.extend(payload);
+        let mut header = [0; 8];
+        header[..2].copy_from_slice(&source.port().to_be_bytes());
+        header[2..4].copy_from_slice(&destination.port().to_be_bytes());
+        header[4..6].copy_from_slice(&u16::try_from(8 + payload.len()).unwrap_or(0).to_be_bytes());
+        let bytes = [&header, payload].concat();
         self.ip(source, destination, UDP, &bytes, piece);
     }
 

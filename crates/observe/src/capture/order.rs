@@ -1,6 +1,6 @@
 //! Several files: in the order of their first packets, and none twice.
 
-use std::hash::{DefaultHasher, Hash, Hasher};
+use std::hash::{BuildHasher, Hash, Hasher};
 use std::sync::Arc;
 
 use super::format::Parser;
@@ -79,12 +79,17 @@ fn identity(input: &Input) -> Option<std::path::PathBuf> {
     }
 }
 
+/// The same for all files.
+fn hasher() -> impl Hasher {
+    foldhash::quality::FixedState::default().build_hasher()
+}
+
 /// `None` where the file has no packet with a time, or cannot be read: that is told when its turn comes.
 fn start(input: &Input) -> Option<Start> {
     // Only files get here, and their first packets are read at once: nobody needs to end that.
     let mut source = input::open(input, &Arc::default(), &StopReading::default()).ok()?.source;
     let mut parser = Parser::open(&mut source).ok()??;
-    let (mut ignored, mut first, mut hasher) = (CaptureAnomalies::default(), None, DefaultHasher::new());
+    let (mut ignored, mut first, mut hasher) = (CaptureAnomalies::default(), None, hasher());
     for _ in 0..COMPARED {
         let Ok(Some(located)) = parser.next(&mut source, &mut ignored) else { break };
         first = first.or(located.time_ns);

@@ -5,7 +5,7 @@ use super::{Blocks, Estimate};
 /// Of the ids between the lowest and highest of a stretch without loss, so many must have been seen: then the client counts.
 const DENSE: f64 = 0.9;
 /// Ids further from each other than this do not count on: further than any client has requests outstanding.
-const JUMP_MAX: i64 = 4_096;
+const JUMP_MAX: u64 = 4_096;
 /// Ids seen in stretches without loss before a client is known to count.
 const SEEN_MIN: u64 = 8;
 
@@ -127,7 +127,7 @@ impl Ids {
         self.place = self.place.saturating_add(step);
         let end = self.place.saturating_add(width);
         let is_lost = breaks != self.breaks;
-        if !is_lost && step.abs() <= JUMP_MAX {
+        if !is_lost && step.unsigned_abs() <= JUMP_MAX {
             self.stretch = (self.stretch.0.min(self.place), self.stretch.1.max(end));
             self.stretch_seen += width as u64;
             return;
@@ -206,6 +206,13 @@ mod tests {
         (0..100u32).for_each(|at| ids.xid(at.wrapping_mul(0x9e37_79b9), 0));
         assert_eq!(ids.missing(false), None);
         assert_eq!(ids.missing(true), None);
+    }
+
+    #[test]
+    fn message_ids_that_are_as_far_apart_as_can_be_say_nothing() {
+        let mut ids = Ids::default();
+        (0..10u64).for_each(|at| ids.message_id(at << 63, 1, 0));
+        assert_eq!((ids.missing(false), ids.missing(true)), (None, None));
     }
 
     #[test]
