@@ -159,7 +159,7 @@ impl Hog {
 impl Drop for Hog {
     fn drop(&mut self) {
         self.over.store(true, Relaxed);
-        // It holds nothing that a panic could have spoilt.
+        // It holds nothing that a panic could have broken.
         drop(self.thread.take().map(JoinHandle::join));
     }
 }

@@ -1,4 +1,4 @@
-//! The same operations through Plimsoll's own engine and clients: one station on one thread, `depth` lanes.
+//! The same operations through Plimsoll's own engine and clients: one client on one thread, `depth` slots.
 
 use std::error::Error;
 use std::sync::Arc;
@@ -22,27 +22,27 @@ pub fn run(operation: Case, target: &str, depth: usize, count: u64) -> Result<Me
     let server = connect::open(&Target::parse(target)?, &ConnectOptions::default(), &mut names)?;
     let each = total(count, depth) / depth as u64;
     let scenarios =
-        Box::new(move |_, lane, _| Box::new(Lane::new(operation, lane, depth as u64, each)) as Box<dyn Scenario>);
+        Box::new(move |_, slot, _| Box::new(ScriptSlot::new(operation, slot, depth as u64, each)) as Box<dyn Scenario>);
     let work = Work { server: &*server, scenarios, names: Arc::new(names) };
     let plan = Plan {
         depth: u32::try_from(depth)?,
         threads: 1,
         stage: Some(0),
-        // It ends when every lane has finished.
+        // It ends when every slot has finished.
         phases: Phases { warmup_ns: WARMUP_NS, measured_ns: None, ..Phases::default() },
         ..Plan::new(Load::Closed { clients: 1, think: Pause::None })
     };
     let ran = run_plan(&plan, &work, |_| Sizes::default(), &Watch::new())?;
     let sizes = ran.sinks.into_iter().next().ok_or("no worker")?;
-    let turns: u64 = ran.clients.iter().map(|station| station.iterations).sum();
-    let errors: u64 = ran.clients.iter().map(|station| station.error_count()).sum();
-    if errors > 0 || turns == 0 {
-        return Err(format!("{errors} errors, {turns} operations").into());
+    let iterations: u64 = ran.clients.iter().map(|client| client.iterations).sum();
+    let errors: u64 = ran.clients.iter().map(|client| client.error_count()).sum();
+    if errors > 0 || iterations == 0 {
+        return Err(format!("{errors} errors, {iterations} operations").into());
     }
     let cpu = ran.generator.workers.iter().map(|worker| worker.user_ns + worker.system_ns).sum();
     let elapsed = u64::try_from(ran.measured.1 - ran.measured.0)?;
     Ok(Measured {
-        operations: turns,
+        operations: iterations,
         cpu: Duration::from_nanos(cpu),
         elapsed: Duration::from_nanos(elapsed),
         request: sizes.requests / sizes.count,
@@ -77,26 +77,26 @@ impl Sink for Sizes {
     }
 }
 
-/// One lane: opens the file once, then does the same thing again and again.
-struct Lane {
+/// One slot: opens the file once, then does the same thing again and again.
+struct ScriptSlot {
     operation: Case,
     file: Option<FileKey>,
-    /// Which operation of all lanes is next, and by how much the one behind it is further.
+    /// Which operation of all slots is next, and by how much the one behind it is further.
     number: u64,
     step: u64,
     /// How many it is still to do.
     left: u64,
-    /// The last step ended a turn, and that was not said yet.
+    /// The last step ended an iteration, and that was not said yet.
     over: bool,
 }
 
-impl Lane {
-    fn new(operation: Case, lane: u32, lanes: u64, count: u64) -> Self {
-        Self { operation, file: None, number: lane.into(), step: lanes, left: count, over: false }
+impl ScriptSlot {
+    fn new(operation: Case, slot: u32, slots: u64, count: u64) -> Self {
+        Self { operation, file: None, number: slot.into(), step: slots, left: count, over: false }
     }
 }
 
-impl Scenario for Lane {
+impl Scenario for ScriptSlot {
     fn next(&mut self) -> ScenarioStep<'_> {
         if std::mem::take(&mut self.over) {
             return ScenarioStep::IterationOver;

@@ -47,18 +47,18 @@ async fn several(
     count: u64,
 ) -> Result<(), Box<dyn Error>> {
     let left = Arc::new(AtomicU64::new(count));
-    let mut lanes = Vec::new();
+    let mut slots = Vec::new();
     for _ in 0..depth {
         let (mut connection, tree, left) = (connection.clone(), Arc::clone(tree), Arc::clone(&left));
-        lanes.push(tokio::spawn(async move {
+        slots.push(tokio::spawn(async move {
             while let Ok(number) = left.fetch_update(Relaxed, Relaxed, |left| left.checked_sub(1)) {
                 one(operation, &mut connection, &tree, file, number).await?;
             }
             Ok::<(), smb2::Error>(())
         }));
     }
-    for lane in lanes {
-        lane.await??;
+    for slot in slots {
+        slot.await??;
     }
     Ok(())
 }

@@ -13,7 +13,7 @@ use crate::content::Content;
 pub struct FileKey(pub u32);
 
 /// Who asked: chosen by the caller, returned with everything that belongs to the operation. The engine's tags are the
-/// station's number in the upper 32 bits and the lane's in the lower.
+/// client's number in the upper 32 bits and the slot's in the lower.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Tag(pub u64);
 

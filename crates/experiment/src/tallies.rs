@@ -7,7 +7,7 @@ use plimsoll_report::collect::run::Answered;
 use plimsoll_report::collect::times_of;
 use plimsoll_report::findings::{CONNECTION_ATTEMPT, LOST_CONNECTION};
 use plimsoll_report::findings::{Fairness, Generator, OUTSIDE_THE_PHASE, RoundTrip, Times, TurnKind};
-use plimsoll_stats::curve::StationShare;
+use plimsoll_stats::curve::ClientTotals;
 
 use super::lateness;
 use super::validity::Level;
@@ -88,11 +88,11 @@ pub(super) fn fairness(stations: &[ClientTally], attributable: bool) -> Fairness
 }
 
 /// A station's actions, errors and mean response time.
-pub(super) fn share(station: &ClientTally) -> StationShare {
+pub(super) fn share(station: &ClientTally) -> ClientTotals {
     let responses = &station.responses;
     let error_ns = responses.stddev_ns().map(|stddev| stddev / (responses.count() as f64).sqrt());
-    StationShare {
-        station: station.client_index,
+    ClientTotals {
+        client_index: station.client_index,
         thread: station.worker,
         actions: station.actions,
         errors: station.error_count(),

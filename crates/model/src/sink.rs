@@ -7,7 +7,7 @@ use crate::{Names, Transaction};
 /// A sink that can fail (a file) keeps its first error and tells it when it is finished, so that the hot path has
 /// no error branch.
 pub trait Sink {
-    /// The capture begins at this time, ns since the Unix epoch. Told once, before the first transaction.
+    /// The capture begins at this time, ns since the Unix epoch. Given once, before the first transaction.
     fn begin(&mut self, _start_ns: i64) {}
 
     /// Takes one transaction; `names` resolves its symbols.

@@ -31,8 +31,8 @@ fn manifest() -> Manifest {
     }
 }
 
-/// A row group as a client of `stations` makes it, who ask for a thousand files.
-fn transactions(stations: u16, names: &mut Names) -> Vec<Transaction> {
+/// A row group as a client of `clients` makes it, who ask for a thousand files.
+fn transactions(clients: u16, names: &mut Names) -> Vec<Transaction> {
     let paths: Vec<Symbol> = (0..1_000).map(|i| names.intern(&format!("dir{}/dir{}/file{i}", i % 5, i % 50))).collect();
     let share = names.intern("/plimsoll");
     let mut random = 0x9E37_79B9_7F4A_7C15_u64;
@@ -40,9 +40,9 @@ fn transactions(stations: u16, names: &mut Names) -> Vec<Transaction> {
         random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         let begun = 1_700_000_000_000_000_000 + i as i64 * 9_000 + (random >> 50) as i64;
         let ended = begun + 100_000 + (random >> 48) as i64;
-        let station = i as u16 % stations;
+        let client = i as u16 % clients;
         let mut t = plimsoll_testkit::transaction(Procedure::of(Protocol::Nfs3, 1), ended, ended - begun);
-        (t.client.port, t.connection) = (40_000 + station, station.into());
+        (t.client.port, t.connection) = (40_000 + client, client.into());
         (t.share, t.path) = (share, paths.get((random >> 33) as usize % paths.len()).copied().unwrap_or(Symbol::NONE));
         (t.id, t.payload_bytes, t.stage) = (Some(i as u64), None, Some(0));
         t.timeline.request_last = Some(begun + 4_000);
@@ -63,16 +63,16 @@ fn packed(packer: &mut Packer, transactions: &[Transaction]) -> Vec<Rows> {
 
 /// What those who measure pay.
 #[divan::bench(args = [2, 1000], sample_count = 20, sample_size = 1)]
-fn packing_of_stations(bencher: divan::Bencher<'_, '_>, stations: u16) {
-    let (all, mut packer) = (transactions(stations, &mut Names::default()), Packer::new(0));
+fn packing_of_clients(bencher: divan::Bencher<'_, '_>, clients: u16) {
+    let (all, mut packer) = (transactions(clients, &mut Names::default()), Packer::new(0));
     bencher.bench_local(|| packed(&mut packer, &all));
 }
 
 /// What the thread that writes pays.
 #[divan::bench(args = [2, 1000], sample_count = 20, sample_size = 1)]
-fn row_group_of_stations(bencher: divan::Bencher<'_, '_>, stations: u16) {
+fn row_group_of_clients(bencher: divan::Bencher<'_, '_>, clients: u16) {
     let mut names = Names::default();
-    let (all, folder) = (transactions(stations, &mut names), tempfile::tempdir().expect("a folder for the recording"));
+    let (all, folder) = (transactions(clients, &mut names), tempfile::tempdir().expect("a folder for the recording"));
     let mut writer = RecordingWriter::create(folder.path(), manifest(), false).expect("an empty folder takes one");
     let mut stage = writer.begin(0, Some(IntervalWidth::USUAL)).expect("a first stage");
     let mut packer = Packer::new(0);

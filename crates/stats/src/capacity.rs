@@ -34,7 +34,7 @@ pub fn sustained_load(load: f64, slack: f64) -> f64 {
 pub enum Grain {
     /// Any: a rate.
     Any,
-    /// Whole numbers: stations, users.
+    /// Whole numbers: clients, users.
     Whole,
 }
 

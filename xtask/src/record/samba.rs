@@ -61,7 +61,7 @@ impl Samba {
             text.push_str(&format!("{key} = {}\n", value.display()));
         }
         text.push_str(&format!("private dir = {0}\nncalrpc dir = {0}/ncalrpc\n", state.display()));
-        for share in std::iter::once(SHARE.to_owned()).chain((0..clients).map(station)) {
+        for share in std::iter::once(SHARE.to_owned()).chain((0..clients).map(share_of)) {
             let path = folder.make_public(&share)?;
             text.push_str(&format!("[{share}]\npath = {}\nguest ok = yes\nread only = no\n", path.display()));
         }
@@ -81,12 +81,12 @@ impl Samba {
 
     /// The share of one client.
     pub(crate) fn share_of(&self, client: u64) -> String {
-        format!("//{}/{}", self.address.ip(), station(client))
+        format!("//{}/{}", self.address.ip(), share_of(client))
     }
 }
 
-fn station(client: u64) -> String {
-    format!("station{}", client.saturating_add(1))
+fn share_of(client: u64) -> String {
+    format!("client{}", client.saturating_add(1))
 }
 
 fn add_user(configuration: &PathBuf, unix_user: &str, folder: &Folder) -> Result<(), String> {

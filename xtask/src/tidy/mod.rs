@@ -2,13 +2,14 @@
 //! can fail; rules are pure, over [`Package`]s and [`Source`]s.
 
 mod examples;
+mod local_names;
 mod map;
 mod purity;
 mod sizes;
 mod source;
 mod spec;
-mod strangers;
 mod walls;
+mod words;
 
 use crate::workspace::{self, Package};
 use crate::{Outcome, tidy::source::Source};
@@ -42,7 +43,8 @@ fn problems(packages: &[Package], sources: &[Source]) -> Vec<String> {
     problems.extend(sizes::problems(sources));
     problems.extend(spec::missing(sources));
     problems.extend(examples::problems(sources));
-    problems.extend(strangers::problems(sources));
+    problems.extend(local_names::problems(sources));
+    problems.extend(words::problems(sources));
     problems.extend(map::missing_crates(packages, sources));
     problems.extend(map::vague_names(sources));
     problems

@@ -161,14 +161,17 @@ mod tests {
     fn a_workload_knows_the_words_for_operations_alone() {
         let knows = |path: &str, line: &str| !workloads_that_know_clients(&[Source::new(path, line)]).is_empty();
         for line in ["use plimsoll_client::smb2::SmbClient;", "use plimsoll_client::{Operation, Client};"] {
-            assert!(knows("crates/workload/src/lane.rs", line), "{line}");
+            assert!(knows("crates/workload/src/script_runner.rs", line), "{line}");
             assert!(
                 !knows("crates/workload/src/dbench/tests.rs", line) && !knows("crates/drive/src/a.rs", line),
                 "{line}"
             );
         }
-        assert!(!knows("crates/workload/src/lane.rs", "use plimsoll_client::operation::{Operation, Cause};"));
-        assert!(!knows("crates/workload/src/lane.rs", "let close = plimsoll_client::Operation::Close { file };"));
+        assert!(!knows("crates/workload/src/script_runner.rs", "use plimsoll_client::operation::{Operation, Cause};"));
+        assert!(!knows(
+            "crates/workload/src/script_runner.rs",
+            "let close = plimsoll_client::Operation::Close { file };"
+        ));
     }
 
     #[test]

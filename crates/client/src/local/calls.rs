@@ -269,7 +269,7 @@ impl PathClient {
         Ok(Reply::Space { total: bytes(space.f_blocks), free: bytes(space.f_bavail) })
     }
 
-    /// Locks a range. One that would have to wait is not supported: it would hold up every station of its thread, among
+    /// Locks a range. One that would have to wait is not supported: it would hold up every client of its thread, among
     /// them perhaps the one that it waits for.
     fn lock(&self, file: FileKey, (offset, length): (u64, u64), exclusive: bool, wait: bool) -> Called {
         let kind = if exclusive { LockKind::Exclusive } else { LockKind::Shared };

@@ -16,7 +16,7 @@ use crate::content::Content;
 const CHUNK: usize = 4 << 20;
 
 thread_local! {
-    /// What is read goes here. A thread has one, however many stations it runs, for it reads one thing at a time.
+    /// What is read goes here. A thread has one, however many clients it runs, for it reads one thing at a time.
     static BUFFER: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 

@@ -1,4 +1,4 @@
-//! Locks on ranges that belong to the open file, not to the process: so that stations, threads of one process, exclude each
+//! Locks on ranges that belong to the open file, not to the process: so that clients, threads of one process, exclude each
 //! other as computers would.
 //!
 //! Spec: POSIX.1-2024 fcntl (F_OFD_SETLK)

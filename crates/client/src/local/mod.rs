@@ -1,7 +1,7 @@
 //! The path target: operations through the operating system, below a directory that is mounted already.
 //!
 //! So a kernel's client, or a local disk, is measured with the same workloads. Each call blocks, so [`Client::begin`] does
-//! the operation and tells at once what came of it; stations want a thread each.
+//! the operation and tells at once what came of it; clients want a thread each.
 //!
 //! Paths are relative to the directory and never go up (`..`); symbolic links in them are followed as for any program,
 //! wherever they lead. Times are read right before the system call and right after it; what an open tells besides (the size)

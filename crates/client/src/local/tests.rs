@@ -12,18 +12,18 @@ use crate::operation::{Access, Caching, Disposition, FileKey};
 struct Bench {
     folder: tempfile::TempDir,
     client: PathClient,
-    told: Told,
+    collected: Collected,
 }
 
 #[derive(Default)]
-struct Told {
+struct Collected {
     transactions: Vec<Transaction>,
     done: Vec<Done>,
     data: Vec<u8>,
     names: Vec<String>,
 }
 
-impl Events for Told {
+impl Events for Collected {
     fn transaction(&mut self, _: Option<Tag>, transaction: &Transaction) {
         self.transactions.push(transaction.clone());
     }
@@ -47,7 +47,7 @@ impl Bench {
         let (nowhere, share, user) = (Endpoint::NOWHERE, Symbol::NONE, Symbol::NONE);
         let identity = Identity { client: nowhere, server: nowhere, connection: 3, share, user };
         let client = PathClient::new(Root::open(folder.path()).unwrap(), identity);
-        Self { folder, client, told: Told::default() }
+        Self { folder, client, collected: Collected::default() }
     }
 
     /// The same, files read in this way.
@@ -59,19 +59,19 @@ impl Bench {
 
     /// Does an operation, and holds that it is done once, with one transaction if it was asked for.
     fn act(&mut self, operation: Operation<'_>) -> Result<Reply, Failure> {
-        self.told = Told::default();
+        self.collected = Collected::default();
         let ticket = Ticket { tag: Tag(9), intended: Some(5), path: Symbol::NONE };
-        self.client.begin(&operation, ticket, 0, &mut Outbox::new(), &mut self.told);
-        assert_eq!((self.told.done.len(), self.told.done[0].tag), (1, Tag(9)), "{operation:?}");
-        let result = self.told.done[0].result.clone();
+        self.client.begin(&operation, ticket, 0, &mut Outbox::new(), &mut self.collected);
+        assert_eq!((self.collected.done.len(), self.collected.done[0].tag), (1, Tag(9)), "{operation:?}");
+        let result = self.collected.done[0].result.clone();
         let never_sent = matches!(&result, Err(Failure { outcome: Outcome::NeverSent, .. }));
         let asked = !never_sent && !matches!(operation, Operation::Cancel { .. });
-        assert_eq!(self.told.transactions.len(), usize::from(asked), "{operation:?}");
-        if let Some(transaction) = self.told.transactions.first() {
+        assert_eq!(self.collected.transactions.len(), usize::from(asked), "{operation:?}");
+        if let Some(transaction) = self.collected.transactions.first() {
             assert_eq!(transaction.procedure.row().protocol, Protocol::File);
             assert_eq!((transaction.connection, transaction.timeline.intended), (3, Some(5)));
             assert!(transaction.timeline.response_time().unwrap() >= 0);
-            assert_eq!(transaction.timeline.response_last, Some(self.told.done[0].at));
+            assert_eq!(transaction.timeline.response_last, Some(self.collected.done[0].at));
             assert_eq!(transaction.outcome == Outcome::Succeeded, result.is_ok());
         }
         result
@@ -86,7 +86,7 @@ impl Bench {
     }
 
     fn operation(&self) -> plimsoll_model::Operation {
-        self.told.transactions[0].procedure.row().operation
+        self.collected.transactions[0].procedure.row().operation
     }
 
     fn path(&self, name: &str) -> std::path::PathBuf {
@@ -112,7 +112,7 @@ fn files_are_written_and_read_back() {
     let (offset, length) = (1_048_000, 2_000_000);
     let written = bench.act(Operation::Write { file, offset, length, content: &content, key: 7 });
     assert_eq!(written, Ok(Reply::Written { bytes: length }));
-    assert_eq!(bench.told.transactions[0].payload_bytes, Some(u64::from(length)));
+    assert_eq!(bench.collected.transactions[0].payload_bytes, Some(u64::from(length)));
     bench.act(Operation::Flush { file }).unwrap();
     assert_eq!(bench.operation(), plimsoll_model::Operation::Flush);
     let on_disk = fs::read(bench.path("f")).unwrap();
@@ -121,9 +121,9 @@ fn files_are_written_and_read_back() {
 
     let read = bench.act(Operation::Read { file, offset, length: 9_000_000, keep: true });
     assert_eq!(read, Ok(Reply::Read { bytes: length }), "to the end of the file, in several calls");
-    assert!(content.matches(7, offset, &bench.told.data) && bench.told.data.len() == length as usize);
+    assert!(content.matches(7, offset, &bench.collected.data) && bench.collected.data.len() == length as usize);
     assert_eq!(bench.act(Operation::Read { file, offset, length: 5, keep: false }), Ok(Reply::Read { bytes: 5 }));
-    assert!(bench.told.data.is_empty());
+    assert!(bench.collected.data.is_empty());
     assert_eq!(
         bench.act(Operation::Read { file, offset: 1 << 40, length: 5, keep: true }),
         Ok(Reply::Read { bytes: 0 })
@@ -180,8 +180,8 @@ fn names_are_made_listed_renamed_linked_and_removed() {
     assert_eq!(bench.act(Operation::Readlink { path: "soft" }), Ok(Reply::Text("d/c".to_owned())));
     assert_eq!(bench.act(Operation::Getattr { path: "soft" }), Ok(Reply::Attributes { size: 3, directory: false }));
     assert_eq!(bench.act(Operation::List { path: "d" }), Ok(Reply::Listed { entries: 2 }));
-    bench.told.names.sort();
-    assert_eq!(bench.told.names, ["b", "c"]);
+    bench.collected.names.sort();
+    assert_eq!(bench.collected.names, ["b", "c"]);
     assert_eq!(bench.act(Operation::List { path: "" }), Ok(Reply::Listed { entries: 3 }));
     assert_eq!(errno(bench.act(Operation::Rmdir { path: "d" })), "ENOTEMPTY");
     for path in ["d/b", "d/c", "hard", "soft"] {
@@ -198,9 +198,9 @@ fn a_listing_is_whole_however_long() {
         fs::write(bench.path(&format!("a-rather-long-name-{n:05}")), b"").unwrap();
     }
     assert_eq!(bench.act(Operation::List { path: "" }), Ok(Reply::Listed { entries: 3000 }));
-    bench.told.names.sort();
-    bench.told.names.dedup();
-    assert_eq!(bench.told.names.len(), 3000);
+    bench.collected.names.sort();
+    bench.collected.names.dedup();
+    assert_eq!(bench.collected.names.len(), 3000);
 }
 
 #[test]
@@ -258,11 +258,11 @@ fn nothing_above_the_directory_is_asked_for() {
 #[test]
 fn connecting_and_leaving_are_told_and_files_are_closed() {
     let mut bench = Bench::new();
-    let mut told = Told::default();
-    bench.client.connect(1, &mut Outbox::new(), &mut told);
+    let mut collected = Collected::default();
+    bench.client.connect(1, &mut Outbox::new(), &mut collected);
     let file = bench.open("f", Disposition::CreateNew);
-    bench.client.leave(2, &mut Outbox::new(), &mut told);
-    let done: Vec<_> = told.done.iter().map(|done| (done.tag, done.at, done.result.is_ok())).collect();
+    bench.client.leave(2, &mut Outbox::new(), &mut collected);
+    let done: Vec<_> = collected.done.iter().map(|done| (done.tag, done.at, done.result.is_ok())).collect();
     assert_eq!(done, [(Tag::CONNECT, 1, true), (Tag::LEAVE, 2, true)]);
     assert_eq!(bench.act(Operation::Flush { file }).unwrap_err().cause, Cause::Unsupported);
     assert_eq!((bench.client.outstanding(), bench.client.unmatched_responses()), (0, 0));
@@ -289,7 +289,7 @@ fn what_is_not_cached_is_what_was_written() {
         for (offset, bytes) in [(4096, 4096), (8192, 1808), (0, 4096), (20_000, 0)] {
             let read = bench.act(Operation::Read { file, offset, length: 4096, keep: true });
             assert_eq!(read, Ok(Reply::Read { bytes }), "{reading:?} {offset}");
-            assert!(bench.told.data.len() == bytes as usize && bench.told.data.iter().all(|byte| *byte == 7));
+            assert!(bench.collected.data.len() == bytes as usize && bench.collected.data.iter().all(|byte| *byte == 7));
         }
     }
 }

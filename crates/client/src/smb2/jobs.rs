@@ -233,7 +233,7 @@ impl Jobs {
             return JobId(place);
         }
         self.places.push(Some(job));
-        // Callers have as many operations on their way as they have lanes: far fewer than 4 billion.
+        // Callers have as many operations on their way as they have slots: far fewer than 4 billion.
         JobId((self.places.len() - 1) as u32)
     }
 

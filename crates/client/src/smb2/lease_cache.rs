@@ -119,7 +119,7 @@ impl LeaseCache {
             Operation::Open { path, access, disposition, caching: Caching::LeaseCached } => {
                 (self.opened_again(path, access, disposition, open)?, 2)
             }
-            // It is closed later, or its CLOSE is spared with the next CREATE.
+            // It is closed later, or the next CREATE makes its CLOSE unnecessary.
             Operation::Close { file } => (self.closed_late(file, open, now)?, 0),
             Operation::GetattrOpen { file } => {
                 let id = self.vouched(open, file, create::LEASE_READ)?;

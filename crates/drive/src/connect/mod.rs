@@ -1,8 +1,8 @@
-//! A server that was found: how clients for it are made.
+//! Finds the server of a target and makes protocol clients for it.
 //!
 //! ```text
-//! target ─ resolve, portmap, MOUNT ─ Reached ─┐
-//! workload ─ scenario ────────────────────────┴─ Work (an engine's Setup)
+//! target ─ resolve, portmap, MOUNT ─ Connector ─┐
+//! workload ─ scenario ──────────────────────────┴─ Work (an engine's Setup)
 //! ```
 
 mod control_client;

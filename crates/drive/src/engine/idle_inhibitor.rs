@@ -59,7 +59,7 @@ impl Drop for IdleInhibitor {
     fn drop(&mut self) {
         self.over.store(true, Relaxed);
         for thread in self.threads.drain(..) {
-            // It holds nothing that a panic could have spoilt.
+            // It holds nothing that a panic could have corrupted.
             drop(thread.join());
         }
     }

@@ -45,7 +45,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 
 /// A byte of the stream as it came out: its place, what brought it first, and its value where it was captured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Told {
+enum StreamEvent {
     Byte {
         at: u64,
         time_ns: i64,
@@ -65,8 +65,8 @@ enum Told {
 struct Model {
     next: Option<u64>,
     acknowledged: u64,
-    waiting: BTreeMap<u64, Told>,
-    told: Vec<Told>,
+    waiting: BTreeMap<u64, StreamEvent>,
+    events: Vec<StreamEvent>,
 }
 
 impl Model {
@@ -82,7 +82,7 @@ impl Model {
         for index in 0..u64::from(wire_len) {
             let (at, value) = (at + index, bytes.get(index as usize).copied());
             if at >= next {
-                self.waiting.entry(at).or_insert(Told::Byte { at, time_ns, frame, acknowledges, value });
+                self.waiting.entry(at).or_insert(StreamEvent::Byte { at, time_ns, frame, acknowledges, value });
             }
         }
         self.hand_on(false);
@@ -102,8 +102,8 @@ impl Model {
             if first > next && !acknowledged && !ended {
                 return;
             }
-            self.told.extend((next..first).map(|at| Told::Missing { at, acknowledged }));
-            self.told.extend(self.waiting.remove(&first));
+            self.events.extend((next..first).map(|at| StreamEvent::Missing { at, acknowledged }));
+            self.events.extend(self.waiting.remove(&first));
             self.next = Some(first + 1);
         }
     }
@@ -112,17 +112,17 @@ impl Model {
 /// The reassembly under test, its events taken apart into bytes.
 struct Real {
     tcp_flow: TcpFlow,
-    told: Vec<Told>,
+    events: Vec<StreamEvent>,
     /// What its offsets are more than the model's.
     shift: Option<u64>,
 }
 
 /// Takes events apart.
-struct Take<'t>(&'t mut Vec<Told>);
+struct Take<'t>(&'t mut Vec<StreamEvent>);
 
 impl Receiver for Take<'_> {
     fn data(&mut self, chunk: &Chunk<'_>) {
-        let byte = |index: u64| Told::Byte {
+        let byte = |index: u64| StreamEvent::Byte {
             at: chunk.offset + index,
             time_ns: chunk.stamp.time_ns,
             frame: chunk.stamp.frame,
@@ -133,7 +133,7 @@ impl Receiver for Take<'_> {
     }
 
     fn hole(&mut self, len: u64, end: u64, acknowledged: bool) {
-        self.0.extend((end - len..end).map(|at| Told::Missing { at, acknowledged }));
+        self.0.extend((end - len..end).map(|at| StreamEvent::Missing { at, acknowledged }));
     }
 
     fn restart(&mut self) {
@@ -144,12 +144,12 @@ impl Receiver for Take<'_> {
 /// Runs both over the same steps. `origin` is the sequence number of the model's place 0.
 fn run(steps: &[Step], origin: u32, with_syn: bool) -> (Model, Real) {
     let mut model = Model::default();
-    let mut real = Real { tcp_flow: TcpFlow::default(), told: Vec::new(), shift: None };
+    let mut real = Real { tcp_flow: TcpFlow::default(), events: Vec::new(), shift: None };
     let seq = |at: u64| origin.wrapping_add(at as u32);
     let mut cursor = START;
     if with_syn {
         let syn = Segment { seq: seq(cursor - 1), ack: 0, flags: TcpFlags(SYN), payload: &[], wire_len: 0 };
-        real.tcp_flow.segment(&syn, Stamp { time_ns: 0, frame: 1 }, 0, &mut Take(&mut real.told));
+        real.tcp_flow.segment(&syn, Stamp { time_ns: 0, frame: 1 }, 0, &mut Take(&mut real.events));
         model.begin(cursor);
         real.shift = real.tcp_flow.next().map(|next| next - cursor);
     }
@@ -165,7 +165,7 @@ fn run(steps: &[Step], origin: u32, with_syn: bool) -> (Model, Real) {
             Step::Ack(back) => {
                 let at = cursor - back.min(START);
                 let first = real.tcp_flow.next().is_none();
-                real.tcp_flow.acknowledge(seq(at), &mut Take(&mut real.told));
+                real.tcp_flow.acknowledge(seq(at), &mut Take(&mut real.events));
                 if first {
                     real.shift = real.tcp_flow.next().map(|next| next - at);
                 }
@@ -184,10 +184,10 @@ fn run(steps: &[Step], origin: u32, with_syn: bool) -> (Model, Real) {
             real.shift = Some((1 << 33) + u64::from(seq(at)) - at);
         }
         let (time_ns, frame, acknowledges) = stamp;
-        real.tcp_flow.segment(&segment, Stamp { time_ns, frame }, acknowledges, &mut Take(&mut real.told));
+        real.tcp_flow.segment(&segment, Stamp { time_ns, frame }, acknowledges, &mut Take(&mut real.events));
         model.segment(at, len, &bytes, stamp);
     }
-    real.tcp_flow.finish(&mut Take(&mut real.told));
+    real.tcp_flow.finish(&mut Take(&mut real.events));
     model.hand_on(true);
     (model, real)
 }
@@ -216,14 +216,14 @@ proptest! {
     ) {
         let (model, real) = run(&steps, origin, with_syn);
         let shift = real.shift.unwrap_or_default();
-        let shifted = |told: &Told| match *told {
-            Told::Byte { at, time_ns, frame, acknowledges, value } => {
-                Told::Byte { at: at + shift, time_ns, frame, acknowledges, value }
+        let shifted = |events: &StreamEvent| match *events {
+            StreamEvent::Byte { at, time_ns, frame, acknowledges, value } => {
+                StreamEvent::Byte { at: at + shift, time_ns, frame, acknowledges, value }
             }
-            Told::Missing { at, acknowledged } => Told::Missing { at: at + shift, acknowledged },
+            StreamEvent::Missing { at, acknowledged } => StreamEvent::Missing { at: at + shift, acknowledged },
         };
-        let expected: Vec<Told> = model.told.iter().map(shifted).collect();
-        prop_assert_eq!(real.told, expected);
+        let expected: Vec<StreamEvent> = model.events.iter().map(shifted).collect();
+        prop_assert_eq!(real.events, expected);
         prop_assert_eq!(real.tcp_flow.next(), model.next.map(|next| next + shift));
     }
 
@@ -251,16 +251,16 @@ proptest! {
             let at = order[index - 1].0.saturating_sub(back).max(START);
             order.insert(index, (at, len.min((START + total - at) as u32)));
         }
-        let (mut tcp_flow, mut told) = (TcpFlow::default(), Vec::new());
+        let (mut tcp_flow, mut events) = (TcpFlow::default(), Vec::new());
         for (frame, (at, len)) in (1..).zip(&order) {
             let bytes: Vec<u8> = (*at..*at + u64::from(*len)).map(|at| (at * 13) as u8).collect();
             let seq = origin.wrapping_add(*at as u32);
             let segment = Segment { seq, ack: 0, flags: TcpFlags(ACK), payload: &bytes, wire_len: *len };
-            tcp_flow.segment(&segment, Stamp { time_ns: 0, frame }, 0, &mut Take(&mut told));
+            tcp_flow.segment(&segment, Stamp { time_ns: 0, frame }, 0, &mut Take(&mut events));
         }
-        let values: Vec<Option<u8>> = told.iter().map(|told| match told {
-            Told::Byte { value, .. } => *value,
-            Told::Missing { .. } => None,
+        let values: Vec<Option<u8>> = events.iter().map(|events| match events {
+            StreamEvent::Byte { value, .. } => *value,
+            StreamEvent::Missing { .. } => None,
         }).collect();
         let expected: Vec<Option<u8>> = (START..START + total).map(|at| Some((at * 13) as u8)).collect();
         prop_assert_eq!(values, expected);

@@ -1,18 +1,18 @@
 //! Stations beside each other.
 
-use plimsoll_stats::curve::{OddStations, StationShare, judge_stations, median};
+use plimsoll_stats::curve::{ClientOutliers, ClientTotals, judge_clients, median};
 
 use crate::findings::{MOST_STATIONS, OddStation, StationErrors, StationSpread};
 
 /// What reports show of stations that were all asked for the same. `alike`: stations of different threads can be compared.
-pub fn spread(stations: &[StationShare], alike: bool) -> StationSpread {
+pub fn spread(stations: &[ClientTotals], alike: bool) -> StationSpread {
     let means: Vec<f64> = stations.iter().filter(|one| one.actions > 0).map(|one| one.mean_s).collect();
     let count = means.len() as f64;
     let mean = means.iter().sum::<f64>() / count;
     let sound = mean > 0.0;
     let over = |value: Option<f64>| value.filter(|_| sound).map(|value| value / mean);
     let squares: f64 = means.iter().map(|value| (value - mean).powi(2)).sum();
-    let found = judge_stations(stations, alike);
+    let found = judge_clients(stations, alike);
     let odd = odd(stations, &found, median(means.clone()));
     let mut errors: Vec<StationErrors> =
         stations.iter().filter(|one| one.errors > 0).map(errors_of).collect::<Vec<_>>();
@@ -32,9 +32,9 @@ pub fn spread(stations: &[StationShare], alike: bool) -> StationSpread {
     }
 }
 
-fn odd(stations: &[StationShare], found: &OddStations, usual_s: Option<f64>) -> Vec<OddStation> {
+fn odd(stations: &[ClientTotals], found: &ClientOutliers, usual_s: Option<f64>) -> Vec<OddStation> {
     let of = |numbers: &[u32], how: &str| -> Vec<OddStation> {
-        let known = numbers.iter().filter_map(|number| stations.iter().find(|one| one.station == *number));
+        let known = numbers.iter().filter_map(|number| stations.iter().find(|one| one.client_index == *number));
         known
             .map(|one| {
                 let StationErrors { station, errors, attempts } = errors_of(one);
@@ -46,6 +46,6 @@ fn odd(stations: &[StationShare], found: &OddStations, usual_s: Option<f64>) -> 
     [of(&found.slower, "slower"), of(&found.quicker, "quicker"), of(&found.lossy, "lossy")].concat()
 }
 
-fn errors_of(one: &StationShare) -> StationErrors {
-    StationErrors { station: one.station, errors: one.errors, attempts: one.actions + one.errors }
+fn errors_of(one: &ClientTotals) -> StationErrors {
+    StationErrors { station: one.client_index, errors: one.errors, attempts: one.actions + one.errors }
 }

@@ -6,10 +6,11 @@
 //!                       └─ overall response time
 //! ```
 //!
-//! [`judge_sizes`] finds message sizes, and [`judge_stations`] stations, that are served otherwise than the others.
+//! [`judge_sizes`] finds message sizes, and [`judge_clients`] clients, that are served otherwise than the others.
 //!
 //! All of it is a pure function of the points. MEASUREMENT.md has the definitions.
 
+mod clients;
 mod fit;
 mod knee;
 mod law;
@@ -17,22 +18,21 @@ mod maximum;
 mod overall;
 mod sizes;
 mod solve;
-mod stations;
 
+pub use clients::{ClientOutliers, ClientTotals, judge_clients};
 pub use fit::{Fit, fit};
 pub use knee::{FEWEST_LOADS, Knee, NoKnee, knee};
 pub use law::Law;
 pub use maximum::{Maximum, maximum};
 pub use overall::overall_response_time;
 pub use sizes::{Judged, Odd, SizePoint, judge_sizes, median};
-pub use stations::{OddStations, StationShare, judge_stations};
 
 use crate::comparison::Interval;
 
 /// A load level of a curve.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Point {
-    /// What was raised from level to level: stations, requests outstanding, or turns asked for, 1/s.
+    /// What was raised from level to level: clients, requests outstanding, or iterations asked for, 1/s.
     pub load: f64,
     /// Operations answered, 1/s.
     pub throughput: Number,

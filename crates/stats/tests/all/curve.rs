@@ -3,8 +3,8 @@
 
 use plimsoll_stats::comparison::Interval;
 use plimsoll_stats::curve::{
-    Fit, Knee, Law, NoKnee, Number, Odd, OddStations, Point, SizePoint, StationShare, fit, judge_sizes, judge_stations,
-    knee, maximum, overall_response_time,
+    ClientOutliers, ClientTotals, Fit, Knee, Law, NoKnee, Number, Odd, Point, SizePoint, fit, judge_clients,
+    judge_sizes, knee, maximum, overall_response_time,
 };
 use plimsoll_testkit::Random;
 
@@ -213,43 +213,43 @@ fn a_step_a_bend_and_much_noise_are_no_odd_sizes() {
     assert!(found <= 6, "{found}");
 }
 
-/// 15 stations of 800 actions each, with this relative scatter of their means.
-fn stations(scatter: f64, seed: u64) -> Vec<StationShare> {
+/// 15 clients of 800 actions each, with this relative scatter of their means.
+fn clients(scatter: f64, seed: u64) -> Vec<ClientTotals> {
     let mut noise = Random::new(seed);
-    let one = |station| {
+    let one = |client_index| {
         let mean_s = 0.002 * (scatter * noise.normal()).exp();
-        StationShare { station, thread: 0, actions: 800, errors: 0, mean_s, error_s: mean_s / 800_f64.sqrt() }
+        ClientTotals { client_index, thread: 0, actions: 800, errors: 0, mean_s, error_s: mean_s / 800_f64.sqrt() }
     };
     (0..15).map(one).collect()
 }
 
 #[test]
-fn unfair_and_lossy_stations_are_found_and_no_others() {
+fn unfair_and_lossy_clients_are_found_and_no_others() {
     for seed in 0..SEEDS {
-        let mut all = stations(0.01, seed);
-        assert_eq!(judge_stations(&all, true), OddStations::default());
+        let mut all = clients(0.01, seed);
+        assert_eq!(judge_clients(&all, true), ClientOutliers::default());
         all[4].mean_s *= 1.5;
         all[9].mean_s *= 0.6;
         all[12].errors = 8;
         all[3].errors = 1;
-        let odd = judge_stations(&all, true);
+        let odd = judge_clients(&all, true);
         assert_eq!((odd.slower, odd.quicker, odd.lossy), (vec![4], vec![9], vec![12]));
     }
     // Errors that meet all alike make nobody lossy; neither does a fluctuation of all by a tenth make anybody slow.
-    let mut alike = stations(0.1, 3);
-    alike.iter_mut().for_each(|one| one.errors = 10 + u64::from(one.station % 3));
-    assert_eq!(judge_stations(&alike, true), OddStations::default());
-    assert_eq!(judge_stations(&stations(0.0, 1)[..3], true), OddStations::default());
-    assert_eq!(judge_stations(&[StationShare::default(); 8], true), OddStations::default());
+    let mut alike = clients(0.1, 3);
+    alike.iter_mut().for_each(|one| one.errors = 10 + u64::from(one.client_index % 3));
+    assert_eq!(judge_clients(&alike, true), ClientOutliers::default());
+    assert_eq!(judge_clients(&clients(0.0, 1)[..3], true), ClientOutliers::default());
+    assert_eq!(judge_clients(&[ClientTotals::default(); 8], true), ClientOutliers::default());
 }
 
-/// Stations of so many threads with these relative means each.
-fn on_threads(threads: &[&[f64]]) -> Vec<StationShare> {
+/// Clients of so many threads with these relative means each.
+fn on_threads(threads: &[&[f64]]) -> Vec<ClientTotals> {
     let means =
         threads.iter().enumerate().flat_map(|(thread, means)| means.iter().map(move |mean| (thread as u32, *mean)));
-    let share = |(station, (thread, mean_s)): (u32, (u32, f64))| {
+    let share = |(client_index, (thread, mean_s)): (u32, (u32, f64))| {
         let mean_s = mean_s * 0.001;
-        StationShare { station, thread, actions: 800, errors: 0, mean_s, error_s: mean_s / 800_f64.sqrt() }
+        ClientTotals { client_index, thread, actions: 800, errors: 0, mean_s, error_s: mean_s / 800_f64.sqrt() }
     };
     (0..).zip(means).map(share).collect()
 }
@@ -258,15 +258,15 @@ fn on_threads(threads: &[&[f64]]) -> Vec<StationShare> {
 fn what_a_thread_has_in_common_is_not_the_servers() {
     // Five on two threads, one of which had less of its processor.
     let five = on_threads(&[&[1.0, 1.01, 1.02], &[0.7, 0.71]]);
-    let found = judge_stations(&five, false);
+    let found = judge_clients(&five, false);
     assert_eq!((found.slower.len() + found.quicker.len(), found.unjudged), (0, vec![0, 1, 2, 3, 4]));
     // Were it not known, it would still be seen that a whole thread is quick.
-    assert_eq!(judge_stations(&five, true), OddStations::default());
+    assert_eq!(judge_clients(&five, true), ClientOutliers::default());
     let one = on_threads(&[&[1.0, 1.01, 1.6], &[0.99, 1.02]]);
-    assert_eq!(judge_stations(&one, true).slower, [2]);
-    // Threads with enough stations are judged by themselves, however late they were.
+    assert_eq!(judge_clients(&one, true).slower, [2]);
+    // Threads with enough clients are judged by themselves, however late they were.
     let eight = on_threads(&[&[1.0, 1.01, 1.02, 1.0], &[3.0, 3.03, 4.2, 3.01]]);
     for alike in [false, true] {
-        assert_eq!(judge_stations(&eight, alike), OddStations { slower: vec![6], ..OddStations::default() });
+        assert_eq!(judge_clients(&eight, alike), ClientOutliers { slower: vec![6], ..ClientOutliers::default() });
     }
 }

@@ -69,7 +69,7 @@ fn without_rules_everything_passes() {
 }
 
 #[test]
-fn answers_are_spoilt_as_the_rules_say() {
+fn answers_are_corrupted_as_the_rules_say() {
     let second = |fault| vec![Rule::answers(Which::Nth(1), fault)];
     let proxy = with(Vec::new());
     for (fault, expected) in [

@@ -32,7 +32,7 @@ fn few_credits_make_actions_wait_in_order() {
     world.flush();
     world.server.asked.clear();
     let now = world.tick();
-    world.client.overdue(now, now, &mut world.told);
+    world.client.overdue(now, now, &mut world.collected);
     for tag in tags.into_iter().chain([compound]) {
         assert_eq!(world.result(tag).unwrap().unwrap_err().cause, Cause::TimedOut);
     }
@@ -42,7 +42,7 @@ fn few_credits_make_actions_wait_in_order() {
     let tags: Vec<_> = (0..5).map(|_| world.begin(&Operation::Null)).collect();
     world.obey();
     assert!(tags.into_iter().all(|tag| world.result(tag) == Some(Ok(Reply::Nothing))));
-    let order: Vec<u64> = world.told.done.iter().map(|done| done.tag.0).collect();
+    let order: Vec<u64> = world.collected.done.iter().map(|done| done.tag.0).collect();
     assert!(order.is_sorted(), "{order:?}");
     let compound = world.begin(&Operation::Getattr { path: "x" });
     world.obey();
@@ -69,13 +69,13 @@ fn long_transfers_are_cut_to_what_server_and_credits_allow() {
         let tag = world.begin(&Operation::Write { file, offset: 5, length: 3 << 20, content: &content, key: 1 });
         world.obey();
         assert_eq!(world.result(tag), Some(Ok(Reply::Written { bytes: 3 << 20 })));
-        let writes = world.told.transactions.iter().filter(|row| row.procedure.name() == "WRITE");
+        let writes = world.collected.transactions.iter().filter(|row| row.procedure.name() == "WRITE");
         assert_eq!(writes.map(|row| row.payload_bytes.unwrap()).sum::<u64>(), 3 << 20);
         let tag = world.begin(&Operation::Read { file, offset: 5, length: 3 << 20, keep: true });
         world.obey();
         assert_eq!(world.result(tag), Some(Ok(Reply::Read { bytes: 3 << 20 })));
         let mut next = 5;
-        for (offset, data) in &world.told.data {
+        for (offset, data) in &world.collected.data {
             assert_eq!(*offset, next, "in order");
             next += data.len() as u64;
         }
@@ -139,7 +139,7 @@ fn held_requests_are_out_of_the_way() {
     let watching = world.asked().remove(0);
     assert_eq!((watching.command, world.client.outstanding()), (Command::ChangeNotify, 0));
     let now = world.tick();
-    world.client.overdue(now, now, &mut world.told);
+    world.client.overdue(now, now, &mut world.collected);
     assert_eq!((world.result(lock), world.result(watch)), (None, None));
 
     let cancel = world.begin(&Operation::Cancel { tag: lock });
@@ -157,9 +157,9 @@ fn held_requests_are_out_of_the_way() {
         let failure = world.result(tag).unwrap().unwrap_err();
         assert_eq!((failure.outcome, failure.status), (Outcome::Cancelled, Some(0xC000_0120)));
     }
-    let closes = world.told.transactions.iter().filter(|row| row.procedure.name() == "CLOSE").count();
+    let closes = world.collected.transactions.iter().filter(|row| row.procedure.name() == "CLOSE").count();
     assert_eq!(closes, 1, "the watched directory is closed");
-    let row = world.told.transactions.iter().find(|row| row.procedure.name() == "LOCK").unwrap();
+    let row = world.collected.transactions.iter().find(|row| row.procedure.name() == "LOCK").unwrap();
     assert!(row.long_lived && row.timeline.interim < row.timeline.response_first);
 }
 
@@ -169,7 +169,7 @@ fn late_answers_match_no_request_and_still_bring_credits() {
     let tags: Vec<_> = (0..4).map(|_| world.begin(&Operation::Null)).collect();
     let asked = world.asked();
     let now = world.tick();
-    world.client.overdue(now, now, &mut world.told);
+    world.client.overdue(now, now, &mut world.collected);
     for tag in tags {
         let failure = world.result(tag).unwrap().unwrap_err();
         assert_eq!((failure.cause, failure.outcome), (Cause::TimedOut, Outcome::Unanswered));
@@ -196,7 +196,7 @@ fn compounds_are_rows_of_their_own() {
     world.server.asked = asked;
     world.obey();
     assert_eq!(world.result(tag), Some(Ok(Reply::Nothing)));
-    let rows = &world.told.transactions;
+    let rows = &world.collected.transactions;
     assert_eq!(rows.iter().map(|row| row.request_bytes.unwrap()).collect::<Vec<_>>(), lengths);
     assert_eq!(rows.iter().map(|row| row.compound_position).collect::<Vec<_>>(), [Some(0), Some(1), Some(2)]);
     assert!(rows.iter().all(|row| row.timeline.request_first == rows[0].timeline.request_first));
@@ -217,10 +217,10 @@ fn listings_end_with_their_directory_closed() {
     let tag = world.begin(&Operation::List { path: "" });
     world.obey();
     assert_eq!(
-        (world.result(tag), &world.told.names[..]),
+        (world.result(tag), &world.collected.names[..]),
         (Some(Ok(Reply::Listed { entries: 1 })), &["name".to_owned()][..])
     );
-    let names: Vec<String> = world.told.transactions.iter().map(|row| row.procedure.name()).collect();
+    let names: Vec<String> = world.collected.transactions.iter().map(|row| row.procedure.name()).collect();
     assert_eq!(names, ["CREATE", "QUERY_DIRECTORY", "QUERY_DIRECTORY", "CLOSE"]);
 
     // One that is given up is closed all the same.
@@ -230,7 +230,7 @@ fn listings_end_with_their_directory_closed() {
     world.deliver(&opened);
     let listing = world.asked().remove(0);
     let now = world.tick();
-    world.client.overdue(now, now, &mut world.told);
+    world.client.overdue(now, now, &mut world.collected);
     assert_eq!(world.result(tag).unwrap().unwrap_err().cause, Cause::TimedOut);
     let late = world.server.answer(&listing);
     world.deliver(&late);
@@ -247,7 +247,7 @@ fn a_connection_goes_on_where_a_listing_never_ends() {
     world.deliver(&opened);
     assert_eq!(world.asked().remove(0).command, Command::QueryDirectory, "and it is never answered");
     let now = world.tick();
-    world.client.overdue(now, now, &mut world.told);
+    world.client.overdue(now, now, &mut world.collected);
     assert_eq!(world.result(tag).unwrap().unwrap_err().cause, Cause::TimedOut);
     world.begin(&Operation::Null);
     let asked: Vec<Command> = world.asked().iter().map(|asked| asked.command).collect();
@@ -274,7 +274,7 @@ fn a_malformed_answer_breaks_the_connection() {
 
 /// When each request was due, and when its answer was there.
 fn due(world: &mut World) -> Vec<(Option<i64>, i64)> {
-    let rows = std::mem::take(&mut world.told.transactions);
+    let rows = std::mem::take(&mut world.collected.transactions);
     rows.iter().map(|row| (row.timeline.intended, row.timeline.response_last.unwrap())).collect()
 }
 
@@ -305,7 +305,7 @@ fn requests_of_a_transfer_are_due_with_the_first_one_or_when_an_answer_makes_roo
     for (credits, at_once) in [(64, 3), (16, 1)] {
         let mut world = World::ready(Dialect::V210, credits);
         let file = open(&mut world);
-        world.told.transactions.clear();
+        world.collected.transactions.clear();
         world.begin_due(&Operation::Read { file, offset: 0, length: 3 << 20, keep: false }, Some(7));
         world.obey();
         let reads = due(&mut world);
@@ -318,7 +318,7 @@ fn requests_of_a_transfer_are_due_with_the_first_one_or_when_an_answer_makes_roo
     // One that waits for credits from its first request on is due when the schedule says, however late it is sent.
     let mut world = World::ready(Dialect::V210, 16);
     let file = open(&mut world);
-    world.told.transactions.clear();
+    world.collected.transactions.clear();
     for intended in [7, 8] {
         world.begin_due(&Operation::Read { file, offset: 0, length: 2 << 20, keep: false }, Some(intended));
     }

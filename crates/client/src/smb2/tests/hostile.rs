@@ -95,13 +95,13 @@ impl World {
             Happening::Noise(bytes) => self.deliver(bytes),
             Happening::Overdue => {
                 let now = self.tick();
-                self.client.overdue(now - 50, now, &mut self.told);
+                self.client.overdue(now - 50, now, &mut self.collected);
             }
             Happening::Leave => {
                 if !self.begun.contains(&Tag::LEAVE) {
                     self.begun.push(Tag::LEAVE);
                     let now = self.tick();
-                    self.client.leave(now, &mut self.out, &mut self.told);
+                    self.client.leave(now, &mut self.out, &mut self.collected);
                 }
             }
         }
@@ -158,9 +158,9 @@ impl World {
         for tag in &self.begun {
             assert!(self.result(*tag).is_some(), "{tag:?} never ended");
         }
-        assert_eq!(self.told.done.len(), self.begun.len());
+        assert_eq!(self.collected.done.len(), self.begun.len());
         self.flush();
-        assert_eq!(self.told.transactions.len(), self.server.heard, "each request is one transaction");
+        assert_eq!(self.collected.transactions.len(), self.server.heard, "each request is one transaction");
     }
 }
 

@@ -18,10 +18,10 @@ const READ: Operation<'static> = Operation::Open {
 /// What an operation comes to, and the commands that the server heard for it.
 fn act(world: &mut World, operation: &Operation<'_>) -> (Reply, Vec<Command>) {
     let tag = world.begin(operation);
-    let before = world.told.transactions.len();
+    let before = world.collected.transactions.len();
     world.obey();
     let reply = world.result(tag).unwrap().unwrap();
-    let heard = world.told.transactions[before..].iter().map(|row| row.procedure.name());
+    let heard = world.collected.transactions[before..].iter().map(|row| row.procedure.name());
     let known = [Command::Create, Command::Close, Command::Read, Command::QueryInfo, Command::OplockBreak];
     (
         reply,

@@ -3,7 +3,7 @@
 mod flow;
 mod hostile;
 mod lease_cache;
-mod logging_on;
+mod logon;
 mod server;
 mod shares;
 
@@ -23,14 +23,14 @@ use crate::outbox::Outbox;
 
 /// What the client told.
 #[derive(Default)]
-struct Told {
+struct Collected {
     transactions: Vec<Transaction>,
     done: Vec<Done>,
     data: Vec<(u64, Vec<u8>)>,
     names: Vec<String>,
 }
 
-impl Events for Told {
+impl Events for Collected {
     fn transaction(&mut self, _: Option<Tag>, transaction: &Transaction) {
         self.transactions.push(transaction.clone());
     }
@@ -49,7 +49,7 @@ impl Events for Told {
 struct World {
     client: SmbClient,
     out: Outbox,
-    told: Told,
+    collected: Collected,
     server: Server,
     now: i64,
     begun: Vec<Tag>,
@@ -66,7 +66,7 @@ impl World {
         Self {
             client: SmbClient::new(Arc::new(options), identity, [9; 16]),
             out: Outbox::new(),
-            told: Told::default(),
+            collected: Collected::default(),
             server: Server::default(),
             now: 1_000,
             begun: Vec::new(),
@@ -85,7 +85,7 @@ impl World {
         world.connect();
         world.obey();
         assert_eq!(world.result(Tag::CONNECT), Some(Ok(Reply::Nothing)));
-        world.told = Told::default();
+        world.collected = Collected::default();
         world
     }
 
@@ -96,7 +96,7 @@ impl World {
 
     fn connect(&mut self) {
         let now = self.tick();
-        self.client.connect(now, &mut self.out, &mut self.told);
+        self.client.connect(now, &mut self.out, &mut self.collected);
         self.begun.push(Tag::CONNECT);
     }
 
@@ -110,7 +110,7 @@ impl World {
         self.begun.push(tag);
         let now = self.tick();
         let ticket = Ticket { tag, intended, path: Symbol::NONE };
-        self.client.begin(operation, ticket, now, &mut self.out, &mut self.told);
+        self.client.begin(operation, ticket, now, &mut self.out, &mut self.collected);
         tag
     }
 
@@ -151,7 +151,7 @@ impl World {
                     assert_eq!(length, bytes.len() as u64);
                     let (first, last) = (self.tick(), self.tick());
                     let arrived = Arrived { head: &bytes[..keep], length, first, last };
-                    self.client.message(arrived, &mut self.out, &mut self.told);
+                    self.client.message(arrived, &mut self.out, &mut self.collected);
                     // As a caller looks at what follows.
                     self.closed = self.client.framing(&[]) == Framing::Broken;
                     return;
@@ -164,7 +164,7 @@ impl World {
 
     fn broken(&mut self, cause: Cause) {
         let now = self.tick();
-        self.client.broken(now, cause, &mut self.told);
+        self.client.broken(now, cause, &mut self.collected);
     }
 
     /// The server answers everything, and what comes of that, until there is nothing more.
@@ -183,7 +183,7 @@ impl World {
     }
 
     fn result(&self, tag: Tag) -> Option<Result<Reply, Failure>> {
-        let mut results = self.told.done.iter().filter(|done| done.tag == tag).map(|done| done.result.clone());
+        let mut results = self.collected.done.iter().filter(|done| done.tag == tag).map(|done| done.result.clone());
         let result = results.next();
         assert!(results.next().is_none(), "{tag:?} ended twice");
         result

@@ -64,7 +64,7 @@ fn it_is_left_where_the_server_says_nothing() {
     let tag = world.begin(&Operation::DisconnectShare);
     let asked = world.asked();
     let now = world.tick();
-    world.client.overdue(now, now, &mut world.told);
+    world.client.overdue(now, now, &mut world.collected);
     assert_eq!(world.result(tag).unwrap().unwrap_err().cause, Cause::TimedOut);
     assert_eq!(tree_in_use(&mut world), STANDING);
     // Its answer comes late, and changes nothing any more.

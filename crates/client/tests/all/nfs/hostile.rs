@@ -151,16 +151,16 @@ impl Play {
     /// The server answers one call or another, more or less as it should.
     fn answer(&mut self) {
         let Some(asked) = self.server.pick(&mut self.rng) else { return };
-        let spoilt = self.rng.random_range(0..self.malice) == 0;
-        let mut record = asked.answer(&mut self.rng, spoilt);
-        match self.rng.random_range(0..if spoilt { 8 } else { 80 }) {
+        let corrupted = self.rng.random_range(0..self.malice) == 0;
+        let mut record = asked.answer(&mut self.rng, corrupted);
+        match self.rng.random_range(0..if corrupted { 8 } else { 80 }) {
             0 => record = script::cut_up(&record, &mut self.rng),
             1 => record.extend_from_slice(&record.clone()),
-            2 if spoilt => {
+            2 if corrupted => {
                 let at = self.rng.random_range(0..record.len());
                 record[at] ^= 1 << self.rng.random_range(0..8);
             }
-            3 if spoilt => {
+            3 if corrupted => {
                 let length = self.rng.random_range(0..record.len());
                 record.truncate(length);
             }

@@ -101,18 +101,18 @@ impl Asked {
     }
 
     /// An answer as it may be, or as it may not.
-    pub(crate) fn answer(&self, rng: &mut impl Rng, spoilt: bool) -> Vec<u8> {
+    pub(crate) fn answer(&self, rng: &mut impl Rng, corrupted: bool) -> Vec<u8> {
         let statuses = [2, 5, 13, 17, 20, 28, 70, 10_001, 10_004, 10_008, 4_711];
         let status = if rng.random_range(0..6) == 0 { statuses[rng.random_range(0..statuses.len())] } else { 0 };
         let count = match rng.random_range(0..6) {
             0 => rng.random_range(self.count.min(1)..=self.count),
-            _ if spoilt => self.count.saturating_add(1),
+            _ if corrupted => self.count.saturating_add(1),
             _ => self.count,
         };
         let (attributes, handle) = (rng.random(), rng.random_range(0..5) > 0);
         let number: u64 = rng.random();
         // A piece of a directory without names is its end.
-        let eof = rng.random_range(0..3) > 0 || !spoilt && number % 5 < 3;
+        let eof = rng.random_range(0..3) > 0 || !corrupted && number % 5 < 3;
         self.with(&Choice { attributes, handle, status, count, eof, number })
     }
 

@@ -47,7 +47,7 @@ pub struct Script {
     pub seed: u64,
 }
 
-/// What a server treats otherwise than all else. A file is known by the number that its name ends in: a station that works on a
+/// What a server treats otherwise than all else. A file is known by the number that its name ends in: a client that works on a
 /// file of its own is known by that.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Oddities {

@@ -19,10 +19,10 @@ fn options(dialect: Dialect) -> SmbOptions {
 fn goes_on_the_share_and_leaves_it() {
     let mut world = World::ready(Dialect::V210, 32);
     let now = world.tick();
-    world.client.leave(now, &mut world.out, &mut world.told);
+    world.client.leave(now, &mut world.out, &mut world.collected);
     world.obey();
     assert_eq!(world.result(Tag::LEAVE), Some(Ok(Reply::Nothing)));
-    let names: Vec<String> = world.told.transactions.iter().map(|row| row.procedure.name()).collect();
+    let names: Vec<String> = world.collected.transactions.iter().map(|row| row.procedure.name()).collect();
     assert_eq!(names, ["TREE_DISCONNECT", "LOGOFF"]);
     let late = world.begin(&Operation::Null);
     assert_eq!(world.result(late).unwrap().unwrap_err().cause, Cause::Ended);
@@ -70,7 +70,7 @@ fn what_is_demanded_and_cannot_be_had_ends_the_logon() {
         world.connect();
         world.obey();
         assert_eq!(world.result(Tag::CONNECT).unwrap().unwrap_err().cause, Cause::NotOffered, "{demand}");
-        assert!(!world.told.transactions.iter().any(|row| row.procedure.name() == "TREE_CONNECT"), "{demand}");
+        assert!(!world.collected.transactions.iter().any(|row| row.procedure.name() == "TREE_CONNECT"), "{demand}");
     }
 }
 
@@ -102,6 +102,6 @@ fn nothing_is_begun_before_and_a_second_connect_is_refused() {
     assert_eq!(world.result(early).unwrap().unwrap_err().cause, Cause::Ended);
     world.connect();
     let now = world.tick();
-    world.client.overdue(now, now, &mut world.told);
+    world.client.overdue(now, now, &mut world.collected);
     assert_eq!(world.result(Tag::CONNECT).unwrap().unwrap_err().cause, Cause::TimedOut);
 }

@@ -1,4 +1,4 @@
-//! Stations that the server treats otherwise than the others: slower, or with more errors.
+//! Clients that the server treats otherwise than the others: slower, or with more errors.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -7,12 +7,12 @@ use statrs::distribution::{DiscreteCDF, Poisson};
 
 use super::sizes::median;
 
-/// What a station got.
+/// What a client got.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct StationShare {
+pub struct ClientTotals {
     /// Which one, from 0.
-    pub station: u32,
-    /// The thread that ran it: what delays a thread delays all its stations.
+    pub client_index: u32,
+    /// The thread that ran it: what delays a thread delays all its clients.
     pub thread: u32,
     /// Actions that succeeded.
     pub actions: u64,
@@ -24,53 +24,53 @@ pub struct StationShare {
     pub error_s: f64,
 }
 
-/// What stands out among stations. Numbers are those of [`StationShare::station`].
+/// What stands out among clients. Numbers are those of [`ClientTotals::client_index`].
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct OddStations {
+pub struct ClientOutliers {
     /// Slower than the others.
     pub slower: Vec<u32>,
     /// Quicker than the others.
     pub quicker: Vec<u32>,
     /// With more errors than the others.
     pub lossy: Vec<u32>,
-    /// Those of which nobody can tell whether they are slower or quicker: their thread has too few stations to be compared with each
+    /// Those of which nobody can tell whether they are slower or quicker: their thread has too few clients to be compared with each
     /// other, and threads cannot be compared.
     pub unjudged: Vec<u32>,
 }
 
-/// Stations that it takes to say what is usual among them.
+/// Clients that it takes to say what is usual among them.
 const FEWEST: usize = 4;
-/// Actions that a station must have done for its mean to count.
+/// Actions that a client must have done for its mean to count.
 const FEWEST_ACTIONS: u64 = 10;
 /// A smaller difference from the usual is nobody's trouble, over the usual.
 const NOTABLE: f64 = 0.10;
-/// How many robust standard deviations of the stations' means a difference must be.
+/// How many robust standard deviations of the clients' means a difference must be.
 const UNUSUAL: f64 = 5.0;
 /// How many of its own standard errors.
 const SURE: f64 = 4.0;
 /// Standard deviations in a median of absolute deviations, of normal numbers.
 const MAD: f64 = 1.4826;
-/// Errors from which on a station may be called lossy.
+/// Errors from which on a client may be called lossy.
 const FEWEST_ERRORS: u64 = 3;
-/// How seldom chance may call any of all stations lossy.
+/// How seldom chance may call any of all clients lossy.
 const CHANCE: f64 = 0.001;
 
-/// What stands out among stations that were all asked for the same; nothing where there are fewer than four. `alike`: the threads that ran
+/// What stands out among clients that were all asked for the same; nothing where there are fewer than four. `alike`: the threads that ran
 /// them were equally on time, and that is known.
 ///
-/// *Slower* (quicker): the mean response time is above (below) the median of the means of all stations of its thread by more than a tenth
+/// *Slower* (quicker): the mean response time is above (below) the median of the means of all clients of its thread by more than a tenth
 /// of it, by more than five robust standard deviations of these means, and by more than four standard errors of its own. Where a thread
-/// has fewer than four stations, they are judged beside those of all threads if these are `alike`, and only called slower
+/// has fewer than four clients, they are judged beside those of all threads if these are `alike`, and only called slower
 /// (quicker) where they are so beside their own thread's others, too, by as much; else they are not judged.
-/// *Lossy*: at least three errors, and so many more than the other stations' share of errors lets expect that chance gives that to one
-/// station of all of them once in a thousand times (Poisson).
-pub fn judge_stations(stations: &[StationShare], alike: bool) -> OddStations {
-    let mut odd = OddStations::default();
-    if stations.len() < FEWEST {
+/// *Lossy*: at least three errors, and so many more than the other clients' share of errors lets expect that chance gives that to one
+/// client of all of them once in a thousand times (Poisson).
+pub fn judge_clients(clients: &[ClientTotals], alike: bool) -> ClientOutliers {
+    let mut odd = ClientOutliers::default();
+    if clients.len() < FEWEST {
         return odd;
     }
-    let busy: Vec<StationShare> = stations.iter().filter(|one| one.actions >= FEWEST_ACTIONS).copied().collect();
-    let mut threads: BTreeMap<u32, Vec<StationShare>> = BTreeMap::new();
+    let busy: Vec<ClientTotals> = clients.iter().filter(|one| one.actions >= FEWEST_ACTIONS).copied().collect();
+    let mut threads: BTreeMap<u32, Vec<ClientTotals>> = BTreeMap::new();
     busy.iter().for_each(|one| threads.entry(one.thread).or_default().push(*one));
     for mates in threads.values() {
         for one in mates {
@@ -79,23 +79,23 @@ pub fn judge_stations(stations: &[StationShare], alike: bool) -> OddStations {
             } else if threads.len() == 1 || alike {
                 among_all(one, mates, &busy)
             } else {
-                odd.unjudged.push(one.station);
+                odd.unjudged.push(one.client_index);
                 None
             };
             match direction {
-                Some(Ordering::Greater) => odd.slower.push(one.station),
-                Some(Ordering::Less) => odd.quicker.push(one.station),
+                Some(Ordering::Greater) => odd.slower.push(one.client_index),
+                Some(Ordering::Less) => odd.quicker.push(one.client_index),
                 _ => {}
             }
         }
     }
     [&mut odd.slower, &mut odd.quicker, &mut odd.unjudged].into_iter().for_each(|list| list.sort_unstable());
-    odd.lossy = stations.iter().filter(|one| is_lossy(one, stations)).map(|one| one.station).collect();
+    odd.lossy = clients.iter().filter(|one| is_lossy(one, clients)).map(|one| one.client_index).collect();
     odd
 }
 
-/// Whether a station's mean is above or below what is usual among these; `None` where it is neither, or they are too few.
-fn beside(one: &StationShare, these: &[StationShare]) -> Option<Ordering> {
+/// Whether a client's mean is above or below what is usual among these; `None` where it is neither, or they are too few.
+fn beside(one: &ClientTotals, these: &[ClientTotals]) -> Option<Ordering> {
     if these.len() < FEWEST {
         return None;
     }
@@ -105,10 +105,11 @@ fn beside(one: &StationShare, these: &[StationShare]) -> Option<Ordering> {
     ((one.mean_s - usual).abs() > limit).then(|| one.mean_s.total_cmp(&usual))
 }
 
-/// Beside the stations of all threads, and beside the few others of its own: what all of them have in common is the thread's.
-fn among_all(one: &StationShare, mates: &[StationShare], all: &[StationShare]) -> Option<Ordering> {
+/// Beside the clients of all threads, and beside the few others of its own: what all of them have in common is the thread's.
+fn among_all(one: &ClientTotals, mates: &[ClientTotals], all: &[ClientTotals]) -> Option<Ordering> {
     let direction = beside(one, all)?;
-    let others: Vec<f64> = mates.iter().filter(|mate| mate.station != one.station).map(|mate| mate.mean_s).collect();
+    let others: Vec<f64> =
+        mates.iter().filter(|mate| mate.client_index != one.client_index).map(|mate| mate.mean_s).collect();
     let apart = median(others).is_none_or(|usual| {
         (one.mean_s - usual).abs() > (NOTABLE * usual).max(SURE * one.error_s)
             && one.mean_s.total_cmp(&usual) == direction
@@ -116,13 +117,13 @@ fn among_all(one: &StationShare, mates: &[StationShare], all: &[StationShare]) -
     apart.then_some(direction)
 }
 
-fn is_lossy(one: &StationShare, stations: &[StationShare]) -> bool {
+fn is_lossy(one: &ClientTotals, clients: &[ClientTotals]) -> bool {
     if one.errors < FEWEST_ERRORS {
         return false;
     }
-    let attempts = |one: &StationShare| (one.actions + one.errors) as f64;
-    let all: f64 = stations.iter().map(attempts).sum();
-    let errors: u64 = stations.iter().map(|one| one.errors).sum();
+    let attempts = |one: &ClientTotals| (one.actions + one.errors) as f64;
+    let all: f64 = clients.iter().map(attempts).sum();
+    let errors: u64 = clients.iter().map(|one| one.errors).sum();
     let others = all - attempts(one);
     if others <= 0.0 {
         return false;
@@ -130,5 +131,5 @@ fn is_lossy(one: &StationShare, stations: &[StationShare]) -> bool {
     // Half an error more: that others had none does not prove that they never have.
     let expected = ((errors - one.errors) as f64 + 0.5) / others * attempts(one);
     let by_chance = Poisson::new(expected).map_or(1.0, |poisson| poisson.sf(one.errors - 1));
-    by_chance < CHANCE / stations.len() as f64
+    by_chance < CHANCE / clients.len() as f64
 }

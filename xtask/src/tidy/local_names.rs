@@ -22,7 +22,7 @@ pub(crate) fn problems(sources: &[Source]) -> Vec<String> {
     let mut problems = Vec::new();
     for source in sources {
         for (i, line) in source.text.lines().enumerate() {
-            if let Some(what) = stranger(&source.path, line) {
+            if let Some(what) = local_name(&source.path, line) {
                 problems.push(format!("{}:{}: names {what}", source.path, i + 1));
             }
         }
@@ -30,7 +30,7 @@ pub(crate) fn problems(sources: &[Source]) -> Vec<String> {
     problems
 }
 
-fn stranger(path: &str, line: &str) -> Option<String> {
+fn local_name(path: &str, line: &str) -> Option<String> {
     if path.ends_with("Cargo.lock") {
         let source = line.strip_prefix("source = ")?.trim_matches('"');
         return (source != LOCK_SOURCE).then(|| format!("{source}, which is not the default registry"));
