@@ -6,7 +6,7 @@ use std::time::Duration;
 use plimsoll_client::target::{Embedded, Target};
 use plimsoll_drive::connect::ConnectOptions;
 use plimsoll_drive::engine::Plan;
-use plimsoll_experiment::{Beginning, ByTime, Chosen, Drive, LevelSpec, Told};
+use plimsoll_experiment::{ByTime, Chosen, Drive, LevelSpec, RunSpec, Told};
 use plimsoll_model::Names;
 use plimsoll_workload::Workload;
 use plimsoll_workload::{Load, Pause, Phases};
@@ -75,8 +75,8 @@ fn drive_both<'a>(drive: &Drive<'a>) -> anyhow::Result<Told<'a>> {
     }
     let target = "an SMB and an NFS server in this process, in memory".to_owned();
     let warmup_ns = nanoseconds(PHASES.0);
-    let beginning = Beginning { target, warmup_ns, ..Beginning::new(drive.workload, SEED) };
-    Ok(Told { beginning, levels, names, facts })
+    let spec = RunSpec { target, warmup_ns, ..RunSpec::new(drive.workload, SEED) };
+    Ok(Told { spec, workload: drive.workload, levels, names, facts })
 }
 
 /// The levels of one server, the `place`th one.

@@ -6,10 +6,11 @@ use anyhow::Context;
 use plimsoll_model::Names;
 use plimsoll_report::collect::comparison::{Contestant, LevelRuns, LoadPoint};
 use plimsoll_report::findings::Findings;
+use plimsoll_workload::Workload;
 
 use crate::drive::findings_of;
 use crate::record::RecordTo;
-use crate::{Beginning, Chosen, Drive, LevelResult, LevelSpec, Recorded, Site, Told, again};
+use crate::{Chosen, Drive, LevelResult, LevelSpec, Recorded, RunSpec, Site, Told, again};
 
 /// A side that is ready to be driven.
 pub struct Arm<'a> {
@@ -18,7 +19,8 @@ pub struct Arm<'a> {
     _chosen: Chosen,
     site: Site,
     steps: Vec<LevelSpec>,
-    beginning: Beginning<'a>,
+    spec: RunSpec,
+    workload: &'a Workload,
     recording: Option<Recorded<'a>>,
     /// Levels of each run, those of a round that was interrupted among them.
     ran: Vec<Vec<LevelResult>>,
@@ -29,13 +31,28 @@ pub struct Arm<'a> {
 impl<'a> Arm<'a> {
     /// One that has not been driven yet.
     #[must_use]
-    pub fn new(name: String, chosen: Chosen, site: Site, steps: Vec<LevelSpec>, beginning: Beginning<'a>) -> Self {
-        Self { name, _chosen: chosen, site, steps, beginning, recording: None, ran: Vec::new(), remarks: Vec::new() }
+    pub fn new(
+        name: String,
+        (chosen, site): (Chosen, Site),
+        steps: Vec<LevelSpec>,
+        (spec, workload): (RunSpec, &'a Workload),
+    ) -> Self {
+        Self {
+            name,
+            _chosen: chosen,
+            site,
+            steps,
+            spec,
+            workload,
+            recording: None,
+            ran: Vec::new(),
+            remarks: Vec::new(),
+        }
     }
 
     /// Begins its recording, if one is wanted.
     pub fn record(&mut self, to: &RecordTo) -> anyhow::Result<()> {
-        self.recording = Recorded::begin(Some(to), self.beginning.clone())?;
+        self.recording = Recorded::begin(Some(to), &self.spec, self.workload)?;
         Ok(())
     }
 
@@ -62,7 +79,7 @@ impl<'a> Arm<'a> {
             return recording.finish::<()>(true, Err(error));
         }
         let facts = [self.site.server.facts(), self.remarks].concat();
-        let told = Told { beginning: self.beginning, levels, names: Arc::clone(names), facts };
+        let told = Told { spec: self.spec, workload: self.workload, levels, names: Arc::clone(names), facts };
         recording.finish(stopped || error.is_some(), Ok(&(told.findings(), ())))
     }
 
@@ -84,7 +101,7 @@ impl<'a> Arm<'a> {
         let levels = levels.collect();
         let ran: Vec<&LevelResult> = whole().flatten().collect();
         let facts = [self.site.server.facts(), self.remarks.clone()].concat();
-        let findings = findings_of(&self.beginning, &ran, names, facts, |run| run);
+        let findings = findings_of((&self.spec, self.workload), &ran, names, facts, |run| run);
         Contestant { findings: Findings { name: self.name.clone(), ..findings }, levels }
     }
 }

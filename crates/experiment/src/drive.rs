@@ -18,8 +18,9 @@ use super::chosen::Chosen;
 use super::files::Files;
 use super::level::{self, LevelResult};
 use super::level_spec::LevelSpec;
-use super::recorded::{Beginning, Recorded};
+use super::recorded::Recorded;
 use super::sink::{Kept, Table};
+use super::spec::RunSpec;
 use super::watching::Watching;
 use crate::error::all_of;
 use crate::server_side::ServerSideWatch;
@@ -296,7 +297,7 @@ pub(super) struct Cut {
 impl Cut {
     /// `None` where the level was quick enough.
     pub(super) fn after(ran: &LevelResult, limit_s: f64) -> Option<Self> {
-        let curve = ran.told.about.curve.clone();
+        let curve = ran.curve().map(str::to_owned);
         let mean_s = ran.mean_response_s().filter(|mean_s| *mean_s > limit_s)?;
         Some(Self { curve, level: ran.words().to_owned(), mean_s, limit_s })
     }
@@ -319,8 +320,10 @@ pub(super) fn stopped_at(ran: usize, planned: Option<usize>) -> String {
 
 /// Everything that a report tells of a run.
 pub struct Told<'a> {
-    /// What was known before.
-    pub beginning: Beginning<'a>,
+    /// All that was asked for.
+    pub spec: RunSpec,
+    /// What clients did.
+    pub workload: &'a Workload,
     /// The levels, in order.
     pub levels: Vec<LevelResult>,
     /// Resolves what they name.
@@ -347,23 +350,23 @@ impl Told<'_> {
 
     fn findings_with(self, more: impl FnOnce(Run) -> Run) -> Findings {
         let levels: Vec<&LevelResult> = self.levels.iter().collect();
-        findings_of(&self.beginning, &levels, &self.names, self.facts, more)
+        findings_of((&self.spec, self.workload), &levels, &self.names, self.facts, more)
     }
 }
 
-/// What a report shows of these levels.
+/// What a report shows of these levels of a run of a workload.
 pub(crate) fn findings_of(
-    beginning: &Beginning<'_>,
+    (spec, workload): (&RunSpec, &Workload),
     ran: &[&LevelResult],
     names: &Names,
     facts: Vec<String>,
     more: impl FnOnce(Run) -> Run,
 ) -> Findings {
-    let threads = ran.iter().map(|level| level.told.threads).max().unwrap_or(0);
-    let (run, source) = (more(beginning.run(facts, threads)), beginning.source());
-    let levels: Vec<_> = ran.iter().map(|level| level.told.as_level(&level.statistics)).collect();
-    let mut findings = Findings::collect_run(run, &levels, names, source, plimsoll_client::status_name);
-    findings.warnings.extend(ran.iter().filter_map(|level| level.told.caution()));
+    let threads = ran.iter().map(|level| level.threads).max().unwrap_or(0);
+    let run = more(spec.run(workload, facts, threads));
+    let levels: Vec<_> = ran.iter().map(|level| level.as_level()).collect();
+    let mut findings = Findings::collect_run(run, &levels, names, spec.source(), plimsoll_client::status_name);
+    findings.warnings.extend(ran.iter().filter_map(|level| level.caution()));
     findings
 }
 

@@ -8,9 +8,9 @@ use plimsoll_model::Names;
 use plimsoll_recording::folder::{FolderError, Recording, Sample};
 
 use super::level::LevelResult;
-use super::recorded::Beginning;
 use crate::error::Usage;
 use crate::record::Measured;
+use crate::spec::RunSpec;
 
 /// The levels of a recording that ran to their end, by their numbers. `names` gets all that they name.
 ///
@@ -18,7 +18,7 @@ use crate::record::Measured;
 /// There is no recording in the folder, it is damaged, or it is of something else than `ours`.
 pub fn read_back(
     folder: &Path,
-    ours: &Beginning<'_>,
+    ours: &RunSpec,
     sample: Sample,
     names: &mut Names,
 ) -> anyhow::Result<BTreeMap<u32, LevelResult>> {
@@ -37,27 +37,19 @@ pub fn read_back(
     }
     let mut levels = BTreeMap::new();
     for stage in &recording.manifest.stages {
-        let told: super::StageTold =
-            serde_json::from_value(stage.about.clone()).context("manifest.json: a stage makes no sense")?;
-        if told.whole {
+        let level = LevelResult::read(&stage.about)?;
+        if level.complete() {
             let (statistics, _) = recording.statistics(stage, names)?;
-            levels.insert(stage.number, LevelResult::read_back(statistics, told));
+            levels.insert(stage.number, level.with_statistics(statistics));
         }
     }
     Ok(levels)
 }
 
 /// Why a recording is not one of `ours`; `None` where it is.
-fn differs(theirs: &Measured, ours: &Beginning<'_>) -> Option<String> {
-    let Measured::Run { run, spec, .. } = theirs else { return Some("captures".to_owned()) };
-    if run.target != ours.target {
-        return Some(format!("the target {}, not {}", run.target, ours.target));
-    }
-    if run.seed != ours.seed {
-        return Some(format!("the seed {}, not {}", run.seed, ours.seed));
-    }
-    match (spec, &ours.spec) {
-        (Some(theirs), Some(ours)) => theirs.differs(ours),
-        _ => Some("levels that follow from what was measured".to_owned()),
+fn differs(theirs: &Measured, ours: &RunSpec) -> Option<String> {
+    match theirs {
+        Measured::Analyze { .. } => Some("captures".to_owned()),
+        Measured::Run { spec, .. } => spec.differs(ours),
     }
 }

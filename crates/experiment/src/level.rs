@@ -1,33 +1,57 @@
 //! One load level: it runs, and what it brought becomes what a report shows.
 
 use plimsoll_drive::engine::{self, EngineError, EngineResult, Plan, Setup, Watch};
-use plimsoll_model::{Names, Reason, Validity};
+use plimsoll_model::{Names, Reason, Validity, Verdict};
 use plimsoll_report::collect::comparison::{LoadPoint, MeasuredRun};
-use plimsoll_report::collect::run::{About, Answered, operations_together};
+use plimsoll_report::collect::run::{About, Answered, Level, operations_together};
 use plimsoll_report::collect::stations::spread;
 use plimsoll_report::collect::times_of;
-use plimsoll_report::findings::{Interruption, MovedNumber, OUTSIDE_THE_PHASE, ServerSide, Times, TurnKind};
+use plimsoll_report::findings::{
+    Interruption, MovedNumber, OUTSIDE_THE_PHASE, ServerSide, Times, TurnKind, besides_repeat, load,
+};
 use plimsoll_stats::{Headline, IntervalWidth, Intervals, Options, SharedDepth, Statistics};
 use plimsoll_workload::{Load, Workload};
+use serde::{Deserialize, Serialize};
 
 use super::disruption;
+use super::lateness;
 use super::level_spec::LevelSpec;
 use super::pace::pace;
 use super::parameters;
 use super::sink::{Kept, Measured};
-use super::stage_told::StageTold;
 use super::tallies::{alike, answered_in_it, failures, fairness, keeping_up, share, turn_kind};
 use super::uncertain::Uncertain;
 use super::validity;
 use crate::server_side::ServerSideWatch;
 
-/// A load level that was measured.
+/// A load level that was measured. A recording keeps it in the manifest, and its statistics and intervals in files of their own.
+#[derive(Serialize, Deserialize)]
 pub struct LevelResult {
+    /// The transactions of the measured phase.
+    #[serde(skip, default = "no_statistics")]
     pub(super) statistics: Statistics,
     /// Where they were wanted.
+    #[serde(skip)]
     intervals: Option<Intervals>,
-    pub(super) told: StageTold,
-    /// What speaks against its numbers.
+    /// First and last instant of the measured phase, ns since the Unix epoch.
+    pub(super) span_ns: (i64, i64),
+    /// Turns that ended in it.
+    turns: u64,
+    /// All else that a report shows of it.
+    pub(super) about: About,
+    /// Threads that made the load.
+    pub(super) threads: u32,
+    /// It ran to its end.
+    #[serde(default)]
+    complete: bool,
+    /// What a search needs besides.
+    #[serde(skip)]
+    judgement: Judgement,
+}
+
+/// What speaks against a level's numbers, and what is to blame. It is not kept in a recording.
+#[derive(Default)]
+struct Judgement {
     reasons: Vec<Reason>,
     /// Turns that were begun and had not ended when their user's next one was due, or at all: with those never begun, overload.
     late_turns: u64,
@@ -44,39 +68,53 @@ pub struct LevelResult {
 impl LevelResult {
     /// The same as a point of a load curve of several.
     pub fn on(mut self, step: &LevelSpec) -> LevelResult {
-        self.told.about.curve.clone_from(&step.curve);
-        self.told.about.varied = step.parameter.as_ref().map(parameters::shown);
+        self.about.curve.clone_from(&step.curve);
+        self.about.varied = step.parameter.as_ref().map(parameters::shown);
         self
     }
 
     /// The same with what the server said of itself meanwhile, where somebody looked.
     pub(super) fn beside(mut self, watch: Option<&ServerSideWatch>) -> LevelResult {
         let answered = self.answered().requests;
-        self.told.about.server = watch.map(|watch| watch.during(self.told.span_ns, answered));
+        self.about.server = watch.map(|watch| watch.during(self.span_ns, answered));
         self
     }
 
-    /// A level that was measured before, as a recording has it.
-    pub(super) fn read_back(statistics: Statistics, told: StageTold) -> LevelResult {
-        let (intervals, generators_fault, on_time, busy, behind) = (None, None, None, None, None);
-        Self {
-            statistics,
-            intervals,
-            told,
-            reasons: Vec::new(),
-            late_turns: 0,
-            generators_fault,
-            on_time,
-            busy,
-            behind,
-        }
+    /// A level as a manifest has it, without its transactions.
+    ///
+    /// # Errors
+    /// It is damaged or of another version.
+    pub fn read(stage: &serde_json::Value) -> anyhow::Result<Self> {
+        Self::deserialize(stage).map_err(|error| anyhow::anyhow!("manifest.json: invalid stage: {error}"))
+    }
+
+    /// The same with the transactions of its measured phase.
+    pub(super) fn with_statistics(self, statistics: Statistics) -> Self {
+        Self { statistics, ..self }
+    }
+
+    /// What a reader should know though the level is valid.
+    pub fn caution(&self) -> Option<String> {
+        let About { level, validity, generator, .. } = &self.about;
+        let said = lateness::caution(&generator.moved).filter(|_| validity.verdict == Verdict::Valid)?;
+        Some(format!("At {level}: {said}."))
+    }
+
+    /// The load curve that it is a point of, where there are several.
+    pub fn curve(&self) -> Option<&str> {
+        self.about.curve.as_deref()
+    }
+
+    /// As a report takes it.
+    pub fn as_level(&self) -> Level<'_> {
+        Level { statistics: &self.statistics, span_ns: self.span_ns, turns: self.turns, about: self.about.clone() }
     }
 
     /// The same with one thing more that speaks against it, where there is one.
     pub(super) fn against(mut self, reason: Option<Reason>) -> LevelResult {
         if let Some(reason) = reason {
-            self.reasons.push(reason);
-            self.told.about.validity = Validity::of(self.reasons.clone());
+            self.judgement.reasons.push(reason);
+            self.about.validity = Validity::of(self.judgement.reasons.clone());
         }
         self
     }
@@ -88,9 +126,9 @@ impl LevelResult {
 
     /// The same, no matter how busy the client was.
     pub(super) fn without_busy_client(mut self) -> LevelResult {
-        let busy = self.busy.take();
-        self.reasons.retain(|reason| Some(&reason.text) != busy.as_ref());
-        self.told.about.validity = Validity::of(self.reasons.clone());
+        let busy = self.judgement.busy.take();
+        self.judgement.reasons.retain(|reason| Some(&reason.text) != busy.as_ref());
+        self.about.validity = Validity::of(self.judgement.reasons.clone());
         self
     }
 
@@ -101,9 +139,9 @@ impl LevelResult {
 
     /// The same with these names.
     pub(super) fn named_as(mut self, names: impl Iterator<Item = String>) -> LevelResult {
-        let kinds = std::mem::take(&mut self.told.about.turns).into_iter().zip(names);
+        let kinds = std::mem::take(&mut self.about.turns).into_iter().zip(names);
         let named = kinds.map(|(kind, name)| TurnKind { name, ..kind });
-        self.told.about.turns = named.filter(|kind| kind.ended + kind.unended > 0).collect();
+        self.about.turns = named.filter(|kind| kind.ended + kind.unended > 0).collect();
         self
     }
 
@@ -116,25 +154,25 @@ impl LevelResult {
         let about =
             About { level: words, stations, depth, asked_per_s, pace: pace(plan), validity, ..About::default() };
         let statistics = Statistics::new(Options { headline: headline(plan), ..Options::default() });
-        let told = StageTold { span_ns: (0, 0), turns: 0, about, threads: 0, whole: false };
-        let (intervals, generators_fault, on_time, busy, behind) = (None, None, None, None, None);
-        Self { statistics, intervals, told, reasons, late_turns: 0, generators_fault, on_time, busy, behind }
+        let judgement = Judgement { reasons, ..Judgement::default() };
+        let (span_ns, turns, threads, complete) = ((0, 0), 0, 0, false);
+        Self { statistics, intervals: None, span_ns, turns, about, threads, complete, judgement }
     }
 
     /// As a comparison wants it; `None` where it was not run, or its numbers by time were not kept.
     pub fn measured(&self) -> Option<MeasuredRun> {
         let intervals = self.intervals.clone()?;
-        Some(MeasuredRun { span_ns: self.told.span_ns, intervals })
+        Some(MeasuredRun { span_ns: self.span_ns, intervals })
     }
 
     /// What the server did in the phase.
     pub fn answered(&self) -> Answered {
-        self.told.about.answered.unwrap_or_default()
+        self.about.answered.unwrap_or_default()
     }
 
     /// That a rate was not held, whoever is to blame.
     pub fn behind(&self) -> Option<&str> {
-        self.behind.as_deref()
+        self.judgement.behind.as_deref()
     }
 
     /// Mean of the leading response times of all operations together, s.
@@ -143,29 +181,37 @@ impl LevelResult {
         times_of(&sum.leading(self.statistics.headline())).map(|times| times.mean_s)
     }
 
-    /// Where it lies on its load curve.
+    /// Where it lies on its load curve: repeats of a load lie at the same place.
     pub fn point(&self) -> LoadPoint {
-        self.told.point()
+        let About { level, asked_per_s, pace, stations, depth, validity, .. } = &self.about;
+        LoadPoint {
+            curve: self.curve().and_then(besides_repeat).map(str::to_owned),
+            level: level.clone(),
+            load: load(*asked_per_s, *stations, *depth),
+            pace: pace.clone(),
+            outstanding: stations.saturating_mul((*depth).into()),
+            valid: validity.valid,
+        }
     }
 
     /// Its load in words.
     pub fn words(&self) -> &str {
-        &self.told.about.level
+        &self.about.level
     }
 
     /// Puts what the server said of itself beside it.
     pub fn serve_with(&mut self, server: ServerSide) {
-        self.told.about.server = Some(server);
+        self.about.server = Some(server);
     }
 
     /// All that is told of it besides its transactions.
     pub fn about(&self) -> &About {
-        &self.told.about
+        &self.about
     }
 
     /// Whether its numbers may be used.
     pub fn validity(&self) -> &Validity {
-        &self.told.about.validity
+        &self.about.validity
     }
 
     /// The transactions of its measured phase.
@@ -173,41 +219,45 @@ impl LevelResult {
         &self.statistics
     }
 
-    /// Nobody stopped it before its end.
-    pub fn whole(&self) -> bool {
-        self.told.whole
+    /// It ran to its end.
+    pub fn complete(&self) -> bool {
+        self.complete
     }
 
     /// Length of its measured phase, s.
     pub fn seconds(&self) -> f64 {
-        let (first, last) = self.told.span_ns;
+        let (first, last) = self.span_ns;
         last.saturating_sub(first) as f64 / 1e9
     }
 
     /// Turns that were begun and had not ended when their user's next one was due, or at all.
     pub fn late_turns(&self) -> u64 {
-        self.late_turns
+        self.judgement.late_turns
     }
 
     /// Planned turns that were never started.
     pub fn never_sent(&self) -> u64 {
-        self.told.about.generator.never_sent
+        self.about.generator.never_sent
     }
 
     /// Actions that did not succeed: what happened, how often.
     pub fn failures(&self) -> impl Iterator<Item = &(String, u64)> {
-        self.told.about.failures.iter().filter(|(cause, _)| !cause.ends_with(OUTSIDE_THE_PHASE))
+        self.about.failures.iter().filter(|(cause, _)| !cause.ends_with(OUTSIDE_THE_PHASE))
     }
 
     /// Why the load generator, and not the server, is to blame for bad numbers; `None` where it kept up.
     pub fn generators_fault(&self) -> Option<&str> {
-        self.generators_fault.as_deref()
+        self.judgement.generators_fault.as_deref()
     }
 
     /// What its numbers would be had the generator been on time, where its lateness alone is to blame for bad ones.
     pub fn on_time(&self) -> Option<&[MovedNumber]> {
-        self.on_time.as_deref()
+        self.judgement.on_time.as_deref()
     }
+}
+
+fn no_statistics() -> Statistics {
+    Statistics::new(Options::default())
 }
 
 /// Runs a plan; `words` says its load.
@@ -362,8 +412,9 @@ fn judged(
     let turns = stations.iter().map(|station| station.iterations).sum();
     let threads = u32::try_from(generator.workers.len()).unwrap_or(u32::MAX);
     let late_turns = if scheduled { kinds.iter().map(|kind| kind.late + kind.unended).sum() } else { 0 };
-    let told = StageTold { span_ns: measured, turns, about, threads, whole: end == End::Planned };
-    LevelResult { statistics, intervals, told, reasons, late_turns, generators_fault, on_time, busy, behind }
+    let judgement = Judgement { reasons, late_turns, generators_fault, on_time, busy, behind };
+    let complete = end == End::Planned;
+    LevelResult { statistics, intervals, span_ns: measured, turns, about, threads, complete, judgement }
 }
 
 /// How many users have a schedule of their own; `None` where nobody has.

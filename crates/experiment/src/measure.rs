@@ -14,7 +14,7 @@ use super::level::LevelResult;
 use super::level_spec::LevelSpec;
 use super::open_files;
 use super::parameters::Variant;
-use super::recorded::Beginning;
+use super::spec::RunSpec;
 
 /// All that is to be measured.
 pub struct Work<'a> {
@@ -32,7 +32,7 @@ pub fn measure(
     drive: &Drive<'_>,
     chosen: &Chosen,
     wishes: &ConnectOptions,
-    beginning: Beginning<'_>,
+    spec: &RunSpec,
 ) -> anyhow::Result<(Findings, anyhow::Result<()>)> {
     let Work { variants, finished: mut all, mut names } = work;
     let planned = variants.iter().map(|(_, steps)| steps.len()).sum();
@@ -80,6 +80,6 @@ pub fn measure(
     facts.extend(remarks);
     facts.extend(cuts(&all).iter().map(Cut::to_string));
     facts.extend(stopped.then(|| stopped_at(all.len(), Some(planned))));
-    let told = Told { beginning, levels: all.into_values().collect(), names, facts };
+    let told = Told { spec: spec.clone(), workload: drive.workload, levels: all.into_values().collect(), names, facts };
     Ok((told.findings(), besides))
 }

@@ -22,8 +22,8 @@ use plimsoll_workload::{Parameter, Workload};
 use super::Told;
 use super::level::{LevelResult, added_up, empty, headline, unfinished};
 use super::level_spec::LevelSpec;
-use super::recorded::Beginning;
 use super::sink::{Kept, Measured};
+use super::spec::RunSpec;
 
 /// When every clock starts, ns since the Unix epoch.
 const START: i64 = 1_700_000_000_000_000_000;
@@ -101,7 +101,7 @@ impl Found {
         let step = LevelSpec { plan: plan.clone(), words: format!("{stations} stations"), curve, parameter };
         let mut level = self.driven(script, &plan, (&step.words, Delays::default()), block).on(&step);
         // How busy this machine is says nothing of a run under a virtual clock.
-        level.told.about.validity = plimsoll_model::Validity::default();
+        level.about.validity = plimsoll_model::Validity::default();
         level
     }
 
@@ -152,8 +152,8 @@ impl Found {
 
     fn report(&self, levels: Vec<LevelResult>) -> (Findings, String) {
         let workload = Workload::find("blocks-read").unwrap();
-        let beginning = Beginning::new(&workload, 1);
-        let told = Told { beginning, levels, names: Arc::clone(&self.names), facts: Vec::new() };
+        let spec = RunSpec::new(&workload, 1);
+        let told = Told { spec, workload: &workload, levels, names: Arc::clone(&self.names), facts: Vec::new() };
         let findings = told.findings();
         let text = text::to_string(&findings.clone().into(), &text::Style::plain(120));
         (findings, text)

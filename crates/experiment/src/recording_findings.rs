@@ -6,10 +6,9 @@ use plimsoll_recording::folder::{Progress, Recording, Stage};
 use plimsoll_report::collect::StatusName;
 use plimsoll_report::collect::run::Level;
 use plimsoll_report::findings::{Findings, Run, Source};
-use plimsoll_stats::Statistics;
 
+use crate::level::LevelResult;
 use crate::record::Measured;
-use crate::stage_told::StageTold;
 
 /// The findings of a recording: a pure function of it.
 /// `capture_status_name` names the statuses of captured traffic.
@@ -37,10 +36,11 @@ pub(crate) fn measured(recording: &Recording) -> anyhow::Result<Measured> {
 fn of_run(recording: &Recording, mut run: Run, source: Source) -> anyhow::Result<Findings> {
     let mut names = Names::default();
     let stages = &recording.manifest.stages;
-    let mut read = |stage: &Stage| -> anyhow::Result<(Statistics, StageTold)> {
-        Ok((recording.statistics(stage, &mut names)?.0, StageTold::read(&stage.about)?))
+    let mut read = |stage: &Stage| -> anyhow::Result<LevelResult> {
+        let statistics = recording.statistics(stage, &mut names)?.0;
+        Ok(LevelResult::read(&stage.about)?.with_statistics(statistics))
     };
-    let mut read: Vec<(Statistics, StageTold)> = stages.iter().map(&mut read).collect::<Result<_, _>>()?;
+    let mut read: Vec<LevelResult> = stages.iter().map(&mut read).collect::<Result<_, _>>()?;
     let (unfinished, mut remarks) = unfinished(recording, &mut names)?;
     read.extend(unfinished);
     if stages.is_empty() && !read.is_empty() {
@@ -50,16 +50,16 @@ fn of_run(recording: &Recording, mut run: Run, source: Source) -> anyhow::Result
                 .to_owned(),
         );
     }
-    run.threads = read.iter().map(|(_, told)| told.threads).max().unwrap_or(0);
-    let levels: Vec<Level<'_>> = read.iter().map(|(statistics, told)| told.as_level(statistics)).collect();
+    run.threads = read.iter().map(|level| level.threads).max().unwrap_or(0);
+    let levels: Vec<Level<'_>> = read.iter().map(LevelResult::as_level).collect();
     let mut findings = Findings::collect_run(run, &levels, &names, source, plimsoll_client::status_name);
-    findings.warnings.extend(read.iter().filter_map(|(_, told)| told.caution()));
+    findings.warnings.extend(read.iter().filter_map(LevelResult::caution));
     findings.warnings.extend(remarks);
     Ok(findings)
 }
 
 /// Levels that were not finished, as far as there is something of them, and what to say of them.
-type Unfinished = (Vec<(Statistics, StageTold)>, Vec<String>);
+type Unfinished = (Vec<LevelResult>, Vec<String>);
 
 fn unfinished(recording: &Recording, names: &mut Names) -> anyhow::Result<Unfinished> {
     let (mut levels, mut remarks) = (Vec::new(), Vec::new());
@@ -71,7 +71,7 @@ fn unfinished(recording: &Recording, names: &mut Names) -> anyhow::Result<Unfini
                 remarks.push(format!(
                     "{level}: what was measured until its recording ends, which holds the state of about every second; without queue depth and rows"
                 ));
-                levels.push((statistics, StageTold::read(&stage.about)?));
+                levels.push(LevelResult::read(&stage.about)?.with_statistics(statistics));
             }
             Ok(None) => remarks.push(format!("Nothing is known of {name}: its measured phase had not lasted a second")),
             // What is damaged hides nothing of the finished ones.
@@ -93,7 +93,7 @@ fn of_analysis(recording: &Recording, source: Source, status_name: StatusName) -
 pub fn incomplete(recording: &Recording) -> Option<String> {
     // A level that was stopped is there, and not finished.
     let whole =
-        |stage: &&Stage| stage.level.is_none() || StageTold::read(&stage.about).is_ok_and(|told| told.is_whole());
+        |stage: &&Stage| stage.level.is_none() || LevelResult::read(&stage.about).is_ok_and(|level| level.complete());
     let finished = recording.manifest.stages.iter().filter(whole).count();
     let stopped = recording.manifest.stages.len() - finished;
     let left = match recording.partial.len() + stopped {

@@ -4,11 +4,12 @@ use std::path::Path;
 
 use anyhow::Context;
 use plimsoll_recording::folder::{FolderError, Recording};
+use plimsoll_report::findings::{self, Run, Source};
 use plimsoll_workload::{Parameter, Workload};
 use serde::{Deserialize, Serialize};
 
 use super::level_spec::LevelSpec;
-use super::parameters::Variant;
+use super::parameters::{self, Variant};
 use crate::error::Usage;
 use crate::record::Measured;
 
@@ -25,9 +26,15 @@ pub struct RunSpec {
     pub settings: Vec<Parameter>,
     /// The name of the file set, where it has one of its own.
     pub file_set: Option<String>,
+    /// Everything random follows from it.
+    pub seed: u64,
+    /// Load before each level that is not measured, ns.
+    pub warmup_ns: u64,
+    /// CPU idle states of this machine are prevented.
+    pub no_cpu_idle: bool,
     /// The levels of a load curve end with the one whose mean response time is above this, s.
     pub stop_above_s: Option<f64>,
-    /// The workload with each value of what is varied, and its levels.
+    /// The workload with each value of what is varied, and its levels; empty for a search, whose levels follow from what is measured.
     pub variants: Vec<VariantSpec>,
 }
 
@@ -65,6 +72,66 @@ pub struct VariantSpec {
 }
 
 impl RunSpec {
+    /// A run of this workload as it is, on no target yet and without levels.
+    pub fn new(workload: &Workload, seed: u64) -> Self {
+        Self {
+            target: String::new(),
+            server: ServerSpec::default(),
+            workload: workload.name().to_owned(),
+            settings: Vec::new(),
+            file_set: None,
+            seed,
+            warmup_ns: 0,
+            no_cpu_idle: false,
+            stop_above_s: None,
+            variants: Vec::new(),
+        }
+    }
+
+    /// The run as reports show it. `facts` are what was agreed with servers, `threads` those that made the load.
+    pub(super) fn run(&self, workload: &Workload, facts: Vec<String>, threads: u32) -> Run {
+        let mut facts = facts;
+        let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        // A comparison takes this for a term: without idle states response times are shorter.
+        let idle = if self.no_cpu_idle { ", no CPU idle states" } else { "" };
+        facts.push(format!("client with {cores} cores{idle}"));
+        Run {
+            target: self.target.clone(),
+            workload: workload.name().to_owned(),
+            description: workload.description().to_owned(),
+            workload_sha256: workload.digest().to_owned(),
+            seed: self.seed,
+            threads,
+            warmup_s: self.warmup_ns as f64 / 1e9,
+            parameters: self.parameters(workload),
+            facts,
+            capacity: None,
+            calls: None,
+        }
+    }
+
+    /// The parameters of the workload as reports show them: of what is varied, all values.
+    fn parameters(&self, workload: &Workload) -> Vec<findings::Parameter> {
+        let varied: Vec<&Parameter> = self.variants.iter().filter_map(|variant| variant.value.as_ref()).collect();
+        let one = |parameter: &Parameter| match varied.first() {
+            Some(first) if first.name == parameter.name => {
+                let values: Vec<&str> = varied.iter().map(|varied| varied.value.as_str()).collect();
+                findings::Parameter { name: parameter.name.clone(), value: values.join(", "), bytes: None }
+            }
+            _ => parameters::shown(parameter),
+        };
+        workload.parameters().iter().map(one).collect()
+    }
+
+    pub(super) fn source(&self) -> Source {
+        Source {
+            tool: format!("plimsoll {}", env!("CARGO_PKG_VERSION")),
+            inputs: vec![self.target.clone()],
+            filters: Vec::new(),
+            vantage: "client".to_owned(),
+        }
+    }
+
     /// That of a recorded run, and the text of its workload.
     ///
     /// # Errors
@@ -78,9 +145,10 @@ impl RunSpec {
         let measured = serde_json::from_value(recording.manifest.measured)
             .context("manifest.json does not say what was measured as this version says it")?;
         match measured {
-            Measured::Run { spec: Some(spec), workload_text, .. } => Ok((*spec, workload_text)),
+            // The levels of a search followed from what was measured.
+            Measured::Run { spec, workload_text, .. } if !spec.variants.is_empty() => Ok((*spec, workload_text)),
             Measured::Run { .. } | Measured::Analyze { .. } => {
-                Err(Usage(format!("--from {shown}: expected a recording of plimsoll run or sweep")).into())
+                Err(Usage(format!("--from {shown}: expected a recording of plimsoll run, sweep or duel")).into())
             }
         }
     }
@@ -114,6 +182,12 @@ impl RunSpec {
 
     /// Why a recording of this is not one of `ours`; `None` where it is.
     pub(crate) fn differs(&self, ours: &Self) -> Option<String> {
+        if self.target != ours.target {
+            return Some(format!("the target {}, not {}", self.target, ours.target));
+        }
+        if self.seed != ours.seed {
+            return Some(format!("the seed {}, not {}", self.seed, ours.seed));
+        }
         let (many, asked) = (self.levels().count(), ours.levels().count());
         if many != asked {
             return Some(format!("it is of {many} load levels, not of {asked}"));
@@ -137,5 +211,23 @@ impl RunSpec {
             let (was, is) = (theirs.decisive(), ours.decisive());
             (was != is).then(|| format!("at {} it is of: {was}; asked for is: {is}", ours.shown()))
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_what_is_varied_a_report_shows_all_values() {
+        let workload = Workload::find("blocks-read").unwrap();
+        let variant = |value: &str| {
+            let value = Some(Parameter { name: "block".to_owned(), value: value.to_owned() });
+            VariantSpec { value, workload_sha256: String::new(), levels: Vec::new() }
+        };
+        let plain = RunSpec::new(&workload, 1);
+        let varied = RunSpec { variants: vec![variant("750B"), variant("6kB")], ..plain.clone() };
+        let values = |spec: &RunSpec| spec.parameters(&workload)[0].value.clone();
+        assert_eq!((values(&plain), values(&varied)), (workload.parameters()[0].value.clone(), "750B, 6kB".to_owned()));
     }
 }

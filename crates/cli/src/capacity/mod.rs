@@ -6,7 +6,7 @@ use std::sync::Arc;
 use anyhow::Context;
 use plimsoll_experiment::capacity::{CapacitySearch, Objectives, parse_objective};
 use plimsoll_experiment::comparison::Condition;
-use plimsoll_experiment::{Beginning, Drive, LevelResult, Recorded, Told, Watching, allow_open_files};
+use plimsoll_experiment::{Drive, LevelResult, Recorded, RunSpec, Told, Watching, allow_open_files};
 use plimsoll_model::Names;
 use plimsoll_report::findings::Findings;
 use plimsoll_stats::capacity::{Bounds, Grain};
@@ -16,7 +16,7 @@ use crate::exit::{Done, Usage, first_error};
 use crate::output::Output;
 use crate::output_file::Files;
 use crate::record::RecordFlags;
-use crate::run::{LoadFlags, SetFlags, TargetFlags, Terminal, level_at, timeout_ns, usual};
+use crate::run::{LoadFlags, SetFlags, TargetFlags, Terminal, absolute, level_at, timeout_ns, usual};
 use crate::server_side::ServerSideFlags;
 
 /// Finds the highest load at which a server keeps a promise: doubles the load until it does not, halves the gap, and
@@ -94,14 +94,22 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
     let terminal = Terminal::new(arguments.output.quiet);
     let watching: &dyn Watching = &terminal;
     let warmup_ns = highest.plan.phases.warmup_ns;
-    let (target, keep_awake) = (chosen.shown.clone(), arguments.load.keep_awake);
-    let beginning = Beginning { target, warmup_ns, keep_awake, ..Beginning::new(&workload, arguments.load.seed) };
+    let spec = RunSpec {
+        target: chosen.shown.clone(),
+        server: arguments.target.spec(),
+        workload: absolute(&arguments.workload)?,
+        settings: arguments.parameters.settings().to_vec(),
+        file_set: arguments.load.file_set.clone(),
+        warmup_ns,
+        no_cpu_idle: arguments.load.keep_awake,
+        ..RunSpec::new(&workload, arguments.load.seed)
+    };
     let mut names = Names::default();
-    let wishes = arguments.target.wishes(beginning.seed ^ u64::from(std::process::id()) << 32);
+    let wishes = arguments.target.wishes(spec.seed ^ u64::from(std::process::id()) << 32);
     let highest = [highest];
     allow_open_files(chosen.open_files(&highest, &workload))?;
     let server_side = arguments.server_side.watch()?;
-    let recording = Recorded::begin(arguments.record.to().as_ref(), beginning.clone())?;
+    let recording = Recorded::begin(arguments.record.to().as_ref(), &spec, &workload)?;
     let drive = Drive {
         recording: recording.as_ref(),
         file_set: arguments.load.file_set.as_deref(),
@@ -119,7 +127,7 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
         let climbed = drive.climb(&site, &names, next).with_context(|| chosen.shown.clone())?;
         let mut facts = site.server.facts();
         facts.extend(climbed.facts());
-        let told = Told { beginning: beginning.clone(), levels: climbed.ran, names, facts };
+        let told = Told { spec: spec.clone(), workload: &workload, levels: climbed.ran, names, facts };
         let capacity = search.summary(told.levels.len());
         anyhow::Ok((told.findings_of(Some(Box::new(capacity))), climbed.besides))
     })();

@@ -70,7 +70,7 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
     let mut names = Names::default();
     let mut arms = Vec::new();
     for (place, side) in sides.iter().enumerate() {
-        arms.push(side.ready(&drive, &arguments.load, place as u64, &mut names)?);
+        arms.push(side.ready(&drive, &arguments, place as u64, &mut names)?);
     }
     let names = Arc::new(names);
     record(&mut arms, &arguments.record)?;

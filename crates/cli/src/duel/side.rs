@@ -3,11 +3,12 @@
 use std::path::PathBuf;
 
 use clap::Parser;
-use plimsoll_experiment::{Arm, Beginning, Drive, allow_open_files};
+use plimsoll_experiment::{Arm, Drive, RunSpec, VariantSpec, allow_open_files, repeated};
 use plimsoll_model::Names;
 
+use super::{Arguments, RUNS};
 use crate::exit::Usage;
-use crate::run::{AuthFlags, LoadFlags, TargetFlags, WishFlags, levels_of};
+use crate::run::{AuthFlags, LoadFlags, TargetFlags, WishFlags, absolute, levels_of};
 
 /// A side as it is written in one argument. What is not given is as for both.
 #[derive(Debug, Parser)]
@@ -55,10 +56,11 @@ impl Side {
     pub(super) fn ready<'a>(
         &self,
         drive: &Drive<'a>,
-        common: &LoadFlags,
+        arguments: &Arguments,
         place: u64,
         names: &mut Names,
     ) -> anyhow::Result<Arm<'a>> {
+        let common = &arguments.load;
         let load = LoadFlags {
             stations: self.stations.or(common.stations),
             rate: self.rate.or(common.rate),
@@ -75,9 +77,21 @@ impl Side {
         let site = drive.reach(&chosen, &wishes, &steps, names)?;
         let name = format!("{} {}", chosen.shown, self.options).trim_end().to_owned();
         let warmup_ns = steps.iter().map(|step| step.plan.phases.warmup_ns).next().unwrap_or(0);
-        let (target, keep_awake) = (chosen.shown.clone(), common.keep_awake);
-        let beginning = Beginning { target, warmup_ns, keep_awake, ..Beginning::new(drive.workload, common.seed) };
-        Ok(Arm::new(name, chosen, site, steps, beginning))
+        // Each run of it is a repeat.
+        let levels = repeated(steps.clone(), RUNS.saturating_mul(arguments.rounds));
+        let workload_sha256 = drive.workload.digest().to_owned();
+        let spec = RunSpec {
+            target: chosen.shown.clone(),
+            server: flags.spec(),
+            workload: absolute(&arguments.workload)?,
+            settings: arguments.parameters.settings().to_vec(),
+            file_set: common.file_set.clone(),
+            warmup_ns,
+            no_cpu_idle: common.keep_awake,
+            variants: vec![VariantSpec { value: None, workload_sha256, levels }],
+            ..RunSpec::new(drive.workload, common.seed)
+        };
+        Ok(Arm::new(name, (chosen, site), steps, (spec, drive.workload)))
     }
 }
 

@@ -14,8 +14,8 @@ use std::sync::{Arc, Mutex};
 use anyhow::Context;
 use plimsoll_drive::tap::Tap;
 use plimsoll_experiment::{
-    Beginning, ByTime, Drive, LevelResult, LevelSpec, Recorded, RunSpec, Table, Variant, VariantSpec, Watching, Work,
-    measure, of_variant, parameters_of_all, read_back, repeated,
+    ByTime, Drive, LevelResult, LevelSpec, Recorded, RunSpec, Table, Variant, VariantSpec, Watching, Work, measure,
+    of_variant, read_back, repeated,
 };
 use plimsoll_model::Names;
 use plimsoll_recording::TransactionsFile;
@@ -153,22 +153,17 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
     };
     let target = if arguments.from.is_some() { arguments.target.of(&spec)? } else { arguments.target.clone() };
     let chosen = target.choose()?;
-    let beginning = Beginning {
-        target: chosen.shown.clone(),
-        warmup_ns: level.plan.phases.warmup_ns,
-        keep_awake: level.plan.no_cpu_idle,
-        parameters: parameters_of_all(&variants),
-        spec: Some(RunSpec { target: chosen.shown.clone(), ..spec.clone() }),
-        ..Beginning::new(&first.workload, level.plan.seed)
-    };
-    let (finished, names) = already(&arguments, &beginning)?;
+    let spec = RunSpec { target: chosen.shown.clone(), ..spec };
+    let (finished, names) = already(&arguments, &spec)?;
     let terminal = Terminal::new(arguments.output.quiet);
     let watching: &dyn Watching = &terminal;
     let server_side = arguments.server_side.watch()?;
     let record_to = arguments.record.to();
     let recording = match arguments.go_on {
-        true => Recorded::resume(record_to.as_ref(), beginning.clone(), |number| finished.contains_key(&number))?,
-        false => Recorded::begin(record_to.as_ref(), beginning.clone())?,
+        true => {
+            Recorded::resume(record_to.as_ref(), (&spec, &first.workload), |number| finished.contains_key(&number))?
+        }
+        false => Recorded::begin(record_to.as_ref(), &spec, &first.workload)?,
     };
     let points: usize = work.iter().map(|(_, steps)| steps.len()).sum();
     let drive = Drive {
@@ -187,9 +182,9 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
         may_be_busy: false,
     };
     // Two runs at once must not look like one client computer.
-    let wishes = target.wishes(beginning.seed ^ u64::from(std::process::id()) << 32);
+    let wishes = target.wishes(spec.seed ^ u64::from(std::process::id()) << 32);
     let work = Work { variants: work, finished, names };
-    let measured = measure(work, &drive, &chosen, &wishes, beginning);
+    let measured = measure(work, &drive, &chosen, &wishes, &spec);
     // Whatever became of the run: what was recorded of it gets its end, and is of use.
     let recording = recording.map_or(Ok(()), |recording| recording.finish(watching.stopped(), measured.as_ref()));
     let tap = tap.zip(tap_file).map_or(Ok(()), |(tap, file)| file.write(|_| tap.finish()));
@@ -217,21 +212,26 @@ fn asked(arguments: &Arguments) -> anyhow::Result<(RunSpec, Vec<Variant>)> {
         let workload_sha256 = variant.workload.digest().to_owned();
         anyhow::Ok(VariantSpec { value: variant.value.clone(), workload_sha256, levels })
     };
-    let spec = RunSpec {
+    let mut spec = RunSpec {
         // Known when it is chosen, without a password.
         target: String::new(),
         server: arguments.target.spec(),
         workload: absolute(&arguments.workload)?,
         settings: arguments.parameters.settings().to_vec(),
         file_set: arguments.load.file_set.clone(),
+        seed: arguments.load.seed,
+        warmup_ns: 0,
+        no_cpu_idle: arguments.load.keep_awake,
         stop_above_s: arguments.stop_above.map(|limit| limit.as_secs_f64()),
         variants: variants.iter().enumerate().map(of).collect::<anyhow::Result<_>>()?,
     };
+    let warmup_ns = spec.levels().next().map(|(_, level)| level.plan.phases.warmup_ns);
+    spec.warmup_ns = warmup_ns.unwrap_or(0);
     Ok((spec, variants))
 }
 
 /// What a workload is found by from anywhere.
-fn absolute(workload: &str) -> anyhow::Result<String> {
+pub(crate) fn absolute(workload: &str) -> anyhow::Result<String> {
     match Builtin::named(workload) {
         Some(_) => Ok(workload.to_owned()),
         None => Ok(std::path::absolute(workload)?.display().to_string()),
@@ -239,10 +239,10 @@ fn absolute(workload: &str) -> anyhow::Result<String> {
 }
 
 /// What a recording that is continued has already, and all that this names.
-fn already(arguments: &Arguments, beginning: &Beginning<'_>) -> anyhow::Result<(BTreeMap<u32, LevelResult>, Names)> {
+fn already(arguments: &Arguments, spec: &RunSpec) -> anyhow::Result<(BTreeMap<u32, LevelResult>, Names)> {
     let mut names = Names::default();
     let finished = match arguments.record.to() {
-        Some(to) if arguments.go_on => read_back(&to.folder, beginning, to.sample(beginning.seed), &mut names)?,
+        Some(to) if arguments.go_on => read_back(&to.folder, spec, to.sample(spec.seed), &mut names)?,
         _ => BTreeMap::new(),
     };
     Ok((finished, names))

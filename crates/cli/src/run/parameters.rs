@@ -95,8 +95,6 @@ fn parse_vary(text: &str) -> Result<Vary, String> {
 
 #[cfg(test)]
 pub(super) mod tests {
-    use plimsoll_experiment::parameters_of_all as of_all;
-
     use super::*;
 
     /// The flag as it is written.
@@ -124,7 +122,6 @@ pub(super) mod tests {
         let curves: Vec<_> = variants.iter().filter_map(Variant::curve).collect();
         assert_eq!(curves, ["block=750B", "block=6kB"]);
         assert_ne!(variants[0].workload.digest(), variants[1].workload.digest());
-        assert_eq!(of_all(&variants)[0].value, "750B, 6kB");
         let set = SetFlags { settings: vec![Parameter { name: "block".into(), value: "1B".into() }] };
         assert!(set.variants("blocks-read", &vary).is_err());
         assert_eq!(set.workload("blocks-read").unwrap().parameters()[0].value, "1B");

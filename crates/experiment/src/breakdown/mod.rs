@@ -31,8 +31,8 @@ use crate::chosen::Chosen;
 use crate::drive::Told;
 use crate::error::all_of;
 use crate::level::LevelResult;
-use crate::recorded::Beginning;
 use crate::server_side::ServerMetrics;
+use crate::spec::RunSpec;
 use crate::watching::Watching;
 pub use calls::CallSpec;
 use calls::Phase;
@@ -183,13 +183,12 @@ impl Breakdown<'_> {
             all
         };
         let (workloads, digests) = (several(|phase| phase.workload.name()), several(|phase| phase.workload.digest()));
-        let beginning = Beginning {
+        let run_spec = RunSpec {
             target: spec.target.shown.clone(),
             warmup_ns: spec.calls.warmup_ns,
-            parameters: Vec::new(),
-            ..Beginning::new(workload, spec.calls.seed)
+            ..RunSpec::new(workload, spec.calls.seed)
         };
-        let told = Told { beginning, levels, names, facts };
+        let told = Told { spec: run_spec, workload, levels, names, facts };
         let mut findings = told.findings_of_calls(calls);
         if let Some(run) = &mut findings.run {
             run.workload = workloads.join(", ");

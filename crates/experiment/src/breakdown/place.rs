@@ -207,7 +207,7 @@ impl<'a> Place<'a> {
 fn next(ran: &[LevelResult], level: &LevelSpec, phase: &Phase, wanted: u32) -> Option<LevelSpec> {
     let Some(last) = ran.last() else { return Some(level.clone()) };
     let calls = calls_of(last, phase).answered();
-    if !last.whole() || calls >= u64::from(wanted) || ran.len() >= ATTEMPTS {
+    if !last.complete() || calls >= u64::from(wanted) || ran.len() >= ATTEMPTS {
         return None;
     }
     let more = if calls == 0 { MUCH_MORE } else { MORE * f64::from(wanted) / calls as f64 };

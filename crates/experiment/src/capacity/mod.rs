@@ -49,7 +49,7 @@ impl<'a> CapacitySearch<'a> {
         level_at: impl Fn(f64, u32) -> anyhow::Result<LevelSpec>,
     ) -> anyhow::Result<Option<LevelSpec>> {
         // One that was cut short says nothing of its load.
-        if let Some(last) = ran.last().filter(|last| last.whole()) {
+        if let Some(last) = ran.last().filter(|last| last.complete()) {
             self.judge(last);
         }
         if self.invalid_trials >= MAX_INVALID_TRIALS {

@@ -9,8 +9,8 @@ use plimsoll_report::collect::comparison::{Contestant, LevelRuns, LoadPoint, Mea
 use plimsoll_report::findings::Findings;
 
 use super::{ComparedSide, WHOLE_CAPTURE};
+use crate::level::LevelResult;
 use crate::recording_findings::{findings, incomplete};
-use crate::stage_told::StageTold;
 
 /// Reads a recording: its levels by time, and what `plimsoll report` would show of it.
 ///
@@ -56,7 +56,7 @@ fn levels(recording: &Recording) -> anyhow::Result<Vec<LevelRuns>> {
 /// Where a load level lies; `None` of a capture.
 fn point(stage: &Stage) -> anyhow::Result<Option<LoadPoint>> {
     let Some(level) = &stage.level else { return Ok(None) };
-    Ok(Some(LoadPoint { level: level.clone(), ..StageTold::read(&stage.about)?.point() }))
+    Ok(Some(LoadPoint { level: level.clone(), ..LevelResult::read(&stage.about)?.point() }))
 }
 
 /// A load in words. Repeats are the same load again; points of other curves are not.

@@ -58,8 +58,8 @@ pub enum Measured {
         run: Box<Run>,
         /// The workload itself.
         workload_text: String,
-        /// All that was asked for; null where the levels followed from what was measured.
-        spec: Option<Box<RunSpec>>,
+        /// All that was asked for.
+        spec: Box<RunSpec>,
         /// As in the report.
         source: Source,
     },
