@@ -18,7 +18,7 @@ use crate::output::{Output, finish_table};
 use crate::output_file::Files;
 use crate::progress::Bar;
 use crate::record::RecordFlags;
-use plimsoll_experiment::record::{Capture, Inline, Measured};
+use plimsoll_experiment::record::{Capture, Measurement, SyncRecorder};
 
 /// Reads pcap, pcapng, snoop, NetXRay and NetMon captures, plain or packed with gzip or zstd.
 #[derive(Debug, clap::Args)]
@@ -45,7 +45,7 @@ pub(crate) struct Arguments {
     output: Output,
 }
 
-type Sinks = Filtered<((Statistics, Option<Batched>), Option<Inline>)>;
+type Sinks = Filtered<((Statistics, Option<Batched>), Option<SyncRecorder>)>;
 
 /// Runs the subcommand.
 pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
@@ -109,17 +109,17 @@ fn source(arguments: &Arguments) -> Source {
 }
 
 /// Begins a recording, if one is wanted.
-fn record(arguments: &Arguments, source: &Source) -> anyhow::Result<Option<Inline>> {
+fn record(arguments: &Arguments, source: &Source) -> anyhow::Result<Option<SyncRecorder>> {
     let captures = arguments.captures.iter().map(|path| Capture::of(path)).collect();
-    let measured = Measured::Analyze { source: source.clone(), captures };
+    let measured = Measurement::Analyze { source: source.clone(), captures };
     let Some(to) = arguments.record.to() else { return Ok(None) };
-    Inline::begin(to.begin(&measured, "the clock of the capture", 1)?).map(Some)
+    SyncRecorder::begin(to.begin(&measured, "the clock of the capture", 1)?).map(Some)
 }
 
 /// Gives every frame to an observer.
 fn observe(
     captures: &mut Captures,
-    (table, recording): (Option<Batched>, Option<Inline>),
+    (table, recording): (Option<Batched>, Option<SyncRecorder>),
     keys: SessionKeys,
     arguments: &Arguments,
 ) -> anyhow::Result<Observed<Sinks>> {

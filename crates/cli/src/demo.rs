@@ -6,7 +6,7 @@ use std::time::Duration;
 use plimsoll_client::target::{Embedded, Target};
 use plimsoll_drive::connect::ConnectOptions;
 use plimsoll_drive::engine::Plan;
-use plimsoll_experiment::{ByTime, Chosen, Drive, LevelSpec, RunSpec, Told};
+use plimsoll_experiment::{IntervalMode, LevelSpec, ResolvedTarget, RunResult, RunSpec, Runner};
 use plimsoll_model::Names;
 use plimsoll_workload::Workload;
 use plimsoll_workload::{Load, Pause, Phases};
@@ -42,10 +42,10 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
     let page = output.page_at_least(PAGE).display().to_string();
     let output = output.open(&mut Files::default())?;
     let workload = Workload::find("mixed")?;
-    let watching = Terminal::new(quiet);
+    let monitor = Terminal::new(quiet);
     let timeout_ns = Plan::new(Load::Closed { clients: 1, think: Pause::None }).timeout_ns;
-    let drive = Drive { by_time: ByTime::Used, ..Drive::new(&workload, &watching, timeout_ns) };
-    let findings = drive_both(&drive)?.findings();
+    let runner = Runner { interval_mode: IntervalMode::Transient, ..Runner::new(&workload, &monitor, timeout_ns) };
+    let findings = drive_both(&runner)?.findings();
     let done = Done::with(&findings.validity, output.prints());
     output.write(&findings.into())?;
     if !quiet {
@@ -55,34 +55,34 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
     Ok(done)
 }
 
-fn drive_both<'a>(drive: &Drive<'a>) -> anyhow::Result<Told<'a>> {
+fn drive_both<'a>(runner: &Runner<'a>) -> anyhow::Result<RunResult<'a>> {
     let mut names = Names::default();
-    let mut sites = Vec::new();
+    let mut prepared_targets = Vec::new();
     for (which, name) in [(Embedded::Smb, "SMB"), (Embedded::Nfs, "NFS")] {
-        let chosen = Chosen::start(Target::Embedded(which))?;
-        let steps = steps(name, sites.len());
-        let site = drive.reach(&chosen, &ConnectOptions::default(), &steps, &mut names)?;
-        sites.push((chosen, site, steps));
+        let resolved = ResolvedTarget::start(Target::Embedded(which))?;
+        let level_specs = level_specs(name, prepared_targets.len());
+        let prepared = runner.reach(&resolved, &ConnectOptions::default(), &level_specs, &mut names)?;
+        prepared_targets.push((resolved, prepared, level_specs));
     }
     let names = Arc::new(names);
     let (mut levels, mut facts) = (Vec::new(), Vec::new());
-    for (chosen, site, steps) in sites {
-        let ran = drive.levels(&site, &names, steps)?;
+    for (resolved, prepared, level_specs) in prepared_targets {
+        let ran = runner.levels(&prepared, &names, level_specs)?;
         facts.extend(ran.facts());
         levels.extend(ran.ran);
-        facts.extend(site.server.facts());
-        drop(chosen);
+        facts.extend(prepared.server.facts());
+        drop(resolved);
     }
     let target = "an SMB and an NFS server in this process, in memory".to_owned();
     let warmup_ns = nanoseconds(PHASES.0);
-    let spec = RunSpec { target, warmup_ns, ..RunSpec::new(drive.workload, SEED) };
-    Ok(Told { spec, workload: drive.workload, levels, names, facts })
+    let spec = RunSpec { target, warmup_ns, ..RunSpec::new(runner.workload, SEED) };
+    Ok(RunResult { spec, workload: runner.workload, levels, names, facts })
 }
 
 /// The levels of one server, the `place`th one.
-fn steps(name: &str, place: usize) -> Vec<LevelSpec> {
+fn level_specs(name: &str, place: usize) -> Vec<LevelSpec> {
     let first = u32::try_from(place * LEVELS.len()).unwrap_or(0);
-    let step = |(number, stations): (u32, u32)| {
+    let level_spec = |(number, stations): (u32, u32)| {
         let load = Load::Closed { clients: stations, think: Pause::Exponential(nanoseconds(THINK)) };
         let (warmup_ns, measured_ns) = (nanoseconds(PHASES.0), Some(nanoseconds(PHASES.1)));
         let phases = Phases { warmup_ns, measured_ns, ..Phases::default() };
@@ -90,7 +90,7 @@ fn steps(name: &str, place: usize) -> Vec<LevelSpec> {
         let words = format!("{name}, {stations} station{}", if stations == 1 { "" } else { "s" });
         LevelSpec { plan, words, curve: Some(name.to_owned()), parameter: None }
     };
-    (0..).zip(LEVELS).map(step).collect()
+    (0..).zip(LEVELS).map(level_spec).collect()
 }
 
 fn nanoseconds(time: Duration) -> u64 {

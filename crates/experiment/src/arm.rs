@@ -8,24 +8,26 @@ use plimsoll_report::collect::comparison::{Contestant, LevelRuns, LoadPoint};
 use plimsoll_report::findings::Findings;
 use plimsoll_workload::Workload;
 
-use crate::drive::findings_of;
 use crate::record::RecordTo;
-use crate::{Chosen, Drive, LevelResult, LevelSpec, Recorded, RunSpec, Site, Told, again};
+use crate::runner::findings_of;
+use crate::{
+    LevelResult, LevelSpec, PreparedTarget, ResolvedTarget, RunRecording, RunResult, RunSpec, Runner, repeat_of,
+};
 
 /// A side that is ready to be driven.
 pub struct Arm<'a> {
     name: String,
     /// The server itself, where it is in this process: it ends with this.
-    _chosen: Chosen,
-    site: Site,
-    steps: Vec<LevelSpec>,
+    _resolved: ResolvedTarget,
+    prepared: PreparedTarget,
+    level_specs: Vec<LevelSpec>,
     spec: RunSpec,
     workload: &'a Workload,
-    recording: Option<Recorded<'a>>,
+    recording: Option<RunRecording<'a>>,
     /// Levels of each run, those of a round that was interrupted among them.
     ran: Vec<Vec<LevelResult>>,
     /// What there was to tell of its runs.
-    remarks: Vec<String>,
+    notes: Vec<String>,
 }
 
 impl<'a> Arm<'a> {
@@ -33,42 +35,44 @@ impl<'a> Arm<'a> {
     #[must_use]
     pub fn new(
         name: String,
-        (chosen, site): (Chosen, Site),
-        steps: Vec<LevelSpec>,
+        (resolved, prepared): (ResolvedTarget, PreparedTarget),
+        level_specs: Vec<LevelSpec>,
         (spec, workload): (RunSpec, &'a Workload),
     ) -> Self {
         Self {
             name,
-            _chosen: chosen,
-            site,
-            steps,
+            _resolved: resolved,
+            prepared,
+            level_specs,
             spec,
             workload,
             recording: None,
             ran: Vec::new(),
-            remarks: Vec::new(),
+            notes: Vec::new(),
         }
     }
 
     /// Begins its recording, if one is wanted.
     pub fn record(&mut self, to: &RecordTo) -> anyhow::Result<()> {
-        self.recording = Recorded::begin(Some(to), &self.spec, self.workload)?;
+        self.recording = RunRecording::begin(Some(to), &self.spec, self.workload)?;
         Ok(())
     }
 
     /// Runs its levels once more; `repeat` counts its runs from 0. What was measured before an error is kept.
-    pub fn run(&mut self, drive: &Drive<'_>, names: &Arc<Names>, repeat: u32) -> anyhow::Result<()> {
-        let drive = Drive { recording: self.recording.as_ref(), ..*drive };
-        let levels = drive.levels(&self.site, names, again(&self.steps, repeat)).with_context(|| self.name.clone())?;
-        let told: Vec<String> = levels.facts().into_iter().filter(|fact| !self.remarks.contains(fact)).collect();
-        self.remarks.extend(told);
+    pub fn run(&mut self, runner: &Runner<'_>, names: &Arc<Names>, repeat: u32) -> anyhow::Result<()> {
+        let runner = Runner { recording: self.recording.as_ref(), ..*runner };
+        let levels = runner
+            .levels(&self.prepared, names, repeat_of(&self.level_specs, repeat))
+            .with_context(|| self.name.clone())?;
+        let told: Vec<String> = levels.facts().into_iter().filter(|fact| !self.notes.contains(fact)).collect();
+        self.notes.extend(told);
         self.ran.push(levels.ran);
         levels.besides
     }
 
     /// Removes its files.
-    pub fn clean(&self, drive: &Drive<'_>, names: &Arc<Names>) -> anyhow::Result<()> {
-        drive.levels(&self.site, names, Vec::new())?.besides
+    pub fn clean(&self, runner: &Runner<'_>, names: &Arc<Names>) -> anyhow::Result<()> {
+        runner.levels(&self.prepared, names, Vec::new())?.besides
     }
 
     /// Ends its recording, where there is one: all that was run is in it. `error` is what ended the duel.
@@ -78,8 +82,8 @@ impl<'a> Arm<'a> {
         if let Some(error) = error.filter(|_| levels.is_empty()) {
             return recording.finish::<()>(true, Err(error));
         }
-        let facts = [self.site.server.facts(), self.remarks].concat();
-        let told = Told { spec: self.spec, workload: self.workload, levels, names: Arc::clone(names), facts };
+        let facts = [self.prepared.server.facts(), self.notes].concat();
+        let told = RunResult { spec: self.spec, workload: self.workload, levels, names: Arc::clone(names), facts };
         recording.finish(stopped || error.is_some(), Ok(&(told.findings(), ())))
     }
 
@@ -92,15 +96,19 @@ impl<'a> Arm<'a> {
     /// What a comparison sees of it: its first so many runs.
     pub fn contestant(&self, names: &Names, runs: usize) -> Contestant {
         let whole = || self.ran.iter().take(runs);
-        let levels = self.steps.iter().enumerate().map(|(at, step)| {
+        let levels = self.level_specs.iter().enumerate().map(|(at, level_spec)| {
             let ran = || whole().filter_map(|levels| levels.get(at));
             let valid = ran().all(|level| level.validity().valid);
             let point = ran().next().map(|level| LoadPoint { valid, ..level.point() });
-            LevelRuns { level: step.words.clone(), point, runs: ran().filter_map(LevelResult::measured).collect() }
+            LevelRuns {
+                level: level_spec.words.clone(),
+                point,
+                runs: ran().filter_map(LevelResult::measured).collect(),
+            }
         });
         let levels = levels.collect();
         let ran: Vec<&LevelResult> = whole().flatten().collect();
-        let facts = [self.site.server.facts(), self.remarks.clone()].concat();
+        let facts = [self.prepared.server.facts(), self.notes.clone()].concat();
         let findings = findings_of((&self.spec, self.workload), &ran, names, facts, |run| run);
         Contestant { findings: Findings { name: self.name.clone(), ..findings }, levels }
     }

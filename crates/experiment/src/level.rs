@@ -13,14 +13,14 @@ use plimsoll_stats::{Headline, IntervalWidth, Intervals, Options, SharedDepth, S
 use plimsoll_workload::{Load, Workload};
 use serde::{Deserialize, Serialize};
 
+use super::confidence::ConfidenceIntervals;
 use super::disruption;
 use super::lateness;
 use super::level_spec::LevelSpec;
 use super::pace::pace;
 use super::parameters;
-use super::sink::{Kept, Measured};
+use super::sink::{MeasuringSink, SinkOptions};
 use super::tallies::{alike, answered_in_it, failures, fairness, keeping_up, share, turn_kind};
-use super::uncertain::Uncertain;
 use super::validity;
 use crate::server_side::ServerSideWatch;
 
@@ -67,9 +67,9 @@ struct Judgement {
 
 impl LevelResult {
     /// The same as a point of a load curve of several.
-    pub fn on(mut self, step: &LevelSpec) -> LevelResult {
-        self.about.curve.clone_from(&step.curve);
-        self.about.varied = step.parameter.as_ref().map(parameters::shown);
+    pub fn on(mut self, level_spec: &LevelSpec) -> LevelResult {
+        self.about.curve.clone_from(&level_spec.curve);
+        self.about.varied = level_spec.parameter.as_ref().map(parameters::shown);
         self
     }
 
@@ -265,16 +265,16 @@ pub fn run(
     plan: &Plan,
     words: &str,
     setup: &dyn Setup,
-    kept: Kept<'_>,
+    options: SinkOptions<'_>,
     watch: &Watch,
 ) -> Result<LevelResult, EngineError> {
     let depth = SharedDepth::default();
-    let sink = |_| Measured::new(kept, &depth, headline(plan), || empty(plan));
-    let ran = match kept.recording {
-        Some(_) => engine::run_with_checkpoints(plan, setup, sink, watch, &Measured::checkpoint),
+    let sink = |_| MeasuringSink::new(options, &depth, headline(plan), || empty(plan));
+    let ran = match options.recording {
+        Some(_) => engine::run_with_checkpoints(plan, setup, sink, watch, &MeasuringSink::checkpoint),
         None => engine::run(plan, setup, sink, watch),
     }?;
-    Ok(added_up((ran, depth), plan, words, setup.names(), kept.by_time))
+    Ok(added_up((ran, depth), plan, words, setup.names(), options.with_intervals))
 }
 
 /// The response time that leads: under a schedule the one from the intended start. (The pause of a station is no schedule:
@@ -296,19 +296,19 @@ pub(super) fn empty(plan: &Plan) -> Intervals {
 
 /// What workers brought, and the queue depth that they shared, put together.
 pub(super) fn added_up(
-    (ran, depth): (EngineResult<Measured>, SharedDepth),
+    (ran, depth): (EngineResult<MeasuringSink>, SharedDepth),
     plan: &Plan,
     words: &str,
     names: &Names,
-    by_time: bool,
+    with_intervals: bool,
 ) -> LevelResult {
     let EngineResult { sinks, clients: stations, iterations: kinds, generator, measured, silences, stopped } = ran;
     let mut statistics = Statistics::new(Options { headline: headline(plan), ..Options::default() });
-    let mut intervals = by_time.then(|| empty(plan));
+    let mut intervals = with_intervals.then(|| empty(plan));
     for sink in sinks {
-        let (part, by_time) = sink.finish(names);
+        let (part, its_intervals) = sink.finish(names);
         statistics.merge(&part);
-        if let Some((whole, part)) = intervals.as_mut().zip(by_time) {
+        if let Some((whole, part)) = intervals.as_mut().zip(its_intervals) {
             whole.merge(&part);
         }
     }
@@ -383,7 +383,8 @@ fn judged(
     };
     reasons.extend(disruption::reasons(&silence, short_reads, generator.unanswered.count, stopped, seconds));
     reasons.extend(ends.map(|at| disruption::not_finished(at, measured.1)));
-    let uncertain = intervals.as_ref().map_or_else(Uncertain::default, |whole| Uncertain::of(whole, measured));
+    let confidence =
+        intervals.as_ref().map_or_else(ConfidenceIntervals::default, |whole| ConfidenceIntervals::of(whole, measured));
     let answered = answered_in_it(&generator);
     let about = About {
         level: words,
@@ -394,8 +395,9 @@ fn judged(
         asked_per_s: generator.asked_rate,
         pace: pace(plan),
         answered: Some(answered),
-        operations_per_s_interval: uncertain.throughput(answered.requests, operations_together(&statistics).answered()),
-        response_mean_interval: uncertain.response_mean,
+        operations_per_s_interval: confidence
+            .throughput(answered.requests, operations_together(&statistics).answered()),
+        response_mean_interval: confidence.response_mean,
         generator: keeping_up(&seen),
         fairness: fairness(&stations, alike(&generator, response)),
         spread: spread(&stations.iter().map(share).collect::<Vec<_>>(), alike(&generator, response)),

@@ -37,35 +37,35 @@ impl LevelSpec {
 }
 
 /// All levels so many times: each repeat is a load curve of its own, with draws of its own.
-pub fn repeated(steps: Vec<LevelSpec>, times: u32) -> Vec<LevelSpec> {
+pub fn repeated(level_specs: Vec<LevelSpec>, times: u32) -> Vec<LevelSpec> {
     if times <= 1 {
-        return steps;
+        return level_specs;
     }
-    (0..times).flat_map(|repeat| again(&steps, repeat)).collect()
+    (0..times).flat_map(|repeat| repeat_of(&level_specs, repeat)).collect()
 }
 
 /// All levels once more: `repeat` counts from 0.
-pub fn again(steps: &[LevelSpec], repeat: u32) -> Vec<LevelSpec> {
-    let levels = u32::try_from(steps.len()).unwrap_or(u32::MAX);
-    let mut steps = steps.to_vec();
-    for (place, step) in (0..).zip(&mut steps) {
-        step.curve = Some(format!("{REPEAT}{}", repeat + 1));
-        step.plan.seed = step.plan.seed.wrapping_add(u64::from(repeat));
-        step.plan.stage = Some(repeat.saturating_mul(levels).saturating_add(place));
+pub fn repeat_of(level_specs: &[LevelSpec], repeat: u32) -> Vec<LevelSpec> {
+    let levels = u32::try_from(level_specs.len()).unwrap_or(u32::MAX);
+    let mut level_specs = level_specs.to_vec();
+    for (place, level_spec) in (0..).zip(&mut level_specs) {
+        level_spec.curve = Some(format!("{REPEAT}{}", repeat + 1));
+        level_spec.plan.seed = level_spec.plan.seed.wrapping_add(u64::from(repeat));
+        level_spec.plan.stage = Some(repeat.saturating_mul(levels).saturating_add(place));
     }
-    steps
+    level_specs
 }
 
 /// The levels of the `place`th variant of a workload: stages are numbered through, and each value is a load curve of its own.
-pub fn of_variant(mut steps: Vec<LevelSpec>, place: usize, variant: &Variant) -> Vec<LevelSpec> {
-    let before = u32::try_from(place.saturating_mul(steps.len())).unwrap_or(u32::MAX);
-    for step in &mut steps {
-        step.plan.stage = step.plan.stage.map(|stage| stage.saturating_add(before));
-        step.curve = match (variant.curve(), step.curve.take()) {
+pub fn levels_of_variant(mut level_specs: Vec<LevelSpec>, place: usize, variant: &Variant) -> Vec<LevelSpec> {
+    let before = u32::try_from(place.saturating_mul(level_specs.len())).unwrap_or(u32::MAX);
+    for level_spec in &mut level_specs {
+        level_spec.plan.stage = level_spec.plan.stage.map(|stage| stage.saturating_add(before));
+        level_spec.curve = match (variant.curve(), level_spec.curve.take()) {
             (Some(value), Some(repeat)) => Some(format!("{value}, {repeat}")),
             (value, repeat) => value.or(repeat),
         };
-        step.parameter.clone_from(&variant.value);
+        level_spec.parameter.clone_from(&variant.value);
     }
-    steps
+    level_specs
 }

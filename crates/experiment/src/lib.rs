@@ -1,55 +1,51 @@
 //! What is measured, and when it counts: a load level, its verdict, what is fair and what is certain, the recording of it, and the
-//! server's own numbers beside it. Nothing here prints or ends the process: [`Watching`] is told how far an experiment is.
+//! server's own numbers beside it. Nothing here prints or ends the process: [`Monitor`] is told how far an experiment is.
 
 mod arm;
 pub mod breakdown;
 pub mod capacity;
-mod chosen;
 pub mod comparison;
+mod compatibility;
+mod confidence;
 mod disruption;
-mod drive;
 mod error;
-mod files;
-mod finished;
-mod fitting;
+mod file_preparation;
 mod lateness;
 mod level;
 mod level_spec;
 mod measure;
-#[cfg(test)]
-mod odd_servers;
+mod monitor;
 mod open_files;
 mod pace;
 mod parameters;
 mod procedures;
-#[cfg(test)]
-mod ranked_servers;
 pub mod record;
-mod recorded;
 pub mod recording_findings;
+mod resolved_target;
+mod resume;
+mod run_recording;
+mod run_spec;
+mod runner;
 pub mod server_side;
 mod sink;
-mod spec;
-#[cfg(test)]
-mod starved;
 mod tallies;
-mod uncertain;
+#[cfg(test)]
+mod tests;
 mod validity;
-mod watching;
 
 pub use arm::Arm;
-pub use chosen::Chosen;
-pub use drive::{ByTime, Drive, Levels, Site, Told};
 pub use error::{Usage, all_of, first_reason};
-pub use finished::read_back;
 pub use lateness::FROM_INTENDED;
 pub use level::{LevelResult, run as run_level};
-pub use level_spec::{LevelSpec, again, of_variant, repeated};
+pub use level_spec::{LevelSpec, levels_of_variant, repeat_of, repeated};
 pub use measure::{Work, measure};
+pub use monitor::{Activity, Monitor};
 pub use open_files::allow as allow_open_files;
 pub use parameters::Variant;
 pub use procedures::ProcedureSet;
-pub use recorded::Recorded;
-pub use sink::{Kept, Table};
-pub use spec::{KerberosSpec, RunSpec, ServerSpec, VariantSpec};
-pub use watching::{Shown, Watching};
+pub use resolved_target::ResolvedTarget;
+pub use resume::finished_levels;
+pub use run_recording::RunRecording;
+pub use run_spec::{KerberosSpec, RunSpec, ServerSpec, VariantSpec};
+pub use runner::{IntervalMode, Levels, PreparedTarget, RunResult, Runner};
+pub use sink::{SinkOptions, Table};

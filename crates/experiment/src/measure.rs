@@ -8,13 +8,13 @@ use plimsoll_drive::connect::ConnectOptions;
 use plimsoll_model::Names;
 use plimsoll_report::findings::Findings;
 
-use super::chosen::Chosen;
-use super::drive::{Cut, Drive, Site, Told, stopped_at};
 use super::level::LevelResult;
 use super::level_spec::LevelSpec;
 use super::open_files;
 use super::parameters::Variant;
-use super::spec::RunSpec;
+use super::resolved_target::ResolvedTarget;
+use super::run_spec::RunSpec;
+use super::runner::{CurveCutoff, PreparedTarget, RunResult, Runner, stopped_at};
 
 /// All that is to be measured.
 pub struct Work<'a> {
@@ -29,57 +29,59 @@ pub struct Work<'a> {
 /// What a report shows, and what failed besides the measuring.
 pub fn measure(
     work: Work<'_>,
-    drive: &Drive<'_>,
-    chosen: &Chosen,
-    wishes: &ConnectOptions,
+    runner: &Runner<'_>,
+    resolved: &ResolvedTarget,
+    connect_options: &ConnectOptions,
     spec: &RunSpec,
 ) -> anyhow::Result<(Findings, anyhow::Result<()>)> {
     let Work { variants, finished: mut all, mut names } = work;
-    let planned = variants.iter().map(|(_, steps)| steps.len()).sum();
-    let files = variants.iter().map(|(variant, steps)| chosen.open_files(steps, &variant.workload)).max();
+    let planned = variants.iter().map(|(_, level_specs)| level_specs.len()).sum();
+    let files = variants.iter().map(|(variant, level_specs)| resolved.open_files(level_specs, &variant.workload)).max();
     open_files::allow(files.unwrap_or(0))?;
-    let cuts = |all: &BTreeMap<u32, LevelResult>| -> Vec<Cut> {
-        all.values().filter_map(|ran| Cut::after(ran, drive.stop_above_s?)).collect()
+    let cutoffs = |all: &BTreeMap<u32, LevelResult>| -> Vec<CurveCutoff> {
+        all.values().filter_map(|ran| CurveCutoff::after(ran, runner.stop_above_s?)).collect()
     };
-    let over = cuts(&all);
-    let wanted = |step: &LevelSpec| {
-        !all.contains_key(&step.plan.stage.unwrap_or(0)) && !over.iter().any(|cut| cut.curve == step.curve)
+    let over = cutoffs(&all);
+    let wanted = |level_spec: &LevelSpec| {
+        !all.contains_key(&level_spec.plan.stage.unwrap_or(0))
+            && !over.iter().any(|cutoff| cutoff.curve == level_spec.curve)
     };
     // Where all is there already, the server is asked for nothing but what it is.
-    let whole = !variants.iter().any(|(_, steps)| steps.iter().any(wanted));
-    let mut sites: Vec<(Drive<'_>, Site, Vec<LevelSpec>)> = Vec::new();
-    for (place, (variant, steps)) in variants.iter().enumerate() {
-        let left: Vec<LevelSpec> = steps.iter().filter(|step| wanted(step)).cloned().collect();
+    let whole = !variants.iter().any(|(_, level_specs)| level_specs.iter().any(wanted));
+    let mut prepared_targets: Vec<(Runner<'_>, PreparedTarget, Vec<LevelSpec>)> = Vec::new();
+    for (place, (variant, level_specs)) in variants.iter().enumerate() {
+        let left: Vec<LevelSpec> = level_specs.iter().filter(|level_spec| wanted(level_spec)).cloned().collect();
         if !left.is_empty() || whole && place == 0 {
-            let drive = Drive { workload: &variant.workload, ..*drive };
+            let runner = Runner { workload: &variant.workload, ..*runner };
             // The files are those of all levels, whichever are left.
-            let site = drive.reach(chosen, wishes, steps, &mut names)?;
-            sites.push((drive, site, left));
+            let prepared = runner.reach(resolved, connect_options, level_specs, &mut names)?;
+            prepared_targets.push((runner, prepared, left));
         }
     }
     let names = Arc::new(names);
-    let (mut agreed, mut remarks, mut besides, mut stopped) = (Vec::new(), Vec::new(), Ok(()), false);
-    for (drive, site, steps) in sites {
-        match drive.levels(&site, &names, steps).with_context(|| chosen.shown.clone()) {
+    let (mut agreed, mut notes, mut besides, mut stopped) = (Vec::new(), Vec::new(), Ok(()), false);
+    for (runner, prepared, level_specs) in prepared_targets {
+        match runner.levels(&prepared, &names, level_specs).with_context(|| resolved.shown.clone()) {
             Ok(levels) => {
                 all.extend(levels.numbers.into_iter().zip(levels.ran));
                 (besides, stopped) = (levels.besides, levels.stopped);
-                remarks.extend(levels.remarks);
+                notes.extend(levels.notes);
             }
             Err(error) if all.is_empty() => return Err(error),
             Err(error) => besides = Err(error),
         }
         if agreed.is_empty() {
-            agreed = site.server.facts();
+            agreed = prepared.server.facts();
         }
         if stopped || besides.is_err() {
             break;
         }
     }
     let mut facts = agreed;
-    facts.extend(remarks);
-    facts.extend(cuts(&all).iter().map(Cut::to_string));
+    facts.extend(notes);
+    facts.extend(cutoffs(&all).iter().map(CurveCutoff::to_string));
     facts.extend(stopped.then(|| stopped_at(all.len(), Some(planned))));
-    let told = Told { spec: spec.clone(), workload: drive.workload, levels: all.into_values().collect(), names, facts };
-    Ok((told.findings(), besides))
+    let result =
+        RunResult { spec: spec.clone(), workload: runner.workload, levels: all.into_values().collect(), names, facts };
+    Ok((result.findings(), besides))
 }

@@ -8,7 +8,7 @@ use plimsoll_report::collect::run::Level;
 use plimsoll_report::findings::{Findings, Run, Source};
 
 use crate::level::LevelResult;
-use crate::record::Measured;
+use crate::record::Measurement;
 
 /// The findings of a recording: a pure function of it.
 /// `capture_status_name` names the statuses of captured traffic.
@@ -17,8 +17,8 @@ use crate::record::Measured;
 /// The recording is damaged, or of another version.
 pub fn findings(recording: &Recording, capture_status_name: StatusName) -> anyhow::Result<Findings> {
     let mut findings = match measured(recording)? {
-        Measured::Run { run, source, .. } => of_run(recording, *run, source)?,
-        Measured::Analyze { source, .. } => of_analysis(recording, source, capture_status_name)?,
+        Measurement::Run { run, source, .. } => of_run(recording, *run, source)?,
+        Measurement::Analyze { source, .. } => of_analysis(recording, source, capture_status_name)?,
     };
     findings.warnings.extend(incomplete(recording).map(|what| format!("This recording {what}")));
     Ok(findings)
@@ -28,7 +28,7 @@ pub fn findings(recording: &Recording, capture_status_name: StatusName) -> anyho
 ///
 /// # Errors
 /// The manifest is of another version.
-pub(crate) fn measured(recording: &Recording) -> anyhow::Result<Measured> {
+pub(crate) fn measured(recording: &Recording) -> anyhow::Result<Measurement> {
     serde_json::from_value(recording.manifest.measured.clone())
         .context("manifest.json does not say what was measured as this version says it")
 }

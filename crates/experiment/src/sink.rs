@@ -8,7 +8,7 @@ use plimsoll_model::{Names, Sink, Transaction};
 use plimsoll_recording::TransactionsFile;
 use plimsoll_stats::{Headline, IntervalRecorder, Intervals, Options, SharedDepth, Statistics};
 
-use crate::record::{Feed, Taker};
+use crate::record::{RecordingChannel, RecordingSender};
 
 /// Rows that a worker collects before it takes the table's lock: some 200 KiB of them.
 const ROWS: usize = 512;
@@ -18,37 +18,37 @@ pub type Table = Arc<Mutex<TransactionsFile>>;
 
 /// What is kept of a level besides its statistics.
 #[derive(Clone, Copy)]
-pub struct Kept<'a> {
+pub struct SinkOptions<'a> {
     /// Everything, in a table.
     pub table: Option<&'a Table>,
     /// The measured phase, in a recording, which has intervals of its own.
-    pub recording: Option<&'a Feed>,
+    pub recording: Option<&'a RecordingChannel>,
     /// The measured phase by time, for a comparison at once.
-    pub by_time: bool,
+    pub with_intervals: bool,
 }
 
 /// One worker's sink.
-pub(crate) struct Measured {
+pub(crate) struct MeasuringSink {
     /// Of the measured phase alone.
     pub statistics: Statistics,
     intervals: Option<IntervalRecorder>,
     table: Option<(Table, Vec<Transaction>)>,
     /// Of the measured phase alone.
-    recording: Option<Taker>,
+    recording: Option<RecordingSender>,
 }
 
-impl Measured {
+impl MeasuringSink {
     /// An empty one; `depth` is what all workers of the level share, `empty` are intervals to begin with.
     pub(crate) fn new(
-        kept: Kept<'_>,
+        options: SinkOptions<'_>,
         depth: &SharedDepth,
         headline: Headline,
         empty: impl FnOnce() -> Intervals,
     ) -> Self {
-        let table = kept.table.map(|table| (Arc::clone(table), Vec::with_capacity(ROWS)));
-        let intervals = kept.by_time.then(|| IntervalRecorder::new(empty()).of(headline));
+        let table = options.table.map(|table| (Arc::clone(table), Vec::with_capacity(ROWS)));
+        let intervals = options.with_intervals.then(|| IntervalRecorder::new(empty()).of(headline));
         let statistics = Statistics::beside_others(Options { headline, ..Options::default() }, depth);
-        let recording = kept.recording.map(Feed::taker);
+        let recording = options.recording.map(RecordingChannel::sender);
         Self { statistics, intervals, table, recording }
     }
 
@@ -85,7 +85,7 @@ impl Measured {
     }
 }
 
-impl Sink for Measured {
+impl Sink for MeasuringSink {
     fn transaction(&mut self, transaction: &Transaction, names: &Names) {
         if transaction.stage.is_some() {
             self.statistics.record(transaction);

@@ -25,7 +25,7 @@ pub(crate) struct Arguments {
     #[command(flatten)]
     auth: AuthFlags,
     #[command(flatten)]
-    wishes: WishFlags,
+    connect_options: WishFlags,
     #[command(flatten)]
     server_side: ServerSideFlags,
     /// Show what Samba counted, too: its smb.conf, with `smbd profiling level = on` (or count) in it
@@ -106,11 +106,11 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
     let output = arguments.output.open(&mut Files::reading(inputs.map(PathBuf::as_path)))?;
     let calls = arguments.calls.spec();
     calls.check()?;
-    let Arguments { target, password_file, auth, wishes, .. } = &arguments;
-    let flags = TargetFlags::new(target.clone(), password_file.clone(), auth.clone(), wishes.clone());
+    let Arguments { target, password_file, auth, connect_options, .. } = &arguments;
+    let flags = TargetFlags::new(target.clone(), password_file.clone(), auth.clone(), connect_options.clone());
     let spec = BreakdownSpec {
         target: flags.choose()?,
-        wishes: flags.wishes(calls.seed ^ u64::from(std::process::id()) << 32),
+        connect_options: flags.connect_options(calls.seed ^ u64::from(std::process::id()) << 32),
         local: arguments.calls.local.clone(),
         calls,
         server_metrics: arguments.server_side.metrics(),

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use anyhow::Context;
 use plimsoll_experiment::capacity::{CapacitySearch, Objectives, parse_objective};
 use plimsoll_experiment::comparison::Condition;
-use plimsoll_experiment::{Drive, LevelResult, Recorded, RunSpec, Told, Watching, allow_open_files};
+use plimsoll_experiment::{LevelResult, Monitor, RunRecording, RunResult, RunSpec, Runner, allow_open_files};
 use plimsoll_model::Names;
 use plimsoll_report::findings::Findings;
 use plimsoll_stats::capacity::{Bounds, Grain};
@@ -90,12 +90,12 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
     let objectives = Objectives::new(arguments.objectives.hold.clone(), &load)?;
     let bounds = arguments.bounds.of(&load)?;
     let highest = level_at(&arguments.load, workload.defaults(), ("--most", bounds.most), 0)?;
-    let chosen = arguments.target.choose()?;
+    let resolved = arguments.target.choose()?;
     let terminal = Terminal::new(arguments.output.quiet);
-    let watching: &dyn Watching = &terminal;
+    let monitor: &dyn Monitor = &terminal;
     let warmup_ns = highest.plan.phases.warmup_ns;
     let spec = RunSpec {
-        target: chosen.shown.clone(),
+        target: resolved.shown.clone(),
         server: arguments.target.spec(),
         workload: absolute(&arguments.workload)?,
         settings: arguments.parameters.settings().to_vec(),
@@ -105,33 +105,33 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
         ..RunSpec::new(&workload, arguments.load.seed)
     };
     let mut names = Names::default();
-    let wishes = arguments.target.wishes(spec.seed ^ u64::from(std::process::id()) << 32);
+    let connect_options = arguments.target.connect_options(spec.seed ^ u64::from(std::process::id()) << 32);
     let highest = [highest];
-    allow_open_files(chosen.open_files(&highest, &workload))?;
+    allow_open_files(resolved.open_files(&highest, &workload))?;
     let server_side = arguments.server_side.watch()?;
-    let recording = Recorded::begin(arguments.record.to().as_ref(), &spec, &workload)?;
-    let drive = Drive {
+    let recording = RunRecording::begin(arguments.record.to().as_ref(), &spec, &workload)?;
+    let runner = Runner {
         recording: recording.as_ref(),
         file_set: arguments.load.file_set.as_deref(),
         remove_files: arguments.remove_files,
         server_side: server_side.as_ref(),
-        ..Drive::new(&workload, watching, timeout_ns(&arguments.load))
+        ..Runner::new(&workload, monitor, timeout_ns(&arguments.load))
     };
     let found = (|| {
-        let site = drive.reach(&chosen, &wishes, &highest, &mut names)?;
+        let prepared = runner.reach(&resolved, &connect_options, &highest, &mut names)?;
         let names = Arc::new(names);
         let mut search = CapacitySearch::new(bounds, load, &objectives);
         // The highest load was checked above; the others are rounded where they must be whole.
         let level = |load, number| level_at(&arguments.load, workload.defaults(), ("--most", load), number);
         let next = |ran: &[LevelResult]| search.next(ran, level);
-        let climbed = drive.climb(&site, &names, next).with_context(|| chosen.shown.clone())?;
-        let mut facts = site.server.facts();
-        facts.extend(climbed.facts());
-        let told = Told { spec: spec.clone(), workload: &workload, levels: climbed.ran, names, facts };
-        let capacity = search.summary(told.levels.len());
-        anyhow::Ok((told.findings_of(Some(Box::new(capacity))), climbed.besides))
+        let results = runner.run_adaptive(&prepared, &names, next).with_context(|| resolved.shown.clone())?;
+        let mut facts = prepared.server.facts();
+        facts.extend(results.facts());
+        let result = RunResult { spec: spec.clone(), workload: &workload, levels: results.ran, names, facts };
+        let capacity = search.summary(result.levels.len());
+        anyhow::Ok((result.findings_of(Some(Box::new(capacity))), results.besides))
     })();
-    let recording = recording.map_or(Ok(()), |recording| recording.finish(watching.stopped(), found.as_ref()));
+    let recording = recording.map_or(Ok(()), |recording| recording.finish(monitor.stopped(), found.as_ref()));
     let (findings, besides): (Findings, _) = match found {
         Ok(found) => found,
         Err(error) => return first_error([Err(error), recording]).map(|()| Done::Normally),

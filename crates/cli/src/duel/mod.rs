@@ -1,12 +1,12 @@
 //! `plimsoll duel`: two servers, or two ways to ask one, turn by turn.
 
-mod side;
+mod arm_flags;
 
 use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::bail;
-use plimsoll_experiment::{Arm, ByTime, Drive, Watching};
+use plimsoll_experiment::{Arm, IntervalMode, Monitor, Runner};
 use plimsoll_model::Names;
 use plimsoll_report::collect::comparison::{Contestant, Order};
 use plimsoll_report::findings::letter;
@@ -17,7 +17,7 @@ use crate::output::ComparisonOutput;
 use crate::output_file::Files;
 use crate::record::RecordFlags;
 use crate::run::{LoadFlags, SetFlags, Terminal, timeout_ns};
-use side::Side;
+use arm_flags::ArmFlags;
 
 /// Drives two servers in turns (A B B A, and again) and compares them: what changes slowly meets both, and what a new run
 /// changes is in the intervals. --record DIR keeps the runs of A in DIR/A and those of B in DIR/B
@@ -61,25 +61,26 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
     files.fills("--record", arguments.record.folder());
     let output = arguments.output.open(&mut files)?;
     let workload = arguments.parameters.workload(&arguments.workload)?;
-    let sides = [Side::read(&arguments.a, "A")?, Side::read(&arguments.b, "B")?];
+    let sides = [ArmFlags::read(&arguments.a, "A")?, ArmFlags::read(&arguments.b, "B")?];
     let terminal = Terminal::new(arguments.output.quiet);
-    let watching: &dyn Watching = &terminal;
+    let monitor: &dyn Monitor = &terminal;
     let timeout_ns = timeout_ns(&arguments.load);
     let file_set = arguments.load.file_set.as_deref();
-    let drive = Drive { by_time: ByTime::Kept, file_set, ..Drive::new(&workload, watching, timeout_ns) };
+    let runner =
+        Runner { interval_mode: IntervalMode::Retained, file_set, ..Runner::new(&workload, monitor, timeout_ns) };
     let mut names = Names::default();
     let mut arms = Vec::new();
     for (place, side) in sides.iter().enumerate() {
-        arms.push(side.ready(&drive, &arguments, place as u64, &mut names)?);
+        arms.push(side.ready(&runner, &arguments, place as u64, &mut names)?);
     }
     let names = Arc::new(names);
     record(&mut arms, &arguments.record)?;
-    let (whole, ended) = rounds(&drive, &mut arms, &names, arguments.rounds);
-    let cleaned = if arguments.remove_files { clean(&drive, &arms, &names) } else { Ok(()) };
+    let (whole, ended) = rounds(&runner, &mut arms, &names, arguments.rounds);
+    let cleaned = if arguments.remove_files { clean(&runner, &arms, &names) } else { Ok(()) };
     let runs = RUNS.saturating_mul(whole) as usize;
     let contestants: Vec<Contestant> = arms.iter().map(|arm| arm.contestant(&names, runs)).collect();
     // Whatever became of the duel: what was recorded of it gets its end, and is of use.
-    let kept = arms.into_iter().map(|arm| arm.keep(&names, watching.stopped(), ended.as_ref().err()));
+    let kept = arms.into_iter().map(|arm| arm.keep(&names, monitor.stopped(), ended.as_ref().err()));
     let kept = first_error(kept.collect::<Vec<_>>());
     if whole == 0 {
         first_error([ended, cleaned, kept])?;
@@ -104,13 +105,13 @@ fn record(arms: &mut [Arm<'_>], flags: &RecordFlags) -> anyhow::Result<()> {
 }
 
 /// Runs round after round; tells how many are whole, and what went wrong in the one that is not.
-fn rounds(drive: &Drive<'_>, arms: &mut [Arm<'_>], names: &Arc<Names>, rounds: u32) -> (u32, anyhow::Result<()>) {
+fn rounds(runner: &Runner<'_>, arms: &mut [Arm<'_>], names: &Arc<Names>, rounds: u32) -> (u32, anyhow::Result<()>) {
     for round in 0..rounds {
         for (turn, who) in (0..).zip(TURNS) {
             let Some(arm) = arms.get_mut(who) else { continue };
             // The two neighbours of a pair get the same draws.
-            let ran = arm.run(drive, names, RUNS * round + turn / RUNS);
-            if ran.is_err() || drive.watching.stopped() {
+            let ran = arm.run(runner, names, RUNS * round + turn / RUNS);
+            if ran.is_err() || runner.monitor.stopped() {
                 return (round, ran);
             }
         }
@@ -119,9 +120,9 @@ fn rounds(drive: &Drive<'_>, arms: &mut [Arm<'_>], names: &Arc<Names>, rounds: u
 }
 
 /// Removes the files of both: of no level, all that is left is that.
-fn clean(drive: &Drive<'_>, arms: &[Arm<'_>], names: &Arc<Names>) -> anyhow::Result<()> {
-    let drive = Drive { remove_files: true, ..*drive };
-    first_error(arms.iter().map(|arm| arm.clean(&drive, names)).collect::<Vec<_>>())
+fn clean(runner: &Runner<'_>, arms: &[Arm<'_>], names: &Arc<Names>) -> anyhow::Result<()> {
+    let runner = Runner { remove_files: true, ..*runner };
+    first_error(arms.iter().map(|arm| arm.clean(&runner, names)).collect::<Vec<_>>())
 }
 
 #[cfg(test)]

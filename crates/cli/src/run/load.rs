@@ -221,7 +221,7 @@ fn parse_pause(text: &str) -> Result<Pause, String> {
 
 #[cfg(test)]
 mod tests {
-    use plimsoll_experiment::{of_variant, repeated};
+    use plimsoll_experiment::{levels_of_variant, repeated};
 
     use super::super::parameters::SetFlags;
     use super::*;
@@ -285,11 +285,11 @@ mod tests {
         let vary = crate::run::parameters::tests::vary("block=1B,2B");
         let variants = SetFlags::default().variants("blocks-read", &vary).unwrap();
         let steps = |times| repeated(levels_of(&levels, &DEFAULTS).unwrap(), times);
-        let second = of_variant(steps(1), 1, &variants[1]);
+        let second = levels_of_variant(steps(1), 1, &variants[1]);
         let seen: Vec<_> = second.iter().map(|step| (step.curve.as_deref(), step.plan.stage)).collect();
         assert_eq!(seen, [(Some("block=2B"), Some(2)), (Some("block=2B"), Some(3))]);
         assert_eq!(second[0].parameter.as_ref().unwrap().value, "2B");
-        let last = &of_variant(steps(2), 1, &variants[1])[3];
+        let last = &levels_of_variant(steps(2), 1, &variants[1])[3];
         assert_eq!((last.curve.as_deref(), last.plan.stage), (Some("block=2B, repeat 2"), Some(7)));
     }
 

@@ -5,7 +5,7 @@ mod load;
 mod parameters;
 mod ranges;
 mod target;
-mod watching;
+mod terminal;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -14,8 +14,8 @@ use std::sync::{Arc, Mutex};
 use anyhow::Context;
 use plimsoll_drive::tap::Tap;
 use plimsoll_experiment::{
-    ByTime, Drive, LevelResult, LevelSpec, Recorded, RunSpec, Table, Variant, VariantSpec, Watching, Work, measure,
-    of_variant, read_back, repeated,
+    IntervalMode, LevelResult, LevelSpec, Monitor, RunRecording, RunSpec, Runner, Table, Variant, VariantSpec, Work,
+    finished_levels, levels_of_variant, measure, repeated,
 };
 use plimsoll_model::Names;
 use plimsoll_recording::TransactionsFile;
@@ -31,7 +31,7 @@ pub(crate) use auth::AuthFlags;
 pub(crate) use load::{LoadFlags, level_at, levels_of, timeout_ns, usual};
 pub(crate) use parameters::{SetFlags, VaryFlags};
 pub(crate) use target::{TARGETS, TargetFlags, WishFlags};
-pub(crate) use watching::Terminal;
+pub(crate) use terminal::Terminal;
 
 /// What a run that is repeated has from its recording.
 const FIXED_BY_A_RECORDING: [&str; 30] = [
@@ -152,41 +152,41 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
         return Err(Usage("--vary: there is no value".to_owned()).into());
     };
     let target = if arguments.from.is_some() { arguments.target.of(&spec)? } else { arguments.target.clone() };
-    let chosen = target.choose()?;
-    let spec = RunSpec { target: chosen.shown.clone(), ..spec };
+    let resolved = target.choose()?;
+    let spec = RunSpec { target: resolved.shown.clone(), ..spec };
     let (finished, names) = already(&arguments, &spec)?;
     let terminal = Terminal::new(arguments.output.quiet);
-    let watching: &dyn Watching = &terminal;
+    let monitor: &dyn Monitor = &terminal;
     let server_side = arguments.server_side.watch()?;
     let record_to = arguments.record.to();
     let recording = match arguments.go_on {
         true => {
-            Recorded::resume(record_to.as_ref(), (&spec, &first.workload), |number| finished.contains_key(&number))?
+            RunRecording::resume(record_to.as_ref(), (&spec, &first.workload), |number| finished.contains_key(&number))?
         }
-        false => Recorded::begin(record_to.as_ref(), &spec, &first.workload)?,
+        false => RunRecording::begin(record_to.as_ref(), &spec, &first.workload)?,
     };
-    let points: usize = work.iter().map(|(_, steps)| steps.len()).sum();
-    let drive = Drive {
+    let points: usize = work.iter().map(|(_, level_specs)| level_specs.len()).sum();
+    let runner = Runner {
         workload: &first.workload,
-        watching,
+        monitor,
         table: table.as_ref(),
         tap: tap.as_ref(),
         recording: recording.as_ref(),
         // A load curve says how sure its points are.
-        by_time: if points > 1 { ByTime::Used } else { ByTime::None },
+        interval_mode: if points > 1 { IntervalMode::Transient } else { IntervalMode::Off },
         timeout_ns: level.plan.timeout_ns,
         stop_above_s: spec.stop_above_s,
         file_set: spec.file_set.as_deref(),
         remove_files: arguments.remove_files,
         server_side: server_side.as_ref(),
-        may_be_busy: false,
+        client_is_measured: false,
     };
     // Two runs at once must not look like one client computer.
-    let wishes = target.wishes(spec.seed ^ u64::from(std::process::id()) << 32);
+    let connect_options = target.connect_options(spec.seed ^ u64::from(std::process::id()) << 32);
     let work = Work { variants: work, finished, names };
-    let measured = measure(work, &drive, &chosen, &wishes, &spec);
+    let measured = measure(work, &runner, &resolved, &connect_options, &spec);
     // Whatever became of the run: what was recorded of it gets its end, and is of use.
-    let recording = recording.map_or(Ok(()), |recording| recording.finish(watching.stopped(), measured.as_ref()));
+    let recording = recording.map_or(Ok(()), |recording| recording.finish(monitor.stopped(), measured.as_ref()));
     let tap = tap.zip(tap_file).map_or(Ok(()), |(tap, file)| file.write(|_| tap.finish()));
     let table = table.zip(table_file).map_or(Ok(()), |(table, file)| finish(table, file));
     let (findings, besides) = match measured {
@@ -208,7 +208,7 @@ fn asked(arguments: &Arguments) -> anyhow::Result<(RunSpec, Vec<Variant>)> {
     let variants = arguments.parameters.variants(&arguments.workload, &arguments.vary)?;
     let of = |(place, variant): (usize, &Variant)| {
         let levels = repeated(levels_of(&arguments.load, variant.workload.defaults())?, arguments.repeat);
-        let levels = of_variant(levels, place, variant);
+        let levels = levels_of_variant(levels, place, variant);
         let workload_sha256 = variant.workload.digest().to_owned();
         anyhow::Ok(VariantSpec { value: variant.value.clone(), workload_sha256, levels })
     };
@@ -242,7 +242,7 @@ pub(crate) fn absolute(workload: &str) -> anyhow::Result<String> {
 fn already(arguments: &Arguments, spec: &RunSpec) -> anyhow::Result<(BTreeMap<u32, LevelResult>, Names)> {
     let mut names = Names::default();
     let finished = match arguments.record.to() {
-        Some(to) if arguments.go_on => read_back(&to.folder, spec, to.sample(spec.seed), &mut names)?,
+        Some(to) if arguments.go_on => finished_levels(&to.folder, spec, to.sample(spec.seed), &mut names)?,
         _ => BTreeMap::new(),
     };
     Ok((finished, names))

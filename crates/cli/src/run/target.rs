@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use plimsoll_client::smb2::{Dialect, Wish};
 use plimsoll_client::target::{PASSWORD_VARIABLE, Target};
 use plimsoll_drive::connect::ConnectOptions;
-use plimsoll_experiment::{Chosen, RunSpec, ServerSpec, Usage};
+use plimsoll_experiment::{ResolvedTarget, RunSpec, ServerSpec, Usage};
 
 use super::auth::AuthFlags;
 
@@ -22,7 +22,7 @@ pub(crate) struct TargetFlags {
     #[command(flatten)]
     auth: AuthFlags,
     #[command(flatten)]
-    wishes: WishFlags,
+    connect_options: WishFlags,
 }
 
 /// What a target may be.
@@ -47,8 +47,13 @@ pub(crate) struct WishFlags {
 
 impl TargetFlags {
     /// As if they had been given.
-    pub(crate) fn new(target: String, password_file: Option<PathBuf>, auth: AuthFlags, wishes: WishFlags) -> Self {
-        Self { target, password_file, auth, wishes }
+    pub(crate) fn new(
+        target: String,
+        password_file: Option<PathBuf>,
+        auth: AuthFlags,
+        connect_options: WishFlags,
+    ) -> Self {
+        Self { target, password_file, auth, connect_options }
     }
 
     /// The files that it is read from.
@@ -57,17 +62,17 @@ impl TargetFlags {
     }
 
     /// The target, its password found, its server started where that is ours to do.
-    pub(crate) fn choose(&self) -> anyhow::Result<Chosen> {
+    pub(crate) fn choose(&self) -> anyhow::Result<ResolvedTarget> {
         let mut target = Target::parse(&self.target).map_err(|error| Usage(error.to_string()))?;
         self.auth.check(&target)?;
         let variable = std::env::var_os(PASSWORD_VARIABLE);
         target.find_password(self.password_file.as_deref(), variable).map_err(|error| Usage(error.to_string()))?;
-        Chosen::start(target)
+        ResolvedTarget::start(target)
     }
 
     /// What is asked of the server: all of a recording is measured with the same.
     pub(crate) fn spec(&self) -> ServerSpec {
-        let WishFlags { dialect, signing, encryption } = self.wishes;
+        let WishFlags { dialect, signing, encryption } = self.connect_options;
         let dialect = dialect.map(|dialect| dialect.name().to_owned());
         ServerSpec { dialect, signing, encryption, kerberos: self.auth.spec() }
     }
@@ -76,14 +81,14 @@ impl TargetFlags {
     pub(crate) fn of(&self, run: &RunSpec) -> Result<Self, Usage> {
         let ServerSpec { dialect, signing, encryption, kerberos } = &run.server;
         let dialect = dialect.as_deref().map(parse_dialect).transpose().map_err(Usage)?;
-        let wishes = WishFlags { dialect, signing: *signing, encryption: *encryption };
+        let connect_options = WishFlags { dialect, signing: *signing, encryption: *encryption };
         let auth = AuthFlags::of(kerberos.as_ref()).map_err(Usage)?;
-        Ok(Self { target: run.target.clone(), password_file: self.password_file.clone(), auth, wishes })
+        Ok(Self { target: run.target.clone(), password_file: self.password_file.clone(), auth, connect_options })
     }
 
     /// What is asked of it.
-    pub(crate) fn wishes(&self, seed: u64) -> ConnectOptions {
-        ConnectOptions { kerberos: self.auth.realm(), ..self.wishes.with_seed(seed) }
+    pub(crate) fn connect_options(&self, seed: u64) -> ConnectOptions {
+        ConnectOptions { kerberos: self.auth.realm(), ..self.connect_options.with_seed(seed) }
     }
 }
 

@@ -134,8 +134,8 @@ fn what_needs_smb_or_a_connection_alone_says_so() {
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
         assert!(output.status.code() == Some(2) && said.contains(wanted), "{said}");
     };
-    refused(&["--target", "embedded:nfs"], "SMB alone");
-    refused(&["--target", "file:///tmp"], "SMB alone");
+    refused(&["--target", "embedded:nfs"], "uses the SMB-only step `");
+    refused(&["--target", "file:///tmp"], "uses the SMB-only step `");
     refused(&["--target", "embedded:smb", "--depth", "2"], "a connection of its own");
     refused(&["--target", "embedded:smb", "--stations-per-connection", "2"], "a connection of its own");
 }

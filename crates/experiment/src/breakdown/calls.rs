@@ -6,9 +6,9 @@ use plimsoll_model::Operation;
 use plimsoll_workload::{Load, Pause, Phases};
 use plimsoll_workload::{Parameter, Workload, size};
 
-use crate::chosen::Chosen;
 use crate::error::Usage;
 use crate::level_spec::LevelSpec;
+use crate::resolved_target::ResolvedTarget;
 
 /// How calls are made.
 #[derive(Clone, Debug)]
@@ -52,8 +52,8 @@ pub(super) struct Phase {
 
 impl Phase {
     /// All phases on a target. There is no call for nothing but an answer where nobody answers.
-    pub(super) fn on(chosen: &Chosen, spec: &CallSpec) -> Result<Vec<Self>, Usage> {
-        let connected = chosen.is_connected();
+    pub(super) fn on(resolved: &ResolvedTarget, spec: &CallSpec) -> Result<Vec<Self>, Usage> {
+        let connected = resolved.is_connected();
         let file = |size: u64| format!("{size}B");
         let block = || Parameter { name: "block".to_owned(), value: spec.block.clone() };
         let of_size = |bytes: u64| Parameter { name: "size".to_owned(), value: file(bytes) };

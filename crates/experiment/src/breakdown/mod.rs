@@ -27,13 +27,13 @@ use plimsoll_report::findings::calls::Calls;
 use plimsoll_report::findings::{Findings, Parameter};
 use plimsoll_workload::Workload;
 
-use crate::chosen::Chosen;
-use crate::drive::Told;
 use crate::error::all_of;
 use crate::level::LevelResult;
+use crate::monitor::Monitor;
+use crate::resolved_target::ResolvedTarget;
+use crate::run_spec::RunSpec;
+use crate::runner::RunResult;
 use crate::server_side::ServerMetrics;
-use crate::spec::RunSpec;
-use crate::watching::Watching;
 pub use calls::CallSpec;
 use calls::Phase;
 pub use counters::CounterSource;
@@ -45,9 +45,9 @@ use place::{Local, Place, ServerCpuSource, this_process};
 /// All that is asked for of a breakdown.
 pub struct BreakdownSpec {
     /// The server, or the mounted directory.
-    pub target: Chosen,
+    pub target: ResolvedTarget,
     /// What is asked of the server.
-    pub wishes: ConnectOptions,
+    pub connect_options: ConnectOptions,
     /// The URL of the local directory; `None`: a temporary one.
     pub local: Option<String>,
     /// How calls are made.
@@ -67,11 +67,11 @@ pub struct BreakdownSpec {
 /// Nothing was measured.
 pub fn measure(
     spec: &BreakdownSpec,
-    watching: &dyn Watching,
+    monitor: &dyn Monitor,
     read: Option<&ReadCapture<'_>>,
 ) -> anyhow::Result<(Findings, anyhow::Result<()>)> {
     let local = Local::new(spec.local.as_deref())?;
-    let phases = [Phase::on(&spec.target, &spec.calls)?, Phase::on(&local.chosen, &spec.calls)?];
+    let phases = [Phase::on(&spec.target, &spec.calls)?, Phase::on(&local.resolved, &spec.calls)?];
     // The report is called after one of them, and then after all.
     let workload = Workload::find("getattr-open")?;
     let metrics = spec.server_metrics.as_ref();
@@ -80,11 +80,11 @@ pub fn measure(
     let before = spec.counted()?;
     let mut names = Names::default();
     let mut places = Vec::new();
-    for ((chosen, phases), watch) in [&spec.target, &local.chosen].into_iter().zip(&phases).zip(&watches) {
+    for ((resolved, phases), watch) in [&spec.target, &local.resolved].into_iter().zip(&phases).zip(&watches) {
         let before: usize = places.iter().map(Place::phases).sum();
         let part = (watch.as_ref(), before, before > 0);
         let how = (&spec.calls, spec.remove_files);
-        places.push(Place::reach(chosen, phases, (&spec.wishes, watching), part, &mut names, how)?);
+        places.push(Place::reach(resolved, phases, (&spec.connect_options, monitor), part, &mut names, how)?);
     }
     let names = Arc::new(names);
     let (levels, calls, facts) = (Vec::new(), Calls::default(), Vec::new());
@@ -92,7 +92,7 @@ pub fn measure(
     let mut besides = Vec::new();
     for place in &places {
         let added = breakdown.add(place, &names);
-        let over = added.is_err() || watching.stopped();
+        let over = added.is_err() || monitor.stopped();
         besides.push(added);
         if over {
             break;
@@ -102,7 +102,7 @@ pub fn measure(
         all_of(besides)?;
         anyhow::bail!("stopped before the first phase was over: there is nothing to report");
     }
-    if !watching.stopped() {
+    if !monitor.stopped() {
         breakdown.requests(places.first(), read);
     }
     breakdown.counters(before);
@@ -188,8 +188,8 @@ impl Breakdown<'_> {
             warmup_ns: spec.calls.warmup_ns,
             ..RunSpec::new(workload, spec.calls.seed)
         };
-        let told = Told { spec: run_spec, workload, levels, names, facts };
-        let mut findings = told.findings_of_calls(calls);
+        let result = RunResult { spec: run_spec, workload, levels, names, facts };
+        let mut findings = result.findings_of_calls(calls);
         if let Some(run) = &mut findings.run {
             run.workload = workloads.join(", ");
             "one call again and again, a phase each, and where its time goes".clone_into(&mut run.description);

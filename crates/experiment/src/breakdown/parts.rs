@@ -239,7 +239,7 @@ mod tests {
     use plimsoll_workload::{Load, Pause, Phases};
 
     use super::*;
-    use crate::{Kept, run_level};
+    use crate::{SinkOptions, run_level};
 
     const LATENCY: Duration = Duration::from_millis(5);
 
@@ -275,8 +275,8 @@ mod tests {
         let phases = Phases { warmup_ns: 50_000_000, measured_ns: Some(500_000_000), ..Phases::default() };
         let load = Load::Closed { clients: 1, think: Pause::None };
         let plan = Plan { phases, depth: lanes, stage: Some(0), threads: 1, ..Plan::new(load) };
-        let kept = Kept { table: None, recording: None, by_time: false };
-        let mut ran = run_level(&plan, "null", &work, kept, &Watch::new()).unwrap();
+        let options = SinkOptions { table: None, recording: None, with_intervals: false };
+        let mut ran = run_level(&plan, "null", &work, options, &Watch::new()).unwrap();
         ran.serve_with(ServerSide {
             cores_busy: Some(0.0),
             disk_read_s_per_s: Some(0.0),

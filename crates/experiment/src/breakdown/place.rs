@@ -11,13 +11,13 @@ use plimsoll_model::Names;
 
 use super::calls::{CallSpec, Phase};
 use super::parts::calls_of;
-use crate::chosen::Chosen;
-use crate::drive::{Drive, Site};
 use crate::error::Usage;
 use crate::level::LevelResult;
 use crate::level_spec::LevelSpec;
+use crate::monitor::Monitor;
+use crate::resolved_target::ResolvedTarget;
+use crate::runner::{PreparedTarget, Runner};
 use crate::server_side::{ServerMetrics, ServerSideWatch};
-use crate::watching::Watching;
 
 /// A phase that brought too few calls is run again, so much longer than it takes for enough of them; where it brought none,
 /// so much longer than it was.
@@ -30,7 +30,7 @@ const LONGEST: f64 = 3.6e12;
 
 /// The directory for calls without a server.
 pub(super) struct Local {
-    pub(super) chosen: Chosen,
+    pub(super) resolved: ResolvedTarget,
     /// It is ours, and goes with us.
     temporary: Option<PathBuf>,
 }
@@ -42,13 +42,13 @@ impl Local {
             let path = std::env::temp_dir().join(format!("plimsoll-breakdown-{}", std::process::id()));
             std::fs::create_dir(&path).with_context(|| path.display().to_string())?;
             let temporary = Some(path.clone());
-            return Ok(Self { chosen: Chosen::start(Target::Path(path))?, temporary });
+            return Ok(Self { resolved: ResolvedTarget::start(Target::Path(path))?, temporary });
         };
         let target = Target::parse(url).map_err(|error| Usage(error.to_string()))?;
         if !matches!(target, Target::Path(_)) {
             return Err(Usage(format!("--local {target}: a directory of this machine, file:///path")).into());
         }
-        Ok(Self { chosen: Chosen::start(target)?, temporary: None })
+        Ok(Self { resolved: ResolvedTarget::start(target)?, temporary: None })
     }
 }
 
@@ -75,11 +75,11 @@ pub(super) enum ServerCpuSource {
 }
 
 impl ServerCpuSource {
-    pub(super) fn of(chosen: &Chosen, metrics: Option<&ServerMetrics>) -> Self {
+    pub(super) fn of(resolved: &ResolvedTarget, metrics: Option<&ServerMetrics>) -> Self {
         match metrics {
             Some(ServerMetrics::Process(_)) => Self::Process,
             Some(ServerMetrics::Exporter { .. }) => Self::Machine,
-            None if chosen.is_embedded() => Self::ThisProcess,
+            None if resolved.is_embedded() => Self::ThisProcess,
             None => Self::Nowhere,
         }
     }
@@ -100,8 +100,8 @@ pub(super) fn this_process() -> anyhow::Result<ServerSideWatch> {
 
 /// A target that was found, once for each phase.
 pub(super) struct Place<'a> {
-    chosen: &'a Chosen,
-    sites: Vec<(&'a Phase, Drive<'a>, Site)>,
+    resolved: &'a ResolvedTarget,
+    prepared_targets: Vec<(&'a Phase, Runner<'a>, PreparedTarget)>,
     /// Number of its first stage.
     first: usize,
     /// It is the local directory.
@@ -119,33 +119,33 @@ pub(super) struct Ran<'a> {
 impl<'a> Place<'a> {
     /// Finds the server of a target. `names` takes everything that transactions will name.
     pub(super) fn reach(
-        chosen: &'a Chosen,
+        resolved: &'a ResolvedTarget,
         phases: &'a [Phase],
-        (wishes, watching): (&ConnectOptions, &'a dyn Watching),
+        (connect_options, monitor): (&ConnectOptions, &'a dyn Monitor),
         (watch, first, local): (Option<&'a ServerSideWatch>, usize, bool),
         names: &mut Names,
         (spec, remove_files): (&CallSpec, bool),
     ) -> anyhow::Result<Self> {
-        let mut sites = Vec::new();
+        let mut prepared_targets = Vec::new();
         for phase in phases {
-            let drive = Drive {
+            let runner = Runner {
                 server_side: watch,
                 remove_files,
                 // The client is part of what is measured: how busy it is, is a result.
-                may_be_busy: true,
-                ..Drive::new(&phase.workload, watching, spec.timeout_ns)
+                client_is_measured: true,
+                ..Runner::new(&phase.workload, monitor, spec.timeout_ns)
             };
-            let wishes = ConnectOptions { reading: phase.reading, ..wishes.clone() };
-            let site = drive.reach(chosen, &wishes, &[spec.level(phase, 0, local)], names)?;
-            sites.push((phase, drive, site));
+            let connect_options = ConnectOptions { reading: phase.reading, ..connect_options.clone() };
+            let prepared = runner.reach(resolved, &connect_options, &[spec.level(phase, 0, local)], names)?;
+            prepared_targets.push((phase, runner, prepared));
         }
-        Ok(Self { chosen, sites, first, local })
+        Ok(Self { resolved, prepared_targets, first, local })
     }
 
     /// Runs every phase, until somebody stops it or one cannot be run: what was measured before is not lost with it.
     pub(super) fn run(&self, spec: &CallSpec, names: &Arc<Names>) -> Ran<'a> {
         let mut ran = Ran { levels: Vec::new(), facts: Vec::new(), besides: Ok(()) };
-        for (number, (phase, drive, site)) in (self.first..).zip(&self.sites) {
+        for (number, (phase, runner, prepared)) in (self.first..).zip(&self.prepared_targets) {
             let number = u32::try_from(number).unwrap_or(u32::MAX);
             let level = spec.level(phase, number, self.local);
             let next = |ran: &[LevelResult]| {
@@ -156,18 +156,19 @@ impl<'a> Place<'a> {
                 }
                 Ok(next)
             };
-            let climbed = match drive.climb(site, names, next).with_context(|| self.chosen.shown.clone()) {
-                Ok(climbed) => climbed,
+            let results = match runner.run_adaptive(prepared, names, next).with_context(|| self.resolved.shown.clone())
+            {
+                Ok(results) => results,
                 Err(error) => {
                     ran.besides = Err(error);
                     break;
                 }
             };
-            ran.facts = site.server.facts().into_iter().chain(climbed.facts()).collect();
+            ran.facts = prepared.server.facts().into_iter().chain(results.facts()).collect();
             // One that was run again stands in place of those before.
-            ran.levels.extend(climbed.ran.into_iter().last().map(|level| (*phase, level)));
-            ran.besides = climbed.besides;
-            if climbed.stopped || ran.besides.is_err() || drive.watching.stopped() {
+            ran.levels.extend(results.ran.into_iter().last().map(|level| (*phase, level)));
+            ran.besides = results.besides;
+            if results.stopped || ran.besides.is_err() || runner.monitor.stopped() {
                 break;
             }
         }
@@ -184,12 +185,15 @@ impl<'a> Place<'a> {
 
     /// The server, where clients of ours talk to it.
     pub(super) fn server(&self) -> Option<&dyn Connector> {
-        self.sites.first().map(|(_, _, site)| &*site.server).filter(|server| server.address().is_some())
+        self.prepared_targets
+            .first()
+            .map(|(_, _, prepared)| &*prepared.server)
+            .filter(|server| server.address().is_some())
     }
 
     /// Whether clients of ours connect to it.
     pub(super) fn is_connected(&self) -> bool {
-        self.chosen.is_connected()
+        self.resolved.is_connected()
     }
 
     /// Whether it is the local directory.
@@ -199,7 +203,7 @@ impl<'a> Place<'a> {
 
     /// How many phases it has.
     pub(super) fn phases(&self) -> usize {
-        self.sites.len()
+        self.prepared_targets.len()
     }
 }
 

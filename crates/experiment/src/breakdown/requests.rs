@@ -12,7 +12,7 @@ use plimsoll_drive::engine::ConnectionInfo;
 use plimsoll_model::Endpoint;
 use plimsoll_report::findings::calls::PathRequests;
 
-use crate::drive::base;
+use crate::runner::base;
 
 /// The deepest directory.
 const DEEPEST: usize = 4;

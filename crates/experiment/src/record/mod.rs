@@ -1,9 +1,9 @@
 //! `--record DIR`: what a command found is kept, to be reported, compared and queried later.
 
-mod feed;
-mod inline;
-mod intervals_so_far;
+mod channel;
+mod checkpoint_intervals;
 mod machine;
+mod synchronous;
 
 use plimsoll_model::Validity;
 use std::path::PathBuf;
@@ -14,13 +14,13 @@ use plimsoll_report::findings::{Findings, Run, Source};
 use serde::{Deserialize, Serialize};
 
 use crate::error::Usage;
-use crate::spec::RunSpec;
+use crate::run_spec::RunSpec;
 
-pub use feed::{Describe, Feed, SoFar, Taker};
-pub use inline::Inline;
+pub use channel::{DescribeStage, RecordingChannel, RecordingSender, WorkerCheckpoint};
+pub use synchronous::SyncRecorder;
 
 /// Transactions between two looks for intervals that are over.
-const LOOK: u32 = 8192;
+const CHECK_INTERVAL: u32 = 8192;
 /// Ends come nearly in order: an interval is over when they are so far beyond it.
 const LATE_NS: i64 = 2_000_000_000;
 
@@ -51,7 +51,7 @@ pub enum Rows {
 /// What was measured, as the manifest keeps it.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
-pub enum Measured {
+pub enum Measurement {
     /// A workload on a server.
     Run {
         /// As in the report; threads are those of the stages.
@@ -103,7 +103,7 @@ impl RecordTo {
     ///
     /// # Errors
     /// There is one already, or the folder cannot be written to.
-    pub fn begin(&self, measured: &Measured, clock: &str, seed: u64) -> anyhow::Result<Recorder> {
+    pub fn begin(&self, measured: &Measurement, clock: &str, seed: u64) -> anyhow::Result<Recorder> {
         let sample = self.sample(seed);
         let manifest = Manifest {
             schema: SCHEMA.to_owned(),

@@ -18,7 +18,7 @@ use exporter::Exporter;
 use process::Tree;
 
 /// Between two looks at the server.
-const LOOK: Duration = Duration::from_millis(500);
+const CHECK_INTERVAL: Duration = Duration::from_millis(500);
 /// How long a look may take.
 const PATIENCE: Duration = Duration::from_secs(3);
 /// Looks kept: more than a day of them.
@@ -85,7 +85,7 @@ impl ServerSideWatch {
         let theirs = Arc::clone(&seen);
         let look = move || {
             while !theirs.stop.load(Relaxed) {
-                std::thread::park_timeout(LOOK);
+                std::thread::park_timeout(CHECK_INTERVAL);
                 theirs.take(from.read());
             }
         };

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Parser;
-use plimsoll_experiment::{Arm, Drive, RunSpec, VariantSpec, allow_open_files, repeated};
+use plimsoll_experiment::{Arm, RunSpec, Runner, VariantSpec, allow_open_files, repeated};
 use plimsoll_model::Names;
 
 use super::{Arguments, RUNS};
@@ -13,14 +13,14 @@ use crate::run::{AuthFlags, LoadFlags, TargetFlags, WishFlags, absolute, levels_
 /// A side as it is written in one argument. What is not given is as for both.
 #[derive(Debug, Parser)]
 #[command(no_binary_name = true, disable_help_flag = true)]
-pub(super) struct Side {
+pub(super) struct ArmFlags {
     target: String,
     #[arg(long)]
     password_file: Option<PathBuf>,
     #[command(flatten)]
     auth: AuthFlags,
     #[command(flatten)]
-    wishes: WishFlags,
+    connect_options: WishFlags,
     #[arg(long)]
     stations: Option<u32>,
     #[arg(long)]
@@ -34,10 +34,10 @@ pub(super) struct Side {
     options: String,
 }
 
-impl Side {
+impl ArmFlags {
     /// Reads a side of its one argument.
     pub(super) fn read(text: &str, letter: &str) -> anyhow::Result<Self> {
-        let mut side = Side::try_parse_from(text.split_whitespace()).map_err(|error| {
+        let mut side = ArmFlags::try_parse_from(text.split_whitespace()).map_err(|error| {
             let said = error.to_string();
             let said = said.strip_prefix("error: ").unwrap_or(&said);
             Usage(format!("{letter}: {}", said.lines().next().unwrap_or_default()))
@@ -49,13 +49,13 @@ impl Side {
 
     fn target_flags(&self) -> TargetFlags {
         let (target, password_file) = (self.target.clone(), self.password_file.clone());
-        TargetFlags::new(target, password_file, self.auth.clone(), self.wishes.clone())
+        TargetFlags::new(target, password_file, self.auth.clone(), self.connect_options.clone())
     }
 
     /// Finds the server, and plans its levels.
     pub(super) fn ready<'a>(
         &self,
-        drive: &Drive<'a>,
+        runner: &Runner<'a>,
         arguments: &Arguments,
         place: u64,
         names: &mut Names,
@@ -68,20 +68,20 @@ impl Side {
             connections: self.connections.unwrap_or(common.connections),
             ..common.clone()
         };
-        let steps = levels_of(&load, drive.workload.defaults())?;
+        let level_specs = levels_of(&load, runner.workload.defaults())?;
         let flags = self.target_flags();
-        let chosen = flags.choose()?;
+        let resolved = flags.choose()?;
         // Two sides, and two duels at once, must not look like one client computer.
-        let wishes = flags.wishes(common.seed ^ u64::from(std::process::id()) << 32 ^ place << 31);
-        allow_open_files(chosen.open_files(&steps, drive.workload))?;
-        let site = drive.reach(&chosen, &wishes, &steps, names)?;
-        let name = format!("{} {}", chosen.shown, self.options).trim_end().to_owned();
-        let warmup_ns = steps.iter().map(|step| step.plan.phases.warmup_ns).next().unwrap_or(0);
+        let connect_options = flags.connect_options(common.seed ^ u64::from(std::process::id()) << 32 ^ place << 31);
+        allow_open_files(resolved.open_files(&level_specs, runner.workload))?;
+        let prepared = runner.reach(&resolved, &connect_options, &level_specs, names)?;
+        let name = format!("{} {}", resolved.shown, self.options).trim_end().to_owned();
+        let warmup_ns = level_specs.iter().map(|level_spec| level_spec.plan.phases.warmup_ns).next().unwrap_or(0);
         // Each run of it is a repeat.
-        let levels = repeated(steps.clone(), RUNS.saturating_mul(arguments.rounds));
-        let workload_sha256 = drive.workload.digest().to_owned();
+        let levels = repeated(level_specs.clone(), RUNS.saturating_mul(arguments.rounds));
+        let workload_sha256 = runner.workload.digest().to_owned();
         let spec = RunSpec {
-            target: chosen.shown.clone(),
+            target: resolved.shown.clone(),
             server: flags.spec(),
             workload: absolute(&arguments.workload)?,
             settings: arguments.parameters.settings().to_vec(),
@@ -89,9 +89,9 @@ impl Side {
             warmup_ns,
             no_cpu_idle: common.keep_awake,
             variants: vec![VariantSpec { value: None, workload_sha256, levels }],
-            ..RunSpec::new(drive.workload, common.seed)
+            ..RunSpec::new(runner.workload, common.seed)
         };
-        Ok(Arm::new(name, (chosen, site), steps, (spec, drive.workload)))
+        Ok(Arm::new(name, (resolved, prepared), level_specs, (spec, runner.workload)))
     }
 }
 
@@ -101,10 +101,10 @@ mod tests {
 
     #[test]
     fn a_side_is_a_target_with_options_of_its_own() {
-        let side = Side::read("smb://u@old/data --dialect 2.1 --depth 4", "A").unwrap();
+        let side = ArmFlags::read("smb://u@old/data --dialect 2.1 --depth 4", "A").unwrap();
         assert_eq!((side.target.as_str(), side.depth, side.rate), ("smb://u@old/data", Some(4), None));
-        let error = Side::read("smb://u@old/data --deep 4", "B").unwrap_err();
+        let error = ArmFlags::read("smb://u@old/data --deep 4", "B").unwrap_err();
         assert!(error.is::<Usage>() && error.to_string().starts_with("B: unexpected argument '--deep'"), "{error}");
-        assert!(Side::read("", "A").is_err());
+        assert!(ArmFlags::read("", "A").is_err());
     }
 }

@@ -12,11 +12,11 @@ use plimsoll_workload::Workload;
 
 use super::level::{LevelResult, headline, unfinished};
 use super::level_spec::LevelSpec;
-use super::spec::RunSpec;
-use crate::record::{Describe, Feed, Measured, RecordTo, Recorder, SoFar};
+use super::run_spec::RunSpec;
+use crate::record::{DescribeStage, Measurement, RecordTo, Recorder, RecordingChannel, WorkerCheckpoint};
 
 /// The recording of a run.
-pub struct Recorded<'a> {
+pub struct RunRecording<'a> {
     spec: RunSpec,
     workload: &'a Workload,
     // Levels run one after the other, on another thread than the one that shows how far they are.
@@ -27,7 +27,7 @@ pub struct Recorded<'a> {
 
 const CLOCK: &str = "the client's monotonic clock, set once to the time since the Unix epoch";
 
-impl<'a> Recorded<'a> {
+impl<'a> RunRecording<'a> {
     /// Begins it, if one is wanted.
     ///
     /// # Errors
@@ -53,42 +53,54 @@ impl<'a> Recorded<'a> {
     }
 
     /// Begins a stage.
-    pub(super) fn stage(&self, step: &LevelSpec, names: &Arc<Names>) -> anyhow::Result<Feed> {
-        let begun = self.begin_stage(step.plan.stage.unwrap_or(0), step, names);
+    pub(super) fn stage(&self, level_spec: &LevelSpec, names: &Arc<Names>) -> anyhow::Result<RecordingChannel> {
+        let begun = self.begin_stage(level_spec.plan.stage.unwrap_or(0), level_spec, names);
         self.failed.fetch_or(begun.is_err(), Relaxed);
         begun
     }
 
-    fn begin_stage(&self, number: u32, step: &LevelSpec, names: &Arc<Names>) -> anyhow::Result<Feed> {
-        let width = step.plan.phases.measured_ns.map(IntervalWidth::of_phase);
+    fn begin_stage(&self, number: u32, level_spec: &LevelSpec, names: &Arc<Names>) -> anyhow::Result<RecordingChannel> {
+        let width = level_spec.plan.phases.measured_ns.map(IntervalWidth::of_phase);
         let recorder = self.recorder.lock().unwrap_or_else(PoisonError::into_inner);
         let stage = recorder.writer.begin(number, width)?;
         // As for levels that end: a load curve says how sure its points are.
-        let by_time = self.spec.levels().count() > 1;
-        let kept = (width, headline(&step.plan), by_time);
-        Feed::begin(stage, recorder.sample, kept, names, self.describe(step, names))
+        let with_intervals = self.spec.levels().count() > 1;
+        let options = (width, headline(&level_spec.plan), with_intervals);
+        RecordingChannel::begin(stage, recorder.sample, options, names, self.describe(level_spec, names))
     }
 
     /// Says what there is of a stage that goes on.
-    fn describe(&self, step: &LevelSpec, names: &Arc<Names>) -> Describe {
+    fn describe(&self, level_spec: &LevelSpec, names: &Arc<Names>) -> DescribeStage {
         let turns: Vec<String> = self.workload.iterations().map(|(name, _)| name.to_owned()).collect();
-        let (mut step, names) = (step.clone(), Arc::clone(names));
+        let (mut level_spec, names) = (level_spec.clone(), Arc::clone(names));
         // It is open as long as anybody has it.
-        step.plan.tap = None;
+        level_spec.plan.tap = None;
         Box::new(move |all, intervals| {
-            let mut statistics = Statistics::new(Options { headline: headline(&step.plan), ..Options::default() });
+            let mut statistics =
+                Statistics::new(Options { headline: headline(&level_spec.plan), ..Options::default() });
             let mut parts = Vec::new();
-            for SoFar { statistics: of_worker, part } in all {
+            for WorkerCheckpoint { statistics: of_worker, part } in all {
                 statistics.merge(of_worker);
                 parts.push(part.clone());
             }
-            let level = unfinished((statistics, intervals), so_far(&step.plan, parts), &step.plan, &step.words);
-            finished(&level.on(&step).named_as(turns.iter().cloned()), &names)
+            let level = unfinished(
+                (statistics, intervals),
+                so_far(&level_spec.plan, parts),
+                &level_spec.plan,
+                &level_spec.words,
+            );
+            finished(&level.on(&level_spec).named_as(turns.iter().cloned()), &names)
         })
     }
 
     /// A stage is over: it will be there, whatever happens to the others.
-    pub(super) fn end(&self, feed: Feed, level: &LevelResult, facts: Vec<String>, names: &Names) -> anyhow::Result<()> {
+    pub(super) fn end(
+        &self,
+        feed: RecordingChannel,
+        level: &LevelResult,
+        facts: Vec<String>,
+        names: &Names,
+    ) -> anyhow::Result<()> {
         let ended = feed.end().and_then(|stage| self.write(stage, level, facts, names));
         self.failed.fetch_or(ended.is_err(), Relaxed);
         ended
@@ -101,7 +113,7 @@ impl<'a> Recorded<'a> {
         Ok(recorder.writer.end(stage, finished, names)?)
     }
 
-    fn measured(&self, run: Run) -> Measured {
+    fn measured(&self, run: Run) -> Measurement {
         measured(&self.spec, self.workload, run)
     }
 
@@ -127,9 +139,9 @@ impl<'a> Recorded<'a> {
 }
 
 /// What was measured, as the manifest keeps it.
-fn measured(spec: &RunSpec, workload: &Workload, run: Run) -> Measured {
+fn measured(spec: &RunSpec, workload: &Workload, run: Run) -> Measurement {
     let (workload_text, source) = (workload.text().to_owned(), spec.source());
-    Measured::Run { run: Box::new(run), workload_text, spec: Box::new(spec.clone()), source }
+    Measurement::Run { run: Box::new(run), workload_text, spec: Box::new(spec.clone()), source }
 }
 
 /// What a recording keeps of a level.

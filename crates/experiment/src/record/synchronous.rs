@@ -5,10 +5,10 @@ use plimsoll_recording::folder::{Finished, Sample, StageWriter};
 use plimsoll_stats::{IntervalRecorder, Intervals, Statistics, state};
 use serde_json::Value;
 
-use super::{LATE_NS, LOOK, Recorder};
+use super::{CHECK_INTERVAL, LATE_NS, Recorder};
 
 /// The stage of an analysis.
-pub struct Inline {
+pub struct SyncRecorder {
     recorder: Recorder,
     stage: StageWriter,
     sample: Sample,
@@ -16,7 +16,7 @@ pub struct Inline {
     since: u32,
 }
 
-impl Inline {
+impl SyncRecorder {
     /// Begins it.
     pub fn begin(recorder: Recorder) -> anyhow::Result<Self> {
         let stage = recorder.writer.begin(0, None)?;
@@ -39,14 +39,14 @@ impl Inline {
     }
 }
 
-impl Sink for Inline {
+impl Sink for SyncRecorder {
     fn transaction(&mut self, t: &Transaction, names: &Names) {
         self.intervals.record(t);
         if self.sample.keeps(t) {
             self.stage.transactions([t], names);
         }
         self.since += 1;
-        if self.since >= LOOK {
+        if self.since >= CHECK_INTERVAL {
             self.since = 0;
             if let Some(end) = t.timeline.response_last {
                 self.stage.intervals(self.intervals.drain_before(end.saturating_sub(LATE_NS)));

@@ -10,8 +10,8 @@ use plimsoll_model::{Validity, Verdict};
 use plimsoll_testkit::servers::scripted::{Latency, Script};
 use plimsoll_workload::{Arrivals, Load, Pause, Phases};
 
-use super::level::LevelResult;
-use super::odd_servers::Found;
+use super::outliers::Found;
+use crate::level::LevelResult;
 
 /// What a call takes: less than a processor takes to wake up.
 const CALL: Duration = Duration::from_micros(60);

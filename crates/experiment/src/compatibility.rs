@@ -10,13 +10,14 @@ use crate::error::Usage;
 /// # Errors
 /// The workload has steps that the target's protocol lacks, or its connections would have to serve several at a time that
 /// must have them alone, or they are more than there are source ports to have.
-pub(super) fn check(workload: &Workload, target: &Target, steps: &[LevelSpec]) -> Result<(), Usage> {
+pub(super) fn check(workload: &Workload, target: &Target, level_specs: &[LevelSpec]) -> Result<(), Usage> {
     let smb = matches!(target, Target::Smb(_));
     if let (Some(step), false) = (workload.smb_alone(), smb) {
         let name = workload.name();
-        return Err(Usage(format!("{name} has the step {step}, which SMB alone has: it needs a target smb://…")));
+        return Err(Usage(format!("workload {name} uses the SMB-only step `{step}`; give an smb:// target")));
     }
-    let alone = steps.iter().all(|step| step.plan.depth == 1 && step.plan.clients_per_connection == 1);
+    let alone =
+        level_specs.iter().all(|level_spec| level_spec.plan.depth == 1 && level_spec.plan.clients_per_connection == 1);
     if workload.wants_its_connection_alone() && !alone {
         let name = workload.name();
         return Err(Usage(format!(
@@ -24,7 +25,7 @@ pub(super) fn check(workload: &Workload, target: &Target, steps: &[LevelSpec]) -
              depth of 1"
         )));
     }
-    let most = steps.iter().map(|step| step.plan.connections_in_all()).max().unwrap_or(0);
+    let most = level_specs.iter().map(|level_spec| level_spec.plan.connections_in_all()).max().unwrap_or(0);
     let reserved = matches!(target, Target::Nfs(target) if target.reserved_port);
     if reserved && most > reserved::PORTS.into() {
         return Err(Usage(format!(

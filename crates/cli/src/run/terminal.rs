@@ -9,10 +9,10 @@ use plimsoll_drive::engine::{Phase, Progress, Watch};
 use plimsoll_workload::fileset::JobProgress;
 
 use crate::interrupt;
-use plimsoll_experiment::{Shown, Watching};
+use plimsoll_experiment::{Activity, Monitor};
 
 /// Between two looks at the run.
-const LOOK: Duration = Duration::from_millis(100);
+const CHECK_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Shows how far an experiment is in the terminal, and ends it at Ctrl-C.
 pub(crate) struct Terminal {
@@ -32,7 +32,7 @@ impl Terminal {
     }
 }
 
-impl Watching for Terminal {
+impl Monitor for Terminal {
     /// From now on the first Ctrl-C (or SIGTERM) ends the phase and cleans up, the second one waits for nothing. Before,
     /// while there is nothing to lose, they end the process as they end any other.
     fn catch(&self) -> anyhow::Result<()> {
@@ -58,15 +58,15 @@ impl Watching for Terminal {
         &self.cleaning
     }
 
-    fn showing(&self, what: &str, shown: Shown<'_>, work: &mut (dyn FnMut() + Send)) {
+    fn show(&self, what: &str, shown: Activity<'_>, work: &mut (dyn FnMut() + Send)) {
         let mut before = self.watch.progress();
         self.with_bar(what, work, |bar| match shown {
-            Shown::Level => {
+            Activity::Level => {
                 let now = self.watch.progress();
                 show(bar, &now, &before);
                 before = now;
             }
-            Shown::Files(progress) => {
+            Activity::Files(progress) => {
                 let JobProgress { done, total } = progress();
                 bar.set_length(total);
                 bar.set_position(done);
@@ -89,7 +89,7 @@ impl Terminal {
         let result = std::thread::scope(|scope| {
             let worker = scope.spawn(work);
             while !worker.is_finished() {
-                std::thread::sleep(LOOK);
+                std::thread::sleep(CHECK_INTERVAL);
                 look(&bar);
             }
             worker.join()
@@ -100,7 +100,7 @@ impl Terminal {
 }
 
 fn show(bar: &ProgressBar, now: &Progress, before: &Progress) {
-    let rate = now.actions.saturating_sub(before.actions) as f64 / LOOK.as_secs_f64();
+    let rate = now.actions.saturating_sub(before.actions) as f64 / CHECK_INTERVAL.as_secs_f64();
     let errors = if now.errors > 0 { format!(", {} errors", now.errors) } else { String::new() };
     let (total, done) = match now.phase {
         Phase::Connecting => (u64::from(now.clients), u64::from(now.connected)),

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use plimsoll_stats::{Interval, Intervals};
 
 /// What the workers of a level have handed over.
-pub(super) struct IntervalsSoFar {
+pub(super) struct CheckpointIntervals {
     /// Ended before the latest checkpoint of their worker.
     ended: Intervals,
     /// Ended since, by worker.
@@ -17,7 +17,7 @@ pub(super) struct IntervalsSoFar {
     open: BTreeMap<usize, Intervals>,
 }
 
-impl IntervalsSoFar {
+impl CheckpointIntervals {
     /// None yet; `ended` is empty.
     pub(super) fn new(ended: Intervals) -> Self {
         Self { ended, since: BTreeMap::new(), open: BTreeMap::new() }
@@ -65,7 +65,7 @@ mod tests {
         let mut workers = [0, 1, 2].map(|_| IntervalRecorder::new(Intervals::new(width)));
         // What each had measured: all of it, and how much of that at its latest checkpoint.
         let mut measured: [(Vec<Transaction>, usize); 3] = Default::default();
-        let mut found = IntervalsSoFar::new(Intervals::new(width));
+        let mut found = CheckpointIntervals::new(Intervals::new(width));
         for step in 1..3_000_i64 {
             let worker = (random.bits() % 3) as usize;
             let t = at(step * STEP);

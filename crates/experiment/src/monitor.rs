@@ -4,15 +4,15 @@ use plimsoll_drive::engine::Watch;
 use plimsoll_workload::fileset::JobProgress;
 
 /// What of a piece of work can be shown.
-pub enum Shown<'a> {
-    /// A load level, which [`Watching::watch`] tells of.
+pub enum Activity<'a> {
+    /// A load level, which [`Monitor::watch`] tells of.
     Level,
     /// Work on files: how far it is.
     Files(&'a dyn Fn() -> JobProgress),
 }
 
-/// Who looks on while an experiment runs, and may end it. A library prints nothing: what is shown, and where, is theirs.
-pub trait Watching: Sync {
+/// Who looks on while an experiment runs, and may end it. A library prints nothing: the implementation shows progress and where.
+pub trait Monitor: Sync {
     /// From now on nobody's wish to end it ends the process: what was measured would be lost.
     ///
     /// # Errors
@@ -23,10 +23,10 @@ pub trait Watching: Sync {
     /// The same of what is done afterwards: a first wish to end does not end that.
     fn cleaning(&self) -> &Watch;
     /// Does `work` under the name `what`, and shows how far it is.
-    fn showing(&self, what: &str, shown: Shown<'_>, work: &mut (dyn FnMut() + Send));
+    fn show(&self, what: &str, shown: Activity<'_>, work: &mut (dyn FnMut() + Send));
 }
 
-impl dyn Watching + '_ {
+impl dyn Monitor + '_ {
     /// Whether somebody wants it all to end.
     pub fn stopped(&self) -> bool {
         self.watch().stopped()
@@ -40,7 +40,7 @@ impl dyn Watching + '_ {
     /// Runs a load level under the name `what`.
     pub(crate) fn during<T: Send>(&self, what: &str, work: impl FnOnce(&Watch) -> T + Send) -> T {
         let watch = self.watch();
-        self.shown(what, Shown::Level, || work(watch))
+        self.shown(what, Activity::Level, || work(watch))
     }
 
     /// The same for work on files before (or else after) all levels, of which `progress` tells how far it is.
@@ -52,12 +52,12 @@ impl dyn Watching + '_ {
         progress: impl Fn() -> JobProgress,
     ) -> T {
         let watch = if before { self.watch() } else { self.cleaning() };
-        self.shown(what, Shown::Files(&progress), || work(watch))
+        self.shown(what, Activity::Files(&progress), || work(watch))
     }
 
-    fn shown<T: Send>(&self, what: &str, shown: Shown<'_>, work: impl FnOnce() -> T + Send) -> T {
+    fn shown<T: Send>(&self, what: &str, shown: Activity<'_>, work: impl FnOnce() -> T + Send) -> T {
         let (mut work, mut result) = (Some(work), None);
-        self.showing(what, shown, &mut || result = work.take().map(|work| work()).or(result.take()));
+        self.show(what, shown, &mut || result = work.take().map(|work| work()).or(result.take()));
         // Who only looks on may not leave it undone.
         match (result, work) {
             (Some(result), _) => result,

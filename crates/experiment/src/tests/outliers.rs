@@ -19,11 +19,11 @@ use plimsoll_workload::scenario::{Scenario, ScenarioStep as Wanted, Verdict};
 use plimsoll_workload::{Load, Pause, Phases};
 use plimsoll_workload::{Parameter, Workload};
 
-use super::Told;
-use super::level::{LevelResult, added_up, empty, headline, unfinished};
-use super::level_spec::LevelSpec;
-use super::sink::{Kept, Measured};
-use super::spec::RunSpec;
+use crate::RunResult;
+use crate::level::{LevelResult, added_up, empty, headline, unfinished};
+use crate::level_spec::LevelSpec;
+use crate::run_spec::RunSpec;
+use crate::sink::{MeasuringSink, SinkOptions};
 
 /// When every clock starts, ns since the Unix epoch.
 const START: i64 = 1_700_000_000_000_000_000;
@@ -98,8 +98,8 @@ impl Found {
         let value = format!("{block}B");
         let curve = Some(format!("block={value}"));
         let parameter = Some(Parameter { name: "block".into(), value });
-        let step = LevelSpec { plan: plan.clone(), words: format!("{stations} stations"), curve, parameter };
-        let mut level = self.driven(script, &plan, (&step.words, Delays::default()), block).on(&step);
+        let level_spec = LevelSpec { plan: plan.clone(), words: format!("{stations} stations"), curve, parameter };
+        let mut level = self.driven(script, &plan, (&level_spec.words, Delays::default()), block).on(&level_spec);
         // How busy this machine is says nothing of a run under a virtual clock.
         level.about.validity = plimsoll_model::Validity::default();
         level
@@ -114,9 +114,9 @@ impl Found {
         block: u32,
     ) -> LevelResult {
         let work = self.work(block);
-        let kept = Kept { table: None, recording: None, by_time: true };
+        let options = SinkOptions { table: None, recording: None, with_intervals: true };
         let depth = SharedDepth::default();
-        let sink = |_| Measured::new(kept, &depth, headline(plan), || empty(plan));
+        let sink = |_| MeasuringSink::new(options, &depth, headline(plan), || empty(plan));
         let network = |_| Ok(network(script, plan.stage.unwrap_or(0)).delayed(delays));
         let ran = run_on(plan, &work, sink, &Watch::new(), network).unwrap();
         added_up((ran, depth), plan, words, &self.names, true)
@@ -139,12 +139,12 @@ impl Found {
         latest: usize,
     ) -> LevelResult {
         let work = self.work(512);
-        let kept = Kept { table: None, recording: None, by_time: true };
+        let options = SinkOptions { table: None, recording: None, with_intervals: true };
         let depth = SharedDepth::default();
-        let sink = |_| Measured::new(kept, &depth, headline(plan), || empty(plan));
+        let sink = |_| MeasuringSink::new(options, &depth, headline(plan), || empty(plan));
         let network = |_| Ok(network(script, plan.stage.unwrap_or(0)).delayed(delays));
         let seen = std::sync::Mutex::new(Vec::new());
-        let checkpoint = |sink: &mut Measured, part| seen.lock().unwrap().push((sink.so_far(), part));
+        let checkpoint = |sink: &mut MeasuringSink, part| seen.lock().unwrap().push((sink.so_far(), part));
         run_on_with_checkpoints(plan, &work, sink, &Watch::new(), network, &checkpoint).unwrap();
         let (measured, part) = seen.into_inner().unwrap().swap_remove(latest);
         unfinished(measured, so_far(plan, [part]), plan, words)
@@ -153,8 +153,8 @@ impl Found {
     fn report(&self, levels: Vec<LevelResult>) -> (Findings, String) {
         let workload = Workload::find("blocks-read").unwrap();
         let spec = RunSpec::new(&workload, 1);
-        let told = Told { spec, workload: &workload, levels, names: Arc::clone(&self.names), facts: Vec::new() };
-        let findings = told.findings();
+        let result = RunResult { spec, workload: &workload, levels, names: Arc::clone(&self.names), facts: Vec::new() };
+        let findings = result.findings();
         let text = text::to_string(&findings.clone().into(), &text::Style::plain(120));
         (findings, text)
     }
@@ -218,7 +218,7 @@ fn a_run_that_is_repeated_from_its_spec_has_the_same_statistics() {
     use plimsoll_stats::Times;
     use plimsoll_workload::Arrivals;
 
-    use super::spec::{RunSpec, ServerSpec, VariantSpec};
+    use crate::run_spec::{RunSpec, VariantSpec};
 
     let found = Found::new();
     let script = Script::parallel(Latency::Exponential { mean: Duration::from_micros(300) });
@@ -246,12 +246,8 @@ fn a_run_that_is_repeated_from_its_spec_has_the_same_statistics() {
         let variant = VariantSpec { value: None, workload_sha256: String::new(), levels: vec![level] };
         let spec = RunSpec {
             target: "nfs://somewhere/export".to_owned(),
-            server: ServerSpec::default(),
-            workload: "blocks-read".to_owned(),
-            settings: Vec::new(),
-            file_set: None,
-            stop_above_s: None,
             variants: vec![variant],
+            ..RunSpec::new(&Workload::find("blocks-read").unwrap(), 7)
         };
         let text = serde_json::to_string(&spec).unwrap();
         let again: RunSpec = serde_json::from_str(&text).unwrap();

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::level_spec::LevelSpec;
 use super::parameters::{self, Variant};
 use crate::error::Usage;
-use crate::record::Measured;
+use crate::record::Measurement;
 
 /// All that was asked for of a run, but for its outputs.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -146,8 +146,8 @@ impl RunSpec {
             .context("manifest.json does not say what was measured as this version says it")?;
         match measured {
             // The levels of a search followed from what was measured.
-            Measured::Run { spec, workload_text, .. } if !spec.variants.is_empty() => Ok((*spec, workload_text)),
-            Measured::Run { .. } | Measured::Analyze { .. } => {
+            Measurement::Run { spec, workload_text, .. } if !spec.variants.is_empty() => Ok((*spec, workload_text)),
+            Measurement::Run { .. } | Measurement::Analyze { .. } => {
                 Err(Usage(format!("--from {shown}: expected a recording of plimsoll run, sweep or duel")).into())
             }
         }

@@ -11,11 +11,11 @@ use plimsoll_workload::FileSet;
 use plimsoll_workload::fileset::{Create, Found, Job, Look, Remove, Verify};
 use plimsoll_workload::{Load, Pause, Phases};
 
-use super::watching::Watching;
+use super::monitor::Monitor;
 
 /// Who works on files.
 #[derive(Clone, Copy)]
-struct Crowd {
+struct Concurrency {
     /// Connections that work at the same time, and actions of each.
     stations: u32,
     lanes: u32,
@@ -25,13 +25,13 @@ struct Crowd {
 
 /// Whoever looks first finds out whether there is a server that lets us in. A wrong password is tried once, not once a
 /// station; and somebody waits to hear of a server that is not there.
-const FIRST_CONTACT: Crowd = Crowd { stations: 1, lanes: 1, attempts: 3 };
+const FIRST_CONTACT: Concurrency = Concurrency { stations: 1, lanes: 1, attempts: 3 };
 /// Enough to hide the way to the server, not so many that a small one falls over before anything is measured. A server that
 /// restarts meanwhile is waited for as in a run.
-const MANY: Crowd = Crowd { stations: 8, lanes: 4, attempts: 10 };
+const MANY: Concurrency = Concurrency { stations: 8, lanes: 4, attempts: 10 };
 
 /// Enough for what is left behind; a server that is gone is not waited for.
-const SOME: Crowd = Crowd { stations: 4, lanes: 4, attempts: 3 };
+const SOME: Concurrency = Concurrency { stations: 4, lanes: 4, attempts: 3 };
 
 /// A file set on a server.
 pub(super) struct Files<'a> {
@@ -40,7 +40,7 @@ pub(super) struct Files<'a> {
     /// Others can reach them, too.
     pub(super) shared: bool,
     pub(super) names: Arc<Names>,
-    pub(super) watching: &'a dyn Watching,
+    pub(super) monitor: &'a dyn Monitor,
     pub(super) timeout_ns: u64,
 }
 
@@ -78,7 +78,7 @@ impl Files<'_> {
         let create = Create::new(Arc::clone(&self.set));
         let made = self.work("Making files", &create, MANY, true).and_then(|()| Ok(create.outcome()?));
         match made {
-            Err(error) if !self.watching.stopped() => Err(match self.remove_all(false) {
+            Err(error) if !self.monitor.stopped() => Err(match self.remove_all(false) {
                 Ok(()) => error,
                 Err(left) => error.context(format!("what was made of {} is still there ({left:#})", self.set.root())),
             }),
@@ -108,18 +108,18 @@ impl Files<'_> {
         &self,
         what: &'static str,
         job: &Arc<J>,
-        crowd: Crowd,
+        concurrency: Concurrency,
         before: bool,
     ) -> anyhow::Result<()> {
         let scenarios = Box::new(|_, _, _| Arc::clone(job).scenario());
         let work = Work { server: &**self.server, scenarios, names: Arc::clone(&self.names) };
         let phases = Phases { warmup_ns: 0, measured_ns: None, ..Phases::default() };
-        let Crowd { stations, lanes, attempts } = crowd;
+        let Concurrency { stations, lanes, attempts } = concurrency;
         let load = Load::Closed { clients: stations, think: Pause::None };
         let mut plan = Plan { depth: lanes, phases, timeout_ns: self.timeout_ns, ..Plan::new(load) };
         plan.reconnect.attempts = attempts;
         let run = |watch: &Watch| engine::run(&plan, &work, |_| Nowhere, watch);
-        self.watching.during_files(what, before, run, || job.progress()).context(what).map(|_| ())
+        self.monitor.during_files(what, before, run, || job.progress()).context(what).map(|_| ())
     }
 }
 

@@ -6,7 +6,7 @@ use plimsoll_stats::comparison::{Course, Metric, Scope, estimate};
 
 /// 95 % intervals of a level; `None` where its phase was too short to tell.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Uncertain {
+pub(super) struct ConfidenceIntervals {
     /// Of the operations meant for the phase, a second, as they were answered.
     operations_per_s: Option<Interval>,
     /// Of the mean response time, s.
@@ -14,13 +14,13 @@ pub(super) struct Uncertain {
 }
 
 /// How much of what was meant for a phase may be answered before or after it, for its parts to tell how those of the phase vary.
-const ELSEWHEN: f64 = 0.05;
+const MAX_CARRYOVER: f64 = 0.05;
 
-impl Uncertain {
+impl ConfidenceIntervals {
     /// Of the operations answered a second in the phase, `answered`, where so many were `meant` for it and answered at all.
     pub(super) fn throughput(&self, answered: u64, meant: u64) -> Option<Interval> {
         let ratio = answered as f64 / meant as f64;
-        let Interval { low, high } = self.operations_per_s.filter(|_| (ratio - 1.0).abs() <= ELSEWHEN)?;
+        let Interval { low, high } = self.operations_per_s.filter(|_| (ratio - 1.0).abs() <= MAX_CARRYOVER)?;
         Some(Interval { low: low * ratio, high: high * ratio })
     }
 
@@ -41,10 +41,11 @@ mod tests {
 
     #[test]
     fn what_was_answered_elsewhen_says_little_of_the_phase() {
-        let known = Uncertain { operations_per_s: Some(Interval { low: 90.0, high: 110.0 }), response_mean: None };
+        let known =
+            ConfidenceIntervals { operations_per_s: Some(Interval { low: 90.0, high: 110.0 }), response_mean: None };
         let found = known.throughput(98, 100).unwrap();
         assert!((found.low - 88.2).abs() < 1e-9 && (found.high - 107.8).abs() < 1e-9);
         assert!(known.throughput(94, 100).is_none() && known.throughput(106, 100).is_none());
-        assert!(known.throughput(0, 0).is_none() && Uncertain::default().throughput(100, 100).is_none());
+        assert!(known.throughput(0, 0).is_none() && ConfidenceIntervals::default().throughput(100, 100).is_none());
     }
 }

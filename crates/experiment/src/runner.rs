@@ -14,31 +14,31 @@ use plimsoll_report::findings::capacity::Capacity;
 use plimsoll_report::findings::{Findings, Run};
 use plimsoll_workload::{FileSet, Workload};
 
-use super::chosen::Chosen;
-use super::files::Files;
+use super::file_preparation::Files;
 use super::level::{self, LevelResult};
 use super::level_spec::LevelSpec;
-use super::recorded::Recorded;
-use super::sink::{Kept, Table};
-use super::spec::RunSpec;
-use super::watching::Watching;
+use super::monitor::Monitor;
+use super::resolved_target::ResolvedTarget;
+use super::run_recording::RunRecording;
+use super::run_spec::RunSpec;
+use super::sink::{SinkOptions, Table};
 use crate::error::all_of;
 use crate::server_side::ServerSideWatch;
 
 /// What is driven, and who looks on.
-pub struct Drive<'a> {
+pub struct Runner<'a> {
     /// What clients do.
     pub workload: &'a Workload,
     /// Who looks on.
-    pub watching: &'a dyn Watching,
+    pub monitor: &'a dyn Monitor,
     /// Where every transaction goes.
     pub table: Option<&'a Table>,
     /// What goes over the sockets.
     pub tap: Option<&'a Arc<Tap>>,
     /// Where levels are kept.
-    pub recording: Option<&'a Recorded<'a>>,
+    pub recording: Option<&'a RunRecording<'a>>,
     /// Whether levels keep their numbers by time.
-    pub by_time: ByTime,
+    pub interval_mode: IntervalMode,
     /// A request without an answer is given up after so long.
     pub timeout_ns: u64,
     /// The levels of a load curve end with the one whose mean response time is above this, s.
@@ -50,22 +50,22 @@ pub struct Drive<'a> {
     /// Who looks at the server's own numbers.
     pub server_side: Option<&'a ServerSideWatch>,
     /// How busy the client is spoils nothing: it is part of what is measured.
-    pub may_be_busy: bool,
+    pub client_is_measured: bool,
 }
 
-/// Numbers by time.
+/// Numbers by time, an interval of the measured phase each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ByTime {
-    /// Nobody wants them.
-    None,
-    /// They say how sure a level's numbers are, and are forgotten.
-    Used,
-    /// A comparison wants them.
-    Kept,
+pub enum IntervalMode {
+    /// There are none.
+    Off,
+    /// They give the confidence intervals of a level, and are dropped with its end.
+    Transient,
+    /// They stay, for a comparison.
+    Retained,
 }
 
 /// A server, and where the workload's files are on it.
-pub struct Site {
+pub struct PreparedTarget {
     /// The server.
     pub server: Arc<dyn Connector>,
     set: Arc<FileSet>,
@@ -73,50 +73,56 @@ pub struct Site {
     shared: bool,
 }
 
-impl<'a> Drive<'a> {
+impl<'a> Runner<'a> {
     /// Drives with this workload, and nothing besides: no table, tap or recording, no numbers by time, files left in place.
-    pub fn new(workload: &'a Workload, watching: &'a dyn Watching, timeout_ns: u64) -> Self {
+    pub fn new(workload: &'a Workload, monitor: &'a dyn Monitor, timeout_ns: u64) -> Self {
         let (table, tap, recording, server_side, stop_above_s) = (None, None, None, None, None);
-        let (by_time, file_set, remove_files, may_be_busy) = (ByTime::None, None, false, false);
+        let (interval_mode, file_set, remove_files, client_is_measured) = (IntervalMode::Off, None, false, false);
         Self {
             workload,
-            watching,
+            monitor,
             table,
             tap,
             recording,
-            by_time,
+            interval_mode,
             timeout_ns,
             stop_above_s,
             file_set,
             remove_files,
             server_side,
-            may_be_busy,
+            client_is_measured,
         }
     }
 
     /// Finds the server of a target. `names` takes everything that transactions will name.
     pub fn reach(
         &self,
-        chosen: &Chosen,
-        wishes: &ConnectOptions,
-        steps: &[LevelSpec],
+        resolved: &ResolvedTarget,
+        connect_options: &ConnectOptions,
+        level_specs: &[LevelSpec],
         names: &mut Names,
-    ) -> anyhow::Result<Site> {
-        super::fitting::check(self.workload, &chosen.target, steps)?;
-        let wishes = ConnectOptions { timeout: Duration::from_nanos(self.timeout_ns), ..wishes.clone() };
-        let server = Arc::from(connect::open(&chosen.target, &wishes, names)?);
-        let stations = steps.iter().map(|step| step.plan.load.clients()).max().unwrap_or(1);
-        let set = FileSet::called(self.file_set, self.workload, base(&chosen.target), stations, names)?;
-        Ok(Site { server, set: Arc::new(set), shared: !chosen.is_embedded() })
+    ) -> anyhow::Result<PreparedTarget> {
+        super::compatibility::check(self.workload, &resolved.target, level_specs)?;
+        let connect_options =
+            ConnectOptions { timeout: Duration::from_nanos(self.timeout_ns), ..connect_options.clone() };
+        let server = Arc::from(connect::open(&resolved.target, &connect_options, names)?);
+        let stations = level_specs.iter().map(|level_spec| level_spec.plan.load.clients()).max().unwrap_or(1);
+        let set = FileSet::called(self.file_set, self.workload, base(&resolved.target), stations, names)?;
+        Ok(PreparedTarget { server, set: Arc::new(set), shared: !resolved.is_embedded() })
     }
 
     /// Runs every level, with the files in place.
     ///
     /// # Errors
     /// There is nothing to report: no level was run. What goes wrong afterwards is in what it returns.
-    pub fn levels(&self, site: &Site, names: &Arc<Names>, steps: Vec<LevelSpec>) -> anyhow::Result<Levels> {
-        let (planned, mut steps) = (steps.len(), steps.into_iter());
-        let mut levels = self.climb(site, names, |_| Ok(steps.next()))?;
+    pub fn levels(
+        &self,
+        prepared: &PreparedTarget,
+        names: &Arc<Names>,
+        level_specs: Vec<LevelSpec>,
+    ) -> anyhow::Result<Levels> {
+        let (planned, mut level_specs) = (level_specs.len(), level_specs.into_iter());
+        let mut levels = self.run_adaptive(prepared, names, |_| Ok(level_specs.next()))?;
         levels.planned = Some(planned);
         Ok(levels)
     }
@@ -125,31 +131,31 @@ impl<'a> Drive<'a> {
     ///
     /// # Errors
     /// There is nothing to report: no level was run. What goes wrong afterwards is in what it returns.
-    pub fn climb(
+    pub fn run_adaptive(
         &self,
-        site: &Site,
+        prepared: &PreparedTarget,
         names: &Arc<Names>,
         next: impl FnMut(&[LevelResult]) -> anyhow::Result<Option<LevelSpec>>,
     ) -> anyhow::Result<Levels> {
-        self.watching.catch()?;
-        let Site { server, set, shared } = site;
+        self.monitor.catch()?;
+        let PreparedTarget { server, set, shared } = prepared;
         let (set, with) = (Arc::clone(set), Arc::clone(names));
-        let (watching, timeout_ns) = (self.watching, self.timeout_ns);
-        let files = Files { server, set, shared: *shared, names: with, watching, timeout_ns };
+        let (monitor, timeout_ns) = (self.monitor, self.timeout_ns);
+        let files = Files { server, set, shared: *shared, names: with, monitor, timeout_ns };
         let found = match files.look() {
             // What was stopped half-way is no failure, whatever it looks like.
-            Err(_) if watching.stopped() => return Ok(Levels { stopped: true, ..Levels::default() }),
+            Err(_) if monitor.stopped() => return Ok(Levels { stopped: true, ..Levels::default() }),
             found => found?,
         };
         let lease = files.lease()?;
         let ready = match files.make(found) {
-            Err(_) if watching.stopped() => Ok(false),
+            Err(_) if monitor.stopped() => Ok(false),
             made => made.map(|()| true),
         };
-        let ran = ready.and_then(|ready| self.climb_with(site, names, (lease.as_ref(), ready), next));
+        let ran = ready.and_then(|ready| self.run_with_files(prepared, names, (lease.as_ref(), ready), next));
         // However it ended: what was made goes, and others may have the files.
         let removed = match () {
-            () if watching.abandoned() => Ok(()),
+            () if monitor.abandoned() => Ok(()),
             () if self.remove_files => files.remove(),
             () if *shared && self.workload.makes_its_own() && ran.as_ref().is_ok_and(|ran| !ran.ran.is_empty()) => {
                 files.remove_leftovers().context("private files of this run may be left")
@@ -161,41 +167,41 @@ impl<'a> Drive<'a> {
             Err(error) => return all_of([Err(error), removed]).map(|()| Levels::default()),
         };
         match removed {
-            Err(error) if !self.remove_files => levels.remarks.push(format!("{error:#}")),
+            Err(error) if !self.remove_files => levels.notes.push(format!("{error:#}")),
             removed => levels.besides = all_of([levels.besides, removed]),
         }
         if let Some(lease) = lease {
-            levels.remarks.extend(lease.note.clone());
-            levels.remarks.extend(lease.release(|| self.watching.abandoned()).err());
+            levels.notes.extend(lease.note.clone());
+            levels.notes.extend(lease.release(|| self.monitor.abandoned()).err());
         }
         Ok(levels)
     }
 
     /// The same with the files there (where they are `ready`) and a lease on them, where one is wanted.
-    fn climb_with(
+    fn run_with_files(
         &self,
-        site: &Site,
+        prepared: &PreparedTarget,
         names: &Arc<Names>,
         (lease, ready): (Option<&Lease>, bool),
         mut next: impl FnMut(&[LevelResult]) -> anyhow::Result<Option<LevelSpec>>,
     ) -> anyhow::Result<Levels> {
         let mut levels = Levels::default();
-        let scenarios = Box::new(|station, lane, seed| self.workload.scenario(&site.set, station, lane, seed));
-        let work = Work { server: &*site.server, scenarios, names: Arc::clone(names) };
-        while let Some(mut step) = next(&levels.ran)? {
-            if !ready || self.watching.stopped() {
+        let scenarios = Box::new(|station, lane, seed| self.workload.scenario(&prepared.set, station, lane, seed));
+        let work = Work { server: &*prepared.server, scenarios, names: Arc::clone(names) };
+        while let Some(mut level_spec) = next(&levels.ran)? {
+            if !ready || self.monitor.stopped() {
                 levels.stopped = true;
                 break;
             }
-            if levels.cuts.iter().any(|cut| cut.curve == step.curve) {
+            if levels.cutoffs.iter().any(|cutoff| cutoff.curve == level_spec.curve) {
                 continue;
             }
-            step.plan.tap = self.tap.cloned();
-            match self.level(levels.ran.is_empty(), &step, (site, lease), &work, names) {
+            level_spec.plan.tap = self.tap.cloned();
+            match self.level(levels.ran.is_empty(), &level_spec, (prepared, lease), &work, names) {
                 Ok(Level { ran, whole, recorded }) => {
-                    levels.cuts.extend(self.stop_above_s.and_then(|limit_s| Cut::after(&ran, limit_s)));
+                    levels.cutoffs.extend(self.stop_above_s.and_then(|limit_s| CurveCutoff::after(&ran, limit_s)));
                     levels.ran.push(ran);
-                    levels.numbers.push(step.plan.stage.unwrap_or(0));
+                    levels.numbers.push(level_spec.plan.stage.unwrap_or(0));
                     levels.besides = recorded;
                     if !whole || levels.besides.is_err() {
                         break;
@@ -208,7 +214,7 @@ impl<'a> Drive<'a> {
                 }
             }
         }
-        levels.remarks = self.workload.take_remarks();
+        levels.notes = self.workload.take_remarks();
         Ok(levels)
     }
 
@@ -217,26 +223,30 @@ impl<'a> Drive<'a> {
     fn level(
         &self,
         first: bool,
-        step: &LevelSpec,
-        (site, lease): (&Site, Option<&Lease>),
+        level_spec: &LevelSpec,
+        (prepared, lease): (&PreparedTarget, Option<&Lease>),
         setup: &dyn Setup,
         names: &Arc<Names>,
     ) -> anyhow::Result<Level> {
-        let LevelSpec { plan, words, .. } = step;
-        let feed = self.recording.map(|recording| recording.stage(step, names)).transpose()?;
-        let kept = Kept { table: self.table, recording: feed.as_ref(), by_time: self.by_time != ByTime::None };
-        let run = |watch: &Watch| level::run(plan, words, setup, kept, watch);
-        let (ran, whole) = match self.watching.during(words, run) {
+        let LevelSpec { plan, words, .. } = level_spec;
+        let feed = self.recording.map(|recording| recording.stage(level_spec, names)).transpose()?;
+        let options = SinkOptions {
+            table: self.table,
+            recording: feed.as_ref(),
+            with_intervals: self.interval_mode != IntervalMode::Off,
+        };
+        let run = |watch: &Watch| level::run(plan, words, setup, options, watch);
+        let (ran, whole) = match self.monitor.during(words, run) {
             Ok(ran) => (ran, true),
             Err(error) if first => return Err(error.into()),
             Err(error) => (LevelResult::not_run(plan, words.clone(), &error), false),
         };
-        let ran = if self.by_time == ByTime::Kept { ran } else { ran.without_intervals() };
-        let ran = if self.may_be_busy { ran.without_busy_client() } else { ran };
-        let ran = ran.on(step).named(self.workload).beside(self.server_side);
+        let ran = if self.interval_mode == IntervalMode::Retained { ran } else { ran.without_intervals() };
+        let ran = if self.client_is_measured { ran.without_busy_client() } else { ran };
+        let ran = ran.on(level_spec).named(self.workload).beside(self.server_side);
         let ran = ran.against(lease.and_then(Lease::lost).map(Reason::invalid));
         let recorded = match self.recording.zip(feed) {
-            Some((recording, feed)) => recording.end(feed, &ran, site.server.facts(), names),
+            Some((recording, feed)) => recording.end(feed, &ran, prepared.server.facts(), names),
             None => Ok(()),
         };
         Ok(Level { ran, whole, recorded })
@@ -263,17 +273,17 @@ pub struct Levels {
     /// Somebody stopped it before all were begun.
     pub stopped: bool,
     /// Load curves that ended where the server had become too slow.
-    cuts: Vec<Cut>,
+    cutoffs: Vec<CurveCutoff>,
     /// What the workload has to tell besides.
-    pub(super) remarks: Vec<String>,
+    pub(super) notes: Vec<String>,
     /// What failed besides the measuring: the recording, or to remove the files.
     pub besides: anyhow::Result<()>,
 }
 
 impl Default for Levels {
     fn default() -> Self {
-        let (cuts, remarks) = (Vec::new(), Vec::new());
-        Self { ran: Vec::new(), numbers: Vec::new(), planned: None, stopped: false, cuts, remarks, besides: Ok(()) }
+        let (cutoffs, notes) = (Vec::new(), Vec::new());
+        Self { ran: Vec::new(), numbers: Vec::new(), planned: None, stopped: false, cutoffs, notes, besides: Ok(()) }
     }
 }
 
@@ -281,20 +291,20 @@ impl Levels {
     /// What is worth telling besides.
     pub fn facts(&self) -> Vec<String> {
         let stopped = || stopped_at(self.ran.len(), self.planned);
-        let cuts = self.cuts.iter().map(Cut::to_string);
-        self.stopped.then(stopped).into_iter().chain(cuts).chain(self.remarks.iter().cloned()).collect()
+        let cutoffs = self.cutoffs.iter().map(CurveCutoff::to_string);
+        self.stopped.then(stopped).into_iter().chain(cutoffs).chain(self.notes.iter().cloned()).collect()
     }
 }
 
 /// Where a load curve ended because the server had become too slow.
-pub(super) struct Cut {
+pub(super) struct CurveCutoff {
     pub(super) curve: Option<String>,
     level: String,
     mean_s: f64,
     limit_s: f64,
 }
 
-impl Cut {
+impl CurveCutoff {
     /// `None` where the level was quick enough.
     pub(super) fn after(ran: &LevelResult, limit_s: f64) -> Option<Self> {
         let curve = ran.curve().map(str::to_owned);
@@ -303,7 +313,7 @@ impl Cut {
     }
 }
 
-impl std::fmt::Display for Cut {
+impl std::fmt::Display for CurveCutoff {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Self { curve, level, mean_s, limit_s } = self;
         let curve = curve.as_ref().map_or_else(String::new, |curve| format!(" of {curve}"));
@@ -319,7 +329,7 @@ pub(super) fn stopped_at(ran: usize, planned: Option<usize>) -> String {
 }
 
 /// Everything that a report tells of a run.
-pub struct Told<'a> {
+pub struct RunResult<'a> {
     /// All that was asked for.
     pub spec: RunSpec,
     /// What clients did.
@@ -332,7 +342,7 @@ pub struct Told<'a> {
     pub facts: Vec<String>,
 }
 
-impl Told<'_> {
+impl RunResult<'_> {
     /// As reports want it.
     pub fn findings(self) -> Findings {
         self.findings_of(None)

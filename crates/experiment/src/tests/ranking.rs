@@ -10,7 +10,7 @@ use plimsoll_report::findings::{Findings, Report};
 use plimsoll_report::text;
 use plimsoll_testkit::servers::scripted::{Draw, Script};
 
-use super::odd_servers::{Found, jitter};
+use super::outliers::{Found, jitter};
 
 const SIZES: [u32; 2] = [750, 6_000];
 const STATIONS: [u32; 2] = [1, 4];

@@ -9,14 +9,14 @@ use plimsoll_recording::folder::{FolderError, Recording, Sample};
 
 use super::level::LevelResult;
 use crate::error::Usage;
-use crate::record::Measured;
-use crate::spec::RunSpec;
+use crate::record::Measurement;
+use crate::run_spec::RunSpec;
 
 /// The levels of a recording that ran to their end, by their numbers. `names` gets all that they name.
 ///
 /// # Errors
 /// There is no recording in the folder, it is damaged, or it is of something else than `ours`.
-pub fn read_back(
+pub fn finished_levels(
     folder: &Path,
     ours: &RunSpec,
     sample: Sample,
@@ -47,9 +47,9 @@ pub fn read_back(
 }
 
 /// Why a recording is not one of `ours`; `None` where it is.
-fn differs(theirs: &Measured, ours: &RunSpec) -> Option<String> {
+fn differs(theirs: &Measurement, ours: &RunSpec) -> Option<String> {
     match theirs {
-        Measured::Analyze { .. } => Some("captures".to_owned()),
-        Measured::Run { spec, .. } => spec.differs(ours),
+        Measurement::Analyze { .. } => Some("captures".to_owned()),
+        Measurement::Run { spec, .. } => spec.differs(ours),
     }
 }

@@ -8,7 +8,7 @@ use plimsoll_workload::Workload;
 use super::level_spec::LevelSpec;
 
 /// A target that can be reached, and the server in this process behind it, if it is one.
-pub struct Chosen {
+pub struct ResolvedTarget {
     /// What to reach.
     pub target: Target,
     /// What people are told.
@@ -17,7 +17,7 @@ pub struct Chosen {
     embedded: Option<Embedded>,
 }
 
-impl Chosen {
+impl ResolvedTarget {
     /// Whether clients of ours connect to it; else calls go through the operating system.
     pub fn is_connected(&self) -> bool {
         !matches!(self.target, Target::Path(_))
@@ -29,15 +29,15 @@ impl Chosen {
     }
 
     /// Files that the largest of these levels has open in this process.
-    pub fn open_files(&self, steps: &[LevelSpec], workload: &Workload) -> u64 {
+    pub fn open_files(&self, level_specs: &[LevelSpec], workload: &Workload) -> u64 {
         let lanes = |plan: &Plan| u64::from(plan.load.clients()) * u64::from(plan.depth);
-        let of = |step: &LevelSpec| match self.target {
-            Target::Path(_) => workload.open_files() * lanes(&step.plan),
+        let of = |level_spec: &LevelSpec| match self.target {
+            Target::Path(_) => workload.open_files() * lanes(&level_spec.plan),
             // An end each of every connection.
-            _ if self.embedded.is_some() => 2 * step.plan.connections_in_all(),
-            _ => step.plan.connections_in_all(),
+            _ if self.embedded.is_some() => 2 * level_spec.plan.connections_in_all(),
+            _ => level_spec.plan.connections_in_all(),
         };
-        steps.iter().map(of).max().unwrap_or(0)
+        level_specs.iter().map(of).max().unwrap_or(0)
     }
 
     /// Starts the embedded server that a target stands for; any other target is there already.

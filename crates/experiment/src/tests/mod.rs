@@ -1,0 +1,5 @@
+//! Verdicts of runs on servers that are known, in memory under a virtual clock.
+
+mod outliers;
+mod ranking;
+mod starvation;
