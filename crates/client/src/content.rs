@@ -32,6 +32,17 @@ impl Content {
         Self { block: block.into() }
     }
 
+    /// These bytes, and not one besides, at `offset` of the file [`Content::HELD`].
+    #[must_use]
+    pub fn at(offset: u64, bytes: &[u8]) -> Self {
+        let mut block = bytes.to_vec();
+        if !block.is_empty() {
+            let shift = (offset % block.len() as u64) as usize;
+            block.rotate_right(shift);
+        }
+        Self { block: block.into() }
+    }
+
     /// The key whose file begins where the block begins.
     pub const HELD: u64 = 0;
 
@@ -43,10 +54,11 @@ impl Content {
 
     /// Where in the block the bytes of a file stand, in order.
     pub fn pieces(&self, key: u64, offset: u64, length: usize) -> impl Iterator<Item = Range<usize>> + use<> {
-        let mut at = start(key, offset);
-        let mut left = length;
+        let period = self.block.len();
+        let mut at = start(key, offset, period);
+        let mut left = if period == 0 { 0 } else { length };
         std::iter::from_fn(move || {
-            let count = left.min(PERIOD - at);
+            let count = left.min(period - at);
             let piece = at..at + count;
             left -= count;
             at = 0;
@@ -66,10 +78,11 @@ impl Content {
     }
 }
 
-fn start(key: u64, offset: u64) -> usize {
+fn start(key: u64, offset: u64, period: usize) -> usize {
     // Fibonacci hashing spreads neighbouring keys over the block.
     let shift = key.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32;
-    ((offset % PERIOD as u64 + shift % PERIOD as u64) % PERIOD as u64) as usize
+    let period = period.max(1) as u64;
+    ((offset % period + shift % period) % period) as usize
 }
 
 impl std::fmt::Debug for Content {
@@ -95,6 +108,16 @@ mod tests {
             assert_eq!(cut, whole[offset..offset + length]);
             assert!(content.matches(3, offset as u64, &cut));
         }
+    }
+
+    #[test]
+    fn bytes_stand_at_any_offset() {
+        for offset in [0, 3, 7, 8, u64::MAX - 6] {
+            let content = Content::at(offset, b"payload");
+            assert_eq!(bytes(&content, Content::HELD, offset, 7), b"payload");
+            assert_eq!(bytes(&content, Content::HELD, offset.saturating_add(2), 5), b"yload");
+        }
+        assert!(bytes(&Content::at(5, b""), Content::HELD, 5, 3).is_empty());
     }
 
     #[test]

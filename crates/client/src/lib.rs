@@ -15,6 +15,7 @@ mod boxed;
 pub mod calls;
 mod client;
 pub mod clock;
+mod composed;
 pub mod content;
 mod files;
 mod joined;
@@ -29,6 +30,7 @@ pub mod status;
 pub mod target;
 
 pub use client::{Arrived, Client, Events, Framing};
+pub use composed::Composed;
 pub use operation::{Cause, Done, Failure, FileKey, Operation, OperationKind, Reply, Tag, Ticket};
 pub use outbox::Outbox;
 pub use status::status_name;

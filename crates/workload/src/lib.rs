@@ -20,6 +20,7 @@ mod deck;
 mod defaults;
 mod distribution;
 mod error;
+mod file_step;
 pub mod fileset;
 mod load;
 mod open_files;

@@ -2,11 +2,12 @@
 
 use std::ops::Range;
 
-use plimsoll_client::operation::{Control, InfoClass, OperationKind as Kind};
+use plimsoll_client::operation::OperationKind as Kind;
 use toml::Spanned;
 
 use self::ScriptStep::Operation as Op;
 use super::distribution::{Pick, Sizes};
+use super::file_step::FileStep;
 use super::fileset::is_of_a_set;
 use super::quantity::{Scale, Size};
 use super::text::{At, IterationText, PlainStep, ReadText, StepText, StepWithOptions, Subject, WriteText};
@@ -20,7 +21,7 @@ const LARGEST_REQUEST: u64 = 16 << 20;
 /// The most slots that read one file together.
 const DEEPEST_AHEAD: u32 = 1024;
 /// The largest file that a slot writes for itself, bytes.
-const LARGEST_OWN: u64 = 1 << 40;
+pub(super) const LARGEST_OWN: u64 = 1 << 40;
 
 /// One kind of iteration.
 #[derive(Clone, Debug)]
@@ -48,11 +49,10 @@ pub(super) enum ScriptStep {
     Operation(Kind),
     Read(Transfer),
     Write(Transfer),
-    Truncate(u64),
+    /// An operation on the open file, with options.
+    OnFile(FileStep),
     /// Asks for one of the iteration's names that shall not be there.
     Probe(usize),
-    Volume(InfoClass),
-    Ioctl(Control),
     Think(u64),
 }
 
@@ -163,8 +163,7 @@ impl IterationKind {
     /// The first step that SMB alone has.
     pub(super) fn smb_alone(&self) -> Option<&'static str> {
         self.steps.iter().find_map(|op| match op {
-            ScriptStep::Volume(_) => Some("volume"),
-            ScriptStep::Ioctl(_) => Some("ioctl"),
+            ScriptStep::OnFile(step) => step.smb_alone(),
             Op(Kind::ConnectShare) => Some("connect-share"),
             Op(Kind::LogOn) => Some("log-on"),
             _ => None,
@@ -198,7 +197,7 @@ fn unroll(
                 StepWithOptions::Repeat(repeat) => Some(repeat),
                 _ => None,
             },
-            StepText::Plain(_) => None,
+            StepText::Plain(_) | StepText::OnFile(_) => None,
         };
         let Some(repeat) = repeat else {
             take(step)?;
@@ -229,13 +228,12 @@ fn script_step(step: &StepText, on: Subject, scale: Scale, texts: &mut Texts) ->
         StepText::Plain(PlainStep::Create) => return Ok(ScriptStep::Create),
         StepText::Plain(PlainStep::Recreate) => return Ok(ScriptStep::Recreate),
         StepText::Plain(PlainStep::Operation(kind)) => return word(*kind),
+        StepText::OnFile(step) => return step.compile(scale).map(ScriptStep::OnFile),
         StepText::WithOptions(with) => with,
     };
     Ok(match &**with {
         StepWithOptions::Read(read) => ScriptStep::Read(scaled(read_of(read, on)?, scale)),
         StepWithOptions::Write(write) => ScriptStep::Write(scaled(write_of(write, on, &mut texts.totals)?, scale)),
-        StepWithOptions::Truncate(size) if size.0 <= LARGEST_OWN => ScriptStep::Truncate(scale.of(size.0)),
-        StepWithOptions::Truncate(_) => return Err(format!("a file may have {}", Size(LARGEST_OWN))),
         StepWithOptions::Probe(name) => {
             let sound = !name.is_empty() && !name.contains(['/', '\\']) && !name.contains(char::is_control);
             if !sound || is_of_a_set(name) {
@@ -244,26 +242,22 @@ fn script_step(step: &StepText, on: Subject, scale: Scale, texts: &mut Texts) ->
             texts.names.push(name.clone());
             ScriptStep::Probe(texts.names.len() - 1)
         }
-        StepWithOptions::Volume(what) => ScriptStep::Volume((*what).into()),
-        StepWithOptions::Ioctl(what) => ScriptStep::Ioctl(*what),
         StepWithOptions::Think(time) => ScriptStep::Think(time.0),
         StepWithOptions::Repeat(_) => return Err("a loop stands where a step should".to_owned()),
     })
 }
 
+/// The problem of a word that needs options.
+pub(super) const SAY_MORE: &str = "say more of this step, such as { read = { size = … } }";
+
 /// An operation that is written as a word alone.
 fn word(kind: Kind) -> Result<ScriptStep, String> {
-    use Kind::{
-        Cancel, Copy, Ioctl, Link, Lock, OpenEntry, Query, QueryFileSystem, QueryOpen, Read, SetattrOpen, Symlink,
-        Truncate, Unlock, Volume, Watch, Write, WriteThrough,
-    };
     match kind {
-        Read | Write | Truncate | Volume | Ioctl => {
-            Err("say more of this step, such as { read = { size = … } }".to_owned())
-        }
-        OpenEntry | WriteThrough | Query | QueryOpen | QueryFileSystem | SetattrOpen | Link | Symlink | Lock
-        | Unlock | Watch | Cancel | Copy => Err("iterations have no such step".to_owned()),
-        _ => Ok(Op(kind)),
+        Kind::Open | Kind::Rename | Kind::Setattr | Kind::Find => Ok(Op(kind)),
+        Kind::Watch => Err("iterations have no such step".to_owned()),
+        kind if !kind.has_arguments() => Ok(Op(kind)),
+        Kind::Read | Kind::Write => Err(SAY_MORE.to_owned()),
+        _ => Err("iterations have no such step".to_owned()),
     }
 }
 
@@ -363,7 +357,9 @@ impl State {
         match (on, op) {
             (_, Op(Kind::ConnectShare | Kind::DisconnectShare | Kind::LogOn | Kind::LogOff)) => self.after_share(op),
             (_, ScriptStep::Probe(_)) => Ok(()),
-            (Subject::File | Subject::Directory | Subject::Own, ScriptStep::Volume(_) | ScriptStep::Ioctl(_)) => {
+            (Subject::File | Subject::Directory | Subject::Own, ScriptStep::OnFile(step))
+                if !step.changes_the_file() =>
+            {
                 needs(self.open, "nothing is open here")
             }
             (Subject::Directory, Op(Kind::Open | Kind::Close)) => {
@@ -422,7 +418,7 @@ impl State {
             }
             ScriptStep::Read(_)
             | ScriptStep::Write(_)
-            | ScriptStep::Truncate(_)
+            | ScriptStep::OnFile(_)
             | Op(Kind::Flush | Kind::GetattrOpen) => {
                 needs(self.open, "the slot's own file is not open here: \"create\" or \"open\" it")?;
             }

@@ -140,15 +140,9 @@ impl ScriptRunner {
             ScriptStep::Operation(kind) => self.next_operation(kind),
             ScriptStep::Read(transfer) => self.next_read(&transfer),
             ScriptStep::Write(transfer) => self.next_write(&transfer),
-            ScriptStep::Truncate(size) => {
-                Some(self.opened().map_or_else(|first| first, |file| NextAction::Truncate(file, size)))
-            }
             ScriptStep::Probe(name) => Some(self.probe(name)),
-            ScriptStep::Volume(what) => {
-                Some(self.opened().map_or_else(|first| first, |file| NextAction::Volume(file, what)))
-            }
-            ScriptStep::Ioctl(what) => {
-                Some(self.opened().map_or_else(|first| first, |file| NextAction::Ioctl(file, what)))
+            ScriptStep::OnFile(step) => {
+                Some(self.opened().map_or_else(|first| first, |file| NextAction::OnFile(file, step)))
             }
             ScriptStep::Think(time) => {
                 self.advance();
@@ -196,8 +190,9 @@ impl ScriptRunner {
                 iteration.left = left;
                 self.remember();
             }
-            (NextAction::Truncate(_, size), _) => {
-                iteration.own.resized(size);
+            (NextAction::OnFile(_, step), reply) => {
+                let after = step.after(iteration.own.size(), reply).ok_or(WrongData)?;
+                iteration.own.changed(after);
                 self.advance();
             }
             (NextAction::Probe, Reply::Opened { file: key, .. }) => {
@@ -205,7 +200,6 @@ impl ScriptRunner {
                 iteration.folder = Some(*key);
                 return Err(WrongData);
             }
-            (NextAction::Volume(..) | NextAction::Ioctl(..), _) => self.advance(),
             // An answer to something else: nothing that was asked for came of it.
             _ => return Err(WrongData),
         }

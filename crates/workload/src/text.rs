@@ -2,13 +2,15 @@
 
 use std::fmt;
 
-use plimsoll_client::operation::{Caching, Control, InfoClass, OperationKind};
+use plimsoll_client::operation::{Caching, OperationKind};
 use serde::Deserialize;
 use serde::de::value::{MapAccessDeserializer, StrDeserializer};
-use serde::de::{Deserializer, Error, IgnoredAny, MapAccess, Visitor};
+use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, IntoDeserializer, MapAccess, Visitor};
 use toml::Spanned;
 
 use super::distribution::{Pick, Sizes};
+use super::file_step::FileStep;
+use super::program::SAY_MORE;
 use super::quantity::{Fraction, Scale, Size, Time};
 use crate::{Arrivals, Pause};
 
@@ -173,6 +175,7 @@ pub(super) enum Subject {
 pub(super) enum StepText {
     Plain(PlainStep),
     WithOptions(Box<StepWithOptions>),
+    OnFile(FileStep),
 }
 
 /// A step that needs to know no more than the iteration's subject.
@@ -191,10 +194,7 @@ pub(super) enum PlainStep {
 pub(super) enum StepWithOptions {
     Read(ReadText),
     Write(WriteText),
-    Truncate(Size),
     Probe(String),
-    Volume(VolumeText),
-    Ioctl(Control),
     Think(Time),
     Repeat(RepeatText),
 }
@@ -218,32 +218,40 @@ impl<'de> Visitor<'de> for StepVisitor {
         Ok(StepText::Plain(match text {
             "create" => PlainStep::Create,
             "recreate" => PlainStep::Recreate,
+            word if FileStep::WORDS.contains(&word) => return Err(E::custom(SAY_MORE)),
             _ => PlainStep::Operation(OperationKind::deserialize(StrDeserializer::new(text))?),
         }))
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<StepText, A::Error> {
-        StepWithOptions::deserialize(MapAccessDeserializer::new(map)).map(|with| StepText::WithOptions(Box::new(with)))
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<StepText, A::Error> {
+        let word: Option<String> = map.next_key()?;
+        let on_file = word.as_deref().is_some_and(|word| FileStep::WORDS.contains(&word));
+        let map = MapAccessDeserializer::new(WordFirst { word, rest: map });
+        if on_file {
+            return FileStep::deserialize(map).map(StepText::OnFile);
+        }
+        StepWithOptions::deserialize(map).map(|with| StepText::WithOptions(Box::new(with)))
     }
 }
 
-/// What is asked about the file system.
-#[derive(Clone, Copy, Debug, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(super) enum VolumeText {
-    Label,
-    Attributes,
-    Size,
+/// A table whose first word was read already.
+struct WordFirst<A> {
+    word: Option<String>,
+    rest: A,
 }
 
-/// MS-FSCC 2.5: FileFsVolumeInformation, FileFsAttributeInformation, FileFsFullSizeInformation.
-impl From<VolumeText> for InfoClass {
-    fn from(text: VolumeText) -> Self {
-        match text {
-            VolumeText::Label => InfoClass(1),
-            VolumeText::Attributes => InfoClass(5),
-            VolumeText::Size => InfoClass(7),
+impl<'de, A: MapAccess<'de>> MapAccess<'de> for WordFirst<A> {
+    type Error = A::Error;
+
+    fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, A::Error> {
+        match self.word.take() {
+            Some(word) => seed.deserialize(word.into_deserializer()).map(Some),
+            None => self.rest.next_key_seed(seed),
         }
+    }
+
+    fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, A::Error> {
+        self.rest.next_value_seed(seed)
     }
 }
 

@@ -105,18 +105,8 @@ impl NfsClient {
             Operation::Readlink { .. } => Goal::ReadLink,
             Operation::Fsinfo | Operation::QueryFileSystem { .. } => Goal::Space,
             Operation::Null => Goal::Null,
-            Operation::Close { .. }
-            | Operation::Lock { .. }
-            | Operation::Unlock { .. }
-            | Operation::Watch { .. }
-            | Operation::Cancel { .. }
-            | Operation::Copy { .. }
-            | Operation::Volume { .. }
-            | Operation::Ioctl { .. }
-            | Operation::ConnectShare
-            | Operation::DisconnectShare
-            | Operation::LogOn
-            | Operation::LogOff => return None,
+            // NFSv3 has no such thing.
+            _ => return None,
         })
     }
 

@@ -3,8 +3,8 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use plimsoll_client::Client;
 use plimsoll_client::nfs3::{Mounted, NfsClient, NfsLimits, NfsOptions, unmount};
+use plimsoll_client::{Client, Composed};
 use plimsoll_model::Symbol;
 
 use super::Connector;
@@ -36,7 +36,7 @@ impl Connector for NfsServer {
 
     fn client(&self, info: &ConnectionInfo) -> Box<dyn Client> {
         let identity = info.identity(self.share, self.user);
-        Box::new(NfsClient::new(Arc::clone(&self.options), identity))
+        Box::new(Composed::new(NfsClient::new(Arc::clone(&self.options), identity)))
     }
 
     fn facts(&self) -> Vec<String> {

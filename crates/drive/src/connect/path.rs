@@ -2,8 +2,8 @@
 
 use std::net::SocketAddr;
 
-use plimsoll_client::Client;
 use plimsoll_client::local::{PathClient, Root};
+use plimsoll_client::{Client, Composed};
 use plimsoll_model::Symbol;
 
 use super::Connector;
@@ -27,7 +27,7 @@ impl Connector for PathServer {
     }
 
     fn client(&self, info: &ConnectionInfo) -> Box<dyn Client> {
-        Box::new(PathClient::new(self.root.clone(), info.identity(self.share, self.user)))
+        Box::new(Composed::new(PathClient::new(self.root.clone(), info.identity(self.share, self.user))))
     }
 
     fn facts(&self) -> Vec<String> {

@@ -3,9 +3,9 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use plimsoll_client::Client;
 use plimsoll_client::smb2::auth::Authentication;
 use plimsoll_client::smb2::{Negotiated, SmbClient, SmbOptions};
+use plimsoll_client::{Client, Composed};
 use plimsoll_model::Symbol;
 use plimsoll_workload::{Rng, seed_of};
 use rand::RngCore as _;
@@ -45,7 +45,7 @@ impl Connector for SmbServer {
 
     fn client(&self, info: &ConnectionInfo) -> Box<dyn Client> {
         let identity = info.identity(self.share, self.user);
-        Box::new(SmbClient::new(Arc::clone(&self.options), identity, self.guid(info)))
+        Box::new(Composed::new(SmbClient::new(Arc::clone(&self.options), identity, self.guid(info))))
     }
 
     fn facts(&self) -> Vec<String> {

@@ -1,11 +1,10 @@
 //! What a slot asks for, and how that is said to a client.
 
-use plimsoll_client::operation::{
-    Access, Caching, Control, Disposition, FileKey, InfoClass, Kind, Operation, OperationKind,
-};
+use plimsoll_client::operation::{Access, Caching, Disposition, FileKey, InfoClass, Kind, Operation, OperationKind};
 use plimsoll_model::Symbol;
 
 use super::ScriptRunner;
+use crate::file_step::FileStep;
 use crate::scenario::ScenarioStep;
 use crate::text::Subject;
 
@@ -36,13 +35,11 @@ pub(super) enum NextAction {
         length: u32,
         stable: bool,
     },
-    Truncate(FileKey, u64),
     /// Looks up a name before the first iteration.
     PreLookup,
     /// Asks for a name that shall not be there; it stands in `new_path`.
     Probe,
-    Volume(FileKey, InfoClass),
-    Ioctl(FileKey, Control),
+    OnFile(FileKey, FileStep),
     Think(u64),
     IterationOver,
 }
@@ -87,14 +84,12 @@ impl ScriptRunner {
                     false => Operation::Write { file, offset, length, content, key },
                 }
             }
-            NextAction::Truncate(file, size) => Operation::Truncate { file, size },
             NextAction::PreLookup => Operation::Lookup { path },
             NextAction::Probe => {
                 let (access, disposition) = (Access::Read, Disposition::OpenExisting);
                 Operation::Open { path: &self.new_path, access, disposition, caching: Caching::None }
             }
-            NextAction::Volume(file, class) => Operation::Volume { file, class },
-            NextAction::Ioctl(file, what) => Operation::Ioctl { file, what },
+            NextAction::OnFile(file, step) => step.operation(file),
         };
         let symbol = match (&self.iteration, asked) {
             (_, asked) if asked.is_about_no_subject() => Symbol::NONE,

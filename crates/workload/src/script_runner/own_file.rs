@@ -6,6 +6,7 @@ use plimsoll_client::operation::{FileKey, OperationKind};
 
 use super::ScriptRunner;
 use super::next_action::NextAction;
+use crate::file_step::FileAfter;
 use crate::fileset::{OWN_DIRECTORY, OWN_FILE};
 use crate::program::ScriptStep;
 
@@ -15,7 +16,7 @@ pub(super) struct OwnFile {
     thing: Thing,
     key: Option<FileKey>,
     size: u64,
-    /// It was made longer than what was written to it.
+    /// It holds something else than what the workload wrote to it.
     holes: bool,
     renames: u32,
 }
@@ -68,9 +69,9 @@ impl OwnFile {
         self.size = self.size.max(end);
     }
 
-    pub(super) fn resized(&mut self, size: u64) {
-        self.holes |= size > self.size;
-        self.size = size;
+    pub(super) fn changed(&mut self, after: FileAfter) {
+        self.holes |= !after.known;
+        self.size = after.size;
     }
 
     pub(super) fn renamed(&mut self) {

@@ -1,31 +1,16 @@
 //! What office programs do besides reading and writing: names that are not there, folders, controls, shares for a while.
 
 use plimsoll_client::operation::{Failure, OperationKind};
-use plimsoll_wire::smb2::status::{
-    STATUS_FS_DRIVER_REQUIRED, STATUS_INVALID_DEVICE_REQUEST, STATUS_INVALID_PARAMETER, STATUS_NOT_FOUND,
-    STATUS_NOT_IMPLEMENTED, STATUS_NOT_SUPPORTED, STATUS_OBJECT_NAME_NOT_FOUND,
-};
 
 use super::ScriptRunner;
 use super::next_action::NextAction;
-
-/// What servers say that lack a control, or have nothing to tell: with that, the control is done as office programs know it.
-const LACKING: [u32; 7] = [
-    STATUS_NOT_SUPPORTED,
-    STATUS_INVALID_DEVICE_REQUEST,
-    STATUS_INVALID_PARAMETER,
-    STATUS_NOT_IMPLEMENTED,
-    STATUS_FS_DRIVER_REQUIRED,
-    STATUS_NOT_FOUND,
-    STATUS_OBJECT_NAME_NOT_FOUND,
-];
 
 impl NextAction {
     /// Whether a failure is what the script counts on.
     pub(super) fn expects(&self, failure: &Failure) -> bool {
         match self {
             NextAction::Probe => failure.is_not_there(),
-            NextAction::Ioctl(..) => failure.status.is_some_and(|status| LACKING.contains(&status)),
+            NextAction::OnFile(_, step) => step.expects(failure),
             _ => false,
         }
     }

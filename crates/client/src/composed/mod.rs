@@ -1,0 +1,219 @@
+//! Operations that are made of others, the same on every target: no protocol has a request for them.
+//!
+//! ```text
+//! Operation ─ Composed ─┬─ (as it is) ─ protocol client
+//!                       └─ Composition: part after part ─ protocol client
+//! ```
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use plimsoll_model::Transaction;
+
+use crate::content::Content;
+use crate::operation::{Cause, Done, Failure, FileKey, Operation, Reply, Tag, Ticket};
+use crate::{Arrived, Client, Events, Framing, Outbox};
+
+/// How an operation is made of others; `None` where a client does it itself.
+fn composition(_operation: &Operation<'_>) -> Option<Box<dyn Composition>> {
+    None
+}
+
+/// An operation that is under way, part after part.
+trait Composition: Send {
+    /// The next part; `None` when all is done.
+    fn next(&mut self) -> Option<Part>;
+    /// Data that the part under way has read.
+    fn data(&mut self, offset: u64, piece: &[u8]);
+    /// The part under way succeeded; false where its reply makes no sense.
+    fn replied(&mut self, reply: &Reply) -> bool;
+    /// What the whole brought.
+    fn reply(&self) -> Reply;
+}
+
+/// A part.
+#[expect(dead_code, reason = "no operation is made of others yet")]
+enum Part {
+    /// Its data are kept.
+    Read { file: FileKey, offset: u64, length: u32 },
+    /// Writes what stands at `offset` of the content.
+    Write { file: FileKey, offset: u64, length: u32, content: Arc<Content> },
+}
+
+impl Part {
+    fn operation(&self) -> Operation<'_> {
+        match *self {
+            Part::Read { file, offset, length } => Operation::Read { file, offset, length, keep: true },
+            Part::Write { file, offset, length, ref content } => {
+                Operation::Write { file, offset, length, content, key: Content::HELD }
+            }
+        }
+    }
+}
+
+/// A client that does operations made of others, too.
+pub struct Composed<C> {
+    client: C,
+    jobs: Jobs,
+}
+
+/// Compositions under way, at most one per slot of the connection.
+type Jobs = BTreeMap<Tag, Job>;
+
+struct Job {
+    composition: Box<dyn Composition>,
+    ticket: Ticket,
+}
+
+/// Keeps what belongs to compositions from their caller.
+struct PartEvents<'a> {
+    jobs: &'a mut Jobs,
+    events: &'a mut dyn Events,
+    /// Parts that succeeded, and when.
+    replied: Vec<(Tag, i64)>,
+}
+
+impl Events for PartEvents<'_> {
+    fn transaction(&mut self, operation: Option<Tag>, transaction: &Transaction) {
+        self.events.transaction(operation, transaction);
+    }
+
+    fn done(&mut self, done: Done) {
+        let Some(job) = self.jobs.get_mut(&done.tag) else { return self.events.done(done) };
+        let result = match done.result {
+            Ok(reply) if job.composition.replied(&reply) => return self.replied.push((done.tag, done.at)),
+            Ok(_) => Err(Failure::without_answer(Cause::Malformed)),
+            failed => failed,
+        };
+        self.jobs.remove(&done.tag);
+        self.events.done(Done { result, ..done });
+    }
+
+    fn data(&mut self, tag: Tag, offset: u64, piece: &[u8]) {
+        match self.jobs.get_mut(&tag) {
+            Some(job) => job.composition.data(offset, piece),
+            None => self.events.data(tag, offset, piece),
+        }
+    }
+
+    fn entry(&mut self, tag: Tag, name: &str) {
+        self.events.entry(tag, name);
+    }
+}
+
+impl<C: Client> Composed<C> {
+    /// The same client, with operations made of others.
+    pub fn new(client: C) -> Self {
+        Self { client, jobs: Jobs::new() }
+    }
+
+    /// Does something with the client; returns the parts that have succeeded by it.
+    fn with(&mut self, events: &mut dyn Events, act: impl FnOnce(&mut C, &mut dyn Events)) -> Vec<(Tag, i64)> {
+        if self.jobs.is_empty() {
+            act(&mut self.client, events);
+            return Vec::new();
+        }
+        let mut events = PartEvents { jobs: &mut self.jobs, events, replied: Vec::new() };
+        act(&mut self.client, &mut events);
+        events.replied
+    }
+
+    /// Begins the next part of each composition whose last one has succeeded. Clients that block succeed at once.
+    fn go_on(&mut self, replied: Vec<(Tag, i64)>, out: &mut Outbox, events: &mut dyn Events) {
+        let mut replied = replied;
+        while let Some((tag, at)) = replied.pop() {
+            let Some(job) = self.jobs.get_mut(&tag) else { continue };
+            let Some(part) = job.composition.next() else {
+                let result = Ok(job.composition.reply());
+                self.jobs.remove(&tag);
+                events.done(Done { tag, at, result });
+                continue;
+            };
+            // The first part alone was meant for an instant.
+            let ticket = Ticket { intended: None, ..job.ticket };
+            replied.extend(self.with(events, |client, events| {
+                client.begin(&part.operation(), ticket, at, out, events);
+            }));
+        }
+    }
+}
+
+impl<C: Client> Composed<C> {
+    /// Ends compositions where nothing more can be sent.
+    fn give_up(&mut self, replied: Vec<(Tag, i64)>, cause: Cause, events: &mut dyn Events) {
+        for (tag, at) in replied {
+            self.jobs.remove(&tag);
+            events.done(Done { tag, at, result: Err(Failure::without_answer(cause)) });
+        }
+    }
+}
+
+impl<C: Client> Client for Composed<C> {
+    fn connect(&mut self, now: i64, out: &mut Outbox, events: &mut dyn Events) {
+        self.client.connect(now, out, events);
+    }
+
+    fn begin(
+        &mut self,
+        operation: &Operation<'_>,
+        ticket: Ticket,
+        now: i64,
+        out: &mut Outbox,
+        events: &mut dyn Events,
+    ) {
+        let Some(mut composition) = composition(operation) else {
+            let replied = self.with(events, |client, events| client.begin(operation, ticket, now, out, events));
+            return self.go_on(replied, out, events);
+        };
+        let Some(part) = composition.next() else {
+            return events.done(Done { tag: ticket.tag, at: now, result: Ok(composition.reply()) });
+        };
+        self.jobs.insert(ticket.tag, Job { composition, ticket });
+        let replied = self.with(events, |client, events| client.begin(&part.operation(), ticket, now, out, events));
+        self.go_on(replied, out, events);
+    }
+
+    fn framing(&self, head: &[u8]) -> Framing {
+        self.client.framing(head)
+    }
+
+    fn message(&mut self, message: Arrived<'_>, out: &mut Outbox, events: &mut dyn Events) {
+        let replied = self.with(events, |client, events| client.message(message, out, events));
+        self.go_on(replied, out, events);
+    }
+
+    fn sent(&mut self, through: u64, at: i64) {
+        self.client.sent(through, at);
+    }
+
+    fn broken(&mut self, at: i64, cause: Cause, events: &mut dyn Events) {
+        let replied = self.with(events, |client, events| client.broken(at, cause, events));
+        self.give_up(replied, cause, events);
+    }
+
+    fn overdue(&mut self, before: i64, now: i64, events: &mut dyn Events) {
+        let replied = self.with(events, |client, events| client.overdue(before, now, events));
+        self.give_up(replied, Cause::TimedOut, events);
+    }
+
+    fn over(&self) -> Option<Cause> {
+        self.client.over()
+    }
+
+    fn leave(&mut self, now: i64, out: &mut Outbox, events: &mut dyn Events) {
+        let replied = self.with(events, |client, events| client.leave(now, out, events));
+        self.go_on(replied, out, events);
+    }
+
+    fn outstanding(&self) -> usize {
+        self.client.outstanding()
+    }
+
+    fn unmatched_responses(&self) -> u64 {
+        self.client.unmatched_responses()
+    }
+
+    fn requests_avoided(&self) -> u64 {
+        self.client.requests_avoided()
+    }
+}

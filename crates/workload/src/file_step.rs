@@ -1,0 +1,114 @@
+//! Steps that are one operation on the iteration's open file, with options. All that a workload knows of such an operation stands
+//! here: its word, what it needs, what is sent, and what it leaves behind.
+
+use plimsoll_client::operation::{Control, Failure, FileKey, InfoClass, Operation, Reply};
+use plimsoll_wire::smb2::status::{
+    STATUS_FS_DRIVER_REQUIRED, STATUS_INVALID_DEVICE_REQUEST, STATUS_INVALID_PARAMETER, STATUS_NOT_FOUND,
+    STATUS_NOT_IMPLEMENTED, STATUS_NOT_SUPPORTED, STATUS_OBJECT_NAME_NOT_FOUND,
+};
+use serde::Deserialize;
+
+use super::program::LARGEST_OWN;
+use super::quantity::{Scale, Size};
+
+/// What servers say that lack a control, or have nothing to tell: with that, the control is done as office programs know it.
+const LACKING: [u32; 7] = [
+    STATUS_NOT_SUPPORTED,
+    STATUS_INVALID_DEVICE_REQUEST,
+    STATUS_INVALID_PARAMETER,
+    STATUS_NOT_IMPLEMENTED,
+    STATUS_FS_DRIVER_REQUIRED,
+    STATUS_NOT_FOUND,
+    STATUS_OBJECT_NAME_NOT_FOUND,
+];
+
+/// A step with what it needs to know.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum FileStep {
+    /// Sets the size.
+    Truncate(Size),
+    /// Asks about the file system that the file is on.
+    Volume(VolumeText),
+    /// A control of the file.
+    Ioctl(Control),
+}
+
+/// What is asked about the file system.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum VolumeText {
+    Label,
+    Attributes,
+    Size,
+}
+
+/// MS-FSCC 2.5: FileFsVolumeInformation, FileFsAttributeInformation, FileFsFullSizeInformation.
+impl From<VolumeText> for InfoClass {
+    fn from(text: VolumeText) -> Self {
+        match text {
+            VolumeText::Label => InfoClass(1),
+            VolumeText::Attributes => InfoClass(5),
+            VolumeText::Size => InfoClass(7),
+        }
+    }
+}
+
+/// The slot's own file after a step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct FileAfter {
+    /// Its size.
+    pub(super) size: u64,
+    /// It holds what the workload would write there: a read of it can be verified.
+    pub(super) known: bool,
+}
+
+impl FileStep {
+    /// The words of all steps.
+    pub(super) const WORDS: [&str; 3] = ["truncate", "volume", "ioctl"];
+
+    /// Its word, where SMB alone has the operation.
+    pub(super) fn smb_alone(self) -> Option<&'static str> {
+        match self {
+            FileStep::Volume(_) => Some("volume"),
+            FileStep::Ioctl(_) => Some("ioctl"),
+            FileStep::Truncate(_) => None,
+        }
+    }
+
+    /// Whether it changes the file: those of the set stay as they are.
+    pub(super) fn changes_the_file(self) -> bool {
+        matches!(self, FileStep::Truncate(_))
+    }
+
+    /// The step with its sizes scaled; what is wrong with it, where it makes no sense.
+    pub(super) fn compile(self, scale: Scale) -> Result<Self, String> {
+        match self {
+            FileStep::Truncate(size) if size.0 > LARGEST_OWN => Err(format!("a file may have {}", Size(LARGEST_OWN))),
+            FileStep::Truncate(size) => Ok(FileStep::Truncate(Size(scale.of(size.0)))),
+            other => Ok(other),
+        }
+    }
+
+    /// What is sent for it.
+    pub(super) fn operation(self, file: FileKey) -> Operation<'static> {
+        match self {
+            FileStep::Truncate(Size(size)) => Operation::Truncate { file, size },
+            FileStep::Volume(what) => Operation::Volume { file, class: what.into() },
+            FileStep::Ioctl(what) => Operation::Ioctl { file, what },
+        }
+    }
+
+    /// What becomes of a file of `size` bytes; `None` where the reply is not one to this step.
+    pub(super) fn after(self, size: u64, _reply: &Reply) -> Option<FileAfter> {
+        Some(match self {
+            FileStep::Truncate(Size(new)) => FileAfter { size: new, known: new <= size },
+            FileStep::Volume(_) | FileStep::Ioctl(_) => FileAfter { size, known: true },
+        })
+    }
+
+    /// Whether a failure is one that the script counts on.
+    pub(super) fn expects(self, failure: &Failure) -> bool {
+        matches!(self, FileStep::Ioctl(_)) && failure.status.is_some_and(|status| LACKING.contains(&status))
+    }
+}
