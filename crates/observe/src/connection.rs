@@ -76,7 +76,7 @@ impl Connection {
 
     /// Whether a segment comes behind bytes, of either direction, that have not come and are not known to be missing: at the same time as
     /// others it may have overtaken them.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn is_early(&self, segment: &Segment<'_>, direction: usize) -> bool {
         let skips = segment.wire_len > 0 && self.tcp_flows[direction].skips_to(segment.seq);
         let lacks = segment.flags.ack() && self.tcp_flows[1 - direction].lacks_up_to(segment.ack);
@@ -113,7 +113,7 @@ impl Connection {
         packets: &mut PacketCounts,
     ) {
         let mut counted = PacketCounts::default();
-        self.segment(syn, direction, stamp, shared, &mut counted);
+        self.rare_segment(syn, direction, stamp, shared, &mut counted);
         Commands::of(&counted).add_to(packets);
     }
 
@@ -130,14 +130,15 @@ impl Connection {
         if self.pairing.client.is_some() {
             self.take_segment(segment, direction, stamp, shared, packets);
         } else {
-            self.segment_of_unknown(segment, direction, stamp, shared, packets);
+            self.rare_segment(segment, direction, stamp, shared, packets);
         }
     }
 
-    /// Takes a segment that may be the client's: it counts as such until the end says otherwise.
+    /// The same apart from the code for nearly all segments, for those that waited and those that may be the client's: they count as such
+    /// until the end says otherwise.
     #[cold]
     #[inline(never)]
-    fn segment_of_unknown<S: Sink>(
+    pub(crate) fn rare_segment<S: Sink>(
         &mut self,
         segment: &Segment<'_>,
         direction: usize,
@@ -145,9 +146,11 @@ impl Connection {
         shared: &mut Shared<S>,
         packets: &mut PacketCounts,
     ) {
-        let before = Commands::of(packets);
+        let before = self.pairing.client.is_none().then(|| Commands::of(packets));
         self.take_segment(segment, direction, stamp, shared, packets);
-        self.unsure[direction].add_since(before, packets);
+        if let Some(before) = before {
+            self.unsure[direction].add_since(before, packets);
+        }
     }
 
     #[inline(always)]

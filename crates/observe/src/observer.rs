@@ -298,14 +298,21 @@ impl<S: Sink> Observer<S> {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn take_segment(&mut self, slot: Slot, direction: usize, segment: &Segment<'_>, stamp: Stamp) {
         let connection = self.connections.get(slot);
         let used = connection.framing != Framing::Unknown;
         connection.segment(segment, direction, stamp, &mut self.shared, &mut self.packets);
-        if !used && connection.framing != Framing::Unknown {
-            self.connections_used += 1;
-        }
+        self.connections_used += u64::from(!used && connection.framing != Framing::Unknown);
+    }
+
+    /// Takes a segment that waited.
+    #[cold]
+    fn take_waiting(&mut self, slot: Slot, direction: usize, segment: &Segment<'_>, stamp: Stamp) {
+        let connection = self.connections.get(slot);
+        let used = connection.framing != Framing::Unknown;
+        connection.rare_segment(segment, direction, stamp, &mut self.shared, &mut self.packets);
+        self.connections_used += u64::from(!used && connection.framing != Framing::Unknown);
     }
 
     /// A SYN may be that of another connection between the same ends. It is believed when it is answered, or when its sender goes on

@@ -123,7 +123,7 @@ impl<S: Sink> StreamConsumer<'_, S> {
 }
 
 impl<S: Sink> Receiver for StreamConsumer<'_, S> {
-    #[inline]
+    #[inline(always)]
     fn data(&mut self, chunk: &Chunk<'_>) {
         self.bytes(chunk, None);
     }

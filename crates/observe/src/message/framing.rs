@@ -123,6 +123,18 @@ impl Framer {
         if self.state == State::Boundary && self.whole(chunk, framing, allow_raw, &mut out) {
             return 1;
         }
+        self.pieces(chunk, framing, allow_raw, out)
+    }
+
+    /// Takes bytes in which a message begins, goes on or ends.
+    #[inline(never)]
+    fn pieces(
+        &mut self,
+        chunk: &Chunk<'_>,
+        framing: Framing,
+        allow_raw: bool,
+        mut out: impl FnMut(&Message<'_>),
+    ) -> u32 {
         let mut cursor = Cursor { chunk, at: 0, begun: 0 };
         while cursor.at < chunk.wire_len as usize {
             match self.state {

@@ -51,7 +51,7 @@ impl<S: Sink> Observer<S> {
         let Tied { slot, direction, packet } = tied;
         match packet {
             TiedPacket::Segment(segment, stamp) => {
-                self.take_segment(*slot, *direction, &segment.as_segment(), *stamp);
+                self.take_waiting(*slot, *direction, &segment.as_segment(), *stamp);
             }
             TiedPacket::Datagram(datagram) => self.take_datagram(*slot, *direction, datagram.as_datagram()),
         }

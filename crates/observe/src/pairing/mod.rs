@@ -90,7 +90,12 @@ impl Pairing {
                 pairing.message(message, direction, link, smb2, output)
             }
             [0xff, b'S', b'M', b'B', ..] => self.smb1.get_or_insert_default().message(message, direction, link, output),
-            _ => self.rpc.get_or_insert_default().message(message, direction, link, handles, output),
+            _ => {
+                if self.rpc.is_none() {
+                    self.rpc = new_rpc();
+                }
+                self.rpc.as_mut().is_some_and(|rpc| rpc.message(message, direction, link, handles, output))
+            }
         };
         if is_request {
             self.client = Some(direction);
@@ -131,4 +136,10 @@ impl Pairing {
             smb2.end(link, &mut shared.output);
         }
     }
+}
+
+#[cold]
+#[inline(never)]
+fn new_rpc() -> Option<Box<Rpc>> {
+    Some(Box::default())
 }

@@ -64,7 +64,7 @@ impl TcpFlow {
     }
 
     /// Whether data at `seq` come behind a gap that is new: bytes before them were neither captured nor acknowledged.
-    #[inline]
+    #[inline(always)]
     pub fn skips_to(&self, seq: u32) -> bool {
         is_ahead(seq, self.next) && {
             let held = self.held.end().unwrap_or_default();
@@ -73,7 +73,7 @@ impl TcpFlow {
     }
 
     /// Whether `ack` is the first to acknowledge bytes that were not captured.
-    #[inline]
+    #[inline(always)]
     pub fn lacks_up_to(&self, ack: u32) -> bool {
         is_ahead(ack, self.next) && {
             // A FIN is acknowledged like a byte.
@@ -132,7 +132,7 @@ impl TcpFlow {
     }
 
     /// Takes a segment with data, SYN or FIN; returns what it was, where it was not simply the next one.
-    #[inline]
+    #[inline(always)]
     pub fn segment(
         &mut self,
         segment: &Segment<'_>,
@@ -158,6 +158,7 @@ impl TcpFlow {
 
     /// A segment that opens a stream, does not continue it, or continues it up to what is held.
     #[cold]
+    #[inline(never)]
     fn other_segment(&mut self, segment: &Segment<'_>, stamp: Stamp, acknowledges: u64, out: &mut impl Receiver) {
         let start = self.start(segment, out);
         self.finished |= segment.flags.fin();
@@ -188,7 +189,7 @@ impl TcpFlow {
         let end = chunk.end();
         let Some(held) = self.held.start() else {
             self.next = end;
-            return out.data(chunk);
+            return hand_on(chunk, out);
         };
         self.counts.holes_filled += u64::from(held <= end);
         if end <= held {
@@ -196,7 +197,7 @@ impl TcpFlow {
             self.next = end;
             match self.held.earliest() {
                 Some(seen_ns) => out.late(chunk, seen_ns),
-                None => out.data(chunk),
+                None => hand_on(chunk, out),
             }
         } else {
             self.hold(chunk);
@@ -295,7 +296,7 @@ impl TcpFlow {
             self.next = chunk.end();
             match held.seen_ns {
                 Some(seen_ns) => out.late(&chunk, seen_ns),
-                None => out.data(&chunk),
+                None => hand_on(&chunk, out),
             }
         }
     }
@@ -310,6 +311,12 @@ impl TcpFlow {
         self.next = start;
         out.hole(len, self.next, acknowledged);
     }
+}
+
+/// Hands on bytes that did not simply come next: apart from the code for those that did.
+#[inline(never)]
+fn hand_on(chunk: &Chunk<'_>, out: &mut impl Receiver) {
+    out.data(chunk);
 }
 
 /// Whether a sequence number is ahead of an offset, and no further than any window.
