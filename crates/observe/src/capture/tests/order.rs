@@ -49,7 +49,9 @@ proptest! {
             packets.iter().filter(|p| { let t = p.time_ns.unwrap(); latest = latest.max(t); t < latest }).count()
         };
         let (folder, e) = (Folder::new(), Endian::Little);
-        let (first, second) = packets.split_at(cut.min(packets.len()));
+        // A file that begins before the one named before it is read first.
+        let begins_later = |at: &usize| packets[*at].time_ns >= packets[0].time_ns;
+        let (first, second) = packets.split_at((cut..packets.len()).find(begins_later).unwrap_or(packets.len()));
         let pcap = |packets: &[Owned]| builders::pcap(e, 0xa1b2_c3d4, 1, packets);
         let cases = [
             vec![folder.file("pcap", &pcap(&packets))],
