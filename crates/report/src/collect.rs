@@ -3,6 +3,7 @@
 pub mod comparison;
 pub mod curves;
 mod depth;
+mod diagnosis;
 mod input;
 mod links;
 pub(crate) mod missing;
@@ -18,7 +19,7 @@ pub use rows::times_of;
 
 use crate::findings::*;
 use plimsoll_model::{Coverage, Names, Protocol};
-use plimsoll_stats::{HEAT_EDGES_NS, Key, KeyStats, Statistics};
+use plimsoll_stats::{HEAT_EDGES_NS, Key, KeyStats, Statistics, Waiting};
 
 /// Nanoseconds a second. Times are divided by it: that gives the nearest number (0.001), multiplying by 1e-9 does not.
 const SECOND: f64 = 1e9;
@@ -44,6 +45,7 @@ impl Findings {
             source,
             headline: statistics.headline().into(),
             validity: Validity::default(),
+            diagnosis: Diagnosis::default(),
             span: span(coverage),
             packets: packets(coverage),
             clock: Clock {
@@ -75,8 +77,16 @@ impl Findings {
         };
         findings.validity = validity::judge(statistics, coverage, &findings);
         findings.warnings = validity::warnings(&findings, coverage);
+        findings.diagnosis = diagnosis::diagnose(&findings, waiting(statistics));
         findings
     }
+}
+
+/// How long clients waited, over all operations.
+fn waiting(statistics: &Statistics) -> Waiting {
+    let mut all = Waiting::default();
+    statistics.operations().for_each(|(_, row)| all.merge(row.waiting()));
+    all
 }
 
 fn span(coverage: &Coverage) -> Span {

@@ -11,6 +11,7 @@ pub(crate) mod compact;
 pub mod comparison;
 mod curve;
 mod depth;
+mod diagnosis;
 mod headline;
 mod octave;
 mod outage;
@@ -29,6 +30,7 @@ mod turns;
 pub use capture::{AnomalyCount, Clock, OneSidedConnection, Packets, Resent, Unseen};
 pub use curve::{CurveMaximum, CurvePoint, FittedLaw, Interval, Knee, LOADS, LoadCurve};
 pub use depth::{DepthShare, QueueDepth};
+pub use diagnosis::{Confidence, Diagnosis, Rule, Statement};
 pub use headline::Headline;
 pub use octave::{Octave, SHARED};
 pub use outage::{Interruption, ShortReads, Silence};
@@ -61,6 +63,9 @@ pub struct Findings {
     pub source: Source,
     /// Whether the numbers may be used.
     pub validity: Validity,
+    /// What to know first.
+    #[serde(default)]
+    pub diagnosis: Diagnosis,
     /// The response time that leads: `series`, `heat_maps` and the order of `slowest` are of it.
     #[serde(default)]
     pub headline: Headline,

@@ -18,6 +18,7 @@ mod configuration;
 mod curves;
 mod data;
 mod depth;
+mod diagnosis;
 mod distribution;
 mod drawn;
 mod each_level;
@@ -180,6 +181,7 @@ fn sections(report: &Report) -> Vec<Section<'_>> {
     let compared = report.comparison.as_ref();
     let mut all: Vec<Section<'_>> = compared.map(|found| comparison::sections(sides, found)).unwrap_or_default();
     all.extend([
+        Section::new("diagnosis", "Diagnosis").text(only().flat_map(diagnosis::diagnosis)),
         Section::new("summary", "Summary").text(only().map(summary::section)),
         Section::new("capacity", "Capacity").text(only().flat_map(capacity::section)),
         Section::new("calls", "Where the time goes")

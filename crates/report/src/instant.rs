@@ -13,6 +13,13 @@ pub fn utc(ns: i64) -> String {
     format!("{year:04}-{month:02}-{day:02}T{h:02}:{m:02}:{s:02}.{micros:06}Z")
 }
 
+/// An instant in UTC, to the second, as people read it: 2026-11-21 01:02:03 UTC.
+pub(crate) fn utc_second(ns: i64) -> String {
+    let text = utc(ns);
+    let (day, time) = text.split_once('T').unwrap_or((&text, ""));
+    format!("{day} {} UTC", time.split_once('.').map_or(time, |(seconds, _)| seconds))
+}
+
 /// Year, month and day of a day number since 1970-01-01, proleptic Gregorian calendar.
 fn civil(days: i64) -> (i64, i64, i64) {
     // Counted from 0000-03-01, so that the leap day is a year's last; 146 097 days are 400 years.

@@ -10,6 +10,7 @@ pub(crate) mod capacity;
 mod commands;
 mod comparison;
 mod curves;
+mod diagnosis;
 mod distributions;
 mod drawn;
 mod errors;
@@ -43,6 +44,8 @@ pub(crate) use units::time;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum Section {
+    /// Who waited for what, and where to look next.
+    Diagnosis,
     /// Packet counts, elapsed time, clock; what to know before believing the numbers.
     Packets,
     /// How the load was made, and a line a load level; nothing for a capture.
@@ -83,7 +86,8 @@ pub enum Section {
 
 impl Section {
     /// Every section, in the order of the report.
-    pub const ALL: [Section; 18] = [
+    pub const ALL: [Section; 19] = [
+        Section::Diagnosis,
         Section::Packets,
         Section::Run,
         Section::Felt,
@@ -107,6 +111,7 @@ impl Section {
     /// The word used in flags.
     pub fn label(self) -> &'static str {
         match self {
+            Section::Diagnosis => "diagnosis",
             Section::Packets => "packets",
             Section::Run => "run",
             Section::Felt => "felt",
@@ -211,6 +216,7 @@ fn write_side(page: &mut Page<'_>, findings: &Findings, style: &Style) -> fmt::R
     packets::title(page, findings)?;
     for section in Section::ALL.into_iter().filter(|&section| style.sections.contains(section)) {
         match section {
+            Section::Diagnosis => diagnosis::draw(page, findings)?,
             Section::Packets => packets::draw(page, findings)?,
             Section::Run => run::draw(page, findings)?,
             Section::Felt => felt::draw(page, findings)?,

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use plimsoll_model::{Outcome, Transaction};
 
 use crate::state::Counter;
-use crate::{ByteSum, Decades, Headline, Times};
+use crate::{ByteSum, Decades, Headline, Times, Waiting};
 
 /// Distinct statuses kept a row; answers with others are counted together.
 pub const MAX_STATUSES: usize = 64;
@@ -39,6 +39,7 @@ pub struct Accumulator {
     packets: u64,
     payload: ByteSum,
     wire: ByteSum,
+    waiting: Waiting,
     /// Response times that are service times too, as they are where request and answer took a packet each: most.
     both: Times,
     /// The other response times.
@@ -90,6 +91,9 @@ impl Accumulator {
         self.payload.add_payload(t);
         self.wire.add_messages(t);
         self.record_times(t, measured);
+        if let Some(ns) = measured.headline_ns() {
+            self.waiting.record(t, ns);
+        }
         if let Some(ns) = measured.from_intended {
             self.from_intended.get_or_insert_default().record(ns);
         }
@@ -137,6 +141,7 @@ impl Accumulator {
         self.pairs += other.pairs;
         self.packets += other.packets;
         self.merge_bytes(other);
+        self.waiting.merge(other.waiting);
         self.both.merge(&other.both);
         self.response.merge(&other.response);
         self.service.merge(&other.service);
@@ -212,6 +217,11 @@ impl Accumulator {
     /// Request and response messages.
     pub fn wire(&self) -> ByteSum {
         self.wire
+    }
+
+    /// How long clients waited for the answers.
+    pub fn waiting(&self) -> Waiting {
+        self.waiting
     }
 
     /// Response times (`Timeline::response_time`).
@@ -305,7 +315,7 @@ impl Sample {
 crate::state::fields!("status", StatusCount { status, outcome, count } if |status| Counter::all(&[status.count]));
 crate::state::fields!("row", Accumulator {
     count, answered, unanswered, expected, refused, failed, never_sent, pairs, packets, payload, wire, both, response,
-    service, from_intended, decades, statuses, other_statuses, status_unknown,
+    service, from_intended, decades, statuses, other_statuses, status_unknown, waiting,
 } if |row| {
     let counters = [row.count, row.answered, row.unanswered, row.never_sent, row.pairs, row.packets];
     let classes = [row.expected, row.refused, row.failed, row.status_unknown, row.other_statuses];

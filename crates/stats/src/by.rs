@@ -6,7 +6,7 @@ use std::net::IpAddr;
 use plimsoll_model::{Endpoint, Names, Symbol, Transaction};
 
 use crate::state::{Counter, Reader, State, StateError, Writer};
-use crate::{ByteSum, Moments, Sample, SparseHistogram};
+use crate::{ByteSum, Moments, Sample, SparseHistogram, Waiting};
 
 /// Most keys of a breakdown; what belongs to others is summed in one.
 pub const MAX_KEYS: usize = 10_000;
@@ -118,6 +118,8 @@ pub struct KeyStats {
     pub payload: ByteSum,
     /// Request and response messages.
     pub wire: ByteSum,
+    /// How long clients waited for the answers.
+    pub waiting: Waiting,
     /// Response times, exact; negative ones are left out.
     pub response: Moments,
     /// Response times for percentiles, ns.
@@ -140,6 +142,7 @@ impl KeyStats {
         if let Some(ns) = measured.headline_ns() {
             self.response.record(ns);
             self.histogram.record(ns);
+            self.waiting.record(t, ns);
         }
     }
 
@@ -153,6 +156,7 @@ impl KeyStats {
         self.status_unknown += other.status_unknown;
         self.payload.merge(other.payload);
         self.wire.merge(other.wire);
+        self.waiting.merge(other.waiting);
         self.response.merge(&other.response);
         self.histogram.merge(&other.histogram);
     }
@@ -263,7 +267,7 @@ impl State for Key {
 
 crate::state::fields!("key's numbers", KeyStats {
     count, answered, unanswered, expected, refused, failed, payload, wire, response, histogram,
-    status_unknown,
+    status_unknown, waiting,
 } if |stats| {
     let counters = [stats.count, stats.answered, stats.unanswered, stats.expected, stats.refused, stats.failed];
     Counter::all(&counters) && Counter::all(&[stats.status_unknown])

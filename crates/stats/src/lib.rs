@@ -45,6 +45,7 @@ pub mod state;
 mod statistics;
 mod times;
 mod top;
+mod waiting;
 
 pub use accumulator::{Accumulator, MAX_STATUSES, StatusCount};
 pub use bins::{BASE_NS, Bins, Cell};
@@ -62,5 +63,6 @@ pub use series::{MAX_SERIES_BINS, Series, SeriesCell};
 pub use sparse::SparseHistogram;
 pub use statistics::{Options, Statistics};
 pub use times::{CURVE_PERCENTILES, Decades, SIGNIFICANT_DIGITS, Times};
+pub use waiting::Waiting;
 
 use accumulator::Sample;

@@ -3,7 +3,7 @@
 use super::{SECOND, StatusName};
 use crate::findings::{Bucket, Headline, Octave, OperationRow, PercentilePoint, StatusCount, Times};
 use plimsoll_model::{Group, Procedure, Protocol};
-use plimsoll_stats::{Accumulator, KeyStats, Statistics};
+use plimsoll_stats::{Accumulator, KeyStats, Statistics, Waiting};
 use std::collections::BTreeMap;
 
 /// One row a procedure in table order; a command that has subcommands with traffic has a row that sums them and its
@@ -109,6 +109,7 @@ fn of_sums(sums: &Accumulator, (total, headline): Whole) -> OperationRow {
         payload_unknown: sums.payload().unknown(),
         wire_bytes: sums.wire().at_least(),
         wire_unknown: sums.wire().unknown(),
+        waited_s: seconds_of(sums.waiting()),
         response_time: times_of(&response),
         service_time: times_of(&sums.service()),
         response_time_from_intended: sums.from_intended().and_then(times_of),
@@ -149,12 +150,17 @@ pub(super) fn of_key(stats: &KeyStats, total: u64) -> OperationRow {
         payload_unknown: stats.payload.unknown(),
         wire_bytes: stats.wire.at_least(),
         wire_unknown: stats.wire.unknown(),
+        waited_s: seconds_of(stats.waiting),
         response_time: times(&stats.response, |p| stats.percentile_ns(p)),
         ..without_numbers()
     }
 }
 
-fn without_numbers() -> OperationRow {
+fn seconds_of(waiting: Waiting) -> f64 {
+    waiting.ns() as f64 / SECOND
+}
+
+pub(super) fn without_numbers() -> OperationRow {
     OperationRow {
         protocol: String::new(),
         procedure: String::new(),
@@ -176,6 +182,7 @@ fn without_numbers() -> OperationRow {
         payload_unknown: 0,
         wire_bytes: Some(0),
         wire_unknown: 0,
+        waited_s: 0.0,
         response_time: None,
         service_time: None,
         service_octaves: Vec::new(),

@@ -56,6 +56,9 @@ pub struct OperationRow {
     /// Operations of which the size of a message is unknown.
     #[serde(default)]
     pub wire_unknown: u64,
+    /// How long clients waited for the answers, all together, s: the sum of the leading response times, each message's once.
+    #[serde(default)]
+    pub waited_s: f64,
     /// Last byte of the response − first byte of the request; null where none had both.
     pub response_time: Option<Times>,
     /// First byte of the response − last byte of the request.

@@ -15,6 +15,7 @@ pub(crate) fn empty() -> Findings {
         kind: Kind::Capture,
         source: Source { tool: "plimsoll 0.1.0".into(), vantage: "wire".into(), ..Source::default() },
         validity: Validity::invalid("no packets"),
+        diagnosis: Diagnosis::default(),
         headline: Headline::ResponseTime,
         span: Span::default(),
         packets: Packets::default(),
@@ -78,6 +79,7 @@ pub(crate) fn row(
         parent: None,
         operation: if procedure.is_empty() { String::new() } else { "other".into() },
         group: group.into(),
+        waited_s: 0.0,
         count: n,
         share: n as f64 / 23_507.0,
         answered: n,
@@ -149,6 +151,16 @@ pub(crate) fn rich() -> Findings {
             inputs: vec!["f630 - 80 clients".into()],
             filters: vec!["--server 10.0.0.2".into()],
             vantage: "wire".into(),
+        },
+        diagnosis: Diagnosis {
+            waited_s: Some(1_234.0),
+            statements: vec![Statement {
+                rule: Rule::Operation,
+                text: "Clients waited 1234 s for 23,507 requests: 52 % of it for the operation read\u{1b}[2J.".into(),
+                share: Some(0.52),
+                confidence: Confidence::Measured,
+            }],
+            next: Some("plimsoll analyze 'f630 - 80 clients' --operation read --by client".into()),
         },
         validity: Validity::default(),
         span: Span {

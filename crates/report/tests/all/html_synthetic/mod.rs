@@ -167,6 +167,16 @@ fn make() -> Findings {
         letter: "A".into(),
         name: "synthetic".into(),
         kind: plimsoll_report::findings::Kind::Capture,
+        diagnosis: Diagnosis {
+            waited_s: Some(1.5),
+            statements: vec![Statement {
+                rule: Rule::Operation,
+                text: format!("Clients waited 1.50 s for {}.", NASTY[0]),
+                share: Some(0.5),
+                confidence: Confidence::Measured,
+            }],
+            next: Some(format!("plimsoll analyze '{}' --by client", NASTY[1])),
+        },
         source: Source {
             tool: "plimsoll 0.1.0".into(),
             inputs: vec!["ring-00001.pcapng".into(), NASTY[3].into(), "-".into()],
@@ -319,6 +329,7 @@ fn row(these: &[One], total: u64) -> OperationRow {
         operation: String::new(),
         group: String::new(),
         count: n + n / 900,
+        waited_s: 0.0,
         share: n as f64 / total as f64,
         answered: n,
         unanswered: n / 900,

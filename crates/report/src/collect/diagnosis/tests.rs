@@ -1,0 +1,165 @@
+//! Each rule where it holds and where it does not.
+
+use super::super::rows::without_numbers;
+use super::*;
+use crate::findings::{Breakdown, BreakdownRow, Resent, StatusCount, Validity};
+use plimsoll_model::Reason;
+
+fn row(operation: &str, procedure: &str, count: u64, waited_s: f64) -> OperationRow {
+    OperationRow {
+        protocol: "SMB2".to_owned(),
+        procedure: procedure.to_owned(),
+        operation: operation.to_owned(),
+        count,
+        waited_s,
+        ..without_numbers()
+    }
+}
+
+fn slow(procedure: &str, response_time_s: f64) -> Slow {
+    Slow {
+        protocol: "SMB2".to_owned(),
+        procedure: procedure.to_owned(),
+        response_time_s,
+        response_time_from_intended_s: None,
+        service_time_s: Some(response_time_s),
+        at_ns: 1_700_000_000_000_000_000,
+        client: "10.0.0.1:700".to_owned(),
+        server: "10.0.0.2:445".to_owned(),
+        share: None,
+        path: Some("a.txt".to_owned()),
+        user: None,
+        status: Some("STATUS_SHARING_VIOLATION".to_owned()),
+        request_frame: Some(1),
+        response_frame: Some(2),
+        display_filter: String::new(),
+    }
+}
+
+/// A thousand reads that took a second together, and as many writes.
+fn even() -> Findings {
+    let mut findings = Findings {
+        operations: vec![row("read", "READ", 1_000, 1.0), row("write", "WRITE", 1_000, 0.9)],
+        ..Findings::default()
+    };
+    findings.source.inputs = vec!["it's.pcap".to_owned()];
+    findings
+}
+
+fn rules(findings: &Findings) -> Vec<Rule> {
+    diagnose(findings, Waiting::default()).statements.iter().map(|statement| statement.rule).collect()
+}
+
+fn text(findings: &Findings, rule: Rule) -> String {
+    let diagnosis = diagnose(findings, Waiting::default());
+    diagnosis.statements.into_iter().find(|statement| statement.rule == rule).unwrap().text
+}
+
+#[test]
+fn where_nothing_is_wrong_nothing_is_said_to_be() {
+    let healthy = Findings {
+        operations: vec![row("read", "READ", 1_000, 1.0), row("write", "WRITE", 1_000, 1.1)],
+        ..Findings::default()
+    };
+    assert_eq!(rules(&healthy), [Rule::Operation], "writes are more than half of it");
+    let mut even = healthy.clone();
+    even.operations.push(row("open", "CREATE", 10, 0.3));
+    assert_eq!(rules(&even), [Rule::Operation, Rule::Nothing]);
+    assert_eq!(rules(&Findings::default()), []);
+    let invalid = Findings { validity: Validity::of(vec![Reason::invalid("half is missing")]), ..even };
+    assert_eq!(rules(&invalid), [], "numbers that must not be used are not explained");
+}
+
+#[test]
+fn the_operation_that_clients_waited_for_longest_leads() {
+    let mut findings = even();
+    let diagnosis = diagnose(&findings, Waiting::default());
+    assert_eq!(diagnosis.waited_s, Some(1.9));
+    let lead = &diagnosis.statements[0].text;
+    assert_eq!(
+        lead,
+        "Clients waited 1.90 s for 2,000 requests: 53 % of it for the operation read (1,000 requests, 1.00 ms each on average)."
+    );
+    assert_eq!(diagnosis.next.as_deref(), Some(r"plimsoll analyze 'it'\''s.pcap' --operation read --by client"));
+    // A command with subcommands is not counted twice.
+    let child =
+        OperationRow { parent: Some("TRANSACTION2".to_owned()), ..row("list", "TRANSACTION2 FIND_FIRST2", 10, 5.0) };
+    findings.operations.extend([row("control", "TRANSACTION2", 12, 5.5), child]);
+    let lead = text(&findings, Rule::Operation);
+    assert!(
+        lead.starts_with("Clients waited 7.40 s for 2,012 requests: 68 % of it for the operation list (10 requests"),
+        "{lead}"
+    );
+}
+
+#[test]
+fn few_slow_requests_are_named() {
+    let mut findings = even();
+    findings.slowest = vec![slow("READ", 0.26), slow("READ", 0.25), slow("WRITE", 0.01)];
+    let said = text(&findings, Rule::FewSlowRequests);
+    let expected = "2 READ requests took 260 ms each: 27 % of all waiting. The first began at 2023-11-14 22:13:20 UTC; status \
+                    STATUS_SHARING_VIOLATION; 1 client on 1 connection; path a.txt. 100 % of their time was service time.";
+    assert_eq!(said, expected);
+    findings.slowest.pop();
+    assert!(
+        text(&findings, Rule::FewSlowRequests).starts_with("At least 2 READ requests"),
+        "the list may have been too short"
+    );
+    findings.slowest = vec![slow("READ", 0.2), slow("READ", 0.2), slow("READ", 0.01)];
+    assert!(!rules(&findings).contains(&Rule::FewSlowRequests), "a fifth of the waiting");
+    findings.operations = vec![row("read", "READ", 3, 0.5)];
+    assert!(!rules(&findings).contains(&Rule::FewSlowRequests), "two of three are not few");
+}
+
+#[test]
+fn a_burst_is_many_requests_in_a_short_time() {
+    let mut findings = even();
+    findings.series.bin_s = 1.0;
+    findings.series.start_ns = 1_700_000_000_000_000_000;
+    findings.series.operations = vec![100; 20];
+    findings.series.response_mean_s = vec![Some(0.0005); 20];
+    assert!(!rules(&findings).contains(&Rule::Burst));
+    findings.series.response_mean_s[3] = Some(0.01);
+    let said = text(&findings, Rule::Burst);
+    assert_eq!(said, "About 51 % of the waiting ended within 1.00 s from 2023-11-14 22:13:23 UTC.");
+    findings.slowest = vec![slow("READ", 0.9)];
+    assert!(!rules(&findings).contains(&Rule::Burst), "one request is no burst");
+}
+
+#[test]
+fn retransmissions_failures_and_keys_are_told_where_they_matter() {
+    let mut findings = even();
+    findings.resent = Resent { operations: Some(3), wait_s: Some(0.09), ..Resent::default() };
+    assert!(!rules(&findings).contains(&Rule::Retransmission), "below 5 %");
+    findings.resent.wait_s = Some(0.38);
+    assert!(
+        text(&findings, Rule::Retransmission).starts_with("20 % of the waiting, 380 ms in 3 requests, was for bytes")
+    );
+
+    assert!(!rules(&findings).contains(&Rule::Failures));
+    let status = |name: &str, count, outcome: &str| StatusCount {
+        status: 1,
+        name: name.to_owned(),
+        count,
+        error: true,
+        outcome: outcome.to_owned(),
+    };
+    findings.operations[0].failed = 4;
+    findings.operations[0].statuses =
+        vec![status("STATUS_DISK_FULL", 4, "failed"), status("STATUS_ACCESS_DENIED", 9, "refused")];
+    assert_eq!(text(&findings, Rule::Failures), "4 requests failed: STATUS_DISK_FULL 4.");
+
+    let key = |key: &str, share, waited_s| BreakdownRow {
+        key: key.to_owned(),
+        row: OperationRow { share, waited_s, ..without_numbers() },
+    };
+    let breakdown = |rows| Some(Breakdown { by: "client".to_owned(), rows, others: 0 });
+    findings.breakdown = breakdown(vec![key("10.0.0.1", 0.8, 1.0), key("10.0.0.9", 0.2, 0.9)]);
+    assert!(!rules(&findings).contains(&Rule::Key), "most of the waiting, and most of the requests");
+    findings.breakdown = breakdown(vec![key("10.0.0.1", 0.8, 0.9), key("10.0.0.9", 0.2, 1.0)]);
+    assert_eq!(text(&findings, Rule::Key), "client 10.0.0.9: 53 % of the waiting with 20 % of the requests.");
+    assert_eq!(
+        diagnose(&findings, Waiting::default()).next.as_deref(),
+        Some(r"plimsoll analyze 'it'\''s.pcap' --operation read --by path")
+    );
+}
