@@ -249,6 +249,9 @@ operations! {
         Unlock { file: FileKey, offset: u64, length: u64 },
         /// Takes back a held operation of this tag.
         Cancel { tag: Tag },
+        /// Copies a range by READ and WRITE, on every target. [`Reply::Written`]: fewer bytes where the source ends. Of ranges that
+        /// overlap the result depends on their order, as with any copy.
+        CopyRange { from: FileKey, from_offset: u64, to: FileKey, to_offset: u64, length: u32 },
         /// Copies within the server (SMB FSCTL_SRV_COPYCHUNK).
         Copy { from: FileKey, to: FileKey, length: u32 },
     }

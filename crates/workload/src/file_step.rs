@@ -24,7 +24,7 @@ const LACKING: [u32; 7] = [
 
 /// A step with what it needs to know.
 #[derive(Clone, Copy, Debug, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub(super) enum FileStep {
     /// Sets the size.
     Truncate(Size),
@@ -32,6 +32,8 @@ pub(super) enum FileStep {
     Volume(VolumeText),
     /// A control of the file.
     Ioctl(Control),
+    /// Copies a range of the file to another place in it, by reading and writing.
+    CopyRange { from: Size, to: Size, length: Size },
 }
 
 /// What is asked about the file system.
@@ -65,20 +67,20 @@ pub(super) struct FileAfter {
 
 impl FileStep {
     /// The words of all steps.
-    pub(super) const WORDS: [&str; 3] = ["truncate", "volume", "ioctl"];
+    pub(super) const WORDS: [&str; 4] = ["truncate", "volume", "ioctl", "copy-range"];
 
     /// Its word, where SMB alone has the operation.
     pub(super) fn smb_alone(self) -> Option<&'static str> {
         match self {
             FileStep::Volume(_) => Some("volume"),
             FileStep::Ioctl(_) => Some("ioctl"),
-            FileStep::Truncate(_) => None,
+            FileStep::Truncate(_) | FileStep::CopyRange { .. } => None,
         }
     }
 
     /// Whether it changes the file: those of the set stay as they are.
     pub(super) fn changes_the_file(self) -> bool {
-        matches!(self, FileStep::Truncate(_))
+        matches!(self, FileStep::Truncate(_) | FileStep::CopyRange { .. })
     }
 
     /// The step with its sizes scaled; what is wrong with it, where it makes no sense.
@@ -86,7 +88,18 @@ impl FileStep {
         match self {
             FileStep::Truncate(size) if size.0 > LARGEST_OWN => Err(format!("a file may have {}", Size(LARGEST_OWN))),
             FileStep::Truncate(size) => Ok(FileStep::Truncate(Size(scale.of(size.0)))),
-            other => Ok(other),
+            FileStep::CopyRange { from, to, length } => {
+                let most = u64::from(u32::MAX);
+                if !(1..=most).contains(&length.0) || from.0.max(to.0) > LARGEST_OWN - most {
+                    return Err(format!("a range may be of 1B to {}, in a file of {}", Size(most), Size(LARGEST_OWN)));
+                }
+                if from.0 < to.0 + length.0 && to.0 < from.0 + length.0 {
+                    return Err("the ranges overlap".to_owned());
+                }
+                let scaled = |size: Size| Size(scale.of(size.0));
+                Ok(FileStep::CopyRange { from: scaled(from), to: scaled(to), length: scaled(length) })
+            }
+            FileStep::Volume(_) | FileStep::Ioctl(_) => Ok(self),
         }
     }
 
@@ -96,14 +109,26 @@ impl FileStep {
             FileStep::Truncate(Size(size)) => Operation::Truncate { file, size },
             FileStep::Volume(what) => Operation::Volume { file, class: what.into() },
             FileStep::Ioctl(what) => Operation::Ioctl { file, what },
+            FileStep::CopyRange { from, to, length } => {
+                // It was checked to fit.
+                let length = u32::try_from(length.0).unwrap_or(u32::MAX);
+                Operation::CopyRange { from: file, from_offset: from.0, to: file, to_offset: to.0, length }
+            }
         }
     }
 
     /// What becomes of a file of `size` bytes; `None` where the reply is not one to this step.
-    pub(super) fn after(self, size: u64, _reply: &Reply) -> Option<FileAfter> {
-        Some(match self {
-            FileStep::Truncate(Size(new)) => FileAfter { size: new, known: new <= size },
-            FileStep::Volume(_) | FileStep::Ioctl(_) => FileAfter { size, known: true },
+    pub(super) fn after(self, size: u64, reply: &Reply) -> Option<FileAfter> {
+        Some(match (self, reply) {
+            (FileStep::Truncate(Size(new)), _) => FileAfter { size: new, known: new <= size },
+            (FileStep::Volume(_) | FileStep::Ioctl(_), _) => FileAfter { size, known: true },
+            (FileStep::CopyRange { from, to, length }, Reply::Written { bytes }) => {
+                let copied = u64::from(*bytes);
+                let expected = size.saturating_sub(from.0).min(length.0);
+                let end = if copied > 0 { to.0 + copied } else { 0 };
+                (copied == expected).then_some(FileAfter { size: size.max(end), known: copied == 0 })?
+            }
+            (FileStep::CopyRange { .. }, _) => return None,
         })
     }
 

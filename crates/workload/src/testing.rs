@@ -212,6 +212,17 @@ impl Model {
                 self.bytes(file, true)?.resize(size as usize, 0);
                 Ok(Reply::Nothing)
             }
+            Operation::CopyRange { from, from_offset, to, to_offset, length } => {
+                let source = self.bytes(from, false)?;
+                let piece: Vec<u8> = source.iter().skip(from_offset as usize).take(length as usize).copied().collect();
+                let (bytes, end) = (self.bytes(to, true)?, to_offset as usize + piece.len());
+                if !piece.is_empty() && bytes.len() < end {
+                    bytes.resize(end, 0);
+                }
+                let bytes = bytes.iter_mut().skip(to_offset as usize);
+                bytes.zip(&piece).for_each(|(byte, copied)| *byte = *copied);
+                Ok(Reply::Written { bytes: piece.len() as u32 })
+            }
             Operation::GetattrOpen { file } => {
                 Ok(Reply::Attributes { size: self.bytes(file, false)?.len() as u64, directory: false })
             }

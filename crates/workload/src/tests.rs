@@ -132,7 +132,8 @@ const EVERYTHING: &str = r#"
             "list", "create", { write = { size = "1KiB", total = { uniform = ["0B", "9KiB"] } } },
             { write = { size = "1KiB", count = 3 } }, { read = { size = "2KiB", whole = true } }, { truncate = "100B" },
             { read = { size = "64B", at = "random", count = 3 } }, { truncate = "1KiB" }, { read = { size = "2KiB" } },
-            "getattr-open", "flush", "close", "recreate", "getattr-open", { write = { size = "1KiB" } }, "close",
+            "getattr-open", { copy-range = { from = "100B", to = "8KiB", length = "4KiB" } }, "getattr-open",
+            { read = { size = "4KiB", whole = true } }, "flush", "close", "recreate", "getattr-open", { write = { size = "1KiB" } }, "close",
             "getattr", "setattr", "list", "rename", "open", "close", "rename", "remove",
             "list", "mkdir", "list", "getattr", "access", "rename", "setattr", "rmdir", "create", "close", "remove",
             { repeat = { times = 3, steps = ["mkdir", { repeat = { times = 2, steps = ["rename"] } }, "rmdir"] } },
@@ -175,6 +176,7 @@ fn everything_a_iteration_can_do_is_done() {
         "WriteThrough",
         "Fsinfo",
         "Null",
+        "CopyRange",
     ] {
         let words = |operation: &String| operation.split([' ', '{']).next() == Some(wanted);
         assert!(ran.operations.iter().any(words), "{wanted}");
@@ -560,4 +562,30 @@ fn slots_read_one_file_together() {
 fn place(operation: &str) -> Option<u64> {
     let (_, rest) = operation.strip_prefix("Read ").and_then(|read| read.split_once("offset: "))?;
     rest.split(',').next()?.parse().ok()
+}
+
+#[test]
+fn a_range_is_copied_within_the_slots_own_file_alone() {
+    let parsed = |on: &str, step: &str| {
+        let steps =
+            if on == "own" { format!("[\"create\", {step}, \"close\", \"remove\"]") } else { format!("[{step}]") };
+        let files = "[files]\ncount = 4\ndirectories = 1\ndepth = 1\nsize = \"1KiB\"\n";
+        let iterations = format!("[[iterations]]\nname = \"x\"\non = \"{on}\"\nsteps = {steps}\n");
+        let text = format!("name = \"w\"\ndescription = \"\"\n{files}{iterations}");
+        Workload::parse("w.toml", &text).map(|_| ()).map_err(|error| error.to_string())
+    };
+    let step = |from: &str, to: &str, length: &str| {
+        format!("{{ copy-range = {{ from = \"{from}\", to = \"{to}\", length = \"{length}\" }} }}")
+    };
+    assert_eq!(parsed("own", &step("0B", "1MiB", "1MiB")), Ok(()));
+    for (on, step, problem) in [
+        ("file", step("0B", "1MiB", "1MiB"), "files of the set stay as they are"),
+        ("own", step("0B", "1KiB", "1025B"), "the ranges overlap"),
+        ("own", step("0B", "1KiB", "0B"), "a range may be of 1B to"),
+        ("own", "\"copy-range\"".to_owned(), "say more of this step"),
+        ("own", "{ copy-range = { from = \"0B\" } }".to_owned(), "missing field"),
+    ] {
+        let error = parsed(on, &step).unwrap_err();
+        assert!(error.contains(problem), "{step}: {error}");
+    }
 }

@@ -94,6 +94,15 @@ fn tour(client: &mut Driven, content: &Arc<Content>) {
     assert_eq!(client.act(&Operation::GetattrOpen { file: one }), whole);
     assert_eq!(client.act(&Operation::Getattr { path: "dir/sub/fil\u{e9}" }), whole);
     assert!(matches!(client.act(&Operation::Getattr { path: "" }), Ok(Reply::Attributes { directory: true, .. })));
+    // To another file, elsewhere: pieces, and the source's end in the last one.
+    let copy = open(client, "dir/copy", Disposition::CreateNew, Caching::None);
+    let from_offset = 1_000;
+    let range = Operation::CopyRange { from: one, from_offset, to: copy, to_offset: 0, length: LENGTH };
+    let copied = LENGTH - from_offset as u32;
+    assert_eq!(client.act(&range), Ok(Reply::Written { bytes: copied }));
+    assert!(content.matches(3, from_offset, &read_back(client, copy, copied)));
+    assert_eq!(client.act(&Operation::Close { file: copy }), FINE);
+    assert_eq!(client.act(&Operation::Remove { path: "dir/copy" }), FINE);
     assert_eq!(client.act(&Operation::Truncate { file: one, size: 1_234 }), FINE);
     let short = Ok(Reply::Attributes { size: 1_234, directory: false });
     assert_eq!(client.act(&Operation::GetattrOpen { file: one }), short);

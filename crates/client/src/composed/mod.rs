@@ -5,6 +5,8 @@
 //!                       └─ Composition: part after part ─ protocol client
 //! ```
 
+mod copy_range;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -15,8 +17,13 @@ use crate::operation::{Cause, Done, Failure, FileKey, Operation, Reply, Tag, Tic
 use crate::{Arrived, Client, Events, Framing, Outbox};
 
 /// How an operation is made of others; `None` where a client does it itself.
-fn composition(_operation: &Operation<'_>) -> Option<Box<dyn Composition>> {
-    None
+fn composition(operation: &Operation<'_>) -> Option<Box<dyn Composition>> {
+    match *operation {
+        Operation::CopyRange { from, from_offset, to, to_offset, length } => {
+            Some(Box::new(copy_range::CopyRange::new((from, from_offset), (to, to_offset), length)))
+        }
+        _ => None,
+    }
 }
 
 /// An operation that is under way, part after part.
@@ -32,7 +39,6 @@ trait Composition: Send {
 }
 
 /// A part.
-#[expect(dead_code, reason = "no operation is made of others yet")]
 enum Part {
     /// Its data are kept.
     Read { file: FileKey, offset: u64, length: u32 },
