@@ -29,8 +29,8 @@ const HOG_ENDS: Duration = Duration::from_secs(60);
 const PRIORITY: i32 = 1;
 /// The loads: what they are called, and their flags.
 const LOADS: [(&str, &[&str]); 3] = [
-    ("closed", &["--stations", "2"]),
-    ("rate", &["--stations", "2", "--rate", "500"]),
+    ("closed", &["--clients", "2"]),
+    ("rate", &["--clients", "2", "--rate", "500"]),
     ("users", &["--users", "50", "--every", "100ms"]),
 ];
 const FIXED: [&str; 12] =

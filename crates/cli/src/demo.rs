@@ -16,9 +16,9 @@ use crate::output::Output;
 use crate::output_file::Files;
 use crate::run::Terminal;
 
-/// Load levels, stations. Few enough, with the pause between turns, for a laptop that is client and server at once.
+/// Load levels, clients. Few enough, with the pause between iterations, for a laptop that is client and server at once.
 const LEVELS: [u32; 3] = [1, 4, 16];
-/// Mean pause of a station between turns.
+/// Mean pause of a client between iterations.
 const THINK: Duration = Duration::from_millis(10);
 /// Unmeasured and measured part of each level.
 const PHASES: (Duration, Duration) = (Duration::from_millis(500), Duration::from_secs(3));
@@ -82,12 +82,12 @@ fn drive_both<'a>(runner: &Runner<'a>) -> anyhow::Result<RunResult<'a>> {
 /// The levels of one server, the `place`th one.
 fn level_specs(name: &str, place: usize) -> Vec<LevelSpec> {
     let first = u32::try_from(place * LEVELS.len()).unwrap_or(0);
-    let level_spec = |(number, stations): (u32, u32)| {
-        let load = Load::Closed { clients: stations, think: Pause::Exponential(nanoseconds(THINK)) };
+    let level_spec = |(number, clients): (u32, u32)| {
+        let load = Load::Closed { clients, think: Pause::Exponential(nanoseconds(THINK)) };
         let (warmup_ns, measured_ns) = (nanoseconds(PHASES.0), Some(nanoseconds(PHASES.1)));
         let phases = Phases { warmup_ns, measured_ns, ..Phases::default() };
         let plan = Plan { phases, seed: SEED, stage: Some(first + number), ..Plan::new(load) };
-        let words = format!("{name}, {stations} station{}", if stations == 1 { "" } else { "s" });
+        let words = format!("{name}, {clients} client{}", if clients == 1 { "" } else { "s" });
         LevelSpec { plan, words, curve: Some(name.to_owned()), parameter: None }
     };
     (0..).zip(LEVELS).map(level_spec).collect()

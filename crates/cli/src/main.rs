@@ -39,25 +39,25 @@ struct Arguments {
 enum Command {
     /// Turn a packet capture of SMB or NFS traffic into response times.
     Analyze(analyze::Arguments),
-    /// Say where the time of a call goes: client, network, server, disk; on the server and locally.
+    /// Break down the time of a call: client, network, server, disk.
     Breakdown(Box<breakdown::Arguments>),
-    /// Find the highest load at which a server keeps a promise.
+    /// Find the highest load at which a server meets a service-level objective.
     Capacity(Box<capacity::Arguments>),
-    /// Put recordings or captures side by side, and say which differences are real.
+    /// Compare recordings or captures, and say which differences are significant.
     Compare(compare::Arguments),
-    /// See what this is: both protocols under a growing load, on servers of its own, in half a minute.
+    /// Try Plimsoll: both protocols under growing load, on embedded servers, in half a minute.
     Demo(demo::Arguments),
-    /// Drive two servers in turns with the same workload, and say which differences are real.
+    /// Drive two servers alternately with the same workload, and say which differences are significant.
     Duel(Box<duel::Arguments>),
     /// Drive an SMB or NFS server with a workload, and report response times.
     Run(Box<run::Arguments>),
-    /// Show again what a run or an analysis recorded.
+    /// Print the report of a recording again.
     Report(report::Arguments),
-    /// Be an SMB or NFS server, in memory, to try things with.
+    /// Run an in-memory SMB or NFS server for testing.
     Serve(serve::Arguments),
-    /// Drive a server at one load after the other, and show the load curve: the maximum, the knee, what users felt.
+    /// Drive a server at one load after the other, and show the load curve: maximum, knee, response times.
     Sweep(Box<sweep::Arguments>),
-    /// Show the workloads that there are, and what they do.
+    /// List and explain the built-in workloads.
     Workloads(workloads::Arguments),
 }
 

@@ -22,14 +22,14 @@ pub(crate) struct Output {
     /// Write the report as one self-contained page
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
-    /// Print every section of the report; by default of a run its load levels and what users felt, of a capture all but each
-    /// operation's service times in powers of two
+    /// Print all sections. Default: runs print load levels and the summary; captures print all but per-operation service-time
+    /// histograms
     #[arg(long, conflicts_with = "quiet")]
     full: bool,
     /// Print what Swartz's Appendix A (1997) has and nothing else: of a run, a report for each load level
     #[arg(long, conflicts_with_all = ["quiet", "full"])]
     appendix_a: bool,
-    /// Print nothing but what was asked for with --json -, and no progress
+    /// No report, no progress; only --json - output
     #[arg(long, short)]
     pub(crate) quiet: bool,
 }
@@ -50,7 +50,7 @@ pub(crate) struct ComparisonOutput {
     /// Print every number of each load level, too, where a ranking says who is ahead
     #[arg(long, conflicts_with = "quiet")]
     full: bool,
-    /// Print nothing but what was asked for with --json -, and no progress
+    /// No report, no progress; only --json - output
     #[arg(long, short)]
     pub(crate) quiet: bool,
 }

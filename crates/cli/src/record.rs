@@ -14,7 +14,7 @@ pub(crate) struct RecordFlags {
     /// Keep everything in a folder: for `plimsoll report DIR`, and for SQL (docs/recordings.md)
     #[arg(long, value_name = "DIR")]
     record: Option<PathBuf>,
-    /// Which transactions get a row in the recording. Its statistics and histograms are of all of them in any case
+    /// Transactions with a row in the recording. Its statistics always cover every transaction
     #[arg(long, value_name = "WHICH", requires = "record", default_value = "sample")]
     record_transactions: Which,
     /// Replace the recording that is in the folder already
@@ -25,11 +25,11 @@ pub(crate) struct RecordFlags {
 /// Which transactions get a row.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum Which {
-    /// Not one
+    /// No rows
     None,
-    /// One of 64, chosen by the seed
+    /// One in 64, chosen by the seed
     Sample,
-    /// Every one
+    /// All rows
     All,
 }
 

@@ -61,15 +61,15 @@ fn show(name: &str, out: &mut impl Write) -> anyhow::Result<()> {
     }
     writeln!(out, "\n# File set: {}", files(&workload)?)?;
     for (name, share) in workload.iterations() {
-        writeln!(out, "# {:5.1} % of the turns: {}", share * 100.0, for_terminal(name))?;
+        writeln!(out, "# {:5.1} % of the iterations: {}", share * 100.0, for_terminal(name))?;
     }
     Ok(writeln!(out, "# SHA-256 of this file: {}", workload.digest())?)
 }
 
-/// How large the file set is for as many stations as the workload asks for.
+/// How large the file set is for as many clients as the workload asks for.
 fn files(workload: &Workload) -> anyhow::Result<String> {
-    let stations = workload.defaults().load.clients();
-    let set = FileSet::new(workload, "", stations, &mut Names::with_limit(0))?;
+    let clients = workload.defaults().load.clients();
+    let set = FileSet::new(workload, "", clients, &mut Names::with_limit(0))?;
     Ok(match set.files() {
         0 => "makes its own files".to_owned(),
         count => format!("{count} files, {}", indicatif::BinaryBytes(set.bytes())),

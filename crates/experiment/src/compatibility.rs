@@ -21,7 +21,7 @@ pub(super) fn check(workload: &Workload, target: &Target, level_specs: &[LevelSp
     if workload.wants_its_connection_alone() && !alone {
         let name = workload.name();
         return Err(Usage(format!(
-            "{name} connects to the share and logs on within its turns: each station needs a connection of its own, and a \
+            "{name} connects to the share and logs on within its iterations: each client needs a connection of its own, and a \
              depth of 1"
         )));
     }
@@ -29,8 +29,8 @@ pub(super) fn check(workload: &Workload, target: &Target, level_specs: &[LevelSp
     let reserved = matches!(target, Target::Nfs(target) if target.reserved_port);
     if reserved && most > reserved::PORTS.into() {
         return Err(Usage(format!(
-            "{most} connections are asked for, and there are {} source ports below 1024 (resvport): use fewer stations, or \
-             several a connection (--stations-per-connection)",
+            "{most} connections are asked for, and there are {} source ports below 1024 (resvport): use fewer clients, or \
+             several a connection (--clients-per-connection)",
             reserved::PORTS
         )));
     }

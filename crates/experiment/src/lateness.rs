@@ -305,7 +305,7 @@ fn advice(level: &Level<'_>) -> String {
         ),
         // Where no start was planned no timer woke a processor that slept: the kernel did, when an answer came.
         _ if level.generator.no_cpu_idle || level.generator.schedule_lag.moments().count() == 0 => String::new(),
-        _ => "; --keep-awake helps where processors sleep".to_owned(),
+        _ => "; --no-cpu-idle helps where processors sleep".to_owned(),
     }
 }
 

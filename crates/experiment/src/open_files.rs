@@ -23,7 +23,7 @@ pub fn allow(wanted: u64) -> Result<(), Usage> {
         let allowed = getrlimit(Resource::Nofile).maximum.or(current).unwrap_or_default();
         Usage(format!(
             "{wanted} open files are needed for so many connections, and this process may have {allowed}: use fewer \
-             stations, or raise the limit (ulimit -Hn {wanted})"
+             clients, or raise the limit (ulimit -Hn {wanted})"
         ))
     })
 }

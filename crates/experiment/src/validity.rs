@@ -77,7 +77,7 @@ pub(super) fn behind(level: &Level<'_>) -> Option<String> {
     let asked = generator.asked_rate.filter(|_| !level.users)?.min(generator.planned as f64 / level.seconds);
     (generator.achieved_rate < ACHIEVED * asked).then(|| {
         format!(
-            "the rate was not held: {:.1} of {asked:.1} turns a second (limit {:.0} %); {} planned turns were never sent",
+            "the rate was not held: {:.1} of {asked:.1} iterations/s (limit {:.0} %); {} planned iterations were never sent",
             generator.achieved_rate,
             ACHIEVED * 100.0,
             generator.never_sent
@@ -128,7 +128,7 @@ fn starving(level: &Level<'_>) -> Option<String> {
     let had_a_turn = |station: &&ClientTally| if level.users { station.due_iterations > 0 } else { all_had };
     let starved = level.stations.iter().filter(had_a_turn).filter(|station| station.starved()).count();
     let some = starved > 0 && starved < level.stations.len();
-    some.then(|| format!("{starved} of {} stations got nothing done", level.stations.len()))
+    some.then(|| format!("{starved} of {} clients got nothing done", level.stations.len()))
 }
 
 fn coarse(level: &Level<'_>) -> Option<String> {
@@ -214,7 +214,7 @@ mod tests {
                 .contains("2 of 100 actions of the workload failed, 2.00 %")
         );
         assert!(said(none(), &[station(1000, &[(Cause::WrongData, 1)])]).contains("wrong data"));
-        assert!(said(none(), &[station(9, &[]), station(0, &[])]).contains("1 of 2 stations"));
+        assert!(said(none(), &[station(9, &[]), station(0, &[])]).contains("1 of 2 clients"));
         assert!(said(none(), &[station(0, &[])]).contains("no action succeeded"));
     }
 
@@ -259,8 +259,8 @@ mod tests {
         };
         let user = |actions, due_turns| ClientTally { due_iterations: due_turns, ..station(actions, &[]) };
         assert_eq!(said(true, 1, &[user(3, 1), user(0, 0)]), "");
-        assert!(said(true, 2, &[user(3, 1), user(0, 1), user(0, 0)]).contains("1 of 3 stations"));
+        assert!(said(true, 2, &[user(3, 1), user(0, 1), user(0, 0)]).contains("1 of 3 clients"));
         assert_eq!(said(false, 1, &[station(1, &[]), station(0, &[])]), "", "one turn for two");
-        assert!(said(false, 2, &[station(1, &[]), station(0, &[])]).contains("1 of 2 stations"));
+        assert!(said(false, 2, &[station(1, &[]), station(0, &[])]).contains("1 of 2 clients"));
     }
 }

@@ -41,7 +41,7 @@ pub(crate) struct Arguments {
     capture: Option<PathBuf>,
     #[command(flatten)]
     calls: CallFlags,
-    /// Remove the files from the server afterwards, after Ctrl-C too; they are kept for the next time else
+    /// Delete the workload's files at the end, also after Ctrl-C (default: keep them for the next run)
     #[arg(long, help_heading = "Output")]
     remove_files: bool,
     #[command(flatten)]

@@ -38,7 +38,7 @@ pub(crate) struct Arguments {
     bounds: BoundFlags,
     #[command(flatten)]
     load: LoadFlags,
-    /// Remove the workload's files from the server afterwards, after Ctrl-C too; they are kept for the next run else
+    /// Delete the workload's files at the end, also after Ctrl-C (default: keep them for the next run)
     #[arg(long, help_heading = "Output")]
     remove_files: bool,
     #[command(flatten)]
@@ -65,7 +65,7 @@ struct BoundFlags {
     /// station or user, 100 turns a second]
     #[arg(long, value_name = "LOAD")]
     start: Option<f64>,
-    /// The highest load that may be tried [default: 1000 stations or users, 1000000 turns a second]. Where each station or
+    /// The highest load that may be tried [default: 1000 clients or users, 1000000 turns a second]. Where each station or
     /// user has files of its own, they are made for so many
     #[arg(long, value_name = "LOAD")]
     most: Option<f64>,
@@ -101,7 +101,7 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
         settings: arguments.parameters.settings().to_vec(),
         file_set: arguments.load.file_set.clone(),
         warmup_ns,
-        no_cpu_idle: arguments.load.keep_awake,
+        no_cpu_idle: arguments.load.no_cpu_idle,
         ..RunSpec::new(&workload, arguments.load.seed)
     };
     let mut names = Names::default();

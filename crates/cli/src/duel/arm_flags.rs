@@ -22,7 +22,7 @@ pub(super) struct ArmFlags {
     #[command(flatten)]
     connect_options: WishFlags,
     #[arg(long)]
-    stations: Option<u32>,
+    clients: Option<u32>,
     #[arg(long)]
     rate: Option<f64>,
     #[arg(long)]
@@ -62,7 +62,7 @@ impl ArmFlags {
     ) -> anyhow::Result<Arm<'a>> {
         let common = &arguments.load;
         let load = LoadFlags {
-            stations: self.stations.or(common.stations),
+            clients: self.clients.or(common.clients),
             rate: self.rate.or(common.rate),
             depth: self.depth.or(common.depth),
             connections: self.connections.unwrap_or(common.connections),
@@ -87,7 +87,7 @@ impl ArmFlags {
             settings: arguments.parameters.settings().to_vec(),
             file_set: common.file_set.clone(),
             warmup_ns,
-            no_cpu_idle: common.keep_awake,
+            no_cpu_idle: common.no_cpu_idle,
             variants: vec![VariantSpec { value: None, workload_sha256, levels }],
             ..RunSpec::new(runner.workload, common.seed)
         };

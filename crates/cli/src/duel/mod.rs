@@ -39,7 +39,7 @@ pub(crate) struct Arguments {
     load: LoadFlags,
     #[command(flatten)]
     parameters: SetFlags,
-    /// Remove the workload's files from the servers afterwards; they are kept for the next run else
+    /// Delete the workload's files at the end, also after Ctrl-C (default: keep them for the next run)
     #[arg(long, help_heading = "Output")]
     remove_files: bool,
     #[command(flatten)]

@@ -13,57 +13,57 @@ use super::ranges::Levels;
 #[derive(Clone, Debug, Default, clap::Args)]
 #[command(next_help_heading = "Load")]
 pub(crate) struct LoadFlags {
-    /// Simulated workstations, each with its own connection and session; each does its next thing when the last is done
+    /// Simulated clients, each with its own connection and session; each starts its next operation when the last is done
     #[arg(long, value_name = "COUNT")]
-    pub(crate) stations: Option<u32>,
-    /// Users who each start a turn on a schedule of their own, however slow the server is (see --every)
-    #[arg(long, value_name = "COUNT", conflicts_with_all = ["rate", "stations", "think"])]
+    pub(crate) clients: Option<u32>,
+    /// Users who each start iterations on a schedule of their own, however slow the server is (needs --every)
+    #[arg(long, value_name = "COUNT", conflicts_with_all = ["rate", "clients", "think"])]
     pub(crate) users: Option<u32>,
-    /// Turns a second that are started on schedule, over all stations, however slow the server is
+    /// Iterations started per second on a schedule, over all clients, however slow the server is
     #[arg(long, value_name = "PER_SECOND", conflicts_with = "think")]
     pub(crate) rate: Option<f64>,
-    /// Requests that a station has outstanding at most, over all its connections [default: the workload's]
+    /// Queue depth: operations that a client has outstanding at most, over all its connections [default: the workload's]
     #[arg(long, value_name = "COUNT")]
     pub(crate) depth: Option<u32>,
-    /// Run one load level after the other: so many stations (or users with --users, turns a second with --rate): 1,2,4, or
-    /// 1..15, or 1..64*2, or 100..1000/100
+    /// Load levels, run one after the other: numbers of clients (users with --users, iterations/s with --rate), e.g. 1,2,4 or
+    /// 1..15 or 1..64*2 or 100..1000/100
     #[arg(long, value_name = "LIST")]
     pub(crate) levels: Option<Levels>,
     /// Length of each measured phase
     #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
     pub(crate) duration: Option<Duration>,
-    /// Load without measurement before it
+    /// Load before each measured phase that is not measured
     #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
     pub(crate) warmup: Option<Duration>,
-    /// Pause of a station between its turns: 10ms, exponential:10ms, or 5ms..20ms
+    /// Think time of a client between its iterations: 10ms, exponential:10ms, or 5ms..20ms
     #[arg(long, value_name = "TIME", value_parser = parse_pause)]
     pub(crate) think: Option<Pause>,
-    /// Mean time between the starts of one user's turns
+    /// Mean time between the starts of one user's iterations
     #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
     pub(crate) every: Option<Duration>,
-    /// Spacing of what is started on schedule: constant or poisson
+    /// Spacing of scheduled starts: constant or poisson
     #[arg(long, value_name = "HOW", value_parser = parse_arrivals)]
     pub(crate) arrivals: Option<Arrivals>,
-    /// TCP connections of each station (nconnect), which share its --depth; at most as many as that
+    /// TCP connections per client (nconnect), which share its --depth; at most as many as that
     #[arg(long, value_name = "COUNT", default_value_t = 1)]
     pub(crate) connections: u32,
-    /// Stations that share one connection and session
+    /// Clients that share one connection and session
     #[arg(long, value_name = "COUNT", default_value_t = 1)]
-    pub(crate) stations_per_connection: u32,
-    /// Threads that make the load; 0 for one a core, with file:// for one a station (those that share a connection: one)
+    pub(crate) clients_per_connection: u32,
+    /// Load threads; 0 = one per core (file://: one per client)
     #[arg(long, value_name = "COUNT", default_value_t = 0)]
     pub(crate) threads: u32,
-    /// Keep this machine's processors from sleeping, so that they are not late: a thread on each of them computes nothing, and
-    /// gives way to everything else (--server-metrics of this same machine would count it)
+    /// Prevent CPU idle states with one SCHED_IDLE spinning thread per CPU; lowers wake-up latency (shows up in this host's
+    /// --server-metrics)
     #[arg(long)]
-    pub(crate) keep_awake: bool,
-    /// A request without an answer after so long is given up and counted; so is connecting with logon
+    pub(crate) no_cpu_idle: bool,
+    /// Timeout for a request, and for connect plus logon; timeouts are counted
     #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration, default_value = "30s")]
     pub(crate) timeout: Duration,
-    /// Use a file set of this name, one of several on the share: each run at the same time needs one of its own
+    /// Name of the file set, one of several on the share; concurrent runs need one each
     #[arg(long, value_name = "NAME", value_parser = parse_name)]
     pub(crate) file_set: Option<String>,
-    /// Everything random follows from it
+    /// Seed of all random choices
     #[arg(long, value_name = "NUMBER", default_value_t = 1)]
     pub(crate) seed: u64,
 }
@@ -101,7 +101,7 @@ pub(crate) fn level_at(
 
 /// The load without levels.
 fn base(flags: &LoadFlags, default: &Load) -> Result<Load, Usage> {
-    let stations = flags.stations.unwrap_or(default.clients());
+    let clients = flags.clients.unwrap_or(default.clients());
     let arrivals = flags.arrivals.unwrap_or(match *default {
         Load::Open { arrivals, .. } | Load::Partly { arrivals, .. } => arrivals,
         Load::Closed { .. } => Arrivals::Constant,
@@ -114,30 +114,28 @@ fn base(flags: &LoadFlags, default: &Load) -> Result<Load, Usage> {
     };
     match (flags.users, flags.rate, *default) {
         (Some(users), _, _) => {
-            let missing = || Usage("--users: say with --every how often a user starts a turn (11s)".to_owned());
+            let missing = || Usage("--users requires --every, e.g. --every 11s".to_owned());
             Ok(Load::Partly { users, every_ns: every.ok_or_else(missing)?, arrivals })
         }
-        (None, Some(rate), _) => Ok(Load::Open { clients: stations, rate, arrivals }),
-        (None, None, Load::Open { rate, .. }) if flags.think.is_none() => {
-            Ok(Load::Open { clients: stations, rate, arrivals })
-        }
-        (None, None, Load::Partly { every_ns, .. }) if flags.think.is_none() && flags.stations.is_none() => {
+        (None, Some(rate), _) => Ok(Load::Open { clients, rate, arrivals }),
+        (None, None, Load::Open { rate, .. }) if flags.think.is_none() => Ok(Load::Open { clients, rate, arrivals }),
+        (None, None, Load::Partly { every_ns, .. }) if flags.think.is_none() && flags.clients.is_none() => {
             Ok(Load::Partly { users: default.clients(), every_ns: every.unwrap_or(every_ns), arrivals })
         }
-        _ => Ok(Load::Closed { clients: stations, think: flags.think.unwrap_or(default_think) }),
+        _ => Ok(Load::Closed { clients, think: flags.think.unwrap_or(default_think) }),
     }
 }
 
 fn at_level(base: Load, (flag, level): (&str, f64)) -> Result<Load, Usage> {
     let whole = || {
         let counted = level.fract() == 0.0 && level >= 1.0 && level <= f64::from(u32::MAX);
-        let wrong = || Usage(format!("{flag} {level}: a number of stations or users is whole and at least 1"));
+        let wrong = || Usage(format!("{flag} {level}: expected integers >= 1"));
         // It was just seen to fit.
         if counted { Ok(level as u32) } else { Err(wrong()) }
     };
     Ok(match base {
         Load::Closed { think, .. } => Load::Closed { clients: whole()?, think },
-        Load::Open { clients: stations, arrivals, .. } => Load::Open { clients: stations, rate: level, arrivals },
+        Load::Open { clients, arrivals, .. } => Load::Open { clients, rate: level, arrivals },
         Load::Partly { every_ns, arrivals, .. } => Load::Partly { users: whole()?, every_ns, arrivals },
     })
 }
@@ -147,7 +145,7 @@ fn step(flags: &LoadFlags, defaults: &Defaults, load: Load, number: u32) -> anyh
     if connections > lanes {
         // More depth with the connections would be a difference of its own, which nobody asked for.
         return Err(Usage(format!(
-            "--connections {connections}: a station with {lanes} outstanding (--depth) can use no more connections than that; give \
+            "--connections {connections}: a client with {lanes} outstanding (--depth) can use no more connections than that; give \
              --depth {connections}, also to what it is compared with"
         ))
         .into());
@@ -155,7 +153,7 @@ fn step(flags: &LoadFlags, defaults: &Defaults, load: Load, number: u32) -> anyh
     let plan = Plan {
         depth: lanes,
         connections,
-        clients_per_connection: flags.stations_per_connection,
+        clients_per_connection: flags.clients_per_connection,
         phases: Phases {
             warmup_ns: flags.warmup.map_or(defaults.phases.warmup_ns, nanoseconds),
             measured_ns: flags.duration.map(nanoseconds).or(defaults.phases.measured_ns),
@@ -163,7 +161,7 @@ fn step(flags: &LoadFlags, defaults: &Defaults, load: Load, number: u32) -> anyh
         },
         timeout_ns: nanoseconds(flags.timeout),
         threads: flags.threads,
-        no_cpu_idle: flags.keep_awake,
+        no_cpu_idle: flags.no_cpu_idle,
         seed: flags.seed,
         stage: Some(number),
         ..Plan::new(load)
@@ -175,7 +173,7 @@ fn step(flags: &LoadFlags, defaults: &Defaults, load: Load, number: u32) -> anyh
 fn words(load: &Load) -> String {
     let plural = |count: u32, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
     match *load {
-        Load::Closed { clients: stations, .. } => plural(stations, "station"),
+        Load::Closed { clients, .. } => plural(clients, "client"),
         Load::Open { rate, .. } => format!("{rate} a second"),
         Load::Partly { users, .. } => plural(users, "user"),
     }
@@ -233,7 +231,7 @@ mod tests {
 
     fn flags() -> LoadFlags {
         let timeout = Duration::from_secs(30);
-        LoadFlags { connections: 1, stations_per_connection: 1, timeout, ..LoadFlags::default() }
+        LoadFlags { connections: 1, clients_per_connection: 1, timeout, ..LoadFlags::default() }
     }
 
     fn loads(flags: &LoadFlags) -> Vec<Load> {
@@ -244,13 +242,13 @@ mod tests {
     fn without_flags_the_workload_decides() {
         let step = &levels_of(&flags(), &DEFAULTS).unwrap()[0];
         assert_eq!(step.plan.load, DEFAULTS.load);
-        assert_eq!((step.words.as_str(), step.plan.phases.warmup_ns), ("4 stations", 1_000_000_000));
+        assert_eq!((step.words.as_str(), step.plan.phases.warmup_ns), ("4 clients", 1_000_000_000));
     }
 
     #[test]
     fn levels_are_of_what_is_asked_for() {
         let levels = || Some(Levels(vec![1.0, 8.0]));
-        let closed = |stations| Load::Closed { clients: stations, think: Pause::Constant(5) };
+        let closed = |clients| Load::Closed { clients, think: Pause::Constant(5) };
         assert_eq!(loads(&LoadFlags { levels: levels(), ..flags() }), [closed(1), closed(8)]);
         let open = |rate| Load::Open { clients: 4, rate, arrivals: Arrivals::Constant };
         let rated = LoadFlags { levels: levels(), rate: Some(1.0), ..flags() };
@@ -270,10 +268,10 @@ mod tests {
             .collect();
         let [first, second] = ["repeat 1", "repeat 2"].map(Some);
         let expected = [
-            ("1 station", first, Some(0), 5),
-            ("8 stations", first, Some(1), 5),
-            ("1 station", second, Some(2), 6),
-            ("8 stations", second, Some(3), 6),
+            ("1 client", first, Some(0), 5),
+            ("8 clients", first, Some(1), 5),
+            ("1 client", second, Some(2), 6),
+            ("8 clients", second, Some(3), 6),
         ];
         assert_eq!(seen, expected);
         assert_eq!(repeated(levels_of(&levels, &DEFAULTS).unwrap(), 1)[0].curve, None);
@@ -299,7 +297,7 @@ mod tests {
             levels_of(&LoadFlags { depth, connections, ..flags() }, &DEFAULTS).map(|steps| steps[0].plan.clone())
         };
         let error = plan(None, 4).unwrap_err().to_string();
-        assert!(error.starts_with("--connections 4: a station with 1 outstanding") && error.contains("--depth 4"));
+        assert!(error.starts_with("--connections 4: a client with 1 outstanding") && error.contains("--depth 4"));
         assert!(plan(Some(3), 4).is_err());
         let spread = plan(Some(8), 4).unwrap();
         assert_eq!((spread.depth, spread.connections, spread.outstanding()), (8, 4, 32));
@@ -309,7 +307,7 @@ mod tests {
     fn what_makes_no_sense_is_said() {
         assert!(levels_of(&LoadFlags { levels: Some(Levels(vec![1.5])), ..flags() }, &DEFAULTS).is_err());
         assert!(levels_of(&LoadFlags { users: Some(3), ..flags() }, &DEFAULTS).is_err());
-        assert!(levels_of(&LoadFlags { stations: Some(0), ..flags() }, &DEFAULTS).is_err());
+        assert!(levels_of(&LoadFlags { clients: Some(0), ..flags() }, &DEFAULTS).is_err());
         assert!(parse_pause("soon").is_err() && parse_arrivals("often").is_err());
         assert_eq!(parse_pause("5ms..20ms"), Ok(Pause::Uniform(5_000_000, 20_000_000)));
         assert_eq!(parse_pause("0s"), Ok(Pause::None));

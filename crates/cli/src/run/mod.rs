@@ -43,7 +43,7 @@ const FIXED_BY_A_RECORDING: [&str; 30] = [
     "dialect",
     "signing",
     "encryption",
-    "stations",
+    "clients",
     "users",
     "rate",
     "depth",
@@ -54,9 +54,9 @@ const FIXED_BY_A_RECORDING: [&str; 30] = [
     "every",
     "arrivals",
     "connections",
-    "stations_per_connection",
+    "clients_per_connection",
     "threads",
-    "keep_awake",
+    "no_cpu_idle",
     "timeout",
     "file_set",
     "seed",
@@ -89,7 +89,7 @@ pub(crate) struct Arguments {
     /// Run no more levels after the one whose mean response time is above this; the report says so
     #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration, requires = "levels", help_heading = "Load")]
     stop_above: Option<std::time::Duration>,
-    /// Remove the workload's files from the server afterwards, after Ctrl-C too; they are kept for the next run else
+    /// Delete the workload's files at the end, also after Ctrl-C (default: keep them for the next run)
     #[arg(long, help_heading = "Output")]
     remove_files: bool,
     /// Write every transaction to a table, one row each: FILE.parquet or FILE.csv
@@ -221,7 +221,7 @@ fn asked(arguments: &Arguments) -> anyhow::Result<(RunSpec, Vec<Variant>)> {
         file_set: arguments.load.file_set.clone(),
         seed: arguments.load.seed,
         warmup_ns: 0,
-        no_cpu_idle: arguments.load.keep_awake,
+        no_cpu_idle: arguments.load.no_cpu_idle,
         stop_above_s: arguments.stop_above.map(|limit| limit.as_secs_f64()),
         variants: variants.iter().enumerate().map(of).collect::<anyhow::Result<_>>()?,
     };

@@ -110,7 +110,7 @@ fn show(bar: &ProgressBar, now: &Progress, before: &Progress) {
     bar.set_position(done.min(total));
     bar.set_message(match now.phase {
         Phase::Waiting => "waiting".to_owned(),
-        Phase::Connecting => format!("connecting: {} of {} stations{errors}", now.connected, now.clients),
+        Phase::Connecting => format!("connecting: {} of {} clients{errors}", now.connected, now.clients),
         Phase::WarmUp => format!("warm-up: {rate:.0} op/s{errors}"),
         Phase::Measured => format!("measuring: {rate:.0} op/s{errors}"),
         Phase::Drain => format!("waiting for the last answers{errors}"),

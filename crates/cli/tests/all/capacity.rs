@@ -42,14 +42,14 @@ fn the_answer_is_in_every_report_and_in_the_recording() {
             // Two cannot be too many; three are, unless the machine has other things to do.
             assert!(low >= 2.0 && high > low, "{text}");
             assert!(count(low, true) >= 6 && count(high, false) >= 6, "{capacity}");
-            format!("It carries {low} stations (95 % interval {low} to {high}).")
+            format!("It carries {low} clients (95 % interval {low} to {high}).")
         }
         // A machine with other things to do makes runs that do not count, or holds three stations below what two may do.
         (low, _) => {
             let slow = |one: &Value| one["load"].as_f64() >= Some(3.0) && one["held"] == true;
             assert!(tries.iter().any(|one| one["held"].is_null() || slow(one)), "{capacity}");
             assert!(low.is_none_or(|low| low >= 2.0), "{text}");
-            low.map_or("Not found".to_owned(), |low| format!("It carries at least {low} stations"))
+            low.map_or("Not found".to_owned(), |low| format!("It carries at least {low} clients"))
         }
     };
     assert!(text.contains(&answer), "{text}");
@@ -65,13 +65,13 @@ fn the_answer_is_in_every_report_and_in_the_recording() {
 fn what_always_holds_and_what_never_does_are_said() {
     let folder = Scratch::new("capacity-bounds");
     let always = plimsoll(&[&PAUSING[..], &["--hold", "p50 < 10s", "--most", "2"]].concat(), folder.path());
-    assert!(told(&always).contains("It carries at least 2 stations"), "{}", told(&always));
+    assert!(told(&always).contains("It carries at least 2 clients"), "{}", told(&always));
     // One station, two, and then just as many runs as confirm two.
     let few = plimsoll(&[&PAUSING[..], &["--hold", "p50 < 10s", "--runs", "8"]].concat(), folder.path());
-    assert!(told(&few).contains("It carries at least 2 stations: the runs that were allowed"), "{}", told(&few));
+    assert!(told(&few).contains("It carries at least 2 clients: the runs that were allowed"), "{}", told(&few));
     assert_eq!(few.status.code(), Some(0));
     let never = plimsoll(&[&PAUSING[..], &["--hold", "p50 < 1ns"]].concat(), folder.path());
-    assert!(told(&never).contains("even the load of 1 stations is too much"), "{}", told(&never));
+    assert!(told(&never).contains("even the load of 1 clients is too much"), "{}", told(&never));
     assert_eq!(never.status.code(), Some(1), "{}", told(&never));
     let quiet = plimsoll(&[&PAUSING[..], &["--hold", "p50 < 1ns", "--runs", "1", "-q"]].concat(), folder.path());
     let said = String::from_utf8(quiet.stderr).unwrap();
@@ -87,7 +87,7 @@ fn what_makes_no_sense_is_said() {
         (&["capacity", "--hold", "p99 < +10%"], "no baseline to compare with"),
         (&["capacity", "--hold", "p99 < 1ms", "--levels", "1,2"], "the search finds the loads itself"),
         (&["capacity", "--hold", "p99 < 1ms", "--start", "0"], "--start 0"),
-        (&["capacity", "--hold", "p99 < 1ms", "--stations", "1", "--most", "10.5"], "--most 10.5: a number"),
+        (&["capacity", "--hold", "p99 < 1ms", "--clients", "1", "--most", "10.5"], "--most 10.5: a number"),
         (&["capacity", "--hold", "p99 < 1ms", "--resolution", "0"], "--resolution 0"),
     ] {
         let output = plimsoll(arguments, folder.path());

@@ -128,7 +128,7 @@ fn levels_are_compared_level_by_level_and_repeats_as_repeats() {
     let found = compared(folder, &["a", "b"], code(folder, &["a", "b"]));
     let levels = found["comparison"]["levels"].as_array().unwrap();
     assert_eq!(levels.len(), 2);
-    for (level, words) in levels.iter().zip(["1 station", "2 stations"]) {
+    for (level, words) in levels.iter().zip(["1 client", "2 clients"]) {
         assert_eq!((&level["level"], &level["runs"]), (&words.into(), &serde_json::json!([3, 3])));
         assert_eq!(level["from"], "welch");
         let seconds = level["seconds"][0].as_f64().unwrap();
@@ -140,7 +140,7 @@ fn levels_are_compared_level_by_level_and_repeats_as_repeats() {
     assert!(said(folder, "out").contains("Ranking of the servers"), "{}", said(folder, "out"));
     compared(folder, &["a", "b", "--full"], code(folder, &["a", "b"]));
     let text = said(folder, "out");
-    assert!(text.contains("B against A, 2 stations (3 runs") && text.contains("Welch"), "{text}");
+    assert!(text.contains("B against A, 2 clients (3 runs") && text.contains("Welch"), "{text}");
     // Numbers of the comparison are those of the report: the mean of the repeats' means.
     assert!(matches!(plimsoll(folder, &["report", "a", "-q", "--json", "a.json"]), Some(0 | 4)));
     let stages = json(&folder.join("a.json"))["sides"][0]["stages"].clone();
@@ -148,7 +148,7 @@ fn levels_are_compared_level_by_level_and_repeats_as_repeats() {
         .as_array()
         .unwrap()
         .iter()
-        .filter(|stage| stage["level"] == "2 stations")
+        .filter(|stage| stage["level"] == "2 clients")
         .map(|stage| stage["response_time"]["mean_s"].as_f64().unwrap())
         .collect();
     let all = &levels[1]["rows"][0]["metrics"];
@@ -162,7 +162,7 @@ fn levels_are_compared_level_by_level_and_repeats_as_repeats() {
 fn a_duel_is_kept_side_by_side() {
     let scratch = Scratch::new("compare-recorded-duel");
     let folder = scratch.path();
-    let duel = ["duel", "embedded:nfs", "embedded:nfs --depth 2", "getattr", "-q", "--rounds", "2", "--stations", "1"];
+    let duel = ["duel", "embedded:nfs", "embedded:nfs --depth 2", "getattr", "-q", "--rounds", "2", "--clients", "1"];
     let short = ["--warmup", "50ms", "--think", "5ms", "--duration", "300ms"];
     let kept = [&duel[..], &short, &["--record", "kept", "--json", "duel.json"]].concat();
     assert!(matches!(plimsoll(folder, &kept), Some(0 | 4)), "{}", said(folder, "err"));
@@ -215,14 +215,14 @@ fn changed(folder: &Path, from: &str, to: &str, change: impl Fn(&mut Value)) {
 fn what_cannot_be_compared_is_said() {
     let scratch = Scratch::new("compare-recorded-not");
     let folder = scratch.path();
-    run(folder, &["--stations", "1", "--duration", "300ms", "--record", "a"]);
+    run(folder, &["--clients", "1", "--duration", "300ms", "--record", "a"]);
     let same = code(folder, &["a"]);
     changed(folder, "a", "killed", |manifest| manifest["state"] = "running".into());
     let found = compared(folder, &["a", "killed"], same);
     assert!(warnings(&found).contains("B is still being made, or what made it was killed"), "{}", warnings(&found));
-    changed(folder, "a", "stopped", |manifest| manifest["stages"][0]["level"] = "1 station (stopped early)".into());
+    changed(folder, "a", "stopped", |manifest| manifest["stages"][0]["level"] = "1 client (stopped early)".into());
     let found = compared(folder, &["a", "stopped"], same);
-    assert!(warnings(&found).contains("B at 1 station (stopped early)"), "{}", warnings(&found));
+    assert!(warnings(&found).contains("B at 1 client (stopped early)"), "{}", warnings(&found));
     changed(folder, "a", "digest", |manifest| manifest["measured"]["run"]["workload_sha256"] = "other".into());
     let found = compared(folder, &["a", "digest"], same);
     assert!(warnings(&found).contains("different workloads"), "{}", warnings(&found));
@@ -233,9 +233,9 @@ fn what_cannot_be_compared_is_said() {
     };
     changed(folder, "a", "invalid", late);
     let found = compared(folder, &["a", "invalid"], 4);
-    assert_eq!(found["sides"][1]["validity"]["reasons"][0], "At 1 station: late");
+    assert_eq!(found["sides"][1]["validity"]["reasons"][0], "At 1 client: late");
     let words = said(folder, "out").split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(words.contains("! B is INVALID: its numbers must not be used: At 1 station: late"), "{words}");
+    assert!(words.contains("! B is INVALID: its numbers must not be used: At 1 client: late"), "{words}");
     assert!(!warnings(&found).contains("INVALID"), "a verdict stands once: {}", warnings(&found));
     let partial = |manifest: &mut Value| {
         let validity = serde_json::json!({"verdict": "partial", "valid": true, "reasons": ["1 s is missing"], "invalid_reasons": 0});
@@ -245,10 +245,7 @@ fn what_cannot_be_compared_is_said() {
     let found = compared(folder, &["a", "partial"], same);
     assert_eq!(found["sides"][1]["validity"]["verdict"], "partial");
     let words = said(folder, "out").split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(
-        words.contains("! B is PARTIAL: part of it could not be measured: At 1 station: 1 s is missing"),
-        "{words}"
-    );
+    assert!(words.contains("! B is PARTIAL: part of it could not be measured: At 1 client: 1 s is missing"), "{words}");
     let undecided = compared(folder, &["a", "invalid", "--fail-if", "mean > +1%"], 4);
     assert_eq!(undecided["comparison"]["conditions"][0]["outcome"], "undecided");
     changed(folder, "a", "empty", |manifest| manifest["stages"] = serde_json::json!([]));

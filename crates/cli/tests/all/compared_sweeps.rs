@@ -96,7 +96,7 @@ fn a_slower_server_is_second_and_nobody_wins_against_himself() {
     for part in ["Throughput (op/s), block=6kB:", "Highest throughput", "Ranking of the servers", "B over A"] {
         assert!(text.contains(part), "no {part} in {text}");
     }
-    assert!(!text.contains("B against A, 1 station"), "every number of each level comes with --full");
+    assert!(!text.contains("B against A, 1 client"), "every number of each level comes with --full");
     assert!(page.contains("id=\"ranking\"") && page.contains("Highest throughput of each server"));
 
     // The other way around, and against itself.

@@ -167,7 +167,7 @@ fn what_cannot_be_compared_is_said() {
 
 /// Load that two busy cores bear: what is tested is not how fast they are.
 const SHORT: [&str; 10] =
-    ["--warmup", "50ms", "--duration", "300ms", "--stations", "2", "--think", "5ms", "--depth", "1"];
+    ["--warmup", "50ms", "--duration", "300ms", "--clients", "2", "--think", "5ms", "--depth", "1"];
 
 fn spawn(arguments: &[&str], output: &Path) -> Running {
     Running::start_in(Command::new(env!("CARGO_BIN_EXE_plimsoll")).args(arguments), output).unwrap()
@@ -181,13 +181,13 @@ fn read(folder: &Path, name: &str) -> String {
 fn a_duel_goes_turn_by_turn_and_compares_pairs() {
     let scratch = Scratch::new("duel");
     let found = scratch.path().join("found.json");
-    let sides = ["duel", "embedded:nfs", "embedded:nfs --stations 1", "getattr", "--rounds", "2"];
+    let sides = ["duel", "embedded:nfs", "embedded:nfs --clients 1", "getattr", "--rounds", "2"];
     let arguments = [&sides[..], &SHORT, &["--json", found.to_str().unwrap()]].concat();
     // The machine may be too busy for a valid one.
     let code = spawn(&arguments, scratch.path()).end().status.code();
     assert!(matches!(code, Some(0 | 4)), "{}", read(scratch.path(), "err"));
     let found: Value = serde_json::from_str(&read(scratch.path(), "found.json")).unwrap();
-    assert_eq!(found["sides"][1]["name"], "embedded:nfs --stations 1");
+    assert_eq!(found["sides"][1]["name"], "embedded:nfs --clients 1");
     assert_eq!(found["comparison"]["levels"][0]["runs"], serde_json::json!([4, 4]));
     assert_eq!(found["comparison"]["levels"][0]["from"], "paired");
     let warned = found["comparison"]["warnings"].to_string();
@@ -242,11 +242,11 @@ fn repeats_are_stages_and_their_scatter_is_shown() {
     let stages = report["stages"].as_array().unwrap();
     let curves: Vec<&str> = stages.iter().map(|stage| stage["curve"].as_str().unwrap()).collect();
     assert_eq!(curves, ["repeat 1", "repeat 2", "repeat 3"]);
-    assert!(stages.iter().all(|stage| stage["level"] == "2 stations"));
+    assert!(stages.iter().all(|stage| stage["level"] == "2 clients"));
     let text = read(scratch.path(), "out");
-    assert!(text.contains("Repeats of each level") && text.contains("2 stations, repeat 3"), "{text}");
+    assert!(text.contains("Repeats of each level") && text.contains("2 clients, repeat 3"), "{text}");
     let repeats = &report["repeats"][0];
-    assert_eq!((&repeats["level"], &repeats["stages"]), (&"2 stations".into(), &serde_json::json!([0, 1, 2])));
+    assert_eq!((&repeats["level"], &repeats["stages"]), (&"2 clients".into(), &serde_json::json!([0, 1, 2])));
     let rates: Vec<f64> = stages.iter().map(|stage| stage["operations_per_s"].as_f64().unwrap()).collect();
     let mean = repeats["operations_per_s"]["mean"].as_f64().unwrap();
     assert!((mean / (rates.iter().sum::<f64>() / 3.0) - 1.0).abs() < 1e-9, "{mean} of {rates:?}");

@@ -22,7 +22,7 @@ fn run(workload: &str, target: &str, stations: &str) -> Counts {
     let folder = Scratch::new("counted");
     let file = |name: &str| folder.path().join(name);
     let mut command = Command::new(env!("CARGO_BIN_EXE_plimsoll"));
-    command.args(["run", workload, "--target", target, "--stations", stations, "--warmup", "100ms"]);
+    command.args(["run", workload, "--target", target, "--clients", stations, "--warmup", "100ms"]);
     command.args(["--duration", "1s", "-q", "--transactions"]).arg(file("rows.csv"));
     let output = output(command.env("PLIMSOLL_PASSWORD", Samba::PASSWORD));
     // The machine may be too busy for a valid run: that does not matter here.

@@ -137,7 +137,7 @@ fn what_needs_smb_or_a_connection_alone_says_so() {
     refused(&["--target", "embedded:nfs"], "uses the SMB-only step `");
     refused(&["--target", "file:///tmp"], "uses the SMB-only step `");
     refused(&["--target", "embedded:smb", "--depth", "2"], "a connection of its own");
-    refused(&["--target", "embedded:smb", "--stations-per-connection", "2"], "a connection of its own");
+    refused(&["--target", "embedded:smb", "--clients-per-connection", "2"], "a connection of its own");
 }
 
 /// Turns of 300 ms, one due every 100 ms: whatever the machine does, every one is late; the first of a user because it takes too

@@ -56,7 +56,7 @@ mod with_a_kdc {
     fn run(target: &str, password: &str, configuration: Option<&Path>, more: &[&str]) -> Output {
         let mut command = Command::new(env!("CARGO_BIN_EXE_plimsoll"));
         command.args(["run", "mixed", "--target", target, "--auth", "kerberos", "--json", "-", "-q"]).args(more);
-        command.args(["--duration", "400ms", "--warmup", "100ms", "--stations", "20"]);
+        command.args(["--duration", "400ms", "--warmup", "100ms", "--clients", "20"]);
         command.env("PLIMSOLL_PASSWORD", password).env_remove("KRB5_CONFIG");
         configuration.map(|file| command.env("KRB5_CONFIG", file));
         let output = command::output(&mut command);

@@ -79,7 +79,7 @@ fn a_run_is_repeated_from_its_recording() {
         include_str!("../../../../workloads/blocks-read.toml").replace("name = \"blocks-read\"", "name = \"own\"");
     fs::write(&workload, text).unwrap();
     let load =
-        ["--target", "embedded:nfs", "--stations", "2", "--depth", "3", "--think", "exponential:1ms", "--seed", "9"];
+        ["--target", "embedded:nfs", "--clients", "2", "--depth", "3", "--think", "exponential:1ms", "--seed", "9"];
     let brief =
         ["--duration", "300ms", "--warmup", "50ms", "--set", "block=1KiB", "--timeout", "7s", "--record", "first"];
     let code = plimsoll(folder, &[&["run", "own.toml"][..], &load, &brief].concat());
@@ -93,7 +93,7 @@ fn a_run_is_repeated_from_its_recording() {
     let plan = &second["measured"]["spec"]["variants"][0]["levels"][0]["plan"];
     assert_eq!((&plan["seed"], &plan["depth"], &plan["timeout_ns"]), (&9.into(), &3.into(), &7_000_000_000_u64.into()));
     assert_eq!(second["measured"]["run"]["workload_sha256"], first["measured"]["run"]["workload_sha256"]);
-    for flag in [&["--stations", "3"][..], &["--target", "embedded:smb"], &["mixed"], &["--seed", "9"]] {
+    for flag in [&["--clients", "3"][..], &["--target", "embedded:smb"], &["mixed"], &["--seed", "9"]] {
         assert_eq!(plimsoll(folder, &[&["run", "--from", "first"], flag].concat()), Some(2), "{flag:?}");
     }
     for (from, problem) in [("none", "there is no recording"), ("first/stage-0000", "there is no recording")] {
@@ -201,8 +201,7 @@ fn a_killed_duel_leaves_its_finished_runs() {
     let scratch = Scratch::new("recorded-duel-killed");
     let folder = scratch.path();
     let duel = ["duel", "embedded:nfs", "embedded:nfs", "getattr", "--rounds", "1000", "--duration", "60ms", "-q"];
-    let mut child =
-        begin(folder, &[&duel[..], &["--warmup", "10ms", "--stations", "1", "--record", "killed"]].concat());
+    let mut child = begin(folder, &[&duel[..], &["--warmup", "10ms", "--clients", "1", "--record", "killed"]].concat());
     let ended = child.wait_until(|_| folder.join("killed/B/stage-0001").exists());
     assert_eq!(ended, None, "{}", said(folder));
     let sides = ["killed/A", "killed/B"];
@@ -258,7 +257,7 @@ fn no_file_of_a_recording_holds_the_password() {
 fn damage_is_said() {
     let scratch = Scratch::new("recorded-damaged");
     let folder = scratch.path();
-    let run = ["run", "getattr", "--stations", "1", "--duration", "100ms", "--warmup", "0ms", "-q"];
+    let run = ["run", "getattr", "--clients", "1", "--duration", "100ms", "--warmup", "0ms", "-q"];
     let code = plimsoll(folder, &[&run[..], &["--record", "recording"]].concat());
     assert!(matches!(code, Some(0 | 4)), "{}", said(folder));
     for (file, what) in [("stage-0000/statistics.zst", "statistics.zst"), ("manifest.json", "manifest.json")] {

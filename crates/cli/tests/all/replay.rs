@@ -163,7 +163,7 @@ fn a_play_that_is_cut_short_leaves_nothing_that_the_next_run_minds() {
         assert_eq!(report["stages"][0]["failures"].as_array().unwrap().len(), 0, "{report:#}");
     };
     run(&[]);
-    run(&["--stations", "2"]);
+    run(&["--clients", "2"]);
     run(&["--remove-files"]);
 }
 

@@ -12,7 +12,7 @@ fn run(target: &str, stations: &str) -> (Option<i32>, Value, String, Vec<u16>) {
     let folder = Scratch::new("reserved-ports");
     let rows = folder.path().join("rows.csv");
     let mut command = Command::new(env!("CARGO_BIN_EXE_plimsoll"));
-    command.args(["run", "getattr", "--target", target, "--stations", stations, "--think", "10ms", "--warmup", "0s"]);
+    command.args(["run", "getattr", "--target", target, "--clients", stations, "--think", "10ms", "--warmup", "0s"]);
     command.args(["--duration", "500ms", "--json", "-", "-q", "--transactions"]).arg(&rows);
     let ended = output(&mut command);
     let report = crate::only_side(&ended.stdout);

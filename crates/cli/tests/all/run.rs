@@ -15,7 +15,7 @@ use serde_json::Value;
 /// The workloads that come with the program.
 const WORKLOADS: [&str; 7] = ["mixed", "stream-read", "stream-write", "random-read", "metadata", "getattr", "laddis"];
 /// Short, for there are many workloads and servers.
-const SHORT: [&str; 4] = ["--warmup", "100ms", "--stations", "3"];
+const SHORT: [&str; 4] = ["--warmup", "100ms", "--clients", "3"];
 
 /// Long enough for whole turns: one of `stream-write` is a new file of 16 MiB on the machine's disk.
 fn duration(workload: &str) -> &'static str {
@@ -241,7 +241,7 @@ fn several_levels_are_several_stages() {
     let stages = report["stages"].as_array().unwrap();
     assert_eq!(
         stages.iter().map(|stage| stage["level"].as_str().unwrap()).collect::<Vec<_>>(),
-        ["1 station", "3 stations"]
+        ["1 client", "3 clients"]
     );
     assert_eq!(report["run"]["workload"], "getattr");
     let rated = run("getattr", "embedded:smb", &["--rate", "200", "--arrivals", "poisson"]);
@@ -261,7 +261,7 @@ fn kept_awake_is_a_term_of_the_run() {
         if facts.is_null() { Err(String::from_utf8(output.stderr).unwrap()) } else { Ok(facts.to_string()) }
     };
     assert!(!facts(&[]).unwrap().contains("no CPU idle states"));
-    match facts(&["--keep-awake"]) {
+    match facts(&["--no-cpu-idle"]) {
         Ok(facts) => assert!(facts.contains(", no CPU idle states\""), "a comparison must see it: {facts}"),
         // A container with less processor time than processors.
         Err(said) => {
@@ -283,7 +283,7 @@ fn the_demonstration_shows_both_protocols() {
     assert!(stages.iter().all(|stage| stage["errors"] == 0 && stage["count"].as_u64().unwrap() > 100), "{stages:#?}");
     let named = |name: &str| report["operations"].as_array().unwrap().iter().any(|row| row["protocol"] == name);
     assert!(named("SMB2") && named("NFS3"));
-    assert!(std::fs::read_to_string(&page).unwrap().contains("NFS, 16 stations"));
+    assert!(std::fs::read_to_string(&page).unwrap().contains("NFS, 16 clients"));
 }
 
 #[test]
@@ -292,7 +292,7 @@ fn what_makes_no_sense_is_usage_and_what_is_not_there_is_not() {
     assert_eq!(code(&["nothing-like-it"]), Some(2));
     assert_eq!(code(&["mixed", "--levels", "1.5"]), Some(2));
     assert_eq!(code(&["mixed", "--target", "ftp://host/"]), Some(2));
-    assert_eq!(code(&["mixed", "--stations", "0"]), Some(2));
+    assert_eq!(code(&["mixed", "--clients", "0"]), Some(2));
     // Nobody listens on port 1 of loopback.
     assert_eq!(code(&["mixed", "--target", "smb://u@127.0.0.1:1/share"]), Some(3));
     assert_eq!(code(&["mixed", "--target", "nfs://127.0.0.1:1/export"]), Some(3));

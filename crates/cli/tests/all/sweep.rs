@@ -111,7 +111,7 @@ fn a_sweep_that_was_killed_goes_on() {
 
     for (other, problem) in [
         (&["sweep", "getattr", "--levels", "1,2,3"][..], "it is of 4 load levels, not of 3"),
-        (&["sweep", "getattr", "--levels", "1,2,3,5"], "it has 4 stations where 5 stations is asked for"),
+        (&["sweep", "getattr", "--levels", "1,2,3,5"], "it has 4 clients where 5 clients is asked for"),
         (&["sweep", "getattr", "--levels", "1,2,3,4", "--seed", "2"], "the seed 1, not 2"),
         (&["sweep", "mixed", "--levels", "1,2,3,4"], "its workload is another one"),
         (&["sweep", "getattr", "--levels", "1,2,3,4", "--target", "embedded:nfs"], "the target embedded:smb"),
@@ -164,7 +164,7 @@ fn a_level_that_was_cut_short_is_run_again() {
     let whole = side(&folder.join("whole.json"));
     let levels: Vec<&str> =
         whole["stages"].as_array().unwrap().iter().map(|stage| stage["level"].as_str().unwrap()).collect();
-    assert_eq!(levels, ["1 station", "2 stations", "3 stations", "4 stations"]);
+    assert_eq!(levels, ["1 client", "2 clients", "3 clients", "4 clients"]);
     let (code, said) = plimsoll(folder, &[&LEVELS[..8], &["--record", "elsewhere", "--continue"]].concat());
     assert_eq!(code, Some(2), "{said}");
     assert!(said.contains("no recording in elsewhere"), "{said}");

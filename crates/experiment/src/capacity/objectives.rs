@@ -82,10 +82,10 @@ impl Objectives {
     pub(super) fn judge(&self, ran: &LevelResult, scheduled: bool) -> Outcome {
         let mut missed: Vec<String> = ran.failures().map(|(cause, count)| format!("{cause}: {count}")).collect();
         if ran.late_turns() > 0 {
-            missed.push(format!("{} turns had not ended when their user's next one was due", ran.late_turns()));
+            missed.push(format!("{} iterations had not ended when their user's next one was due", ran.late_turns()));
         }
         if ran.never_sent() > 0 {
-            missed.push(format!("{} turns were never started", ran.never_sent()));
+            missed.push(format!("{} iterations were never started", ran.never_sent()));
         }
         missed.extend(ran.behind().map(str::to_owned));
         missed.extend(self.given.iter().filter_map(|condition| missed_by(condition, ran, scheduled)));

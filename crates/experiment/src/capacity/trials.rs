@@ -42,8 +42,8 @@ impl Trials {
         // One that was begun and could not be made is in no table.
         self.trials.truncate(ran);
         let unit = match self.load {
-            Load::Closed { .. } => "stations",
-            Load::Open { .. } => "turns a second",
+            Load::Closed { .. } => "clients",
+            Load::Open { .. } => "iterations/s",
             Load::Partly { .. } => "users",
         };
         let (outcome, low, high, why) = self.outcome(search, unit);
@@ -149,7 +149,7 @@ mod tests {
     #[test]
     fn what_held_below_the_generators_limit_is_said() {
         let (search, trials) = bottleneck();
-        let (outcome, low, high, why) = trials.outcome(&search, "stations");
+        let (outcome, low, high, why) = trials.outcome(&search, "clients");
         assert_eq!((outcome, low, high), ("at least", Some(20.0), None));
         assert_eq!(why.unwrap(), "at 40 the load generator may be to blame: one core was busy");
     }
@@ -159,7 +159,7 @@ mod tests {
         let bounds = Bounds { start: 10.0, most: 1e3, grain: Grain::Whole, resolution: 0.02, runs: 100 };
         let mut search = Search::new(bounds);
         let trials = Trials::new(Load::Closed { clients: 1, think: Pause::None });
-        assert_eq!(trials.outcome(&search, "stations").1, None);
+        assert_eq!(trials.outcome(&search, "clients").1, None);
         // Sixteen hold once in the confirming, so the lower end is sure before the upper one.
         let mut sixteen = 0;
         while search.carried().is_none() {
@@ -167,7 +167,7 @@ mod tests {
             sixteen += u32::from(load.total_cmp(&16.0).is_eq());
             search.saw(load <= 15.0 || load <= 16.0 && sixteen == 4);
         }
-        let (outcome, low, _, why) = trials.outcome(&search, "stations");
+        let (outcome, low, _, why) = trials.outcome(&search, "clients");
         assert_eq!((outcome, low), ("unfinished", Some(15.0)));
         assert!(why.unwrap().contains("stopped"));
     }

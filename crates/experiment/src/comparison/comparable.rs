@@ -158,23 +158,23 @@ mod tests {
 
     #[test]
     fn what_is_alike_needs_no_warning() {
-        assert_eq!(said(one(&["1 station"], |_| {}), one(&["1 station"], |_| {})), "");
+        assert_eq!(said(one(&["1 client"], |_| {}), one(&["1 client"], |_| {})), "");
     }
 
     #[test]
     fn each_difference_is_said() {
-        let plain = || one(&["1 station"], |_| {});
-        let ran = |change: fn(&mut Run)| one(&["1 station"], |side| side.run.iter_mut().for_each(change));
+        let plain = || one(&["1 client"], |_| {});
+        let ran = |change: fn(&mut Run)| one(&["1 client"], |side| side.run.iter_mut().for_each(change));
         assert!(said(plain(), ran(|run| run.workload_sha256 = "x".to_owned())).contains("different workloads"));
-        assert!(said(plain(), one(&["1 station"], |side| side.run = None)).contains("on the wire"));
+        assert!(said(plain(), one(&["1 client"], |side| side.run = None)).contains("on the wire"));
         let old = ran(|run| run.facts = vec!["SMB 2.1".to_owned()]);
         let new = ran(|run| run.facts = vec!["SMB 3.1.1".to_owned()]);
         assert!(said(old, new).contains("SMB 2.1; SMB 3.1.1"));
         let scheduled = |side: &mut Findings| side.headline = Headline::ResponseTimeFromIntended;
-        assert!(said(plain(), one(&["1 station"], scheduled)).contains("count from different instants"));
-        assert!(said(plain(), one(&["2 stations"], |_| {})).contains("not loaded alike"));
+        assert!(said(plain(), one(&["1 client"], scheduled)).contains("count from different instants"));
+        assert!(said(plain(), one(&["2 clients"], |_| {})).contains("not loaded alike"));
         let depths = said(deep(plain(), 1), deep(plain(), 4));
-        assert!(depths.starts_with("A had at most 1 action outstanding at 1 station, B 4"), "{depths}");
+        assert!(depths.starts_with("A had at most 1 action outstanding at 1 client, B 4"), "{depths}");
         assert_eq!(said(deep(plain(), 4), deep(plain(), 4)), "");
         let paced = |words: &str| {
             let mut one = deep(plain(), 4);
@@ -186,16 +186,16 @@ mod tests {
         };
         assert_eq!(
             said(paced("no think time"), paced("think time 20.0 ms")),
-            "A had no think time at 1 station, B think time 20.0 ms: they were not loaded alike, so a difference need not be the server's"
+            "A had no think time at 1 client, B think time 20.0 ms: they were not loaded alike, so a difference need not be the server's"
         );
-        let more = one(&["1 station", "2 stations"], |_| {});
-        assert!(said(plain(), more).contains("left out: 2 stations"));
+        let more = one(&["1 client", "2 clients"], |_| {});
+        assert!(said(plain(), more).contains("left out: 2 clients"));
     }
 
     #[test]
     fn without_a_common_level_nothing_is_compared() {
         let many = |levels: &[&str]| one(levels, |_| {});
-        let error = warnings(&[many(&["1 station", "2 stations"]), many(&["4 stations"])]).unwrap_err();
-        assert!(error.to_string().contains("B has 4 stations"), "{error}");
+        let error = warnings(&[many(&["1 client", "2 clients"]), many(&["4 clients"])]).unwrap_err();
+        assert!(error.to_string().contains("B has 4 clients"), "{error}");
     }
 }

@@ -175,7 +175,7 @@ mod tests {
         let rows = vec![ComparedRow { scope, name, protocol: String::new(), metrics: vec![metric] }];
         let (runs, seconds, from) = (vec![1, 1], vec![30.0, 30.0], "batches".to_owned());
         let levels =
-            vec![ComparedLevel { level: "4 stations".to_owned(), runs, seconds, from, invalid: Vec::new(), rows }];
+            vec![ComparedLevel { level: "4 clients".to_owned(), runs, seconds, from, invalid: Vec::new(), rows }];
         let late = Validity::of((!valid).then(|| Reason::invalid("It was late.")));
         let side = |letter: &str, validity| Findings { letter: letter.to_owned(), validity, ..Findings::default() };
         let (warnings, method, conditions) = (Vec::new(), Method::default(), Vec::new());

@@ -155,7 +155,7 @@ fn under_a_schedule_throughput_is_the_schedules_and_late_starts_count() {
     let said = &found[0].text;
     let expected = "mean from the intended start would be 100.0 µs, not 400.0 µs (limit 5 %), p50 would be";
     assert!(
-        said.contains(expected) && said.contains(" (3 more); no number of this level stands; --keep-awake"),
+        said.contains(expected) && said.contains(" (3 more); no number of this level stands; --no-cpu-idle"),
         "{said}"
     );
     assert!(!said.contains("throughput"), "{said}");

@@ -98,7 +98,7 @@ impl Found {
         let value = format!("{block}B");
         let curve = Some(format!("block={value}"));
         let parameter = Some(Parameter { name: "block".into(), value });
-        let level_spec = LevelSpec { plan: plan.clone(), words: format!("{stations} stations"), curve, parameter };
+        let level_spec = LevelSpec { plan: plan.clone(), words: format!("{stations} clients"), curve, parameter };
         let mut level = self.driven(script, &plan, (&level_spec.words, Delays::default()), block).on(&level_spec);
         // How busy this machine is says nothing of a run under a virtual clock.
         level.about.validity = plimsoll_model::Validity::default();

@@ -57,7 +57,7 @@ fn the_faster_server_is_ahead_everywhere_and_equals_share_a_place() {
         assert_eq!((ranked.pairs.len(), ranked.winner()), (3, None));
     }
     for curve in &ranking.curves {
-        assert_eq!(curve.highest_at, vec![Some("4 stations".to_owned()); 3]);
+        assert_eq!(curve.highest_at, vec![Some("4 clients".to_owned()); 3]);
         let value = |at: usize| curve.highest.estimates[at].as_ref().unwrap().value;
         assert!((value(0) / value(1) - 0.8).abs() < 0.02, "4 ms against 5 ms: {curve:?}");
     }

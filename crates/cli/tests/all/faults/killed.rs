@@ -16,7 +16,7 @@ use super::skip;
 use crate::alone;
 
 /// Slow enough that a handful of failures is more than the share that a valid run may have.
-const LOAD: [&str; 8] = ["--warmup", "0s", "--stations", "3", "--think", "40ms", "--timeout", "5s"];
+const LOAD: [&str; 8] = ["--warmup", "0s", "--clients", "3", "--think", "40ms", "--timeout", "5s"];
 
 fn now() -> i64 {
     i64::try_from(SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_nanos()).unwrap()
@@ -133,7 +133,7 @@ fn a_run_that_is_killed_leaves_what_it_had_measured() {
     let (port, path) = after.split_at(after.find('/').unwrap());
     let proxy = Faulty::start(format!("127.0.0.1:{port}").parse().unwrap(), Framing::Rpc, Vec::new()).unwrap();
     let target = format!("{before}{}{path}", proxy.address());
-    let load = ["mixed", "--target", &target, "--warmup", "0s", "--stations", "3", "--think", "10ms", "--threads", "1"];
+    let load = ["mixed", "--target", &target, "--warmup", "0s", "--clients", "3", "--think", "10ms", "--threads", "1"];
     let made = run(&[&load[..], &["--duration", "100ms"]].concat());
     assert!(matches!(made.code, Some(0 | 4)), "{}", made.said);
     let connections = proxy.seen().len();
@@ -226,7 +226,7 @@ fn a_level_in_progress_is_shown_after_a_kill_behind_those_that_were_finished() {
     let stages = report["stages"].as_array().unwrap();
     let (last, finished) = stages.split_last().unwrap();
     assert!(!finished.is_empty() && finished.iter().all(|stage| stage["interruption"].is_null()), "{finished:?}");
-    assert_eq!(last["level"], format!("{} stations (not finished)", stages.len()));
+    assert_eq!(last["level"], format!("{} clients (not finished)", stages.len()));
     assert!(stages.iter().all(|stage| stage["count"].as_u64() > Some(0)));
     assert_eq!(last["interruption"]["planned_s"], 3.0);
 }
@@ -242,7 +242,7 @@ fn a_finished_level_has_no_other_files_than_before() {
     let server = Server::start(&["nfs", "--listen", "127.0.0.1:0"]);
     let recordings = plimsoll_testkit::servers::Scratch::new("finished");
     let recording = recordings.path().join("recording");
-    let load = ["mixed", "--target", &server.url, "--warmup", "0s", "--stations", "2", "--think", "10ms"];
+    let load = ["mixed", "--target", &server.url, "--warmup", "0s", "--clients", "2", "--think", "10ms"];
     let mut running = start(&[&load[..], &["--duration", "10m", "--record", recording.to_str().unwrap()]].concat());
     running.wait_for("a checkpoint", |_| recording.join("stage-0000.partial/progress.zst").exists());
     running.signal(Signal::INT);

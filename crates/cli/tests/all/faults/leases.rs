@@ -19,7 +19,7 @@ use super::skip;
 use crate::alone;
 
 /// Gentle, so that a busy machine is no reason for anything.
-const LOAD: [&str; 7] = ["mixed", "--warmup", "0s", "--stations", "2", "--think", "20ms"];
+const LOAD: [&str; 7] = ["mixed", "--warmup", "0s", "--clients", "2", "--think", "20ms"];
 const BRIEF: [&str; 2] = ["--duration", "300ms"];
 
 /// A run that goes on, and one that wants the same files meanwhile, and one with files of its own.

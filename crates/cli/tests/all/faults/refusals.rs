@@ -10,7 +10,7 @@ use super::skip;
 use crate::alone;
 
 /// A second is enough for what is counted.
-const SHORT: [&str; 8] = ["--warmup", "0s", "--duration", "1s", "--stations", "2", "--think", "10ms"];
+const SHORT: [&str; 8] = ["--warmup", "0s", "--duration", "1s", "--clients", "2", "--think", "10ms"];
 
 /// The whole of a small file is written again and again, by a file set that fits everywhere.
 const WRITING: &str = r#"

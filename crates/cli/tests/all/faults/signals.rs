@@ -5,7 +5,7 @@ use rustix::process::Signal;
 
 use super::command::{Running, Server, made, run, start};
 
-const LONG: [&str; 6] = ["--warmup", "0s", "--duration", "10m", "--stations", "3"];
+const LONG: [&str; 6] = ["--warmup", "0s", "--duration", "10m", "--clients", "3"];
 
 fn nfs() -> Server {
     Server::start(&["nfs", "--listen", "127.0.0.1:0"])

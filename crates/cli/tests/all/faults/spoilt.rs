@@ -76,7 +76,7 @@ impl Spoilt {
 
     fn drive_with(&self, stations: &str, depth: &str, duration: &str) -> Ended {
         let load =
-            ["--stations", stations, "--warmup", "0s", "--timeout", TIMEOUT, "--think", "5ms", "--duration", duration];
+            ["--clients", stations, "--warmup", "0s", "--timeout", TIMEOUT, "--think", "5ms", "--duration", duration];
         run(&[&["getattr", "--target", &self.target, "--depth", depth][..], &load].concat())
     }
 }
@@ -209,7 +209,7 @@ fn no_bit_of_an_encrypted_answer_may_be_another() {
     let target = server.url.replace(&address.to_string(), &proxy.address().to_string());
     let stations = STATIONS.to_string();
     let load =
-        ["--stations", &stations, "--warmup", "0s", "--think", "20ms", "--timeout", "2s", "--encryption", "--duration"];
+        ["--clients", &stations, "--warmup", "0s", "--think", "20ms", "--timeout", "2s", "--encryption", "--duration"];
     let arguments = |time| [&["getattr", "--target", &target][..], &load, &[time]].concat();
     assert!(matches!(start_with(&arguments("100ms"), Some("geheim")).end().code, Some(0 | 4)));
     // Behind the framing: 52 bytes of header, then what is encrypted.
@@ -233,7 +233,7 @@ fn no_bit_of_an_encrypted_answer_may_be_another() {
 
 /// A turn and the logon before it: how many bytes of answers those are.
 fn bytes_of_a_turn(arguments: &[&str]) -> usize {
-    let one = start(&[arguments, &["--stations", "1", "--duration", "400ms"]].concat()).end();
+    let one = start(&[arguments, &["--clients", "1", "--duration", "400ms"]].concat()).end();
     assert_eq!(one.failures(""), 0, "{}", one.stage()["failures"]);
     let rows = one.rows();
     let flushes = |row: &HashMap<String, String>| matches!(row["procedure"].as_str(), "FLUSH" | "COMMIT");
@@ -257,7 +257,7 @@ fn reset_at_every_byte(proxy: &Faulty, target: &str) {
     let offset = |nth: usize| (nth * stride % until) as u64;
     let rule = |nth: usize| Rule::End { connection: Some(BEFORE + nth), offset: offset(nth), reset: true };
     proxy.set_rules((0..until).map(rule).collect());
-    let mut running = start(&[&arguments[..], &["--stations", &STATIONS.to_string(), "--duration", "10m"]].concat());
+    let mut running = start(&[&arguments[..], &["--clients", &STATIONS.to_string(), "--duration", "10m"]].concat());
     running.wait_for("everybody being there again", |_| {
         let seen = proxy.seen();
         let whole = seen.iter().skip(BEFORE + until).filter(|connection| connection.replies > 10);
