@@ -20,8 +20,14 @@ use crate::progress::Bar;
 use crate::record::RecordFlags;
 use plimsoll_experiment::record::{Capture, Measurement, SyncRecorder};
 
+const EXAMPLES: &str = "Examples:
+  plimsoll analyze trace.pcapng
+  plimsoll analyze trace.pcapng --by client --html report.html
+  tcpdump -i eth0 -U -w - port 445 | plimsoll analyze -";
+
 /// Reads pcap, pcapng, snoop, NetXRay and NetMon captures, plain or packed with gzip or zstd.
 #[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
     /// Captures, read in the order of their first time stamps; - for standard input
     #[arg(required = true, value_name = "CAPTURE")]

@@ -27,9 +27,14 @@ const PAGE: &str = "plimsoll-demo.html";
 /// Of everything random.
 const SEED: u64 = 1;
 
+const EXAMPLES: &str = "Examples:
+  plimsoll demo
+  plimsoll demo --html demo.html --json demo.json";
+
 /// Starts an SMB and an NFS server in memory, runs the workload `mixed` against each at a few load levels, prints the
 /// report and writes it as a page.
 #[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
     #[command(flatten)]
     output: Output,

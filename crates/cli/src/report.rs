@@ -10,8 +10,14 @@ use crate::exit::{Done, first_error};
 use crate::output::Output;
 use crate::output_file::{Files, Readers};
 
+const EXAMPLES: &str = "Examples:
+  plimsoll report monday
+  plimsoll report monday --full --html monday.html
+  plimsoll report monday --export monday.om";
+
 /// Shows again what `plimsoll run --record DIR` or `plimsoll analyze --record DIR` found.
 #[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
     /// The recording
     #[arg(value_name = "DIR")]

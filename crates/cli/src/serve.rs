@@ -20,8 +20,10 @@ const NFS_PORT: u16 = 20_490;
 
 /// Arguments of `plimsoll serve`.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "The first line on standard output is the target's URL, without the password.\n\
-    Everything that is written stays in memory and is gone when the server ends.")]
+#[command(
+    after_help = "Examples:\n  plimsoll serve smb\n  plimsoll serve nfs --listen 127.0.0.1:0 --size 512MiB\n\nThe first line on standard output is the target's URL, without the password.\n\
+    Everything that is written stays in memory and is gone when the server ends."
+)]
 pub(crate) struct Arguments {
     /// Which protocol
     #[arg(value_enum)]

@@ -3,8 +3,13 @@
 use crate::exit::{Done, Usage};
 use crate::run;
 
+const EXAMPLES: &str = "Examples:
+  plimsoll sweep mixed --target smb://user@server/share --levels 1..64*2
+  plimsoll sweep blocks-read --target nfs://server/export --vary block=4KiB,64KiB,1MiB";
+
 /// Drives a server at one load after the other and shows the load curve. Interrupted, it goes on with --continue.
 #[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
 #[group(skip)]
 pub(crate) struct Arguments {
     #[command(flatten)]

@@ -8,8 +8,13 @@ use plimsoll_workload::{BUILTINS, Builtin, FileSet, Workload};
 
 use crate::exit::{Done, Usage};
 
+const EXAMPLES: &str = "Examples:
+  plimsoll workloads list
+  plimsoll workloads show mixed > mine.toml";
+
 /// Arguments of `plimsoll workloads`.
 #[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
     #[command(subcommand)]
     command: Command,

@@ -13,9 +13,15 @@ use crate::output_file::Files;
 use crate::run::{AuthFlags, TARGETS, TargetFlags, Terminal, WishFlags};
 use crate::server_side::ServerSideFlags;
 
+const EXAMPLES: &str = "Examples:
+  plimsoll breakdown smb://user@server/share
+  plimsoll breakdown nfs://server/export --server-metrics http://server:9100/metrics
+  plimsoll breakdown file:///mnt/share --capture mount.pcap";
+
 /// Makes the same call again and again, on a server and in a local directory, and says where its time goes: client,
 /// network, server, disk; what of that was measured, and what follows from it.
 #[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
     #[arg(value_name = "TARGET", help = TARGETS)]
     target: String,

@@ -19,9 +19,14 @@ use crate::record::RecordFlags;
 use crate::run::{LoadFlags, SetFlags, TargetFlags, Terminal, absolute, level_at, timeout_ns, usual};
 use crate::server_side::ServerSideFlags;
 
+const EXAMPLES: &str = "Examples:
+  plimsoll capacity mixed --target smb://user@server/share --hold \"p99 < 20ms\"
+  plimsoll capacity home-folders --target smb://user@server/share --users 1 --every 11s";
+
 /// Finds the highest load at which a server keeps a promise: doubles the load until it does not, halves the gap, and
 /// confirms both ends with fresh runs in turns.
 #[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
     /// What users do: a name of `plimsoll workloads list`, or a workload file
     #[arg(default_value = "mixed")]

@@ -14,9 +14,15 @@ use crate::keys::Keys;
 use crate::output::{ComparisonOutput, OpenOutput};
 use crate::output_file::Files;
 
+const EXAMPLES: &str = "Examples:
+  plimsoll compare before after
+  plimsoll compare before after --fail-if \"read.p99 > +10%\"
+  plimsoll compare monday.pcapng tuesday.pcapng --html compared.html";
+
 /// Puts recordings and captures side by side: throughput, response times and errors of every operation, each with a 95 %
 /// interval, and what may be said of the differences.
 #[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
     /// What to compare, at least two: recordings (the folders of --record) or captures. The first is the baseline
     #[arg(required = true, num_args = 2.., value_name = "RECORDING|CAPTURE")]

@@ -19,9 +19,14 @@ use crate::record::RecordFlags;
 use crate::run::{LoadFlags, SetFlags, Terminal, timeout_ns};
 use arm_flags::ArmFlags;
 
+const EXAMPLES: &str = "Examples:
+  plimsoll duel smb://user@old/data smb://user@new/data
+  plimsoll duel \"nfs://server/export --depth 1\" \"nfs://server/export --depth 4\" random-read";
+
 /// Drives two servers in turns (A B B A, and again) and compares them: what changes slowly meets both, and what a new run
 /// changes is in the intervals. --record DIR keeps the runs of A in DIR/A and those of B in DIR/B
 #[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
     /// The baseline: a target, with options of its own behind it in the same argument ("smb://u@old/data --dialect 2.1")
     #[arg(value_name = "A")]

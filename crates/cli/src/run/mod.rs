@@ -67,8 +67,14 @@ const FIXED_BY_A_RECORDING: [&str; 30] = [
     "go_on",
 ];
 
+const EXAMPLES: &str = "Examples:
+  plimsoll run mixed --target smb://user@server/share --clients 8
+  plimsoll run random-read --target nfs://server/export --rate 500 --record monday
+  plimsoll run --from monday --record tuesday";
+
 /// Drives a server with a workload and reports response time beside throughput.
 #[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
     /// What users do: a name of `plimsoll workloads list`, or a workload file
     #[arg(default_value = "mixed")]
