@@ -40,7 +40,7 @@ fn the_list_has_a_line_for_each() {
 #[test]
 fn what_is_shown_is_a_workload_again() {
     let (shown, _) = told(&workloads(&["show", "mixed"]));
-    assert!(shown.contains("30.0 % of the turns: read\n") && shown.contains("# SHA-256"), "{shown}");
+    assert!(shown.contains("30.0 % of the iterations: read\n") && shown.contains("# SHA-256"), "{shown}");
     let path = std::env::temp_dir().join(format!("plimsoll-workloads-{}.toml", std::process::id()));
     std::fs::write(&path, &shown).unwrap();
     let again = workloads(&["show", path.to_str().unwrap()]);
