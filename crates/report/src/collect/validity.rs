@@ -1,7 +1,7 @@
 //! Whether the numbers may be used, and what to know before believing them.
 
 use super::{input, links, missing};
-use crate::findings::Findings;
+use crate::findings::{Findings, Packets};
 use crate::instant;
 use crate::text::time;
 use plimsoll_model::{Anomaly, Coverage, Reason, Validity};
@@ -9,6 +9,8 @@ use plimsoll_stats::Statistics;
 
 /// A clock step coarser than this share of a median makes the times of that row guesses (seed 1, section 3).
 const COARSE: f64 = 0.1;
+/// Above this share of the packets with data, repeated ones are as likely the capture's doing as the network's.
+const REPEATED: f64 = 0.2;
 /// Rows named in one warning.
 const NAMED: usize = 3;
 
@@ -79,6 +81,8 @@ pub(super) fn warnings(findings: &Findings, coverage: &Coverage) -> Vec<String> 
     let mut warnings = input::warnings(coverage);
     warnings.extend(statuses_unseen(findings));
     warnings.extend(coarse_clock(findings));
+    warnings.extend(repeated(&findings.packets));
+    warnings.extend(whole_and_part(findings));
     let resent = &coverage.resent;
     if resent.operations > 0 {
         warnings.push(format!(
@@ -109,6 +113,30 @@ pub(super) fn warnings(findings: &Findings, coverage: &Coverage) -> Vec<String> 
         ));
     }
     warnings
+}
+
+/// Where both a bridge and its port were captured, each packet is there twice, which looks like retransmission.
+fn repeated(packets: &Packets) -> Option<String> {
+    (packets.retransmitted as f64 > REPEATED * packets.tcp_data as f64).then(|| {
+        format!(
+            "{} of {} with data are there again. Either the network loses many, or the capture has packets twice (a bridge and its port, \
+             tcpdump -i any): capture one interface, or remove copies (editcap -d IN OUT).",
+            plural(packets.retransmitted, "packet"),
+            plural(packets.tcp_data, "packet")
+        )
+    })
+}
+
+/// What of a filtered report is not filtered.
+fn whole_and_part(findings: &Findings) -> Option<String> {
+    let filters = &findings.source.filters;
+    (!filters.is_empty()).then(|| {
+        format!(
+            "With {} operations, times, rates and queue depth are of the requests that match. Packets, connections, warnings and what is \
+             missing are of the whole capture.",
+            filters.join(" ")
+        )
+    })
 }
 
 /// Answers without a status that was seen are no errors here, and may be.
@@ -156,7 +184,23 @@ pub(super) fn plural(count: u64, what: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::plural;
+    use super::{Findings, Packets, plural, repeated, whole_and_part};
+
+    #[test]
+    fn packets_that_are_there_twice_are_no_proof_of_loss() {
+        let packets = |retransmitted| Packets { retransmitted, tcp_data: 1_000, ..Packets::default() };
+        assert_eq!((repeated(&packets(200)), repeated(&Packets::default())), (None, None));
+        assert!(repeated(&packets(500)).is_some_and(|said| said.contains("or the capture has packets twice")));
+    }
+
+    #[test]
+    fn filters_say_what_they_leave_whole() {
+        let mut findings = Findings::default();
+        assert_eq!(whole_and_part(&findings), None);
+        findings.source.filters = vec!["--operation read".to_owned()];
+        let said = whole_and_part(&findings).unwrap();
+        assert!(said.starts_with("With --operation read operations, times, rates"), "{said}");
+    }
 
     #[test]
     fn counts_read_well() {

@@ -18,7 +18,7 @@ use plimsoll_recording::{ColumnKind, RecordingError, TableFormat, TransactionsFi
 const CONTRACT: &str = "protocol procedure operation group client server connection session share path user id \
     compound_position status outcome payload_bytes request_bytes response_bytes request_packets response_packets \
     intended_ns request_first_ns request_last_ns interim_ns response_first_ns response_last_ns request_first_frame \
-    request_last_frame response_first_frame response_last_frame vantage stage held counted resent_wait_ns";
+    request_last_frame response_first_frame response_last_frame vantage stage long_lived counted resent_wait_ns";
 
 fn write(path: &Path, transactions: &[Transaction], names: &Names) -> Written {
     let mut file = TransactionsFile::new(File::create(path).unwrap(), TableFormat::of(path).unwrap()).unwrap();
