@@ -2,12 +2,12 @@
 
 use plimsoll_drive::engine::{self, EngineError, EngineResult, Plan, Setup, Watch};
 use plimsoll_model::{Names, Reason, Validity, Verdict};
+use plimsoll_report::collect::clients::spread;
 use plimsoll_report::collect::comparison::{LoadPoint, MeasuredRun};
 use plimsoll_report::collect::run::{About, Answered, Level, operations_together};
-use plimsoll_report::collect::stations::spread;
 use plimsoll_report::collect::times_of;
 use plimsoll_report::findings::{
-    Interruption, MovedNumber, OUTSIDE_THE_PHASE, ServerSide, Times, TurnKind, besides_repeat, load,
+    Interruption, IterationKind, MovedNumber, OUTSIDE_THE_PHASE, ServerSide, Times, besides_repeat, load,
 };
 use plimsoll_stats::{Headline, IntervalWidth, Intervals, Options, SharedDepth, Statistics};
 use plimsoll_workload::{Load, Workload};
@@ -107,7 +107,7 @@ impl LevelResult {
 
     /// As a report takes it.
     pub fn as_level(&self) -> Level<'_> {
-        Level { statistics: &self.statistics, span_ns: self.span_ns, turns: self.turns, about: self.about.clone() }
+        Level { statistics: &self.statistics, span_ns: self.span_ns, iterations: self.turns, about: self.about.clone() }
     }
 
     /// The same with one thing more that speaks against it, where there is one.
@@ -139,9 +139,9 @@ impl LevelResult {
 
     /// The same with these names.
     pub(super) fn named_as(mut self, names: impl Iterator<Item = String>) -> LevelResult {
-        let kinds = std::mem::take(&mut self.about.turns).into_iter().zip(names);
-        let named = kinds.map(|(kind, name)| TurnKind { name, ..kind });
-        self.about.turns = named.filter(|kind| kind.ended + kind.unended > 0).collect();
+        let kinds = std::mem::take(&mut self.about.iterations).into_iter().zip(names);
+        let named = kinds.map(|(kind, name)| IterationKind { name, ..kind });
+        self.about.iterations = named.filter(|kind| kind.ended + kind.unended > 0).collect();
         self
     }
 
@@ -151,8 +151,15 @@ impl LevelResult {
         let asked_per_s = plan.load.asked_rate();
         let reasons = vec![Reason::invalid(error.to_string())];
         let validity = Validity::of(reasons.clone());
-        let about =
-            About { level: words, stations, depth, asked_per_s, pace: pace(plan), validity, ..About::default() };
+        let about = About {
+            level: words,
+            clients: stations,
+            depth,
+            asked_per_s,
+            pace: pace(plan),
+            validity,
+            ..About::default()
+        };
         let statistics = Statistics::new(Options { headline: headline(plan), ..Options::default() });
         let judgement = Judgement { reasons, ..Judgement::default() };
         let (span_ns, turns, threads, complete) = ((0, 0), 0, 0, false);
@@ -183,7 +190,7 @@ impl LevelResult {
 
     /// Where it lies on its load curve: repeats of a load lie at the same place.
     pub fn point(&self) -> LoadPoint {
-        let About { level, asked_per_s, pace, stations, depth, validity, .. } = &self.about;
+        let About { level, asked_per_s, pace, clients: stations, depth, validity, .. } = &self.about;
         LoadPoint {
             curve: self.curve().and_then(besides_repeat).map(str::to_owned),
             level: level.clone(),
@@ -390,7 +397,7 @@ fn judged(
         level: words,
         curve: None,
         varied: None,
-        stations: stations.len() as u64,
+        clients: stations.len() as u64,
         depth: plan.depth,
         asked_per_s: generator.asked_rate,
         pace: pace(plan),
@@ -409,7 +416,7 @@ fn judged(
         short_reads,
         interruption,
         users,
-        turns: kinds.iter().map(turn_kind).collect(),
+        iterations: kinds.iter().map(turn_kind).collect(),
     };
     let turns = stations.iter().map(|station| station.iterations).sum();
     let threads = u32::try_from(generator.workers.len()).unwrap_or(u32::MAX);

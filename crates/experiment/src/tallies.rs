@@ -6,16 +6,16 @@ use plimsoll_drive::engine::{self, ClientTally, IterationTally, WorkerCpu};
 use plimsoll_report::collect::run::Answered;
 use plimsoll_report::collect::times_of;
 use plimsoll_report::findings::{CONNECTION_ATTEMPT, LOST_CONNECTION};
-use plimsoll_report::findings::{Fairness, Generator, OUTSIDE_THE_PHASE, RoundTrip, Times, TurnKind};
+use plimsoll_report::findings::{Fairness, Generator, IterationKind, OUTSIDE_THE_PHASE, RoundTrip, Times};
 use plimsoll_stats::curve::ClientTotals;
 
 use super::lateness;
 use super::validity::Level;
 
 /// The turns of one kind; whoever knows the workload gives it its name.
-pub(super) fn turn_kind(tally: &IterationTally) -> TurnKind {
+pub(super) fn turn_kind(tally: &IterationTally) -> IterationKind {
     let seconds = |sum_ns: u64, of: u64| (of > 0).then(|| sum_ns as f64 / of as f64 / 1e9);
-    TurnKind {
+    IterationKind {
         name: String::new(),
         ended: tally.ended,
         unended: tally.unended,
@@ -48,8 +48,8 @@ pub(super) fn keeping_up(level: &Level<'_>) -> Generator {
             smoothed_s: found.smoothed_ns as f64 / 1e9,
         }),
         never_sent: generator.never_sent,
-        strangers: generator.unmatched_responses,
-        spared: generator.requests_avoided,
+        unmatched_responses: generator.unmatched_responses,
+        requests_avoided: generator.requests_avoided,
         run_delay_s: lateness::run_delay_s(level),
         stolen_s: generator.stolen_ns.map(|ns| ns as f64 / 1e9),
         late_requests: (generator.lateness.unstamped == 0).then_some(generator.lateness.requests),
@@ -72,12 +72,12 @@ pub(super) fn fairness(stations: &[ClientTally], attributable: bool) -> Fairness
     let starved = stations.iter().filter(|station| station.iterations == 0).count() as u64;
     let stations = stations.len() as u64;
     if stations == 0 || mean == 0.0 {
-        return Fairness { stations, starved, attributable, ..Fairness::default() };
+        return Fairness { clients: stations, starved, attributable, ..Fairness::default() };
     }
     let squares: f64 = turns().map(|turns| turns * turns).sum();
     let spread = turns().map(|turns| (turns - mean).powi(2)).sum::<f64>() / (count - 1.0);
     Fairness {
-        stations,
+        clients: stations,
         starved,
         attributable,
         min: turns().reduce(f64::min).map(|turns| turns / mean),
@@ -184,6 +184,6 @@ mod tests {
         let one = fairness(&stations(&[8, 0, 0, 0]), true);
         assert_eq!((one.jain, one.starved, one.max), (Some(0.25), 3, Some(4.0)));
         assert_eq!(fairness(&stations(&[0, 0]), true).jain, None);
-        assert_eq!(fairness(&[], true).stations, 0);
+        assert_eq!(fairness(&[], true).clients, 0);
     }
 }

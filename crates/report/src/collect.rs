@@ -1,5 +1,6 @@
 //! Findings from statistics and coverage.
 
+pub mod clients;
 pub mod comparison;
 pub mod curves;
 mod depth;
@@ -12,7 +13,6 @@ mod rows;
 pub mod run;
 mod single;
 pub mod sizes;
-pub mod stations;
 mod validity;
 
 pub use rows::times_of;
@@ -57,7 +57,7 @@ impl Findings {
             resent: resent(coverage),
             operations,
             groups: rows::groups(statistics),
-            held: rows::held(statistics, status_name),
+            long_lived: rows::long_lived(statistics, status_name),
             members: rows::members(statistics, status_name),
             breakdown: breakdown(statistics, names),
             queue_depth: depth::queue_depth(statistics),

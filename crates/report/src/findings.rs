@@ -7,12 +7,14 @@
 pub mod calls;
 pub mod capacity;
 mod capture;
+mod clients;
 pub(crate) mod compact;
 pub mod comparison;
 mod curve;
 mod depth;
 mod diagnosis;
 mod headline;
+mod iterations;
 mod octave;
 mod outage;
 mod over_time;
@@ -24,14 +26,14 @@ mod run;
 mod server;
 mod single;
 mod sizes;
-mod stations;
-mod turns;
 
 pub use capture::{AnomalyCount, Clock, OneSidedConnection, Packets, Resent, Unseen};
+pub use clients::{ClientErrors, ClientSpread, MOST_CLIENTS, OutlierClient};
 pub use curve::{CurveMaximum, CurvePoint, FittedLaw, Interval, Knee, LOADS, LoadCurve};
 pub use depth::{DepthShare, QueueDepth};
 pub use diagnosis::{Confidence, Diagnosis, Rule, Statement};
 pub use headline::Headline;
+pub use iterations::{IterationKind, Users};
 pub use octave::{Octave, SHARED};
 pub use outage::{Interruption, ShortReads, Silence};
 pub use over_time::{HeatMap, Series};
@@ -47,8 +49,6 @@ use serde::{Deserialize, Serialize};
 pub use server::ServerSide;
 pub use single::Slow;
 pub use sizes::{SizeCurve, SizePoint};
-pub use stations::{MOST_STATIONS, OddStation, StationErrors, StationSpread};
-pub use turns::{TurnKind, Users};
 
 /// Everything that a report can show of one side: a capture, a run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -80,13 +80,13 @@ pub struct Findings {
     /// Waiting for bytes that TCP had to send again.
     #[serde(default)]
     pub resent: Resent,
-    /// One row a procedure, in table order; held requests are in `held`. An NFSv4 compound is the operation that it is about.
+    /// One row a procedure, in table order; long-lived requests are in `long_lived`. An NFSv4 compound is the operation that it is about.
     pub operations: Vec<OperationRow>,
     /// Sums: Open/Close, Other, Other.Attributes, Other.Directory, Other.Locking, Read, Write, Session, Compound, in
     /// this order, those with traffic. "Other" is the sum of its three subgroups.
     pub groups: Vec<OperationRow>,
     /// Requests that wait by design (CHANGE_NOTIFY, blocking locks, pipe reads): reported apart.
-    pub held: Vec<OperationRow>,
+    pub long_lived: Vec<OperationRow>,
     /// What no sum has: NFSv4 compounds as wholes, and their members beside the one that each is about. Shares are of the
     /// compounds.
     #[serde(default)]

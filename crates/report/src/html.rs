@@ -13,6 +13,7 @@ mod answer;
 mod calls;
 mod capacity;
 mod chart;
+mod clients;
 mod comparison;
 mod configuration;
 mod curves;
@@ -33,7 +34,6 @@ mod picture;
 mod policy;
 mod service;
 mod sizes;
-mod stations;
 mod summary;
 mod traffic;
 mod units;
@@ -194,9 +194,9 @@ fn sections(report: &Report) -> Vec<Section<'_>> {
             .text(level_tables(sides)),
         Section::new("each-level", "Each level").text(only().flat_map(each_level::section)),
         Section::new("sizes", "Sizes").figures(only().flat_map(sizes::figures)).text(only().flat_map(sizes::section)),
-        Section::new("stations", "Stations")
-            .figures(only().flat_map(stations::figures))
-            .text(only().flat_map(stations::section)),
+        Section::new("clients", "Clients")
+            .figures(only().flat_map(clients::figures))
+            .text(only().flat_map(clients::section)),
         Section::new("over-time", "Over time").figures(over_time::figures(sides)),
         Section::new("groups", "Groups").text(only().flat_map(|side| operations::groups("groups", &side.groups))),
         Section::new("distributions", "Distributions")
@@ -205,7 +205,7 @@ fn sections(report: &Report) -> Vec<Section<'_>> {
         Section::new("operations", "Operations")
             .figures(mix::figure(sides))
             .text(only().flat_map(|side| operations::operations("operations", &side.operations))),
-        Section::new("held", "Held requests").text(only().flat_map(operations::held)),
+        Section::new("long-lived", "Long-lived requests").text(only().flat_map(operations::long_lived)),
         Section::new("members", "NFSv4 compounds").text(only().flat_map(operations::members)),
         Section::new("breakdown", "Breakdown").text(only().flat_map(operations::breakdown)),
         Section::new("errors", "Errors")
@@ -231,7 +231,8 @@ fn sections(report: &Report) -> Vec<Section<'_>> {
 /// What load levels of all sides tell, as tables.
 fn level_tables(sides: &[Findings]) -> Vec<Markup> {
     let first = drawn::draw(tables::levels(sides).into_iter().chain(tables::repeats(sides)));
-    let users = tables::users(sides).into_iter().chain(tables::late_turns(sides)).chain(tables::server_side(sides));
+    let users =
+        tables::users(sides).into_iter().chain(tables::late_iterations(sides)).chain(tables::server_side(sides));
     [first, load_groups::section(sides), drawn::draw(users)].concat()
 }
 

@@ -7,6 +7,7 @@ mod appendix_a;
 mod breakdown;
 pub(crate) mod calls;
 pub(crate) mod capacity;
+mod clients;
 mod commands;
 mod comparison;
 mod curves;
@@ -14,7 +15,6 @@ mod diagnosis;
 mod distributions;
 mod drawn;
 mod errors;
-mod felt;
 mod packets;
 mod page;
 mod percentiles;
@@ -23,7 +23,7 @@ mod ranking;
 mod run;
 mod service;
 mod slowest;
-mod stations;
+mod summary;
 mod table;
 mod throughput;
 mod units;
@@ -34,8 +34,8 @@ pub(crate) use unseen::rows as unseen_rows;
 use crate::findings::{Findings, OperationRow, Report};
 pub use appendix_a::appendix_a;
 pub use capacity::exact as exact_load;
+pub(crate) use clients::{sentence, unjudged};
 use page::Page;
-pub(crate) use stations::{sentence, unjudged};
 use std::fmt;
 pub use units::time as duration;
 pub(crate) use units::time;
@@ -50,8 +50,8 @@ pub enum Section {
     Packets,
     /// How the load was made, and a line a load level; nothing for a capture.
     Run,
-    /// A line a group, with its distribution as a sparkline.
-    Felt,
+    /// A line per operation group, with its distribution as a sparkline.
+    Summary,
     /// The command table.
     Commands,
     /// The group table.
@@ -67,7 +67,7 @@ pub enum Section {
     /// Answers by status.
     Errors,
     /// Requests that wait by design.
-    Held,
+    LongLived,
     /// Requests outstanding at once.
     QueueDepth,
     /// Operation mix and sizes, and service times in powers of two of all operations together.
@@ -90,7 +90,7 @@ impl Section {
         Section::Diagnosis,
         Section::Packets,
         Section::Run,
-        Section::Felt,
+        Section::Summary,
         Section::Commands,
         Section::Groups,
         Section::Distributions,
@@ -98,7 +98,7 @@ impl Section {
         Section::Percentiles,
         Section::Throughput,
         Section::Errors,
-        Section::Held,
+        Section::LongLived,
         Section::QueueDepth,
         Section::ServiceTime,
         Section::ServiceOctaves,
@@ -114,7 +114,7 @@ impl Section {
             Section::Diagnosis => "diagnosis",
             Section::Packets => "packets",
             Section::Run => "run",
-            Section::Felt => "felt",
+            Section::Summary => "summary",
             Section::Commands => "commands",
             Section::Groups => "groups",
             Section::Distributions => "distributions",
@@ -122,7 +122,7 @@ impl Section {
             Section::Percentiles => "percentiles",
             Section::Throughput => "throughput",
             Section::Errors => "errors",
-            Section::Held => "held",
+            Section::LongLived => "long-lived",
             Section::QueueDepth => "queue-depth",
             Section::ServiceTime => "service-time",
             Section::ServiceOctaves => "service-octaves",
@@ -145,11 +145,11 @@ impl Sections {
     pub const CAPTURE: Sections = Sections::ALL.without(Section::ServiceOctaves);
     /// Title and verdict only.
     pub const NONE: Sections = Sections(0);
-    /// A run on one or two screens: its load levels, what users felt, what went wrong.
+    /// A run on one or two screens: its load levels, response times, what went wrong.
     pub const BRIEF: Sections = Sections::NONE
         .with(Section::Packets)
         .with(Section::Run)
-        .with(Section::Felt)
+        .with(Section::Summary)
         .with(Section::Errors)
         .with(Section::Unseen);
 
@@ -219,7 +219,7 @@ fn write_side(page: &mut Page<'_>, findings: &Findings, style: &Style) -> fmt::R
             Section::Diagnosis => diagnosis::draw(page, findings)?,
             Section::Packets => packets::draw(page, findings)?,
             Section::Run => run::draw(page, findings)?,
-            Section::Felt => felt::draw(page, findings)?,
+            Section::Summary => summary::draw(page, findings)?,
             Section::Commands => commands::draw(page, &findings.operations)?,
             Section::Groups => commands::groups(page, &findings.groups)?,
             Section::Distributions => distributions::draw(page, &findings.operations, &findings.groups)?,
@@ -227,8 +227,8 @@ fn write_side(page: &mut Page<'_>, findings: &Findings, style: &Style) -> fmt::R
             Section::Percentiles => percentiles::draw(page, findings)?,
             Section::Throughput => throughput::draw(page, findings)?,
             Section::Errors => errors::draw(page, findings)?,
-            Section::Held => {
-                commands::held(page, &findings.held)?;
+            Section::LongLived => {
+                commands::long_lived(page, &findings.long_lived)?;
                 commands::members(page, &findings.members)?;
             }
             Section::QueueDepth => queue_depth::draw(page, findings)?,
@@ -270,7 +270,7 @@ fn name(row: &OperationRow) -> String {
 }
 
 fn own_name(row: &OperationRow) -> &str {
-    if let Some(seed) = &row.seed_name {
+    if let Some(seed) = &row.netbench_name {
         return seed;
     }
     let standard = row.procedure.as_str();

@@ -152,7 +152,7 @@ fn ended(findings: &Findings, printed: bool) -> Done {
     match capacity.filter(|capacity| capacity.outcome == "none") {
         Some(none) => Done::Failed(format!(
             "{}: {}",
-            none.promises.join(", "),
+            none.objectives.join(", "),
             none.why.as_deref().unwrap_or("not kept at any load")
         )),
         None => Done::with(&findings.validity, printed),

@@ -34,9 +34,9 @@ fn the_answer_is_in_every_report_and_in_the_recording() {
     assert!(matches!(output.status.code(), Some(0 | 4)), "{text}");
     let json = findings(folder.path(), "a.json");
     let capacity = &json["run"]["capacity"];
-    let tries = capacity["tries"].as_array().unwrap();
+    let tries = capacity["trials"].as_array().unwrap();
     assert_eq!(tries.len(), json["stages"].as_array().unwrap().len());
-    let count = |load: f64, held: bool| tries.iter().filter(|one| one["load"] == load && one["held"] == held).count();
+    let count = |load: f64, held: bool| tries.iter().filter(|one| one["load"] == load && one["met"] == held).count();
     let answer = match (capacity["low"].as_f64(), capacity["high"].as_f64()) {
         (Some(low), Some(high)) if capacity["outcome"] == "found" => {
             // Two cannot be too many; three are, unless the machine has other things to do.
@@ -46,8 +46,8 @@ fn the_answer_is_in_every_report_and_in_the_recording() {
         }
         // A machine with other things to do makes runs that do not count, or holds three stations below what two may do.
         (low, _) => {
-            let slow = |one: &Value| one["load"].as_f64() >= Some(3.0) && one["held"] == true;
-            assert!(tries.iter().any(|one| one["held"].is_null() || slow(one)), "{capacity}");
+            let slow = |one: &Value| one["load"].as_f64() >= Some(3.0) && one["met"] == true;
+            assert!(tries.iter().any(|one| one["met"].is_null() || slow(one)), "{capacity}");
             assert!(low.is_none_or(|low| low >= 2.0), "{text}");
             low.map_or("Not found".to_owned(), |low| format!("It carries at least {low} clients"))
         }

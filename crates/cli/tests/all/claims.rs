@@ -109,7 +109,7 @@ fn that_nothing_is_missing_is_no_reason_against_a_capture() {
 fn calls_on_pipes_are_no_file_data() {
     let Some(report) = Report::of("smb2-pending-cancel-notify.pcap") else { return };
     assert_eq!(report.row("operations", "procedure", "PIPE_WRITE").unwrap()["count"], 69);
-    assert_eq!(report.row("held", "procedure", "PIPE_READ").unwrap()["count"], 64);
+    assert_eq!(report.row("long_lived", "procedure", "PIPE_READ").unwrap()["count"], 64);
     for group in ["Read", "Write"] {
         assert!(report.row("groups", "group", group).is_none(), "no byte of file data was moved");
     }

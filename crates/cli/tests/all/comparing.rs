@@ -76,7 +76,7 @@ fn a_slower_server_is_worse_and_the_same_is_not() {
     let found = json(&compare(&both, &["--json", "-"]));
     assert_eq!(found["schema"], "plimsoll.report/2");
     let mean = all(&found, "mean");
-    assert_eq!((mean["verdict"].as_str(), mean["remains"].as_bool()), (Some("worse"), Some(true)));
+    assert_eq!((mean["verdict"].as_str(), mean["holm_significant"].as_bool()), (Some("worse"), Some(true)));
     assert!((mean["relative"].as_f64().unwrap() - 0.2).abs() < 0.01, "{mean:#}");
     assert_eq!(all(&found, "throughput")["verdict"], "no difference shown");
     let [a, _] = both;

@@ -82,8 +82,8 @@ fn measured(workload: &str, table: &Table) {
     assert_eq!(stage["failures"].as_array().map(Vec::len), Some(0), "{}", stage["failures"]);
     let users = &stage["users"];
     assert_eq!((&users["users"], &users["due"], &users["failed"]), (&24.into(), &480.into(), &0.into()), "{users}");
-    let turns: u64 = stage["turns"].as_array().unwrap().iter().map(|turn| turn["ended"].as_u64().unwrap()).sum();
-    assert!(turns > 400, "{turns} of 480 turns ended: {}", stage["turns"]);
+    let turns: u64 = stage["iterations"].as_array().unwrap().iter().map(|turn| turn["ended"].as_u64().unwrap()).sum();
+    assert!(turns > 400, "{turns} of 480 turns ended: {}", stage["iterations"]);
     let [from, to] = ["first_ns", "last_ns"].map(|end| instant(&stage["span"][end]));
     let wire = report(&["analyze", tap, "--from", &from, "--to", &to, "--json", "-", "-q"]);
     let seen: Vec<_> =
@@ -120,7 +120,7 @@ fn leases_spare_requests() {
             (&0.into(), Some(0)),
             "{stage}"
         );
-        (stage["generator"]["spared"].as_u64().unwrap(), share(&stage, &["QUERY_INFO"]))
+        (stage["generator"]["requests_avoided"].as_u64().unwrap(), share(&stage, &["QUERY_INFO"]))
     };
     let (none, kept) = (ran("none"), ran("lease-cached"));
     assert_eq!(none.0, 0);
@@ -153,7 +153,7 @@ fn users_who_cannot_keep_their_schedules_are_an_overload() {
     let run = |more: &[&str]| plimsoll(&[&["run", file.to_str().unwrap()][..], &load, more].concat());
     let ran = run(&["--json", "-", "-q"]);
     let ran = crate::only_side(&ran.stdout);
-    let (users, turn) = (&ran["stages"][0]["users"], &ran["stages"][0]["turns"][0]);
+    let (users, turn) = (&ran["stages"][0]["users"], &ran["stages"][0]["iterations"][0]);
     assert_eq!(
         (&users["users"], &users["due"], &users["late"], &users["failed"]),
         (&2.into(), &20.into(), &20.into(), &0.into())

@@ -76,7 +76,7 @@ mod with_a_kdc {
         assert!(matches!(output.status.code(), Some(0 | 4)), "{said}\n{}", samba.log());
         let report: Value = crate::only_side(&output.stdout);
         let stage = &report["stages"][0];
-        assert_eq!((&stage["errors"], stage["stations"].as_u64()), (&Value::from(0), Some(20)), "{stage:#}");
+        assert_eq!((&stage["errors"], stage["clients"].as_u64()), (&Value::from(0), Some(20)), "{stage:#}");
         assert_eq!(stage["failures"].as_array().unwrap().len(), 0, "{}", stage["failures"]);
         let facts = report["run"]["facts"].to_string();
         assert!(facts.contains("logged on with Kerberos") && facts.contains("encrypted"), "{facts}");

@@ -42,7 +42,7 @@ fn a_sweep_tells_what_its_levels_tell_together() {
     let curve = &report["curves"][0];
     let loads: Vec<f64> =
         curve["points"].as_array().unwrap().iter().map(|point| point["load"].as_f64().unwrap()).collect();
-    assert_eq!((loads, &curve["load"]), (vec![1.0, 2.0, 4.0, 6.0, 8.0], &Value::from("stations")));
+    assert_eq!((loads, &curve["load"]), (vec![1.0, 2.0, 4.0, 6.0, 8.0], &Value::from("clients")));
     // Of one level it can be unknown: on a busy machine what follows each other may be too much alike.
     let intervals = || report["stages"].as_array().unwrap().iter().map(|stage| &stage["operations_per_s_interval"]);
     assert!(intervals().any(Value::is_object), "{:?}", intervals().collect::<Vec<_>>());

@@ -1,6 +1,6 @@
 //! The runs of a search, and what follows from them.
 
-use plimsoll_report::findings::capacity::{Capacity, Try};
+use plimsoll_report::findings::capacity::{Capacity, Trial};
 use plimsoll_report::text::exact_load as exact;
 use plimsoll_stats::capacity::{Answer, CONFIRMATIONS, Limit, Next, Search, sustained_load};
 use plimsoll_workload::Load;
@@ -11,7 +11,7 @@ use crate::level::LevelResult;
 /// The runs of a search so far.
 pub(super) struct Trials {
     load: Load,
-    trials: Vec<Try>,
+    trials: Vec<Trial>,
 }
 
 impl Trials {
@@ -27,13 +27,13 @@ impl Trials {
     /// A run begins.
     pub(super) fn begin(&mut self, load: f64, brief: bool) {
         let stage = self.trials.len() as u64;
-        self.trials.push(Try { stage, load, brief, seconds: 0.0, held: None, because: Vec::new() });
+        self.trials.push(Trial { stage, load, brief, seconds: 0.0, met: None, because: Vec::new() });
     }
 
     /// It is over; `None` for `held` where it does not count.
     pub(super) fn end(&mut self, ran: &LevelResult, held: Option<bool>, because: Vec<String>) {
         if let Some(last) = self.trials.last_mut() {
-            (last.seconds, last.held, last.because) = (ran.seconds(), held, because);
+            (last.seconds, last.met, last.because) = (ran.seconds(), held, because);
         }
     }
 
@@ -54,21 +54,21 @@ impl Trials {
         let low = low.map(lowered).map(|low| if matches!(self.load, Load::Open { .. }) { low } else { low.floor() });
         Capacity {
             unit: unit.to_owned(),
-            promises: objectives.words(matches!(self.load, Load::Partly { .. })),
+            objectives: objectives.words(matches!(self.load, Load::Partly { .. })),
             outcome: outcome.to_owned(),
             why,
             low,
             high,
             confirmations: CONFIRMATIONS,
             slack,
-            tries: self.trials,
+            trials: self.trials,
         }
     }
 
     /// The last run, of those that are `meant`, in which the load generator was the bottleneck, in words.
-    fn bottleneck(&self, meant: impl Fn(&Try) -> bool) -> Option<String> {
-        let invalid = |one: &&Try| one.held.is_none() && !one.because.is_empty() && meant(one);
-        let Try { load, because, .. } = self.trials.iter().rev().find(invalid)?;
+    fn bottleneck(&self, meant: impl Fn(&Trial) -> bool) -> Option<String> {
+        let invalid = |one: &&Trial| one.met.is_none() && !one.because.is_empty() && meant(one);
+        let Trial { load, because, .. } = self.trials.iter().rev().find(invalid)?;
         Some(format!("at {} the load generator may be to blame: {}", exact(*load), because.join("; ")))
     }
 
@@ -139,7 +139,7 @@ mod tests {
                 last.because = vec!["one core was busy".to_owned()];
                 assert!(search.could_not());
             } else {
-                last.held = Some(true);
+                last.met = Some(true);
                 search.saw(true);
             }
         }

@@ -161,7 +161,7 @@ mod tests {
             relative_high: Some(high),
             verdict: "worse".to_owned(),
             p_value: 0.01,
-            remains: true,
+            holm_significant: true,
             detectable: None,
         });
         let metric = ComparedMetric {

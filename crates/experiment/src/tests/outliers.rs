@@ -190,12 +190,12 @@ fn a_slow_size_is_found_and_named() {
     let levels = (0..).zip(sizes).map(|(number, block)| found.level(odd, number, block)).collect();
     let (findings, text) = found.report(levels);
     let named = |curve: &plimsoll_report::findings::SizeCurve| -> Vec<(u64, String)> {
-        curve.points.iter().filter_map(|point| Some((point.bytes, point.odd.clone()?))).collect()
+        curve.points.iter().filter_map(|point| Some((point.bytes, point.outlier.clone()?))).collect()
     };
     assert_eq!(findings.sizes.iter().flat_map(named).collect::<Vec<_>>(), [(1_500, "slower".to_owned())]);
     assert!(text.contains("1 of 7 sizes stand out") && text.contains("1500B"), "{text}");
     let (none, text) = found.report((0..7).map(|number| found.level(Oddities::NONE, number, 500 + number)).collect());
-    assert!(none.sizes[0].points.iter().all(|point| point.odd.is_none()), "{text}");
+    assert!(none.sizes[0].points.iter().all(|point| point.outlier.is_none()), "{text}");
 }
 
 #[test]
@@ -204,12 +204,12 @@ fn an_unfair_and_a_lossy_station_are_found_and_named() {
     let odd = Oddities { unfair_file: Some((4, 1.5)), lossy_file: Some((6, 20)), ..Oddities::NONE };
     let (findings, text) = found.report(vec![found.level(odd, 0, 750)]);
     let spread = &findings.stages[0].spread;
-    let named: Vec<(u32, &str)> = spread.odd.iter().map(|odd| (odd.station, odd.how.as_str())).collect();
+    let named: Vec<(u32, &str)> = spread.outliers.iter().map(|odd| (odd.client, odd.how.as_str())).collect();
     assert_eq!(named, [(4, "slower"), (6, "lossy")], "{text}");
-    assert_eq!((spread.stations_with_errors, spread.errors[0].station), (1, 6));
-    assert!(text.contains("station 4 is served slower") && text.contains("station 6 is lossy"), "{text}");
+    assert_eq!((spread.clients_with_errors, spread.errors[0].client), (1, 6));
+    assert!(text.contains("client 4 is served slower") && text.contains("client 6 is lossy"), "{text}");
     let (fair, text) = found.report(vec![found.level(Oddities::NONE, 0, 750)]);
-    assert_eq!(fair.stages[0].spread.odd, [], "{text}");
+    assert_eq!(fair.stages[0].spread.outliers, [], "{text}");
 }
 
 /// What a recording keeps of a run is all that it follows from.

@@ -42,11 +42,11 @@ pub struct LoadPoint {
     pub curve: Option<String>,
     /// The load in words, without the curve.
     pub level: String,
-    /// Stations, actions outstanding, or turns asked for a second.
+    /// Clients, actions outstanding, or iterations per second.
     pub load: f64,
     /// What else decides the load, in words.
     pub pace: Vec<String>,
-    /// Actions outstanding at most, over all stations.
+    /// Actions outstanding at most, over all clients.
     pub outstanding: u64,
     /// Whether the numbers of all its runs may be used.
     pub valid: bool,
@@ -260,7 +260,7 @@ fn shown_difference(found: stats::Difference) -> Difference {
         relative_high: found.relative_interval.map(|interval| interval.high),
         verdict: found.verdict.label().to_owned(),
         p_value: found.p_value,
-        remains: false,
+        holm_significant: false,
         detectable: found.detectable,
     }
 }
@@ -278,7 +278,7 @@ fn mark(levels: &mut [ComparedLevel]) -> u64 {
         .collect();
     let p_values: Vec<Option<f64>> = all.iter().map(|difference| Some(difference.p_value)).collect();
     for (difference, remains) in all.iter_mut().zip(holm(&p_values, 1.0 - CONFIDENCE)) {
-        difference.remains = remains && difference.verdict != Verdict::NotShown.label();
+        difference.holm_significant = remains && difference.verdict != Verdict::NotShown.label();
     }
     all.len() as u64
 }

@@ -14,8 +14,8 @@ pub(super) fn operations(statistics: &Statistics, status_name: StatusName) -> Ve
     nested(statistics.operations().collect(), |command| statistics.with_subcommands(command), scale, status_name)
 }
 
-/// Held requests, likewise; their shares are of one another.
-pub(super) fn held(statistics: &Statistics, status_name: StatusName) -> Vec<OperationRow> {
+/// Long-lived requests, likewise; their shares are of one another.
+pub(super) fn long_lived(statistics: &Statistics, status_name: StatusName) -> Vec<OperationRow> {
     let total = statistics.long_lived().map(|(_, sums)| sums.count()).sum();
     let combined = |command: Procedure| {
         let mut rows = statistics.long_lived().filter(|(procedure, _)| procedure.command() == command);
@@ -77,7 +77,7 @@ fn of_procedure(procedure: Procedure, sums: &Accumulator, of: Whole, status_name
     OperationRow {
         protocol: row.protocol.label().to_owned(),
         procedure: procedure.name(),
-        seed_name: row.netbench_name.map(str::to_owned),
+        netbench_name: row.netbench_name.map(str::to_owned),
         parent,
         operation: row.operation.label().to_owned(),
         group: row.group.label().to_owned(),
@@ -164,7 +164,7 @@ pub(super) fn without_numbers() -> OperationRow {
     OperationRow {
         protocol: String::new(),
         procedure: String::new(),
-        seed_name: None,
+        netbench_name: None,
         parent: None,
         operation: String::new(),
         group: String::new(),

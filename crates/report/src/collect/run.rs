@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use super::{SECOND, StatusName, curves, depth, repeats, rows, sizes, span};
 use crate::findings::{
-    Fairness, Findings, Generator, Interruption, Interval, Kind, Parameter, Run, ServerSide, ShortReads, Silence,
-    Source, Stage, StationSpread, TurnKind, Users, Validity,
+    ClientSpread, Fairness, Findings, Generator, Interruption, Interval, IterationKind, Kind, Parameter, Run,
+    ServerSide, ShortReads, Silence, Source, Stage, Users, Validity,
 };
 
 /// One load level as it was measured.
@@ -17,8 +17,8 @@ pub struct Level<'a> {
     pub statistics: &'a Statistics,
     /// First and last instant of the measured phase, ns since the Unix epoch.
     pub span_ns: (i64, i64),
-    /// Turns that ended in it.
-    pub turns: u64,
+    /// Iterations that ended in it.
+    pub iterations: u64,
     /// All else: identity of the stage, generator, fairness, failures and why it is not valid. Its numbers are computed here.
     pub about: About,
 }
@@ -44,11 +44,11 @@ pub struct About {
     /// The parameter that was varied, and its value here.
     #[serde(default)]
     pub varied: Option<Parameter>,
-    /// Stations.
-    pub stations: u64,
-    /// Actions that a station keeps outstanding at most.
+    /// Clients.
+    pub clients: u64,
+    /// Actions that a client keeps outstanding at most.
     pub depth: u32,
-    /// Turns asked for, 1/s.
+    /// Iterations asked for, 1/s.
     pub asked_per_s: Option<f64>,
     /// What else decides the load, in words.
     #[serde(default)]
@@ -66,9 +66,9 @@ pub struct About {
     pub generator: Generator,
     /// How the server shared itself.
     pub fairness: Fairness,
-    /// Stations beside each other.
+    /// Clients beside each other.
     #[serde(default)]
-    pub spread: StationSpread,
+    pub spread: ClientSpread,
     /// Actions that did not succeed: what happened, how often.
     pub failures: Vec<(String, u64)>,
     /// What the server said of itself, where somebody asked it.
@@ -90,9 +90,9 @@ pub struct About {
     /// Users who have schedules of their own; `None` where nobody has.
     #[serde(default)]
     pub users: Option<u64>,
-    /// Turns by kind.
+    /// Iterations by kind.
     #[serde(default)]
-    pub turns: Vec<TurnKind>,
+    pub iterations: Vec<IterationKind>,
 }
 
 impl Findings {
@@ -115,7 +115,7 @@ impl Findings {
         findings.stages =
             (0..).zip(levels).map(|(number, level)| stage(number, level, status_name)).collect::<Vec<_>>();
         if let Some(capacity) = &run.capacity {
-            // Loads that break the promise are what was looked for: they spoil nothing, and no curve goes through them. A search
+            // Loads that break the objective are what was looked for: they spoil nothing, and no curve goes through them. A search
             // repeats loads to confirm them, and its brief runs are no repeats of the whole ones.
             findings.validity = capacity.validity();
         } else {
@@ -171,7 +171,7 @@ fn stage(number: u32, level: &Level<'_>, status_name: StatusName) -> Stage {
     let sum = operations_together(level.statistics);
     let about = level.about.clone();
     let answered = about.answered.unwrap_or_else(|| meant(level.statistics, &sum));
-    let users = about.users.map(|users| Users::of(users, about.generator.never_sent, &about.turns));
+    let users = about.users.map(|users| Users::of(users, about.generator.never_sent, &about.iterations));
     let mut failures = about.failures;
     failures.sort_by_key(|(cause, count)| (std::cmp::Reverse(*count), cause.clone()));
     Stage {
@@ -179,13 +179,13 @@ fn stage(number: u32, level: &Level<'_>, status_name: StatusName) -> Stage {
         level: about.level,
         curve: about.curve,
         varied: about.varied,
-        stations: about.stations,
+        clients: about.clients,
         depth: about.depth,
-        outstanding: about.stations.saturating_mul(about.depth.into()),
+        outstanding: about.clients.saturating_mul(about.depth.into()),
         connections: about.connections,
         asked_per_s: about.asked_per_s,
         pace: about.pace,
-        turns_per_s: rate(level.turns),
+        iterations_per_s: rate(level.iterations),
         span,
         validity: about.validity,
         count: sum.count(),
@@ -217,7 +217,7 @@ fn stage(number: u32, level: &Level<'_>, status_name: StatusName) -> Stage {
         interruption: about.interruption,
         failures: failures.into_iter().map(|(cause, count)| crate::findings::FailureCount { cause, count }).collect(),
         users,
-        turns: about.turns,
+        iterations: about.iterations,
     }
 }
 

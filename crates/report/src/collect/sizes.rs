@@ -45,7 +45,7 @@ fn point(stage: &Stage) -> Option<SizePoint> {
         mean_s: stage.headline_time()?.mean_s,
         interval: stage.response_mean_interval,
         expected_s: None,
-        odd: None,
+        outlier: None,
     })
 }
 
@@ -58,6 +58,6 @@ fn judge(points: &mut [SizePoint]) {
     let judged = judge_sizes(&measured.collect::<Vec<_>>());
     for (point, judged) in points.iter_mut().zip(judged) {
         point.expected_s = judged.map(|judged| judged.expected_s);
-        point.odd = judged.and_then(|judged| Some(judged.odd?.label().to_owned()));
+        point.outlier = judged.and_then(|judged| Some(judged.odd?.label().to_owned()));
     }
 }

@@ -141,7 +141,7 @@ fn whole_and_part(findings: &Findings) -> Option<String> {
 
 /// Answers without a status that was seen are no errors here, and may be.
 fn statuses_unseen(findings: &Findings) -> Option<String> {
-    let rows = findings.operations.iter().chain(&findings.held).filter(|row| row.is_counted_once());
+    let rows = findings.operations.iter().chain(&findings.long_lived).filter(|row| row.is_counted_once());
     let unseen = rows.map(|row| row.status_unknown).fold(0, u64::saturating_add);
     (unseen > 0).then(|| {
         let answers = plural(unseen, "response");

@@ -1,17 +1,17 @@
-//! The highest load that held a promise.
+//! The highest load that held a objective.
 
 use plimsoll_model::Reason;
 use serde::{Deserialize, Serialize};
 
 use super::Validity;
 
-/// What a search for the highest load that holds a promise found.
+/// What a search for the highest load that holds a objective found.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Capacity {
-    /// What load is counted in: stations, users, turns a second.
+    /// What load is counted in: clients, users, iterations a second.
     pub unit: String,
     /// What had to hold.
-    pub promises: Vec<String>,
+    pub objectives: Vec<String>,
     /// `found`, `at least` (`low` is confirmed, and no load is that does not hold: `why`), `none` (the lowest does not hold),
     /// `undecided` (the runs that were allowed are used up, and no end is confirmed), `unfinished` (stopped, or the load generator
     /// was the bottleneck; `low` is there where it was confirmed before).
@@ -24,16 +24,16 @@ pub struct Capacity {
     pub high: Option<f64>,
     /// Fresh runs in a row that confirmed each end.
     pub confirmations: u32,
-    /// By what part the lower end was lowered, because a queue that grows more slowly does not break the promise within
+    /// By what part the lower end was lowered, because a queue that grows more slowly does not break the objective within
     /// one run; null where no time was promised or no schedule made the load.
     pub slack: Option<f64>,
     /// Every run, in order.
-    pub tries: Vec<Try>,
+    pub trials: Vec<Trial>,
 }
 
 /// One run of the search.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Try {
+pub struct Trial {
     /// Its number: that of its entry in `stages`.
     pub stage: u64,
     /// Its load, in the search's unit.
@@ -42,14 +42,14 @@ pub struct Try {
     pub brief: bool,
     /// Length of its measured phase, s.
     pub seconds: f64,
-    /// Whether the promise held; null where the run does not count, the load generator being to blame.
-    pub held: Option<bool>,
+    /// Whether the objective held; null where the run does not count, the load generator being to blame.
+    pub met: Option<bool>,
     /// What broke it.
     pub because: Vec<String>,
 }
 
 impl Capacity {
-    /// Valid where there is an answer; that the lowest load breaks the promise is one. Partial where the search had no end, and a
+    /// Valid where there is an answer; that the lowest load breaks the objective is one. Partial where the search had no end, and a
     /// load is confirmed all the same.
     #[must_use]
     pub fn validity(&self) -> Validity {
@@ -63,7 +63,7 @@ impl Capacity {
     /// Seconds measured, over all runs.
     #[must_use]
     pub fn seconds(&self) -> f64 {
-        self.tries.iter().map(|one| one.seconds).sum()
+        self.trials.iter().map(|one| one.seconds).sum()
     }
 
     /// Seconds that a ladder with steps as fine as the answer, from nothing up to it, would have measured with runs of
@@ -71,7 +71,7 @@ impl Capacity {
     #[must_use]
     pub fn ladder_seconds(&self) -> Option<f64> {
         let (low, high) = (self.low?, self.high?);
-        let longest = self.tries.iter().map(|one| one.seconds).reduce(f64::max)?;
+        let longest = self.trials.iter().map(|one| one.seconds).reduce(f64::max)?;
         Some((high / (high - low)).ceil() * longest)
     }
 }

@@ -120,7 +120,7 @@ pub struct Difference {
     pub p_value: f64,
     /// Whether it remains when chance is to call even one of all differences of the comparison different no more often
     /// than once in twenty (Holm).
-    pub remains: bool,
+    pub holm_significant: bool,
     /// The smallest relative change for the worse that would have been found 9 times of 10 at this length.
     pub detectable: Option<f64>,
 }

@@ -1,4 +1,4 @@
-//! What several load levels tell together: where the server can do no more, and what users felt on the way there.
+//! What several load levels tell together: where the server can do no more, and the response times on the way there.
 
 use serde::{Deserialize, Serialize};
 
@@ -31,7 +31,7 @@ pub struct LoadCurve {
 }
 
 /// What can be raised from level to level.
-pub const LOADS: [&str; 3] = ["stations", "actions outstanding", "turns asked for a second"];
+pub const LOADS: [&str; 3] = ["clients", "actions outstanding", "iterations per second"];
 
 /// A level of a load curve.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Requests outstanding at once (held requests are not counted).
+/// Requests outstanding at once (long-lived requests are not counted).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct QueueDepth {
     /// Depth met by arriving requests, themselves not counted.

@@ -40,7 +40,7 @@ pub struct RankedCurve {
 pub struct RankedPoint {
     /// The load in words.
     pub level: String,
-    /// Stations, requests outstanding, or turns asked for a second.
+    /// Clients, requests outstanding, or iterations per second.
     pub load: f64,
     /// Whether it counts.
     pub used: bool,
@@ -73,7 +73,7 @@ pub struct RankedPair {
     pub baseline: String,
     /// The letter of the other.
     pub other: String,
-    /// Other − baseline; `remains` is of all pairs of the ranking.
+    /// Other − baseline; `holm_significant` is of all pairs of the ranking.
     pub difference: Difference,
 }
 

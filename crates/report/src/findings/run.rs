@@ -6,8 +6,8 @@ use super::calls::Calls;
 use super::capacity::Capacity;
 use super::server::ServerSide;
 use super::{
-    Findings, Headline, Interruption, Interval, OperationRow, QueueDepth, ShortReads, Silence, Span, StationSpread,
-    Times, TurnKind, Users, Validity,
+    ClientSpread, Findings, Headline, Interruption, Interval, IterationKind, OperationRow, QueueDepth, ShortReads,
+    Silence, Span, Times, Users, Validity,
 };
 
 /// How the load was made.
@@ -32,7 +32,7 @@ pub struct Run {
     /// The workload's parameters, as it declares them.
     #[serde(default)]
     pub parameters: Vec<Parameter>,
-    /// The highest load that held a promise; null where it was not searched.
+    /// The highest load that held a objective; null where it was not searched.
     #[serde(default)]
     pub capacity: Option<Box<Capacity>>,
     /// Where the time of calls goes; null where nobody asked.
@@ -56,28 +56,28 @@ pub struct Parameter {
 pub struct Stage {
     /// Its number, from 0: the column `stage` of the transactions table.
     pub number: u32,
-    /// The load in words: `4 stations`, `2000 a second`.
+    /// The load in words: `4 clients`, `2000 a second`.
     pub level: String,
     /// The load curve that it is a point of, where a run has several: `SMB`, `NFS`; null where it has one.
     pub curve: Option<String>,
     /// The parameter that was varied, and its value here; null where none was.
     pub varied: Option<Parameter>,
-    /// Stations.
-    pub stations: u64,
-    /// Actions that a station keeps outstanding at most, over all its connections. An action is one message or several at a time; of an
+    /// Clients.
+    pub clients: u64,
+    /// Actions that a client keeps outstanding at most, over all its connections. An action is one message or several at a time; of an
     /// SMB2 compound each member is a request.
     pub depth: u32,
-    /// Actions that all stations together keep outstanding at most: `stations` × `depth`.
+    /// Actions that all clients together keep outstanding at most: `clients` × `depth`.
     pub outstanding: u64,
-    /// Connections of all stations together.
+    /// Connections of all clients together.
     pub connections: u64,
-    /// Turns asked for, 1/s; null in a closed loop.
+    /// Iterations asked for, 1/s; null in a closed loop.
     pub asked_per_s: Option<f64>,
     /// What else decides the load, in words: think time, how often users start, arrivals, time-out.
     #[serde(default)]
     pub pace: Vec<String>,
-    /// Turns that ended, 1/s. A turn is one operation of a mix, or one run of a script.
-    pub turns_per_s: f64,
+    /// Iterations that ended, 1/s. An iteration is one operation of a mix, or one run of a script.
+    pub iterations_per_s: f64,
     /// The measured phase.
     pub span: Span,
     /// Whether its numbers may be used.
@@ -120,10 +120,10 @@ pub struct Stage {
     pub queue_depth: QueueDepth,
     /// Whether the load generator kept up.
     pub generator: Generator,
-    /// How the server shared itself among the stations.
+    /// How the server shared itself among the clients.
     pub fairness: Fairness,
-    /// Response times and errors of the stations beside each other.
-    pub spread: StationSpread,
+    /// Response times and errors of the clients beside each other.
+    pub spread: ClientSpread,
     /// Times without any answer, and requests that had none.
     #[serde(default)]
     pub silence: Silence,
@@ -138,8 +138,8 @@ pub struct Stage {
     pub failures: Vec<FailureCount>,
     /// Users and their overload; null where users have no schedules of their own.
     pub users: Option<Users>,
-    /// Turns by kind, as the workload orders them; kinds of which none was due are left out.
-    pub turns: Vec<TurnKind>,
+    /// Iterations by kind, as the workload orders them; kinds of which none was due are left out.
+    pub iterations: Vec<IterationKind>,
     /// What the server said of itself; null where nobody asked it.
     pub server: Option<ServerSide>,
 }
@@ -211,7 +211,7 @@ impl Stage {
 
     /// What is raised from level to level: the rate asked for, or else the requests that may be outstanding.
     pub fn load(&self) -> f64 {
-        load(self.asked_per_s, self.stations, self.depth)
+        load(self.asked_per_s, self.clients, self.depth)
     }
 }
 
@@ -232,11 +232,11 @@ pub fn outstanding(stages: &[Stage]) -> Option<String> {
     };
     let plural = |count: &str, what: &str| format!("{count} {what}{}", if count == "1" { "" } else { "s" });
     let (all, depth) = (range(|stage| stage.outstanding)?, range(|stage| stage.depth.into())?);
-    let (stations, connections) = (range(|stage| stage.stations)?, range(|stage| stage.connections)?);
-    let (stations, connections) = (plural(&stations, "station"), plural(&connections, "connection"));
+    let (clients, connections) = (range(|stage| stage.clients)?, range(|stage| stage.connections)?);
+    let (clients, connections) = (plural(&clients, "client"), plural(&connections, "connection"));
     let actions = plural(&all, "action");
     Some(format!(
-        "at most {actions} outstanding: {stations} × depth {depth}, on {connections}; an action may be several requests"
+        "at most {actions} outstanding: {clients} × depth {depth}, on {connections}; an action may be several requests"
     ))
 }
 
@@ -248,9 +248,9 @@ pub(super) fn words(level: &str, curve: Option<&str>) -> String {
     }
 }
 
-/// A load in a number: turns asked for a second, or else the actions that may be outstanding.
-pub fn load(asked_per_s: Option<f64>, stations: u64, depth: u32) -> f64 {
-    asked_per_s.unwrap_or(stations as f64 * f64::from(depth.max(1)))
+/// A load in a number: iterations per second, or else the actions that may be outstanding.
+pub fn load(asked_per_s: Option<f64>, clients: u64, depth: u32) -> f64 {
+    asked_per_s.unwrap_or(clients as f64 * f64::from(depth.max(1)))
 }
 
 /// Whether the load generator kept up.
@@ -274,13 +274,13 @@ pub struct Generator {
     pub round_trip: Option<RoundTrip>,
     /// Step of the client's clock, s.
     pub clock_granularity_s: Option<f64>,
-    /// Planned turns that were due in the phase and not started when the drain ended.
+    /// Planned iterations that were due in the phase and not started when the drain ended.
     pub never_sent: u64,
     /// Answers to no request that waited: late, repeated, made up.
-    pub strangers: u64,
+    pub unmatched_responses: u64,
     /// Requests that were not sent because a lease made them unnecessary, from connecting to logging off.
     #[serde(default)]
-    pub spared: u64,
+    pub requests_avoided: u64,
     /// Time for which these threads were ready to run and had no processor, s; null where the system does not say.
     #[serde(default)]
     pub run_delay_s: Option<f64>,
@@ -316,12 +316,12 @@ pub struct RoundTrip {
     pub smoothed_s: f64,
 }
 
-/// How the server shared itself among the stations: turns of each station, divided by their mean.
+/// How the server shared itself among the clients: iterations of each client, divided by their mean.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Fairness {
-    /// Stations that were to work.
-    pub stations: u64,
-    /// Stations that ended no turn.
+    /// Clients that were to work.
+    pub clients: u64,
+    /// Clients that ended no iteration.
     pub starved: u64,
     /// Smallest, over the mean.
     pub min: Option<f64>,
@@ -331,7 +331,7 @@ pub struct Fairness {
     pub stddev: Option<f64>,
     /// Jain's index: 1 where all are equal, 1/n where one has all.
     pub jain: Option<f64>,
-    /// Whether differences are the server's: one thread of the load generator ran all stations, or its threads were equally on time. If
+    /// Whether differences are the server's: one thread of the load generator ran all clients, or its threads were equally on time. If
     /// not, or if nobody knows, they may be the generator's.
     #[serde(default)]
     pub attributable: bool,

@@ -31,5 +31,5 @@ pub struct SizePoint {
     /// The time that its neighbours let expect, s; null near the smallest and the largest size.
     pub expected_s: Option<f64>,
     /// slower or faster, where it stands out from its neighbours; null where it does not, or nobody can tell.
-    pub odd: Option<String>,
+    pub outlier: Option<String>,
 }

@@ -14,7 +14,7 @@ pub(super) fn lead(findings: &Findings) -> Option<Markup> {
     let run = findings.run.as_ref()?;
     match (run.capacity.as_deref(), run.calls.as_deref()) {
         (Some(found), _) => Some(html! {
-            strong { (Untrusted(&capacity::answer(found))) } " What had to hold: " (Untrusted(&found.promises.join(", "))) ". "
+            strong { (Untrusted(&capacity::answer(found))) } " What had to hold: " (Untrusted(&found.objectives.join(", "))) ". "
             (capacity::rests_on(found)) " Over all runs of the search: "
         }),
         (None, Some(measured)) => Some(html! {
@@ -89,7 +89,7 @@ fn capacity_tiles(found: &Capacity) -> Markup {
     let note = high.unwrap_or_else(|| found.outcome.clone());
     html! {
         div { dt { "Capacity, " (Untrusted(&found.unit)) } dd { strong { (load) } small { (Untrusted(&note)) } } }
-        (tile("Runs", &count(found.tries.len() as u64), &format!("measured for {}", duration(found.seconds()))))
+        (tile("Runs", &count(found.trials.len() as u64), &format!("measured for {}", duration(found.seconds()))))
     }
 }
 

@@ -1,4 +1,4 @@
-//! The highest load that held a promise, and what was tried.
+//! The highest load that held a objective, and what was tried.
 
 use super::units::duration;
 use super::untrusted::Untrusted;
@@ -10,7 +10,7 @@ use maud::{Markup, html};
 pub(super) fn section(findings: &Findings) -> Option<Markup> {
     let capacity = findings.run.as_ref()?.capacity.as_deref()?;
     Some(html! {
-        p { strong { (Untrusted(&answer(capacity))) } " What had to hold: " (Untrusted(&capacity.promises.join(", "))) "." }
+        p { strong { (Untrusted(&answer(capacity))) } " What had to hold: " (Untrusted(&capacity.objectives.join(", "))) "." }
         div.scroll tabindex="0" role="region" aria-labelledby="capacity-caption" {
             table {
                 caption #capacity-caption { (rests_on(capacity)) }
@@ -18,16 +18,16 @@ pub(super) fn section(findings: &Findings) -> Option<Markup> {
                     th scope="col" { "Load, " (Untrusted(&capacity.unit)) } th scope="col" { "Runs" } th scope="col" { "Measured" }
                     th scope="col" { "Held" } th scope="col" { "What broke it, at first" }
                 } }
-                tbody { @for tries in by_load(&capacity.tries) {
+                tbody { @for trials in by_load(&capacity.trials) {
                     tr {
-                        th scope="row" { @if let Some(first) = tries.first() { (exact(first.load)) } }
-                        td { (tries.len()) }
-                        td { (duration(tries.iter().map(|one| one.seconds).sum())) }
+                        th scope="row" { @if let Some(first) = trials.first() { (exact(first.load)) } }
+                        td { (trials.len()) }
+                        td { (duration(trials.iter().map(|one| one.seconds).sum())) }
                         td {
-                            (tries.iter().filter(|one| one.held == Some(true)).count()) " of "
-                            (tries.iter().filter(|one| one.held.is_some()).count())
+                            (trials.iter().filter(|one| one.met == Some(true)).count()) " of "
+                            (trials.iter().filter(|one| one.met.is_some()).count())
                         }
-                        td { @if let Some(why) = tries.iter().find_map(|one| one.because.first()) { (Untrusted(why)) } }
+                        td { @if let Some(why) = trials.iter().find_map(|one| one.because.first()) { (Untrusted(why)) } }
                     }
                 } }
             }

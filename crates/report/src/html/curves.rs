@@ -1,4 +1,4 @@
-//! Load curves: what the server did at each load, and what its users felt there.
+//! Load curves: what the server did at each load, and the response times there.
 
 use super::chart::{Axis, Chart, Series, Shape, Unit};
 use super::figure::Figure;
@@ -12,7 +12,7 @@ use crate::tables::unattributable;
 /// Curves that are drawn with the laws that come nearest to them, at most.
 const MOST_LAWS: usize = 2;
 
-/// Throughput and response time against load, one against the other, and how evenly the server served its stations.
+/// Throughput and response time against load, one against the other, and how evenly the server served its clients.
 pub(super) fn figures<'a>(sides: &'a [Findings]) -> Vec<Figure<'a>> {
     let curves = curves(sides);
     let of_one_level = curves.iter().all(|curve| curve.stages.len() < 2);
@@ -55,8 +55,8 @@ fn load_axis(curves: &[Curve<'_>]) -> Option<Axis> {
     let deep = stages().any(|stage| stage.depth > 1);
     match asked {
         // A closed loop's load and an open loop's are no numbers of one axis.
-        0 if deep => Axis::linear_right(Unit::Count, "actions outstanding at most (stations × depth)", most),
-        0 => Axis::linear_right(Unit::Count, "stations", most),
+        0 if deep => Axis::linear_right(Unit::Count, "actions outstanding at most (clients × depth)", most),
+        0 => Axis::linear_right(Unit::Count, "clients", most),
         n if n == stages().count() => Axis::linear_right(Unit::PerSecond, "asked for", most),
         _ => None,
     }
@@ -125,15 +125,15 @@ fn rates<'a>(curve: &Curve<'_>, color: usize) -> Series<'a> {
 }
 
 fn response<'a>(curves: &[Curve<'_>]) -> Option<Figure<'a>> {
-    let (series, name) = (felt(curves, Stage::load), response_name(curves));
+    let (series, name) = (response_series(curves, Stage::load), response_name(curves));
     let explanation = "Mean response time of all operations at each load; the band reaches from the median to the time within \
                        which 95 in 100 were answered.";
     let chart = Chart { x: load_axis(curves)?, y: response_axis(&series, name)?, series };
-    Figure::of(("load-response", "Response time against load"), explanation, felt_words(curves, "load"), chart)
+    Figure::of(("load-response", "Response time against load"), explanation, response_words(curves, "load"), chart)
 }
 
 fn trade<'a>(curves: &[Curve<'_>]) -> Option<Figure<'a>> {
-    let series = felt(curves, |stage| stage.operations_per_s);
+    let series = response_series(curves, |stage| stage.operations_per_s);
     let most = series.iter().flat_map(|series| &series.x).copied().fold(0.0, f64::max);
     let explanation = "What a throughput costs: mean response time over the operations that were answered a second, a point a \
                        load level, with the band from the median to 95 in 100, or an upright stroke where throughput falls under more load. \
@@ -146,7 +146,7 @@ fn trade<'a>(curves: &[Curve<'_>]) -> Option<Figure<'a>> {
     Figure::of(
         ("throughput-response", "Response time against throughput"),
         explanation,
-        felt_words(curves, "throughput"),
+        response_words(curves, "throughput"),
         chart,
     )
 }
@@ -159,7 +159,7 @@ fn response_name(curves: &[Curve<'_>]) -> &'static str {
 }
 
 /// Mean response times with a band from the median to 95 in 100.
-fn felt<'a>(curves: &[Curve<'_>], x: impl Fn(&Stage) -> f64) -> Vec<Series<'a>> {
+fn response_series<'a>(curves: &[Curve<'_>], x: impl Fn(&Stage) -> f64) -> Vec<Series<'a>> {
     let of = |(color, curve): (usize, &Curve<'_>)| {
         // Without a response time there is no place in the band.
         let stages = curve.stages.iter().copied().filter(|stage| stage.headline_time().is_some()).collect();
@@ -182,7 +182,7 @@ fn response_axis(series: &[Series<'_>], name: &str) -> Option<Axis> {
     Axis::linear(Unit::Seconds, name, highest)
 }
 
-fn felt_words(curves: &[Curve<'_>], against: &str) -> String {
+fn response_words(curves: &[Curve<'_>], against: &str) -> String {
     let stages = curves.iter().flat_map(|curve| &curve.stages);
     let means =
         stages.filter_map(|stage| Some(format!("{} {}", stage.words(), duration(stage.headline_time()?.mean_s))));
@@ -193,12 +193,12 @@ fn highest(series: &[Series<'_>]) -> f64 {
     series.iter().flat_map(|series| series.y.iter().flatten()).copied().fold(0.0, f64::max)
 }
 
-/// Turns of the stations over their mean, from the least served to the most; only where several shared the server.
+/// Iterations of the clients over their mean, from the least served to the most; only where several shared the server.
 fn fairness<'a>(curves: &[Curve<'_>]) -> Option<Figure<'a>> {
     let stages: Vec<&Stage> = curves.iter().flat_map(|curve| curve.stages.iter().copied()).collect();
     let shared: Vec<(&Stage, f64, f64)> = stages
         .iter()
-        .filter(|stage| stage.fairness.stations > 1)
+        .filter(|stage| stage.fairness.clients > 1)
         .filter_map(|stage| Some((*stage, stage.fairness.min?, stage.fairness.max?)))
         .collect();
     let most = shared.iter().map(|(.., max)| *max).fold(1.0, f64::max);
@@ -211,24 +211,26 @@ fn fairness<'a>(curves: &[Curve<'_>]) -> Option<Figure<'a>> {
         high: shared.iter().map(|(.., max)| *max).collect(),
         between: "Least to most served".into(),
         labels: shared.iter().map(|(stage, ..)| format!("{}{}", words(stage), jain(stage))).collect(),
-        ..Series::new("Mean of the stations", Shape::Range, 0)
+        ..Series::new("Mean of the clients", Shape::Range, 0)
     };
     let text = |(stage, min, max): &(&Stage, f64, f64)| {
         format!("{} {min:.2} to {max:.2}{}{}", stage.words(), jain(stage), mark(stage))
     };
-    let summary =
-        format!("Turns of each station over their mean: {}.", shared.iter().map(text).collect::<Vec<_>>().join("; "));
+    let summary = format!(
+        "Iterations of each client over their mean: {}.",
+        shared.iter().map(text).collect::<Vec<_>>().join("; ")
+    );
     let names = shared.iter().map(|(stage, ..)| format!("{}{}", stage.words(), mark(stage))).collect();
     let chart = Chart {
         x: Axis::names(names),
-        y: Axis::linear(Unit::Ratio, "turns, over the mean", most)?,
+        y: Axis::linear(Unit::Ratio, "iterations, over the mean", most)?,
         series: vec![range],
     };
     let explanation = if shared.iter().any(|(stage, ..)| unattributable(stage)) {
-        "How evenly stations were served: turns of the least and of the most served one, over the mean of all. At levels marked * the \
+        "How evenly clients were served: iterations of the least and of the most served one, over the mean of all. At levels marked * the \
          difference may be the load generator's: its threads were not equally on time, or that is not known."
     } else {
-        "How evenly the server served its stations: turns of the least and of the most served one, over the mean of all. A server that \
+        "How evenly the server served its clients: iterations of the least and of the most served one, over the mean of all. A server that \
          is fair to all keeps both ends near 1."
     };
     Figure::of(("fairness", "Fairness"), explanation, summary, chart)

@@ -97,7 +97,7 @@ fn summary(depth: &QueueDepth) -> Markup {
     html! {
         p {
             "Mean depth over time " strong { (optional(depth.mean, |n| format!("{n:.2}"))) } ", highest "
-            strong { (optional(depth.max, count)) } ". Held requests are not counted."
+            strong { (optional(depth.max, count)) } ". Long-lived requests are not counted."
             @if depth.entered_late > 0 { " " (count(depth.entered_late)) " long requests were entered late." }
         }
     }

@@ -200,7 +200,7 @@ fn total(row: &OperationRow) -> u64 {
 
 /// The text of a decade's edge: `1 ms`, `10 µs`.
 fn edge(exponent: i32) -> String {
-    // An edge is a round number: "1.00 ms" would promise digits that mean nothing.
+    // An edge is a round number: "1.00 ms" would objective digits that mean nothing.
     duration(10_f64.powi(exponent)).replace(".00", "").replace(".0", "")
 }
 

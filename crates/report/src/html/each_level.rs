@@ -9,7 +9,7 @@ use crate::findings::{Findings, Stage, Verdict};
 use maud::{Markup, html};
 
 /// One part a level. Nothing where one level is all that there is, which then has the page to itself, and nothing of the
-/// tries of a search, which are no data points.
+/// trials of a search, which are no data points.
 pub(super) fn section(findings: &Findings) -> Vec<Markup> {
     let searched = findings.run.as_ref().is_some_and(|run| run.capacity.is_some());
     match findings.stages.as_slice() {

@@ -1,4 +1,4 @@
-//! What several load levels tell together: the highest throughput, the knee, and what each group's users felt.
+//! What several load levels tell together: the highest throughput, the knee, and each group's response times.
 
 use super::chart::{Axis, Chart, Series, Shape, Unit};
 use super::figure::Figure;

@@ -1,4 +1,4 @@
-//! What each group's users felt at each load level, as a table.
+//! Response time of each operation group at each load level, as a table.
 
 use super::units::{duration, optional};
 use super::untrusted::Untrusted;

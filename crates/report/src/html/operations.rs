@@ -1,4 +1,4 @@
-//! The main tables: operations, groups, held requests and a breakdown, one shape for all four.
+//! The main tables: operations, groups, long-lived requests and a breakdown, one shape for all four.
 
 use super::units::{UNKNOWN, count, data, milliseconds, optional, percentage};
 use super::untrusted::Untrusted;
@@ -34,13 +34,13 @@ pub(super) fn operations(id: &str, rows: &[OperationRow]) -> Option<Markup> {
 }
 
 /// Requests that wait by design.
-pub(super) fn held(findings: &Findings) -> Option<Markup> {
-    (!findings.held.is_empty()).then(|| {
+pub(super) fn long_lived(findings: &Findings) -> Option<Markup> {
+    (!findings.long_lived.is_empty()).then(|| {
         table(
-            ("held", from(&findings.held)),
+            ("long-lived", from(&findings.long_lived)),
             "Requests that wait by design (change notification, blocking locks, reads of pipes). They are in no other number.",
             "Operation",
-            &procedures(&findings.held),
+            &procedures(&findings.long_lived),
         )
     })
 }
@@ -116,7 +116,7 @@ fn unanswerable(row: &OperationRow) -> Markup {
 fn procedure(name: &str, row: &OperationRow) -> Markup {
     html! {
         (Untrusted(name))
-        @if let Some(seed) = &row.seed_name { small.alias { (Untrusted(seed)) } }
+        @if let Some(seed) = &row.netbench_name { small.alias { (Untrusted(seed)) } }
     }
 }
 

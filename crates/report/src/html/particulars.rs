@@ -11,7 +11,7 @@ pub(super) fn statuses(findings: &Findings) -> Option<Markup> {
     let rows: Vec<&OperationRow> = findings
         .operations
         .iter()
-        .chain(&findings.held)
+        .chain(&findings.long_lived)
         .chain(&findings.members)
         .filter(|row| !row.statuses.is_empty())
         .collect();

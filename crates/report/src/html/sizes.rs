@@ -17,7 +17,7 @@ pub(super) fn section(findings: &Findings) -> Option<Markup> {
 }
 
 fn sentence(curve: &SizeCurve, point: &SizePoint) -> Option<String> {
-    let (how, expected) = (point.odd.as_ref()?, point.expected_s?);
+    let (how, expected) = (point.outlier.as_ref()?, point.expected_s?);
     let SizeCurve { parameter, level, .. } = curve;
     let (size, own, expected) = (&point.value, duration(point.mean_s), duration(expected));
     Some(format!(
@@ -42,7 +42,7 @@ pub(super) fn figures<'a>(findings: &'a Findings) -> Vec<Figure<'a>> {
 fn response<'a>(curve: &SizeCurve) -> Option<Chart<'a>> {
     let points = || curve.points.iter();
     let x = || points().map(|point| point.bytes as f64).collect::<Vec<f64>>();
-    let label = |point: &SizePoint| match &point.odd {
+    let label = |point: &SizePoint| match &point.outlier {
         Some(how) => format!("{} ({how})", point.value),
         None => point.value.clone(),
     };

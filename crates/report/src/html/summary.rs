@@ -23,9 +23,9 @@ pub(super) struct Totals {
     pub(super) status_unknown: u64,
     pub(super) failed: u64,
     /// Requests that wait by design, which are in none of the others.
-    pub(super) held: u64,
+    pub(super) long_lived: u64,
     /// … of which so many had no answer that was seen.
-    pub(super) held_unanswered: u64,
+    pub(super) long_lived_unanswered: u64,
 }
 
 impl Totals {
@@ -45,9 +45,9 @@ pub(super) fn totals(findings: &Findings) -> Totals {
         sum.status_unknown = sum.status_unknown.saturating_add(row.status_unknown);
         sum.failed = sum.failed.saturating_add(row.failed);
     }
-    for row in findings.held.iter().filter(|row| row.is_counted_once()) {
-        sum.held = sum.held.saturating_add(row.count);
-        sum.held_unanswered = sum.held_unanswered.saturating_add(row.unanswered);
+    for row in findings.long_lived.iter().filter(|row| row.is_counted_once()) {
+        sum.long_lived = sum.long_lived.saturating_add(row.count);
+        sum.long_lived_unanswered = sum.long_lived_unanswered.saturating_add(row.unanswered);
     }
     sum
 }
@@ -118,7 +118,7 @@ pub(super) fn section(findings: &Findings) -> Markup {
         }
         (tiles(findings))
         // Calls are one kind of operation in each level: the levels say how long they took.
-        @if findings.run.as_ref().is_none_or(|run| run.calls.is_none()) { (felt(findings)) }
+        @if findings.run.as_ref().is_none_or(|run| run.calls.is_none()) { (by_group(findings)) }
         @if !findings.warnings.is_empty() {
             div.notice {
                 h3 { "Know before you believe the numbers" }
@@ -140,11 +140,11 @@ fn story(findings: &Findings) -> Markup {
     html! {
         p.story {
             "In " strong { (elapsed) } ", "
-            @let seen = totals.requests.saturating_add(totals.held);
+            @let seen = totals.requests.saturating_add(totals.long_lived);
             strong { (count(seen)) @if seen == 1 { " request" } @else { " requests" } }
             " to file servers" @if seen == 1 { " was " } @else { " were " } "seen on "
             (count(findings.connections)) @if findings.connections == 1 { " connection" } @else { " connections" }
-            @if totals.held > 0 { "; " (count(totals.held)) " of them wait by design and stand in a table of their own" }
+            @if totals.long_lived > 0 { "; " (count(totals.long_lived)) " of them wait by design and stand in a table of their own" }
             ". "
             (busiest(findings))
             @if totals.status_unknown > 0 {
@@ -159,13 +159,13 @@ fn story(findings: &Findings) -> Markup {
                 (count(totals.failed)) " (" (percent_of(totals.failed, totals.requests)) ") failed. "
             }
             @if totals.unanswered > 0 { (count(totals.unanswered)) " had no answer that was seen. " }
-            @if totals.held_unanswered > 0 { "Of those that wait by design " (count(totals.held_unanswered)) " had no answer that was seen. " }
+            @if totals.long_lived_unanswered > 0 { "Of those that wait by design " (count(totals.long_lived_unanswered)) " had no answer that was seen. " }
             (missing::headline(findings))
         }
     }
 }
 
-/// What most of the traffic of a capture was, and how it felt.
+/// What most of the traffic of a capture was, and its response times.
 fn busiest(findings: &Findings) -> Markup {
     html! {
         @let rows = findings.groups.iter().zip(shares::of_rows(&findings.groups)).filter(|(row, _)| is_leading(row));
@@ -185,7 +185,7 @@ fn highest(stages: &[Stage]) -> Option<&Stage> {
     usable.max_by(|a, b| a.operations_per_s.total_cmp(&b.operations_per_s))
 }
 
-/// What the server carried at most, and how that felt.
+/// What the server carried at most, and the response times there.
 fn carried(stages: &[Stage]) -> Markup {
     html! {
         @if let Some(stage) = highest(stages) {
@@ -248,7 +248,7 @@ fn errors(totals: &Totals, name: &str) -> Markup {
     tile(name, &known, &format!("{parts}; not known of {} answers", count(totals.status_unknown)))
 }
 
-/// The key figures of a run: its highest throughput, and what users felt there.
+/// The key figures of a run: its highest throughput, and the response times there.
 fn peak(stage: Option<&Stage>, totals: &Totals) -> Markup {
     let requests = format!("{} in all levels", count(totals.requests));
     let Some(stage) = stage else {
@@ -311,15 +311,15 @@ pub(super) fn tile(name: &str, value: &str, note: &str) -> Markup {
 }
 
 /// Response times are not collapsed into one number: a mix of reads and renames has no median that says anything.
-fn felt(findings: &Findings) -> Markup {
+fn by_group(findings: &Findings) -> Markup {
     let rows: Vec<_> = leading(findings).into_iter().filter_map(|row| Some((row, row.headline_time()?))).collect();
     let slowest = rows.iter().map(|(_, times)| times.p99_s).fold(0.0_f64, f64::max);
     html! {
         @if !rows.is_empty() {
-            div.scroll tabindex="0" role="region" aria-labelledby="felt-caption" {
-                table.felt {
-                    caption #felt-caption {
-                        "What users felt: response times" (findings.headline.words()) " by group" @if findings.remote_stages().count() > 1 { ", all load levels together" }
+            div.scroll tabindex="0" role="region" aria-labelledby="summary-groups-caption" {
+                table.by-group {
+                    caption #summary-groups-caption {
+                        "Response time" (findings.headline.words()) " by operation group" @if findings.remote_stages().count() > 1 { ", all load levels together" }
                     }
                     thead { tr {
                         th scope="col" { "Group" } th scope="col" { "Requests" } th scope="col" { "Median" }

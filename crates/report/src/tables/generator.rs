@@ -1,4 +1,4 @@
-//! Whether the load generator kept up at each level, and how the server shared itself among the stations.
+//! Whether the load generator kept up at each level, and how the server shared itself among the clients.
 
 use super::{Cell, Column, Note, Place, Row, Table, Weight, places};
 use crate::findings::Findings;
@@ -6,12 +6,12 @@ use crate::findings::{Stage, Times};
 
 /// Said of Jain's index, least and most where [`unattributable`].
 const UNATTRIBUTABLE: &str = "Not known to be the server's: the load generator's threads were not equally on time, or that is \
-                                         not known, so the difference between stations may be the load generator's. Use --threads 1, or give the \
+                                         not known, so the difference between clients may be the load generator's. Use --threads 1, or give the \
                                          threads processors of their own.";
 
-/// Whether differences between stations may be the load generator's.
+/// Whether differences between clients may be the load generator's.
 pub(crate) fn unattributable(stage: &Stage) -> bool {
-    stage.fairness.stations > 1 && stage.fairness.jain.is_some() && !stage.fairness.attributable
+    stage.fairness.clients > 1 && stage.fairness.jain.is_some() && !stage.fairness.attributable
 }
 
 /// A table for what servers did and one for local directories; none where somebody else made the load.
@@ -30,7 +30,7 @@ fn table(place: &Place<'_>) -> Table {
         title: title.to_owned(),
         scaled: None,
         caption: format!(
-            "Whether the load generator kept up{}, and how {sharing} shared itself among the stations (turns of each, over their mean).",
+            "Whether the load generator kept up{}, and how {sharing} shared itself among the clients (iterations of each, over their mean).",
             place.words()
         ),
         columns: vec![
@@ -42,7 +42,7 @@ fn table(place: &Place<'_>) -> Table {
             Column::new("Schedule lag, 99 in 100 below", "Lag p99"),
             Column::new("Wake-up, median", "Wake p50"),
             Column::of_pages("Never sent"),
-            Column::of_pages("Spared by leases"),
+            Column::of_pages("Avoided by leases"),
             Column::new("Starved", "Starved"),
             Column::new("Jain's index", "Jain"),
             Column::new("Least", "Min"),
@@ -68,8 +68,8 @@ fn row(prefix: &str, stage: &Stage) -> Row {
             lag(|t| t.p99_s),
             Cell::Time(generator.wake_up_lag.map(|t| t.p50_s)),
             Cell::Count(generator.never_sent),
-            Cell::Count(generator.spared),
-            Cell::Of(stage.fairness.starved, stage.fairness.stations),
+            Cell::Count(generator.requests_avoided),
+            Cell::Of(stage.fairness.starved, stage.fairness.clients),
             Cell::Number(stage.fairness.jain, 3, mark),
             Cell::Number(stage.fairness.min, 2, mark),
             Cell::Number(stage.fairness.max, 2, mark),
@@ -81,7 +81,7 @@ fn notes(place: &Place<'_>) -> Vec<Note> {
     let stages = || place.stages.iter();
     let mut notes = vec![Note::quiet(
         "Lag: a planned start got to after its planned instant. Wake: seen by the program after the kernel had it. \
-         Jain, min, max: turns of the stations, over their mean.",
+         Jain, min, max: iterations of the clients, over their mean.",
     )];
     let most = stages().filter_map(|(_, stage)| stage.generator.polling_share).fold(0.0, f64::max);
     // Where it rounds to nothing, it is nothing to speak of.
@@ -95,9 +95,9 @@ fn notes(place: &Place<'_>) -> Vec<Note> {
     if stages().any(|(_, stage)| unattributable(stage)) {
         notes.push(Note::of(Weight::Caution, format!("* {UNATTRIBUTABLE}")));
     }
-    for (prefix, stage) in stages().filter(|(_, stage)| stage.generator.spared > 0) {
-        let (count, level) = (stage.generator.spared, stage.words());
-        let text = format!("At {prefix}{level} leases spared {count} requests, warm-up included.");
+    for (prefix, stage) in stages().filter(|(_, stage)| stage.generator.requests_avoided > 0) {
+        let (count, level) = (stage.generator.requests_avoided, stage.words());
+        let text = format!("At {prefix}{level} leases made {count} requests unnecessary, warm-up included.");
         notes.push(Note { weight: Weight::Plain, text, page: false });
     }
     notes

@@ -15,7 +15,7 @@ pub(crate) use levels::levels;
 pub(crate) use outages::outages;
 pub(crate) use repeats::repeats;
 pub(crate) use server_side::server_side;
-pub(crate) use users::{late_turns, users};
+pub(crate) use users::{late_iterations, users};
 
 use crate::findings::Findings;
 use crate::findings::Stage;

@@ -42,7 +42,7 @@ fn table(place: &Place<'_>) -> Table {
 
 /// Answers that came when no request waited for them any more; none where there were none.
 fn late_answers(prefix: &str, stage: &Stage) -> Option<Note> {
-    let count = stage.generator.strangers;
+    let count = stage.generator.unmatched_responses;
     let answers = if count == 1 { "1 answer".to_owned() } else { format!("{count} answers") };
     (count > 0).then(|| Note {
         weight: Weight::Plain,

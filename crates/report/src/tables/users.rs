@@ -1,4 +1,4 @@
-//! Users with a schedule each: how many there were, how many of their turns were late, which, by how much and why.
+//! Users with a schedule each: how many there were, how many of their iterations were late, which, by how much and why.
 
 use super::{Cell, Column, Note, Row, Table, stages};
 use crate::findings::Findings;
@@ -13,7 +13,7 @@ pub(crate) fn users(sides: &[Findings]) -> Option<Table> {
             invalid: !stage.validity.valid,
             cells: vec![
                 Cell::Share(Some(users.overload)),
-                Cell::Rate(stage.turns_per_s),
+                Cell::Rate(stage.iterations_per_s),
                 Cell::Count(users.failed),
                 Cell::Share(Some(users.failed_share)),
                 Cell::Number(stage.span.elapsed_s.map(|s| s * 1e3), 0, ""),
@@ -24,34 +24,34 @@ pub(crate) fn users(sides: &[Findings]) -> Option<Table> {
         id: "users".to_owned(),
         title: "Did the server carry its users?".to_owned(),
         scaled: None,
-        caption: "Users with a schedule each. Overload: the share of their turns that had not ended when the user's next one was due, or \
-                  never began. Turns: turns that ended. Failed: turns of which an action failed."
+        caption: "Users with a schedule each. Overload: the share of their iterations that had not ended when the user's next one was due, or \
+                  never began. Iterations: iterations that ended. Failed: iterations of which an action failed."
             .to_owned(),
         columns: vec![
             Column::new("Users", "Users"),
             Column::new("Overload", "Overload"),
-            Column::new("Turns", "Turns/s"),
+            Column::new("Iterations", "Iterations/s"),
             Column::new("Failed", "Failed"),
             Column::new("Failed, share", "Failed [%]"),
             Column::new("Duration, ms", "Duration [ms]"),
         ],
         rows: with.iter().filter_map(row).collect(),
         notes: vec![Note::quiet(
-            "Overload: turns that had not ended when their user's next one was due, or never began. Turns/s: turns that ended. \
-             Failed: turns of which an action failed.",
+            "Overload: iterations that had not ended when their user's next one was due, or never began. Iterations/s: iterations that ended. \
+             Failed: iterations of which an action failed.",
         )],
     })
 }
 
-/// Every kind of turn of which some were late; none where none was.
-pub(crate) fn late_turns(sides: &[Findings]) -> Option<Table> {
+/// Every kind of iteration of which some were late; none where none was.
+pub(crate) fn late_iterations(sides: &[Findings]) -> Option<Table> {
     let overloaded = stages(sides, |_, stage| stage.users.is_some());
     let late = overloaded.iter().flat_map(|(prefix, stage)| {
-        let kinds = stage.turns.iter().filter(|kind| kind.late + kind.unended > 0);
+        let kinds = stage.iterations.iter().filter(|kind| kind.late + kind.unended > 0);
         kinds.map(move |kind| (prefix, *stage, kind))
     });
-    let row = |(prefix, stage, kind): (&String, &crate::findings::Stage, &crate::findings::TurnKind)| Row {
-        name: format!("{prefix}{}", stage.words_with(&stage.stations.to_string())),
+    let row = |(prefix, stage, kind): (&String, &crate::findings::Stage, &crate::findings::IterationKind)| Row {
+        name: format!("{prefix}{}", stage.words_with(&stage.clients.to_string())),
         invalid: false,
         cells: vec![
             Cell::Words(kind.name.clone()),
@@ -68,14 +68,14 @@ pub(crate) fn late_turns(sides: &[Findings]) -> Option<Table> {
     let rows: Vec<Row> = late.map(row).collect();
     (!rows.is_empty()).then(|| Table {
         id: "late".to_owned(),
-        title: "Which turns were late, by how much, and why".to_owned(),
+        title: "Which iterations were late, by how much, and why".to_owned(),
         scaled: None,
-        caption: "Which turns were late, by how much, and why: they took longer than there was, or began late because the one before \
+        caption: "Which iterations were late, by how much, and why: they took longer than there was, or began late because the one before \
                   had not ended or there was no connection."
             .to_owned(),
         columns: vec![
             Column::new("Users", "Users"),
-            Column::words("Turn", "Turn"),
+            Column::words("Iteration", "Iteration"),
             Column::new("Late", "Late"),
             Column::new("Of", "Of"),
             Column::new("Took, mean", "Took"),

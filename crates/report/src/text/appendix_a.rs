@@ -14,7 +14,7 @@ const SECTIONS: Sections = Sections::NONE
     .with(Section::Commands)
     .with(Section::Groups)
     // Without them its tables do not add up to the commands that the packets are counted by.
-    .with(Section::Held)
+    .with(Section::LongLived)
     .with(Section::Distributions)
     .with(Section::Warnings);
 
@@ -82,8 +82,10 @@ fn counts(stage: &Stage) -> Table {
 
 fn warnings(page: &mut Page<'_>, stage: &Stage) -> fmt::Result {
     page.heading("Warnings:")?;
-    let told =
-        [("operations never sent", stage.generator.never_sent), ("answers to nothing", stage.generator.strangers)];
+    let told = [
+        ("operations never sent", stage.generator.never_sent),
+        ("answers to nothing", stage.generator.unmatched_responses),
+    ];
     let mut table = Table::new();
     for failure in &stage.failures {
         table.row(vec![format!("  {}:", failure.cause), failure.count.to_string()]);

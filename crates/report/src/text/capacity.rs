@@ -1,24 +1,24 @@
-//! The highest load that held a promise, and what was tried.
+//! The highest load that held a objective, and what was tried.
 
 use std::fmt;
 
 use super::page::{Page, Role};
 use super::table::Table;
 use super::units::time;
-use crate::findings::capacity::{Capacity, Try};
+use crate::findings::capacity::{Capacity, Trial};
 
 /// The answer, what it rests on, and a line a load; nothing where none was searched.
 pub(super) fn draw(page: &mut Page<'_>, capacity: Option<&Capacity>) -> fmt::Result {
     let Some(capacity) = capacity else { return Ok(()) };
-    page.heading(&format!("Capacity ({}):", capacity.promises.join(", ")))?;
+    page.heading(&format!("Capacity ({}):", capacity.objectives.join(", ")))?;
     page.blank()?;
     let role = if capacity.low.is_some() { Role::Heading } else { Role::Bad };
     page.paragraph(role, "  ", &answer(capacity))?;
     page.blank()?;
     let mut table = Table::new().left(4);
     table.head(&["Load", "Runs", "Measured", "Held", "What broke it, at first"]);
-    for tries in by_load(&capacity.tries) {
-        table.row(line(&tries));
+    for trials in by_load(&capacity.trials) {
+        table.row(line(&trials));
     }
     page.table(&table)?;
     page.paragraph(Role::Quiet, "", &rests_on(capacity))
@@ -54,7 +54,7 @@ pub(crate) fn rests_on(capacity: &Capacity) -> String {
     words.push('.');
     if let Some(slack) = capacity.slack.filter(|&slack| slack > 0.0 && capacity.low.is_some()) {
         words.push_str(&format!(
-            " The lower end is {:.2} % below what was tried: a queue that grows so slowly breaks no promise within a run.",
+            " The lower end is {:.2} % below what was tried: a queue that grows so slowly breaks no objective within a run.",
             100.0 * slack / (1.0 + slack)
         ));
     }
@@ -62,19 +62,19 @@ pub(crate) fn rests_on(capacity: &Capacity) -> String {
 }
 
 /// Runs of one load together, the lowest first.
-pub(crate) fn by_load(tries: &[Try]) -> Vec<Vec<&Try>> {
-    let mut sorted: Vec<&Try> = tries.iter().collect();
+pub(crate) fn by_load(trials: &[Trial]) -> Vec<Vec<&Trial>> {
+    let mut sorted: Vec<&Trial> = trials.iter().collect();
     sorted.sort_by(|a, b| a.load.total_cmp(&b.load));
-    sorted.chunk_by(|a, b| a.load.total_cmp(&b.load).is_eq()).map(<[&Try]>::to_vec).collect()
+    sorted.chunk_by(|a, b| a.load.total_cmp(&b.load).is_eq()).map(<[&Trial]>::to_vec).collect()
 }
 
-fn line(tries: &[&Try]) -> Vec<String> {
-    let load = tries.first().map_or(0.0, |one| one.load);
-    let counted = tries.iter().filter(|one| one.held.is_some()).count();
-    let held = tries.iter().filter(|one| one.held == Some(true)).count();
-    let seconds = tries.iter().map(|one| one.seconds).sum();
-    let why = tries.iter().find_map(|one| one.because.first()).cloned().unwrap_or_default();
-    vec![exact(load), tries.len().to_string(), time(seconds), format!("{held} of {counted}"), why]
+fn line(trials: &[&Trial]) -> Vec<String> {
+    let load = trials.first().map_or(0.0, |one| one.load);
+    let counted = trials.iter().filter(|one| one.met.is_some()).count();
+    let held = trials.iter().filter(|one| one.met == Some(true)).count();
+    let seconds = trials.iter().map(|one| one.seconds).sum();
+    let why = trials.iter().find_map(|one| one.because.first()).cloned().unwrap_or_default();
+    vec![exact(load), trials.len().to_string(), time(seconds), format!("{held} of {counted}"), why]
 }
 
 /// A load: whole ones as they are, others to five digits.

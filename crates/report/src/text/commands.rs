@@ -36,12 +36,12 @@ pub(super) fn groups(page: &mut Page<'_>, rows: &[OperationRow]) -> fmt::Result 
     page.table(&table)
 }
 
-pub(super) fn held(page: &mut Page<'_>, rows: &[OperationRow]) -> fmt::Result {
+pub(super) fn long_lived(page: &mut Page<'_>, rows: &[OperationRow]) -> fmt::Result {
     if rows.is_empty() {
         return Ok(());
     }
     let scale = scale(rows);
-    page.heading(&format!("Held requests, {} (they wait by design; in no sum above):", scale.words()))?;
+    page.heading(&format!("Long-lived requests, {} (they wait by design; in no sum above):", scale.words()))?;
     page.blank()?;
     page.table(&by_protocol(rows, scale))
 }

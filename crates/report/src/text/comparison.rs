@@ -181,7 +181,7 @@ fn is_shown(row: &ComparedRow, metric: &ComparedMetric, place: usize) -> bool {
 fn line(table: &mut Table, metric: &ComparedMetric, place: usize) {
     let of = |at: usize| metric.estimates.get(at).and_then(Option::as_ref);
     let found = metric.differences.get(place).and_then(Option::as_ref);
-    let role = match found.map(|found| (found.verdict.as_str(), found.remains)) {
+    let role = match found.map(|found| (found.verdict.as_str(), found.holm_significant)) {
         Some(("worse", true)) => Role::Bad,
         _ => Role::Plain,
     };
@@ -258,7 +258,7 @@ fn signed(share: f64) -> String {
 fn verdict(found: &Difference) -> String {
     match found.verdict.as_str() {
         "no difference shown" => "none shown".to_owned(),
-        word if found.remains => format!("{word} *"),
+        word if found.holm_significant => format!("{word} *"),
         word => word.to_owned(),
     }
 }

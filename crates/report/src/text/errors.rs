@@ -10,8 +10,9 @@ use std::fmt;
 pub(super) fn draw(page: &mut Page<'_>, findings: &Findings) -> fmt::Result {
     let rows = &findings.operations;
     // A command's row has its subcommands' answers too: they are shown where they are most particular.
-    let all = || rows.iter().chain(&findings.held).chain(&findings.members).filter(|row| !row.statuses.is_empty());
-    let once = rows.iter().chain(&findings.held).filter(|row| row.is_counted_once());
+    let all =
+        || rows.iter().chain(&findings.long_lived).chain(&findings.members).filter(|row| !row.statuses.is_empty());
+    let once = rows.iter().chain(&findings.long_lived).filter(|row| row.is_counted_once());
     let unknown = once.map(|row| row.status_unknown).fold(0, u64::saturating_add);
     if all().next().is_none() {
         return page.heading(&match unknown {

@@ -144,7 +144,7 @@ fn parts<const N: usize>(counts: [u64; N], whole: u64) -> [String; N] {
 /// "SMB" as in Appendix A, where that is what the requests are.
 fn first_label(findings: &Findings) -> &'static str {
     let smb = |protocol: &str| protocol.starts_with("SMB");
-    let rows = || findings.operations.iter().chain(&findings.held);
+    let rows = || findings.operations.iter().chain(&findings.long_lived);
     match (rows().any(|row| smb(&row.protocol)), rows().any(|row| !smb(&row.protocol))) {
         (true, true) => "SMB, RPC:",
         (false, true) => "RPC:",

@@ -15,7 +15,7 @@ pub(super) fn draw(page: &mut Page<'_>, findings: &Findings) -> fmt::Result {
     if is_empty(&findings.queue_depth) {
         return Ok(());
     }
-    page.heading("Queue depth (requests outstanding at once; held requests are not counted):")?;
+    page.heading("Queue depth (requests outstanding at once; long-lived requests are not counted):")?;
     one(page, &findings.queue_depth)?;
     // Of a single level the whole has said it all.
     let several = findings.stages.len() > 1;

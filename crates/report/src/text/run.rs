@@ -37,7 +37,7 @@ pub(super) fn draw(page: &mut Page<'_>, findings: &Findings) -> fmt::Result {
     level_tables(page, sides)?;
     super::curves::draw(page, findings)?;
     other_tables(page, sides)?;
-    super::stations::draw(page, findings)?;
+    super::clients::draw(page, findings)?;
     drawn::draw(page, tables::failures(sides))
 }
 
@@ -54,7 +54,7 @@ fn level_tables(page: &mut Page<'_>, sides: &[Findings]) -> fmt::Result {
 }
 
 fn other_tables(page: &mut Page<'_>, sides: &[Findings]) -> fmt::Result {
-    let users = tables::users(sides).into_iter().chain(tables::late_turns(sides));
+    let users = tables::users(sides).into_iter().chain(tables::late_iterations(sides));
     drawn::draw(page, users.chain(tables::repeats(sides)).chain(tables::server_side(sides)))?;
     drawn::draw(page, tables::generators(sides))
 }

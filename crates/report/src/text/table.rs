@@ -2,8 +2,8 @@
 //!
 //! Why not a crate: `docs/decisions/0004-terminal-tables.md`.
 
-use super::felt::is_spark;
 use super::page::{Page, Role};
+use super::summary::is_spark;
 use crate::safe;
 
 /// Indent of numbers that follow below their name.

@@ -188,7 +188,7 @@ fn what_is_collected_keeps_to_the_schema() {
     all.push(transaction(find_first(), 500, None));
     all.push(Transaction { long_lived: true, ..transaction(find_first(), 20, Some(900)) });
     let findings = from(&all);
-    assert_eq!(findings.held.len(), 2, "the command and its subcommand");
+    assert_eq!(findings.long_lived.len(), 2, "the command and its subcommand");
     let rows = findings.heat_maps[0].edges_s.len() as u32 - 1;
     assert!(findings.heat_maps.iter().flat_map(|map| &map.cells).all(|&(_, row, _)| row < rows));
     assert_eq!(crate::against_schema(&crate::value(&findings)), Vec::<String>::new());
@@ -222,9 +222,9 @@ fn a_run_has_a_stage_a_level_and_one_bad_level_spoils_it() {
     let level = |statistics, from: i64, reasons: &[&str]| Level {
         statistics,
         span_ns: (from * MS, (from + 500) * MS),
-        turns: 2,
+        iterations: 2,
         about: About {
-            level: "4 stations".into(),
+            level: "4 clients".into(),
             curve: None,
             validity: Validity::of(reasons.iter().map(|&reason| plimsoll_model::Reason::invalid(reason))),
             failures: vec![("b".into(), 1), ("a".into(), 2)],
@@ -237,7 +237,7 @@ fn a_run_has_a_stage_a_level_and_one_bad_level_spoils_it() {
     assert_eq!(findings.stages.len(), 2);
     let stage = &findings.stages[0];
     assert_eq!(stage.count, 2, "logging on is no operation of a user");
-    assert_eq!((stage.operations_per_s, stage.turns_per_s, stage.read_bytes_per_s), (4.0, 4.0, 4000.0));
+    assert_eq!((stage.operations_per_s, stage.iterations_per_s, stage.read_bytes_per_s), (4.0, 4.0, 4000.0));
     assert_eq!(stage.response_time.map(|t| t.max_s), Some(0.002));
     assert_eq!(stage.response_time_from_intended.map(|t| t.max_s), Some(0.005));
     assert_eq!(stage.failures[0].cause, "a", "most frequent first");
@@ -252,15 +252,15 @@ fn a_run_has_a_stage_a_level_and_one_bad_level_spoils_it() {
     assert_eq!(read_row.mean_payload(), Some(1000.0));
     let text = crate::shown(&findings, &Style::default());
     for part in [
-        "Queue depth at 4 stations:",
-        "Operation mix and service time at 4 stations",
+        "Queue depth at 4 clients:",
+        "Operation mix and service time at 4 clients",
         "SMB2 READ: 2 times",
         "once per member",
     ] {
         assert!(text.contains(part) || text.contains(&part.replace("SMB2 ", "")), "no {part} in {text}");
     }
     assert!(stage.validity.valid);
-    assert_eq!(findings.validity.reasons, ["At 4 stations: it was late"]);
+    assert_eq!(findings.validity.reasons, ["At 4 clients: it was late"]);
     assert!(!findings.validity.valid);
     assert_eq!(findings.operations.iter().find(|row| row.procedure == "READ").map(|row| row.count), Some(6));
     assert_eq!(findings.span.elapsed_s, Some(2.5));
@@ -283,7 +283,7 @@ fn calls_in_a_local_directory_are_in_no_sum() {
     let level = |(statistics, words): (_, &str)| Level {
         statistics,
         span_ns: (0, 500 * MS),
-        turns: 1,
+        iterations: 1,
         about: About { level: words.into(), ..About::default() },
     };
     let levels: Vec<Level<'_>> = both.iter().zip(["random", "random, local"]).map(level).collect();
@@ -318,24 +318,24 @@ fn each_reason_of_a_run_keeps_its_own_verdict() {
     let level = |words: &str, reasons: Vec<Reason>| Level {
         statistics: &statistics,
         span_ns: (0, 500 * MS),
-        turns: 1,
+        iterations: 1,
         about: About { level: words.into(), validity: Validity::of(reasons), ..About::default() },
     };
     let interrupted = || Reason::partial("interrupted");
     let levels =
-        [level("1 station", vec![interrupted()]), level("2 stations", vec![interrupted(), Reason::invalid("late")])];
+        [level("1 client", vec![interrupted()]), level("2 clients", vec![interrupted(), Reason::invalid("late")])];
     let findings = Findings::collect_run(Run::default(), &levels, &Names::default(), Source::default(), status_name);
     let said: Vec<(Verdict, &str)> = findings.validity.each_reason().collect();
-    assert_eq!(said[0], (Verdict::Invalid, "At 2 stations: late"));
+    assert_eq!(said[0], (Verdict::Invalid, "At 2 clients: late"));
     assert_eq!(
         said[1..],
-        ["At 1 station: interrupted", "At 2 stations: interrupted"].map(|text| (Verdict::Partial, text))
+        ["At 1 client: interrupted", "At 2 clients: interrupted"].map(|text| (Verdict::Partial, text))
     );
     let text = crate::shown(&findings, &Style::default());
     let lines: Vec<&str> = text.lines().skip(4).take(3).collect();
     assert_eq!(
         lines,
-        ["INVALID: At 2 stations: late", "PARTIAL: At 1 station: interrupted", "PARTIAL: At 2 stations: interrupted"]
+        ["INVALID: At 2 clients: late", "PARTIAL: At 1 client: interrupted", "PARTIAL: At 2 clients: interrupted"]
     );
 }
 
@@ -360,8 +360,8 @@ fn under_a_schedule_the_time_from_the_intended_start_leads() {
             t.timeline.intended = Some(intended * MS);
             statistics.record(&t);
         }
-        let about = About { level: "100 turns a second".into(), ..About::default() };
-        let level = Level { statistics: &statistics, span_ns: (0, 5_000 * MS), turns: 500, about };
+        let about = About { level: "100 iterations a second".into(), ..About::default() };
+        let level = Level { statistics: &statistics, span_ns: (0, 5_000 * MS), iterations: 500, about };
         Findings::collect_run(Run::default(), &[level], &Names::default(), Source::default(), status_name)
     };
     let closed = collected(plimsoll_stats::Headline::Response);
@@ -391,7 +391,7 @@ fn under_a_schedule_the_time_from_the_intended_start_leads() {
     assert!(!before.contains("from the intended start per") && before.contains("p99 int."), "{before}");
     for part in [
         "Load levels (response times from the intended start of all operations",
-        "What users felt (response times from the intended start",
+        "Response time from the intended start by operation group (",
         "Response time from the intended start (to last byte of the response)",
         "Response time, uncorrected (first byte",
         "Response times from the intended start per group",

@@ -34,7 +34,7 @@ fn run(mean_us: u64, failing: u64) -> MeasuredRun {
 
 fn contestant(name: &str, runs: Vec<MeasuredRun>) -> Contestant {
     let findings = Findings { name: name.to_owned(), ..Findings::default() };
-    Contestant { findings, levels: vec![LevelRuns { level: "4 stations".to_owned(), point: None, runs }] }
+    Contestant { findings, levels: vec![LevelRuns { level: "4 clients".to_owned(), point: None, runs }] }
 }
 
 fn compared(a: Vec<MeasuredRun>, b: Vec<MeasuredRun>, order: Order) -> Report {
@@ -92,7 +92,7 @@ fn ten_per_cent_are_worse_and_nothing_is_nothing() {
     }
     assert_eq!(verdict(&found, "throughput"), "no difference shown");
     let mean = metric(&found, "procedure", "mean").differences[0].as_ref().unwrap();
-    assert!((mean.relative.unwrap() - 0.1).abs() < 1e-9 && mean.remains, "{mean:?}");
+    assert!((mean.relative.unwrap() - 0.1).abs() < 1e-9 && mean.holm_significant, "{mean:?}");
     assert!(mean.relative_low.unwrap() > 0.08 && mean.relative_high.unwrap() < 0.12, "{mean:?}");
     let same = compared(vec![run(1000, 3)], vec![run(1000, 3)], Order::Apart);
     let all = of(&same).levels[0]
@@ -111,7 +111,7 @@ fn of_numbers_that_must_not_be_used_nobody_can_tell_whether_they_are_worse() {
     let found = Report::compare(both.to_vec(), Order::Apart, Vec::new());
     let metrics = || of(&found).levels[0].rows.iter().flat_map(|row| &row.metrics);
     let all: Vec<_> = metrics().flat_map(|metric| metric.differences.iter().flatten()).collect();
-    assert!(all.len() > 20 && all.iter().all(|one| one.verdict == "cannot tell" && !one.remains), "{all:?}");
+    assert!(all.len() > 20 && all.iter().all(|one| one.verdict == "cannot tell" && !one.holm_significant), "{all:?}");
     assert_eq!((of(&found).method.tested, of(&found).levels[0].invalid.as_slice()), (0, ["B".to_owned()].as_slice()));
     let text = to_string(&found, &Style::default());
     assert!(!text.contains("worse *") && text.contains("the numbers of B at this level must not be used"), "{text}");
@@ -125,7 +125,7 @@ fn of_numbers_that_must_not_be_used_nobody_can_tell_whether_they_are_worse() {
     }
     // A level's own validity decides, where it has one.
     let point = |valid| {
-        let (curve, level) = (None, "4 stations".to_owned());
+        let (curve, level) = (None, "4 clients".to_owned());
         Some(LoadPoint { curve, level, load: 4.0, pace: Vec::new(), outstanding: 4, valid })
     };
     both[1].levels[0].point = point(true);
@@ -155,14 +155,14 @@ fn repeated_runs_bring_what_a_restart_changes() {
 #[test]
 fn a_level_that_not_all_have_is_left_out() {
     let mut a = contestant("a", vec![run(1000, 0)]);
-    a.levels.push(LevelRuns { level: "8 stations".to_owned(), point: None, runs: vec![run(1000, 0)] });
+    a.levels.push(LevelRuns { level: "8 clients".to_owned(), point: None, runs: vec![run(1000, 0)] });
     let b = contestant("b", vec![run(1000, 0)]);
     let levels = |order: &[Contestant]| {
         let found = Report::compare(order.to_vec(), Order::Apart, Vec::new());
         of(&found).levels.iter().map(|level| level.level.clone()).collect::<Vec<_>>()
     };
-    assert_eq!(levels(&[a.clone(), b.clone()]), ["4 stations"]);
-    assert_eq!(levels(&[b, a]), ["4 stations"]);
+    assert_eq!(levels(&[a.clone(), b.clone()]), ["4 clients"]);
+    assert_eq!(levels(&[b, a]), ["4 clients"]);
 }
 
 #[test]
@@ -193,7 +193,7 @@ fn the_text_fits_and_warns_first() {
     let text = to_string(&found, &Style::plain(80));
     assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
     let place = |what: &str| text.find(what).unwrap_or_else(|| panic!("{what} is not in\n{text}"));
-    assert!(place("! The workloads differ.") < place("B against A, 4 stations"));
+    assert!(place("! The workloads differ.") < place("B against A, 4 clients"));
     assert!(place("+10 % (") > place("Verdict"));
     assert!(text.contains("worse *") && text.contains("none shown") && text.contains("9 times of 10"), "{text}");
     assert!(text.contains("1.00 ms ±"), "{text}");
@@ -207,7 +207,7 @@ fn the_text_fits_and_warns_first() {
 fn all_levels_are_one_table() {
     let side = |name: &str, times: [u64; 2]| {
         let mut one = contestant(name, vec![run(times[0], 0)]);
-        one.levels.push(LevelRuns { level: "8 stations".to_owned(), point: None, runs: vec![run(times[1], 0)] });
+        one.levels.push(LevelRuns { level: "8 clients".to_owned(), point: None, runs: vec![run(times[1], 0)] });
         one
     };
     let both = [side("old", [1000, 2000]), side("new", [1000, 1500])];
@@ -219,8 +219,8 @@ fn all_levels_are_one_table() {
         let both = [lines.next().unwrap(), lines.next().unwrap()];
         both.iter().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect()
     };
-    assert_eq!(words("4 stations"), ["4 stations A 100 0.410 3.28 1.000", "B 100 = 0.410 = 3.28 = 1.000 ="]);
-    assert_eq!(words("8 stations"), ["8 stations A 100 0.410 3.28 2.000", "B 100 = 0.410 = 3.28 = 1.500 +*"]);
+    assert_eq!(words("4 clients"), ["4 clients A 100 0.410 3.28 1.000", "B 100 = 0.410 = 3.28 = 1.000 ="]);
+    assert_eq!(words("8 clients"), ["8 clients A 100 0.410 3.28 2.000", "B 100 = 0.410 = 3.28 = 1.500 +*"]);
     let short = MeasuredRun { span_ns: (0, S), ..run(1000, 0) };
     let text = compact_to_string(&compared(vec![short], vec![run(1100, 0)], Order::Apart), &Style::plain(80));
     assert!(text.contains("100 ?") && text.contains("! The workloads differ."), "{text}");

@@ -5,7 +5,7 @@
 use crate::html_synthetic::{NASTY, busy, compared, compared_in_full, invalid, points, run};
 use plimsoll_report::collect::repeats::repeats;
 use plimsoll_report::findings::{
-    FailureCount, Fairness, Findings, Generator, Reason, Report, Run, Stage, StationSpread, Validity,
+    ClientSpread, FailureCount, Fairness, Findings, Generator, Reason, Report, Run, Stage, Validity,
 };
 use plimsoll_report::{html, text};
 
@@ -180,7 +180,7 @@ fn fairness_that_may_be_the_generators_is_marked() {
     findings.stages.iter_mut().for_each(|stage| stage.fairness.attributable = false);
     let markup = markup(&crate::page(&findings));
     assert!(markup.contains("* Not known to be the server"));
-    let jain = findings.stages.iter().find(|stage| stage.fairness.stations > 1).and_then(|stage| stage.fairness.jain);
+    let jain = findings.stages.iter().find(|stage| stage.fairness.clients > 1).and_then(|stage| stage.fairness.jain);
     assert!(markup.contains(&format!("<td>{:.3}*</td>", jain.unwrap())));
     assert!(markup.contains("At levels marked *"));
 }
@@ -374,15 +374,15 @@ fn a_run_shows_its_load_levels_and_no_packets() {
         pace: vec!["no think time".to_owned(), "time-out 30.0 s".to_owned()],
         server: None,
         number: 0,
-        level: "17 stations".into(),
+        level: "17 clients".into(),
         curve: None,
         varied: None,
-        stations: 17,
+        clients: 17,
         depth: 1,
         outstanding: 17,
         connections: 17,
         asked_per_s: None,
-        turns_per_s: 4321.0,
+        iterations_per_s: 4321.0,
         span: findings.span,
         validity: findings.validity.clone(),
         count: 5,
@@ -404,16 +404,16 @@ fn a_run_shows_its_load_levels_and_no_packets() {
         queue_depth: findings.queue_depth.clone(),
         generator: Generator::default(),
         fairness: Fairness::default(),
-        spread: StationSpread::default(),
+        spread: ClientSpread::default(),
         silence: plimsoll_report::findings::Silence::default(),
         short_reads: plimsoll_report::findings::ShortReads::default(),
         interruption: None,
         failures: vec![FailureCount { cause: "timed out".into(), count: 123 }],
         users: None,
-        turns: vec![],
+        iterations: vec![],
     }];
     let markup = markup(&crate::page(&findings));
-    for shown in ["17 stations", "4,321/s", "timed out", "id=\"levels\""] {
+    for shown in ["17 clients", "4,321/s", "timed out", "id=\"levels\""] {
         assert!(markup.contains(shown), "{shown} is not shown");
     }
     assert!(!markup.contains("id=\"packets\"") && !markup.contains("<img"));
@@ -433,7 +433,7 @@ fn a_run_claims_only_what_its_levels_show() {
             failure("connection reset", 1),
         ];
         stage.silence.unanswered_wait_s = Some(1_000.0);
-        stage.generator.strangers = 6;
+        stage.generator.unmatched_responses = 6;
     }
     let levels = findings.stages.len() as u64;
     let style = text::Style { colour: false, width: 200, sections: text::Sections::ALL };
@@ -488,7 +488,7 @@ fn rates_of_a_run_leave_out_what_lies_between_levels() {
 fn varied() -> Findings {
     let mut findings = run();
     for stage in &mut findings.stages {
-        stage.level = format!("{} stations", stage.stations);
+        stage.level = format!("{} clients", stage.clients);
         stage.curve = stage.curve.as_ref().map(|name| format!("block={}", if name == "SMB" { "1kB" } else { "30kB" }));
     }
     findings.curves = plimsoll_report::collect::curves::curves(&findings.stages);
@@ -509,11 +509,11 @@ fn levels_of_several_curves_say_which_one() {
         assert_eq!(distinct, heads, "{table}");
     }
     let charts = page.split_once("id=\"charts\">").unwrap().1.split("</script>").next().unwrap();
-    assert!(charts.contains("16 stations, block=30kB") && !charts.contains("\"4 stations\""), "{charts}");
-    assert!(markup.contains("<em>16 stations, block="), "the story names the level with its value");
+    assert!(charts.contains("16 clients, block=30kB") && !charts.contains("\"4 clients\""), "{charts}");
+    assert!(markup.contains("<em>16 clients, block="), "the story names the level with its value");
 }
 
-/// Past its highest throughput a closed loop's curve turns back: a band would fold over itself.
+/// Past its highest throughput a closed loop's curve iterations back: a band would fold over itself.
 #[test]
 fn a_curve_that_turns_back_has_strokes_and_no_band() {
     let figure = |findings: &Findings| {
@@ -577,7 +577,7 @@ fn a_breakdown_leads_with_its_calls_and_counts_local_ones_apart() {
     {
         assert!(summary.contains(said), "{said}: {summary}");
     }
-    for false_said in ["sent to the server", "Highest throughput", "What users felt"] {
+    for false_said in ["sent to the server", "Highest throughput", "by operation group"] {
         assert!(!summary.contains(false_said), "{false_said}: {summary}");
     }
 }
@@ -603,16 +603,16 @@ fn a_search_leads_with_the_capacity() {
     use plimsoll_report::findings::capacity::Capacity;
     let mut findings = run();
     let found = Capacity {
-        unit: "stations".into(),
+        unit: "clients".into(),
         outcome: "found".into(),
         low: Some(12.0),
         high: Some(13.0),
-        promises: vec!["p99 < 20ms".into()],
+        objectives: vec!["p99 < 20ms".into()],
         ..Capacity::default()
     };
     findings.run.as_mut().unwrap().capacity = Some(Box::new(found));
     let summary = summary_of(&findings);
     let story = summary.split_once("class=\"story\"").unwrap().1;
-    assert!(story.starts_with("><strong>It carries 12 stations (95 % interval 12 to 13)."), "{story}");
+    assert!(story.starts_with("><strong>It carries 12 clients (95 % interval 12 to 13)."), "{story}");
     assert!(!summary.contains("Highest throughput") && !summary.contains("The most that was carried"), "{summary}");
 }

@@ -1,4 +1,4 @@
-//! The terminal report, held to golden files and to its promises.
+//! The terminal report, held to golden files and to its objectives.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use crate::example::{self, bless};
@@ -39,7 +39,7 @@ fn each_load_level_has_an_appendix_a() {
     long.run.as_mut().unwrap().target = format!("smb://u@host/{}", "share".repeat(30));
     let text = appendix_a(&long.into(), &Style::default());
     assert!(text.lines().all(|line| safe::columns(line) <= 80), "{text}");
-    assert!(text.lines().any(|line| line.ends_with("share - 64 stations, block=30kB *")), "{text}");
+    assert!(text.lines().any(|line| line.ends_with("share - 64 clients, block=30kB *")), "{text}");
 }
 
 #[test]
@@ -50,14 +50,14 @@ fn a_capture_has_one_appendix_a() {
         "Packets:",
         "Response times per command",
         "Response times per group",
-        "Held requests",
+        "Long-lived requests",
         "Group - Read:",
         "Warnings",
     ];
     for heading in headings {
         assert!(text.contains(heading), "{heading}");
     }
-    for heading in ["What users felt", "Slowest operations"] {
+    for heading in ["Response time by operation group", "Slowest operations"] {
         assert!(whole.contains(heading) && !text.contains(heading), "{heading}");
     }
     assert!(text.lines().all(|line| whole.lines().any(|other| other == line)), "nothing is told another way");

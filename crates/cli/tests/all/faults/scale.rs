@@ -11,7 +11,7 @@ fn five_hundred_users_and_none_starves() {
         assert!(matches!(ended.code, Some(0 | 4)), "{}", ended.said);
         let stage = ended.stage();
         assert_eq!(
-            (&stage["stations"], &stage["fairness"]["starved"]),
+            (&stage["clients"], &stage["fairness"]["starved"]),
             (&500.into(), &0.into()),
             "{}",
             stage["fairness"]

@@ -82,7 +82,7 @@ impl Spoilt {
 }
 
 fn strangers(ended: &Ended) -> u64 {
-    ended.stage()["generator"]["strangers"].as_u64().unwrap()
+    ended.stage()["generator"]["unmatched_responses"].as_u64().unwrap()
 }
 
 /// What failed, over all causes; and what of it has this one.

@@ -186,7 +186,7 @@ fn place(ranking: &mut Ranking) {
     for ranked in all {
         for (pair, remains) in ranked.pairs.iter_mut().zip(&mut remain) {
             let leaves_out_zero = pair.difference.low > 0.0 || pair.difference.high < 0.0;
-            pair.difference.remains = remains && leaves_out_zero;
+            pair.difference.holm_significant = remains && leaves_out_zero;
         }
         ranked.places = places_of(ranked);
     }
@@ -205,7 +205,7 @@ fn places_of(ranked: &Ranked) -> Vec<Option<u64>> {
         let (first, second) = (letter(a.min(b)), letter(a.max(b)));
         let found = ranked.pairs.iter().find(|pair| pair.baseline == first && pair.other == second);
         let better = if b < a { "better" } else { "worse" };
-        found.is_some_and(|pair| pair.difference.remains && pair.difference.verdict == better)
+        found.is_some_and(|pair| pair.difference.holm_significant && pair.difference.verdict == better)
     };
     places(&values, more_is_better, shown)
 }

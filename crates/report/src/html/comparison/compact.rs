@@ -128,7 +128,7 @@ fn cell(metric: Option<&ComparedMetric>, place: usize) -> Markup {
 fn mark(difference: Option<&Difference>) -> Markup {
     let Some(difference) = difference else { return html! { small { "?" } } };
     let by = difference.relative.map_or_else(String::new, |share| format!("{:.0} %", share.abs() * 100.0));
-    let remains = if difference.remains { "*" } else { "" };
+    let remains = if difference.holm_significant { "*" } else { "" };
     html! {
         @match difference.verdict.as_str() {
             "better" => small.better { "▲" (by) (remains) },

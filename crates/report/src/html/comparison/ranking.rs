@@ -135,7 +135,8 @@ fn line(sides: &[Findings], ranked: &Ranked) -> Markup {
 
 /// What does not remain when all pairs are looked at makes no place, and no verdict here.
 fn as_placed(difference: &Difference) -> Difference {
-    let verdict = if difference.remains { difference.verdict.clone() } else { "no difference shown".to_owned() };
+    let verdict =
+        if difference.holm_significant { difference.verdict.clone() } else { "no difference shown".to_owned() };
     Difference { verdict, ..difference.clone() }
 }
 

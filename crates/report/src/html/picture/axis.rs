@@ -60,7 +60,7 @@ impl Axis {
     /// A tick's number; `step` decides how many digits it has.
     fn label(&self, value: f64, step: f64) -> String {
         match self.unit {
-            // A tick is a round number: "1.00 ms" would promise digits that mean nothing.
+            // A tick is a round number: "1.00 ms" would objective digits that mean nothing.
             Unit::Seconds => rounded(&duration(value)),
             Unit::BytesPerSecond => format!("{}/s", rounded(&bytes(value))),
             Unit::BitsPerSecond => format!("{}/s", rounded(&bits(value))),

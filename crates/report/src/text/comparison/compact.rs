@@ -70,7 +70,7 @@ fn cell(metric: Option<&ComparedMetric>, place: usize, show: impl Fn(f64) -> Str
 
 fn mark(difference: Option<&Option<Difference>>) -> &'static str {
     let Some(Some(difference)) = difference else { return "? " };
-    match (difference.verdict.as_str(), difference.remains) {
+    match (difference.verdict.as_str(), difference.holm_significant) {
         ("better", true) => "+*",
         ("better", false) => "+ ",
         ("worse", true) => "-*",

@@ -176,7 +176,7 @@ impl Browser {
         self.call("Input.dispatchMouseEvent", json!({ "type": "mouseMoved", "x": x, "y": y }));
     }
 
-    /// Turns the wheel with the control key held, as zooming asks for.
+    /// Iterations the wheel with the control key held, as zooming asks for.
     pub(crate) fn wheel_with_control(&mut self, (x, y): (f64, f64), down: f64) {
         self.mouse_to(x, y);
         let event = json!({ "type": "mouseWheel", "x": x, "y": y, "deltaX": 0, "deltaY": down, "modifiers": 2 });

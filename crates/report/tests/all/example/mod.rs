@@ -24,7 +24,7 @@ pub(crate) fn empty() -> Findings {
         resent: Default::default(),
         operations: vec![],
         groups: vec![],
-        held: vec![],
+        long_lived: vec![],
         members: vec![],
         breakdown: None,
         queue_depth: QueueDepth::default(),
@@ -75,7 +75,7 @@ pub(crate) fn row(
     OperationRow {
         protocol: if procedure.is_empty() { String::new() } else { "SMB1".into() },
         procedure: procedure.into(),
-        seed_name: (!seed.is_empty()).then(|| seed.into()),
+        netbench_name: (!seed.is_empty()).then(|| seed.into()),
         parent: None,
         operation: if procedure.is_empty() { String::new() } else { "other".into() },
         group: group.into(),
@@ -186,7 +186,7 @@ pub(crate) fn rich() -> Findings {
         operations: operations(),
         groups: groups(),
         members: vec![],
-        held: vec![row(
+        long_lived: vec![row(
             "",
             "NT_TRANSACT NOTIFY_CHANGE",
             "Other.Directory",
@@ -455,19 +455,19 @@ fn server() -> ServerSide {
 }
 
 /// A level of [`run`].
-fn stage(rich: &Findings, number: u32, stations: u64, reasons: &[&str]) -> Stage {
+fn stage(rich: &Findings, number: u32, clients: u64, reasons: &[&str]) -> Stage {
     Stage {
         pace: vec!["no think time".to_owned(), "time-out 30.0 s".to_owned()],
         number,
-        level: format!("{stations} stations"),
+        level: format!("{clients} clients"),
         curve: None,
         varied: (number == 1).then(parameter),
-        stations,
+        clients,
         depth: 4,
-        outstanding: 4 * stations,
-        connections: stations,
+        outstanding: 4 * clients,
+        connections: clients,
         asked_per_s: (number == 1).then_some(2000.0),
-        turns_per_s: 1234.5,
+        iterations_per_s: 1234.5,
         span: rich.span,
         validity: Validity::of(reasons.iter().map(|&reason| Reason::invalid(reason))),
         count: 2469,
@@ -489,7 +489,7 @@ fn stage(rich: &Findings, number: u32, stations: u64, reasons: &[&str]) -> Stage
         queue_depth: rich.queue_depth.clone(),
         generator: generator(rich, number),
         fairness: Fairness {
-            stations,
+            clients,
             starved: 0,
             min: Some(0.9),
             max: Some(1.1),
@@ -497,7 +497,7 @@ fn stage(rich: &Findings, number: u32, stations: u64, reasons: &[&str]) -> Stage
             jain: Some(0.997),
             attributable: number == 0,
         },
-        spread: if stations > 1 { spread() } else { StationSpread::default() },
+        spread: if clients > 1 { spread() } else { ClientSpread::default() },
         server: (number == 0).then(server),
         silence: Silence::default(),
         short_reads: ShortReads::default(),
@@ -511,7 +511,7 @@ fn stage(rich: &Findings, number: u32, stations: u64, reasons: &[&str]) -> Stage
             failed: 1,
             failed_share: 0.025,
         }),
-        turns: vec![TurnKind {
+        iterations: vec![IterationKind {
             name: "upload, unmapped".into(),
             ended: 38,
             unended: 1,
@@ -537,8 +537,8 @@ fn generator(rich: &Findings, number: u32) -> Generator {
         round_trip: (number == 0).then_some(RoundTrip { least_s: 1e-5, smoothed_s: 4e-5 }),
         clock_granularity_s: Some(1e-9),
         never_sent: 3,
-        strangers: 0,
-        spared: 12 * u64::from(number),
+        unmatched_responses: 0,
+        requests_avoided: 12 * u64::from(number),
         run_delay_s: Some(0.25),
         stolen_s: None,
         late_requests: Some(3),
@@ -574,7 +574,7 @@ pub(crate) fn run() -> Findings {
         curves: vec![load_curve()],
         sizes: vec![size_curve()],
         repeats: vec![repeated_level()],
-        validity: Validity::invalid("At 64 stations: the generator was busy 97 % of the time"),
+        validity: Validity::invalid("At 64 clients: the generator was busy 97 % of the time"),
         ..rich
     }
 }
@@ -618,7 +618,7 @@ fn repeated_level() -> RepeatedLevel {
         max: mean + half / 3.0,
     };
     RepeatedLevel {
-        level: "1 station".into(),
+        level: "1 client".into(),
         curve: None,
         valid: true,
         stages: vec![0, 1, 2],
@@ -629,27 +629,27 @@ fn repeated_level() -> RepeatedLevel {
     }
 }
 
-/// Of 64 stations, one slow and one lossy.
-fn spread() -> StationSpread {
-    let odd = |station, how: &str, mean_s, errors| OddStation {
-        station,
+/// Of 64 clients, one slow and one lossy.
+fn spread() -> ClientSpread {
+    let odd = |client, how: &str, mean_s, errors| OutlierClient {
+        client,
         how: how.into(),
         mean_s: Some(mean_s),
         usual_s: Some(0.008),
         errors,
         attempts: 40,
-        thread: station % 2,
+        thread: client % 2,
     };
-    StationSpread {
+    ClientSpread {
         mean_s: Some(0.0082),
         min: Some(0.95),
         max: Some(1.9),
         stddev: Some(0.12),
-        odd: vec![odd(4, "slower", 0.0156, 0), odd(12, "lossy", 0.008, 9)],
-        odd_stations: 2,
-        errors: vec![StationErrors { station: 12, errors: 9, attempts: 40 }],
-        stations_with_errors: 1,
-        unjudged_stations: 3,
+        outliers: vec![odd(4, "slower", 0.0156, 0), odd(12, "lossy", 0.008, 9)],
+        outlier_clients: 2,
+        errors: vec![ClientErrors { client: 12, errors: 9, attempts: 40 }],
+        clients_with_errors: 1,
+        unjudged_clients: 3,
     }
 }
 
@@ -662,10 +662,10 @@ fn size_curve() -> SizeCurve {
         mean_s,
         interval: None,
         expected_s,
-        odd: (bytes == 1500).then(|| "slower".into()),
+        outlier: (bytes == 1500).then(|| "slower".into()),
     };
     let ends = [(0, 500), (0, 1000), (1, 2000), (1, 2500)].map(|(stage, bytes)| point(stage, bytes, 0.001, None));
     let [a, b, c, d] = ends;
     let points = vec![a, b, point(0, 1500, 0.03, Some(0.001)), c, d];
-    SizeCurve { parameter: "block".into(), level: "1 stations".into(), points }
+    SizeCurve { parameter: "block".into(), level: "1 clients".into(), points }
 }

@@ -44,7 +44,7 @@ fn comparison() -> Comparison {
         conditions: vec![Condition {
             text: "read.p99 > +10%".into(),
             outcome: "failed".into(),
-            because: vec!["At 4 stations the interval is from +11.0 % to +14.0 %.".into()],
+            because: vec!["At 4 clients the interval is from +11.0 % to +14.0 %.".into()],
         }],
     }
 }
@@ -71,7 +71,7 @@ pub(crate) fn points() -> Report {
             row("group", name, vec![mean(0.000_3 * f64::from(i), change)])
         });
         ComparedLevel {
-            level: format!("{clients} stations"),
+            level: format!("{clients} clients"),
             rows: [row("all", "All", rates)].into_iter().chain(all).collect(),
             ..level(clients)
         }
@@ -85,19 +85,19 @@ pub(crate) fn points() -> Report {
     Report { comparison: Some(comparison), ..compared() }
 }
 
-fn level(stations: f64) -> ComparedLevel {
+fn level(clients: f64) -> ComparedLevel {
     let row = |scope: &str, name: &str, slower: f64| ComparedRow {
         scope: scope.into(),
         name: name.into(),
         protocol: String::new(),
         metrics: vec![
-            metric("throughput", "1/s", true, 900.0 * stations, -slower),
-            metric("mean", "s", false, 0.000_9 * stations.sqrt(), slower),
-            metric("p99", "s", false, 0.004 * stations.sqrt(), slower),
+            metric("throughput", "1/s", true, 900.0 * clients, -slower),
+            metric("mean", "s", false, 0.000_9 * clients.sqrt(), slower),
+            metric("p99", "s", false, 0.004 * clients.sqrt(), slower),
         ],
     };
     ComparedLevel {
-        level: format!("{stations} stations"),
+        level: format!("{clients} clients"),
         runs: vec![1, 1],
         seconds: vec![60.0, 60.0],
         from: "batches".into(),
@@ -129,7 +129,7 @@ fn metric(metric: &str, unit: &str, more_is_better: bool, value: f64, change: f6
             relative_high: Some(change + 0.02),
             verdict: verdict.into(),
             p_value: if shown { 0.000_1 } else { 0.9 },
-            remains: shown,
+            holm_significant: shown,
             detectable: Some(0.03),
         })],
     }

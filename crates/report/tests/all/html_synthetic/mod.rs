@@ -131,7 +131,7 @@ fn make() -> Findings {
             OperationRow {
                 protocol: protocol.into(),
                 procedure: procedure.into(),
-                seed_name: seed.map(Into::into),
+                netbench_name: seed.map(Into::into),
                 parent: parent.map(Into::into),
                 operation: operation.into(),
                 group: group.into(),
@@ -201,8 +201,8 @@ fn make() -> Findings {
             missing: 137,
             ..Unseen::default()
         },
-        held: vec![held(&rows[0])],
-        members: vec![OperationRow { procedure: "COMPOUND".into(), protocol: "NFS4".into(), ..held(&rows[0]) }],
+        long_lived: vec![long_lived(&rows[0])],
+        members: vec![OperationRow { procedure: "COMPOUND".into(), protocol: "NFS4".into(), ..long_lived(&rows[0]) }],
         operations: rows,
         groups,
         breakdown: Some(Breakdown { by: "path".into(), rows: breakdown, others: 1234 }),
@@ -324,7 +324,7 @@ fn row(these: &[One], total: u64) -> OperationRow {
     OperationRow {
         protocol: String::new(),
         procedure: String::new(),
-        seed_name: None,
+        netbench_name: None,
         parent: None,
         operation: String::new(),
         group: String::new(),
@@ -464,12 +464,12 @@ fn unanswered() -> Vec<Slow> {
     (0..5).map(waiting).collect()
 }
 
-fn held(like: &OperationRow) -> OperationRow {
+fn long_lived(like: &OperationRow) -> OperationRow {
     OperationRow {
         protocol: "SMB2".into(),
         procedure: "CHANGE_NOTIFY".into(),
         operation: "notify".into(),
-        seed_name: None,
+        netbench_name: None,
         parent: None,
         count: 31,
         answered: 22,

@@ -9,7 +9,7 @@ const STATIONS: [u32; 5] = [1, 2, 4, 8, 16];
 pub(crate) fn run() -> Findings {
     let capture = busy();
     let curves = [("SMB", 0.000_9, 4.0), ("NFS", 0.000_7, 6.0)];
-    let levels = curves.iter().flat_map(|curve| STATIONS.map(|stations| (*curve, stations)));
+    let levels = curves.iter().flat_map(|curve| STATIONS.map(|clients| (*curve, clients)));
     let mut stages: Vec<Stage> = (0..).zip(levels).map(|(number, level)| stage(number, level, &capture)).collect();
     if let Some(last) = stages.last_mut() {
         last.validity = Validity::invalid("the generator used 96 % of its processors");
@@ -51,9 +51,9 @@ fn slower(row: &OperationRow, times: f64) -> OperationRow {
     OperationRow { response_time, ..row.clone() }
 }
 
-fn stage(number: u32, ((curve, service_s, servers), stations): ((&str, f64, f64), u32), capture: &Findings) -> Stage {
-    // Asymptotic bounds of a closed network, softened: throughput rises with the stations and then no more.
-    let (n, think_s) = (f64::from(stations), 0.002);
+fn stage(number: u32, ((curve, service_s, servers), clients): ((&str, f64, f64), u32), capture: &Findings) -> Stage {
+    // Asymptotic bounds of a closed network, softened: throughput rises with the clients and then no more.
+    let (n, think_s) = (f64::from(clients), 0.002);
     let full = servers / service_s;
     let rate = 1.0 / ((service_s + think_s) / n + 1.0 / full);
     let mean_s = n / rate - think_s;
@@ -63,15 +63,15 @@ fn stage(number: u32, ((curve, service_s, servers), stations): ((&str, f64, f64)
         pace: vec!["no think time".to_owned(), "time-out 30.0 s".to_owned()],
         server: None,
         number,
-        level: format!("{curve}, {stations} stations"),
+        level: format!("{curve}, {clients} clients"),
         curve: Some(curve.into()),
         varied: None,
-        stations: u64::from(stations),
+        clients: u64::from(clients),
         depth: 1,
-        outstanding: u64::from(stations),
-        connections: u64::from(stations),
+        outstanding: u64::from(clients),
+        connections: u64::from(clients),
         asked_per_s: None,
-        turns_per_s: rate,
+        iterations_per_s: rate,
         span: capture.span,
         validity: Validity::default(),
         count: (rate * 3.0) as u64,
@@ -93,7 +93,7 @@ fn stage(number: u32, ((curve, service_s, servers), stations): ((&str, f64, f64)
         queue_depth: capture.queue_depth.clone(),
         generator: Generator { cpu_s: 0.4 * n / 16.0, cpu_share: 0.4 * n / 16.0, ..Generator::default() },
         fairness: Fairness {
-            stations: u64::from(stations),
+            clients: u64::from(clients),
             starved: 0,
             min: Some(1.0 - spread),
             max: Some(1.0 + spread),
@@ -101,12 +101,12 @@ fn stage(number: u32, ((curve, service_s, servers), stations): ((&str, f64, f64)
             jain: Some(1.0 / (1.0 + spread * spread / 4.0)),
             attributable: true,
         },
-        spread: StationSpread::default(),
+        spread: ClientSpread::default(),
         silence: plimsoll_report::findings::Silence::default(),
         short_reads: plimsoll_report::findings::ShortReads::default(),
         interruption: None,
         failures: vec![],
         users: None,
-        turns: vec![],
+        iterations: vec![],
     }
 }

@@ -1,16 +1,16 @@
-//! How the server treated its stations, and which sizes it treats otherwise than others.
+//! How the server treated its clients, and which sizes it treats otherwise than others.
 
 use std::fmt;
 
 use super::page::{Page, Role};
 use super::table::Table;
 use super::units::{NONE, TimeScale, significant, time};
-use crate::findings::{Findings, OddStation, SizeCurve, Stage};
+use crate::findings::{Findings, OutlierClient, SizeCurve, Stage};
 
 /// Sizes or levels that still stand in one table beside each other.
 const COLUMNS: usize = 6;
 
-/// A line a level with several stations, and a sentence for each station that stands out.
+/// A line a level with several clients, and a sentence for each client that stands out.
 pub(super) fn draw(page: &mut Page<'_>, findings: &Findings) -> fmt::Result {
     let several: Vec<&Stage> = findings.stages.iter().filter(|stage| stage.spread.stddev.is_some()).collect();
     if !several.is_empty() {
@@ -21,14 +21,14 @@ pub(super) fn draw(page: &mut Page<'_>, findings: &Findings) -> fmt::Result {
 }
 
 fn spread(page: &mut Page<'_>, stages: &[&Stage]) -> fmt::Result {
-    page.heading("Stations beside each other (their mean response times, over the mean of all):")?;
+    page.heading("Clients beside each other (their mean response times, over the mean of all):")?;
     page.blank()?;
     let mut table = Table::new();
     table.head(&["Level", "Mean", "Std dev", "Min", "Max", "With errors", "Stand out"]);
     for stage in stages {
         let number = |value: Option<f64>| value.map_or_else(|| NONE.to_owned(), |value| format!("{value:.2}"));
         let spread = &stage.spread;
-        let role = if spread.odd_stations > 0 { Role::Bad } else { Role::Plain };
+        let role = if spread.outlier_clients > 0 { Role::Bad } else { Role::Plain };
         table.row_as(
             role,
             vec![
@@ -37,14 +37,14 @@ fn spread(page: &mut Page<'_>, stages: &[&Stage]) -> fmt::Result {
                 number(spread.stddev),
                 number(spread.min),
                 number(spread.max),
-                spread.stations_with_errors.to_string(),
-                spread.odd_stations.to_string(),
+                spread.clients_with_errors.to_string(),
+                spread.outlier_clients.to_string(),
             ],
         );
     }
     page.table(&table)?;
     for stage in stages {
-        for odd in &stage.spread.odd {
+        for odd in &stage.spread.outliers {
             page.paragraph(Role::Bad, "  ", &format!("At {}: {}", stage.words(), sentence(odd)))?;
         }
         if let Some(said) = unjudged(stage) {
@@ -54,30 +54,30 @@ fn spread(page: &mut Page<'_>, stages: &[&Stage]) -> fmt::Result {
     Ok(())
 }
 
-/// That nobody can tell whether stations are served alike.
+/// That nobody can tell whether clients are served alike.
 pub(crate) fn unjudged(stage: &Stage) -> Option<String> {
-    let count = stage.spread.unjudged_stations;
+    let count = stage.spread.unjudged_clients;
     (count > 0).then(|| {
         format!(
-            "whether the server treats {count} of {} stations otherwise cannot be judged: the load generator's threads were not equally on \
-             time, or that is not known, and each ran too few stations to compare them with each other. With --threads 1, or processors of its own, it can.",
-            stage.stations
+            "whether the server treats {count} of {} clients otherwise cannot be judged: the load generator's threads were not equally on \
+             time, or that is not known, and each ran too few clients to compare them with each other. With --threads 1, or processors of its own, it can.",
+            stage.clients
         )
     })
 }
 
-/// What is said of a station that stands out.
-pub(crate) fn sentence(odd: &OddStation) -> String {
-    let OddStation { station, how, mean_s, usual_s, errors, attempts, .. } = odd;
+/// What is said of a client that stands out.
+pub(crate) fn sentence(odd: &OutlierClient) -> String {
+    let OutlierClient { client, how, mean_s, usual_s, errors, attempts, .. } = odd;
     match how.as_str() {
         "lossy" => format!(
-            "station {station} is lossy: {errors} of its {attempts} operations failed, far more than of the others'."
+            "client {client} is lossy: {errors} of its {attempts} operations failed, far more than of the others'."
         ),
         _ => {
             let shown = |seconds: &Option<f64>| seconds.map_or_else(|| NONE.to_owned(), time);
             let (own, usual) = (shown(mean_s), shown(usual_s));
             format!(
-                "station {station} is served {how} than the others: {own} on average, where the median of all stations is {usual}."
+                "client {client} is served {how} than the others: {own} on average, where the median of all clients is {usual}."
             )
         }
     }
@@ -124,7 +124,7 @@ fn matrix(page: &mut Page<'_>, findings: &Findings) -> fmt::Result {
 fn sizes(page: &mut Page<'_>, curve: &SizeCurve) -> fmt::Result {
     page.heading(&format!("Sizes of {} that stand out from their neighbours at {}:", curve.parameter, curve.level))?;
     page.blank()?;
-    let odd: Vec<_> = curve.points.iter().filter(|point| point.odd.is_some()).collect();
+    let odd: Vec<_> = curve.points.iter().filter(|point| point.outlier.is_some()).collect();
     let mut table = Table::new().left(4);
     table.head(&["Size", "Mean", "Expected", "Times", "How"]);
     for point in &odd {
@@ -133,7 +133,7 @@ fn sizes(page: &mut Page<'_>, curve: &SizeCurve) -> fmt::Result {
             .expected_s
             .filter(|expected| *expected > 0.0)
             .map_or_else(|| NONE.to_owned(), |expected| significant(point.mean_s / expected));
-        let how = point.odd.clone().unwrap_or_default();
+        let how = point.outlier.clone().unwrap_or_default();
         table.row_as(Role::Bad, vec![point.value.clone(), time(point.mean_s), expected, times, how]);
     }
     if !odd.is_empty() {

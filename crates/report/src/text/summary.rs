@@ -1,4 +1,4 @@
-//! What users felt, on one screen: a line a group, with its distribution as a sparkline.
+//! The response times on one screen: a line per operation group, with its distribution as a sparkline.
 
 use super::group_name;
 use super::page::{Page, Role};
@@ -27,7 +27,7 @@ pub(super) fn draw(page: &mut Page<'_>, findings: &Findings) -> fmt::Result {
     }
     let scale = TimeScale::of(rows.iter().flat_map(|(_, _, t)| [t.p50_s, t.p95_s, t.p99_s]));
     let reach = Reach::of(&findings.heat_maps);
-    page.heading(&format!("What users felt (response times{} {}):", findings.headline.words(), scale.words()))?;
+    page.heading(&format!("Response time{} by operation group ({}):", findings.headline.words(), scale.words()))?;
     page.blank()?;
     let mut table = Table::new().left(6);
     table.head(&["Group", "Count", "% Tot", "p50", "p95", "p99", "Fast to slow"]);

@@ -1,4 +1,4 @@
-//! How the server treated its stations, one beside the other.
+//! How the server treated its clients, one beside the other.
 
 use super::chart::{Axis, Chart, Series, Shape, Unit};
 use super::figure::Figure;
@@ -7,10 +7,11 @@ use crate::findings::{Findings, Stage};
 use crate::text::{sentence, unjudged};
 use maud::{Markup, html};
 
-/// A sentence for each station that stands out, and for levels of which nobody can tell; nothing where there is neither.
+/// A sentence for each client that stands out, and for levels of which nobody can tell; nothing where there is neither.
 pub(super) fn section(findings: &Findings) -> Option<Markup> {
-    let of =
-        |stage: &'_ Stage| -> Vec<String> { stage.spread.odd.iter().map(sentence).chain(unjudged(stage)).collect() };
+    let of = |stage: &'_ Stage| -> Vec<String> {
+        stage.spread.outliers.iter().map(sentence).chain(unjudged(stage)).collect()
+    };
     let odd: Vec<(&Stage, String)> =
         findings.stages.iter().flat_map(|stage| of(stage).into_iter().map(move |said| (stage, said))).collect();
     (!odd.is_empty()).then(|| {
@@ -18,7 +19,7 @@ pub(super) fn section(findings: &Findings) -> Option<Markup> {
     })
 }
 
-/// Response times over their mean at each level, and errors of each station.
+/// Response times over their mean at each level, and errors of each client.
 pub(super) fn figures<'a>(findings: &'a Findings) -> Vec<Figure<'a>> {
     [spread(findings), errors(findings)].into_iter().flatten().collect()
 }
@@ -45,23 +46,23 @@ fn spread<'a>(findings: &'a Findings) -> Option<Figure<'a>> {
     ];
     let said = |(stage, [min, max, _]): &(&Stage, [f64; 3])| format!("{} {min:.2} to {max:.2}", stage.words());
     let summary = format!(
-        "Stations' mean response times over their mean: {}.",
+        "Clients' mean response times over their mean: {}.",
         several.iter().map(said).collect::<Vec<_>>().join("; ")
     );
     let x = Axis::names(several.iter().map(|(stage, _)| stage.words()).collect());
     let chart = Chart { x, y: Axis::linear(Unit::Ratio, "response time, over the mean", most)?, series };
-    let explanation = "Mean response time of each station over the mean of all: the smallest, the largest, and one standard \
+    let explanation = "Mean response time of each client over the mean of all: the smallest, the largest, and one standard \
                        deviation. Where some are served rapidly and others queue, the range is wide.";
-    Figure::of(("station-spread", "Response times of stations"), explanation, summary, chart)
+    Figure::of(("client-spread", "Response times of clients"), explanation, summary, chart)
 }
 
-/// Errors of each station over all levels; nothing where there were none.
+/// Errors of each client over all levels; nothing where there were none.
 fn errors<'a>(findings: &'a Findings) -> Option<Figure<'a>> {
     let mut sums: Vec<(u32, u64)> = Vec::new();
     for one in findings.stages.iter().flat_map(|stage| &stage.spread.errors) {
-        match sums.iter_mut().find(|(station, _)| *station == one.station) {
+        match sums.iter_mut().find(|(client, _)| *client == one.client) {
             Some((_, errors)) => *errors += one.errors,
-            None => sums.push((one.station, one.errors)),
+            None => sums.push((one.client, one.errors)),
         }
     }
     if sums.is_empty() {
@@ -75,12 +76,12 @@ fn errors<'a>(findings: &'a Findings) -> Option<Figure<'a>> {
         ..Series::new("Errors", Shape::Bars, 0)
     };
     let chart = Chart {
-        x: Axis::names(sums.iter().map(|(station, _)| format!("station {station}")).collect()),
+        x: Axis::names(sums.iter().map(|(client, _)| format!("client {client}")).collect()),
         y: Axis::linear(Unit::Count, "errors", most)?,
         series: vec![series],
     };
-    let said: Vec<String> = sums.iter().map(|(station, errors)| format!("station {station} {errors}")).collect();
-    let summary = format!("Errors of each station that had any: {}.", said.join(", "));
-    let explanation = "Operations that failed, by station, over all load levels; stations that are not here had none.";
-    Figure::of(("station-errors", "Errors of stations"), explanation, summary, chart)
+    let said: Vec<String> = sums.iter().map(|(client, errors)| format!("client {client} {errors}")).collect();
+    let summary = format!("Errors of each client that had any: {}.", said.join(", "));
+    let explanation = "Operations that failed, by client, over all load levels; clients that are not here had none.";
+    Figure::of(("client-errors", "Errors of clients"), explanation, summary, chart)
 }

@@ -1,10 +1,10 @@
-//! What became of turns: kind by kind, and all of them against the schedules of users.
+//! What became of iterations: kind by kind, and all of them against the schedules of users.
 
 use serde::{Deserialize, Serialize};
 
-/// The turns of one kind that were due in the measured phase and were begun.
+/// The iterations of one kind that were due in the measured phase and were begun.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct TurnKind {
+pub struct IterationKind {
     /// As the workload calls it.
     pub name: String,
     /// Those that ended.
@@ -13,13 +13,13 @@ pub struct TurnKind {
     pub unended: u64,
     /// Those of which an action failed.
     pub failed: u64,
-    /// Those that ended after their user's next turn was due. 0 where users have no schedules.
+    /// Those that ended after their user's next iteration was due. 0 where users have no schedules.
     pub late: u64,
-    /// Late ones that had begun late, because their user's turn before had not ended. The others took too long themselves.
+    /// Late ones that had begun late, because their user's iteration before had not ended. The others took too long themselves.
     pub late_from_before: u64,
     /// Mean time from when one was due to its end, s.
     pub mean_s: Option<f64>,
-    /// How long after the next turn was due late ones ended: the mean, s.
+    /// How long after the next iteration was due late ones ended: the mean, s.
     pub overrun_mean_s: Option<f64>,
     /// The longest of these, s.
     pub overrun_max_s: Option<f64>,
@@ -30,22 +30,22 @@ pub struct TurnKind {
 pub struct Users {
     /// How many there were.
     pub users: u64,
-    /// Turns that were due in the measured phase.
+    /// Iterations that were due in the measured phase.
     pub due: u64,
     /// Those that had not ended when their user's next one was due, or at all.
     pub late: u64,
     /// Their share, 0..=1.
     pub overload: f64,
-    /// Turns of which an action failed.
+    /// Iterations of which an action failed.
     pub failed: u64,
     /// Their share, 0..=1.
     pub failed_share: f64,
 }
 
 impl Users {
-    /// From the kinds; `never_begun` turns were due and never begun.
-    pub(crate) fn of(users: u64, never_begun: u64, kinds: &[TurnKind]) -> Users {
-        let sum = |pick: fn(&TurnKind) -> u64| kinds.iter().map(pick).sum::<u64>();
+    /// From the kinds; `never_begun` iterations were due and never begun.
+    pub(crate) fn of(users: u64, never_begun: u64, kinds: &[IterationKind]) -> Users {
+        let sum = |pick: fn(&IterationKind) -> u64| kinds.iter().map(pick).sum::<u64>();
         let not_ended = sum(|kind| kind.unended) + never_begun;
         let (due, late, failed) =
             (sum(|kind| kind.ended) + not_ended, sum(|kind| kind.late) + not_ended, sum(|kind| kind.failed));
@@ -60,7 +60,8 @@ mod tests {
 
     #[test]
     fn what_never_ended_is_late_too() {
-        let kind = |ended, unended, late, failed| TurnKind { ended, unended, late, failed, ..TurnKind::default() };
+        let kind =
+            |ended, unended, late, failed| IterationKind { ended, unended, late, failed, ..IterationKind::default() };
         let users = Users::of(5, 2, &[kind(10, 0, 1, 0), kind(6, 2, 3, 1)]);
         assert_eq!((users.due, users.late, users.failed), (20, 8, 1));
         assert_eq!((users.overload, users.failed_share), (0.4, 0.05));

@@ -1,0 +1,50 @@
+//! Clients beside each other.
+
+use plimsoll_stats::curve::{ClientOutliers, ClientTotals, judge_clients, median};
+
+use crate::findings::{ClientErrors, ClientSpread, MOST_CLIENTS, OutlierClient};
+
+/// What reports show of clients that were all asked for the same. `alike`: clients of different threads can be compared.
+pub fn spread(clients: &[ClientTotals], alike: bool) -> ClientSpread {
+    let means: Vec<f64> = clients.iter().filter(|one| one.actions > 0).map(|one| one.mean_s).collect();
+    let count = means.len() as f64;
+    let mean = means.iter().sum::<f64>() / count;
+    let sound = mean > 0.0;
+    let over = |value: Option<f64>| value.filter(|_| sound).map(|value| value / mean);
+    let squares: f64 = means.iter().map(|value| (value - mean).powi(2)).sum();
+    let found = judge_clients(clients, alike);
+    let odd = odd(clients, &found, median(means.clone()));
+    let mut errors: Vec<ClientErrors> = clients.iter().filter(|one| one.errors > 0).map(errors_of).collect::<Vec<_>>();
+    errors.sort_by_key(|one| (std::cmp::Reverse(one.errors), one.client));
+    let (outlier_clients, clients_with_errors) = (odd.len() as u64, errors.len() as u64);
+    errors.truncate(MOST_CLIENTS);
+    ClientSpread {
+        mean_s: sound.then_some(mean),
+        min: over(means.iter().copied().reduce(f64::min)),
+        max: over(means.iter().copied().reduce(f64::max)),
+        stddev: over((means.len() > 1).then(|| (squares / (count - 1.0)).sqrt())),
+        outliers: odd.into_iter().take(MOST_CLIENTS).collect(),
+        outlier_clients,
+        errors,
+        clients_with_errors,
+        unjudged_clients: found.unjudged.len() as u64,
+    }
+}
+
+fn odd(clients: &[ClientTotals], found: &ClientOutliers, usual_s: Option<f64>) -> Vec<OutlierClient> {
+    let of = |numbers: &[u32], how: &str| -> Vec<OutlierClient> {
+        let known = numbers.iter().filter_map(|number| clients.iter().find(|one| one.client_index == *number));
+        known
+            .map(|one| {
+                let ClientErrors { client, errors, attempts } = errors_of(one);
+                let mean_s = (one.actions > 0).then_some(one.mean_s);
+                OutlierClient { client, how: how.to_owned(), mean_s, usual_s, errors, attempts, thread: one.thread }
+            })
+            .collect()
+    };
+    [of(&found.slower, "slower"), of(&found.quicker, "quicker"), of(&found.lossy, "lossy")].concat()
+}
+
+fn errors_of(one: &ClientTotals) -> ClientErrors {
+    ClientErrors { client: one.client_index, errors: one.errors, attempts: one.actions + one.errors }
+}

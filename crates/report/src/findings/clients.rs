@@ -1,0 +1,62 @@
+//! How the server treated its clients, one beside the other.
+
+use serde::{Deserialize, Serialize};
+
+/// Response times and errors of clients beside each other. What is over the mean is over [`ClientSpread::mean_s`].
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ClientSpread {
+    /// Mean of the clients' mean response times, s; null where none did anything.
+    pub mean_s: Option<f64>,
+    /// Smallest of the clients' mean response times, over the mean.
+    pub min: Option<f64>,
+    /// Largest, over the mean.
+    pub max: Option<f64>,
+    /// Standard deviation of the clients' mean response times, over the mean; null for one client.
+    pub stddev: Option<f64>,
+    /// Clients that stand out; at most [`MOST_CLIENTS`], `outlier_clients` tells how many there are.
+    pub outliers: Vec<OutlierClient>,
+    /// How many clients stand out.
+    pub outlier_clients: u64,
+    /// Clients with errors, most errors first; at most [`MOST_CLIENTS`].
+    pub errors: Vec<ClientErrors>,
+    /// How many clients have errors.
+    pub clients_with_errors: u64,
+    /// Clients of which nobody can tell whether the server treats them otherwise: the threads that ran them were not equally on time, or
+    /// that is not known, and each has too few clients to be compared with each other.
+    #[serde(default)]
+    pub unjudged_clients: u64,
+}
+
+/// Clients that are listed one by one.
+pub const MOST_CLIENTS: usize = 64;
+
+/// A client that stands out.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct OutlierClient {
+    /// Its number, from 0.
+    pub client: u32,
+    /// slower, quicker or lossy.
+    pub how: String,
+    /// Its mean response time, s; null where nothing succeeded.
+    pub mean_s: Option<f64>,
+    /// Median of all clients' mean response times, s.
+    pub usual_s: Option<f64>,
+    /// Its errors.
+    pub errors: u64,
+    /// Its actions that succeeded and those that did not.
+    pub attempts: u64,
+    /// The load generator's thread that ran it, from 0.
+    #[serde(default)]
+    pub thread: u32,
+}
+
+/// Errors of a client.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ClientErrors {
+    /// Its number, from 0.
+    pub client: u32,
+    /// Its errors.
+    pub errors: u64,
+    /// Its actions that succeeded and those that did not.
+    pub attempts: u64,
+}
