@@ -32,10 +32,10 @@ impl Run {
         self.packets >= LOOK_AHEAD || self.bytes as u64 > KEPT_BYTES
     }
 
-    /// Looks at the record behind it, at position `at` of the source. False if it is not in order, or no whole and sound record.
+    /// Looks at the record behind it, at `at` in the source's window. False if it is not in order, or no whole and sound record.
     #[inline]
-    fn look(&mut self, pcap: &Pcap, source: &Source, at: usize) -> bool {
-        let Some(record) = source.window().get(at..).and_then(|rest| pcap.peek(rest)) else { return false };
+    fn look(&mut self, pcap: &Pcap, window: &[u8], is_mapped: bool, at: usize) -> bool {
+        let Some(record) = window.get(at..).and_then(|rest| pcap.peek(rest)) else { return false };
         if record.time_ns < self.latest {
             return false;
         }
@@ -43,8 +43,8 @@ impl Run {
         self.packets += 1;
         self.bytes += record.end;
         // What was read is in the cache.
-        if source.is_mapped() {
-            ahead::ask(source.window(), at + record.end, record.end);
+        if is_mapped {
+            ahead::ask(window, at + record.end, record.end);
         }
         true
     }
@@ -71,17 +71,18 @@ impl Ordered {
             return None;
         }
         let Parser::Pcap(pcap) = parser else { return None };
+        let window = source.window();
         if !self.next.is_enough() {
-            self.look(pcap, source);
+            self.look(pcap, window, source.is_mapped());
         }
         self.ready -= 1;
-        pcap.peek(source.available()).map(|record| (record, pcap.link))
+        window.get(source.position()..).and_then(|rest| pcap.peek(rest)).map(|record| (record, pcap.link))
     }
 
     #[inline]
-    fn look(&mut self, pcap: &Pcap, source: &Source) -> bool {
+    fn look(&mut self, pcap: &Pcap, window: &[u8], is_mapped: bool) -> bool {
         let bytes = self.next.bytes;
-        let is_next = self.next.look(pcap, source, self.to);
+        let is_next = self.next.look(pcap, window, is_mapped, self.to);
         self.to += self.next.bytes - bytes;
         is_next
     }
@@ -89,7 +90,7 @@ impl Ordered {
     /// Looks on until it is enough. False if something else comes before.
     fn look_on(&mut self, pcap: &Pcap, source: &Source) -> bool {
         while !self.next.is_enough() {
-            if !self.look(pcap, source) {
+            if !self.look(pcap, source.window(), source.is_mapped()) {
                 return false;
             }
         }
