@@ -46,12 +46,12 @@ fn outage_limit_s(statistics: &Statistics) -> f64 {
 }
 
 /// Reads by what they returned.
-pub(super) fn short_reads(stations: &[ClientTally]) -> ShortReads {
-    let sum = |of: fn(&ClientTally) -> u64| stations.iter().map(of).sum();
+pub(super) fn short_reads(clients: &[ClientTally]) -> ShortReads {
+    let sum = |of: fn(&ClientTally) -> u64| clients.iter().map(of).sum();
     ShortReads {
-        reads: sum(|station| station.reads),
-        short: sum(|station| station.short_reads),
-        empty: sum(|station| station.empty_reads),
+        reads: sum(|client| client.reads),
+        short: sum(|client| client.short_reads),
+        empty: sum(|client| client.empty_reads),
     }
 }
 

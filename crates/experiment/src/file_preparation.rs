@@ -17,21 +17,21 @@ use super::monitor::Monitor;
 #[derive(Clone, Copy)]
 struct Concurrency {
     /// Connections that work at the same time, and actions of each.
-    stations: u32,
+    clients: u32,
     lanes: u32,
     /// Attempts in a row to connect again.
     attempts: u32,
 }
 
 /// Whoever looks first finds out whether there is a server that lets us in. A wrong password is tried once, not once a
-/// station; and somebody waits to hear of a server that is not there.
-const FIRST_CONTACT: Concurrency = Concurrency { stations: 1, lanes: 1, attempts: 3 };
+/// client; and somebody waits to hear of a server that is not there.
+const FIRST_CONTACT: Concurrency = Concurrency { clients: 1, lanes: 1, attempts: 3 };
 /// Enough to hide the way to the server, not so many that a small one falls over before anything is measured. A server that
 /// restarts meanwhile is waited for as in a run.
-const MANY: Concurrency = Concurrency { stations: 8, lanes: 4, attempts: 10 };
+const MANY: Concurrency = Concurrency { clients: 8, lanes: 4, attempts: 10 };
 
 /// Enough for what is left behind; a server that is gone is not waited for.
-const SOME: Concurrency = Concurrency { stations: 4, lanes: 4, attempts: 3 };
+const SOME: Concurrency = Concurrency { clients: 4, lanes: 4, attempts: 3 };
 
 /// A file set on a server.
 pub(super) struct Files<'a> {
@@ -114,8 +114,8 @@ impl Files<'_> {
         let scenarios = Box::new(|_, _, _| Arc::clone(job).scenario());
         let work = Work { server: &**self.server, scenarios, names: Arc::clone(&self.names) };
         let phases = Phases { warmup_ns: 0, measured_ns: None, ..Phases::default() };
-        let Concurrency { stations, lanes, attempts } = concurrency;
-        let load = Load::Closed { clients: stations, think: Pause::None };
+        let Concurrency { clients, lanes, attempts } = concurrency;
+        let load = Load::Closed { clients, think: Pause::None };
         let mut plan = Plan { depth: lanes, phases, timeout_ns: self.timeout_ns, ..Plan::new(load) };
         plan.reconnect.attempts = attempts;
         let run = |watch: &Watch| engine::run(&plan, &work, |_| Nowhere, watch);

@@ -36,7 +36,7 @@ pub struct LevelResult {
     /// First and last instant of the measured phase, ns since the Unix epoch.
     pub(super) span_ns: (i64, i64),
     /// Turns that ended in it.
-    turns: u64,
+    iterations: u64,
     /// All else that a report shows of it.
     pub(super) about: About,
     /// Threads that made the load.
@@ -107,7 +107,12 @@ impl LevelResult {
 
     /// As a report takes it.
     pub fn as_level(&self) -> Level<'_> {
-        Level { statistics: &self.statistics, span_ns: self.span_ns, iterations: self.turns, about: self.about.clone() }
+        Level {
+            statistics: &self.statistics,
+            span_ns: self.span_ns,
+            iterations: self.iterations,
+            about: self.about.clone(),
+        }
     }
 
     /// The same with one thing more that speaks against it, where there is one.
@@ -132,7 +137,7 @@ impl LevelResult {
         self
     }
 
-    /// The same with the workload's names of its turns; kinds of which none was begun are left out.
+    /// The same with the workload's names of its iterations; kinds of which none was begun are left out.
     pub(super) fn named(self, workload: &Workload) -> LevelResult {
         self.named_as(workload.iterations().map(|(name, _)| name.to_owned()))
     }
@@ -147,23 +152,15 @@ impl LevelResult {
 
     /// A level that could not be run at all: nothing, and why.
     pub fn not_run(plan: &Plan, words: String, error: &EngineError) -> Self {
-        let (stations, depth) = (u64::from(plan.load.clients()), plan.depth);
+        let (clients, depth) = (u64::from(plan.load.clients()), plan.depth);
         let asked_per_s = plan.load.asked_rate();
         let reasons = vec![Reason::invalid(error.to_string())];
         let validity = Validity::of(reasons.clone());
-        let about = About {
-            level: words,
-            clients: stations,
-            depth,
-            asked_per_s,
-            pace: pace(plan),
-            validity,
-            ..About::default()
-        };
+        let about = About { level: words, clients, depth, asked_per_s, pace: pace(plan), validity, ..About::default() };
         let statistics = Statistics::new(Options { headline: headline(plan), ..Options::default() });
         let judgement = Judgement { reasons, ..Judgement::default() };
-        let (span_ns, turns, threads, complete) = ((0, 0), 0, 0, false);
-        Self { statistics, intervals: None, span_ns, turns, about, threads, complete, judgement }
+        let (span_ns, iterations, threads, complete) = ((0, 0), 0, 0, false);
+        Self { statistics, intervals: None, span_ns, iterations, about, threads, complete, judgement }
     }
 
     /// As a comparison wants it; `None` where it was not run, or its numbers by time were not kept.
@@ -190,13 +187,13 @@ impl LevelResult {
 
     /// Where it lies on its load curve: repeats of a load lie at the same place.
     pub fn point(&self) -> LoadPoint {
-        let About { level, asked_per_s, pace, clients: stations, depth, validity, .. } = &self.about;
+        let About { level, asked_per_s, pace, clients, depth, validity, .. } = &self.about;
         LoadPoint {
             curve: self.curve().and_then(besides_repeat).map(str::to_owned),
             level: level.clone(),
-            load: load(*asked_per_s, *stations, *depth),
+            load: load(*asked_per_s, *clients, *depth),
             pace: pace.clone(),
-            outstanding: stations.saturating_mul((*depth).into()),
+            outstanding: clients.saturating_mul((*depth).into()),
             valid: validity.valid,
         }
     }
@@ -242,7 +239,7 @@ impl LevelResult {
         self.judgement.late_turns
     }
 
-    /// Planned turns that were never started.
+    /// Planned iterations that were never started.
     pub fn never_sent(&self) -> u64 {
         self.about.generator.never_sent
     }
@@ -284,7 +281,7 @@ pub fn run(
     Ok(added_up((ran, depth), plan, words, setup.names(), options.with_intervals))
 }
 
-/// The response time that leads: under a schedule the one from the intended start. (The pause of a station is no schedule:
+/// The response time that leads: under a schedule the one from the intended start. (The pause of a client is no schedule:
 /// where it is longer than meant, nobody waits.)
 pub(super) fn headline(plan: &Plan) -> Headline {
     match plan.load {
@@ -309,7 +306,7 @@ pub(super) fn added_up(
     names: &Names,
     with_intervals: bool,
 ) -> LevelResult {
-    let EngineResult { sinks, clients: stations, iterations: kinds, generator, measured, silences, stopped } = ran;
+    let EngineResult { sinks, clients, iterations: kinds, generator, measured, silences, stopped } = ran;
     let mut statistics = Statistics::new(Options { headline: headline(plan), ..Options::default() });
     let mut intervals = with_intervals.then(|| empty(plan));
     for sink in sinks {
@@ -321,15 +318,7 @@ pub(super) fn added_up(
     }
     let statistics = statistics.with_queue_depth(depth.finish());
     let end = if stopped { End::Stopped } else { End::Planned };
-    let ran = EngineResult {
-        sinks: Vec::new(),
-        clients: stations,
-        iterations: kinds,
-        generator,
-        measured,
-        silences,
-        stopped,
-    };
+    let ran = EngineResult { sinks: Vec::new(), clients, iterations: kinds, generator, measured, silences, stopped };
     judged(statistics, intervals, ran, plan, words, end)
 }
 
@@ -360,7 +349,7 @@ fn judged(
     words: &str,
     end: End,
 ) -> LevelResult {
-    let EngineResult { clients: stations, iterations: kinds, generator, measured, silences, .. } = ran;
+    let EngineResult { clients, iterations: kinds, generator, measured, silences, .. } = ran;
     let response = response(&statistics);
     let users = users_of(plan);
     let scheduled = users.is_some();
@@ -369,7 +358,7 @@ fn judged(
     let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     let seen = validity::Level {
         generator: &generator,
-        stations: &stations,
+        clients: &clients,
         users: scheduled,
         response,
         seconds,
@@ -380,7 +369,7 @@ fn judged(
     let (busy, behind) = (validity::busy(&seen), validity::behind(&seen));
     let on_time = validity::on_time(&seen);
     let silence = disruption::silence(&silences, &generator.unanswered, &statistics);
-    let short_reads = disruption::short_reads(&stations);
+    let short_reads = disruption::short_reads(&clients);
     let planned_s = plan.phases.measured_ns.map(|ns| ns as f64 / 1e9);
     let interruption = (end != End::Planned).then_some(Interruption { after_s: seconds, planned_s });
     let (words, stopped, ends) = match end {
@@ -397,7 +386,7 @@ fn judged(
         level: words,
         curve: None,
         varied: None,
-        clients: stations.len() as u64,
+        clients: clients.len() as u64,
         depth: plan.depth,
         asked_per_s: generator.asked_rate,
         pace: pace(plan),
@@ -406,9 +395,9 @@ fn judged(
             .throughput(answered.requests, operations_together(&statistics).answered()),
         response_mean_interval: confidence.response_mean,
         generator: keeping_up(&seen),
-        fairness: fairness(&stations, alike(&generator, response)),
-        spread: spread(&stations.iter().map(share).collect::<Vec<_>>(), alike(&generator, response)),
-        failures: failures(&stations),
+        fairness: fairness(&clients, alike(&generator, response)),
+        spread: spread(&clients.iter().map(share).collect::<Vec<_>>(), alike(&generator, response)),
+        failures: failures(&clients),
         server: None,
         connections: plan.connections_in_all(),
         validity: Validity::of(reasons.clone()),
@@ -418,12 +407,12 @@ fn judged(
         users,
         iterations: kinds.iter().map(turn_kind).collect(),
     };
-    let turns = stations.iter().map(|station| station.iterations).sum();
+    let iterations = clients.iter().map(|client| client.iterations).sum();
     let threads = u32::try_from(generator.workers.len()).unwrap_or(u32::MAX);
     let late_turns = if scheduled { kinds.iter().map(|kind| kind.late + kind.unended).sum() } else { 0 };
     let judgement = Judgement { reasons, late_turns, generators_fault, on_time, busy, behind };
     let complete = end == End::Planned;
-    LevelResult { statistics, intervals, span_ns: measured, turns, about, threads, complete, judgement }
+    LevelResult { statistics, intervals, span_ns: measured, iterations, about, threads, complete, judgement }
 }
 
 /// How many users have a schedule of their own; `None` where nobody has.

@@ -1,4 +1,4 @@
-//! What decides the load of a level besides how many clients, users or turns it has.
+//! What decides the load of a level besides how many clients, users or iterations it has.
 
 use plimsoll_drive::engine::Plan;
 use plimsoll_workload::{Arrivals, Load, Pause};

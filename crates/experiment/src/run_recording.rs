@@ -71,7 +71,7 @@ impl<'a> RunRecording<'a> {
 
     /// Says what there is of a stage that goes on.
     fn describe(&self, level_spec: &LevelSpec, names: &Arc<Names>) -> DescribeStage {
-        let turns: Vec<String> = self.workload.iterations().map(|(name, _)| name.to_owned()).collect();
+        let iterations: Vec<String> = self.workload.iterations().map(|(name, _)| name.to_owned()).collect();
         let (mut level_spec, names) = (level_spec.clone(), Arc::clone(names));
         // It is open as long as anybody has it.
         level_spec.plan.tap = None;
@@ -89,7 +89,7 @@ impl<'a> RunRecording<'a> {
                 &level_spec.plan,
                 &level_spec.words,
             );
-            finished(&level.on(&level_spec).named_as(turns.iter().cloned()), &names)
+            finished(&level.on(&level_spec).named_as(iterations.iter().cloned()), &names)
         })
     }
 

@@ -106,8 +106,8 @@ impl<'a> Runner<'a> {
         let connect_options =
             ConnectOptions { timeout: Duration::from_nanos(self.timeout_ns), ..connect_options.clone() };
         let server = Arc::from(connect::open(&resolved.target, &connect_options, names)?);
-        let stations = level_specs.iter().map(|level_spec| level_spec.plan.load.clients()).max().unwrap_or(1);
-        let set = FileSet::called(self.file_set, self.workload, base(&resolved.target), stations, names)?;
+        let clients = level_specs.iter().map(|level_spec| level_spec.plan.load.clients()).max().unwrap_or(1);
+        let set = FileSet::called(self.file_set, self.workload, base(&resolved.target), clients, names)?;
         Ok(PreparedTarget { server, set: Arc::new(set), shared: !resolved.is_embedded() })
     }
 
@@ -186,7 +186,7 @@ impl<'a> Runner<'a> {
         mut next: impl FnMut(&[LevelResult]) -> anyhow::Result<Option<LevelSpec>>,
     ) -> anyhow::Result<Levels> {
         let mut levels = Levels::default();
-        let scenarios = Box::new(|station, lane, seed| self.workload.scenario(&prepared.set, station, lane, seed));
+        let scenarios = Box::new(|client, lane, seed| self.workload.scenario(&prepared.set, client, lane, seed));
         let work = Work { server: &*prepared.server, scenarios, names: Arc::clone(names) };
         while let Some(mut level_spec) = next(&levels.ran)? {
             if !ready || self.monitor.stopped() {

@@ -12,7 +12,7 @@ use plimsoll_stats::curve::ClientTotals;
 use super::lateness;
 use super::validity::Level;
 
-/// The turns of one kind; whoever knows the workload gives it its name.
+/// The iterations of one kind; whoever knows the workload gives it its name.
 pub(super) fn turn_kind(tally: &IterationTally) -> IterationKind {
     let seconds = |sum_ns: u64, of: u64| (of > 0).then(|| sum_ns as f64 / of as f64 / 1e9);
     IterationKind {
@@ -63,39 +63,39 @@ pub(super) fn answered_in_it(generator: &engine::Generator) -> Answered {
     Answered { requests, read_bytes, written_bytes }
 }
 
-/// How the server shared itself among the stations: turns of each, over their mean. `attributable`: stations of different threads can be
+/// How the server shared itself among the clients: iterations of each, over their mean. `attributable`: clients of different threads can be
 /// compared.
-pub(super) fn fairness(stations: &[ClientTally], attributable: bool) -> Fairness {
-    let count = stations.len() as f64;
-    let turns = || stations.iter().map(|station| station.iterations as f64);
-    let mean = turns().sum::<f64>() / count;
-    let starved = stations.iter().filter(|station| station.iterations == 0).count() as u64;
-    let stations = stations.len() as u64;
-    if stations == 0 || mean == 0.0 {
-        return Fairness { clients: stations, starved, attributable, ..Fairness::default() };
+pub(super) fn fairness(clients: &[ClientTally], attributable: bool) -> Fairness {
+    let count = clients.len() as f64;
+    let iterations = || clients.iter().map(|client| client.iterations as f64);
+    let mean = iterations().sum::<f64>() / count;
+    let starved = clients.iter().filter(|client| client.iterations == 0).count() as u64;
+    let clients = clients.len() as u64;
+    if clients == 0 || mean == 0.0 {
+        return Fairness { clients, starved, attributable, ..Fairness::default() };
     }
-    let squares: f64 = turns().map(|turns| turns * turns).sum();
-    let spread = turns().map(|turns| (turns - mean).powi(2)).sum::<f64>() / (count - 1.0);
+    let squares: f64 = iterations().map(|iterations| iterations * iterations).sum();
+    let spread = iterations().map(|iterations| (iterations - mean).powi(2)).sum::<f64>() / (count - 1.0);
     Fairness {
-        clients: stations,
+        clients,
         starved,
         attributable,
-        min: turns().reduce(f64::min).map(|turns| turns / mean),
-        max: turns().reduce(f64::max).map(|turns| turns / mean),
-        stddev: (stations > 1).then(|| spread.sqrt() / mean),
+        min: iterations().reduce(f64::min).map(|iterations| iterations / mean),
+        max: iterations().reduce(f64::max).map(|iterations| iterations / mean),
+        stddev: (clients > 1).then(|| spread.sqrt() / mean),
         jain: Some((mean * count).powi(2) / (count * squares)),
     }
 }
 
-/// A station's actions, errors and mean response time.
-pub(super) fn share(station: &ClientTally) -> ClientTotals {
-    let responses = &station.responses;
+/// A client's actions, errors and mean response time.
+pub(super) fn share(client: &ClientTally) -> ClientTotals {
+    let responses = &client.responses;
     let error_ns = responses.stddev_ns().map(|stddev| stddev / (responses.count() as f64).sqrt());
     ClientTotals {
-        client_index: station.client_index,
-        thread: station.worker,
-        actions: station.actions,
-        errors: station.error_count(),
+        client_index: client.client_index,
+        thread: client.worker,
+        actions: client.actions,
+        errors: client.error_count(),
         mean_s: responses.mean_ns().unwrap_or(0.0) / 1e9,
         // One response time says nothing of how far others are from it.
         error_s: error_ns.unwrap_or(f64::INFINITY) / 1e9,
@@ -103,10 +103,10 @@ pub(super) fn share(station: &ClientTally) -> ClientTotals {
 }
 
 /// Threads may differ in how long they waited for a processor by this share of their time, and in mean wake-up lag by this share of the mean
-/// response time: half of what makes a station stand out.
+/// response time: half of what makes a client stand out.
 const ALIKE: f64 = 0.05;
 
-/// Whether the threads that made the load were equally on time, as far as anybody can tell: then stations of different threads can be
+/// Whether the threads that made the load were equally on time, as far as anybody can tell: then clients of different threads can be
 /// compared.
 pub(super) fn alike(generator: &engine::Generator, response: Option<Times>) -> bool {
     let workers = &generator.workers;
@@ -126,17 +126,17 @@ pub(super) fn alike(generator: &engine::Generator, response: Option<Times>) -> b
 }
 
 /// What happened to actions that did not succeed, and how often.
-pub(super) fn failures(stations: &[ClientTally]) -> Vec<(String, u64)> {
+pub(super) fn failures(clients: &[ClientTally]) -> Vec<(String, u64)> {
     let mut sums = BTreeMap::new();
-    for station in stations {
-        for &(cause, count) in &station.errors {
+    for client in clients {
+        for &(cause, count) in &client.errors {
             *sums.entry(cause.label().to_owned()).or_insert(0) += count;
         }
         // What failed before or after the measured phase spoils no number, and is said all the same.
-        for &(cause, count) in &station.errors_outside {
+        for &(cause, count) in &client.errors_outside {
             *sums.entry(format!("{}{OUTSIDE_THE_PHASE}", cause.label())).or_insert(0) += count;
         }
-        for failure in &station.connection_failures {
+        for failure in &client.connection_failures {
             let kind = if failure.was_up { LOST_CONNECTION } else { CONNECTION_ATTEMPT };
             let outside = if failure.measured { "" } else { OUTSIDE_THE_PHASE };
             *sums.entry(format!("{kind}{}{outside}", failure.cause.label())).or_insert(0) += failure.count;
@@ -153,13 +153,13 @@ mod tests {
     #[test]
     fn deviations_are_those_of_samples() {
         let mut generator = engine::Generator::default();
-        let mut station = ClientTally::default();
+        let mut client = ClientTally::default();
         let mut take = |generator: &mut engine::Generator, ms: i64| {
             generator.schedule_lag.record(ms * 1_000_000);
-            station.responses.record(ms.unsigned_abs() * 1_000_000);
+            client.responses.record(ms.unsigned_abs() * 1_000_000);
             let level =
-                Level { generator, stations: &[], users: false, response: None, seconds: 1.0, lanes: 1, processors: 1 };
-            (keeping_up(&level), share(&station))
+                Level { generator, clients: &[], users: false, response: None, seconds: 1.0, lanes: 1, processors: 1 };
+            (keeping_up(&level), share(&client))
         };
         let (one, alone) = take(&mut generator, 1);
         let lag = one.schedule_lag.unwrap();
@@ -176,14 +176,14 @@ mod tests {
 
     #[test]
     fn fairness_of_equals_and_of_one_who_has_all() {
-        let stations = |turns: &[u64]| -> Vec<ClientTally> {
-            turns.iter().map(|&turns| ClientTally { iterations: turns, ..ClientTally::default() }).collect()
+        let clients = |iterations: &[u64]| -> Vec<ClientTally> {
+            iterations.iter().map(|&iterations| ClientTally { iterations, ..ClientTally::default() }).collect()
         };
-        let equal = fairness(&stations(&[5, 5, 5, 5]), true);
+        let equal = fairness(&clients(&[5, 5, 5, 5]), true);
         assert_eq!((equal.jain, equal.min, equal.max, equal.stddev), (Some(1.0), Some(1.0), Some(1.0), Some(0.0)));
-        let one = fairness(&stations(&[8, 0, 0, 0]), true);
+        let one = fairness(&clients(&[8, 0, 0, 0]), true);
         assert_eq!((one.jain, one.starved, one.max), (Some(0.25), 3, Some(4.0)));
-        assert_eq!(fairness(&stations(&[0, 0]), true).jain, None);
+        assert_eq!(fairness(&clients(&[0, 0]), true).jain, None);
         assert_eq!(fairness(&[], true).clients, 0);
     }
 }

@@ -19,7 +19,7 @@ const GRANULARITY: f64 = 0.10;
 /// What the gates look at.
 pub(super) struct Level<'a> {
     pub(super) generator: &'a Generator,
-    pub(super) stations: &'a [ClientTally],
+    pub(super) clients: &'a [ClientTally],
     /// Users have schedules of their own: whether they are held is what is measured, and they do not carry on after an error.
     pub(super) users: bool,
     /// Response times of all operations together.
@@ -53,7 +53,7 @@ pub(super) fn reasons(level: &Level<'_>) -> Vec<Reason> {
 }
 
 fn nothing(level: &Level<'_>) -> Option<String> {
-    let actions: u64 = level.stations.iter().map(|station| station.actions).sum();
+    let actions: u64 = level.clients.iter().map(|client| client.actions).sum();
     (actions == 0).then(|| "no action succeeded in the measured phase".to_owned())
 }
 
@@ -71,7 +71,7 @@ pub(super) fn busy(level: &Level<'_>) -> Option<String> {
     })
 }
 
-/// Fewer turns were over than were due: of arrivals at random, that is not always as many as were asked for.
+/// Fewer iterations were over than were due: of arrivals at random, that is not always as many as were asked for.
 pub(super) fn behind(level: &Level<'_>) -> Option<String> {
     let generator = level.generator;
     let asked = generator.asked_rate.filter(|_| !level.users)?.min(generator.planned as f64 / level.seconds);
@@ -86,8 +86,8 @@ pub(super) fn behind(level: &Level<'_>) -> Option<String> {
 }
 
 fn failing(level: &Level<'_>) -> Option<String> {
-    let actions: u64 = level.stations.iter().map(|station| station.actions).sum();
-    let errors: u64 = level.stations.iter().map(ClientTally::error_count).sum();
+    let actions: u64 = level.clients.iter().map(|client| client.actions).sum();
+    let errors: u64 = level.clients.iter().map(ClientTally::error_count).sum();
     let limit = if level.users { 0.0 } else { ERRORS };
     (errors as f64 > limit * (actions + errors) as f64).then(|| {
         let share = 100.0 * errors as f64 / (actions + errors) as f64;
@@ -98,9 +98,9 @@ fn failing(level: &Level<'_>) -> Option<String> {
 
 /// Connections are no actions: one that is lost or refused is said by itself.
 fn disconnected(level: &Level<'_>) -> Option<String> {
-    let actions: u64 = level.stations.iter().map(|station| station.actions + station.error_count()).sum();
+    let actions: u64 = level.clients.iter().map(|client| client.actions + client.error_count()).sum();
     let [attempts, lost] = [0, 1].map(|kind| -> u64 {
-        level.stations.iter().map(|station| station.connections_failed().get(kind).copied().unwrap_or(0)).sum()
+        level.clients.iter().map(|client| client.connections_failed().get(kind).copied().unwrap_or(0)).sum()
     });
     let limit = if level.users { 0.0 } else { ERRORS };
     ((attempts + lost) as f64 > limit * actions as f64).then(|| {
@@ -116,19 +116,19 @@ fn disconnected(level: &Level<'_>) -> Option<String> {
 }
 
 fn wrong(level: &Level<'_>) -> Option<String> {
-    let all = level.stations.iter().flat_map(|station| station.errors.iter().chain(&station.errors_outside));
+    let all = level.clients.iter().flat_map(|client| client.errors.iter().chain(&client.errors_outside));
     let count: u64 = all.filter(|(cause, _)| *cause == Cause::WrongData).map(|(_, count)| count).sum();
     (count > 0).then(|| format!("the server returned wrong data {count} times"))
 }
 
 fn starving(level: &Level<'_>) -> Option<String> {
     let generator = level.generator;
-    // Whoever shares a schedule takes turns: where there are fewer turns than stations, some have none.
-    let all_had = generator.asked_rate.is_none() || generator.planned >= level.stations.len() as u64;
-    let had_a_turn = |station: &&ClientTally| if level.users { station.due_iterations > 0 } else { all_had };
-    let starved = level.stations.iter().filter(had_a_turn).filter(|station| station.starved()).count();
-    let some = starved > 0 && starved < level.stations.len();
-    some.then(|| format!("{starved} of {} clients got nothing done", level.stations.len()))
+    // Whoever shares a schedule shares it out: where there are fewer iterations than clients, some have none.
+    let all_had = generator.asked_rate.is_none() || generator.planned >= level.clients.len() as u64;
+    let had_a_turn = |client: &&ClientTally| if level.users { client.due_iterations > 0 } else { all_had };
+    let starved = level.clients.iter().filter(had_a_turn).filter(|client| client.starved()).count();
+    let some = starved > 0 && starved < level.clients.len();
+    some.then(|| format!("{starved} of {} clients got nothing done", level.clients.len()))
 }
 
 fn coarse(level: &Level<'_>) -> Option<String> {
@@ -154,17 +154,17 @@ mod tests {
         Some(Times { count: 9, min_s, max_s, mean_s, stddev_s: None, p50_s, p90_s, p95_s, p99_s, p999_s })
     }
 
-    fn station(actions: u64, errors: &[(Cause, u64)]) -> ClientTally {
+    fn client(actions: u64, errors: &[(Cause, u64)]) -> ClientTally {
         ClientTally { actions, errors: errors.to_vec(), ..ClientTally::default() }
     }
 
-    fn level<'a>(generator: &'a Generator, stations: &'a [ClientTally], users: bool) -> Level<'a> {
+    fn level<'a>(generator: &'a Generator, clients: &'a [ClientTally], users: bool) -> Level<'a> {
         let response = times(1e-3, 2e-3);
-        Level { generator, stations, users, response, seconds: 1.0, lanes: 1, processors: 2 }
+        Level { generator, clients, users, response, seconds: 1.0, lanes: 1, processors: 2 }
     }
 
-    fn said(generator: Generator, stations: &[ClientTally]) -> String {
-        reasons(&level(&generator, stations, false))
+    fn said(generator: Generator, clients: &[ClientTally]) -> String {
+        reasons(&level(&generator, clients, false))
             .iter()
             .map(|reason| reason.text.as_str())
             .collect::<Vec<_>>()
@@ -177,29 +177,29 @@ mod tests {
             vec![WorkerCpu { user_ns: 5, system_ns: 4, polled_ns: 1, elapsed_ns: 10, ..WorkerCpu::default() }];
         let generator =
             Generator { workers, asked_rate: Some(100.0), achieved_rate: 95.0, planned: 100, ..Generator::default() };
-        assert_eq!(said(generator, &[station(99, &[(Cause::Status, 1)])]), "");
+        assert_eq!(said(generator, &[client(99, &[(Cause::Status, 1)])]), "");
     }
 
     #[test]
     fn users_may_be_late_and_not_fail() {
-        let said = |generator: &Generator, stations: &[ClientTally]| {
-            reasons(&level(generator, stations, true))
+        let said = |generator: &Generator, clients: &[ClientTally]| {
+            reasons(&level(generator, clients, true))
                 .iter()
                 .map(|reason| reason.text.as_str())
                 .collect::<Vec<_>>()
                 .join("; ")
         };
         let behind = Generator { asked_rate: Some(100.0), achieved_rate: 50.0, ..Generator::default() };
-        assert_eq!(said(&behind, &[station(1000, &[])]), "", "that is what overload says");
+        assert_eq!(said(&behind, &[client(1000, &[])]), "", "that is what overload says");
         assert!(
-            said(&behind, &[station(999, &[(Cause::Status, 1)])])
+            said(&behind, &[client(999, &[(Cause::Status, 1)])])
                 .contains("1 of 1000 actions of the workload failed, 0.10 % (limit 0 %)")
         );
     }
 
     #[test]
     fn each_gate_closes_by_itself() {
-        let (fine, none) = ([station(100, &[])], Generator::default);
+        let (fine, none) = ([client(100, &[])], Generator::default);
         let workers = vec![WorkerCpu::default(), WorkerCpu { user_ns: 91, elapsed_ns: 100, ..WorkerCpu::default() }];
         let busy = Generator { workers, ..Generator::default() };
         assert!(said(busy, &fine).starts_with("the load generator is the bottleneck: a thread of it was busy 91 %"));
@@ -210,19 +210,19 @@ mod tests {
         let coarse = Generator { clock_granularity_ns: 1_000_000, ..Generator::default() };
         assert!(said(coarse, &fine).contains("too coarse"));
         assert!(
-            said(none(), &[station(98, &[(Cause::TimedOut, 2)])])
+            said(none(), &[client(98, &[(Cause::TimedOut, 2)])])
                 .contains("2 of 100 actions of the workload failed, 2.00 %")
         );
-        assert!(said(none(), &[station(1000, &[(Cause::WrongData, 1)])]).contains("wrong data"));
-        assert!(said(none(), &[station(9, &[]), station(0, &[])]).contains("1 of 2 clients"));
-        assert!(said(none(), &[station(0, &[])]).contains("no action succeeded"));
+        assert!(said(none(), &[client(1000, &[(Cause::WrongData, 1)])]).contains("wrong data"));
+        assert!(said(none(), &[client(9, &[]), client(0, &[])]).contains("1 of 2 clients"));
+        assert!(said(none(), &[client(0, &[])]).contains("no action succeeded"));
     }
 
     #[test]
     fn a_lost_connection_is_no_operation_that_failed() {
         let failure =
             |was_up, measured, count| ConnectionFailure { cause: Cause::ConnectionRefused, was_up, measured, count };
-        let mut user = station(2774, &[(Cause::ConnectionReset, 1)]);
+        let mut user = client(2774, &[(Cause::ConnectionReset, 1)]);
         user.connection_failures = vec![failure(false, true, 24), failure(true, true, 6), failure(false, false, 9)];
         let generator = Generator::default();
         let said: Vec<String> =
@@ -249,18 +249,18 @@ mod tests {
 
     #[test]
     fn nobody_starves_who_had_nothing_to_do() {
-        let said = |users, planned, stations: &[ClientTally]| {
+        let said = |users, planned, clients: &[ClientTally]| {
             let generator = Generator { asked_rate: Some(1.0), achieved_rate: 1.0, planned, ..Generator::default() };
-            reasons(&Level { response: None, ..level(&generator, stations, users) })
+            reasons(&Level { response: None, ..level(&generator, clients, users) })
                 .iter()
                 .map(|reason| reason.text.as_str())
                 .collect::<Vec<_>>()
                 .join("; ")
         };
-        let user = |actions, due_turns| ClientTally { due_iterations: due_turns, ..station(actions, &[]) };
+        let user = |actions, due_turns| ClientTally { due_iterations: due_turns, ..client(actions, &[]) };
         assert_eq!(said(true, 1, &[user(3, 1), user(0, 0)]), "");
         assert!(said(true, 2, &[user(3, 1), user(0, 1), user(0, 0)]).contains("1 of 3 clients"));
-        assert_eq!(said(false, 1, &[station(1, &[]), station(0, &[])]), "", "one turn for two");
-        assert!(said(false, 2, &[station(1, &[]), station(0, &[])]).contains("1 of 2 clients"));
+        assert_eq!(said(false, 1, &[client(1, &[]), client(0, &[])]), "", "one iteration for two");
+        assert!(said(false, 2, &[client(1, &[]), client(0, &[])]).contains("1 of 2 clients"));
     }
 }

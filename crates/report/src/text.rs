@@ -1,4 +1,4 @@
-//! The terminal report: everything in seed 1's Appendix A in its order, then what it does not have.
+//! The terminal report: everything in Swartz's (1997) Appendix A in its order, then what it does not have.
 //!
 //! Drawn from [`Report`] alone. Every string that came out of a capture goes through [`crate::safe`]; every number
 //! has a unit in its cell or its head. Nothing is coloured unless the caller says so.

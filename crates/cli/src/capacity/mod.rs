@@ -66,11 +66,11 @@ struct ObjectiveFlags {
 #[derive(Clone, Debug, clap::Args)]
 #[command(next_help_heading = "Search")]
 struct BoundFlags {
-    /// The first load: stations (users with --users, turns a second with --rate, whose own values do not matter) [default: 1
-    /// station or user, 100 turns a second]
+    /// The first load: clients (users with --users, iterations per second with --rate, whose own values do not matter) [default: 1
+    /// client or user, 100 iterations per second]
     #[arg(long, value_name = "LOAD")]
     start: Option<f64>,
-    /// The highest load that may be tried [default: 1000 clients or users, 1000000 turns a second]. Where each station or
+    /// The highest load that may be tried [default: 1000 clients or users, 1000000 iterations per second]. Where each client or
     /// user has files of its own, they are made for so many
     #[arg(long, value_name = "LOAD")]
     most: Option<f64>,

@@ -8,7 +8,7 @@ use plimsoll_testkit::command::output;
 use plimsoll_testkit::servers::Scratch;
 use serde_json::Value;
 
-/// Stations that pause 100 ms between turns: two make at most 22 turns in a second, three nearly 30, and more than 22 even
+/// Clients that pause 100 ms between iterations: two make at most 22 iterations in a second, three nearly 30, and more than 22 even
 /// where a busy machine takes 30 ms for each.
 const PAUSING: [&str; 8] = ["capacity", "getattr", "--think", "100ms", "--duration", "1s", "--warmup", "100ms"];
 
@@ -44,7 +44,7 @@ fn the_answer_is_in_every_report_and_in_the_recording() {
             assert!(count(low, true) >= 6 && count(high, false) >= 6, "{capacity}");
             format!("It carries {low} clients (95 % interval {low} to {high}).")
         }
-        // A machine with other things to do makes runs that do not count, or holds three stations below what two may do.
+        // A machine with other things to do makes runs that do not count, or holds three clients below what two may do.
         (low, _) => {
             let slow = |one: &Value| one["load"].as_f64() >= Some(3.0) && one["met"] == true;
             assert!(tries.iter().any(|one| one["met"].is_null() || slow(one)), "{capacity}");
@@ -66,7 +66,7 @@ fn what_always_holds_and_what_never_does_are_said() {
     let folder = Scratch::new("capacity-bounds");
     let always = plimsoll(&[&PAUSING[..], &["--hold", "p50 < 10s", "--most", "2"]].concat(), folder.path());
     assert!(told(&always).contains("It carries at least 2 clients"), "{}", told(&always));
-    // One station, two, and then just as many runs as confirm two.
+    // One client, two, and then just as many runs as confirm two.
     let few = plimsoll(&[&PAUSING[..], &["--hold", "p50 < 10s", "--runs", "8"]].concat(), folder.path());
     assert!(told(&few).contains("It carries at least 2 clients: the runs that were allowed"), "{}", told(&few));
     assert_eq!(few.status.code(), Some(0));

@@ -39,7 +39,7 @@ fn plimsoll(folder: &Path, arguments: &[&str]) -> (Option<i32>, String) {
     (code, read("out"))
 }
 
-/// Stations and sizes, in a shortened form, recorded.
+/// Clients and sizes, in a shortened form, recorded.
 fn sweep(folder: &Path, target: &str, recording: &str) {
     let workload = ["sweep", "blocks-read", "-q", "--target", target, "--vary", "block=0.75kB,6kB", "--think", "2ms"];
     let load = ["--levels", "1,2", "--warmup", "100ms", "--duration", "1500ms", "--record", recording];

@@ -18,11 +18,11 @@ fn skip(reason: impl std::fmt::Display) {
 }
 
 /// Runs a workload; how often each procedure was asked for, in all phases, whatever became of it.
-fn run(workload: &str, target: &str, stations: &str) -> Counts {
+fn run(workload: &str, target: &str, clients: &str) -> Counts {
     let folder = Scratch::new("counted");
     let file = |name: &str| folder.path().join(name);
     let mut command = Command::new(env!("CARGO_BIN_EXE_plimsoll"));
-    command.args(["run", workload, "--target", target, "--clients", stations, "--warmup", "100ms"]);
+    command.args(["run", workload, "--target", target, "--clients", clients, "--warmup", "100ms"]);
     command.args(["--duration", "1s", "-q", "--transactions"]).arg(file("rows.csv"));
     let output = output(command.env("PLIMSOLL_PASSWORD", Samba::PASSWORD));
     // The machine may be too busy for a valid run: that does not matter here.
@@ -62,9 +62,9 @@ fn agrees(workload: &str, target: &str, [done, others]: [&[&str]; 2], counted: i
     run(workload, target, "1");
     let verifying: Vec<Counts> = ["2", "5"]
         .into_iter()
-        .map(|stations| {
+        .map(|clients| {
             let before = counted();
-            let ours = run(workload, target, stations);
+            let ours = run(workload, target, clients);
             let theirs = since(&before, &counted());
             for procedure in done {
                 let (ours, theirs) = (ours.get(*procedure).copied(), theirs.get(*procedure).copied());

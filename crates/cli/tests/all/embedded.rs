@@ -28,7 +28,7 @@ fn embedded(kind: Kind) -> Embedded {
     Embedded::start(kind, Options { account, ..Options::default() }).unwrap()
 }
 
-/// Reached by its own URL, as a run reaches it.
+/// Connector by its own URL, as a run reaches it.
 fn reached(server: &Embedded, wishes: &ConnectOptions) -> Box<dyn Connector> {
     connect::open(&Target::parse(&server.target()).unwrap(), wishes, &mut Names::default()).unwrap()
 }
@@ -37,9 +37,8 @@ fn connect(server: &dyn Connector) -> Driven {
     let address = server.address().unwrap();
     let mut client = Blocking::open(address, PATIENCE, |local| {
         let (client, server_end) = (end(local), end(address));
-        let station = u32::from(local.port());
         server.client(&ConnectionInfo {
-            client_index: station,
+            client_index: u32::from(local.port()),
             connection_index: 0,
             connection: 0,
             generation: 0,

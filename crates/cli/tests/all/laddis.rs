@@ -64,7 +64,7 @@ fn the_mix_on_the_wire_is_that_of_the_table() {
     let counts: BTreeMap<&str, f64> =
         rows.iter().map(|row| (row["procedure"].as_str().unwrap(), row["count"].as_f64().unwrap())).collect();
     let all: f64 = counts.values().sum();
-    assert!(all > 2_000.0, "{all} calls in 5 s at 600 turns a second");
+    assert!(all > 2_000.0, "{all} calls in 5 s at 600 iterations per second");
     for (procedure, share) in TABLE {
         let seen = 100.0 * counts.get(procedure).copied().unwrap_or(0.0) / all;
         assert!((seen - share).abs() <= 1.0, "{procedure}: {seen:.2} %, in the table {share} %: {counts:?}");

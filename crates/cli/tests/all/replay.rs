@@ -55,7 +55,7 @@ fn own(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../workload/tests/loadfiles").join(name)
 }
 
-/// Plays a file with three stations; the facts about it.
+/// Plays a file with three clients; the facts about it.
 fn play(loadfile: &Path, plays: u32, target: &str) -> Vec<String> {
     let scratch = Scratch::new("replay");
     let workload = workload(scratch.path(), loadfile, plays);

@@ -8,11 +8,11 @@ use plimsoll_testkit::servers::{Export, Ganesha, Scratch};
 use serde_json::Value;
 
 /// Runs `getattr`; the exit code, the report, what was said, and the source ports in the table of transactions.
-fn run(target: &str, stations: &str) -> (Option<i32>, Value, String, Vec<u16>) {
+fn run(target: &str, clients: &str) -> (Option<i32>, Value, String, Vec<u16>) {
     let folder = Scratch::new("reserved-ports");
     let rows = folder.path().join("rows.csv");
     let mut command = Command::new(env!("CARGO_BIN_EXE_plimsoll"));
-    command.args(["run", "getattr", "--target", target, "--clients", stations, "--think", "10ms", "--warmup", "0s"]);
+    command.args(["run", "getattr", "--target", target, "--clients", clients, "--think", "10ms", "--warmup", "0s"]);
     command.args(["--duration", "500ms", "--json", "-", "-q", "--transactions"]).arg(&rows);
     let ended = output(&mut command);
     let report = crate::only_side(&ended.stdout);

@@ -12,7 +12,7 @@ use crate::lateness::FROM_INTENDED;
 use crate::level::LevelResult;
 use crate::procedures::ProcedureSet;
 
-/// Service-level objectives. Always among them: no failed operation, and no turn of the schedule late or never started.
+/// Service-level objectives. Always among them: no failed operation, and no iteration of the schedule late or never started.
 #[derive(Clone, Debug, Default)]
 pub struct Objectives {
     /// Those that were given.
@@ -111,7 +111,7 @@ fn missed_on_time(condition: &Condition, numbers: &[MovedNumber], scheduled: boo
     found.is_some_and(|found| if condition.more { found.on_time <= limit } else { found.on_time >= limit })
 }
 
-/// The number that it speaks of; of a schedule, response times from the intended start. (The pause of a station is no
+/// The number that it speaks of; of a schedule, response times from the intended start. (The pause of a client is no
 /// schedule: where it is longer than meant, nobody waits.)
 fn value(condition: &Condition, ran: &LevelResult, scheduled: bool) -> Option<f64> {
     let mut row = Accumulator::default();

@@ -127,7 +127,7 @@ mod tests {
 
     use super::*;
 
-    /// Twenty stations are as many as the generator makes. Tells the search, and what is told of it.
+    /// Twenty clients are as many as the generator makes. Tells the search, and what is told of it.
     fn bottleneck() -> (Search, Trials) {
         let bounds = Bounds { start: 10.0, most: 1e3, grain: Grain::Whole, resolution: 0.02, runs: 100 };
         let mut search = Search::new(bounds);

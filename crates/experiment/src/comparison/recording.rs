@@ -37,10 +37,10 @@ fn levels(recording: &Recording) -> anyhow::Result<Vec<LevelRuns>> {
             levels.push(LevelRuns { level, point: point.clone(), runs: Vec::new() });
             levels.len() - 1
         });
-        if let Some(spoilt) = point.filter(|point| !point.valid)
+        if let Some(invalid) = point.filter(|point| !point.valid)
             && let Some(known) = levels.get_mut(place)
         {
-            known.point = Some(spoilt);
+            known.point = Some(invalid);
         }
         // A level that could not be run has no time; that it was not is among the reasons of an invalid report.
         if let (Some(first), Some(last)) = (stage.first_ns, stage.last_ns)

@@ -17,7 +17,7 @@ fn lateness(requests: u64, late: u64) -> Lateness {
 
 /// A phase of a second, on one lane.
 fn level(generator: &Generator) -> Level<'_> {
-    Level { generator, stations: &[], users: false, response: None, seconds: 1.0, lanes: 1, processors: 2 }
+    Level { generator, clients: &[], users: false, response: None, seconds: 1.0, lanes: 1, processors: 2 }
 }
 
 fn verdict(generator: &Generator) -> Vec<Reason> {

@@ -1,4 +1,4 @@
-//! Servers that treat a size, or a station, otherwise than all else: the report must find and name them. The real client and engine
+//! Servers that treat a size, or a client, otherwise than all else: the report must find and name them. The real client and engine
 //! on the scripted server, in memory under a virtual clock.
 #![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
 
@@ -27,9 +27,9 @@ use crate::sink::{MeasuringSink, SinkOptions};
 
 /// When every clock starts, ns since the Unix epoch.
 const START: i64 = 1_700_000_000_000_000_000;
-const STATIONS: u32 = 8;
+const CLIENTS: u32 = 8;
 
-/// A station that reads blocks of its own file, one after the other.
+/// A client that reads blocks of its own file, one after the other.
 struct Reading {
     path: String,
     block: u32,
@@ -83,29 +83,29 @@ impl Found {
         Self { server, names: Arc::new(names), _mount: mount }
     }
 
-    /// All stations read blocks of so many bytes for a second.
+    /// All clients read blocks of so many bytes for a second.
     fn level(&self, odd: Oddities, number: u32, block: u32) -> LevelResult {
         let script = Script { odd, draw: Draw::Independent, ..Script::parallel(jitter(MIDDLE)) };
-        self.loaded(&script, STATIONS, (number, 1_000_000_000), block)
+        self.loaded(&script, CLIENTS, (number, 1_000_000_000), block)
     }
 
-    /// So many stations read blocks of so many bytes for so many ns; each number has draws of its own.
-    pub(super) fn loaded(&self, script: &Script, stations: u32, (number, ns): (u32, u64), block: u32) -> LevelResult {
+    /// So many clients read blocks of so many bytes for so many ns; each number has draws of its own.
+    pub(super) fn loaded(&self, script: &Script, clients: u32, (number, ns): (u32, u64), block: u32) -> LevelResult {
         let phases = Phases { warmup_ns: 100_000_000, measured_ns: Some(ns), ..Phases::default() };
-        let load = Load::Closed { clients: stations, think: Pause::None };
+        let load = Load::Closed { clients, think: Pause::None };
         let timeout_ns = 50_000_000;
         let plan = Plan { phases, stage: Some(number), threads: 1, timeout_ns, ..Plan::new(load) };
         let value = format!("{block}B");
         let curve = Some(format!("block={value}"));
         let parameter = Some(Parameter { name: "block".into(), value });
-        let level_spec = LevelSpec { plan: plan.clone(), words: format!("{stations} clients"), curve, parameter };
+        let level_spec = LevelSpec { plan: plan.clone(), words: format!("{clients} clients"), curve, parameter };
         let mut level = self.driven(script, &plan, (&level_spec.words, Delays::default()), block).on(&level_spec);
         // How busy this machine is says nothing of a run under a virtual clock.
         level.about.validity = plimsoll_model::Validity::default();
         level
     }
 
-    /// A plan of stations that read blocks of so many bytes; the generator's thread is kept from running as `delays` say.
+    /// A plan of clients that read blocks of so many bytes; the generator's thread is kept from running as `delays` say.
     pub(super) fn driven(
         &self,
         script: &Script,
@@ -123,8 +123,8 @@ impl Found {
     }
 
     fn work(&self, block: u32) -> Work<'_> {
-        let scenarios = Box::new(move |station, _, _| {
-            let reading = Reading { path: format!("f{station}"), block, file: None, offset: 0, over: false };
+        let scenarios = Box::new(move |client, _, _| {
+            let reading = Reading { path: format!("f{client}"), block, file: None, offset: 0, over: false };
             Box::new(reading) as Box<dyn Scenario>
         });
         Work { server: &*self.server, scenarios, names: Arc::clone(&self.names) }
@@ -199,7 +199,7 @@ fn a_slow_size_is_found_and_named() {
 }
 
 #[test]
-fn an_unfair_and_a_lossy_station_are_found_and_named() {
+fn an_unfair_and_a_lossy_client_are_found_and_named() {
     let found = Found::new();
     let odd = Oddities { unfair_file: Some((4, 1.5)), lossy_file: Some((6, 20)), ..Oddities::NONE };
     let (findings, text) = found.report(vec![found.level(odd, 0, 750)]);

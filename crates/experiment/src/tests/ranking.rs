@@ -13,17 +13,17 @@ use plimsoll_testkit::servers::scripted::{Draw, Script};
 use super::outliers::{Found, jitter};
 
 const SIZES: [u32; 2] = [750, 6_000];
-const STATIONS: [u32; 2] = [1, 4];
+const CLIENTS: [u32; 2] = [1, 4];
 /// Of a level, ns.
 const LENGTH: u64 = 2_000_000_000;
 
-/// A sweep over stations and sizes of a server that takes so long over a call; `seed` decides its draws.
+/// A sweep over clients and sizes of a server that takes so long over a call; `seed` decides its draws.
 fn sweep(found: &Found, name: &str, middle: Duration, seed: u32) -> Contestant {
     let script = Script { draw: Draw::Independent, ..Script::parallel(jitter(middle)) };
     let mut levels = Vec::new();
     for block in SIZES {
-        for stations in STATIONS {
-            let level = found.loaded(&script, stations, (seed * 100 + levels.len() as u32, LENGTH), block);
+        for clients in CLIENTS {
+            let level = found.loaded(&script, clients, (seed * 100 + levels.len() as u32, LENGTH), block);
             let words = format!("{}, block={block}B", level.words());
             let runs = vec![level.measured().unwrap()];
             levels.push(LevelRuns { level: words, point: Some(level.point()), runs });

@@ -7,7 +7,7 @@ use crate::text::time;
 use plimsoll_model::{Anomaly, Coverage, Reason, Validity};
 use plimsoll_stats::Statistics;
 
-/// A clock step coarser than this share of a median makes the times of that row guesses (seed 1, section 3).
+/// A clock step coarser than this share of a median makes the times of that row guesses (Swartz 1997, section 3).
 const COARSE: f64 = 0.1;
 /// Above this share of the packets with data, repeated ones are as likely the capture's doing as the network's.
 const REPEATED: f64 = 0.2;

@@ -2,7 +2,7 @@
 
 use super::comparison::{ComparedLevel, ComparedMetric, Comparison};
 
-/// The groups of seed 1's Table 1, "Other" before its parts. Logging on and compounds as wholes are none of them.
+/// The groups of Swartz's (1997) Table 1, "Other" before its parts. Logging on and compounds as wholes are none of them.
 const GROUPS: [&str; 7] =
     ["Open/Close", "Other", "Other.Attributes", "Other.Directory", "Other.Locking", "Read", "Write"];
 

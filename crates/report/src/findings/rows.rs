@@ -11,7 +11,7 @@ pub struct OperationRow {
     pub protocol: String,
     /// Procedure name (`TRANSACTION2 FIND_FIRST2`); empty in groups and breakdowns.
     pub procedure: String,
-    /// Name in seed 1's Appendix A, where it has one.
+    /// Name in Swartz's (1997) Appendix A, where it has one.
     pub netbench_name: Option<String>,
     /// The command a subcommand belongs to (`TRANSACTION2`), else null: text reports nest by it. A row with a parent
     /// is part of its parent's row, which sums its subcommands and what had none; so add up rows without a parent

@@ -1,4 +1,4 @@
-//! Response times by decade: the first seed's bars, for every group and every operation.
+//! Response times by decade: Swartz's (1997) bars, for every group and every operation.
 
 use super::chart::{Axis, Chart, Series, Shape, Unit};
 use super::figure::Figure;

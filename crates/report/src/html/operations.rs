@@ -96,7 +96,7 @@ pub(super) fn short_name(row: &OperationRow) -> &str {
     rest.filter(|rest| !rest.is_empty()).unwrap_or(&row.procedure)
 }
 
-/// Write_Raw's block, which nobody answers (seed 1, section 5): its packets and bytes are all that can be said of it.
+/// Write_Raw's block, which nobody answers (Swartz 1997, section 5): its packets and bytes are all that can be said of it.
 fn is_asynchronous(row: &OperationRow) -> bool {
     row.protocol == "SMB1" && row.procedure == "WRITE_RAW async portion"
 }

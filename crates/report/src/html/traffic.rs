@@ -8,7 +8,7 @@ use crate::shares;
 use crate::text::unseen_rows as rows;
 use maud::{Markup, html};
 
-/// Packet counts, in the first seed's order.
+/// Packet counts, in Swartz's (1997) order.
 pub(super) fn packets(findings: &Findings) -> Option<Markup> {
     let p = &findings.packets;
     // Nested lines are parts of the line above them; shares are of all packets, or of those from clients.

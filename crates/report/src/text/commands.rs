@@ -117,7 +117,7 @@ fn scale(rows: &[OperationRow]) -> TimeScale {
     )
 }
 
-/// Write_Raw's block is answered by nobody (seed 1, section 5): all that can be said of it is how many packets it took.
+/// Write_Raw's block is answered by nobody (Swartz 1997, section 5): all that can be said of it is how many packets it took.
 pub(super) fn is_asynchronous(row: &OperationRow) -> bool {
     row.protocol == "SMB1" && row.procedure == "WRITE_RAW async portion"
 }

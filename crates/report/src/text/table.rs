@@ -1,4 +1,4 @@
-//! Columns in seed 1's plain style: a name on the left, numbers on the right, no borders.
+//! Columns in Swartz's (1997) plain style: a name on the left, numbers on the right, no borders.
 //!
 //! Why not a crate: `docs/decisions/0004-terminal-tables.md`.
 

@@ -16,7 +16,7 @@ fn table() -> String {
     let mut text = String::from(
         "# Vocabulary\n\
          \n\
-         What goes on the wire (the procedure), the name that seed 1 (Swartz 1997) has for it, what a user of files does by it\n\
+         What goes on the wire (the procedure), the name that Swartz 1997 has for it, what a user of files does by it\n\
          (the operation), and where reports sum it (the group). \"Held\" procedures always wait by design and are reported\n\
          apart; some others (blocking locks) are held depending on their arguments.\n\
          \n\

@@ -20,8 +20,8 @@ use plimsoll_serve::{Embedded, Kind, Options};
 use plimsoll_testkit::servers::{Export, Ganesha, Samba, Scratch, Share};
 use plimsoll_workload::{Load, Pause, Phases};
 
-/// Stations, each with its own connection, and lanes of each: actions overlap on the wire.
-const STATIONS: u32 = 3;
+/// Clients, each with its own connection, and lanes of each: actions overlap on the wire.
+const CLIENTS: u32 = 3;
 const LANES: u32 = 4;
 
 /// Every transaction of a drive, as the client and as the tap saw it.
@@ -54,14 +54,14 @@ fn driven(
     let tap = Arc::new(Tap::new(std::fs::File::create(&file).unwrap()).unwrap());
     let mut names = Names::default();
     let server = connect::open(&Target::parse(target).unwrap(), wishes, &mut names).unwrap();
-    let scenarios = Box::new(|station, lane, _| tour::lane(station, lane));
+    let scenarios = Box::new(|client, lane, _| tour::lane(client, lane));
     let work = Work { server: &*server, scenarios, names: Arc::new(names) };
     let phases = Phases { warmup_ns: 0, measured_ns: None, ..Phases::default() };
-    let load = Load::Closed { clients: STATIONS, think: Pause::None };
+    let load = Load::Closed { clients: CLIENTS, think: Pause::None };
     let plan = Plan { depth: LANES, phases, tap: Some(Arc::clone(&tap)), threads, ..Plan::new(load) };
     let ran = run(&plan, &work).unwrap();
     tap.finish().unwrap();
-    let errors: Vec<_> = ran.clients.iter().flat_map(|station| &station.errors).collect();
+    let errors: Vec<_> = ran.clients.iter().flat_map(|client| &client.errors).collect();
     assert!(errors.iter().all(|(cause, _)| tour::EXPECTED.contains(cause)), "{target}: {errors:?}");
     Both { driven: ran.sinks.concat(), observed: observe(&file) }
 }

@@ -11,8 +11,8 @@ use plimsoll_workload::scenario::{Scenario, ScenarioStep, Verdict};
 pub(crate) const EXPECTED: [Cause; 3] = [Cause::Unsupported, Cause::Status, Cause::CallRejected];
 
 /// The tour of a lane.
-pub(crate) fn lane(station: u32, lane: u32) -> Box<dyn Scenario> {
-    let directory = format!("tour-{station}-{lane}");
+pub(crate) fn lane(client: u32, lane: u32) -> Box<dyn Scenario> {
+    let directory = format!("tour-{client}-{lane}");
     let path = |name: &str| format!("{directory}/{name}");
     let paths =
         ["", "a", "b", "c", "d", "nowhere"].map(|name| if name.is_empty() { directory.clone() } else { path(name) });

@@ -52,7 +52,7 @@ fn went_on(ended: &Ended, killed: i64, back: i64) {
     assert_eq!(ended.code, Some(4), "with so many failures it is not valid: {}", ended.report["validity"]);
     assert!(ended.reasons().contains("attempts to connect failed"), "{}", ended.reasons());
     let lost = ended.failures("lost connection: ");
-    // Every station's connection, at least; and while nobody listened, every attempt.
+    // Every client's connection, at least; and while nobody listened, every attempt.
     assert!(
         lost >= 3 && ended.failures("connection attempt: connection refused") >= 3,
         "{}",

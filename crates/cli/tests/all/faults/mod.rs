@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
 
 mod command;
+mod corrupted;
 mod interrupted;
 mod killed;
 mod leases;
@@ -11,7 +12,6 @@ mod refusals;
 mod scale;
 mod secrecy;
 mod signals;
-mod spoilt;
 
 #[expect(clippy::print_stdout, reason = "the reason for skipping")]
 fn skip(reason: impl std::fmt::Display) {

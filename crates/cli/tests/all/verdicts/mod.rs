@@ -133,7 +133,7 @@ fn queue() -> Case {
     }
 }
 
-/// Four stations that think between two calls.
+/// Four clients that think between two calls.
 fn closed() -> Case {
     let load = Load::Closed { clients: 4, think: Pause::Exponential(3_000_000) };
     Case { name: "closed loop", load, lanes: 1, ..queue() }

@@ -87,7 +87,7 @@ impl Found {
         let empty = Intervals::new(IntervalWidth::of_phase(case.seconds * 1_000_000_000));
         let sink = |_| Measured(IntervalRecorder::new(empty.clone()));
         let ran = run_on(&case.plan(seed), &self.work(case), sink, &Watch::new(), |_| Ok(network(case, seed))).unwrap();
-        let well = ran.clients.iter().all(|station| station.error_count() == 0) && ran.generator.never_sent == 0;
+        let well = ran.clients.iter().all(|client| client.error_count() == 0) && ran.generator.never_sent == 0;
         let intervals = ran.sinks.into_iter().next().unwrap().0.finish();
         well.then(|| Course::new(&intervals, ran.measured, |_| true))
     }
@@ -125,7 +125,7 @@ impl Case {
 
 /// Of a run in which nothing may fail.
 fn whole(ran: EngineResult<Measured<Statistics>>) -> Statistics {
-    assert!(ran.clients.iter().all(|station| station.error_count() == 0));
+    assert!(ran.clients.iter().all(|client| client.error_count() == 0));
     ran.sinks.into_iter().next().unwrap().0
 }
 

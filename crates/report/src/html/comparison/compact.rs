@@ -1,4 +1,4 @@
-//! All load levels of all sides on one sheet: seed 1's figures 2 and 3 with a line a server, and a table of every point.
+//! All load levels of all sides on one sheet: Swartz's (1997) figures 2 and 3 with a line a server, and a table of every point.
 
 use super::charts::Across;
 use super::{before, notices, show};
@@ -12,7 +12,7 @@ use crate::html::untrusted::Untrusted;
 use crate::html::{Section, document};
 use maud::{Markup, html};
 
-/// The groups that are drawn: those of seed 1's Table 1.
+/// The groups that are drawn: those of Swartz's (1997) Table 1.
 const DRAWN: [(&str, &str, &str); 4] = [
     ("points-read", "Read", "Mean response time, Read"),
     ("points-write", "Write", "Mean response time, Write"),

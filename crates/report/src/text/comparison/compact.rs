@@ -1,4 +1,4 @@
-//! All load levels of all sides in one table: the compact presentation that seed 1 wished for.
+//! All load levels of all sides in one table: the compact presentation that Swartz 1997 wished for.
 
 use super::{before, notes};
 use crate::findings::Findings;

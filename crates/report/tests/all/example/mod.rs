@@ -142,7 +142,7 @@ fn resent() -> Resent {
     }
 }
 
-/// Part of seed 1's Appendix A, and something of everything that it does not have. File names are nasty.
+/// Part of Swartz's (1997) Appendix A, and something of everything that it does not have. File names are nasty.
 #[allow(clippy::too_many_lines, reason = "one field after the other")]
 pub(crate) fn rich() -> Findings {
     Findings {

@@ -49,7 +49,7 @@ fn comparison() -> Comparison {
     }
 }
 
-/// The seven load levels of seed 1's runs, and all of its groups: B is quicker, and its reads are so only under load.
+/// The seven load levels of Swartz's (1997) runs, and all of its groups: B is quicker, and its reads are so only under load.
 pub(crate) fn points() -> Report {
     let groups = ["Open/Close", "Other", "Other.Attributes", "Other.Directory", "Other.Locking", "Read", "Write"];
     let level = |clients: f64| {

@@ -3,13 +3,13 @@
 use super::{NASTY, busy, times};
 use plimsoll_report::findings::*;
 
-const STATIONS: [u32; 5] = [1, 2, 4, 8, 16];
+const CLIENTS: [u32; 5] = [1, 2, 4, 8, 16];
 
 /// A run with two load curves; its last level is not valid, and its target has a nasty name.
 pub(crate) fn run() -> Findings {
     let capture = busy();
     let curves = [("SMB", 0.000_9, 4.0), ("NFS", 0.000_7, 6.0)];
-    let levels = curves.iter().flat_map(|curve| STATIONS.map(|clients| (*curve, clients)));
+    let levels = curves.iter().flat_map(|curve| CLIENTS.map(|clients| (*curve, clients)));
     let mut stages: Vec<Stage> = (0..).zip(levels).map(|(number, level)| stage(number, level, &capture)).collect();
     if let Some(last) = stages.last_mut() {
         last.validity = Validity::invalid("the generator used 96 % of its processors");

@@ -46,13 +46,13 @@ fn tour() -> (Scratch, String) {
 }
 
 /// The server's own server, and a proxy that spoils what it answers.
-struct Spoilt {
+struct Corrupted {
     proxy: Faulty,
     target: String,
     _server: Server,
 }
 
-impl Spoilt {
+impl Corrupted {
     fn start(protocol: &str) -> Self {
         let server = Server::start(&[protocol, "--listen", "127.0.0.1:0"]);
         let (before, after) = server.url.split_once("127.0.0.1:").unwrap();
@@ -63,7 +63,7 @@ impl Spoilt {
         Self { proxy, target, _server: server }
     }
 
-    /// Four stations, the `nth` answer of each spoilt.
+    /// Four clients, the `nth` answer of each corrupted.
     fn run(&self, nth: u64, fault: Fault, depth: &str, duration: &str) -> Ended {
         let rule = |connection| Rule::Answers { connection: Some(connection), which: Which::Nth(nth), fault };
         self.proxy.set_rules((BEFORE..BEFORE + 4).map(rule).collect());
@@ -74,9 +74,9 @@ impl Spoilt {
         self.drive_with("4", depth, duration)
     }
 
-    fn drive_with(&self, stations: &str, depth: &str, duration: &str) -> Ended {
+    fn drive_with(&self, clients: &str, depth: &str, duration: &str) -> Ended {
         let load =
-            ["--clients", stations, "--warmup", "0s", "--timeout", TIMEOUT, "--think", "5ms", "--duration", duration];
+            ["--clients", clients, "--warmup", "0s", "--timeout", TIMEOUT, "--think", "5ms", "--duration", duration];
         run(&[&["getattr", "--target", &self.target, "--depth", depth][..], &load].concat())
     }
 }
@@ -97,23 +97,23 @@ const TENTH: u64 = 9;
 
 /// `senseless` are bits without which an answer is none; `each` is how many messages answer one action, in one piece.
 fn by_cause(protocol: &str, senseless: &[u64], each: u64) {
-    let spoilt = Spoilt::start(protocol);
-    assert!(matches!(spoilt.drive("1", QUICK).code, Some(0 | 4)), "the files are made");
-    let never = spoilt.run(TENTH, Fault::Never, "1", LONG);
+    let corrupted = Corrupted::start(protocol);
+    assert!(matches!(corrupted.drive("1", QUICK).code, Some(0 | 4)), "the files are made");
+    let never = corrupted.run(TENTH, Fault::Never, "1", LONG);
     assert_eq!((counts(&never, "timed out"), strangers(&never)), ((4, 4), 0));
     let unanswered = never.rows().iter().filter(|row| row["outcome"] == "unanswered").count() as u64;
     assert_eq!((unanswered, never.stage()["unanswered"].as_u64()), (4 * each, Some(4 * each)));
-    let late = spoilt.run(TENTH, Fault::Delayed(LATER), "1", LONG);
+    let late = corrupted.run(TENTH, Fault::Delayed(LATER), "1", LONG);
     assert_eq!(
         (counts(&late, "timed out"), strangers(&late)),
         ((4, 4), 4 * each),
         "an answer that comes later is a stranger"
     );
-    let twice = spoilt.run(TENTH, Fault::Twice, "1", QUICK);
+    let twice = corrupted.run(TENTH, Fault::Twice, "1", QUICK);
     assert_eq!((counts(&twice, ""), strangers(&twice)), ((0, 0), 4 * each));
-    let overtaken = spoilt.run(TENTH, Fault::After(1), "1", LONG);
+    let overtaken = corrupted.run(TENTH, Fault::After(1), "1", LONG);
     assert_eq!((counts(&overtaken, "timed out"), strangers(&overtaken)), ((4, 4), 4 * each));
-    let out_of_order = spoilt.run(TENTH, Fault::After(2), "8", QUICK);
+    let out_of_order = corrupted.run(TENTH, Fault::After(2), "8", QUICK);
     assert_eq!(
         (counts(&out_of_order, ""), strangers(&out_of_order)),
         ((0, 0), 0),
@@ -121,20 +121,20 @@ fn by_cause(protocol: &str, senseless: &[u64], each: u64) {
     );
     // The action and its connection, each; nobody waits for what an impossible length promises.
     for bit in senseless {
-        let broken = spoilt.run(TENTH, Fault::Flipped(*bit), "1", QUICK);
+        let broken = corrupted.run(TENTH, Fault::Flipped(*bit), "1", QUICK);
         let (all, malformed) = counts(&broken, "malformed answer");
         // On a busy machine the phase may end before somebody is there again.
         let ended = broken.failures("ended before it was sent");
         assert!(malformed == 8 && all == 8 + ended && ended <= 4, "{}", broken.stage()["failures"]);
     }
-    let cut = spoilt.run(TENTH, Fault::Cut(30), "1", LONG);
+    let cut = corrupted.run(TENTH, Fault::Cut(30), "1", LONG);
     let (all, malformed) = counts(&cut, "malformed answer");
     // What is missing is looked for in the next answer, for which the next request is needed.
     assert_eq!((all - malformed, ended_by(&cut)), (ended_by(&cut), ended_by(&cut)), "{}", cut.stage()["failures"]);
     assert!(malformed >= 4 || ended_by(&cut) >= 4);
-    // Logging on: whatever it is that is spoilt, it is tried again.
+    // Logging on: whatever it is that is corrupted, it is tried again.
     for nth in 0..4 {
-        let logon = spoilt.run(nth, Fault::Flipped(senseless[0]), "1", QUICK);
+        let logon = corrupted.run(nth, Fault::Flipped(senseless[0]), "1", QUICK);
         assert!(matches!(logon.code, Some(0 | 4)), "{}", logon.said);
         assert!(logon.failures("") >= 4 && logon.stage()["fairness"]["starved"] == 0, "{nth}");
     }
@@ -161,15 +161,15 @@ fn nfs_answers_are_counted_by_cause() {
 #[test]
 fn a_single_connection_that_makes_no_sense_is_made_again() {
     for (protocol, senseless) in [("smb", 32), ("nfs", 95)] {
-        let spoilt = Spoilt::start(protocol);
-        assert!(matches!(spoilt.drive("1", QUICK).code, Some(0 | 4)), "the files are made");
+        let corrupted = Corrupted::start(protocol);
+        assert!(matches!(corrupted.drive("1", QUICK).code, Some(0 | 4)), "the files are made");
         let which = Which::Nth(TENTH);
-        spoilt.proxy.set_rules(vec![Rule::Answers {
+        corrupted.proxy.set_rules(vec![Rule::Answers {
             connection: Some(BEFORE),
             which,
             fault: Fault::Flipped(senseless),
         }]);
-        let ended = spoilt.drive_with("1", "1", QUICK);
+        let ended = corrupted.drive_with("1", "1", QUICK);
         let (all, malformed) = counts(&ended, "malformed answer");
         let sent_no_more = ended.failures("ended before it was sent");
         assert!(malformed == 2 && all == 2 + sent_no_more && sent_no_more <= 1, "{}", ended.stage()["failures"]);
@@ -181,9 +181,9 @@ fn a_single_connection_that_makes_no_sense_is_made_again() {
 /// request on that connection times out until it is complete.
 #[test]
 fn an_oversized_netbios_length_ends_in_a_timeout() {
-    let spoilt = Spoilt::start("smb");
-    assert!(matches!(spoilt.drive("1", QUICK).code, Some(0 | 4)), "the files are made");
-    let ended = spoilt.run(TENTH, Fault::Flipped(8), "1", LONG);
+    let corrupted = Corrupted::start("smb");
+    assert!(matches!(corrupted.drive("1", QUICK).code, Some(0 | 4)), "the files are made");
+    let ended = corrupted.run(TENTH, Fault::Flipped(8), "1", LONG);
     let (all, timed_out) = counts(&ended, "timed out");
     assert!(all == timed_out && timed_out >= 4, "{}", ended.stage()["failures"]);
 }
@@ -191,7 +191,7 @@ fn an_oversized_netbios_length_ends_in_a_timeout() {
 /// Encrypted, there is no bit that may be another. Each connection has another one turned over.
 #[test]
 fn no_bit_of_an_encrypted_answer_may_be_another() {
-    const STATIONS: usize = 120;
+    const CLIENTS: usize = 120;
     let folder = Scratch::new("password");
     let password = folder.path().join("password");
     std::fs::write(&password, "geheim\n").unwrap();
@@ -207,9 +207,9 @@ fn no_bit_of_an_encrypted_answer_may_be_another() {
     let address = server.url.split('@').nth(1).unwrap().split('/').next().unwrap().parse().unwrap();
     let proxy = Faulty::start(address, Framing::Smb, Vec::new()).unwrap();
     let target = server.url.replace(&address.to_string(), &proxy.address().to_string());
-    let stations = STATIONS.to_string();
+    let clients = CLIENTS.to_string();
     let load =
-        ["--clients", &stations, "--warmup", "0s", "--think", "20ms", "--timeout", "2s", "--encryption", "--duration"];
+        ["--clients", &clients, "--warmup", "0s", "--think", "20ms", "--timeout", "2s", "--encryption", "--duration"];
     let arguments = |time| [&["getattr", "--target", &target][..], &load, &[time]].concat();
     assert!(matches!(start_with(&arguments("100ms"), Some("geheim")).end().code, Some(0 | 4)));
     // Behind the framing: 52 bytes of header, then what is encrypted.
@@ -218,17 +218,17 @@ fn no_bit_of_an_encrypted_answer_may_be_another() {
         let fault = Fault::Flipped(bit(at));
         Rule::Answers { connection: Some(BEFORE + at), which: Which::Nth(TENTH), fault }
     };
-    proxy.set_rules((0..STATIONS).map(rule).collect());
+    proxy.set_rules((0..CLIENTS).map(rule).collect());
     let mut running = start_with(&arguments("10m"), Some("geheim"));
     running.wait_for("everybody being there again", |_| {
         let seen = proxy.seen();
-        seen.iter().skip(BEFORE + STATIONS).filter(|connection| connection.replies > 8).count() >= STATIONS
+        seen.iter().skip(BEFORE + CLIENTS).filter(|connection| connection.replies > 8).count() >= CLIENTS
     });
     running.signal(Signal::INT);
     let ended = running.end();
     let all = ended.failures("");
     let found = ended.failures("answer not authentic") + ended.failures("malformed answer");
-    assert_eq!((all, found), (2 * STATIONS as u64, 2 * STATIONS as u64), "{}", ended.stage()["failures"]);
+    assert_eq!((all, found), (2 * CLIENTS as u64, 2 * CLIENTS as u64), "{}", ended.stage()["failures"]);
 }
 
 /// A turn and the logon before it: how many bytes of answers those are.
@@ -245,7 +245,7 @@ fn bytes_of_a_turn(arguments: &[&str]) -> usize {
 /// Resets one connection after every number of bytes up to where a turn ends; whoever lost one makes the next. Everybody must
 /// come back in the end, and every reset be counted.
 fn reset_at_every_byte(proxy: &Faulty, target: &str) {
-    const STATIONS: usize = 40;
+    const CLIENTS: usize = 40;
     let (_folder, tour) = tour();
     let arguments = [&tour, "--target", target, "--warmup", "0s", "--think", "20ms"];
     let until = bytes_of_a_turn(&arguments);
@@ -257,11 +257,11 @@ fn reset_at_every_byte(proxy: &Faulty, target: &str) {
     let offset = |nth: usize| (nth * stride % until) as u64;
     let rule = |nth: usize| Rule::End { connection: Some(BEFORE + nth), offset: offset(nth), reset: true };
     proxy.set_rules((0..until).map(rule).collect());
-    let mut running = start(&[&arguments[..], &["--clients", &STATIONS.to_string(), "--duration", "10m"]].concat());
+    let mut running = start(&[&arguments[..], &["--clients", &CLIENTS.to_string(), "--duration", "10m"]].concat());
     running.wait_for("everybody being there again", |_| {
         let seen = proxy.seen();
         let whole = seen.iter().skip(BEFORE + until).filter(|connection| connection.replies > 10);
-        whole.count() >= STATIONS
+        whole.count() >= CLIENTS
     });
     running.signal(Signal::INT);
     let ended = running.end();
