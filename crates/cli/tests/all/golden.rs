@@ -55,3 +55,13 @@ fn the_documented_report_is_the_real_one() {
     let (_, after) = rest.split_once("```\n").unwrap();
     hold(&file, &format!("{before}```text\n{}```\n{after}", report(&root().join("captures/netbench-samba"))));
 }
+
+/// README.md shows the diagnosis of the same report.
+#[test]
+fn the_readme_shows_the_real_diagnosis() {
+    let page = std::fs::read_to_string(root().join("README.md")).unwrap();
+    let (_, rest) = page.split_once("```text\n").unwrap();
+    let (shown, _) = rest.split_once("```\n").unwrap();
+    let report = std::fs::read_to_string(root().join("captures/netbench-samba/report.txt")).unwrap();
+    assert!(shown.starts_with("Diagnosis:") && report.contains(shown), "README.md shows another report:\n{shown}");
+}
