@@ -59,7 +59,9 @@ pub(super) fn diagnose(findings: &Findings, waiting: Waiting) -> Diagnosis {
     let mut statements = vec![operation(findings, waited_s, first, lead)];
     statements.append(&mut found);
     statements.extend(service_time(waiting));
-    Diagnosis { waited_s: Some(waited_s), statements, next: next(findings, first.label) }
+    // Sums of binary fractions have digits that say nothing.
+    let whole_ns = (waited_s * 1e9).round() / 1e9;
+    Diagnosis { waited_s: Some(whole_ns), statements, next: next(findings, first.label) }
 }
 
 /// Operations by how long clients waited for them. A command with subcommands counts as its subcommands; what has none of them, as itself.

@@ -232,7 +232,7 @@ pub(super) struct Series<'a> {
     pub(super) low: Vec<f64>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) high: Vec<f64>,
-    /// What low to high is: "50 to 95 in 100".
+    /// What low to high is: "p50 to p95".
     #[serde(skip_serializing_if = "String::is_empty")]
     pub(super) between: String,
     /// What a point is called; as many as y, or none.

@@ -126,8 +126,7 @@ fn rates<'a>(curve: &Curve<'_>, color: usize) -> Series<'a> {
 
 fn response<'a>(curves: &[Curve<'_>]) -> Option<Figure<'a>> {
     let (series, name) = (response_series(curves, Stage::load), response_name(curves));
-    let explanation = "Mean response time of all operations at each load; the band reaches from the median to the time within \
-                       which 95 in 100 were answered.";
+    let explanation = "Mean response time of all operations at each load; the band reaches from p50 to p95.";
     let chart = Chart { x: load_axis(curves)?, y: response_axis(&series, name)?, series };
     Figure::of(("load-response", "Response time against load"), explanation, response_words(curves, "load"), chart)
 }
@@ -136,7 +135,7 @@ fn trade<'a>(curves: &[Curve<'_>]) -> Option<Figure<'a>> {
     let series = response_series(curves, |stage| stage.operations_per_s);
     let most = series.iter().flat_map(|series| &series.x).copied().fold(0.0, f64::max);
     let explanation = "What a throughput costs: mean response time over the operations that were answered a second, a point a \
-                       load level, with the band from the median to 95 in 100, or an upright stroke where throughput falls under more load. \
+                       load level, with the band from p50 to p95, or an upright stroke where throughput falls under more load. \
                        A server is best run left of where it turns up.";
     let chart = Chart {
         x: Axis::linear_right(Unit::PerSecond, "operations", most)?,
@@ -158,7 +157,7 @@ fn response_name(curves: &[Curve<'_>]) -> &'static str {
     if from_intended { "response time from the intended start" } else { "response time" }
 }
 
-/// Mean response times with a band from the median to 95 in 100.
+/// Mean response times with a band from p50 to p95.
 fn response_series<'a>(curves: &[Curve<'_>], x: impl Fn(&Stage) -> f64) -> Vec<Series<'a>> {
     let of = |(color, curve): (usize, &Curve<'_>)| {
         // Without a response time there is no place in the band.
@@ -170,7 +169,7 @@ fn response_series<'a>(curves: &[Curve<'_>], x: impl Fn(&Stage) -> f64) -> Vec<S
         Series {
             low: times(|t| t.p50_s),
             high: times(|t| t.p95_s),
-            between: "50 to 95 in 100 within".into(),
+            between: "p50 to p95".into(),
             ..series(&curve, color, &x, |stage| stage.headline_time().map(|t| t.mean_s))
         }
     };

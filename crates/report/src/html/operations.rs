@@ -173,8 +173,8 @@ fn table((id, from): (&str, &str), caption: &str, first: &str, body: &Markup) ->
                     }
                     tr {
                         @for name in [
-                            "Count", "Share", "No answer", "Errors", "Packets", "Fastest", "Slowest", "Median", "Mean",
-                            "Std dev", "p90", "p95", "p99", "p99.9", "Median", "p99",
+                            "Count", "Share", "No answer", "Errors", "Packets", "Fastest", "Slowest", "p50", "Mean",
+                            "Std dev", "p90", "p95", "p99", "p99.9", "p50", "p99",
                         ] { th scope="col" { (name) } }
                     }
                 }

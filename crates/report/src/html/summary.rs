@@ -172,8 +172,8 @@ fn busiest(findings: &Findings) -> Markup {
         @if let Some((busiest, share)) = rows.max_by_key(|(row, _)| row.count) {
             @if let Some(times) = busiest.headline_time() {
                 @if busiest.share > 0.5 { "Most were " } @else { "The most frequent were " }
-                em { (group_words(&busiest.group)) } " (" (percentage(share)) "): half of them took up to "
-                strong { (duration(times.p50_s)) } ", 99 in 100 up to " strong { (duration(times.p99_s)) } ". "
+                em { (group_words(&busiest.group)) } " (" (percentage(share)) "): p50 "
+                strong { (duration(times.p50_s)) } ", p99 " strong { (duration(times.p99_s)) } ". "
             }
         }
     }
@@ -189,14 +189,14 @@ fn highest(stages: &[Stage]) -> Option<&Stage> {
 fn carried(stages: &[Stage]) -> Markup {
     html! {
         @if let Some(stage) = highest(stages) {
-            "The most that was carried was " strong { (per_second(stage.operations_per_s)) } " operations, at "
+            "The highest throughput was " strong { (per_second(stage.operations_per_s)) } " operations, at "
             em { (Untrusted(&stage.words())) }
             @if let Some(times) = stage.headline_time() {
-                ": half of them took up to " strong { (duration(times.p50_s)) } ", 99 in 100 up to " strong { (duration(times.p99_s)) }
+                ": p50 " strong { (duration(times.p50_s)) } ", p99 " strong { (duration(times.p99_s)) }
             }
             ". "
         } @else {
-            "No load level may be used, so the most that was carried is unknown. "
+            "No load level may be used, so the highest throughput is unknown. "
         }
     }
 }
@@ -263,8 +263,8 @@ fn peak(stage: Option<&Stage>, totals: &Totals) -> Markup {
     html! {
         (tile("Highest throughput", &per_second(stage.operations_per_s), &format!("operations; {requests}")))
         (tile("Data there", &format!("{}/s", bytes(data)), &format!("{}/s read, {}/s written", bytes(stage.read_bytes_per_s), bytes(stage.write_bytes_per_s))))
-        (tile("Half there within", &time(|t| t.p50_s), &format!("mean {}", time(|t| t.mean_s))))
-        (tile("99 in 100 there within", &time(|t| t.p99_s), &format!("slowest {slowest}")))
+        (tile("p50 there", &time(|t| t.p50_s), &format!("mean {}", time(|t| t.mean_s))))
+        (tile("p99 there", &time(|t| t.p99_s), &format!("max {slowest}")))
     }
 }
 
@@ -322,9 +322,9 @@ fn by_group(findings: &Findings) -> Markup {
                         "Response time" (findings.headline.words()) " by operation group" @if findings.remote_stages().count() > 1 { ", all load levels together" }
                     }
                     thead { tr {
-                        th scope="col" { "Group" } th scope="col" { "Requests" } th scope="col" { "Median" }
-                        th scope="col" { "Mean" } th scope="col" { "95 in 100 below" } th scope="col" { "99 in 100 below" }
-                        th.wide scope="col" { "Median to 99th percentile" }
+                        th scope="col" { "Group" } th scope="col" { "Requests" } th scope="col" { "p50" }
+                        th scope="col" { "Mean" } th scope="col" { "p95" } th scope="col" { "p99" }
+                        th.wide scope="col" { "p50 to p99" }
                     } }
                     tbody { @for (row, times) in rows {
                         tr {
@@ -340,7 +340,7 @@ fn by_group(findings: &Findings) -> Markup {
     }
 }
 
-/// Median and p99 on one linear scale from zero: lengths may be compared across rows.
+/// p50 and p99 on one linear scale from zero: lengths may be compared across rows.
 pub(super) fn range_bar(p50: f64, p99: f64, full: f64) -> Markup {
     let at = |s: f64| if full > 0.0 { (s / full * 100.0).clamp(0.0, 100.0) } else { 0.0 };
     html! {

@@ -13,8 +13,8 @@ fn table(place: &Place<'_>) -> Table {
     let scheduled = place.stages.iter().any(|(_, stage)| stage.headline.is_from_intended());
     let from = if scheduled { Headline::ResponseTimeFromIntended } else { Headline::ResponseTime }.words();
     let beside = match scheduled {
-        true => Column::new("99 in 100 below, uncorrected", "p99 unc."),
-        false => Column::new("99, from intended", "p99 int."),
+        true => Column::new("p99, uncorrected", "p99 unc."),
+        false => Column::new("p99, from intended", "p99 int."),
     };
     let note = match scheduled {
         true => {
@@ -38,12 +38,12 @@ fn table(place: &Place<'_>) -> Table {
             Column::new("Data", "MB/s"),
             Column::of_pages("Data, in bits"),
             Column::new("Mean", "Mean"),
-            Column::new("Median", "p50"),
-            Column::new("95 in 100 below", "p95"),
-            Column::new("99 in 100 below", "p99"),
+            Column::new("p50", "p50"),
+            Column::new("p95", "p95"),
+            Column::new("p99", "p99"),
             beside,
             Column::new("Failed actions", "Failed"),
-            Column::of_pages("Median to 99th percentile"),
+            Column::of_pages("p50 to p99"),
         ],
         rows: place.stages.iter().map(|(prefix, stage)| row(prefix, stage)).collect(),
         notes: [Note::quiet(note)].into_iter().chain(failed(place)).collect(),

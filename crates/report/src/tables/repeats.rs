@@ -25,8 +25,8 @@ pub(crate) fn repeats<'a>(sides: &'a [Findings]) -> Option<Table> {
             Column::new("Runs", "Runs"),
             Column::new("Operations", "op/s"),
             Column::new("Mean", "Mean"),
-            Column::new("Median", "p50"),
-            Column::new("99 in 100 below", "p99"),
+            Column::new("p50", "p50"),
+            Column::new("p99", "p99"),
         ],
         rows: levels()
             .map(|(prefix, level)| Row {

@@ -459,7 +459,7 @@ fn a_run_claims_only_what_its_levels_show() {
         (stage.span.elapsed_s, stage.operations_per_s) = (None, 0.0);
     }
     let (shown, page) = both(&findings);
-    assert!(page.contains("No load level may be used, so the most that was carried is unknown"), "{page}");
+    assert!(page.contains("No load level may be used, so the highest throughput is unknown"), "{page}");
     let level = &findings.stages[0].level;
     let row = shown.lines().find(|line| line.trim_start().starts_with(level.as_str()) && line.contains(" ! ")).unwrap();
     assert!(row.split(" ! ").nth(1).unwrap().trim_start().starts_with('-'), "{row}");
@@ -614,5 +614,5 @@ fn a_search_leads_with_the_capacity() {
     let summary = summary_of(&findings);
     let story = summary.split_once("class=\"story\"").unwrap().1;
     assert!(story.starts_with("><strong>It carries 12 clients (95 % interval 12 to 13)."), "{story}");
-    assert!(!summary.contains("Highest throughput") && !summary.contains("The most that was carried"), "{summary}");
+    assert!(!summary.contains("Highest throughput") && !summary.contains("The highest throughput was"), "{summary}");
 }
