@@ -68,9 +68,7 @@ impl Watch {
         assert_eq!(packets.commands, parts);
         let answered = observed.sink.transactions.iter().filter(|one| one.outcome != Outcome::Unanswered).count();
         assert!(unseen.paired <= answered as u64, "{} pairs, {answered} answered", unseen.paired);
-        let waiting =
-            unseen.requests_waiting + unseen.requests_after_gap + unseen.requests_after_cut + unseen.requests_one_sided;
-        assert_eq!(waiting, observed.coverage.anomalies.count(Anomaly::RequestUnanswered));
+        assert_eq!(unseen.unanswered(), observed.coverage.anomalies.count(Anomaly::RequestUnanswered));
         observed
     }
 }
