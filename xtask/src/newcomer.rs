@@ -89,6 +89,8 @@ fn inside(root: &Path, command: &str) -> Outcome {
     let rust = process::output(Command::new("rustc").args(["--print", "sysroot"]))?;
     let shared = workspace::root().join("../shared");
     let mut script = vec!["set -e".to_owned(), "mount --make-rprivate /".to_owned()];
+    // Ganesha looks for an export's file system in the list of mounts, which has no entry for a mere folder.
+    script.push("mount --bind \"$ROOT\" \"$ROOT\"".to_owned());
     let mut mount = |from: &str, to: &str| {
         script.push(format!("mkdir -p \"$ROOT/{to}\" && mount --rbind {from} \"$ROOT/{to}\""));
     };

@@ -400,7 +400,5 @@ fn under_a_schedule_the_time_from_the_intended_start_leads() {
         assert!(after.contains(part), "no {part} in {after}");
     }
     let page = crate::page(&scheduled);
-    assert!(
-        page.contains("Response time from the intended start, ms") && page.contains("p99, uncorrected")
-    );
+    assert!(page.contains("Response time from the intended start, ms") && page.contains("p99, uncorrected"));
 }

@@ -41,7 +41,7 @@ fn duckdb_reads_the_table() {
 import duckdb, sys
 table = sys.argv[1]
 one = lambda sql: duckdb.sql(sql.format(table)).fetchall()
-print(one(\"select typeof(id), typeof(status), typeof(request_first_ns), typeof(path), typeof(held) from '{}' limit 1\"))
+print(one(\"select typeof(id), typeof(status), typeof(request_first_ns), typeof(path), typeof(long_lived) from '{}' limit 1\"))
 print(one(\"select count(*), count(status), count(response_last_ns), count(path), count(stage) from '{}'\"))
 print(one(\"select epoch_ns(response_last_ns) - epoch_ns(request_first_ns), id, status, server from '{}' limit 1\"))
 print(repr([row[0] for row in one(\"select path from '{}' where path is not null\")]))
@@ -72,7 +72,7 @@ fn duckdb_reads_the_same_from_csv() {
     let query = "
 import duckdb, sys
 folder = sys.argv[1]
-sql = 'select path, id, status, response_bytes, outcome, held, server from {}'
+sql = 'select path, id, status, response_bytes, outcome, long_lived, server from {}'
 csv = duckdb.sql(sql.format(f\"read_csv('{folder}/t.csv', header=true)\")).fetchall()
 parquet = duckdb.sql(sql.format(f\"'{folder}/t.parquet'\")).fetchall()
 print(csv == parquet, len(csv), csv if csv != parquet else '')
