@@ -8,7 +8,7 @@
 //! * a [`Scenario`](plimsoll_workload::scenario::Scenario) says what a user does next;
 //! * a [`Client`](plimsoll_client::Client) turns it into messages;
 //! * a [`network::Network`] moves bytes and tells the time: TCP through epoll, or memory under a virtual clock;
-//! * [`reach`] finds the server of a target and makes its clients;
+//! * [`connect`] finds the server of a target and makes its clients;
 //! * the [`engine`] ties them: a thread a core, timers, pacing, phases.
 
 pub mod connect;
