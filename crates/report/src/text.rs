@@ -33,7 +33,7 @@ pub(crate) use unseen::rows as unseen_rows;
 
 use crate::findings::{Findings, OperationRow, Report};
 pub use appendix_a::appendix_a;
-pub use capacity::exact as exact_load;
+pub use capacity::{exact as exact_load, load_words};
 pub(crate) use clients::{sentence, unjudged};
 use page::Page;
 use std::fmt;

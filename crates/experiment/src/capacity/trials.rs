@@ -1,7 +1,7 @@
 //! The runs of a search, and what follows from them.
 
 use plimsoll_report::findings::capacity::{Capacity, Trial};
-use plimsoll_report::text::exact_load as exact;
+use plimsoll_report::text::{exact_load as exact, load_words};
 use plimsoll_stats::capacity::{Answer, CONFIRMATIONS, Limit, Next, Search, sustained_load};
 use plimsoll_workload::Load;
 
@@ -88,8 +88,7 @@ impl Trials {
                 return ("unfinished", search.carried(), None, Some(why));
             }
         };
-        let say =
-            |load: Option<f64>| load.map_or_else(|| "nothing".to_owned(), |load| format!("{} {unit}", exact(load)));
+        let say = |load: Option<f64>| load.map_or_else(|| "no load".to_owned(), |load| load_words(load, unit));
         match answer {
             Answer::Between { held, broken } => ("found", Some(held), Some(broken), None),
             Answer::AtLeast(held, limit) => {
@@ -107,7 +106,7 @@ impl Trials {
                 ("at least", Some(held), None, Some(why))
             }
             Answer::Nothing(least) => {
-                ("none", None, Some(least), Some(format!("even the load of {} {unit} is too much", exact(least))))
+                ("none", None, Some(least), Some(format!("even {} is too much", load_words(least, unit))))
             }
             Answer::Undecided { held, broken } => {
                 let (held, broken) = (say(held), say(broken));

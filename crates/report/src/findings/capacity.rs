@@ -1,11 +1,11 @@
-//! The highest load that held a objective.
+//! The highest load that held an objective.
 
 use plimsoll_model::Reason;
 use serde::{Deserialize, Serialize};
 
 use super::Validity;
 
-/// What a search for the highest load that holds a objective found.
+/// What a search for the highest load that holds an objective found.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Capacity {
     /// What load is counted in: clients, users, iterations a second.

@@ -1,4 +1,4 @@
-//! The highest load that held a objective, and what was tried.
+//! The highest load that held an objective, and what was tried.
 
 use super::units::duration;
 use super::untrusted::Untrusted;

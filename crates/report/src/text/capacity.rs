@@ -1,4 +1,4 @@
-//! The highest load that held a objective, and what was tried.
+//! The highest load that held an objective, and what was tried.
 
 use std::fmt;
 
@@ -29,9 +29,9 @@ pub(crate) fn answer(capacity: &Capacity) -> String {
     let (unit, why) = (&capacity.unit, capacity.why.as_deref().unwrap_or_default());
     match (capacity.outcome.as_str(), capacity.low, capacity.high) {
         ("found", Some(low), Some(high)) => {
-            format!("It carries {} {unit} (95 % interval {} to {}).", exact(low), exact(low), exact(high))
+            format!("It carries {} (95 % interval {} to {}).", load_words(low, unit), exact(low), exact(high))
         }
-        ("at least" | "unfinished", Some(low), _) => format!("It carries at least {} {unit}: {why}.", exact(low)),
+        ("at least" | "unfinished", Some(low), _) => format!("It carries at least {}: {why}.", load_words(low, unit)),
         ("none", ..) => format!("It does not hold: {why}."),
         _ => format!("Not found: {why}."),
     }
@@ -77,6 +77,13 @@ fn line(trials: &[&Trial]) -> Vec<String> {
     vec![exact(load), trials.len().to_string(), time(seconds), format!("{held} of {counted}"), why]
 }
 
+/// A load with its unit: 1 client, 2 clients, 1 iterations/s.
+pub fn load_words(load: f64, unit: &str) -> String {
+    let number = exact(load);
+    let unit = if number == "1" && !unit.contains('/') { unit.strip_suffix('s').unwrap_or(unit) } else { unit };
+    format!("{number} {unit}")
+}
+
 /// A load: whole ones as they are, others to five digits.
 pub fn exact(load: f64) -> String {
     if load.fract() == 0.0 { format!("{load}") } else { format!("{load:.*}", digits(load)) }
@@ -86,4 +93,15 @@ fn digits(load: f64) -> usize {
     // Whole digits in front of the point; five in all.
     let front = load.abs().log10().floor().max(0.0) as usize + 1;
     5_usize.saturating_sub(front)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::load_words;
+
+    #[test]
+    fn one_is_singular() {
+        assert_eq!([load_words(1.0, "clients"), load_words(12.0, "clients")], ["1 client", "12 clients"]);
+        assert_eq!(load_words(1.0, "iterations/s"), "1 iterations/s");
+    }
 }

@@ -667,5 +667,5 @@ fn size_curve() -> SizeCurve {
     let ends = [(0, 500), (0, 1000), (1, 2000), (1, 2500)].map(|(stage, bytes)| point(stage, bytes, 0.001, None));
     let [a, b, c, d] = ends;
     let points = vec![a, b, point(0, 1500, 0.03, Some(0.001)), c, d];
-    SizeCurve { parameter: "block".into(), level: "1 clients".into(), points }
+    SizeCurve { parameter: "block".into(), level: "1 client".into(), points }
 }
