@@ -106,7 +106,7 @@ impl Wire<'_> {
     fn send(&mut self, side: usize, seq: u32, ack: u32, flags: u8, payload: Vec<u8>, claims: usize) {
         let ends = [([10, 0, 0, 1], 700).into(), ([10, 0, 0, 2], 2049).into()];
         let (source, destination) = (ends[side], ends[1 - side]);
-        let segment = Segment { source, destination, seq, ack, flags, timestamps: false, payload };
+        let segment = Segment { source, destination, seq, ack, flags, window: 0xffff, timestamps: false, payload };
         let mut traffic = Traffic::new(Link::RawIp);
         traffic.snaplen = self.snaplen;
         traffic.tcp(&segment);

@@ -15,6 +15,7 @@ mod starved;
 mod test;
 mod tidy;
 mod verify;
+mod words;
 mod workspace;
 
 use std::path::PathBuf;
@@ -38,6 +39,8 @@ enum Command {
     Test(test::Arguments),
     /// Check the walls between the crates and the rules of the sources
     Tidy,
+    /// Count the patterns of hard language in help texts, messages and documents
+    Words,
     /// Run every bench; tshark, nfstrace and a loop over a memory map beside plimsoll; what an operation costs its client
     Bench(bench::Arguments),
     /// Show what captures that lost packets still show
@@ -87,6 +90,7 @@ fn main() -> ExitCode {
         Command::Check => check::run(),
         Command::Test(arguments) => test::run(&arguments),
         Command::Tidy => tidy::run(),
+        Command::Words => words::run(),
         Command::Bench(arguments) => bench::run(&arguments),
         Command::Loss { capture } => loss::run(capture.as_deref()),
         Command::Starved { runs } => starved::run(runs),

@@ -28,7 +28,7 @@ impl Package {
     }
 }
 
-const PACKAGES: [Package; 18] = [
+const PACKAGES: [Package; 20] = [
     package("tshark", "tshark", "comparing pairs and speed with Wireshark's"),
     package("tcpdump", "tcpdump", "recording captures"),
     package("samba", "smbd", "driving a real SMB server, and captures of it"),
@@ -41,6 +41,8 @@ const PACKAGES: [Package; 18] = [
     package("rpcbind", "rpcbind", "the port mapper that NFS-Ganesha registers with"),
     package("libnfs-utils", "nfs-cp", "a real NFS client"),
     package("nfstrace", "nfstrace", "comparing speed with nfstrace's"),
+    package("zsh", "zsh", "reading the completions for zsh"),
+    package("fish", "fish", "reading the completions for fish"),
     package("dbench", "dbench", "the dbench load"),
     package("chromium", "chromium", "trying the HTML report in a browser"),
     package("zstd", "zstd", "making compressed captures"),

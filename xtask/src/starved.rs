@@ -71,7 +71,7 @@ pub(crate) fn run(runs: u32) -> Outcome {
     }
 }
 
-/// One run: its verdict (0 valid, 1 partial, 2 invalid), and its operations a second.
+/// One run: its verdict (0 valid, 1 partial, 2 invalid), and its operations per second.
 fn one(plimsoll: &Path, target: &str, flags: &[&str], starved: bool) -> Result<(usize, f64), String> {
     let _hog = if starved { Some(Hog::start()?) } else { None };
     let mut command = on(GENERATOR, plimsoll);

@@ -71,7 +71,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
 pub(crate) fn tests(arguments: &Arguments) -> (Tally, Outcome) {
     let built = setup::run().and_then(|()| programs::build(arguments));
     let (tally, outcome) = match built {
-        Ok(programs) => watch(jobs(&programs, arguments)),
+        Ok(programs) => watch(jobs(&programs, arguments), |said| println!("{said}")),
         Err(error) => (Tally::default(), Err(error)),
     };
     tally.print();
@@ -117,7 +117,7 @@ fn without(modules: &[&'static str]) -> Vec<&'static str> {
 }
 
 /// Runs jobs side by side, prints what each said when it has ended, and counts.
-fn watch(jobs: Vec<Job>) -> (Tally, Outcome) {
+fn watch(jobs: Vec<Job>, print: impl Fn(&str) + Sync) -> (Tally, Outcome) {
     let failed = Mutex::new((Tally::default(), Vec::new()));
     let waiting = Mutex::new(jobs.into_iter());
     let next = || waiting.lock().ok()?.next();
@@ -127,7 +127,7 @@ fn watch(jobs: Vec<Job>) -> (Tally, Outcome) {
                 while let Some(job) = next() {
                     let ended = job.run();
                     let Ok(mut all) = failed.lock() else { return };
-                    println!("\n== {job} ({})\n{}", seconds(ended.took), ended.said.trim_end());
+                    print(&format!("\n== {job} ({})\n{}", seconds(ended.took), ended.said.trim_end()));
                     all.0.read(&job.to_string(), &ended.said);
                     all.1.extend(ended.outcome.err().map(|error| format!("{job}: {error}")));
                 }
@@ -180,6 +180,8 @@ mod tests {
 
     #[test]
     fn every_job_is_run_and_each_failure_is_named() {
+        // A failure that a test makes must not look like one of the tests.
+        let quietly = |_: &str| {};
         let said = |line: &str| {
             let mut job = Job::new(&program("crate", "all"), Vec::new(), &[]);
             job.arguments = vec!["-c".to_owned(), line.to_owned()];
@@ -187,16 +189,16 @@ mod tests {
         };
         let fine = "echo 'test result: ok. 2 passed; 0 failed; 0 ignored'";
         let broken = "echo 'test a ... FAILED'; echo 'test result: FAILED. 1 passed; 1 failed; 0 ignored'; exit 101";
-        let (tally, outcome) = watch(vec![said(fine), said(broken), said(fine)]);
+        let (tally, outcome) = watch(vec![said(fine), said(broken), said(fine)], quietly);
         assert_eq!(tally.line(), "5 passed, 1 failed, 0 skipped");
         assert!(outcome.unwrap_err().contains("101"));
-        let (tally, outcome) = watch(vec![said(fine), said("kill -ABRT $$")]);
+        let (tally, outcome) = watch(vec![said(fine), said("kill -ABRT $$")], quietly);
         assert_eq!(
             (tally.line().as_str(), outcome.is_err()),
             ("2 passed, 0 failed, 0 skipped", true),
             "no result line"
         );
-        let (_, outcome) = watch(vec![said("true")]);
+        let (_, outcome) = watch(vec![said("true")], quietly);
         assert!(outcome.is_err(), "a program that ends without a result has tested nothing");
     }
 }

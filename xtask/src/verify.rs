@@ -22,7 +22,7 @@ struct Proof {
     figures: &'static [&'static str],
 }
 
-const PROOFS: [Proof; 6] = [
+const PROOFS: [Proof; 7] = [
     Proof {
         claim: "A/A: of 200 pairs of runs of the same server, no number is called different in more than 5 %",
         arguments: &verdicts("verdicts::the_same_is_seldom_called_different"),
@@ -47,6 +47,22 @@ const PROOFS: [Proof; 6] = [
         claim: "NetBench's load file: all 458,344 operations end as the file says, on every kind of target",
         arguments: &["test", "--release", "-p", "plimsoll-cli", "--test", "all", "replay::", "--", "--nocapture"],
         figures: &["SKIPPED"],
+    },
+    Proof {
+        claim: "page: of a million operations it is below 3 MB, and follows three clicks and three keys within 200 ms each",
+        arguments: &[
+            "test",
+            "--release",
+            "-p",
+            "plimsoll-report",
+            "--test",
+            "all",
+            "million",
+            "--",
+            "--ignored",
+            "--nocapture",
+        ],
+        figures: &["page ", "milliseconds", "SKIPPED"],
     },
     Proof {
         claim: "lossy captures: no wrong pair in 1,000 seeded runs; the estimated share of missing operations is right",

@@ -6,39 +6,45 @@ use plimsoll_model::Anomaly;
 use plimsoll_observe::capture::{Captures, Input, StopReading};
 use plimsoll_observe::decrypt::SessionKeys;
 use plimsoll_observe::{Observed, Observer, status_name};
-use plimsoll_report::findings::{Findings, Source};
-use plimsoll_stats::{Dimension, Options, Statistics};
+use plimsoll_report::findings::{DrillDown, Findings, Source};
+use plimsoll_stats::cube::Cube;
+use plimsoll_stats::{Dimension, Dimensions, Headline, MAX_DIMENSIONS, Options, Statistics};
 
 use crate::batched::Batched;
-use crate::exit::{Done, first_error};
+use crate::exit::{Done, Usage, first_error};
 use crate::filter::{Filter, Filtered};
+use crate::hosts::Hosts;
 use crate::interrupt;
 use crate::keys::Keys;
-use crate::output::{Output, finish_table};
+use crate::output::{OpenOutput, Output, finish_table};
 use crate::output_file::Files;
 use crate::progress::Bar;
 use crate::record::RecordFlags;
+use crate::shell;
+use crate::tables::Tables;
 use plimsoll_experiment::record::{Capture, Measurement, SyncRecorder};
 
 const EXAMPLES: &str = "Examples:
   plimsoll analyze trace.pcapng
-  plimsoll analyze trace.pcapng --by client --html report.html
+  plimsoll analyze trace.pcapng --by client,operation --html report.html
+  plimsoll analyze trace.pcapng --client 10.0.0.0/8 --path '*.docx' --slower-than 100ms --by user,path
   tcpdump -i eth0 -U -w - port 445 | plimsoll analyze -";
 
-/// Reads pcap, pcapng, snoop, NetXRay and NetMon captures, plain or packed with gzip or zstd.
+/// Reads pcap, pcapng, snoop, NetXRay and NetMon captures, plain or packed with gzip or zstd; and what was made of them: transactions
+/// tables (Parquet, CSV) and recordings.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
-    /// Captures, read in the order of their first time stamps; - for standard input
+    /// Captures, read in the order of their first time stamps; - for standard input. Or tables that --transactions wrote, or a
+    /// recording of all transactions
     #[arg(required = true, value_name = "CAPTURE")]
     captures: Vec<PathBuf>,
     #[command(flatten)]
-    filter: Filter,
-    #[command(flatten)]
     keys: Keys,
-    /// Break the numbers down by this as well: client, server, share, user, path or connection
-    #[arg(long, value_name = "WHAT", value_parser = parse_dimension)]
-    by: Option<Dimension>,
+    /// Break the numbers down by up to three of client, server, share, user, path, connection, operation, status, protocol, second,
+    /// minute, hour: client,operation
+    #[arg(long, value_name = "KEY[,KEY]", value_parser = parse_dimensions)]
+    by: Option<Dimensions>,
     /// How many of the slowest and of the unanswered operations to list
     #[arg(long, value_name = "COUNT", default_value_t = 20)]
     slowest: usize,
@@ -46,23 +52,30 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "FILE")]
     transactions: Option<PathBuf>,
     #[command(flatten)]
+    filter: Filter,
+    #[command(flatten)]
     record: RecordFlags,
     #[command(flatten)]
     output: Output,
 }
 
-type Sinks = Filtered<((Statistics, Option<Batched>), Option<SyncRecorder>)>;
+type Sinks = Filtered<(((Statistics, Option<Cube>), Option<Batched>), Option<SyncRecorder>)>;
 
 /// Runs the subcommand.
-pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
+pub(crate) fn run(mut arguments: Arguments) -> anyhow::Result<Done> {
     let stop = StopReading::default();
     catch(&stop, arguments.output.quiet)?;
-    let inputs = arguments.captures.iter().map(PathBuf::as_path).chain(arguments.keys.files());
+    let hosts = arguments.filter.resolve()?;
+    let inputs =
+        arguments.captures.iter().map(PathBuf::as_path).chain(arguments.keys.files()).chain(arguments.filter.files());
     let mut files = Files::reading(inputs);
     files.fills("--record", arguments.record.folder());
     let output = arguments.output.open(&mut files)?;
     let table = arguments.transactions.as_deref().map(|path| crate::output::table(path, &mut files)).transpose()?;
     let (table, table_file) = table.unzip();
+    if let Some(tables) = Tables::open(&arguments.captures)? {
+        return analyze_tables(tables, (&arguments, &hosts), output);
+    }
     let keys = arguments.keys.read()?;
     let inputs = arguments.captures.iter().map(|path| input(path)).collect();
     let opened = Captures::open_until(inputs, stop.clone());
@@ -77,17 +90,45 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
     let Observed { sink: filtered, names, mut coverage } = observed;
     captures.anomalies().add_to(&mut coverage.anomalies);
     coverage.anomalies.add_many(Anomaly::ReadingInterrupted, u64::from(captures.interrupted()));
+    arguments.filter.check(coverage.first_ns, coverage.last_ns)?;
     filtered.narrow(&mut coverage);
     let span_ns = (coverage.first_ns, coverage.last_ns);
-    let ((statistics, table), recording) = filtered.sink;
+    let (((statistics, cube), table), recording) = filtered.sink;
     let table = table.zip(table_file).map_or(Ok(()), |(table, file)| finish_table(table.finish(&names), file));
     let recording = recording.map(|recording| recording.end((&statistics, &coverage), span_ns, &names)).transpose();
+    let drill = cube.map(|cube| DrillDown::collect(&cube, &names, &source, status_name));
     let findings = Findings::collect(&statistics, &coverage, &names, source, status_name);
+    let findings = findings.with_host_names(|ip| hosts.name(ip).or_else(|| names.hosts.name(ip)));
     let recording =
         recording.and_then(|recorder| recorder.map_or(Ok(()), |one| one.finish(captures.interrupted(), &findings)));
     // Where one place takes nothing, the others get theirs all the same.
     let done = Done::with(&findings.validity, output.prints());
-    first_error([output.write(&findings.into()), table, recording])?;
+    first_error([output.write_with(&findings.into(), drill.as_ref()), table, recording])?;
+    Ok(done)
+}
+
+/// The same of transactions tables, and of recordings that hold all transactions.
+fn analyze_tables(
+    tables: Tables,
+    (arguments, hosts): (&Arguments, &Hosts),
+    output: OpenOutput,
+) -> anyhow::Result<Done> {
+    if arguments.transactions.is_some() || arguments.record.to().is_some() || arguments.keys.given() {
+        let why =
+            "--transactions, --record and session keys are for captures, and the input is a table of transactions";
+        return Err(Usage(why.to_owned()).into());
+    }
+    let source = Source { vantage: tables.vantage().to_owned(), ..source(arguments) };
+    let (by, headline) = (arguments.by, tables.headline());
+    let statistics = Statistics::new(Options { slowest: arguments.slowest, by, headline, tallies: true });
+    let cube = arguments.output.has_page().then(|| Cube::new(headline));
+    let Observed { sink, names, coverage } = tables.read(&arguments.filter, (statistics, cube))?;
+    let (statistics, cube) = sink.sink;
+    let drill = cube.map(|cube| DrillDown::collect(&cube, &names, &source, status_name));
+    let findings = Findings::collect(&statistics, &coverage, &names, source, status_name).of_a_table();
+    let findings = findings.with_host_names(|ip| hosts.name(ip));
+    let done = Done::with(&findings.validity, output.prints());
+    output.write_with(&findings.into(), drill.as_ref())?;
     Ok(done)
 }
 
@@ -97,9 +138,7 @@ fn catch(stop: &StopReading, quiet: bool) -> anyhow::Result<()> {
     interrupt::stop_then_end(move || {
         stop.ask();
         if !quiet {
-            anstream::eprintln!(
-                "plimsoll: interrupted: the report is of what was read so far (Ctrl-C again: no report)"
-            );
+            shell::note("plimsoll: interrupted: the report is of what was read so far (Ctrl-C again: no report)");
         }
     })
 }
@@ -129,8 +168,11 @@ fn observe(
     keys: SessionKeys,
     arguments: &Arguments,
 ) -> anyhow::Result<Observed<Sinks>> {
-    let statistics = Statistics::new(Options { slowest: arguments.slowest, by: arguments.by, ..Options::default() });
-    let sinks = arguments.filter.before(((statistics, table), recording));
+    let statistics =
+        Statistics::new(Options { slowest: arguments.slowest, by: arguments.by, tallies: true, ..Options::default() });
+    // A page alone has room for it.
+    let cube = arguments.output.has_page().then(|| Cube::new(Headline::Response));
+    let sinks = arguments.filter.before((((statistics, cube), table), recording));
     let mut observer = Observer::new(sinks).with_session_keys(keys);
     let mut packets = false;
     let mut bar = Bar::new(arguments.output.quiet);
@@ -155,10 +197,12 @@ fn input(path: &Path) -> Input {
     if path == Path::new("-") { Input::Stdin } else { Input::File(path.to_owned()) }
 }
 
-fn parse_dimension(text: &str) -> Result<Dimension, String> {
-    let known = Dimension::ALL.iter().find(|dimension| dimension.label() == text);
-    known.copied().ok_or_else(|| {
-        let labels: Vec<&str> = Dimension::ALL.iter().map(|dimension| dimension.label()).collect();
-        format!("{text} is none of {}", labels.join(", "))
-    })
+fn parse_dimensions(text: &str) -> Result<Dimensions, String> {
+    let labels = || Dimension::ALL.iter().map(|dimension| dimension.label()).collect::<Vec<_>>().join(", ");
+    let known = |label: &str| {
+        let found = Dimension::ALL.iter().find(|dimension| dimension.label() == label.trim());
+        found.copied().ok_or_else(|| format!("{label}: expected one of {}", labels()))
+    };
+    let wanted = text.split(',').map(known).collect::<Result<Vec<_>, _>>()?;
+    Dimensions::new(&wanted).ok_or_else(|| format!("{text}: expected 1 to {MAX_DIMENSIONS} different keys"))
 }

@@ -15,6 +15,7 @@ use crate::exit::Done;
 use crate::output::Output;
 use crate::output_file::Files;
 use crate::run::Terminal;
+use crate::shell;
 
 /// Load levels, clients. Few enough, with the pause between iterations, for a laptop that is client and server at once.
 const LEVELS: [u32; 3] = [1, 4, 16];
@@ -54,8 +55,8 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
     let done = Done::with(&findings.validity, output.prints());
     output.write(&findings.into())?;
     if !quiet {
-        anstream::eprintln!("\nThe same as a page, with charts: {page}");
-        anstream::eprintln!("Next: plimsoll run --target smb://user@server/share, and plimsoll run --help");
+        shell::note(&format!("\nThe same as a page, with charts: {page}"));
+        shell::note("Next: plimsoll run --target smb://user@server/share, and plimsoll run --help");
     }
     Ok(done)
 }

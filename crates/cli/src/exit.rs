@@ -1,11 +1,13 @@
 //! Exit codes: 0 done, 1 a condition is not kept, 2 usage, 3 input or target unusable, 4 no verdict.
 
+use std::io::Write;
 use std::process::ExitCode;
 
 pub(crate) use plimsoll_experiment::{Usage, first_reason};
 use plimsoll_model::Validity;
 
-use crate::secrecy::without_passwords;
+use crate::secrecy::{given, without_passwords};
+use crate::shell;
 
 /// How a subcommand ended, other than by an error of its input.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -68,7 +70,7 @@ fn tell(error: &anyhow::Error) {
 fn say(text: &str) {
     // Names of files may hold anything; what acts in a terminal is shown as an escape.
     let text = plimsoll_report::safe::for_terminal(&without_passwords(text)).into_owned();
-    anstream::eprintln!("plimsoll: {text}");
+    shell::note(&format!("plimsoll: {text}"));
 }
 
 /// An error with its causes, each said once: some say in their own words what they come from.
@@ -96,12 +98,13 @@ pub(crate) fn unless_closed(written: anyhow::Result<()>) -> anyhow::Result<()> {
 
 /// The exit code where the arguments are no command, or ask for help; tells it.
 pub(crate) fn no_command(error: &clap::Error) -> ExitCode {
+    shell::hold_given(given());
     let text = error.render().ansi().to_string();
     let text = without_passwords(&text);
     if error.use_stderr() {
-        anstream::eprint!("{text}");
-    } else {
-        anstream::print!("{text}");
+        shell::note(text.trim_end());
+    } else if let Err(error) = unless_closed(write!(anstream::stdout(), "{text}").map_err(anyhow::Error::from)) {
+        return code(Err(error));
     }
     ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
 }

@@ -1,33 +1,67 @@
-//! `--from`, `--to`, `--server`, `--operation`: which transactions count.
+//! `--from`, `--client`, `--path` and the like: which transactions count.
 
-use std::net::IpAddr;
+mod address;
+mod pattern;
+mod sink;
+mod status;
+mod term;
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use plimsoll_experiment::ProcedureSet;
-use plimsoll_model::{Coverage, Endpoint, Names, Procedure, Sink, Transaction};
+use plimsoll_report::safe::for_shell;
 
+use crate::exit::Usage;
+use crate::hosts::Hosts;
 use crate::when::When;
+use address::Address;
+use pattern::{NameFilter, Pattern};
+pub(crate) use sink::Filtered;
+use sink::{Criteria, procedures};
+use status::Status;
+use term::{Term, Terms};
 
 /// Which transactions count, as flags.
 #[derive(Clone, Debug, Default, clap::Args)]
+#[command(next_help_heading = "Filters (repeat for more values; !VALUE excludes)")]
 pub(crate) struct Filter {
-    /// Only requests sent from then on: seconds or a duration since the first packet, or an RFC 3339 time
+    /// Only requests sent from then on: a duration since the first packet (90, 1m30s), a time of day (03:08:21) or a date and time
+    /// (2026-11-21 03:08), with or without a zone (Z, +01:00) [default zone: local, with --utc UTC]
     #[arg(long, value_name = "WHEN", allow_hyphen_values = true)]
     from: Option<When>,
-    /// Only requests sent before then
+    /// Only requests sent before then, likewise
     #[arg(long, value_name = "WHEN", allow_hyphen_values = true)]
     to: Option<When>,
-    /// Only this server: an address, or address:port; may be repeated
-    #[arg(long, value_name = "ADDRESS[:PORT]", value_parser = parse_server)]
-    server: Vec<Server>,
-    /// Only this operation (read), procedure (READ_ANDX) or group (Other.Directory); may be repeated
-    #[arg(long, value_name = "NAME", value_parser = ProcedureSet::named)]
-    operation: Vec<ProcedureSet>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Server {
-    ip: IpAddr,
-    port: Option<u16>,
+    /// Only this client: an address, address:port, network (10.0.0.0/8) or name in --hosts
+    #[arg(long, value_name = "ADDRESS", value_parser = |text: &str| Term::parse(text, Address::parse))]
+    client: Vec<Term<Address>>,
+    /// Only this server: an address, address:port, network or name in --hosts
+    #[arg(long, value_name = "ADDRESS", value_parser = |text: &str| Term::parse(text, Address::parse))]
+    server: Vec<Term<Address>>,
+    /// Only this share or export, without its server (data) or with it (//server/data); * and ? as in --path
+    #[arg(long, value_name = "GLOB", value_parser = |text: &str| Term::parse(text, Pattern::parse))]
+    share: Vec<Term<Pattern>>,
+    /// Only these paths within their shares, as .gitignore has them: *.docx anywhere, projects/*.docx in that folder, projects/** below
+    /// it
+    #[arg(long, value_name = "GLOB", value_parser = |text: &str| Term::parse(text, Pattern::parse))]
+    path: Vec<Term<Pattern>>,
+    /// Only this user, without a domain (alice) or with it (corp/alice), or uid
+    #[arg(long, value_name = "GLOB", value_parser = |text: &str| Term::parse(text, Pattern::parse))]
+    user: Vec<Term<Pattern>>,
+    /// Only this operation (write), procedure (READ_ANDX) or group (Other.Directory, Write: with flush)
+    #[arg(long, value_name = "NAME", value_parser = |text: &str| Term::parse(text, ProcedureSet::of_label))]
+    operation: Vec<Term<ProcedureSet>>,
+    /// Only requests that ended so: a status (ACCESS_DENIED, NFS3ERR_STALE, 0xc0000022), error, refused, failed, unanswered, …
+    #[arg(long, value_name = "STATUS", value_parser = |text: &str| Term::parse(text, Status::parse))]
+    status: Vec<Term<Status>>,
+    /// Only requests with a longer response time (under a schedule: from the intended start): 100ms, 2s
+    #[arg(long, value_name = "DURATION", value_parser = humantime::parse_duration)]
+    slower_than: Option<Duration>,
+    /// Names of hosts, as in /etc/hosts: for --client and --server, and shown beside addresses in the table of --by,
+    /// before the names that the capture itself has (DNS, NetBIOS, SMB logons)
+    #[arg(long, value_name = "FILE")]
+    hosts: Option<PathBuf>,
 }
 
 impl Filter {
@@ -35,122 +69,80 @@ impl Filter {
     pub(crate) fn describe(&self) -> Vec<String> {
         let time = |flag: &str, when: &When| match when {
             When::SinceStart(after) => format!("--{flag} {}", humantime::format_duration(*after)),
-            When::Absolute(_) => {
-                let at = std::time::SystemTime::UNIX_EPOCH + std::time::Duration::from_nanos(when.resolve(0) as u64);
-                format!("--{flag} {}", humantime::format_rfc3339_nanos(at))
-            }
+            When::Clock(clock) => format!("--{flag} {clock}"),
         };
         let times = [("from", &self.from), ("to", &self.to)];
         let mut all: Vec<String> =
             times.iter().filter_map(|(flag, when)| when.as_ref().map(|when| time(flag, when))).collect();
-        all.extend(self.server.iter().map(|server| match server.port {
-            Some(port) => format!("--server {}", Endpoint { ip: server.ip, port }),
-            None => format!("--server {}", server.ip),
-        }));
-        all.extend(self.operation.iter().map(|wanted| format!("--operation {}", wanted.name())));
+        all.extend(described("client", &self.client));
+        all.extend(described("server", &self.server));
+        all.extend(described("share", &self.share));
+        all.extend(described("path", &self.path));
+        all.extend(described("user", &self.user));
+        all.extend(described("operation", &self.operation));
+        all.extend(described("status", &self.status));
+        let limit = self.slower_than.map(|limit| humantime::format_duration(limit).to_string());
+        all.extend(limit.map(|limit| format!("--slower-than {}", for_shell(&limit))));
         all
+    }
+
+    /// Refuses a time that a capture from `first` to `last` does not have, or has several times.
+    pub(crate) fn check(&self, first: Option<i64>, last: Option<i64>) -> Result<(), Usage> {
+        let Some(span) = first.zip(last) else { return Ok(()) };
+        for (flag, when) in [("--from", self.from), ("--to", self.to)] {
+            when.map_or(Ok(()), |when| when.check(span)).map_err(|error| Usage(format!("{flag} {error}")))?;
+        }
+        Ok(())
+    }
+
+    /// Files that it reads.
+    pub(crate) fn files(&self) -> Option<&Path> {
+        self.hosts.as_deref()
+    }
+
+    /// Reads the names of hosts, and finds the addresses of those that are wanted.
+    ///
+    /// # Errors
+    /// The file cannot be read, or no address has a name that is wanted.
+    pub(crate) fn resolve(&mut self) -> anyhow::Result<Hosts> {
+        let hosts = self.hosts.as_deref().map(Hosts::read).transpose()?.unwrap_or_default();
+        for (flag, terms) in [("client", &mut self.client), ("server", &mut self.server)] {
+            for address in terms.iter_mut().map(|term| &mut term.what) {
+                let Some(name) = &address.name else { continue };
+                let found = hosts.addresses(name);
+                if found.is_empty() {
+                    let why = format!(
+                        "--{flag} {name}: no address has this name; give an address, or --hosts FILE with the name"
+                    );
+                    return Err(Usage(why).into());
+                }
+                address.resolve(found);
+            }
+        }
+        Ok(hosts)
     }
 
     /// A sink that lets the wanted transactions through to `sink`.
     pub(crate) fn before<S>(&self, sink: S) -> Filtered<S> {
-        let mut procedures = vec![self.operation.is_empty(); Procedure::COUNT];
-        for procedure in self.operation.iter().flat_map(ProcedureSet::procedures) {
-            procedures[procedure.index()] = true;
-        }
-        Filtered {
-            all: self.describe().is_empty(),
+        let names = |terms: &[Term<Pattern>]| Terms::of(terms).map(NameFilter::new);
+        let criteria = || Criteria {
             times: (self.from, self.to),
             from_ns: None,
             to_ns: None,
-            servers: self.server.clone(),
-            procedures,
-            refused: 0,
-            sink,
-        }
+            clients: Terms::of(&self.client),
+            servers: Terms::of(&self.server),
+            shares: names(&self.share),
+            paths: names(&self.path),
+            users: names(&self.user),
+            procedures: Terms::of(&self.operation).as_ref().map(procedures),
+            statuses: Terms::of(&self.status),
+            slower_than_ns: self.slower_than.map(|limit| i64::try_from(limit.as_nanos()).unwrap_or(i64::MAX)),
+        };
+        let criteria = (!self.describe().is_empty()).then(|| Box::new(criteria()));
+        Filtered { criteria, refused: 0, sink }
     }
 }
 
-/// Lets the wanted transactions through.
-#[derive(Debug)]
-pub(crate) struct Filtered<S> {
-    /// Nothing is filtered.
-    all: bool,
-    /// What is wanted, as the user wrote it.
-    times: (Option<When>, Option<When>),
-    /// The same, known when the capture begins.
-    from_ns: Option<i64>,
-    to_ns: Option<i64>,
-    servers: Vec<Server>,
-    procedures: Vec<bool>,
-    /// Transactions that were not let through.
-    refused: u64,
-    /// Where they go.
-    pub(crate) sink: S,
-}
-
-impl<S> Filtered<S> {
-    /// The time that is left of a capture's, ns since the Unix epoch.
-    pub(crate) fn span(&self, (first, last): (i64, i64)) -> (i64, i64) {
-        (self.from_ns.map_or(first, |from| from.max(first)), self.to_ns.map_or(last, |to| to.min(last)))
-    }
-
-    /// Leaves the time that the filters leave in `coverage`, and says there what they kept out and of which capture.
-    pub(crate) fn narrow(&self, coverage: &mut Coverage) {
-        coverage.filtered_out = self.refused;
-        let Some(whole) = coverage.first_ns.zip(coverage.last_ns) else { return };
-        let (first, last) = self.span(whole);
-        // Rates are of the time that is looked at.
-        (coverage.first_ns, coverage.last_ns) = (Some(first), Some(last.max(first)));
-        coverage.capture_ns = (!self.all).then_some(whole);
-    }
-
-    fn wants(&self, transaction: &Transaction) -> bool {
-        let at = transaction.timeline.request_first;
-        let in_time = self.from_ns.is_none_or(|from| at.is_some_and(|at| at >= from))
-            && self.to_ns.is_none_or(|to| at.is_some_and(|at| at < to));
-        let server = transaction.server;
-        let of_server = self.servers.is_empty()
-            || self.servers.iter().any(|want| want.ip == server.ip && want.port.is_none_or(|port| port == server.port));
-        in_time && of_server && self.procedures[transaction.procedure.index()]
-    }
-}
-
-impl<S: Sink> Sink for Filtered<S> {
-    fn begin(&mut self, start_ns: i64) {
-        let (from, to) = self.times;
-        self.from_ns = from.map(|when| when.resolve(start_ns));
-        self.to_ns = to.map(|when| when.resolve(start_ns));
-        self.sink.begin(start_ns);
-    }
-
-    #[inline]
-    fn transaction(&mut self, transaction: &Transaction, names: &Names) {
-        if self.all || self.wants(transaction) {
-            self.sink.transaction(transaction, names);
-        } else {
-            self.refused += 1;
-        }
-    }
-}
-
-fn parse_server(text: &str) -> Result<Server, String> {
-    if let Ok(ip) = text.trim_matches(['[', ']']).parse::<IpAddr>() {
-        return Ok(Server { ip, port: None });
-    }
-    let address = text.parse::<std::net::SocketAddr>();
-    let address =
-        address.map_err(|_| format!("{text} is no address (192.0.2.1, 192.0.2.1:445, [2001:db8::1]:2049)"))?;
-    Ok(Server { ip: address.ip(), port: Some(address.port()) })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn servers_with_and_without_port() {
-        assert_eq!(parse_server("[::1]:2049").unwrap().port, Some(2049));
-        assert_eq!(parse_server("::1").unwrap().port, None);
-        assert!(parse_server("filer").is_err());
-    }
+fn described<T>(flag: &str, terms: &[Term<T>]) -> impl Iterator<Item = String> {
+    terms.iter().map(move |term| format!("--{flag} {}", for_shell(&term.written)))
 }

@@ -5,10 +5,12 @@ mod batched;
 mod breakdown;
 mod capacity;
 mod compare;
+mod completions;
 mod demo;
 mod duel;
 mod exit;
 mod filter;
+mod hosts;
 mod interrupt;
 mod keys;
 mod output;
@@ -20,17 +22,29 @@ mod run;
 mod secrecy;
 mod serve;
 mod server_side;
+mod shell;
 mod sweep;
+mod tables;
 mod title;
+mod version;
 mod when;
 mod workloads;
 
 use clap::{Parser, Subcommand};
 
+const EXAMPLES: &str = "Examples:
+  plimsoll analyze trace.pcapng
+  plimsoll run mixed --target smb://user@server/share --clients 8
+  plimsoll demo
+
+Every subcommand has examples: plimsoll analyze --help";
+
 /// Response time beside throughput, for every operation of a file server.
 #[derive(Debug, Parser)]
-#[command(name = "plimsoll", version, max_term_width = 100)]
+#[command(name = "plimsoll", version, long_version = version::long(), max_term_width = 100, after_help = EXAMPLES)]
 struct Arguments {
+    #[command(flatten)]
+    shell: shell::ShellFlags,
     #[command(subcommand)]
     command: Command,
 }
@@ -45,6 +59,8 @@ enum Command {
     Capacity(Box<capacity::Arguments>),
     /// Compare recordings or captures, and say which differences are significant.
     Compare(compare::Arguments),
+    /// Print a script that completes the words of the command, for bash, zsh, fish, PowerShell or elvish.
+    Completions(completions::Arguments),
     /// Try Plimsoll: both protocols under growing load, on embedded servers, in half a minute.
     Demo(demo::Arguments),
     /// Drive two servers alternately with the same workload, and say which differences are significant.
@@ -62,10 +78,11 @@ enum Command {
 }
 
 fn main() -> std::process::ExitCode {
-    let Arguments { command } = match Arguments::try_parse() {
+    let Arguments { shell, command } = match Arguments::try_parse() {
         Ok(arguments) => arguments,
         Err(error) => return exit::no_command(&error),
     };
+    shell.hold();
     exit::code(title::hide_secrets().and_then(|()| dispatch(command)))
 }
 
@@ -75,6 +92,7 @@ fn dispatch(command: Command) -> anyhow::Result<exit::Done> {
         Command::Breakdown(arguments) => breakdown::run(*arguments),
         Command::Capacity(arguments) => capacity::run(*arguments),
         Command::Compare(arguments) => compare::run(arguments),
+        Command::Completions(arguments) => completions::run(arguments),
         Command::Demo(arguments) => demo::run(arguments),
         Command::Duel(arguments) => duel::run(*arguments),
         Command::Run(arguments) => run::run(*arguments),
@@ -82,5 +100,109 @@ fn dispatch(command: Command) -> anyhow::Result<exit::Done> {
         Command::Serve(arguments) => serve::run(arguments),
         Command::Sweep(arguments) => sweep::run(*arguments),
         Command::Workloads(arguments) => workloads::run(arguments),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    /// Words of each call of the command in a line of shell.
+    fn calls(line: &str) -> Vec<Vec<String>> {
+        let mut calls: Vec<Vec<String>> = vec![Vec::new()];
+        // What a shell would put in place is some word.
+        let mut line = line.to_owned();
+        while let Some((before, after)) = line.split_once("$(") {
+            line = format!("{before}1{}", after.split_once(')').map_or("", |(_, after)| after));
+        }
+        let mut words = shlex::split(&line).unwrap_or_default().into_iter();
+        while let Some(word) = words.next() {
+            match word.as_str() {
+                "|" | "&&" | "||" | "&" | ";" => calls.push(Vec::new()),
+                ">" | "<" | ">>" | "2>" => drop(words.next()),
+                "2>&1" => {}
+                "2>&1;" => calls.push(Vec::new()),
+                variable if variable.starts_with('$') => calls.last_mut().unwrap().push("1".to_owned()),
+                _ => match word.strip_suffix(';') {
+                    Some(last) => {
+                        calls.last_mut().unwrap().push(last.to_owned());
+                        calls.push(Vec::new());
+                    }
+                    None => calls.last_mut().unwrap().push(word),
+                },
+            }
+        }
+        calls
+            .iter()
+            .filter_map(|words| Some(words[words.iter().position(|word| word == "plimsoll")?..].to_vec()))
+            .collect()
+    }
+
+    /// Commands in `sh` blocks of a page, and those whose output is shown.
+    fn commands(page: &str) -> Vec<String> {
+        let mut inside = String::new();
+        let mut found = Vec::new();
+        for line in page.replace("\\\n", " ").lines() {
+            match line.strip_prefix("```") {
+                Some(language) => language.clone_into(&mut inside),
+                None if inside == "sh" => found.push(line.to_owned()),
+                None if inside == "console" => found.extend(line.strip_prefix("$ ").map(str::to_owned)),
+                None => {}
+            }
+        }
+        found
+    }
+
+    #[test]
+    fn every_command_in_the_documents_is_one() {
+        let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let docs = std::fs::read_dir(root.join("docs")).unwrap().map(|entry| entry.unwrap().path());
+        let pages = docs.chain(["README.md", "MEASUREMENT.md"].map(|name| root.join(name)));
+        let (mut count, mut wrong) = (0, Vec::new());
+        for path in pages.filter(|path| path.extension().is_some_and(|end| end == "md")) {
+            for line in commands(&std::fs::read_to_string(&path).unwrap()) {
+                for words in calls(&line) {
+                    count += 1;
+                    if let Err(error) = Arguments::try_parse_from(&words)
+                        && error.use_stderr()
+                    {
+                        wrong.push(format!("{}: {line}\n{error}", path.display()));
+                    }
+                }
+            }
+        }
+        assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+        assert!(count > 80, "{count} commands");
+    }
+
+    /// The command, its subcommands, and theirs.
+    fn all(command: &clap::Command) -> Vec<clap::Command> {
+        let below = command.get_subcommands().flat_map(all);
+        std::iter::once(command.clone()).chain(below).collect()
+    }
+
+    #[test]
+    fn the_commands_are_well_formed() {
+        Arguments::command().debug_assert();
+    }
+
+    #[test]
+    fn every_subcommand_has_examples_and_they_are_commands() {
+        for command in all(&Arguments::command()) {
+            let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+            let example = |line: &&str| line.starts_with("  ") && line.contains("plimsoll ");
+            let examples: Vec<&str> = help.lines().filter(example).collect();
+            let needed = if command.get_name() == "list" { 1 } else { 2 };
+            assert!(examples.len() >= needed, "{}: {help}", command.get_name());
+            for example in examples {
+                let (_, words) = example.rsplit_once("plimsoll ").unwrap();
+                let words = shlex::split(words).unwrap().into_iter().take_while(|word| word != ">");
+                let words = ["plimsoll".to_owned()].into_iter().chain(words);
+                let parsed = Arguments::try_parse_from(words);
+                assert!(parsed.is_ok(), "{example}: {}", parsed.unwrap_err());
+            }
+        }
     }
 }

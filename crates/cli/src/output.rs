@@ -1,16 +1,18 @@
 //! Where findings go: the terminal, `--json`, `--html`.
 
-use std::io::{self, BufWriter, IsTerminal, Write};
+use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
+use clap::builder::PossibleValuesParser;
 use plimsoll_recording::{RecordingError, TableFormat, TransactionsFile, Written};
-use plimsoll_report::findings::Report;
+use plimsoll_report::findings::{DrillDown, Report};
 use plimsoll_report::text::{Section, Sections};
-use plimsoll_report::{html, json, text};
+use plimsoll_report::{Zone, html, json, text};
 
 use crate::exit::{Usage, first_error, unless_closed};
 use crate::output_file::{Files, OutputFile, Readers};
+use crate::shell;
 
 /// Where the report goes, as flags.
 #[derive(Clone, Debug, clap::Args)]
@@ -22,12 +24,17 @@ pub(crate) struct Output {
     /// Write the report as one self-contained page
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
-    /// Print all sections. Default: runs print load levels and the summary; captures print all but per-operation service-time
-    /// histograms
+    /// Print the whole report. Default: a summary of at most 40 lines
     #[arg(long, conflicts_with = "quiet")]
     full: bool,
+    /// Print this section of the report instead of the summary; may be repeated
+    #[arg(long, value_name = "NAME", value_parser = section_names(&Section::ALL), conflicts_with_all = ["quiet", "full"])]
+    section: Vec<String>,
+    /// Show instants in UTC [default: local time]
+    #[arg(long)]
+    utc: bool,
     /// Print what Swartz's Appendix A (1997) has and nothing else: of a run, a report for each load level
-    #[arg(long, conflicts_with_all = ["quiet", "full"])]
+    #[arg(long, conflicts_with_all = ["quiet", "full", "section"])]
     appendix_a: bool,
     /// No report, no progress; only --json - output
     #[arg(long, short)]
@@ -47,9 +54,15 @@ pub(crate) struct ComparisonOutput {
     /// On one page: every load level of every side as a line of one table, and as charts on --html's page
     #[arg(long)]
     compact: bool,
-    /// Print every number of each load level, too, where a ranking says who is ahead
+    /// Print the whole comparison. Default: a summary of at most 40 lines
     #[arg(long, conflicts_with = "quiet")]
     full: bool,
+    /// Print this section of the comparison instead of the summary; may be repeated
+    #[arg(long, value_name = "NAME", value_parser = section_names(&Section::OF_COMPARISONS), conflicts_with_all = ["quiet", "full", "compact"])]
+    section: Vec<String>,
+    /// Show instants in UTC [default: local time]
+    #[arg(long)]
+    utc: bool,
     /// No report, no progress; only --json - output
     #[arg(long, short)]
     pub(crate) quiet: bool,
@@ -60,24 +73,47 @@ pub(crate) struct OpenOutput {
     json: Json,
     html: Option<OutputFile>,
     form: Form,
-    full: bool,
     quiet: bool,
 }
 
 /// What becomes of a report for a person to read.
 #[derive(Clone, Copy)]
 enum Form {
-    Sections,
+    Screen,
+    Sections(Sections),
     AppendixA,
     Compact,
+}
+
+impl Form {
+    fn of(full: bool, sections: &[String]) -> Form {
+        let named = |section: &&Section| sections.iter().any(|name| name == section.label());
+        let all = Section::ALL.iter().chain(&Section::OF_COMPARISONS);
+        match (full, sections) {
+            (true, _) => Form::Sections(Sections::ALL),
+            (false, []) => Form::Screen,
+            (false, _) => Form::Sections(all.filter(named).fold(Sections::NONE, |all, one| all.with(*one))),
+        }
+    }
+}
+
+/// The sections' names: clap lists them in the help and in the error for any other.
+fn section_names(sections: &[Section]) -> PossibleValuesParser {
+    PossibleValuesParser::new(sections.iter().map(|section| section.label()))
 }
 
 impl Output {
     /// Opens the files before anything long begins.
     pub(crate) fn open(&self, files: &mut Files) -> anyhow::Result<OpenOutput> {
         let (json, html) = open(self.json.as_deref(), self.html.as_deref(), files)?;
-        let form = if self.appendix_a { Form::AppendixA } else { Form::Sections };
-        Ok(OpenOutput { json, html, form, full: self.full, quiet: self.quiet })
+        let form = if self.appendix_a { Form::AppendixA } else { Form::of(self.full, &self.section) };
+        show_instants(self.utc);
+        Ok(OpenOutput { json, html, form, quiet: self.quiet })
+    }
+
+    /// Whether a page is written.
+    pub(crate) fn has_page(&self) -> bool {
+        self.html.is_some()
     }
 
     /// A page is written in any case: to `file` where no other was named. Tells which.
@@ -90,8 +126,9 @@ impl ComparisonOutput {
     /// Opens the files before anything long begins.
     pub(crate) fn open(&self, files: &mut Files) -> anyhow::Result<OpenOutput> {
         let (json, html) = open(self.json.as_deref(), self.html.as_deref(), files)?;
-        let form = if self.compact { Form::Compact } else { Form::Sections };
-        Ok(OpenOutput { json, html, form, full: self.full, quiet: self.quiet })
+        let form = if self.compact { Form::Compact } else { Form::of(self.full, &self.section) };
+        show_instants(self.utc);
+        Ok(OpenOutput { json, html, form, quiet: self.quiet })
     }
 }
 
@@ -103,49 +140,38 @@ impl OpenOutput {
 
     /// Writes the report wherever it is wanted. Where one place takes nothing, the others get theirs all the same.
     pub(crate) fn write(self, report: &Report) -> anyhow::Result<()> {
-        let printed = self.prints();
-        let Self { json, html, form, full, quiet } = self;
+        self.write_with(report, None)
+    }
+
+    /// The same; the page has a drill-down where there is one.
+    pub(crate) fn write_with(self, report: &Report, drill: Option<&DrillDown>) -> anyhow::Result<()> {
+        let Self { json, html, form, quiet } = self;
         let page = || match form {
             Form::Compact => html::compact(report),
-            Form::Sections | Form::AppendixA => html::page(report),
+            Form::Screen | Form::Sections(_) | Form::AppendixA => match drill {
+                Some(drill) => html::page_with_drill_down(report, drill),
+                None => html::page(report),
+            },
         };
         let page = html.map_or(Ok(()), |file| page_to(file, page));
-        let (sections, more) = match form {
-            Form::Sections if !full => sections(report),
-            _ => (Sections::ALL, None),
-        };
         let text = || match form {
-            Form::Sections => text::to_string(report, &style(sections)),
-            Form::AppendixA => text::appendix_a(report, &style(sections)),
-            Form::Compact => text::compact_to_string(report, &style(sections)),
+            Form::Screen => text::screen(report, &style(Sections::ALL)),
+            Form::Sections(sections) => text::to_string(report, &style(sections)),
+            Form::AppendixA => text::appendix_a(report, &style(Sections::ALL)),
+            Form::Compact => text::compact_to_string(report, &style(Sections::ALL)),
         };
-        first_error([page, json_and_text(report, json, quiet, text)])?;
-        if let Some(more) = more
-            && printed
-        {
-            anstream::eprintln!("\nMore with --full: {more}.");
-        }
-        Ok(())
+        first_error([page, json_and_text(report, json, quiet, text)])
     }
 }
 
-/// What is printed by default, and what --full adds.
-fn sections(report: &Report) -> (Sections, Option<&'static str>) {
-    if let Some(comparison) = &report.comparison {
-        // A line for every run of a duel is for those who ask.
-        let in_pairs = comparison.levels.iter().any(|level| level.from == "paired");
-        return match (&comparison.ranking, in_pairs) {
-            (Some(_), _) => (Sections::BRIEF, Some("every number of each load level, group and procedure")),
-            (None, true) => (Sections::ALL.without(Section::Run), Some("every run of each side")),
-            (None, false) => (Sections::ALL, None),
-        };
-    }
-    if report.sides.iter().any(|side| side.run.is_some()) {
-        return (Sections::BRIEF, Some("commands, distributions, percentiles, the slowest operations"));
-    }
-    let mut operations = report.sides.iter().flat_map(|side| &side.operations);
-    let long = operations.any(|row| !row.service_octaves.is_empty());
-    (Sections::CAPTURE, long.then_some("service times of each operation in powers of two"))
+/// Chooses the zone of all instants. A machine whose zone cannot be found out shows UTC, and says so.
+fn show_instants(utc: bool) {
+    let zone = if utc { Ok(Zone::utc()) } else { Zone::local() };
+    zone.unwrap_or_else(|error| {
+        shell::note(&format!("plimsoll: local time zone: {error}; instants are in UTC (--utc: no warning)"));
+        Zone::utc()
+    })
+    .show();
 }
 
 /// Where JSON goes.
@@ -177,7 +203,7 @@ fn json_and_text(report: &Report, json: Json, quiet: bool, text: impl FnOnce() -
     if quiet {
         return json;
     }
-    let printed = io::stdout().lock().write_all(text().as_bytes());
+    let printed = io::stdout().lock().write_all(shell::in_locale(text()).as_bytes());
     first_error([json, unless_closed(printed.map_err(anyhow::Error::from))])
 }
 
@@ -216,15 +242,7 @@ fn json_to(report: &Report, out: impl Write) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Columns of a report that no terminal asked for: a file, a pipe.
-const COLUMNS: u16 = 80;
-/// Wider lines are hard to follow, however wide the terminal.
-const MOST_COLUMNS: u16 = 132;
-
-/// As wide as the terminal; colour only where a terminal shows it and the user has not said NO_COLOR (no-color.org).
+/// As wide as the terminal, and in colour where that is wanted.
 fn style(sections: Sections) -> text::Style {
-    let unset = |name| std::env::var_os(name).is_none_or(|value| value.is_empty());
-    let shows_colour = io::stdout().is_terminal() && std::env::var_os("TERM").is_none_or(|terminal| terminal != "dumb");
-    let width = terminal_size::terminal_size_of(io::stdout()).map_or(COLUMNS, |(width, _)| width.0.min(MOST_COLUMNS));
-    text::Style { colour: unset("NO_COLOR") && shows_colour, width, sections }
+    text::Style { colour: shell::colours_output(), width: shell::columns(), sections }
 }

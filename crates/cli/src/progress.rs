@@ -1,13 +1,20 @@
 //! A progress bar, when a person watches and it takes long enough to matter.
 
+use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 use indicatif::{BinaryBytes, HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use crate::shell;
 
 /// Frames between looks at the clock.
 const FRAMES_A_LOOK: u64 = 65_536;
 /// Nothing shorter than this gets a bar.
 const PATIENCE: Duration = Duration::from_secs(2);
+/// The rate is of so much time: what stood in the page cache, or was mapped at once, does not count for long.
+const RATE_WINDOW: Duration = Duration::from_secs(5);
+/// No rate is said of a shorter time.
+const SHORTEST_RATE: Duration = Duration::from_millis(500);
 
 /// The bar of a long input.
 pub(crate) struct Bar {
@@ -15,13 +22,14 @@ pub(crate) struct Bar {
     wanted: bool,
     bar: Option<ProgressBar>,
     frames: u64,
+    rate: Rate,
 }
 
 impl Bar {
     /// A bar that shows itself on standard error when that is a terminal and the user does not want quiet.
     pub(crate) fn new(quiet: bool) -> Self {
-        let wanted = !quiet && std::io::IsTerminal::is_terminal(&std::io::stderr());
-        Self { started: Instant::now(), wanted, bar: None, frames: 0 }
+        let wanted = !quiet && shell::shows_progress();
+        Self { started: Instant::now(), wanted, bar: None, frames: 0, rate: Rate::default() }
     }
 
     /// One more frame; `position` tells the bytes read and, where known, their total.
@@ -35,21 +43,22 @@ impl Bar {
 
     #[cold]
     fn look(&mut self, (read, total): (u64, Option<u64>)) {
-        if self.started.elapsed() < PATIENCE {
+        let elapsed = self.started.elapsed();
+        self.rate.look(elapsed, read);
+        if elapsed < PATIENCE {
             return;
         }
-        let pace = pace(read, total, self.started.elapsed());
+        let message = message(read, total, self.rate.per_second());
         let bar = self.bar.get_or_insert_with(|| {
             let (bar, template) = match total {
-                Some(total) => (ProgressBar::new(total), "{bar:40} {bytes} of {total_bytes}, {msg}"),
-                None => (ProgressBar::new_spinner(), "{spinner} {bytes}, {msg}"),
+                Some(total) => (ProgressBar::new(total), ("{bar:24} {wide_msg}", "{wide_msg}")),
+                None => (ProgressBar::new_spinner(), ("{spinner} {wide_msg}", "{wide_msg}")),
             };
             bar.set_draw_target(ProgressDrawTarget::stderr_with_hz(5));
-            // The template is ours; were it wrong, the plain bar would do.
-            bar.set_style(ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar()));
+            bar.set_style(style(template));
             bar
         });
-        bar.set_message(pace);
+        bar.set_message(message);
         bar.set_position(read);
     }
 
@@ -61,18 +70,56 @@ impl Bar {
     }
 }
 
-/// The rate since the start, and the time that is left at that rate. (The bar's own estimate begins when the bar does, 2 s and
-/// perhaps gigabytes after the start.)
-fn pace(read: u64, total: Option<u64>, elapsed: Duration) -> String {
-    let rate = read as f64 / elapsed.as_secs_f64();
-    if !rate.is_finite() || rate < 1.0 {
-        return "no rate so far".to_owned();
+/// Where less is to see, the numbers are worth more than the bar beside them.
+const NARROW: u16 = 60;
+
+/// How a bar looks in the characters of the locale, in a wide terminal and in a narrow one.
+pub(crate) fn style((wide, narrow): (&str, &str)) -> ProgressStyle {
+    let columns = terminal_size::terminal_size_of(std::io::stderr()).map_or(NARROW, |(width, _)| width.0);
+    let template = if columns < NARROW { narrow } else { wide };
+    // The template is ours; were it wrong, the plain bar would do.
+    let style = ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
+    if shell::ascii_only() { style.progress_chars("##-").tick_chars("-\\|/ ") } else { style }
+}
+
+/// Bytes per second of the last seconds.
+#[derive(Default)]
+struct Rate {
+    /// When it was looked, and the bytes read by then.
+    looks: VecDeque<(Duration, u64)>,
+}
+
+impl Rate {
+    fn look(&mut self, at: Duration, read: u64) {
+        self.looks.push_back((at, read));
+        // One is left that is at least as old as the window.
+        while self.looks.get(1).is_some_and(|(second, _)| at.saturating_sub(*second) >= RATE_WINDOW) {
+            self.looks.pop_front();
+        }
     }
+
+    /// `None`: nothing was read, or not for long enough.
+    fn per_second(&self) -> Option<f64> {
+        let ((since, before), (at, read)) = self.looks.front().zip(self.looks.back())?;
+        let time = at.saturating_sub(*since);
+        let bytes = read.saturating_sub(*before);
+        (time >= SHORTEST_RATE && bytes > 0).then(|| bytes as f64 / time.as_secs_f64())
+    }
+}
+
+/// Bytes read, of the size and in per cent where that is known, the rate, and the time left at that rate.
+fn message(read: u64, total: Option<u64>, rate: Option<f64>) -> String {
+    let mut said = BinaryBytes(read).to_string();
+    if let Some(total) = total.filter(|&total| total > 0) {
+        let per_cent = read.min(total) as f64 / total as f64 * 100.0;
+        said += &format!(" of {} ({per_cent:.0} %)", BinaryBytes(total));
+    }
+    let Some(rate) = rate else { return said };
+    said += &format!(", {}/s", BinaryBytes(rate as u64));
     let left = total.map(|total| Duration::try_from_secs_f64(total.saturating_sub(read) as f64 / rate));
-    let rate = BinaryBytes(rate as u64);
     match left {
-        Some(Ok(left)) => format!("{rate}/s, {} left", HumanDuration(left)),
-        _ => format!("{rate}/s"),
+        Some(Ok(left)) => format!("{said}, {} left", HumanDuration(left)),
+        _ => said,
     }
 }
 
@@ -81,11 +128,26 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_rate_is_over_all_of_the_time() {
+    fn sizes_rate_and_the_time_left_are_said_where_they_are_known() {
         let (read, total) = (4 << 30, Some(16 << 30));
-        assert_eq!(pace(read, total, Duration::from_secs(2)), "2.00 GiB/s, 6 seconds left");
-        assert_eq!(pace(read, None, Duration::from_secs(4)), "1.00 GiB/s");
-        assert_eq!(pace(0, total, Duration::from_secs(2)), "no rate so far");
-        assert_eq!(pace(read, total, Duration::ZERO), "no rate so far");
+        let rate = Some(2.0 * f64::from(1 << 30));
+        assert_eq!(message(read, total, rate), "4.00 GiB of 16.00 GiB (25 %), 2.00 GiB/s, 6 seconds left");
+        assert_eq!(message(read, None, rate), "4.00 GiB, 2.00 GiB/s");
+        assert_eq!(message(read, total, None), "4.00 GiB of 16.00 GiB (25 %)");
+        // A file that has grown meanwhile.
+        assert!(message(32 << 30, total, None).contains("(100 %)"));
+    }
+
+    #[test]
+    fn the_rate_forgets_what_came_from_the_cache() {
+        let mut rate = Rate::default();
+        let mib = 1 << 20;
+        rate.look(Duration::from_micros(1), 60 << 40);
+        assert_eq!(rate.per_second(), None, "of no time there is no rate");
+        for second in 1..=20 {
+            rate.look(Duration::from_secs(second), (60 << 40) + second * mib);
+        }
+        assert_eq!(rate.per_second(), Some(mib as f64));
+        assert!(rate.looks.len() <= 7);
     }
 }

@@ -11,6 +11,7 @@ use anyhow::Context;
 use plimsoll_serve::{Account, Embedded, Kind, Options, ServeError};
 
 use crate::exit::{Done, Usage};
+use crate::shell;
 
 /// Where the password comes from when no file is named.
 const PASSWORD_VARIABLE: &str = "PLIMSOLL_PASSWORD";
@@ -102,9 +103,9 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
     let mut out = anstream::stdout();
     writeln!(out, "{}", server.shown()).and_then(|()| out.flush()).context("standard output")?;
     if open {
-        anstream::eprintln!("NFSv3 has no passwords: everybody who can reach this server can {can}.");
+        shell::note(&format!("NFSv3 has no passwords: everybody who can reach this server can {can}."));
     }
-    anstream::eprintln!("{}\nCtrl-C ends it, and what was written is gone with it.", example(kind, &server));
+    shell::note(&format!("{}\nCtrl-C ends it, and what was written is gone with it.", example(kind, &server)));
     interruption.recv().context("Ctrl-C cannot be waited for any more")?;
     drop(server);
     Ok(Done::Normally)

@@ -22,11 +22,20 @@ pub(crate) struct Arguments {
 
 #[derive(Debug, clap::Subcommand)]
 enum Command {
-    /// The workloads that come with Plimsoll, a line each
+    /// List the built-in workloads, one per line.
+    #[command(after_help = "Examples:\n  plimsoll workloads list")]
     List,
-    /// A workload's file, each line explained: change it and run your own
+    /// Print the JSON Schema of workload files, for editors (docs/workload-reference.md).
+    #[command(
+        after_help = "Examples:\n  plimsoll workloads schema > plimsoll.workload.schema.json\n  plimsoll workloads schema"
+    )]
+    Schema,
+    /// Print a workload's file, each line explained, to change and run as your own.
+    #[command(
+        after_help = "Examples:\n  plimsoll workloads show mixed > mine.toml\n  plimsoll workloads show mine.toml"
+    )]
     Show {
-        /// One that comes with Plimsoll, or a file
+        /// Name of a built-in workload, or a workload file
         #[arg(value_name = "NAME|FILE")]
         name: String,
     },
@@ -36,6 +45,7 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
     let mut out = io::stdout().lock();
     match arguments.command {
         Command::List => list(&mut out)?,
+        Command::Schema => writeln!(out, "{:#}", plimsoll_workload::schema())?,
         Command::Show { name } => show(&name, &mut out)?,
     }
     Ok(Done::Normally)
@@ -77,6 +87,7 @@ fn files(workload: &Workload) -> anyhow::Result<String> {
     let set = FileSet::new(workload, "", clients, &mut Names::with_limit(0))?;
     Ok(match set.files() {
         0 => "makes its own files".to_owned(),
+        1 => format!("1 file, {}", indicatif::BinaryBytes(set.bytes())),
         count => format!("{count} files, {}", indicatif::BinaryBytes(set.bytes())),
     })
 }

@@ -4,7 +4,8 @@
 use std::sync::Arc;
 
 use plimsoll_model::{Outcome, Procedure, Symbol};
-use serde::Deserialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use crate::content::Content;
 
@@ -81,8 +82,9 @@ pub enum Kind {
 pub struct InfoClass(pub u8);
 
 /// What else an open asks for, or takes for granted; where a protocol has no such thing it is ignored, as its users would.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
+#[schemars(description = "What an open asks for besides the file; a protocol without it ignores it")]
 pub enum Caching {
     /// No oplock, no lease.
     #[default]
@@ -95,13 +97,11 @@ pub enum Caching {
     LevelTwo,
     /// A read, write and handle lease.
     Lease,
-    /// The same, and what it allows is made use of: closing is put off, and what is known of the file is not asked for again
-    /// (SMB 2.1 and later).
+    /// A lease that is used: the client delays closing, and does not ask again for what it knows of the file (SMB 2.1 and later).
     LeaseCached,
     /// A durable handle (with a batch oplock, or a lease in SMB 3).
     Durable,
-    /// NFS: a handle that is known from before is good enough, and nobody is asked (Linux: `nocto`). No oplock and no
-    /// lease in SMB.
+    /// NFS: open without asking the server where the handle is known (Linux: `nocto`). SMB: no oplock, no lease.
     Handle,
 }
 
@@ -125,7 +125,7 @@ macro_rules! operations {
 
         /// The kind of an operation. Its serde name is the word for it in workload files.
         #[allow(missing_docs, reason = "an Operation's variants are explained there")]
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize)]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize, Serialize)]
         #[serde(rename_all = "kebab-case")]
         pub enum OperationKind {
             $($nothing,)*
@@ -135,6 +135,11 @@ macro_rules! operations {
         }
 
         impl OperationKind {
+            /// All of them.
+            pub const ALL: &[OperationKind] = &[
+                $(OperationKind::$nothing,)* $(OperationKind::$path,)* $(OperationKind::$file,)* $(OperationKind::$other,)*
+            ];
+
             /// Whether it works on an open file and needs to know nothing else.
             #[must_use]
             pub fn is_on_an_open_file(self) -> bool {
@@ -257,15 +262,15 @@ operations! {
     }
 }
 
-/// Controls of an open file that office programs send (MS-FSCC 2.3). None changes what is in it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+/// Control of an open file that office programs send (MS-FSCC 2.3); none changes its data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Control {
-    /// FSCTL_CREATE_OR_GET_OBJECT_ID: the name by which shortcuts find a document again.
+    /// FSCTL_CREATE_OR_GET_OBJECT_ID: the ID by which shortcuts find a document again.
     ObjectId,
     /// FSCTL_SRV_ENUMERATE_SNAPSHOTS: its previous versions.
     Snapshots,
-    /// FSCTL_QUERY_NETWORK_INTERFACE_INFO: addresses of the server. Of no file.
+    /// FSCTL_QUERY_NETWORK_INTERFACE_INFO: the server's addresses; concerns no file.
     Interfaces,
 }
 
@@ -351,6 +356,8 @@ pub enum Cause {
     /// The client cannot do this: the protocol has no such operation, or the server no such procedure, or the file is not
     /// open.
     Unsupported,
+    /// It takes more credits (SMB2) than the server grants.
+    TooFewCredits,
     /// The measurement ended before it was sent.
     Ended,
     /// The user's logon was refused.
@@ -384,6 +391,7 @@ impl Cause {
             Cause::WrongData => "wrong data",
             Cause::Unexpected => "not what the script expects",
             Cause::Unsupported => "not supported",
+            Cause::TooFewCredits => "needs more SMB2 credits than the server grants (Samba: smb2 max credits)",
             Cause::Ended => "ended before it was sent",
             Cause::LogonRefused => "logon refused",
             Cause::ShareRefused => "share refused",

@@ -1,5 +1,6 @@
 //! Which server: `smb://user:password@host:port/share/path`, `nfs://host:port/export/path?version=3`,
-//! `file:///mounted/path`, `embedded:smb`, `embedded:nfs`.
+//! `file:///mounted/path`, `embedded:smb`, `embedded:nfs`. Other tools' spellings are understood where they mean one
+//! thing: `cifs://`, `\\server\share`, `//server/share`, `host:/export`.
 //!
 //! A password may stand in the URL, in a file, or in the environment ([`Target::find_password`]). Nothing here shows
 //! it: `Display` leaves it out, `Debug` prints `Secret(..)`, and no error repeats a part of a URL in which it could
@@ -95,8 +96,8 @@ pub struct Server {
 pub enum TargetError {
     /// None of the forms.
     #[error(
-        "the target is none of smb://[user[:password]@]host[:port]/share[/path], nfs://host[:port]/export[?version=3], \
-         file:///path, embedded:smb and embedded:nfs"
+        "the target has an unknown form: expected smb://[user[:password]@]host[:port]/share[/path] (also \\\\host\\share), \
+         nfs://host[:port]/export[?version=3] (also host:/export), file:///path for a mounted directory, embedded:smb or embedded:nfs"
     )]
     Form,
     /// A part is missing, or is not what it should be.

@@ -10,6 +10,17 @@ pub struct ProcedureSet {
 }
 
 impl ProcedureSet {
+    /// The procedures of an operation alone where the text is its label (write); else as [`ProcedureSet::named`]: some groups have an
+    /// operation's name and hold more (Write: flush, too).
+    ///
+    /// # Errors
+    /// Nothing has this name; the message lists what there is.
+    pub fn of_label(text: &str) -> Result<Self, String> {
+        let procedures: Vec<Procedure> =
+            Procedure::all().filter(|procedure| procedure.row().operation.label() == text).collect();
+        if procedures.is_empty() { Self::named(text) } else { Ok(Self { name: text.to_owned(), procedures }) }
+    }
+
     /// Procedures by the name of an operation, a group or a procedure.
     ///
     /// # Errors
@@ -73,6 +84,8 @@ mod tests {
         assert_eq!(count("READ_ANDX"), 1);
         assert!(count("Other") > count("Other.Locking"));
         assert!(count("TRANSACTION2") > 5, "a command stands for its subcommands too");
+        let label = |name: &str| ProcedureSet::of_label(name).unwrap().procedures.len();
+        assert!(label("write") < count("write") && label("Write") == count("write"), "the group has flush, too");
         assert!(ProcedureSet::named("raed").unwrap_err().contains("getattr"));
     }
 }

@@ -57,11 +57,12 @@ fn nothing(level: &Level<'_>) -> Option<String> {
     (actions == 0).then(|| "no action succeeded in the measured phase".to_owned())
 }
 
-/// That the client was too busy.
+/// That the client was too busy. Where nothing succeeds, it is busy with failing.
 pub(super) fn busy(level: &Level<'_>) -> Option<String> {
     let workers = &level.generator.workers;
     let most = workers.iter().map(plimsoll_drive::engine::WorkerCpu::utilisation).fold(0.0, f64::max);
-    (most > CPU).then(|| {
+    let any = level.clients.iter().any(|client| client.actions > 0);
+    (any && most > CPU).then(|| {
         format!(
             "the load generator is the bottleneck: a thread of it was busy {:.0} % of the time (limit {:.0} %); \
              use more threads, another machine, or less load",
@@ -92,8 +93,21 @@ fn failing(level: &Level<'_>) -> Option<String> {
     (errors as f64 > limit * (actions + errors) as f64).then(|| {
         let share = 100.0 * errors as f64 / (actions + errors) as f64;
         let all = actions + errors;
-        format!("{errors} of {all} actions of the workload failed, {share:.2} % (limit {:.0} %)", limit * 100.0)
+        let most = most_frequent(level).map_or_else(String::new, |cause| format!(", most of all: {}", cause.label()));
+        format!("{errors} of {all} actions of the workload failed, {share:.2} % (limit {:.0} %){most}", limit * 100.0)
     })
+}
+
+/// Why most of the actions that failed did.
+fn most_frequent(level: &Level<'_>) -> Option<Cause> {
+    let mut causes: Vec<(Cause, u64)> = Vec::new();
+    for &(cause, count) in level.clients.iter().flat_map(|client| &client.errors) {
+        match causes.iter_mut().find(|(known, _)| *known == cause) {
+            Some((_, sum)) => *sum += count,
+            None => causes.push((cause, count)),
+        }
+    }
+    causes.into_iter().max_by_key(|&(_, count)| count).map(|(cause, _)| cause)
 }
 
 /// Connections are no actions: one that is lost or refused is said by itself.
@@ -203,6 +217,11 @@ mod tests {
         let workers = vec![WorkerCpu::default(), WorkerCpu { user_ns: 91, elapsed_ns: 100, ..WorkerCpu::default() }];
         let busy = Generator { workers, ..Generator::default() };
         assert!(said(busy, &fine).starts_with("the load generator is the bottleneck: a thread of it was busy 91 %"));
+        let workers = vec![WorkerCpu { user_ns: 96, elapsed_ns: 100, ..WorkerCpu::default() }];
+        let failing = Generator { workers, ..Generator::default() };
+        let text = said(failing, &[client(0, &[(Cause::Status, 3), (Cause::TooFewCredits, 9)])]);
+        assert!(!text.contains("bottleneck"), "it is busy with failing: {text}");
+        assert!(text.contains("most of all: needs more SMB2 credits than the server grants"), "{text}");
         let behind =
             |planned| Generator { asked_rate: Some(100.0), achieved_rate: 94.0, planned, never_sent: 6, ..none() };
         assert!(said(behind(100), &fine).contains("94.0 of 100.0"));
@@ -230,7 +249,7 @@ mod tests {
         assert_eq!(
             said,
             [
-                "1 of 2775 actions of the workload failed, 0.04 % (limit 0 %)",
+                "1 of 2775 actions of the workload failed, 0.04 % (limit 0 %), most of all: connection reset",
                 "6 connections were lost and 24 attempts to connect failed (limit 0 % of 2775 actions)"
             ]
         );

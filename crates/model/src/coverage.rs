@@ -1,5 +1,7 @@
 //! What the observer saw of the traffic, and what it knows it did not see.
 
+use std::net::IpAddr;
+
 use crate::Anomalies;
 
 /// Packet counts, named as in Appendix A of Swartz (1997) where it has them.
@@ -90,7 +92,8 @@ pub struct Unseen {
     pub responses_before_start: u64,
     /// Requests without an answer that came in datagrams: nothing tells whether the capture has all of them.
     pub requests_unexplained: u64,
-    /// Responses without a request: in datagrams, or of a connection of which the beginning was captured and nothing is known to be lost.
+    /// Responses without a request: in datagrams, or of a connection of which nothing is known to be lost, and the beginning was captured
+    /// or the first packet came more than a second after the capture's.
     pub responses_unexplained: u64,
     /// Encrypted requests that could not be read, estimated where only their answers were captured.
     pub encrypted: u64,
@@ -109,7 +112,8 @@ pub struct Missing {
     pub low: u64,
     /// At most so many, as far as the capture tells.
     pub high: u64,
-    /// Connections that lost data of which not one message was recognised: nobody knows how many operations they had.
+    /// Connections that lost data of which not one message was recognised, or whose beginning was lost while others were captured: nobody
+    /// knows how many operations they had.
     pub unknown: u64,
 }
 
@@ -236,6 +240,147 @@ impl Resent {
     }
 }
 
+/// What TCP's own headers tell of waiting, over connections with file-server traffic. Of two numbers the first is of what clients
+/// send, the second of what servers send.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Network {
+    /// Times that a window of 0 kept an end from sending, and for how long, ns.
+    pub zero_windows: [u64; 2],
+    /// See `zero_windows`.
+    pub zero_window_ns: [u64; 2],
+    /// Times that a full window kept an end from sending the rest of a message until an acknowledgement came, and for how long, ns.
+    pub small_windows: [u64; 2],
+    /// See `small_windows`.
+    pub small_window_ns: [u64; 2],
+    /// The connection with most of it.
+    pub smallest_window: [Option<SmallWindow>; 2],
+    /// Times that an end had a part of a message left, waited for the acknowledgement of the rest, and got it late; and for how long, ns.
+    pub delayed_acks: [u64; 2],
+    /// See `delayed_acks`.
+    pub delayed_ack_ns: [u64; 2],
+    /// Segments with data.
+    pub data_segments: [u64; 2],
+    /// Of these, retransmissions of bytes that were captured before and had not been acknowledged.
+    pub resent_segments: [u64; 2],
+    /// How long before them the first copies were sent, at least, ns. No time of a connection's direction counts twice.
+    pub resent_wait_ns: [u64; 2],
+    /// The client that has most of these retransmissions, if one has.
+    pub most_resent: MostResent,
+    /// Connections of which the handshake was captured.
+    pub handshakes: u64,
+    /// The client whose closed windows kept servers from sending longest over one connection, and for how long, ns.
+    pub slow_reader: Option<(std::net::IpAddr, u64)>,
+    /// The shortest time from a SYN to its answer: the round trip between the place of the capture and a server, ns.
+    pub to_server_ns: Option<u64>,
+    /// The shortest from the answer to its acknowledgement: the round trip to a client, ns.
+    pub to_client_ns: Option<u64>,
+}
+
+/// Waits of one connection for an acknowledgement because the receiver's window was full: it is smaller than what fits into a round trip.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SmallWindow {
+    /// The client.
+    pub client: IpAddr,
+    /// How often.
+    pub waits: u64,
+    /// How long, ns.
+    pub wait_ns: u64,
+    /// The largest window that was full, bytes.
+    pub bytes: u32,
+}
+
+/// A majority vote (Boyer and Moore 1981) among clients, a vote for each retransmission: it needs no table of clients.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct MostResent {
+    /// The client that leads.
+    pub client: Option<IpAddr>,
+    /// It has at least so many retransmissions.
+    pub lead: u64,
+}
+
+impl MostResent {
+    /// The retransmissions of one client.
+    pub fn of(client: IpAddr, segments: u64) -> Self {
+        Self { client: (segments > 0).then_some(client), lead: segments }
+    }
+
+    /// Adds another part: of two clients the one that leads keeps what it leads by.
+    fn add(&mut self, other: &MostResent) {
+        if self.client == other.client {
+            self.lead = self.lead.saturating_add(other.lead);
+        } else {
+            let client = if other.lead > self.lead { other.client } else { self.client };
+            *self = Self { client, lead: self.lead.abs_diff(other.lead) };
+        }
+    }
+}
+
+impl Network {
+    /// Adds another connection.
+    pub fn add(&mut self, other: &Network) {
+        let sum = |mine: &mut [u64; 2], theirs: [u64; 2]| {
+            mine.iter_mut().zip(theirs).for_each(|(mine, more)| *mine = mine.saturating_add(more));
+        };
+        sum(&mut self.zero_windows, other.zero_windows);
+        sum(&mut self.zero_window_ns, other.zero_window_ns);
+        sum(&mut self.small_windows, other.small_windows);
+        sum(&mut self.small_window_ns, other.small_window_ns);
+        for (mine, theirs) in self.smallest_window.iter_mut().zip(other.smallest_window) {
+            *mine = mine.take().into_iter().chain(theirs).max_by_key(|one| one.wait_ns);
+        }
+        sum(&mut self.delayed_acks, other.delayed_acks);
+        sum(&mut self.delayed_ack_ns, other.delayed_ack_ns);
+        sum(&mut self.data_segments, other.data_segments);
+        sum(&mut self.resent_segments, other.resent_segments);
+        sum(&mut self.resent_wait_ns, other.resent_wait_ns);
+        self.most_resent.add(&other.most_resent);
+        self.handshakes += other.handshakes;
+        let both = self.slow_reader.into_iter().chain(other.slow_reader);
+        self.slow_reader = both.max_by_key(|&(_, closed_ns)| closed_ns);
+        let least = |a: Option<u64>, b: Option<u64>| a.into_iter().chain(b).min();
+        self.to_server_ns = least(self.to_server_ns, other.to_server_ns);
+        self.to_client_ns = least(self.to_client_ns, other.to_client_ns);
+    }
+}
+
+/// Leases and oplocks that servers broke, and opens that waited for it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Breaks {
+    /// Notifications that a lease or oplock is broken.
+    pub notified: u64,
+    /// Opens during which their server sent one, and which took long.
+    pub opens: u64,
+    /// How long they took from then on, ns.
+    pub wait_ns: u64,
+    /// The longest of these waits, ns,
+    pub longest_ns: u64,
+    /// … and the client that was asked to give up its lease or oplock.
+    pub holder: Option<std::net::IpAddr>,
+    /// … and the file.
+    pub path: crate::Symbol,
+}
+
+/// Times that an SMB2 client had used up its credits, over connections of which all messages were seen and that had none left for at
+/// least a fifth of the time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Credits {
+    /// Times that it sent its next request as soon as it was given more.
+    pub waits: u64,
+    /// How long it had none before, ns.
+    pub wait_ns: u64,
+    /// How long the connections lasted, ns.
+    pub connections_ns: u64,
+}
+
+impl Credits {
+    /// Adds another connection.
+    pub fn add(&mut self, other: &Credits) {
+        self.waits = self.waits.saturating_add(other.waits);
+        self.wait_ns = self.wait_ns.saturating_add(other.wait_ns);
+        self.connections_ns = self.connections_ns.saturating_add(other.connections_ns);
+    }
+}
+
 /// All of it: what was seen and what was not.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Coverage {
@@ -249,6 +394,12 @@ pub struct Coverage {
     pub unseen: Unseen,
     /// Waiting for bytes that were sent again.
     pub resent: Resent,
+    /// Waiting that TCP's headers tell of.
+    pub network: Network,
+    /// Opens that waited for leases and oplocks of others.
+    pub breaks: Breaks,
+    /// Waiting for SMB2 credits.
+    pub credits: Credits,
     /// Time of the first packet, ns since the Unix epoch.
     pub first_ns: Option<i64>,
     /// Time of the last packet, ns since the Unix epoch.

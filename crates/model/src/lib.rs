@@ -13,6 +13,7 @@
 mod anomaly;
 mod coverage;
 mod endpoint;
+mod hosts;
 mod names;
 mod operation;
 mod outcome;
@@ -25,8 +26,12 @@ mod transaction;
 mod validity;
 
 pub use anomaly::{Anomalies, Anomaly};
-pub use coverage::{ClockGranularity, Coverage, Missing, OneSided, PacketCounts, Resent, ShareMissing, Unseen};
+pub use coverage::{
+    Breaks, ClockGranularity, Coverage, Credits, Missing, MostResent, Network, OneSided, PacketCounts, Resent,
+    ShareMissing, SmallWindow, Unseen,
+};
 pub use endpoint::Endpoint;
+pub use hosts::{HostNameFrom, HostNames};
 pub use names::{Names, Symbol};
 pub use operation::{Group, Operation};
 pub use outcome::Outcome;

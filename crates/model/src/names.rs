@@ -1,6 +1,8 @@
-//! Strings that recur (shares, paths, users), kept once and passed around as numbers.
+//! Strings that recur (shares, paths, users), kept once and passed around as numbers, and names of hosts.
 
-use std::collections::HashMap;
+use indexmap::{IndexMap, IndexSet};
+
+use crate::HostNames;
 
 /// A name held in [`Names`]; `Symbol::NONE` where nothing is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
@@ -16,20 +18,31 @@ impl Symbol {
         self.0 != 0
     }
 
+    /// That of a place among all names.
+    fn at(place: usize) -> Self {
+        Self(u32::try_from(place + 1).unwrap_or(0))
+    }
+
     /// A dense index, 0 for [`Symbol::NONE`]; below [`Names::len`] + 1.
     pub fn index(self) -> usize {
         self.0 as usize
     }
 }
 
+/// Strangers choose the names.
+type Seeded = foldhash::quality::RandomState;
+
 /// All names seen so far. Bounded in bytes: what does not fit is refused and counted, never silently merged.
 #[derive(Debug)]
 pub struct Names {
-    by_text: HashMap<std::sync::Arc<str>, Symbol>,
-    texts: Vec<std::sync::Arc<str>>,
+    texts: IndexSet<Box<str>, Seeded>,
+    /// Shares by their names in lower case.
+    shares: IndexMap<String, Symbol, Seeded>,
     bytes: usize,
     limit: usize,
     refused: u64,
+    /// Names of hosts, by address.
+    pub hosts: HostNames,
 }
 
 impl Names {
@@ -38,48 +51,50 @@ impl Names {
 
     /// An empty set that will hold at most about `limit` bytes.
     pub fn with_limit(limit: usize) -> Self {
-        Self { by_text: HashMap::new(), texts: Vec::new(), bytes: 0, limit, refused: 0 }
+        Self {
+            texts: IndexSet::default(),
+            shares: IndexMap::default(),
+            bytes: 0,
+            limit,
+            refused: 0,
+            hosts: HostNames::default(),
+        }
     }
 
     /// The symbol of `text`, kept from now on; `Symbol::NONE` (and counted in [`Names::refused`]) when full.
     pub fn intern(&mut self, text: &str) -> Symbol {
-        if let Some(&known) = self.by_text.get(text) {
-            return known;
+        if let Some(known) = self.texts.get_index_of(text) {
+            return Symbol::at(known);
         }
-        // An entry costs its text, two pointers to it and a hash slot.
+        // An entry costs its text, where that is, its hash and a slot.
         let cost = text.len() + 64;
         if self.bytes + cost > self.limit {
             self.refused += 1;
             return Symbol::NONE;
         }
         self.bytes += cost;
-        let text: std::sync::Arc<str> = text.into();
-        self.texts.push(text.clone());
-        let symbol = Symbol(u32::try_from(self.texts.len()).unwrap_or(0));
-        self.by_text.insert(text, symbol);
-        symbol
+        Symbol::at(self.texts.insert_full(text.into()).0)
     }
 
     /// The symbol of a share of an SMB server, which does not distinguish upper and lower case: that of the first spelling.
     pub fn intern_share(&mut self, text: &str) -> Symbol {
         let text = if text.is_empty() { "\\" } else { text };
-        // No name on the wire begins with NUL.
-        let folded = format!("\0{}", text.to_lowercase());
-        if let Some(&known) = self.by_text.get(folded.as_str()) {
+        let folded = text.to_lowercase();
+        if let Some(&known) = self.shares.get(&folded) {
             return known;
         }
         let symbol = self.intern(text);
         let cost = folded.len() + 64;
         if symbol.is_some() && self.bytes + cost <= self.limit {
             self.bytes += cost;
-            self.by_text.insert(folded.as_str().into(), symbol);
+            self.shares.insert(folded, symbol);
         }
         symbol
     }
 
     /// The text of a symbol of this set; `None` for [`Symbol::NONE`].
     pub fn text(&self, symbol: Symbol) -> Option<&str> {
-        self.texts.get(symbol.index().checked_sub(1)?).map(AsRef::as_ref)
+        self.texts.get_index(symbol.index().checked_sub(1)?).map(AsRef::as_ref)
     }
 
     /// How many names are held.

@@ -56,6 +56,35 @@ pub enum Operation {
 }
 
 impl Operation {
+    /// Every operation; recordings hold their places, so new ones go to the end.
+    pub const ALL: [Operation; 25] = [
+        Operation::Read,
+        Operation::Write,
+        Operation::Flush,
+        Operation::Open,
+        Operation::Close,
+        Operation::Create,
+        Operation::GetAttributes,
+        Operation::SetAttributes,
+        Operation::Access,
+        Operation::FileSystemInfo,
+        Operation::Lookup,
+        Operation::List,
+        Operation::MakeDirectory,
+        Operation::Remove,
+        Operation::RemoveDirectory,
+        Operation::Rename,
+        Operation::Link,
+        Operation::ReadLink,
+        Operation::Notify,
+        Operation::Lock,
+        Operation::Control,
+        Operation::Session,
+        Operation::Null,
+        Operation::Compound,
+        Operation::Other,
+    ];
+
     /// The word used in tables, files and flags.
     pub fn label(self) -> &'static str {
         match self {
@@ -145,5 +174,17 @@ impl Group {
     /// Whether it is part of the seed's group Other.
     pub fn is_other(self) -> bool {
         matches!(self, Group::Attributes | Group::Directory | Group::Locking)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_operation_is_at_its_place() {
+        for (place, operation) in Operation::ALL.into_iter().enumerate() {
+            assert_eq!(operation as usize, place);
+        }
     }
 }

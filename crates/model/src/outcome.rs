@@ -1,7 +1,7 @@
 //! How a request ended.
 
 /// How a request ended, as far as the vantage could tell.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Outcome {
     /// Answered, with status 0.
     Succeeded,

@@ -106,13 +106,23 @@ impl Holes {
         let usual = u128::from(self.bytes) * u128::from(sizes.segments) + u128::from(sizes.bytes / 2);
         let usual = usual.checked_div(u128::from(sizes.bytes)).map_or(0, |usual| usual.min(self.bytes.into()) as u64);
         packets.dropped_at_least += fewest.max(self.holes);
-        packets.dropped_estimate += usual.max(fewest).max(self.holes);
+        // Where one packet may have been as large as each hole on average, it was one: packets are lost one by one, or many at once.
+        packets.dropped_estimate += if fewest <= self.holes { self.holes } else { usual.max(fewest) };
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_hole_that_a_packet_fits_into_is_one_packet() {
+        let sizes = Sizes { largest: 1_448, segments: 1_000, bytes: 400_000 };
+        let mut packets = PacketCounts::default();
+        let holes = Holes { holes: 2, bytes: 2 * 1_448, ..Holes::default() };
+        holes.count(sizes, &mut packets, &mut Anomalies::default());
+        assert_eq!((packets.dropped_at_least, packets.dropped_estimate), (2, 2), "by the usual size they were 7");
+    }
 
     #[test]
     fn packets_dropped_are_counted_by_the_sizes_of_the_whole_direction() {

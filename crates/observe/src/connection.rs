@@ -1,19 +1,23 @@
 //! One connection: its two streams, the messages in them, and their pairing.
 
+mod first_bytes;
 mod opening;
 mod stream_consumer;
+mod watch;
+mod windows;
 
 use plimsoll_model::{Anomaly, Coverage, Endpoint, PacketCounts, Sink};
 
-use crate::commands::{Commands, Holes, count_datagrams};
+use crate::commands::{Commands, count_datagrams};
 use crate::connection_context::ConnectionContext;
-use crate::message::{Framer, Framing, Message};
+use crate::message::{Framing, Message};
 use crate::missing::{Ledger, client_by_port};
 use crate::packet::{Segment, Stamp};
 use crate::pairing::{Pairing, Shared};
 use crate::stream::TcpFlow;
 pub(crate) use opening::Opening;
-use stream_consumer::{Messages, StreamConsumer};
+use stream_consumer::{Framed, Messages, Paired, StreamConsumer};
+use watch::Watch;
 
 /// Connections of which it is remembered when they were seen, at most.
 const ENDS_MAX: usize = 65_536;
@@ -21,57 +25,53 @@ const ENDS_MAX: usize = 65_536;
 /// A TCP connection, or a UDP conversation (which has no streams).
 #[derive(Debug)]
 pub(crate) struct Connection {
-    link: ConnectionContext,
     pub(crate) tcp_flows: [TcpFlow; 2],
-    pub(crate) framing: Framing,
-    framers: [Framer; 2],
-    pub(crate) pairing: Pairing,
+    pub(crate) framed: Framed,
+    pub(crate) paired: Paired,
     /// A SYN that may begin another connection between the same ends.
     pub(crate) opening: Option<Box<Opening>>,
     /// Where in each direction bytes were missing that the other end had before it went on to send.
     unseen_from: [u64; 2],
-    ledger: Ledger,
-    /// Segments that look like RPC replies, framing being unknown.
-    replies: u8,
-    /// A segment that the snap length cut, framing being unknown: a message may have begun in it.
-    cut_unread: bool,
     /// Packets that were counted as a client's before it was known which end that is.
     unsure: [Commands; 2],
-    /// What is missing of each direction.
-    holes: [Holes; 2],
+    /// Waiting that TCP's headers tell of.
+    watch: Watch,
 }
 
 impl Connection {
     /// With `decrypts`, messages that decryption needs whole are kept whole.
     pub(crate) fn new(number: u32, ends: [Endpoint; 2], decrypts: bool) -> Self {
+        let link = ConnectionContext {
+            connection: number,
+            ends,
+            holes: [0; 2],
+            cuts: [0; 2],
+            breaks: [0; 2],
+            resent_to: [0; 2],
+            from_start: false,
+            begins_late: false,
+            datagrams: false,
+        };
         Self {
-            link: ConnectionContext {
-                connection: number,
-                ends,
-                holes: [0; 2],
-                cuts: [0; 2],
-                breaks: [0; 2],
-                resent_to: [0; 2],
-                from_start: false,
-                datagrams: false,
-            },
             tcp_flows: Default::default(),
-            framing: Framing::Unknown,
-            framers: [Framer::new(decrypts), Framer::new(decrypts)],
-            pairing: Pairing::default(),
+            framed: Framed::new(decrypts),
+            paired: Paired { pairing: Pairing::default(), link, ledger: Ledger::default() },
             opening: None,
             unseen_from: [0; 2],
-            ledger: Ledger::default(),
-            replies: 0,
-            cut_unread: false,
             unsure: Default::default(),
-            holes: Default::default(),
+            watch: Watch::default(),
         }
+    }
+
+    /// The same, whose first packet came late in the capture, or not.
+    pub(crate) fn begun(mut self, late: bool) -> Self {
+        self.paired.link.begins_late = late;
+        self
     }
 
     /// The two ends, lower first.
     pub(crate) fn ends(&self) -> [Endpoint; 2] {
-        self.link.ends
+        self.paired.link.ends
     }
 
     /// Whether a segment comes behind bytes, of either direction, that have not come and are not known to be missing: at the same time as
@@ -91,14 +91,15 @@ impl Connection {
         shared: &mut Shared<S>,
         packets: &mut PacketCounts,
     ) {
-        self.link.datagrams = true;
+        self.paired.link.datagrams = true;
         let again = shared.output.anomalies.count(Anomaly::DuplicateRequest);
-        self.pairing.take(message, direction, &self.link, shared);
+        self.paired.pairing.take(message, direction, &self.paired.link, shared);
         let again = shared.output.anomalies.count(Anomaly::DuplicateRequest) > again;
-        let is_call = self.pairing.client == Some(direction) && plimsoll_wire::rpc::Call::new(message.bytes).is_some();
+        let is_call =
+            self.paired.pairing.client == Some(direction) && plimsoll_wire::rpc::Call::new(message.bytes).is_some();
         count_datagrams(message, is_call, again, packets);
-        self.ledger.packet(direction, message.first.time_ns);
-        self.ledger.add(direction, &mut shared.output.tally);
+        self.paired.ledger.packet(direction, message.first.time_ns);
+        self.paired.ledger.add(direction, &mut shared.output.tally);
     }
 
     /// Takes a SYN that was counted when it came, but as nobody's.
@@ -127,7 +128,7 @@ impl Connection {
         shared: &mut Shared<S>,
         packets: &mut PacketCounts,
     ) {
-        if self.pairing.client.is_some() {
+        if self.paired.pairing.client.is_some() {
             self.take_segment(segment, direction, stamp, shared, packets);
         } else {
             self.rare_segment(segment, direction, stamp, shared, packets);
@@ -146,7 +147,7 @@ impl Connection {
         shared: &mut Shared<S>,
         packets: &mut PacketCounts,
     ) {
-        let before = self.pairing.client.is_none().then(|| Commands::of(packets));
+        let before = self.paired.pairing.client.is_none().then(|| Commands::of(packets));
         self.take_segment(segment, direction, stamp, shared, packets);
         if let Some(before) = before {
             self.unsure[direction].add_since(before, packets);
@@ -171,31 +172,19 @@ impl Connection {
             segment
         };
         if segment.flags.syn() {
-            self.link.from_start = true;
-            self.framers[direction].restart(true);
+            self.paired.link.from_start = true;
+            self.framed.framers[direction].restart(true);
         }
-        let before_ns = self.ledger.packet(direction, stamp.time_ns);
-        let losses = self.link.holes;
+        let before_ns = self.paired.ledger.packet(direction, stamp.time_ns);
+        let losses = self.paired.link.holes;
         let [low, high] = &mut self.tcp_flows;
         let (tcp_flow, other) = if direction == 0 { (low, high) } else { (high, low) };
-        let mut consumer = StreamConsumer {
-            framing: &mut self.framing,
-            framers: &mut self.framers,
-            messages: Messages {
-                pairing: &mut self.pairing,
-                link: &mut self.link,
-                ledger: &mut self.ledger,
-                direction: 1 - direction,
-                shared,
-            },
-            replies: &mut self.replies,
-            cut_unread: &mut self.cut_unread,
-            holes: &mut self.holes,
-            packets,
-        };
-        let (mut acknowledges, mut acknowledged_new) = (0, false);
+        let messages = Messages { paired: &mut self.paired, direction: 1 - direction, shared };
+        let mut consumer = StreamConsumer { framed: &mut self.framed, messages, packets };
+        let (mut acknowledges, mut acknowledged_new, mut acknowledges_all) = (0, false, false);
         if segment.flags.ack() && !segment.flags.rst() {
             (acknowledges, acknowledged_new) = other.acknowledge(segment.ack, &mut consumer);
+            acknowledges_all = acknowledged_new && other.next() == Some(acknowledges);
             if let Some(next) = other.next()
                 && acknowledges > next
                 && segment.wire_len > 0
@@ -205,15 +194,20 @@ impl Connection {
             }
         }
         consumer.messages.direction = direction;
-        let from_client = may_be_client(consumer.messages.pairing.client, direction);
+        let from_client = may_be_client(consumer.messages.paired.pairing.client, direction);
         let counts = tcp_flow.segment(segment, stamp, acknowledges, &mut consumer);
         if segment.flags.syn() {
-            self.ledger.begin(direction, tcp_flow.origin());
+            self.paired.ledger.begin(direction, tcp_flow.origin());
         }
-        if (self.link.holes != losses || tcp_flow.is_holding()) && self.is_file_server() {
+        if (self.paired.link.holes != losses || tcp_flow.is_holding()) && self.is_file_server() {
             shared.account.bursts.add(before_ns, stamp.time_ns);
         }
+        let now_ns = stamp.time_ns;
         if segment.wire_len == 0 {
+            if self.watch.sees_empty(segment, direction, now_ns, acknowledges_all) {
+                let is_inside = self.framed.framers[1 - direction].is_inside();
+                self.watch.empty(segment, direction, now_ns, (acknowledges_all, is_inside));
+            }
             count_empty(segment, acknowledged_new, from_client, packets);
             return;
         }
@@ -221,107 +215,104 @@ impl Connection {
         if let Some(fresh) = counts {
             packets.retransmitted += fresh.retransmitted;
             packets.out_of_order += fresh.out_of_order;
-            self.link.resent_to[direction] = self.tcp_flows[direction].resent_to;
+            self.paired.link.resent_to[direction] = self.tcp_flows[direction].resent_to;
             shared.output.anomalies.add_many(Anomaly::SegmentLate, fresh.late);
             shared.output.anomalies.add_many(Anomaly::GapFilled, fresh.holes_filled);
-            if may_be_client(self.pairing.client, direction) && fresh.retransmitted + fresh.keep_alive + fresh.late > 0
+            let needed = fresh.retransmitted.saturating_sub(fresh.unneeded);
+            if needed > 0 {
+                let end = segment.seq.wrapping_add(segment.wire_len);
+                let is_newest = self.tcp_flows[direction].next().is_some_and(|next| next as u32 == end);
+                self.watch.retransmitted(needed, direction, now_ns, is_newest);
+            }
+            if may_be_client(self.paired.pairing.client, direction)
+                && fresh.retransmitted + fresh.keep_alive + fresh.late > 0
             {
                 packets.commands += 1;
                 packets.command_retry += 1;
             }
         }
+        self.watch.data(segment, direction, now_ns, self.tcp_flows[direction].largest());
     }
 
     /// The connection has ended or is forgotten: nothing more comes.
     pub(crate) fn end<S: Sink>(&mut self, shared: &mut Shared<S>, packets: &mut PacketCounts) {
         for direction in 0..2 {
             let tcp_flow = &mut self.tcp_flows[direction];
-            let mut consumer = StreamConsumer {
-                framing: &mut self.framing,
-                framers: &mut self.framers,
-                messages: Messages {
-                    pairing: &mut self.pairing,
-                    link: &mut self.link,
-                    ledger: &mut self.ledger,
-                    direction,
-                    shared,
-                },
-                replies: &mut self.replies,
-                cut_unread: &mut self.cut_unread,
-                holes: &mut self.holes,
-                packets,
-            };
+            let messages = Messages { paired: &mut self.paired, direction, shared };
+            let mut consumer = StreamConsumer { framed: &mut self.framed, messages, packets };
             tcp_flow.finish(&mut consumer);
         }
         for direction in 0..2 {
             let tcp_flow = &self.tcp_flows[direction];
             let end = tcp_flow.next().unwrap_or_default();
-            let mut messages = Messages {
-                pairing: &mut self.pairing,
-                link: &mut self.link,
-                ledger: &mut self.ledger,
-                direction,
-                shared,
-            };
-            self.framers[direction].end(end, |message| messages.take(message));
-            if self.framing != Framing::Unknown && tcp_flow.end() > tcp_flow.next() {
-                messages.link.holes[direction] += 1;
-                messages.link.breaks[direction] = messages.link.breaks[direction].wrapping_add(1);
-                self.holes[direction].add_end(tcp_flow.end().unwrap_or(end) - end);
+            let mut messages = Messages { paired: &mut self.paired, direction, shared };
+            self.framed.framers[direction].end(end, |message| messages.take(message));
+            if self.framed.framing != Framing::Unknown && tcp_flow.end() > tcp_flow.next() {
+                messages.paired.link.holes[direction] += 1;
+                messages.paired.link.breaks[direction] = messages.paired.link.breaks[direction].wrapping_add(1);
+                self.framed.holes[direction].add_end(tcp_flow.end().unwrap_or(end) - end);
             }
-            let faults = self.framers[direction].faults;
+            let faults = self.framed.framers[direction].faults;
             let anomalies = &mut shared.output.anomalies;
             anomalies.add_many(Anomaly::HeaderCutShort, faults.cut_short);
             anomalies.add_many(Anomaly::BytesUnrecognised, faults.unrecognised);
             anomalies.add_many(Anomaly::Resynchronised, faults.resynchronised);
             anomalies.add_many(Anomaly::MessageMalformed, faults.malformed);
         }
-        self.pairing.end(&self.link, shared);
+        self.paired.pairing.end(&self.paired.link, shared);
         self.settle_packets(shared, packets);
         self.settle(shared);
     }
 
     /// Whether it is known to be a file server's, or is by its port: then it may have lost all by which it would be known.
     fn is_file_server(&self) -> bool {
-        self.framing != Framing::Unknown || client_by_port(&self.link.ends).is_some()
+        self.framed.framing != Framing::Unknown || client_by_port(&self.paired.link.ends).is_some()
     }
 
     /// Counts the packets that were dropped, and takes those that were no client's from the client's.
     fn settle_packets<S>(&self, shared: &mut Shared<S>, packets: &mut PacketCounts) {
-        let client = self.pairing.client.or_else(|| client_by_port(&self.link.ends));
-        let client = client.filter(|_| self.framing != Framing::Unknown);
+        let client = self.paired.pairing.client.or_else(|| client_by_port(&self.paired.link.ends));
+        let client = client.filter(|_| self.framed.framing != Framing::Unknown);
         for direction in (0..2).filter(|&direction| client != Some(direction)) {
             self.unsure[direction].take_from(packets);
         }
         // Losses of other traffic are none of a file server, and what went past another place was not dropped.
         if self.is_file_server() {
-            for direction in (0..2).filter(|&direction| !self.ledger.is_silent(direction)) {
-                self.holes[direction].count(self.tcp_flows[direction].sizes(), packets, &mut shared.output.anomalies);
+            for direction in (0..2).filter(|&direction| !self.paired.ledger.is_silent(direction)) {
+                self.framed.holes[direction].count(
+                    self.tcp_flows[direction].sizes(),
+                    packets,
+                    &mut shared.output.anomalies,
+                );
             }
         }
     }
 
     /// Adds what is missing of this connection to the account of all.
     fn settle<S>(&mut self, shared: &mut Shared<S>) {
-        let mut ledger = std::mem::take(&mut self.ledger);
+        let mut ledger = std::mem::take(&mut self.paired.ledger);
         ledger.add(0, &mut shared.output.tally);
         let account = &mut shared.account;
-        if self.framing == Framing::Unknown {
-            if self.cut_unread && client_by_port(&self.link.ends).is_some() {
+        if self.framed.framing == Framing::Unknown {
+            if self.framed.cut_unread && client_by_port(&self.paired.link.ends).is_some() {
                 shared.output.anomalies.add(Anomaly::ConnectionCutShort);
                 account.unseen.missing.unknown += 1;
             }
             return;
         }
         let is_stream = self.tcp_flows.iter().any(|tcp_flow| tcp_flow.next().is_some());
-        let ids = self.pairing.client.and_then(|client| self.pairing.ids(client));
-        ledger.end_streams(&self.tcp_flows, &self.link);
+        let ids = self.paired.pairing.client.and_then(|client| self.paired.pairing.ids(client));
+        ledger.end_streams(&self.tcp_flows, &self.paired.link);
         if is_stream && account.ends.len() < ENDS_MAX {
-            account.ends.extend(ledger.end(&self.tcp_flows, ids, &self.link));
+            account.ends.extend(ledger.end(&self.tcp_flows, ids, &self.paired.link));
         }
         let (unseen, one_sided) =
-            ledger.close(self.pairing.client, ids, is_stream.then_some(&self.tcp_flows), &self.link);
+            ledger.close(self.paired.pairing.client, ids, is_stream.then_some(&self.tcp_flows), &self.paired.link);
         account.unseen.add(&unseen);
+        if let Some(client) = self.paired.pairing.client {
+            let segments = [client, 1 - client].map(|direction| self.tcp_flows[direction].sizes().segments);
+            account.network.add(&self.watch.found(client, self.paired.link.ends[client].ip, segments));
+        }
         if let Some(one_sided) = one_sided {
             account.one_sided += 1;
             if account.one_sided_named.len() < Coverage::ONE_SIDED_NAMED {

@@ -19,6 +19,8 @@ pub struct ConnectionContext {
     pub resent_to: [u64; 2],
     /// The connection's beginning was captured.
     pub from_start: bool,
+    /// Its first packet came so long after the capture's that the capture may have dropped those before.
+    pub begins_late: bool,
     /// Messages come in datagrams: nothing tells of those that were not captured.
     pub datagrams: bool,
 }

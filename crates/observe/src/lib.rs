@@ -20,4 +20,4 @@ mod ties;
 mod time_gate;
 
 pub use observer::{Observed, Observer};
-pub use pairing::status_name;
+pub use pairing::{status_name, statuses_named};

@@ -14,6 +14,9 @@ use crate::stream::{Connections, Slot};
 use crate::ties::{Datagram, DatagramBuf, Tied, TiedPacket, Ties};
 use crate::time_gate::{TimeGate, Waiting};
 
+/// A connection without a SYN whose first packet comes so much later than the capture's may have lost some, ns: by then requests from before
+/// the capture are nearly all answered.
+const LATE_NS: i64 = 1_000_000_000;
 /// Datagrams put together for one frame: a tunnel's, and what it holds.
 const REASSEMBLIES_MAX: usize = 8;
 /// Ports of NFS and of the portmapper, over UDP.
@@ -112,7 +115,12 @@ impl<S: Sink> Observer<S> {
     #[inline(always)]
     fn timed(&mut self, frame: &Frame<'_>, time_ns: i64) {
         self.clock.observe(time_ns);
-        self.span = (self.span.0.min(time_ns), self.span.1.max(time_ns));
+        if time_ns < self.span.0 {
+            self.span.0 = time_ns;
+        }
+        if time_ns > self.span.1 {
+            self.span.1 = time_ns;
+        }
         let stamp = Stamp { time_ns, frame: frame.number };
         if self.ties.are_over_at(time_ns) {
             self.release_all();
@@ -218,6 +226,7 @@ impl<S: Sink> Observer<S> {
         }
         let Shared { mut output, mut smb2, mut account, .. } = self.shared;
         smb2.end(&mut output);
+        let (breaks, credits) = (smb2.breaks.counts, smb2.credits);
         let unseen = output.tally.take();
         account.unseen.add(&unseen);
         let asynchronous = unseen.requests_after_gap + unseen.requests_after_cut;
@@ -234,6 +243,9 @@ impl<S: Sink> Observer<S> {
             clock: granularity(&self.clock),
             unseen: account.unseen,
             resent: output.resent,
+            network: account.network,
+            breaks,
+            credits,
             first_ns: timed.then_some(first_ns),
             last_ns: timed.then_some(last_ns),
             connections: self.connections_used,
@@ -283,36 +295,43 @@ impl<S: Sink> Observer<S> {
             Some(found) => found,
             None => self.connection(path, false),
         };
-        if (segment.flags.syn() || self.connections.get(slot).opening.is_some())
-            && self.opening(slot, direction, segment, stamp)
-        {
+        let connection = self.connections.get(slot);
+        let may_open = segment.flags.syn() || connection.opening.is_some();
+        if !may_open && self.ties.is_empty() && !connection.is_early(segment, direction) {
+            // As nearly all are.
+            let used = connection.framed.framing != Framing::Unknown;
+            connection.segment(segment, direction, stamp, &mut self.shared, &mut self.packets);
+            self.connections_used += u64::from(!used && connection.framed.framing != Framing::Unknown);
+            return;
+        }
+        self.rare_segment((slot, direction), segment, stamp);
+    }
+
+    /// Takes a segment that may open a connection, one that is early, and any while others wait.
+    #[cold]
+    #[inline(never)]
+    fn rare_segment(&mut self, (slot, direction): (Slot, usize), segment: &Segment<'_>, stamp: Stamp) {
+        let may_open = segment.flags.syn() || self.connections.get(slot).opening.is_some();
+        if may_open && self.opening(slot, direction, segment, stamp) {
             return;
         }
         if self.connections.get(slot).is_early(segment, direction) {
             let packet = TiedPacket::Segment(SegmentBuf::of(segment), stamp);
             return self.wait(Tied { slot, direction, packet }, stamp.time_ns);
         }
-        self.take_segment(slot, direction, segment, stamp);
+        self.take_rare(slot, direction, segment, stamp);
         if !self.ties.is_empty() {
             self.release_ready(slot);
         }
     }
 
-    #[inline(always)]
-    fn take_segment(&mut self, slot: Slot, direction: usize, segment: &Segment<'_>, stamp: Stamp) {
-        let connection = self.connections.get(slot);
-        let used = connection.framing != Framing::Unknown;
-        connection.segment(segment, direction, stamp, &mut self.shared, &mut self.packets);
-        self.connections_used += u64::from(!used && connection.framing != Framing::Unknown);
-    }
-
-    /// Takes a segment that waited.
+    /// Takes a segment apart from the code for nearly all of them.
     #[cold]
-    fn take_waiting(&mut self, slot: Slot, direction: usize, segment: &Segment<'_>, stamp: Stamp) {
+    fn take_rare(&mut self, slot: Slot, direction: usize, segment: &Segment<'_>, stamp: Stamp) {
         let connection = self.connections.get(slot);
-        let used = connection.framing != Framing::Unknown;
+        let used = connection.framed.framing != Framing::Unknown;
         connection.rare_segment(segment, direction, stamp, &mut self.shared, &mut self.packets);
-        self.connections_used += u64::from(!used && connection.framing != Framing::Unknown);
+        self.connections_used += u64::from(!used && connection.framed.framing != Framing::Unknown);
     }
 
     /// A SYN may be that of another connection between the same ends. It is believed when it is answered, or when its sender goes on
@@ -348,6 +367,7 @@ impl<S: Sink> Observer<S> {
     fn datagram(&mut self, path: &Path, datagram: Datagram<'_>) {
         self.packets.udp += 1;
         if plimsoll_wire::rpc::plausible_message(datagram.payload).is_none() {
+            crate::names::learn_hosts(path.source_port, datagram.payload, &mut self.shared.output.names.hosts);
             let is_cut = datagram.payload.len() < datagram.wire_len as usize;
             if is_cut && [path.source_port, path.destination_port].iter().any(|port| RPC_PORTS.contains(port)) {
                 self.shared.output.anomalies.add(Anomaly::HeaderCutShort);
@@ -357,11 +377,11 @@ impl<S: Sink> Observer<S> {
         }
         let (slot, direction) = self.connection(path, true);
         let connection = self.connections.get(slot);
-        if connection.framing == Framing::Unknown {
-            connection.framing = Framing::Rpc;
+        if connection.framed.framing == Framing::Unknown {
+            connection.framed.framing = Framing::Rpc;
             self.connections_used += 1;
         }
-        if connection.pairing.is_early_reply(datagram.payload, direction) {
+        if connection.paired.pairing.is_early_reply(datagram.payload, direction) {
             let time_ns = datagram.last.time_ns;
             let packet = TiedPacket::Datagram(DatagramBuf::of(&datagram));
             return self.wait(Tied { slot, direction, packet }, time_ns);
@@ -395,13 +415,14 @@ impl<S: Sink> Observer<S> {
             self.release_all();
         }
         let (number, decrypts) = (&mut self.numbered, self.shared.smb2.decryption.is_some());
+        let begins_late = self.span.1.saturating_sub(self.span.0) > LATE_NS;
         let (slot, direction, evicted) = self.connections.find(path, udp, || {
             let source = Endpoint { ip: ip_address(path.source), port: path.source_port };
             let destination = Endpoint { ip: ip_address(path.destination), port: path.destination_port };
             let low_first = (path.source, path.source_port) <= (path.destination, path.destination_port);
             let ends = if low_first { [source, destination] } else { [destination, source] };
             *number += 1;
-            Connection::new(*number - 1, ends, decrypts)
+            Connection::new(*number - 1, ends, decrypts).begun(begins_late)
         });
         if let Some(mut evicted) = evicted {
             self.shared.output.anomalies.add(Anomaly::ConnectionEvicted);

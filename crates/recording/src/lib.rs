@@ -13,8 +13,10 @@ mod export;
 mod file;
 pub mod folder;
 mod parquet_table;
+mod read;
 
 pub use columns::{ColumnKind, columns};
 pub use error::RecordingError;
 pub use export::Export;
 pub use file::{TableFormat, TransactionsFile, Written};
+pub use read::read_transactions;

@@ -1,7 +1,7 @@
 // Draws the page's charts (#charts) on canvases; src/html/chart.rs says what they are. Nothing here fetches; names from
 // captures reach the page through textContent and the canvas only, never as markup.
 'use strict';
-(() => {
+const page = (() => {
   const root = document.documentElement;
   const data = (id) => JSON.parse(document.getElementById(id).textContent);
   const findings = data('findings');
@@ -10,12 +10,15 @@
   const charts = new Map();
   const chosen = new Map();
   const HEAT_STEPS = 10;
+  const FONT = 'system-ui, "Segoe UI", Roboto, "Liberation Sans", sans-serif';
   // Below this share of an axis a bin or two are left: nothing more to see.
   const NARROWEST = 0.5;
   const RARITY = [[0, '0 %'], [Math.log10(2), '50 %'], [1, '90 %'], [2, '99 %'], [3, '99.9 %'], [4, '99.99 %'], [5, '99.999 %'], [6, '99.9999 %']];
 
   // ---- numbers as text, as src/html/units.rs writes them
-  const count = (n) => n.toLocaleString('en-US', { maximumFractionDigits: 0 });
+  // One formatter for all: making one takes longer than its work.
+  const WHOLE = new Intl.NumberFormat('en-US', { maximumFractionDigits: 0 });
+  const count = (n) => WHOLE.format(n);
   const digits = (n) => (Math.abs(n) < 9.995 ? n.toFixed(2) : Math.abs(n) < 99.95 ? n.toFixed(1) : count(n));
   function scaled(n, steps) {
     const [factor, unit] = steps.find(([, , below]) => Math.abs(n) < below) || steps[steps.length - 1];
@@ -221,7 +224,7 @@
     const bands = now.series.filter((s) => s.shape === 'curve' && s.low).map(band).concat(marks(now));
     return {
       animation: false,
-      textStyle: { color: theme.soft, fontFamily: 'system-ui, "Segoe UI", Roboto, "Liberation Sans", sans-serif' },
+      textStyle: { color: theme.soft, fontFamily: FONT },
       grid: { left: 78, right: 26, top: now.y.name ? 34 : 16, bottom: zoomed ? 70 : now.x.name ? 50 : 34 },
       legend: { show: false, data: now.series.map((s) => s.name) },
       xAxis: axis(now.x, false), yAxis: { ...axis(now.y, true), z: shape === 'cells' ? 3 : 0 },
@@ -346,7 +349,7 @@
   }
 
   readTheme();
-  const places = document.querySelectorAll('.chart');
+  const places = document.querySelectorAll('.chart[data-chart]');
   root.classList.add('drawn');
   try {
     places.forEach(draw);
@@ -357,5 +360,14 @@
     root.dataset.charts = 'failed';
     throw error;
   }
-  dark.addEventListener('change', () => { readTheme(); for (const id of charts.keys()) redraw(id); });
+  const followers = [];
+  dark.addEventListener('change', () => { readTheme(); for (const id of charts.keys()) redraw(id); followers.forEach((follower) => follower()); });
+
+  // ---- what drill.js draws with
+  return {
+    count, duration, element, button, tip, lines, color, at, percent: SHOW.percent, perSecond: SHOW.per_second, tickPerSecond: tick('per_second'), bytes: (n) => scaled(n, BYTES),
+    theme: () => theme, onTheme: (follower) => followers.push(follower), font: () => ({ color: theme.soft, fontFamily: FONT }),
+    tooltip: () => ({ confine: true, transitionDuration: 0, backgroundColor: theme.card, borderColor: theme.rule, textStyle: { color: theme.ink },
+      axisPointer: { type: 'line', lineStyle: { color: theme.soft } } }),
+  };
 })();

@@ -55,7 +55,7 @@ fn busy_day() -> (Statistics, Names) {
     let mut names = Names::default();
     let paths: Vec<Symbol> = (0..2_000).map(|n| names.intern(&format!("projects\\{}\\file{n}.dat", n % 40))).collect();
     let procedures: Vec<Procedure> = Procedure::all().collect();
-    let mut statistics = Statistics::new(Options { by: Some(Dimension::Client), ..Options::default() });
+    let mut statistics = Statistics::new(Options { by: Some(Dimension::Client.into()), ..Options::default() });
     let mut random = 0x9e37_79b9_7f4a_7c15_u64;
     let mut next = move |below: usize| {
         random ^= random << 13;

@@ -1,25 +1,33 @@
 //! Findings from statistics and coverage.
 
+mod answers;
+mod breakdown;
 pub mod clients;
 pub mod comparison;
 pub mod curves;
 mod depth;
 mod diagnosis;
+mod drill_down;
 mod input;
 mod links;
 pub(crate) mod missing;
 pub mod repeats;
 mod rows;
 pub mod run;
+mod share_words;
 mod single;
 pub mod sizes;
 mod validity;
 
 pub use rows::times_of;
+pub(crate) use share_words::percent;
+pub(crate) use validity::plural;
 
 use crate::findings::*;
-use plimsoll_model::{Coverage, Names, Protocol};
-use plimsoll_stats::{HEAT_EDGES_NS, Key, KeyStats, Statistics, Waiting};
+use std::net::IpAddr;
+
+use plimsoll_model::{Coverage, Names, Protocol, Reason};
+use plimsoll_stats::{HEAT_EDGES_NS, Statistics, Waiting};
 
 /// Nanoseconds a second. Times are divided by it: that gives the nearest number (0.001), multiplying by 1e-9 does not.
 const SECOND: f64 = 1e9;
@@ -59,7 +67,7 @@ impl Findings {
             groups: rows::groups(statistics),
             long_lived: rows::long_lived(statistics, status_name),
             members: rows::members(statistics, status_name),
-            breakdown: breakdown(statistics, names),
+            breakdown: breakdown::breakdown(statistics, names, status_name),
             queue_depth: depth::queue_depth(statistics),
             slowest: statistics.slowest().map(|t| single::slow(t, &context)).collect(),
             unanswered: statistics.unanswered().map(|t| single::slow(t, &context)).collect(),
@@ -77,8 +85,38 @@ impl Findings {
         };
         findings.validity = validity::judge(statistics, coverage, &findings);
         findings.warnings = validity::warnings(&findings, coverage);
-        findings.diagnosis = diagnosis::diagnose(&findings, waiting(statistics));
+        let evidence = diagnosis::Evidence {
+            findings: &findings,
+            waiting: waiting(statistics),
+            tallies: statistics.tallies(),
+            coverage,
+            names,
+            status_name,
+        };
+        findings.diagnosis = diagnosis::diagnose(&evidence);
         findings
+    }
+}
+
+impl Findings {
+    /// The same with names of hosts beside the addresses of `--by`; `keys` stay addresses.
+    #[must_use]
+    pub fn with_host_names<'n>(mut self, name: impl Fn(IpAddr) -> Option<&'n str>) -> Findings {
+        if let Some(breakdown) = &mut self.breakdown {
+            breakdown::name_hosts(breakdown, name);
+        }
+        self
+    }
+
+    /// The same where the transactions come from a table: nobody knows what the capture lost.
+    #[must_use]
+    pub fn of_a_table(self) -> Findings {
+        let reason = Reason::partial(
+            "The input is a table of transactions: packets, and operations that the capture lost, are not in it.",
+        );
+        let others = self.validity.each_reason().map(|(verdict, text)| Reason { verdict, text: text.to_owned() });
+        let validity = Validity::of(others.chain([reason]));
+        Findings { validity, ..self }
     }
 }
 
@@ -172,20 +210,6 @@ fn resent(coverage: &Coverage) -> Resent {
         brief_wait_s: Some(r.brief_wait_ns as f64 / SECOND),
         unknown: Some(r.unknown),
     }
-}
-
-/// Rows of a breakdown that a report holds; the others are summed.
-const MAX_BREAKDOWN_ROWS: usize = 1000;
-
-fn breakdown(statistics: &Statistics, names: &Names) -> Option<Breakdown> {
-    let breakdown = statistics.breakdown()?;
-    let all = breakdown.rows();
-    let total = statistics.total();
-    let row = |(key, stats): &(Key, &KeyStats)| BreakdownRow { key: key.text(names), row: rows::of_key(stats, total) };
-    let rows: Vec<BreakdownRow> = all.iter().take(MAX_BREAKDOWN_ROWS).map(row).collect();
-    let beyond: u64 = all.iter().skip(MAX_BREAKDOWN_ROWS).map(|(_, stats)| stats.count).sum();
-    let others = beyond + breakdown.unknown().count + breakdown.refused().count;
-    Some(Breakdown { by: breakdown.dimension().label().to_owned(), rows, others })
 }
 
 fn series(statistics: &Statistics) -> Series {

@@ -13,6 +13,7 @@ pub mod comparison;
 mod curve;
 mod depth;
 mod diagnosis;
+mod drill_down;
 mod headline;
 mod iterations;
 mod octave;
@@ -32,6 +33,7 @@ pub use clients::{ClientErrors, ClientSpread, MOST_CLIENTS, OutlierClient};
 pub use curve::{CurveMaximum, CurvePoint, FittedLaw, Interval, Knee, LOADS, LoadCurve};
 pub use depth::{DepthShare, QueueDepth};
 pub use diagnosis::{Confidence, Diagnosis, Rule, Statement};
+pub use drill_down::{DrillCommand, DrillDimension, DrillDown, DrillKey};
 pub use headline::Headline;
 pub use iterations::{IterationKind, Users};
 pub use octave::{Octave, SHARED};
@@ -40,7 +42,7 @@ pub use over_time::{HeatMap, Series};
 pub use plimsoll_model::{Reason, Validity, Verdict};
 pub use repeats::{REPEAT, RepeatedLevel, Spread, besides_repeat};
 pub use report::{Report, SCHEMA, TOOL, letter};
-pub use rows::{Breakdown, BreakdownRow, Bucket, OperationRow, PercentilePoint, StatusCount, Times};
+pub use rows::{Breakdown, BreakdownRow, BreakdownSeries, Bucket, OperationRow, PercentilePoint, StatusCount, Times};
 pub use run::{
     CONNECTION_ATTEMPT, FailureCount, Fairness, Generator, LOST_CONNECTION, MovedNumber, OUTSIDE_THE_PHASE, Parameter,
     RoundTrip, Run, Stage, load, outstanding, pace,
@@ -91,7 +93,7 @@ pub struct Findings {
     /// compounds.
     #[serde(default)]
     pub members: Vec<OperationRow>,
-    /// `--by`: one entry a key, most operations first.
+    /// `--by`: one entry for each key, longest waiting first.
     pub breakdown: Option<Breakdown>,
     /// Requests outstanding at once.
     pub queue_depth: QueueDepth,

@@ -22,6 +22,7 @@ mod depth;
 mod diagnosis;
 mod distribution;
 mod drawn;
+mod drill_down;
 mod each_level;
 mod figure;
 mod load_curves;
@@ -39,7 +40,7 @@ mod traffic;
 mod units;
 mod untrusted;
 
-use crate::findings::{Findings, Report};
+use crate::findings::{DrillDown, Findings, Report};
 use crate::tables;
 pub use comparison::compact;
 use figure::Figure;
@@ -63,16 +64,35 @@ const ICON: &str = "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg'
 ///
 /// The report cannot be serialised: a number in it is one that JSON has no text for.
 pub fn page(report: &Report) -> Result<String, serde_json::Error> {
+    whole(report, None)
+}
+
+/// The same page with a section in which any client, share, operation, status and time of the one side can be looked at by itself.
+///
+/// # Errors
+///
+/// As of [`page`].
+pub fn page_with_drill_down(report: &Report, drill: &DrillDown) -> Result<String, serde_json::Error> {
+    whole(report, Some(drill))
+}
+
+fn whole(report: &Report, drill: Option<&DrillDown>) -> Result<String, serde_json::Error> {
     let heading = if report.only().is_some() { "File server response times" } else { "Comparison of file servers" };
-    document(report, heading, sections(report))
+    document(report, heading, sections(report, drill), drill)
 }
 
 /// The page of a report: its parts that have something to say, under `heading`.
-fn document(report: &Report, heading: &str, mut sections: Vec<Section<'_>>) -> Result<String, serde_json::Error> {
+fn document(
+    report: &Report,
+    heading: &str,
+    mut sections: Vec<Section<'_>>,
+    drill: Option<&DrillDown>,
+) -> Result<String, serde_json::Error> {
     sections.retain(|section| !section.is_empty());
     let (tool, schema) = (report.tool.as_str(), report.schema.as_str());
     let json = data::embeddable(report)?;
     let charts = figure::embedded(sections.iter().flat_map(Section::all_figures))?;
+    let cube = drill.map(drill_down::embedded).transpose()?;
     let page = html! {
         (DOCTYPE)
         html lang="en" {
@@ -110,6 +130,7 @@ fn document(report: &Report, heading: &str, mut sections: Vec<Section<'_>>) -> R
                 script type="application/json" id="charts" { (PreEscaped(charts)) }
                 script { (PreEscaped(policy::LIBRARY)) }
                 script { (PreEscaped(policy::PAGE)) }
+                @if let Some(cube) = cube { (cube) script { (PreEscaped(policy::DRILL)) } }
             }
         }
     };
@@ -174,15 +195,16 @@ impl<'a> Section<'a> {
 
 /// Every section, in the order of the page: what may be said of differences, what sides have beside each other, and what only a
 /// report of one side has room for.
-fn sections(report: &Report) -> Vec<Section<'_>> {
+fn sections<'a>(report: &'a Report, drill: Option<&DrillDown>) -> Vec<Section<'a>> {
     let sides = report.sides.as_slice();
     let only = || report.only().into_iter();
     let is_capture = only().any(|side| side.run.is_none());
     let compared = report.comparison.as_ref();
     let mut all: Vec<Section<'_>> = compared.map(|found| comparison::sections(sides, found)).unwrap_or_default();
     all.extend([
-        Section::new("diagnosis", "Diagnosis").text(only().flat_map(diagnosis::diagnosis)),
+        Section::new("diagnosis", "Diagnosis").text(only().flat_map(|side| diagnosis::diagnosis(&side.diagnosis))),
         Section::new("summary", "Summary").text(only().map(summary::section)),
+        Section::new("drill-down", "Drill-down").text(drill.map(drill_down::section)),
         Section::new("capacity", "Capacity").text(only().flat_map(capacity::section)),
         Section::new("calls", "Where the time goes")
             .figures(only().flat_map(calls::figure))
@@ -292,7 +314,7 @@ fn footer(tool: &str, schema: &str) -> Markup {
     html! {
         footer {
             p {
-                "Made by " (Untrusted(tool)) ". Instants are UTC; 1 MB is 1,000,000 bytes. \
+                "Made by " (Untrusted(tool)) ". Instants name their zone; 1 MB is 1,000,000 bytes. \
                  Response time: first byte of the request to last byte of the response. \
                  Service time: last byte of the request to first byte of the response. \
                  Percentiles are exact to 0.1 %."

@@ -1,48 +1,149 @@
-//! Instants as RFC 3339 has them.
+//! Instants as people read them: date, time and zone. The zone is the machine's, or UTC; it is chosen once per process.
 
-const NS_PER_S: i64 = 1_000_000_000;
-const S_PER_DAY: i64 = 86_400;
+use std::sync::OnceLock;
 
-/// An instant in UTC, to the microsecond: 2026-11-21T01:02:03.000004Z.
+use jiff::tz::TimeZone;
+use jiff::{Timestamp, Zoned};
+
+/// The zone of every instant that this process shows. Where nobody chose one: UTC.
+static SHOWN: OnceLock<Zone> = OnceLock::new();
+
+/// A time zone.
+#[derive(Clone, Debug)]
+pub struct Zone(TimeZone);
+
+impl Zone {
+    /// UTC.
+    #[must_use]
+    pub fn utc() -> Zone {
+        Zone(TimeZone::UTC)
+    }
+
+    /// The machine's: TZ, otherwise /etc/localtime.
+    ///
+    /// # Errors
+    /// TZ names a zone that the machine does not know, or nothing says which zone it is in.
+    pub fn local() -> Result<Zone, String> {
+        TimeZone::try_system().map(Zone).map_err(|error| error.to_string())
+    }
+
+    /// The zone in which this process shows instants.
+    #[must_use]
+    pub fn shown() -> Zone {
+        SHOWN.get().cloned().unwrap_or_else(Zone::utc)
+    }
+
+    /// Shows all instants of this process in this zone. Only the first call counts, so that a report has one zone.
+    pub fn show(self) {
+        let _ = SHOWN.set(self);
+    }
+
+    /// Its rules.
+    #[must_use]
+    pub fn rules(&self) -> &TimeZone {
+        &self.0
+    }
+
+    fn at(&self, ns: i64) -> Zoned {
+        // Nanoseconds in 64 bits reach from 1677 to 2262, which is well within what a timestamp holds.
+        Timestamp::from_nanosecond(ns.into()).unwrap_or(Timestamp::UNIX_EPOCH).to_zoned(self.0.clone())
+    }
+
+    /// An instant to the second: `2026-11-21 03:08:21 UTC`, `2026-11-21 04:08:21 +01:00`.
+    #[must_use]
+    pub fn second(&self, ns: i64) -> String {
+        let at = self.at(ns);
+        format!("{} {}", at.strftime("%Y-%m-%d %H:%M:%S"), name(&at))
+    }
+
+    /// An instant to the microsecond: `2026-11-21 03:08:21.123456 UTC`.
+    #[must_use]
+    pub fn microsecond(&self, ns: i64) -> String {
+        let at = self.at(ns);
+        format!("{} {}", at.strftime("%Y-%m-%d %H:%M:%S.%6f"), name(&at))
+    }
+
+    /// From one instant to another, with what both share said once: `2026-11-21 03:08:17 to 03:08:22 UTC`.
+    pub(crate) fn span(&self, first: i64, last: i64) -> String {
+        let (from, to) = (self.at(first), self.at(last));
+        if name(&from) != name(&to) {
+            return format!("{} to {}", self.second(first), self.second(last));
+        }
+        let until = if from.date() == to.date() { "%H:%M:%S" } else { "%Y-%m-%d %H:%M:%S" };
+        format!("{} to {} {}", from.strftime("%Y-%m-%d %H:%M:%S"), to.strftime(until), name(&to))
+    }
+
+    /// The day of an instant, with its zone: two instants of one label need no date.
+    pub(crate) fn day(&self, ns: i64) -> (String, String) {
+        let at = self.at(ns);
+        (at.strftime("%Y-%m-%d").to_string(), name(&at))
+    }
+
+    /// The time of day of an instant, to the millisecond.
+    pub(crate) fn time_of_day(&self, ns: i64) -> String {
+        self.at(ns).strftime("%H:%M:%S.%3f").to_string()
+    }
+}
+
+/// UTC, or the offset from it: abbreviations such as CST or IST stand for several zones.
+fn name(at: &Zoned) -> String {
+    let abbreviation = at.strftime("%Z").to_string();
+    if abbreviation == "UTC" { abbreviation } else { at.strftime("%:z").to_string() }
+}
+
+/// An instant in UTC, to the microsecond, for programs: 2026-11-21T01:02:03.000004Z.
+#[must_use]
 pub fn utc(ns: i64) -> String {
-    let seconds = ns.div_euclid(NS_PER_S);
-    let (year, month, day) = civil(seconds.div_euclid(S_PER_DAY));
-    let of_day = seconds.rem_euclid(S_PER_DAY);
-    let (h, m, s) = (of_day / 3600, of_day / 60 % 60, of_day % 60);
-    let micros = ns.rem_euclid(NS_PER_S) / 1000;
-    format!("{year:04}-{month:02}-{day:02}T{h:02}:{m:02}:{s:02}.{micros:06}Z")
+    Zone::utc().at(ns).strftime("%Y-%m-%dT%H:%M:%S.%6fZ").to_string()
 }
 
-/// An instant in UTC, to the second, as people read it: 2026-11-21 01:02:03 UTC.
-pub(crate) fn utc_second(ns: i64) -> String {
-    let text = utc(ns);
-    let (day, time) = text.split_once('T').unwrap_or((&text, ""));
-    format!("{day} {} UTC", time.split_once('.').map_or(time, |(seconds, _)| seconds))
+/// An instant to the second in the zone of this process: `2026-11-21 03:08:21 UTC`.
+pub(crate) fn second(ns: i64) -> String {
+    Zone::shown().second(ns)
 }
 
-/// Year, month and day of a day number since 1970-01-01, proleptic Gregorian calendar.
-fn civil(days: i64) -> (i64, i64, i64) {
-    // Counted from 0000-03-01, so that the leap day is a year's last; 146 097 days are 400 years.
-    let shifted = days + 719_468;
-    let (era, day_of_era) = (shifted.div_euclid(146_097), shifted.rem_euclid(146_097));
-    let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let month_from_march = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * month_from_march + 2) / 5 + 1;
-    let month = if month_from_march < 10 { month_from_march + 3 } else { month_from_march - 9 };
-    (year_of_era + era * 400 + i64::from(month <= 2), month, day)
+/// An instant to the microsecond in the zone of this process.
+pub(crate) fn microsecond(ns: i64) -> String {
+    Zone::shown().microsecond(ns)
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
 mod tests {
     use super::*;
 
+    const AT: i64 = 872_000_000_123_456_789;
+    const HOUR: i64 = 3_600_000_000_000;
+
+    fn berlin() -> Zone {
+        Zone(TimeZone::posix("CET-1CEST,M3.5.0,M10.5.0/3").unwrap())
+    }
+
     #[test]
-    fn days_follow_the_calendar() {
-        assert_eq!(civil(0), (1970, 1, 1));
-        assert_eq!(civil(-1), (1969, 12, 31));
-        assert_eq!(civil(11_016), (2000, 2, 29));
-        assert_eq!(civil(19_782), (2024, 2, 29));
-        assert_eq!(utc(872_000_000_123_456_789), "1997-08-19T14:13:20.123456Z");
+    fn programs_get_utc() {
+        assert_eq!(utc(AT), "1997-08-19T14:13:20.123456Z");
+        assert_eq!(utc(-1), "1969-12-31T23:59:59.999999Z");
+        assert_eq!(utc(i64::MAX), "2262-04-11T23:47:16.854775Z");
+    }
+
+    #[test]
+    fn people_get_date_time_and_zone() {
+        assert_eq!(Zone::utc().second(AT), "1997-08-19 14:13:20 UTC");
+        assert_eq!(Zone::utc().microsecond(AT), "1997-08-19 14:13:20.123456 UTC");
+        assert_eq!(berlin().second(AT), "1997-08-19 16:13:20 +02:00");
+        assert_eq!(berlin().time_of_day(AT), "16:13:20.123");
+    }
+
+    #[test]
+    fn a_span_says_once_what_both_ends_share() {
+        assert_eq!(Zone::utc().span(AT, AT + HOUR), "1997-08-19 14:13:20 to 15:13:20 UTC");
+        assert_eq!(
+            Zone::utc().span(AT, AT + 10 * HOUR),
+            "1997-08-19 14:13:20 to 1997-08-20 00:13:20 UTC",
+            "another day has its date"
+        );
+        // From summer time to winter time: 2026-10-25 03:00 +02:00 is 02:00 +01:00.
+        let before = 1_792_888_200_000_000_000;
+        assert_eq!(berlin().span(before, before + HOUR), "2026-10-25 02:30:00 +02:00 to 2026-10-25 02:30:00 +01:00");
     }
 }

@@ -11,5 +11,5 @@ mod sides;
 mod tables;
 pub mod text;
 
-pub use instant::utc;
+pub use instant::{Zone, utc};
 pub use text::duration;

@@ -1,4 +1,4 @@
-//! Text from strangers, made harmless for a terminal.
+//! Untrusted text, made harmless for a terminal.
 //!
 //! Names of files, shares and users in a capture were chosen by whoever made the traffic. Printed as they are,
 //! they could move the cursor, rename the window, hide lines or turn the reading direction round. Everything that
@@ -42,6 +42,29 @@ pub fn fit(text: &str, columns: usize) -> String {
 /// [`for_terminal`], at most `columns` wide: what does not fit is cut at the start, for the end of a path says most.
 pub fn fit_path(text: &str, columns: usize) -> String {
     cut(text, columns, true)
+}
+
+/// `text` as one word of a shell.
+pub fn for_shell(text: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "._/-+=:@,".contains(c);
+    if !text.is_empty() && text.chars().all(plain) {
+        text.to_owned()
+    } else {
+        format!("'{}'", text.replace('\'', r"'\''"))
+    }
+}
+
+/// [`for_terminal`], at most `columns` wide: what does not fit is cut out of the middle, for a path says most at its ends. Three
+/// quarters of what stays are the end.
+pub fn fit_middle(text: &str, columns: usize) -> String {
+    let safe = for_terminal(text);
+    if safe.width() <= columns && safe.chars().count() <= columns.saturating_mul(4) {
+        return safe.into_owned();
+    }
+    let begin = columns.saturating_sub(1) / 4;
+    let head = fit(&safe, begin + 1);
+    let head = head.trim_end_matches(ELLIPSIS);
+    format!("{head}{}", fit_path(&safe, columns.saturating_sub(head.width())))
 }
 
 /// Columns that `text` takes on a terminal.
@@ -142,6 +165,17 @@ mod tests {
         assert_eq!(fit("abc", 1), "…");
         assert_eq!(fit("abc", 0), "");
         assert_eq!(fit("\x1b\x1b", 8), r"\u{1b}\…");
+    }
+
+    #[test]
+    fn the_middle_of_a_path_goes_first() {
+        assert_eq!(fit_middle("/home/anna/reports/2026/november.ods", 20), "/hom…26/november.ods");
+        assert_eq!(fit_middle("/short", 20), "/short");
+        assert_eq!(fit_middle("abcdef", 1), "…");
+        assert_eq!(fit_middle("abcdef", 0), "");
+        for width in 0..12 {
+            assert!(columns(&fit_middle("日本語日本語日本語", width)) <= width, "{width}");
+        }
     }
 
     #[test]

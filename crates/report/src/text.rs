@@ -21,6 +21,7 @@ mod percentiles;
 mod queue_depth;
 mod ranking;
 mod run;
+mod screen;
 mod service;
 mod slowest;
 mod summary;
@@ -35,8 +36,12 @@ use crate::findings::{Findings, OperationRow, Report};
 pub use appendix_a::appendix_a;
 pub use capacity::{exact as exact_load, load_words};
 pub(crate) use clients::{sentence, unjudged};
-use page::Page;
+pub(crate) use comparison::change_of as change;
+use page::{Page, Role};
+pub use screen::{LINES, screen};
 use std::fmt;
+use units::TimeScale;
+pub(crate) use units::bytes as size;
 pub use units::time as duration;
 pub(crate) use units::time;
 
@@ -74,7 +79,7 @@ pub enum Section {
     ServiceTime,
     /// Service times in powers of two of every operation: long.
     ServiceOctaves,
-    /// By client, server, share, user, path or connection, where asked for.
+    /// By client, server, share, operation and the like, where asked for.
     Breakdown,
     /// The slowest operations, and where to find them in the capture.
     Slowest,
@@ -82,10 +87,14 @@ pub enum Section {
     Unanswered,
     /// What could not be seen.
     Unseen,
+    /// Of a comparison: who is ahead at which load.
+    Ranking,
+    /// Of a comparison: every number of each level beside the baseline's.
+    Differences,
 }
 
 impl Section {
-    /// Every section, in the order of the report.
+    /// Every section of a report of one side, in its order.
     pub const ALL: [Section; 19] = [
         Section::Diagnosis,
         Section::Packets,
@@ -107,6 +116,9 @@ impl Section {
         Section::Unanswered,
         Section::Unseen,
     ];
+
+    /// Every section of a comparison, in its order.
+    pub const OF_COMPARISONS: [Section; 4] = [Section::Diagnosis, Section::Ranking, Section::Differences, Section::Run];
 
     /// The word used in flags.
     pub fn label(self) -> &'static str {
@@ -130,6 +142,8 @@ impl Section {
             Section::Slowest => "slowest",
             Section::Unanswered => "unanswered",
             Section::Unseen => "unseen",
+            Section::Ranking => "ranking",
+            Section::Differences => "differences",
         }
     }
 }
@@ -141,18 +155,8 @@ pub struct Sections(u32);
 impl Sections {
     /// The whole report.
     pub const ALL: Sections = Sections(u32::MAX);
-    /// Of a capture: all but the tables that are long and that few look at.
-    pub const CAPTURE: Sections = Sections::ALL.without(Section::ServiceOctaves);
     /// Title and verdict only.
     pub const NONE: Sections = Sections(0);
-    /// A run on one or two screens: its load levels, response times, what went wrong.
-    pub const BRIEF: Sections = Sections::NONE
-        .with(Section::Packets)
-        .with(Section::Run)
-        .with(Section::Summary)
-        .with(Section::Errors)
-        .with(Section::Unseen);
-
     /// With one more.
     #[must_use]
     pub const fn with(self, section: Section) -> Sections {
@@ -206,6 +210,7 @@ impl Default for Style {
 /// Writes the report. Fails only where `out` does.
 pub fn write(report: &Report, style: &Style, out: &mut dyn fmt::Write) -> fmt::Result {
     let mut page = Page::new(out, style);
+    page.set_scale(scale_of(&report.sides));
     if let Some(found) = &report.comparison {
         return comparison::draw(&mut page, &report.sides, found, style.sections);
     }
@@ -215,8 +220,9 @@ pub fn write(report: &Report, style: &Style, out: &mut dyn fmt::Write) -> fmt::R
 fn write_side(page: &mut Page<'_>, findings: &Findings, style: &Style) -> fmt::Result {
     packets::title(page, findings)?;
     for section in Section::ALL.into_iter().filter(|&section| style.sections.contains(section)) {
+        let before = page.lines();
         match section {
-            Section::Diagnosis => diagnosis::draw(page, findings)?,
+            Section::Diagnosis => diagnosis::draw(page, &findings.diagnosis)?,
             Section::Packets => packets::draw(page, findings)?,
             Section::Run => run::draw(page, findings)?,
             Section::Summary => summary::draw(page, findings)?,
@@ -238,6 +244,10 @@ fn write_side(page: &mut Page<'_>, findings: &Findings, style: &Style) -> fmt::R
             Section::Slowest => slowest::slowest(page, findings)?,
             Section::Unanswered => slowest::unanswered(page, findings)?,
             Section::Unseen => unseen::draw(page, findings)?,
+            Section::Ranking | Section::Differences => {}
+        }
+        if style.sections != Sections::ALL && page.lines() == before {
+            page.paragraph(Role::Quiet, "", &format!("Section {}: nothing in this report.", section.label()))?;
         }
     }
     Ok(())
@@ -289,6 +299,22 @@ fn full_name(row: &OperationRow, rows: &[OperationRow]) -> String {
         None => own_name(row).to_owned(),
     };
     if several_protocols(rows) { format!("{} {own}", row.protocol) } else { own }
+}
+
+/// The standard's name of a row where it stands alone, with the protocol where there are several.
+fn standard_name(row: &OperationRow, rows: &[OperationRow]) -> String {
+    match several_protocols(rows) {
+        true => format!("{} {}", row.protocol, row.procedure),
+        false => row.procedure.clone(),
+    }
+}
+
+/// The one unit of all response and service times, so that numbers of different tables can be compared at a glance.
+fn scale_of(sides: &[Findings]) -> TimeScale {
+    let rows = sides.iter().flat_map(|side| side.operations.iter().chain(&side.groups));
+    let times = rows.flat_map(|row| [row.headline_time(), row.service_time]).flatten();
+    let slowest = sides.iter().flat_map(|side| side.slowest.iter().map(|slow| slow.headline_s(side.headline)));
+    TimeScale::of(times.flat_map(|t| [t.min_s, t.max_s, t.p50_s, t.mean_s]).chain(slowest))
 }
 
 fn several_protocols(rows: &[OperationRow]) -> bool {

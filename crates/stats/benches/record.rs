@@ -62,6 +62,7 @@ fn run(bencher: divan::Bencher<'_, '_>, mut record: impl FnMut(&Transaction)) {
         if let Some((i, event)) = next.next() {
             t.procedure = event.procedure;
             t.client.ip = IpAddr::V4(Ipv4Addr::new(10, 0, 1, event.client));
+            t.connection = u32::from(event.client);
             t.id = Some(i as u64);
             t.status = Some(u32::from(i % 8 == 0) * 2);
             t.timeline.request_first = Some(event.start);
@@ -86,7 +87,13 @@ fn statistics(bencher: divan::Bencher<'_, '_>) {
 
 #[divan::bench(sample_size = 200_000, sample_count = 5)]
 fn statistics_by_client(bencher: divan::Bencher<'_, '_>) {
-    run_statistics(bencher, Options { by: Some(Dimension::Client), ..Options::default() });
+    run_statistics(bencher, Options { by: Some(Dimension::Client.into()), ..Options::default() });
+}
+
+/// The difference to `statistics` is what a diagnosis costs.
+#[divan::bench(sample_size = 200_000, sample_count = 5)]
+fn statistics_with_tallies(bencher: divan::Bencher<'_, '_>) {
+    run_statistics(bencher, Options { tallies: true, ..Options::default() });
 }
 
 /// What the other benches spend on making a transaction, which is not theirs.

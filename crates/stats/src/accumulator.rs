@@ -90,9 +90,9 @@ impl Accumulator {
         }
         self.payload.add_payload(t);
         self.wire.add_messages(t);
-        self.record_times(t, measured);
+        self.record_times(measured);
         if let Some(ns) = measured.headline_ns() {
-            self.waiting.record(t, ns);
+            self.waiting.record(t, ns, measured.service_ns());
         }
         if let Some(ns) = measured.from_intended {
             self.from_intended.get_or_insert_default().record(ns);
@@ -105,8 +105,8 @@ impl Accumulator {
     }
 
     #[inline]
-    fn record_times(&mut self, t: &Transaction, measured: &Sample) {
-        match (measured.response, t.timeline.service_time()) {
+    fn record_times(&mut self, measured: &Sample) {
+        match (measured.response, measured.service) {
             (Some(response), Some(service)) if response == service => self.both.record(response),
             (response, service) => {
                 response.into_iter().for_each(|ns| self.response.record(ns));
@@ -283,6 +283,8 @@ fn together<'t>(some: &'t Times, others: &'t Times) -> Cow<'t, Times> {
 pub(crate) struct Sample {
     /// `Timeline::response_time`, ns; may be negative.
     pub(crate) response: Option<i64>,
+    /// `Timeline::service_time`, ns; may be negative.
+    pub(crate) service: Option<i64>,
     /// From the intended start, ns.
     from_intended: Option<i64>,
     /// The one that leads, ns; may be negative.
@@ -302,7 +304,13 @@ impl Sample {
             Headline::FromIntended => headline,
         };
         let decade = headline.and_then(|ns| u64::try_from(ns).ok()).map_or(0, Decades::of);
-        Self { response, from_intended, headline, decade, one_way }
+        Self { response, service: t.timeline.service_time(), from_intended, headline, decade, one_way }
+    }
+
+    /// The service time where it is not negative, ns.
+    #[inline]
+    pub(crate) fn service_ns(&self) -> Option<u64> {
+        u64::try_from(self.service?).ok()
     }
 
     /// The leading response time where it is not negative, ns.

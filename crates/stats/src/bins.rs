@@ -1,7 +1,5 @@
 //! Equal bins of time that widen when there get too many.
 
-use std::collections::VecDeque;
-
 use crate::state::{Reader, State, StateError, Writer};
 
 /// What a bin holds.
@@ -20,7 +18,7 @@ pub struct Bins<T> {
     limit: usize,
     doublings: u32,
     first: i64,
-    cells: VecDeque<T>,
+    cells: Vec<T>,
     here: Here,
 }
 
@@ -50,7 +48,7 @@ pub const BASE_NS: i64 = 1_000_000;
 impl<T: Cell> Bins<T> {
     /// No bins yet. (At least two are kept: no power of two joins the bins on both sides of the epoch.)
     pub fn new(limit: usize) -> Self {
-        Self { limit: limit.max(2), doublings: 0, first: 0, cells: VecDeque::new(), here: Here::default() }
+        Self { limit: limit.max(2), doublings: 0, first: 0, cells: Vec::new(), here: Here::default() }
     }
 
     /// The bin of a time.
@@ -92,13 +90,11 @@ impl<T: Cell> Bins<T> {
             let low = if is_empty { from } else { from.min(self.first) };
             let high = if is_empty { to } else { to.max(last) };
             if high - low < self.limit as i64 {
-                while !is_empty && self.first > low {
-                    self.cells.push_front(T::default());
-                    self.first -= 1;
-                }
+                let before = if is_empty { 0 } else { (self.first - low) as usize };
+                self.cells.splice(..0, std::iter::repeat_with(T::default).take(before));
                 self.first = low;
                 while (self.cells.len() as i64) < high - low + 1 {
-                    self.cells.push_back(T::default());
+                    self.cells.push(T::default());
                 }
                 return;
             }
@@ -115,11 +111,11 @@ impl<T: Cell> Bins<T> {
         for (i, cell) in old.into_iter().enumerate() {
             let place = ((old_first + i as i64) >> 1) - self.first;
             if place < self.cells.len() as i64 {
-                if let Some(last) = self.cells.back_mut() {
+                if let Some(last) = self.cells.last_mut() {
                     last.absorb(&cell);
                 }
             } else {
-                self.cells.push_back(cell);
+                self.cells.push(cell);
             }
         }
     }
@@ -142,6 +138,21 @@ impl<T: Cell> Bins<T> {
                 mine.absorb(cell);
             }
         }
+    }
+
+    /// The bins as wide as those of `frame`, into which these were merged, and the place of the first of them there.
+    pub fn placed_in(&self, frame: &Bins<T>) -> (usize, Vec<T>) {
+        let shift = frame.doublings.saturating_sub(self.doublings).min(62);
+        let first = self.first >> shift;
+        let mut cells: Vec<T> = Vec::new();
+        for (i, cell) in self.cells.iter().enumerate() {
+            let place = usize::try_from(((self.first + i as i64) >> shift) - first).unwrap_or_default();
+            while cells.len() <= place {
+                cells.push(T::default());
+            }
+            cells[place].absorb(cell);
+        }
+        (usize::try_from(first - frame.first).unwrap_or_default(), cells)
     }
 
     /// Most bins there can be.
@@ -175,7 +186,7 @@ impl<T: State> State for Bins<T> {
 
     fn take(from: &mut Reader<'_>) -> Result<Self, StateError> {
         let (limit, doublings, first) = (usize::take(from)?, u32::take(from)?, i64::take(from)?);
-        let cells = VecDeque::<T>::take(from)?;
+        let cells = Vec::<T>::take(from)?;
         // No time of 64 bits is in a bin farther from the epoch, and a bin as wide as all of time needs no doubling.
         let farthest = (i64::MAX / BASE_NS) >> doublings.min(62);
         let held = first >= -farthest - 1 && first <= farthest;
@@ -238,6 +249,14 @@ mod tests {
             times in prop::collection::vec(-1_000_000_000_000i64..1_000_000_000_000, 0..60), parts in 1usize..8
         ) {
             let whole = of(&times);
+            let (place, same) = whole.placed_in(&whole);
+            prop_assert!(place == 0 && same.iter().eq(whole.iter()));
+            let mut placed = vec![0; whole.iter().len()];
+            for part in times.chunks(7).map(of) {
+                let (place, cells) = part.placed_in(&whole);
+                cells.iter().zip(&mut placed[place..]).for_each(|(cell, sum)| *sum += cell.0);
+            }
+            prop_assert_eq!(placed, whole.iter().map(|cell| cell.0).collect::<Vec<_>>());
             let mut merged = Bins::new(10);
             for part in 0..parts {
                 let mine: Vec<_> = times.iter().skip(part).step_by(parts).copied().collect();

@@ -7,6 +7,8 @@
 //!
 //! [`capacity`] finds the highest load that holds a promise; it asks for runs and is told how they went.
 //!
+//! [`cube`] is the same by client, server, share, operation, status and time at once, for a page to show any part of it.
+//!
 //! [`parts`] says where the time of a call goes, and what of that was measured.
 //!
 //! What counts where:
@@ -28,6 +30,7 @@ mod byte_sum;
 pub mod capacity;
 mod cells;
 pub mod comparison;
+pub mod cube;
 pub mod curve;
 mod depth;
 mod fine;
@@ -43,13 +46,16 @@ mod series;
 mod sparse;
 pub mod state;
 mod statistics;
+pub mod tallies;
 mod times;
 mod top;
 mod waiting;
 
 pub use accumulator::{Accumulator, MAX_STATUSES, StatusCount};
 pub use bins::{BASE_NS, Bins, Cell};
-pub use by::{Breakdown, Dimension, Key, KeyStats, MAX_KEYS};
+pub use by::{
+    Breakdown, CompositeKey, Dimension, Dimensions, Key, KeyCell, KeyStats, MAX_DIMENSIONS, MAX_KEY_BINS, MAX_KEYS,
+};
 pub use byte_sum::ByteSum;
 pub use depth::{DepthTally, MAX_DEPTH, QueueDepth, SharedDepth};
 pub use fine::{FineCell, FineHistogram};
@@ -62,6 +68,7 @@ pub use octaves::Octave;
 pub use series::{MAX_SERIES_BINS, Series, SeriesCell};
 pub use sparse::SparseHistogram;
 pub use statistics::{Options, Statistics};
+pub use tallies::Tallies;
 pub use times::{CURVE_PERCENTILES, Decades, SIGNIFICANT_DIGITS, Times};
 pub use waiting::Waiting;
 

@@ -7,8 +7,8 @@ use crate::heat::HeatMaps;
 use crate::state::{Reader, State, StateError, Writer};
 use crate::top::Top;
 use crate::{
-    Accumulator, Breakdown, DepthTally, Dimension, GroupKey, Headline, HeatMap, MAX_SERIES_BINS, QueueDepth, Sample,
-    Series, SharedDepth,
+    Accumulator, Breakdown, DepthTally, Dimensions, GroupKey, Headline, HeatMap, MAX_SERIES_BINS, QueueDepth, Sample,
+    Series, SharedDepth, Tallies,
 };
 
 /// What to compute.
@@ -17,14 +17,16 @@ pub struct Options {
     /// How many of the slowest, and of the longest-waiting unanswered, to keep.
     pub slowest: usize,
     /// What to break down by.
-    pub by: Option<Dimension>,
+    pub by: Option<Dimensions>,
     /// Which response time leads.
     pub headline: Headline,
+    /// Whether to add up what a diagnosis compares.
+    pub tallies: bool,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { slowest: 20, by: None, headline: Headline::Response }
+        Self { slowest: 20, by: None, headline: Headline::Response, tallies: false }
     }
 }
 
@@ -43,6 +45,7 @@ pub struct Statistics {
     series: Series,
     heat: HeatMaps,
     breakdown: Option<Breakdown>,
+    tallies: Option<Box<Tallies>>,
     headline: Headline,
     write_raw_async: Procedure,
 }
@@ -65,6 +68,7 @@ impl Statistics {
             series: Series::new(MAX_SERIES_BINS),
             heat: HeatMaps::new(),
             breakdown: options.by.map(Breakdown::new),
+            tallies: options.tallies.then(Box::default),
             headline: options.headline,
             write_raw_async: Procedure::write_raw_async(),
         }
@@ -97,6 +101,7 @@ impl Statistics {
             series: self.series.clone(),
             heat: self.heat.clone(),
             breakdown: self.breakdown.clone(),
+            tallies: self.tallies.clone(),
             headline: self.headline,
             write_raw_async: self.write_raw_async,
         }
@@ -146,6 +151,9 @@ impl Statistics {
         if let Some(breakdown) = &mut self.breakdown {
             breakdown.record(t, &measured);
         }
+        if let Some(tallies) = &mut self.tallies {
+            tallies.record(t, &measured);
+        }
     }
 
     /// Adds another part of the same data. (Paths, shares and users must come from the same [`Names`], and the same
@@ -162,6 +170,11 @@ impl Statistics {
         match (&mut self.breakdown, &other.breakdown) {
             (Some(mine), Some(theirs)) => mine.merge(theirs),
             (None, theirs) => self.breakdown.clone_from(theirs),
+            (Some(_), None) => {}
+        }
+        match (&mut self.tallies, &other.tallies) {
+            (Some(mine), Some(theirs)) => mine.merge(theirs),
+            (None, theirs) => self.tallies.clone_from(theirs),
             (Some(_), None) => {}
         }
     }
@@ -250,6 +263,11 @@ impl Statistics {
     pub fn breakdown(&self) -> Option<&Breakdown> {
         self.breakdown.as_ref()
     }
+
+    /// What a diagnosis compares, where asked for.
+    pub fn tallies(&self) -> Option<&Tallies> {
+        self.tallies.as_deref()
+    }
 }
 
 impl Sink for Statistics {
@@ -310,6 +328,7 @@ impl State for Statistics {
         self.series.put(out);
         self.heat.put(out);
         self.breakdown.put(out);
+        self.tallies.put(out);
         self.headline.put(out);
     }
 
@@ -325,6 +344,7 @@ impl State for Statistics {
             series: State::take(from)?,
             heat: State::take(from)?,
             breakdown: State::take(from)?,
+            tallies: State::take(from)?,
             headline: State::take(from)?,
             write_raw_async: Procedure::write_raw_async(),
         };

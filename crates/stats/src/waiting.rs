@@ -9,23 +9,34 @@ use crate::state::Counter;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Waiting {
     ns: u128,
-    /// Of those whose service time is known: in all, and the service times.
+    /// Of those whose service time is known: in all, the service times, and the sending of the requests.
     split_ns: u128,
     service_ns: u128,
+    sending_ns: u128,
 }
 
 impl Waiting {
     #[inline]
-    pub(crate) fn record(&mut self, t: &Transaction, waited_ns: u64) {
-        let alone = t.compound_position.is_none_or(|position| position == 0);
-        if !alone && t.procedure.row().protocol != Protocol::Nfs4 {
+    pub(crate) fn record(&mut self, t: &Transaction, waited_ns: u64, service_ns: Option<u64>) {
+        if !Waiting::counts(t) {
             return;
         }
         self.ns += u128::from(waited_ns);
-        if let Some(service) = t.timeline.service_time().and_then(|ns| u64::try_from(ns).ok()) {
+        if let Some(service) = service_ns {
+            let sending =
+                t.timeline.request_last.zip(t.timeline.request_first).map_or(0, |(last, first)| last.abs_diff(first));
+            let service = service.min(waited_ns);
             self.split_ns += u128::from(waited_ns);
-            self.service_ns += u128::from(service.min(waited_ns));
+            self.service_ns += u128::from(service);
+            self.sending_ns += u128::from(sending.min(waited_ns - service));
         }
+    }
+
+    /// Whether a transaction stands for its message.
+    #[inline]
+    pub(crate) fn counts(t: &Transaction) -> bool {
+        let alone = t.compound_position.is_none_or(|position| position == 0);
+        alone || t.procedure.row().protocol == Protocol::Nfs4
     }
 
     /// Adds another part of the same data.
@@ -33,6 +44,7 @@ impl Waiting {
         self.ns += other.ns;
         self.split_ns += other.split_ns;
         self.service_ns += other.service_ns;
+        self.sending_ns += other.sending_ns;
     }
 
     /// In all, ns.
@@ -44,10 +56,16 @@ impl Waiting {
     pub fn service_share(self) -> Option<f64> {
         (self.split_ns > 0).then(|| self.service_ns as f64 / self.split_ns as f64)
     }
+
+    /// The part of it that passed between the first and the last byte of requests, likewise.
+    pub fn sending_share(self) -> Option<f64> {
+        (self.split_ns > 0).then(|| self.sending_ns as f64 / self.split_ns as f64)
+    }
 }
 
-crate::state::fields!("waiting", Waiting { ns, split_ns, service_ns } if |waiting| {
-    Counter::sum(waiting.ns) && waiting.split_ns <= waiting.ns && waiting.service_ns <= waiting.split_ns
+crate::state::fields!("waiting", Waiting { ns, split_ns, service_ns, sending_ns } if |waiting| {
+    Counter::sum(waiting.ns) && waiting.split_ns <= waiting.ns
+        && waiting.service_ns.checked_add(waiting.sending_ns).is_some_and(|sum| sum <= waiting.split_ns)
 });
 
 #[cfg(test)]
@@ -63,7 +81,7 @@ mod tests {
         t.compound_position = position;
         (t.timeline.request_last, t.timeline.response_first) = (Some(10), Some(70));
         let mut waiting = Waiting::default();
-        waiting.record(&t, 100);
+        waiting.record(&t, 100, Some(60));
         waiting
     }
 

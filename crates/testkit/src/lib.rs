@@ -6,12 +6,15 @@
 //! - [`Tcp`] keeps the sequence numbers of a connection right. It makes [`Segment`]s; a test sends one now, later
 //!   (reordered), twice (retransmitted) or not at all (dropped).
 //! - [`smb1`], [`smb2`], [`rpc`] and [`nbss()`] build messages, minimal but valid.
+//! - [`browser`] is Chromium without a network, for pages.
 //! - [`command`] runs programs within a time limit, and keeps what they say.
+//! - [`terminal`] runs programs in a terminal of a given width.
 //! - [`Random`] draws numbers, and [`transaction()`] makes a transaction, the same ones on every machine.
 //! - [`servers`] starts real servers on loopback, and made-up ones that answer when and what a test says.
 //!
 //! Checksums are left 0: nothing under test looks at them, and offload leaves captures so too.
 
+pub mod browser;
 pub mod command;
 mod frame;
 mod ip;
@@ -19,6 +22,7 @@ mod messages;
 mod random;
 pub mod servers;
 mod tcp;
+pub mod terminal;
 mod traffic;
 mod transaction;
 

@@ -43,6 +43,8 @@ pub struct Segment {
     pub ack: u32,
     /// Flags, as in the header.
     pub flags: u8,
+    /// Window, as in the header.
+    pub window: u16,
     /// Carries the timestamps option, which makes the header 32 bytes long.
     pub timestamps: bool,
     /// Payload.
@@ -58,7 +60,7 @@ impl Segment {
         header[2..4].copy_from_slice(&self.destination.port().to_be_bytes());
         header[4..8].copy_from_slice(&self.seq.to_be_bytes());
         header[8..12].copy_from_slice(&self.ack.to_be_bytes());
-        header[12..16].copy_from_slice(&[words << 4, self.flags, 0xff, 0xff]);
+        header[12..16].copy_from_slice(&[words << 4, self.flags, (self.window >> 8) as u8, self.window as u8]);
         let options: &[u8] = if self.timestamps { &[1, 1, 8, 10, 0, 0, 0, 1, 0, 0, 0, 1] } else { &[] };
         [&header, options, &self.payload].concat()
     }
@@ -150,6 +152,7 @@ impl Tcp {
             ack: self.next[to],
             flags,
             timestamps: self.timestamps,
+            window: 0xffff,
             payload: payload.to_vec(),
         }
     }

@@ -1,6 +1,7 @@
-//! Who logs on: the domain and user of an NTLMSSP AUTHENTICATE message inside a security buffer.
+//! Who logs on: the domain and user of an NTLMSSP AUTHENTICATE message inside a security buffer; and to whom: the server's
+//! name in a CHALLENGE message.
 //!
-//! Spec: MS-NLMP 2.2.1.3
+//! Spec: MS-NLMP 2.2.1.2, 2.2.1.3, 2.2.2.1
 
 use crate::text::{Latin, Text, Utf16Le};
 
@@ -26,6 +27,35 @@ pub const FLAGS_END: usize = 64;
 pub const FLAG_UNICODE: u32 = 0x0000_0001;
 /// NTLM_NEGOTIATE_OEM: names are in the client's OEM code page.
 pub const FLAG_OEM: u32 = 0x0000_0002;
+
+/// Signature and message type 2, CHALLENGE.
+pub const CHALLENGE_START: [u8; 12] = *b"NTLMSSP\0\x02\0\0\0";
+/// TargetInfoFields of a CHALLENGE.
+pub const TARGET_INFO: usize = 40;
+/// AvId of MsvAvNbComputerName.
+const AV_COMPUTER: u16 = 1;
+/// AvId of MsvAvEOL.
+const AV_END: u16 = 0;
+
+/// The NetBIOS name of the server that a CHALLENGE in a security buffer is from. None when the buffer holds none, or it was
+/// not captured so far.
+#[must_use]
+pub fn server_name(security_buffer: &[u8]) -> Option<Text<'_>> {
+    let at = security_buffer.windows(CHALLENGE_START.len()).position(|window| window == CHALLENGE_START)?;
+    let message = Authenticate { bytes: security_buffer.get(at..)? };
+    let (len, offset) = message.payload_field(TARGET_INFO)?;
+    let mut pairs = message.bytes.get(offset..offset.checked_add(len)?)?;
+    loop {
+        let [id0, id1, len0, len1, rest @ ..] = pairs else { return None };
+        let (value, next) = rest.split_at_checked(usize::from(u16::from_le_bytes([*len0, *len1])))?;
+        match u16::from_le_bytes([*id0, *id1]) {
+            // Always in Unicode, whatever was negotiated.
+            AV_COMPUTER => return Some(Text::Utf16(Utf16Le(value))),
+            AV_END => return None,
+            _ => pairs = next,
+        }
+    }
+}
 
 /// A borrowed AUTHENTICATE message, perhaps cut short. Offsets inside it count from its signature.
 #[derive(Clone, Copy, Debug)]
@@ -144,6 +174,24 @@ mod tests {
         assert_eq!(message.user().unwrap(), "User");
         assert_eq!(message.workstation().unwrap(), "COMPUTER");
         assert_eq!(message.is_anonymous(), Some(false));
+    }
+
+    #[test]
+    fn a_challenge_names_the_server() {
+        let domain = [&[2u8, 0, 2, 0][..], b"D\0"].concat();
+        let computer = [&[1u8, 0, 6, 0][..], b"N\0A\0S\0"].concat();
+        let info = [domain, computer, vec![0; 4]].concat();
+        let mut message = [&CHALLENGE_START[..], &[0; 44]].concat();
+        message[TARGET_INFO] = u8::try_from(info.len()).unwrap();
+        message[TARGET_INFO + 4] = u8::try_from(message.len()).unwrap();
+        message.extend(&info);
+        let buffer = [&b"spnego"[..], &message].concat();
+        assert_eq!(server_name(&buffer).unwrap(), "NAS");
+        for cut in 0..buffer.len() {
+            assert!(server_name(&buffer[..cut]).is_none(), "cut at {cut}");
+        }
+        let nameless = [&message[..56], &[2, 0, 2, 0, b'D', 0, 0, 0, 0, 0]].concat();
+        assert!(server_name(&nameless).is_none());
     }
 
     #[test]

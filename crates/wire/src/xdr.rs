@@ -109,9 +109,13 @@ impl<'a> Cursor<'a> {
 
     #[inline]
     fn padded(&mut self, length: usize) -> Option<&'a [u8]> {
+        let padded = length.saturating_add(length.wrapping_neg() & 3);
+        if let Some((data, rest)) = self.rest.split_at_checked(padded) {
+            self.rest = rest;
+            return data.get(..length);
+        }
         let data = self.take(length)?;
-        let padding = length.wrapping_neg() & 3;
-        self.rest = self.rest.get(padding..).unwrap_or_default();
+        self.rest = &[];
         Some(data)
     }
 

@@ -4,8 +4,9 @@ use std::fmt;
 
 use rand::Rng as _;
 use rand_distr::{Distribution, LogNormal, Zipf};
-use serde::Deserialize;
+use schemars::JsonSchema;
 use serde::de::{Deserializer, Error, MapAccess, Visitor, value::MapAccessDeserializer};
+use serde::{Deserialize, Serialize};
 
 use super::quantity::Size;
 use crate::Rng;
@@ -24,31 +25,66 @@ pub(super) enum Sizes {
 }
 
 /// A log-normal distribution between bounds.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(rename = "LogNormal")]
 pub(super) struct Bounded {
+    /// Half of the sizes are smaller; above 0B.
     median: Size,
-    /// Standard deviation of the logarithm.
+    /// Standard deviation of the natural logarithm of the size; above 0, at most 10.
+    #[schemars(extend("exclusiveMinimum" = 0, "maximum" = 10), example = 1.5)]
     sigma: f64,
+    /// Smaller sizes are set to this one.
     min: Size,
+    /// Larger sizes are set to this one.
     max: Size,
 }
 
 /// A size and how often it is drawn.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Weighted {
+    /// The size.
     size: Size,
+    /// How often it is drawn, relative to the sum of all weights.
+    #[schemars(example = 3)]
     weight: u32,
 }
 
-/// What stands in a table instead of a plain size.
-#[derive(Deserialize)]
+/// A distribution of sizes, in place of one size.
+#[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 enum Table {
+    /// Evenly between two sizes, both included.
     Uniform([Size; 2]),
+    /// Log-normal between bounds.
     Lognormal(Bounded),
+    /// One of these sizes, by weight; at most 1,000.
     List(Vec<Weighted>),
+}
+
+/// What a user may write for sizes.
+#[derive(JsonSchema)]
+#[serde(untagged)]
+#[expect(dead_code, reason = "describes what SizesVisitor reads")]
+enum Written {
+    /// Always the same size.
+    Constant(Size),
+    Drawn(Table),
+}
+
+impl JsonSchema for Sizes {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Sizes".into()
+    }
+
+    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        let mut schema = Written::json_schema(generator);
+        schema.insert("description".into(), "One size for all, or a distribution of sizes".into());
+        let examples = serde_json::json!(["8KiB", { "uniform": ["1KiB", "8KiB"] }]);
+        schema.insert("examples".into(), examples);
+        schema
+    }
 }
 
 /// The most sizes in a list.
@@ -154,20 +190,21 @@ impl<'de> Visitor<'de> for SizesVisitor {
     }
 }
 
-/// Which of many: a file of the set, a block of a file.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Default)]
+/// How one of many is drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, Default, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Pick {
-    /// All alike.
+    /// Each equally often.
     #[default]
     Uniform,
-    /// The nth is drawn in proportion to n to the power of −exponent: the first ones are popular.
+    /// Zipf: the probability of the nth is proportional to 1 / n^exponent, so the first ones are popular.
     Zipf(Exponent),
 }
 
-/// Of a Zipf distribution: above 0, at most 10.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+/// Exponent of a Zipf distribution: above 0, at most 10.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(try_from = "f64")]
+#[schemars(with = "f64", extend("exclusiveMinimum" = 0, "maximum" = 10), example = 0.9)]
 pub(super) struct Exponent(pub(super) f64);
 
 impl TryFrom<f64> for Exponent {

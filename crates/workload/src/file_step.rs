@@ -6,6 +6,7 @@ use plimsoll_wire::smb2::status::{
     STATUS_FS_DRIVER_REQUIRED, STATUS_INVALID_DEVICE_REQUEST, STATUS_INVALID_PARAMETER, STATUS_NOT_FOUND,
     STATUS_NOT_IMPLEMENTED, STATUS_NOT_SUPPORTED, STATUS_OBJECT_NAME_NOT_FOUND,
 };
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::program::LARGEST_OWN;
@@ -22,26 +23,37 @@ const LACKING: [u32; 7] = [
     STATUS_OBJECT_NAME_NOT_FOUND,
 ];
 
-/// A step with what it needs to know.
-#[derive(Clone, Copy, Debug, Deserialize)]
+/// A step on the iteration's open file, with options.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub(super) enum FileStep {
-    /// Sets the size.
+    /// Sets the file's size.
     Truncate(Size),
-    /// Asks about the file system that the file is on.
+    /// Asks about the file system of the file (SMB only).
     Volume(VolumeText),
-    /// A control of the file.
+    /// Sends a control of the file (SMB only).
     Ioctl(Control),
-    /// Copies a range of the file to another place in it, by reading and writing.
-    CopyRange { from: Size, to: Size, length: Size },
+    /// Copies a range of the file to another place in it, by READ and WRITE; the ranges must not overlap.
+    CopyRange {
+        /// Where the range begins, bytes from the file's start.
+        from: Size,
+        /// Where the copy begins, bytes from the file's start.
+        to: Size,
+        /// Length of the range; at least 1B.
+        length: Size,
+    },
 }
 
-/// What is asked about the file system.
-#[derive(Clone, Copy, Debug, Deserialize)]
+/// What to ask about the file system.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
+#[schemars(rename = "Volume")]
 pub(super) enum VolumeText {
+    /// Its label (FileFsVolumeInformation).
     Label,
+    /// Its attributes (FileFsAttributeInformation).
     Attributes,
+    /// Its size and free space (FileFsFullSizeInformation).
     Size,
 }
 

@@ -30,6 +30,7 @@ mod quantity;
 mod replay;
 mod rng;
 pub mod scenario;
+mod schema;
 mod script_runner;
 #[cfg(test)]
 mod testing;
@@ -51,6 +52,7 @@ pub(crate) use fileset::{Sweep, Swept, Tree};
 pub use load::{Arrivals, Load, Pause, Phases};
 pub use parameters::Parameter;
 pub use rng::{Rng, seed_of};
+pub use schema::schema;
 
 use plimsoll_client::operation::Caching;
 

@@ -39,13 +39,13 @@ pub enum Load {
     },
 }
 
-/// Spacing of arrivals.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// Spacing of scheduled starts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Arrivals {
-    /// All gaps are equal.
+    /// Equal gaps.
     Constant,
-    /// Gaps are exponential: arrivals are independent of each other.
+    /// Exponential gaps: starts are independent of each other.
     Poisson,
 }
 

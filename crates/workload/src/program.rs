@@ -251,7 +251,7 @@ fn script_step(step: &StepText, on: Subject, scale: Scale, texts: &mut Texts) ->
 pub(super) const SAY_MORE: &str = "say more of this step, such as { read = { size = … } }";
 
 /// An operation that is written as a word alone.
-fn word(kind: Kind) -> Result<ScriptStep, String> {
+pub(super) fn word(kind: Kind) -> Result<ScriptStep, String> {
     match kind {
         Kind::Open | Kind::Rename | Kind::Setattr | Kind::Find => Ok(Op(kind)),
         Kind::Watch => Err("iterations have no such step".to_owned()),

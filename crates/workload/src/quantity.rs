@@ -1,7 +1,10 @@
 //! Sizes, times and shares as people write them: "8KiB", "10ms", "1%".
 
+use std::borrow::Cow;
 use std::fmt;
 
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::Serialize;
 use serde::de::{Deserialize, Deserializer, Error, Visitor};
 
 /// Bytes.
@@ -17,8 +20,9 @@ pub(super) struct Time(pub(super) u64);
 pub(super) struct Fraction(pub(super) f64);
 
 /// A factor of sizes, above 0 and at most 1.
-#[derive(Clone, Copy, Debug, PartialEq, PartialOrd, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, PartialOrd, serde::Deserialize, Serialize, JsonSchema)]
 #[serde(try_from = "f64")]
+#[schemars(with = "f64", extend("exclusiveMinimum" = 0, "maximum" = 1), example = 0.25)]
 pub(super) struct Scale(f64);
 
 impl Default for Scale {
@@ -129,8 +133,57 @@ impl<T> Visitor<'_> for Written<T> {
     }
 }
 
+/// As it is written, without a unit that leaves a rest.
+impl fmt::Display for Time {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", humantime::format_duration(std::time::Duration::from_nanos(self.0)))
+    }
+}
+
+impl fmt::Display for Fraction {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}%", self.0 * 100.0)
+    }
+}
+
+impl Size {
+    const PATTERN: &str = r"^([0-9]+ *(B|[KMGT]iB)|[0-9]+(\.[0-9]+)? *[kMGT]B)$";
+    const EXAMPLES: [&str; 3] = ["8KiB", "6kB", "1 MiB"];
+}
+
+impl Time {
+    const PATTERN: &str = r"^ *([0-9]+ *[a-zµ]+ *)+$|^0$";
+    const EXAMPLES: [&str; 3] = ["10ms", "1m 30s", "0s"];
+}
+
+impl Fraction {
+    const PATTERN: &str = r"^ *[0-9]+(\.[0-9]+)? *%$";
+    const EXAMPLES: [&str; 3] = ["1%", "0.5%", "100%"];
+}
+
 macro_rules! written {
     ($($name:ident),*) => {$(
+        impl Serialize for $name {
+            fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+                to.collect_str(self)
+            }
+        }
+
+        impl JsonSchema for $name {
+            fn schema_name() -> Cow<'static, str> {
+                stringify!($name).into()
+            }
+
+            fn json_schema(_: &mut SchemaGenerator) -> Schema {
+                json_schema!({
+                    "type": "string",
+                    "description": Self::EXPECTED,
+                    "pattern": Self::PATTERN,
+                    "examples": Self::EXAMPLES,
+                })
+            }
+        }
+
         impl<'de> Deserialize<'de> for $name {
             fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
                 from.deserialize_str(Written { expected: Self::EXPECTED, parse: Self::parse })

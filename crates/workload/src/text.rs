@@ -1,11 +1,13 @@
 //! A workload file as it is written.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use plimsoll_client::operation::{Caching, OperationKind};
-use serde::Deserialize;
+use schemars::JsonSchema;
 use serde::de::value::{MapAccessDeserializer, StrDeserializer};
 use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, IntoDeserializer, MapAccess, Visitor};
+use serde::{Deserialize, Serialize};
 use toml::Spanned;
 
 use super::distribution::{Pick, Sizes};
@@ -15,39 +17,78 @@ use super::quantity::{Fraction, Scale, Size, Time};
 use crate::{Arrivals, Pause};
 
 /// The whole file.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(rename = "Workload", description = "A workload file of plimsoll")]
 pub(super) struct Text {
+    /// Name of the workload in reports and file sets: lower-case letters, digits and -.
+    #[schemars(with = "String", example = &"mixed")]
     pub(super) name: Spanned<String>,
+    /// One line that says what the workload does.
+    #[schemars(with = "String", example = &"Small files read and written")]
     pub(super) description: Spanned<String>,
+    /// File set, created before the measurement; without it each client has an empty directory.
+    #[schemars(with = "Option<Files>")]
     pub(super) files: Option<Spanned<Files>>,
+    /// Load where no flag of the command says otherwise.
+    #[schemars(with = "Option<Load>")]
     pub(super) load: Option<Spanned<Load>>,
+    /// Options of each client's script.
+    #[schemars(with = "Option<ScriptText>")]
     pub(super) script: Option<Spanned<ScriptText>>,
+    /// Kinds of iteration; a workload has these or `[replay]`.
     #[serde(default)]
+    #[schemars(with = "Vec<IterationText>")]
     pub(super) iterations: Vec<Spanned<IterationText>>,
+    /// Load file of dbench to play in place of iterations.
+    #[schemars(with = "Option<ReplayText>")]
     pub(super) replay: Option<Spanned<ReplayText>>,
-    /// Looked at before, and put in place.
+    /// Names and default values that `--set NAME=VALUE` and `--vary` change; "$NAME" stands for the value anywhere in the file.
+    // Looked at before, and put in place.
     #[serde(default, rename = "parameters")]
+    #[schemars(with = "BTreeMap<String, ParameterDefault>")]
     pub(super) _parameters: IgnoredAny,
 }
 
-/// `[files]`: what is there before anything is measured.
-#[derive(Debug, Deserialize)]
+/// Default of a parameter; a value that replaces it is of the same type.
+#[derive(JsonSchema)]
+#[serde(untagged)]
+#[expect(dead_code, reason = "describes what parameters::Declared reads")]
+enum ParameterDefault {
+    Text(String),
+    Whole(i64),
+    Number(f64),
+    Switch(bool),
+}
+
+/// `[files]`: the file set, created before the measurement.
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Files {
+    /// Number of files, spread evenly over the directories; with shared = "by-none", per client.
+    #[schemars(example = 200)]
     pub(super) count: u32,
+    /// Number of directories.
+    #[schemars(example = 20)]
     pub(super) directories: u32,
+    /// Deepest nesting of directories.
+    #[schemars(example = 2)]
     pub(super) depth: u32,
+    /// Sizes of the files.
     pub(super) size: Sizes,
-    /// Factor of all sizes: of files, and of requests for them.
+    /// Factor of all sizes, of files and of the requests for them.
     #[serde(default)]
     pub(super) scale: Scale,
-    /// Symbolic links.
+    /// Number of symbolic links.
     #[serde(default)]
+    #[schemars(example = 10)]
     pub(super) links: u32,
+    /// Which clients work on which files.
     #[serde(default)]
     pub(super) shared: Sharing,
+    /// Seed of sizes and content.
     #[serde(default)]
+    #[schemars(example = 1)]
     pub(super) seed: u32,
 }
 
@@ -59,17 +100,21 @@ impl Files {
     }
 }
 
-/// `[replay]`: a load file of dbench's in place of iterations, its lines played one after the other.
-#[derive(Debug, Deserialize)]
+/// `[replay]`: a load file of dbench, its lines played one after the other.
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(rename = "Replay")]
 pub(super) struct ReplayText {
+    /// Path of the load file, plain or gzip, relative to the workload file.
+    #[schemars(with = "String", example = &"client.txt")]
     pub(super) loadfile: Spanned<String>,
-    /// Then a client is done; 0 or nothing: over and over.
+    /// Plays of the file by each client, then the client ends; 0 or absent: again and again.
+    #[schemars(example = 1)]
     pub(super) plays: Option<u32>,
 }
 
-/// Who works on which files.
-#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
+/// Which clients work on which files.
+#[derive(Clone, Copy, Debug, Default, Deserialize, Serialize, JsonSchema, PartialEq, Eq)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Sharing {
     /// All clients work on the same files.
@@ -79,18 +124,32 @@ pub(super) enum Sharing {
     ByNone,
 }
 
-/// `[load]`: what holds unless flags say otherwise.
-#[derive(Debug, Deserialize)]
+/// `[load]`: load where no flag of the command says otherwise.
+#[derive(Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct Load {
+    /// Simulated clients, each with its own connection and session.
+    #[schemars(example = 4)]
     pub(super) clients: Option<u32>,
+    /// Think time of a client between its iterations; with clients alone.
     pub(super) think: Option<Think>,
+    /// Iterations started per second on a schedule, over all clients.
+    #[schemars(example = 500)]
     pub(super) rate: Option<f64>,
+    /// Users who each start iterations on a schedule of their own; needs every.
+    #[schemars(example = 100)]
     pub(super) users: Option<u32>,
+    /// Mean time between the starts of one user's iterations.
+    #[schemars(example = &"11s")]
     pub(super) every: Option<Time>,
+    /// Spacing of scheduled starts; with rate or users.
     pub(super) arrivals: Arrivals,
+    /// Queue depth: iterations that each client runs at the same time.
+    #[schemars(example = 1)]
     pub(super) depth: u32,
+    /// Load before the measured phase that is not measured.
     pub(super) warmup: Time,
+    /// Length of the measured phase.
     pub(super) duration: Time,
 }
 
@@ -111,44 +170,62 @@ impl Default for Load {
     }
 }
 
-/// `[script]`: how each slot goes through its iterations.
-#[derive(Debug, Default, Deserialize)]
+/// `[script]`: options of each client's script.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
+#[schemars(rename = "Script")]
 pub(super) struct ScriptText {
+    /// Files that stay open between iterations; 0 or absent: each iteration opens and closes its file.
+    #[schemars(with = "Option<u32>", example = 16)]
     pub(super) keep_open: Option<Spanned<u32>>,
+    /// Fraction of the reads whose data is compared with the data written; absent: none.
     pub(super) verify: Option<Fraction>,
+    /// Oplock, lease or handle that opens ask for.
     pub(super) caching: Caching,
+    /// Order of the kinds of iteration.
     pub(super) order: Order,
+    /// Look up every file of the set before the measurement, so that NFS clients know its handle.
     pub(super) look_up_first: bool,
 }
 
-/// How a slot comes to its next kind of iteration.
-#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
+/// Order of the kinds of iteration.
+#[derive(Clone, Copy, Debug, Default, Deserialize, Serialize, JsonSchema, PartialEq, Eq)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Order {
-    /// Drawn by weight, each by itself.
+    /// Each is drawn by weight, independently of the ones before.
     #[default]
     Random,
-    /// From a shuffled deck with as many cards of a kind as its weight says, gone through again and again: shares are exact.
+    /// Drawn without replacement from as many of each kind as its weight, again and again: fractions are exact.
     Shuffled,
 }
 
 /// `[[iterations]]`: one kind of iteration.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(rename = "Iteration")]
 pub(super) struct IterationText {
+    /// Name in reports.
+    #[schemars(example = &"read")]
     pub(super) name: String,
+    /// How often it is drawn, relative to the sum of all weights.
     #[serde(default = "one")]
+    #[schemars(example = 30)]
     pub(super) weight: u32,
-    /// How often the iteration connects to the share and leaves it again besides.
+    /// Further weight, of iterations that also connect to the share before and disconnect afterwards (SMB only).
     #[serde(default)]
+    #[schemars(example = 5)]
     pub(super) unmapped: u32,
-    /// How often it logs on and off besides that.
+    /// Further weight, of iterations that also log on, connect, disconnect and log off (SMB only).
     #[serde(default)]
+    #[schemars(example = 5)]
     pub(super) with_logon: u32,
+    /// What the iteration works on.
     pub(super) on: Subject,
+    /// How the file, link or directory is drawn from the set.
     #[serde(default)]
     pub(super) pick: Pick,
+    /// Steps, one after the other. The file is opened when a step needs it, and closed at the end.
+    #[schemars(with = "Vec<StepText>")]
     pub(super) steps: Vec<Spanned<StepText>>,
 }
 
@@ -156,8 +233,8 @@ fn one() -> u32 {
     1
 }
 
-/// What an iteration is about.
-#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
+/// What an iteration works on.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema, PartialEq, Eq)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Subject {
     /// A file of the set.
@@ -166,7 +243,7 @@ pub(super) enum Subject {
     Link,
     /// A directory of the set.
     Directory,
-    /// A file or directory that the slot makes in a directory of the set, and removes.
+    /// A file or directory that the iteration creates in a directory of the set, and removes.
     Own,
 }
 
@@ -188,14 +265,19 @@ pub(super) enum PlainStep {
     Operation(OperationKind),
 }
 
-/// A step with what it needs to know.
-#[derive(Debug, Deserialize)]
+/// A step with options.
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum StepWithOptions {
+    /// Reads from the iteration's file.
     Read(ReadText),
+    /// Writes to the iteration's file.
     Write(WriteText),
+    /// Looks for a name that is not in the directory.
     Probe(String),
+    /// Pauses within the iteration.
     Think(Time),
+    /// Runs steps several times.
     Repeat(RepeatText),
 }
 
@@ -256,72 +338,93 @@ impl<'de, A: MapAccess<'de>> MapAccess<'de> for WordFirst<A> {
 }
 
 /// How a file is read.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(rename = "Read")]
 pub(super) struct ReadText {
+    /// Bytes per request.
     pub(super) size: Size,
+    /// Where requests read.
     #[serde(default)]
     pub(super) at: At,
+    /// Number of requests; absent: 1. Not with whole.
+    #[schemars(example = 4)]
     pub(super) count: Option<u32>,
+    /// Read the whole file. Not with count.
     #[serde(default)]
     pub(super) whole: bool,
-    /// Where nothing else is said, a slot goes on where its last read of this file ended, and at the file's end with its beginning.
+    /// Begin at the file's start; otherwise sequential reads go on where the slot's last read of this file ended.
     #[serde(default)]
     pub(super) from_start: bool,
-    /// Of the blocks one in so many: the slots of a client read one file together, each as many blocks further on as it is
-    /// slots from the first.
+    /// Read one block in so many: the slots of a client read one file together, each its own blocks. Sequential reads only.
     #[serde(default = "one")]
+    #[schemars(example = 1)]
     pub(super) every: u32,
 }
 
 /// How a file is written.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(rename = "Write")]
 pub(super) struct WriteText {
+    /// Bytes per request.
     pub(super) size: Size,
+    /// Where requests write; the iteration's own file is written sequentially.
     #[serde(default)]
     pub(super) at: At,
+    /// Number of requests; absent: 1. Not with whole or total.
+    #[schemars(example = 2)]
     pub(super) count: Option<u32>,
+    /// Write the whole file. Not with count or total.
     #[serde(default)]
     pub(super) whole: bool,
-    /// As of [`ReadText`]; of files of the set, for the slot's own have no past.
+    /// Begin at the file's start; otherwise sequential writes go on where the slot's last write of this file ended.
     #[serde(default)]
     pub(super) from_start: bool,
+    /// Bytes in all, from the start of the iteration's own file. Not with count or whole.
     pub(super) total: Option<Sizes>,
+    /// Ask for an answer when the data is durable (NFS FILE_SYNC, SMB write-through).
     #[serde(default)]
     pub(super) stable: bool,
 }
 
 /// Where in the file.
-#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, Deserialize, Serialize, JsonSchema, PartialEq)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum At {
-    /// One after the other.
+    /// One request after the other.
     #[default]
     Sequential,
-    /// At any multiple of the request's size, all alike.
+    /// At a multiple of the request's size, each equally often.
     Random,
-    /// Likewise, the nth in proportion to n to the power of −exponent.
+    /// At a multiple of the request's size; the probability of the nth is proportional to 1 / n^exponent.
     Zipf(super::distribution::Exponent),
 }
 
-/// Steps done several times.
-#[derive(Debug, Deserialize)]
+/// Steps that run several times.
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(rename = "Repeat")]
 pub(super) struct RepeatText {
+    /// Number of times.
+    #[schemars(example = 3)]
     pub(super) times: u32,
+    /// Steps, one after the other.
+    #[schemars(with = "Vec<StepText>")]
     pub(super) steps: Vec<Spanned<StepText>>,
 }
 
 /// A pause between iterations.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize)]
 pub(super) struct Think(pub(super) Pause);
 
-/// What stands in a table instead of a plain time.
-#[derive(Deserialize)]
+/// A distribution of pauses, in place of one time.
+#[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-enum ThinkTable {
+pub(super) enum ThinkTable {
+    /// Exponential, with this mean.
     Exponential(Time),
+    /// Evenly between two times.
     Uniform([Time; 2]),
 }
 

@@ -12,7 +12,7 @@ use super::measured::{Bench, Taken, median};
 use super::programs::Program;
 use crate::Outcome;
 
-/// What the project promises: so many times the operations a second of each, on op-dense traffic.
+/// What the project promises: so many times the operations per second of each, on op-dense traffic.
 const TIMES_TSHARK: f64 = 50.0;
 const TIMES_NFSTRACE: f64 = 10.0;
 /// So much of the rate of a loop over a memory map, on bulk traffic.
@@ -55,7 +55,7 @@ impl Rounds {
     }
 }
 
-/// Operations a second beside the other programs'.
+/// Operations per second beside the other programs'.
 fn operations(bench: &Bench, name: &str, captures: &Captures, plimsoll: &Path, rounds: usize) -> Outcome {
     let programs = Program::all(plimsoll);
     let mut taken: Vec<(Rounds, u64)> = programs.iter().map(|_| (Rounds::default(), 0)).collect();

@@ -6,7 +6,7 @@ mod local_names;
 mod map;
 mod purity;
 mod sizes;
-mod source;
+pub(crate) mod source;
 mod spec;
 mod walls;
 mod words;

@@ -5,20 +5,22 @@ use std::path::Path;
 use anyhow::Context;
 use plimsoll_experiment::comparison::{ComparedSide, WHOLE_CAPTURE};
 use plimsoll_observe::capture::{Captures, Input};
-use plimsoll_observe::{Observer, status_name};
+use plimsoll_observe::{Observed, Observer, status_name};
 use plimsoll_report::collect::comparison::{Contestant, LevelRuns, MeasuredRun};
 use plimsoll_report::findings::{Findings, Source};
 use plimsoll_stats::{IntervalRecorder, Intervals, Options, Statistics};
 
-use crate::filter::Filter;
+use crate::filter::{Filter, Filtered};
 use crate::keys::Keys;
 use crate::progress::Bar;
+use crate::tables::Tables;
 
 /// Reads a capture, of which `filter` leaves something: its numbers for the comparison, and what `analyze` would report of it.
 pub(super) fn read(path: &Path, filter: &Filter, keys: &Keys, quiet: bool) -> anyhow::Result<ComparedSide> {
     let name = path.display().to_string();
     let mut captures = Captures::open(vec![Input::File(path.to_owned())])?;
-    let sinks = (IntervalRecorder::new(Intervals::growing()), Statistics::new(Options::default()));
+    let sinks =
+        (IntervalRecorder::new(Intervals::growing()), Statistics::new(Options { tallies: true, ..Options::default() }));
     let mut observer = Observer::new(filter.before(sinks)).with_session_keys(keys.read()?);
     let mut packets = false;
     let mut bar = Bar::new(quiet);
@@ -34,18 +36,39 @@ pub(super) fn read(path: &Path, filter: &Filter, keys: &Keys, quiet: bool) -> an
     anyhow::ensure!(packets, "{name}: the capture holds no packet");
     let mut observed = observer.finish();
     captures.anomalies().add_to(&mut observed.coverage.anomalies);
+    filter.check(observed.coverage.first_ns, observed.coverage.last_ns).with_context(|| name.clone())?;
     observed.sink.narrow(&mut observed.coverage);
+    Ok(side(name, observed, filter, "wire"))
+}
+
+/// Reads a transactions table, or a recording of all transactions, of which `filter` leaves something.
+pub(super) fn read_table(path: &Path, tables: Tables, filter: &Filter) -> anyhow::Result<ComparedSide> {
+    let (vantage, leads) = (tables.vantage(), tables.headline());
+    let statistics = Statistics::new(Options { headline: leads, tallies: true, ..Options::default() });
+    let observed = tables.read(filter, (IntervalRecorder::new(Intervals::growing()).of(leads), statistics))?;
+    let mut side = side(path.display().to_string(), observed, filter, vantage);
+    side.contestant.findings = side.contestant.findings.of_a_table();
+    Ok(side)
+}
+
+/// What was read as a side.
+fn side(
+    name: String,
+    observed: Observed<Filtered<(IntervalRecorder, Statistics)>>,
+    filter: &Filter,
+    vantage: &str,
+) -> ComparedSide {
     let span_ns = (observed.coverage.first_ns.unwrap_or(0), observed.coverage.last_ns.unwrap_or(0));
     let (recorder, statistics) = observed.sink.sink;
     let intervals = recorder.finish();
     let source = Source {
         tool: format!("plimsoll {}", env!("CARGO_PKG_VERSION")),
-        inputs: vec![name.clone()],
+        inputs: vec![name],
         filters: filter.describe(),
-        vantage: "wire".to_owned(),
+        vantage: vantage.to_owned(),
     };
     let findings = Findings::collect(&statistics, &observed.coverage, &observed.names, source, status_name);
     let runs = vec![MeasuredRun { span_ns, intervals }];
     let levels = vec![LevelRuns { level: WHOLE_CAPTURE.to_owned(), point: None, runs }];
-    Ok(ComparedSide { contestant: Contestant { findings, levels }, unfinished: None })
+    ComparedSide { contestant: Contestant { findings, levels }, unfinished: None }
 }

@@ -13,6 +13,7 @@ use crate::filter::Filter;
 use crate::keys::Keys;
 use crate::output::{ComparisonOutput, OpenOutput};
 use crate::output_file::Files;
+use crate::tables::Tables;
 
 const EXAMPLES: &str = "Examples:
   plimsoll compare before after
@@ -28,9 +29,9 @@ pub(crate) struct Arguments {
     #[arg(required = true, num_args = 2.., value_name = "RECORDING|CAPTURE")]
     subjects: Vec<PathBuf>,
     #[command(flatten)]
-    filter: Filter,
-    #[command(flatten)]
     keys: Keys,
+    #[command(flatten)]
+    filter: Filter,
     #[command(flatten)]
     conditions: Conditions,
     #[command(flatten)]
@@ -38,24 +39,28 @@ pub(crate) struct Arguments {
 }
 
 /// Runs the subcommand.
-pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
-    let inputs = arguments.subjects.iter().map(PathBuf::as_path).chain(arguments.keys.files());
+pub(crate) fn run(mut arguments: Arguments) -> anyhow::Result<Done> {
+    arguments.filter.resolve()?;
+    let inputs =
+        arguments.subjects.iter().map(PathBuf::as_path).chain(arguments.keys.files()).chain(arguments.filter.files());
     let output = arguments.output.open(&mut Files::reading(inputs))?;
     if arguments.subjects.iter().any(|path| path == Path::new("-")) {
         return Err(Usage("-: a comparison reads files".to_owned()).into());
     }
     let recordings = arguments.subjects.iter().filter(|path| path.is_dir()).count();
-    let filters = arguments.filter.describe();
-    if recordings > 0 && !filters.is_empty() {
-        let why = "a recording keeps what was wanted when it was made; filters are for captures";
-        return Err(Usage(format!("{}: {why}", filters.join(" "))).into());
-    }
+    let filtered = !arguments.filter.describe().is_empty();
     if recordings == arguments.subjects.len() && arguments.keys.given() {
         return Err(Usage("session keys are for captures, and there is none".to_owned()).into());
     }
-    let read = |path: &PathBuf| match path.is_dir() {
-        true => read_recording(path, plimsoll_observe::status_name),
-        false => capture::read(path, &arguments.filter, &arguments.keys, arguments.output.quiet),
+    let read = |path: &PathBuf| {
+        // Of a recording, statistics are of everything; filters look at its transactions.
+        if path.is_dir() && !filtered {
+            return read_recording(path, plimsoll_observe::status_name);
+        }
+        match Tables::open(std::slice::from_ref(path))? {
+            Some(tables) => capture::read_table(path, tables, &arguments.filter),
+            None => capture::read(path, &arguments.filter, &arguments.keys, arguments.output.quiet),
+        }
     };
     let sides = arguments.subjects.iter().map(read).collect::<anyhow::Result<Vec<_>>>()?;
     let said = |(place, side): (usize, &ComparedSide)| Some(format!("{} {}", letter(place), side.unfinished.as_ref()?));

@@ -31,7 +31,7 @@ pub(crate) struct Arguments {
     /// The baseline: a target, with options of its own behind it in the same argument ("smb://u@old/data --dialect 2.1")
     #[arg(value_name = "A")]
     a: String,
-    /// The other one, likewise ("smb://u@new/data --depth 4")
+    /// The other one, with options of its own ("smb://u@new/data --depth 4")
     #[arg(value_name = "B")]
     b: String,
     /// What users do: a name of `plimsoll workloads list`, or a workload file

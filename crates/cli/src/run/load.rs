@@ -174,7 +174,7 @@ fn words(load: &Load) -> String {
     let plural = |count: u32, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
     match *load {
         Load::Closed { clients, .. } => plural(clients, "client"),
-        Load::Open { rate, .. } => format!("{rate} a second"),
+        Load::Open { rate, .. } => format!("{rate} iterations/s"),
         Load::Partly { users, .. } => plural(users, "user"),
     }
 }

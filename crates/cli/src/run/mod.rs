@@ -89,7 +89,7 @@ pub(crate) struct Arguments {
     parameters: SetFlags,
     #[command(flatten)]
     vary: VaryFlags,
-    /// Run all load levels so many times, one after the other; the report shows how much repeats differ
+    /// Repeats of all load levels, one after the other; the report shows how much they differ
     #[arg(long, value_name = "COUNT", default_value_t = 1, help_heading = "Load", value_parser = clap::value_parser!(u32).range(1..))]
     repeat: u32,
     /// Run no more levels after the one whose mean response time is above this; the report says so

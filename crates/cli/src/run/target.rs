@@ -26,9 +26,9 @@ pub(crate) struct TargetFlags {
 }
 
 /// What a target may be.
-pub(crate) const TARGETS: &str = "smb://user@host[:port]/share[/path], nfs://host[:port]/export[?OPTIONS], file:///path, embedded:smb or \
-     embedded:nfs. OPTIONS, with & between them: resvport (call from a port below 1024), mountport=PORT, portmapport=PORT, \
-     version=3";
+pub(crate) const TARGETS: &str = "Server to drive: smb://user@host[:port]/share[/path] (also cifs:// and \\\\host\\share), \
+     nfs://host[:port]/export[?OPTIONS] (also host:/export), file:///path, embedded:smb or embedded:nfs. OPTIONS, joined with &: \
+     resvport (source ports below 1024), mountport=PORT, portmapport=PORT, version=3";
 
 /// What is asked of an SMB server.
 #[derive(Clone, Debug, Default, clap::Args)]

@@ -1,14 +1,14 @@
 //! What a person sees while a run goes on, and what Ctrl-C does.
 
-use std::io::IsTerminal;
 use std::sync::{Arc, OnceLock};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{ProgressBar, ProgressDrawTarget};
 use plimsoll_drive::engine::{Phase, Progress, Watch};
 use plimsoll_workload::fileset::JobProgress;
 
-use crate::interrupt;
+use crate::progress::style;
+use crate::{interrupt, shell};
 use plimsoll_experiment::{Activity, Monitor};
 
 /// Between two looks at the run.
@@ -27,7 +27,7 @@ pub(crate) struct Terminal {
 impl Terminal {
     /// Shows how far runs are where somebody looks.
     pub(crate) fn new(quiet: bool) -> Self {
-        let shown = !quiet && std::io::stderr().is_terminal();
+        let shown = !quiet && shell::shows_progress();
         Self { watch: Arc::default(), cleaning: Arc::default(), caught: OnceLock::new(), shown }
     }
 }
@@ -59,10 +59,10 @@ impl Monitor for Terminal {
     }
 
     fn show(&self, what: &str, shown: Activity<'_>, work: &mut (dyn FnMut() + Send)) {
-        let mut before = self.watch.progress();
+        let mut before = (Instant::now(), self.watch.progress());
         self.with_bar(what, work, |bar| match shown {
             Activity::Level => {
-                let now = self.watch.progress();
+                let now = (Instant::now(), self.watch.progress());
                 show(bar, &now, &before);
                 before = now;
             }
@@ -83,9 +83,7 @@ impl Terminal {
         }
         let bar = ProgressBar::no_length().with_prefix(what.to_owned());
         bar.set_draw_target(ProgressDrawTarget::stderr_with_hz(10));
-        // The template is ours; were it wrong, the plain bar would do.
-        let style = ProgressStyle::with_template("{prefix} {bar:24} {msg}");
-        bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+        bar.set_style(style(("{prefix} {bar:24} {wide_msg}", "{prefix}: {wide_msg}")));
         let result = std::thread::scope(|scope| {
             let worker = scope.spawn(work);
             while !worker.is_finished() {
@@ -99,8 +97,9 @@ impl Terminal {
     }
 }
 
-fn show(bar: &ProgressBar, now: &Progress, before: &Progress) {
-    let rate = now.actions.saturating_sub(before.actions) as f64 / CHECK_INTERVAL.as_secs_f64();
+fn show(bar: &ProgressBar, (at, now): &(Instant, Progress), (before, was): &(Instant, Progress)) {
+    // Looks come late on a busy machine.
+    let rate = now.actions.saturating_sub(was.actions) as f64 / (*at - *before).max(CHECK_INTERVAL).as_secs_f64();
     let errors = if now.errors > 0 { format!(", {} errors", now.errors) } else { String::new() };
     let (total, done) = match now.phase {
         Phase::Connecting => (u64::from(now.clients), u64::from(now.connected)),

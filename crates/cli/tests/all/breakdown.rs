@@ -18,7 +18,7 @@ fn skip(reason: impl std::fmt::Display) {
 fn breakdown(target: &str, flags: &[&str], scratch: &Scratch) -> (Value, String) {
     let file = |name: &str| scratch.path().join(name);
     let mut command = Command::new(env!("CARGO_BIN_EXE_plimsoll"));
-    command.args(["breakdown", target]).args(SHORT).args(flags).arg("--json").arg(file("report.json"));
+    command.args(["breakdown", target]).args(SHORT).args(flags).arg("--full").arg("--json").arg(file("report.json"));
     command.arg("--html").arg(file("report.html")).env("PLIMSOLL_PASSWORD", Samba::PASSWORD);
     let output = output(&mut command);
     let [text, said] = [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes).into_owned());

@@ -27,8 +27,17 @@ fn findings(folder: &Path, file: &str) -> Value {
 #[test]
 fn the_answer_is_in_every_report_and_in_the_recording() {
     let folder = Scratch::new("capacity");
-    let outputs =
-        ["--hold", "getattr.throughput < 22.5/s", "--json", "a.json", "--html", "a.html", "--record", "recording"];
+    let outputs = [
+        "--hold",
+        "getattr.throughput < 22.5/s",
+        "--json",
+        "a.json",
+        "--html",
+        "a.html",
+        "--record",
+        "recording",
+        "--full",
+    ];
     let output = plimsoll(&[&PAUSING[..], &outputs].concat(), folder.path());
     let text = told(&output);
     assert!(matches!(output.status.code(), Some(0 | 4)), "{text}");
@@ -55,7 +64,7 @@ fn the_answer_is_in_every_report_and_in_the_recording() {
     assert!(text.contains(&answer), "{text}");
     let page = std::fs::read_to_string(folder.path().join("a.html")).unwrap();
     assert!(page.contains(&answer));
-    let again = plimsoll(&["report", "recording", "--json", "b.json"], folder.path());
+    let again = plimsoll(&["report", "recording", "--full", "--json", "b.json"], folder.path());
     assert_eq!(again.status.code(), output.status.code());
     assert!(told(&again).contains(&answer), "{}", told(&again));
     assert_eq!(json, findings(folder.path(), "b.json"));
@@ -64,13 +73,13 @@ fn the_answer_is_in_every_report_and_in_the_recording() {
 #[test]
 fn what_always_holds_and_what_never_does_are_said() {
     let folder = Scratch::new("capacity-bounds");
-    let always = plimsoll(&[&PAUSING[..], &["--hold", "p50 < 10s", "--most", "2"]].concat(), folder.path());
+    let always = plimsoll(&[&PAUSING[..], &["--hold", "p50 < 10s", "--most", "2", "--full"]].concat(), folder.path());
     assert!(told(&always).contains("It carries at least 2 clients"), "{}", told(&always));
     // One client, two, and then just as many runs as confirm two.
-    let few = plimsoll(&[&PAUSING[..], &["--hold", "p50 < 10s", "--runs", "8"]].concat(), folder.path());
+    let few = plimsoll(&[&PAUSING[..], &["--hold", "p50 < 10s", "--runs", "8", "--full"]].concat(), folder.path());
     assert!(told(&few).contains("It carries at least 2 clients: the runs that were allowed"), "{}", told(&few));
     assert_eq!(few.status.code(), Some(0));
-    let never = plimsoll(&[&PAUSING[..], &["--hold", "p50 < 1ns"]].concat(), folder.path());
+    let never = plimsoll(&[&PAUSING[..], &["--hold", "p50 < 1ns", "--full"]].concat(), folder.path());
     assert!(told(&never).contains("even 1 client is too much"), "{}", told(&never));
     assert_eq!(never.status.code(), Some(1), "{}", told(&never));
     let quiet = plimsoll(&[&PAUSING[..], &["--hold", "p50 < 1ns", "--runs", "1", "-q"]].concat(), folder.path());

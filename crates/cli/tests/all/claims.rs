@@ -30,7 +30,8 @@ impl Report {
         let scratch = Scratch::new(&format!("claims-{name}"));
         let [page, json] = ["page.html", "report.json"].map(|name| scratch.path().join(name));
         let mut command = Command::new(env!("CARGO_BIN_EXE_plimsoll"));
-        let done = output(command.arg("analyze").arg(capture).arg("--html").arg(&page).arg("--json").arg(&json));
+        let done =
+            output(command.args(["analyze", "--full"]).arg(capture).arg("--html").arg(&page).arg("--json").arg(&json));
         let text = String::from_utf8(done.stdout).unwrap();
         // A line is broken where it is full: sentences are looked for, not lines.
         let text = text.split_whitespace().collect::<Vec<_>>().join(" ");

@@ -49,7 +49,7 @@ fn sweep(folder: &Path, target: &str, recording: &str) {
 /// A comparison's ranking, held to the schema; what it printed, and its page.
 fn ranking(folder: &Path, sides: &[&str]) -> (Value, String, String) {
     let outputs = ["--json", "compared.json", "--html", "compared.html"];
-    let (_, text) = plimsoll(folder, &[&["compare"], sides, &outputs].concat());
+    let (_, text) = plimsoll(folder, &[&["compare", "--section", "ranking"], sides, &outputs].concat());
     let found: Value = serde_json::from_slice(&fs::read(folder.join("compared.json")).unwrap()).unwrap();
     crate::held_to_schema(&found);
     (found["comparison"]["ranking"].clone(), text, fs::read_to_string(folder.join("compared.html")).unwrap())
@@ -96,7 +96,7 @@ fn a_slower_server_is_second_and_nobody_wins_against_himself() {
     for part in ["Throughput (op/s), block=6kB:", "Highest throughput", "Ranking of the servers", "B over A"] {
         assert!(text.contains(part), "no {part} in {text}");
     }
-    assert!(!text.contains("B against A, 1 client"), "every number of each level comes with --full");
+    assert!(!text.contains("B against A, 1 client"), "every number of each level is another section");
     assert!(page.contains("id=\"ranking\"") && page.contains("Highest throughput of each server"));
 
     // The other way around, and against itself.

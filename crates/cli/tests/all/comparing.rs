@@ -64,7 +64,7 @@ fn all<'v>(comparison: &'v Value, metric: &str) -> &'v Value {
 #[test]
 fn a_slower_server_is_worse_and_the_same_is_not() {
     let (_scratch, both) = captures("compare");
-    let output = compare(&both, &[]);
+    let output = compare(&both, &["--full"]);
     let text = String::from_utf8(output.stdout).unwrap();
     assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
     for expected in
@@ -90,7 +90,7 @@ fn filters_hold_for_both_and_short_is_said_to_be_short() {
     let found = json(&compare(&both, &["--to", "20s", "--json", "-"]));
     let seconds = found["comparison"]["levels"][0]["seconds"][0].as_f64().unwrap();
     assert!((19.9..=20.0).contains(&seconds), "{seconds}");
-    let output = compare(&both, &["--to", "500ms"]);
+    let output = compare(&both, &["--to", "500ms", "--full"]);
     let text = String::from_utf8(output.stdout).unwrap();
     assert!(text.contains("too short") && text.contains("cannot tell"), "{text}");
 }
@@ -181,7 +181,7 @@ fn read(folder: &Path, name: &str) -> String {
 fn a_duel_goes_turn_by_turn_and_compares_pairs() {
     let scratch = Scratch::new("duel");
     let found = scratch.path().join("found.json");
-    let sides = ["duel", "embedded:nfs", "embedded:nfs --clients 1", "getattr", "--rounds", "2"];
+    let sides = ["duel", "embedded:nfs", "embedded:nfs --clients 1", "getattr", "--rounds", "2", "--full"];
     let arguments = [&sides[..], &SHORT, &["--json", found.to_str().unwrap()]].concat();
     // The machine may be too busy for a valid one.
     let code = spawn(&arguments, scratch.path()).end().status.code();
@@ -235,7 +235,7 @@ fn repeats_are_stages_and_their_scatter_is_shown() {
     let report = scratch.path().join("report.json");
     let page = scratch.path().join("report.html");
     let what = ["run", "getattr", "--target", "embedded:nfs", "--repeat", "3", "--json", report.to_str().unwrap()];
-    let page = ["--html", page.to_str().unwrap()];
+    let page = ["--html", page.to_str().unwrap(), "--full"];
     let code = spawn(&[&what[..], &page, &SHORT].concat(), scratch.path()).end().status.code();
     assert!(matches!(code, Some(0 | 4)), "{}", read(scratch.path(), "err"));
     let report = crate::only_side(read(scratch.path(), "report.json").as_bytes());

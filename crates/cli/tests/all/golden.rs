@@ -13,9 +13,11 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-fn report(folder: &Path) -> String {
+/// What `analyze` prints of a golden capture: instants are in UTC whatever the machine's zone.
+fn report(folder: &Path, flags: &[&str]) -> String {
     let mut analyze = Command::new(env!("CARGO_BIN_EXE_plimsoll"));
-    let output = command::output(analyze.args(["analyze", "capture.pcap.zst"]).current_dir(folder));
+    let arguments = [&["analyze", "capture.pcap.zst", "--utc"], flags].concat();
+    let output = command::output(analyze.args(arguments).current_dir(folder));
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8(output.stdout).unwrap()
 }
@@ -39,10 +41,15 @@ fn hold(file: &Path, expected: &str) {
 fn golden_captures_give_their_reports() {
     let mut folders: Vec<PathBuf> =
         std::fs::read_dir(root().join("captures")).unwrap().map(|entry| entry.unwrap().path()).collect();
+    // Captures with a planted cause have a table instead (planted.rs).
+    folders.retain(|folder| folder.join("capture.pcap.zst").exists());
     folders.sort();
     assert!(folders.len() >= 3);
     for folder in folders {
-        hold(&folder.join("report.txt"), &report(&folder));
+        hold(&folder.join("report.txt"), &report(&folder, &["--full"]));
+        let screen = report(&folder, &[]);
+        assert!(screen.lines().count() <= 40 && screen.lines().all(|line| line.chars().count() <= 80), "{screen}");
+        hold(&folder.join("screen.txt"), &screen);
     }
 }
 
@@ -53,7 +60,25 @@ fn the_documented_report_is_the_real_one() {
     let page = std::fs::read_to_string(&file).unwrap();
     let (before, rest) = page.split_once("```text\n").unwrap();
     let (_, after) = rest.split_once("```\n").unwrap();
-    hold(&file, &format!("{before}```text\n{}```\n{after}", report(&root().join("captures/netbench-samba"))));
+    hold(
+        &file,
+        &format!("{before}```text\n{}```\n{after}", report(&root().join("captures/netbench-samba"), &["--full"])),
+    );
+}
+
+/// docs/first-screen.md shows the first screens of the golden captures, one after the other.
+#[test]
+fn the_documented_screens_are_the_real_ones() {
+    let file = root().join("docs/first-screen.md");
+    let page = std::fs::read_to_string(&file).unwrap();
+    let mut parts = page.split("```text\n");
+    let mut expected = parts.next().unwrap().to_owned();
+    for (part, name) in parts.zip(["netbench-samba", "nfs-ganesha", "smb2-samba"]) {
+        let (_, after) = part.split_once("```\n").unwrap();
+        let screen = report(&root().join("captures").join(name), &[]);
+        expected.push_str(&format!("```text\n{screen}```\n{after}"));
+    }
+    hold(&file, &expected);
 }
 
 /// README.md shows the diagnosis of the same report.
@@ -62,6 +87,6 @@ fn the_readme_shows_the_real_diagnosis() {
     let page = std::fs::read_to_string(root().join("README.md")).unwrap();
     let (_, rest) = page.split_once("```text\n").unwrap();
     let (shown, _) = rest.split_once("```\n").unwrap();
-    let report = std::fs::read_to_string(root().join("captures/netbench-samba/report.txt")).unwrap();
+    let report = std::fs::read_to_string(root().join("captures/netbench-samba/screen.txt")).unwrap();
     assert!(shown.starts_with("Diagnosis:") && report.contains(shown), "README.md shows another report:\n{shown}");
 }

@@ -43,8 +43,10 @@ fn sweep(folder: &Path, target: &str, recording: &str) -> (String, Value) {
     fs::write(folder.join("short.toml"), text).unwrap();
     let how =
         ["--levels", "1,2", "--warmup", "100ms", "--duration", "1200ms", "--record", recording, "--json", "run.json"];
-    let said =
-        plimsoll(folder, &[&["sweep", "short.toml", "--target", target, "--html", "run.html"], &how[..]].concat());
+    let said = plimsoll(
+        folder,
+        &[&["sweep", "short.toml", "--target", target, "--html", "run.html", "--full"], &how[..]].concat(),
+    );
     (said, crate::only_side(&fs::read(folder.join("run.json")).unwrap()))
 }
 

@@ -10,11 +10,12 @@ use plimsoll_testkit::command::{Running, output};
 use plimsoll_testkit::servers::Scratch;
 
 /// `cargo xtask test` names an interpreter that has the modules, where it could make one.
-fn python() -> Command {
+pub(crate) fn python() -> Command {
     Command::new(std::env::var("PLIMSOLL_PYTHON").unwrap_or_else(|_| "python3".to_owned()))
 }
 
-fn can_import(modules: &str) -> bool {
+/// Whether Python has these modules; says so where it has not.
+pub(crate) fn can_import(modules: &str) -> bool {
     let running = Running::start(python().args(["-c", &format!("import {modules}")]));
     let can = running.is_ok_and(|running| running.end().status.success());
     if !can {

@@ -19,7 +19,7 @@ fn serve() -> (Running, String) {
 
 fn run(url: &str, flags: [&str; 2], scratch: &Scratch) -> (Value, String) {
     let file = scratch.path().join("report.json");
-    let usual = ["run", "getattr", "--target", url, "--duration", "2s", "--warmup", "1s", "--json"];
+    let usual = ["run", "getattr", "--target", url, "--duration", "2s", "--warmup", "1s", "--full", "--json"];
     let output = output(Command::new(env!("CARGO_BIN_EXE_plimsoll")).args(usual).arg(&file).args(flags));
     let text = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
     // Whether the run is valid depends on what else the machine does.
@@ -36,7 +36,7 @@ fn a_process_on_this_machine() {
     let server = &stage["server"];
     let (cores, cost) = (server["cores_busy"].as_f64().unwrap(), server["cpu_per_operation_s"].as_f64().unwrap());
     assert!(cores > 0.0 && cores < 64.0, "{server}");
-    // Processor time a second is operations a second times processor time an operation.
+    // Processor time a second is operations per second times processor time an operation.
     let rate = stage["operations_per_s"].as_f64().unwrap();
     assert!((cores / (cost * rate) - 1.0).abs() < 0.05, "{server} at {rate}/s");
     assert!(server["sent_bytes_per_s"].is_null() && server["why_missing"].is_null(), "{server}");

@@ -49,6 +49,40 @@ fn what_is_shown_is_a_workload_again() {
     assert!(told(&again).0.starts_with(&shown));
 }
 
+/// Every built-in workload keeps to the schema, as an editor sees it; files with typical mistakes do not.
+#[test]
+fn the_schema_holds_for_all_workloads_and_finds_mistakes() {
+    let (text, errors) = told(&workloads(&["schema"]));
+    assert_eq!(errors, "");
+    let schema = jsonschema::draft202012::new(&serde_json::from_str(&text).unwrap()).unwrap();
+    let read = |text: &str| serde_json::to_value(toml::from_str::<toml::Table>(text).unwrap()).unwrap();
+    for builtin in plimsoll_workload::BUILTINS {
+        let wrong: Vec<String> = schema.iter_errors(&read(builtin.text)).map(|error| error.to_string()).collect();
+        assert!(wrong.is_empty(), "{}: {wrong:#?}", builtin.name);
+    }
+    let mixed = plimsoll_workload::Builtin::named("mixed").unwrap().text;
+    for (right, wrong) in [
+        ("count = 200 ", "count = -1 "),
+        ("count = 200 ", "counts = 200 "),
+        ("warmup = \"2s\"", "warmup = 2"),
+        ("warmup = \"2s\"", "warmup = \"2\""),
+        ("verify = \"1%\"", "verify = 0.01"),
+        ("caching = \"none\"", "caching = \"some\""),
+        ("\"by-all\"", "\"by-everybody\""),
+        ("steps = [\"getattr\"]", "steps = [\"getatr\"]"),
+        ("steps = [\"getattr\"]", "steps = [\"watch\"]"),
+        ("size = \"64KiB\"", "size = \"64KB\""),
+        ("sigma = 1.5", "sigma = 0"),
+        ("on = \"directory\"", "on = \"folder\""),
+    ] {
+        assert!(mixed.contains(right), "{right}");
+        let changed = mixed.replacen(right, wrong, 1);
+        assert!(!schema.is_valid(&read(&changed)), "the schema allows {wrong}");
+        // The program agrees.
+        assert!(plimsoll_workload::Workload::parse("w.toml", &changed).is_err(), "{wrong}");
+    }
+}
+
 #[test]
 fn what_is_none_is_refused_with_its_place() {
     let output = workloads(&["show", "mixd"]);

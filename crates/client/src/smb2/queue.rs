@@ -61,7 +61,7 @@ impl SmbClient {
         }
         self.waiting.pop_front();
         if let Some(found) = self.jobs.get(job) {
-            found.fail(never_sent(None, Cause::Unsupported));
+            found.fail(never_sent(None, Cause::TooFewCredits));
             self.finish(job, now, events);
         }
         true

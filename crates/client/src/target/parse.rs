@@ -27,16 +27,41 @@ impl Target {
     /// # Errors
     /// What is wrong with it. The message repeats nothing of it.
     pub fn parse(url: &str) -> Result<Self, TargetError> {
+        if url.starts_with(r"\\") || url.starts_with("//") {
+            return unc(url);
+        }
         let (scheme, rest) = url.split_once(':').ok_or(TargetError::Form)?;
         match (scheme.to_ascii_lowercase().as_str(), rest) {
             ("embedded", "smb") => Ok(Target::Embedded(Embedded::Smb)),
             ("embedded", "nfs") => Ok(Target::Embedded(Embedded::Nfs)),
             ("file", rest) => path(rest.strip_prefix("//").ok_or(TargetError::Form)?),
-            ("smb", rest) => smb(&Parts::of(rest)?),
+            ("smb" | "cifs", rest) => smb(&Parts::of(rest)?),
             ("nfs", rest) => nfs(&Parts::of(rest)?),
-            _ => Err(TargetError::Form),
+            _ => export(url),
         }
     }
+}
+
+/// `\\server\share\path`, as Windows writes it, or `//server/share/path`, as mount.cifs does. Such a name has no user.
+fn unc(text: &str) -> Result<Target, TargetError> {
+    if text.contains(['@', '%', '?', '#']) {
+        return Err(wrong("UNC name", r"can name no user and no escape: write smb://user@server/share/path"));
+    }
+    smb(&Parts::of(&text.replace('\\', "/"))?)
+}
+
+/// `host:/export`, as mount.nfs writes it, IPv6 addresses in brackets.
+fn export(text: &str) -> Result<Target, TargetError> {
+    let (host, path) = text.split_once(":/").ok_or(TargetError::Form)?;
+    let scheme = matches!(host.to_ascii_lowercase().as_str(), "smb" | "cifs" | "nfs" | "file" | "http" | "https");
+    let drive = host.len() == 1 && host.chars().all(|letter| letter.is_ascii_alphabetic());
+    if scheme || drive || path.starts_with('/') {
+        return Err(TargetError::Form);
+    }
+    if text.contains(['@', '%', '?', '#', '\\']) {
+        return Err(wrong("HOST:/EXPORT", "can have neither options nor escapes: write nfs://host/export?OPTIONS"));
+    }
+    nfs(&Parts::of(&format!("//{host}/{path}"))?)
 }
 
 /// The parts of `//authority/path?query`, as they stand in the URL.

@@ -69,6 +69,43 @@ fn an_nfs_target_in_full() {
 }
 
 #[test]
+fn spellings_of_other_tools_mean_the_same() {
+    for (other, ours) in [
+        ("cifs://anna@h:1445/share/a", "smb://anna@h:1445/share/a"),
+        ("CIFS://h/share", "smb://h/share"),
+        (r"\\h\share\a b\c", "smb://h/share/a%20b/c"),
+        (r"\\[::1]\share", "smb://[::1]/share"),
+        ("//h/share/a", "smb://h/share/a"),
+        (r"//h\share", "smb://h/share"),
+        ("nas:/", "nfs://nas/"),
+        ("nas:/export/a", "nfs://nas/export/a"),
+        ("10.0.0.1:/export", "nfs://10.0.0.1/export"),
+        ("[fe80::1]:/export", "nfs://[fe80::1]/export"),
+    ] {
+        let shown = |url: &str| Target::parse(url).unwrap_or_else(|error| panic!("{url}: {error}")).to_string();
+        assert_eq!(shown(other), shown(ours), "{other}");
+    }
+}
+
+/// One line, with the right spelling in it.
+#[test]
+fn what_is_none_is_corrected() {
+    for (wrong, right) in [
+        ("/mnt/share", "file:///path"),
+        ("http://h/share", "smb://"),
+        (r"\\h", "smb://host/share"),
+        ("//user@h/share", "smb://user@server/share"),
+        ("nas:/export?resvport", "nfs://host/export?OPTIONS"),
+        ("nas:export", "host:/export"),
+        (r"C:\data", "file:///path"),
+        ("C:/data", "file:///path"),
+    ] {
+        let error = Target::parse(wrong).expect_err(wrong).to_string();
+        assert!(error.contains(right) && !error.contains('\n'), "{wrong}: {error}");
+    }
+}
+
+#[test]
 fn paths_and_embedded_servers() {
     let path = |url: &str| match Target::parse(url) {
         Ok(Target::Path(path)) => path,
@@ -86,7 +123,17 @@ const MISTYPED: &[&str] = &[
     "anna:geheim@host/share",
     "smb:anna:geheim@host/share",
     "smb:/anna:geheim@host/share",
-    "cifs://anna:geheim@host/share",
+    "cifs:anna:geheim@host/share",
+    "cifs:/anna:geheim@host/share",
+    "//anna:geheim@host/share",
+    r"\\anna:geheim@host\share",
+    "//host:geheim/share",
+    "/geheim",
+    "anna:/geheim@host/share",
+    "anna:/ge%2Fheim/geheim",
+    "host:/export?geheim",
+    "https:/geheim",
+    r"C:\geheim",
     "geheim://host/share",
     "embedded:geheim",
     "smb://anna:geheim@",

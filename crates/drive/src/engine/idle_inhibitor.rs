@@ -108,6 +108,6 @@ mod tests {
         let idle_inhibitor = IdleInhibitor::begin().unwrap();
         assert_eq!(policies(), vec![libc::SCHED_IDLE; processors]);
         drop(idle_inhibitor);
-        assert_eq!(policies(), []);
+        assert_eq!(policies(), Vec::<i32>::new());
     }
 }

@@ -71,7 +71,7 @@ pub fn run<S: Sink + Send>(
 
 /// As [`run`]; in the measured phase and the drain `checkpoint` gets of each worker, about once a second, what it would have brought
 /// if the phase had ended then, and its sink. It runs on the worker's thread: what it takes, it takes from the measurement. With more than
-/// 16 workers it comes more rarely, so that there are 16 calls a second.
+/// 16 workers it comes more rarely, so that there are 16 calls per second.
 ///
 /// # Errors
 /// As [`run`].

@@ -183,7 +183,14 @@ mod tests {
             schema: String::new(),
             tool: String::new(),
             sides: vec![side("A", Validity::default()), side("B", late)],
-            comparison: Some(Comparison { warnings, method, ranking: None, levels, conditions }),
+            comparison: Some(Comparison {
+                diagnosis: Default::default(),
+                warnings,
+                method,
+                ranking: None,
+                levels,
+                conditions,
+            }),
         }
     }
 

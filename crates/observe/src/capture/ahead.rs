@@ -20,7 +20,12 @@ pub(super) fn ask(window: &[u8], at: usize, record: usize) {
     let (from, bytes) = if record < WHOLE { (at + SHORT_AHEAD, record) } else { (at + LONG_AHEAD * record, HEADERS) };
     // None at the end of the window, where it does not matter.
     let soon = window.get(from..from + bytes).unwrap_or_default();
-    soon.chunks(LINE).filter_map(|line| line.first()).for_each(prefetch);
+    // A plain loop: it is run for every packet, and costs half of what `chunks` does.
+    let mut line = 0;
+    while let Some(byte) = soon.get(line) {
+        prefetch(byte);
+        line += LINE;
+    }
 }
 
 #[cfg(target_arch = "x86_64")]

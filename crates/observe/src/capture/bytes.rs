@@ -22,6 +22,14 @@ impl Order {
         if self == Self::Little { u32::from_le_bytes(raw) } else { u32::from_be_bytes(raw) }
     }
 
+    /// The first four 32-bit numbers of a record header: the byte order is asked for once.
+    #[inline]
+    pub(super) fn four_u32(self, header: &[u8; 16]) -> [u32; 4] {
+        let (numbers, _) = header.as_chunks::<4>();
+        let numbers: [[u8; 4]; 4] = std::array::from_fn(|at| numbers.get(at).copied().unwrap_or_default());
+        if self == Self::Little { numbers.map(u32::from_le_bytes) } else { numbers.map(u32::from_be_bytes) }
+    }
+
     /// The 64-bit number at `at`, 0 past the end: callers check the length of the header once, before.
     #[inline]
     pub(super) fn u64(self, bytes: &[u8], at: usize) -> u64 {

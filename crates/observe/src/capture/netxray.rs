@@ -64,7 +64,7 @@ impl NetXRay {
             other => return Err(Stop::Unsupported(format!("NetXRay captures with time unit {other} are not read"))),
         };
         if ticks_per_second == 0 {
-            return Err(Stop::Bad { offset: 76, what: "the clock has no ticks in a second".into() });
+            return Err(Stop::Bad { offset: 76, what: "the header says 0 clock ticks per second".into() });
         }
         let (start_s, start_ticks) = (Little.u32(header, 12), Little.u64(header, 52));
         let (start, end) = (u64::from(Little.u32(header, 24)), u64::from(Little.u32(header, 28)));

@@ -114,13 +114,13 @@ impl Pcap {
     /// The first record of the window if it lies whole and sound in it.
     #[inline]
     pub(super) fn peek(&self, window: &[u8]) -> Option<Record> {
-        let header = window.first_chunk::<MODIFIED_RECORD_HEADER>()?;
-        let captured = self.order.u32(header, 8);
+        let header = window.first_chunk::<RECORD_HEADER>()?;
+        let [seconds, fraction, captured, original_len] = self.order.four_u32(header);
         let (start, end) = (self.record_header, self.record_header + captured as usize);
         if captured > MAX_PACKET_BYTES || end > window.len() || self.lengths != Lengths::CapturedFirst {
             return None;
         }
-        Some(Record { start, end, original_len: self.order.u32(header, 12), time_ns: self.time(header) })
+        Some(Record { start, end, original_len, time_ns: self.time(seconds, fraction) })
     }
 
     /// The next packet if its record lies whole and sound in the window, else none: ask [`Pcap::next`].
@@ -155,7 +155,7 @@ impl Pcap {
             let what = format!("a record claims {captured} captured bytes, more than {MAX_PACKET_BYTES}");
             return Err(Stop::Bad { offset: source.offset(), what });
         }
-        let time_ns = Some(self.time(header));
+        let time_ns = Some(self.time(self.order.u32(header, 0), self.order.u32(header, 4)));
         let len = captured as usize;
         source.rest(self.record_header + len)?;
         let start = source.place() + self.record_header as u64;
@@ -165,8 +165,7 @@ impl Pcap {
 
     /// Seconds are unsigned, as Wireshark has them. A fraction of more than a second is added as it stands.
     #[inline]
-    fn time(&self, header: &[u8]) -> i64 {
-        let (seconds, fraction) = (self.order.u32(header, 0), self.order.u32(header, 4));
+    fn time(&self, seconds: u32, fraction: u32) -> i64 {
         i64::from(seconds) * 1_000_000_000 + i64::from(fraction) * i64::from(self.fraction_ns)
     }
 }

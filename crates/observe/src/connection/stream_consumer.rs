@@ -2,6 +2,7 @@
 
 use plimsoll_model::{Anomaly, PacketCounts, Sink};
 
+use super::first_bytes::FirstBytes;
 use super::may_be_client;
 use crate::commands::Holes;
 use crate::connection_context::ConnectionContext;
@@ -14,35 +15,67 @@ use crate::stream::{Chunk, Receiver};
 const MARK_LEN: u64 = 4;
 /// Segments that look like RPC replies before they are believed to be.
 const REPLIES: u8 = 3;
-/// What is above one of the streams of a connection.
+
+/// The messages in the streams of a connection.
+#[derive(Debug)]
+pub(crate) struct Framed {
+    pub(crate) framing: Framing,
+    pub(super) framers: [Framer; 2],
+    /// Of each direction, framing being unknown, bytes that are too few to show it.
+    first_bytes: [Option<Box<FirstBytes>>; 2],
+    /// Segments that look like RPC replies, framing being unknown.
+    replies: u8,
+    /// A segment that the snap length cut, framing being unknown: a message may have begun in it.
+    pub(super) cut_unread: bool,
+    /// What is missing of each direction.
+    pub(super) holes: [Holes; 2],
+}
+
+/// What became of the messages of a connection.
+#[derive(Debug)]
+pub(crate) struct Paired {
+    pub(crate) pairing: Pairing,
+    pub(super) link: ConnectionContext,
+    pub(super) ledger: Ledger,
+}
+
+/// What is above one of the streams of a connection. References to few things: it is made for every packet.
 pub(super) struct StreamConsumer<'c, S> {
-    pub(super) framing: &'c mut Framing,
-    pub(super) framers: &'c mut [Framer; 2],
+    pub(super) framed: &'c mut Framed,
     pub(super) messages: Messages<'c, S>,
-    pub(super) replies: &'c mut u8,
-    pub(super) cut_unread: &'c mut bool,
-    pub(super) holes: &'c mut [Holes; 2],
     pub(super) packets: &'c mut PacketCounts,
 }
 
 /// Where the messages of one of the streams go.
 pub(super) struct Messages<'c, S> {
-    pub(super) pairing: &'c mut Pairing,
-    pub(super) link: &'c mut ConnectionContext,
-    pub(super) ledger: &'c mut Ledger,
+    pub(super) paired: &'c mut Paired,
     /// Which stream.
     pub(super) direction: usize,
     pub(super) shared: &'c mut Shared<S>,
 }
 
+impl Framed {
+    pub(super) fn new(decrypts: bool) -> Self {
+        Self {
+            framing: Framing::Unknown,
+            framers: [Framer::new(decrypts), Framer::new(decrypts)],
+            first_bytes: Default::default(),
+            replies: 0,
+            cut_unread: false,
+            holes: Default::default(),
+        }
+    }
+}
+
 impl<S: Sink> Messages<'_, S> {
     #[inline]
     pub(super) fn take(&mut self, message: &Message<'_>) {
-        let (direction, losses) = (self.direction, self.link.breaks[self.direction]);
-        self.ledger.message(direction, message.len + MARK_LEN, message.end_offset, losses);
+        let direction = self.direction;
+        let Paired { pairing, link, ledger } = &mut *self.paired;
+        ledger.message(direction, message.len + MARK_LEN, message.end_offset, link.breaks[direction]);
         let cut = self.shared.output.anomalies.count(Anomaly::HeaderCutShort);
-        self.pairing.take(message, direction, self.link, self.shared);
-        self.ledger.add(direction, &mut self.shared.output.tally);
+        pairing.take(message, direction, link, self.shared);
+        ledger.add(direction, &mut self.shared.output.tally);
         if self.shared.output.anomalies.count(Anomaly::HeaderCutShort) != cut {
             self.count_cuts(1);
         }
@@ -51,10 +84,10 @@ impl<S: Sink> Messages<'_, S> {
     /// The snap length cut packets behind which messages may be hidden.
     #[cold]
     fn count_cuts(&mut self, cuts: u32) {
-        let at = self.direction;
-        self.link.cuts[at] = self.link.cuts[at].saturating_add(cuts);
-        self.link.holes[at] = self.link.holes[at].saturating_add(cuts);
-        self.link.breaks[at] = self.link.breaks[at].wrapping_add(1);
+        let (at, link) = (self.direction, &mut self.paired.link);
+        link.cuts[at] = link.cuts[at].saturating_add(cuts);
+        link.holes[at] = link.holes[at].saturating_add(cuts);
+        link.breaks[at] = link.breaks[at].wrapping_add(1);
     }
 }
 
@@ -62,13 +95,34 @@ impl<S: Sink> StreamConsumer<'_, S> {
     /// Whether the connection is a file server's, as far as is known with these bytes.
     #[inline]
     fn is_recognised(&mut self, chunk: &Chunk<'_>) -> bool {
-        if *self.framing == Framing::Unknown {
+        if self.framed.framing == Framing::Unknown {
             let Some(framing) = message::recognise(chunk.bytes).or_else(|| self.replies(chunk)) else {
-                *self.cut_unread |= chunk.bytes.len() < chunk.wire_len as usize;
-                return false;
+                self.framed.cut_unread |= chunk.bytes.len() < chunk.wire_len as usize;
+                return self.begins_in_small_segments(chunk);
             };
-            *self.framing = framing;
+            self.framed.framing = framing;
+            self.framed.first_bytes = Default::default();
         }
+        true
+    }
+
+    /// Whether these bytes show a message together with those in front of them, which were too few: then the framer has those.
+    #[cold]
+    fn begins_in_small_segments(&mut self, chunk: &Chunk<'_>) -> bool {
+        let direction = self.messages.direction;
+        let held = &mut self.framed.first_bytes[direction];
+        let Some(first) = held.take() else {
+            *held = FirstBytes::new(chunk).map(Box::new);
+            return false;
+        };
+        let Some(framing) = first.with(chunk).and_then(|bytes| message::recognise(&bytes)) else {
+            *held = first.joined(chunk).or_else(|| FirstBytes::new(chunk)).map(Box::new);
+            return false;
+        };
+        self.framed.framing = framing;
+        self.framed.first_bytes = Default::default();
+        self.framed.framers[direction].restart(true);
+        self.bytes(&first.chunk(), None);
         true
     }
 
@@ -77,10 +131,10 @@ impl<S: Sink> StreamConsumer<'_, S> {
     #[cold]
     pub(super) fn answered_unseen(&mut self, next: u64, acknowledged: u64, noted: bool) {
         let messages = &mut self.messages;
-        messages.link.holes[messages.direction] += u32::from(!noted);
+        messages.paired.link.holes[messages.direction] += u32::from(!noted);
         let at = messages.direction;
-        self.framers[at].answered(next, acknowledged, |message| messages.take(message));
-        messages.link.breaks[at] = messages.link.breaks[at].wrapping_add(1);
+        self.framed.framers[at].answered(next, acknowledged, |message| messages.take(message));
+        messages.paired.link.breaks[at] = messages.paired.link.breaks[at].wrapping_add(1);
     }
 }
 
@@ -92,9 +146,9 @@ impl<S> StreamConsumer<'_, S> {
         if !message::is_reply(chunk.bytes, chunk.wire_len as usize) {
             return None;
         }
-        *self.replies = self.replies.saturating_add(1);
-        let from_server = client_by_port(&self.messages.link.ends) == Some(1 - self.messages.direction);
-        (from_server || *self.replies >= REPLIES).then_some(Framing::Rpc)
+        self.framed.replies = self.framed.replies.saturating_add(1);
+        let from_server = client_by_port(&self.messages.paired.link.ends) == Some(1 - self.messages.direction);
+        (from_server || self.framed.replies >= REPLIES).then_some(Framing::Rpc)
     }
 }
 
@@ -106,18 +160,20 @@ impl<S: Sink> StreamConsumer<'_, S> {
             return;
         }
         let messages = &mut self.messages;
-        let framer = &mut self.framers[messages.direction];
+        let framer = &mut self.framed.framers[messages.direction];
         let continues_raw = framer.in_raw();
-        let allow_raw = messages.pairing.expects_raw(messages.direction);
+        let allow_raw = messages.paired.pairing.expects_raw(messages.direction);
         let cuts = framer.faults.cuts;
         let begun = match gap_seen_ns {
-            None => framer.data(chunk, *self.framing, allow_raw, |message| messages.take(message)),
-            Some(seen_ns) => framer.late((chunk, seen_ns), *self.framing, allow_raw, |message| messages.take(message)),
+            None => framer.data(chunk, self.framed.framing, allow_raw, |message| messages.take(message)),
+            Some(seen_ns) => {
+                framer.late((chunk, seen_ns), self.framed.framing, allow_raw, |message| messages.take(message))
+            }
         };
         if framer.faults.cuts != cuts {
             messages.count_cuts(framer.faults.cuts - cuts);
         }
-        let from_client = may_be_client(self.messages.pairing.client, self.messages.direction);
+        let from_client = may_be_client(self.messages.paired.pairing.client, self.messages.direction);
         count_data(begun, continues_raw, from_client, self.packets);
     }
 }
@@ -135,16 +191,16 @@ impl<S: Sink> Receiver for StreamConsumer<'_, S> {
 
     fn hole(&mut self, len: u64, end: u64, acknowledged: bool) {
         let messages = &mut self.messages;
-        messages.link.holes[messages.direction] += 1;
-        self.holes[messages.direction].add(len, acknowledged);
+        messages.paired.link.holes[messages.direction] += 1;
+        self.framed.holes[messages.direction].add(len, acknowledged);
         let at = messages.direction;
-        self.framers[at].hole(len, end, |message| messages.take(message));
-        messages.link.breaks[at] = messages.link.breaks[at].wrapping_add(1);
+        self.framed.framers[at].hole(len, end, |message| messages.take(message));
+        messages.paired.link.breaks[at] = messages.paired.link.breaks[at].wrapping_add(1);
     }
 
     fn restart(&mut self) {
-        self.messages.ledger.restart(self.messages.direction);
-        self.framers[self.messages.direction].restart(false);
+        self.messages.paired.ledger.restart(self.messages.direction);
+        self.framed.framers[self.messages.direction].restart(false);
     }
 }
 

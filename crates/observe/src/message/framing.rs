@@ -85,6 +85,11 @@ impl Framer {
         Self { decrypts, ..Self::default() }
     }
 
+    /// Whether a message is under way.
+    pub fn is_inside(&self) -> bool {
+        matches!(self.state, State::Prefix | State::Body | State::Mark)
+    }
+
     /// Whether the message under way is a block of raw data.
     pub fn in_raw(&self) -> bool {
         self.raw && self.state == State::Body

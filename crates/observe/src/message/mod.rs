@@ -9,7 +9,7 @@ mod signature;
 
 pub use framing::{Faults, Framer};
 pub use prefix::Framing;
-pub use signature::{is_reply, recognise};
+pub use signature::{HEADER_NEED, is_reply, recognise};
 
 use crate::packet::Stamp;
 

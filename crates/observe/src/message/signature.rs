@@ -10,6 +10,8 @@ pub(super) const MESSAGE_MAX: u64 = 16 << 20;
 pub(super) const SMB_NEED: usize = nbss::PREFIX_LEN + 4;
 /// Behind the record mark: enough to see an RPC call's procedure.
 pub(super) const RPC_NEED: usize = 4 + rpc::CALL_HEADER;
+/// Enough to see a message of any of the framings.
+pub const HEADER_NEED: usize = if RPC_NEED > SMB_NEED { RPC_NEED } else { SMB_NEED };
 /// The smallest SMB message: an SMB1 header with no words and no bytes.
 const SMB_MIN: u32 = 32;
 

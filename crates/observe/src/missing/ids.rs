@@ -2,6 +2,10 @@
 
 use super::{Blocks, Estimate};
 
+/// A client whose first captured request has a higher id than this did not count from 0: nobody sends as many requests on one
+/// connection.
+const MOST_BEFORE: u64 = 1 << 40;
+
 /// Of the ids between the lowest and highest of a stretch without loss, so many must have been seen: then the client counts.
 const DENSE: f64 = 0.9;
 /// Ids further from each other than this do not count on: further than any client has requests outstanding.
@@ -87,6 +91,9 @@ impl Ids {
     /// Requests before the first, of a protocol in which ids begin at 0: requests may take several ids.
     pub(crate) fn before_first(&self) -> Option<Estimate> {
         let first = self.first?.saturating_sub(self.origin);
+        if first > MOST_BEFORE {
+            return None;
+        }
         if self.widths.mean() == Some(1.0) {
             return Some(Estimate { operations: first as f64, error: 0.0 });
         }
@@ -213,6 +220,17 @@ mod tests {
         let mut ids = Ids::default();
         (0..10u64).for_each(|at| ids.message_id(at << 63, 1, 0));
         assert_eq!((ids.missing(false), ids.missing(true)), (None, None));
+    }
+
+    /// Found by fuzzing: a connection whose beginning was captured, and a first id near the end of all.
+    #[test]
+    fn a_first_message_id_that_no_client_has_says_nothing() {
+        let mut ids = Ids::default();
+        ids.message_id(u64::MAX - 1, 1, 0);
+        assert_eq!(ids.before_first(), None);
+        let mut ids = Ids::default();
+        (1_000..1_010).for_each(|at| ids.message_id(at, 1, 0));
+        assert_eq!(ids.before_first(), Some(Estimate { operations: 1_000.0, error: 0.0 }));
     }
 
     #[test]

@@ -268,16 +268,20 @@ impl Ledger {
         let lost = Estimate::combined(all.into_iter().flatten()).map(|lost| lost.and(before).and(behind));
         let hidden = tally.encrypted + tally.compressed;
         let floor = asked + answered;
+        // Where the connection's beginning was not captured, that of the capture may have come between.
+        let least = if link.from_start { floor } else { floor - tally.responses_unexplained };
         let nothing_known = lost.is_none()
             && self.flows.iter().any(|flow| flow.between > 0 || flow.breaks > 0 || flow.outside != [0; 2]);
+        // How much of it was dropped before its first packet, and of others of which nothing is left, nobody knows.
+        let lost_before = link.begins_late && !link.from_start && tally.responses_unexplained > 0;
         let lost = lost.unwrap_or(Estimate { operations: 0.0, error: 0.0 });
         let best = (lost.operations.round() as u64).max(floor);
         let error = ERRORS * lost.error;
         Missing {
-            operations: best + hidden,
-            low: ((lost.operations - error).max(0.0).floor() as u64).max(floor).min(best) + hidden,
-            high: at_most(lost.operations + error).max(best) + hidden * COMPOUND_MAX,
-            unknown: u64::from(nothing_known),
+            operations: best.saturating_add(hidden),
+            low: ((lost.operations - error).max(0.0).floor() as u64).max(least).min(best).saturating_add(hidden),
+            high: at_most(lost.operations + error).max(best).saturating_add(hidden * COMPOUND_MAX),
+            unknown: u64::from(nothing_known || lost_before),
         }
     }
 
@@ -289,11 +293,11 @@ impl Ledger {
         let either = requests + responses + requests * responses / tally.paired.max(1);
         let counted = ids.and_then(|ids| ids.missing(true)).map_or(0, |lost| lost.operations.round() as u64);
         // The calls of responses without one are among the ids that are missing, where those are counted.
-        let likely = if counted > 0 { counted.max(responses) + requests } else { responses };
+        let likely = if counted > 0 { counted.max(responses).saturating_add(requests) } else { responses };
         Missing {
-            operations: one_sided + likely,
-            low: one_sided + counted,
-            high: one_sided + likely.max(either),
+            operations: likely.saturating_add(one_sided),
+            low: counted.saturating_add(one_sided),
+            high: likely.max(either).saturating_add(one_sided),
             unknown: 0,
         }
     }

@@ -62,6 +62,8 @@ pub struct Handles {
     hasher: foldhash::quality::RandomState,
     /// The handle asked for last, its key and object: many calls in a row are about one directory or file.
     last: (Vec<u8>, u64, Object),
+    /// Room for a path that is put together.
+    path: String,
 }
 
 /// By key, in the order in which they came: what is used together came together, so that it shares cache lines
@@ -123,9 +125,13 @@ impl Handles {
     #[cold]
     fn new_child(&mut self, key: u64, directory: Object, name: &[u8], names: &mut Names) -> Symbol {
         let parent = names.text(directory.path).unwrap_or("[unknown]");
-        let slash = if parent.ends_with('/') { "" } else { "/" };
-        let text = format!("{parent}{slash}{}", String::from_utf8_lossy(name));
-        let path = names.intern(&text);
+        self.path.clear();
+        self.path.push_str(parent);
+        if !parent.ends_with('/') {
+            self.path.push('/');
+        }
+        self.path.push_str(&String::from_utf8_lossy(name));
+        let path = names.intern(&self.path);
         if self.children.len() < HANDLES_MAX {
             self.children.insert(key, Child { path, learnt: Learnt::default() });
         }

@@ -1,7 +1,9 @@
 //! Names: what handles and ids stand for, learnt from the traffic.
 
 mod handles;
+mod hosts;
 mod smb2;
 
 pub use handles::{Handles, Named, Object};
+pub use hosts::learn as learn_hosts;
 pub use smb2::Smb2Names;

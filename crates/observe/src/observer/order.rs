@@ -24,7 +24,7 @@ impl<S: Sink> Observer<S> {
             let is_there = |tied: &Tied| match &tied.packet {
                 TiedPacket::Segment(segment, _) => !connection.is_early(&segment.as_segment(), tied.direction),
                 TiedPacket::Datagram(datagram) => {
-                    !connection.pairing.is_early_reply(datagram.as_datagram().payload, tied.direction)
+                    !connection.paired.pairing.is_early_reply(datagram.as_datagram().payload, tied.direction)
                 }
             };
             let Some(tied) = self.ties.take_if(slot, is_there) else { return };
@@ -51,7 +51,7 @@ impl<S: Sink> Observer<S> {
         let Tied { slot, direction, packet } = tied;
         match packet {
             TiedPacket::Segment(segment, stamp) => {
-                self.take_waiting(*slot, *direction, &segment.as_segment(), *stamp);
+                self.take_rare(*slot, *direction, &segment.as_segment(), *stamp);
             }
             TiedPacket::Datagram(datagram) => self.take_datagram(*slot, *direction, datagram.as_datagram()),
         }

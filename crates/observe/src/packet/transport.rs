@@ -37,6 +37,10 @@ pub struct Segment<'a> {
     pub ack: u32,
     /// Flags.
     pub flags: TcpFlags,
+    /// The window, not scaled.
+    pub window: u16,
+    /// The scale that a SYN announces for all further windows of its sender (RFC 7323 2.2).
+    pub window_scale: Option<u8>,
     /// What was captured of the payload.
     pub payload: &'a [u8],
     /// Length of the payload on the wire, bytes.
@@ -52,6 +56,10 @@ pub struct SegmentBuf {
     pub ack: u32,
     /// Flags.
     pub flags: TcpFlags,
+    /// See [`Segment::window`].
+    pub window: u16,
+    /// See [`Segment::window_scale`].
+    pub window_scale: Option<u8>,
     /// What was captured of the payload.
     pub payload: Vec<u8>,
     /// See [`Segment::wire_len`].
@@ -61,14 +69,14 @@ pub struct SegmentBuf {
 impl SegmentBuf {
     /// A copy.
     pub fn of(segment: &Segment<'_>) -> Self {
-        let Segment { seq, ack, flags, payload, wire_len } = *segment;
-        Self { seq, ack, flags, payload: payload.to_vec(), wire_len }
+        let Segment { seq, ack, flags, window, window_scale, payload, wire_len } = *segment;
+        Self { seq, ack, flags, window, window_scale, payload: payload.to_vec(), wire_len }
     }
 
     /// The segment.
     pub fn as_segment(&self) -> Segment<'_> {
-        let Self { seq, ack, flags, ref payload, wire_len } = *self;
-        Segment { seq, ack, flags, payload, wire_len }
+        let Self { seq, ack, flags, window, window_scale, ref payload, wire_len } = *self;
+        Segment { seq, ack, flags, window, window_scale, payload, wire_len }
     }
 }
 
@@ -137,15 +145,39 @@ pub(super) fn tcp<'a>(datagram: &Datagram<'a>) -> Option<(Path, Segment<'a>)> {
     if header_len < 20 {
         return None;
     }
+    let flags = TcpFlags(header[13]);
     let segment = Segment {
         seq: u32::from_be_bytes([header[4], header[5], header[6], header[7]]),
         ack: u32::from_be_bytes([header[8], header[9], header[10], header[11]]),
-        flags: TcpFlags(header[13]),
+        flags,
+        window: u16::from_be_bytes([header[14], header[15]]),
+        window_scale: if flags.syn() {
+            window_scale(datagram.payload.get(20..header_len).unwrap_or_default())
+        } else {
+            None
+        },
         // A snaplen may have cut inside the options.
         payload: datagram.payload.get(header_len..).unwrap_or_default(),
         wire_len,
     };
     Some((path(datagram, datagram.payload.first_chunk()?)?, segment))
+}
+
+/// The window scale among a SYN's options.
+#[cold]
+fn window_scale(mut options: &[u8]) -> Option<u8> {
+    const END: u8 = 0;
+    const NOTHING: u8 = 1;
+    const WINDOW_SCALE: u8 = 3;
+    loop {
+        options = match *options {
+            [NOTHING, ref rest @ ..] => rest,
+            [WINDOW_SCALE, 3, scale, ..] => return Some(scale),
+            [END, ..] | [] | [_] => return None,
+            // An option's length counts its first two bytes.
+            [_, length, ..] => options.get(usize::from(length.max(2))..)?,
+        };
+    }
 }
 
 /// The ends of a datagram that holds UDP, its payload, and the payload's length on the wire; `None` where it is malformed.
@@ -160,4 +192,21 @@ fn udp<'a>(datagram: &Datagram<'a>) -> Option<(Path, &'a [u8], u32)> {
     };
     let captured = datagram.payload.len().min(8 + wire_len as usize);
     Some((path(datagram, datagram.payload.first_chunk()?)?, datagram.payload.get(8..captured)?, wire_len))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::window_scale;
+
+    #[test]
+    fn the_window_scale_is_found_among_the_options_of_a_syn() {
+        // Linux: MSS, SACK permitted, timestamps, padding, window scale.
+        let linux = [2, 4, 5, 0xb4, 4, 2, 8, 10, 0, 0, 0, 1, 0, 0, 0, 0, 1, 3, 3, 7];
+        assert_eq!(window_scale(&linux), Some(7));
+        assert_eq!(window_scale(&linux[..16]), None, "there is none");
+        assert_eq!(window_scale(&[3, 3]), None, "cut");
+        assert_eq!(window_scale(&[8, 0, 0, 3, 3, 9]), None, "a length of 0 is no end in itself");
+        assert_eq!(window_scale(&[0, 3, 3, 9]), None, "behind the end");
+        assert_eq!(window_scale(&[]), None);
+    }
 }

@@ -17,9 +17,9 @@ pub use crate::connection_context::ConnectionContext;
 pub use output::Output;
 pub use pending::PendingTable;
 pub use request::{Answer, Pending};
-pub use status::status_name;
+pub use status::{status_name, statuses_named};
 
-use plimsoll_model::{OneSided, Sink, Unseen};
+use plimsoll_model::{Network, OneSided, Sink, Unseen};
 
 use crate::message::Message;
 use crate::missing::{Bursts, End, Ids};
@@ -45,6 +45,8 @@ pub(crate) struct Account {
     /// Connections of which one direction was captured, and the first of them.
     pub(crate) one_sided: u64,
     pub(crate) one_sided_named: Vec<OneSided>,
+    /// Waiting that TCP's headers tell of.
+    pub(crate) network: Network,
     /// When packets were lost.
     pub(crate) bursts: Bursts,
     /// When connections were seen.
@@ -134,6 +136,7 @@ impl Pairing {
         }
         if let Some(smb2) = &mut self.smb2 {
             smb2.end(link, &mut shared.output);
+            shared.smb2.credits.add(&smb2.credits());
         }
     }
 }

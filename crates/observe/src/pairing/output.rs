@@ -117,7 +117,7 @@ impl<S: Sink> Output<S> {
     pub fn orphan(&mut self, link: &ConnectionContext, direction: usize) {
         self.anomalies.add(Anomaly::ResponseWithoutRequest);
         let (losses, cuts) = (link.holes[1 - direction], link.cuts[1 - direction]);
-        if link.datagrams || (losses == 0 && link.from_start) {
+        if link.datagrams || (losses == 0 && (link.from_start || link.begins_late)) {
             self.tally.others().responses_unexplained += 1;
         } else if losses == 0 {
             self.tally.others().responses_before_start += 1;

@@ -79,6 +79,52 @@ impl Pending {
         }
     }
 
+    /// Makes this [`Pending::of`] another message, where it stands: the whole would be put together elsewhere and then moved.
+    #[inline]
+    pub fn begin(&mut self, message: &Message<'_>, direction: usize, link: &ConnectionContext, procedure: Procedure) {
+        // All of them: who adds one is told here.
+        let Self {
+            procedure: of,
+            long_lived,
+            counted,
+            direction: from,
+            compound_position,
+            first,
+            last,
+            interim,
+            bytes,
+            packets,
+            payload,
+            resent_wait_ns,
+            start_offset,
+            end_offset,
+            holes,
+            cuts_back,
+            session,
+            share,
+            path,
+            user,
+        } = self;
+        *of = procedure;
+        *long_lived = procedure.row().long_lived;
+        *counted = true;
+        *from = direction as u8;
+        *compound_position = None;
+        *first = message.first;
+        *last = message.last;
+        *interim = None;
+        *bytes = Some(message.len);
+        *packets = message.packets;
+        *payload = None;
+        *resent_wait_ns = message.resent_wait_ns;
+        *start_offset = message.end_offset.saturating_sub(message.len);
+        *end_offset = message.end_offset;
+        *holes = link.holes;
+        *cuts_back = link.cuts[1 - direction];
+        *session = None;
+        (*share, *path, *user) = (Symbol::NONE, Symbol::NONE, Symbol::NONE);
+    }
+
     /// Whether both directions have lost data since: then an id that comes round may be a stranger's.
     pub fn is_ambiguous(&self, link: &ConnectionContext) -> bool {
         self.holes[0] != link.holes[0] && self.holes[1] != link.holes[1]

@@ -126,9 +126,10 @@ impl Rpc {
             *orphans = orphans.saturating_sub(1);
             output.anomalies.add(Anomaly::NegativeTime);
         }
-        let mut waiting = self.make(call, message, direction, link);
-        waiting.pending.user = self.user(call, output);
-        if let Some(arguments) = call.arguments() {
+        let parts = call.parts();
+        let mut waiting = self.make(call, parts.protection, message, direction, link);
+        waiting.pending.user = self.user(parts.credential, output);
+        if let Some(arguments) = parts.arguments {
             note_arguments(&mut waiting, arguments, handles, output);
         }
         if waiting.pending.procedure.is_unknown() {
@@ -147,23 +148,33 @@ impl Rpc {
     fn make(
         &mut self,
         call: &Call<'_>,
+        protection: Option<Protection>,
         message: &Message<'_>,
         direction: usize,
         link: &ConnectionContext,
     ) -> Box<Waiting> {
         let (program, version, procedure) = (call.program(), call.version(), call.procedure());
-        let pending = Pending::of(message, direction, link, procedure::of(program, version, procedure));
-        let (protection, made, members, announced) = (call.protection(), Named::default(), Vec::new(), None);
+        let row = procedure::of(program, version, procedure);
+        let (made, members, announced) = (Named::default(), Vec::new(), None);
         match self.spare.pop() {
             Some(mut spare) => {
                 // Part by part: the whole would be put together elsewhere and then moved.
-                spare.pending = pending;
+                spare.pending.begin(message, direction, link, row);
                 (spare.program, spare.version, spare.procedure) = (program, version, procedure);
                 (spare.protection, spare.made, spare.members) = (protection, made, members);
                 spare.announced = announced;
                 spare
             }
-            None => Box::new(Waiting { pending, program, version, procedure, protection, made, members, announced }),
+            None => Box::new(Waiting {
+                pending: Pending::of(message, direction, link, row),
+                program,
+                version,
+                procedure,
+                protection,
+                made,
+                members,
+                announced,
+            }),
         }
     }
 
@@ -221,8 +232,8 @@ impl Rpc {
 
     /// The caller's numeric uid, as text; formatted once while it stays the same.
     #[inline]
-    fn user<S: Sink>(&mut self, call: &Call<'_>, output: &mut Output<S>) -> Symbol {
-        let Some(Credential::Sys(sys)) = call.credential() else { return Symbol::NONE };
+    fn user<S: Sink>(&mut self, credential: Option<Credential<'_>>, output: &mut Output<S>) -> Symbol {
+        let Some(Credential::Sys(sys)) = credential else { return Symbol::NONE };
         match self.user {
             Some((uid, symbol)) if uid == sys.uid => symbol,
             _ => self.other_user(sys.uid, &mut output.names),

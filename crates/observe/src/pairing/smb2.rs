@@ -6,11 +6,14 @@
 //!
 //! Spec: MS-SMB2 3.2.5.1, 3.3.4.2.
 
+mod breaks;
 mod context;
+mod credits;
 
 use std::collections::HashMap;
+use std::net::IpAddr;
 
-use plimsoll_model::{Anomaly, Endpoint, Outcome, Procedure, Protocol, Sink, Symbol};
+use plimsoll_model::{Anomaly, Credits, Endpoint, HostNameFrom, Outcome, Procedure, Protocol, Sink, Symbol};
 use plimsoll_wire::smb2::compound::{Member, Members};
 use plimsoll_wire::smb2::header::{self, Header};
 use plimsoll_wire::smb2::{Command, Kind, status};
@@ -50,6 +53,10 @@ pub struct Smb2Shared {
     pub names: Smb2Names,
     /// Decrypts messages, where keys were given.
     pub(crate) decryption: Option<Box<Decryption>>,
+    /// Leases and oplocks that servers broke.
+    pub(crate) breaks: breaks::BreakTimes,
+    /// Waiting for credits.
+    pub(crate) credits: Credits,
     /// Requests with an interim answer.
     pending: HashMap<AcrossChannels, Vec<(ConnectionContext, Waiting)>, foldhash::fast::RandomState>,
     pending_count: usize,
@@ -106,6 +113,8 @@ pub struct Smb2 {
     guessed: bool,
     /// Message ids of requests.
     ids: Ids,
+    /// The credits that the client has.
+    balance: credits::Balance,
     /// What decryption remembers of the connection.
     channel: Option<Box<Channel>>,
 }
@@ -201,6 +210,7 @@ impl Smb2 {
     /// No request has a message id below this one.
     pub(crate) fn begin_at(&mut self, id: u64) {
         self.ids.begin_at(id);
+        self.balance = credits::Balance::used(id);
     }
 
     /// The message ids of requests.
@@ -213,6 +223,11 @@ impl Smb2 {
         for (_, waiting) in self.waiting.drain() {
             output.unanswered(link, waiting.id, &waiting.pending);
         }
+    }
+
+    /// How often the client waited for credits.
+    pub(crate) fn credits(&self) -> Credits {
+        self.balance.found()
     }
 
     fn request<S: Sink>(
@@ -231,6 +246,8 @@ impl Smb2 {
             return;
         }
         self.ids.message_id(key, header.credit_charge(), link.breaks[direction]);
+        let is_whole = link.from_start && link.holes == [0; 2];
+        self.balance.request(header.credit_charge(), part.message.first.time_ns, is_whole);
         let command = header.command_code();
         let mut pending = Pending::of(part.message, direction, link, Procedure::of(Protocol::Smb2, command));
         if pending.procedure.is_unknown() {
@@ -264,12 +281,16 @@ impl Smb2 {
         let header = &part.member.header;
         if is_break_notification(header) {
             output.one_way += 1;
+            let (server, holder) = (link.ends[direction].ip, link.ends[1 - direction].ip);
+            shared.breaks.notified(server, holder, part.message.first.time_ns);
             return;
         }
         let (key, _) = self.id(header, link, output);
         let status = header.status();
         let across = across_channels(header, link.ends[direction]);
-        if status == Some(status::STATUS_PENDING) && header.is_async() {
+        let is_interim = status == Some(status::STATUS_PENDING) && header.is_async();
+        self.balance.response(header.credits(), part.message.first.time_ns, !is_interim);
+        if is_interim {
             self.interim(key, across, part, link, shared);
             return;
         }
@@ -286,9 +307,19 @@ impl Smb2 {
             },
         };
         let Some(mut waiting) = waiting else { return output.orphan(&link, direction) };
+        if header.command() == Command::Create && !shared.breaks.is_empty() {
+            shared.breaks.opened(
+                link.ends[1 - usize::from(waiting.pending.direction)].ip,
+                &waiting.pending,
+                part.message,
+            );
+        }
         let mut answer = Answer::of(part.message, status, outcome(status));
         answer.bytes = Some(part.member.len as u64);
         context::note_response(&mut waiting, part.member, &link, &mut answer, &mut shared.names);
+        if header.command() == Command::SessionSetup {
+            context::note_server_name(part.member, link.ends[direction].ip, output);
+        }
         output.pair(&link, waiting.id, &waiting.pending, &answer);
     }
 
@@ -384,9 +415,12 @@ pub(super) fn outcome(status: Option<u32>) -> Outcome {
     }
 }
 
-/// The user of an NTLMSSP logon, as `DOMAIN\user`.
-pub(super) fn user<S: Sink>(blob: &[u8], output: &mut Output<S>) -> Symbol {
+/// The user of an NTLMSSP logon, as `DOMAIN\user`. Notes what the client at `from` says that its name is.
+pub(super) fn user<S: Sink>(blob: &[u8], from: IpAddr, output: &mut Output<S>) -> Symbol {
     let Some(logon) = plimsoll_wire::ntlmssp::Authenticate::find(blob) else { return Symbol::NONE };
+    if let Some(workstation) = logon.workstation() {
+        output.names.hosts.learn(from, &workstation.to_string(), HostNameFrom::Logon);
+    }
     if logon.is_anonymous() == Some(true) {
         return output.names.intern("[anonymous]");
     }

@@ -25,6 +25,32 @@ fn dos_error_name(status: u32) -> Option<&'static str> {
     smb2::status::dos_error_name(class, u16::from_le_bytes([low, high]))
 }
 
+/// Every protocol's statuses of this name, with the prefix that its standard gives all of them or without:
+/// STATUS_ACCESS_DENIED or ACCESS_DENIED, NFS3ERR_STALE or STALE, whatever the case.
+pub fn statuses_named(name: &str) -> Vec<(Protocol, u32)> {
+    // NFS's reach to 10,096, MOUNT's and the lock manager's are below; a DOS error's code has 12 bits at most.
+    let dos = || (1..=3).flat_map(|class| (0..1 << 12).map(move |code| code << 16 | class));
+    let numbers = |protocol: Protocol| -> Vec<u32> {
+        match protocol {
+            Protocol::Smb1 => smb2::status::NAMED.iter().copied().chain(dos()).collect(),
+            Protocol::Smb2 => smb2::status::NAMED.to_vec(),
+            _ => (0..=100).chain(10_000..=10_200).collect(),
+        }
+    };
+    let is = |full: &str| {
+        let prefixes = [
+            "STATUS_", "NFSERR_", "NFS3ERR_", "NFS4ERR_", "NFS3_", "NFS4_", "NFS_", "NLM_", "MNT3ERR_", "MNT3_", "ERR",
+        ];
+        let short = prefixes.iter().find_map(|prefix| full.strip_prefix(prefix));
+        full.eq_ignore_ascii_case(name) || short.is_some_and(|short| short.eq_ignore_ascii_case(name))
+    };
+    let of = |protocol: Protocol| {
+        let named = numbers(protocol).into_iter().filter(|status| status_name(protocol, *status).is_some_and(is));
+        named.map(|status| (protocol, status)).collect::<Vec<_>>()
+    };
+    Protocol::ALL.into_iter().flat_map(of).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use plimsoll_model::StatusFamily;
@@ -48,6 +74,24 @@ mod tests {
                 assert!(protocols.iter().any(|&protocol| StatusFamily::of(protocol, rule.status) == Some(family)));
             }
         }
+    }
+
+    #[test]
+    fn every_status_is_found_by_its_name() {
+        for &status in smb2::status::NAMED {
+            let name = status_name(Protocol::Smb2, status).unwrap_or_default();
+            assert!(statuses_named(&name.to_lowercase()).contains(&(Protocol::Smb2, status)), "{name}");
+        }
+        assert_eq!(statuses_named("ERRbadfile"), [(Protocol::Smb1, 0x0002_0001)]);
+        let stale = [(Protocol::Nfs2, 70), (Protocol::Nfs3, 70), (Protocol::Nfs4, 70)];
+        assert!(stale.iter().all(|one| statuses_named("STALE").contains(one)));
+        assert_eq!(statuses_named("nfs4err_badsession"), [(Protocol::Nfs4, 10_052), (Protocol::Nfs4Callback, 10_052)]);
+        assert!(statuses_named("no such thing").is_empty());
+        // No name lies beyond the numbers that are looked at.
+        let nfs = [Protocol::Nfs2, Protocol::Nfs3, Protocol::Nfs4, Protocol::Mount, Protocol::Nlm];
+        assert!(
+            (101..10_000).chain(10_201..70_000).all(|n| nfs.iter().all(|&protocol| status_name(protocol, n).is_none()))
+        );
     }
 
     #[test]

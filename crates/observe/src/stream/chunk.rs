@@ -35,7 +35,7 @@ impl<'a> Chunk<'a> {
     }
 
     /// Place behind the last byte.
-    pub(super) fn end(&self) -> u64 {
+    pub(crate) fn end(&self) -> u64 {
         self.offset + u64::from(self.wire_len)
     }
 }

@@ -5,6 +5,8 @@
 pub struct Counts {
     /// Data seen before.
     pub retransmitted: u64,
+    /// … all of which the other side had acknowledged before: nobody waited for it.
+    pub unneeded: u64,
     /// A keep-alive probe: its byte was seen before, by design.
     pub keep_alive: u64,
     /// New data, but later data was there already.
@@ -20,6 +22,7 @@ impl Counts {
     pub fn since(&self, before: &Counts) -> Counts {
         Counts {
             retransmitted: self.retransmitted - before.retransmitted,
+            unneeded: self.unneeded - before.unneeded,
             keep_alive: self.keep_alive - before.keep_alive,
             out_of_order: self.out_of_order - before.out_of_order,
             late: self.late - before.late,

@@ -57,6 +57,12 @@ impl TcpFlow {
         Sizes { largest: self.largest, segments: self.segments, bytes: self.segment_bytes }
     }
 
+    /// The largest payload in a packet, bytes.
+    #[inline]
+    pub fn largest(&self) -> u32 {
+        self.largest
+    }
+
     /// Whether data is held back behind a hole.
     #[inline]
     pub fn is_holding(&self) -> bool {
@@ -271,6 +277,8 @@ impl TcpFlow {
             self.counts.retransmitted += 1;
             if end > self.acknowledged {
                 self.resent_to = self.resent_to.max(end);
+            } else {
+                self.counts.unneeded += 1;
             }
         }
     }

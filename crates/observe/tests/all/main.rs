@@ -9,5 +9,7 @@ mod hostile;
 mod loss;
 mod oracle;
 mod pairing_model;
+mod small_segments;
 mod snaplen;
 mod stream_model;
+mod waiting;

@@ -148,7 +148,15 @@ fn run(steps: &[Step], origin: u32, with_syn: bool) -> (Model, Real) {
     let seq = |at: u64| origin.wrapping_add(at as u32);
     let mut cursor = START;
     if with_syn {
-        let syn = Segment { seq: seq(cursor - 1), ack: 0, flags: TcpFlags(SYN), payload: &[], wire_len: 0 };
+        let syn = Segment {
+            seq: seq(cursor - 1),
+            ack: 0,
+            flags: TcpFlags(SYN),
+            window: 1,
+            window_scale: None,
+            payload: &[],
+            wire_len: 0,
+        };
         real.tcp_flow.segment(&syn, Stamp { time_ns: 0, frame: 1 }, 0, &mut Take(&mut real.events));
         model.begin(cursor);
         real.shift = real.tcp_flow.next().map(|next| next - cursor);
@@ -177,7 +185,15 @@ fn run(steps: &[Step], origin: u32, with_syn: bool) -> (Model, Real) {
             cursor += u64::from(len);
         }
         let bytes: Vec<u8> = (0..len.min(cut)).map(|index| (frame * 31 + u64::from(index) * 7) as u8).collect();
-        let segment = Segment { seq: seq(at), ack: 0, flags: TcpFlags(ACK), payload: &bytes, wire_len: len };
+        let segment = Segment {
+            seq: seq(at),
+            ack: 0,
+            flags: TcpFlags(ACK),
+            window: 1,
+            window_scale: None,
+            payload: &bytes,
+            wire_len: len,
+        };
         // Time does not tell the frame, and what it acknowledges tells neither.
         let stamp = (1_000 - frame as i64 * 3, frame, frame * frame);
         if real.tcp_flow.next().is_none() {
@@ -255,7 +271,7 @@ proptest! {
         for (frame, (at, len)) in (1..).zip(&order) {
             let bytes: Vec<u8> = (*at..*at + u64::from(*len)).map(|at| (at * 13) as u8).collect();
             let seq = origin.wrapping_add(*at as u32);
-            let segment = Segment { seq, ack: 0, flags: TcpFlags(ACK), payload: &bytes, wire_len: *len };
+            let segment = Segment { seq, ack: 0, flags: TcpFlags(ACK), window: 1, window_scale: None, payload: &bytes, wire_len: *len };
             tcp_flow.segment(&segment, Stamp { time_ns: 0, frame }, 0, &mut Take(&mut events));
         }
         let values: Vec<Option<u8>> = events.iter().map(|events| match events {

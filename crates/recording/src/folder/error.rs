@@ -45,7 +45,7 @@ impl FolderError {
         Self::File { path: path.to_owned(), source: source.into() }
     }
 
-    pub(super) fn damaged(path: &Path, source: impl Into<Cause>) -> Self {
+    pub(crate) fn damaged(path: &Path, source: impl Into<Cause>) -> Self {
         Self::Damaged { path: path.to_owned(), source: source.into() }
     }
 }

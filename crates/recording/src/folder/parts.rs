@@ -13,6 +13,11 @@ use crate::parquet_table::{NEAR_ROWS, ParquetTable};
 /// Rows of a file: some 180 MiB. A file can be read when it is finished.
 const PART_ROWS: u64 = 8 << 20;
 
+/// The name of a file of the table.
+pub(super) fn file_name(part: u32) -> String {
+    format!("transactions-{part:04}.parquet")
+}
+
 /// The transactions table of a stage.
 pub(super) struct Parts {
     folder: PathBuf,
@@ -68,7 +73,7 @@ impl Parts {
     }
 
     fn begin_part(folder: &Path, parts: &mut u32) -> Result<ParquetTable, Cause> {
-        let file = File::create(folder.join(format!("transactions-{parts:04}.parquet")))?;
+        let file = File::create(folder.join(file_name(*parts)))?;
         let table = ParquetTable::new(file, "transactions", fields())?.sorted();
         *parts += 1;
         Ok(table)

@@ -6,7 +6,7 @@ use plimsoll_model::{Coverage, Names};
 use plimsoll_stats::{Intervals, Statistics, state};
 
 use super::write::{PARTIAL, entries};
-use super::{FolderError, Manifest, Stage, intervals, manifest, packed, progress};
+use super::{FolderError, Manifest, Stage, intervals, manifest, packed, parts, progress};
 
 /// A recording that is there. Its finished stages are whole, whatever became of what wrote it.
 pub struct Recording {
@@ -66,6 +66,14 @@ impl Recording {
     /// When the stage's file is not there, damaged or of another version.
     pub fn intervals(&self, stage: &Stage) -> Result<Intervals, FolderError> {
         intervals::read(&self.file(stage, intervals::NAME)?)
+    }
+
+    /// The files of a stage's transactions table, in order; which transactions have a row stands in the manifest.
+    ///
+    /// # Errors
+    /// When the manifest names a folder that is not the recording's own.
+    pub fn transactions(&self, stage: &Stage) -> Result<Vec<PathBuf>, FolderError> {
+        (0..stage.parts).map(|part| self.file(stage, &parts::file_name(part))).collect()
     }
 
     /// A file of a stage. A manifest may come from a stranger: it names folders in the recording's own alone.

@@ -223,7 +223,7 @@ fn sort<T: Copy + PartialEq + Default>(
 ) -> Result<(), Cause> {
     let Some(values) = values.different() else { return Ok(()) };
     if values.len() != order.len() {
-        return Err("a column of more or fewer rows than there are".into());
+        return Err("the columns differ in their number of rows".into());
     }
     scratch.clear();
     scratch.extend(order.iter().map(|&row| values.get(row as usize).copied().unwrap_or_default()));

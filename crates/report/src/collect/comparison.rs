@@ -10,6 +10,7 @@ use plimsoll_stats::comparison::{
 
 pub use ranking::protocols;
 
+use super::answers;
 use crate::findings::comparison::{
     CANNOT_TELL, ComparedLevel, ComparedMetric, ComparedRow, Comparison, Difference, Estimate, Method,
 };
@@ -76,14 +77,11 @@ impl Report {
         let mut levels: Vec<ComparedLevel> =
             common(&contestants).iter().map(|level| compared(&contestants, level, order)).collect();
         let tested = mark(&mut levels);
-        let comparison = Comparison {
-            warnings,
-            method: method(&levels, tested),
-            ranking: ranking::ranking(&contestants, order),
-            levels,
-            conditions: Vec::new(),
-        };
-        Report::of(contestants.into_iter().map(|one| one.findings), Some(comparison))
+        let (method, ranking) = (method(&levels, tested), ranking::ranking(&contestants, order));
+        let sides: Vec<Findings> = contestants.into_iter().map(|one| one.findings).collect();
+        let diagnosis = answers::comparison::diagnose(&sides, &levels, ranking.as_ref());
+        let comparison = Comparison { diagnosis, warnings, method, ranking, levels, conditions: Vec::new() };
+        Report::of(sides, Some(comparison))
     }
 }
 

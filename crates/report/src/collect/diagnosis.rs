@@ -1,317 +1,239 @@
 //! The diagnosis of a capture: rules over its findings, each with a threshold. MEASUREMENT.md, "Diagnosis", has them.
+//!
+//! A file holds the rules of a family; each rule gives what it [`Found`], or nothing.
 
-use std::collections::BTreeSet;
+mod errors;
+mod few;
+mod leases;
+mod network;
+mod next;
+mod operations;
+mod paths;
+mod places;
+mod silence;
+mod times;
+mod transfer;
 
-use super::validity::plural;
-use crate::findings::{Confidence, Diagnosis, Findings, OperationRow, Rule, Slow, Statement, Verdict};
-use crate::instant;
-use crate::text::duration;
-use plimsoll_stats::Waiting;
+use plimsoll_model::{Coverage, Names, Operation};
+use plimsoll_stats::tallies::Excess;
+use plimsoll_stats::{Tallies, Waiting};
 
-/// Few slow requests: together this part of all waiting at least,
-const FEW_SHARE: f64 = 0.25;
-/// at most this part of the requests for the same operation,
-const FEW_AMONG: f64 = 0.2;
-/// and each took at least this part of the slowest one's time.
-const FEW_ALIKE: f64 = 0.5;
-/// A burst: this part of all waiting in one bin of the series,
-const BURST_SHARE: f64 = 0.25;
-/// that is at most this part of the time.
-const BURST_TIME: f64 = 0.1;
-/// Retransmission: this part of all waiting.
-const RESENT_SHARE: f64 = 0.05;
-/// A key of `--by`: this part of all waiting, and twice its part of the requests.
-const KEY_SHARE: f64 = 0.3;
-/// An operation that leads alone has this part of all waiting.
-const OPERATION_SHARE: f64 = 0.5;
-/// Causes named in a sentence.
+use super::StatusName;
+use super::percent;
+use crate::findings::{Confidence, Diagnosis, Findings, Rule, Slow, Statement, Verdict};
+use few::Few;
+
+/// Causes, clients and the like that a sentence names.
 const NAMED: usize = 3;
+/// A place or an error is a cause from this part of all waiting on.
+const CAUSE_SHARE: f64 = 0.05;
+/// A request took so much longer than those of others on average, ns: half a turn of a disk at 7,200 per minute. A processor that is
+/// busy for a moment makes a millisecond or two, which nobody feels and nobody can mend.
+const FELT_NS: f64 = 4_000_000.0;
+/// All that clients waited longer, together: this part of the time of the capture,
+const FELT_TIME: f64 = 0.05;
+/// … or so much, ns, whichever is less.
+const FELT_SUM_NS: f64 = 1e9;
 
-/// What one operation made clients wait.
-struct Operation<'f> {
-    label: &'f str,
-    count: u64,
-    waited_s: f64,
+/// What rules look at.
+pub(super) struct Evidence<'e> {
+    pub(super) findings: &'e Findings,
+    /// That of all operations.
+    pub(super) waiting: Waiting,
+    pub(super) tallies: Option<&'e Tallies>,
+    pub(super) coverage: &'e Coverage,
+    pub(super) names: &'e Names,
+    pub(super) status_name: StatusName,
 }
 
-/// The diagnosis of a capture; empty where the numbers must not be used. `waiting` is that of all operations.
-pub(super) fn diagnose(findings: &Findings, waiting: Waiting) -> Diagnosis {
-    let waited_s: f64 = findings.operations.iter().filter(|row| row.parent.is_none()).map(|row| row.waited_s).sum();
-    let operations = by_operation(&findings.operations);
+impl Evidence<'_> {
+    /// How long clients waited in all, s.
+    fn waited_s(&self) -> f64 {
+        self.findings.operations.iter().filter(|row| row.parent.is_none()).map(|row| row.waited_s).sum()
+    }
+
+    /// How long clients waited in all, as the tallies have it, ns.
+    fn waited_ns(&self) -> f64 {
+        self.tallies.map_or(0.0, |tallies| tallies.waited_ns() as f64)
+    }
+
+    /// From the first packet to the last, ns.
+    fn elapsed_ns(&self) -> Option<f64> {
+        let elapsed_ns = self.coverage.last_ns?.checked_sub(self.coverage.first_ns?)?;
+        (elapsed_ns > 0).then_some(elapsed_ns as f64)
+    }
+
+    /// What clients must have waited longer, all together, for a cause to be accused, ns.
+    fn least_ns(&self) -> f64 {
+        self.elapsed_ns().map_or(FELT_SUM_NS, |elapsed_ns| FELT_SUM_NS.min(FELT_TIME * elapsed_ns))
+    }
+
+    /// Whether that much longer waiting is felt: by each request, by all together, and beside all other waiting.
+    fn is_felt(&self, excess: &Excess) -> bool {
+        excess.mean_ns - excess.others_ns >= FELT_NS
+            && excess.ns() >= self.least_ns().max(CAUSE_SHARE * self.waited_ns())
+    }
+}
+
+/// What a sentence is about. Of two that explain as much waiting the one that stands first here is said first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    /// What keeps requests from being answered, which no response time tells.
+    Trouble,
+    /// What requests waited for instead of being answered. Rules of this kind see only a part of what their cause makes clients wait.
+    Explanation,
+    /// Why requests take long.
+    Mechanism,
+    /// Whose requests, or what for.
+    Place,
+    /// Which requests, and when.
+    Symptom,
+    /// Something that explains no waiting.
+    Remark,
+}
+
+/// What a rule found.
+struct Found {
+    kind: Kind,
+    /// The part of all waiting that it explains.
+    explains: f64,
+    statement: Statement,
+    look: Option<Look>,
+}
+
+/// What narrows the next look down to it.
+#[derive(Clone, Debug)]
+struct Look {
+    operation: &'static str,
+    by: &'static str,
+    /// A filter and its value.
+    only: Option<(&'static str, String)>,
+}
+
+impl Found {
+    fn new(kind: Kind, rule: Rule, share: Option<f64>, text: String) -> Self {
+        let statement = Statement { rule, text, share, confidence: Confidence::Measured };
+        Self { kind, explains: share.unwrap_or(0.0), statement, look: None }
+    }
+
+    fn inferred(mut self) -> Self {
+        self.statement.confidence = Confidence::Inferred;
+        self
+    }
+
+    /// With a part of the waiting that is not the one that the sentence names.
+    fn explaining(mut self, share: f64) -> Self {
+        self.explains = share;
+        self
+    }
+
+    fn look(mut self, operation: &'static str, by: &'static str) -> Self {
+        self.look = Some(Look { operation, by, only: None });
+        self
+    }
+
+    fn only(mut self, flag: &'static str, value: String) -> Self {
+        self.look = self.look.map(|look| Look { only: Some((flag, value)), ..look });
+        self
+    }
+
+    /// Its place: a mechanism comes before the place that it explains half of, an explanation before the symptom of which it explains a
+    /// sixth.
+    fn rank(&self) -> (bool, f64) {
+        let factor = match self.kind {
+            Kind::Explanation => 6.0,
+            Kind::Trouble | Kind::Mechanism => 2.0,
+            Kind::Place => 1.5,
+            Kind::Symptom => 1.0,
+            Kind::Remark => 0.0,
+        };
+        (self.kind == Kind::Trouble, factor * self.explains)
+    }
+}
+
+/// The diagnosis of a capture; empty where the numbers must not be used.
+pub(super) fn diagnose(evidence: &Evidence<'_>) -> Diagnosis {
+    let findings = evidence.findings;
+    let waited_s = evidence.waited_s();
+    let operations = operations::by_operation(&findings.operations);
     let Some(first) = operations.first().filter(|_| waited_s > 0.0 && findings.validity.verdict != Verdict::Invalid)
     else {
         return Diagnosis::default();
     };
-    let lead = first.waited_s / waited_s;
-    let found = [
-        few_slow(findings, waited_s),
-        burst(findings),
-        key(findings, waited_s),
-        retransmission(findings, waited_s),
-        failures(findings),
-    ];
-    let mut found: Vec<Statement> = found.into_iter().flatten().collect();
-    // Sentences about more of the waiting come first; those about something else, last.
-    found.sort_by(|a, b| b.share.unwrap_or(0.0).total_cmp(&a.share.unwrap_or(0.0)));
-    if found.is_empty() && lead < OPERATION_SHARE {
-        found.push(nothing());
-    }
-    let mut statements = vec![operation(findings, waited_s, first, lead)];
-    statements.append(&mut found);
-    statements.extend(service_time(waiting));
+    let mut found = found(evidence, waited_s);
+    found.sort_by(|a, b| b.rank().0.cmp(&a.rank().0).then(b.rank().1.total_cmp(&a.rank().1)));
+    let next = next::next(findings, first.label, found.iter().find_map(|one| one.look.as_ref()));
+    let lead = operations::operation(findings, waited_s, first);
+    let is_alone = found.is_empty() && !operations::leads_alone(first, waited_s);
+    let (causes, others): (Vec<Found>, Vec<Found>) = found.into_iter().partition(|one| one.kind != Kind::Remark);
+    // Causes, then what all of it is about, then the rest.
+    let rest = others
+        .into_iter()
+        .chain(is_alone.then(|| operations::nothing(evidence)))
+        .chain(transfer::split(evidence.waiting));
+    let all = causes.into_iter().chain([lead]).chain(rest);
     // Sums of binary fractions have digits that say nothing.
     let whole_ns = (waited_s * 1e9).round() / 1e9;
-    Diagnosis { waited_s: Some(whole_ns), statements, next: next(findings, first.label) }
+    Diagnosis { waited_s: Some(whole_ns), statements: all.map(|one| one.statement).collect(), next }
 }
 
-/// Operations by how long clients waited for them. A command with subcommands counts as its subcommands; what has none of them, as itself.
-fn by_operation(rows: &[OperationRow]) -> Vec<Operation<'_>> {
-    let mut all: Vec<Operation<'_>> = Vec::new();
-    for row in rows {
-        let children = || rows.iter().filter(|child| is_child(child, row));
-        let waited_s = (row.waited_s - children().map(|child| child.waited_s).sum::<f64>()).max(0.0);
-        let count = row.count.saturating_sub(children().map(|child| child.count).sum());
-        match all.iter_mut().find(|one| one.label == row.operation) {
-            Some(one) => (one.count, one.waited_s) = (one.count + count, one.waited_s + waited_s),
-            None => all.push(Operation { label: &row.operation, count, waited_s }),
-        }
+/// What all rules found.
+fn found(evidence: &Evidence<'_>, waited_s: f64) -> Vec<Found> {
+    let findings = evidence.findings;
+    let mut found: Vec<Found> = Vec::new();
+    found.extend(errors::trouble(evidence));
+    found.extend(errors::failures(findings));
+    let is_all = findings.source.filters.is_empty();
+    // What waited for bytes that were sent again is known of all traffic.
+    let resent = transfer::retransmission(findings, waited_s).filter(|_| is_all);
+    found.extend(resent.or_else(|| transfer::lost_behind(evidence, waited_s)));
+    found.extend(network::network(evidence, waited_s));
+    if let Some(breaks) = leases::breaks(evidence, waited_s) {
+        // How an open ended that waited for a break, the server refusing or the client giving up, is no cause of its own.
+        let of_ends = |one: &&mut Found| one.kind == Kind::Explanation && one.statement.rule == Rule::ErrorStatuses;
+        found.iter_mut().filter(of_ends).for_each(|one| one.kind = Kind::Symptom);
+        found.push(breaks);
     }
-    all.sort_by(|a, b| b.waited_s.total_cmp(&a.waited_s));
-    all
-}
-
-fn is_child(child: &OperationRow, row: &OperationRow) -> bool {
-    child.protocol == row.protocol && child.parent.as_ref().is_some_and(|parent| *parent == row.procedure)
-}
-
-fn operation(findings: &Findings, waited_s: f64, first: &Operation<'_>, lead: f64) -> Statement {
-    let requests: u64 = findings.operations.iter().filter(|row| row.parent.is_none()).map(|row| row.count).sum();
-    let mean = if first.count > 0 { first.waited_s / first.count as f64 } else { 0.0 };
-    let text = format!(
-        "Clients waited {} for {}: {} of it for the operation {} ({}, {} each on average).",
-        duration(waited_s),
-        plural(requests, "request"),
-        percent(lead),
-        first.label,
-        plural(first.count, "request"),
-        duration(mean),
-    );
-    Statement { rule: Rule::Operation, text, share: Some(lead), confidence: Confidence::Measured }
-}
-
-/// Few requests that made clients wait long, of one procedure.
-fn few_slow(findings: &Findings, waited_s: f64) -> Option<Statement> {
-    let slowest = findings.slowest.first()?;
-    let limit_s = FEW_ALIKE * slowest.headline_s(findings.headline);
-    let alike: Vec<&Slow> = findings
-        .slowest
-        .iter()
-        .filter(|one| one.protocol == slowest.protocol && one.procedure == slowest.procedure)
-        .filter(|one| one.headline_s(findings.headline) >= limit_s)
-        .collect();
-    let row = findings
-        .operations
-        .iter()
-        .find(|row| row.protocol == slowest.protocol && row.procedure == slowest.procedure)?;
-    let times: Vec<f64> = alike.iter().map(|one| one.headline_s(findings.headline)).collect();
-    let share = times.iter().sum::<f64>() / waited_s;
-    if !(FEW_SHARE..=1.0).contains(&share) || alike.len() as f64 > FEW_AMONG * row.count as f64 {
-        return None;
+    if let Some(credits) = leases::credits(evidence, waited_s) {
+        // With more outstanding the round trip would not count for every request.
+        found.retain(|one| one.statement.rule != Rule::RoundTrip);
+        found.push(credits);
     }
-    // The list is bounded: only where something quicker is in it are all of these.
-    let all = findings.slowest.iter().any(|one| one.headline_s(findings.headline) < limit_s);
-    let (least, most) = (times.iter().copied().fold(f64::INFINITY, f64::min), times[0]);
-    let each = most <= 1.05 * least;
-    let text = format!(
-        "{}{} took {}{}: {} of all waiting. {}.{}",
-        if all { "" } else { "At least " },
-        plural(alike.len() as u64, &format!("{} request", slowest.procedure)),
-        if each { duration(most) } else { format!("{} to {}", duration(least), duration(most)) },
-        if each && alike.len() > 1 { " each" } else { "" },
-        percent(share),
-        where_and_when(&alike),
-        service_of(&alike),
-    );
-    Some(Statement { rule: Rule::FewSlowRequests, text, share: Some(share), confidence: Confidence::Measured })
-}
-
-/// Statuses, the time of the first, and how many clients.
-fn where_and_when(alike: &[&Slow]) -> String {
-    let statuses: BTreeSet<&str> =
-        alike.iter().filter_map(|one| one.status.as_deref()).filter(|status| !is_success(status)).collect();
-    let clients: BTreeSet<&str> =
-        alike.iter().filter_map(|one| one.client.rsplit_once(':').map(|(ip, _)| ip)).collect();
-    let connections: BTreeSet<&str> = alike.iter().map(|one| one.client.as_str()).collect();
-    let paths: BTreeSet<&str> = alike.iter().filter_map(|one| one.path.as_deref()).collect();
-    let first = alike.iter().map(|one| one.at_ns).min().unwrap_or_default();
-    let mut parts = vec![format!("The first began at {}", instant::utc_second(first))];
-    match statuses.len() {
-        0 => {}
-        1..=NAMED => parts.push(format!("status {}", statuses.into_iter().collect::<Vec<_>>().join(", "))),
-        _ => parts.push(format!("{} statuses", statuses.len())),
+    let (silence, slow_interval) = (silence::silence(evidence, waited_s), times::slow_interval(evidence));
+    let few = few::few_slow(findings, waited_s);
+    let told = few.as_ref().is_some_and(|few| are_told(findings, few, found.iter().chain(&silence)));
+    let places = places::slow(evidence);
+    found.extend(paths::beside(evidence, places, few.as_ref(), told));
+    found.extend(operations::slow(evidence).filter(|_| !found.iter().any(|one| one.kind == Kind::Place)));
+    found.extend(places::key(findings, waited_s).filter(|_| !found.iter().any(|one| one.kind == Kind::Place)));
+    found.extend(few.filter(|_| !told).and_then(|few| few::sentence(findings, &few)));
+    found.extend(times::burst(evidence).filter(|_| slow_interval.is_none() && silence.is_none()));
+    found.extend(slow_interval);
+    found.extend(silence);
+    if let Some(queue) = times::queue(evidence).or_else(|| times::one_by_one(evidence)) {
+        // In a queue some wait longer than others by chance.
+        let is_place = |one: &Found| one.kind == Kind::Place && one.statement.rule != Rule::SlowOperation;
+        found.retain(|one| !is_place(one) || 2.0 * one.explains > queue.explains);
+        found.push(queue);
     }
-    parts.push(format!(
-        "{} on {}",
-        plural(clients.len() as u64, "client"),
-        plural(connections.len() as u64, "connection")
-    ));
-    if paths.len() > 1 {
-        parts.push(format!("{} paths", paths.len()));
-    } else {
-        parts.extend(paths.into_iter().map(|path| format!("path {path}")));
-    }
-    parts.join("; ")
+    found
 }
 
-/// A status that explains nothing.
-fn is_success(status: &str) -> bool {
-    status == "STATUS_SUCCESS" || status.ends_with("_OK")
+/// Whether another sentence speaks of the same few requests, and says why they were slow.
+fn are_told<'f>(findings: &Findings, few: &Few<'_>, mut found: impl Iterator<Item = &'f Found>) -> bool {
+    let are_opens = || few.alike.iter().all(|one| is_open(findings, one));
+    found.any(|one| match one.statement.rule {
+        Rule::ErrorStatuses => few.are_errors(findings, one.statement.share.unwrap_or(0.0)),
+        Rule::LeaseBreaks => few.share <= few::ALMOST * one.explains && are_opens(),
+        // It is the silence that the rule finds here.
+        Rule::Burst => few.share <= few::ALMOST * one.explains,
+        _ => false,
+    })
 }
 
-/// Whether almost all of their time was service time.
-fn service_of(alike: &[&Slow]) -> String {
-    let service: Option<f64> = alike.iter().map(|one| one.service_time_s).sum();
-    let response: f64 = alike.iter().map(|one| one.response_time_s).sum();
-    match service {
-        Some(service) if service >= 0.95 * response => {
-            format!(" {} of their time was service time.", percent(service / response))
-        }
-        _ => String::new(),
-    }
-}
-
-/// A short time in which clients waited much.
-fn burst(findings: &Findings) -> Option<Statement> {
-    let series = &findings.series;
-    let waited: Vec<f64> = series
-        .operations
-        .iter()
-        .zip(&series.response_mean_s)
-        .map(|(count, mean)| *count as f64 * mean.unwrap_or(0.0))
-        .collect();
-    let sum: f64 = waited.iter().sum();
-    let (bin, most) = waited.iter().copied().enumerate().max_by(|a, b| a.1.total_cmp(&b.1))?;
-    let (share, time) = (most / sum, 1.0 / waited.len() as f64);
-    // One slow request is none.
-    let slowest_s = findings.slowest.first().map_or(0.0, |one| one.headline_s(findings.headline));
-    if sum <= 0.0 || share < BURST_SHARE || time > BURST_TIME || slowest_s > most / 2.0 {
-        return None;
-    }
-    let at = series.start_ns.checked_add((bin as f64 * series.bin_s * 1e9) as i64)?;
-    let text = format!(
-        "About {} of the waiting ended within {} from {}.",
-        percent(share),
-        duration(series.bin_s),
-        instant::utc_second(at)
-    );
-    Some(Statement { rule: Rule::Burst, text, share: Some(share), confidence: Confidence::Measured })
-}
-
-/// A client, share or the like for which clients waited more than for others.
-fn key(findings: &Findings, waited_s: f64) -> Option<Statement> {
-    let breakdown = findings.breakdown.as_ref().filter(|breakdown| breakdown.rows.len() > 1)?;
-    let most = breakdown.rows.iter().max_by(|a, b| a.row.waited_s.total_cmp(&b.row.waited_s))?;
-    let share = most.row.waited_s / waited_s;
-    if share < KEY_SHARE || share < 2.0 * most.row.share {
-        return None;
-    }
-    let text = format!(
-        "{} {}: {} of the waiting with {} of the requests.",
-        breakdown.by,
-        most.key,
-        percent(share),
-        percent(most.row.share)
-    );
-    Some(Statement { rule: Rule::Key, text, share: Some(share), confidence: Confidence::Measured })
-}
-
-/// Waiting for bytes that were sent again.
-fn retransmission(findings: &Findings, waited_s: f64) -> Option<Statement> {
-    let (wait_s, operations) = findings.resent.wait_s.zip(findings.resent.operations)?;
-    let share = wait_s / waited_s;
-    if !(RESENT_SHARE..=1.0).contains(&share) {
-        return None;
-    }
-    let text = format!(
-        "{} of the waiting, {} in {}, was for bytes that TCP had to send again: the network loses packets.",
-        percent(share),
-        duration(wait_s),
-        plural(operations, "request")
-    );
-    Some(Statement { rule: Rule::Retransmission, text, share: Some(share), confidence: Confidence::Inferred })
-}
-
-/// Requests that trouble kept from being carried out.
-fn failures(findings: &Findings) -> Option<Statement> {
-    let rows = || findings.operations.iter().filter(|row| row.parent.is_none());
-    let failed: u64 = rows().map(|row| row.failed).sum();
-    if failed == 0 {
-        return None;
-    }
-    let mut causes: Vec<(&str, u64)> = Vec::new();
-    for status in rows().flat_map(|row| &row.statuses).filter(|status| status.outcome == "failed") {
-        match causes.iter_mut().find(|(name, _)| *name == status.name) {
-            Some((_, count)) => *count += status.count,
-            None => causes.push((&status.name, status.count)),
-        }
-    }
-    causes.sort_by_key(|&(name, count)| (std::cmp::Reverse(count), name));
-    let named: Vec<String> = causes.iter().take(NAMED).map(|(name, count)| format!("{name} {count}")).collect();
-    let named = if named.is_empty() { String::new() } else { format!(": {}", named.join(", ")) };
-    let text = format!("{} failed{named}.", plural(failed, "request"));
-    Some(Statement { rule: Rule::Failures, text, share: None, confidence: Confidence::Measured })
-}
-
-/// The server, or what lies before it, against sending and receiving.
-fn service_time(waiting: Waiting) -> Option<Statement> {
-    let share = waiting.service_share()?;
-    let text = format!(
-        "{} of the waiting was service time (from the last byte of the request to the first of the response): the server, and the network \
-         between it and the capture. {} was sending and receiving.",
-        percent(share),
-        percent(1.0 - share)
-    );
-    Some(Statement { rule: Rule::ServiceTime, text, share: Some(share), confidence: Confidence::Measured })
-}
-
-fn nothing() -> Statement {
-    let text =
-        "Nothing stands out: no few slow requests, no burst, no retransmission and no failure is a large part of it."
-            .to_owned();
-    Statement { rule: Rule::Nothing, text, share: None, confidence: Confidence::Measured }
-}
-
-/// The command that shows the operation by client; by path where that is known already.
-fn next(findings: &Findings, operation: &str) -> Option<String> {
-    let inputs = &findings.source.inputs;
-    if inputs.is_empty() || inputs.iter().any(|input| input == "-") {
-        return None;
-    }
-    let filtered = findings.source.filters.iter().any(|filter| filter.contains("--operation"));
-    let by =
-        if findings.breakdown.as_ref().is_some_and(|breakdown| breakdown.by == "client") { "path" } else { "client" };
-    let files: Vec<String> = inputs.iter().map(|input| quoted(input)).collect();
-    let filters =
-        if filtered { findings.source.filters.join(" ") } else { format!("--operation {}", quoted(operation)) };
-    Some(format!("plimsoll analyze {} {filters} --by {by}", files.join(" ")))
-}
-
-/// As a shell takes it.
-fn quoted(text: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "._/-+=:@,".contains(c);
-    if !text.is_empty() && text.chars().all(plain) {
-        text.to_owned()
-    } else {
-        format!("'{}'", text.replace('\'', r"'\''"))
-    }
-}
-
-fn percent(share: f64) -> String {
-    match share * 100.0 {
-        p if p >= 99.95 => "100 %".to_owned(),
-        p if (10.0..99.0).contains(&p) => format!("{p:.0} %"),
-        p => format!("{p:.1} %"),
-    }
+fn is_open(findings: &Findings, slow: &Slow) -> bool {
+    let mut rows = findings.operations.iter().filter(|row| row.procedure == slow.procedure);
+    rows.any(|row| row.protocol == slow.protocol && row.operation == Operation::Open.label())
 }
 
 #[cfg(test)]

@@ -80,9 +80,9 @@ fn no_time(coverage: &Coverage) -> Option<Reason> {
     let (first, last) = coverage.capture_ns.or(coverage.first_ns.zip(coverage.last_ns))?;
     (first == last && coverage.packets.total > 1).then(|| {
         Reason::invalid(format!(
-            "No time can be measured: all {} have the time stamp {} (UTC). Capture again with time stamps.",
+            "No time can be measured: all {} have the time stamp {}. Capture again with time stamps.",
             plural(coverage.packets.total, "packet"),
-            instant::utc(first)
+            instant::microsecond(first)
         ))
     })
 }

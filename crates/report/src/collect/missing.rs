@@ -1,5 +1,6 @@
 //! What is missing from the numbers of a capture, why, and what to do about it. Text, page and JSON all say it from here.
 
+use super::share_words::tenths;
 use super::validity::plural;
 use crate::findings::{Findings, Unseen};
 use plimsoll_model::{Anomaly, Reason, Verdict};
@@ -18,12 +19,12 @@ pub(crate) fn headline(findings: &Findings) -> String {
     match (unseen.share_missing, unseen.share_missing_low, unseen.share_missing_high) {
         (Some(share), Some(low), Some(high)) if unseen.missing > 0 => format!(
             "About {} of the operations are missing from these numbers (95 % interval: {} to {}).",
-            percent(share),
-            percent(low),
-            percent(high)
+            tenths(share),
+            tenths(low),
+            tenths(high)
         ),
         (Some(_), _, Some(high)) if high > 0.0 => {
-            format!("No operation is known to be missing{}, but up to {} may be.", of_what(findings), percent(high))
+            format!("No operation is known to be missing{}, but up to {} may be.", of_what(findings), tenths(high))
         }
         (Some(_), ..) => format!("No operation is known to be missing{}.", of_what(findings)),
         (None, ..) => "It is not known how many operations are missing from these numbers.".to_owned(),
@@ -69,7 +70,7 @@ pub(super) fn reasons(findings: &Findings) -> Vec<Reason> {
     let text = match unseen.share_missing_high {
         _ if unseen.paired == 0 => Some("No request was seen with its response.".to_owned()),
         _ if unseen.missing > 0 => Some(format!("{} The missing ones may be the slowest.", headline(findings))),
-        Some(high) if high > 0.0 => Some(format!("Up to {} of the operations may be missing.", percent(high))),
+        Some(high) if high > 0.0 => Some(format!("Up to {} of the operations may be missing.", tenths(high))),
         // That nothing is known to be missing speaks against no number: the causes do.
         Some(_) => None,
         None => Some(headline(findings)),
@@ -109,8 +110,7 @@ fn dropped(findings: &Findings) -> Option<String> {
 fn unexplained(unseen: &Unseen) -> Option<String> {
     (unseen.responses_unexplained > 0).then(|| {
         format!(
-            "{} without a request: the capture does not show whether it dropped the requests or began after them (UDP has no sequence \
-             numbers).",
+            "{} without a request: the capture does not show why. It may have dropped the requests, or have begun after them.",
             plural(unseen.responses_unexplained, "response")
         )
     })
@@ -199,27 +199,4 @@ const SEVERAL: &str = " (each holds one request or more)";
 
 fn are(count: u64, what: &str) -> String {
     format!("{} {}", plural(count, what), if count == 1 { "is" } else { "are" })
-}
-
-/// A share that is not 0 is never shown as 0, and one that is not all never as all.
-fn percent(share: f64) -> String {
-    match share * 100.0 {
-        p if p > 0.0 && p < 0.05 => "less than 0.1 %".to_owned(),
-        p if p > 99.95 && p < 100.0 => "more than 99.9 %".to_owned(),
-        p => format!("{p:.1} %"),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn shares_never_round_to_nothing_or_all() {
-        assert_eq!(percent(0.0), "0.0 %");
-        assert_eq!(percent(0.0001), "less than 0.1 %");
-        assert_eq!(percent(0.184), "18.4 %");
-        assert_eq!(percent(0.99999), "more than 99.9 %");
-        assert_eq!(percent(1.0), "100.0 %");
-    }
 }

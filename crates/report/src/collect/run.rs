@@ -1,11 +1,10 @@
 //! Findings of a run: every load level by itself, and all together.
 
-use plimsoll_model::Reason;
-use plimsoll_model::{ClockGranularity, Coverage, Group, Names};
+use plimsoll_model::{ClockGranularity, Coverage, Group, Names, Reason};
 use plimsoll_stats::{Accumulator, GroupKey, Options, Statistics};
 use serde::{Deserialize, Serialize};
 
-use super::{SECOND, StatusName, curves, depth, repeats, rows, sizes, span};
+use super::{SECOND, StatusName, answers, curves, depth, repeats, rows, sizes, span};
 use crate::findings::{
     ClientSpread, Fairness, Findings, Generator, Interruption, Interval, IterationKind, Kind, Parameter, Run,
     ServerSide, ShortReads, Silence, Source, Stage, Users, Validity,
@@ -130,6 +129,8 @@ impl Findings {
             _ => Kind::Run,
         };
         findings.run = Some(run);
+        let waiting = std::mem::take(&mut findings.diagnosis);
+        findings.diagnosis = answers::of_run(&findings, waiting);
         findings
     }
 }

@@ -43,7 +43,7 @@ fn clock_set(coverage: &Coverage) -> Option<Reason> {
 fn filtered(coverage: &Coverage, filters: &[String]) -> Option<String> {
     let all = (coverage.filtered_out > 0).then(|| plural(coverage.filtered_out, "transaction"))?;
     let span = coverage.capture_ns.map_or_else(String::new, |(first, last)| {
-        format!(", from {} to {} (UTC)", instant::utc(first), instant::utc(last))
+        format!(", from {} to {}", instant::microsecond(first), instant::microsecond(last))
     });
     Some(format!(
         "No operation matches {}: the capture has {all}{span}, and none of them matches; change or remove a filter.",
@@ -170,7 +170,12 @@ fn coarse_clock(findings: &Findings) -> Option<String> {
 }
 
 /// `1 packet`, `1,200 packets`.
-pub(super) fn plural(count: u64, what: &str) -> String {
+pub(crate) fn plural(count: u64, what: &str) -> String {
+    format!("{} {what}{}", thousands(count), if count == 1 { "" } else { "s" })
+}
+
+/// Digits in groups of three.
+pub(super) fn thousands(count: u64) -> String {
     let digits = count.to_string();
     let mut grouped = String::new();
     for (i, digit) in digits.chars().enumerate() {
@@ -179,7 +184,7 @@ pub(super) fn plural(count: u64, what: &str) -> String {
         }
         grouped.push(digit);
     }
-    format!("{grouped} {what}{}", if count == 1 { "" } else { "s" })
+    grouped
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use super::Validity;
 /// What a search for the highest load that holds an objective found.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Capacity {
-    /// What load is counted in: clients, users, iterations a second.
+    /// What load is counted in: clients, users, iterations per second.
     pub unit: String,
     /// What had to hold.
     pub objectives: Vec<String>,

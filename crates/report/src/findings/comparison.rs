@@ -4,6 +4,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::Diagnosis;
 use super::ranking::Ranking;
 
 /// The verdict on a difference of numbers that must not be used.
@@ -12,6 +13,9 @@ pub const CANNOT_TELL: &str = "cannot tell";
 /// How the sides of a report differ.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Comparison {
+    /// What to know first.
+    #[serde(default)]
+    pub diagnosis: Diagnosis,
     /// Sentences a reader must know before believing the differences.
     pub warnings: Vec<String>,
     /// How the intervals were made.

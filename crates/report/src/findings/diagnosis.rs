@@ -34,7 +34,7 @@ pub enum Rule {
     Operation,
     /// Few requests that are a large part of all waiting.
     FewSlowRequests,
-    /// A short time that is a large part of all waiting.
+    /// A short time that is a large part of all waiting, or in which nobody was answered.
     Burst,
     /// Service time against sending and receiving.
     ServiceTime,
@@ -44,8 +44,56 @@ pub enum Rule {
     Failures,
     /// A key of `--by` that is a large part of all waiting.
     Key,
+    /// A client whose requests take longer than those of the others.
+    SlowClient,
+    /// A server, likewise.
+    SlowServer,
+    /// A share, likewise.
+    SlowShare,
+    /// A file or directory, likewise.
+    SlowPath,
+    /// An operation that takes long for all.
+    SlowOperation,
+    /// A part of the time in which requests take longer than in the rest.
+    SlowInterval,
+    /// Requests wait behind others.
+    Queue,
+    /// A receiver's window was 0.
+    ZeroWindow,
+    /// A receiver's window was smaller than what fits into a round trip.
+    SmallWindow,
+    /// The end of a message waited for a delayed acknowledgement.
+    DelayedAcknowledgement,
+    /// The network's round trip.
+    RoundTrip,
+    /// All requests take the same time at least.
+    FixedDelay,
+    /// Opens waited for leases and oplocks of others.
+    LeaseBreaks,
+    /// Clients had used up their SMB2 credits.
+    CreditsExhausted,
+    /// Statuses that mean trouble.
+    ErrorStatuses,
     /// No other rule found anything.
     Nothing,
+    /// Of a run: operations per second, and the response times beside them.
+    Throughput,
+    /// Of a load curve: where more load does not raise throughput.
+    Knee,
+    /// Of a run: who limited it, load generator, network or server.
+    Bottleneck,
+    /// Of a run with a schedule: whether it was kept.
+    Schedule,
+    /// Of a search: the highest load that keeps the promise, and what broke first beyond it.
+    Capacity,
+    /// Of a breakdown: the part of a call that takes longest.
+    Part,
+    /// Of a breakdown: a call on the server beside one in a local directory.
+    Local,
+    /// Of a comparison: what differs.
+    Difference,
+    /// Of a comparison: no difference was shown.
+    NoDifference,
 }
 
 /// How a statement was found.

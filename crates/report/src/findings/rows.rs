@@ -131,22 +131,64 @@ pub struct StatusCount {
 }
 
 /// `--by`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Breakdown {
-    /// client, server, share, user, path or connection.
+    /// The dimensions, as the flag has them: client,operation.
     pub by: String,
-    /// One a key, most operations first.
+    /// Each of them.
+    #[serde(default)]
+    pub dimensions: Vec<String>,
+    /// One for each key, longest waiting first.
     pub rows: Vec<BreakdownRow>,
-    /// Operations of keys that are not in `rows` (bounded), and of no known key.
+    /// Operations of keys that are not in `rows` (bounded).
     pub others: u64,
+    /// How long clients waited for them, s.
+    #[serde(default)]
+    pub others_waited_s: f64,
+    /// Their part of all waiting, 0..=1; null where nobody waited.
+    #[serde(default)]
+    pub others_waited_share: Option<f64>,
+    /// Where the first bin of the rows' series begins, ns since the Unix epoch.
+    #[serde(default)]
+    pub start_ns: i64,
+    /// Width of a bin, s.
+    #[serde(default)]
+    pub bin_s: f64,
+    /// How many bins there are.
+    #[serde(default)]
+    pub bins: u64,
 }
 
 /// A key of a breakdown.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct BreakdownRow {
-    /// The key as text.
+    /// The keys in one line.
     pub key: String,
+    /// One text for each dimension; null where it is not known.
+    #[serde(default)]
+    pub keys: Vec<Option<String>>,
+    /// Its part of all waiting, 0..=1; null where nobody waited.
+    #[serde(default)]
+    pub waited_share: Option<f64>,
+    /// Its numbers over time.
+    #[serde(default)]
+    pub series: BreakdownSeries,
     /// Its numbers.
     #[serde(flatten)]
     pub row: OperationRow,
+}
+
+/// A key's numbers over time: an operation counts where its answer ended. Bins before and after are empty.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct BreakdownSeries {
+    /// Number of the first bin here, from 0.
+    pub first_bin: u64,
+    /// Operations by bin.
+    pub operations: Vec<u64>,
+    /// Errors by bin.
+    pub errors: Vec<u64>,
+    /// How long clients waited, by bin, s.
+    pub waited_s: Vec<f64>,
+    /// Mean response time by bin, s; null where none is known.
+    pub response_mean_s: Vec<Option<f64>>,
 }

@@ -52,7 +52,7 @@ pub struct Parameter {
 }
 
 /// One load level: a data point of a load curve. Numbers are of its measured phase alone.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Stage {
     /// Its number, from 0: the column `stage` of the transactions table.
     pub number: u32,
@@ -335,6 +335,16 @@ pub struct Fairness {
     /// not, or if nobody knows, they may be the generator's.
     #[serde(default)]
     pub attributable: bool,
+}
+
+impl FailureCount {
+    /// Whether an action of the measured phase failed; other causes are of connections, or of another time.
+    pub(crate) fn is_action(&self) -> bool {
+        let cause = &self.cause;
+        !cause.starts_with(CONNECTION_ATTEMPT)
+            && !cause.starts_with(LOST_CONNECTION)
+            && !cause.ends_with(OUTSIDE_THE_PHASE)
+    }
 }
 
 /// Actions that did not succeed.

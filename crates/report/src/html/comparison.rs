@@ -21,6 +21,7 @@ const BRIEF: [&str; 4] = ["throughput", "mean", "p50", "p99"];
 pub(super) fn sections<'a>(sides: &'a [Findings], comparison: &'a Comparison) -> Vec<Section<'a>> {
     let levels = comparison.levels.iter().enumerate();
     vec![
+        Section::new("diagnosis", "Diagnosis").text(super::diagnosis::diagnosis(&comparison.diagnosis)),
         Section::new("summary", "Summary").text([summary(sides, comparison)]),
         Section::new("ranking", "Who wins where")
             .figures(ranking::figures(sides, comparison))

@@ -21,8 +21,8 @@ pub(super) fn section(findings: &Findings) -> Markup {
                     } }
                     @if !source.filters.is_empty() { (fact("Filters", &html! { code { (Untrusted(&source.filters.join(" "))) } })) }
                     (fact("Clock stands", &summary::vantage(&source.vantage)))
-                    (fact("From, UTC", &instant(findings.span.first_ns)))
-                    (fact("To, UTC", &instant(findings.span.last_ns)))
+                    (fact("From", &instant(findings.span.first_ns)))
+                    (fact("To", &instant(findings.span.last_ns)))
                     (fact("Length", &html! { (optional(findings.span.elapsed_s, long_duration)) }))
                     @let is_run = findings.run.is_some();
                     (fact(if is_run { "Connections at a time, at most" } else { "Connections" }, &html! { (count(findings.connections)) }))

@@ -101,7 +101,7 @@ fn throughput<'a>(curves: &[Curve<'_>]) -> Option<Figure<'a>> {
         .flat_map(|curve| &curve.stages)
         .max_by(|a, b| a.operations_per_s.total_cmp(&b.operations_per_s))?;
     let summary = format!(
-        "Operations a second at each load. Highest: {} a second at {}.",
+        "Operations per second at each load. Highest: {} per second at {}.",
         count(best.operations_per_s.round() as u64),
         best.words()
     );

@@ -58,18 +58,18 @@ pub(super) fn members(findings: &Findings) -> Option<Markup> {
     })
 }
 
-/// The same numbers by client, server, share, user, path or connection.
+/// The same numbers by key (`--by`).
 pub(super) fn breakdown(findings: &Findings) -> Option<Markup> {
     let breakdown = findings.breakdown.as_ref()?;
     let shares = shares::of(&breakdown.rows.iter().map(|entry| entry.row.share).collect::<Vec<_>>(), 1.0);
     Some(html! {
-        (table(("breakdown", ""), &format!("Operations by {}, most first.", breakdown.by), &breakdown.by, &html! {
+        (table(("breakdown", ""), &format!("Operations by {}, longest waiting first.", breakdown.dimensions.join(", ")), &breakdown.by, &html! {
             tbody { @for (entry, share) in breakdown.rows.iter().zip(shares) {
                 (line(&html! { bdi { (Untrusted(&entry.key)) } }, &entry.row, share, false))
             } }
         }))
         @if breakdown.others > 0 {
-            p.note { (count(breakdown.others)) " more operations belong to keys that are not listed, or to no known key." }
+            p.note { (count(breakdown.others)) " more operations belong to keys that are not listed." }
         }
     })
 }

@@ -1,4 +1,4 @@
-//! Charts over time: the latency heat map, throughput, operations a second, mean response time.
+//! Charts over time: the latency heat map, throughput, operations per second, mean response time.
 
 use super::chart::{Axis, Chart, Mark, Series, Shape, Unit, lowest_edge};
 use super::figure::Figure;
@@ -140,7 +140,7 @@ fn rate<'a>(sides: &'a [Findings]) -> Option<Figure<'a>> {
         Lines { name: "Errors", values: |bins| per_second(&bins.errors, bins.bin_s) },
     ];
     let chart = over_time(sides, Unit::PerSecond, "", &lines, sides.len() == 1)?;
-    let summary = format!("Operations a second over time. Peaks: {}.", peaks(&chart, |most| format!("{most:.1}/s")));
+    let summary = format!("Operations per second over time. Peaks: {}.", peaks(&chart, |most| format!("{most:.1}/s")));
     let explanation = "Operations that ended, and those of them with an error, a second.";
     Figure::of(("rate", "Operations"), explanation, summary, chart)
 }

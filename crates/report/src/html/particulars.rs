@@ -71,7 +71,7 @@ fn table(id: &str, caption: &str, time: &str, rows: &[Slow], headline: Headline)
                 thead { tr {
                     th scope="col" { "Operation" } th scope="col" { (time) }
                     @if answered { th scope="col" { "Service, ms" } }
-                    th.text scope="col" { "Request sent, UTC" } th.text scope="col" { "Client, server" }
+                    th.text scope="col" { "Request sent" } th.text scope="col" { "Client, server" }
                     th.text scope="col" { "On" }
                     @if answered { th.text scope="col" { "Status" } }
                     th scope="col" { "Frames" } th.text scope="col" { "Display filter" }

@@ -1,20 +1,26 @@
-//! What the page may do: run our two scripts, known by their digests, and nothing else from anywhere.
+//! What the page may do: run our scripts, known by their digests, and nothing else from anywhere.
 
 /// The bundled part of Apache ECharts, made by `assets/build.sh`.
 pub(super) const LIBRARY: &str = include_str!("../../assets/echarts.min.js");
+/// Adds up any part of the embedded cube and shows it.
+pub(super) const DRILL: &str = concat!(include_str!("../../assets/cube.js"), include_str!("../../assets/drill.js"));
 /// Draws the charts from the embedded findings.
 pub(super) const PAGE: &str = include_str!("../../assets/page.js");
 
 /// SHA-256 of [`LIBRARY`], base64. `tests::digests_are_those_of_the_scripts` says the right one when it changes.
 const LIBRARY_SHA256: &str = "3vPHTLFzppnvAvSrFnAOts00937PwNY5q0RKVgeBhBo=";
 /// SHA-256 of [`PAGE`], base64.
-const PAGE_SHA256: &str = "yW1XEWYw4ljkDWg5ZtMajVXKS3Hyu/7Kb5b9fjG70/Y=";
+const PAGE_SHA256: &str = "a7gjH5/nN10zSq1+DEazHkgVznONlrTYBktSload+cE=";
+
+/// SHA-256 of [`DRILL`], base64.
+const DRILL_SHA256: &str = "SDecy+z/ciJHgswIxyMZIewndZ8fZIbevHXXdEPQyNc=";
 
 /// The page's Content-Security-Policy. Styles may stand inline because charts and bars set them per element; they
 /// can fetch nothing, since images may only be data and every other source is closed.
 pub(super) fn content() -> String {
     format!(
-        "default-src 'none'; script-src 'sha256-{LIBRARY_SHA256}' 'sha256-{PAGE_SHA256}'; style-src 'unsafe-inline'; \
+        "default-src 'none'; script-src 'sha256-{LIBRARY_SHA256}' 'sha256-{PAGE_SHA256}' \
+         'sha256-{DRILL_SHA256}'; style-src 'unsafe-inline'; \
          img-src data:; base-uri 'none'; form-action 'none'"
     )
 }
@@ -32,12 +38,13 @@ mod tests {
     #[test]
     fn digests_are_those_of_the_scripts() {
         assert_eq!(PAGE_SHA256, digest(PAGE), "assets/page.js changed: PAGE_SHA256 follows it");
+        assert_eq!(DRILL_SHA256, digest(DRILL), "assets/cube.js or drill.js changed: DRILL_SHA256 follows them");
         assert_eq!(LIBRARY_SHA256, digest(LIBRARY), "assets/echarts.min.js changed: LIBRARY_SHA256 follows it");
     }
 
     #[test]
     fn scripts_stay_inside_their_elements() {
-        for script in [LIBRARY, PAGE] {
+        for script in [LIBRARY, PAGE, DRILL] {
             let lower = script.to_ascii_lowercase();
             assert!(!lower.contains("</script"), "would end its element");
             assert!(!lower.contains("<!--"), "would change how the rest of the element is read");

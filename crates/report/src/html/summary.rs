@@ -179,7 +179,7 @@ fn busiest(findings: &Findings) -> Markup {
     }
 }
 
-/// The level with the most operations a second, of those that may be used.
+/// The level with the most operations per second, of those that may be used.
 fn highest(stages: &[Stage]) -> Option<&Stage> {
     let usable = stages.iter().filter(|stage| stage.validity.valid);
     usable.max_by(|a, b| a.operations_per_s.total_cmp(&b.operations_per_s))

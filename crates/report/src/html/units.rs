@@ -115,11 +115,11 @@ pub(super) fn per_second(rate: f64) -> String {
     if rate < 100.0 { format!("{rate:.1}/s") } else { format!("{}/s", count(rate.round() as u64)) }
 }
 
-/// An instant in UTC, to the microsecond.
+/// An instant to the microsecond, with its zone.
 pub(super) fn instant(ns: Option<i64>) -> Markup {
     let Some(ns) = ns else { return html! { (UNKNOWN) } };
     let utc = crate::instant::utc(ns);
-    html! { time datetime=(utc) { (utc.trim_end_matches('Z').replace('T', " ")) } }
+    html! { time datetime=(utc) { (crate::instant::microsecond(ns)) } }
 }
 
 /// `value` through `show`, or a dash.
@@ -174,6 +174,6 @@ mod tests {
     #[test]
     fn instants_are_for_people_and_programs() {
         let shown = instant(Some(872_000_000_123_456_789)).into_string();
-        assert!(shown.contains("\"1997-08-19T14:13:20.123456Z\">1997-08-19 14:13:20.123456<"), "{shown}");
+        assert!(shown.contains("\"1997-08-19T14:13:20.123456Z\">1997-08-19 14:13:20.123456 UTC<"), "{shown}");
     }
 }

@@ -3,7 +3,7 @@
 use super::page::Page;
 use super::table::Table;
 use super::units::{percent_of, significant};
-use super::{Section, Sections, Style, commands, distributions, packets, write_side};
+use super::{Section, Sections, Style, commands, distributions, packets, scale_of, write_side};
 use crate::findings::{Findings, Report, Stage};
 use crate::safe;
 use std::fmt;
@@ -23,6 +23,7 @@ const SECTIONS: Sections = Sections::NONE
 pub fn appendix_a(report: &Report, style: &Style) -> String {
     let mut text = String::new();
     let mut page = Page::new(&mut text, style);
+    page.set_scale(scale_of(&report.sides));
     // Writing to a String cannot fail.
     let _ = report.sides.iter().try_for_each(|side| of_side(&mut page, side, style));
     text

@@ -1,51 +1,110 @@
-//! `--by`: one line a key.
+//! `--by`: one line for each key, longest waiting first.
 
 use super::page::{Page, Role};
+use super::summary::spark;
 use super::table::Table;
-use super::units::{TimeScale, data, percentage};
-use crate::findings::Findings;
+use super::units::{NONE, percentage, time};
+use crate::collect::plural;
+use crate::findings::{Breakdown, BreakdownRow, Findings, Times};
 use crate::{safe, shares};
 use std::fmt;
 
 /// Keys shown; the JSON report has more.
 const SHOWN: usize = 25;
-/// A key (a path, say) is cut to this many columns, or to a third of a wider page.
-const KEY_COLUMNS: usize = 26;
+/// Columns of a sparkline.
+const SPARK: usize = 16;
 
 pub(super) fn draw(page: &mut Page<'_>, findings: &Findings) -> fmt::Result {
+    draw_rows(page, findings, SHOWN)
+}
+
+/// The same with so many rows at most.
+pub(super) fn draw_rows(page: &mut Page<'_>, findings: &Findings, rows: usize) -> fmt::Result {
+    let shown = rows.min(SHOWN);
     let Some(breakdown) = &findings.breakdown else { return Ok(()) };
-    let times = || breakdown.rows.iter().filter_map(|entry| entry.row.headline_time());
-    let scale = TimeScale::of(times().flat_map(|t| [t.mean_s, t.p99_s, t.max_s]));
-    page.heading(&format!("By {}, response times {}:", breakdown.by, scale.words()))?;
+    let scale = page.scale();
+    page.heading(&format!("By {}, longest waiting first, times {}:", breakdown.by, scale.words()))?;
     page.blank()?;
-    let room = KEY_COLUMNS.max(page.width() / 3);
-    let mut table = Table::new();
-    table.head(&["Key", "Count", "% Tot", "Errors", "Data", "Average", "p99", "Slowest"]);
-    // What is not shown has its part of the whole.
-    let shares = shares::of(&breakdown.rows.iter().map(|entry| entry.row.share).collect::<Vec<_>>(), 1.0);
-    for (entry, share) in breakdown.rows.iter().zip(shares).take(SHOWN) {
+    let mut table = Table::new().left(9);
+    table.head(&["Key", "Count", "Errors", "p50", "p95", "p99", "Max", "Waited", "% Wait", "Over time"]);
+    let parts: Vec<f64> = breakdown.rows.iter().map(|entry| entry.waited_share.unwrap_or(0.0)).collect();
+    let shares = shares::of(&parts, if parts.iter().sum::<f64>() > 0.0 { 1.0 } else { 0.0 });
+    for (entry, share) in breakdown.rows.iter().zip(shares).take(shown) {
         let row = &entry.row;
-        let key = if entry.key.is_empty() { "(empty)".to_owned() } else { safe::fit_path(&entry.key, room) };
-        let time = |pick: fn(&crate::findings::Times) -> f64| scale.show_maybe(row.headline_time().as_ref().map(pick));
+        let took = row.headline_time();
+        let time = |pick: fn(&Times) -> f64| scale.show_maybe(took.as_ref().map(pick));
         table.row(vec![
-            key,
+            key(entry, page.width()),
             row.count.to_string(),
-            percentage(share),
             row.errors.to_string(),
-            data(row.payload_bytes, row.payload_unknown),
-            time(|t| t.mean_s),
+            time(|t| t.p50_s),
+            time(|t| t.p95_s),
             time(|t| t.p99_s),
             time(|t| t.max_s),
+            scale.show(row.waited_s),
+            percentage(share),
+            over_time(entry, breakdown),
         ]);
     }
     page.table(&table)?;
-    if breakdown.rows.len() > SHOWN {
-        let text = format!("{} more keys are in the JSON report.", breakdown.rows.len() - SHOWN);
+    notes(page, breakdown, shown)
+}
+
+/// The keys in one line; of one that is too long, its longest part loses its beginning.
+fn key(entry: &BreakdownRow, room: usize) -> String {
+    let shown = safe::for_terminal(&entry.key);
+    let excess = safe::columns(&shown).saturating_sub(room);
+    let parts: Vec<&str> = entry.keys.iter().flatten().map(String::as_str).collect();
+    let longest = parts.iter().max_by_key(|part| safe::columns(&safe::for_terminal(part)));
+    let Some(longest) = longest.filter(|_| excess > 0) else { return shown.into_owned() };
+    let width = safe::columns(&safe::for_terminal(longest)).saturating_sub(excess);
+    safe::fit_path(&entry.key.replacen(longest, &safe::fit_path(longest, width), 1), room)
+}
+
+/// How long clients waited, from the first bin to the last of all rows; each row has its own height.
+fn over_time(entry: &BreakdownRow, breakdown: &Breakdown) -> String {
+    let first = usize::try_from(entry.series.first_bin).unwrap_or(usize::MAX);
+    let mut sums = vec![0.0; columns(breakdown)];
+    for (i, waited_s) in entry.series.waited_s.iter().enumerate() {
+        if let Some(sum) = sums.get_mut(first.saturating_add(i) / bins_each(breakdown)) {
+            *sum += waited_s;
+        }
+    }
+    if sums.iter().all(|sum| *sum == 0.0) { NONE.to_owned() } else { spark(&sums).trim_end().to_owned() }
+}
+
+fn bins_each(breakdown: &Breakdown) -> usize {
+    usize::try_from(breakdown.bins).unwrap_or(usize::MAX).div_ceil(SPARK).max(1)
+}
+
+fn columns(breakdown: &Breakdown) -> usize {
+    usize::try_from(breakdown.bins).unwrap_or(0).div_ceil(bins_each(breakdown)).min(SPARK)
+}
+
+fn notes(page: &mut Page<'_>, breakdown: &Breakdown, shown: usize) -> fmt::Result {
+    if breakdown.bins > 0 {
+        let width = time(breakdown.bin_s * bins_each(breakdown) as f64);
+        let text = format!("Over time: time waited, one column for each {width}; the height is relative to the row.");
+        page.paragraph(Role::Quiet, "", &text)?;
+    }
+    if let Some(hidden) = breakdown.rows.get(shown..).filter(|hidden| !hidden.is_empty()) {
+        let waited = of_waiting(hidden.iter().filter_map(|entry| entry.waited_share).sum());
+        let keys = plural(hidden.len() as u64, "more key");
+        let text = match shown {
+            SHOWN => format!("{keys} with {waited}: in the JSON report."),
+            _ => format!("{keys} with {waited}: --section breakdown"),
+        };
         page.paragraph(Role::Quiet, "", &text)?;
     }
     if breakdown.others > 0 {
-        let text = format!("{} operations belong to other keys or to none.", breakdown.others);
+        let waited = of_waiting(breakdown.others_waited_share.unwrap_or(0.0));
+        let text = format!("Others, for whose keys there was no room: {} operations with {waited}.", breakdown.others);
         page.paragraph(Role::Quiet, "", &text)?;
     }
     Ok(())
+}
+
+fn of_waiting(share: f64) -> String {
+    let shown = shares::of(&[share], 1.0).first().copied().flatten();
+    format!("{} of the waiting", percentage(shown))
 }

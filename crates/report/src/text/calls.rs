@@ -22,7 +22,18 @@ pub(super) fn draw(page: &mut Page<'_>, calls: Option<&Calls>) -> fmt::Result {
     calls.missing.iter().try_for_each(|why| page.paragraph(Role::Bad, "Missing: ", why))
 }
 
+/// The parts of each call on the target, without how they are known.
+pub(super) fn brief(page: &mut Page<'_>, calls: &Calls) -> fmt::Result {
+    let remote: Vec<&CallPhase> = calls.phases.iter().filter(|phase| !phase.local).collect();
+    table_of_parts(page, "Where the time of a call goes", &remote)
+}
+
 fn parts(page: &mut Page<'_>, title: &str, phases: &[&CallPhase]) -> fmt::Result {
+    table_of_parts(page, title, phases)?;
+    names(phases).into_iter().try_for_each(|name| how_known(page, name, phases))
+}
+
+fn table_of_parts(page: &mut Page<'_>, title: &str, phases: &[&CallPhase]) -> fmt::Result {
     let Some(first) = phases.first() else { return Ok(()) };
     let all = phases.iter().flat_map(|phase| &phase.parts).filter_map(|part| part.seconds);
     let scale = TimeScale::of(all.chain(phases.iter().map(|phase| phase.whole_s)));
@@ -53,8 +64,7 @@ fn parts(page: &mut Page<'_>, title: &str, phases: &[&CallPhase]) -> fmt::Result
     row("from disk", "", &|phase| optional(phase.from_disk, percent));
     row("outstanding", "", &|phase| phase.outstanding.to_string());
     row("calls", "", &|phase| phase.calls.to_string());
-    page.table(&table)?;
-    names(phases).into_iter().try_for_each(|name| how_known(page, name, phases))
+    page.table(&table)
 }
 
 /// Parts of any phase, in their order.

@@ -15,7 +15,7 @@ pub(super) fn draw(page: &mut Page<'_>, rows: &[OperationRow]) -> fmt::Result {
         page.heading("No operations.")?;
         return Ok(());
     }
-    let scale = scale(rows);
+    let scale = page.scale();
     page.heading(&format!("Response times{} per command, {}:", from(rows), scale.words()))?;
     page.blank()?;
     page.table(&by_protocol(rows, scale))
@@ -25,7 +25,7 @@ pub(super) fn groups(page: &mut Page<'_>, rows: &[OperationRow]) -> fmt::Result 
     if rows.is_empty() {
         return Ok(());
     }
-    let scale = scale(rows);
+    let scale = page.scale();
     page.heading(&format!("Response times{} per group, {}:", from(rows), scale.words()))?;
     page.blank()?;
     let mut table = Table::new();

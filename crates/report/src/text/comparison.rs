@@ -24,23 +24,30 @@ pub(super) fn draw(
     sections: Sections,
 ) -> fmt::Result {
     before(page, sides, comparison)?;
-    super::ranking::draw(page, sides, comparison)?;
+    if sections.contains(Section::Diagnosis) {
+        super::diagnosis::draw(page, &comparison.diagnosis)?;
+    }
+    if sections.contains(Section::Ranking) {
+        super::ranking::draw(page, sides, comparison)?;
+    }
     let Some((baseline, others)) = sides.split_first() else { return Ok(()) };
-    // Who is ahead where says it in a line a point; every number of each is for those who ask.
-    let whole = comparison.ranking.is_none() || sections.contains(Section::Commands);
-    for level in comparison.levels.iter().filter(|_| whole) {
+    let differences = sections.contains(Section::Differences);
+    for level in comparison.levels.iter().filter(|_| differences) {
         for (place, other) in others.iter().enumerate() {
             pair(page, level, baseline, other, place)?;
         }
     }
-    if whole && sections.contains(Section::Run) {
+    if sections.contains(Section::Run) {
         super::run::tables_of(page, sides)?;
     }
-    notes(page, comparison)
+    if differences || sections.contains(Section::Ranking) {
+        notes(page, comparison)?;
+    }
+    Ok(())
 }
 
 /// What is compared, what to know before believing it, and what was asked to fail.
-fn before(page: &mut Page<'_>, sides: &[Findings], comparison: &Comparison) -> fmt::Result {
+pub(super) fn before(page: &mut Page<'_>, sides: &[Findings], comparison: &Comparison) -> fmt::Result {
     subjects(page, sides)?;
     for side in sides {
         verdicts(page, side)?;
@@ -162,7 +169,7 @@ fn shown_rows(rows: &[ComparedRow]) -> impl Iterator<Item = &ComparedRow> {
     rows.iter().filter(|row| row.scope != "operation")
 }
 
-fn row_name(row: &ComparedRow) -> String {
+pub(super) fn row_name(row: &ComparedRow) -> String {
     match row.scope.as_str() {
         "group" => format!("Group {}", row.name),
         "procedure" => format!("{} {}", row.protocol, row.name),
@@ -170,7 +177,7 @@ fn row_name(row: &ComparedRow) -> String {
     }
 }
 
-fn is_shown(row: &ComparedRow, metric: &ComparedMetric, place: usize) -> bool {
+pub(super) fn is_shown(row: &ComparedRow, metric: &ComparedMetric, place: usize) -> bool {
     if metric.metric == "errors" {
         let any = |at: usize| metric.estimates.get(at).and_then(Option::as_ref).is_some_and(|e| e.value > 0.0);
         return any(0) || any(place + 1);
@@ -228,7 +235,7 @@ pub(super) fn estimate_of(unit: &str, estimate: Option<&Estimate>) -> String {
 }
 
 /// `+4.4 % (2.6 … 6.1)`: the difference over the baseline, with its interval; of shares in percentage points.
-pub(super) fn change_of(unit: &str, found: &Difference) -> String {
+pub(crate) fn change_of(unit: &str, found: &Difference) -> String {
     let shares = unit == "share";
     match (found.relative, found.relative_low.zip(found.relative_high)) {
         (Some(relative), Some((low, high))) if !shares => {
@@ -255,7 +262,7 @@ fn signed(share: f64) -> String {
     }
 }
 
-fn verdict(found: &Difference) -> String {
+pub(super) fn verdict(found: &Difference) -> String {
     match found.verdict.as_str() {
         "no difference shown" => "none shown".to_owned(),
         word if found.holm_significant => format!("{word} *"),

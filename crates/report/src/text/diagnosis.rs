@@ -1,11 +1,10 @@
 //! What to know first, above every table.
 
 use super::page::{Page, Role};
-use crate::findings::Findings;
+use crate::findings::Diagnosis;
 use std::fmt;
 
-pub(super) fn draw(page: &mut Page<'_>, findings: &Findings) -> fmt::Result {
-    let diagnosis = &findings.diagnosis;
+pub(super) fn draw(page: &mut Page<'_>, diagnosis: &Diagnosis) -> fmt::Result {
     if diagnosis.statements.is_empty() {
         return Ok(());
     }
@@ -14,7 +13,7 @@ pub(super) fn draw(page: &mut Page<'_>, findings: &Findings) -> fmt::Result {
         page.paragraph(Role::Plain, "* ", &statement.text)?;
     }
     if let Some(next) = &diagnosis.next {
-        page.paragraph(Role::Plain, "Next: ", next)?;
+        page.command("Next: ", next)?;
     }
     Ok(())
 }

@@ -4,6 +4,7 @@ use super::page::{Page, Role};
 use super::table::Table;
 use super::units::{NONE, bytes, clock_face, percent_of, percentage, time};
 use crate::findings::{Findings, Span, Validity, Verdict};
+use crate::instant::Zone;
 use crate::{safe, shares};
 use std::fmt;
 
@@ -40,7 +41,7 @@ pub(super) fn banner(page: &mut Page<'_>, name: &str, validity: &Validity) -> fm
     Ok(())
 }
 
-fn labelled(verdict: Verdict) -> (Role, &'static str) {
+pub(super) fn labelled(verdict: Verdict) -> (Role, &'static str) {
     match verdict {
         Verdict::Valid => (Role::Plain, "VALID"),
         Verdict::Partial => (Role::Caution, "PARTIAL"),
@@ -50,10 +51,13 @@ fn labelled(verdict: Verdict) -> (Role, &'static str) {
 
 pub(super) fn draw(page: &mut Page<'_>, findings: &Findings) -> fmt::Result {
     page.blank()?;
-    // A run looks at no packets.
-    if findings.run.is_none() {
+    // A run looks at no packets, and a table of transactions has none.
+    if findings.run.is_none() && (findings.packets.total > 0 || findings.operations.is_empty()) {
         page.table(&counts(findings))?;
         page.blank()?;
+    }
+    if let (Some(first), Some(last)) = (findings.span.first_ns, findings.span.last_ns) {
+        page.paragraph(Role::Plain, "", &format!("From {}", Zone::shown().span(first, last)))?;
     }
     elapsed(page, &findings.span)?;
     page.paragraph(Role::Plain, "", &clock(findings))?;

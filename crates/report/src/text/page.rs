@@ -2,6 +2,7 @@
 
 use super::Style;
 use super::table::Table;
+use super::units::TimeScale;
 use crate::safe;
 use std::fmt;
 
@@ -34,16 +35,32 @@ pub(super) struct Page<'a> {
     out: &'a mut dyn fmt::Write,
     colour: bool,
     width: usize,
+    lines: usize,
+    scale: TimeScale,
 }
 
 impl<'a> Page<'a> {
     pub(super) fn new(out: &'a mut dyn fmt::Write, style: &Style) -> Self {
-        Self { out, colour: style.colour, width: style.width() }
+        Self { out, colour: style.colour, width: style.width(), lines: 0, scale: TimeScale::of([]) }
     }
 
     /// Columns that a line may take.
     pub(super) fn width(&self) -> usize {
         self.width
+    }
+
+    /// The one unit of response and service times in this report.
+    pub(super) fn scale(&self) -> TimeScale {
+        self.scale
+    }
+
+    pub(super) fn set_scale(&mut self, scale: TimeScale) {
+        self.scale = scale;
+    }
+
+    /// Lines written so far.
+    pub(super) fn lines(&self) -> usize {
+        self.lines
     }
 
     /// `text` as it goes out; colour codes take no columns, so this comes after all alignment.
@@ -55,11 +72,13 @@ impl<'a> Page<'a> {
     }
 
     pub(super) fn blank(&mut self) -> fmt::Result {
+        self.lines += 1;
         self.out.write_char('\n')
     }
 
     /// A line that is already safe and narrow enough.
     pub(super) fn line(&mut self, text: &str) -> fmt::Result {
+        self.lines += 1;
         self.out.write_str(text.trim_end())?;
         self.out.write_char('\n')
     }
@@ -79,6 +98,20 @@ impl<'a> Page<'a> {
             let start = if i == 0 { lead.to_owned() } else { " ".repeat(indent) };
             let painted = self.paint(role, part);
             self.line(&format!("{start}{painted}"))?;
+        }
+        Ok(())
+    }
+
+    /// Wraps a shell command between its words, so that it can be copied: every line but the last ends with a backslash.
+    pub(super) fn command(&mut self, lead: &str, command: &str) -> fmt::Result {
+        let indent = safe::columns(lead);
+        let room = self.width.saturating_sub(indent).max(1);
+        let command = safe::for_terminal(command);
+        let lines = wrap_command(&command, room);
+        let last = lines.len().saturating_sub(1);
+        for (i, line) in lines.iter().enumerate() {
+            let start = if i == 0 { lead.to_owned() } else { " ".repeat(indent) };
+            self.line(&format!("{start}{line}{}", if i < last { " \\" } else { "" }))?;
         }
         Ok(())
     }
@@ -122,9 +155,47 @@ pub(super) fn wrap(text: &str, room: usize) -> Vec<String> {
     lines
 }
 
+/// Breaks between words of a shell; one that is wider than the room stays whole, for a piece of it means something else.
+fn wrap_command(command: &str, room: usize) -> Vec<String> {
+    /// Columns of a blank and a backslash.
+    const CONTINUED: usize = 2;
+    let mut words = vec![String::new()];
+    let (mut quoted, mut escaped) = (false, false);
+    for c in command.chars() {
+        match c {
+            ' ' if !quoted && !escaped => words.push(String::new()),
+            _ => words.last_mut().into_iter().for_each(|word| word.push(c)),
+        }
+        quoted ^= c == '\'' && !escaped;
+        escaped = c == '\\' && !quoted && !escaped;
+    }
+    let mut lines: Vec<String> = Vec::new();
+    for (at, word) in words.iter().enumerate() {
+        let reserve = if at + 1 < words.len() { CONTINUED } else { 0 };
+        match lines.last_mut() {
+            Some(line) if safe::columns(line) + 1 + safe::columns(word) + reserve <= room => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.clone()),
+        }
+    }
+    lines
+}
+
 #[cfg(test)]
 mod tests {
-    use super::wrap;
+    use super::{wrap, wrap_command};
+
+    #[test]
+    fn commands_break_between_words_of_the_shell() {
+        assert_eq!(wrap_command("one two three", 80), ["one two three"]);
+        assert_eq!(wrap_command("one two three", 9), ["one two", "three"]);
+        assert_eq!(wrap_command("one two three", 8), ["one", "two", "three"], "a backslash has to follow");
+        assert_eq!(wrap_command("a 'b  c d' e", 6), ["a", "'b  c d'", "e"]);
+        assert_eq!(wrap_command(r"a 'it'\''s so' b", 80), [r"a 'it'\''s so' b"]);
+        assert_eq!(wrap_command(r"a 'it'\''s  so' b", 4), ["a", r"'it'\''s  so'", "b"]);
+    }
 
     #[test]
     fn wraps_at_spaces_and_loses_nothing() {

@@ -33,7 +33,7 @@ fn one(
     if all().next().is_none() {
         return Ok(());
     }
-    let scale = TimeScale::of(all().flat_map(|t| [t.mean_s, t.p90_s, t.p95_s, t.p99_s, t.p999_s, t.max_s]));
+    let scale = page.scale();
     page.heading(&format!("{title}, {}:", scale.words()))?;
     page.blank()?;
     let mut table = Table::new();

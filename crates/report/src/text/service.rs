@@ -66,12 +66,14 @@ fn together(rows: &[OperationRow]) -> Vec<Octave> {
 /// A line an operation: its share, its size, how long it took, and its part of all the time that the server took.
 fn mix(page: &mut Page<'_>, level: &str, rows: &[OperationRow]) -> fmt::Result {
     let means = |row: &OperationRow| [row.headline_time(), row.service_time].map(|times| times.map(|t| t.mean_s));
-    let scale = TimeScale::of(rows.iter().flat_map(means).flatten());
+    let scale = page.scale();
+    let sums = TimeScale::of(rows.iter().filter(|row| row.service_time.is_some()).map(OperationRow::service_total_s));
+    let together = format!("Together [{}]", sums.unit());
     let all_s: f64 = rows.iter().filter(|row| row.is_counted_once()).map(OperationRow::service_total_s).sum();
     page.heading(&format!("Operation mix and service time{level} (means {}):", scale.words()))?;
     page.blank()?;
     let mut table = Table::new();
-    let head = ["Operation", "Count", "% of count", "I/O size", "Response", "Service", "Together", "% of time"];
+    let head = ["Operation", "Count", "% of count", "I/O size", "Response", "Service", &together, "% of time"];
     table.head(&head);
     let mut protocol = "";
     let of_time = shares::of_rows_by(rows, OperationRow::service_total_s, all_s);
@@ -89,7 +91,7 @@ fn mix(page: &mut Page<'_>, level: &str, rows: &[OperationRow]) -> fmt::Result {
             row.mean_payload().map_or_else(|| NONE.to_owned(), |mean| bytes(mean.round() as u64)),
             scale.show_maybe(response),
             scale.show_maybe(service),
-            service.map_or_else(|| NONE.to_owned(), |_| time(total_s)),
+            service.map_or_else(|| NONE.to_owned(), |_| sums.show(total_s)),
             percentage(service.and(of_time)),
         ]);
     }

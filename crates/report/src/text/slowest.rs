@@ -1,9 +1,9 @@
 //! Single operations to look at in Wireshark: the slowest, and those that nobody answered.
 
 use super::page::{Page, Role};
-use super::units::time;
+use super::units::TimeScale;
 use crate::findings::{Findings, Slow};
-use crate::safe;
+use crate::{instant, safe};
 use std::fmt;
 
 pub(super) fn slowest(page: &mut Page<'_>, findings: &Findings) -> fmt::Result {
@@ -26,7 +26,7 @@ fn list(page: &mut Page<'_>, findings: &Findings, entries: &[Slow], before_time:
     for (i, slow) in entries.iter().enumerate() {
         let lead = format!("{:>4}. ", i + 1);
         page.blank()?;
-        page.paragraph(Role::Plain, &lead, &format!("{before_time}{}", facts(slow, findings)))?;
+        page.paragraph(Role::Plain, &lead, &format!("{before_time}{}", facts(slow, findings, page.scale())))?;
         let indent = " ".repeat(lead.len());
         page.paragraph(Role::Plain, &indent, &format!("{} to {}", slow.client, slow.server))?;
         let room = page.width().saturating_sub(lead.len() + 6);
@@ -43,7 +43,8 @@ fn list(page: &mut Page<'_>, findings: &Findings, entries: &[Slow], before_time:
     Ok(())
 }
 
-fn facts(slow: &Slow, findings: &Findings) -> String {
+fn facts(slow: &Slow, findings: &Findings, scale: TimeScale) -> String {
+    let time = |seconds| scale.with_unit(seconds);
     let mut facts = format!("{} {} {}", time(slow.headline_s(findings.headline)), slow.protocol, slow.procedure);
     if findings.headline.is_from_intended() && slow.response_time_from_intended_s.is_some() {
         facts.push_str(&format!(" from the intended start, uncorrected {}", time(slow.response_time_s)));
@@ -60,8 +61,6 @@ fn facts(slow: &Slow, findings: &Findings) -> String {
         (None, Some(frame)) => facts.push_str(&format!(", answered in frame {frame}")),
         (None, None) => {}
     }
-    if let Some(offset) = findings.span.first_ns.and_then(|first| slow.at_ns.checked_sub(first)) {
-        facts.push_str(&format!(", {:.5} s after the start", offset as f64 / 1e9));
-    }
+    facts.push_str(&format!(", {}", instant::microsecond(slow.at_ns)));
     facts
 }

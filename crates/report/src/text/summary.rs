@@ -3,7 +3,7 @@
 use super::group_name;
 use super::page::{Page, Role};
 use super::table::Table;
-use super::units::{NONE, TimeScale, percentage, significant, time};
+use super::units::{NONE, percentage, significant, time};
 use crate::findings::{Findings, HeatMap, OperationRow, Times};
 use crate::shares::{self, Percentage};
 use std::fmt;
@@ -25,7 +25,7 @@ pub(super) fn draw(page: &mut Page<'_>, findings: &Findings) -> fmt::Result {
     if rows.is_empty() {
         return Ok(());
     }
-    let scale = TimeScale::of(rows.iter().flat_map(|(_, _, t)| [t.p50_s, t.p95_s, t.p99_s]));
+    let scale = page.scale();
     let reach = Reach::of(&findings.heat_maps);
     page.heading(&format!("Response time{} by operation group ({}):", findings.headline.words(), scale.words()))?;
     page.blank()?;
@@ -117,6 +117,14 @@ fn height(n: u64, most: u64) -> char {
         0 => NOTHING,
         _ => HEIGHTS[((u128::from(n) * steps).div_ceil(u128::from(most)).min(steps) as usize).saturating_sub(1)],
     }
+}
+
+/// Numbers as heights, the largest of them being the highest.
+pub(super) fn spark(values: &[f64]) -> String {
+    let most = values.iter().copied().fold(0.0, f64::max);
+    // Parts in a million are finer than the heights.
+    let parts = |value: f64| if value > 0.0 { ((value / most * 1e6) as u64).max(1) } else { 0 };
+    values.iter().map(|value| height(parts(*value), 1_000_000)).collect()
 }
 
 /// Whether a cell is a sparkline, for its colour.

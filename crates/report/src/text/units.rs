@@ -11,14 +11,14 @@ const TIME_COLUMNS: usize = 9;
 /// Where no time is as long as this, nobody would speak of seconds, s.
 const SECONDS_FROM: f64 = 0.1;
 
-/// The unit of the times of one table: the first of s, ms, µs that shows its smallest time with two digits and its
-/// largest in nine columns; seconds only where some time is a tenth of one; else each time has its own unit.
+/// The unit of the times of one report: the first of s, ms, µs that shows its smallest time with a digit (seconds: with two, and
+/// only where some time is a tenth of a second) and its largest in nine columns; otherwise milliseconds of three significant digits.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum TimeScale {
-    /// One unit for all: name, units in a second, decimals.
+    /// Name, units in a second, decimals.
     Fixed(&'static str, f64, usize),
-    /// Three significant digits, each with its unit.
-    Each,
+    /// Milliseconds, three significant digits.
+    Digits,
 }
 
 impl TimeScale {
@@ -37,24 +37,37 @@ impl TimeScale {
             }
         }
         let fits = |scale: &TimeScale| match *scale {
-            TimeScale::Each => true,
+            TimeScale::Digits => true,
             TimeScale::Fixed(_, per_second, decimals) => {
+                let digits = if per_second > 1.0 { 1.0 } else { 10.0 };
                 (per_second > 1.0 || largest >= SECONDS_FROM || largest == 0.0)
-                    && smallest * per_second * 10_f64.powi(decimals as i32) >= 10.0
+                    && smallest * per_second * 10_f64.powi(decimals as i32) >= digits
                     && format!("{:.decimals$}", largest * per_second).len() <= TIME_COLUMNS
             }
         };
-        Self::FIXED.into_iter().find(fits).unwrap_or(TimeScale::Each)
+        Self::FIXED.into_iter().find(fits).unwrap_or(TimeScale::Digits)
     }
 
     /// What a heading says: "in seconds".
     pub(super) fn words(self) -> &'static str {
         match self {
             TimeScale::Fixed("s", ..) => "in seconds",
-            TimeScale::Fixed("ms", ..) => "in milliseconds (ms)",
-            TimeScale::Fixed(..) => "in microseconds (µs)",
-            TimeScale::Each => "each with its unit",
+            TimeScale::Fixed("µs", ..) => "in microseconds (µs)",
+            TimeScale::Fixed(..) | TimeScale::Digits => "in milliseconds (ms)",
         }
+    }
+
+    /// The unit's symbol.
+    pub(super) fn unit(self) -> &'static str {
+        match self {
+            TimeScale::Fixed(unit, ..) => unit,
+            TimeScale::Digits => "ms",
+        }
+    }
+
+    /// A time with the unit, where it stands in a sentence.
+    pub(super) fn with_unit(self, seconds: f64) -> String {
+        format!("{} {}", self.show(seconds), self.unit())
     }
 
     /// A time (s) in this scale. What is not zero never looks like it.
@@ -66,12 +79,12 @@ impl TimeScale {
                 if seconds == 0.0 {
                     "0".to_owned()
                 } else if looks_zero {
-                    time(seconds)
+                    significant(seconds * per_second)
                 } else {
                     text
                 }
             }
-            TimeScale::Each => time(seconds),
+            TimeScale::Digits => significant(seconds * 1e3),
         }
     }
 
@@ -114,7 +127,7 @@ pub(super) fn significant(value: f64) -> String {
 }
 
 /// Bytes with a decimal unit, three digits: `1.23 MB`.
-pub(super) fn bytes(count: u64) -> String {
+pub(crate) fn bytes(count: u64) -> String {
     let size = count as f64;
     let (factor, unit) = match size {
         s if s < 999.5 => return format!("{count} B"),
@@ -199,10 +212,12 @@ mod tests {
         assert_eq!(TimeScale::of([0.000_16, 651.8]).words(), "in seconds");
         assert_eq!(TimeScale::of([0.000_012, 0.5]).show(0.000_012), "0.012");
         assert_eq!(TimeScale::of([0.000_000_25, 0.5]).show(0.000_000_25), "0.25");
-        assert_eq!(TimeScale::of([0.000_000_25, 5.0]), TimeScale::Each);
+        assert_eq!(TimeScale::of([0.000_008, 0.951]).show(0.000_008), "0.008", "one digit is enough");
+        assert_eq!(TimeScale::of([0.000_000_25, 500.0]), TimeScale::Digits);
+        assert_eq!(TimeScale::of([0.000_000_25, 500.0]).with_unit(0.000_000_25), "0.000250 ms");
         assert_eq!(TimeScale::of([]), TimeScale::FIXED[0]);
         assert_eq!(TimeScale::of([0.0, 0.0, 1.0]).show(0.0), "0");
-        assert_eq!(TimeScale::of([1.0]).show(0.000_000_4), "400 ns", "nothing that is not zero looks like it");
+        assert_eq!(TimeScale::of([1.0]).show(0.000_000_4), "0.000000400", "nothing that is not zero looks like it");
         assert_eq!(TimeScale::of([1.0]).show(-0.25), "-0.25000");
     }
 

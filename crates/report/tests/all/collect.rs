@@ -45,7 +45,7 @@ fn status_name(protocol: Protocol, status: u32) -> Option<&'static str> {
 }
 
 fn collected(transactions: &[Transaction], coverage: &Coverage, names: &Names) -> Findings {
-    let mut statistics = Statistics::new(Options { by: Some(Dimension::Client), ..Options::default() });
+    let mut statistics = Statistics::new(Options { by: Some(Dimension::Client.into()), ..Options::default() });
     transactions.iter().for_each(|t| statistics.record(t));
     Findings::collect(&statistics, coverage, names, Source::default(), status_name)
 }
@@ -360,7 +360,7 @@ fn under_a_schedule_the_time_from_the_intended_start_leads() {
             t.timeline.intended = Some(intended * MS);
             statistics.record(&t);
         }
-        let about = About { level: "100 iterations a second".into(), ..About::default() };
+        let about = About { level: "100 iterations per second".into(), ..About::default() };
         let level = Level { statistics: &statistics, span_ns: (0, 5_000 * MS), iterations: 500, about };
         Findings::collect_run(Run::default(), &[level], &Names::default(), Source::default(), status_name)
     };

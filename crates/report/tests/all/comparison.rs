@@ -7,7 +7,7 @@ use plimsoll_report::findings::comparison::{ComparedMetric, Comparison};
 use plimsoll_report::findings::{Findings, Report};
 use plimsoll_report::html;
 use plimsoll_report::json::{Layout, write};
-use plimsoll_report::text::{Style, compact_to_string, to_string};
+use plimsoll_report::text::{LINES, Style, compact_to_string, screen, to_string};
 use plimsoll_stats::{Interval, IntervalWidth, Intervals};
 use serde_json::Value;
 
@@ -194,7 +194,12 @@ fn the_text_fits_and_warns_first() {
     assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
     let place = |what: &str| text.find(what).unwrap_or_else(|| panic!("{what} is not in\n{text}"));
     assert!(place("! The workloads differ.") < place("B against A, 4 clients"));
-    assert!(place("+10 % (") > place("Verdict"));
+    assert!(place("! The workloads differ.") < place("Diagnosis:") && place("Diagnosis:") < place("Verdict"));
+    assert!(place("B is worse than A: mean response time +10 % (") < place("Verdict"), "{text}");
+    assert!(text.rfind("+10 % (") > text.find("Verdict"), "{text}");
+    let first = screen(&found, &Style::plain(80));
+    assert!(first.lines().count() <= LINES && first.lines().all(|line| line.chars().count() <= 80), "{first}");
+    assert!(first.contains("B is worse than A") && first.contains("All operations mean"), "{first}");
     assert!(text.contains("worse *") && text.contains("none shown") && text.contains("9 times of 10"), "{text}");
     assert!(text.contains("1.00 ms ±"), "{text}");
     let short = MeasuredRun { span_ns: (0, S), ..run(1000, 0) };

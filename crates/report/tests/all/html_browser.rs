@@ -5,11 +5,11 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
-use crate::browser::Browser;
 use crate::html_synthetic::{busy, compared, compared_in_full, invalid, points, run};
 use plimsoll_report::findings::Findings;
 use plimsoll_report::findings::comparison::ComparedLevel;
 use plimsoll_report::html;
+use plimsoll_testkit::browser::Browser;
 use serde_json::{Value, json};
 use std::path::Path;
 

@@ -1,9 +1,9 @@
 //! Reports in every form, in one program.
 #![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
 
-mod browser;
 mod collect;
 mod comparison;
+mod drill_down;
 mod example;
 mod html;
 mod html_browser;

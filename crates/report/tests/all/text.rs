@@ -2,9 +2,9 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use crate::example::{self, bless};
-use plimsoll_report::findings::Validity;
+use plimsoll_report::findings::{Confidence, Findings, Rule, Statement, Validity};
 use plimsoll_report::safe;
-use plimsoll_report::text::{Section, Sections, Style, appendix_a};
+use plimsoll_report::text::{LINES, Section, Sections, Style, appendix_a, screen};
 use std::path::PathBuf;
 
 fn golden(name: &str) -> PathBuf {
@@ -17,13 +17,66 @@ fn the_whole_report() {
 }
 
 #[test]
+fn the_first_screens() {
+    let without_keys = Findings { breakdown: None, ..example::rich() };
+    let run = Findings { breakdown: None, ..example::run() };
+    for (name, findings) in
+        [("rich", without_keys), ("keys", example::rich()), ("run", run), ("empty", example::empty())]
+    {
+        let text = screen(&findings.into(), &Style::default());
+        bless::hold(&golden(&format!("screen-{name}.txt")), &text, "the_first_screens");
+    }
+}
+
+#[test]
+fn a_first_screen_is_short_and_narrow() {
+    let without_keys = Findings { breakdown: None, ..example::rich() };
+    for findings in [example::rich(), without_keys, example::run(), example::empty()] {
+        let report = findings.into();
+        for width in (Style::MIN_WIDTH..=200).step_by(5) {
+            let text = screen(&report, &Style::plain(width));
+            assert!(text.lines().all(|line| safe::columns(line) <= usize::from(width)), "{width}: {text}");
+            assert!(width < 80 || text.lines().count() <= LINES, "{width}: {text}");
+            assert!(text.contains("--full"), "{text}");
+        }
+    }
+}
+
+/// However much there is to say, what is left out is counted and the next command stays.
+#[test]
+fn a_long_diagnosis_leaves_room_for_the_tables() {
+    let mut findings = example::rich();
+    let statement = findings.diagnosis.statements.first().cloned().unwrap_or_else(|| Statement {
+        rule: Rule::Nothing,
+        text: "Something that takes more than one line of the report, for it has a lot of words in it.".to_owned(),
+        share: None,
+        confidence: Confidence::Measured,
+    });
+    findings.diagnosis.statements = vec![statement; 40];
+    // Its table stands in the place of the usual ones.
+    findings.breakdown = None;
+    findings.diagnosis.next = Some("plimsoll analyze trace.pcap --by client".to_owned());
+    let text = screen(&findings.into(), &Style::default());
+    assert!(text.lines().count() <= LINES && text.contains(" more: --section diagnosis"), "{text}");
+    assert!(text.contains("Slowest requests") && text.contains("Waited") && text.contains("Next: plimsoll"), "{text}");
+}
+
+#[test]
+fn a_section_without_content_says_so() {
+    let style = Style { sections: Sections::NONE.with(Section::Run), ..Style::default() };
+    assert!(crate::shown(&example::rich(), &style).ends_with("Section run: nothing in this report.\n"));
+}
+
+#[test]
 fn a_report_of_nothing() {
     bless::hold(&golden("empty.txt"), &crate::shown(&example::empty(), &Style::default()), "a_report_of_nothing");
 }
 
 #[test]
 fn a_run_shows_its_load_levels() {
-    let text = crate::shown(&example::run(), &Style { sections: Sections::BRIEF, ..Style::default() });
+    let sections = [Section::Packets, Section::Run, Section::Summary, Section::Errors, Section::Unseen];
+    let sections = sections.into_iter().fold(Sections::NONE, Sections::with);
+    let text = crate::shown(&example::run(), &Style { sections, ..Style::default() });
     assert!(text.lines().all(|line| safe::columns(line) <= 80), "{text}");
     bless::hold(&golden("run.txt"), &text, "a_run_shows_its_load_levels");
 }
@@ -67,6 +120,7 @@ fn a_capture_has_one_appendix_a() {
 fn loopback_times_show_digits() {
     let mut findings = example::rich();
     findings.breakdown = None;
+    findings.slowest.clear();
     for row in findings.operations.iter_mut().chain(&mut findings.groups) {
         for times in [&mut row.response_time, &mut row.service_time].into_iter().flatten() {
             for value in [

@@ -26,7 +26,7 @@ pub enum Metric {
 /// What a number is of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
-    /// Operations a second.
+    /// Operations per second.
     OperationsPerSecond,
     /// Bytes a second.
     BytesPerSecond,

@@ -1,15 +1,16 @@
 //! How many requests were outstanding at once.
 
+mod by_depth;
 mod instants;
 mod shared_depth;
 mod state;
 mod tally;
 
+use by_depth::ByDepth;
 use instants::Instants;
 pub(crate) use shared_depth::DepthSender;
 pub use shared_depth::SharedDepth;
 pub use tally::DepthTally;
-use tally::trim;
 
 /// Starts and ends that are kept in order before the earlier half is taken: 1 MiB.
 const WINDOW: usize = 128 * 1024;
@@ -26,7 +27,7 @@ pub const MAX_DEPTH: usize = 65_535;
 ///
 /// Left out, because nobody knows how long they were outstanding: requests without a seen answer
 /// (`left_out`), and pairs with a negative time.
-#[derive(Clone, Debug)]
+#[derive(Default, Clone, Debug)]
 pub struct QueueDepth {
     starts: Instants,
     ends: Instants,
@@ -34,27 +35,9 @@ pub struct QueueDepth {
     points: Instants,
     taken_until: Option<i64>,
     depth: usize,
-    // All depths from the start, so that the loop over events needs no check; untouched pages cost nothing.
-    at_arrival: Vec<u64>,
-    time_ns: Vec<u128>,
+    by_depth: ByDepth,
     entered_late: u64,
     left_out: u64,
-}
-
-impl Default for QueueDepth {
-    fn default() -> Self {
-        Self {
-            starts: Instants::default(),
-            ends: Instants::default(),
-            points: Instants::default(),
-            taken_until: None,
-            depth: 0,
-            at_arrival: vec![0; MAX_DEPTH + 1],
-            time_ns: vec![0; MAX_DEPTH + 1],
-            entered_late: 0,
-            left_out: 0,
-        }
-    }
 }
 
 impl QueueDepth {
@@ -125,7 +108,7 @@ impl QueueDepth {
         let (first, last) = (*first, *last);
         self.take_points(starts, ends, points);
         let now = self.take_spans(starts, ends, self.taken_until.unwrap_or(first));
-        self.time_ns[self.depth.min(MAX_DEPTH)] += u128::from(last.abs_diff(now));
+        self.by_depth.at(self.depth).time_ns += u128::from(last.abs_diff(now));
         self.taken_until = Some(last);
         self.starts.list.drain(..starts);
         self.ends.list.drain(..ends);
@@ -138,19 +121,19 @@ impl QueueDepth {
         for &point in &self.points.list[..points] {
             started += starts[started..].iter().take_while(|&&start| start < point).count();
             ended += ends[ended..].iter().take_while(|&&end| end <= point).count();
-            self.at_arrival[(self.depth + started).saturating_sub(ended).min(MAX_DEPTH)] += 1;
+            self.by_depth.at((self.depth + started).saturating_sub(ended)).arrivals += 1;
         }
     }
 
     /// Begins at the instant `last`, returns the last instant taken.
     fn take_spans(&mut self, starts: usize, ends: usize, mut last: i64) -> i64 {
         let (starts, ends) = (&self.starts.list[..starts], &self.ends.list[..ends]);
-        let (at_arrival, time_ns) = (&mut self.at_arrival[..=MAX_DEPTH], &mut self.time_ns[..=MAX_DEPTH]);
+        let by_depth = &mut self.by_depth;
         let (mut started, mut ended, before) = (0, 0, self.depth);
         let mut event = |started: usize, ended: usize, now: i64, is_start: bool| {
-            let depth = (before + started).saturating_sub(ended).min(MAX_DEPTH);
-            time_ns[depth] += u128::from(now.abs_diff(last));
-            at_arrival[depth] += u64::from(is_start);
+            let reached = by_depth.at((before + started).saturating_sub(ended));
+            reached.time_ns += u128::from(now.abs_diff(last));
+            reached.arrivals += u64::from(is_start);
             last = now;
         };
         while let (Some(&start), Some(&end)) = (starts.get(started), ends.get(ended)) {
@@ -186,8 +169,8 @@ impl QueueDepth {
             let taken_until = self.taken_until.max(other.taken_until);
             self.take_rest();
             let theirs = other.tally();
-            self.at_arrival.iter_mut().zip(theirs.at_arrival).for_each(|(mine, n)| *mine += n);
-            self.time_ns.iter_mut().zip(theirs.time_ns).for_each(|(mine, ns)| *mine += ns);
+            theirs.at_arrival.iter().enumerate().for_each(|(depth, n)| self.by_depth.at(depth).arrivals += n);
+            theirs.time_ns.iter().enumerate().for_each(|(depth, ns)| self.by_depth.at(depth).time_ns += ns);
             self.entered_late += theirs.entered_late;
             self.left_out += theirs.left_out;
             self.taken_until = taken_until;
@@ -203,11 +186,9 @@ impl QueueDepth {
     pub fn tally(&self) -> DepthTally {
         let mut all = self.clone();
         all.take_rest();
-        trim(&mut all.at_arrival);
-        trim(&mut all.time_ns);
         DepthTally {
-            at_arrival: all.at_arrival,
-            time_ns: all.time_ns,
+            at_arrival: all.by_depth.arrivals(),
+            time_ns: all.by_depth.times_ns(),
             entered_late: all.entered_late,
             left_out: all.left_out,
         }
@@ -300,7 +281,7 @@ mod tests {
             for now in first..last {
                 naive[intervals.iter().filter(|i| i.0 <= now && now < i.1).count()] += 1;
             }
-            trim(&mut naive);
+            tally::trim(&mut naive);
             prop_assert_eq!(&tally.time_ns, &naive);
             prop_assert_eq!(tally.at_arrival.iter().sum::<u64>(), intervals.len() as u64);
             let mut merged = QueueDepth::default();

@@ -4,8 +4,9 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::num::NonZeroU64;
 
 use plimsoll_model::{
-    Anomalies, Anomaly, ClockGranularity, Coverage, Endpoint, Frames, Missing, OneSided, Outcome, PacketCounts,
-    Procedure, Protocol, Resent, Symbol, Timeline, Transaction, Unseen, Vantage,
+    Anomalies, Anomaly, Breaks, ClockGranularity, Coverage, Credits, Endpoint, Frames, Missing, MostResent, Network,
+    OneSided, Outcome, PacketCounts, Procedure, Protocol, Resent, SmallWindow, Symbol, Timeline, Transaction, Unseen,
+    Vantage,
 };
 
 use super::{Counter, Reader, State, StateError, Writer, fields};
@@ -29,6 +30,7 @@ macro_rules! choice {
 
 choice!("protocol", Protocol, Protocol::ALL);
 choice!("outcome", Outcome, OUTCOMES);
+choice!("operation", plimsoll_model::Operation, plimsoll_model::Operation::ALL);
 choice!("vantage", Vantage, [Vantage::Wire, Vantage::Client]);
 choice!("dimension", crate::Dimension, crate::Dimension::ALL);
 choice!("headline", crate::Headline, crate::Headline::ALL);
@@ -219,6 +221,30 @@ fields!(
     ])
 );
 fields!("one-sided connection", OneSided { from, to, requests, responses });
+fields!(
+    "network",
+    Network {
+        zero_windows,
+        zero_window_ns,
+        small_windows,
+        small_window_ns,
+        smallest_window,
+        delayed_acks,
+        delayed_ack_ns,
+        data_segments,
+        resent_segments,
+        resent_wait_ns,
+        most_resent,
+        handshakes,
+        slow_reader,
+        to_server_ns,
+        to_client_ns,
+    }
+);
+fields!("client with most retransmissions", MostResent { client, lead });
+fields!("small window", SmallWindow { client, waits, wait_ns, bytes });
+fields!("credits", Credits { waits, wait_ns, connections_ns });
+fields!("breaks of leases", Breaks { notified, opens, wait_ns, longest_ns, holder, path });
 fields!("resent", Resent { operations, wait_ns, brief_operations, brief_wait_ns, unknown });
 fields!(
     "coverage",
@@ -228,6 +254,9 @@ fields!(
         clock,
         unseen,
         resent,
+        network,
+        breaks,
+        credits,
         first_ns,
         last_ns,
         connections,

@@ -2,9 +2,10 @@
 
 use std::net::{IpAddr, Ipv4Addr};
 
-use plimsoll_model::{Endpoint, Group, Names, Outcome, Procedure, Protocol, Sink, Transaction, Vantage};
+use plimsoll_model::{Endpoint, Group, Names, Operation, Outcome, Procedure, Protocol, Sink, Transaction, Vantage};
 use plimsoll_stats::{
-    Dimension, GroupKey, HEAT_EDGES_NS, IntervalRecorder, Intervals, Key, MAX_KEYS, MAX_STATUSES, Options, Statistics,
+    Dimension, Dimensions, GroupKey, HEAT_EDGES_NS, IntervalRecorder, Intervals, Key, MAX_KEYS, MAX_STATUSES, Options,
+    Statistics,
 };
 use proptest::prelude::*;
 
@@ -150,7 +151,7 @@ fn a_sum_with_unknown_parts_says_so() {
     let mut call = cut;
     (call.request_bytes, call.response_bytes) = (None, None);
     assert_eq!(sums(std::slice::from_ref(&call)).wire().at_least(), None);
-    let statistics = of(Options { by: Some(Dimension::Client), ..Options::default() }, &[call]);
+    let statistics = of(Options { by: Some(Dimension::Client.into()), ..Options::default() }, &[call]);
     assert_eq!(statistics.breakdown().unwrap().rows()[0].1.payload.at_least(), None);
     assert_eq!(statistics.series().iter().map(|cell| cell.payload_unknown).sum::<u64>(), 1);
 }
@@ -171,7 +172,7 @@ fn what_failed_or_had_no_answer_wrote_nothing() {
         denied,
         Transaction { payload_bytes: Some(4096), ..unanswered(smb2(9), 0) },
     ];
-    let statistics = of(Options { by: Some(Dimension::Client), ..Options::default() }, &all);
+    let statistics = of(Options { by: Some(Dimension::Client.into()), ..Options::default() }, &all);
     let row = statistics.operations().next().unwrap().1;
     assert_eq!((row.count(), row.payload().exact()), (4, Some(4096)));
     assert_eq!(statistics.breakdown().unwrap().rows()[0].1.payload.exact(), Some(4096));
@@ -246,27 +247,58 @@ fn a_breakdown_has_its_keys_and_says_what_it_left_out() {
     let mut known = transaction(smb2(8), 0, 2 * MS);
     (known.share, known.path) = (names.intern("data"), path);
     let statistics = of(
-        Options { by: Some(Dimension::Path), ..Options::default() },
+        Options { by: Some(Dimension::Path.into()), ..Options::default() },
         &[known.clone(), transaction(smb2(8), 1, MS), known],
     );
     let breakdown = statistics.breakdown().unwrap();
     let rows = breakdown.rows();
-    assert_eq!((rows.len(), rows[0].0.text(&names).as_str()), (1, "data: a/b"));
+    let key = rows[0].0.parts()[0].unwrap();
+    assert_eq!((rows.len(), key.name(&names)), (2, Some("a/b")));
     assert_eq!((rows[0].1.count, rows[0].1.percentile_ns(50.0)), (2, Some(2_000_000)));
-    assert_eq!((breakdown.unknown().count, breakdown.refused().count), (1, 0));
+    assert_eq!((rows[1].0.parts(), rows[1].1.count), ([None].as_slice(), 1), "a path that is not known");
+    assert_eq!(breakdown.others().count, 0);
 }
 
 #[test]
-fn too_many_keys_are_summed_as_refused() {
-    let mut statistics = Statistics::new(Options { by: Some(Dimension::Connection), ..Options::default() });
+fn keys_combine_and_the_longest_waiting_comes_first() {
+    let by = Dimensions::new(&[Dimension::Operation, Dimension::Status]).unwrap();
+    let mut denied = transaction(smb2(8), 2, 9 * MS);
+    (denied.status, denied.outcome) = (Some(0xC000_0022), Outcome::Refused);
+    let statistics = of(
+        Options { by: Some(by), ..Options::default() },
+        &[transaction(smb2(8), 0, MS), transaction(smb2(8), 1, MS), denied.clone(), transaction(smb2(9), 3, MS)],
+    );
+    let rows = statistics.breakdown().unwrap().rows();
+    assert_eq!(rows.iter().map(|(_, stats)| stats.count).collect::<Vec<_>>(), [1, 2, 1]);
+    let first = [Some(Key::Operation(Operation::Read)), Some(Key::Status(Protocol::Smb2, 0xC000_0022))];
+    assert_eq!((rows[0].0.parts(), rows[0].1.refused), (first.as_slice(), 1));
+    let cell = rows[0].1.series.iter().next().unwrap();
+    assert_eq!((cell.operations, cell.errors, cell.waited_ns), (1, 1, 9 * MS as u64));
+    // One status of SMB, whichever version it answers.
+    denied.procedure = Procedure::of(Protocol::Smb1, 0x0A);
+    let statistics = of(Options { by: Some(by), ..Options::default() }, &[denied]);
+    assert_eq!(statistics.breakdown().unwrap().rows()[0].0.parts(), first);
+}
+
+#[test]
+fn a_breakdown_has_one_to_three_different_dimensions() {
+    use Dimension::{Client, Path, Share, User};
+    assert!(Dimensions::new(&[]).is_none() && Dimensions::new(&[Client, Share, Client]).is_none());
+    assert!(Dimensions::new(&[Client, Share, Path, User]).is_none());
+    assert_eq!(Dimensions::new(&[Client, Share, Path]).unwrap().as_slice(), [Client, Share, Path]);
+}
+
+#[test]
+fn too_many_keys_are_summed_as_others() {
+    let mut statistics = Statistics::new(Options { by: Some(Dimension::Connection.into()), ..Options::default() });
     for i in 0..MAX_KEYS as u32 + 5 {
         let mut t = transaction(smb2(8), 0, MS);
         t.connection = i;
         statistics.record(&t);
     }
     let breakdown = statistics.breakdown().unwrap();
-    assert_eq!((breakdown.rows().len(), breakdown.refused().count), (MAX_KEYS, 5));
-    assert!(matches!(breakdown.rows()[0].0, Key::Connection(0, ..)));
+    assert_eq!((breakdown.rows().len(), breakdown.others().count), (MAX_KEYS, 5));
+    assert!(matches!(breakdown.rows()[0].0.parts(), [Some(Key::Connection(0, ..))]));
 }
 
 /// Of every kind: groups, subcommands, Write_Raw's parts, an NFSv4 compound and its members.
@@ -304,7 +336,7 @@ proptest! {
 
     #[test]
     fn parts_merged_are_the_whole(all in prop::collection::vec(any_transaction(), 0..150)) {
-        let options = Options { slowest: 5, by: Some(Dimension::Client), ..Options::default() };
+        let options = Options { slowest: 5, by: Some(Dimension::Client.into()), ..Options::default() };
         let whole = of(options, &all);
         for parts in [1, 2, 7] {
             let mut merged = Statistics::new(options);

@@ -25,6 +25,17 @@ pub struct Call<'a> {
     procedure: u32,
 }
 
+/// What stands behind a call's header.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct CallParts<'a> {
+    /// See [`Call::credential`].
+    pub credential: Option<Credential<'a>>,
+    /// See [`Call::protection`].
+    pub protection: Option<Protection>,
+    /// See [`Call::arguments`].
+    pub arguments: Option<&'a [u8]>,
+}
+
 impl<'a> Call<'a> {
     /// `None` unless the bytes start an RPC version 2 call and reach to its procedure number.
     #[inline]
@@ -72,33 +83,40 @@ impl<'a> Call<'a> {
         u32_at(self.bytes, CALL_HEADER).map(Flavor::from_wire)
     }
 
+    /// Its credential, protection and arguments, each as its own function says: read in one go, for that is done with every call.
+    #[inline]
+    pub fn parts(&self) -> CallParts<'a> {
+        let Some(flavor) = self.flavor() else { return CallParts::default() };
+        let auth = auth_at(self.bytes, CALL_HEADER);
+        let credential = Credential::new(flavor, auth.unwrap_or_default().0);
+        let protection = match (flavor, credential) {
+            (Flavor::Gss, Credential::Gss(gss)) if gss.procedure == GssProcedure::Data => gss.protection,
+            (Flavor::Gss, _) => None,
+            _ => Some(Protection::None),
+        };
+        let verifier = auth.and_then(|(_, at)| auth_at(self.bytes, at));
+        let behind = verifier.and_then(|(_, at)| self.bytes.get(at..));
+        let arguments = protection.zip(behind).and_then(|(protection, behind)| protection.open(behind));
+        CallParts { credential: Some(credential), protection, arguments }
+    }
+
     /// The credential. One whose body was cut is only known by its flavor.
     #[inline]
     pub fn credential(&self) -> Option<Credential<'a>> {
-        let flavor = self.flavor()?;
-        let (body, _) = auth_at(self.bytes, CALL_HEADER).unwrap_or_default();
-        Some(Credential::new(flavor, body))
+        self.parts().credential
     }
 
     /// What is done to the arguments, and will be done to the results. `None` when it was not captured, and for the
     /// messages that RPCSEC_GSS itself exchanges (they carry tokens and no arguments).
     #[inline]
     pub fn protection(&self) -> Option<Protection> {
-        match self.flavor()? {
-            Flavor::Gss => match self.credential()? {
-                Credential::Gss(gss) if gss.procedure == GssProcedure::Data => gss.protection,
-                _ => None,
-            },
-            _ => Some(Protection::None),
-        }
+        self.parts().protection
     }
 
     /// The procedure's arguments, as far as they were captured: what follows the verifier, and the integrity wrapper's
     /// head under krb5i. `None` when encrypted, when there are none to see, or when the capture ends before them.
     #[inline]
     pub fn arguments(&self) -> Option<&'a [u8]> {
-        let (_credential, at) = auth_at(self.bytes, CALL_HEADER)?;
-        let (_verifier, at) = auth_at(self.bytes, at)?;
-        self.protection()?.open(self.bytes.get(at..)?)
+        self.parts().arguments
     }
 }

@@ -15,7 +15,7 @@ mod reply;
 mod template;
 mod verdict;
 
-pub use call::Call;
+pub use call::{Call, CallParts};
 pub use credential::{AuthSys, Credential, Flavor, GssCredential, GssProcedure, Protection};
 pub use plausible::{
     MAX_RECORD_LENGTH, Message, find_record, plausible_call, plausible_message, plausible_record, plausible_reply,

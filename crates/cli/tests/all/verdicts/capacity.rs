@@ -53,7 +53,7 @@ fn check(name: &str, truth: f64, found: &[(f64, f64)], widest_allowed: f64) {
     assert!(widest <= widest_allowed, "{name}: {found:?}");
 }
 
-/// Four workers, 4 ms each: 1,000 calls a second and not one more.
+/// Four workers, 4 ms each: 1,000 calls per second and not one more.
 #[test]
 fn fixed_workers_with_a_fixed_service_time_are_found_within_two_per_cent() {
     let script = Script { service: Service::Workers(4), ..Script::queue(Latency::Constant(4 * MS)) };
@@ -67,7 +67,7 @@ fn fixed_workers_with_a_fixed_service_time_are_found_within_two_per_cent() {
 }
 
 /// One worker, exponential service of 1 ms on average, independent arrivals: the 99th percentile of the response time is
-/// 20 ms at 1000 − ln(100)/20 ms = 769.7 calls a second.
+/// 20 ms at 1000 − ln(100)/20 ms = 769.7 calls per second.
 #[test]
 fn the_load_at_which_a_queue_is_too_slow_is_in_the_interval() {
     let script = Script { draw: Draw::Independent, ..Script::queue(Latency::Exponential { mean: MS }) };

@@ -10,7 +10,7 @@ use plimsoll_workload::{Arrivals, Load};
 
 use super::virtual_run::{Asks, Case, Found};
 
-/// Turns a second.
+/// Iterations per second.
 const RATE: f64 = 2_000.0;
 /// What percentiles may be off.
 const TOLERANCE: f64 = 0.01;

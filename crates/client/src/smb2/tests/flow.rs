@@ -47,7 +47,7 @@ fn few_credits_make_actions_wait_in_order() {
     let compound = world.begin(&Operation::Getattr { path: "x" });
     world.obey();
     let failure = world.result(compound).unwrap().unwrap_err();
-    assert_eq!((failure.cause, failure.outcome), (Cause::Unsupported, Outcome::NeverSent));
+    assert_eq!((failure.cause, failure.outcome), (Cause::TooFewCredits, Outcome::NeverSent));
 }
 
 #[test]

@@ -130,7 +130,7 @@ fn percentile(mut values: Vec<i64>, percent: f64) -> i64 {
 
 #[test]
 fn a_stall_shows_in_the_response_time_from_intended() {
-    // 2,000 operations a second for 20 s; answers take 100 µs, but for 1.4 s the server says nothing.
+    // 2,000 operations per second for 20 s; answers take 100 µs, but for 1.4 s the server says nothing.
     let (stall, until) = (START + 8 * S, START + 8 * S + 1_400 * MS);
     let toys = Toys::new(&TURN);
     let load = Load::Open { clients: 4, rate: 2_000.0, arrivals: Arrivals::Constant };

@@ -25,8 +25,8 @@ impl RecentXids {
     pub(super) fn has(&self, xid: u32) -> bool {
         xid != 0
             && match self {
-                Self::Few(few) => few.contains(&xid),
                 Self::Many(table) => table[slot(xid)] == xid,
+                Self::Few(few) => !few.is_empty() && few.contains(&xid),
             }
     }
 
@@ -35,14 +35,20 @@ impl RecentXids {
     pub(super) fn add(&mut self, xid: u32) {
         match self {
             Self::Many(table) => table[slot(xid)] = xid,
-            Self::Few(few) if few.len() < FEW => few.push(xid),
-            Self::Few(few) => {
-                let mut table = Box::new([0; TABLE]);
-                few.iter().for_each(|&old| table[slot(old)] = old);
-                table[slot(xid)] = xid;
-                *self = Self::Many(table);
-            }
+            Self::Few(_) => self.add_to_few(xid),
         }
+    }
+
+    #[cold]
+    fn add_to_few(&mut self, xid: u32) {
+        let Self::Few(few) = self else { return };
+        if few.len() < FEW {
+            return few.push(xid);
+        }
+        let mut table = Box::new([0; TABLE]);
+        few.iter().for_each(|&old| table[slot(old)] = old);
+        table[slot(xid)] = xid;
+        *self = Self::Many(table);
     }
 
     /// Forgets it; whether it was remembered.

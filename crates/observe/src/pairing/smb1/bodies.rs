@@ -1,6 +1,7 @@
 //! What the bodies of requests and answers tell: share, path, user, payload, subcommand, and what waits by design.
 
 use std::fmt::Write as _;
+use std::net::IpAddr;
 
 use plimsoll_model::{Names, Outcome, Procedure, Protocol, Sink, Symbol};
 use plimsoll_wire::smb1::andx::Link as Command;
@@ -65,7 +66,7 @@ pub(super) fn note_request<S: Sink>(
         (_, Some(fid)) => context.opened.unwrap_or_else(|| ids.path(fid, link)),
         _ => Symbol::NONE,
     };
-    note_session(row, command, context, output);
+    note_session(row, command, link.ends[usize::from(row.pending.direction)].ip, context, output);
     note_io(row, command, fid, &output.names);
     if row.binding == Binding::Open {
         context.opened = Some(row.pending.path);
@@ -122,10 +123,16 @@ pub(super) fn note_response(
 const CORE_TID: usize = 2;
 
 /// Who and where: session setup and tree connect.
-fn note_session<S: Sink>(row: &mut Row, command: &Command<'_>, context: &mut Context, output: &mut Output<S>) {
+fn note_session<S: Sink>(
+    row: &mut Row,
+    command: &Command<'_>,
+    client: IpAddr,
+    context: &mut Context,
+    output: &mut Output<S>,
+) {
     match command.command {
         command::SESSION_SETUP_ANDX => {
-            row.pending.user = user(command, output);
+            row.pending.user = user(command, client, output);
             row.binding = Binding::User;
             context.user = Some(row.pending.user);
         }
@@ -203,10 +210,10 @@ fn note_transaction(row: &mut Row, command: &Command<'_>) {
 }
 
 /// The user of a session setup, as `DOMAIN\user`.
-fn user<S: Sink>(command: &Command<'_>, output: &mut Output<S>) -> Symbol {
+fn user<S: Sink>(command: &Command<'_>, client: IpAddr, output: &mut Output<S>) -> Symbol {
     match session::credentials(command) {
         None => Symbol::NONE,
-        Some(Credentials::Blob { token, .. }) => crate::pairing::smb2::user(token, output),
+        Some(Credentials::Blob { token, .. }) => crate::pairing::smb2::user(token, client, output),
         Some(Credentials::Account { account, .. }) if account.is_empty() => output.names.intern("[anonymous]"),
         Some(Credentials::Account { account, .. }) if !account.complete => Symbol::NONE,
         Some(Credentials::Account { account, domain }) => {

@@ -52,6 +52,7 @@ impl Bench {
             resent_to: [0; 2],
             datagrams: false,
             from_start: true,
+            begins_late: false,
         };
         Self { smb1: Smb1::default(), output, link, frame: 0, sent: [1_000; 2] }
     }

@@ -1,8 +1,9 @@
 //! What the bodies of requests and answers tell: share, path, user, payload, and what waits by design.
 
 use std::fmt::Write;
+use std::net::IpAddr;
 
-use plimsoll_model::{Names, Procedure, Protocol, Sink, Symbol};
+use plimsoll_model::{HostNameFrom, Names, Procedure, Protocol, Sink, Symbol};
 use plimsoll_wire::smb2::compound::Member;
 use plimsoll_wire::smb2::{
     Command, FileId, change_notify, close, create, flush, ioctl, lock, query_directory, query_info, read,
@@ -63,13 +64,14 @@ pub(super) fn note_request<S: Sink>(
     if let Some(file) = body.file_id() {
         pending.path = if file.is_previous() { chain.path } else { names.path(server, file.0) };
     }
-    note_body(waiting, &body, output);
+    note_body(waiting, &body, link, output);
     let pending = &waiting.pending;
     *chain = Chain { session: pending.session, path: pending.path, share: pending.share, user: pending.user };
 }
 
-fn note_body<S: Sink>(waiting: &mut Waiting, body: &Body<'_>, output: &mut Output<S>) {
+fn note_body<S: Sink>(waiting: &mut Waiting, body: &Body<'_>, link: &ConnectionContext, output: &mut Output<S>) {
     let pending = &mut waiting.pending;
+    let [client, server] = [pending.direction, 1 - pending.direction].map(|end| link.ends[usize::from(end)].ip);
     let bytes = body.bytes;
     match body.command {
         Command::Create => {
@@ -98,13 +100,16 @@ fn note_body<S: Sink>(waiting: &mut Waiting, body: &Body<'_>, output: &mut Outpu
         }
         Command::TreeConnect => {
             if let Some(path) = tree_connect::Request::new(bytes).and_then(|request| request.path()) {
-                pending.share = output.names.intern_share(&path.to_string());
+                let path = path.to_string();
+                let host = path.trim_start_matches('\\').split('\\').next().unwrap_or_default();
+                output.names.hosts.learn(server, host, HostNameFrom::Share);
+                pending.share = output.names.intern_share(&path);
                 waiting.binding = Binding::Share;
             }
         }
         Command::SessionSetup => {
             if let Some(blob) = session_setup::Request::new(bytes).and_then(|request| request.security_buffer()) {
-                pending.user = super::user(blob, output);
+                pending.user = super::user(blob, client, output);
                 waiting.binding = Binding::User;
             }
         }
@@ -149,6 +154,14 @@ pub(super) fn note_response(
                 names.learn_user(server, session, waiting.pending.user);
             }
         }
+    }
+}
+
+/// Notes what the server says that its name is, in its step of an NTLM logon.
+pub(super) fn note_server_name<S: Sink>(member: &Member<'_>, server: IpAddr, output: &mut Output<S>) {
+    let blob = session_setup::Response::new(member.bytes).and_then(|response| response.security_buffer());
+    if let Some(name) = blob.and_then(plimsoll_wire::ntlmssp::server_name) {
+        output.names.hosts.learn(server, &name.to_string(), HostNameFrom::Logon);
     }
 }
 

@@ -5,7 +5,15 @@ use crate::packet::TcpFlags;
 use crate::stream::held::SEGMENTS_MAX;
 
 fn segment(seq: u32, payload: &[u8]) -> Segment<'_> {
-    Segment { seq, ack: 0, flags: TcpFlags(0x10), payload, wire_len: payload.len() as u32 }
+    Segment {
+        seq,
+        ack: 0,
+        flags: TcpFlags(0x10),
+        window: 1,
+        window_scale: None,
+        payload,
+        wire_len: payload.len() as u32,
+    }
 }
 
 /// What comes out, in short: bytes as they are, a hole as its length, a restart as `Restart`.

@@ -11,8 +11,10 @@ use std::path::Path;
 use parquet::basic::Repetition;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::{Field, Row};
-use plimsoll_model::{Names, Sink, Transaction};
-use plimsoll_recording::{ColumnKind, RecordingError, TableFormat, TransactionsFile, Written, columns};
+use plimsoll_model::{Names, Procedure, Sink, Transaction};
+use plimsoll_recording::{
+    ColumnKind, RecordingError, TableFormat, TransactionsFile, Written, columns, read_transactions,
+};
 
 /// The contract of the design, written out again by hand: an accidental change of `columns.rs` fails here.
 const CONTRACT: &str = "protocol procedure operation group client server connection session share path user id \
@@ -163,6 +165,64 @@ fn both_formats_hold_the_same_rows_whatever_they_hold() {
             assert_eq!(found, *expected, "{name} of row {place}");
         }
     }
+}
+
+/// What was read is written as before.
+#[test]
+fn both_formats_are_read_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    let mut names = Names::default();
+    let mut transactions = samples::varied(&mut names, 70_000);
+    transactions.extend(
+        Procedure::all().map(|procedure| Transaction { procedure, ..samples::full(&mut Names::default(), "") }),
+    );
+    for t in &mut transactions[70_000..] {
+        (t.share, t.path, t.user) = Default::default();
+    }
+    write(&path("t.parquet"), &transactions, &names);
+    write(&path("t.csv"), &transactions, &names);
+    let expected = fs::read(path("t.csv")).unwrap();
+    for name in ["t.parquet", "t.csv"] {
+        let (mut again, mut read) = (Names::default(), Vec::new());
+        let rows = read_transactions(&path(name), &mut again, &mut read).unwrap();
+        assert_eq!(rows, transactions.len() as u64);
+        write(&path("again.csv"), &read, &again);
+        assert!(fs::read(path("again.csv")).unwrap() == expected, "{name}");
+    }
+}
+
+#[test]
+fn what_is_no_table_is_an_error_that_says_why() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    let mut names = Names::default();
+    write(&path("t.csv"), &[samples::full(&mut names, "a"), samples::bare()], &names);
+    write(&path("t.parquet"), &[samples::full(&mut names, "a"), samples::bare()], &names);
+    let whole = fs::read_to_string(path("t.csv")).unwrap();
+    let read = |name: &str| {
+        let read = read_transactions(&path(name), &mut Names::default(), &mut Vec::new());
+        read.map_err(|error| format!("{error}: {}", std::error::Error::source(&error).unwrap()))
+    };
+    for (from, to, why) in [
+        ("protocol,", "protocoll,", "no column protocol"),
+        ("SMB2,CREATE", "SMB2,CREATED", "row 1: column procedure: expected a procedure"),
+        ("192.0.2.7:49152", "192.0.2.7", "row 1: column client: expected address:port"),
+        ("unanswered", "forgotten", "row 2: column outcome: expected an outcome"),
+        (",65536,", ",-1,", "row 1: column payload_bytes"),
+        (",4294967295,", ",4294967296,", "row 1: column connection: expected a smaller number"),
+        ("false", "", "row 2: column long_lived: expected true or false"),
+    ] {
+        fs::write(path("damaged.csv"), whole.replacen(from, to, 1)).unwrap();
+        let error = read("damaged.csv").unwrap_err();
+        assert!(error.contains(why) && error.contains("damaged.csv"), "{error}");
+    }
+    let bytes = fs::read(path("t.parquet")).unwrap();
+    for length in (0..bytes.len()).step_by(bytes.len() / 30) {
+        fs::write(path("cut.parquet"), &bytes[..length]).unwrap();
+        assert!(read("cut.parquet").is_err(), "{length} of {}", bytes.len());
+    }
+    assert!(read("missing.csv").is_err());
 }
 
 /// What readers leave out whole row groups by.

@@ -1,12 +1,35 @@
 //! Each rule where it holds and where it does not.
 
+mod built;
+mod errors;
+mod network;
+mod operations;
+mod places;
+mod times;
+
 use super::super::rows::without_numbers;
 use super::*;
-use crate::findings::{Breakdown, BreakdownRow, Resent, StatusCount, Validity};
+use crate::findings::{
+    Breakdown, BreakdownRow, BreakdownSeries, OperationRow, Resent, Slow, StatusCount, Times, Validity,
+};
 use plimsoll_model::Reason;
 
 fn row(operation: &str, procedure: &str, count: u64, waited_s: f64) -> OperationRow {
+    let mean_s = waited_s / count as f64;
+    let times = Times {
+        count,
+        min_s: mean_s,
+        max_s: mean_s,
+        mean_s,
+        stddev_s: None,
+        p50_s: mean_s,
+        p90_s: mean_s,
+        p95_s: mean_s,
+        p99_s: mean_s,
+        p999_s: mean_s,
+    };
     OperationRow {
+        response_time: Some(times),
         protocol: "SMB2".to_owned(),
         procedure: procedure.to_owned(),
         operation: operation.to_owned(),
@@ -46,12 +69,26 @@ fn even() -> Findings {
     findings
 }
 
+fn diagnosed(findings: &Findings) -> Diagnosis {
+    let names = Names::default();
+    let coverage = Coverage::default();
+    let evidence = Evidence {
+        findings,
+        waiting: Waiting::default(),
+        tallies: None,
+        coverage: &coverage,
+        names: &names,
+        status_name: |_, _| None,
+    };
+    diagnose(&evidence)
+}
+
 fn rules(findings: &Findings) -> Vec<Rule> {
-    diagnose(findings, Waiting::default()).statements.iter().map(|statement| statement.rule).collect()
+    diagnosed(findings).statements.iter().map(|statement| statement.rule).collect()
 }
 
 fn text(findings: &Findings, rule: Rule) -> String {
-    let diagnosis = diagnose(findings, Waiting::default());
+    let diagnosis = diagnosed(findings);
     diagnosis.statements.into_iter().find(|statement| statement.rule == rule).unwrap().text
 }
 
@@ -73,7 +110,7 @@ fn where_nothing_is_wrong_nothing_is_said_to_be() {
 #[test]
 fn the_operation_that_clients_waited_for_longest_leads() {
     let mut findings = even();
-    let diagnosis = diagnose(&findings, Waiting::default());
+    let diagnosis = diagnosed(&findings);
     assert_eq!(diagnosis.waited_s, Some(1.9));
     let lead = &diagnosis.statements[0].text;
     assert_eq!(
@@ -93,12 +130,25 @@ fn the_operation_that_clients_waited_for_longest_leads() {
 }
 
 #[test]
+fn the_mean_is_of_all_requests_though_clients_wait_for_some_with_others() {
+    let mut findings = even();
+    // 900 of them came in compounds behind another command.
+    findings.operations[0].waited_s /= 10.0;
+    findings.operations[1].waited_s /= 10.0;
+    let lead = text(&findings, Rule::Operation);
+    assert_eq!(
+        lead,
+        "Clients waited 190 ms for 2,000 requests: 53 % of it for the operation read (1,000 requests, 1.00 ms each on average)."
+    );
+}
+
+#[test]
 fn few_slow_requests_are_named() {
     let mut findings = even();
     findings.slowest = vec![slow("READ", 0.26), slow("READ", 0.25), slow("WRITE", 0.01)];
     let said = text(&findings, Rule::FewSlowRequests);
-    let expected = "2 READ requests took 260 ms each: 27 % of all waiting. The first began at 2023-11-14 22:13:20 UTC; status \
-                    STATUS_SHARING_VIOLATION; 1 client on 1 connection; path a.txt. 100 % of their time was service time.";
+    let expected = "2 READ requests took 255 ms each on average: 27 % of all waiting. The first began at 2023-11-14 22:13:20 UTC; status \
+                    STATUS_SHARING_VIOLATION; 1 client on 1 connection; path a.txt. Of their time, 100 % was service time.";
     assert_eq!(said, expected);
     findings.slowest.pop();
     assert!(
@@ -119,10 +169,10 @@ fn a_burst_is_many_requests_in_a_short_time() {
     findings.series.operations = vec![100; 20];
     findings.series.response_mean_s = vec![Some(0.0005); 20];
     assert!(!rules(&findings).contains(&Rule::Burst));
-    findings.series.response_mean_s[3] = Some(0.01);
+    findings.series.response_mean_s[3] = Some(0.02);
     let said = text(&findings, Rule::Burst);
-    assert_eq!(said, "About 51 % of the waiting ended within 1.00 s from 2023-11-14 22:13:23 UTC.");
-    findings.slowest = vec![slow("READ", 0.9)];
+    assert_eq!(said, "About 68 % of the waiting ended within 1.00 s from 2023-11-14 22:13:23 UTC.");
+    findings.slowest = vec![slow("READ", 1.1)];
     assert!(!rules(&findings).contains(&Rule::Burst), "one request is no burst");
 }
 
@@ -132,8 +182,11 @@ fn retransmissions_failures_and_keys_are_told_where_they_matter() {
     findings.resent = Resent { operations: Some(3), wait_s: Some(0.09), ..Resent::default() };
     assert!(!rules(&findings).contains(&Rule::Retransmission), "below 5 %");
     findings.resent.wait_s = Some(0.38);
+    findings.source.filters = vec!["--operation read".to_owned()];
+    assert!(!rules(&findings).contains(&Rule::Retransmission), "of all traffic, not of what a filter leaves");
+    findings.source.filters.clear();
     assert!(
-        text(&findings, Rule::Retransmission).starts_with("20 % of the waiting, 380 ms in 3 requests, was for bytes")
+        text(&findings, Rule::Retransmission).starts_with("Of the waiting, 20 % (380 ms in 3 requests) was for bytes")
     );
 
     assert!(!rules(&findings).contains(&Rule::Failures));
@@ -151,15 +204,21 @@ fn retransmissions_failures_and_keys_are_told_where_they_matter() {
 
     let key = |key: &str, share, waited_s| BreakdownRow {
         key: key.to_owned(),
+        keys: vec![Some(key.to_owned())],
+        waited_share: None,
+        series: BreakdownSeries::default(),
         row: OperationRow { share, waited_s, ..without_numbers() },
     };
-    let breakdown = |rows| Some(Breakdown { by: "client".to_owned(), rows, others: 0 });
+    let breakdown = |rows| {
+        let dimensions = vec!["client".to_owned()];
+        Some(Breakdown { by: "client".to_owned(), dimensions, rows, ..Breakdown::default() })
+    };
     findings.breakdown = breakdown(vec![key("10.0.0.1", 0.8, 1.0), key("10.0.0.9", 0.2, 0.9)]);
     assert!(!rules(&findings).contains(&Rule::Key), "most of the waiting, and most of the requests");
     findings.breakdown = breakdown(vec![key("10.0.0.1", 0.8, 0.9), key("10.0.0.9", 0.2, 1.0)]);
     assert_eq!(text(&findings, Rule::Key), "client 10.0.0.9: 53 % of the waiting with 20 % of the requests.");
     assert_eq!(
-        diagnose(&findings, Waiting::default()).next.as_deref(),
+        diagnosed(&findings).next.as_deref(),
         Some(r"plimsoll analyze 'it'\''s.pcap' --operation read --by path")
     );
 }

@@ -13,7 +13,7 @@ pub(super) fn figures<'a>(sides: &'a [Findings], comparison: &'a Comparison) -> 
         Across { id, title, explanation, group: None, metric, unit, times: 1.0 }.figure(sides, comparison)
     };
     let throughput =
-        "Operations a second of each side at each load level, with the interval that holds the true value.";
+        "Operations per second of each side at each load level, with the interval that holds the true value.";
     let mean = "Mean response time of each side at each load level, with the interval that holds the true value.";
     [
         differences(sides, comparison),

@@ -30,7 +30,8 @@ pub fn compact(report: &Report) -> Result<String, serde_json::Error> {
     let Report { sides, comparison: Some(comparison), .. } = report else { return super::super::page(report) };
     let points = Section::new("points", "Against load").figures(figures(sides, comparison));
     let summary = [notices(sides), before(comparison), table(sides, comparison)];
-    document(report, "File servers on one page", vec![points, Section::new("summary", "All points").text(summary)])
+    let sections = vec![points, Section::new("summary", "All points").text(summary)];
+    document(report, "File servers on one page", sections, None)
 }
 
 fn figures<'a>(sides: &'a [Findings], comparison: &'a Comparison) -> Vec<Figure<'a>> {

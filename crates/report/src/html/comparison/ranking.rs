@@ -67,7 +67,7 @@ fn highest<'a>(sides: &[Findings], ranking: &Ranking) -> Option<Figure<'a>> {
         y: Axis::linear(Unit::PerSecond, "operations", most)?,
         series: all,
     };
-    let explanation = "The most operations a second that each server answered at any load. Where it lies, and whether the servers were \
+    let explanation = "The most operations per second that each server answered at any load. Where it lies, and whether the servers were \
                        shown to differ, the table below says.";
     Figure::of(("ranked-highest", "Highest throughput of each server"), explanation, summary, chart)
 }

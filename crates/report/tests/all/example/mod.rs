@@ -380,17 +380,33 @@ fn groups() -> Vec<OperationRow> {
 }
 
 fn breakdown() -> Breakdown {
-    let entry = |key: &str, n| BreakdownRow {
-        key: key.into(),
+    let entry = |key: Option<&str>, n, waited_share, waited_s: [f64; 3]| BreakdownRow {
+        key: format!("{}, delete", key.unwrap_or("(unknown)")),
+        keys: vec![key.map(str::to_owned), Some("delete".into())],
+        waited_share: Some(waited_share),
+        series: BreakdownSeries {
+            first_bin: 1,
+            operations: vec![n - 1, 0, 1],
+            errors: vec![0, 0, 1],
+            waited_s: waited_s.into(),
+            response_mean_s: vec![Some(waited_s[0] / (n - 1) as f64), None, Some(waited_s[2])],
+        },
         row: row("", "", "", n, 2.0, [0.0002, 0.2, 0.007, 0.01, 0.01], [1, n - 1, 0, 0, 0]),
     };
     Breakdown {
-        by: "path".into(),
+        by: "path,operation".into(),
+        dimensions: vec!["path".into(), "operation".into()],
         rows: vec![
-            entry(r"\\f630\share\a rather long directory name\with a file in it.doc", 900),
-            entry("\x1b]0;owned\x07\u{202e}fdp.exe", 10),
+            entry(Some(r"\\f630\share\a rather long directory name\with a file in it.doc"), 900, 0.6, [6.0, 0.0, 0.3]),
+            entry(Some("\x1b]0;owned\x07\u{202e}fdp.exe"), 10, 0.1, [0.05, 0.0, 0.02]),
+            entry(None, 3, 0.05, [0.02, 0.0, 0.02]),
         ],
         others: 22_597,
+        others_waited_s: 2.5,
+        others_waited_share: Some(0.25),
+        start_ns: 870_000_012_000_000_000,
+        bin_s: 0.256,
+        bins: 5,
     }
 }
 

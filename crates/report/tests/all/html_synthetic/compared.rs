@@ -2,7 +2,7 @@
 
 use super::NASTY;
 use plimsoll_report::findings::comparison::*;
-use plimsoll_report::findings::{Findings, Kind, Report, Run, SCHEMA};
+use plimsoll_report::findings::{Diagnosis, Findings, Kind, Report, Run, SCHEMA};
 
 /// Reads are slower by a tenth in B; its name is nasty.
 pub(crate) fn compared() -> Report {
@@ -37,6 +37,7 @@ pub(crate) fn compared_in_full(found: [Findings; 2]) -> Report {
 
 fn comparison() -> Comparison {
     Comparison {
+        diagnosis: Diagnosis::default(),
         warnings: vec!["The workloads differ.".into(), NASTY[0].into()],
         method: Method { confidence: 0.95, tested: 18, by_chance: 0.9, notes: vec!["Batch means.".into()] },
         ranking: None,

@@ -161,8 +161,7 @@ fn make() -> Findings {
         })
         .collect();
     let maps = ["All", "Open/Close", "Other", "Read", "Write"].iter().map(|group| heat_map(group, &ones)).collect();
-    let breakdown =
-        NASTY.iter().zip(&rows).map(|(key, row)| BreakdownRow { key: (*key).into(), row: row.clone() }).collect();
+    let breakdown = NASTY.iter().zip(&rows).map(|(key, row)| by_path(key, row)).collect();
     Findings {
         letter: "A".into(),
         name: "synthetic".into(),
@@ -205,7 +204,13 @@ fn make() -> Findings {
         members: vec![OperationRow { procedure: "COMPOUND".into(), protocol: "NFS4".into(), ..long_lived(&rows[0]) }],
         operations: rows,
         groups,
-        breakdown: Some(Breakdown { by: "path".into(), rows: breakdown, others: 1234 }),
+        breakdown: Some(Breakdown {
+            by: "path".into(),
+            dimensions: vec!["path".into()],
+            rows: breakdown,
+            others: 1234,
+            ..Breakdown::default()
+        }),
         queue_depth: queue_depth(),
         slowest: slowest(&ones),
         unanswered: unanswered(),
@@ -528,5 +533,15 @@ fn packets(total: u64) -> Packets {
         command_retry: 13,
         captured_bytes: total * 5_000,
         wire_bytes: total * 5_400,
+    }
+}
+
+fn by_path(key: &str, row: &OperationRow) -> BreakdownRow {
+    BreakdownRow {
+        key: key.into(),
+        keys: vec![Some(key.into())],
+        waited_share: None,
+        series: BreakdownSeries::default(),
+        row: row.clone(),
     }
 }

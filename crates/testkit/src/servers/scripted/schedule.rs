@@ -154,7 +154,7 @@ mod tests {
         assert_eq!(responses(&script, [0, 0, 0, 0, 0].into_iter()), [1, 1, 2, 2, 3].map(|ms| ms * 1_000_000));
     }
 
-    /// 2,000 operations a second for a minute with one stall of 1.4 s: more than 2 % of the calls see it.
+    /// 2,000 operations per second for a minute with one stall of 1.4 s: more than 2 % of the calls see it.
     #[test]
     fn a_stall_shows_in_the_tail_as_the_closed_form_says() {
         let stalls = Stalls { first: 30_000 * MS, every: 60_000 * MS, length: 1400 * MS };

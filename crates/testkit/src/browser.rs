@@ -1,4 +1,5 @@
 //! Chromium by its DevTools protocol over two pipes: real clicks, wheels and keys, and everything that a page complains of.
+#![allow(clippy::unwrap_used, clippy::missing_panics_doc, reason = "a test that cannot go on has failed")]
 
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Write};
@@ -15,12 +16,12 @@ const REMEMBER_CHARTS: &str = "
     window.charts = {};
     let library;
     Object.defineProperty(window, 'echarts', { configurable: true, get: () => library, set: (v) => {
-        library = { ...v, init(place, ...rest) { return (window.charts[place.dataset.chart] = v.init(place, ...rest)); } };
+        library = { ...v, init(place, ...rest) { return (window.charts[place.dataset.chart || place.dataset.part] = v.init(place, ...rest)); } };
     } });";
 
 /// The browser's name, where one is installed.
 #[allow(clippy::print_stdout, reason = "a skipped test says so")]
-pub(crate) fn name() -> Option<&'static str> {
+pub fn name() -> Option<&'static str> {
     let names = ["chromium", "chromium-browser", "google-chrome"];
     let works = |name: &&str| Command::new(name).arg("--version").output().is_ok_and(|o| o.status.success());
     let found = names.into_iter().find(works);
@@ -31,7 +32,7 @@ pub(crate) fn name() -> Option<&'static str> {
 }
 
 /// A browser with one page, without a network, and a folder of its own; all three go with it.
-pub(crate) struct Browser {
+pub struct Browser {
     child: Child,
     to: ChildStdin,
     from: Receiver<Value>,
@@ -44,7 +45,7 @@ pub(crate) struct Browser {
 
 impl Browser {
     /// Starts it; `None` where there is none.
-    pub(crate) fn start(test: &str) -> Option<Browser> {
+    pub fn start(test: &str) -> Option<Browser> {
         let name = name()?;
         let folder = std::env::temp_dir().join(format!("plimsoll-html-{test}-{}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
@@ -89,7 +90,7 @@ impl Browser {
     }
 
     /// Sends a command and waits for its answer; what else comes is kept.
-    pub(crate) fn call(&mut self, method: &str, params: Value) -> Value {
+    pub fn call(&mut self, method: &str, params: Value) -> Value {
         self.last_id += 1;
         let id = self.last_id;
         let mut message = json!({ "id": id, "method": method, "params": params });
@@ -118,7 +119,7 @@ impl Browser {
     }
 
     /// Opens a page from disk and waits until it has loaded.
-    pub(crate) fn open(&mut self, page: &str) {
+    pub fn open(&mut self, page: &str) {
         let path = self.folder.join("report.html");
         std::fs::write(&path, page).unwrap();
         self.events.clear();
@@ -129,25 +130,25 @@ impl Browser {
     }
 
     /// A window of `width` × `height` CSS pixels.
-    pub(crate) fn size(&mut self, width: u32, height: u32) {
+    pub fn size(&mut self, width: u32, height: u32) {
         let size = json!({ "width": width, "height": height, "deviceScaleFactor": 1, "mobile": false });
         self.call("Emulation.setDeviceMetricsOverride", size);
     }
 
     /// What the reader's system says: `screen` or `print`, `light` or `dark`.
-    pub(crate) fn media(&mut self, media: &str, scheme: &str) {
+    pub fn media(&mut self, media: &str, scheme: &str) {
         let features = json!([{ "name": "prefers-color-scheme", "value": scheme }]);
         self.call("Emulation.setEmulatedMedia", json!({ "media": media, "features": features }));
         self.next_frame();
     }
 
     /// Waits until the page has drawn: wheels and changes of the theme come to it with a frame.
-    pub(crate) fn next_frame(&mut self) {
+    pub fn next_frame(&mut self) {
         self.value("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done(1))))");
     }
 
     /// The value of an expression in the page.
-    pub(crate) fn value(&mut self, expression: &str) -> Value {
+    pub fn value(&mut self, expression: &str) -> Value {
         let asked = json!({ "expression": expression, "returnByValue": true, "awaitPromise": true });
         let answer = self.call("Runtime.evaluate", asked);
         assert!(answer["exceptionDetails"].is_null(), "{expression}: {}", answer["exceptionDetails"]);
@@ -155,7 +156,7 @@ impl Browser {
     }
 
     /// Scrolls the element into sight and gives its middle.
-    pub(crate) fn middle(&mut self, element: &str) -> (f64, f64) {
+    pub fn middle(&mut self, element: &str) -> (f64, f64) {
         let middle = self.value(&format!(
             "(() => {{ const e = {element}; e.scrollIntoView({{ block: 'center', behavior: 'instant' }}); \
              const r = e.getBoundingClientRect(); return [r.x + r.width / 2, r.y + r.height / 2]; }})()"
@@ -164,7 +165,7 @@ impl Browser {
     }
 
     /// Presses and releases the mouse on the element.
-    pub(crate) fn click(&mut self, element: &str) {
+    pub fn click(&mut self, element: &str) {
         let (x, y) = self.middle(element);
         for kind in ["mousePressed", "mouseReleased"] {
             let event = json!({ "type": kind, "x": x, "y": y, "button": "left", "clickCount": 1 });
@@ -172,30 +173,41 @@ impl Browser {
         }
     }
 
-    pub(crate) fn mouse_to(&mut self, x: f64, y: f64) {
+    /// Presses the mouse at one place and releases it at another.
+    pub fn drag(&mut self, from: (f64, f64), to: (f64, f64)) {
+        for (kind, (x, y)) in [("mousePressed", from), ("mouseMoved", to), ("mouseReleased", to)] {
+            let event = json!({ "type": kind, "x": x, "y": y, "button": "left", "clickCount": 1 });
+            self.call("Input.dispatchMouseEvent", event);
+        }
+    }
+
+    /// Moves the mouse.
+    pub fn mouse_to(&mut self, x: f64, y: f64) {
         self.call("Input.dispatchMouseEvent", json!({ "type": "mouseMoved", "x": x, "y": y }));
     }
 
     /// Iterations the wheel with the control key held, as zooming asks for.
-    pub(crate) fn wheel_with_control(&mut self, (x, y): (f64, f64), down: f64) {
+    pub fn wheel_with_control(&mut self, (x, y): (f64, f64), down: f64) {
         self.mouse_to(x, y);
         let event = json!({ "type": "mouseWheel", "x": x, "y": y, "deltaX": 0, "deltaY": down, "modifiers": 2 });
         self.call("Input.dispatchMouseEvent", event);
     }
 
     /// Presses a key where the focus is.
-    pub(crate) fn key(&mut self, key: &str, code: u32) {
+    pub fn key(&mut self, key: &str, code: u32) {
         for kind in ["keyDown", "keyUp"] {
             let mut event = json!({ "type": kind, "key": key, "windowsVirtualKeyCode": code });
             if kind == "keyDown" && key.chars().count() == 1 {
                 event["text"] = key.into();
+            } else if kind == "keyDown" && key == "Enter" {
+                event["text"] = "\r".into();
             }
             self.call("Input.dispatchKeyEvent", event);
         }
     }
 
     /// Everything that the page complained of, and everything that it asked a network for.
-    pub(crate) fn complaints(&mut self) -> Vec<String> {
+    pub fn complaints(&mut self) -> Vec<String> {
         // Whatever was on its way has come when this has.
         self.value("1");
         let outside = |event: &Value| {
@@ -211,18 +223,19 @@ impl Browser {
     }
 
     /// The page, or as much of it as `height` pixels hold, as PNG.
-    pub(crate) fn picture(&mut self, file: &Path) {
+    pub fn picture(&mut self, file: &Path) {
         let png = self.call("Page.captureScreenshot", json!({ "format": "png" }));
         write_base64(file, &png["data"]);
     }
 
     /// The page on paper.
-    pub(crate) fn print(&mut self, file: &Path) {
+    pub fn print(&mut self, file: &Path) {
         let pdf = self.call("Page.printToPDF", json!({ "printBackground": true, "preferCSSPageSize": true }));
         write_base64(file, &pdf["data"]);
     }
 
-    pub(crate) fn folder(&self) -> &Path {
+    /// A folder for what the test writes; it goes with the browser.
+    pub fn folder(&self) -> &Path {
         &self.folder
     }
 }

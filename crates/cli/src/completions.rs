@@ -1,0 +1,32 @@
+//! `plimsoll completions`: what a shell needs to complete the command's words.
+
+use std::io::{self, Write};
+
+use clap::CommandFactory;
+use clap_complete::Shell;
+
+use crate::exit::Done;
+
+const EXAMPLES: &str = "Examples:
+  plimsoll completions bash > ~/.local/share/bash-completion/completions/plimsoll
+  plimsoll completions zsh > ~/.zfunc/_plimsoll
+  plimsoll completions fish > ~/.config/fish/completions/plimsoll.fish
+
+zsh needs `fpath+=~/.zfunc` in ~/.zshrc before compinit.";
+
+/// Arguments of `plimsoll completions`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Arguments {
+    /// Shell to write the script for
+    #[arg(value_enum)]
+    shell: Shell,
+}
+
+/// Prints the script.
+pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
+    let mut script = Vec::new();
+    clap_complete::generate(arguments.shell, &mut crate::Arguments::command(), "plimsoll", &mut script);
+    io::stdout().lock().write_all(&script)?;
+    Ok(Done::Normally)
+}

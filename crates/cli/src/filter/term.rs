@@ -1,0 +1,58 @@
+//! The values of one filter: what is wanted, and what is not.
+
+/// One value of a filter as the user wrote it; `!` in front means: not this one.
+#[derive(Clone, Debug)]
+pub(crate) struct Term<T> {
+    pub(super) written: String,
+    excludes: bool,
+    pub(super) what: T,
+}
+
+impl<T> Term<T> {
+    /// Reads a value with `parse`, after its `!`.
+    pub(super) fn parse(text: &str, parse: impl Fn(&str) -> Result<T, String>) -> Result<Self, String> {
+        let (excludes, rest) = text.strip_prefix('!').map_or((false, text), |rest| (true, rest));
+        Ok(Self { written: text.to_owned(), excludes, what: parse(rest)? })
+    }
+}
+
+/// All values of one filter: it lets through what matches one of the first (or anything, if there are none) and none of the second.
+#[derive(Clone, Debug)]
+pub(super) struct Terms<T> {
+    wanted: Vec<T>,
+    excluded: Vec<T>,
+}
+
+impl<T: Clone> Terms<T> {
+    /// `None` where there is no value: then nothing need be asked.
+    pub(super) fn of(all: &[Term<T>]) -> Option<Self> {
+        let with = |excludes| all.iter().filter(move |term| term.excludes == excludes).map(|term| term.what.clone());
+        (!all.is_empty()).then(|| Self { wanted: with(false).collect(), excluded: with(true).collect() })
+    }
+
+    /// Whether something passes of which `is` tells whether a value matches it. What is not known matches nothing.
+    #[inline]
+    pub(super) fn pass(&self, mut is: impl FnMut(&T) -> bool) -> bool {
+        (self.wanted.is_empty() || self.wanted.iter().any(&mut is)) && !self.excluded.iter().any(&mut is)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn passes(values: &[&str], number: u32) -> bool {
+        let parse = |text: &str| text.parse::<u32>().map_err(|error| error.to_string());
+        let all: Vec<Term<u32>> = values.iter().map(|value| Term::parse(value, parse).unwrap()).collect();
+        Terms::of(&all).unwrap().pass(|wanted| *wanted == number)
+    }
+
+    #[test]
+    fn what_is_excluded_outweighs_what_is_wanted() {
+        assert!(passes(&["1", "2"], 2) && !passes(&["1", "2"], 3));
+        assert!(passes(&["!1"], 2) && !passes(&["!1"], 1));
+        assert!(!passes(&["1", "!1"], 1));
+        assert!(Terms::<u32>::of(&[]).is_none());
+        assert!(Term::parse("!x", |text| text.parse::<u32>().map_err(|error| error.to_string())).is_err());
+    }
+}

@@ -1,0 +1,128 @@
+//! Transactions tables and recordings of all transactions, in the place of captures.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use plimsoll_model::{Coverage, Names, Sink, Transaction, Vantage};
+use plimsoll_observe::Observed;
+use plimsoll_recording::folder::Recording;
+use plimsoll_recording::{TableFormat, read_transactions};
+use plimsoll_stats::Headline;
+
+use crate::exit::Usage;
+use crate::filter::{Filter, Filtered};
+
+/// Connections that are told apart; more are counted as so many.
+const MOST_CONNECTIONS: usize = 1 << 20;
+
+/// Tables to read, and what is known before they are filtered.
+pub(crate) struct Tables {
+    files: Vec<PathBuf>,
+    whole: Whole,
+}
+
+/// What a first look at all rows tells.
+#[derive(Default)]
+struct Whole {
+    span: Option<(i64, i64)>,
+    connections: std::collections::HashSet<u32>,
+    planned: bool,
+    vantage: Option<Vantage>,
+}
+
+impl Tables {
+    /// `None` where none of the inputs is a table or a recording.
+    ///
+    /// # Errors
+    /// Some are and some are not; a recording has not all of its transactions, or those of several load levels; a file cannot be read.
+    pub(crate) fn open(inputs: &[PathBuf]) -> anyhow::Result<Option<Self>> {
+        let is_one = |path: &&PathBuf| path.is_dir() || TableFormat::of(path).is_ok();
+        match inputs.iter().filter(is_one).count() {
+            0 => return Ok(None),
+            count if count < inputs.len() => {
+                return Err(Usage("captures and transactions tables cannot be read together".to_owned()).into());
+            }
+            _ => {}
+        }
+        let files = inputs.iter().map(|path| files(path)).collect::<anyhow::Result<Vec<_>>>()?.concat();
+        let mut whole = Whole::default();
+        for file in &files {
+            read_transactions(file, &mut Names::default(), &mut whole)?;
+        }
+        Ok(Some(Self { files, whole }))
+    }
+
+    /// Where the clock stood.
+    pub(crate) fn vantage(&self) -> &'static str {
+        self.whole.vantage.unwrap_or(Vantage::Wire).label()
+    }
+
+    /// Which response time leads: that from the intended start where a schedule meant requests to start.
+    pub(crate) fn headline(&self) -> Headline {
+        if self.whole.planned { Headline::FromIntended } else { Headline::Response }
+    }
+
+    /// Gives what `filter` leaves to `sink`.
+    pub(crate) fn read<S: Sink>(self, filter: &Filter, sink: S) -> anyhow::Result<Observed<Filtered<S>>> {
+        let Whole { span, connections, .. } = self.whole;
+        filter.check(span.map(|(first, _)| first), span.map(|(_, last)| last))?;
+        let (mut sink, mut names) = (filter.before(sink), Names::default());
+        sink.begin(span.map_or(0, |(first, _)| first));
+        for file in &self.files {
+            read_transactions(file, &mut names, &mut sink)?;
+        }
+        let mut coverage = Coverage {
+            first_ns: span.map(|(first, _)| first),
+            last_ns: span.map(|(_, last)| last),
+            connections: connections.len() as u64,
+            ..Coverage::default()
+        };
+        sink.narrow(&mut coverage);
+        Ok(Observed { sink, names, coverage })
+    }
+}
+
+impl Sink for Whole {
+    fn transaction(&mut self, t: &Transaction, _names: &Names) {
+        let timeline = &t.timeline;
+        for at in timeline.request_first.into_iter().chain(timeline.response_last) {
+            let (first, last) = self.span.unwrap_or((at, at));
+            self.span = Some((first.min(at), last.max(at)));
+        }
+        if self.connections.len() < MOST_CONNECTIONS {
+            self.connections.insert(t.connection);
+        }
+        self.planned |= timeline.intended.is_some();
+        self.vantage = Some(t.vantage);
+    }
+}
+
+/// The tables that an input stands for.
+fn files(input: &Path) -> anyhow::Result<Vec<PathBuf>> {
+    if !input.is_dir() {
+        return Ok(vec![input.to_owned()]);
+    }
+    let shown = input.display();
+    let recording = Recording::open(input)?;
+    let kept = &recording.manifest.transactions.which;
+    if kept != "all" {
+        let why = format!(
+            "{shown}: the recording has transactions of {kept}, and filters and --by need all; record with --record-transactions all"
+        );
+        return Err(Usage(why).into());
+    }
+    match recording.manifest.stages.as_slice() {
+        [] => anyhow::bail!("{shown}: the recording has no finished load level"),
+        [stage] => recording.transactions(stage).with_context(|| shown.to_string()),
+        stages => {
+            let folders: Vec<&str> = stages.iter().map(|stage| stage.folder.as_str()).collect();
+            let why = format!(
+                "{shown}: the recording has {} load levels; name the tables of one: {shown}/FOLDER/transactions-*.parquet, FOLDER being one \
+                 of {}",
+                stages.len(),
+                folders.join(", ")
+            );
+            Err(Usage(why).into())
+        }
+    }
+}

@@ -1,0 +1,127 @@
+//! Commands in `sh` blocks, run page by page in the order in which a reader meets them. `plimsoll` is the script beside this
+//! file, which puts servers in the process and an instant in place of the reader's servers and minutes; other programs are
+//! stand-ins that give what the page takes from them.
+
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::Path;
+use std::process::Command;
+use std::sync::Mutex;
+use std::time::Duration;
+
+use plimsoll_testkit::command::{output, output_within};
+use plimsoll_testkit::servers::Scratch;
+
+use super::{pages, root};
+
+const PLIMSOLL: &str = include_str!("plimsoll.sh");
+
+/// Programs that pages name beside `plimsoll`.
+const STAND_INS: [(&str, &str); 8] = [
+    // To a file after `-w`, and to standard output.
+    (
+        "tcpdump",
+        "while [ $# -gt 0 ]; do [ \"$1\" = -w ] && file=$2; shift; done; cat mine.pcap | if [ \"$file\" = - ]; then cat; else cat >\"$file\"; fi",
+    ),
+    ("cargo", "case $1 in plimsoll) shift; exec plimsoll \"$@\" ;; xtask | run | install) ;; *) exit 1 ;; esac"),
+    ("git", "[ \"$1 $2\" = 'bisect run' ] && shift 2 && exec \"$@\""),
+    ("make", ":"),
+    ("apt", ":"),
+    ("pidof", "echo $PPID"),
+    ("taplo", "[ \"$1\" = lint ] && grep -q . \"$4\""),
+    ("ulimit", ":"),
+];
+
+/// Captures that a reader has. The golden one is compressed, which its name need not say.
+const CAPTURES: [&str; 8] = [
+    "capture.pcap.zst",
+    "mine.pcap",
+    "mine.pcapng",
+    "before.pcap",
+    "after.pcap",
+    "ring1.pcap",
+    "run.pcapng",
+    "netbench.pcap",
+];
+
+/// No page takes half as long on a machine that does other things too.
+const LIMIT: Duration = Duration::from_secs(900);
+/// Pages at a time: their commands wait for clocks most of the time.
+const LANES: usize = 3;
+
+/// A recording that a reader has.
+const SAMPLE: &str = "plimsoll run random-read --target embedded:smb --repeat 2 --record sample -q";
+
+fn program(path: &Path, script: &str) {
+    std::fs::write(path, script).unwrap();
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+/// A folder with all that a page takes as given.
+fn desk() -> Scratch {
+    let scratch = Scratch::new("page");
+    let folder = scratch.path();
+    std::fs::create_dir(folder.join("bin")).unwrap();
+    program(&folder.join("bin/plimsoll"), PLIMSOLL);
+    for (name, script) in STAND_INS {
+        program(&folder.join("bin").join(name), &format!("#!/bin/sh\n{script}\n"));
+    }
+    symlink(root().join("captures"), folder.join("captures")).unwrap();
+    for name in CAPTURES {
+        std::fs::copy(root().join("captures/netbench-samba/capture.pcap.zst"), folder.join(name)).unwrap();
+    }
+    let said = output(&mut shell(folder, SAMPLE));
+    assert!(said.status.success(), "{}", String::from_utf8_lossy(&said.stderr));
+    scratch
+}
+
+/// A shell for the commands of a page.
+fn shell(folder: &Path, script: &str) -> Command {
+    let mut command = Command::new("sh");
+    command.args(["-ec", script]);
+    command
+        .current_dir(folder)
+        .env("PATH", format!("{}:{}", folder.join("bin").display(), std::env::var("PATH").unwrap()))
+        .env("PLIMSOLL", env!("CARGO_BIN_EXE_plimsoll"))
+        .env("PLIMSOLL_PASSWORD", "secret");
+    for variable in ["SMBD", "GANESHA"] {
+        command.env(variable, std::process::id().to_string());
+    }
+    command.env("OLD", "smb://user@old/share").env("NEW", "smb://user@new/share").env("EC", "true");
+    command
+}
+
+/// The text of each `sh` block.
+fn blocks(page: &str) -> impl Iterator<Item = &str> {
+    page.split("```sh\n").skip(1).filter_map(|rest| Some(rest.split_once("\n```")?.0))
+}
+
+/// Runs the commands of a page; how many blocks it has, or what went wrong.
+fn run(path: &Path) -> Result<usize, String> {
+    let text = std::fs::read_to_string(path).unwrap();
+    let script: Vec<&str> = blocks(&text).collect();
+    if script.is_empty() {
+        return Ok(0);
+    }
+    let scratch = desk();
+    let said = output_within(&mut shell(scratch.path(), &script.join("\n")), LIMIT);
+    if said.status.success() {
+        Ok(script.len())
+    } else {
+        Err(format!("{}: {}", path.display(), String::from_utf8_lossy(&said.stderr)))
+    }
+}
+
+#[test]
+fn commands_shown_succeed() {
+    let pages = Mutex::new(pages().into_iter());
+    let next = || pages.lock().unwrap().next();
+    let of_lane = || std::iter::from_fn(next).map(|path| run(&path)).collect::<Vec<_>>();
+    let ran: Vec<Result<usize, String>> = std::thread::scope(|scope| {
+        let lanes: Vec<_> = (0..LANES).map(|_| scope.spawn(of_lane)).collect();
+        lanes.into_iter().flat_map(|lane| lane.join().unwrap()).collect()
+    });
+    let failed: Vec<&String> = ran.iter().filter_map(|page| page.as_ref().err()).collect();
+    assert!(failed.is_empty(), "{failed:#?}");
+    let blocks: usize = ran.iter().flatten().sum();
+    assert!(blocks >= 35, "{blocks} blocks were run");
+}

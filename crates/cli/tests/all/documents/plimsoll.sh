@@ -1,0 +1,75 @@
+#!/bin/sh
+# `plimsoll` as the commands of a page are run: with the command line of the page, but on the servers in the process, few
+# clients and for an instant. PLIMSOLL is the command; `sample` a recording for what the page takes as given.
+count=$#
+previous=
+duration="--duration 100ms"
+warmup="--warmup 10ms"
+command=
+while [ "$count" -gt 0 ]; do
+    word=$1
+    shift
+    count=$((count - 1))
+    case $word in
+    --server-metrics | --samba-conf | --ganesha-bus | --empty-caches | --smb-keytab)
+        # Of servers that are not here.
+        shift
+        count=$((count - 1))
+        continue
+        ;;
+    --duration) duration= ;;
+    --warmup) warmup= ;;
+    # A recorded run is repeated as it was.
+    --from) [ "$command" != run ] || duration= warmup= ;;
+    # In the time of the capture.
+    14:30) word=03:08:19 ;;
+    14:35) word=03:08:22 ;;
+    smb://* | nfs://* | file:///mnt/*)
+        word=$(echo "$word" | sed "s,^smb://[^ ]*,embedded:smb,; s,^nfs://[^ ]*,embedded:nfs,; s,^file:///mnt/share,file://$PWD,")
+        ;;
+    esac
+    case $previous in
+    --duration) word=100ms ;;
+    --warmup) word=10ms ;;
+    --every) word=50ms ;;
+    --server-pid) word=$PPID ;;
+    --levels) word=1,2 ;;
+    --users | --clients | --repeat) word=2 ;;
+    --rounds) word=3 ;;
+    --rate) word=50 ;;
+    --start) word=10 ;;
+    --size) word=1MiB ;;
+    --record) rm -rf "$word" ;;
+    esac
+    case $command/$previous/$word in
+    compare/--* | report/--* | */-*) ;;
+    compare/* | report/*) [ -e "$word" ] || cp -r sample "$word" ;;
+    esac
+    previous=$word
+    command=${command:-$word}
+    set -- "$@" "$word"
+done
+case $1 in
+run | sweep | duel | breakdown | capacity)
+    # shellcheck disable=SC2086 # two words each, or none
+    set -- "$@" $duration $warmup
+    # No load keeps this promise, and a search ends where it begins.
+    [ "$1" != capacity ] || set -- "$@" --hold "mean < 1ns"
+    ;;
+esac
+# Once a page is enough for what differs in servers that are not here alone.
+if grep -qxFs -e "$*" ran; then exit; fi
+echo "$*" >>ran
+case $1 in
+serve) timeout 0.5 "$PLIMSOLL" "$@" ;;
+*) "$PLIMSOLL" "$@" ;;
+esac
+code=$?
+case $code/$* in
+# 1: a condition does not hold. 4 and 125: an instant is too short for a sure answer. 124: a server that was ended.
+0/* | 4/* | 1/*--fail-if* | 1/capacity* | 125/*--exit-undecided* | 124/serve*) ;;
+*)
+    echo "exit code $code: plimsoll $*" >&2
+    exit 1
+    ;;
+esac

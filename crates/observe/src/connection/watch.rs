@@ -1,0 +1,215 @@
+//! What TCP's headers tell of waiting: closed windows, delayed acknowledgements, retransmissions, the round trip of the handshake.
+//!
+//! Nearly all packets pass by with a comparison or two; what is told apart here is rare.
+
+use std::net::IpAddr;
+
+use plimsoll_model::{MostResent, Network};
+
+use super::windows::Windows;
+use crate::packet::Segment;
+
+/// Acknowledgements are delayed by 40 ms (Linux) to 200 ms (RFC 1122 4.2.3.2 allows 500 ms), ns. Quicker ones wait for nothing.
+const DELAYED_NS: std::ops::RangeInclusive<i64> = 35_000_000..=250_000_000;
+/// A sender that waited goes on within this time of what it waited for, ns.
+const GOES_ON_NS: i64 = 10_000_000;
+
+/// The longest that TCP waits before it sends a segment again (RFC 6298 2.5 allows such a limit from 60 s on; Linux has 120 s), ns.
+const RETRANSMISSION_TIMEOUT_MAX_NS: i64 = 120_000_000_000;
+
+/// What is under way in a connection, by direction of the data that wait.
+#[derive(Debug, Default)]
+pub(super) struct Watch {
+    /// Something is: each segment is looked at.
+    is_active: bool,
+    last_data_ns: [Option<i64>; 2],
+    /// The window of the receiver is 0: since when the sender has been waiting.
+    closed_ns: [Option<i64>; 2],
+    /// It was opened: when, and for how long it had been closed.
+    opened: [Option<(i64, i64)>; 2],
+    /// An acknowledgement came late: when, and how long after the data.
+    acknowledged: [Option<(i64, i64)>; 2],
+    /// Windows that are full.
+    windows: Windows,
+    /// Delays before retransmissions are counted up to this time, so that no time counts twice.
+    resent_until_ns: [i64; 2],
+    /// The SYN: its direction and time; its answer's time.
+    syn: Option<(usize, i64)>,
+    answered_ns: Option<i64>,
+    /// What was found; directions as in the connection.
+    found: Network,
+}
+
+impl Watch {
+    /// Whether a segment without data must be looked at.
+    #[inline(always)]
+    pub(super) fn sees_empty(
+        &mut self,
+        segment: &Segment<'_>,
+        direction: usize,
+        now_ns: i64,
+        acknowledges_all: bool,
+    ) -> bool {
+        let passed_ns = self.last_data_ns[1 - direction].map(|sent_ns| now_ns.wrapping_sub(sent_ns));
+        let late = |passed_ns: i64| passed_ns >= *DELAYED_NS.start();
+        let is_seen = self.is_active
+            || segment.window == 0
+            || segment.flags.syn()
+            || acknowledges_all && passed_ns.is_some_and(late)
+            || self.windows.ends_wait(direction, passed_ns);
+        if !is_seen {
+            self.windows.segment(segment, direction);
+        }
+        is_seen
+    }
+
+    /// Takes a segment without data. `is_inside` says that a message of the other direction is not complete.
+    #[cold]
+    pub(super) fn empty(
+        &mut self,
+        segment: &Segment<'_>,
+        direction: usize,
+        now_ns: i64,
+        (acknowledges_all, is_inside): (bool, bool),
+    ) {
+        if segment.flags.syn() {
+            self.syn(segment, direction, now_ns);
+            self.windows.syn(segment, direction);
+        } else {
+            self.handshake_ends(direction, now_ns);
+            // A sender that stopped inside a message had filled the window before it was 0.
+            let since_ns = self.last_data_ns[1 - direction].filter(|_| is_inside);
+            self.window(segment, direction, now_ns, since_ns);
+            let ends = segment.flags.fin() || segment.flags.rst();
+            let gap = self.last_data_ns[1 - direction].map(|sent_ns| now_ns.saturating_sub(sent_ns));
+            let late = gap.filter(|gap| acknowledges_all && is_inside && !ends && DELAYED_NS.contains(gap));
+            self.acknowledged[1 - direction] = late.map(|gap| (now_ns, gap));
+            if let Some(gap) = gap.filter(|_| is_inside && !ends && self.windows.ends_wait(direction, gap)) {
+                self.windows.note_wait(direction, now_ns, gap);
+            }
+        }
+        self.windows.segment(segment, direction);
+        self.settle();
+    }
+
+    /// Notes a segment with data, the `largest` of its direction being known.
+    #[inline(always)]
+    pub(super) fn data(&mut self, segment: &Segment<'_>, direction: usize, now_ns: i64, largest: u32) {
+        if self.is_active || segment.window == 0 {
+            self.rare_data(segment, direction, now_ns, largest);
+        }
+        self.windows.segment(segment, direction);
+        self.last_data_ns[direction] = Some(now_ns);
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn rare_data(&mut self, segment: &Segment<'_>, direction: usize, now_ns: i64, largest: u32) {
+        self.handshake_ends(direction, now_ns);
+        self.windows.data(direction, now_ns, GOES_ON_NS);
+        if let Some((opened_ns, closed)) = self.opened[direction].take()
+            && now_ns.saturating_sub(opened_ns) <= GOES_ON_NS
+        {
+            self.found.zero_windows[direction] += 1;
+            self.found.zero_window_ns[direction] += closed.unsigned_abs();
+        }
+        if let Some((acknowledged_ns, gap)) = self.acknowledged[direction].take()
+            && now_ns.saturating_sub(acknowledged_ns) <= GOES_ON_NS
+            && segment.wire_len < largest
+        {
+            self.found.delayed_acks[direction] += 1;
+            self.found.delayed_ack_ns[direction] += gap.unsigned_abs();
+        }
+        self.window(segment, direction, now_ns, None);
+        self.settle();
+    }
+
+    /// Notes a retransmission of bytes that were not acknowledged, before [`Watch::data`] does. The first copy is at least as old as the
+    /// last segment of this direction; and, where later bytes had been sent (`is_newest` says that none had), as a round trip, without
+    /// which the sender knows of no loss.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn retransmitted(&mut self, segments: u64, direction: usize, now_ns: i64, is_newest: bool) {
+        self.found.resent_segments[direction] += segments;
+        self.windows.forget(direction);
+        let stall = self.last_data_ns[direction].map_or(0, |last_ns| now_ns.saturating_sub(last_ns).max(0));
+        let from_client = self.syn.is_some_and(|(asked, _)| asked == direction);
+        let round_trip = if from_client { self.found.to_server_ns } else { self.found.to_client_ns };
+        let round_trip = round_trip.filter(|_| !is_newest).and_then(|ns| i64::try_from(ns).ok());
+        let delay = stall.max(round_trip.unwrap_or(0)).min(RETRANSMISSION_TIMEOUT_MAX_NS);
+        let until_ns = &mut self.resent_until_ns[direction];
+        let from_ns = now_ns.saturating_sub(delay).max(*until_ns);
+        self.found.resent_wait_ns[direction] += u64::try_from(now_ns.saturating_sub(from_ns)).unwrap_or(0);
+        *until_ns = now_ns.max(*until_ns);
+    }
+
+    /// The window that the sender of a segment has for data of the other direction, which has been waiting `since_ns` where that is known.
+    fn window(&mut self, segment: &Segment<'_>, direction: usize, now_ns: i64, since_ns: Option<i64>) {
+        if segment.flags.rst() || segment.flags.fin() {
+            return;
+        }
+        let waits = 1 - direction;
+        if segment.window == 0 {
+            self.closed_ns[waits].get_or_insert(since_ns.map_or(now_ns, |since_ns| since_ns.min(now_ns)));
+        } else if let Some(closed_ns) = self.closed_ns[waits].take() {
+            self.opened[waits] = Some((now_ns, now_ns.saturating_sub(closed_ns).max(0)));
+        }
+    }
+
+    fn syn(&mut self, segment: &Segment<'_>, direction: usize, now_ns: i64) {
+        match (segment.flags.ack(), self.syn) {
+            // One that was sent again may be answered by the answer to the first.
+            (false, Some(_)) => (self.syn, self.answered_ns) = (Some((2, now_ns)), None),
+            (false, None) => self.syn = Some((direction, now_ns)),
+            (true, Some((asked, _))) if asked == 1 - direction && self.answered_ns.is_none() => {
+                self.answered_ns = Some(now_ns)
+            }
+            (true, _) => (self.syn, self.answered_ns) = (Some((2, now_ns)), None),
+        }
+    }
+
+    /// The first segment of the client behind the answer to its SYN.
+    fn handshake_ends(&mut self, direction: usize, now_ns: i64) {
+        let (Some((asked, syn_ns)), Some(answered_ns)) = (self.syn, self.answered_ns) else { return };
+        if asked != direction {
+            return;
+        }
+        self.answered_ns = None;
+        let passed = |from: i64, to: i64| u64::try_from(to.saturating_sub(from)).ok();
+        if let Some((to_server, to_client)) = passed(syn_ns, answered_ns).zip(passed(answered_ns, now_ns)) {
+            self.found.handshakes = 1;
+            (self.found.to_server_ns, self.found.to_client_ns) = (Some(to_server), Some(to_client));
+        }
+    }
+
+    fn settle(&mut self) {
+        self.is_active = self.answered_ns.is_some()
+            || self.closed_ns.iter().any(Option::is_some)
+            || self.opened.iter().any(Option::is_some)
+            || self.acknowledged.iter().any(Option::is_some)
+            || self.windows.is_active();
+    }
+
+    /// What was found, requests first, where the client's direction and address are known; `segments` has those with data.
+    pub(super) fn found(&self, client: usize, ip: IpAddr, segments: [u64; 2]) -> Network {
+        let turn = |both: [u64; 2]| if client == 0 { both } else { [both[1], both[0]] };
+        let closed_ns = turn(self.found.zero_window_ns)[1];
+        let [low, high] = self.windows.found(ip);
+        let small = if client == 0 { [low, high] } else { [high, low] };
+        Network {
+            zero_windows: turn(self.found.zero_windows),
+            zero_window_ns: turn(self.found.zero_window_ns),
+            slow_reader: (closed_ns > 0).then_some((ip, closed_ns)),
+            small_windows: small.map(|one| one.waits),
+            small_window_ns: small.map(|one| one.wait_ns),
+            smallest_window: small.map(|one| (one.waits > 0).then_some(one)),
+            delayed_acks: turn(self.found.delayed_acks),
+            delayed_ack_ns: turn(self.found.delayed_ack_ns),
+            data_segments: segments,
+            resent_segments: turn(self.found.resent_segments),
+            resent_wait_ns: turn(self.found.resent_wait_ns),
+            most_resent: MostResent::of(ip, self.found.resent_segments.iter().sum()),
+            ..self.found
+        }
+    }
+}

@@ -1,0 +1,142 @@
+//! Whether a client waits for credits: it has used up what the server allows it to have outstanding.
+//!
+//! Spec: MS-SMB2 3.2.4.1.2, 3.2.5.1.4, 3.3.1.2.
+
+use plimsoll_model::Credits;
+
+/// A client that waited for credits goes on within this time of being given some, ns, or within a fourth of the time that it waited.
+const GOES_ON_NS: i64 = 1_000_000;
+/// A connection is held up by credits when it has none for this part of its time: 1 in so many.
+const HELD_UP: u64 = 5;
+/// With more than so many outstanding, a client that uses up its credits is busy, not held up.
+const FEW_OUTSTANDING: u32 = 32;
+
+/// The credits of one connection.
+#[derive(Debug)]
+pub(super) struct Balance {
+    /// Granted and not used. `None` where some grants were not seen.
+    left: Option<i64>,
+    outstanding: u32,
+    /// What the last request used.
+    charge: i64,
+    exhausted_ns: Option<i64>,
+    /// Credits came: when, and how long there had been none.
+    granted: Option<(i64, i64)>,
+    /// First and last request, ns.
+    span_ns: Option<(i64, i64)>,
+    found: Credits,
+}
+
+impl Default for Balance {
+    fn default() -> Self {
+        // A connection begins with one credit.
+        Self {
+            left: Some(1),
+            outstanding: 0,
+            charge: 1,
+            exhausted_ns: None,
+            granted: None,
+            span_ns: None,
+            found: Credits::default(),
+        }
+    }
+}
+
+impl Balance {
+    /// One of a connection that used so many credits before its first SMB2 request: an SMB1 NEGOTIATE takes one.
+    pub(super) fn used(credits: u64) -> Self {
+        Self { left: i64::try_from(credits).ok().map(|used| 1 - used), ..Self::default() }
+    }
+
+    /// The client sent a request. `is_whole` says that all messages of the connection were seen.
+    #[inline]
+    pub(super) fn request(&mut self, charge: u16, now_ns: i64, is_whole: bool) {
+        let Some(left) = self.left.filter(|_| is_whole) else {
+            self.left = None;
+            return;
+        };
+        if let Some((granted_ns, waited_ns)) = self.granted.take()
+            && now_ns.saturating_sub(granted_ns) <= GOES_ON_NS.max(waited_ns / 4)
+        {
+            self.found.waits += 1;
+            self.found.wait_ns = self.found.wait_ns.saturating_add(waited_ns.unsigned_abs());
+        }
+        self.span_ns = Some((self.span_ns.map_or(now_ns, |(first, _)| first), now_ns));
+        self.charge = i64::from(charge.max(1));
+        self.outstanding = self.outstanding.saturating_add(1);
+        let left = left - self.charge;
+        self.left = Some(left);
+        if left < self.charge && (2..=FEW_OUTSTANDING).contains(&self.outstanding) {
+            self.exhausted_ns.get_or_insert(now_ns);
+        }
+    }
+
+    /// The server answered, and granted credits.
+    #[inline]
+    pub(super) fn response(&mut self, credits: u16, now_ns: i64, is_final: bool) {
+        let Some(left) = self.left else { return };
+        self.outstanding = self.outstanding.saturating_sub(u32::from(is_final));
+        self.left = Some(left + i64::from(credits));
+        if let Some(exhausted_ns) = self.exhausted_ns
+            && left + i64::from(credits) >= self.charge
+        {
+            self.exhausted_ns = None;
+            self.granted = Some((now_ns, now_ns.saturating_sub(exhausted_ns).max(0)));
+        }
+    }
+
+    /// What was found; nothing where grants were not seen, nor where credits hardly held it up: the time of idle connections would hide
+    /// the one that waits.
+    pub(super) fn found(&self) -> Credits {
+        let Some((first, last)) = self.span_ns.filter(|_| self.left.is_some()) else { return Credits::default() };
+        let connections_ns = first.abs_diff(last);
+        let is_held_up = self.found.waits > 0 && self.found.wait_ns >= connections_ns / HELD_UP;
+        if is_held_up { Credits { connections_ns, ..self.found } } else { Credits::default() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const US: i64 = 1_000;
+
+    /// A client that always wants so many reads outstanding, of a server that grants `credits` in all and answers each after 1 ms.
+    fn reads(wanted: usize, credits: u16) -> Credits {
+        let mut balance = Balance::default();
+        balance.request(1, 0, true);
+        balance.response(credits, 100 * US, true);
+        let (mut now, mut left, mut due) = (200 * US, i64::from(credits), std::collections::VecDeque::new());
+        for _ in 0..1_000 {
+            while due.len() < wanted && left > 0 {
+                balance.request(1, now, true);
+                due.push_back(now + 1_000 * US);
+                left -= 1;
+                now += 10 * US;
+            }
+            now = now.max(due.pop_front().unwrap_or(now));
+            balance.response(1, now, true);
+            left += 1;
+            now += 10 * US;
+        }
+        balance.found()
+    }
+
+    #[test]
+    fn a_client_waits_for_credits_that_uses_all_of_them() {
+        let few = reads(16, 4);
+        assert!(few.waits > 900, "{few:?}");
+        assert!(few.wait_ns > few.connections_ns / 2, "{few:?}");
+        assert_eq!(reads(4, 64).waits, 0, "there are more");
+        assert_eq!(reads(1, 1).waits, 0, "one at a time waits for its answer");
+        // A few requests, then nothing for long.
+        let mut idle = Balance::default();
+        idle.request(1, 0, true);
+        idle.response(2, US, true);
+        [0, 1, 1_000, 1_001].into_iter().for_each(|us| idle.request(1, us * US, true));
+        assert_eq!(idle.found(), Credits::default());
+        let mut unseen = Balance::default();
+        unseen.request(1, 0, false);
+        assert_eq!(unseen.found(), Credits::default());
+    }
+}

@@ -1,0 +1,57 @@
+//! A connection whose first messages come in segments too small to show a header: nothing of it is missing.
+
+use plimsoll_testkit::{Segment, Side, Tcp, nbss, rpc, smb2};
+
+use crate::conversation::{Sent, observe};
+
+/// A connection with one request and its response after the other, both cut into a first piece and the rest.
+fn in_pieces(port: u16, rounds: &[(Vec<u8>, Vec<u8>)], pieces: &[usize]) -> Vec<Sent> {
+    let mut tcp = Tcp::new(([10, 0, 0, 1], 700).into(), ([10, 0, 0, 2], port).into());
+    let sent = |(segment, from): (Segment, Side)| Sent { segment, tag: None, from };
+    let mut all: Vec<Sent> =
+        tcp.handshake().into_iter().zip([Side::Client, Side::Server, Side::Client]).map(sent).collect();
+    for (request, response) in rounds {
+        for (from, message) in [(Side::Client, request), (Side::Server, response)] {
+            let mut rest = message.as_slice();
+            for &piece in pieces {
+                let (first, behind) = rest.split_at(piece);
+                all.push(sent((tcp.data(from, first), from)));
+                rest = behind;
+            }
+            all.push(sent((tcp.data(from, rest), from)));
+        }
+    }
+    all
+}
+
+fn rounds(port: u16) -> Vec<(Vec<u8>, Vec<u8>)> {
+    if port == 445 {
+        return (5..8).map(|id| (nbss(&smb2::echo(id).bytes()), nbss(&smb2::echoed(id).bytes()))).collect();
+    }
+    let call = |xid| rpc::record(&rpc::getattr(xid, &[7; 16]));
+    (0x100..0x103).map(|xid| (call(xid), rpc::record(&rpc::reply(xid, &rpc::words(&[0; 22]))))).collect()
+}
+
+#[test]
+fn the_first_request_is_not_lost() {
+    for port in [445, 2049] {
+        for pieces in [&[][..], &[1], &[3], &[4], &[4, 4], &[1, 1, 1, 1, 1], &[4, 23], &[27]] {
+            let (transactions, coverage) = observe(&in_pieces(port, &rounds(port), pieces), usize::MAX);
+            let unseen = coverage.unseen;
+            assert_eq!((transactions.len(), unseen.paired), (3, 3), "{port} {pieces:?} {unseen:?}");
+            // A step of 100 µs a segment: the request's time is that of its first byte.
+            let last = pieces.len() as i64 * 2 + 1;
+            let times: Vec<_> = transactions.iter().map(|one| one.timeline.response_time()).collect();
+            assert_eq!(times, [Some(last * 100_000); 3], "{port} {pieces:?}");
+        }
+    }
+}
+
+#[test]
+fn small_segments_of_something_else_begin_nothing() {
+    let chat = |text: &str| text.as_bytes().to_vec();
+    let rounds: Vec<_> =
+        (0..20).map(|_| (chat("ls -l and some more of it\r\n"), chat("nothing here, sorry\r\n"))).collect();
+    let (transactions, coverage) = observe(&in_pieces(2049, &rounds, &[1, 2]), usize::MAX);
+    assert_eq!((transactions.len(), coverage.unseen.paired), (0, 0));
+}

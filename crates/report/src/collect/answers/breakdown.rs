@@ -1,0 +1,63 @@
+//! The diagnosis of a breakdown: which part of a call takes most of its time, and how much a server adds to a local directory.
+
+use super::measured;
+use crate::collect::percent;
+use crate::findings::calls::{CallPart, CallPhase, Calls};
+use crate::findings::{Confidence, Diagnosis, Findings, Rule, Statement, Verdict};
+use crate::text::duration;
+
+/// A part that is named has this part of the call's time.
+const NAMED_FROM: f64 = 0.25;
+/// A call that is called slower than locally takes this many times as long.
+const SLOWER: f64 = 1.25;
+
+pub(super) fn diagnose(findings: &Findings, calls: &Calls) -> Diagnosis {
+    if findings.validity.verdict == Verdict::Invalid {
+        return Diagnosis::default();
+    }
+    // Of calls that overlap, parts of one hide behind others.
+    let alone = calls.phases.iter().filter(|phase| !phase.local && phase.outstanding <= 1);
+    let mut statements: Vec<Statement> = alone.filter_map(largest).collect();
+    statements.extend(beside_local(calls));
+    Diagnosis { waited_s: None, statements, next: None }
+}
+
+/// The largest of the parts that add up to the call.
+fn largest(phase: &CallPhase) -> Option<Statement> {
+    let known = |part: &&CallPart| part.adds && part.part != "remainder" && part.seconds.is_some();
+    let seconds = |part: &CallPart| part.seconds.unwrap_or(0.0);
+    let mut parts: Vec<&CallPart> = phase.parts.iter().filter(known).collect();
+    parts.sort_by(|a, b| seconds(b).total_cmp(&seconds(a)));
+    let (first, others) = parts.split_first()?;
+    let share = |part: &CallPart| seconds(part) / phase.whole_s;
+    if phase.whole_s <= 0.0 || !(NAMED_FROM..=1.0).contains(&share(first)) {
+        return None;
+    }
+    let second = others.first().filter(|part| share(part) >= NAMED_FROM);
+    let second = second.map_or_else(String::new, |part| format!(", then {} ({})", part.part, percent(share(part))));
+    let text = format!(
+        "{} ({} from call to call): {} takes {}{second}.",
+        phase.call,
+        duration(phase.whole_s),
+        first.part,
+        percent(share(first))
+    );
+    let confidence = if first.how == "measured" { Confidence::Measured } else { Confidence::Inferred };
+    Some(Statement { confidence, ..measured(Rule::Part, text) })
+}
+
+/// The call that loses most by being remote.
+fn beside_local(calls: &Calls) -> Option<Statement> {
+    let comparable = calls.beside_local.iter().filter(|one| one.local_s > 0.0 && calls.comparable(&one.call));
+    let most = comparable.max_by(|a, b| (a.remote_s / a.local_s).total_cmp(&(b.remote_s / b.local_s)))?;
+    let times = most.remote_s / most.local_s;
+    (times >= SLOWER).then(|| {
+        let text = format!(
+            "{} takes {times:.1} times as long on the server as in a local directory ({} against {}).",
+            most.call,
+            duration(most.remote_s),
+            duration(most.local_s)
+        );
+        measured(Rule::Local, text)
+    })
+}

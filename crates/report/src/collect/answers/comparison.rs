@@ -1,0 +1,152 @@
+//! The diagnosis of a comparison: what differs, by how much, with its interval; or that no difference was shown.
+
+use super::measured;
+use crate::findings::comparison::{ComparedLevel, ComparedMetric, ComparedRow, Difference};
+use crate::findings::ranking::Ranking;
+use crate::findings::{Diagnosis, Findings, Rule, Statement, Verdict, letter};
+
+/// Numbers of all operations that a sentence may name.
+const NUMBERS: [&str; 4] = ["throughput", "mean", "p99", "errors"];
+/// Levels that have a sentence of their own; of more the number is said.
+const LEVELS: usize = 2;
+
+pub(in super::super) fn diagnose(sides: &[Findings], levels: &[ComparedLevel], ranking: Option<&Ranking>) -> Diagnosis {
+    let usable = |level: &&ComparedLevel| level.invalid.is_empty();
+    if sides.len() < 2 || !levels.iter().any(|level| usable(&level)) {
+        return Diagnosis::default();
+    }
+    let mut statements: Vec<Statement> = ranking.into_iter().flat_map(overall).collect();
+    for place in 1..sides.len() {
+        let of: Vec<&ComparedLevel> = levels.iter().filter(usable).collect();
+        let shown: Vec<Statement> = of.iter().filter_map(|level| all_operations(level, place, of.len())).collect();
+        let left_out = shown.len().saturating_sub(LEVELS);
+        let none = shown.is_empty();
+        statements.extend(shown.into_iter().take(LEVELS));
+        if left_out > 0 {
+            let text = format!("{left_out} more levels differ: see the section differences.");
+            statements.push(measured(Rule::Difference, text));
+        }
+        statements.extend(largest(&of, place));
+        if none && statements.is_empty() {
+            statements.push(nothing(&of, place));
+        }
+    }
+    let partial = sides.iter().any(|side| side.validity.verdict != Verdict::Valid);
+    let usable_levels = levels.iter().filter(usable).count();
+    if partial && usable_levels < levels.len() {
+        let text = format!(
+            "{} of {} levels cannot be compared: numbers there must not be used.",
+            levels.len() - usable_levels,
+            levels.len()
+        );
+        statements.push(measured(Rule::Difference, text));
+    }
+    Diagnosis { waited_s: None, statements, next: None }
+}
+
+/// Who is ahead over all points.
+fn overall(ranking: &Ranking) -> Vec<Statement> {
+    let pair = |metric: &str| {
+        let ranked = ranking.overall.iter().find(|ranked| ranked.metric == metric)?;
+        let first = ranked.pairs.first().filter(|_| ranked.pairs.len() == 1)?;
+        let said = differs(&first.difference, "1/s")?;
+        Some((first, said))
+    };
+    let words = [("throughput", "throughput"), ("mean", "mean response time")];
+    let said: Vec<(String, String)> = words
+        .into_iter()
+        .filter_map(|(metric, name)| {
+            let (pair, said) = pair(metric)?;
+            Some((format!("{} against {}", pair.other, pair.baseline), format!("{name} {said}")))
+        })
+        .collect();
+    let Some((who, _)) = said.first() else { return Vec::new() };
+    let all: Vec<&str> = said.iter().map(|(_, words)| words.as_str()).collect();
+    vec![measured(Rule::Difference, format!("{who} over {} loads: {}.", ranking.points, all.join(", ")))]
+}
+
+/// What was shown of all operations together at a level.
+fn all_operations(level: &ComparedLevel, place: usize, levels: usize) -> Option<Statement> {
+    let all = level.rows.iter().find(|row| row.scope == "all")?;
+    let shown: Vec<(&ComparedMetric, &Difference)> =
+        NUMBERS.iter().filter_map(|name| shown(all, name, place)).collect();
+    let (_, first) = shown.first()?;
+    let word = if shown.iter().all(|(_, found)| found.verdict == first.verdict) {
+        first.verdict.as_str()
+    } else {
+        "different"
+    };
+    let numbers: Vec<String> = shown
+        .iter()
+        .filter_map(|(metric, found)| Some(format!("{} {}", name(&metric.metric), differs(found, &metric.unit)?)))
+        .collect();
+    let at = if levels > 1 { format!(" at {}", level.level) } else { String::new() };
+    let text = format!("{} is {word} than {}{at}: {}.", letter(place), letter(0), numbers.join(", "));
+    let text = if word == "different" { text.replace("different than", "different from") } else { text };
+    Some(measured(Rule::Difference, text))
+}
+
+/// The procedure whose mean differs most, where that is more than chance among all differences.
+fn largest(levels: &[&ComparedLevel], place: usize) -> Option<Statement> {
+    let procedures = levels.iter().flat_map(|level| level.rows.iter().map(move |row| (*level, row)));
+    let found = procedures
+        .filter(|(_, row)| row.scope == "procedure")
+        .filter_map(|(level, row)| Some((level, row, shown(row, "mean", place)?.1)))
+        .filter(|(_, _, found)| found.holm_significant && found.relative.is_some());
+    let (level, row, found) = found.max_by(|a, b| size(a.2).total_cmp(&size(b.2)))?;
+    let text = format!(
+        "The largest difference of an operation: {} {}, mean response time {}{}.",
+        row.protocol,
+        row.name,
+        differs(found, "s")?,
+        if levels.len() > 1 { format!(" at {}", level.level) } else { String::new() }
+    );
+    Some(measured(Rule::Difference, text))
+}
+
+fn size(found: &Difference) -> f64 {
+    found.relative.unwrap_or(0.0).abs()
+}
+
+/// That no difference was shown is no proof that there is none: what would have been found.
+fn nothing(levels: &[&ComparedLevel], place: usize) -> Statement {
+    let all = |level: &&ComparedLevel| level.rows.iter().find(|row| row.scope == "all").cloned();
+    let detectable = |name: &str| {
+        let rows = levels.iter().filter_map(all);
+        let of = |row: ComparedRow| {
+            let metric = row.metrics.into_iter().find(|metric| metric.metric == name)?;
+            metric.differences.get(place - 1)?.as_ref()?.detectable
+        };
+        let worst: Option<Vec<f64>> = rows.map(of).collect();
+        worst?.into_iter().reduce(f64::max)
+    };
+    let could: Vec<String> = [("throughput", "throughput"), ("mean", "mean response time")]
+        .into_iter()
+        .filter_map(|(metric, name)| Some(format!("{:.1} % of {name}", detectable(metric)? * 100.0)))
+        .collect();
+    let could = match could.as_slice() {
+        [] => " The runs are too short to tell: make them longer.".to_owned(),
+        some => format!(" A change for the worse is found 9 times of 10 from {} on.", some.join(" and ")),
+    };
+    let text = format!("No difference was shown between {} and {}.{could}", letter(place), letter(0));
+    measured(Rule::NoDifference, text)
+}
+
+/// A number and its difference, where one was shown.
+fn shown<'r>(row: &'r ComparedRow, name: &str, place: usize) -> Option<(&'r ComparedMetric, &'r Difference)> {
+    let metric = row.metrics.iter().find(|metric| metric.metric == name)?;
+    let found = metric.differences.get(place.checked_sub(1)?)?.as_ref()?;
+    matches!(found.verdict.as_str(), "better" | "worse").then_some((metric, found))
+}
+
+/// `+20 % (18 … 22)`.
+fn differs(found: &Difference, unit: &str) -> Option<String> {
+    Some(crate::text::change(unit, found)).filter(|words| !words.is_empty())
+}
+
+fn name(metric: &str) -> &str {
+    match metric {
+        "mean" => "mean response time",
+        other => other,
+    }
+}

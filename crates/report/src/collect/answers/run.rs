@@ -1,0 +1,208 @@
+//! The diagnosis of a run: how much it carried, where its knee is, who the bottleneck was, whether a schedule was kept.
+
+use super::{measured, rate};
+use crate::collect::{percent, plural};
+use crate::findings::{Confidence, Diagnosis, Findings, LoadCurve, Rule, Stage, Statement, Verdict};
+use crate::text::duration;
+
+/// The load generator was the bottleneck: its threads were busy for this part of their time.
+const GENERATOR_BUSY: f64 = 0.9;
+/// It was not: they were busy for no more than this part.
+const GENERATOR_IDLE: f64 = 0.5;
+/// The network was the bottleneck: the smoothed round trip is this part of the mean response time, and the least one is half of it.
+const NETWORK_SHARE: f64 = 0.5;
+/// It was not: the smoothed round trip is no more than this part.
+const NETWORK_ABSENT: f64 = 0.1;
+/// A schedule was not kept: less than this part of the iterations asked for ended.
+const SCHEDULE_KEPT: f64 = 0.98;
+/// Causes named in a sentence.
+const NAMED: usize = 2;
+
+/// The diagnosis of a run, from `waiting`, which is that of its requests.
+pub(super) fn diagnose(findings: &Findings, waiting: Diagnosis) -> Diagnosis {
+    if findings.validity.verdict == Verdict::Invalid {
+        // Nothing follows from numbers that must not be used, but that the load generator made them so.
+        let statements: Vec<Statement> = generator(findings).into_iter().collect();
+        return Diagnosis { statements, ..Diagnosis::default() };
+    }
+    let mut statements: Vec<Statement> = findings.curves.iter().flat_map(|curve| of_curve(findings, curve)).collect();
+    let at = decisive(findings);
+    if statements.is_empty() {
+        statements.extend(at.and_then(one_level));
+    }
+    statements.extend(at.and_then(schedule));
+    statements.extend(generator(findings).or_else(|| at.and_then(bottleneck)));
+    // What else a capture's rules say is for a server that others load: nothing stands out, clients of a queue, and the like.
+    let kept = |rule| matches!(rule, Rule::Operation | Rule::FewSlowRequests | Rule::Burst | Rule::Retransmission);
+    statements.extend(waiting.statements.into_iter().filter(|one| kept(one.rule)));
+    statements.extend(failures(findings));
+    Diagnosis { waited_s: waiting.waited_s, statements, next: next(findings) }
+}
+
+/// The level that says most: the one with the highest throughput, otherwise the last that may be used.
+fn decisive(findings: &Findings) -> Option<&Stage> {
+    let peak = findings.curves.iter().find_map(|curve| curve.maximum.as_ref()).map(|peak| peak.stage);
+    let usable = || findings.remote_stages().filter(|stage| stage.validity.valid && stage.was_measured());
+    usable().find(|stage| Some(stage.number) == peak).or_else(|| usable().last())
+}
+
+/// The highest throughput of a curve, and its knee.
+fn of_curve(findings: &Findings, curve: &LoadCurve) -> Vec<Statement> {
+    let Some(peak) = &curve.maximum else { return Vec::new() };
+    let stage = |number: u32| findings.stages.iter().find(|stage| stage.number == number);
+    let Some(at) = stage(peak.stage) else { return Vec::new() };
+    let response = at.headline_time().map_or_else(String::new, |times| {
+        format!(", with p50 {} and p99 {}", duration(times.p50_s), duration(times.p99_s))
+    });
+    let rivals: Vec<String> = peak.not_shown_lower.iter().filter_map(|number| Some(stage(*number)?.words())).collect();
+    let rivals = match rivals.as_slice() {
+        [] => String::new(),
+        some => format!("; not shown to be lower at {}", some.join(", ")),
+    };
+    let highest = format!(
+        "Highest throughput: {} operations/s at {}{response}{rivals}.",
+        rate(peak.operations_per_s),
+        at.words()
+    );
+    let mut found = vec![measured(Rule::Throughput, highest)];
+    found.extend(knee(curve, at, peak.not_shown_lower.is_empty() && peak.interval.is_some()));
+    found
+}
+
+fn knee(curve: &LoadCurve, peak: &Stage, alone: bool) -> Option<Statement> {
+    let of = curve.curve.as_deref().map_or_else(String::new, |name| format!(" of {name}"));
+    let last = curve.points.iter().rfind(|point| point.used)?;
+    if let (Some(load), Some(interval)) = (curve.knee.load, curve.knee.interval) {
+        let text = format!(
+            "The knee{of} is at {} {} (95 % interval {} to {}): more load does not raise throughput.",
+            rate(load),
+            curve.load,
+            rate(interval.low),
+            rate(interval.high),
+        );
+        return Some(Statement { confidence: Confidence::Inferred, ..measured(Rule::Knee, text) });
+    }
+    // Where the highest load is the best, and better than each other, the server was not at its limit.
+    (last.stage == peak.number && alone).then(|| {
+        let text = format!("Throughput{of} still rose at the highest load, {}: try more.", peak.words());
+        measured(Rule::Knee, text)
+    })
+}
+
+/// Throughput and response time of a run at one load.
+fn one_level(stage: &Stage) -> Option<Statement> {
+    let times = stage.headline_time()?;
+    let data = (stage.read_bytes_per_s + stage.write_bytes_per_s) / 1e6;
+    let data = if data > 0.0 { format!(" and {} MB/s", rate(data)) } else { String::new() };
+    let text = format!(
+        "{} operations/s{data} at {}: response time{} p50 {}, p99 {}, max {}.",
+        rate(stage.operations_per_s),
+        stage.words(),
+        stage.headline.words(),
+        duration(times.p50_s),
+        duration(times.p99_s),
+        duration(times.max_s)
+    );
+    Some(measured(Rule::Throughput, text))
+}
+
+/// Whether users ended in time, or as many iterations as were asked for.
+fn schedule(stage: &Stage) -> Option<Statement> {
+    if let Some(users) = stage.users.filter(|users| users.due > 0) {
+        let text = match users.late {
+            0 => format!("All {} of {} ended in time.", plural(users.due, "iteration"), plural(users.users, "user")),
+            late => format!(
+                "At {}, {} of {} ended late or not at all ({}): the server did not carry its users.",
+                stage.words(),
+                late,
+                plural(users.due, "iteration"),
+                percent(users.overload)
+            ),
+        };
+        return Some(measured(Rule::Schedule, text));
+    }
+    let asked = stage.asked_per_s.filter(|&asked| asked > 0.0)?;
+    let share = stage.iterations_per_s / asked;
+    (share < SCHEDULE_KEPT).then(|| {
+        let text = format!(
+            "Of {} iterations/s asked for, {} ended ({}): the load was not carried.",
+            rate(asked),
+            rate(stage.iterations_per_s),
+            percent(share)
+        );
+        measured(Rule::Schedule, text)
+    })
+}
+
+/// The load generator, where its processors were busy.
+fn generator(findings: &Findings) -> Option<Statement> {
+    let busiest = findings
+        .remote_stages()
+        .filter(|stage| stage.was_measured() && stage.operations_per_s > 0.0)
+        .max_by(|a, b| a.generator.cpu_share.total_cmp(&b.generator.cpu_share))?;
+    let share = busiest.generator.cpu_share;
+    (share >= GENERATOR_BUSY).then(|| {
+        let text = format!(
+            "The load generator is the bottleneck: at {} its threads were busy for {} of their time. Use more threads or machines.",
+            busiest.words(),
+            percent(share.min(1.0))
+        );
+        measured(Rule::Bottleneck, text)
+    })
+}
+
+/// Network or server, where the round trip proves it.
+fn bottleneck(stage: &Stage) -> Option<Statement> {
+    let trip = stage.generator.round_trip?;
+    let mean_s = stage.response_time?.mean_s;
+    if mean_s <= 0.0 || trip.smoothed_s <= 0.0 || stage.generator.cpu_share > GENERATOR_IDLE {
+        return None;
+    }
+    let share = trip.smoothed_s / mean_s;
+    let facts = format!(
+        "At {} the network's round trip was {} of the mean response time ({} of {}) and the load generator was {} busy",
+        stage.words(),
+        percent(share.min(1.0)),
+        duration(trip.smoothed_s),
+        duration(mean_s),
+        percent(stage.generator.cpu_share)
+    );
+    let whose = if share <= NETWORK_ABSENT {
+        "the time went to the server"
+    } else if share >= NETWORK_SHARE && trip.least_s >= trip.smoothed_s / 2.0 {
+        "the network is the bottleneck"
+    } else {
+        return None;
+    };
+    let text = format!("{facts}: {whose}.");
+    Some(Statement { confidence: Confidence::Inferred, ..measured(Rule::Bottleneck, text) })
+}
+
+/// Actions that did not succeed, by what happened.
+fn failures(findings: &Findings) -> Option<Statement> {
+    let failed: u64 = findings.remote_stages().map(Stage::failed).fold(0, u64::saturating_add);
+    if failed == 0 {
+        return None;
+    }
+    let mut causes: Vec<(&str, u64)> = Vec::new();
+    let all = findings.remote_stages().flat_map(|stage| &stage.failures);
+    for one in all.filter(|one| one.is_action()) {
+        match causes.iter_mut().find(|(cause, _)| *cause == one.cause) {
+            Some((_, count)) => *count = count.saturating_add(one.count),
+            None => causes.push((&one.cause, one.count)),
+        }
+    }
+    causes.sort_by_key(|&(cause, count)| (std::cmp::Reverse(count), cause));
+    let named: Vec<String> = causes.iter().take(NAMED).map(|(cause, count)| format!("{cause} ({count})")).collect();
+    let more = if causes.len() > NAMED { ", …" } else { "" };
+    Some(measured(Rule::Failures, format!("{} failed: {}{more}.", plural(failed, "action"), named.join(", "))))
+}
+
+/// Where the time of a call goes, by layer: what a run cannot say.
+pub(super) fn next(findings: &Findings) -> Option<String> {
+    let target = findings.target()?;
+    let known = ["smb://", "nfs://", "file://", "embedded:"].iter().any(|scheme| target.starts_with(scheme));
+    // As a shell takes it without quotes.
+    let plain = |c: char| c.is_ascii_alphanumeric() || "._/-+=:@,".contains(c);
+    (known && target.chars().all(plain)).then(|| format!("plimsoll breakdown {target}"))
+}

@@ -1,0 +1,312 @@
+#![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
+
+use super::*;
+use crate::findings::calls::{CallPart, CallPhase, Calls, LocalCall};
+use crate::findings::capacity::{Capacity, Trial};
+use crate::findings::comparison::{ComparedLevel, ComparedMetric, ComparedRow, Difference};
+use crate::findings::{
+    CurveMaximum, CurvePoint, FailureCount, Generator, Interval, Knee, LoadCurve, OperationRow, RoundTrip, Run, Span,
+    Stage, Times, Users, Validity, letter,
+};
+
+fn times(mean_s: f64) -> Times {
+    let p = mean_s;
+    Times {
+        count: 1000,
+        min_s: p / 2.0,
+        max_s: p * 10.0,
+        mean_s,
+        stddev_s: None,
+        p50_s: p,
+        p90_s: p * 2.0,
+        p95_s: p * 3.0,
+        p99_s: p * 4.0,
+        p999_s: p * 5.0,
+    }
+}
+
+/// A level of a run: so many clients and operations per second, of 1 ms each.
+fn stage(number: u32, clients: u64, per_s: f64) -> Stage {
+    Stage {
+        number,
+        level: format!("{clients} clients"),
+        clients,
+        depth: 1,
+        span: Span { first_ns: Some(0), last_ns: Some(1_000_000_000), elapsed_s: Some(1.0) },
+        operations_per_s: per_s,
+        iterations_per_s: per_s,
+        response_time: Some(times(0.001)),
+        generator: Generator { cpu_share: 0.2, ..Generator::default() },
+        ..Stage::default()
+    }
+}
+
+fn run(stages: Vec<Stage>) -> Findings {
+    let run = Run { target: "smb://u@host/share".into(), ..Run::default() };
+    Findings { run: Some(run), stages, ..Findings::default() }
+}
+
+fn said(findings: &Findings, rule: Rule) -> Option<String> {
+    let found = of_run(findings, Diagnosis::default()).statements;
+    found.into_iter().find(|one| one.rule == rule).map(|one| one.text)
+}
+
+fn curve(stages: &[Stage], knee: Knee, not_shown_lower: Vec<u32>) -> LoadCurve {
+    let best = stages.iter().max_by(|a, b| a.operations_per_s.total_cmp(&b.operations_per_s)).unwrap();
+    let point = |stage: &Stage| CurvePoint {
+        stage: stage.number,
+        load: stage.load(),
+        used: true,
+        law_per_s: None,
+        residual: None,
+    };
+    let interval = Interval { low: best.operations_per_s * 0.99, high: best.operations_per_s * 1.01 };
+    LoadCurve {
+        curve: None,
+        load: "clients".into(),
+        points: stages.iter().map(point).collect(),
+        maximum: Some(CurveMaximum {
+            stage: best.number,
+            load: best.load(),
+            operations_per_s: best.operations_per_s,
+            interval: Some(interval),
+            not_shown_lower,
+        }),
+        law: None,
+        knee,
+        overall_response_time_s: None,
+    }
+}
+
+#[test]
+fn a_curve_has_its_highest_throughput_and_its_knee() {
+    let mut findings = run(vec![stage(0, 1, 500.0), stage(1, 8, 2000.0), stage(2, 16, 1900.0)]);
+    let interval = Some(Interval { low: 7.123, high: 9.876 });
+    let knee = Knee { load: Some(8.44), interval, missing: None };
+    findings.curves = vec![curve(&findings.stages, knee, vec![2])];
+    let highest = said(&findings, Rule::Throughput).unwrap();
+    let expected = "Highest throughput: 2,000 operations/s at 8 clients, with p50 1.00 ms and p99 4.00 ms; not shown to be lower at 16 clients.";
+    assert_eq!(highest, expected);
+    let knee = said(&findings, Rule::Knee).unwrap();
+    assert_eq!(knee, "The knee is at 8.44 clients (95 % interval 7.12 to 9.88): more load does not raise throughput.");
+    // No knee was found, and the highest load is not the best: nothing is said of a limit.
+    findings.curves = vec![curve(&findings.stages, Knee::default(), Vec::new())];
+    assert_eq!(said(&findings, Rule::Knee), None);
+    // The highest load is better than each other.
+    findings.stages[2].operations_per_s = 4000.0;
+    findings.curves = vec![curve(&findings.stages, Knee::default(), Vec::new())];
+    assert!(said(&findings, Rule::Knee).unwrap().contains("still rose at the highest load, 16 clients"));
+    findings.curves = vec![curve(&findings.stages, Knee::default(), vec![1])];
+    assert_eq!(said(&findings, Rule::Knee), None, "another level may be as good");
+}
+
+#[test]
+fn the_bottleneck_is_named_where_it_is_proven() {
+    let with = |cpu_share: f64, trip: Option<(f64, f64)>| {
+        let mut one = stage(0, 4, 1000.0);
+        let round_trip = trip.map(|(least_s, smoothed_s)| RoundTrip { least_s, smoothed_s });
+        one.generator = Generator { cpu_share, round_trip, ..Generator::default() };
+        said(&run(vec![one]), Rule::Bottleneck)
+    };
+    assert!(with(0.95, None).unwrap().starts_with("The load generator is the bottleneck: at 4 clients"));
+    let mut nothing = stage(0, 4, 0.0);
+    nothing.generator = Generator { cpu_share: 0.96, ..Generator::default() };
+    assert_eq!(said(&run(vec![nothing]), Rule::Bottleneck), None, "it was busy with failing");
+    let server = with(0.2, Some((0.00002, 0.00005))).unwrap();
+    assert!(
+        server.contains("5.0 % of the mean response time") && server.ends_with("the time went to the server."),
+        "{server}"
+    );
+    assert!(with(0.2, Some((0.0007, 0.0008))).unwrap().ends_with("the network is the bottleneck."));
+    assert_eq!(with(0.2, None), None, "nobody measured the network");
+    assert_eq!(with(0.7, Some((0.00002, 0.00005))), None, "the load generator may have been it");
+    assert_eq!(with(0.2, Some((0.0001, 0.0003))), None, "neither");
+    assert_eq!(with(0.2, Some((0.00002, 0.0008))), None, "acknowledgements that wait for answers are no network");
+}
+
+#[test]
+fn schedules_and_users() {
+    let asked = |ended: f64| {
+        let one = Stage { asked_per_s: Some(1000.0), iterations_per_s: ended, ..stage(0, 1, 900.0) };
+        said(&run(vec![one]), Rule::Schedule)
+    };
+    assert!(asked(800.0).unwrap().contains("Of 1,000 iterations/s asked for, 800 ended (80 %)"));
+    assert_eq!(asked(995.0), None);
+    let users = |late: u64| {
+        let users = Users { users: 5, due: 40, late, overload: late as f64 / 40.0, ..Users::default() };
+        said(&run(vec![Stage { users: Some(users), ..stage(0, 5, 40.0) }]), Rule::Schedule).unwrap()
+    };
+    assert_eq!(users(0), "All 40 iterations of 5 users ended in time.");
+    assert!(users(10).contains("10 of 40 iterations ended late or not at all (25 %)"), "{}", users(10));
+}
+
+#[test]
+fn failures_of_actions_alone() {
+    let mut one = stage(0, 1, 100.0);
+    assert_eq!(said(&run(vec![one.clone()]), Rule::Failures), None);
+    let failure = |cause: &str, count| FailureCount { cause: cause.into(), count };
+    one.failures = vec![failure("connection attempt: refused", 9)];
+    assert_eq!(said(&run(vec![one.clone()]), Rule::Failures), None);
+    one.failures.push(failure("timed out", 2));
+    assert_eq!(said(&run(vec![one]), Rule::Failures).unwrap(), "2 actions failed: timed out (2).");
+}
+
+#[test]
+fn nothing_follows_from_invalid_numbers() {
+    let mut findings = run(vec![stage(0, 1, 100.0)]);
+    assert!(said(&findings, Rule::Throughput).is_some());
+    assert_eq!(of_run(&findings, Diagnosis::default()).next.as_deref(), Some("plimsoll breakdown smb://u@host/share"));
+    findings.validity = Validity::invalid("late");
+    assert_eq!(of_run(&findings, Diagnosis::default()), Diagnosis::default());
+}
+
+fn trial(stage: u64, load: f64, met: bool) -> Trial {
+    let because = if met { Vec::new() } else { vec!["p99 < 50 ms: it was 61.0 ms".to_owned()] };
+    Trial { stage, load, brief: false, seconds: 10.0, met: Some(met), because }
+}
+
+fn searched(capacity: Capacity) -> Findings {
+    let mut findings = run(vec![stage(0, 40, 500.0), stage(1, 44, 520.0)]);
+    let row = |operation: &str, waited_s: f64| OperationRow { operation: operation.into(), waited_s, ..row() };
+    findings.stages[1].operations = vec![row("open", 3.0), row("read", 1.0)];
+    findings.run.as_mut().unwrap().capacity = Some(Box::new(capacity));
+    findings
+}
+
+fn row() -> OperationRow {
+    serde_json::from_value(serde_json::json!({
+        "protocol": "SMB2", "procedure": "CREATE", "netbench_name": null, "parent": null, "operation": "", "group": "", "count": 1,
+        "share": 1.0, "answered": 1, "unanswered": 0, "errors": 0, "packets_mean": null, "payload_bytes": null, "wire_bytes": null,
+        "response_time": null, "service_time": null, "response_time_from_intended": null, "distribution": [], "statuses": [],
+        "percentiles": []
+    }))
+    .unwrap()
+}
+
+#[test]
+fn a_capacity_says_how_much_and_what_broke_first() {
+    let found = Capacity {
+        unit: "users".into(),
+        objectives: vec!["p99 < 50 ms".into()],
+        outcome: "found".into(),
+        low: Some(40.0),
+        high: Some(44.0),
+        trials: vec![trial(0, 40.0, true), trial(1, 44.0, false)],
+        ..Capacity::default()
+    };
+    let all = of_run(&searched(found.clone()), Diagnosis::default());
+    let text: Vec<&str> = all.statements.iter().map(|one| one.text.as_str()).collect();
+    assert_eq!(text[0], "40 users is the highest load that keeps the promise (p99 < 50 ms); 95 % interval 40 to 44.");
+    assert!(text[1].starts_with("At 44 users it broke first: p99 < 50 ms: it was 61.0 ms"), "{text:?}");
+    assert_eq!(text[2], "Of the waiting there, 75 % was for the operation open.");
+    assert!(text[3].starts_with("At 40 clients the server answered 500 operations/s"), "{text:?}");
+    let more = |low| Capacity { outcome: "at least".into(), low: Some(low), ..found.clone() };
+    let text = |low| of_run(&searched(more(low)), Diagnosis::default()).statements[0].text.clone();
+    assert!(
+        text(40.0).starts_with("40 users keep the promise (p99 < 50 ms); the limit was not found"),
+        "{}",
+        text(40.0)
+    );
+    assert!(text(1.0).starts_with("1 user keeps the promise"), "{}", text(1.0));
+    let none = Capacity { outcome: "none".into(), low: None, trials: vec![trial(1, 1.0, false)], ..found.clone() };
+    let text = of_run(&searched(none), Diagnosis::default()).statements[0].text.clone();
+    assert!(text.contains("is not kept at any load"), "{text}");
+    let undecided = Capacity { outcome: "undecided".into(), low: None, high: None, ..found };
+    assert!(of_run(&searched(undecided), Diagnosis::default()).statements.is_empty());
+}
+
+fn broken_down(parts: &[(&str, f64, bool)], local_s: f64) -> Findings {
+    let part = |&(name, seconds, adds): &(&str, f64, bool)| CallPart {
+        part: name.into(),
+        seconds: Some(seconds),
+        how: "measured".into(),
+        why: String::new(),
+        adds,
+    };
+    let phase = CallPhase {
+        call: "getattr".into(),
+        whole_s: 1e-4,
+        outstanding: 1,
+        parts: parts.iter().map(part).collect(),
+        ..CallPhase::default()
+    };
+    let beside_local = vec![LocalCall { call: "getattr".into(), remote_s: 1e-4, local_s }];
+    let mut findings = run(vec![stage(0, 1, 100.0)]);
+    findings.run.as_mut().unwrap().calls =
+        Some(Box::new(Calls { phases: vec![phase], beside_local, ..Calls::default() }));
+    findings
+}
+
+#[test]
+fn a_breakdown_names_the_largest_part() {
+    let parts =
+        [("client CPU", 2e-5, true), ("client wait", 8e-5, false), ("server CPU", 6e-5, true), ("network", 1e-5, true)];
+    let findings = broken_down(&parts, 2e-5);
+    assert_eq!(said(&findings, Rule::Part).unwrap(), "getattr (100 µs from call to call): server CPU takes 60 %.");
+    assert!(said(&findings, Rule::Local).unwrap().starts_with("getattr takes 5.0 times as long on the server"));
+    let even = [("client CPU", 2e-5, true), ("network", 2e-5, true)];
+    let findings = broken_down(&even, 9.9e-5);
+    assert_eq!((said(&findings, Rule::Part), said(&findings, Rule::Local)), (None, None));
+}
+
+fn difference(relative: f64, verdict: &str) -> Difference {
+    Difference {
+        value: relative,
+        low: relative - 0.02,
+        high: relative + 0.02,
+        relative: Some(relative),
+        relative_low: Some(relative - 0.02),
+        relative_high: Some(relative + 0.02),
+        verdict: verdict.into(),
+        p_value: 0.01,
+        holm_significant: verdict != "no difference shown",
+        detectable: Some(0.03),
+    }
+}
+
+fn level(verdict: &str) -> ComparedLevel {
+    let metric = |name: &str, relative: f64, verdict: &str| ComparedMetric {
+        metric: name.into(),
+        unit: if name == "throughput" { "1/s" } else { "s" }.into(),
+        more_is_better: name == "throughput",
+        estimates: Vec::new(),
+        differences: vec![Some(difference(relative, verdict))],
+    };
+    let of = |scope: &str, name: &str, metrics: Vec<ComparedMetric>| ComparedRow {
+        scope: scope.into(),
+        name: name.into(),
+        protocol: "NFS3".into(),
+        metrics,
+    };
+    let all = vec![metric("throughput", 0.0, "no difference shown"), metric("mean", 0.2, verdict)];
+    ComparedLevel {
+        level: "whole capture".into(),
+        runs: vec![1, 1],
+        seconds: vec![10.0, 10.0],
+        from: "batches".into(),
+        invalid: Vec::new(),
+        rows: vec![of("all", "All", all), of("procedure", "GETATTR", vec![metric("mean", 0.45, verdict)])],
+    }
+}
+
+#[test]
+fn a_comparison_says_what_differs_or_that_nothing_was_shown() {
+    let sides: Vec<Findings> = (0..2).map(|at| Findings { letter: letter(at), ..Findings::default() }).collect();
+    let text = |level: ComparedLevel| {
+        let found = comparison::diagnose(&sides, &[level], None);
+        found.statements.into_iter().map(|one| one.text).collect::<Vec<_>>()
+    };
+    let worse = text(level("worse"));
+    assert_eq!(worse[0], "B is worse than A: mean response time +20 % (+18 … +22).");
+    assert!(worse[1].contains("NFS3 GETATTR, mean response time +45 %") && worse.len() == 2, "{worse:?}");
+    let same = text(level("no difference shown"));
+    assert_eq!(
+        same,
+        [
+            "No difference was shown between B and A. A change for the worse is found 9 times of 10 from 3.0 % of throughput and 3.0 % of \
+          mean response time on."
+        ]
+    );
+    let invalid = ComparedLevel { invalid: vec!["B".into()], ..level("worse") };
+    assert!(text(invalid).is_empty());
+}

@@ -1,0 +1,323 @@
+//! Answers that mean trouble.
+
+use std::net::IpAddr;
+
+use plimsoll_model::{Operation, StatusFamily, Symbol};
+use plimsoll_stats::tallies::ErrorRow;
+
+use super::super::validity::plural;
+use super::{CAUSE_SHARE, Evidence, Found, Kind, NAMED, operations, percent};
+use crate::findings::{Findings, Rule};
+use crate::instant;
+use crate::text::duration;
+
+/// Refusals that are no trouble one at a time: so many,
+const MANY: u64 = 20;
+/// … and this part of the requests for the same operation.
+const MANY_SHARE: f64 = 0.01;
+/// Answers that mean trouble by themselves need be only so many,
+const FEW: u64 = 5;
+/// … if they are this part of the requests for the same operation.
+const FEW_SHARE: f64 = 0.1;
+/// Logons and mounts that were refused: so many to one client, or this part of all of them.
+const AGAIN: u64 = 5;
+const AGAIN_SHARE: f64 = 0.05;
+/// Refusals that a server gives to people: so many (to one client, `MANY`: a program asks again),
+const STORM: u64 = 50;
+/// … and this part of the requests for the same operation.
+const STORM_SHARE: f64 = 0.1;
+
+/// From when on a status means trouble.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum When {
+    /// From the first on.
+    Once,
+    /// When there are many, or clients wait for it.
+    Many,
+    /// When most requests get it, or clients wait for it.
+    Storm,
+    /// When it comes again and again: people mistype once or twice.
+    Again,
+}
+
+/// Statuses that mean one thing.
+struct Meaning {
+    /// What it means, and where to look.
+    text: &'static str,
+    when: When,
+    kind: Kind,
+    statuses: &'static [(StatusFamily, u32)],
+}
+
+use StatusFamily::{Dos, Errno, Mount, Nfs, Nlm, Nt};
+
+const MEANINGS: &[Meaning] = &[
+    Meaning {
+        text: "the file system of the server is full, or a quota is used up",
+        when: When::Once,
+        kind: Kind::Trouble,
+        statuses: &[
+            (Nt, 0xC000_007F),  // DISK_FULL
+            (Nt, 0xC000_0044),  // QUOTA_EXCEEDED
+            (Dos, 0x0027_0003), // ERRHRD, ERRdiskfull
+            (Nfs, 28),          // NOSPC
+            (Nfs, 69),          // DQUOT
+            (Errno, 28),
+            (Errno, 122),
+        ],
+    },
+    Meaning {
+        text: "the server asks clients to try again later; the pauses between are in no response time",
+        when: When::Many,
+        kind: Kind::Trouble,
+        statuses: &[(Nfs, 10_008), (Nfs, 10_013), (Nlm, 4)], // JUKEBOX or DELAY, GRACE, DENIED_GRACE_PERIOD
+    },
+    Meaning {
+        text: "clients use handles of files that were removed or exported anew",
+        when: When::Many,
+        kind: Kind::Trouble,
+        statuses: &[(Nfs, 70), (Nfs, 10_014), (Nlm, 7), (Errno, 116)], // STALE, FHEXPIRED, STALE_FH
+    },
+    Meaning {
+        text: "the server ended the session or took the share away",
+        when: When::Once,
+        kind: Kind::Trouble,
+        statuses: &[
+            (Nt, 0xC000_00C9), // NETWORK_NAME_DELETED
+            (Nt, 0xC000_0203), // USER_SESSION_DELETED
+            (Nt, 0xC000_035C), // NETWORK_SESSION_EXPIRED
+            (Nt, 0xC000_026E), // VOLUME_DISMOUNTED
+            (Nfs, 10_011),     // EXPIRED
+            (Nfs, 10_052),     // BADSESSION
+            (Nfs, 10_078),     // DEADSESSION
+        ],
+    },
+    Meaning {
+        text: "the server lacks memory or other resources",
+        when: When::Once,
+        kind: Kind::Trouble,
+        statuses: &[
+            (Nt, 0xC000_009A),  // INSUFFICIENT_RESOURCES
+            (Nt, 0xC000_0205),  // INSUFF_SERVER_RESOURCES
+            (Nt, 0xC000_0017),  // NO_MEMORY
+            (Nt, 0xC000_00D0),  // REQUEST_NOT_ACCEPTED
+            (Nt, 0xC000_00CE),  // TOO_MANY_SESSIONS
+            (Nt, 0xC000_011F),  // TOO_MANY_OPENED_FILES
+            (Dos, 0x0059_0002), // ERRSRV, ERRnoresource
+            (Nfs, 10_018),      // RESOURCE
+            (Nlm, 2),           // DENIED_NOLOCKS
+        ],
+    },
+    Meaning {
+        text: "the server could not read or write its storage",
+        when: When::Once,
+        kind: Kind::Trouble,
+        statuses: &[
+            (Nt, 0xC000_00E9), // UNEXPECTED_IO_ERROR
+            (Nt, 0xC000_0185), // IO_DEVICE_ERROR
+            (Nt, 0xC000_003E), // DATA_ERROR
+            (Nt, 0xC000_003F), // CRC_ERROR
+            (Nt, 0xC000_0032), // DISK_CORRUPT_ERROR
+            (Nt, 0xC000_0102), // FILE_CORRUPT_ERROR
+            (Nt, 0xC000_00B5), // IO_TIMEOUT
+            (Nfs, 5),
+            (Nfs, 10_006), // SERVERFAULT
+            (Mount, 5),
+            (Errno, 5),
+        ],
+    },
+    Meaning {
+        text: "other clients have the files open, or hold locks on them",
+        when: When::Many,
+        kind: Kind::Mechanism,
+        statuses: &[
+            (Nt, 0xC000_0043),  // SHARING_VIOLATION
+            (Nt, 0xC000_0054),  // FILE_LOCK_CONFLICT
+            (Nt, 0xC000_0055),  // LOCK_NOT_GRANTED
+            (Dos, 0x0020_0001), // ERRDOS, ERRbadshare
+            (Dos, 0x0021_0001), // ERRDOS, ERRlock
+            (Nfs, 10_015),      // SHARE_DENIED
+            (Nfs, 10_012),      // LOCKED
+            (Nfs, 10_010),      // DENIED
+        ],
+    },
+    Meaning {
+        text: "the server refuses the logon, again and again: a wrong or old password, or an account that is locked, expired or not allowed",
+        when: When::Again,
+        kind: Kind::Trouble,
+        statuses: &[
+            (Nt, 0xC000_006D),  // LOGON_FAILURE
+            (Nt, 0xC000_006A),  // WRONG_PASSWORD
+            (Nt, 0xC000_0064),  // NO_SUCH_USER
+            (Nt, 0xC000_006E),  // ACCOUNT_RESTRICTION
+            (Nt, 0xC000_006F),  // INVALID_LOGON_HOURS
+            (Nt, 0xC000_0070),  // INVALID_WORKSTATION
+            (Nt, 0xC000_0071),  // PASSWORD_EXPIRED
+            (Nt, 0xC000_0072),  // ACCOUNT_DISABLED
+            (Nt, 0xC000_0193),  // ACCOUNT_EXPIRED
+            (Nt, 0xC000_0224),  // PASSWORD_MUST_CHANGE
+            (Nt, 0xC000_0234),  // ACCOUNT_LOCKED_OUT
+            (Nt, 0xC000_015B),  // LOGON_TYPE_NOT_GRANTED
+            (Nt, 0xC000_005E),  // NO_LOGON_SERVERS
+            (Nt, 0xC000_018D),  // TRUSTED_RELATIONSHIP_FAILURE
+            (Dos, 0x0002_0002), // ERRSRV, ERRbadpw
+        ],
+    },
+    Meaning {
+        text: "the server refuses the mount, again and again: the export is not for this client",
+        when: When::Again,
+        kind: Kind::Trouble,
+        statuses: &[(Mount, 1), (Mount, 13)], // PERM, ACCES
+    },
+    Meaning {
+        text: "clients may not do what they ask for, and ask again",
+        when: When::Storm,
+        kind: Kind::Trouble,
+        statuses: &[(Nt, 0xC000_0022), (Nt, 0xC000_0061), (Dos, 0x0005_0001), (Nfs, 1), (Nfs, 13)],
+    },
+];
+
+/// What is added up over the answers of one meaning.
+#[derive(Default)]
+struct Sum<'r> {
+    rows: Vec<&'r ErrorRow>,
+    count: u64,
+    waited_ns: f64,
+}
+
+/// Statuses that mean trouble, a sentence for each meaning.
+pub(super) fn trouble(evidence: &Evidence<'_>) -> Vec<Found> {
+    MEANINGS.iter().filter_map(|meaning| of_meaning(evidence, meaning)).collect()
+}
+
+fn of_meaning(evidence: &Evidence<'_>, meaning: &Meaning) -> Option<Found> {
+    let tallies = evidence.tallies?;
+    let is_of = |row: &&ErrorRow| {
+        StatusFamily::of(row.protocol, row.status)
+            .is_some_and(|family| meaning.statuses.contains(&(family, row.status)))
+    };
+    let mut sum = Sum::default();
+    for row in tallies.errors().rows().iter().filter(is_of) {
+        sum.count += row.count;
+        sum.waited_ns += row.waited_ns as f64;
+        sum.rows.push(row);
+    }
+    sum.rows.sort_by_key(|row| std::cmp::Reverse(row.count));
+    let row = sum.rows.first()?;
+    let all = operations::by_operation(&evidence.findings.operations);
+    let asked = all.iter().find(|one| one.label == row.operation.label()).map_or(0, |one| one.count);
+    let (among, share) = (sum.count as f64 / asked.max(1) as f64, sum.waited_ns / evidence.waited_ns().max(1.0));
+    let waits = share >= CAUSE_SHARE;
+    let is_many = match meaning.when {
+        When::Once => true,
+        When::Many if meaning.kind == Kind::Trouble && sum.count >= FEW && among >= FEW_SHARE => true,
+        When::Many => sum.count >= MANY && among >= MANY_SHARE,
+        When::Again => sum.count >= AGAIN && (only_client(&sum).is_some() || among >= AGAIN_SHARE),
+        When::Storm => {
+            let least = if only_client(&sum).is_some() { MANY } else { STORM };
+            sum.count >= least && among >= STORM_SHARE
+        }
+    };
+    if !is_many && !waits {
+        return None;
+    }
+    let waited = match waits {
+        true => {
+            format!(" Clients waited {} for these answers: {} of all waiting.", seconds(sum.waited_ns), percent(share))
+        }
+        false => String::new(),
+    };
+    let text =
+        format!("{} got {}: {}.{waited}{}", requests(&sum), names(evidence, &sum), meaning.text, whom(evidence, &sum));
+    // What clients wait for is in the response times; a few errors among many explain little.
+    let is_trouble = is_many && among >= FEW_SHARE;
+    let kind = if is_trouble && meaning.kind == Kind::Trouble { Kind::Trouble } else { Kind::Explanation };
+    // Of two troubles the one that more requests met comes first, though neither makes anybody wait.
+    let met = sum.count as f64 / all.iter().map(|one| one.count).sum::<u64>().max(1) as f64;
+    Some(
+        Found::new(kind, Rule::ErrorStatuses, waits.then_some(share), text)
+            .explaining(if kind == Kind::Trouble { share.max(met) } else { share })
+            .look(row.operation.label(), "client"),
+    )
+}
+
+/// `12 write requests`, or of several operations `12 requests (write 10, flush 2)`.
+fn requests(sum: &Sum<'_>) -> String {
+    let mut operations: Vec<(Operation, u64)> = Vec::new();
+    for row in &sum.rows {
+        match operations.iter_mut().find(|(operation, _)| *operation == row.operation) {
+            Some((_, count)) => *count += row.count,
+            None => operations.push((row.operation, row.count)),
+        }
+    }
+    if let [(operation, count)] = operations[..] {
+        return plural(count, &format!("{} request", operation.label()));
+    }
+    operations.sort_by_key(|&(_, count)| std::cmp::Reverse(count));
+    let named: Vec<String> =
+        operations.iter().take(NAMED).map(|(operation, count)| format!("{} {count}", operation.label())).collect();
+    format!("{} ({})", plural(sum.count, "request"), named.join(", "))
+}
+
+fn names(evidence: &Evidence<'_>, sum: &Sum<'_>) -> String {
+    let mut names: Vec<String> = Vec::new();
+    for row in &sum.rows {
+        let known = (evidence.status_name)(row.protocol, row.status);
+        let name = known.map_or_else(|| format!("{:#x}", row.status), str::to_owned);
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    names.truncate(NAMED);
+    names.join(", ")
+}
+
+/// The client that got all of them, if it is only one.
+fn only_client(sum: &Sum<'_>) -> Option<IpAddr> {
+    let client = sum.rows.first()?.client;
+    client.filter(|_| sum.rows.iter().all(|row| row.client == client))
+}
+
+/// The client and the share, if only one is concerned, and when it began.
+fn whom(evidence: &Evidence<'_>, sum: &Sum<'_>) -> String {
+    let first = sum.rows.first();
+    let client = only_client(sum);
+    let share: Option<Symbol> =
+        first.map(|row| row.share).filter(|&share| sum.rows.iter().all(|row| row.share == share));
+    let mut text = String::new();
+    if let Some(client) = client {
+        text.push_str(&format!(" All by client {client}."));
+    }
+    if let Some(share) = share.and_then(|share| evidence.names.text(share)) {
+        text.push_str(&format!(" All on share {share}."));
+    }
+    if let Some(at) = sum.rows.iter().map(|row| row.first_ns).min().filter(|&at| at < i64::MAX) {
+        text.push_str(&format!(" The first: {}.", instant::second(at)));
+    }
+    text
+}
+
+fn seconds(ns: f64) -> String {
+    duration(ns / 1e9)
+}
+
+/// Requests that trouble kept from being carried out.
+pub(super) fn failures(findings: &Findings) -> Option<Found> {
+    let rows = || findings.operations.iter().filter(|row| row.parent.is_none());
+    let failed: u64 = rows().map(|row| row.failed).sum();
+    if failed == 0 {
+        return None;
+    }
+    let mut causes: Vec<(&str, u64)> = Vec::new();
+    for status in rows().flat_map(|row| &row.statuses).filter(|status| status.outcome == "failed") {
+        match causes.iter_mut().find(|(name, _)| *name == status.name) {
+            Some((_, count)) => *count += status.count,
+            None => causes.push((&status.name, status.count)),
+        }
+    }
+    causes.sort_by_key(|&(name, count)| (std::cmp::Reverse(count), name));
+    let named: Vec<String> = causes.iter().take(NAMED).map(|(name, count)| format!("{name} {count}")).collect();
+    let named = if named.is_empty() { String::new() } else { format!(": {}", named.join(", ")) };
+    let text = format!("{} failed{named}.", plural(failed, "request"));
+    Some(Found::new(Kind::Remark, Rule::Failures, None, text))
+}

@@ -1,0 +1,141 @@
+//! Few requests that are a large part of all waiting.
+
+use std::collections::BTreeSet;
+
+use super::super::validity::plural;
+use super::{Found, Kind, NAMED, percent};
+use crate::findings::{Findings, Rule, Slow};
+use crate::instant;
+use crate::text::duration;
+
+/// Together this part of all waiting at least,
+const FEW_SHARE: f64 = 0.25;
+/// at most this part of the requests for the same operation,
+const FEW_AMONG: f64 = 0.2;
+/// and each took at least this part of the slowest one's time.
+const FEW_ALIKE: f64 = 0.5;
+
+/// The slowest took so long, s: less of a single request is not felt (R. B. Miller, 1968).
+const FEW_FELT_S: f64 = 0.1;
+
+/// What explains so many times as much explains it all.
+pub(super) const ALMOST: f64 = 1.05;
+
+/// Few requests that made clients wait long, of one procedure.
+pub(super) struct Few<'f> {
+    pub(super) alike: Vec<&'f Slow>,
+    /// Their part of all waiting.
+    pub(super) share: f64,
+    /// Whether there are no others.
+    are_all: bool,
+}
+
+impl Few<'_> {
+    /// Whether each ended with an error status of which clients waited for the answers at least as long as for these.
+    pub(super) fn are_errors(&self, findings: &Findings, share: f64) -> bool {
+        let is_error = |one: &&Slow| {
+            let rows = findings.operations.iter().filter(|row| row.procedure == one.procedure);
+            rows.flat_map(|row| &row.statuses).any(|status| status.error && Some(&status.name) == one.status.as_ref())
+        };
+        self.share <= ALMOST * share && self.alike.iter().all(is_error)
+    }
+}
+
+/// The few slow requests, where there are some.
+pub(super) fn few_slow(findings: &Findings, waited_s: f64) -> Option<Few<'_>> {
+    let row_of = |slow: &Slow| {
+        findings.operations.iter().find(|row| row.protocol == slow.protocol && row.procedure == slow.procedure)
+    };
+    // Clients wait for the first member of a compound; the others have the same response time.
+    let is_waited_for =
+        |slow: &&Slow| row_of(slow).is_some_and(|row| row.waited_s * ALMOST >= slow.headline_s(findings.headline));
+    let slowest = findings.slowest.iter().find(is_waited_for);
+    let slowest = slowest.filter(|one| one.headline_s(findings.headline) >= FEW_FELT_S)?;
+    let row = row_of(slowest)?;
+    let limit_s = FEW_ALIKE * slowest.headline_s(findings.headline);
+    let alike: Vec<&Slow> = findings
+        .slowest
+        .iter()
+        .filter(|one| one.protocol == slowest.protocol && one.procedure == slowest.procedure)
+        .filter(|one| one.headline_s(findings.headline) >= limit_s)
+        .collect();
+    let sum_s = alike.iter().map(|one| one.headline_s(findings.headline)).sum::<f64>();
+    let share = sum_s / waited_s;
+    if !(FEW_SHARE..=1.0).contains(&share)
+        || sum_s > ALMOST * row.waited_s
+        || alike.len() as f64 > FEW_AMONG * row.count as f64
+    {
+        return None;
+    }
+    // The list is bounded: only where something quicker is in it are all of these.
+    let all = findings.slowest.iter().any(|one| one.headline_s(findings.headline) < limit_s);
+    Some(Few { alike, share, are_all: all })
+}
+
+/// The sentence.
+pub(super) fn sentence(findings: &Findings, few: &Few<'_>) -> Option<Found> {
+    let (alike, share) = (&few.alike, few.share);
+    let times = || alike.iter().map(|one| one.headline_s(findings.headline));
+    let (least, most) = (times().fold(f64::INFINITY, f64::min), times().fold(0.0, f64::max));
+    let mean = times().sum::<f64>() / alike.len() as f64;
+    let took = match (alike.len(), most <= 1.05 * least) {
+        (1, _) => duration(most),
+        (_, true) => format!("{} each on average", duration(mean)),
+        (_, false) => format!("{} to {}", duration(least), duration(most)),
+    };
+    let text = format!(
+        "{}{} took {took}: {} of all waiting. {}.{}",
+        if few.are_all { "" } else { "At least " },
+        plural(alike.len() as u64, &format!("{} request", alike.first()?.procedure)),
+        percent(share),
+        where_and_when(alike, findings.run.is_none()),
+        service_of(alike),
+    );
+    Some(Found::new(Kind::Symptom, Rule::FewSlowRequests, Some(share), text))
+}
+
+/// Statuses, the time of the first, and how many clients.
+fn where_and_when(alike: &[&Slow], has_hosts: bool) -> String {
+    let statuses: BTreeSet<&str> =
+        alike.iter().filter_map(|one| one.status.as_deref()).filter(|status| !is_success(status)).collect();
+    let clients: BTreeSet<&str> =
+        alike.iter().filter_map(|one| one.client.rsplit_once(':').map(|(ip, _)| ip)).collect();
+    let connections: BTreeSet<&str> = alike.iter().map(|one| one.client.as_str()).collect();
+    let paths: BTreeSet<&str> = alike.iter().filter_map(|one| one.path.as_deref()).collect();
+    let first = alike.iter().map(|one| one.at_ns).min().unwrap_or_default();
+    let mut parts = vec![format!("The first began at {}", instant::second(first))];
+    match statuses.len() {
+        0 => {}
+        1..=NAMED => parts.push(format!("status {}", statuses.into_iter().collect::<Vec<_>>().join(", "))),
+        _ => parts.push(format!("{} statuses", statuses.len())),
+    }
+    let connections = plural(connections.len() as u64, "connection");
+    // A load generator is one host of many clients.
+    parts.push(match has_hosts {
+        true => format!("{} on {connections}", plural(clients.len() as u64, "client")),
+        false => connections,
+    });
+    if paths.len() > 1 {
+        parts.push(format!("{} paths", paths.len()));
+    } else {
+        parts.extend(paths.into_iter().map(|path| format!("path {path}")));
+    }
+    parts.join("; ")
+}
+
+/// A status that explains nothing.
+fn is_success(status: &str) -> bool {
+    status == "STATUS_SUCCESS" || status.ends_with("_OK")
+}
+
+/// Whether almost all of their time was service time.
+fn service_of(alike: &[&Slow]) -> String {
+    let service: Option<f64> = alike.iter().map(|one| one.service_time_s).sum();
+    let response: f64 = alike.iter().map(|one| one.response_time_s).sum();
+    match service {
+        Some(service) if service >= 0.95 * response => {
+            format!(" Of their time, {} was service time.", percent(service / response))
+        }
+        _ => String::new(),
+    }
+}

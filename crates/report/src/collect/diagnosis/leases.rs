@@ -1,0 +1,66 @@
+//! What SMB2 itself makes clients wait for: leases and oplocks of others, and credits.
+
+use super::super::validity::plural;
+use super::{CAUSE_SHARE, Evidence, Found, Kind, percent};
+use crate::findings::Rule;
+use crate::text::duration;
+
+/// A client waited for credits so often,
+const CREDIT_WAITS: u64 = 50;
+/// … for this part of the time of its connections,
+const CREDIT_TIME: f64 = 0.2;
+/// … which is this part of all waiting. Two to 32 requests wait meanwhile.
+const CREDIT_WAITING: f64 = 0.02;
+
+/// Clients that have fewer credits than they have requests to send.
+pub(super) fn credits(evidence: &Evidence<'_>, waited_s: f64) -> Option<Found> {
+    let credits = &evidence.coverage.credits;
+    let time = credits.wait_ns as f64 / credits.connections_ns.max(1) as f64;
+    if !evidence.findings.source.filters.is_empty()
+        || credits.waits < CREDIT_WAITS
+        || (credits.wait_ns as f64) < evidence.least_ns().max(CREDIT_WAITING * waited_s * 1e9)
+        || !(CREDIT_TIME..=1.0).contains(&time)
+    {
+        return None;
+    }
+    let text = format!(
+        "Clients ran out of SMB2 credits {}, and sent the next request as soon as the server granted more: for {} of the time of these \
+         connections they might have had more outstanding. Response times do not contain that waiting. Let the server grant more credits.",
+        plural(credits.waits, "time"),
+        percent(time),
+    );
+    Some(Found::new(Kind::Explanation, Rule::CreditsExhausted, None, text).explaining(time).inferred())
+}
+
+/// Opens during which the server broke a lease.
+pub(super) fn breaks(evidence: &Evidence<'_>, waited_s: f64) -> Option<Found> {
+    let breaks = &evidence.coverage.breaks;
+    let held_s = breaks.wait_ns as f64 / 1e9;
+    let share = held_s / waited_s;
+    if !evidence.findings.source.filters.is_empty()
+        || !(CAUSE_SHARE..=1.0).contains(&share)
+        || held_s * 1e9 < evidence.least_ns()
+    {
+        return None;
+    }
+    let file = evidence.names.text(breaks.path).map(|path| format!(" of {path}"));
+    let longest = match (breaks.holder, file) {
+        (None, None) => String::new(),
+        (holder, file) => format!(
+            " The longest wait, {}, was for the lease or oplock{}{}.",
+            duration(breaks.longest_ns as f64 / 1e9),
+            file.unwrap_or_default(),
+            holder.map_or_else(String::new, |ip| format!(", which client {ip} held")),
+        ),
+    };
+    let text = format!(
+        "{} waited for other clients to give up a lease or oplock, {} each{}, {} of the waiting: the server sent {} and held the opens until they \
+         were answered, or it gave up waiting.{longest}",
+        plural(breaks.opens, "open request"),
+        duration(held_s / breaks.opens.max(1) as f64),
+        if breaks.opens > 1 { " on average" } else { "" },
+        percent(share),
+        plural(breaks.notified, "break notification"),
+    );
+    Some(Found::new(Kind::Explanation, Rule::LeaseBreaks, Some(share), text).look("open", "path").inferred())
+}

@@ -1,0 +1,259 @@
+//! What the network adds: closed windows, delayed acknowledgements, the round trip.
+
+use std::collections::HashMap;
+use std::net::IpAddr;
+
+use plimsoll_model::Symbol;
+
+use super::super::validity::plural;
+use super::{Evidence, Found, Kind, percent};
+use crate::findings::{DepthShare, Rule};
+use crate::text::{duration, size};
+
+/// Windows and acknowledgements: this part of all waiting,
+const HELD_SHARE: f64 = 0.05;
+/// … and so often.
+const HELD_LEAST: u64 = 5;
+/// The round trip, or a delay of each request: this part of all waiting,
+const ROUND_TRIP_SHARE: f64 = 0.5;
+/// … and so long, s: within a building or a town it is less, and nothing to mend.
+const ROUND_TRIP_S: f64 = 0.005;
+/// … and clients spend this part of their time with it: who rests between requests hardly feels it.
+const ROUND_TRIP_TIME: f64 = 0.25;
+/// Clients that ask for one thing after the other have so many requests outstanding on average, at most.
+const ONE_AT_A_TIME: f64 = 1.5;
+/// Operations and requests of each that all have the same delay.
+const DELAY_OPERATIONS: usize = 3;
+const DELAY_REQUESTS: u64 = 20;
+/// Requests that meet no other are one at a time, if they are this part of all.
+const ALONE_SHARE: f64 = 0.9;
+/// What this part of the requests is for is said.
+const MOSTLY: f64 = 0.5;
+/// From this part of closed windows on one connection is the one that reads slowly.
+const NEARLY_ALL: f64 = 0.9;
+
+/// What the rules found. They speak of all traffic, and so only where no filter leaves a part of the waiting.
+pub(super) fn network(evidence: &Evidence<'_>, waited_s: f64) -> Vec<Found> {
+    if !evidence.findings.source.filters.is_empty() {
+        return Vec::new();
+    }
+    let mut found = Vec::new();
+    for requests in [true, false] {
+        let closed = zero_window(evidence, waited_s, requests);
+        // Who reads slowly has a small window before it is closed.
+        found.extend(small_window(evidence, waited_s, requests).filter(|_| closed.is_none()));
+        found.extend(closed);
+        found.extend(delayed_ack(evidence, waited_s, requests));
+    }
+    let round_trip = round_trip(evidence, waited_s);
+    let delay = fixed_delay(evidence, waited_s).filter(|_| round_trip.is_none());
+    found.into_iter().chain(round_trip).chain(delay).chain(far_client(evidence)).collect()
+}
+
+fn zero_window(evidence: &Evidence<'_>, waited_s: f64, requests: bool) -> Option<Found> {
+    let at = usize::from(!requests);
+    let network = &evidence.coverage.network;
+    let (count, held_s) = (network.zero_windows[at], network.zero_window_ns[at] as f64 / 1e9);
+    let share = held_s / waited_s;
+    if count < HELD_LEAST || !(HELD_SHARE..=1.0).contains(&share) || held_s * 1e9 < evidence.least_ns() {
+        return None;
+    }
+    let (receiver, sender) = if requests { ("The server", "clients") } else { ("Clients", "the server") };
+    // One client that is nearly all of it is the one that reads slowly.
+    let reader =
+        network.slow_reader.filter(|_| !requests).map(|(ip, closed_ns)| match closed_ns as f64 / 1e9 / held_s {
+            part if part >= NEARLY_ALL => format!("Client {ip} reads too slowly"),
+            part => format!("Clients read too slowly, most of all {ip} ({} of it)", percent(part)),
+        });
+    let text = format!(
+        "{}: {} a TCP window of 0 kept {sender} from sending, for {} in all at least, {} of the waiting.",
+        reader.unwrap_or_else(|| format!("{receiver} read too slowly")),
+        times(count),
+        duration(held_s),
+        percent(share),
+    );
+    Some(Found::new(Kind::Explanation, Rule::ZeroWindow, Some(share), text).inferred())
+}
+
+fn small_window(evidence: &Evidence<'_>, waited_s: f64, requests: bool) -> Option<Found> {
+    let at = usize::from(!requests);
+    let network = &evidence.coverage.network;
+    let (count, held_s) = (network.small_windows[at], network.small_window_ns[at] as f64 / 1e9);
+    let share = held_s / waited_s;
+    if count < HELD_LEAST || !(HELD_SHARE..=1.0).contains(&share) || held_s * 1e9 < evidence.least_ns() {
+        return None;
+    }
+    let most = network.smallest_window[at]?;
+    let wait_s = most.wait_ns as f64 / 1e9 / most.waits as f64;
+    let (whose, sender) = match requests {
+        true => (format!("The server's TCP receive window for client {}", most.client), "clients"),
+        false => (format!("The TCP receive window of client {}", most.client), "the server"),
+    };
+    let part = most.wait_ns as f64 / 1e9 / held_s;
+    let most_of_all =
+        if part >= NEARLY_ALL { String::new() } else { format!(" {} of it for this one.", percent(part)) };
+    let window = size(u64::from(most.bytes));
+    let text = format!(
+        "{whose} is too small, {window}: {sender} filled it and waited for an acknowledgement {}, {} in all, {} of the waiting.{most_of_all} {window} \
+         per {} is {}/s at most. Give the receiver a larger buffer.",
+        times(count),
+        duration(held_s),
+        percent(share),
+        duration(wait_s),
+        size((f64::from(most.bytes) / wait_s) as u64),
+    );
+    Some(Found::new(Kind::Explanation, Rule::SmallWindow, Some(share), text).inferred())
+}
+
+fn delayed_ack(evidence: &Evidence<'_>, waited_s: f64, requests: bool) -> Option<Found> {
+    let at = usize::from(!requests);
+    let network = &evidence.coverage.network;
+    let (count, held_s) = (network.delayed_acks[at], network.delayed_ack_ns[at] as f64 / 1e9);
+    let share = held_s / waited_s;
+    if count < HELD_LEAST || !(HELD_SHARE..=1.0).contains(&share) || held_s * 1e9 < evidence.least_ns() {
+        return None;
+    }
+    let (what, sender, receiver) =
+        if requests { ("requests", "clients", "the server") } else { ("responses", "the server", "clients") };
+    let text = format!(
+        "The last segment of {what} waits for a delayed acknowledgement: {}, {} each, {} of the waiting. Set TCP_NODELAY on {sender} (Nagle's \
+         algorithm holds the segment), or quick acknowledgements on {receiver}.",
+        times(count),
+        duration(held_s / count as f64),
+        percent(share),
+    );
+    Some(Found::new(Kind::Explanation, Rule::DelayedAcknowledgement, Some(share), text).inferred())
+}
+
+/// The round trip between the capture and the server is in each response time.
+fn round_trip(evidence: &Evidence<'_>, waited_s: f64) -> Option<Found> {
+    let network = &evidence.coverage.network;
+    let round_trip_s = network.to_server_ns? as f64 / 1e9;
+    let requests = evidence.tallies?.sum(|_| true).total().count;
+    let share = requests as f64 * round_trip_s / waited_s;
+    let is_large = round_trip_s >= ROUND_TRIP_S && (ROUND_TRIP_SHARE..=1.0).contains(&share);
+    if !is_large || !is_felt_one_by_one(evidence, 0.0, round_trip_s) {
+        return None;
+    }
+    let text = format!(
+        "The network's round trip to the server, {} ({}), is at least {} of the waiting: each of {} waits for one.{}{}",
+        duration(round_trip_s),
+        plural(network.handshakes, "handshake"),
+        percent(share),
+        plural(requests, "request"),
+        most_asked(evidence),
+        chain(evidence, waited_s, requests as f64 * round_trip_s),
+    );
+    Some(Found::new(Kind::Mechanism, Rule::RoundTrip, Some(share), text).inferred())
+}
+
+/// What most of the requests are for: an operation, and a path where it is one.
+fn most_asked(evidence: &Evidence<'_>) -> String {
+    let Some(tallies) = evidence.tallies else { return String::new() };
+    let all = tallies.sum(|_| true);
+    let requests = all.total().count as f64;
+    let Some((operation, cell)) = all.iter().max_by_key(|(_, cell)| cell.count) else { return String::new() };
+    let part = cell.count as f64 / requests;
+    if part < MOSTLY {
+        return String::new();
+    }
+    let mut by_path: HashMap<(Symbol, Symbol), u64> = HashMap::new();
+    let rows = tallies.paths().rows().iter().filter(|row| row.operation == operation && row.path.is_some());
+    rows.for_each(|row| *by_path.entry((row.share, row.path)).or_default() += row.cell.count);
+    let most = by_path.into_iter().max_by_key(|&(key, count)| (count, key));
+    let named = most.filter(|&(_, count)| tallies.paths().are_all() && count as f64 >= MOSTLY * cell.count as f64);
+    let text = |symbol: Symbol| evidence.names.text(symbol);
+    let path = named
+        .and_then(|((share, path), _)| Some(format!(", most of these on {} of share {}", text(path)?, text(share)?)));
+    format!(" {} of them are for the operation {}{}.", percent(part), operation.label(), path.unwrap_or_default())
+}
+
+/// Whether clients ask for one thing after the other, `beyond_s` passing outside of each response time, and the round trips that they
+/// wait for are a large part of their time.
+fn is_felt_one_by_one(evidence: &Evidence<'_>, beyond_s: f64, round_trip_s: f64) -> bool {
+    let Some((tallies, elapsed_ns)) = evidence.tallies.zip(evidence.elapsed_ns()) else { return false };
+    let mut clients: HashMap<IpAddr, (u64, f64, (i64, i64))> = HashMap::new();
+    for place in tallies.places() {
+        let total = place.operations.total();
+        let one = clients.entry(place.key.client).or_insert((0, 0.0, place.span_ns));
+        (one.0, one.1) = (one.0 + total.count, one.1 + total.waited_ns as f64);
+        one.2 = (one.2.0.min(place.span_ns.0), one.2.1.max(place.span_ns.1));
+    }
+    let (mut requests, mut busy_ns, mut time_ns) = (0, 0.0, 0.0);
+    for (count, waited_ns, (first, last)) in clients.into_values() {
+        requests += count;
+        busy_ns += waited_ns + count as f64 * beyond_s * 1e9;
+        // Its first answer came a response time after it began.
+        time_ns += (last.saturating_sub(first) as f64 + waited_ns / count.max(1) as f64).min(elapsed_ns);
+    }
+    busy_ns <= ONE_AT_A_TIME * time_ns && requests as f64 * round_trip_s * 1e9 >= ROUND_TRIP_TIME * time_ns
+}
+
+/// What a quicker network would change, where clients send one request at a time.
+fn chain(evidence: &Evidence<'_>, waited_s: f64, trips_s: f64) -> String {
+    let depth = &evidence.findings.queue_depth;
+    let is_alone = |range: &DepthShare| range.to == 0 && range.share >= ALONE_SHARE;
+    if !depth.at_arrival.iter().any(is_alone) {
+        return String::new();
+    }
+    let requests = evidence.tallies.map_or(0, |tallies| tallies.sum(|_| true).total().count) as f64;
+    let quicker = waited_s - trips_s + requests * 0.0001;
+    format!(
+        " They come one at a time: with a round trip of 100 µs they would take {} instead of {}.",
+        duration(quicker),
+        duration(waited_s)
+    )
+}
+
+/// No request is quicker than the others' delay, whatever it asks for, though the network is.
+fn fixed_delay(evidence: &Evidence<'_>, waited_s: f64) -> Option<Found> {
+    let round_trip_s = evidence.coverage.network.to_server_ns.map_or(0.0, |ns| ns as f64 / 1e9);
+    let rows = || evidence.findings.operations.iter().filter(|row| row.parent.is_none() && row.count >= DELAY_REQUESTS);
+    let times: Vec<f64> = rows().filter_map(|row| Some(row.service_time.as_ref()?.min_s)).collect();
+    let (least, most) =
+        (times.iter().copied().fold(f64::INFINITY, f64::min), times.iter().copied().fold(0.0, f64::max));
+    let requests = evidence.tallies?.sum(|_| true).total().count;
+    let share = requests as f64 * least / waited_s;
+    let is_same = times.len() >= DELAY_OPERATIONS && most <= 2.0 * least && least >= ROUND_TRIP_S;
+    if !is_same || round_trip_s > least / 2.0 || !(ROUND_TRIP_SHARE..=1.0).contains(&share) {
+        return None;
+    }
+    let handshake = match evidence.coverage.network.to_server_ns {
+        Some(_) => format!(", though the network's round trip is {}", duration(round_trip_s)),
+        None => String::new(),
+    };
+    let text = format!(
+        "Each request is delayed by {}: none of {} operations was ever answered sooner{handshake}. That is {} of the waiting. The server, a \
+         filter in it or a proxy before it delays requests, or the network does.",
+        duration(least),
+        times.len(),
+        percent(share),
+    );
+    Some(Found::new(Kind::Mechanism, Rule::FixedDelay, Some(share), text).inferred())
+}
+
+/// The capture was taken at the server, and clients wait for a round trip that is in no response time.
+fn far_client(evidence: &Evidence<'_>) -> Option<Found> {
+    let network = &evidence.coverage.network;
+    let (to_server, to_client) = (network.to_server_ns? as f64 / 1e9, network.to_client_ns? as f64 / 1e9);
+    let cell = evidence.tallies?.sum(|_| true).total();
+    let mean_s = cell.mean_ns() / 1e9;
+    if to_client < ROUND_TRIP_S || to_client < 2.0 * mean_s || to_client < 10.0 * to_server {
+        return None;
+    }
+    if !is_felt_one_by_one(evidence, to_client, to_client) {
+        return None;
+    }
+    let text = format!(
+        "Clients wait longer than these times say: the capture was taken near the server, and the round trip to the nearest client is another \
+         {} a request ({}).",
+        duration(to_client),
+        plural(network.handshakes, "handshake"),
+    );
+    let added = to_client / (to_client + mean_s);
+    Some(Found::new(Kind::Mechanism, Rule::RoundTrip, None, text).explaining(added).inferred())
+}
+
+fn times(count: u64) -> String {
+    plural(count, "time")
+}

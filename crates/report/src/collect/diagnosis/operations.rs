@@ -1,0 +1,157 @@
+//! Which operation clients waited for.
+
+use plimsoll_model::Operation as Kinds;
+use plimsoll_stats::Tallies;
+use plimsoll_stats::tallies::{ByOperation, Cell, MIN_COMPARED};
+
+use super::super::validity::plural;
+use super::places::times;
+use super::{Evidence, Found, Kind, percent};
+use crate::findings::{Findings, OperationRow, Rule};
+use crate::text::duration;
+
+/// An operation that leads alone has this part of all waiting.
+const OPERATION_SHARE: f64 = 0.5;
+
+/// An operation is slow in itself whose requests take so long, on average and typically (geometric mean), ns: what a disk at 7,200 turns
+/// per minute needs for two accesses (8.5 ms to seek and half a turn each is 25 ms).
+const SLOW_NS: f64 = 30_000_000.0;
+/// … and so long for each byte of data, ns: 10 MB/s.
+const SLOW_NS_PER_BYTE: f64 = 100.0;
+/// … typically so many times as long as all others on average,
+const SLOW_TIMES: f64 = 10.0;
+/// … nearly all of it service time.
+const SLOW_SERVICE: f64 = 0.75;
+
+/// What one operation made clients wait.
+pub(super) struct Operation<'f> {
+    pub(super) label: &'f str,
+    pub(super) count: u64,
+    waited_s: f64,
+    /// Response times: how many, and their sum, s. Of the members of a compound each has one, though clients wait only once.
+    timed: (u64, f64),
+}
+
+impl Operation<'_> {
+    /// The mean response time, s.
+    fn mean_s(&self) -> Option<f64> {
+        (self.timed.0 > 0).then(|| self.timed.1 / self.timed.0 as f64)
+    }
+}
+
+/// Operations by how long clients waited for them. A command with subcommands counts as its subcommands; what has none of them, as itself.
+pub(super) fn by_operation(rows: &[OperationRow]) -> Vec<Operation<'_>> {
+    let mut all: Vec<Operation<'_>> = Vec::new();
+    for row in rows {
+        let children = || rows.iter().filter(|child| is_child(child, row));
+        let waited_s = (row.waited_s - children().map(|child| child.waited_s).sum::<f64>()).max(0.0);
+        let count = row.count.saturating_sub(children().map(|child| child.count).sum());
+        let ((times, sum_s), of_children) = (timed(row), children().map(timed));
+        let timed =
+            of_children.fold((times, sum_s), |all, one| (all.0.saturating_sub(one.0), (all.1 - one.1).max(0.0)));
+        match all.iter_mut().find(|one| one.label == row.operation) {
+            Some(one) => {
+                (one.count, one.waited_s) = (one.count + count, one.waited_s + waited_s);
+                one.timed = (one.timed.0 + timed.0, one.timed.1 + timed.1);
+            }
+            None => all.push(Operation { label: &row.operation, count, waited_s, timed }),
+        }
+    }
+    all.sort_by(|a, b| b.waited_s.total_cmp(&a.waited_s));
+    all
+}
+
+/// How many response times a row has, and their sum, s.
+fn timed(row: &OperationRow) -> (u64, f64) {
+    row.headline_time().map_or((0, 0.0), |times| (times.count, times.count as f64 * times.mean_s))
+}
+
+fn is_child(child: &OperationRow, row: &OperationRow) -> bool {
+    child.protocol == row.protocol && child.parent.as_ref().is_some_and(|parent| *parent == row.procedure)
+}
+
+/// Whether it is more than half of all waiting.
+pub(super) fn leads_alone(first: &Operation<'_>, waited_s: f64) -> bool {
+    first.waited_s / waited_s >= OPERATION_SHARE
+}
+
+/// The operation that clients waited for longest.
+pub(super) fn operation(findings: &Findings, waited_s: f64, first: &Operation<'_>) -> Found {
+    let lead = first.waited_s / waited_s;
+    let requests: u64 = findings.operations.iter().filter(|row| row.parent.is_none()).map(|row| row.count).sum();
+    let each = match first.mean_s() {
+        Some(mean_s) if first.count > 1 => format!(", {} each on average", duration(mean_s)),
+        _ => String::new(),
+    };
+    let text = format!(
+        "Clients waited {} for {}: {} of it for the operation {} ({}{each}).",
+        duration(waited_s),
+        plural(requests, "request"),
+        percent(lead),
+        first.label,
+        plural(first.count, "request"),
+    );
+    Found::new(Kind::Remark, Rule::Operation, Some(lead), text)
+}
+
+/// An operation that takes long whoever asks for it, and whatever for, while others are quick.
+pub(super) fn slow(evidence: &Evidence<'_>) -> Option<Found> {
+    let all = evidence.tallies?.sum(|_| true);
+    let (operation, cell) = all.iter().max_by_key(|(_, cell)| cell.waited_ns)?;
+    let others = rest(&all, operation);
+    let (mean, usual) = (cell.mean_ns(), others.mean_ns());
+    let least = SLOW_NS + SLOW_NS_PER_BYTE * cell.payload as f64 / cell.count.max(1) as f64;
+    let typical = cell.typical_ns().min(mean);
+    let is_slow = typical >= least && typical >= SLOW_TIMES * usual;
+    let is_known = cell.count >= MIN_COMPARED && others.count >= MIN_COMPARED;
+    let is_service = cell.service_share().is_some_and(|share| share >= SLOW_SERVICE);
+    let excess_ns = cell.waited_ns as f64 - cell.count as f64 * usual;
+    let share = cell.waited_ns as f64 / evidence.waited_ns();
+    if !is_slow || !is_known || !is_service || share < OPERATION_SHARE || excess_ns < evidence.least_ns() {
+        return None;
+    }
+    let text = format!(
+        "The operation {} is slow, for all clients: {} on average ({}), {} as long as all other operations ({}). It is service time. They are {} \
+         of all waiting.",
+        operation.label(),
+        duration(mean / 1e9),
+        plural(cell.count, "request"),
+        times(mean / usual),
+        duration(usual / 1e9),
+        percent(share),
+    );
+    let found = Found::new(Kind::Place, Rule::SlowOperation, Some(share), text);
+    Some(found.explaining(excess_ns / evidence.waited_ns()).look(operation.label(), "path"))
+}
+
+/// All other operations together.
+fn rest(all: &ByOperation, without: Kinds) -> Cell {
+    let mut rest = Cell::default();
+    all.iter().filter(|(operation, _)| *operation != without).for_each(|(_, cell)| rest.add(cell));
+    rest
+}
+
+/// No rule found anything; of the rules that could have.
+pub(super) fn nothing(evidence: &Evidence<'_>) -> Found {
+    let mut looked: Vec<&str> = Vec::new();
+    looked.extend(evidence.tallies.map(|tallies| match known(evidence, tallies) {
+        (true, true) => "slow client, share or path",
+        (true, false) => "slow client or share",
+        (false, true) => "slow client or path",
+        (false, false) => "slow client",
+    }));
+    looked.extend(["few slow requests", "burst"]);
+    if evidence.findings.source.filters.is_empty() {
+        looked.push("retransmission");
+    }
+    let text = format!("Nothing stands out: no {} and no failure is a large part of it.", looked.join(", no "));
+    Found::new(Kind::Remark, Rule::Nothing, None, text)
+}
+
+/// Whether shares and paths are known of most of the waiting: short snap lengths cut them off.
+fn known(evidence: &Evidence<'_>, tallies: &Tallies) -> (bool, bool) {
+    let is_most = |waited_ns: u64| 2.0 * waited_ns as f64 >= evidence.waited_ns();
+    let on_shares = tallies.sum(|key| key.share.is_some()).total().waited_ns;
+    let paths = tallies.paths().rows().iter().filter(|row| row.path.is_some());
+    (is_most(on_shares), is_most(paths.map(|row| row.cell.waited_ns).fold(0, u64::saturating_add)))
+}

@@ -1,0 +1,292 @@
+//! A client, server or share whose requests take longer than those of the others.
+
+use std::collections::HashMap;
+use std::net::IpAddr;
+
+use plimsoll_model::{Endpoint, Symbol};
+use plimsoll_stats::Tallies;
+use plimsoll_stats::tallies::{ByOperation, Excess, PlaceKey, SLOW_MEAN};
+
+use super::super::validity::plural;
+use super::{CAUSE_SHARE, Evidence, FELT_NS, Found, Kind, percent};
+use crate::findings::{Breakdown, Findings, Rule};
+use crate::text::duration;
+
+/// A key of `--by`: this part of all waiting, and twice its part of the requests.
+const KEY_SHARE: f64 = 0.3;
+/// From this part of the difference on it is service time, or is not.
+const MOST: f64 = 0.75;
+
+/// One client, server or share.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Place {
+    Client(IpAddr),
+    Server(Endpoint),
+    Share(Symbol),
+}
+
+impl Place {
+    pub(super) fn holds(self, key: &PlaceKey) -> bool {
+        match self {
+            Place::Client(ip) => key.client == ip,
+            Place::Server(server) => key.server == server,
+            Place::Share(share) => key.share == share,
+        }
+    }
+
+    fn word(self) -> &'static str {
+        match self {
+            Place::Client(_) => "client",
+            Place::Server(_) => "server",
+            Place::Share(_) => "share",
+        }
+    }
+
+    fn rule(self) -> Rule {
+        match self {
+            Place::Client(_) => Rule::SlowClient,
+            Place::Server(_) => Rule::SlowServer,
+            Place::Share(_) => Rule::SlowShare,
+        }
+    }
+
+    fn name(self, evidence: &Evidence<'_>) -> String {
+        match self {
+            Place::Client(ip) => ip.to_string(),
+            Place::Server(server) => server.to_string(),
+            Place::Share(share) => evidence.names.text(share).unwrap_or_default().to_owned(),
+        }
+    }
+}
+
+/// A place that is slow.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct SlowPlace {
+    pub(super) place: Place,
+    excess: Excess,
+    /// Others of its kind, and how many of them are slow too.
+    others: usize,
+    also_slow: usize,
+    /// A place of another kind that has the same requests.
+    same: Option<Place>,
+}
+
+/// The slowest client, server and share. Of two that are slow because of the same requests only the one that explains them.
+pub(super) fn slow(evidence: &Evidence<'_>) -> Vec<SlowPlace> {
+    let Some(tallies) = evidence.tallies else { return Vec::new() };
+    let all = All::of(tallies);
+    let client: KindOf = |key| Some(Place::Client(key.client));
+    let server: KindOf = |key| Some(Place::Server(key.server));
+    let share: KindOf = |key| key.share.is_some().then_some(Place::Share(key.share));
+    let least = evidence.least_ns().max(CAUSE_SHARE * evidence.waited_ns());
+    let found = [client, server, share].into_iter().filter_map(|kind| slowest(&all, kind, least));
+    explaining(&all, found.collect())
+}
+
+/// The client, server or share of requests.
+type KindOf = fn(&PlaceKey) -> Option<Place>;
+
+/// What each place is compared with.
+struct All<'t> {
+    tallies: &'t Tallies,
+    /// All requests.
+    sum: ByOperation,
+    /// Requests outstanding by client, the busiest first.
+    outstanding: Vec<(IpAddr, f64)>,
+}
+
+impl<'t> All<'t> {
+    fn of(tallies: &'t Tallies) -> Self {
+        Self { tallies, sum: tallies.sum(|_| true), outstanding: outstanding(tallies) }
+    }
+
+    /// How a place compares with the others of its kind, `mine` being all of its requests or a part of them.
+    fn compared(&self, place: Place, mine: &ByOperation, others: &ByOperation) -> Option<Excess> {
+        let excess = mine.slower_than(others).or_else(|| far_slower(place, mine, others))?;
+        let is_felt = excess.mean_ns - excess.others_ns >= FELT_NS;
+        // Who asks for more at once waits longer for each.
+        let crowd = match place {
+            Place::Client(ip) => self.crowding(ip),
+            _ => 1.0,
+        };
+        (is_felt && excess.times() >= SLOW_MEAN * crowd).then_some(excess)
+    }
+
+    /// Whether a place stands out from the others of its kind without the requests of another place.
+    fn is_slow_without(&self, place: Place, without: Place) -> bool {
+        let mine = self.tallies.sum(|key| place.holds(key) && !without.holds(key));
+        let others = self.tallies.sum(|key| !place.holds(key));
+        self.compared(place, &mine, &others).is_some()
+    }
+
+    /// How many times as many requests a client has outstanding as the busiest of the others, at least 1.
+    fn crowding(&self, ip: IpAddr) -> f64 {
+        let own = self.outstanding.iter().find(|(client, _)| *client == ip).map_or(1.0, |(_, own)| *own);
+        let most = self.outstanding.iter().find(|(client, _)| *client != ip).map_or(1.0, |(_, most)| most.max(1.0));
+        // What one request at a time makes more than 1 is the first answer, whose wait began before the span.
+        if own <= 1.5 { 1.0 } else { (own / most).max(1.0) }
+    }
+}
+
+/// The slowest of its kind, where one is slow.
+fn slowest(all: &All<'_>, kind: KindOf, least: f64) -> Option<SlowPlace> {
+    let mut numbers: HashMap<Place, usize> = HashMap::new();
+    let mut places: Vec<(Place, Vec<&ByOperation>)> = Vec::new();
+    for one in all.tallies.places() {
+        let Some(place) = kind(&one.key) else { continue };
+        let number = *numbers.entry(place).or_insert(places.len());
+        match places.get_mut(number) {
+            Some((_, sums)) => sums.push(&one.operations),
+            None => places.push((place, vec![&one.operations])),
+        }
+    }
+    let slow = |(place, sums): &(Place, Vec<&ByOperation>)| {
+        let mine = ByOperation::sum(sums.iter().copied());
+        let excess = all.compared(*place, &mine, &all.sum.without(&mine))?;
+        (excess.ns() >= least).then_some((*place, excess))
+    };
+    let mut slow: Vec<(Place, Excess)> = places.iter().filter_map(slow).collect();
+    slow.sort_by(|a, b| b.1.ns().total_cmp(&a.1.ns()));
+    let (place, excess) = *slow.first()?;
+    Some(SlowPlace { place, excess, others: places.len() - 1, also_slow: slow.len() - 1, same: None })
+}
+
+/// A client of which few requests are most of the waiting.
+fn far_slower(place: Place, mine: &ByOperation, others: &ByOperation) -> Option<Excess> {
+    let (own, theirs) = (mine.total(), others.total());
+    let has_most = own.waited_ns > theirs.waited_ns && own.count < theirs.count;
+    if matches!(place, Place::Client(_)) && has_most { mine.far_slower_than(others) } else { None }
+}
+
+/// Requests that each client has outstanding on average, most first.
+fn outstanding(tallies: &Tallies) -> Vec<(IpAddr, f64)> {
+    let mut clients: HashMap<IpAddr, (u64, (i64, i64))> = HashMap::new();
+    for place in tallies.places() {
+        let (sum, all) = clients.entry(place.key.client).or_insert((0, (i64::MAX, i64::MIN)));
+        *sum = sum.saturating_add(place.operations.total().waited_ns);
+        *all = (all.0.min(place.span_ns.0), all.1.max(place.span_ns.1));
+    }
+    let outstanding = |(client, (waited, (first, last))): (IpAddr, (u64, (i64, i64)))| match last > first {
+        true => (client, waited as f64 / last.abs_diff(first) as f64),
+        false => (client, 0.0),
+    };
+    let mut clients: Vec<(IpAddr, f64)> = clients.into_iter().map(outstanding).collect();
+    clients.sort_by(|a, b| b.1.total_cmp(&a.1));
+    clients
+}
+
+/// Leaves out a place that is slow only because of another one; of two with the same requests the first.
+fn explaining(all: &All<'_>, found: Vec<SlowPlace>) -> Vec<SlowPlace> {
+    let mut left: Vec<SlowPlace> = Vec::new();
+    for one in found {
+        let mut one = Some(one);
+        for other in &mut left {
+            let Some(mine) = one else { break };
+            let own = all.is_slow_without(mine.place, other.place);
+            let others = all.is_slow_without(other.place, mine.place);
+            match (own, others) {
+                (true, true) => {}
+                (false, true) => one = None,
+                (true, false) => (*other, one) = (mine, None),
+                (false, false) => {
+                    other.same = other.same.or(Some(mine.place));
+                    one = None;
+                }
+            }
+        }
+        left.extend(one);
+    }
+    left
+}
+
+/// The sentence.
+pub(super) fn sentence(evidence: &Evidence<'_>, slow: &SlowPlace) -> Found {
+    let (excess, waited_ns) = (&slow.excess, evidence.waited_ns());
+    let word = slow.place.word();
+    let also = match slow.also_slow {
+        0 => String::new(),
+        more => format!(" {} slow as well.", plural_are(more, word)),
+    };
+    let same = slow.same.map_or_else(String::new, |same| {
+        format!(
+            " They are the requests of {} {}, too: which of the two is slow cannot be told.",
+            same.word(),
+            same.name(evidence)
+        )
+    });
+    let share = excess.whole_ns / waited_ns;
+    let text = format!(
+        "Requests of {word} {} are slow: {} took {} on average ({}), {} as long as for the other {} ({}). {}They are {} of all \
+         waiting.{also}{same}",
+        slow.place.name(evidence),
+        excess.operation.label(),
+        duration(excess.mean_ns / 1e9),
+        plural(excess.count, "request"),
+        times(excess.times()),
+        if slow.others == 1 { word.to_owned() } else { format!("{} {word}s", slow.others) },
+        duration(excess.others_ns / 1e9),
+        receiving(evidence, slow).unwrap_or_else(|| difference(excess)),
+        percent(share),
+    );
+    let (flag, by) = match slow.place {
+        Place::Client(_) => ("--client", "path"),
+        Place::Server(_) => ("--server", "client"),
+        Place::Share(_) => ("--share", "client"),
+    };
+    let found = Found::new(Kind::Place, slow.place.rule(), Some(share), text);
+    found.explaining(excess.ns() / waited_ns).look(excess.operation.label(), by).only(flag, slow.place.name(evidence))
+}
+
+/// Says that a client's time is receiving, where that is certain: most of the waiting is its own, and nearly all of the waiting is
+/// receiving, so that most of its own must be.
+fn receiving(evidence: &Evidence<'_>, slow: &SlowPlace) -> Option<&'static str> {
+    let (service, sending) = evidence.waiting.service_share().zip(evidence.waiting.sending_share())?;
+    let mine = evidence.tallies?.sum(|key| slow.place.holds(key));
+    let own = mine.total().waited_ns as f64 / evidence.waited_ns();
+    let least = 1.0 - (service + sending) / own;
+    (matches!(slow.place, Place::Client(_)) && least >= MOST && slow.excess.service_share.is_some_and(|share| share <= 1.0 - MOST))
+        .then_some(
+            "Its time is receiving, between the first and the last byte of responses: its network path or the client itself is slow, not the \
+             server. ",
+        )
+}
+
+/// Whether the service time makes the difference.
+pub(super) fn difference(excess: &Excess) -> &'static str {
+    match excess.service_share {
+        Some(share) if share >= MOST => "The difference is service time. ",
+        Some(share) if share <= 1.0 - MOST => "The difference is sending and receiving, not service time. ",
+        _ => "",
+    }
+}
+
+/// `3.2 times`, `15 times`.
+pub(super) fn times(factor: f64) -> String {
+    if factor < 10.0 { format!("{factor:.1} times") } else { format!("{factor:.0} times") }
+}
+
+fn plural_are(count: usize, word: &str) -> String {
+    format!("{} {}", plural(count as u64, &format!("other {word}")), if count == 1 { "is" } else { "are" })
+}
+
+/// A client, share or the like for which clients waited more than for others.
+pub(super) fn key(findings: &Findings, waited_s: f64) -> Option<Found> {
+    // Another rule speaks of operations.
+    let worth_saying = |breakdown: &&Breakdown| breakdown.rows.len() > 1 && breakdown.by != "operation";
+    let breakdown = findings.breakdown.as_ref().filter(worth_saying)?;
+    let known = breakdown.rows.iter().filter(|row| row.keys.iter().all(Option::is_some));
+    let most = known.max_by(|a, b| a.row.waited_s.total_cmp(&b.row.waited_s))?;
+    let share = most.row.waited_s / waited_s;
+    if share < KEY_SHARE || share < 2.0 * most.row.share {
+        return None;
+    }
+    let named = |(dimension, key): (&String, &Option<String>)| Some(format!("{dimension} {}", key.as_deref()?));
+    let named: Option<Vec<String>> = breakdown.dimensions.iter().zip(&most.keys).map(named).collect();
+    let text = format!(
+        "{}: {} of the waiting with {} of the requests.",
+        named?.join(", "),
+        percent(share),
+        percent(most.row.share)
+    );
+    Some(Found::new(Kind::Place, Rule::Key, Some(share), text))
+}

@@ -1,0 +1,96 @@
+//! Traffic made of transactions, as rules see it.
+
+use plimsoll_model::{Coverage, Endpoint, Names, Outcome, Procedure, Protocol, Transaction};
+use plimsoll_stats::{Options, Statistics};
+use plimsoll_testkit::transaction;
+
+use crate::findings::{Diagnosis, Findings, Rule, Source};
+
+pub(super) const MS: i64 = 1_000_000;
+const START_NS: i64 = 1_700_000_000_000_000_000;
+
+pub(super) fn read() -> Procedure {
+    Procedure::of(Protocol::Smb2, 8)
+}
+
+pub(super) fn open() -> Procedure {
+    Procedure::of(Protocol::Smb2, 5)
+}
+
+/// Requests one after the other.
+pub(super) struct Traffic {
+    statistics: Statistics,
+    names: Names,
+    now_ns: i64,
+    pub(super) coverage: Coverage,
+    pub(super) filters: Vec<String>,
+}
+
+impl Traffic {
+    pub(super) fn new() -> Self {
+        let statistics = Statistics::new(Options { tallies: true, ..Options::default() });
+        Self {
+            statistics,
+            names: Names::default(),
+            now_ns: START_NS,
+            coverage: Coverage::default(),
+            filters: Vec::new(),
+        }
+    }
+
+    /// A request of a client to a share of a server (\\serverN\name), which took so long.
+    pub(super) fn request(&mut self, procedure: Procedure, client: u8, share: &str, path: &str, took_ns: i64) {
+        self.changed(procedure, client, share, path, took_ns, |_| ());
+    }
+
+    /// The same, changed.
+    pub(super) fn changed(
+        &mut self,
+        procedure: Procedure,
+        client: u8,
+        share: &str,
+        path: &str,
+        took_ns: i64,
+        change: impl FnOnce(&mut Transaction),
+    ) {
+        self.now_ns += took_ns + 10_000;
+        let mut t = transaction(procedure, self.now_ns, took_ns);
+        let server = share.bytes().find(u8::is_ascii_digit).unwrap_or(b'0');
+        t.client = Endpoint { ip: [10, 0, 0, client].into(), port: 40_000 };
+        t.server = Endpoint { ip: [10, 0, 1, server].into(), port: 445 };
+        t.connection = u32::from(client) << 8 | u32::from(server);
+        (t.share, t.path) = (self.names.intern(share), self.names.intern(path));
+        change(&mut t);
+        self.statistics.record(&t);
+    }
+
+    /// The same, answered with an error.
+    pub(super) fn error(&mut self, procedure: Procedure, status: u32, took_ns: i64) {
+        self.changed(procedure, 1, r"\\server1\data", "a.txt", took_ns, |t| {
+            (t.status, t.outcome) = (Some(status), Outcome::of_status(procedure, status));
+        });
+    }
+
+    pub(super) fn findings(&self) -> Findings {
+        let coverage = Coverage { first_ns: Some(START_NS), last_ns: Some(self.now_ns), ..self.coverage.clone() };
+        let filters = self.filters.clone();
+        let source = Source { inputs: vec!["trace.pcap".to_owned()], filters, ..Source::default() };
+        Findings::collect(&self.statistics, &coverage, &self.names, source, |_, _| None)
+    }
+
+    pub(super) fn diagnosis(&self) -> Diagnosis {
+        self.findings().diagnosis
+    }
+
+    pub(super) fn rules(&self) -> Vec<Rule> {
+        self.diagnosis().statements.iter().map(|statement| statement.rule).collect()
+    }
+
+    /// The first sentence, which must be of this rule.
+    pub(super) fn first(&self, rule: Rule) -> String {
+        let diagnosis = self.diagnosis();
+        let first = &diagnosis.statements[0];
+        assert_eq!(first.rule, rule, "{:#?}", diagnosis.statements);
+        first.text.clone()
+    }
+}

@@ -1,0 +1,179 @@
+//! Statuses that mean trouble.
+
+use plimsoll_model::{Outcome, Procedure, Protocol};
+
+use super::built::{MS, Traffic, open, read};
+use crate::findings::Rule;
+
+const DATA: &str = r"\\server1\data";
+
+fn healthy() -> Traffic {
+    let mut traffic = Traffic::new();
+    (0..1_000).for_each(|i| traffic.request([open(), read()][i % 2], (i % 3) as u8, DATA, &format!("f{}", i % 90), MS));
+    traffic
+}
+
+fn session() -> Procedure {
+    Procedure::of(Protocol::Smb2, 1)
+}
+
+#[test]
+fn what_is_ordinary_is_no_trouble() {
+    let mut traffic = healthy();
+    (0..400).for_each(|_| traffic.error(open(), 0xC000_0034, MS));
+    (0..9).for_each(|_| traffic.error(open(), 0xC000_0043, MS));
+    (0..40).for_each(|_| traffic.error(open(), 0xC000_0022, MS));
+    (0..4).for_each(|_| traffic.error(session(), 0xC000_006D, 9 * MS));
+    assert!(!traffic.rules().contains(&Rule::ErrorStatuses), "{:#?}", traffic.diagnosis());
+}
+
+#[test]
+fn a_full_disk_is_said_first() {
+    let mut traffic = healthy();
+    let write = Procedure::of(Protocol::Smb2, 9);
+    (0..12).for_each(|_| traffic.error(write, 0xC000_007F, MS));
+    let text = traffic.first(Rule::ErrorStatuses);
+    assert!(text.starts_with("12 write requests got 0xc000007f: the file system of the server is full"), "{text}");
+    assert!(
+        text.contains(r"All by client 10.0.0.1. All on share \\server1\data. The first: 2023-11-14 22:13:"),
+        "{text}"
+    );
+}
+
+#[test]
+fn delays_are_said_where_there_are_many() {
+    let (mut few, mut many) = (healthy(), healthy());
+    let write = Procedure::of(Protocol::Nfs3, 7);
+    [&mut few, &mut many]
+        .into_iter()
+        .for_each(|traffic| (0..300).for_each(|_| traffic.request(write, 1, DATA, "f", MS)));
+    (0..19).for_each(|_| few.error(write, 10_008, MS / 10));
+    assert!(!few.rules().contains(&Rule::ErrorStatuses));
+    (0..20).for_each(|_| many.error(write, 10_008, MS / 10));
+    assert!(many.first(Rule::ErrorStatuses).contains("asks clients to try again later"));
+}
+
+#[test]
+fn conflicts_are_said_where_clients_wait_for_them() {
+    let mut traffic = healthy();
+    (0..8).for_each(|_| traffic.error(open(), 0xC000_0043, 950 * MS));
+    let text = traffic.first(Rule::ErrorStatuses);
+    assert!(
+        text.contains(
+            "other clients have the files open, or hold locks on them. Clients waited 7.60 s for these answers: 88 %"
+        ),
+        "{text}"
+    );
+}
+
+#[test]
+fn refusals_are_said_where_they_are_a_storm() {
+    let mut traffic = healthy();
+    (0..60).for_each(|_| traffic.error(open(), 0xC000_0022, MS));
+    assert!(traffic.first(Rule::ErrorStatuses).contains("clients may not do what they ask for"));
+}
+
+#[test]
+fn logons_that_are_refused_again_and_again_name_the_client() {
+    let mut traffic = healthy();
+    (0..5).for_each(|_| traffic.error(session(), 0xC000_006D, 9 * MS));
+    let text = traffic.first(Rule::ErrorStatuses);
+    assert!(text.starts_with("5 session requests got 0xc000006d: the server refuses the logon"), "{text}");
+    assert!(text.contains("All by client 10.0.0.1."), "{text}");
+    // Of many clients each mistypes once.
+    let mut many = healthy();
+    (0..400).for_each(|_| many.request(session(), 9, DATA, "", MS));
+    for client in 1..=8 {
+        many.changed(session(), client, DATA, "", MS, |t| {
+            (t.status, t.outcome) = (Some(0xC000_006D), plimsoll_model::Outcome::Refused);
+        });
+    }
+    assert!(!many.rules().contains(&Rule::ErrorStatuses), "{:#?}", many.diagnosis());
+}
+
+#[test]
+fn few_stale_handles_are_trouble_where_hardly_anything_else_is_asked() {
+    let mut traffic = healthy();
+    let getattr = Procedure::of(Protocol::Nfs3, 1);
+    (0..5).for_each(|_| traffic.error(getattr, 70, MS));
+    assert!(traffic.first(Rule::ErrorStatuses).contains("handles of files that were removed"));
+    (0..100).for_each(|_| traffic.request(getattr, 1, DATA, "f", MS));
+    assert!(!traffic.rules().contains(&Rule::ErrorStatuses), "5 of 105");
+}
+
+/// A healthy server, and `count` connections to a share that `client` says who asks for, and that are refused.
+fn refused(count: u8, client: impl Fn(u8) -> u8) -> Traffic {
+    let (mut traffic, connect) = (healthy(), Procedure::of(Protocol::Smb2, 3));
+    for i in 0..count {
+        traffic.changed(connect, client(i), DATA, "", MS, |t| {
+            (t.status, t.outcome) = (Some(0xC000_0022), plimsoll_model::Outcome::Refused);
+        });
+    }
+    traffic
+}
+
+#[test]
+fn a_program_that_is_refused_again_and_again_is_named() {
+    let text = refused(20, |_| 7).first(Rule::ErrorStatuses);
+    assert!(text.contains("All by client 10.0.0.7."), "{text}");
+    assert!(!refused(19, |_| 7).rules().contains(&Rule::ErrorStatuses));
+    assert!(!refused(20, |i| i).rules().contains(&Rule::ErrorStatuses), "20 people, each once");
+}
+
+#[test]
+fn of_two_troubles_the_one_that_more_requests_met_comes_first() {
+    let mut traffic = refused(30, |_| 7);
+    traffic.error(Procedure::of(Protocol::Smb2, 3), 0xC000_00C9, MS / 10);
+    let diagnosis = traffic.diagnosis();
+    let texts: Vec<&str> = diagnosis.statements.iter().map(|one| one.text.as_str()).collect();
+    assert!(texts[0].starts_with("30 session requests got 0xc0000022"), "{texts:#?}");
+    assert!(texts[1].starts_with("1 session request got 0xc00000c9"), "{texts:#?}");
+}
+
+#[test]
+fn few_slow_requests_that_an_error_explains_are_said_once() {
+    let mut traffic = healthy();
+    (0..8).for_each(|_| traffic.error(open(), 0xC000_0043, 950 * MS));
+    let of = |traffic: &Traffic, rule| traffic.rules().iter().filter(|one| **one == rule).count();
+    assert_eq!((of(&traffic, Rule::ErrorStatuses), of(&traffic, Rule::FewSlowRequests)), (1, 0));
+    // Others that took as long ended well: the error does not explain them.
+    (0..12).for_each(|_| traffic.request(open(), 1, DATA, "b.txt", 950 * MS));
+    assert_eq!(
+        (of(&traffic, Rule::ErrorStatuses), of(&traffic, Rule::FewSlowRequests)),
+        (1, 1),
+        "{:#?}",
+        traffic.diagnosis()
+    );
+}
+
+#[test]
+fn answers_in_one_message_are_waited_for_once() {
+    let mut traffic = healthy();
+    let write = Procedure::of(Protocol::Smb2, 9);
+    (0..12).for_each(|_| traffic.error(write, 0xC000_007F, 10 * MS));
+    for position in 1..3 {
+        (0..12).for_each(|_| {
+            traffic.changed(write, 1, DATA, "a.txt", 10 * MS, |t| {
+                (t.status, t.outcome) = (Some(0xC000_007F), Outcome::of_status(write, 0xC000_007F));
+                t.compound_position = Some(position);
+            });
+        });
+    }
+    let text = traffic.first(Rule::ErrorStatuses);
+    assert!(
+        text.starts_with("36 write requests got") && text.contains("Clients waited 120 ms for these answers"),
+        "{text}"
+    );
+}
+
+#[test]
+fn trouble_of_a_few_does_not_stand_before_what_clients_wait_for() {
+    let mut traffic = healthy();
+    let write = Procedure::of(Protocol::Smb2, 9);
+    (0..200).for_each(|_| traffic.request(write, 1, DATA, "c.txt", MS));
+    (0..4).for_each(|_| traffic.error(write, 0xC000_007F, MS));
+    assert!(traffic.first(Rule::ErrorStatuses).starts_with("4 write requests got"), "nothing else is wrong");
+    (0..40).for_each(|_| traffic.request(Procedure::of(Protocol::Smb2, 8), 2, r"\\server2\slow", "d.txt", 400 * MS));
+    let rules = traffic.rules();
+    assert!(rules.contains(&Rule::ErrorStatuses) && rules[0] != Rule::ErrorStatuses, "{:#?}", traffic.diagnosis());
+}

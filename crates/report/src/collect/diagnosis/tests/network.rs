@@ -1,0 +1,270 @@
+//! The network, leases, and delays that all requests have.
+
+use super::built::{MS, Traffic, open, read};
+use crate::findings::Rule;
+use plimsoll_model::{MostResent, Procedure, Protocol};
+
+const DATA: &str = r"\\server1\data";
+const NETWORK: [Rule; 5] =
+    [Rule::ZeroWindow, Rule::DelayedAcknowledgement, Rule::RoundTrip, Rule::FixedDelay, Rule::LeaseBreaks];
+
+/// 300 reads, opens and closes that take at least so long.
+fn traffic(least_ns: i64) -> Traffic {
+    let mut traffic = Traffic::new();
+    for i in 0..300i64 {
+        let procedure = [read(), open(), Procedure::of(Protocol::Smb2, 6)][i as usize % 3];
+        traffic.request(procedure, (i % 3) as u8, DATA, "f", least_ns + (i * 37 % 11) * least_ns / 50);
+    }
+    traffic
+}
+
+/// The same, each operation with a time of its own.
+fn varied() -> Traffic {
+    let mut traffic = Traffic::new();
+    let procedures = [(read(), 30), (open(), 4), (Procedure::of(Protocol::Smb2, 6), 10)];
+    (0..300).for_each(|i| traffic.request(procedures[i % 3].0, (i % 3) as u8, DATA, "f", procedures[i % 3].1 * MS));
+    traffic
+}
+
+#[test]
+fn a_network_without_fault_is_not_blamed() {
+    let mut healthy = traffic(MS / 5);
+    let network = &mut healthy.coverage.network;
+    (network.handshakes, network.to_server_ns, network.to_client_ns) = (3, Some(100_000), Some(20_000));
+    (network.zero_windows, network.zero_window_ns) = ([0, 2], [0, 1_000_000]);
+    (network.delayed_acks, network.delayed_ack_ns) = ([0, 1], [0, 40_000_000]);
+    assert!(!healthy.rules().iter().any(|rule| NETWORK.contains(rule)), "{:#?}", healthy.diagnosis());
+}
+
+#[test]
+fn windows_and_acknowledgements_are_said_with_who_waits_for_whom() {
+    let mut slow = varied();
+    (slow.coverage.network.delayed_acks, slow.coverage.network.delayed_ack_ns) = ([0, 90], [0, 3_600_000_000]);
+    let text = slow.first(Rule::DelayedAcknowledgement);
+    assert!(
+        text.starts_with(
+            "The last segment of responses waits for a delayed acknowledgement: 90 times, 40.0 ms each, 8"
+        ),
+        "{text}"
+    );
+    let mut full = varied();
+    (full.coverage.network.zero_windows, full.coverage.network.zero_window_ns) = ([50, 0], [2_000_000_000, 0]);
+    let text = full.first(Rule::ZeroWindow);
+    assert!(
+        text.starts_with(
+            "The server read too slowly: 50 times a TCP window of 0 kept clients from sending, for 2.00 s"
+        ),
+        "{text}"
+    );
+}
+
+#[test]
+fn the_round_trip_is_said_where_it_is_most_of_the_waiting() {
+    let mut far = traffic(20 * MS);
+    (far.coverage.network.handshakes, far.coverage.network.to_server_ns) = (2, Some(18_000_000));
+    let text = far.first(Rule::RoundTrip);
+    assert!(
+        text.starts_with("The network's round trip to the server, 18.0 ms (2 handshakes), is at least 8"),
+        "{text}"
+    );
+    assert!(
+        text.contains("each of 300 requests waits for one. They come one at a time: with a round trip of 100 µs"),
+        "{text}"
+    );
+    assert!(!far.rules().contains(&Rule::FixedDelay), "it is explained");
+    let mut beyond = spaced(16 * MS);
+    (beyond.coverage.network.to_server_ns, beyond.coverage.network.to_client_ns) = (Some(20_000), Some(15_000_000));
+    assert!(beyond.first(Rule::RoundTrip).starts_with("Clients wait longer than these times say"));
+}
+
+/// 300 reads of 0.2 ms by one client, one every so often.
+fn spaced(every_ns: i64) -> Traffic {
+    let mut traffic = Traffic::new();
+    for _ in 0..300 {
+        traffic.changed(read(), 1, DATA, "f", every_ns, |t| {
+            let began = t.timeline.response_last.map(|end| end - MS / 5);
+            (t.timeline.request_first, t.timeline.request_last) = (began, began);
+        });
+    }
+    traffic
+}
+
+#[test]
+fn a_round_trip_is_no_fault_of_who_is_near_rests_or_asks_for_much_at_once() {
+    let mut near = traffic(5 * MS);
+    near.coverage.network.to_server_ns = Some(4_500_000);
+    assert!(!near.rules().contains(&Rule::RoundTrip), "4.5 ms are nothing to mend");
+    let mut rests = spaced(200 * MS);
+    (rests.coverage.network.to_server_ns, rests.coverage.network.to_client_ns) = (Some(20_000), Some(15_000_000));
+    assert!(!rests.rules().contains(&Rule::RoundTrip), "{:#?}", rests.diagnosis());
+    let mut many = Traffic::new();
+    for _ in 0..300 {
+        many.changed(read(), 1, DATA, "f", MS, |t| {
+            let began = t.timeline.response_last.map(|end| end - 20 * MS);
+            (t.timeline.request_first, t.timeline.request_last) = (began, began);
+        });
+    }
+    many.coverage.network.to_server_ns = Some(18_000_000);
+    assert!(!many.rules().contains(&Rule::RoundTrip), "20 at once share a round trip");
+}
+
+#[test]
+fn the_client_that_reads_slowly_is_named() {
+    let mut slow = varied();
+    let network = &mut slow.coverage.network;
+    (network.zero_windows, network.zero_window_ns) = ([0, 70], [0, 1_500_000_000]);
+    network.slow_reader = Some(([10, 0, 0, 2].into(), 1_450_000_000));
+    let text = slow.first(Rule::ZeroWindow);
+    assert!(text.starts_with("Client 10.0.0.2 reads too slowly: 70 times a TCP window of 0 kept the server"), "{text}");
+    slow.coverage.network.slow_reader = Some(([10, 0, 0, 2].into(), 600_000_000));
+    let text = slow.first(Rule::ZeroWindow);
+    assert!(text.starts_with("Clients read too slowly, most of all 10.0.0.2 (40 % of it): 70 times"), "{text}");
+    // A window explains the one long read of which it is a part.
+    slow.request(read(), 2, DATA, "film", 8_000 * MS);
+    slow.first(Rule::ZeroWindow);
+    assert!(slow.rules().contains(&Rule::FewSlowRequests));
+}
+
+#[test]
+fn what_delays_each_request_alike_is_no_work() {
+    let mut delayed = traffic(20 * MS);
+    delayed.coverage.network.to_server_ns = Some(200_000);
+    let text = delayed.first(Rule::FixedDelay);
+    assert!(
+        text.starts_with(
+            "Each request is delayed by 20.0 ms: none of 3 operations was ever answered sooner, though the"
+        ),
+        "{text}"
+    );
+    let mixed = varied();
+    assert!(!mixed.rules().contains(&Rule::FixedDelay), "operations differ");
+}
+
+#[test]
+fn opens_that_wait_for_leases_are_said() {
+    let mut traffic = varied();
+    (traffic.coverage.breaks.notified, traffic.coverage.breaks.opens, traffic.coverage.breaks.wait_ns) =
+        (9, 8, 1_600_000_000);
+    let text = traffic.first(Rule::LeaseBreaks);
+    assert!(
+        text.starts_with(
+            "8 open requests waited for other clients to give up a lease or oplock, 200 ms each on average"
+        ),
+        "{text}"
+    );
+    (traffic.coverage.breaks.longest_ns, traffic.coverage.breaks.holder) = (900_000_000, Some([10, 0, 0, 7].into()));
+    let text = traffic.first(Rule::LeaseBreaks);
+    assert!(
+        text.ends_with(" The longest wait, 900 ms, was for the lease or oplock, which client 10.0.0.7 held."),
+        "{text}"
+    );
+    (0..8).for_each(|_| traffic.error(open(), 0xC000_0043, 900 * MS));
+    traffic.first(Rule::LeaseBreaks);
+    assert!(traffic.rules().contains(&Rule::ErrorStatuses), "how they ended is said behind it");
+}
+
+#[test]
+fn with_a_filter_nothing_is_said_of_all_traffic() {
+    let mut far = traffic(20 * MS);
+    far.coverage.network.to_server_ns = Some(18_000_000);
+    far.filters = vec!["--operation read".to_owned()];
+    assert!(!far.rules().iter().any(|rule| NETWORK.contains(rule)));
+}
+
+#[test]
+fn clients_without_credits_are_said() {
+    let mut held = varied();
+    let credits = &mut held.coverage.credits;
+    (credits.waits, credits.wait_ns, credits.connections_ns) = (900, 4_000_000_000, 5_000_000_000);
+    let text = held.first(Rule::CreditsExhausted);
+    assert!(
+        text.starts_with("Clients ran out of SMB2 credits 900 times") && text.contains("for 80 % of the time"),
+        "{text}"
+    );
+    held.coverage.credits.waits = 49;
+    assert!(!held.rules().contains(&Rule::CreditsExhausted), "at the beginning servers grant few");
+}
+
+#[test]
+fn segments_lost_behind_the_capture_are_said() {
+    let mut lossy = varied();
+    lossy.coverage.packets.tcp_data = 8_000;
+    lossy.coverage.packets.retransmitted = 130;
+    let network = &mut lossy.coverage.network;
+    (network.data_segments, network.resent_segments) = ([3_000, 5_000], [6, 100]);
+    network.resent_wait_ns = [50_000_000, 2_200_000_000];
+    network.most_resent = MostResent::of([10, 0, 0, 2].into(), 90);
+    let text = lossy.first(Rule::Retransmission);
+    assert!(
+        text.starts_with(
+            "TCP retransmitted 100 segments of responses (2.0 %): packets were lost behind the place of the capture. Most are of client \
+             10.0.0.2. Their first copies had been sent 2.20 s earlier in all, at least: as much as 50 % of the waiting."
+        ),
+        "{text}"
+    );
+    lossy.coverage.network.resent_wait_ns = [0, 100_000_000];
+    assert!(!lossy.rules().contains(&Rule::Retransmission), "nobody waited long");
+    lossy.coverage.network.resent_wait_ns = [0, 2_200_000_000];
+    lossy.coverage.packets.retransmitted = 4_000;
+    assert!(!lossy.rules().contains(&Rule::Retransmission), "each packet may be there twice");
+    lossy.coverage.packets.retransmitted = 130;
+    lossy.coverage.network.data_segments = [3_000, 50_000];
+    assert!(!lossy.rules().contains(&Rule::Retransmission), "1 in 500");
+}
+
+#[test]
+fn credits_come_instead_of_the_round_trip_that_they_make_count() {
+    let mut far = traffic(20 * MS);
+    (far.coverage.network.handshakes, far.coverage.network.to_server_ns) = (2, Some(18_000_000));
+    let credits = &mut far.coverage.credits;
+    (credits.waits, credits.wait_ns, credits.connections_ns) = (100, 4_000_000_000, 5_000_000_000);
+    assert!(far.first(Rule::CreditsExhausted).contains("for 80 % of the time of these connections"));
+    assert!(!far.rules().contains(&Rule::RoundTrip));
+    far.coverage.credits.wait_ns = 10_000_000;
+    far.coverage.credits.connections_ns = 20_000_000;
+    assert!(far.first(Rule::RoundTrip).starts_with("The network's"), "of little of the waiting");
+}
+
+#[test]
+fn what_most_round_trips_are_for_is_said() {
+    let mut far = Traffic::new();
+    let list = Procedure::of(Protocol::Smb2, 14);
+    (0..300).for_each(|i| far.request(list, 1, DATA, if i % 10 == 0 { "other" } else { "queue" }, 20 * MS));
+    (0..100).for_each(|i| far.request(read(), 1, DATA, &format!("f{i}"), 20 * MS));
+    (far.coverage.network.handshakes, far.coverage.network.to_server_ns) = (2, Some(18_000_000));
+    let text = far.first(Rule::RoundTrip);
+    assert!(
+        text.contains(r" 75 % of them are for the operation list, most of these on queue of share \\server1\data."),
+        "{text}"
+    );
+    // Of many operations and files none is most.
+    let mut mixed = traffic(20 * MS);
+    mixed.coverage.network.to_server_ns = Some(18_000_000);
+    assert!(!mixed.first(Rule::RoundTrip).contains("are for the operation"));
+}
+
+#[test]
+fn a_small_window_is_said_with_the_client_and_what_it_allows() {
+    let small = |waits: u64| {
+        let mut traffic = varied();
+        let client = [10, 0, 0, 2].into();
+        let network = &mut traffic.coverage.network;
+        (network.small_windows, network.small_window_ns) = ([0, waits], [0, waits * 40_000_000]);
+        network.smallest_window =
+            [None, Some(plimsoll_model::SmallWindow { client, waits, wait_ns: waits * 40_000_000, bytes: 5_840 })];
+        traffic
+    };
+    let text = small(50).first(Rule::SmallWindow);
+    assert!(
+        text.starts_with(
+            "The TCP receive window of client 10.0.0.2 is too small, 5.84 kB: the server filled it and waited for an acknowledgement 50 times"
+        ),
+        "{text}"
+    );
+    assert!(text.contains("2.00 s in all"), "{text}");
+    assert!(text.contains("5.84 kB per 40.0 ms is 146 kB/s at most."), "{text}");
+    assert!(!small(4).rules().contains(&Rule::SmallWindow), "4 times");
+    let mut closed = small(50);
+    (closed.coverage.network.zero_windows, closed.coverage.network.zero_window_ns) = ([0, 50], [0, 2_000_000_000]);
+    assert!(!closed.rules().contains(&Rule::SmallWindow), "the client reads slowly");
+}

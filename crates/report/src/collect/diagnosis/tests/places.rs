@@ -1,0 +1,206 @@
+//! Slow clients, servers, shares and paths.
+
+use super::built::{MS, Traffic, open, read};
+use crate::findings::Rule;
+use plimsoll_model::{Procedure, Protocol, Symbol};
+
+const DATA: &str = r"\\server1\data";
+const PLACES: [Rule; 4] = [Rule::SlowClient, Rule::SlowServer, Rule::SlowShare, Rule::SlowPath];
+
+/// Five clients that read 50 times from each of two shares; `took_ns` says how long it takes at client, share and file.
+fn reads(took_ns: impl Fn(u8, &str, usize) -> i64) -> Traffic {
+    let mut traffic = Traffic::new();
+    for i in 0..50 {
+        for client in 1..=5 {
+            for share in [DATA, r"\\server1\home"] {
+                let took = took_ns(client, share, i % 5);
+                // Not all alike, as nothing is.
+                traffic.request(
+                    read(),
+                    client,
+                    share,
+                    &format!(r"dir{}\file{}", i % 5, i % 10),
+                    took + (i as i64 % 7) * 20_000,
+                );
+                traffic.request(open(), client, share, &format!(r"dir{}\file{}", i % 5, i % 10), MS);
+            }
+        }
+    }
+    traffic
+}
+
+#[test]
+fn even_traffic_has_no_slow_place() {
+    let traffic = reads(|_, _, _| MS);
+    assert!(!traffic.rules().iter().any(|rule| PLACES.contains(rule)), "{:#?}", traffic.diagnosis());
+    let twice = reads(|client, _, _| if client == 3 { 2 * MS } else { MS });
+    assert!(!twice.rules().iter().any(|rule| PLACES.contains(rule)), "twice as long is no cause");
+    let brief = reads(|client, _, _| if client == 3 { 4 * MS } else { MS / 2 });
+    assert!(!brief.rules().contains(&Rule::SlowClient), "nobody feels 3.5 ms");
+    let brief = reads(|_, share, dir| if dir == 3 && share == DATA { 4 * MS } else { MS / 2 });
+    assert!(!brief.rules().iter().any(|rule| PLACES.contains(rule)), "{:#?}", brief.diagnosis());
+}
+
+#[test]
+fn a_client_is_slow_whose_requests_take_longer_than_those_of_the_others() {
+    let traffic = reads(|client, _, _| if client == 3 { 10 * MS } else { MS });
+    assert_eq!(
+        traffic.first(Rule::SlowClient),
+        "Requests of client 10.0.0.3 are slow: read took 10.1 ms on average (100 requests), 9.5 times as long as for the other 4 \
+         clients (1.06 ms). The difference is service time. They are 57 % of all waiting."
+    );
+    assert!(!traffic.rules().contains(&Rule::SlowShare) && !traffic.rules().contains(&Rule::SlowPath));
+    assert_eq!(
+        traffic.diagnosis().next.as_deref(),
+        Some("plimsoll analyze trace.pcap --operation read --client 10.0.0.3 --by path")
+    );
+}
+
+#[test]
+fn a_client_that_sends_and_receives_slowly_is_told_from_a_slow_server() {
+    let mut traffic = Traffic::new();
+    for i in 0..800 {
+        let client = (i % 4) as u8;
+        let took = if client == 2 { 20 * MS } else { MS };
+        traffic.changed(read(), client, DATA, "f", took, |t| {
+            // Half of the time is sending; the response's first byte comes at once, whatever follows.
+            t.timeline.request_last = t.timeline.request_first.map(|first| first + took / 2);
+            t.timeline.response_first = t.timeline.request_last.map(|last| last + MS / 10);
+        });
+    }
+    let text = traffic.first(Rule::SlowClient);
+    assert!(text.contains("The difference is sending and receiving, not service time."), "{text}");
+}
+
+#[test]
+fn a_client_on_a_narrow_path_is_accused_of_few_requests() {
+    let four_clients = |slow_ns: i64| {
+        let mut traffic = Traffic::new();
+        for i in 0..48 {
+            let client = (i % 4) as u8;
+            let took = if client == 2 { slow_ns } else { 2 * MS };
+            traffic.changed(read(), client, DATA, "f", took, |t| {
+                t.timeline.response_first = t.timeline.request_last.map(|last| last + MS / 2);
+            });
+        }
+        traffic
+    };
+    let text = four_clients(300 * MS).first(Rule::SlowClient);
+    assert!(
+        text.starts_with("Requests of client 10.0.0.2 are slow: read took 300 ms on average (12 requests), 150"),
+        "{text}"
+    );
+    assert!(text.contains("Its time is receiving, between the first and the last byte of responses"), "{text}");
+    assert!(!four_clients(16 * MS).rules().contains(&Rule::SlowClient), "8 times as long is too little of 12 requests");
+}
+
+#[test]
+fn a_client_with_more_outstanding_waits_longer_for_each() {
+    let mut traffic = Traffic::new();
+    for i in 0..2_000i64 {
+        let client = (i % 2) as u8;
+        // Ten at once, so each takes ten times as long.
+        let took = if client == 1 { 10 * MS } else { MS };
+        traffic.changed(read(), client, DATA, "f", MS / 2, |t| {
+            (t.timeline.request_first, t.timeline.request_last) =
+                (t.timeline.response_last.map(|end| end - took), t.timeline.response_last.map(|end| end - took));
+        });
+    }
+    assert!(!traffic.rules().contains(&Rule::SlowClient), "{:#?}", traffic.diagnosis());
+}
+
+#[test]
+fn a_share_is_slow_whoever_uses_it() {
+    let traffic = reads(|_, share, _| if share == DATA { 12 * MS } else { MS });
+    let text = traffic.first(Rule::SlowShare);
+    assert!(
+        text.starts_with(
+            r"Requests of share \\server1\data are slow: read took 12.1 ms on average (250 requests), 11 times"
+        ),
+        "{text}"
+    );
+    assert!(!traffic.rules().contains(&Rule::SlowClient) && !traffic.rules().contains(&Rule::SlowPath));
+}
+
+#[test]
+fn a_server_is_named_where_its_requests_are_those_of_a_share() {
+    let mut traffic = Traffic::new();
+    for i in 0..600 {
+        let (share, took) = if i % 3 == 0 { (r"\\server2\b", 15 * MS) } else { (r"\\server1\a", MS) };
+        traffic.request(read(), (i % 5) as u8, share, "f", took);
+    }
+    let text = traffic.first(Rule::SlowServer);
+    assert!(text.starts_with("Requests of server 10.0.1.50:445 are slow"), "{text}");
+    assert!(
+        text.ends_with(r"They are the requests of share \\server2\b, too: which of the two is slow cannot be told."),
+        "{text}"
+    );
+    assert!(!traffic.rules().contains(&Rule::SlowShare));
+}
+
+#[test]
+fn a_directory_is_slow_for_everybody() {
+    let traffic = reads(|_, share, dir| if dir == 3 && share == DATA { 9 * MS } else { MS });
+    let text = traffic.first(Rule::SlowPath);
+    assert!(text.starts_with(r"Requests in the directory dir3 on share \\server1\data are slow: read took"), "{text}");
+    assert!(
+        !traffic.rules().contains(&Rule::SlowClient) && !traffic.rules().contains(&Rule::SlowShare),
+        "{:#?}",
+        traffic.rules()
+    );
+    assert_eq!(traffic.diagnosis().next.as_deref(), Some("plimsoll analyze trace.pcap --operation read --by path"));
+}
+
+#[test]
+fn a_file_is_slow_for_its_only_reader_who_reads_others_quickly() {
+    let mut traffic = Traffic::new();
+    for i in 0..300 {
+        let (path, took) = if i % 3 == 0 { (r"mail\inbox", 8 * MS) } else { (r"mail\sent", MS) };
+        traffic.request(read(), 1, DATA, path, took);
+    }
+    assert!(
+        traffic.first(Rule::SlowPath).starts_with(r"Requests for mail\inbox on share"),
+        "{:#?}",
+        traffic.diagnosis()
+    );
+    let mut even = Traffic::new();
+    (0..300).for_each(|i| even.request(read(), 1, DATA, &format!(r"mail\{}", i % 3), MS));
+    assert!(!even.rules().contains(&Rule::SlowPath));
+}
+
+#[test]
+fn a_long_capture_is_sampled_and_says_about() {
+    let mut traffic = Traffic::new();
+    for i in 0..60_000 {
+        let (path, took) =
+            if i % 10 == 7 { (r"dir\slow".to_owned(), 8 * MS) } else { (format!(r"dir\{}", i % 50), MS) };
+        traffic.request(read(), (i % 4) as u8, DATA, &path, took);
+    }
+    let text = traffic.first(Rule::SlowPath);
+    assert!(text.contains(r"dir\slow") && text.contains("about"), "{text}");
+    let share = traffic.diagnosis().statements[0].share.unwrap();
+    assert!((share - 8.0 / 17.0).abs() < 0.05, "{share}");
+}
+
+#[test]
+fn nothing_is_said_of_shares_and_paths_that_are_not_known() {
+    let said = |share: bool, path: bool| {
+        let mut traffic = Traffic::new();
+        (0..90).for_each(|i| {
+            let procedure = [open(), read(), Procedure::of(Protocol::Smb2, 9)][i % 3];
+            traffic.changed(procedure, (i % 3) as u8, r"\\server1\data", "a.txt", MS, |t| {
+                if !share {
+                    t.share = Symbol::NONE;
+                }
+                if !path {
+                    t.path = Symbol::NONE;
+                }
+            });
+        });
+        let diagnosis = traffic.diagnosis();
+        diagnosis.statements.iter().find(|one| one.rule == Rule::Nothing).unwrap().text.clone()
+    };
+    assert!(said(true, true).starts_with("Nothing stands out: no slow client, share or path, no few"));
+    assert!(said(true, false).starts_with("Nothing stands out: no slow client or share, no few"));
+    assert!(said(false, false).starts_with("Nothing stands out: no slow client, no few"));
+}

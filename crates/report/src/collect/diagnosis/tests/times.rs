@@ -1,0 +1,185 @@
+//! Slow parts of the time, and queues.
+
+use super::built::{MS, Traffic, open, read};
+use crate::findings::Rule;
+
+const DATA: &str = r"\\server1\data";
+
+/// A thousand reads and opens in turn; `took_ns` says how long each takes.
+fn traffic(took_ns: impl Fn(i64) -> i64) -> Traffic {
+    let mut traffic = Traffic::new();
+    for i in 0..1_000 {
+        let procedure = if i % 2 == 0 { read() } else { open() };
+        traffic.request(procedure, (i % 3) as u8, DATA, &format!("f{}", i % 50), took_ns(i));
+    }
+    traffic
+}
+
+#[test]
+fn requests_that_take_longer_from_an_instant_on_are_said_with_it() {
+    let traffic = traffic(|i| if i < 700 { MS } else { 9 * MS });
+    let text = traffic.first(Rule::SlowInterval);
+    assert!(text.starts_with("From 2023-11-14 22:13:20 UTC on requests were slow: "), "{text}");
+    assert!(text.contains("8.9 times as long as at other times (1.00 ms)"), "{text}");
+    assert!(!traffic.rules().contains(&Rule::Burst));
+}
+
+#[test]
+fn little_is_no_slower_time_however_many_times_as_much() {
+    let brief = traffic(|i| if i < 700 { MS / 2 } else { 4 * MS });
+    assert!(!brief.rules().contains(&Rule::SlowInterval), "3.5 ms: {:#?}", brief.diagnosis());
+    // 100 requests of 9 ms in a capture of a quarter of an hour, in which nobody waits else.
+    let mut rare = Traffic::new();
+    for i in 0..1_000 {
+        rare.changed(read(), 1, DATA, &format!("f{}", i % 50), 900 * MS, |t| {
+            let took = if (400..500).contains(&i) { 9 * MS } else { MS };
+            let began = t.timeline.response_last.map(|end| end - took);
+            (t.timeline.request_first, t.timeline.request_last) = (began, began);
+        });
+    }
+    assert!(!rare.rules().contains(&Rule::SlowInterval), "0.8 s in 15 min: {:#?}", rare.diagnosis());
+}
+
+#[test]
+fn a_part_of_the_time_is_slow_that_begins_and_ends() {
+    let between = traffic(|i| if (400..600).contains(&i) { 9 * MS } else { MS });
+    assert!(between.first(Rule::SlowInterval).starts_with("For 1."), "{:#?}", between.diagnosis());
+    let at_first = traffic(|i| if i < 300 { 9 * MS } else { MS });
+    assert!(
+        at_first.first(Rule::SlowInterval).starts_with("Until 2023-11-14 22:13:22 UTC"),
+        "{:#?}",
+        at_first.diagnosis()
+    );
+}
+
+#[test]
+fn other_work_is_no_slower_time() {
+    assert!(!traffic(|_| MS).rules().contains(&Rule::SlowInterval));
+    // First opens alone, which are quick; then reads alone, which are not.
+    let mut phases = Traffic::new();
+    (0..500).for_each(|_| phases.request(open(), 1, DATA, "f", MS / 5));
+    (0..500).for_each(|_| phases.request(read(), 1, DATA, "f", 5 * MS));
+    assert!(!phases.rules().contains(&Rule::SlowInterval), "{:#?}", phases.diagnosis());
+}
+
+/// A server that answers a read every millisecond, with so many outstanding at each of 4,000 of them.
+fn served(outstanding: impl Fn(i64) -> i64, every_ns: impl Fn(i64) -> i64) -> Traffic {
+    let mut traffic = Traffic::new();
+    for i in 0..4_000 {
+        let took = outstanding(i) * every_ns(i);
+        traffic.changed(read(), (i % 3) as u8, DATA, "f", every_ns(i) - 10_000, |t| {
+            let began = t.timeline.response_last.map(|end| end - took);
+            (t.timeline.request_first, t.timeline.request_last) = (began, began);
+        });
+    }
+    traffic
+}
+
+#[test]
+fn a_server_is_busy_that_answers_no_more_however_many_wait() {
+    let busy = served(|i| if i % 800 < 400 { 1 } else { 16 }, |_| MS);
+    let text = busy.first(Rule::Queue);
+    assert!(
+        text.starts_with(
+            "Requests wait behind others: with 16 outstanding on average read took 16.0 ms, with 1.0 it took 1.0"
+        ),
+        "{text}"
+    );
+    let steady = served(|_| 16, |_| MS);
+    assert!(!steady.rules().contains(&Rule::Queue), "nothing tells how long one alone takes");
+    let slower = served(|i| if i % 800 < 400 { 1 } else { 4 }, |i| if i % 800 < 400 { MS } else { 4 * MS });
+    assert!(!slower.rules().contains(&Rule::Queue), "the server became slower: {:#?}", slower.diagnosis());
+}
+
+#[test]
+fn two_requests_that_wait_for_something_else_are_no_queue() {
+    let mut held = served(|i| if i % 800 < 400 { 1 } else { 2 }, |_| MS);
+    for _ in 0..2 {
+        held.changed(read(), 1, DATA, "f", MS, |t| {
+            let began = t.timeline.response_last.map(|end| end - 20_000 * MS);
+            (t.timeline.request_first, t.timeline.request_last) = (began, began);
+        });
+    }
+    assert!(!held.rules().contains(&Rule::Queue), "{:#?}", held.diagnosis());
+}
+
+/// Four clients that read and open without a pause; for so long nobody is answered, and then all are, for files of their own or of one.
+fn stopped(silence_ns: i64, path: impl Fn(i64) -> String) -> Traffic {
+    let mut traffic = Traffic::new();
+    let some = |traffic: &mut Traffic| {
+        (0..600).for_each(|i| traffic.request(read(), (i % 4) as u8, DATA, &format!("f{i}"), MS));
+    };
+    some(&mut traffic);
+    for i in 0..4 {
+        let pause = if i == 0 { silence_ns } else { 100_000 };
+        traffic.changed(open(), i as u8, DATA, &path(i), pause, |t| {
+            let began = t.timeline.response_last.map(|end| end - silence_ns);
+            (t.timeline.request_first, t.timeline.request_last) = (began, began);
+        });
+    }
+    some(&mut traffic);
+    traffic
+}
+
+#[test]
+fn a_server_that_answers_nobody_is_said_with_since_when() {
+    let text = stopped(1_300 * MS, |i| format!("g{i}")).first(Rule::Burst);
+    assert!(text.starts_with("The server answered nobody for 1."), "{text}");
+    assert!(
+        text.contains("s from 2023-11-14 22:13:20 UTC on, while at least 4 requests of 4 clients waited, 8"),
+        "{text}"
+    );
+    let silent = |traffic: &Traffic| {
+        traffic.diagnosis().statements.iter().any(|statement| statement.text.contains("answered nobody"))
+    };
+    assert!(!silent(&stopped(1_300 * MS, |_| "one".to_owned())), "they may wait for that file");
+    assert!(!silent(&stopped(100 * MS, |i| format!("g{i}"))), "too short to be felt");
+    assert!(!silent(&served(|_| 1, |i| if i == 2_000 { 3_000 * MS } else { MS })), "one client alone");
+}
+
+/// 20 s of one read of 1 ms each 20 ms; from 10 s on, for `lasts_ms`, one each `every_us`, each of `took_ns`.
+fn rush(lasts_ms: i64, every_us: i64, took_ns: i64) -> Traffic {
+    let mut traffic = Traffic::new();
+    let mut read_at = |i: i64, pause_ns: i64, took_ns: i64| {
+        traffic.changed(read(), (i % 3) as u8, DATA, &format!("f{}", i % 50), pause_ns - 10_000, |t| {
+            let began = t.timeline.response_last.map(|end| end - took_ns);
+            (t.timeline.request_first, t.timeline.request_last) = (began, began);
+        });
+    };
+    (0..500).for_each(|i| read_at(i, 20 * MS, MS));
+    (0..lasts_ms * 1_000 / every_us).for_each(|i| read_at(i, every_us * 1_000, took_ns));
+    (0..500).for_each(|i| read_at(i, 20 * MS, MS));
+    traffic
+}
+
+#[test]
+fn many_requests_at_once_that_take_longer_are_no_slow_time() {
+    let accused = |traffic: &Traffic| {
+        let rules = traffic.rules();
+        [Rule::SlowInterval, Rule::Burst].into_iter().any(|rule| rules.contains(&rule))
+    };
+    // 40 times as many a second, each 10 times as long: the load, not the server.
+    let many = rush(400, 500, 10 * MS);
+    assert!(!accused(&many), "{:#?}", many.diagnosis());
+    // No more than before, and as long.
+    assert!(accused(&rush(4_000, 20_000, 10 * MS)));
+}
+
+#[test]
+fn a_server_that_serves_one_at_a_time_from_the_beginning_is_busy() {
+    // Six clients begin at once; each asks again when it is answered.
+    let busy = served(|i| (i + 1).min(6), |_| 7 * MS);
+    let text = busy.first(Rule::Queue);
+    assert!(
+        text.starts_with("The server is busy: while requests wait it answers one read every 7.00 ms, which is what the quickest took (7.00 ms)"),
+        "{text}"
+    );
+    let said = |traffic: &Traffic| traffic.rules().contains(&Rule::Queue);
+    assert!(!said(&served(|_| 6, |_| 7 * MS)), "nothing tells how long one alone takes");
+    assert!(!said(&served(|i| if i == 9 { 0 } else { 6 }, |_| 7 * MS)), "the quickest was in a cache");
+    let uneven = served(|i| (i + 1).min(6), |i| (1 + i * i % 13) * MS);
+    assert!(!said(&uneven), "answers come at random: {:#?}", uneven.diagnosis());
+    let mut far = served(|i| (i + 1).min(6), |_| 7 * MS);
+    far.coverage.network.to_server_ns = Some(7_000_000);
+    assert!(!said(&far), "the quickest is the round trip");
+}

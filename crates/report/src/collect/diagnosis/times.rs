@@ -1,0 +1,177 @@
+//! When clients waited.
+
+use plimsoll_stats::tallies::SLOW_MEAN;
+
+use super::super::validity::plural;
+use super::places::{difference, times};
+use super::{Evidence, FELT_NS, Found, Kind, percent};
+use crate::findings::Rule;
+use crate::instant;
+use crate::text::duration;
+
+/// A burst: this part of all waiting in one bin of the series,
+const BURST_SHARE: f64 = 0.25;
+/// that is at most this part of the time.
+const BURST_TIME: f64 = 0.1;
+/// A server is busy with so many requests outstanding on average,
+const BUSY_OUTSTANDING: f64 = 4.0;
+/// … so many times as many as when it is not,
+const BUSY_TIMES: f64 = 3.0;
+/// … while it answers this part as many per second at least,
+const BUSY_LEAST: f64 = 0.8;
+/// … and at most so many times as many.
+const BUSY_MOST: f64 = 1.5;
+/// Requests wait behind others, not a few of them for something else: the typical time is so many times as long that, in powers of
+/// ten, it is this part of what the mean is. Of requests of which half are slow and half are not, it is one half.
+const BUSY_TYPICAL: f64 = 0.5;
+
+/// A server carries out one request at a time: so many times from answer to answer are known,
+const EVEN_LEAST: u64 = 100;
+/// … their geometric mean is this part of their mean (at random it is 0.56),
+const EVEN: f64 = 0.9;
+/// … and that is within this factor of the quickest request
+const EVEN_NEAR: f64 = 1.5;
+/// … for an operation that is this part of all waiting.
+const EVEN_SHARE: f64 = 0.5;
+
+/// Since when requests take longer, or in which part of the time.
+pub(super) fn slow_interval(evidence: &Evidence<'_>) -> Option<Found> {
+    let course = evidence.tallies?.course();
+    let slow = course.slow_span()?;
+    let (excess, (first, behind)) = (slow.excess, slow.bins);
+    let share = excess.whole_ns / evidence.waited_ns();
+    let explains = excess.ns() / evidence.waited_ns();
+    // Who asks for more at once waits longer for each.
+    if !evidence.is_felt(&excess) || excess.times() < SLOW_MEAN * slow.load.max(1.0) {
+        return None;
+    }
+    let (from, to) = (course.begins_ns(first)?, course.begins_ns(behind)?);
+    let lasted = duration(to.abs_diff(from) as f64 / 1e9);
+    let when = match (first == 0, behind == course.len()) {
+        (false, true) => format!("From {} on", instant::second(from)),
+        (true, _) => format!("Until {}", instant::second(to)),
+        (false, false) => format!("For {lasted} from {}", instant::second(from)),
+    };
+    let text = format!(
+        "{when} requests were slow: {} took {} on average ({}), {} as long as at other times ({}). {}They are {} of all waiting.",
+        excess.operation.label(),
+        duration(excess.mean_ns / 1e9),
+        plural(excess.count, "request"),
+        times(excess.times()),
+        duration(excess.others_ns / 1e9),
+        difference(&excess),
+        percent(share),
+    );
+    Some(Found::new(Kind::Symptom, Rule::SlowInterval, Some(share), text).explaining(explains))
+}
+
+/// A server that answers no more per second, however many requests wait.
+pub(super) fn queue(evidence: &Evidence<'_>) -> Option<Found> {
+    let busy = evidence.tallies?.course().busy()?;
+    let ([many, few], [most, least]) = (busy.outstanding, busy.per_second);
+    let is_busy = many >= BUSY_OUTSTANDING && many >= BUSY_TIMES * few;
+    let is_flat = (BUSY_LEAST * least..=BUSY_MOST * least).contains(&most);
+    let explains = busy.excess.ns() / evidence.waited_ns();
+    let is_each = busy.excess.typical >= busy.excess.times().powf(BUSY_TYPICAL);
+    if !is_busy || !is_flat || !is_each || !evidence.is_felt(&busy.excess) {
+        return None;
+    }
+    let text = format!(
+        "Requests wait behind others: with {many:.0} outstanding on average {} took {}, with {few:.1} it took {}, but the server answered \
+         about as many per second ({most:.0} and {least:.0}). It is busy.",
+        busy.excess.operation.label(),
+        duration(busy.excess.mean_ns / 1e9),
+        duration(busy.excess.others_ns / 1e9),
+    );
+    let share = busy.excess.whole_ns / evidence.waited_ns();
+    Some(Found::new(Kind::Mechanism, Rule::Queue, Some(share), text).explaining(explains).inferred())
+}
+
+/// One server that carries out one request after the other: while requests wait, an even time passes from answer to answer, which is what
+/// the quickest request took.
+pub(super) fn one_by_one(evidence: &Evidence<'_>) -> Option<Found> {
+    let tallies = evidence.tallies?;
+    let (all, server) = (tallies.sum(|_| true), tallies.places().first()?.key.server.ip);
+    let (operation, cell) = all.iter().max_by_key(|(_, cell)| cell.waited_ns)?;
+    let answers = tallies.answers(operation);
+    let rows = || evidence.findings.operations.iter().filter(|row| row.operation == operation.label());
+    let quickest_s = rows().max_by_key(|row| row.count)?.service_time?.min_s;
+    let (each_s, mean_s) = (answers.mean_ns() / 1e9, cell.mean_ns() / 1e9);
+    let is_even = answers.count() >= EVEN_LEAST && answers.evenness() >= EVEN;
+    let is_one = (each_s / EVEN_NEAR..=each_s * EVEN_NEAR).contains(&quickest_s);
+    let is_near = evidence.coverage.network.to_server_ns.is_none_or(|ns| ns as f64 / 1e9 <= each_s / 2.0);
+    let is_alone = tallies.places().iter().all(|place| place.key.server.ip == server) && is_near;
+    let share = cell.waited_ns as f64 / evidence.waited_ns();
+    let (before, behind_ns) = (mean_s / each_s, (mean_s - each_s) * 1e9);
+    let is_felt = behind_ns >= FELT_NS && behind_ns * cell.count as f64 >= evidence.least_ns();
+    if !is_even
+        || !is_one
+        || !is_alone
+        || !waits_most_of_the_time(evidence)
+        || before < BUSY_OUTSTANDING
+        || share < EVEN_SHARE
+        || !is_felt
+    {
+        return None;
+    }
+    let text = format!(
+        "The server is busy: while requests wait it answers one {} every {}, which is what the quickest took ({}), and carries out one at a time. \
+         Each took {} on average, most of it behind others.",
+        operation.label(),
+        duration(each_s),
+        duration(quickest_s),
+        duration(mean_s),
+    );
+    let found = Found::new(Kind::Mechanism, Rule::Queue, Some(share), text);
+    Some(found.explaining(share * behind_ns / cell.mean_ns()).inferred())
+}
+
+/// Whether as many requests as a busy server has are outstanding for half of the time in which any is.
+fn waits_most_of_the_time(evidence: &Evidence<'_>) -> bool {
+    let share_from = |least: u64| -> f64 {
+        let ranges = evidence.findings.queue_depth.over_time.iter();
+        ranges.filter(|range| range.from >= least).map(|range| range.share).sum()
+    };
+    share_from(BUSY_OUTSTANDING as u64) >= share_from(1) / 2.0
+}
+
+/// A short time in which clients waited much.
+pub(super) fn burst(evidence: &Evidence<'_>) -> Option<Found> {
+    let findings = evidence.findings;
+    let series = &findings.series;
+    let waited: Vec<f64> = series
+        .operations
+        .iter()
+        .zip(&series.response_mean_s)
+        .map(|(count, mean)| *count as f64 * mean.unwrap_or(0.0))
+        .collect();
+    let sum: f64 = waited.iter().sum();
+    let (bin, most) = waited.iter().copied().enumerate().max_by(|a, b| a.1.total_cmp(&b.1))?;
+    let (share, time) = (most / sum, 1.0 / waited.len() as f64);
+    // More requests at once wait longer for each, and are no burst.
+    let counts = &series.operations;
+    let (mine, all) = (*counts.get(bin)? as f64, counts.iter().sum::<u64>() as f64);
+    let others = (all - mine).max(1.0);
+    let busy = counts.iter().filter(|&&count| count > 0).count().saturating_sub(1).max(1) as f64;
+    let longer = (most / mine.max(1.0)) / ((sum - most) / others).max(f64::MIN_POSITIVE);
+    let load = (mine / (others / busy)).max(1.0);
+    // One slow request is none.
+    let slowest_s = findings.slowest.first().map_or(0.0, |one| one.headline_s(findings.headline));
+    if sum <= 0.0
+        || share < BURST_SHARE
+        || time > BURST_TIME
+        || longer < SLOW_MEAN * load
+        || most * 1e9 < evidence.least_ns()
+        || slowest_s > most / 2.0
+    {
+        return None;
+    }
+    let at = series.start_ns.checked_add((bin as f64 * series.bin_s * 1e9) as i64)?;
+    let text = format!(
+        "About {} of the waiting ended within {} from {}.",
+        percent(share),
+        duration(series.bin_s),
+        instant::second(at)
+    );
+    Some(Found::new(Kind::Symptom, Rule::Burst, Some(share), text))
+}

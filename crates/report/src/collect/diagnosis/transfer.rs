@@ -1,0 +1,108 @@
+//! What the network adds, and how the waiting splits.
+
+use plimsoll_stats::Waiting;
+
+use super::super::validity::plural;
+use super::{Evidence, Found, Kind, percent};
+use crate::findings::{Findings, Rule};
+use crate::text::duration;
+
+/// Retransmission: this part of all waiting.
+const RESENT_SHARE: f64 = 0.05;
+
+/// Retransmissions of segments that were captured: this part of the segments with data of a direction,
+const LOST_PART: f64 = 0.01;
+/// … and so many,
+const LOST_LEAST: u64 = 10;
+/// … and the delays before them this part of the waiting or of the elapsed time.
+const LOST_DELAY: f64 = 0.1;
+/// With this part of the packets repeated, each packet may have been captured twice.
+const COPIED_PART: f64 = 0.2;
+
+/// Waiting for bytes that were sent again.
+pub(super) fn retransmission(findings: &Findings, waited_s: f64) -> Option<Found> {
+    let (wait_s, operations) = findings.resent.wait_s.zip(findings.resent.operations)?;
+    let share = wait_s / waited_s;
+    if !(RESENT_SHARE..=1.0).contains(&share) {
+        return None;
+    }
+    let text = format!(
+        "Of the waiting, {} ({} in {}) was for bytes that TCP had to send again: the network loses packets.",
+        percent(share),
+        duration(wait_s),
+        plural(operations, "request")
+    );
+    Some(Found::new(Kind::Explanation, Rule::Retransmission, Some(share), text).inferred())
+}
+
+/// Retransmissions of what the capture had seen: packets that were lost behind it. The capture has whole messages at the first copy, so
+/// no response time tells.
+pub(super) fn lost_behind(evidence: &Evidence<'_>, waited_s: f64) -> Option<Found> {
+    let (coverage, network) = (evidence.coverage, &evidence.coverage.network);
+    let is_copied = is_part(coverage.packets.retransmitted, coverage.packets.tcp_data, COPIED_PART);
+    if !evidence.findings.source.filters.is_empty() || is_copied {
+        return None;
+    }
+    let is_lossy = |&at: &usize| {
+        network.resent_segments[at] >= LOST_LEAST
+            && is_part(network.resent_segments[at], network.data_segments[at], LOST_PART)
+    };
+    let lossy: Vec<usize> = (0..2).filter(is_lossy).collect();
+    let delays_s = lossy.iter().map(|&at| network.resent_wait_ns[at] as f64).sum::<f64>() / 1e9;
+    let elapsed_s = coverage.first_ns.zip(coverage.last_ns).map(|(first, last)| first.abs_diff(last) as f64 / 1e9);
+    let of_elapsed = elapsed_s.filter(|&elapsed_s| elapsed_s > 0.0).map_or(0.0, |elapsed_s| delays_s / elapsed_s);
+    let share = delays_s / waited_s;
+    if lossy.is_empty() || share.max(of_elapsed) < LOST_DELAY || delays_s * 1e9 < evidence.least_ns() {
+        return None;
+    }
+    let text = format!(
+        "TCP retransmitted {}: packets were lost behind the place of the capture.{} Their first copies had been sent {} earlier in all, at least: \
+         as much as {}.",
+        lossy.iter().map(|&at| segments(evidence, at)).collect::<Vec<_>>().join(" and "),
+        most_resent(evidence),
+        duration(delays_s),
+        if share <= 1.0 {
+            format!("{} of the waiting", percent(share))
+        } else {
+            format!("{} of the elapsed time", percent(of_elapsed))
+        },
+    );
+    let said = (share <= 1.0).then_some(share);
+    Some(Found::new(Kind::Mechanism, Rule::Retransmission, said, text).explaining(share.min(1.0)).inferred())
+}
+
+/// `92 segments of responses (3.1 %)`.
+fn segments(evidence: &Evidence<'_>, at: usize) -> String {
+    let network = &evidence.coverage.network;
+    let (resent, all) = (network.resent_segments[at], network.data_segments[at]);
+    let what = if at == 0 { "requests" } else { "responses" };
+    format!("{} of {what} ({})", plural(resent, "segment"), percent(resent as f64 / all.max(1) as f64))
+}
+
+fn most_resent(evidence: &Evidence<'_>) -> String {
+    let network = &evidence.coverage.network;
+    let (most, all) = (network.most_resent, network.resent_segments.iter().sum::<u64>());
+    let client = most.client.filter(|_| 2 * most.lead > all);
+    client.map_or_else(String::new, |client| {
+        let part = if most.lead == all { "All" } else { "Most" };
+        format!(" {part} are of client {client}.")
+    })
+}
+
+fn is_part(count: u64, all: u64, part: f64) -> bool {
+    all > 0 && count as f64 >= part * all as f64
+}
+
+/// The server, or what lies before it, against sending and receiving.
+pub(super) fn split(waiting: Waiting) -> Option<Found> {
+    let (share, sending) = waiting.service_share().zip(waiting.sending_share())?;
+    let receiving = (1.0 - share - sending).max(0.0);
+    let text = format!(
+        "Of the waiting, {} was service time (from the last byte of the request to the first of the response): the server, and the network \
+         between it and the capture. Sending requests took {}, receiving responses {}.",
+        percent(share),
+        percent(sending),
+        percent(receiving)
+    );
+    Some(Found::new(Kind::Remark, Rule::ServiceTime, Some(share), text))
+}

@@ -1,0 +1,98 @@
+//! The section of the page in which any client, share, operation, status and time can be looked at by itself: places that
+//! `assets/drill.js` fills from a cube.
+
+use super::data;
+use crate::findings::{DrillDimension, DrillDown};
+use base64::Engine as _;
+use maud::{Markup, PreEscaped, html};
+
+/// What the script reads: the cube, and its cells.
+pub(super) fn embedded(drill: &DrillDown) -> Result<Markup, serde_json::Error> {
+    let about = data::embeddable(drill)?;
+    let cells = base64::engine::general_purpose::STANDARD.encode(&drill.cells);
+    Ok(html! {
+        script type="application/json" id="cube" { (PreEscaped(about)) }
+        script type="text/plain" id="cells" { (PreEscaped(cells)) }
+    })
+}
+
+pub(super) fn section(drill: &DrillDown) -> Markup {
+    html! {
+        p.static { "With scripts on, this part of the page shows any client, share, operation, status or time by itself." }
+        div #drill .live {
+            p.note {
+                "Click a row, or a time in the heat map: all other tables and charts follow. Drag over the heat map for a longer time. By keyboard: \
+                 Tab and Enter; in the heat map the arrow keys, with Shift for a longer time. Escape removes all filters. The address of the page holds \
+                 them, so that a link shows the same."
+            }
+            div.choice {
+                div.chips data-part="filters" role="group" aria-label="Filters in force" {}
+                fieldset.times {
+                    legend { "Times" }
+                    label { input type="radio" name="drill-times" value="response" checked; "response" }
+                    label { input type="radio" name="drill-times" value="service"; "service" }
+                }
+            }
+            p.command data-part="command" {}
+            dl.tiles data-part="total" aria-live="polite" {}
+            div.figures {
+                figure {
+                    figcaption { h3 #drill-heat-title { "Heat map of " span data-part="kind" { "response time" } }
+                        p { "Each column is a time, each row a range of times on a logarithmic scale; the stronger a cell's colour, the more requests \
+                             that were sent then took so long." } }
+                    div.chart data-part="heat" role="slider" tabindex="0" aria-label="Time of the requests; Enter filters by it"
+                        aria-valuemin="0" aria-valuenow="0" {}
+                }
+                figure {
+                    figcaption { h3 { "p50, p95, p99 and max of " span data-part="kind" { "response time" } }
+                        (legend(&["p50", "p95", "p99", "max"])) }
+                    div.chart data-part="series" role="img" aria-label="Percentiles over time; the numbers of a time stand in the tiles above when it is chosen" {}
+                }
+                figure {
+                    figcaption { h3 { "Requests per second" } (legend(&["Requests", "Errors"])) }
+                    div.chart data-part="rate" role="img" aria-label="Requests and errors per second over time; the numbers of a time stand in the tiles above when it is chosen" {}
+                }
+            }
+            div.dimensions { @for dimension in drill.dimensions.iter().filter(|one| is_shown(one)) { (table(dimension)) } }
+            p.note {
+                "Each request stands at the time at which it was sent. Counts, bytes, time waited and max are exact; percentiles are within "
+                (format!("{:.1}", drill.error * 100.0)) " %. Share: of the time waited in the table."
+                @if drill.dimensions.iter().any(|one| one.others > 0) { " Others: the keys that clients waited for least, summed." }
+            }
+        }
+    }
+}
+
+/// A server or share alone tells nothing.
+fn is_shown(dimension: &DrillDimension) -> bool {
+    let is_single = dimension.keys.len() + dimension.others <= 1;
+    !(is_single && matches!(dimension.flag, "server" | "share"))
+}
+
+fn legend(names: &[&str]) -> Markup {
+    html! { ul.legend { @for (color, name) in names.iter().enumerate() { li { i class={ "swatch s" (color) } {} (name) } } } }
+}
+
+fn table(dimension: &DrillDimension) -> Markup {
+    let flag = dimension.flag;
+    let (one, several) = match flag {
+        "client" => ("Client", "Clients"),
+        "server" => ("Server", "Servers"),
+        "share" => ("Share", "Shares"),
+        "operation" => ("Operation", "Operations"),
+        _ => ("Status", "Statuses"),
+    };
+    html! {
+        div.scroll tabindex="0" role="region" aria-labelledby={ "drill-" (flag) } {
+            table data-part={ "table-" (flag) } {
+                caption id={ "drill-" (flag) } { strong { (several) } " by time waited; times are " span data-part="kind" { "response time" } "s." }
+                thead { tr {
+                    th scope="col" { (one) } th scope="col" { "Requests" } th scope="col" { "Errors" }
+                    th scope="col" { "p50 ms" } th scope="col" { "p95 ms" } th scope="col" { "p99 ms" } th scope="col" { "max ms" }
+                    th scope="col" { "Waited s" } th scope="col" { "Share" }
+                } }
+                tbody {}
+            }
+        }
+    }
+}

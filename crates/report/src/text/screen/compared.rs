@@ -1,0 +1,150 @@
+//! The first screen of a comparison: the sides, what was asked to fail, the diagnosis, and the numbers of all operations with
+//! the largest differences of groups and procedures.
+
+use super::super::comparison::{before, change_of, is_shown, row_name, verdict};
+use super::super::page::{Page, Role};
+use super::super::table::Table;
+use super::super::units::{NONE, TimeScale, significant};
+use super::{Block, LINES, Look, TABLES, drawn, foot, statements};
+use crate::findings::Findings;
+use crate::findings::comparison::{ComparedMetric, ComparedRow, Comparison, Difference, Estimate};
+use crate::safe;
+use std::fmt;
+
+/// Numbers of all operations on a first screen.
+const ALL: [&str; 5] = ["throughput", "mean", "p50", "p99", "errors"];
+/// Widest cell that says what a line is of.
+const NAME: usize = 30;
+/// Lines of a head at most; warnings beyond are in the whole report.
+const HEAD: usize = 14;
+
+/// A number of a level, against the baseline.
+struct Line<'c> {
+    level: &'c str,
+    place: usize,
+    row: &'c ComparedRow,
+    metric: &'c ComparedMetric,
+}
+
+impl<'c> Line<'c> {
+    fn difference(&self) -> Option<&'c Difference> {
+        self.metric.differences.get(self.place)?.as_ref()
+    }
+
+    /// How large a difference that was shown is; none where none was.
+    fn size(&self) -> Option<f64> {
+        let found = self.difference()?;
+        let shown = matches!(found.verdict.as_str(), "better" | "worse");
+        shown.then(|| found.relative.unwrap_or(found.value).abs() + if found.holm_significant { 1e6 } else { 0.0 })
+    }
+}
+
+pub(super) fn blocks(sides: &[Findings], comparison: &Comparison, look: Look<'_>) -> Vec<Block> {
+    let mut head = drawn(look, |page| before(page, sides, comparison));
+    if head.len() > HEAD {
+        let left_out = head.len() - (HEAD - 1);
+        head.truncate(HEAD - 1);
+        head.push(format!("({left_out} more lines: --full)"));
+    }
+    let foot = drawn(look, |page| foot(page, &comparison.diagnosis));
+    let room = LINES.saturating_sub(head.len() + foot.len() + 2);
+    let diagnosis = statements(&comparison.diagnosis, look, room.saturating_sub(TABLES));
+    let room = room.saturating_sub(diagnosis.len() + usize::from(!diagnosis.is_empty()));
+    let table = drawn(look, |page| table(page, sides, comparison, room));
+    vec![head, diagnosis, table, foot]
+}
+
+fn table(page: &mut Page<'_>, sides: &[Findings], comparison: &Comparison, room: usize) -> fmt::Result {
+    let lines = choose(comparison, room.saturating_sub(3));
+    if lines.is_empty() {
+        return Ok(());
+    }
+    let scale = page.scale();
+    page.heading(&format!("Compared with {} (times {}):", letter(sides, 0), scale.words()))?;
+    let mut table = Table::new().left(4);
+    let two = sides.len() == 2;
+    let change = if two { format!("{} over {}", letter(sides, 1), letter(sides, 0)) } else { "Change".to_owned() };
+    let other = if two { letter(sides, 1) } else { "Other" };
+    table.head(&["", letter(sides, 0), other, &change, "Verdict"]);
+    let (mut of, several) = (None, comparison.levels.len() > 1 || !two);
+    for line in &lines {
+        let this = (line.level, line.place);
+        if several && of != Some(this) {
+            table.row(vec![format!("{}, {}", letter(sides, line.place + 1), line.level)]);
+        }
+        of = Some(this);
+        let estimate = |at: usize| number(line.metric, line.metric.estimates.get(at).and_then(Option::as_ref), scale);
+        let found = line.difference();
+        let role = match line.size() {
+            Some(_) if found.is_some_and(|found| found.verdict == "worse") => Role::Bad,
+            _ => Role::Plain,
+        };
+        table.row_as(
+            role,
+            vec![
+                safe::fit_middle(&format!("{} {}", row_name(line.row), label(line.metric)), NAME),
+                estimate(0),
+                estimate(line.place + 1),
+                found.map_or_else(|| NONE.to_owned(), |found| change_of(&line.metric.unit, found)),
+                found.map_or_else(|| "cannot tell".to_owned(), verdict),
+            ],
+        );
+    }
+    page.table(&table)?;
+    let level = comparison.method.confidence * 100.0;
+    page.paragraph(
+        Role::Quiet,
+        "",
+        &format!("(… …): {level:.0} % interval. *: holds for all differences together (Holm)."),
+    )
+}
+
+fn letter(sides: &[Findings], place: usize) -> &str {
+    sides.get(place).map_or("", |side| &side.letter)
+}
+
+fn label(metric: &ComparedMetric) -> &str {
+    match metric.metric.as_str() {
+        "throughput" => "op/s",
+        "bytes" => "MB/s",
+        other => other,
+    }
+}
+
+fn number(metric: &ComparedMetric, estimate: Option<&Estimate>, scale: TimeScale) -> String {
+    let Some(Estimate { value, .. }) = estimate else { return NONE.to_owned() };
+    match metric.unit.as_str() {
+        "s" => scale.show(*value),
+        "B/s" => significant(value / 1e6),
+        "share" => format!("{} %", significant(value * 100.0)),
+        _ => significant(*value),
+    }
+}
+
+/// All operations at each level, then the largest differences that were shown of the rest; in the order of the levels.
+fn choose(comparison: &Comparison, room: usize) -> Vec<Line<'_>> {
+    let mut all: Vec<(bool, Line<'_>)> = Vec::new();
+    for level in &comparison.levels {
+        let others = level.runs.len().saturating_sub(1);
+        for place in 0..others {
+            for row in level.rows.iter().filter(|row| row.scope != "operation") {
+                for metric in row.metrics.iter().filter(|metric| is_shown(row, metric, place)) {
+                    let first = row.scope == "all" && ALL.contains(&metric.metric.as_str());
+                    all.push((first, Line { level: &level.level, place, row, metric }));
+                }
+            }
+        }
+    }
+    let pairs = comparison.levels.iter().map(|level| level.runs.len().saturating_sub(1)).sum::<usize>();
+    let heads = if pairs > 1 { pairs } else { 0 };
+    let mut order: Vec<usize> = (0..all.len()).filter(|&at| all[at].0 || all[at].1.size().is_some()).collect();
+    let rank = |at: &usize| all[*at].1.size().unwrap_or(0.0);
+    order.sort_by(|a, b| all[*b].0.cmp(&all[*a].0).then(rank(b).total_cmp(&rank(a))));
+    order.truncate(room.saturating_sub(heads));
+    let mut place = 0;
+    all.retain(|_| {
+        place += 1;
+        order.contains(&(place - 1))
+    });
+    all.into_iter().map(|(_, line)| line).collect()
+}

@@ -1,0 +1,105 @@
+//! What the report is of, whether its numbers may be used, and what they cover.
+
+use super::super::packets::labelled;
+use super::super::page::{Page, Role, wrap};
+use super::super::units::time;
+use crate::collect::{missing, plural};
+use crate::findings::{Findings, Kind, Verdict};
+use crate::instant::Zone;
+use crate::safe;
+use std::fmt;
+
+/// Lines that reasons against the numbers may take: many where the numbers are INVALID, for nothing else counts then.
+const REASONS: [usize; 2] = [6, 16];
+/// Lines that a warning may take.
+const WARNING: usize = 2;
+
+pub(super) fn draw(page: &mut Page<'_>, findings: &Findings) -> fmt::Result {
+    let (role, word) = labelled(findings.validity.verdict);
+    let room = page.width().saturating_sub(word.len() + 2);
+    let name = page.paint(Role::Heading, &safe::fit_middle(&title(findings), room));
+    let word = page.paint(role, word);
+    page.line(&format!("{name}: {word}"))?;
+    reasons(page, findings)?;
+    page.paragraph(Role::Plain, "", &coverage(findings))?;
+    if !findings.source.filters.is_empty() {
+        page.paragraph(Role::Plain, "Filters: ", &findings.source.filters.join(" "))?;
+    }
+    warnings(page, findings)
+}
+
+fn title(findings: &Findings) -> String {
+    let name = match findings.source.inputs.as_slice() {
+        [] => findings.name.clone(),
+        [only] if only == "-" => "standard input".to_owned(),
+        [only] => only.clone(),
+        [first, others @ ..] => format!("{first} and {} more", others.len()),
+    };
+    match &findings.run {
+        Some(run) if findings.kind != Kind::Breakdown => format!("{name}, workload {}", run.workload),
+        _ => name,
+    }
+}
+
+/// Reasons against the numbers, as many as there is room for.
+fn reasons(page: &mut Page<'_>, findings: &Findings) -> fmt::Result {
+    let room = REASONS[usize::from(findings.validity.verdict == Verdict::Invalid)];
+    let all: Vec<&str> = findings.validity.each_reason().map(|(_, reason)| reason).collect();
+    let mut used = 0;
+    for (place, reason) in all.iter().enumerate() {
+        let lines = wrap(&safe::for_terminal(reason), page.width().saturating_sub(2)).len();
+        let left = all.len() - place;
+        if place > 0 && used + lines + usize::from(left > 1) > room {
+            let words = if left == 1 { "1 more reason" } else { "more reasons" };
+            let count = if left == 1 { String::new() } else { format!("{left} ") };
+            return page.paragraph(Role::Caution, "! ", &format!("{count}{words}: --section packets"));
+        }
+        page.paragraph(Role::Caution, "! ", reason)?;
+        used += lines;
+    }
+    Ok(())
+}
+
+/// When, how much, and whether anything is missing.
+fn coverage(findings: &Findings) -> String {
+    let mut words = match (findings.span.first_ns, findings.span.last_ns, findings.span.elapsed_s) {
+        (Some(first), Some(last), Some(elapsed)) => {
+            format!("{} ({}): ", Zone::shown().span(first, last), time(elapsed))
+        }
+        _ => String::new(),
+    };
+    let counted = findings.operations.iter().filter(|row| row.is_counted_once());
+    let requests: u64 = counted.map(|row| row.count).sum();
+    words.push_str(&plural(requests, "request"));
+    // With a filter these requests may be on fewer of them.
+    if findings.connections > 0 && findings.source.filters.is_empty() {
+        words.push_str(&format!(" on {}", plural(findings.connections, "connection")));
+    }
+    if findings.stages.len() > 1 {
+        // A search tries a load more than once.
+        let is_search = findings.run.as_ref().is_some_and(|run| run.capacity.is_some());
+        let levels = plural(findings.stages.len() as u64, if is_search { "trial" } else { "load level" });
+        words.push_str(&format!(" {} {levels}", if is_search { "in" } else { "at" }));
+    }
+    // Where something is missing, the reasons above say so.
+    if findings.validity.verdict == Verdict::Valid && findings.run.is_none() {
+        words.push_str(&format!(". {}", missing::headline(findings)));
+    } else {
+        words.push('.');
+    }
+    words
+}
+
+/// The first warning where it is short, and how many there are.
+fn warnings(page: &mut Page<'_>, findings: &Findings) -> fmt::Result {
+    let Some((first, others)) = findings.warnings.split_first() else { return Ok(()) };
+    let short = wrap(&safe::for_terminal(first), page.width().saturating_sub(9)).len() <= WARNING;
+    if short {
+        page.paragraph(Role::Caution, "Warning: ", first)?;
+    }
+    match others.len() + usize::from(!short) {
+        0 => Ok(()),
+        1 => page.paragraph(Role::Caution, "", "1 more warning: --section packets"),
+        more => page.paragraph(Role::Caution, "", &format!("{more} more warnings: --section packets")),
+    }
+}

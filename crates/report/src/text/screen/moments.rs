@@ -1,0 +1,77 @@
+//! The slowest requests, a line each: when, how long, who, what, and the frame to open.
+
+use super::super::page::Page;
+use super::super::table::Table;
+use super::super::units::TimeScale;
+use crate::findings::{Findings, Slow};
+use crate::instant::Zone;
+use crate::safe;
+use std::fmt;
+
+/// Widest client: an IPv4 address; of a longer one the middle is left out.
+const CLIENT: usize = 16;
+/// Below so many columns only what identifies a request fits.
+const NARROW: usize = 64;
+
+pub(super) fn draw(page: &mut Page<'_>, findings: &Findings, count: usize) -> fmt::Result {
+    let slowest: Vec<&Slow> = findings.slowest.iter().take(count).collect();
+    let Some(first) = slowest.first() else { return Ok(()) };
+    let scale = page.scale();
+    let zone = Zone::shown();
+    let (day, name) = zone.day(first.at_ns);
+    let one_day = slowest.iter().all(|slow| zone.day(slow.at_ns) == (day.clone(), name.clone()));
+    let when = if one_day { format!(" on {day}, times {name}") } else { String::new() };
+    page.heading(&format!("Slowest requests{when} (response time{} in {}):", findings.headline.words(), scale.unit()))?;
+    page.table(&table(page.width(), &slowest, findings, scale, one_day))
+}
+
+fn table(width: usize, slowest: &[&Slow], findings: &Findings, scale: TimeScale, one_day: bool) -> Table {
+    let zone = Zone::shown();
+    let frames = slowest.iter().any(|slow| slow.request_frame.is_some() || slow.response_frame.is_some());
+    let rows: Vec<(Vec<String>, &Slow)> = slowest
+        .iter()
+        .map(|slow| {
+            let when = if one_day { zone.time_of_day(slow.at_ns) } else { zone.second(slow.at_ns) };
+            let mut cells = vec![when, scale.show(slow.headline_s(findings.headline))];
+            if width >= NARROW {
+                cells.push(safe::fit_middle(host(&slow.client), CLIENT));
+                let frame = slow.request_frame.or(slow.response_frame);
+                cells.extend(frames.then(|| frame.map_or_else(String::new, |frame| frame.to_string())));
+            }
+            (cells, *slow)
+        })
+        .collect();
+    let mut head = vec!["Sent", "Response"];
+    if width >= NARROW {
+        head.push("Client");
+        head.extend(frames.then_some("Frame"));
+    }
+    let widest = |column: usize| {
+        let cells = rows.iter().filter_map(|(cells, _)| cells.get(column)).map(|cell| safe::columns(cell));
+        cells.chain(head.get(column).map(|name| name.len())).max().unwrap_or(0) + 2
+    };
+    let room = width.saturating_sub((0..head.len()).map(widest).sum());
+    let mut table = Table::new().left(2).left(head.len());
+    head.push("Request");
+    table.head(&head);
+    for (mut cells, slow) in rows {
+        cells.push(request(slow, room));
+        table.row(cells);
+    }
+    table
+}
+
+/// An address without its port.
+fn host(client: &str) -> &str {
+    client.rsplit_once(':').map_or(client, |(host, _)| host.trim_start_matches('[').trim_end_matches(']'))
+}
+
+/// What was asked of which file.
+fn request(slow: &Slow, room: usize) -> String {
+    let procedure = safe::fit(&slow.procedure, room);
+    let left = room.saturating_sub(safe::columns(&procedure) + 1);
+    match slow.path.as_ref().or(slow.share.as_ref()) {
+        Some(path) if left > 1 => format!("{procedure} {}", safe::fit_middle(path, left)),
+        _ => procedure,
+    }
+}

@@ -1,0 +1,104 @@
+//! Numbers by client, server, share, operation and the like, or by several of them together.
+
+mod dimension;
+mod key;
+mod numbers;
+
+use std::collections::HashMap;
+
+use plimsoll_model::Transaction;
+
+use crate::Sample;
+use crate::state::{Reader, State, StateError, Writer};
+
+pub use dimension::{CompositeKey, Dimension, Dimensions, MAX_DIMENSIONS};
+pub use key::Key;
+pub use numbers::{KeyCell, KeyStats, MAX_KEY_BINS};
+
+/// Most keys of a breakdown; what belongs to others is summed in one.
+pub const MAX_KEYS: usize = 10_000;
+
+/// The numbers of each key, of at most [`MAX_KEYS`] (some 65 MiB when all have wide distributions over all of the time).
+#[derive(Clone, Debug, PartialEq)]
+pub struct Breakdown {
+    dimensions: Dimensions,
+    numbers: HashMap<CompositeKey, usize>,
+    rows: Vec<(CompositeKey, KeyStats)>,
+    // The row used last: transactions of one key come in runs.
+    last: usize,
+    others: KeyStats,
+}
+
+impl Breakdown {
+    pub(crate) fn new(dimensions: Dimensions) -> Self {
+        let others = KeyStats::default();
+        Self { dimensions, numbers: HashMap::new(), rows: Vec::new(), last: 0, others }
+    }
+
+    #[inline]
+    pub(crate) fn record(&mut self, t: &Transaction, measured: &Sample) {
+        let key = self.dimensions.key(t);
+        self.stats(key).record(t, measured);
+    }
+
+    fn stats(&mut self, key: CompositeKey) -> &mut KeyStats {
+        if self.rows.get(self.last).is_none_or(|(last, _)| *last != key) {
+            match self.numbers.get(&key) {
+                Some(&number) => self.last = number,
+                None if self.rows.len() < MAX_KEYS => {
+                    self.last = self.rows.len();
+                    self.numbers.insert(key, self.last);
+                    self.rows.push((key, KeyStats::default()));
+                }
+                None => return &mut self.others,
+            }
+        }
+        &mut self.rows[self.last].1
+    }
+
+    /// Adds another part of the same data (with the same names); exact while there are no more keys than
+    /// [`MAX_KEYS`].
+    pub fn merge(&mut self, other: &Breakdown) {
+        other.rows.iter().for_each(|(key, stats)| self.stats(*key).merge(stats));
+        self.others.merge(&other.others);
+    }
+
+    /// What it is broken down by.
+    pub fn dimensions(&self) -> &[Dimension] {
+        self.dimensions.as_slice()
+    }
+
+    /// The keys with their numbers, longest waiting first.
+    pub fn rows(&self) -> Vec<(CompositeKey, &KeyStats)> {
+        let mut rows: Vec<_> = self.rows.iter().map(|(key, stats)| (*key, stats)).collect();
+        let rank = |stats: &KeyStats| std::cmp::Reverse((stats.waiting.ns(), stats.count));
+        rows.sort_by_key(|(key, stats)| (rank(stats), *key));
+        rows
+    }
+
+    /// Transactions of keys for which there was no room.
+    pub fn others(&self) -> &KeyStats {
+        &self.others
+    }
+}
+
+impl State for Breakdown {
+    fn put(&self, out: &mut Writer) {
+        self.dimensions.put(out);
+        self.rows.put(out);
+        self.others.put(out);
+    }
+
+    fn take(from: &mut Reader<'_>) -> Result<Self, StateError> {
+        let dimensions = Dimensions::take(from)?;
+        let rows = Vec::<(CompositeKey, KeyStats)>::take(from)?;
+        let numbers: HashMap<CompositeKey, usize> =
+            rows.iter().enumerate().map(|(number, (key, _))| (*key, number)).collect();
+        let count = dimensions.as_slice().len();
+        let fit = rows.iter().all(|(key, _)| key.parts().len() == count);
+        if rows.len() > MAX_KEYS || numbers.len() != rows.len() || !fit {
+            return Err(from.no("breakdown"));
+        }
+        Ok(Self { dimensions, numbers, rows, last: 0, others: State::take(from)? })
+    }
+}

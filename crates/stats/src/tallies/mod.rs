@@ -1,0 +1,204 @@
+//! What a diagnosis compares: waiting by client, server, share and operation, by path, and for errors.
+//!
+//! It must cost next to nothing: a request is found its sums by the number of its connection, in a table of the connections seen
+//! last, and everything else is added up when it is asked for.
+
+mod answers;
+mod cell;
+mod course;
+mod paths;
+mod statuses;
+
+use std::collections::HashMap;
+use std::net::IpAddr;
+
+pub use answers::Answers;
+pub use cell::{ByOperation, Cell, Excess, MIN_COMPARED, SLOW_MEAN, SLOW_TYPICAL};
+pub use course::{Busy, Course, SlowSpan};
+pub use paths::{PathRow, Paths, sum_of};
+use plimsoll_model::{Endpoint, Operation, Symbol, Transaction};
+pub use statuses::{ErrorRow, Errors};
+
+use crate::Sample;
+use crate::state::{Reader, State, StateError, Writer};
+
+/// Places held: 5 MiB. What belongs to others is in no comparison.
+const MAX_PLACES: usize = 4096;
+/// Connections of which the place is remembered.
+const RECENT: usize = 256;
+
+/// A client, a server and a share of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct PlaceKey {
+    /// Client address.
+    pub client: IpAddr,
+    /// Server address and port.
+    pub server: Endpoint,
+    /// Share or export, where known.
+    pub share: Symbol,
+}
+
+/// What one client waited for at one share.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// Whose.
+    pub key: PlaceKey,
+    /// How long, by operation.
+    pub operations: ByOperation,
+    /// When the first and the last answer came, ns.
+    pub span_ns: (i64, i64),
+}
+
+/// What a diagnosis compares.
+#[derive(Clone, Debug)]
+pub struct Tallies {
+    numbers: HashMap<PlaceKey, usize>,
+    places: Vec<Place>,
+    recent: Box<[Option<(u32, Symbol, u32)>; RECENT]>,
+    course: Course,
+    paths: Paths,
+    errors: Errors,
+    answers: Box<[Answers; Operation::ALL.len()]>,
+}
+
+impl Default for Tallies {
+    fn default() -> Self {
+        Self::of(Vec::new(), Course::default(), Paths::default(), Errors::default(), Box::default())
+    }
+}
+
+impl Tallies {
+    fn of(
+        places: Vec<Place>,
+        course: Course,
+        paths: Paths,
+        errors: Errors,
+        answers: Box<[Answers; Operation::ALL.len()]>,
+    ) -> Self {
+        let numbers = places.iter().enumerate().map(|(number, place)| (place.key, number)).collect();
+        Self { numbers, places, recent: Box::new([None; RECENT]), course, paths, errors, answers }
+    }
+
+    /// Takes a request that is counted and not long-lived.
+    #[inline]
+    pub(crate) fn record(&mut self, t: &Transaction, measured: &Sample) {
+        let Some(waited_ns) = measured.headline_ns() else { return };
+        let is_waited_for = crate::Waiting::counts(t);
+        if t.outcome.is_error() {
+            self.errors.record(t, if is_waited_for { waited_ns } else { 0 });
+        }
+        if !is_waited_for {
+            return;
+        }
+        let slot = t.connection as usize % RECENT;
+        let number = match self.recent[slot] {
+            Some((connection, share, number)) if connection == t.connection && share == t.share => number as usize,
+            _ => match self.find(t, slot) {
+                Some(number) => number,
+                None => return,
+            },
+        };
+        let place = &mut self.places[number];
+        let cell = Cell::of(t, measured, waited_ns, 1);
+        place.operations.0[t.procedure.row().operation as usize].add_request(&cell);
+        if let Some(end) = t.timeline.response_last {
+            place.span_ns.1 = place.span_ns.1.max(end);
+        }
+        self.course.record(t, &cell);
+        self.answers[t.procedure.row().operation as usize].record(t);
+        self.paths.record(t, measured, waited_ns);
+    }
+
+    #[cold]
+    fn find(&mut self, t: &Transaction, slot: usize) -> Option<usize> {
+        let number = self.place(PlaceKey { client: t.client.ip, server: t.server, share: t.share })?;
+        let place = &mut self.places[number];
+        let end = t.timeline.response_last.unwrap_or(i64::MAX);
+        place.span_ns = (place.span_ns.0.min(end), place.span_ns.1);
+        self.recent[slot] = Some((t.connection, t.share, u32::try_from(number).ok()?));
+        Some(number)
+    }
+
+    fn place(&mut self, key: PlaceKey) -> Option<usize> {
+        if let Some(&number) = self.numbers.get(&key) {
+            return Some(number);
+        }
+        if self.places.len() >= MAX_PLACES {
+            return None;
+        }
+        self.numbers.insert(key, self.places.len());
+        self.places.push(Place { key, operations: ByOperation::default(), span_ns: (i64::MAX, i64::MIN) });
+        Some(self.places.len() - 1)
+    }
+
+    /// Adds another part of the same data.
+    pub(crate) fn merge(&mut self, other: &Tallies) {
+        for theirs in &other.places {
+            if let Some(number) = self.place(theirs.key) {
+                let mine = &mut self.places[number];
+                mine.operations.add(&theirs.operations);
+                mine.span_ns = (mine.span_ns.0.min(theirs.span_ns.0), mine.span_ns.1.max(theirs.span_ns.1));
+            }
+        }
+        self.course.merge(&other.course);
+        self.paths.merge(&other.paths);
+        self.errors.merge(&other.errors);
+        self.answers.iter_mut().zip(other.answers.iter()).for_each(|(mine, theirs)| mine.merge(theirs));
+    }
+
+    /// Each client at each share, in the order in which they came.
+    pub fn places(&self) -> &[Place] {
+        &self.places
+    }
+
+    /// What clients waited for at all places for which `is_in` holds.
+    pub fn sum(&self, is_in: impl Fn(&PlaceKey) -> bool) -> ByOperation {
+        ByOperation::sum(self.places.iter().filter(|place| is_in(&place.key)).map(|place| &place.operations))
+    }
+
+    /// How long they waited in all, ns.
+    pub fn waited_ns(&self) -> u64 {
+        let cells = self.places.iter().flat_map(|place| place.operations.iter());
+        cells.fold(0, |sum, (_, cell)| cell::sum(sum, cell.waited_ns))
+    }
+
+    /// The same over time.
+    pub fn course(&self) -> &Course {
+        &self.course
+    }
+
+    /// The paths that clients waited for.
+    pub fn paths(&self) -> &Paths {
+        &self.paths
+    }
+
+    /// How answers to requests for an operation follow each other while others wait.
+    pub fn answers(&self, operation: Operation) -> &Answers {
+        &self.answers[operation as usize]
+    }
+
+    /// The errors that they got.
+    pub fn errors(&self) -> &Errors {
+        &self.errors
+    }
+}
+
+crate::state::fields!("place", PlaceKey { client, server, share });
+crate::state::fields!("place with its sums", Place { key, operations, span_ns });
+
+impl State for Tallies {
+    fn put(&self, out: &mut Writer) {
+        self.places.put(out);
+        self.course.put(out);
+        self.paths.put(out);
+        self.errors.put(out);
+        self.answers.put(out);
+    }
+
+    fn take(from: &mut Reader<'_>) -> Result<Self, StateError> {
+        let (places, course, paths) = (State::take(from)?, State::take(from)?, State::take(from)?);
+        let tallies = Self::of(places, course, paths, State::take(from)?, State::take(from)?);
+        let sound = tallies.places.len() <= MAX_PLACES && tallies.numbers.len() == tallies.places.len();
+        if sound { Ok(tallies) } else { Err(from.no("places")) }
+    }
+}

@@ -1,0 +1,88 @@
+//! Steps and think times, whose types read themselves: what they read.
+
+use std::borrow::Cow;
+
+use plimsoll_client::operation::OperationKind;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde_json::{Value, json};
+
+use crate::file_step::FileStep;
+use crate::program::word;
+use crate::quantity::Time;
+use crate::text::{StepText, StepWithOptions, Think, ThinkTable};
+
+impl JsonSchema for StepText {
+    fn schema_name() -> Cow<'static, str> {
+        "Step".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let own = [
+            ("create", "Creates the iteration's own file"),
+            ("recreate", "Creates it again over itself while it is closed, which empties it"),
+        ];
+        let own = own.into_iter().map(|(word, does)| json!({ "const": word, "description": does }));
+        let operations = OperationKind::ALL.iter().filter(|kind| word(**kind).is_ok());
+        let words = operations.map(|kind| json!({ "const": kind, "description": does(*kind) }));
+        let words: Vec<Value> = own.chain(words).collect();
+        let [options, on_file] = [generator.subschema_for::<StepWithOptions>(), generator.subschema_for::<FileStep>()];
+        json_schema!({
+            "description": "One step of an iteration: a word, or a table with one key",
+            "examples": ["getattr", { "read": { "size": "64KiB", "whole": true } }],
+            "anyOf": [{ "oneOf": words }, options, on_file],
+        })
+    }
+}
+
+/// What a step that is a word alone does.
+fn does(kind: OperationKind) -> &'static str {
+    use OperationKind as Kind;
+    match kind {
+        Kind::Null => "Asks for nothing but an answer (SMB ECHO, NFS NULL)",
+        Kind::Fsinfo => "Asks for size and free space of the file system",
+        Kind::ConnectShare => "Connects to the share once more; following steps use that connection (SMB only)",
+        Kind::DisconnectShare => "Disconnects it; following steps use the connection before (SMB only)",
+        Kind::LogOn => "Logs the user on once more; following steps belong to that session (SMB only)",
+        Kind::LogOff => "Ends that session; following steps belong to the one before (SMB only)",
+        Kind::Lookup => "Looks up the name in its directory (NFS LOOKUP; SMB opens for attributes and closes)",
+        Kind::Getattr => "Asks for the attributes of the path",
+        Kind::Access => "Asks which access the server would grant (NFS ACCESS; SMB opens for MAXIMUM_ALLOWED)",
+        Kind::List => "Lists the directory to its end",
+        Kind::ListNames => "Lists the directory's names alone (NFS READDIR; otherwise like list)",
+        Kind::Mkdir => "Creates the iteration's own directory",
+        Kind::Rmdir => "Removes the iteration's own directory",
+        Kind::Remove => "Removes the iteration's own file",
+        Kind::Readlink => "Reads the symbolic link",
+        Kind::Close => "Closes the file",
+        Kind::Flush => "Makes written data durable (SMB FLUSH, NFS COMMIT, fsync)",
+        Kind::GetattrOpen => "Asks for the attributes of the open file",
+        Kind::Open => "Opens the file",
+        Kind::Rename => "Renames the iteration's own file",
+        Kind::Setattr => "Sets the permission bits (SMB: the times)",
+        Kind::Find => "Searches the directory for a pattern",
+        _ => "",
+    }
+}
+
+/// What a user may write for a pause.
+#[derive(JsonSchema)]
+#[serde(untagged)]
+#[expect(dead_code, reason = "describes what ThinkVisitor reads")]
+enum Written {
+    /// Always the same time.
+    Constant(Time),
+    Drawn(ThinkTable),
+}
+
+impl JsonSchema for Think {
+    fn schema_name() -> Cow<'static, str> {
+        "Think".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let mut schema = Written::json_schema(generator);
+        schema.insert("description".into(), "A pause, or a distribution of pauses".into());
+        schema.insert("examples".into(), json!(["10ms", { "exponential": "10ms" }]));
+        schema
+    }
+}
