@@ -30,25 +30,25 @@ const EXAMPLES: &str = "Examples:
   plimsoll analyze trace.pcapng --client 10.0.0.0/8 --path '*.docx' --slower-than 100ms --by user,path
   tcpdump -i eth0 -U -w - port 445 | plimsoll analyze -";
 
-/// Reads pcap, pcapng, snoop, NetXRay and NetMon captures, plain or packed with gzip or zstd; and what was made of them: transactions
-/// tables (Parquet, CSV) and recordings.
+/// Reads packet captures (pcap, pcapng, snoop, NetXRay, NetMon; also compressed with gzip or zstd) and reports response
+/// times. Also reads transactions tables (Parquet, CSV) and recordings.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
-    /// Captures, read in the order of their first time stamps; - for standard input. Or tables that --transactions wrote, or a
-    /// recording of all transactions
+    /// Captures; - reads standard input. Several captures are read in the order of their first time stamps. Also
+    /// accepts transactions tables (--transactions) or a recording made with --record-transactions all
     #[arg(required = true, value_name = "CAPTURE")]
     captures: Vec<PathBuf>,
     #[command(flatten)]
     keys: Keys,
-    /// Break the numbers down by up to three of client, server, share, user, path, connection, operation, status, protocol, second,
-    /// minute, hour: client,operation
+    /// Group the numbers by up to three keys, e.g. client,operation. Keys: client, server, share, user, path,
+    /// connection, operation, status, protocol, second, minute, hour
     #[arg(long, value_name = "KEY[,KEY]", value_parser = parse_dimensions)]
     by: Option<Dimensions>,
-    /// How many of the slowest and of the unanswered operations to list
+    /// Number of slowest and of unanswered operations to list
     #[arg(long, value_name = "COUNT", default_value_t = 20)]
     slowest: usize,
-    /// Write every transaction to a table, one row each: FILE.parquet or FILE.csv
+    /// Write one row per transaction to FILE.parquet or FILE.csv
     #[arg(long, value_name = "FILE")]
     transactions: Option<PathBuf>,
     #[command(flatten)]
@@ -80,7 +80,7 @@ pub(crate) fn run(mut arguments: Arguments) -> anyhow::Result<Done> {
     let inputs = arguments.captures.iter().map(|path| input(path)).collect();
     let opened = Captures::open_until(inputs, stop.clone());
     let mut captures = opened.map_err(|error| match stop.asked() {
-        true => anyhow::Error::new(error).context("interrupted before the first packet"),
+        true => anyhow::Error::new(error).context("interrupted before the first packet: no report"),
         false => error.into(),
     })?;
     let table = table.map(Batched::new);
@@ -107,15 +107,15 @@ pub(crate) fn run(mut arguments: Arguments) -> anyhow::Result<Done> {
     Ok(done)
 }
 
-/// The same of transactions tables, and of recordings that hold all transactions.
+/// Analyses transactions tables, and recordings that hold all transactions.
 fn analyze_tables(
     tables: Tables,
     (arguments, hosts): (&Arguments, &Hosts),
     output: OpenOutput,
 ) -> anyhow::Result<Done> {
     if arguments.transactions.is_some() || arguments.record.to().is_some() || arguments.keys.given() {
-        let why =
-            "--transactions, --record and session keys are for captures, and the input is a table of transactions";
+        let why = "--transactions, --record and session keys need a capture, but the input is a transactions table: leave \
+            them out";
         return Err(Usage(why.to_owned()).into());
     }
     let source = Source { vantage: tables.vantage().to_owned(), ..source(arguments) };
@@ -132,18 +132,21 @@ fn analyze_tables(
     Ok(done)
 }
 
-/// Ctrl-C ends the reading: what was read becomes the report.
+/// Ctrl-C stops reading; the report then covers the packets read so far.
 fn catch(stop: &StopReading, quiet: bool) -> anyhow::Result<()> {
     let stop = stop.clone();
     interrupt::stop_then_end(move || {
         stop.ask();
         if !quiet {
-            shell::note("plimsoll: interrupted: the report is of what was read so far (Ctrl-C again: no report)");
+            shell::note(
+                "plimsoll: interrupted: reporting the packets read so far (press Ctrl-C again to exit \
+            without a report)",
+            );
         }
     })
 }
 
-/// What is analysed, in words.
+/// Describes the input.
 fn source(arguments: &Arguments) -> Source {
     Source {
         tool: format!("plimsoll {}", env!("CARGO_PKG_VERSION")),
@@ -186,8 +189,8 @@ fn observe(
     }
     bar.finish();
     let why = match captures.interrupted() {
-        true => "interrupted before the first packet",
-        false => "the capture holds no packet",
+        true => "interrupted before the first packet: no report",
+        false => "the capture contains no packets: check the capture command",
     };
     anyhow::ensure!(packets, why);
     Ok(observer.finish())

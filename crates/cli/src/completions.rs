@@ -18,7 +18,7 @@ zsh needs `fpath+=~/.zfunc` in ~/.zshrc before compinit.";
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
-    /// Shell to write the script for
+    /// Shell to print the script for
     #[arg(value_enum)]
     shell: Shell,
 }

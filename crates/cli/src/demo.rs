@@ -23,17 +23,17 @@ const LEVELS: [u32; 3] = [1, 4, 16];
 const THINK: Duration = Duration::from_millis(10);
 /// Unmeasured and measured part of each level.
 const PHASES: (Duration, Duration) = (Duration::from_millis(500), Duration::from_secs(3));
-/// Where the page goes when nobody says.
+/// Default file of the page.
 const PAGE: &str = "plimsoll-demo.html";
-/// Of everything random.
+/// Seed of the random number generator.
 const SEED: u64 = 1;
 
 const EXAMPLES: &str = "Examples:
   plimsoll demo
   plimsoll demo --html demo.html --json demo.json";
 
-/// Starts an SMB and an NFS server in memory, runs the workload `mixed` against each at a few load levels, prints the
-/// report and writes it as a page.
+/// Starts an SMB and an NFS server in memory and runs the workload `mixed` against each with 1, 4 and 16 clients.
+/// Prints the report and writes it as an HTML page.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
@@ -55,7 +55,7 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
     let done = Done::with(&findings.validity, output.prints());
     output.write(&findings.into())?;
     if !quiet {
-        shell::note(&format!("\nThe same as a page, with charts: {page}"));
+        shell::note(&format!("\nHTML report with charts: {page}"));
         shell::note("Next: plimsoll run --target smb://user@server/share, and plimsoll run --help");
     }
     Ok(done)

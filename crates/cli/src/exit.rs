@@ -12,9 +12,9 @@ use crate::shell;
 /// How a subcommand ended, other than by an error of its input.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Done {
-    /// What was asked for is there.
+    /// The command did its work.
     Normally,
-    /// A condition of `--fail-if` failed, or a promise is not kept: which, and why.
+    /// A condition of `--fail-if` failed, or the server missed an objective; says which, and why.
     Failed(String),
     /// It ran, but no verdict follows, because the numbers must not be used: why.
     NoVerdict(String),
@@ -27,7 +27,7 @@ pub(crate) enum Done {
     },
 }
 
-/// The exit code where no verdict follows.
+/// Prints a usage error or the help, and returns the exit code.
 pub(crate) const NO_VERDICT: u8 = 4;
 
 impl Done {
@@ -73,7 +73,7 @@ fn say(text: &str) {
     shell::note(&format!("plimsoll: {text}"));
 }
 
-/// An error with its causes, each said once: some say in their own words what they come from.
+/// An error with its causes. Repeated texts are left out, because some errors already quote their cause.
 fn whole(error: &anyhow::Error) -> String {
     error.chain().map(ToString::to_string).fold(String::new(), |said, cause| match said.as_str() {
         "" => cause,
@@ -82,7 +82,7 @@ fn whole(error: &anyhow::Error) -> String {
     })
 }
 
-/// The first error of several things that were all tried; the others are told at once.
+/// Returns the first of several errors; prints the others at once.
 pub(crate) fn first_error(results: impl IntoIterator<Item = anyhow::Result<()>>) -> anyhow::Result<()> {
     let mut errors = results.into_iter().filter_map(Result::err);
     let Some(first) = errors.next() else { return Ok(()) };
@@ -90,13 +90,12 @@ pub(crate) fn first_error(results: impl IntoIterator<Item = anyhow::Result<()>>)
     Err(first)
 }
 
-/// How writing to standard output went. That somebody closed the pipe (`| head`) is no failure of ours, and nobody is there to be
-/// told; whether the numbers are valid is another thing.
+/// Result of writing to standard output. A closed pipe (`| head`) is a success; the verdict stays the same.
 pub(crate) fn unless_closed(written: anyhow::Result<()>) -> anyhow::Result<()> {
     written.or_else(|error| if is_broken_pipe(&error) { Ok(()) } else { Err(error) })
 }
 
-/// The exit code where the arguments are no command, or ask for help; tells it.
+/// Prints a usage error or the help, and returns the exit code.
 pub(crate) fn no_command(error: &clap::Error) -> ExitCode {
     shell::hold_given(given());
     let text = error.render().ansi().to_string();

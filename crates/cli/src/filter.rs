@@ -22,44 +22,47 @@ use sink::{Criteria, procedures};
 use status::Status;
 use term::{Term, Terms};
 
-/// Which transactions count, as flags.
+/// Filters, as flags.
 #[derive(Clone, Debug, Default, clap::Args)]
 #[command(next_help_heading = "Filters (repeat for more values; !VALUE excludes)")]
 pub(crate) struct Filter {
-    /// Only requests sent from then on: a duration since the first packet (90, 1m30s), a time of day (03:08:21) or a date and time
-    /// (2026-11-21 03:08), with or without a zone (Z, +01:00) [default zone: local, with --utc UTC]
+    /// Only requests sent at or after this time: a duration since the first packet (90, 1m30s), a time of day
+    /// (03:08:21), or a date and time (2026-11-21 03:08). A zone may follow (Z, +01:00) [default zone: local; with
+    /// --utc: UTC]
     #[arg(long, value_name = "WHEN", allow_hyphen_values = true)]
     from: Option<When>,
-    /// Only requests sent before then, likewise
+    /// Only requests sent before this time; same formats as --from
     #[arg(long, value_name = "WHEN", allow_hyphen_values = true)]
     to: Option<When>,
-    /// Only this client: an address, address:port, network (10.0.0.0/8) or name in --hosts
+    /// Only this client: an address, address:port, network (10.0.0.0/8), or name from --hosts
     #[arg(long, value_name = "ADDRESS", value_parser = |text: &str| Term::parse(text, Address::parse))]
     client: Vec<Term<Address>>,
-    /// Only this server: an address, address:port, network or name in --hosts
+    /// Only this server: an address, address:port, network, or name from --hosts
     #[arg(long, value_name = "ADDRESS", value_parser = |text: &str| Term::parse(text, Address::parse))]
     server: Vec<Term<Address>>,
-    /// Only this share or export, without its server (data) or with it (//server/data); * and ? as in --path
+    /// Only this share or export, without its server (data) or with it (//server/data); accepts * and ?
     #[arg(long, value_name = "GLOB", value_parser = |text: &str| Term::parse(text, Pattern::parse))]
     share: Vec<Term<Pattern>>,
-    /// Only these paths within their shares, as .gitignore has them: *.docx anywhere, projects/*.docx in that folder, projects/** below
-    /// it
+    /// Only these paths within the share, in .gitignore syntax: *.docx (any folder), projects/*.docx (that folder),
+    /// projects/** (everything below)
     #[arg(long, value_name = "GLOB", value_parser = |text: &str| Term::parse(text, Pattern::parse))]
     path: Vec<Term<Pattern>>,
-    /// Only this user, without a domain (alice) or with it (corp/alice), or uid
+    /// Only this user, without a domain (alice), with it (corp/alice), or by uid
     #[arg(long, value_name = "GLOB", value_parser = |text: &str| Term::parse(text, Pattern::parse))]
     user: Vec<Term<Pattern>>,
-    /// Only this operation (write), procedure (READ_ANDX) or group (Other.Directory, Write: with flush)
+    /// Only this operation (write), procedure (READ_ANDX) or group (Other.Directory; Write includes flush)
     #[arg(long, value_name = "NAME", value_parser = |text: &str| Term::parse(text, ProcedureSet::of_label))]
     operation: Vec<Term<ProcedureSet>>,
-    /// Only requests that ended so: a status (ACCESS_DENIED, NFS3ERR_STALE, 0xc0000022), error, refused, failed, unanswered, …
+    /// Only requests with this result: a status (ACCESS_DENIED, NFS3ERR_STALE, 0xc0000022), error, refused, failed,
+    /// unanswered, …
     #[arg(long, value_name = "STATUS", value_parser = |text: &str| Term::parse(text, Status::parse))]
     status: Vec<Term<Status>>,
-    /// Only requests with a longer response time (under a schedule: from the intended start): 100ms, 2s
+    /// Only requests with a longer response time than this, e.g. 100ms. With --rate or --users the time counts from the
+    /// intended start
     #[arg(long, value_name = "DURATION", value_parser = humantime::parse_duration)]
     slower_than: Option<Duration>,
-    /// Names of hosts, as in /etc/hosts: for --client and --server, and shown beside addresses in the table of --by,
-    /// before the names that the capture itself has (DNS, NetBIOS, SMB logons)
+    /// File of host names in /etc/hosts format, for --client, --server and the tables of --by. These names take
+    /// precedence over DNS, NetBIOS and SMB logon names in the capture
     #[arg(long, value_name = "FILE")]
     hosts: Option<PathBuf>,
 }
@@ -112,7 +115,7 @@ impl Filter {
                 let found = hosts.addresses(name);
                 if found.is_empty() {
                     let why = format!(
-                        "--{flag} {name}: no address has this name; give an address, or --hosts FILE with the name"
+                        "--{flag} {name}: unknown host name; give an address, or add the name to a file for --hosts"
                     );
                     return Err(Usage(why).into());
                 }

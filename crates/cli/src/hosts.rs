@@ -30,8 +30,9 @@ impl Hosts {
             let Some(address) = words.next() else { continue };
             // Of fe80::1%eth0 the interface is none of the capture's.
             let ip = address.split('%').next().and_then(|ip| ip.parse::<IpAddr>().ok());
-            let ip =
-                ip.ok_or_else(|| format!("line {}: expected an address and its names, got {address:?}", number + 1))?;
+            let ip = ip.ok_or_else(|| {
+                format!("line {}: expected an IP address followed by host names, got {address:?}", number + 1)
+            })?;
             let names = hosts.names.entry(ip).or_default();
             for name in words {
                 if !names.iter().any(|known| known.eq_ignore_ascii_case(name)) {

@@ -5,10 +5,10 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use anyhow::Context;
 
-/// The exit code after a signal that ended the process: that of SIGINT in a shell.
+/// Exit code after SIGINT, the same as in a shell.
 const KILLED: i32 = 130;
 
-/// What happens when a signal comes.
+/// Handler of a signal.
 type Action = Box<dyn FnMut() + Send>;
 
 #[derive(Default)]
@@ -57,7 +57,7 @@ fn install() -> anyhow::Result<()> {
     let mut state = state();
     if !state.installed {
         // The handler runs in a thread of its own, so that it may take the lock.
-        ctrlc::set_handler(handle).context("Ctrl-C cannot be caught")?;
+        ctrlc::set_handler(handle).context("cannot install the Ctrl-C handler")?;
         state.installed = true;
     }
     Ok(())

@@ -12,13 +12,12 @@ use crate::exit::Usage;
 /// Keys of SMB 3 sessions, as flags.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub(crate) struct Keys {
-    /// Decrypt an SMB 3 session: its id (8 bytes in wire order) and its session key (16 bytes; with AES-256 all 32 of a
-    /// Kerberos session's), in hexadecimal, as in Wireshark's smb2_seskey_list; may be repeated. Other users of this machine
-    /// can see a command line: better give keys with --smb-session-keys. SMB 3.1.1 needs a capture that has the session
-    /// from its logon on
+    /// Decrypt an SMB 3 session, given its session ID (8 bytes in wire order) and session key (16 bytes; AES-256 with
+    /// Kerberos: 32), both in hexadecimal as in Wireshark's smb2_seskey_list; may be repeated. Other local users can
+    /// see command lines: prefer --smb-session-keys. For SMB 3.1.1 the capture must include the logon
     #[arg(long, value_name = "SESSIONID:KEY", value_parser = secret)]
     smb_session_key: Vec<Secret>,
-    /// Decrypt the SMB 3 sessions in this file: lines of SESSIONID:KEY, # begins a comment; may be repeated
+    /// Decrypt the SMB 3 sessions listed in FILE: one SESSIONID:KEY per line, # starts a comment; may be repeated
     #[arg(long, value_name = "FILE", value_parser = secret)]
     smb_session_keys: Vec<Secret>,
 }
@@ -43,7 +42,7 @@ impl Keys {
     ///
     /// # Errors
     ///
-    /// Where a text is no session id with its key, or a file cannot be read.
+    /// A text is not SESSIONID:KEY, or a file cannot be read.
     pub(crate) fn read(&self) -> anyhow::Result<SessionKeys> {
         let mut keys = SessionKeys::default();
         for (at, Secret(text)) in self.smb_session_key.iter().enumerate() {
@@ -51,7 +50,12 @@ impl Keys {
         }
         for Secret(file) in &self.smb_session_keys {
             if SessionKeys::default().add(file).is_ok() {
-                return Err(Usage("--smb-session-keys takes a file; --smb-session-key takes a key".to_owned()).into());
+                return Err(Usage(
+                    "--smb-session-keys expects a file name; use --smb-session-key for a \
+                key"
+                    .to_owned(),
+                )
+                .into());
             }
             let text = std::fs::read_to_string(PathBuf::from(file)).with_context(|| format!("cannot read {file}"))?;
             keys.add_lines(&text).map_err(|(line, error)| Usage(format!("{file}, line {line}: {error}")))?;

@@ -39,7 +39,7 @@ const EXAMPLES: &str = "Examples:
 
 Every subcommand has examples: plimsoll analyze --help";
 
-/// Response time beside throughput, for every operation of a file server.
+/// Measures response time and throughput of SMB and NFS file servers, per operation.
 #[derive(Debug, Parser)]
 #[command(name = "plimsoll", version, long_version = version::long(), max_term_width = 100, after_help = EXAMPLES)]
 struct Arguments {
@@ -53,17 +53,17 @@ struct Arguments {
 enum Command {
     /// Turn a packet capture of SMB or NFS traffic into response times.
     Analyze(analyze::Arguments),
-    /// Break down the time of a call: client, network, server, disk.
+    /// Show how the time of a call divides into client, network, server and disk.
     Breakdown(Box<breakdown::Arguments>),
     /// Find the highest load at which a server meets a service-level objective.
     Capacity(Box<capacity::Arguments>),
-    /// Compare recordings or captures, and say which differences are significant.
+    /// Compare recordings or captures, and show which differences are significant.
     Compare(compare::Arguments),
-    /// Print a script that completes the words of the command, for bash, zsh, fish, PowerShell or elvish.
+    /// Print a completion script for bash, zsh, fish, PowerShell or elvish.
     Completions(completions::Arguments),
-    /// Try Plimsoll: both protocols under growing load, on embedded servers, in half a minute.
+    /// Try Plimsoll in half a minute: drive embedded SMB and NFS servers with increasing load.
     Demo(demo::Arguments),
-    /// Drive two servers alternately with the same workload, and say which differences are significant.
+    /// Drive two servers alternately with the same workload, and show which differences are significant.
     Duel(Box<duel::Arguments>),
     /// Drive an SMB or NFS server with a workload, and report response times.
     Run(Box<run::Arguments>),
@@ -71,7 +71,7 @@ enum Command {
     Report(report::Arguments),
     /// Run an in-memory SMB or NFS server for testing.
     Serve(serve::Arguments),
-    /// Drive a server at one load after the other, and show the load curve: maximum, knee, response times.
+    /// Drive a server at several load levels, and show the load curve (maximum, knee, response times).
     Sweep(Box<sweep::Arguments>),
     /// List and explain the built-in workloads.
     Workloads(workloads::Arguments),

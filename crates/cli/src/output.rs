@@ -21,10 +21,10 @@ pub(crate) struct Output {
     /// Write the report as JSON (schemas/plimsoll.report.2.schema.json); - for standard output
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
-    /// Write the report as one self-contained page
+    /// Write the report as one self-contained HTML page
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
-    /// Print the whole report. Default: a summary of at most 40 lines
+    /// Print the whole report [default: a summary of at most 40 lines]
     #[arg(long, conflicts_with = "quiet")]
     full: bool,
     /// Print this section of the report instead of the summary; may be repeated
@@ -33,10 +33,10 @@ pub(crate) struct Output {
     /// Show instants in UTC [default: local time]
     #[arg(long)]
     utc: bool,
-    /// Print what Swartz's Appendix A (1997) has and nothing else: of a run, a report for each load level
+    /// Print only the tables of Swartz (1997), Appendix A; a run prints one set per load level
     #[arg(long, conflicts_with_all = ["quiet", "full", "section"])]
     appendix_a: bool,
-    /// No report, no progress; only --json - output
+    /// Print no report and no progress; `--json -` still prints JSON
     #[arg(long, short)]
     pub(crate) quiet: bool,
 }
@@ -48,13 +48,13 @@ pub(crate) struct ComparisonOutput {
     /// Write the comparison as JSON (schemas/plimsoll.report.2.schema.json); - for standard output
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
-    /// Write the comparison as one self-contained page
+    /// Write the comparison as one self-contained HTML page
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
-    /// On one page: every load level of every side as a line of one table, and as charts on --html's page
+    /// Print one table with a row per load level and side; --html adds charts
     #[arg(long)]
     compact: bool,
-    /// Print the whole comparison. Default: a summary of at most 40 lines
+    /// Print the whole comparison [default: a summary of at most 40 lines]
     #[arg(long, conflicts_with = "quiet")]
     full: bool,
     /// Print this section of the comparison instead of the summary; may be repeated
@@ -63,12 +63,12 @@ pub(crate) struct ComparisonOutput {
     /// Show instants in UTC [default: local time]
     #[arg(long)]
     utc: bool,
-    /// No report, no progress; only --json - output
+    /// Print no report and no progress; `--json -` still prints JSON
     #[arg(long, short)]
     pub(crate) quiet: bool,
 }
 
-/// Where a report goes, with its files open.
+/// Destinations of a report, with their files open.
 pub(crate) struct OpenOutput {
     json: Json,
     html: Option<OutputFile>,
@@ -76,7 +76,7 @@ pub(crate) struct OpenOutput {
     quiet: bool,
 }
 
-/// What becomes of a report for a person to read.
+/// Form of the printed report.
 #[derive(Clone, Copy)]
 enum Form {
     Screen,
@@ -138,7 +138,7 @@ impl OpenOutput {
         !self.quiet && !matches!(self.json, Json::StandardOutput)
     }
 
-    /// Writes the report wherever it is wanted. Where one place takes nothing, the others get theirs all the same.
+    /// Writes the report to each destination. An error at one does not stop the others.
     pub(crate) fn write(self, report: &Report) -> anyhow::Result<()> {
         self.write_with(report, None)
     }
@@ -164,11 +164,11 @@ impl OpenOutput {
     }
 }
 
-/// Chooses the zone of all instants. A machine whose zone cannot be found out shows UTC, and says so.
+/// Chooses the zone of all instants. Without a local zone the report uses UTC and prints a warning.
 fn show_instants(utc: bool) {
     let zone = if utc { Ok(Zone::utc()) } else { Zone::local() };
     zone.unwrap_or_else(|error| {
-        shell::note(&format!("plimsoll: local time zone: {error}; instants are in UTC (--utc: no warning)"));
+        shell::note(&format!("plimsoll: local time zone unknown: {error}; using UTC (--utc suppresses this warning)"));
         Zone::utc()
     })
     .show();
@@ -183,7 +183,7 @@ enum Json {
 
 fn open(json: Option<&Path>, html: Option<&Path>, files: &mut Files) -> anyhow::Result<(Json, Option<OutputFile>)> {
     if html.is_some_and(is_standard_output) {
-        return Err(Usage("--html - : the page goes to a file, name one".to_owned()).into());
+        return Err(Usage("--html -: cannot write the page to standard output; name a file".to_owned()).into());
     }
     let json = match json {
         None => Json::Nowhere,
@@ -193,7 +193,7 @@ fn open(json: Option<&Path>, html: Option<&Path>, files: &mut Files) -> anyhow::
     Ok((json, files.open_if("--html", html)?))
 }
 
-/// JSON on standard output stands there alone.
+/// With JSON on standard output, nothing else is printed there.
 fn json_and_text(report: &Report, json: Json, quiet: bool, text: impl FnOnce() -> String) -> anyhow::Result<()> {
     let json = match json {
         Json::StandardOutput => return unless_closed(json_to(report, io::stdout().lock())),

@@ -17,12 +17,12 @@ use crate::interrupt;
 
 /// Links that are followed, at most: as many as Linux follows.
 const LINKS: usize = 40;
-/// Longer names would leave no room for what is put around them (255 bytes in most file systems).
+/// Limit for a name, so that prefix and suffix still fit (255 bytes in most file systems).
 const NAME_BYTES: usize = 200;
 /// Names that are tried for a temporary file; others may have been left behind.
 const TRIES: u32 = 100;
 
-/// The files of one command: what it reads, and what it writes. No output replaces an input, or another output.
+/// Inputs and outputs of one command. No output replaces an input or another output.
 #[derive(Default)]
 pub(crate) struct Files {
     inputs: Vec<(PathBuf, Identity)>,
@@ -58,11 +58,11 @@ pub(crate) struct OutputFile {
     rename: Option<(PathBuf, PathBuf)>,
 }
 
-/// What a name stands for, its links followed.
+/// Kind of a path, with links followed.
 enum Target {
     /// A regular file, or none so far.
     Regular(PathBuf, Option<Metadata>),
-    /// Something else, to be opened by this name.
+    /// Not a regular file; opened by this name.
     Direct(PathBuf),
     /// A descriptor of this process.
     Stdout,
@@ -97,7 +97,7 @@ impl Files {
     pub(crate) fn open(&mut self, flag: &str, path: &Path, readers: Readers) -> anyhow::Result<OutputFile> {
         let shown = format!("{flag} {}", path.display());
         let refuse = |why: String| -> anyhow::Error { Usage(format!("{shown}: {why}")).into() };
-        let failed = |error: io::Error| anyhow!("{shown}: cannot be written: {error}; name a file that you may write");
+        let failed = |error: io::Error| anyhow!("{shown}: cannot write: {error}; name a writable file");
         let target = Target::of(path).map_err(failed)?;
         let Target::Regular(real, there) = target else {
             let file = target.open().map_err(failed)?;
@@ -108,25 +108,25 @@ impl Files {
             None => PathBuf::from("."),
         };
         if !folder.is_dir() {
-            return Err(refuse("no such folder; make it, or name a file elsewhere".to_owned()));
+            return Err(refuse("no such folder; create it, or name a file in another folder".to_owned()));
         }
         if there.as_ref().is_some_and(Metadata::is_dir) {
-            return Err(refuse("this is a folder; name a file".to_owned()));
+            return Err(refuse("expected a file, but this is a folder; name a file".to_owned()));
         }
         let identity = Identity::of(&real).map_err(failed)?;
         if let Some((input, _)) = self.inputs.iter().find(|(_, input)| input.holds(&identity)) {
             let input = input.display();
-            return Err(refuse(format!("this is an input ({input}) and would be overwritten; name another file")));
+            return Err(refuse(format!("the output would overwrite the input {input}; name another file")));
         }
         if let Some((other, _)) = self.outputs.iter().find(|(_, other)| other.holds(&identity)) {
-            return Err(refuse(format!("{other} writes there already; name another file")));
+            return Err(refuse(format!("{other} already writes to this file; name another file")));
         }
         let opened = begin(&shown, &folder, &real, there.as_ref(), readers).map_err(failed)?;
         self.outputs.push((flag.to_owned(), identity));
         Ok(opened)
     }
 
-    /// The same of an output that may not be wanted.
+    /// Opens an optional output.
     pub(crate) fn open_if(&mut self, flag: &str, path: Option<&Path>) -> anyhow::Result<Option<OutputFile>> {
         path.map(|path| self.open(flag, path, Readers::Usual)).transpose()
     }
@@ -164,7 +164,10 @@ fn begin(
             Err(error) => return Err(error),
         }
     }
-    Err(io::Error::new(io::ErrorKind::AlreadyExists, "too many temporary files were left beside it"))
+    Err(io::Error::new(
+        io::ErrorKind::AlreadyExists,
+        "the folder has too many leftover temporary files (.NAME.tmp-PID)",
+    ))
 }
 
 /// `.NAME.tmp-PID`, and the number where that is taken.
@@ -184,9 +187,9 @@ impl OutputFile {
         self.file.try_clone()
     }
 
-    /// What failed, with the output's name and what to do.
+    /// An error with the output's name and a remedy.
     pub(crate) fn failed(&self, why: impl std::fmt::Display) -> anyhow::Error {
-        anyhow!("{}: not written: {why}; free some space or name another file", self.shown)
+        anyhow!("{}: cannot write: {why}; free some space or name another file", self.shown)
     }
 
     /// Everything is written: it gets its name.
@@ -217,7 +220,7 @@ impl OutputFile {
     }
 }
 
-/// What did not become whole is removed.
+/// Removes an incomplete file.
 impl Drop for OutputFile {
     fn drop(&mut self) {
         if let Some((temporary, _)) = &self.rename {
@@ -229,7 +232,7 @@ impl Drop for OutputFile {
 }
 
 impl Identity {
-    /// What a name stands for, which need not exist.
+    /// Resolves a path that may not exist.
     fn of(path: &Path) -> io::Result<Self> {
         match fs::metadata(path) {
             Ok(there) => {
@@ -261,7 +264,7 @@ fn of_stdin() -> Option<Identity> {
 }
 
 impl Target {
-    /// Follows links one by one: those of `/proc` stand for descriptors, and lead to no name that could be given.
+    /// Follows links one by one. Links in `/proc` stand for descriptors and have no usable target name.
     fn of(path: &Path) -> io::Result<Self> {
         let mut path = path.to_owned();
         for _ in 0..LINKS {
@@ -288,10 +291,10 @@ impl Target {
             }
             path = folder.join(fs::read_link(&path)?);
         }
-        Err(io::Error::other("too many links"))
+        Err(io::Error::other("too many symbolic links"))
     }
 
-    /// Opens what is written directly.
+    /// Opens a file for writing in place.
     fn open(&self) -> io::Result<File> {
         match self {
             Target::Stdout => Ok(io::stdout().as_fd().try_clone_to_owned()?.into()),
@@ -372,7 +375,10 @@ mod tests {
         files.fills("--record", Some(&name("kept")));
         for same in ["new.json", "dangling", "recording/../new.json", "kept"] {
             let error = files.open("--html", &name(same), Readers::Usual).unwrap_err();
-            assert!(error.is::<Usage>() && error.to_string().contains("writes there already"), "{same}: {error}");
+            assert!(
+                error.is::<Usage>() && error.to_string().contains("already writes to this file"),
+                "{same}: {error}"
+            );
         }
         let error = files.open("--html", &name("missing/x"), Readers::Usual).unwrap_err();
         assert!(error.is::<Usage>() && error.to_string().contains("no such folder"), "{error}");

@@ -11,9 +11,9 @@ use crate::shell;
 const FRAMES_A_LOOK: u64 = 65_536;
 /// Nothing shorter than this gets a bar.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// The rate is of so much time: what stood in the page cache, or was mapped at once, does not count for long.
+/// Window of the rate; data from the page cache, or mapped at once, affects it only briefly.
 const RATE_WINDOW: Duration = Duration::from_secs(5);
-/// No rate is said of a shorter time.
+/// Minimum time for a rate.
 const SHORTEST_RATE: Duration = Duration::from_millis(500);
 
 /// The bar of a long input.
@@ -70,7 +70,7 @@ impl Bar {
     }
 }
 
-/// Where less is to see, the numbers are worth more than the bar beside them.
+/// Below this width only numbers are shown, without a bar.
 const NARROW: u16 = 60;
 
 /// How a bar looks in the characters of the locale, in a wide terminal and in a narrow one.
@@ -98,7 +98,7 @@ impl Rate {
         }
     }
 
-    /// `None`: nothing was read, or not for long enough.
+    /// `None`: no bytes yet, or too short a time.
     fn per_second(&self) -> Option<f64> {
         let ((since, before), (at, read)) = self.looks.front().zip(self.looks.back())?;
         let time = at.saturating_sub(*since);

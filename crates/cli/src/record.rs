@@ -11,13 +11,13 @@ use crate::secrecy;
 #[derive(Clone, Debug, clap::Args)]
 #[command(next_help_heading = "Output")]
 pub(crate) struct RecordFlags {
-    /// Keep everything in a folder: for `plimsoll report DIR`, and for SQL (docs/recordings.md)
+    /// Write a recording to this folder, for `plimsoll report DIR` and SQL (docs/recordings.md)
     #[arg(long, value_name = "DIR")]
     record: Option<PathBuf>,
-    /// Transactions with a row in the recording. Its statistics always cover every transaction
+    /// Transactions to store as rows. Statistics always cover every transaction
     #[arg(long, value_name = "WHICH", requires = "record", default_value = "sample")]
     record_transactions: Which,
-    /// Replace the recording that is in the folder already
+    /// Replace an existing recording in the folder
     #[arg(long, requires = "record")]
     overwrite: bool,
 }
@@ -27,7 +27,7 @@ pub(crate) struct RecordFlags {
 enum Which {
     /// No rows
     None,
-    /// One in 64, chosen by the seed
+    /// 1 in 64 rows, chosen by --seed
     Sample,
     /// All rows
     All,

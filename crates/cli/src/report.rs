@@ -15,14 +15,14 @@ const EXAMPLES: &str = "Examples:
   plimsoll report monday --full --html monday.html
   plimsoll report monday --export monday.om";
 
-/// Shows again what `plimsoll run --record DIR` or `plimsoll analyze --record DIR` found.
+/// Prints the report of a recording made with `plimsoll run --record DIR` or `plimsoll analyze --record DIR`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
-    /// The recording
+    /// Recording to print (the folder given to --record)
     #[arg(value_name = "DIR")]
     recording: PathBuf,
-    /// Write it for other programs: FILE.hlog (HdrHistogram's interval log), FILE.hgrm (its percentiles) or FILE.om
+    /// Export the recording to FILE.hlog (HdrHistogram interval log), FILE.hgrm (HdrHistogram percentiles) or FILE.om
     /// (OpenMetrics); may be repeated
     #[arg(long = "export", value_name = "FILE", value_parser = Exported::parse, help_heading = "Output")]
     exports: Vec<Exported>,
@@ -41,7 +41,8 @@ impl Exported {
     fn parse(text: &str) -> Result<Self, String> {
         let file = PathBuf::from(text);
         let known = || Export::ALL.map(|(end, _)| format!(".{end}")).join(", ");
-        let format = Export::of(&file).ok_or_else(|| format!("the name must end in one of {}", known()))?;
+        let format =
+            Export::of(&file).ok_or_else(|| format!("expected a file name that ends in one of {}", known()))?;
         Ok(Self { file, format })
     }
 }

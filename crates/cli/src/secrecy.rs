@@ -7,18 +7,18 @@
 use std::borrow::Cow;
 use std::sync::OnceLock;
 
-/// What stands for a secret.
+/// Replaces a secret.
 const HIDDEN: &str = "***";
 /// Flags whose value is a secret, or may be one by mistake.
 const SECRET: [&str; 2] = ["--smb-session-key", "--smb-session-keys"];
 
-/// The words of this process's command line as they were given, which they are no longer once secrets in them were overwritten.
+/// The original command line of this process, as it was before its secrets were overwritten.
 pub(crate) fn given() -> &'static [String] {
     static GIVEN: OnceLock<Vec<String>> = OnceLock::new();
     GIVEN.get_or_init(|| std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect())
 }
 
-/// The secrets in the words of a command line: passwords of URLs, whatever they are given for, and keys.
+/// Secrets on a command line: keys, and passwords in URLs of any option.
 pub(crate) fn secrets(words: &[String]) -> Vec<&str> {
     let mut secret_follows = false;
     let secret = |word: &'_ String| -> Option<(usize, usize)> {
@@ -71,7 +71,7 @@ pub(crate) fn without_passwords(text: &str) -> Cow<'_, str> {
     in_text(text, given())
 }
 
-/// What repeats one of `words` loses the password whatever it holds. Any other URL ends at white space or a quote.
+/// A copy of one of `words` loses its password completely. Any other URL ends at white space or a quote.
 fn in_text<'t>(text: &'t str, words: &[String]) -> Cow<'t, str> {
     let mut text = Cow::Borrowed(text);
     for word in words {
@@ -105,7 +105,7 @@ fn urls_in(text: &str) -> Option<String> {
     Some(shown)
 }
 
-/// The part of a URL behind `://` without its password; `None` where it has none.
+/// The part of a URL after `://` without its password; `None` without a password.
 fn without_password(url: &str) -> Option<String> {
     let (user, password) = user_and_password(url)?;
     let behind = url.get(user.len() + 1 + password.len()..)?;
@@ -128,7 +128,7 @@ fn user_and_password(url: &str) -> Option<(&str, &str)> {
 mod tests {
     use super::*;
 
-    /// Passwords with what ends a part of a URL, unescaped and escaped; each holds `TOP` and `SECRET`.
+    /// Passwords that contain URL delimiters, unescaped and escaped; each contains `TOP` and `SECRET`.
     const PASSWORDS: [&str; 12] = [
         "TOPSECRET",
         "TOP/SECRET",
@@ -174,7 +174,7 @@ mod tests {
         assert_eq!(secrets(&keys), ["aa:bb", "cc", "b"]);
     }
 
-    /// Not given as an argument, as in a file, a password must not hold what ends a URL in a text.
+    /// A password from a file must not contain a URL delimiter.
     #[test]
     fn passwords_of_urls_are_not_repeated() {
         for (text, shown) in [

@@ -13,44 +13,44 @@ use plimsoll_serve::{Account, Embedded, Kind, Options, ServeError};
 use crate::exit::{Done, Usage};
 use crate::shell;
 
-/// Where the password comes from when no file is named.
+/// Environment variable for the password.
 const PASSWORD_VARIABLE: &str = "PLIMSOLL_PASSWORD";
-/// Where it listens when nobody says: ports that need no root.
+/// Default ports, which do not need root.
 const SMB_PORT: u16 = 4450;
 const NFS_PORT: u16 = 20_490;
 
 /// Arguments of `plimsoll serve`.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  plimsoll serve smb\n  plimsoll serve nfs --listen 127.0.0.1:0 --size 512MiB\n\nThe first line on standard output is the target's URL, without the password.\n\
-    Everything that is written stays in memory and is gone when the server ends."
+    after_help = "Examples:\n  plimsoll serve smb\n  plimsoll serve nfs --listen 127.0.0.1:0 --size 512MiB\n\nThe first line on standard output is the URL of the target, without the password.\n\
+    The server stores all files in memory; they are lost when it exits."
 )]
 pub(crate) struct Arguments {
-    /// Which protocol
+    /// Protocol to serve
     #[arg(value_enum)]
     protocol: Protocol,
-    /// Where to listen; port 0 lets the system choose [default: 127.0.0.1:4450 (smb), 127.0.0.1:20490 (nfs)]
+    /// Address and port to listen on; port 0 picks a free port [default: 127.0.0.1:4450 (smb), 127.0.0.1:20490 (nfs)]
     #[arg(long, value_name = "ADDRESS:PORT")]
     listen: Option<SocketAddr>,
-    /// Listen where other machines can reach it
+    /// Allow an address that other machines can reach
     #[arg(long)]
     allow_remote: bool,
-    /// The user who may log on (smb); without one, everybody may
+    /// User name for SMB logons, e.g. alice [default: anyone may connect]
     #[arg(long, value_name = "NAME")]
     user: Option<String>,
-    /// The password's file: its first line (else the environment's PLIMSOLL_PASSWORD)
+    /// File whose first line is the password [default: the variable PLIMSOLL_PASSWORD]
     #[arg(long, value_name = "FILE", requires = "user")]
     password_file: Option<PathBuf>,
-    /// The name of the share or export
+    /// Name of the share or export
     #[arg(long, value_name = "NAME", default_value = "plimsoll")]
     share: String,
-    /// Memory that files may take, taken when it is written: 512MiB, 4GiB …
+    /// Maximum memory for file data, e.g. 512MiB or 4GiB; allocated as files grow
     #[arg(long, value_name = "BYTES", default_value = "4GiB", value_parser = parse_size)]
     size: u64,
-    /// Threads that serve [default: as many as there are cores]
+    /// Server threads [default: one per core]
     #[arg(long, value_name = "COUNT")]
     threads: Option<NonZeroUsize>,
-    /// Refuse all changes
+    /// Reject all writes and other changes
     #[arg(long)]
     read_only: bool,
 }
@@ -96,22 +96,22 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
         // A second one finds nobody waiting, and does no harm.
         let _ = interrupted.send(());
     };
-    ctrlc::set_handler(interrupt).context("Ctrl-C cannot be waited for")?;
+    ctrlc::set_handler(interrupt).context("cannot install the Ctrl-C handler")?;
     let open = kind == Kind::Nfs && options.allow_remote;
     let can = if options.read_only { "read" } else { "read and write" };
     let server = Embedded::start(kind, options).map_err(refused)?;
     let mut out = anstream::stdout();
     writeln!(out, "{}", server.shown()).and_then(|()| out.flush()).context("standard output")?;
     if open {
-        shell::note(&format!("NFSv3 has no passwords: everybody who can reach this server can {can}."));
+        shell::note(&format!("NFSv3 has no passwords: anyone who can reach this server can {can}."));
     }
-    shell::note(&format!("{}\nCtrl-C ends it, and what was written is gone with it.", example(kind, &server)));
-    interruption.recv().context("Ctrl-C cannot be waited for any more")?;
+    shell::note(&format!("{}\nPress Ctrl-C to stop the server; all files are then lost.", example(kind, &server)));
+    interruption.recv().context("cannot wait for Ctrl-C")?;
     drop(server);
     Ok(Done::Normally)
 }
 
-/// How to look at it with somebody else's client.
+/// Example command for another client.
 fn example(kind: Kind, server: &Embedded) -> String {
     let (ip, port) = (server.address().ip(), server.address().port());
     let shown = server.shown();
@@ -119,13 +119,13 @@ fn example(kind: Kind, server: &Embedded) -> String {
     match kind {
         Kind::Smb => {
             let who = if shown.contains('@') { "-U NAME" } else { "-N" };
-            format!("Also for: smbclient //{ip}/{path} -p {port} {who}")
+            format!("Also works with: smbclient //{ip}/{path} -p {port} {who}")
         }
-        Kind::Nfs => format!("Also for: nfs-ls 'nfs://{ip}/{path}?nfsport={port}&mountport={port}&version=3'"),
+        Kind::Nfs => format!("Also works with: nfs-ls 'nfs://{ip}/{path}?nfsport={port}&mountport={port}&version=3'"),
     }
 }
 
-/// What the user can put right is usage; what the system refuses is not.
+/// Wrong options are usage errors; refusals of the system are not.
 fn refused(error: ServeError) -> anyhow::Error {
     match error {
         ServeError::Listen { .. } | ServeError::Threads(_) | ServeError::Random(_) => error.into(),
@@ -133,7 +133,7 @@ fn refused(error: ServeError) -> anyhow::Error {
     }
 }
 
-/// The first line of a file, or what stands in the environment.
+/// Password from the first line of a file, or from the environment.
 fn password(file: Option<&Path>, variable: Option<OsString>) -> anyhow::Result<String> {
     if let Some(file) = file {
         let text = std::fs::read_to_string(file).with_context(|| format!("{}", file.display()))?;
@@ -142,8 +142,8 @@ fn password(file: Option<&Path>, variable: Option<OsString>) -> anyhow::Result<S
     let usage = |problem: &str| Usage(format!("--user: {problem}")).into();
     match variable.map(OsString::into_string) {
         Some(Ok(password)) => Ok(password),
-        Some(Err(_)) => Err(usage("the password in PLIMSOLL_PASSWORD is no UTF-8")),
-        None => Err(usage("the password is missing: --password-file FILE, or PLIMSOLL_PASSWORD in the environment")),
+        Some(Err(_)) => Err(usage("PLIMSOLL_PASSWORD is not valid UTF-8; use --password-file FILE")),
+        None => Err(usage("missing password: give --password-file FILE or set PLIMSOLL_PASSWORD")),
     }
 }
 
@@ -156,10 +156,10 @@ fn parse_size(text: &str) -> Result<u64, String> {
         "MiB" => 20,
         "GiB" => 30,
         "TiB" => 40,
-        _ => return Err("a number and nothing, KiB, MiB, GiB or TiB: 512MiB".to_owned()),
+        _ => return Err("expected a size in bytes, KiB, MiB, GiB or TiB, e.g. 512MiB".to_owned()),
     };
     let count = digits.parse::<u64>().map_err(|error| error.to_string())?;
-    count.checked_mul(1 << shift).ok_or_else(|| "more than any machine has".to_owned())
+    count.checked_mul(1 << shift).ok_or_else(|| "too large: the limit is 16777215TiB".to_owned())
 }
 
 #[cfg(test)]

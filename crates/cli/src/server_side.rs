@@ -8,10 +8,11 @@ use crate::secrecy;
 #[derive(Clone, Debug, Default, clap::Args)]
 #[command(next_help_heading = "Server")]
 pub(crate) struct ServerSideFlags {
-    /// Show the server's processor and disk at each level: the process with this number on this machine, and its children
+    /// Show CPU and disk use of a local server process and its children, per load level
     #[arg(long, value_name = "PID", conflicts_with = "server_metrics")]
     server_pid: Option<u32>,
-    /// The same, and its network, from the server's Prometheus node_exporter or windows_exporter (http://server:9100/metrics)
+    /// Show CPU, disk and network use of the server, read from its Prometheus node_exporter or windows_exporter, e.g.
+    /// http://server:9100/metrics
     #[arg(long, value_name = "URL")]
     server_metrics: Option<String>,
 }

@@ -4,7 +4,7 @@ use std::io::{self, IsTerminal, Write};
 
 use anstream::{AutoStream, ColorChoice};
 
-/// Columns of what is printed to a file or a pipe.
+/// Columns of output to a file or a pipe.
 const COLUMNS: u16 = 80;
 /// Wider lines are hard to follow, however wide the terminal.
 const MOST_COLUMNS: u16 = 132;
@@ -14,7 +14,8 @@ const LOCALE: [&str; 3] = ["LC_ALL", "LC_CTYPE", "LANG"];
 /// How output looks, as a flag of every subcommand.
 #[derive(Clone, Copy, Debug, clap::Args)]
 pub(crate) struct ShellFlags {
-    /// Colour headings and verdicts: auto colours terminals only, and follows NO_COLOR, CLICOLOR, CLICOLOR_FORCE and TERM=dumb
+    /// Colour headings and verdicts. `auto` colours only terminals, and follows NO_COLOR, CLICOLOR, CLICOLOR_FORCE and
+    /// TERM=dumb
     #[arg(
         long,
         value_name = "WHEN",
@@ -69,7 +70,7 @@ pub(crate) fn hold_given(words: &[String]) {
     }
 }
 
-/// Whether standard output is to be coloured.
+/// Whether to colour standard output.
 pub(crate) fn colours_output() -> bool {
     AutoStream::choice(&io::stdout()) != ColorChoice::Never
 }
@@ -84,7 +85,7 @@ pub(crate) fn shows_progress() -> bool {
     io::stderr().is_terminal() && std::env::var_os("TERM").is_some_and(|terminal| terminal != "dumb")
 }
 
-/// Whether the locale has ASCII alone. Where no variable is set nobody has said so, and terminals show UTF-8.
+/// Whether the locale is limited to ASCII. If no variable is set, assume UTF-8, as terminals do.
 pub(crate) fn ascii_only() -> bool {
     let set = |name| std::env::var_os(name).filter(|value| !value.is_empty());
     let locale = LOCALE.into_iter().find_map(set);
@@ -101,7 +102,7 @@ pub(crate) fn in_locale(text: String) -> String {
     if ascii_only() { ascii(&text) } else { text }
 }
 
-/// The text in ASCII. The characters of reports keep their columns; those of names become escapes.
+/// The text in ASCII. Characters of reports keep their columns; other characters, in names, become escapes.
 fn ascii(text: &str) -> String {
     // Together with their space they take as many columns as before.
     let text = text.replace(" ±", "+-").replace("≥ ", ">=");
@@ -121,7 +122,7 @@ fn ascii(text: &str) -> String {
     plain
 }
 
-/// Says something on standard error. Where nobody reads it any more (`2>&1 | head`), nobody could be told that.
+/// Prints to standard error; ignores a closed pipe (`2>&1 | head`).
 pub(crate) fn note(text: &str) {
     let _ = writeln!(anstream::stderr(), "{}", in_locale(text.to_owned()));
 }

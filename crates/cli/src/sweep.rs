@@ -7,7 +7,8 @@ const EXAMPLES: &str = "Examples:
   plimsoll sweep mixed --target smb://user@server/share --levels 1..64*2
   plimsoll sweep blocks-read --target nfs://server/export --vary block=4KiB,64KiB,1MiB";
 
-/// Drives a server at one load after the other and shows the load curve. Interrupted, it goes on with --continue.
+/// Runs a workload at several loads, or with several values of a parameter, and shows the load curve. Use --continue
+/// after an interruption.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 #[group(skip)]
@@ -19,7 +20,7 @@ pub(crate) struct Arguments {
 /// Runs the subcommand.
 pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
     if !arguments.run.sweeps() {
-        let missing = "sweep: say which loads with --levels (1,2,4,8 or 1..15 or 1..64*2), or what to vary with --vary";
+        let missing = "sweep needs --levels (e.g. 1,2,4,8 or 1..15 or 1..64*2) or --vary (e.g. block=4KiB,64KiB)";
         return Err(Usage(missing.to_owned()).into());
     }
     run::run(arguments.run)

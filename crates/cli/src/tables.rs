@@ -12,16 +12,16 @@ use plimsoll_stats::Headline;
 use crate::exit::Usage;
 use crate::filter::{Filter, Filtered};
 
-/// Connections that are told apart; more are counted as so many.
+/// Maximum number of distinct connections; above it the count is a lower bound.
 const MOST_CONNECTIONS: usize = 1 << 20;
 
-/// Tables to read, and what is known before they are filtered.
+/// Tables to read, with the facts found before filtering.
 pub(crate) struct Tables {
     files: Vec<PathBuf>,
     whole: Whole,
 }
 
-/// What a first look at all rows tells.
+/// Result of the first pass over all rows.
 #[derive(Default)]
 struct Whole {
     span: Option<(i64, i64)>,
@@ -34,13 +34,19 @@ impl Tables {
     /// `None` where none of the inputs is a table or a recording.
     ///
     /// # Errors
-    /// Some are and some are not; a recording has not all of its transactions, or those of several load levels; a file cannot be read.
+    /// The inputs mix tables and captures, a recording has only some of its transactions or several load levels, or a
+    /// file cannot be read.
     pub(crate) fn open(inputs: &[PathBuf]) -> anyhow::Result<Option<Self>> {
         let is_one = |path: &&PathBuf| path.is_dir() || TableFormat::of(path).is_ok();
         match inputs.iter().filter(is_one).count() {
             0 => return Ok(None),
             count if count < inputs.len() => {
-                return Err(Usage("captures and transactions tables cannot be read together".to_owned()).into());
+                return Err(Usage(
+                    "cannot analyze captures and transactions tables together: name only one \
+                kind"
+                        .to_owned(),
+                )
+                .into());
             }
             _ => {}
         }
@@ -62,7 +68,7 @@ impl Tables {
         if self.whole.planned { Headline::FromIntended } else { Headline::Response }
     }
 
-    /// Gives what `filter` leaves to `sink`.
+    /// Passes the transactions that match `filter` to `sink`.
     pub(crate) fn read<S: Sink>(self, filter: &Filter, sink: S) -> anyhow::Result<Observed<Filtered<S>>> {
         let Whole { span, connections, .. } = self.whole;
         filter.check(span.map(|(first, _)| first), span.map(|(_, last)| last))?;
@@ -107,18 +113,19 @@ fn files(input: &Path) -> anyhow::Result<Vec<PathBuf>> {
     let kept = &recording.manifest.transactions.which;
     if kept != "all" {
         let why = format!(
-            "{shown}: the recording has transactions of {kept}, and filters and --by need all; record with --record-transactions all"
+            "{shown}: the recording holds `{kept}` of its transactions, but filters and --by need `all`; record \
+            again with --record-transactions all"
         );
         return Err(Usage(why).into());
     }
     match recording.manifest.stages.as_slice() {
-        [] => anyhow::bail!("{shown}: the recording has no finished load level"),
+        [] => anyhow::bail!("{shown}: the recording has no finished load level; record again"),
         [stage] => recording.transactions(stage).with_context(|| shown.to_string()),
         stages => {
             let folders: Vec<&str> = stages.iter().map(|stage| stage.folder.as_str()).collect();
             let why = format!(
-                "{shown}: the recording has {} load levels; name the tables of one: {shown}/FOLDER/transactions-*.parquet, FOLDER being one \
-                 of {}",
+                "{shown}: the recording has {} load levels; choose one: {shown}/FOLDER/transactions-*.parquet, \
+                where FOLDER is one of {}",
                 stages.len(),
                 folders.join(", ")
             );

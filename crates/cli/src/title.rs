@@ -13,16 +13,16 @@ use crate::secrecy;
 pub(crate) fn hide_secrets() -> anyhow::Result<()> {
     let secrets = secrecy::secrets(secrecy::given());
     secrets.into_iter().try_for_each(hide).map_err(|error| {
-        let what = "a password or key could not be hidden from the process list; give it by --password-file, PLIMSOLL_PASSWORD or \
-                    --smb-session-keys";
+        let what = "cannot hide a password or key from the process list; use --password-file, PLIMSOLL_PASSWORD or \
+        --smb-session-keys instead";
         anyhow::Error::new(error).context(what)
     })
 }
 
 /// Overwrites every appearance of `secret` in this process's own command line.
 ///
-/// The kernel shows `/proc/PID/cmdline` from the process's memory; where that begins and ends stands in
-/// `/proc/self/stat` (proc(5): fields 48 and 49, arg_start and arg_end).
+/// The kernel reads `/proc/PID/cmdline` from the memory of the process. Its start and end are fields 48 and 49 of
+/// `/proc/self/stat` (proc(5): arg_start, arg_end).
 fn hide(secret: &str) -> io::Result<()> {
     if secret.is_empty() {
         return Ok(());
@@ -42,7 +42,7 @@ fn hide(secret: &str) -> io::Result<()> {
     Ok(())
 }
 
-/// Where `what` stands in `line`.
+/// Positions of `what` in `line`.
 fn places(line: &[u8], what: &[u8]) -> Vec<usize> {
     line.windows(what.len()).enumerate().filter(|(_, window)| *window == what).map(|(at, _)| at).collect()
 }

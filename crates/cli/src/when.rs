@@ -44,7 +44,7 @@ impl When {
         }
     }
 
-    /// Refuses a time that is no instant of the capture, or several.
+    /// Rejects a time outside the capture, and an ambiguous time.
     ///
     /// # Errors
     /// Says which instants the capture has.
@@ -54,17 +54,16 @@ impl When {
         let (from, to) = (shown(first), shown(last));
         match (clock.instants(first, last).as_slice(), clock.date) {
             ([_], _) => Ok(()),
-            ([], None) => Err(format!(
-                "{clock}: the capture, from {from} to {to}, has no such time; give a date as well for a time outside it"
+            ([], None) => Err(format!("{clock}: outside the capture, which covers {from} to {to}; add a date")),
+            ([], Some(_)) => Err(format!(
+                "{clock}: clocks skipped this time (daylight saving); add its offset from UTC, e.g. +01:00"
             )),
-            ([], Some(_)) => {
-                Err(format!("{clock}: clocks skipped this time; give its offset from UTC (+01:00) as well"))
+            ([one, other, ..], None) if other - one > 2 * 3600 * NS_PER_S => {
+                Err(format!("{clock}: the capture ({from} to {to}) has this time on several days; add the date"))
             }
-            ([one, other, ..], None) if other - one > 2 * 3600 * NS_PER_S => Err(format!(
-                "{clock}: the capture, from {from} to {to}, has this time on several days; give the date as well"
-            )),
             ([one, other, ..], _) => Err(format!(
-                "{clock}: clocks showed this time twice, at {} and {}; give its offset from UTC as well",
+                "{clock}: clocks showed this time twice, at {} and {} (daylight saving); add its offset from UTC, \
+                e.g. +01:00",
                 shown(*one),
                 shown(*other)
             )),
@@ -73,8 +72,8 @@ impl When {
 }
 
 impl ClockTime {
-    /// The instants that it can be: of a date, the one (two where clocks went back, none where they skipped it); of a time of day,
-    /// those of a capture from `first` to `last`.
+    /// The instants that a time can mean. A date has one, two where clocks went back, none where they skipped it; a
+    /// time of day can occur on several days of the capture.
     fn instants(self, first: i64, last: i64) -> Vec<i64> {
         let zone = self.offset.map_or_else(|| Zone::shown().rules().clone(), TimeZone::fixed);
         if let Some(date) = self.date {
@@ -119,8 +118,8 @@ impl FromStr for When {
         }
         clock(text).map(When::Clock).ok_or_else(|| {
             format!(
-                "{text}: expected a duration since the capture's start (90, 1m30s), a time of day (03:08:21) or a date and time (2026-11-21 \
-                 03:08), with or without a zone (Z, +01:00)"
+                "{text}: expected a duration since the capture's start (90, 1m30s), a time of day (03:08:21), or a \
+                date and time (2026-11-21 03:08Z)"
             )
         })
     }
@@ -147,7 +146,7 @@ fn clock(text: &str) -> Option<ClockTime> {
     Some(ClockTime { date, time: time.parse().ok()?, shown_ns, offset })
 }
 
-/// What stands before the zone, and the zone's offset.
+/// Text before the zone, and the zone's offset.
 fn split_zone(text: &str) -> Option<(&str, Option<Offset>)> {
     for utc in ["Z", "z", "UTC"] {
         if let Some(before) = text.strip_suffix(utc) {
@@ -233,7 +232,10 @@ mod tests {
         // Behind midnight it is the next day's.
         assert_eq!(when("01:00").resolve(START), START + 22 * HOUR - 497_500_000_000);
         let none = check("12:00", START + NS_PER_S).unwrap_err();
-        assert!(none.contains("from 2026-11-21 03:08:17 UTC to 2026-11-21 03:08:18 UTC, has no such time"), "{none}");
+        assert!(
+            none.contains("outside the capture, which covers 2026-11-21 03:08:17 UTC to 2026-11-21 03:08:18 UTC"),
+            "{none}"
+        );
         let several = check("12:00", START + 40 * HOUR).unwrap_err();
         assert!(several.contains("on several days"), "{several}");
         assert_eq!(check("2026-11-21 12:00", START + 40 * HOUR), Ok(()), "a date says which");

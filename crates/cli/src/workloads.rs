@@ -58,13 +58,13 @@ fn list(out: &mut impl Write) -> anyhow::Result<()> {
         match builtin.workload() {
             Ok(workload) => writeln!(out, "{name:widest$}  {} ({})", workload.description(), files(&workload)?)?,
             // A load file that is not on this machine.
-            Err(error) => writeln!(out, "{name:widest$}  not here: {}", error.problem)?,
+            Err(error) => writeln!(out, "{name:widest$}  not available: {}", error.problem)?,
         }
     }
     Ok(())
 }
 
-/// The file as it is; what follows from it comes behind it as comments, so that the whole can be a file again.
+/// Prints the file unchanged, then derived figures as comments, so that the output is a valid workload file.
 fn show(name: &str, out: &mut impl Write) -> anyhow::Result<()> {
     let found = Workload::find(name);
     if let (Err(error), Some(builtin)) = (&found, Builtin::named(name)) {
@@ -86,7 +86,7 @@ fn files(workload: &Workload) -> anyhow::Result<String> {
     let clients = workload.defaults().load.clients();
     let set = FileSet::new(workload, "", clients, &mut Names::with_limit(0))?;
     Ok(match set.files() {
-        0 => "makes its own files".to_owned(),
+        0 => "creates its own files".to_owned(),
         1 => format!("1 file, {}", indicatif::BinaryBytes(set.bytes())),
         count => format!("{count} files, {}", indicatif::BinaryBytes(set.bytes())),
     })

@@ -18,14 +18,14 @@ const EXAMPLES: &str = "Examples:
   plimsoll breakdown nfs://server/export --server-metrics http://server:9100/metrics
   plimsoll breakdown file:///mnt/share --capture mount.pcap";
 
-/// Makes the same call again and again, on a server and in a local directory, and says where its time goes: client,
-/// network, server, disk; what of that was measured, and what follows from it.
+/// Repeats the same calls on a server and in a local directory, and shows how the time of a call divides into client,
+/// network, server and disk. The report marks each part as measured or derived.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
     #[arg(value_name = "TARGET", help = TARGETS)]
     target: String,
-    /// The password's file (else the environment's PLIMSOLL_PASSWORD, else the target's own)
+    /// File whose first line is the password [default: the variable PLIMSOLL_PASSWORD, then the password in the target]
     #[arg(long, value_name = "FILE", help_heading = "Server")]
     password_file: Option<PathBuf>,
     #[command(flatten)]
@@ -34,20 +34,21 @@ pub(crate) struct Arguments {
     connect_options: WishFlags,
     #[command(flatten)]
     server_side: ServerSideFlags,
-    /// Show what Samba counted, too: its smb.conf, with `smbd profiling level = on` (or count) in it
+    /// Include the server-side counters of Samba: path of its smb.conf, which needs `smbd profiling level = on` or
+    /// `count`
     #[arg(long, value_name = "FILE", help_heading = "Server")]
     samba_conf: Option<PathBuf>,
-    /// The same of Ganesha: its D-Bus, `system` or an address (unix:path=/run/bus), with Enable_NFS_Stats and
-    /// Enable_FULLV3_Stats in its NFS_CORE_PARAM
+    /// Include the server-side counters of NFS-Ganesha: its D-Bus, either `system` or an address such as
+    /// unix:path=/run/bus. NFS_CORE_PARAM needs Enable_NFS_Stats and Enable_FULLV3_Stats
     #[arg(long, value_name = "BUS", help_heading = "Server", conflicts_with = "samba_conf")]
     ganesha_bus: Option<String>,
-    /// Of a mounted directory: a capture of its client's connection that is being written meanwhile (tcpdump -U -w FILE), to
-    /// count the requests that a call takes
+    /// For file:// targets: a capture of the mount's connection that tcpdump is writing (tcpdump -U -w FILE); used to
+    /// count requests per call
     #[arg(long, value_name = "FILE", help_heading = "Server")]
     capture: Option<PathBuf>,
     #[command(flatten)]
     calls: CallFlags,
-    /// Delete the workload's files at the end, also after Ctrl-C (default: keep them for the next run)
+    /// Delete the workload's files at the end, also after Ctrl-C [default: leave them for the next run]
     #[arg(long, help_heading = "Output")]
     remove_files: bool,
     #[command(flatten)]
@@ -58,34 +59,34 @@ pub(crate) struct Arguments {
 #[derive(Clone, Debug, clap::Args)]
 #[command(next_help_heading = "Calls")]
 struct CallFlags {
-    /// Calls of each kind that are measured, at least
+    /// Minimum number of measured calls of each kind
     #[arg(long, value_name = "COUNT", default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..))]
     calls: u32,
-    /// Length of each measured phase; a phase with fewer than --calls calls is repeated with a longer one
+    /// Length of each measured phase, e.g. 5s. A phase with fewer than --calls calls is repeated with a longer duration
     #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration, default_value = "2s")]
     duration: Duration,
-    /// Load before each measured phase that is not measured
+    /// Unmeasured load before each measured phase, e.g. 5s
     #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration, default_value = "1s")]
     warmup: Duration,
-    /// Bytes per read
+    /// Size of each read, e.g. 64KiB
     #[arg(long, value_name = "SIZE", default_value = "4KiB")]
     block: String,
-    /// Bytes of the files that are read; files that fit the server's memory are read from its cache
+    /// Size of each file to read, e.g. 4GiB. The server reads files smaller than its memory from its cache
     #[arg(long, value_name = "SIZE", default_value = "128MiB")]
     size: String,
-    /// Blocks outstanding while a file is read ahead (on mounted directories the kernel decides that)
+    /// Number of blocks outstanding during read-ahead; on mounted directories the kernel decides instead
     #[arg(long, value_name = "COUNT", default_value_t = 8, value_parser = clap::value_parser!(u32).range(2..=64))]
     ahead: u32,
-    /// Directory for the same calls without a server: file:///path [default: a temporary one]
+    /// Directory for the same calls without a server, e.g. file:///var/tmp/x [default: a temporary directory]
     #[arg(long, value_name = "URL")]
     local: Option<String>,
-    /// Shell command that empties the server's cache; run before each phase that reads
+    /// Shell command that empties the server's cache; runs before each read phase
     #[arg(long, value_name = "COMMAND")]
     empty_caches: Option<String>,
-    /// Timeout for a request; timeouts are counted
+    /// Timeout for a request, e.g. 10s; the report counts timeouts
     #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration, default_value = "30s")]
     timeout: Duration,
-    /// Seed of all random choices
+    /// Seed of the random number generator
     #[arg(long, value_name = "NUMBER", default_value_t = 1)]
     seed: u64,
 }

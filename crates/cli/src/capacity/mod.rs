@@ -23,12 +23,12 @@ const EXAMPLES: &str = "Examples:
   plimsoll capacity mixed --target smb://user@server/share --hold \"p99 < 20ms\"
   plimsoll capacity home-folders --target smb://user@server/share --users 1 --every 11s";
 
-/// Finds the highest load at which a server keeps a promise: doubles the load until it does not, halves the gap, and
-/// confirms both ends with fresh runs in turns.
+/// Finds the highest load at which a server meets a service-level objective. Doubles the load until the server misses
+/// the objective, bisects, and confirms both ends of the interval with alternating runs.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
-    /// What users do: a name of `plimsoll workloads list`, or a workload file
+    /// Workload: a name from `plimsoll workloads list`, or a workload file
     #[arg(default_value = "mixed")]
     workload: String,
     #[command(flatten)]
@@ -43,7 +43,7 @@ pub(crate) struct Arguments {
     bounds: BoundFlags,
     #[command(flatten)]
     load: LoadFlags,
-    /// Delete the workload's files at the end, also after Ctrl-C (default: keep them for the next run)
+    /// Delete the workload's files at the end, also after Ctrl-C [default: leave them for the next run]
     #[arg(long, help_heading = "Output")]
     remove_files: bool,
     #[command(flatten)]
@@ -52,12 +52,12 @@ pub(crate) struct Arguments {
     output: Output,
 }
 
-/// What a load is to meet, as flags.
+/// Service-level objectives, as flags.
 #[derive(Clone, Debug, clap::Args)]
 #[command(next_help_heading = "Objective")]
 struct ObjectiveFlags {
-    /// Service-level objective, in addition to no errors and no late users: "p99 < 20ms", "read.mean < 5ms", "bytes > 80MB/s";
-    /// may be repeated
+    /// Service-level objective, e.g. "p99 < 20ms", "read.mean < 5ms" or "bytes > 80MB/s"; may be repeated. Errors and
+    /// late users always count as a miss
     #[arg(long, value_name = "CONDITION", value_parser = parse_objective)]
     hold: Vec<Condition>,
 }
@@ -66,18 +66,18 @@ struct ObjectiveFlags {
 #[derive(Clone, Debug, clap::Args)]
 #[command(next_help_heading = "Search")]
 struct BoundFlags {
-    /// The first load: clients (users with --users, iterations per second with --rate, whose own values do not matter) [default: 1
-    /// client or user, 100 iterations per second]
+    /// Load of the first run: clients, users (with --users) or iterations per second (with --rate) [default: 1 client
+    /// or user, 100 iterations per second]. Replaces the numbers in --clients, --users and --rate
     #[arg(long, value_name = "LOAD")]
     start: Option<f64>,
-    /// The highest load that may be tried [default: 1000 clients or users, 1000000 iterations per second]. Where each client or
-    /// user has files of its own, they are made for so many
+    /// Upper limit of the search [default: 1000 clients or users, 1000000 iterations per second]. Private files are
+    /// created for this number of clients or users
     #[arg(long, value_name = "LOAD")]
     most: Option<f64>,
-    /// How wide the answer's interval may be, in per cent of its lower end
+    /// Maximum width of the result's interval, in percent of its lower end
     #[arg(long, value_name = "PER_CENT", default_value_t = 2.0)]
     resolution: f64,
-    /// Runs, at most
+    /// Maximum number of runs
     #[arg(long, value_name = "COUNT", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..))]
     runs: u32,
 }
@@ -89,7 +89,12 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
     let output = arguments.output.open(&mut files)?;
     let workload = arguments.parameters.workload(&arguments.workload)?;
     if arguments.load.levels.is_some() {
-        return Err(Usage("--levels: the search finds the loads itself; say --start and --most".to_owned()).into());
+        return Err(Usage(
+            "--levels does not apply to capacity, which chooses the loads: limit the search with \
+        --start and --most"
+                .to_owned(),
+        )
+        .into());
     }
     let load = usual(&arguments.load, workload.defaults())?;
     let objectives = Objectives::new(arguments.objectives.hold.clone(), &load)?;
@@ -146,14 +151,14 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
     Ok(done)
 }
 
-/// A promise that the lowest load breaks is not kept; without an answer there is no verdict.
+/// Missing the objective at the lowest load is a failed condition; a search without a result has no verdict.
 fn ended(findings: &Findings, printed: bool) -> Done {
     let capacity = findings.run.as_ref().and_then(|run| run.capacity.as_deref());
     match capacity.filter(|capacity| capacity.outcome == "none") {
         Some(none) => Done::Failed(format!(
             "{}: {}",
             none.objectives.join(", "),
-            none.why.as_deref().unwrap_or("not kept at any load")
+            none.why.as_deref().unwrap_or("not met at any load")
         )),
         None => Done::with(&findings.validity, printed),
     }
@@ -167,10 +172,10 @@ impl BoundFlags {
         };
         let (most, start) = (self.most.unwrap_or(most), self.start.unwrap_or(start));
         if !(start > 0.0 && start <= most) {
-            return Err(Usage(format!("--start {start}: above 0 and at most --most, {most}")));
+            return Err(Usage(format!("--start {start}: expected a number above 0 and at most {most} (--most)")));
         }
         if !(0.1..=50.0).contains(&self.resolution) {
-            return Err(Usage(format!("--resolution {}: from 0.1 to 50 per cent", self.resolution)));
+            return Err(Usage(format!("--resolution {}: expected 0.1 to 50 (percent)", self.resolution)));
         }
         Ok(Bounds { start, most, grain, resolution: self.resolution / 100.0, runs: self.runs })
     }

@@ -15,7 +15,7 @@ use crate::keys::Keys;
 use crate::progress::Bar;
 use crate::tables::Tables;
 
-/// Reads a capture, of which `filter` leaves something: its numbers for the comparison, and what `analyze` would report of it.
+/// Reads a capture through `filter`, and returns its side of the comparison and the findings of `analyze`.
 pub(super) fn read(path: &Path, filter: &Filter, keys: &Keys, quiet: bool) -> anyhow::Result<ComparedSide> {
     let name = path.display().to_string();
     let mut captures = Captures::open(vec![Input::File(path.to_owned())])?;
@@ -33,7 +33,7 @@ pub(super) fn read(path: &Path, filter: &Filter, keys: &Keys, quiet: bool) -> an
         });
     }
     bar.finish();
-    anyhow::ensure!(packets, "{name}: the capture holds no packet");
+    anyhow::ensure!(packets, "{name}: the capture contains no packets: check the capture command");
     let mut observed = observer.finish();
     captures.anomalies().add_to(&mut observed.coverage.anomalies);
     filter.check(observed.coverage.first_ns, observed.coverage.last_ns).with_context(|| name.clone())?;
@@ -51,7 +51,7 @@ pub(super) fn read_table(path: &Path, tables: Tables, filter: &Filter) -> anyhow
     Ok(side)
 }
 
-/// What was read as a side.
+/// One side, as read.
 fn side(
     name: String,
     observed: Observed<Filtered<(IntervalRecorder, Statistics)>>,

@@ -20,12 +20,12 @@ const EXAMPLES: &str = "Examples:
   plimsoll compare before after --fail-if \"read.p99 > +10%\"
   plimsoll compare monday.pcapng tuesday.pcapng --html compared.html";
 
-/// Puts recordings and captures side by side: throughput, response times and errors of every operation, each with a 95 %
-/// interval, and what may be said of the differences.
+/// Compares throughput, response times and errors of recordings or captures, per operation and with 95 % intervals.
+/// Says which differences are significant.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
-    /// What to compare, at least two: recordings (the folders of --record) or captures. The first is the baseline
+    /// Two or more recordings (folders written with --record) or captures; the first is the baseline
     #[arg(required = true, num_args = 2.., value_name = "RECORDING|CAPTURE")]
     subjects: Vec<PathBuf>,
     #[command(flatten)]
@@ -45,12 +45,12 @@ pub(crate) fn run(mut arguments: Arguments) -> anyhow::Result<Done> {
         arguments.subjects.iter().map(PathBuf::as_path).chain(arguments.keys.files()).chain(arguments.filter.files());
     let output = arguments.output.open(&mut Files::reading(inputs))?;
     if arguments.subjects.iter().any(|path| path == Path::new("-")) {
-        return Err(Usage("-: a comparison reads files".to_owned()).into());
+        return Err(Usage("-: compare cannot read standard input: name a file".to_owned()).into());
     }
     let recordings = arguments.subjects.iter().filter(|path| path.is_dir()).count();
     let filtered = !arguments.filter.describe().is_empty();
     if recordings == arguments.subjects.len() && arguments.keys.given() {
-        return Err(Usage("session keys are for captures, and there is none".to_owned()).into());
+        return Err(Usage("session keys need a capture, but no input is one: leave them out".to_owned()).into());
     }
     let read = |path: &PathBuf| {
         // Of a recording, statistics are of everything; filters look at its transactions.
@@ -69,22 +69,22 @@ pub(crate) fn run(mut arguments: Arguments) -> anyhow::Result<Done> {
     finish(contestants, (Order::Apart, unfinished), &arguments.conditions, output)
 }
 
-/// What is to fail, as flags.
+/// Conditions for exit code 1, as flags.
 #[derive(Clone, Debug, Default, clap::Args)]
 #[command(next_help_heading = "Continuous integration")]
 pub(crate) struct Conditions {
-    /// Exit with 1 where the interval supports this: "read.p99 > +10%", "errors > 1%", "all.throughput < -5%", "mean > 5ms";
-    /// may be repeated
+    /// Exit with code 1 if the measured interval supports this condition, e.g. "read.p99 > +10%", "errors > 1%",
+    /// "all.throughput < -5%" or "mean > 5ms"; may be repeated
     #[arg(long = "fail-if", value_name = "CONDITION", value_parser = Condition::parse)]
     wanted: Vec<Condition>,
-    /// Exit code if no condition failed and one could not be judged [default: 4]. For `git bisect run`: 125, which skips the
-    /// commit
+    /// Exit code if no condition failed but at least one was undecided [default: 4]. For `git bisect run`, 125 skips
+    /// the commit
     #[arg(long, value_name = "CODE", requires = "wanted")]
     exit_undecided: Option<u8>,
 }
 
 impl Conditions {
-    /// How the subcommand ends because of them.
+    /// Exit status for these judgements.
     fn done(&self, Judgement { failed, undecided }: &Judgement) -> Done {
         match (failed.as_slice(), undecided.as_slice()) {
             ([], []) => Done::Normally,
@@ -97,8 +97,8 @@ impl Conditions {
     }
 }
 
-/// Compares, judges what is to fail, writes. Besides the order of the contestants' runs comes what else a reader must know before
-/// believing the differences.
+/// Compares, judges the conditions and writes the report with its cautions, among them the order of the contestants'
+/// runs.
 pub(crate) fn finish(
     contestants: Vec<Contestant>,
     (order, more): (Order, Vec<String>),

@@ -10,7 +10,7 @@ use super::{Arguments, RUNS};
 use crate::exit::Usage;
 use crate::run::{AuthFlags, LoadFlags, TargetFlags, WishFlags, absolute, levels_of};
 
-/// A side as it is written in one argument. What is not given is as for both.
+/// One side, parsed from a single argument. Options that it does not set come from the common flags.
 #[derive(Debug, Parser)]
 #[command(no_binary_name = true, disable_help_flag = true)]
 pub(super) struct ArmFlags {
@@ -29,13 +29,13 @@ pub(super) struct ArmFlags {
     depth: Option<u32>,
     #[arg(long)]
     connections: Option<u32>,
-    /// What was written besides the target.
+    /// Options after the target.
     #[arg(skip)]
     options: String,
 }
 
 impl ArmFlags {
-    /// Reads a side of its one argument.
+    /// Parses one side from its argument.
     pub(super) fn read(text: &str, letter: &str) -> anyhow::Result<Self> {
         let mut side = ArmFlags::try_parse_from(text.split_whitespace()).map_err(|error| {
             let said = error.to_string();

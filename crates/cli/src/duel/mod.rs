@@ -23,28 +23,28 @@ const EXAMPLES: &str = "Examples:
   plimsoll duel smb://user@old/data smb://user@new/data
   plimsoll duel \"nfs://server/export --depth 1\" \"nfs://server/export --depth 4\" random-read";
 
-/// Drives two servers in turns (A B B A, and again) and compares them: what changes slowly meets both, and what a new run
-/// changes is in the intervals. --record DIR keeps the runs of A in DIR/A and those of B in DIR/B
+/// Drives two servers alternately (A B B A, repeated) and compares them. The order cancels slow drift, and the
+/// intervals include the variation between runs. --record DIR writes the runs to DIR/A and DIR/B
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
-    /// The baseline: a target, with options of its own behind it in the same argument ("smb://u@old/data --dialect 2.1")
+    /// Side A, the baseline: a target and, in the same argument, its own options, e.g. "smb://u@old/data --dialect 2.1"
     #[arg(value_name = "A")]
     a: String,
-    /// The other one, with options of its own ("smb://u@new/data --depth 4")
+    /// Side B: a target and, in the same argument, its own options, e.g. "smb://u@new/data --depth 4"
     #[arg(value_name = "B")]
     b: String,
-    /// What users do: a name of `plimsoll workloads list`, or a workload file
+    /// Workload: a name from `plimsoll workloads list`, or a workload file
     #[arg(default_value = "mixed")]
     workload: String,
-    /// Rounds of four runs each: A B B A
+    /// Number of rounds; each round has four runs (A B B A)
     #[arg(long, value_name = "COUNT", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..))]
     rounds: u32,
     #[command(flatten)]
     load: LoadFlags,
     #[command(flatten)]
     parameters: SetFlags,
-    /// Delete the workload's files at the end, also after Ctrl-C (default: keep them for the next run)
+    /// Delete the workload's files at the end, also after Ctrl-C [default: leave them for the next run]
     #[arg(long, help_heading = "Output")]
     remove_files: bool,
     #[command(flatten)]
@@ -55,7 +55,7 @@ pub(crate) struct Arguments {
     output: ComparisonOutput,
 }
 
-/// Whose turn it is in a round: what gets slower or quicker all the time meets both alike.
+/// Order of the sides in a round; slow drift affects both equally.
 const TURNS: [usize; 4] = [0, 1, 1, 0];
 /// Runs of each side in a round.
 const RUNS: u32 = 2;
@@ -89,14 +89,14 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
     let kept = first_error(kept.collect::<Vec<_>>());
     if whole == 0 {
         first_error([ended, cleaned, kept])?;
-        bail!("stopped before the first round of four runs was over: there is nothing to compare");
+        bail!("interrupted before the first round (four runs) was complete: no comparison");
     }
     let compared = compare::finish(contestants, (Order::InPairs, Vec::new()), &arguments.conditions, output);
     first_error([ended, cleaned, kept])?;
     compared
 }
 
-/// Begins the recordings, if they are wanted: one a side.
+/// Starts one recording per side, if --record is given.
 fn record(arms: &mut [Arm<'_>], flags: &RecordFlags) -> anyhow::Result<()> {
     let Some(to) = flags.to() else { return Ok(()) };
     for place in 0..arms.len() {
@@ -109,7 +109,7 @@ fn record(arms: &mut [Arm<'_>], flags: &RecordFlags) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Runs round after round; tells how many are whole, and what went wrong in the one that is not.
+/// Runs the rounds; returns the number of complete rounds and the error of an incomplete one.
 fn rounds(runner: &Runner<'_>, arms: &mut [Arm<'_>], names: &Arc<Names>, rounds: u32) -> (u32, anyhow::Result<()>) {
     for round in 0..rounds {
         for (turn, who) in (0..).zip(TURNS) {

@@ -20,7 +20,7 @@ pub(crate) struct Filtered<S> {
     pub(crate) sink: S,
 }
 
-/// What is wanted; what is `None` is not asked.
+/// The filters; `None` matches everything.
 #[derive(Debug)]
 pub(super) struct Criteria {
     /// As the user wrote it.
@@ -46,7 +46,7 @@ impl<S> Filtered<S> {
         (criteria.from_ns.map_or(first, |from| from.max(first)), criteria.to_ns.map_or(last, |to| to.min(last)))
     }
 
-    /// Leaves the time that the filters leave in `coverage`, and says there what they kept out and of which capture.
+    /// Limits `coverage` to the time range of the filters, and describes the filters there.
     pub(crate) fn narrow(&self, coverage: &mut Coverage) {
         coverage.filtered_out = self.refused;
         let Some(whole) = coverage.first_ns.zip(coverage.last_ns) else { return };

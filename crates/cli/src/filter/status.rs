@@ -12,7 +12,7 @@ pub(crate) enum Status {
     Number(u32),
     /// However it was said.
     Ended(Outcome),
-    /// What reports count as an error.
+    /// Statuses that reports count as errors.
     Error,
     /// Calls that are answered without a status.
     None,

@@ -16,7 +16,8 @@ impl<T> Term<T> {
     }
 }
 
-/// All values of one filter: it lets through what matches one of the first (or anything, if there are none) and none of the second.
+/// All values of one filter: passes a transaction that matches any of the first (or all, if empty) and none of the
+/// second.
 #[derive(Clone, Debug)]
 pub(super) struct Terms<T> {
     wanted: Vec<T>,
@@ -24,13 +25,13 @@ pub(super) struct Terms<T> {
 }
 
 impl<T: Clone> Terms<T> {
-    /// `None` where there is no value: then nothing need be asked.
+    /// `None` without values: the filter then passes everything.
     pub(super) fn of(all: &[Term<T>]) -> Option<Self> {
         let with = |excludes| all.iter().filter(move |term| term.excludes == excludes).map(|term| term.what.clone());
         (!all.is_empty()).then(|| Self { wanted: with(false).collect(), excluded: with(true).collect() })
     }
 
-    /// Whether something passes of which `is` tells whether a value matches it. What is not known matches nothing.
+    /// Whether a transaction passes; `is` says whether a value matches. An unknown value never matches.
     #[inline]
     pub(super) fn pass(&self, mut is: impl FnMut(&T) -> bool) -> bool {
         (self.wanted.is_empty() || self.wanted.iter().any(&mut is)) && !self.excluded.iter().any(&mut is)

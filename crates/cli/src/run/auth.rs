@@ -11,13 +11,14 @@ use crate::exit::Usage;
 #[derive(Clone, Debug, clap::Args)]
 #[command(next_help_heading = "Server")]
 pub(crate) struct AuthFlags {
-    /// How SMB users log on: ntlm, or kerberos where it was built in (one ticket for all of them, got before the run)
+    /// Logon protocol of SMB users: ntlm, or kerberos in builds with that feature. Kerberos gets one ticket for all
+    /// users before the run
     #[arg(long, value_name = "HOW", value_parser = parse_how, default_value = "ntlm")]
     auth: How,
-    /// Kerberos realm; without it the one in the user of smb://user%40REALM@host/share
+    /// Kerberos realm [default: the realm in the user of smb://user%40REALM@host/share]
     #[arg(long, value_name = "REALM")]
     realm: Option<String>,
-    /// Where the realm's KDC is; without it the first that krb5.conf names
+    /// Address of the KDC, e.g. kdc.example.com:88 [default: the first KDC in krb5.conf]
     #[arg(long, value_name = "HOST[:PORT]", value_parser = parse_kdc)]
     kdc: Option<Server>,
 }
@@ -37,18 +38,18 @@ impl AuthFlags {
         let wrong = match (self.auth, target) {
             (How::Ntlm, _) if self.realm.is_some() || self.kdc.is_some() => "--realm and --kdc need --auth kerberos",
             (How::Ntlm, _) | (How::Kerberos, Target::Smb(_)) => return Ok(()),
-            (How::Kerberos, _) => "--auth kerberos needs a target smb://user@host/share",
+            (How::Kerberos, _) => "--auth kerberos needs a user in the target: smb://user@host/share",
         };
         Err(Usage(wrong.to_owned()))
     }
 
-    /// As a recording keeps them; `None`: NTLM.
+    /// Settings for the recording; `None`: NTLM.
     pub(crate) fn spec(&self) -> Option<KerberosSpec> {
         let kdc = self.kdc.as_ref().map(ToString::to_string);
         (self.auth == How::Kerberos).then(|| KerberosSpec { realm: self.realm.clone(), kdc })
     }
 
-    /// Those that a recording keeps.
+    /// Flags from a recording.
     pub(crate) fn of(spec: Option<&KerberosSpec>) -> Result<Self, String> {
         let Some(KerberosSpec { realm, kdc }) = spec else {
             return Ok(Self { auth: How::Ntlm, realm: None, kdc: None });
@@ -69,10 +70,10 @@ fn parse_how(text: &str) -> Result<How, String> {
         "ntlm" => Ok(How::Ntlm),
         "kerberos" if Authentication::HAS_KERBEROS => Ok(How::Kerberos),
         "kerberos" => Err(TicketError::NotBuilt.to_string()),
-        _ => Err("neither ntlm nor kerberos".to_owned()),
+        _ => Err("expected ntlm or kerberos".to_owned()),
     }
 }
 
 fn parse_kdc(text: &str) -> Result<Server, String> {
-    Server::parse(text, KDC_PORT).map_err(|_| "must be a name or an address, and a port if it is not 88".to_owned())
+    Server::parse(text, KDC_PORT).map_err(|_| "expected HOST or HOST:PORT (default port: 88)".to_owned())
 }

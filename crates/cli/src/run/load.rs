@@ -9,61 +9,62 @@ use plimsoll_workload::{Arrivals, Load, Pause, Phases};
 
 use super::ranges::Levels;
 
-/// How much load, as flags. What is not given is the workload's.
+/// Load, as flags; the workload supplies the rest.
 #[derive(Clone, Debug, Default, clap::Args)]
 #[command(next_help_heading = "Load")]
 pub(crate) struct LoadFlags {
-    /// Simulated clients, each with its own connection and session; each starts its next operation when the last is done
+    /// Number of simulated clients, each with its own connection and session; each starts its next operation when the
+    /// previous one ends
     #[arg(long, value_name = "COUNT")]
     pub(crate) clients: Option<u32>,
-    /// Users who each start iterations on a schedule of their own, however slow the server is (needs --every)
+    /// Number of users; each starts iterations at the interval --every, also when the server falls behind
     #[arg(long, value_name = "COUNT", conflicts_with_all = ["rate", "clients", "think"])]
     pub(crate) users: Option<u32>,
-    /// Iterations started per second on a schedule, over all clients, however slow the server is
+    /// Iterations to start per second, over all clients, e.g. 500; the rate does not drop when the server falls behind
     #[arg(long, value_name = "PER_SECOND", conflicts_with = "think")]
     pub(crate) rate: Option<f64>,
-    /// Queue depth: operations that a client has outstanding at most, over all its connections [default: the workload's]
+    /// Queue depth: maximum outstanding operations per client, over all its connections [default: from the workload]
     #[arg(long, value_name = "COUNT")]
     pub(crate) depth: Option<u32>,
-    /// Load levels, run one after the other: numbers of clients (users with --users, iterations/s with --rate), e.g. 1,2,4 or
-    /// 1..15 or 1..64*2 or 100..1000/100
+    /// Load levels to run in order: clients (with --users: users; with --rate: iterations/s), e.g. 1,2,4 or 1..15 or
+    /// 1..64*2 or 100..1000/100
     #[arg(long, value_name = "LIST")]
     pub(crate) levels: Option<Levels>,
-    /// Length of each measured phase
+    /// Length of each measured phase, e.g. 30s [default: from the workload]
     #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
     pub(crate) duration: Option<Duration>,
-    /// Load before each measured phase that is not measured
+    /// Unmeasured load before each measured phase, e.g. 5s [default: from the workload]
     #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
     pub(crate) warmup: Option<Duration>,
-    /// Think time of a client between its iterations: 10ms, exponential:10ms, or 5ms..20ms
+    /// Think time of a client between iterations: 10ms, exponential:10ms (mean) or 5ms..20ms
     #[arg(long, value_name = "TIME", value_parser = parse_pause)]
     pub(crate) think: Option<Pause>,
-    /// Mean time between the starts of one user's iterations
+    /// Mean time between the starts of one user's iterations, e.g. 11s
     #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
     pub(crate) every: Option<Duration>,
-    /// Spacing of scheduled starts: constant or poisson
+    /// Spacing of scheduled starts: constant or poisson [default: from the workload, or constant]
     #[arg(long, value_name = "HOW", value_parser = parse_arrivals)]
     pub(crate) arrivals: Option<Arrivals>,
-    /// TCP connections per client (nconnect), which share its --depth; at most as many as that
+    /// TCP connections per client (like the mount option nconnect); they share --depth, which must be at least as large
     #[arg(long, value_name = "COUNT", default_value_t = 1)]
     pub(crate) connections: u32,
-    /// Clients that share one connection and session
+    /// Number of clients that share one connection and session
     #[arg(long, value_name = "COUNT", default_value_t = 1)]
     pub(crate) clients_per_connection: u32,
     /// Load threads; 0 = one per core (file://: one per client)
     #[arg(long, value_name = "COUNT", default_value_t = 0)]
     pub(crate) threads: u32,
-    /// Prevent CPU idle states with one SCHED_IDLE spinning thread per CPU; lowers wake-up latency (shows up in this host's
-    /// --server-metrics)
+    /// Prevent CPU idle states: runs one SCHED_IDLE spinning thread per CPU. Lowers wake-up latency, and adds load to
+    /// this host's --server-metrics
     #[arg(long)]
     pub(crate) no_cpu_idle: bool,
-    /// Timeout for a request, and for connect plus logon; timeouts are counted
+    /// Timeout for a request, and for connecting and logging on, e.g. 10s; the report counts timeouts
     #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration, default_value = "30s")]
     pub(crate) timeout: Duration,
-    /// Name of the file set, one of several on the share; concurrent runs need one each
+    /// Name of the file set on the share; concurrent runs need different names
     #[arg(long, value_name = "NAME", value_parser = parse_name)]
     pub(crate) file_set: Option<String>,
-    /// Seed of all random choices
+    /// Seed of the random number generator
     #[arg(long, value_name = "NUMBER", default_value_t = 1)]
     pub(crate) seed: u64,
 }
@@ -89,7 +90,7 @@ pub(crate) fn usual(flags: &LoadFlags, defaults: &Defaults) -> anyhow::Result<Lo
     Ok(base(flags, &defaults.load)?)
 }
 
-/// The `number`th stage, at this level of what flags and workload ask for; `flag` is where somebody wrote the level.
+/// The stage with this number, at this level; `flag` names the option that gave the level.
 pub(crate) fn level_at(
     flags: &LoadFlags,
     defaults: &Defaults,
@@ -145,8 +146,8 @@ fn step(flags: &LoadFlags, defaults: &Defaults, load: Load, number: u32) -> anyh
     if connections > lanes {
         // More depth with the connections would be a difference of its own, which nobody asked for.
         return Err(Usage(format!(
-            "--connections {connections}: a client with {lanes} outstanding (--depth) can use no more connections than that; give \
-             --depth {connections}, also to what it is compared with"
+            "--connections {connections}: a client with queue depth {lanes} uses at most {lanes} connections; add \
+            --depth {connections}, also to the run you compare with"
         ))
         .into());
     }
@@ -190,7 +191,7 @@ fn parse_name(text: &str) -> Result<String, String> {
     let plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
     match (1..=LONGEST_NAME).contains(&text.len()) && text.chars().all(plain) {
         true => Ok(text.to_owned()),
-        false => Err(format!("expected 1 to {LONGEST_NAME} letters, digits, '-' and '_'")),
+        false => Err(format!("expected 1 to {LONGEST_NAME} letters, digits, '-' or '_'")),
     }
 }
 
@@ -198,7 +199,7 @@ fn parse_arrivals(text: &str) -> Result<Arrivals, String> {
     match text {
         "constant" => Ok(Arrivals::Constant),
         "poisson" => Ok(Arrivals::Poisson),
-        _ => Err("neither constant nor poisson".to_owned()),
+        _ => Err("expected constant or poisson".to_owned()),
     }
 }
 
@@ -206,7 +207,7 @@ fn parse_pause(text: &str) -> Result<Pause, String> {
     let time = |text: &str| {
         humantime::parse_duration(text)
             .map(nanoseconds)
-            .map_err(|error| format!("{text}: {error} (10ms, 1.5s: 1500ms)"))
+            .map_err(|error| format!("{text}: {error}; expected a time such as 10ms (1.5s is 1500ms)"))
     };
     if let Some(mean) = text.strip_prefix("exponential:") {
         return time(mean).map(Pause::Exponential);

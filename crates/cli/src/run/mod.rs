@@ -33,7 +33,7 @@ pub(crate) use parameters::{SetFlags, VaryFlags};
 pub(crate) use target::{TARGETS, TargetFlags, WishFlags};
 pub(crate) use terminal::Terminal;
 
-/// What a run that is repeated has from its recording.
+/// Options that a recording already fixes.
 const FIXED_BY_A_RECORDING: [&str; 30] = [
     "workload",
     "target",
@@ -72,11 +72,11 @@ const EXAMPLES: &str = "Examples:
   plimsoll run random-read --target nfs://server/export --rate 500 --record monday
   plimsoll run --from monday --record tuesday";
 
-/// Drives a server with a workload and reports response time beside throughput.
+/// Drives a server with a workload and reports response times and throughput.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
-    /// What users do: a name of `plimsoll workloads list`, or a workload file
+    /// Workload: a name from `plimsoll workloads list`, or a workload file
     #[arg(default_value = "mixed")]
     workload: String,
     #[command(flatten)]
@@ -89,29 +89,29 @@ pub(crate) struct Arguments {
     parameters: SetFlags,
     #[command(flatten)]
     vary: VaryFlags,
-    /// Repeats of all load levels, one after the other; the report shows how much they differ
+    /// Number of times to run all load levels; the report shows the variation between repeats
     #[arg(long, value_name = "COUNT", default_value_t = 1, help_heading = "Load", value_parser = clap::value_parser!(u32).range(1..))]
     repeat: u32,
-    /// Run no more levels after the one whose mean response time is above this; the report says so
+    /// Skip the remaining levels once the mean response time of a level exceeds this, e.g. 50ms
     #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration, requires = "levels", help_heading = "Load")]
     stop_above: Option<std::time::Duration>,
-    /// Delete the workload's files at the end, also after Ctrl-C (default: keep them for the next run)
+    /// Delete the workload's files at the end, also after Ctrl-C [default: leave them for the next run]
     #[arg(long, help_heading = "Output")]
     remove_files: bool,
-    /// Write every transaction to a table, one row each: FILE.parquet or FILE.csv
+    /// Write one row per transaction to FILE.parquet or FILE.csv
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     transactions: Option<PathBuf>,
-    /// Write what goes over the sockets as a capture, which `plimsoll analyze` and Wireshark read
+    /// Write the traffic of the sockets as a pcapng capture, for `plimsoll analyze` and Wireshark
     #[arg(long, value_name = "FILE.pcapng", help_heading = "Output")]
     tap: Option<PathBuf>,
     #[command(flatten)]
     record: RecordFlags,
-    /// Repeat the run that is recorded in DIR: the same target, workload and load. Only outputs, the password and --server-pid or
-    /// --server-metrics are said anew
+    /// Repeat the run recorded in DIR with the same target, workload and load. Outputs, password, --server-pid and
+    /// --server-metrics must be given again
     #[arg(long, value_name = "DIR", conflicts_with_all = FIXED_BY_A_RECORDING)]
     from: Option<PathBuf>,
-    /// Go on with the recording in the folder of --record: levels that it has are read from it, the others are run. It must
-    /// be of the same workload, target, seed and levels
+    /// Continue the recording in the folder of --record: runs only the missing levels. Workload, target, seed and
+    /// levels must be the same
     #[arg(long = "continue", requires = "record", conflicts_with_all = ["overwrite", "transactions", "tap"], help_heading = "Output")]
     go_on: bool,
     #[command(flatten)]
@@ -155,7 +155,7 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
     let work: Vec<(&Variant, Vec<LevelSpec>)> =
         variants.iter().zip(&spec.variants).map(|(variant, spec)| (variant, spec.levels.clone())).collect();
     let Some((first, level)) = variants.first().zip(spec.levels().next().map(|(_, level)| level.clone())) else {
-        return Err(Usage("--vary: there is no value".to_owned()).into());
+        return Err(Usage("--vary: no values given: use NAME=VALUE,VALUE".to_owned()).into());
     };
     let target = if arguments.from.is_some() { arguments.target.of(&spec)? } else { arguments.target.clone() };
     let resolved = target.choose()?;
@@ -204,7 +204,7 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
     Ok(done)
 }
 
-/// All that is asked for, and the workload with each value of what is varied: from a recording, or from the flags.
+/// The specification of the run and its workload variants, from a recording or from the flags.
 fn asked(arguments: &Arguments) -> anyhow::Result<(RunSpec, Vec<Variant>)> {
     if let Some(folder) = &arguments.from {
         let (spec, text) = RunSpec::read(folder)?;
@@ -236,7 +236,7 @@ fn asked(arguments: &Arguments) -> anyhow::Result<(RunSpec, Vec<Variant>)> {
     Ok((spec, variants))
 }
 
-/// What a workload is found by from anywhere.
+/// Absolute path of a workload file, or its built-in name.
 pub(crate) fn absolute(workload: &str) -> anyhow::Result<String> {
     match Builtin::named(workload) {
         Some(_) => Ok(workload.to_owned()),
@@ -244,7 +244,7 @@ pub(crate) fn absolute(workload: &str) -> anyhow::Result<String> {
     }
 }
 
-/// What a recording that is continued has already, and all that this names.
+/// Finished levels of a continued recording, with their names.
 fn already(arguments: &Arguments, spec: &RunSpec) -> anyhow::Result<(BTreeMap<u32, LevelResult>, Names)> {
     let mut names = Names::default();
     let finished = match arguments.record.to() {
@@ -254,10 +254,10 @@ fn already(arguments: &Arguments, spec: &RunSpec) -> anyhow::Result<(BTreeMap<u3
     Ok((finished, names))
 }
 
-/// Every worker has given its sink back, so nobody else holds the table.
+/// Finishes the table. All workers have returned their sinks, so this is the last reference.
 fn finish(table: Table, file: OutputFile) -> anyhow::Result<()> {
     let table: TransactionsFile = Arc::into_inner(table)
         .and_then(|table| table.into_inner().ok())
-        .context("the transactions table is still being written to")?;
+        .context("the transactions table still has a writer: please report this bug")?;
     finish_table(table.finish(), file)
 }

@@ -9,7 +9,7 @@ use super::ranges::{Item, items};
 #[derive(Clone, Debug, Default, clap::Args)]
 #[command(next_help_heading = "Load")]
 pub(crate) struct SetFlags {
-    /// Give a parameter of the workload another value than its default: block=750B
+    /// Set a parameter of the workload, e.g. block=750B; may be repeated
     #[arg(long = "set", value_name = "NAME=VALUE", value_parser = parse_setting)]
     settings: Vec<Parameter>,
 }
@@ -18,8 +18,8 @@ pub(crate) struct SetFlags {
 #[derive(Clone, Debug, Default, clap::Args)]
 #[command(next_help_heading = "Load")]
 pub(crate) struct VaryFlags {
-    /// Run all load levels with each of these values of a parameter, a load curve each: block=0.75kB,6kB,30kB, or
-    /// block=500B..4000B/100B
+    /// Run all load levels once per value of a parameter, e.g. block=0.75kB,6kB,30kB or block=500B..4000B/100B; each
+    /// value has its own load curve
     #[arg(long, value_name = "NAME=LIST", value_parser = parse_vary)]
     vary: Option<Vary>,
 }
@@ -47,13 +47,13 @@ impl SetFlags {
         Workload::find_with(name, &settings).map_err(|error| Usage(error.to_string()))
     }
 
-    /// The workload of a name with these values, once for each value of what is varied.
+    /// The workload with these values, one variant per varied value.
     pub(crate) fn variants(&self, name: &str, vary: &VaryFlags) -> Result<Vec<Variant>, Usage> {
         let Some(Vary { name: varied, values }) = &vary.vary else {
             return Ok(vec![Variant { workload: self.workload(name)?, value: None }]);
         };
         if self.settings.iter().any(|setting| setting.name == *varied) {
-            return Err(Usage(format!("{varied}: --set gives it one value, --vary several: say one of the two")));
+            return Err(Usage(format!("{varied}: --set and --vary both set this parameter; use one of them")));
         }
         let variant = |value: &String| {
             let value = Parameter { name: varied.clone(), value: value.clone() };
@@ -71,7 +71,7 @@ impl VaryFlags {
 }
 
 fn parse_setting(text: &str) -> Result<Parameter, String> {
-    let (name, value) = text.split_once('=').ok_or("must be NAME=VALUE")?;
+    let (name, value) = text.split_once('=').ok_or("expected NAME=VALUE")?;
     Ok(Parameter { name: name.trim().to_owned(), value: value.trim().to_owned() })
 }
 
@@ -83,7 +83,7 @@ fn parse_vary(text: &str) -> Result<Vary, String> {
         sizes |= part.split("..").any(|end| size(end.trim()).is_some());
         for item in items(part, read)? {
             values.push(match item {
-                Item::Written("") => return Err(format!("{part:?} is no value")),
+                Item::Written("") => return Err(format!("{part:?}: expected a value")),
                 Item::Written(value) => value.to_owned(),
                 Item::Number(number) if sizes => format!("{number:.0}B"),
                 Item::Number(number) => number.to_string(),
@@ -97,7 +97,7 @@ fn parse_vary(text: &str) -> Result<Vary, String> {
 pub(super) mod tests {
     use super::*;
 
-    /// The flag as it is written.
+    /// Parses the flag.
     pub(in crate::run) fn vary(text: &str) -> VaryFlags {
         VaryFlags { vary: Some(parse_vary(text).unwrap()) }
     }

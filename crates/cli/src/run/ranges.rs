@@ -30,19 +30,26 @@ pub(super) fn items<'a>(text: &'a str, read: impl Fn(&str) -> Option<f64>) -> Re
             all.push(Item::Written(part));
             continue;
         };
-        let number =
-            |text: &str| read(text.trim()).filter(|n| n.is_finite()).ok_or(format!("{part}: {text} is no number"));
+        let number = |text: &str| {
+            read(text.trim()).filter(|n| n.is_finite()).ok_or(format!("{part}: expected a number, got {text}"))
+        };
         let (to, step) = match (rest.split_once('*'), rest.split_once('/')) {
-            (Some((to, factor)), _) => {
-                (to, Step::Times(factor.trim().parse().map_err(|_| format!("{part}: {factor} is no factor"))?))
-            }
+            (Some((to, factor)), _) => (
+                to,
+                Step::Times(factor.trim().parse().map_err(|_| {
+                    format!(
+                        "{part}: expected a factor after *, got \
+                {factor}"
+                    )
+                })?),
+            ),
             (_, Some((to, step))) => (to, Step::Plus(number(step)?)),
             _ => (rest, Step::Plus(1.0)),
         };
         let (from, to) = (number(from)?, number(to)?);
         all.extend(range(part, from, to, step)?.into_iter().map(Item::Number));
         if all.len() > MOST {
-            return Err(format!("{part}: more than {MOST} values"));
+            return Err(format!("{part}: more than {MOST} values: use a larger step"));
         }
     }
     Ok(all)
@@ -54,7 +61,7 @@ fn range(part: &str, from: f64, to: f64, step: Step) -> Result<Vec<f64>, String>
         Step::Times(factor) => factor > 1.0 && from > 0.0,
     };
     if !grows || from > to {
-        return Err(format!("{part}: a range goes up, from the first number to the second"));
+        return Err(format!("{part}: expected an ascending range such as 1..15, 100..1000/100 or 1..64*2"));
     }
     let place = |at: u32| match step {
         Step::Plus(step) => from + step * f64::from(at),
@@ -76,7 +83,7 @@ impl std::str::FromStr for Levels {
         let read = |text: &str| text.parse::<f64>().ok();
         let number = |item| match item {
             Item::Number(number) => Ok(number),
-            Item::Written(text) => read(text).ok_or_else(|| format!("{text:?} is no number")),
+            Item::Written(text) => read(text).ok_or_else(|| format!("{text:?}: expected a number")),
         };
         items(text, read)?.into_iter().map(number).collect::<Result<_, _>>().map(Self)
     }

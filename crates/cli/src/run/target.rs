@@ -16,7 +16,7 @@ pub(crate) struct TargetFlags {
     /// Which one.
     #[arg(long, value_name = "URL", default_value = "embedded:smb", help = TARGETS)]
     target: String,
-    /// The password's file (else the environment's PLIMSOLL_PASSWORD, else the target's own)
+    /// File whose first line is the password [default: the variable PLIMSOLL_PASSWORD, then the password in the target]
     #[arg(long, value_name = "FILE")]
     password_file: Option<PathBuf>,
     #[command(flatten)]
@@ -25,22 +25,22 @@ pub(crate) struct TargetFlags {
     connect_options: WishFlags,
 }
 
-/// What a target may be.
+/// Help text of a target.
 pub(crate) const TARGETS: &str = "Server to drive: smb://user@host[:port]/share[/path] (also cifs:// and \\\\host\\share), \
      nfs://host[:port]/export[?OPTIONS] (also host:/export), file:///path, embedded:smb or embedded:nfs. OPTIONS, joined with &: \
      resvport (source ports below 1024), mountport=PORT, portmapport=PORT, version=3";
 
-/// What is asked of an SMB server.
+/// Requirements on an SMB server.
 #[derive(Clone, Debug, Default, clap::Args)]
 #[command(next_help_heading = "Server")]
 pub(crate) struct WishFlags {
-    /// Force this SMB dialect: 2.0.2, 2.1, 3.0, 3.0.2 or 3.1.1
+    /// Use only this SMB dialect: 2.0.2, 2.1, 3.0, 3.0.2 or 3.1.1
     #[arg(long, value_name = "VERSION", value_parser = parse_dialect)]
     dialect: Option<Dialect>,
-    /// Demand SMB signing
+    /// Require SMB signing
     #[arg(long)]
     signing: bool,
-    /// Demand SMB encryption
+    /// Require SMB encryption
     #[arg(long)]
     encryption: bool,
 }
@@ -70,14 +70,14 @@ impl TargetFlags {
         ResolvedTarget::start(target)
     }
 
-    /// What is asked of the server: all of a recording is measured with the same.
+    /// Requirements on the server; the same for a whole recording.
     pub(crate) fn spec(&self) -> ServerSpec {
         let WishFlags { dialect, signing, encryption } = self.connect_options;
         let dialect = dialect.map(|dialect| dialect.name().to_owned());
         ServerSpec { dialect, signing, encryption, kerberos: self.auth.spec() }
     }
 
-    /// The same for the target and the wishes of a run that was recorded; the password is found as always.
+    /// The flags of a recorded run; the password comes from the usual places.
     pub(crate) fn of(&self, run: &RunSpec) -> Result<Self, Usage> {
         let ServerSpec { dialect, signing, encryption, kerberos } = &run.server;
         let dialect = dialect.as_deref().map(parse_dialect).transpose().map_err(Usage)?;
@@ -86,7 +86,7 @@ impl TargetFlags {
         Ok(Self { target: run.target.clone(), password_file: self.password_file.clone(), auth, connect_options })
     }
 
-    /// What is asked of it.
+    /// Connection options.
     pub(crate) fn connect_options(&self, seed: u64) -> ConnectOptions {
         ConnectOptions { kerberos: self.auth.realm(), ..self.connect_options.with_seed(seed) }
     }

@@ -16,9 +16,9 @@ const CHECK_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Shows how far an experiment is in the terminal, and ends it at Ctrl-C.
 pub(crate) struct Terminal {
-    /// What is measured, and what is done before.
+    /// Progress of the setup and the measured levels.
     watch: Arc<Watch>,
-    /// What is done afterwards: the first Ctrl-C does not end that.
+    /// Progress of the cleanup, which the first Ctrl-C does not stop.
     cleaning: Arc<Watch>,
     caught: OnceLock<()>,
     shown: bool,
@@ -112,13 +112,13 @@ fn show(bar: &ProgressBar, (at, now): &(Instant, Progress), (before, was): &(Ins
         Phase::Connecting => format!("connecting: {} of {} clients{errors}", now.connected, now.clients),
         Phase::WarmUp => format!("warm-up: {rate:.0} op/s{errors}"),
         Phase::Measured => format!("measuring: {rate:.0} op/s{errors}"),
-        Phase::Drain => format!("waiting for the last answers{errors}"),
-        Phase::Leaving => format!("logging off: {} of {} left", now.connected, now.clients),
+        Phase::Drain => format!("waiting for the last responses{errors}"),
+        Phase::Leaving => format!("logging off: {} of {} clients still connected", now.connected, now.clients),
         Phase::Over => "done".to_owned(),
     });
 }
 
-/// Milliseconds of the phase, and those that have passed; nothing of nothing where its end is not known.
+/// Length of the phase and time elapsed, in ms; (0, 0) if the end is unknown.
 fn elapsed(now: &Progress) -> (u64, u64) {
     let epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let at = i64::try_from(epoch.as_nanos()).unwrap_or(i64::MAX);

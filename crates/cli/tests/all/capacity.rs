@@ -94,7 +94,7 @@ fn what_makes_no_sense_is_said() {
     for (arguments, word) in [
         (&["capacity"][..], "capacity needs an objective"),
         (&["capacity", "--hold", "p99 < +10%"], "no baseline to compare with"),
-        (&["capacity", "--hold", "p99 < 1ms", "--levels", "1,2"], "the search finds the loads itself"),
+        (&["capacity", "--hold", "p99 < 1ms", "--levels", "1,2"], "--levels does not apply to capacity"),
         (&["capacity", "--hold", "p99 < 1ms", "--start", "0"], "--start 0"),
         (&["capacity", "--hold", "p99 < 1ms", "--clients", "1", "--most", "10.5"], "--most 10.5: expected integers"),
         (&["capacity", "--hold", "p99 < 1ms", "--resolution", "0"], "--resolution 0"),

@@ -193,7 +193,7 @@ fn a_recording_without_all_transactions_is_refused() {
     let output = output(Command::new(env!("CARGO_BIN_EXE_plimsoll")).arg("analyze").arg(&folder));
     let text = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(2), "{text}");
-    assert!(text.contains("record with --record-transactions all"), "{text}");
+    assert!(text.contains("record again with --record-transactions all"), "{text}");
 }
 
 #[test]
@@ -226,7 +226,7 @@ fn hosts_have_names() {
     assert!(text.contains(r"10.77.0.102 (bob\u{1b}[2J)") && !text.contains('\u{1b}'), "{text}");
     let unknown = plain(&["--client", "carol"]);
     assert_eq!(unknown.status.code(), Some(2));
-    assert!(String::from_utf8_lossy(&unknown.stderr).contains("--client carol: no address has this name"));
+    assert!(String::from_utf8_lossy(&unknown.stderr).contains("--client carol: unknown host name"));
 }
 
 /// Whoever asks for a table sees it on the first screen.

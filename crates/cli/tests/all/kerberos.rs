@@ -21,10 +21,10 @@ fn usage(arguments: &[&str], words: &str) {
 
 #[test]
 fn flags_that_make_no_sense() {
-    usage(&["--auth", "basic"], "neither ntlm nor kerberos");
+    usage(&["--auth", "basic"], "expected ntlm or kerberos");
     usage(&["--realm", "EXAMPLE.COM"], "--auth kerberos");
     usage(&["--kdc", "kdc.example.com"], "--auth kerberos");
-    usage(&["--kdc", "a b"], "a name or an address");
+    usage(&["--kdc", "a b"], "expected HOST or HOST:PORT");
 }
 
 #[cfg(not(feature = "kerberos"))]

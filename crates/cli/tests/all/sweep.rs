@@ -84,7 +84,7 @@ fn each_value_of_what_is_varied_is_a_curve() {
     for (flags, problem) in [
         (["--set", "block=6KB"], "line 30: expected a size"),
         (["--set", "blok=6kB"], "there are block"),
-        (["--vary", "block=6kB..1kB/1kB"], "a range goes up"),
+        (["--vary", "block=6kB..1kB/1kB"], "expected an ascending range"),
     ] {
         let (code, said) = plimsoll(folder, &[&levels[..], &flags].concat());
         assert_eq!(code, Some(2), "{said}");
