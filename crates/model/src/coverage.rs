@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use crate::Anomalies;
+use crate::{Anomalies, ClientPath};
 
 /// Packet counts, named as in Appendix A of Swartz (1997) where it has them.
 ///
@@ -396,6 +396,10 @@ pub struct Coverage {
     pub resent: Resent,
     /// Waiting that TCP's headers tell of.
     pub network: Network,
+    /// The same by client, in no order.
+    pub client_paths: Vec<ClientPath>,
+    /// Connections of further clients, for which there was no room.
+    pub without_path: u64,
     /// Opens that waited for leases and oplocks of others.
     pub breaks: Breaks,
     /// Waiting for SMB2 credits.

@@ -11,6 +11,7 @@
 //! ```
 
 mod anomaly;
+mod client_path;
 mod coverage;
 mod endpoint;
 mod hosts;
@@ -26,6 +27,7 @@ mod transaction;
 mod validity;
 
 pub use anomaly::{Anomalies, Anomaly};
+pub use client_path::{ClientPath, Pace, RoundTrip};
 pub use coverage::{
     Breaks, ClockGranularity, Coverage, Credits, Missing, MostResent, Network, OneSided, PacketCounts, Resent,
     ShareMissing, SmallWindow, Unseen,

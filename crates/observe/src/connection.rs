@@ -1,5 +1,7 @@
 //! One connection: its two streams, the messages in them, and their pairing.
 
+mod acknowledgements;
+mod client_paths;
 mod first_bytes;
 mod opening;
 mod stream_consumer;
@@ -14,8 +16,11 @@ use crate::message::{Framing, Message};
 use crate::missing::{Ledger, client_by_port};
 use crate::packet::{Segment, Stamp};
 use crate::pairing::{Pairing, Shared};
-use crate::stream::TcpFlow;
+use crate::stream::{Counts, TcpFlow};
+pub(crate) use client_paths::ClientPaths;
 pub(crate) use opening::Opening;
+
+use acknowledgements::{Acknowledgements, More};
 use stream_consumer::{Framed, Messages, Paired, StreamConsumer};
 use watch::Watch;
 
@@ -36,6 +41,8 @@ pub(crate) struct Connection {
     unsure: [Commands; 2],
     /// Waiting that TCP's headers tell of.
     watch: Watch,
+    /// Acknowledgements, by direction of the data.
+    acknowledgements: [Acknowledgements; 2],
 }
 
 impl Connection {
@@ -60,6 +67,7 @@ impl Connection {
             unseen_from: [0; 2],
             unsure: Default::default(),
             watch: Watch::default(),
+            acknowledgements: Default::default(),
         }
     }
 
@@ -185,6 +193,12 @@ impl Connection {
         if segment.flags.ack() && !segment.flags.rst() {
             (acknowledges, acknowledged_new) = other.acknowledge(segment.ack, &mut consumer);
             acknowledges_all = acknowledged_new && other.next() == Some(acknowledges);
+            if acknowledged_new {
+                let is_inside = consumer.framed.framers[1 - direction].is_inside();
+                let more = More::of(other, acknowledges, is_inside);
+                let (largest, base_ns) = (other.largest(), || self.watch.round_trip_ns());
+                self.acknowledgements[1 - direction].acknowledged(acknowledges, stamp.time_ns, more, largest, base_ns);
+            }
             if let Some(next) = other.next()
                 && acknowledges > next
                 && segment.wire_len > 0
@@ -212,26 +226,48 @@ impl Connection {
             return;
         }
         packets.tcp_data += 1;
-        if let Some(fresh) = counts {
-            packets.retransmitted += fresh.retransmitted;
-            packets.out_of_order += fresh.out_of_order;
-            self.paired.link.resent_to[direction] = self.tcp_flows[direction].resent_to;
-            shared.output.anomalies.add_many(Anomaly::SegmentLate, fresh.late);
-            shared.output.anomalies.add_many(Anomaly::GapFilled, fresh.holes_filled);
-            let needed = fresh.retransmitted.saturating_sub(fresh.unneeded);
-            if needed > 0 {
-                let end = segment.seq.wrapping_add(segment.wire_len);
-                let is_newest = self.tcp_flows[direction].next().is_some_and(|next| next as u32 == end);
-                self.watch.retransmitted(needed, direction, now_ns, is_newest);
-            }
-            if may_be_client(self.paired.pairing.client, direction)
-                && fresh.retransmitted + fresh.keep_alive + fresh.late > 0
-            {
-                packets.commands += 1;
-                packets.command_retry += 1;
+        match counts {
+            Some(fresh) => self.unexpected(&fresh, segment, direction, now_ns, shared, packets),
+            None => {
+                let end = self.tcp_flows[direction].next().unwrap_or_default();
+                self.acknowledgements[direction].data(end, now_ns);
             }
         }
         self.watch.data(segment, direction, now_ns, self.tcp_flows[direction].largest());
+    }
+
+    /// A segment with data that was not simply the next one.
+    #[cold]
+    #[inline(never)]
+    fn unexpected<S>(
+        &mut self,
+        fresh: &Counts,
+        segment: &Segment<'_>,
+        direction: usize,
+        now_ns: i64,
+        shared: &mut Shared<S>,
+        packets: &mut PacketCounts,
+    ) {
+        packets.retransmitted += fresh.retransmitted;
+        packets.out_of_order += fresh.out_of_order;
+        self.paired.link.resent_to[direction] = self.tcp_flows[direction].resent_to;
+        shared.output.anomalies.add_many(Anomaly::SegmentLate, fresh.late);
+        shared.output.anomalies.add_many(Anomaly::GapFilled, fresh.holes_filled);
+        if fresh.retransmitted + fresh.late + fresh.out_of_order > 0 {
+            self.acknowledgements[direction].forget();
+        }
+        let needed = fresh.retransmitted.saturating_sub(fresh.unneeded);
+        if needed > 0 {
+            let end = segment.seq.wrapping_add(segment.wire_len);
+            let is_newest = self.tcp_flows[direction].next().is_some_and(|next| next as u32 == end);
+            self.watch.retransmitted(needed, direction, now_ns, is_newest);
+        }
+        if may_be_client(self.paired.pairing.client, direction)
+            && fresh.retransmitted + fresh.keep_alive + fresh.late > 0
+        {
+            packets.commands += 1;
+            packets.command_retry += 1;
+        }
     }
 
     /// The connection has ended or is forgotten: nothing more comes.
@@ -311,7 +347,11 @@ impl Connection {
         account.unseen.add(&unseen);
         if let Some(client) = self.paired.pairing.client {
             let segments = [client, 1 - client].map(|direction| self.tcp_flows[direction].sizes().segments);
-            account.network.add(&self.watch.found(client, self.paired.link.ends[client].ip, segments));
+            let network = self.watch.found(client, self.paired.link.ends[client].ip, segments);
+            account.network.add(&network);
+            let [low, high] = &self.acknowledgements;
+            let acknowledgements = if client == 0 { [low, high] } else { [high, low] };
+            account.client_paths.add(self.paired.link.ends[client].ip, &network, acknowledgements);
         }
         if let Some(one_sided) = one_sided {
             account.one_sided += 1;

@@ -237,6 +237,7 @@ impl<S: Sink> Observer<S> {
         output.anomalies.add_many(Anomaly::NameRefused, output.names.refused());
         let (first_ns, last_ns) = self.span;
         let timed = first_ns <= last_ns;
+        let (client_paths, without_path) = account.client_paths.finish();
         let coverage = Coverage {
             packets: self.packets,
             anomalies: output.anomalies,
@@ -244,6 +245,8 @@ impl<S: Sink> Observer<S> {
             unseen: account.unseen,
             resent: output.resent,
             network: account.network,
+            client_paths,
+            without_path,
             breaks,
             credits,
             first_ns: timed.then_some(first_ns),

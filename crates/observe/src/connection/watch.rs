@@ -182,6 +182,11 @@ impl Watch {
         }
     }
 
+    /// The round trip of the handshake between both ends, ns.
+    pub(super) fn round_trip_ns(&self) -> Option<u64> {
+        Some(self.found.to_server_ns? + self.found.to_client_ns?)
+    }
+
     fn settle(&mut self) {
         self.is_active = self.answered_ns.is_some()
             || self.closed_ns.iter().any(Option::is_some)

@@ -21,6 +21,8 @@ pub use status::{status_name, statuses_named};
 
 use plimsoll_model::{Network, OneSided, Sink, Unseen};
 
+use crate::connection::ClientPaths;
+
 use crate::message::Message;
 use crate::missing::{Bursts, End, Ids};
 use crate::names::Handles;
@@ -47,6 +49,8 @@ pub(crate) struct Account {
     pub(crate) one_sided_named: Vec<OneSided>,
     /// Waiting that TCP's headers tell of.
     pub(crate) network: Network,
+    /// The same by client.
+    pub(crate) client_paths: ClientPaths,
     /// When packets were lost.
     pub(crate) bursts: Bursts,
     /// When connections were seen.

@@ -4,9 +4,9 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::num::NonZeroU64;
 
 use plimsoll_model::{
-    Anomalies, Anomaly, Breaks, ClockGranularity, Coverage, Credits, Endpoint, Frames, Missing, MostResent, Network,
-    OneSided, Outcome, PacketCounts, Procedure, Protocol, Resent, SmallWindow, Symbol, Timeline, Transaction, Unseen,
-    Vantage,
+    Anomalies, Anomaly, Breaks, ClientPath, ClockGranularity, Coverage, Credits, Endpoint, Frames, Missing, MostResent,
+    Network, OneSided, Outcome, Pace, PacketCounts, Procedure, Protocol, Resent, RoundTrip, SmallWindow, Symbol,
+    Timeline, Transaction, Unseen, Vantage,
 };
 
 use super::{Counter, Reader, State, StateError, Writer, fields};
@@ -241,6 +241,22 @@ fields!(
         to_client_ns,
     }
 );
+fields!(
+    "path to a client",
+    ClientPath {
+        client,
+        connections,
+        handshakes,
+        round_trips,
+        paces,
+        data_segments,
+        resent_segments,
+        zero_window_ns,
+        small_window_ns,
+    }
+);
+fields!("round trip", RoundTrip { least_ns, median_ns, count });
+fields!("pace", Pace { count, bytes, ns, on_the_way, log2_sum, log2_squares });
 fields!("client with most retransmissions", MostResent { client, lead });
 fields!("small window", SmallWindow { client, waits, wait_ns, bytes });
 fields!("credits", Credits { waits, wait_ns, connections_ns });
@@ -255,6 +271,8 @@ fields!(
         unseen,
         resent,
         network,
+        client_paths,
+        without_path,
         breaks,
         credits,
         first_ns,

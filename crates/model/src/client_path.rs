@@ -1,0 +1,131 @@
+//! The network path to a client, as the packets of a capture tell of it.
+
+use std::net::IpAddr;
+
+/// The network path to one client, over its connections with file-server traffic. Of two numbers the first is of what it sends (or the
+/// way to its servers), the second of what it is sent (or the way to it).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ClientPath {
+    /// The client.
+    pub client: IpAddr,
+    /// Its connections.
+    pub connections: u64,
+    /// Of these, connections of which the handshake was captured.
+    pub handshakes: u64,
+    /// Between the place of the capture and the servers, and between it and the client.
+    pub round_trips: [RoundTrip; 2],
+    /// How quickly data are acknowledged while there are more.
+    pub paces: [Pace; 2],
+    /// Segments with data.
+    pub data_segments: [u64; 2],
+    /// Of these, retransmissions.
+    pub resent_segments: [u64; 2],
+    /// How long windows of 0 kept the sender waiting, ns.
+    pub zero_window_ns: [u64; 2],
+    /// How long full windows did, ns.
+    pub small_window_ns: [u64; 2],
+}
+
+impl ClientPath {
+    /// A client without a connection.
+    pub fn new(client: IpAddr) -> Self {
+        Self {
+            client,
+            connections: 0,
+            handshakes: 0,
+            round_trips: Default::default(),
+            paces: Default::default(),
+            data_segments: [0; 2],
+            resent_segments: [0; 2],
+            zero_window_ns: [0; 2],
+            small_window_ns: [0; 2],
+        }
+    }
+}
+
+/// Times from a segment to its acknowledgement, as the place of the capture sees them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RoundTrip {
+    /// The shortest that no delayed acknowledgement can have made longer: of a handshake, or of two segments or more that were
+    /// acknowledged at once (RFC 1122 4.2.3.2), ns.
+    pub least_ns: Option<u64>,
+    /// The median of all, delayed ones too, within a tenth, ns.
+    pub median_ns: Option<u64>,
+    /// How many there are, at most 65,535 for each of 96 classes of a connection.
+    pub count: u64,
+}
+
+/// Bytes acknowledged, and the time for it, while the sender had more to send or to be acknowledged: parts of 100 µs or longer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Pace {
+    /// Parts.
+    pub count: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Their times, ns.
+    pub ns: u64,
+    /// Parts at whose beginning data were on the way from the place of the capture to the receiver.
+    pub on_the_way: u64,
+    /// The binary logarithms of their bytes per second, in 1/256,
+    pub log2_sum: u64,
+    /// … and their squares.
+    pub log2_squares: u64,
+}
+
+impl Pace {
+    /// Adds a part; `is_on_the_way` says that data were at its beginning.
+    pub fn add_part(&mut self, bytes: u64, ns: u64, is_on_the_way: bool) {
+        let log2 = ((bytes as f64 * 1e9 / ns.max(1) as f64).max(1.0).log2() * 256.0) as u64;
+        let part = Self {
+            count: 1,
+            bytes,
+            ns,
+            on_the_way: u64::from(is_on_the_way),
+            log2_sum: log2,
+            log2_squares: log2 * log2,
+        };
+        self.add(&part);
+    }
+
+    /// Adds other parts.
+    pub fn add(&mut self, other: &Pace) {
+        *self = Self {
+            count: self.count.saturating_add(other.count),
+            bytes: self.bytes.saturating_add(other.bytes),
+            ns: self.ns.saturating_add(other.ns),
+            on_the_way: self.on_the_way.saturating_add(other.on_the_way),
+            log2_sum: self.log2_sum.saturating_add(other.log2_sum),
+            log2_squares: self.log2_squares.saturating_add(other.log2_squares),
+        };
+    }
+
+    /// Bytes per second over all parts.
+    pub fn bytes_per_s(&self) -> Option<f64> {
+        (self.ns > 0).then(|| self.bytes as f64 * 1e9 / self.ns as f64)
+    }
+
+    /// The standard deviation of the binary logarithm of bytes per second: 0 where all parts are equally quick, 1 where they differ by
+    /// a factor of two either way.
+    pub fn spread(&self) -> Option<f64> {
+        let count = self.count as f64;
+        let mean = self.log2_sum as f64 / count;
+        (self.count > 0).then(|| (self.log2_squares as f64 / count - mean * mean).max(0.0).sqrt() / 256.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_even_pace_has_no_spread_and_one_of_bursts_has() {
+        let (mut even, mut uneven) = (Pace::default(), Pace::default());
+        for part in 0..20 {
+            even.add_part(2_000, 2_000_000, true);
+            uneven.add_part(if part % 2 == 0 { 4_000 } else { 1_000 }, 2_000_000, true);
+        }
+        assert_eq!((even.bytes_per_s(), even.spread()), (Some(1e6), Some(0.0)));
+        assert!((uneven.spread().unwrap_or(0.0) - 1.0).abs() < 0.01, "{uneven:?}");
+        assert_eq!((Pace::default().bytes_per_s(), Pace::default().spread()), (None, None));
+    }
+}

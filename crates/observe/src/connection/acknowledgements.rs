@@ -1,0 +1,204 @@
+//! Acknowledgements: how long after the data they come, and how much is acknowledged per time while the sender has more.
+//!
+//! Of each direction one segment at a time is timed, and never one that was sent again (Karn's algorithm, RFC 6298 3): then it is not
+//! known which of the two was acknowledged.
+
+use plimsoll_model::Pace;
+
+use crate::stream::TcpFlow;
+
+/// Classes of times: a quarter of an octave each.
+pub(crate) const CLASSES: usize = 96;
+/// The first class begins with 2^12 ns, the last ends with 2^36 ns (69 s).
+const FIRST_OCTAVE: u32 = 12;
+/// Packets that come sooner one after another belong together, ns: a segment takes as long at 117 Mbit/s.
+const PART_NS: i64 = 100_000;
+/// A longer pause is none of the network's, ns.
+const PAUSE_NS: i64 = 1_000_000_000;
+/// A part of more segments that takes as long as half a round trip may be all that a window allows.
+const SEGMENTS_SURE: u64 = 3;
+/// The largest segment with which two fill twice a packet (an Ethernet frame of 9,000 bytes); larger ones were put together.
+const SEGMENT_MAX: u32 = 8_960;
+
+/// No window is larger (RFC 7323: 1 GiB).
+const JUMP: u64 = 1 << 30;
+
+/// How many of the times of a connection fall into each class.
+pub(crate) type Classes = [u16; CLASSES];
+
+/// What a sender has beyond what is acknowledged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum More {
+    /// Nothing.
+    Nothing,
+    /// The rest of a message.
+    Unsent,
+    /// Data that passed the place of the capture.
+    OnTheWay,
+}
+
+impl More {
+    /// What it has behind an acknowledgement; `is_inside`: a message of it is not complete.
+    #[inline(always)]
+    pub(super) fn of(tcp_flow: &TcpFlow, acknowledged: u64, is_inside: bool) -> Self {
+        match is_inside {
+            _ if tcp_flow.next().is_some_and(|next| acknowledged < next) => More::OnTheWay,
+            true => More::Unsent,
+            false => More::Nothing,
+        }
+    }
+}
+
+/// The data of one direction.
+#[derive(Debug)]
+pub(super) struct Acknowledgements {
+    /// The segment that is timed: the offset behind it, and when it was seen.
+    timed: Option<(u64, i64)>,
+    /// The last new acknowledgement: its offset and time; and what there was more then.
+    last: (u64, i64),
+    more: More,
+    /// The part under way: when it began; bytes acknowledged since.
+    part_ns: i64,
+    part_bytes: u64,
+    /// See [`plimsoll_model::RoundTrip`].
+    pub(super) least_ns: Option<u64>,
+    pub(super) classes: Classes,
+    pub(super) pace: Pace,
+}
+
+impl Default for Acknowledgements {
+    fn default() -> Self {
+        Self {
+            timed: None,
+            last: (u64::MAX / 2, 0),
+            more: More::Nothing,
+            part_ns: 0,
+            part_bytes: 0,
+            least_ns: None,
+            classes: [0; CLASSES],
+            pace: Pace::default(),
+        }
+    }
+}
+
+impl Acknowledgements {
+    /// Notes a segment with data up to an offset.
+    #[inline(always)]
+    pub(super) fn data(&mut self, end: u64, now_ns: i64) {
+        if self.timed.is_none() {
+            self.timed = Some((end, now_ns));
+        }
+    }
+
+    /// Something was sent again, or is missing: what is timed is not known.
+    pub(super) fn forget(&mut self) {
+        self.timed = None;
+        self.more = More::Nothing;
+    }
+
+    /// Notes a new acknowledgement up to an offset. `more`: what the sender has beyond it; `largest`: its
+    /// largest segment, bytes; `base_ns`: the round trip of the handshake, where known.
+    #[inline(always)]
+    pub(super) fn acknowledged(
+        &mut self,
+        to: u64,
+        now_ns: i64,
+        more: More,
+        largest: u32,
+        base_ns: impl Fn() -> Option<u64>,
+    ) {
+        let (from, before_ns) = self.last;
+        // Of the first acknowledgement, and of one far from the last, it is not known how much it acknowledges.
+        let bytes = to.wrapping_sub(from);
+        let bytes = if bytes < JUMP { bytes } else { 0 };
+        if let Some((end, _)) = self.timed
+            && to >= end
+        {
+            self.sample(bytes, now_ns, largest);
+        }
+        let had_more = self.more != More::Nothing;
+        if had_more && now_ns.wrapping_sub(before_ns) >= PART_NS {
+            self.end_part(now_ns, largest, base_ns());
+            (self.part_ns, self.part_bytes) = (now_ns, 0);
+        } else if !had_more {
+            (self.part_ns, self.part_bytes) = (now_ns, 0);
+        }
+        self.part_bytes += bytes;
+        (self.last, self.more) = ((to, now_ns), more);
+    }
+
+    /// The timed segment is acknowledged, with so many bytes.
+    #[inline(never)]
+    fn sample(&mut self, bytes: u64, now_ns: i64, largest: u32) {
+        let Some((_, sent_ns)) = self.timed.take() else { return };
+        let Ok(passed_ns) = u64::try_from(now_ns.saturating_sub(sent_ns)) else { return };
+        let class = class_of(passed_ns);
+        if self.classes[class] == u16::MAX {
+            self.classes.iter_mut().for_each(|count| *count /= 2);
+        }
+        self.classes[class] += 1;
+        if bytes >= 2 * u64::from(largest.min(SEGMENT_MAX)) {
+            self.least_ns = Some(self.least_ns.map_or(passed_ns, |least_ns| least_ns.min(passed_ns)));
+        }
+    }
+
+    /// A part is over: what was acknowledged from its beginning on took until now.
+    #[cold]
+    #[inline(never)]
+    fn end_part(&mut self, now_ns: i64, largest: u32, base_ns: Option<u64>) {
+        let (bytes, passed_ns) = (self.part_bytes, now_ns.saturating_sub(self.part_ns));
+        let is_many = bytes > SEGMENTS_SURE * u64::from(largest);
+        let is_window = is_many && base_ns.is_none_or(|base_ns| passed_ns.unsigned_abs() >= base_ns / 2);
+        if bytes > 0 && (PART_NS..=PAUSE_NS).contains(&passed_ns) && !is_window {
+            self.pace.add_part(bytes, passed_ns.unsigned_abs(), self.more == More::OnTheWay);
+        }
+    }
+}
+
+/// The class of a time.
+fn class_of(ns: u64) -> usize {
+    let octave = ns.max(1).ilog2();
+    if octave < FIRST_OCTAVE {
+        return 0;
+    }
+    let quarter = (ns >> (octave - 2)) & 3;
+    (((octave - FIRST_OCTAVE) as usize) * 4 + quarter as usize).min(CLASSES - 1)
+}
+
+/// A time of the class: its middle, ns.
+pub(crate) fn time_of(class: usize) -> u64 {
+    let (octave, quarter) = (FIRST_OCTAVE + (class / 4) as u32, (class % 4) as u64);
+    (1 << octave) + (2 * quarter + 1) * (1 << octave) / 8
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_middle_of_a_class_is_near_each_of_its_times() {
+        for ns in [4_096, 5_000, 90_000, 1_000_000, 40_000_000, 250_000_000, 60_000_000_000] {
+            let middle = time_of(class_of(ns)) as f64;
+            assert!((0.88..=1.13).contains(&(middle / ns as f64)), "{ns}: {middle}");
+        }
+        assert_eq!((class_of(0), class_of(u64::MAX)), (0, CLASSES - 1));
+    }
+
+    #[test]
+    fn a_pause_at_the_end_of_data_is_no_part() {
+        let mut data = Acknowledgements::default();
+        let ms = 1_000_000;
+        data.acknowledged(0, 0, More::Nothing, 1_448, || None);
+        data.acknowledged(3_000, ms, More::OnTheWay, 1_448, || None);
+        data.acknowledged(6_000, 5 * ms, More::OnTheWay, 1_448, || None);
+        assert_eq!((data.pace.count, data.pace.bytes, data.pace.ns), (1, 3_000, 4_000_000));
+        data.acknowledged(9_000, 9 * ms, More::Nothing, 1_448, || None);
+        data.acknowledged(12_000, 900 * ms, More::OnTheWay, 1_448, || None);
+        data.acknowledged(15_000, 904 * ms, More::OnTheWay, 1_448, || None);
+        assert_eq!((data.pace.count, data.pace.ns), (3, 12_000_000));
+        // All that a window allows, once in a round trip.
+        data.acknowledged(80_000, 904 * ms + 1, More::OnTheWay, 1_448, || Some(10_000_000));
+        data.acknowledged(83_000, 914 * ms, More::OnTheWay, 1_448, || Some(10_000_000));
+        assert_eq!(data.pace.count, 3);
+    }
+}
