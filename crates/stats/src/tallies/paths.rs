@@ -40,8 +40,8 @@ pub struct PathRow {
     pub client: Option<IpAddr>,
 }
 
-/// Keys are numbers that this process gave.
-type Numbers = HashMap<(Symbol, Symbol, Operation), usize, foldhash::fast::RandomState>;
+/// Keys are numbers that this process gave; the numbers of rows are small ([`MAX_ROWS`]).
+type Numbers = HashMap<(Symbol, Symbol, Operation), u32, foldhash::fast::RandomState>;
 
 /// The paths that were noted.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -153,10 +153,10 @@ impl Paths {
                 let (share, path, operation) = key;
                 let client = Some(t.client.ip);
                 self.rows.push(PathRow { share, path, operation, cell: Cell::default(), notes: [0; 2], client });
-                *new.insert(self.rows.len() - 1)
+                *new.insert(self.rows.len() as u32 - 1)
             }
         };
-        &mut self.rows[number]
+        &mut self.rows[number as usize]
     }
 
     /// Leaves the half with the most waiting.
@@ -171,7 +171,7 @@ impl Paths {
         for theirs in &other.rows {
             match self.numbers.get(&key(theirs)) {
                 Some(&number) => {
-                    let mine = &mut self.rows[number];
+                    let mine = &mut self.rows[number as usize];
                     mine.cell.add(&theirs.cell);
                     mine.notes.iter_mut().zip(theirs.notes).for_each(|(sum, more)| *sum = sum.saturating_add(more));
                     mine.client = mine.client.filter(|_| mine.client == theirs.client);
@@ -180,7 +180,7 @@ impl Paths {
                     if self.rows.len() >= MAX_ROWS {
                         self.prune();
                     }
-                    self.numbers.insert(key(theirs), self.rows.len());
+                    self.numbers.insert(key(theirs), self.rows.len() as u32);
                     self.rows.push(*theirs);
                 }
             }
@@ -213,7 +213,7 @@ fn key(row: &PathRow) -> (Symbol, Symbol, Operation) {
 }
 
 fn numbers(rows: &[PathRow]) -> Numbers {
-    rows.iter().enumerate().map(|(number, row)| (key(row), number)).collect()
+    rows.iter().zip(0..).map(|(row, number)| (key(row), number)).collect()
 }
 
 crate::state::fields!("path", PathRow { share, path, operation, cell, notes, client });

@@ -1,12 +1,14 @@
 //! A file or a directory whose requests take longer than those on others.
 
-use std::collections::HashMap;
+mod walk;
+
 use std::net::IpAddr;
 
-use plimsoll_model::{Names, Symbol};
+use plimsoll_model::Symbol;
 use plimsoll_stats::Tallies;
 use plimsoll_stats::tallies::{Excess, PathRow, sum_of};
 
+use self::walk::{MAX_LEVELS, Noted, Walk, descend};
 use super::super::validity::plural;
 use super::few::Few;
 use super::places::{self, Place, SlowPlace, difference, times};
@@ -14,10 +16,6 @@ use super::{CAUSE_SHARE, Evidence, Found, Kind, percent};
 use crate::findings::{Rule, Slow};
 use crate::text::duration;
 
-/// Directories above a file that are looked at.
-const MAX_LEVELS: usize = 16;
-/// Notes of requests and of waiting, at least: fewer say little.
-const MIN_NOTES: u64 = 20;
 /// A directory in which nearly all of it happens is named rather than one above it.
 const NEARLY_ALL: f64 = 0.9;
 
@@ -101,74 +99,29 @@ fn between(tallies: &Tallies, slow: &SlowPath<'_>, place: Place) -> Explains {
     }
 }
 
-/// What is noted of a path, and how far down it was followed.
-struct Walk<'r> {
-    row: &'r PathRow,
-    /// Without separators at its end.
-    path: &'r str,
-    /// The number of the file or directory that was come to, and the length of its path.
-    here: (u32, u32),
-}
-
-/// A file or directory, with sums of what is noted of it.
-#[derive(Clone, Copy, Debug, Default)]
-struct Sums {
-    waited_ns: f64,
-    notes: [u64; 2],
-}
-
 /// The path that is slow; the lowest directory in which nearly all of it happens.
 fn slowest<'t>(evidence: &Evidence<'t>, tallies: &'t Tallies) -> Option<SlowPath<'t>> {
-    let least = CAUSE_SHARE * evidence.waited_ns();
+    let least_ns = CAUSE_SHARE * evidence.waited_ns();
     let all = tallies.sum(|_| true);
+    let noted = Noted::new(tallies.paths().rows(), evidence.names);
     let mut slow: Vec<SlowPath<'_>> = Vec::new();
-    let names: &'t Names = evidence.names;
-    let walk = |row: &'t PathRow| {
-        let path = names.text(row.path).unwrap_or_default().trim_end_matches(['/', '\\']);
-        (!path.is_empty()).then_some(Walk { row, path, here: (0, 0) })
-    };
-    let mut walks: Vec<Walk<'t>> = tallies.paths().rows().iter().filter_map(walk).collect();
+    let mut walks: Vec<Walk> = noted.walks();
     for level in 0..=MAX_LEVELS {
-        let sums = descend(&mut walks, level);
-        // Most paths are done with here: what follows costs much more, and what is below them has less of everything.
-        let is_worth = |sums: &Sums| sums.waited_ns >= least && sums.notes.iter().all(|&notes| notes >= MIN_NOTES);
-        for number in (0..sums.len()).filter(|&number| is_worth(&sums[number])) {
-            let within = || walks.iter().filter(|walk| walk.here.0 as usize == number);
-            let rows: Vec<&PathRow> = within().map(|walk| walk.row).collect();
+        for number in descend(&noted, &mut walks, level, least_ns) {
+            let within = || walks.iter().filter(|walk| walk.number == number);
+            let rows: Vec<&PathRow> = within().map(|walk| &noted.rows[walk.row as usize]).collect();
             let mine = sum_of(rows.iter().copied());
             let excess = mine.slower_than(&all.without(&mine)).filter(|excess| evidence.is_felt(excess));
             if let Some((excess, walk)) = excess.zip(within().next()) {
-                let path = walk.path[..walk.here.1 as usize].to_owned();
-                slow.push(SlowPath { share: walk.row.share, path, rows, excess });
+                let row = &noted.rows[walk.row as usize];
+                let path = noted.path(row)[..walk.end as usize].to_owned();
+                slow.push(SlowPath { share: row.share, path, rows, excess });
             }
         }
-        walks.retain(|walk| is_worth(&sums[walk.here.0 as usize]) && (walk.here.1 as usize) < walk.path.len());
     }
     let most = slow.iter().map(|one| one.excess.ns()).fold(0.0, f64::max);
     slow.retain(|one| one.excess.ns() >= NEARLY_ALL * most);
     slow.into_iter().max_by(|a, b| (a.path.len(), &a.path, a.share).cmp(&(b.path.len(), &b.path, b.share)))
-}
-
-/// Follows each path one level down, the last one to its end. Gives the sums of the files and directories there, by number.
-fn descend(walks: &mut [Walk<'_>], level: usize) -> Vec<Sums> {
-    let mut numbers: HashMap<(Symbol, u32, &str), u32> = HashMap::new();
-    let mut all: Vec<Sums> = Vec::new();
-    for walk in walks {
-        let (directory, from) = (walk.here.0, walk.here.1 as usize);
-        let separator = |at: &usize| matches!(walk.path.as_bytes()[*at], b'/' | b'\\');
-        let end = (from + 1..walk.path.len()).find(separator).filter(|_| level < MAX_LEVELS);
-        let end = end.unwrap_or(walk.path.len());
-        // Both fit: rows and the bytes of all names are bounded (32 bits, for there are thousands of them).
-        let number = *numbers.entry((walk.row.share, directory, &walk.path[from..end])).or_insert(all.len() as u32);
-        if number as usize == all.len() {
-            all.push(Sums::default());
-        }
-        let sums = &mut all[number as usize];
-        sums.waited_ns += walk.row.cell.waited_ns as f64;
-        sums.notes.iter_mut().zip(walk.row.notes).for_each(|(sum, more)| *sum += u64::from(more));
-        walk.here = (number, end as u32);
-    }
-    all
 }
 
 fn sentence(evidence: &Evidence<'_>, tallies: &Tallies, slow: &SlowPath<'_>) -> Found {
