@@ -389,7 +389,7 @@ impl Cause {
             Cause::Malformed => "malformed answer",
             Cause::Untrusted => "answer not authentic",
             Cause::WrongData => "wrong data",
-            Cause::Unexpected => "not what the script expects",
+            Cause::Unexpected => "not the result that the script expects",
             Cause::Unsupported => "not supported",
             Cause::TooFewCredits => "needs more SMB2 credits than the server grants (Samba: smb2 max credits)",
             Cause::Ended => "ended before it was sent",

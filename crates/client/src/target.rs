@@ -96,7 +96,7 @@ pub struct Server {
 pub enum TargetError {
     /// None of the forms.
     #[error(
-        "the target has an unknown form: expected smb://[user[:password]@]host[:port]/share[/path] (also \\\\host\\share), \
+        "unknown target format: expected smb://[user[:password]@]host[:port]/share[/path] (also \\\\host\\share), \
          nfs://host[:port]/export[?version=3] (also host:/export), file:///path for a mounted directory, embedded:smb or embedded:nfs"
     )]
     Form,

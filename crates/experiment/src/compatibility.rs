@@ -21,16 +21,14 @@ pub(super) fn check(workload: &Workload, target: &Target, level_specs: &[LevelSp
     if workload.wants_its_connection_alone() && !alone {
         let name = workload.name();
         return Err(Usage(format!(
-            "{name} connects to the share and logs on within its iterations: each client needs a connection of its own, and a \
-             depth of 1"
+            "workload {name} logs on within its iterations: give each client a separate connection and --depth 1"
         )));
     }
     let most = level_specs.iter().map(|level_spec| level_spec.plan.connections_in_all()).max().unwrap_or(0);
     let reserved = matches!(target, Target::Nfs(target) if target.reserved_port);
     if reserved && most > reserved::PORTS.into() {
         return Err(Usage(format!(
-            "{most} connections are asked for, and there are {} source ports below 1024 (resvport): use fewer clients, or \
-             several a connection (--clients-per-connection)",
+            "{most} connections need more than the {} source ports below 1024 (resvport): use fewer clients or --clients-per-connection",
             reserved::PORTS
         )));
     }

@@ -67,8 +67,8 @@ pub(super) fn reasons(
     if silence.outages > 0 {
         let times = if silence.outages == 1 { "once".to_owned() } else { format!("{} times", silence.outages) };
         let text = format!(
-            "the server gave no answer for {:.2} s of {seconds:.2} s ({times}; longest {:.2} s, limit {:.2} s) while requests were \
-             outstanding or due",
+            "the server sent no response for {:.2} s of {seconds:.2} s ({times}; longest {:.2} s, limit {:.2} s), while \
+            requests were outstanding or due",
             silence.without_answer_s,
             silence.longest_s.unwrap_or(0.0),
             silence.outage_limit_s
@@ -78,8 +78,8 @@ pub(super) fn reasons(
     }
     if let Some(waited_s) = silence.unanswered_wait_s {
         reasons.push(Reason::partial(format!(
-            "{} no answer within the time-out (--timeout), or before the connection was lost, and {} in no percentile; the longest had waited \
-             for {}",
+            "{} no response before the timeout (--timeout) or the loss of the connection, and {} missing from the \
+            percentiles; the longest wait was {}",
             if unanswered == 1 { "1 action had".to_owned() } else { format!("{unanswered} actions had") },
             if unanswered == 1 { "is" } else { "are" },
             plimsoll_report::duration(waited_s)
@@ -87,8 +87,8 @@ pub(super) fn reasons(
     }
     if reads.empty > 0 {
         reasons.push(Reason::partial(format!(
-            "{} of {} reads returned no data, because they began at or beyond the end of their file; use a file set at least as \
-             large as the workload's offsets",
+            "{} of {} reads started at or beyond the end of their file and returned no data; use files at least as large as \
+            the offsets of the workload",
             reads.empty, reads.reads
         )));
     }
@@ -103,8 +103,8 @@ pub(super) fn reasons(
 pub(super) fn not_finished(Interruption { after_s, planned_s }: Interruption, last_ns: i64) -> Reason {
     let of = planned_s.map_or_else(String::new, |planned_s| format!(" of {planned_s:.1} s"));
     Reason::partial(format!(
-        "the level was not finished: its recording ends {after_s:.1} s{of} into it, at {}; the program was killed, failed or is still \
-         running",
+        "the level is unfinished: the recording ends {after_s:.1} s{of} into the level, at {}; the program was killed, failed \
+        or is still running",
         plimsoll_report::utc(last_ns)
     ))
 }
@@ -139,7 +139,7 @@ mod tests {
         assert_eq!((silence.longest_s, silence.outages, silence.without_answer_s), (Some(3.0), 1, 3.0));
         assert_eq!(reasons.iter().map(|reason| reason.verdict).collect::<Vec<_>>(), [Verdict::Partial]);
         assert!(
-            reasons[0].text.starts_with("the server gave no answer for 3.00 s of 8.00 s (once;"),
+            reasons[0].text.starts_with("the server sent no response for 3.00 s of 8.00 s (once;"),
             "{}",
             reasons[0].text
         );
@@ -170,13 +170,13 @@ mod tests {
         assert!(reasons.iter().all(|reason| reason.verdict == Verdict::Partial));
         let said: Vec<&str> = reasons.iter().map(|reason| reason.text.as_str()).collect();
         assert!(
-            said[0].starts_with("2 actions had no answer within the time-out") && said[0].ends_with("3.00 s"),
+            said[0].starts_with("2 actions had no response before the timeout") && said[0].ends_with("3.00 s"),
             "{said:?}"
         );
-        assert!(said[1].starts_with("5943 of 6792 reads returned no data"), "{said:?}");
+        assert!(said[1].starts_with("5943 of 6792 reads started at or beyond"), "{said:?}");
         let brief = Silence { unanswered_wait_s: Some(480e-6), ..silence };
         let one = &super::reasons(&brief, ShortReads::default(), 1, None, 2.5)[0].text;
-        assert!(one.starts_with("1 action had") && one.ends_with("had waited for 480 µs"), "{one}");
+        assert!(one.starts_with("1 action had") && one.ends_with("the longest wait was 480 µs"), "{one}");
         assert_eq!(said[2], "interrupted after 2.5 s of 20.0 s");
     }
 }

@@ -28,7 +28,7 @@ pub fn all_of(results: impl IntoIterator<Item = anyhow::Result<()>>) -> anyhow::
 /// The first of several reasons, and how many others there are: a line on standard error is no report.
 pub fn first_reason(reasons: &[String]) -> String {
     match reasons {
-        [] => "no reason is known".to_owned(),
+        [] => "unknown reason".to_owned(),
         [only] => only.clone(),
         [first, others @ ..] => format!("{first} ({} more in the report)", others.len()),
     }

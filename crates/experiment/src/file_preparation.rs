@@ -76,11 +76,13 @@ impl Files<'_> {
             Found::Nothing => {}
         }
         let create = Create::new(Arc::clone(&self.set));
-        let made = self.work("Making files", &create, MANY, true).and_then(|()| Ok(create.outcome()?));
+        let made = self.work("Creating files", &create, MANY, true).and_then(|()| Ok(create.outcome()?));
         match made {
             Err(error) if !self.monitor.stopped() => Err(match self.remove_all(false) {
                 Ok(()) => error,
-                Err(left) => error.context(format!("what was made of {} is still there ({left:#})", self.set.root())),
+                Err(left) => {
+                    error.context(format!("cannot delete the incomplete file set {} ({left:#})", self.set.root()))
+                }
             }),
             made => made,
         }

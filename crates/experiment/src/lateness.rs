@@ -121,7 +121,12 @@ pub(super) fn late(level: &Level<'_>) -> Option<Reason> {
     if heaviest == Weight::One {
         return None;
     }
-    let text = format!("the load generator was late: on time, {}; {}{}", judged.shown(), judged.stand(), advice(level));
+    let text = format!(
+        "the load generator was late: without that delay, {}; {}{}",
+        judged.shown(),
+        judged.stand(),
+        advice(level)
+    );
     Some(if heaviest == Weight::Body { Reason::invalid(text) } else { Reason::partial(text) })
 }
 
@@ -131,8 +136,8 @@ pub(super) fn stolen(level: &Level<'_>) -> Option<Reason> {
     let share = stolen / (level.seconds * level.generator.workers.len().max(1) as f64);
     (share > TOLERANCE).then(|| {
         Reason::invalid(format!(
-            "the hypervisor kept this machine's processors from running for {stolen:.2} s of the phase of {:.2} s ({:.0} % of the \
-             threads' time, limit {:.0} %); use a machine that is not shared",
+            "steal time: the hypervisor withheld CPU time from this machine for {stolen:.2} s in a phase of {:.2} s ({:.0} % \
+            of the threads' time, limit {:.0} %); use a dedicated machine",
             level.seconds,
             share * 100.0,
             TOLERANCE * 100.0
@@ -146,8 +151,8 @@ pub(super) fn unknown(level: &Level<'_>) -> Option<Reason> {
     let blind = lateness.unstamped > 0 && run_delay_s(level).is_none();
     blind.then(|| {
         Reason::partial(
-            "whether the load generator was late is not known: the kernel says neither when answers came nor how long threads waited for \
-             a processor (/proc/thread-self/schedstat)",
+            "the delay of the load generator is unknown: the kernel reports no receive timestamps and no run-queue delay \
+            (/proc/thread-self/schedstat)",
         )
     })
 }
@@ -196,9 +201,9 @@ impl Judged {
         let of_the_headline = self.0.iter().filter(|looked| looked.since == since || looked.name == THROUGHPUT);
         let names: Vec<&str> = of_the_headline.filter(|looked| !looked.is_moved()).map(|looked| looked.name).collect();
         match names.as_slice() {
-            [] => "no number of this level stands".to_owned(),
-            [one] => format!("{one}{since} stands"),
-            several => format!("{}{since} stand", several.join(", ")),
+            [] => "no number of this level is reliable".to_owned(),
+            [one] => format!("{one}{since} is reliable"),
+            several => format!("{}{since} are reliable", several.join(", ")),
         }
     }
 }
@@ -301,11 +306,11 @@ fn advice(level: &Level<'_>) -> String {
     let elapsed: f64 = level.generator.workers.iter().map(|worker| worker.elapsed_ns as f64 / 1e9).sum();
     match run_delay_s(level) {
         Some(waited) if waited > TOLERANCE * elapsed => format!(
-            "; its threads waited {waited:.2} s of {elapsed:.2} s for a processor that others had: leave it processors of its own"
+            "; its threads waited {waited:.2} s of {elapsed:.2} s for a CPU that other processes used: reserve CPUs for the load generator"
         ),
         // Where no start was planned no timer woke a processor that slept: the kernel did, when an answer came.
         _ if level.generator.no_cpu_idle || level.generator.schedule_lag.moments().count() == 0 => String::new(),
-        _ => "; --no-cpu-idle helps where processors sleep".to_owned(),
+        _ => "; try --no-cpu-idle, which prevents CPU idle states".to_owned(),
     }
 }
 
@@ -316,7 +321,7 @@ pub(super) fn caution(moved: &[MovedNumber]) -> Option<String> {
     };
     let all: Vec<String> = moved.iter().map(shown).collect();
     (!all.is_empty())
-        .then(|| format!("the load generator was late for the slowest request: on time, {}", all.join(", ")))
+        .then(|| format!("the load generator was late for the slowest request: without that delay, {}", all.join(", ")))
 }
 
 fn time(seconds: f64) -> String {

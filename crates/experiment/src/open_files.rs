@@ -22,8 +22,7 @@ pub fn allow(wanted: u64) -> Result<(), Usage> {
     setrlimit(Resource::Nofile, Rlimit { current: Some(wanted), maximum }).map_err(|_| {
         let allowed = getrlimit(Resource::Nofile).maximum.or(current).unwrap_or_default();
         Usage(format!(
-            "{wanted} open files are needed for so many connections, and this process may have {allowed}: use fewer \
-             clients, or raise the limit (ulimit -Hn {wanted})"
+            "the connections need {wanted} open files, but the limit is {allowed}: use fewer clients, or raise the limit (ulimit -Hn {wanted})"
         ))
     })
 }

@@ -42,7 +42,7 @@ impl ProcedureSet {
             let operations: Vec<&str> = operations().map(Operation::label).collect();
             let groups: Vec<&str> = Group::ALL.iter().map(|group| group.label()).collect();
             return Err(format!(
-                "{text} is no operation ({}), group ({}) or procedure (docs/vocabulary.md lists them)",
+                "{text}: expected an operation ({}), group ({}) or procedure (docs/vocabulary.md lists them)",
                 operations.join(", "),
                 groups.join(", ")
             ));

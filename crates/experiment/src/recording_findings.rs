@@ -30,7 +30,7 @@ pub fn findings(recording: &Recording, capture_status_name: StatusName) -> anyho
 /// The manifest is of another version.
 pub(crate) fn measured(recording: &Recording) -> anyhow::Result<Measurement> {
     serde_json::from_value(recording.manifest.measured.clone())
-        .context("manifest.json does not say what was measured as this version says it")
+        .context("manifest.json: unknown format of `measured`, written by another version of plimsoll")
 }
 
 fn of_run(recording: &Recording, mut run: Run, source: Source) -> anyhow::Result<Findings> {
@@ -46,8 +46,7 @@ fn of_run(recording: &Recording, mut run: Run, source: Source) -> anyhow::Result
     if stages.is_empty() && !read.is_empty() {
         // It is noted when a level ends.
         remarks.push(
-            "What was agreed with the server (dialect, signing, sizes) is not in this recording: no level was finished"
-                .to_owned(),
+            "The recording lacks the negotiated dialect, signing and sizes, because no level finished".to_owned(),
         );
     }
     run.threads = read.iter().map(|level| level.threads).max().unwrap_or(0);
@@ -69,13 +68,15 @@ fn unfinished(recording: &Recording, names: &mut Names) -> anyhow::Result<Unfini
             Ok(Some((stage, statistics, _))) => {
                 let level = stage.level.as_deref().unwrap_or_default();
                 remarks.push(format!(
-                    "{level}: what was measured until its recording ends, which holds the state of about every second; without queue depth and rows"
+                    "{level}: partial results up to the last saved state (saved about every second), without queue depth and rows"
                 ));
                 levels.push(LevelResult::read(&stage.about)?.with_statistics(statistics));
             }
-            Ok(None) => remarks.push(format!("Nothing is known of {name}: its measured phase had not lasted a second")),
+            Ok(None) => {
+                remarks.push(format!("{name} has no results, because its measured phase was shorter than one second"))
+            }
             // What is damaged hides nothing of the finished ones.
-            Err(error) => remarks.push(format!("{name} is left out, because it cannot be read: {error}")),
+            Err(error) => remarks.push(format!("{name} is omitted, because it is unreadable: {error}")),
         }
     }
     Ok((levels, remarks))
@@ -83,8 +84,11 @@ fn unfinished(recording: &Recording, names: &mut Names) -> anyhow::Result<Unfini
 
 fn of_analysis(recording: &Recording, source: Source, status_name: StatusName) -> anyhow::Result<Findings> {
     let mut names = Names::default();
-    let stage =
-        recording.manifest.stages.first().context("the analysis was not finished: there is nothing to report")?;
+    let stage = recording
+        .manifest
+        .stages
+        .first()
+        .context("the analysis did not finish, so the recording has no results; run it again")?;
     let (statistics, coverage) = recording.statistics(stage, &mut names)?;
     Ok(Findings::collect(&statistics, &coverage, &names, source, status_name))
 }
@@ -98,12 +102,12 @@ pub fn incomplete(recording: &Recording) -> Option<String> {
     let stopped = recording.manifest.stages.len() - finished;
     let left = match recording.partial.len() + stopped {
         0 => String::new(),
-        1 => ", and part of one that was not".to_owned(),
-        many => format!(", and parts of {many} that were not"),
+        1 => " and part of one unfinished stage".to_owned(),
+        many => format!(" and parts of {many} unfinished stages"),
     };
     let what = match recording.manifest.state {
         Progress::Finished => return None,
-        Progress::Running => "is still being made, or what made it was killed",
+        Progress::Running => "is unfinished (its program is still running or was killed)",
         Progress::Interrupted => "was interrupted",
     };
     let stages = if finished == 1 { "stage" } else { "stages" };

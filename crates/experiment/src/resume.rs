@@ -24,16 +24,18 @@ pub fn finished_levels(
 ) -> anyhow::Result<BTreeMap<u32, LevelResult>> {
     let shown = folder.display();
     let recording = Recording::open(folder).map_err(|error| match error {
-        FolderError::NoRecording { .. } => Usage(format!("--continue: there is no recording in {shown}")).into(),
+        FolderError::NoRecording { .. } => {
+            Usage(format!("--continue: {shown} contains no recording; check the folder of --record")).into()
+        }
         error => anyhow::Error::new(error),
     })?;
     let measured = serde_json::from_value(recording.manifest.measured.clone())
-        .context("manifest.json does not say what was measured as this version says it")?;
+        .context("manifest.json: unknown format of `measured`, written by another version of plimsoll")?;
     let kept = &recording.manifest.transactions;
     let other = differs(&measured, ours)
-        .or_else(|| (*kept != sample.told()).then(|| format!("it keeps --record-transactions {}", kept.which)));
+        .or_else(|| (*kept != sample.told()).then(|| format!("it was made with --record-transactions {}", kept.which)));
     if let Some(why) = other {
-        return Err(Usage(format!("--continue: {shown} is a recording of something else: {why}")).into());
+        return Err(Usage(format!("--continue: {shown} is the recording of a different run: {why}")).into());
     }
     let mut levels = BTreeMap::new();
     for stage in &recording.manifest.stages {

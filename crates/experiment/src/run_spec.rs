@@ -139,11 +139,11 @@ impl RunSpec {
     pub fn read(folder: &Path) -> anyhow::Result<(Self, String)> {
         let shown = folder.display();
         let recording = Recording::open(folder).map_err(|error| match error {
-            FolderError::NoRecording { .. } => Usage(format!("--from {shown}: there is no recording")).into(),
+            FolderError::NoRecording { .. } => Usage(format!("--from {shown}: no recording in this folder")).into(),
             error => anyhow::Error::new(error),
         })?;
         let measured = serde_json::from_value(recording.manifest.measured)
-            .context("manifest.json does not say what was measured as this version says it")?;
+            .context("manifest.json: unknown format of `measured`, written by another version of plimsoll")?;
         match measured {
             // The levels of a search followed from what was measured.
             Measurement::Run { spec, workload_text, .. } if !spec.variants.is_empty() => Ok((*spec, workload_text)),
@@ -164,7 +164,7 @@ impl RunSpec {
                 Workload::parse_with(&self.workload, text, &settings).map_err(|error| Usage(error.to_string()))?;
             if workload.digest() != spec.workload_sha256 {
                 return Err(Usage(format!(
-                    "--from: the load file that {} names is another one now: SHA-256 of both {}, recorded was {}",
+                    "--from: the load file of {} has changed: SHA-256 of workload and load file is now {}, recorded was {}",
                     self.workload,
                     workload.digest(),
                     spec.workload_sha256
@@ -183,33 +183,29 @@ impl RunSpec {
     /// Why a recording of this is not one of `ours`; `None` where it is.
     pub(crate) fn differs(&self, ours: &Self) -> Option<String> {
         if self.target != ours.target {
-            return Some(format!("the target {}, not {}", self.target, ours.target));
+            return Some(format!("its target is {}, not {}", self.target, ours.target));
         }
         if self.seed != ours.seed {
-            return Some(format!("the seed {}, not {}", self.seed, ours.seed));
+            return Some(format!("its seed is {}, not {}", self.seed, ours.seed));
         }
         let (many, asked) = (self.levels().count(), ours.levels().count());
         if many != asked {
-            return Some(format!("it is of {many} load levels, not of {asked}"));
+            return Some(format!("it has {many} load levels, not {asked}"));
         }
         if self.server != ours.server {
             let shown = |server| serde_json::to_string(server).unwrap_or_default();
-            return Some(format!(
-                "it asked the server for {}; asked for is {}",
-                shown(&self.server),
-                shown(&ours.server)
-            ));
+            return Some(format!("its server options are {}, not {}", shown(&self.server), shown(&ours.server)));
         }
         self.levels().zip(ours.levels()).find_map(|((their_variant, theirs), (our_variant, ours))| {
             if (&theirs.words, &theirs.curve) != (&ours.words, &ours.curve) {
-                return Some(format!("it has {} where {} is asked for", theirs.shown(), ours.shown()));
+                return Some(format!("it has the level {}, not {}", theirs.shown(), ours.shown()));
             }
             if their_variant.workload_sha256 != our_variant.workload_sha256 {
                 let digest = &their_variant.workload_sha256;
-                return Some(format!("at {} its workload is another one (SHA-256 {digest})", ours.shown()));
+                return Some(format!("at {} its workload differs (SHA-256 {digest})", ours.shown()));
             }
             let (was, is) = (theirs.decisive(), ours.decisive());
-            (was != is).then(|| format!("at {} it is of: {was}; asked for is: {is}", ours.shown()))
+            (was != is).then(|| format!("at {} its settings are {was}, not {is}", ours.shown()))
         })
     }
 }

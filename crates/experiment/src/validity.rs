@@ -64,8 +64,8 @@ pub(super) fn busy(level: &Level<'_>) -> Option<String> {
     let any = level.clients.iter().any(|client| client.actions > 0);
     (any && most > CPU).then(|| {
         format!(
-            "the load generator is the bottleneck: a thread of it was busy {:.0} % of the time (limit {:.0} %); \
-             use more threads, another machine, or less load",
+            "the load generator is the bottleneck: one of its threads was busy {:.0} % of the time (limit {:.0} %); use more \
+            threads, a faster machine, or less load",
             most * 100.0,
             CPU * 100.0
         )
@@ -78,7 +78,7 @@ pub(super) fn behind(level: &Level<'_>) -> Option<String> {
     let asked = generator.asked_rate.filter(|_| !level.users)?.min(generator.planned as f64 / level.seconds);
     (generator.achieved_rate < ACHIEVED * asked).then(|| {
         format!(
-            "the rate was not held: {:.1} of {asked:.1} iterations/s (limit {:.0} %); {} planned iterations were never sent",
+            "the rate was not reached: {:.1} of {asked:.1} iterations/s (limit {:.0} %); {} planned iterations were never sent",
             generator.achieved_rate,
             ACHIEVED * 100.0,
             generator.never_sent
@@ -93,7 +93,8 @@ fn failing(level: &Level<'_>) -> Option<String> {
     (errors as f64 > limit * (actions + errors) as f64).then(|| {
         let share = 100.0 * errors as f64 / (actions + errors) as f64;
         let all = actions + errors;
-        let most = most_frequent(level).map_or_else(String::new, |cause| format!(", most of all: {}", cause.label()));
+        let most =
+            most_frequent(level).map_or_else(String::new, |cause| format!(", most frequent cause: {}", cause.label()));
         format!("{errors} of {all} actions of the workload failed, {share:.2} % (limit {:.0} %){most}", limit * 100.0)
     })
 }
@@ -142,7 +143,7 @@ fn starving(level: &Level<'_>) -> Option<String> {
     let had_a_turn = |client: &&ClientTally| if level.users { client.due_iterations > 0 } else { all_had };
     let starved = level.clients.iter().filter(had_a_turn).filter(|client| client.starved()).count();
     let some = starved > 0 && starved < level.clients.len();
-    some.then(|| format!("{starved} of {} clients got nothing done", level.clients.len()))
+    some.then(|| format!("{starved} of {} clients completed no action", level.clients.len()))
 }
 
 fn coarse(level: &Level<'_>) -> Option<String> {
@@ -150,7 +151,7 @@ fn coarse(level: &Level<'_>) -> Option<String> {
     let median = level.response?.p50_s;
     (step > GRANULARITY * median).then(|| {
         format!(
-            "the clock steps by {:.3} µs, too coarse for a median response time of {:.3} µs",
+            "the clock resolution of {:.3} µs is too coarse for a median response time of {:.3} µs",
             step * 1e6,
             median * 1e6
         )
@@ -216,12 +217,14 @@ mod tests {
         let (fine, none) = ([client(100, &[])], Generator::default);
         let workers = vec![WorkerCpu::default(), WorkerCpu { user_ns: 91, elapsed_ns: 100, ..WorkerCpu::default() }];
         let busy = Generator { workers, ..Generator::default() };
-        assert!(said(busy, &fine).starts_with("the load generator is the bottleneck: a thread of it was busy 91 %"));
+        assert!(
+            said(busy, &fine).starts_with("the load generator is the bottleneck: one of its threads was busy 91 %")
+        );
         let workers = vec![WorkerCpu { user_ns: 96, elapsed_ns: 100, ..WorkerCpu::default() }];
         let failing = Generator { workers, ..Generator::default() };
         let text = said(failing, &[client(0, &[(Cause::Status, 3), (Cause::TooFewCredits, 9)])]);
         assert!(!text.contains("bottleneck"), "it is busy with failing: {text}");
-        assert!(text.contains("most of all: needs more SMB2 credits than the server grants"), "{text}");
+        assert!(text.contains("most frequent cause: needs more SMB2 credits than the server grants"), "{text}");
         let behind =
             |planned| Generator { asked_rate: Some(100.0), achieved_rate: 94.0, planned, never_sent: 6, ..none() };
         assert!(said(behind(100), &fine).contains("94.0 of 100.0"));
@@ -249,7 +252,7 @@ mod tests {
         assert_eq!(
             said,
             [
-                "1 of 2775 actions of the workload failed, 0.04 % (limit 0 %), most of all: connection reset",
+                "1 of 2775 actions of the workload failed, 0.04 % (limit 0 %), most frequent cause: connection reset",
                 "6 connections were lost and 24 attempts to connect failed (limit 0 % of 2775 actions)"
             ]
         );

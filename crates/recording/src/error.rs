@@ -28,9 +28,9 @@ impl fmt::Display for RecordingError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::UnknownFormat { path } => {
-                write!(f, "{path:?}: no format known by that name: end it in .parquet or .csv")
+                write!(f, "{path:?}: unknown format: end the name in .parquet or .csv")
             }
-            Self::Write { rows, source } => write!(f, "transactions could not be written after {rows} rows: {source}"),
+            Self::Write { rows, source } => write!(f, "cannot write transactions after {rows} rows: {source}"),
         }
     }
 }

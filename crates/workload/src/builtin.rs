@@ -50,11 +50,15 @@ impl Workload {
         }
         match std::fs::metadata(name) {
             Ok(found) if found.len() > LARGEST as u64 => {
-                return Err(WorkloadError::whole(name, format!("a workload file may have {LARGEST} bytes")));
+                return Err(WorkloadError::whole(
+                    name,
+                    format!("the workload file is too large: the limit is {LARGEST} bytes"),
+                ));
             }
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
                 let names: Vec<_> = BUILTINS.iter().map(|builtin| builtin.name).collect();
-                let problem = format!("no such workload, and no such file; there are {}", names.join(", "));
+                let problem =
+                    format!("no built-in workload and no file has this name; built-in workloads: {}", names.join(", "));
                 return Err(WorkloadError::whole(name, problem));
             }
             Ok(_) | Err(_) => {}

@@ -22,28 +22,35 @@ impl Defaults {
     pub(super) fn of(text: &text::Load) -> Result<Self, String> {
         let within = |number: u32, most: u32, what: &str| {
             let sound = (1..=most).contains(&number);
-            if sound { Ok(number) } else { Err(format!("{what} must be from 1 to {most}, not {number}")) }
+            if sound { Ok(number) } else { Err(format!("{what} = {number}: expected 1 to {most}")) }
         };
         let clients = within(text.clients.unwrap_or(1), MAX_CLIENTS, "clients")?;
         let arrivals = text.arrivals;
-        let load = match (text.rate, text.users, text.every) {
-            (None, None, None) => Load::Closed { clients, think: text.think.map_or(Pause::None, |think| think.0) },
-            (Some(rate), None, None) if rate > 0.0 && rate <= 1e8 => Load::Open { clients, rate, arrivals },
-            (Some(rate), None, None) => return Err(format!("rate must be above 0 and at most 1e8, not {rate}")),
-            (None, Some(users), Some(every)) if every.0 > 0 => {
-                let users = within(users, MAX_CLIENTS, "users")?;
-                Load::Partly { users, every_ns: every.0, arrivals }
-            }
-            _ => return Err("say clients and think; or clients and rate; or users and every (above 0s)".to_owned()),
-        };
+        let load =
+            match (text.rate, text.users, text.every) {
+                (None, None, None) => Load::Closed { clients, think: text.think.map_or(Pause::None, |think| think.0) },
+                (Some(rate), None, None) if rate > 0.0 && rate <= 1e8 => Load::Open { clients, rate, arrivals },
+                (Some(rate), None, None) => {
+                    return Err(format!("rate = {rate}: expected a number above 0 and at most 1e8"));
+                }
+                (None, Some(users), Some(every)) if every.0 > 0 => {
+                    let users = within(users, MAX_CLIENTS, "users")?;
+                    Load::Partly { users, every_ns: every.0, arrivals }
+                }
+                _ => return Err(
+                    "conflicting settings: use clients with think, clients with rate, or users with every (above 0s)"
+                        .to_owned(),
+                ),
+            };
         let closed = matches!(load, Load::Closed { .. });
         if text.think.is_some() && !closed {
             return Err(
-                "think goes with clients alone: with a rate or users, the schedule starts iterations".to_owned()
+                "think cannot be combined with rate or users, which start iterations on a schedule: remove think"
+                    .to_owned(),
             );
         }
         if text.clients.is_some() && matches!(load, Load::Partly { .. }) {
-            return Err("each user is a client: say users or clients".to_owned());
+            return Err("users and clients cannot be combined: each user is a client; remove one of them".to_owned());
         }
         if text.duration.0 == 0 {
             return Err("duration must be above 0s".to_owned());

@@ -125,18 +125,18 @@ impl Sizes {
     fn check(&self) -> Result<(), &'static str> {
         match self {
             Sizes::Constant(_) => Ok(()),
-            Sizes::Uniform([least, most]) if least > most => Err("the first size must not be above the second"),
+            Sizes::Uniform([least, most]) if least > most => Err("expected the smaller size first"),
             Sizes::Uniform(_) => Ok(()),
             Sizes::LogNormal(Bounded { sigma, .. }) if !(*sigma > 0.0 && *sigma <= 10.0) => {
                 Err("sigma must be above 0 and at most 10")
             }
             Sizes::LogNormal(Bounded { median, min, max, .. }) if median.0 == 0 || min > median || median > max => {
-                Err("min, median and max must be in order, the median above 0B")
+                Err("expected min <= median <= max, and a median above 0B")
             }
             Sizes::LogNormal(_) => Ok(()),
-            Sizes::List(list) if list.len() > LONGEST_LIST => Err("the list may have 1,000 sizes"),
+            Sizes::List(list) if list.len() > LONGEST_LIST => Err("too many sizes: the limit is 1,000"),
             Sizes::List(list) if list.iter().all(|entry| entry.weight == 0) => {
-                Err("the list needs a size with a weight above 0")
+                Err("expected a size with a weight above 0")
             }
             Sizes::List(_) => Ok(()),
         }

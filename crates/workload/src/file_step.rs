@@ -98,15 +98,21 @@ impl FileStep {
     /// The step with its sizes scaled; what is wrong with it, where it makes no sense.
     pub(super) fn compile(self, scale: Scale) -> Result<Self, String> {
         match self {
-            FileStep::Truncate(size) if size.0 > LARGEST_OWN => Err(format!("a file may have {}", Size(LARGEST_OWN))),
+            FileStep::Truncate(size) if size.0 > LARGEST_OWN => {
+                Err(format!("the file is too large: the limit is {}", Size(LARGEST_OWN)))
+            }
             FileStep::Truncate(size) => Ok(FileStep::Truncate(Size(scale.of(size.0)))),
             FileStep::CopyRange { from, to, length } => {
                 let most = u64::from(u32::MAX);
                 if !(1..=most).contains(&length.0) || from.0.max(to.0) > LARGEST_OWN - most {
-                    return Err(format!("a range may be of 1B to {}, in a file of {}", Size(most), Size(LARGEST_OWN)));
+                    return Err(format!(
+                        "expected a range of 1B to {} within a file of {}",
+                        Size(most),
+                        Size(LARGEST_OWN)
+                    ));
                 }
                 if from.0 < to.0 + length.0 && to.0 < from.0 + length.0 {
-                    return Err("the ranges overlap".to_owned());
+                    return Err("the ranges overlap: move one of them".to_owned());
                 }
                 let scaled = |size: Size| Size(scale.of(size.0));
                 Ok(FileStep::CopyRange { from: scaled(from), to: scaled(to), length: scaled(length) })

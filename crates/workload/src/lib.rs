@@ -122,7 +122,10 @@ impl Workload {
     /// As [`Workload::parse`], and where the file has no such parameter, or not of that kind.
     pub fn parse_with(file: &str, text: &str, settings: &[Parameter]) -> Result<Self, WorkloadError> {
         if text.len() > LARGEST {
-            return Err(WorkloadError::whole(file, format!("a workload file may have {LARGEST} bytes")));
+            return Err(WorkloadError::whole(
+                file,
+                format!("the workload file is too large: the limit is {LARGEST} bytes"),
+            ));
         }
         let filled = parameters::fill(file, text, settings)?;
         let at = |place: &std::ops::Range<usize>, problem: &str| filled.wrong(file, text, place, problem);
@@ -226,11 +229,11 @@ impl Work {
         let name = text.name.get_ref();
         let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
         if name.is_empty() || name.len() > LONGEST_NAME || !name.chars().all(plain) {
-            let problem = format!("a name has 1 to {LONGEST_NAME} lower-case letters, digits and '-'");
+            let problem = format!("name: expected 1 to {LONGEST_NAME} lower-case letters, digits or '-'");
             return Err((text.name.span(), problem));
         }
         if text.description.get_ref().contains(char::is_control) {
-            return Err((text.description.span(), "a description is one line".to_owned()));
+            return Err((text.description.span(), "description: expected a single line".to_owned()));
         }
         let files = files(text.files, replay.is_some())?;
         fileset::check(files.get_ref()).map_err(|problem| (files.span(), problem))?;
@@ -243,12 +246,15 @@ impl Work {
             (defaults.phases.warmup_ns, defaults.phases.measured_ns) = (0, None);
         }
         if let (Some(script), Some(_)) = (&text.script, &replay) {
-            return Err((script.span(), "[script] is about [[iterations]]: leave it out with [replay]".to_owned()));
+            return Err((
+                script.span(),
+                "[script] applies only to [[iterations]]: remove it, because this workload has [replay]".to_owned(),
+            ));
         }
         let script = text.script.map(Spanned::into_inner).unwrap_or_default();
         let keep_open = match &script.keep_open {
             Some(kept) if *kept.get_ref() > MOST_KEPT => {
-                return Err((kept.span(), format!("a slot may keep {MOST_KEPT} files open")));
+                return Err((kept.span(), format!("keep_open: the limit is {MOST_KEPT} files per slot")));
             }
             kept => kept.as_ref().map_or(0, |kept| *kept.get_ref()),
         };
@@ -262,7 +268,7 @@ impl Work {
             .collect();
         match (text.iterations.first(), &replay) {
             (Some(iteration), Some(_)) => {
-                let problem = "[replay] plays a load file in place of [[iterations]]: have one of them";
+                let problem = "[replay] and [[iterations]] cannot be combined: remove one of them";
                 return Err((iteration.span(), problem.to_owned()));
             }
             (_, None) => check_iterations(&iterations, &weights, &files)?,
@@ -304,7 +310,7 @@ fn compile_iterations(
     if let Some(kept) = kept.filter(|kept| *kept.get_ref() > 0)
         && iterations.iter().any(program::IterationKind::uses_shares)
     {
-        let problem = "no file stays open where iterations connect to the share or log on: keep_open must be 0";
+        let problem = "keep_open must be 0, because iterations of this workload connect to the share or log on";
         return Err((kept.span(), problem.to_owned()));
     }
     Ok(iterations)
@@ -317,15 +323,14 @@ fn check_iterations(
     files: &Spanned<text::Files>,
 ) -> Result<(), program::Wrong> {
     if iterations.len() > MAX_ITERATION_KINDS || weights.last().is_none_or(|sum| *sum == 0) {
-        let problem =
-            format!("a workload has 1 to {MAX_ITERATION_KINDS} [[iterations]], one of them with a weight above 0");
+        let problem = format!("expected 1 to {MAX_ITERATION_KINDS} [[iterations]], at least one with a weight above 0");
         return Err((0..0, problem));
     }
     if files.get_ref().count == 0 && iterations.iter().any(program::IterationKind::needs_files) {
-        return Err((files.span(), "there are iterations on = \"file\": count must be above 0".to_owned()));
+        return Err((files.span(), "iterations with on = \"file\" need files: set count above 0".to_owned()));
     }
     if files.get_ref().links == 0 && iterations.iter().any(program::IterationKind::needs_links) {
-        return Err((files.span(), "there are iterations on = \"link\": links must be above 0".to_owned()));
+        return Err((files.span(), "iterations with on = \"link\" need links: set links above 0".to_owned()));
     }
     Ok(())
 }
@@ -333,7 +338,7 @@ fn check_iterations(
 /// The files of a workload; those of a load file make themselves.
 fn files(asked: Option<Spanned<text::Files>>, replay: bool) -> Result<Spanned<text::Files>, program::Wrong> {
     match (asked, replay) {
-        (Some(files), true) => Err((files.span(), "[replay] makes its own files: leave [files] out".to_owned())),
+        (Some(files), true) => Err((files.span(), "[replay] creates its own files: remove [files]".to_owned())),
         (Some(files), false) => Ok(files),
         (None, true) => Ok(Spanned::new(0..0, text::Files::none())),
         (None, false) => Err((0..0, "missing field `files`".to_owned())),

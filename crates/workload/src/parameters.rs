@@ -104,10 +104,10 @@ impl Filled {
 fn declared(whole: &DeTable<'_>) -> Result<Vec<Declared>, (Range<usize>, String)> {
     let Some(table) = whole.get(TABLE) else { return Ok(Vec::new()) };
     let DeValue::Table(parameters) = table.get_ref() else {
-        return Err((table.span(), format!("[{TABLE}] is a table of names and defaults")));
+        return Err((table.span(), format!("[{TABLE}]: expected a table of names and defaults")));
     };
     if parameters.len() > MOST {
-        return Err((table.span(), format!("a workload may have {MOST} parameters")));
+        return Err((table.span(), format!("too many parameters: the limit is {MOST}")));
     }
     parameters.iter().map(|(name, value)| Declared::read(name, value)).collect()
 }
@@ -159,7 +159,7 @@ impl Declared {
         if !is_name(name.get_ref()) {
             return Err((
                 place,
-                "a parameter's name has lower-case letters, digits and '-', a letter first".to_owned(),
+                "expected a parameter name of lower-case letters, digits and '-' that starts with a letter".to_owned(),
             ));
         }
         let (kind, value) = match value.get_ref() {
@@ -168,7 +168,7 @@ impl Declared {
             DeValue::Float(number) => (Kind::Number, number.to_string()),
             DeValue::Boolean(switch) => (Kind::Switch, switch.to_string()),
             _ => {
-                let problem = format!("a parameter is a number or a text of up to {LONGEST} plain characters");
+                let problem = format!("expected a number or a text of up to {LONGEST} plain characters");
                 return Err((value.span(), problem));
             }
         };
@@ -233,10 +233,10 @@ mod tests {
         assert!(said(TEXT, &[setting("block", "\"")]).contains("a text without quotes"));
         assert!(said("a = 1", &[setting("block", "1B")]).contains("there are no parameters"));
         assert!(said("[parameters]\nb = 1\n", &[]).contains("line 2: nothing uses it"));
-        assert!(said("[parameters]\nb = []\na = \"$b\"", &[]).contains("line 2: a parameter is a number or a text"));
+        assert!(said("[parameters]\nb = []\na = \"$b\"", &[]).contains("line 2: expected a number or a text"));
         assert!(said("[x]\n\nb = \"$c\"\n", &[]).contains("line 3: there is no parameter \"c\""));
-        assert!(said("[parameters]\nB = 1\n", &[]).contains("line 2: a parameter's name"));
-        assert!(said("parameters = 1", &[]).contains("is a table"));
+        assert!(said("[parameters]\nB = 1\n", &[]).contains("line 2: expected a parameter name"));
+        assert!(said("parameters = 1", &[]).contains("a table of names"));
         assert!(said("a = ", &[]).contains("line 1"));
     }
 

@@ -94,7 +94,10 @@ impl IterationKind {
         let mut state = State::default();
         unroll(&iteration.steps, 0, &mut |step| {
             if steps.len() >= MOST_STEPS {
-                return Err((step.span(), format!("an iteration may have {MOST_STEPS} steps, loops unrolled")));
+                return Err((
+                    step.span(),
+                    format!("too many steps: the limit is {MOST_STEPS} per iteration, with loops unrolled"),
+                ));
             }
             let op = script_step(step.get_ref(), iteration.on, scale, &mut texts)
                 .map_err(|problem| (step.span(), problem))?;
@@ -107,11 +110,13 @@ impl IterationKind {
             return Err((text.span(), "the iteration has no steps".to_owned()));
         }
         if iteration.on == Subject::Own && state.thing != Thing::Nothing {
-            let problem = "the iteration leaves its own file or directory behind: end it with \"remove\" or \"rmdir\"";
+            let problem =
+                "the iteration does not delete its own file or directory: end it with \"remove\" or \"rmdir\"";
             return Err((text.span(), problem.to_owned()));
         }
         if state.connected || state.logged_on {
-            let problem = "the iteration ends with what it began: \"disconnect-share\", \"log-off\"";
+            let problem =
+                "the iteration does not end its share connection or session: add \"disconnect-share\" or \"log-off\"";
             return Err((text.span(), problem.to_owned()));
         }
         let (name, weight) = (iteration.name.clone(), iteration.weight);
@@ -204,10 +209,10 @@ fn unroll(
             continue;
         };
         if depth == DEEPEST {
-            return Err((step.span(), format!("loops may stand {DEEPEST} deep")));
+            return Err((step.span(), format!("loops are nested too deeply: the limit is {DEEPEST}")));
         }
         if repeat.times == 0 || repeat.times as usize > MOST_STEPS || repeat.steps.is_empty() {
-            return Err((step.span(), format!("a loop needs steps, and times from 1 to {MOST_STEPS}")));
+            return Err((step.span(), format!("expected a loop with steps, and times from 1 to {MOST_STEPS}")));
         }
         for _ in 0..repeat.times {
             unroll(&repeat.steps, depth + 1, take)?;
@@ -237,27 +242,27 @@ fn script_step(step: &StepText, on: Subject, scale: Scale, texts: &mut Texts) ->
         StepWithOptions::Probe(name) => {
             let sound = !name.is_empty() && !name.contains(['/', '\\']) && !name.contains(char::is_control);
             if !sound || is_of_a_set(name) {
-                return Err("a name without '/', unlike those of the set".to_owned());
+                return Err("expected a name without '/' that is not in the file set".to_owned());
             }
             texts.names.push(name.clone());
             ScriptStep::Probe(texts.names.len() - 1)
         }
         StepWithOptions::Think(time) => ScriptStep::Think(time.0),
-        StepWithOptions::Repeat(_) => return Err("a loop stands where a step should".to_owned()),
+        StepWithOptions::Repeat(_) => return Err("expected a step, found a loop".to_owned()),
     })
 }
 
 /// The problem of a word that needs options.
-pub(super) const SAY_MORE: &str = "say more of this step, such as { read = { size = … } }";
+pub(super) const SAY_MORE: &str = "this step needs options, e.g. { read = { size = \"64KiB\" } }";
 
 /// An operation that is written as a word alone.
 pub(super) fn word(kind: Kind) -> Result<ScriptStep, String> {
     match kind {
         Kind::Open | Kind::Rename | Kind::Setattr | Kind::Find => Ok(Op(kind)),
-        Kind::Watch => Err("iterations have no such step".to_owned()),
+        Kind::Watch => Err("unknown step (docs/workload-reference.md lists all)".to_owned()),
         kind if !kind.has_arguments() => Ok(Op(kind)),
         Kind::Read | Kind::Write => Err(SAY_MORE.to_owned()),
-        _ => Err("iterations have no such step".to_owned()),
+        _ => Err("unknown step (docs/workload-reference.md lists all)".to_owned()),
     }
 }
 
@@ -268,14 +273,14 @@ fn scaled(transfer: Transfer, scale: Scale) -> Transfer {
 
 fn read_of(read: &ReadText, on: Subject) -> Result<Transfer, String> {
     let amount = match (read.count, read.whole) {
-        (Some(_), true) => return Err("say count or whole, not both".to_owned()),
+        (Some(_), true) => return Err("count and whole cannot be combined: remove one of them".to_owned()),
         (Some(0), false) => return Err("count must be at least 1".to_owned()),
         (Some(count), false) => Amount::Count(count),
         (None, true) => Amount::Whole,
         (None, false) => Amount::Count(1),
     };
     if !(1..=DEEPEST_AHEAD).contains(&read.every) || read.every > 1 && read.at != At::Sequential {
-        return Err(format!("every may be 1 to {DEEPEST_AHEAD}, and goes with at = \"sequential\" alone"));
+        return Err(format!("every: expected 1 to {DEEPEST_AHEAD}, and at = \"sequential\" if above 1"));
     }
     let goes_on = goes_on(on, read.at, amount, read.from_start)?;
     Ok(Transfer { every: read.every, goes_on, ..transfer(read.size, read.at, amount, false)? })
@@ -288,19 +293,19 @@ fn write_of(write: &WriteText, on: Subject, totals: &mut Vec<Sizes>) -> Result<T
         (None, true, None) => Amount::Whole,
         (None, false, Some(_)) => Amount::Total(totals.len()),
         (None, false, None) => Amount::Count(1),
-        _ => return Err("say one of count, whole and total".to_owned()),
+        _ => return Err("expected only one of count, whole and total".to_owned()),
     };
     if on == Subject::Own && write.at != At::Sequential {
-        return Err("the slot's own files are written from their beginning on: at = \"sequential\"".to_owned());
+        return Err("writes with on = \"own\" start at the beginning of a new file: use at = \"sequential\"".to_owned());
     }
     if let Some(total) = &write.total {
         if on != Subject::Own {
             return Err(
-                "total is for the slot's own files; those of the set keep their size: say whole or count".into()
+                "total needs on = \"own\", because files of the set have a fixed size: use whole or count".into()
             );
         }
         if total.most() > LARGEST_OWN {
-            return Err(format!("a file may have {}", Size(LARGEST_OWN)));
+            return Err(format!("total is too large: the limit is {}", Size(LARGEST_OWN)));
         }
         totals.push(total.clone());
     }
@@ -313,21 +318,17 @@ fn write_of(write: &WriteText, on: Subject, totals: &mut Vec<Sizes>) -> Result<T
 fn goes_on(on: Subject, at: At, amount: Amount, from_start: bool) -> Result<bool, String> {
     let sequence = on == Subject::File && at == At::Sequential && matches!(amount, Amount::Count(_));
     if from_start && !sequence {
-        return Err(
-            "from_start goes with count and at = \"sequential\", on files of the set: all else begins there, or \
-                    anywhere"
-                .to_owned(),
-        );
+        return Err("from_start needs on = \"file\", count and at = \"sequential\": remove it otherwise".to_owned());
     }
     Ok(sequence && !from_start)
 }
 
 fn transfer(size: Size, at: At, amount: Amount, stable: bool) -> Result<Transfer, String> {
     if !(1..=LARGEST_REQUEST).contains(&size.0) {
-        return Err(format!("a request may be of 1B to {}", Size(LARGEST_REQUEST)));
+        return Err(format!("size: expected 1B to {}", Size(LARGEST_REQUEST)));
     }
     if !matches!(amount, Amount::Count(_)) && at != At::Sequential {
-        return Err("only at = \"sequential\" goes with whole and total".to_owned());
+        return Err("whole and total need at = \"sequential\"".to_owned());
     }
     let size = u32::try_from(size.0).map_err(|error| error.to_string())?;
     Ok(Transfer { size, at, amount, every: 1, goes_on: false, stable })
@@ -360,7 +361,7 @@ impl State {
             (Subject::File | Subject::Directory | Subject::Own, ScriptStep::OnFile(step))
                 if !step.changes_the_file() =>
             {
-                needs(self.open, "nothing is open here")
+                needs(self.open, "no file is open at this step: add \"open\" or \"create\" before")
             }
             (Subject::Directory, Op(Kind::Open | Kind::Close)) => {
                 self.open = matches!(op, Op(Kind::Open));
@@ -370,15 +371,17 @@ impl State {
             (_, Op(Kind::List | Kind::ListNames | Kind::Fsinfo | Kind::Null) | ScriptStep::Think(_)) => Ok(()),
             (Subject::File | Subject::Directory, Op(Kind::Lookup | Kind::Getattr | Kind::Access)) => Ok(()),
             (Subject::Link, Op(Kind::Lookup | Kind::Readlink)) => Ok(()),
-            (Subject::Link, _) => Err("links of the set are looked up and read, and no more"),
+            (Subject::Link, _) => Err("on = \"link\" allows only \"lookup\" and \"readlink\""),
             (Subject::File, Op(Kind::Setattr)) => Ok(()),
             (Subject::File, Op(Kind::Open | Kind::Close) | ScriptStep::Read(_) | ScriptStep::Write(_)) => {
                 self.open = !matches!(op, Op(Kind::Close));
                 Ok(())
             }
-            (Subject::File, Op(Kind::Flush | Kind::GetattrOpen)) => needs(self.open, "the file is not open here"),
-            (Subject::File, _) => Err("files of the set stay as they are: this needs on = \"own\""),
-            (Subject::Directory, _) => Err("this needs on = \"file\", \"link\" or \"own\""),
+            (Subject::File, Op(Kind::Flush | Kind::GetattrOpen)) => {
+                needs(self.open, "the file is not open at this step: add \"open\" before")
+            }
+            (Subject::File, _) => Err("this step would change files of the set: use on = \"own\""),
+            (Subject::Directory, _) => Err("this step needs on = \"file\", \"link\" or \"own\""),
             (Subject::Own, op) => self.after_own(op),
         }
     }
@@ -386,14 +389,18 @@ impl State {
     /// Files belong to the share and the session that they were opened in.
     fn after_share(&mut self, op: &ScriptStep) -> Result<(), &'static str> {
         let needs = |condition: bool, problem| if condition { Ok(()) } else { Err(problem) };
-        needs(!self.open, "\"close\" what is open first")?;
+        needs(!self.open, "a file is still open: add \"close\" before")?;
         match op {
-            Op(Kind::ConnectShare) => needs(!self.connected, "the iteration has connected to the share already")?,
-            Op(Kind::DisconnectShare) => needs(self.connected, "the iteration has not connected to the share")?,
-            Op(Kind::LogOn) => {
-                needs(!self.logged_on && !self.connected, "log on once, before connecting to the share")?
+            Op(Kind::ConnectShare) => {
+                needs(!self.connected, "the iteration is already connected to the share: remove this step")?
             }
-            _ => needs(self.logged_on && !self.connected, "disconnect from the share before logging off")?,
+            Op(Kind::DisconnectShare) => {
+                needs(self.connected, "the iteration is not connected to the share: add \"connect-share\" before")?
+            }
+            Op(Kind::LogOn) => {
+                needs(!self.logged_on && !self.connected, "expected a single \"log-on\", before \"connect-share\"")?
+            }
+            _ => needs(self.logged_on && !self.connected, "expected \"disconnect-share\" before \"log-off\"")?,
         }
         self.connected = matches!(op, Op(Kind::ConnectShare));
         self.logged_on = matches!(op, Op(Kind::LogOn)) || self.logged_on && !matches!(op, Op(Kind::LogOff));
@@ -404,38 +411,47 @@ impl State {
         let needs = |condition: bool, problem| if condition { Ok(()) } else { Err(problem) };
         match op {
             ScriptStep::Create | Op(Kind::Mkdir) => {
-                needs(self.thing == Thing::Nothing, "the slot's own file or directory is there already")?;
+                needs(
+                    self.thing == Thing::Nothing,
+                    "the slot already has its own file or directory: remove it before this step",
+                )?;
                 self.open = matches!(op, ScriptStep::Create);
                 self.thing = if self.open { Thing::File } else { Thing::Directory };
             }
             Op(Kind::Open) | ScriptStep::Recreate => {
-                needs(self.thing == Thing::File && !self.open, "there is no closed file of the slot's own here")?;
+                needs(
+                    self.thing == Thing::File && !self.open,
+                    "the slot has no closed file at this step: add \"create\" and \"close\" before",
+                )?;
                 self.open = true;
             }
             Op(Kind::Close) => {
-                needs(self.open, "the slot's own file is not open here")?;
+                needs(self.open, "the slot's file is not open at this step")?;
                 self.open = false;
             }
             ScriptStep::Read(_)
             | ScriptStep::Write(_)
             | ScriptStep::OnFile(_)
             | Op(Kind::Flush | Kind::GetattrOpen) => {
-                needs(self.open, "the slot's own file is not open here: \"create\" or \"open\" it")?;
+                needs(self.open, "the slot's file is not open at this step: add \"create\" or \"open\" before")?;
             }
-            Op(Kind::Find) => needs(self.thing == Thing::File, "there is no file of the slot's own here")?,
-            Op(Kind::Readlink) => return Err("this needs on = \"link\""),
-            Op(Kind::Remove | Kind::Rename) if self.open => return Err("\"close\" the file first"),
+            Op(Kind::Find) => {
+                needs(self.thing == Thing::File, "the slot has no file at this step: add \"create\" before")?
+            }
+            Op(Kind::Readlink) => return Err("this step needs on = \"link\""),
+            Op(Kind::Remove | Kind::Rename) if self.open => return Err("the file is still open: add \"close\" before"),
             Op(Kind::Remove) => {
-                needs(self.thing == Thing::File, "there is no file of the slot's own here")?;
+                needs(self.thing == Thing::File, "the slot has no file at this step: add \"create\" before")?;
                 self.thing = Thing::Nothing;
             }
             Op(Kind::Rmdir) => {
-                needs(self.thing == Thing::Directory, "there is no directory of the slot's own here")?;
+                needs(self.thing == Thing::Directory, "the slot has no directory at this step: add \"mkdir\" before")?;
                 self.thing = Thing::Nothing;
             }
-            _ => {
-                needs(self.thing != Thing::Nothing, "the slot has nothing of its own here: \"create\" or \"mkdir\" it")?
-            }
+            _ => needs(
+                self.thing != Thing::Nothing,
+                "the slot has no file or directory at this step: add \"create\" or \"mkdir\" before",
+            )?,
         }
         Ok(())
     }

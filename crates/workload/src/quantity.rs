@@ -36,7 +36,7 @@ impl TryFrom<f64> for Scale {
 
     fn try_from(factor: f64) -> Result<Self, String> {
         let sound = factor > 0.0 && factor <= 1.0;
-        if sound { Ok(Self(factor)) } else { Err(format!("scale must be above 0 and at most 1, not {factor}")) }
+        if sound { Ok(Self(factor)) } else { Err(format!("scale = {factor}: expected a number above 0 and at most 1")) }
     }
 }
 

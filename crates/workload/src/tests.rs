@@ -222,7 +222,7 @@ fn a_workload_may_begin_at_the_start_each_time() {
     assert_eq!(offsets(whole, "Read ", 2), [0, 4096, 8192, 0, 4096, 8192]);
     for wrong in [whole.replace("true", "true, from_start = true"), read.replace("count = 2", "at = \"random\"")] {
         let iteration = format!("[[iterations]]\nname = \"t\"\non = \"file\"\nsteps = [{wrong}]\n");
-        assert!(parse(&iteration).unwrap_err().problem.contains("from_start goes with"), "{wrong}");
+        assert!(parse(&iteration).unwrap_err().problem.contains("from_start needs"), "{wrong}");
     }
 }
 
@@ -243,7 +243,7 @@ fn shuffled_iterations_have_exact_shares() {
     assert_eq!((count("Remove"), count("Open")), (all, (22 + 15 + 2) * all));
     let many = "[script]\norder = \"shuffled\"\n[[iterations]]\nname = \"a\"\nweight = 999\non = \"file\"\nsteps = [\"null\"]\n";
     let wrong = parse(&format!("{many}{}", many.split_once("\"shuffled\"\n").unwrap().1.replace("999", "1000")));
-    assert!(wrong.unwrap_err().problem.contains("at most 1000, got 1999"));
+    assert!(wrong.unwrap_err().problem.contains("is 1999; the limit is 1000"));
 }
 
 /// What is connected is given back, whatever fails in between, and nothing is open then.
@@ -273,11 +273,11 @@ fn iterations_with_a_share_of_their_own_leave_it() {
     }
     let iteration = |steps: &str| parse(&format!("[[iterations]]\nname = \"t\"\non = \"file\"\nsteps = [{steps}]\n"));
     for (steps, wanted) in [
-        ("\"connect-share\"", "ends with what it began"),
-        ("\"connect-share\", \"open\", \"disconnect-share\"", "\"close\" what is open first"),
-        ("\"log-off\"", "before logging off"),
-        ("{ probe = \"f7\" }", "unlike those of the set"),
-        ("{ volume = \"label\" }", "nothing is open"),
+        ("\"connect-share\"", "does not end its share"),
+        ("\"connect-share\", \"open\", \"disconnect-share\"", "a file is still open"),
+        ("\"log-off\"", "before \"log-off\""),
+        ("{ probe = \"f7\" }", "not in the file set"),
+        ("{ volume = \"label\" }", "no file is open"),
     ] {
         let error = iteration(steps).unwrap_err();
         assert!(error.problem.contains(wanted), "{steps}: {error}");
@@ -451,24 +451,24 @@ fn without_key(operation: &str) -> String {
 fn errors_name_file_line_key_value_and_limit() {
     let iteration = |steps: &str| format!("[[iterations]]\nname = \"t\"\non = \"own\"\nsteps = [{steps}]\n");
     for (text, line, wanted) in [
-        (iteration("\"create\", \"close\""), 8, "leaves its own file"),
+        (iteration("\"create\", \"close\""), 8, "does not delete its own file"),
         (iteration("\"close\""), 11, "not open"),
-        (iteration("\"create\", \"remove\""), 11, "\"close\" the file first"),
+        (iteration("\"create\", \"remove\""), 11, "the file is still open"),
         (iteration("{ read = { size = \"8K\" } }"), 11, "not \"8K\""),
         (iteration("{ read = { size = \"1GiB\" } }"), 11, "16MiB"),
         (iteration("\"creat\""), 11, "unknown variant `creat`"),
-        (iteration("\"read\""), 11, "say more"),
-        (iteration("\"watch\""), 11, "iterations have no such step"),
+        (iteration("\"read\""), 11, "this step needs options"),
+        (iteration("\"watch\""), 11, "unknown step"),
         (iteration("{ open = 1 }"), 11, "unknown variant `open`"),
         (iteration("{ read = { size = \"1B\", counts = 1 } }"), 11, "unknown field `counts`"),
         (iteration(""), 8, "no steps"),
         (iteration("{ repeat = { times = 0, steps = [\"null\"] } }"), 11, "from 1 to 10000"),
-        (iteration("{ repeat = { times = 9999, steps = [\"null\", \"null\"] } }"), 11, "10000 steps"),
+        (iteration("{ repeat = { times = 9999, steps = [\"null\", \"null\"] } }"), 11, "limit is 10000 per iteration"),
         (iteration("\"null\"").replace("own", "file").replace("\"null\"", "\"rename\""), 11, "on = \"own\""),
         ("[script]\nverify = \"200%\"\n".to_owned() + &iteration("\"null\""), 9, "from 0% to 100%"),
         ("[script]\nkeep_open = 1001\n".to_owned() + &iteration("\"null\""), 9, "1000 files"),
-        ("[load]\nclients = 0\n".to_owned() + &iteration("\"null\""), 8, "from 1 to 1000000, not 0"),
-        ("[load]\nrate = 5.0\nusers = 3\n".to_owned() + &iteration("\"null\""), 8, "clients and rate"),
+        ("[load]\nclients = 0\n".to_owned() + &iteration("\"null\""), 8, "clients = 0: expected 1 to 1000000"),
+        ("[load]\nrate = 5.0\nusers = 3\n".to_owned() + &iteration("\"null\""), 8, "clients with rate"),
         ("[loaf]\n".to_owned() + &iteration("\"null\""), 8, "unknown field `loaf`"),
         ("iterations = []\n".to_owned(), 8, "unknown field `iterations`"),
     ] {
@@ -554,7 +554,7 @@ fn slots_read_one_file_together() {
     assert_eq!(places, (0..11).map(|block| block * 4096).collect::<Vec<_>>());
     for wrong in ["0", "1025"] {
         let error = Workload::find_with("sequential-read", &[ahead(wrong), size.clone()]).unwrap_err();
-        assert!(error.to_string().contains("every may be 1 to 1024"), "{error}");
+        assert!(error.to_string().contains("every: expected 1 to 1024"), "{error}");
     }
 }
 
@@ -579,10 +579,10 @@ fn a_range_is_copied_within_the_slots_own_file_alone() {
     };
     assert_eq!(parsed("own", &step("0B", "1MiB", "1MiB")), Ok(()));
     for (on, step, problem) in [
-        ("file", step("0B", "1MiB", "1MiB"), "files of the set stay as they are"),
+        ("file", step("0B", "1MiB", "1MiB"), "would change files of the set"),
         ("own", step("0B", "1KiB", "1025B"), "the ranges overlap"),
-        ("own", step("0B", "1KiB", "0B"), "a range may be of 1B to"),
-        ("own", "\"copy-range\"".to_owned(), "say more of this step"),
+        ("own", step("0B", "1KiB", "0B"), "expected a range of 1B to"),
+        ("own", "\"copy-range\"".to_owned(), "this step needs options"),
         ("own", "{ copy-range = { from = \"0B\" } }".to_owned(), "missing field"),
     ] {
         let error = parsed(on, &step).unwrap_err();

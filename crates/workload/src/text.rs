@@ -452,7 +452,7 @@ impl<'de> Visitor<'de> for ThinkVisitor {
         match ThinkTable::deserialize(MapAccessDeserializer::new(map))? {
             ThinkTable::Exponential(Time(mean)) => Ok(Think(Pause::Exponential(mean))),
             ThinkTable::Uniform([least, most]) if least > most => {
-                Err(A::Error::custom("the first time must not be above the second"))
+                Err(A::Error::custom("expected the shorter time first"))
             }
             ThinkTable::Uniform([Time(least), Time(most)]) => Ok(Think(Pause::Uniform(least, most))),
         }

@@ -192,7 +192,7 @@ fn what_makes_no_sense_is_said() {
     };
     for (flags, word) in [
         (["--block", "much"], "--block much"),
-        (["--size", "4KiB"], "--size 4KiB: at least"),
+        (["--size", "4KiB"], "--size 4KiB: expected at least"),
         (["--local", "embedded:nfs"], "--local"),
         (["--duration", "0s"], "--duration"),
     ] {

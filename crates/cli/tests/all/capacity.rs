@@ -77,10 +77,14 @@ fn what_always_holds_and_what_never_does_are_said() {
     assert!(told(&always).contains("It carries at least 2 clients"), "{}", told(&always));
     // One client, two, and then just as many runs as confirm two.
     let few = plimsoll(&[&PAUSING[..], &["--hold", "p50 < 10s", "--runs", "8", "--full"]].concat(), folder.path());
-    assert!(told(&few).contains("It carries at least 2 clients: the runs that were allowed"), "{}", told(&few));
+    assert!(
+        told(&few).contains("It carries at least 2 clients: the search reached the limit of runs"),
+        "{}",
+        told(&few)
+    );
     assert_eq!(few.status.code(), Some(0));
     let never = plimsoll(&[&PAUSING[..], &["--hold", "p50 < 1ns", "--full"]].concat(), folder.path());
-    assert!(told(&never).contains("even 1 client is too much"), "{}", told(&never));
+    assert!(told(&never).contains("even 1 client misses the objective"), "{}", told(&never));
     assert_eq!(never.status.code(), Some(1), "{}", told(&never));
     let quiet = plimsoll(&[&PAUSING[..], &["--hold", "p50 < 1ns", "--runs", "1", "-q"]].concat(), folder.path());
     let said = String::from_utf8(quiet.stderr).unwrap();
@@ -93,7 +97,7 @@ fn what_makes_no_sense_is_said() {
     let folder = Scratch::new("capacity-usage");
     for (arguments, word) in [
         (&["capacity"][..], "capacity needs an objective"),
-        (&["capacity", "--hold", "p99 < +10%"], "no baseline to compare with"),
+        (&["capacity", "--hold", "p99 < +10%"], "capacity has no baseline"),
         (&["capacity", "--hold", "p99 < 1ms", "--levels", "1,2"], "--levels does not apply to capacity"),
         (&["capacity", "--hold", "p99 < 1ms", "--start", "0"], "--start 0"),
         (&["capacity", "--hold", "p99 < 1ms", "--clients", "1", "--most", "10.5"], "--most 10.5: expected integers"),

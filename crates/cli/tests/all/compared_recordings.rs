@@ -223,7 +223,11 @@ fn what_cannot_be_compared_is_said() {
     let same = code(folder, &["a"]);
     changed(folder, "a", "killed", |manifest| manifest["state"] = "running".into());
     let found = compared(folder, &["a", "killed"], same);
-    assert!(warnings(&found).contains("B is still being made, or what made it was killed"), "{}", warnings(&found));
+    assert!(
+        warnings(&found).contains("B is unfinished (its program is still running or was killed)"),
+        "{}",
+        warnings(&found)
+    );
     changed(folder, "a", "stopped", |manifest| manifest["stages"][0]["level"] = "1 client (stopped early)".into());
     let found = compared(folder, &["a", "stopped"], same);
     assert!(warnings(&found).contains("B at 1 client (stopped early)"), "{}", warnings(&found));
@@ -254,7 +258,7 @@ fn what_cannot_be_compared_is_said() {
     assert_eq!(undecided["comparison"]["conditions"][0]["outcome"], "undecided");
     changed(folder, "a", "empty", |manifest| manifest["stages"] = serde_json::json!([]));
     assert_eq!(plimsoll(folder, &["compare", "a", "empty"]), Some(3));
-    assert!(said(folder, "err").contains("none of its stages was finished"), "{}", said(folder, "err"));
+    assert!(said(folder, "err").contains("no finished stage to compare"), "{}", said(folder, "err"));
     fs::create_dir(folder.join("photos")).unwrap();
     assert_eq!(plimsoll(folder, &["compare", "a", "photos"]), Some(3));
     assert!(said(folder, "err").contains("no recording"), "{}", said(folder, "err"));

@@ -191,7 +191,7 @@ fn a_duel_goes_turn_by_turn_and_compares_pairs() {
     assert_eq!(found["comparison"]["levels"][0]["runs"], serde_json::json!([4, 4]));
     assert_eq!(found["comparison"]["levels"][0]["from"], "paired");
     let warned = found["comparison"]["warnings"].to_string();
-    assert!(warned.contains("not loaded alike"), "{warned}");
+    assert!(warned.contains("the loads differ"), "{warned}");
     let text = read(scratch.path(), "out");
     assert!(text.contains("4 runs") && text.contains("paired t"), "{text}");
     assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");

@@ -136,8 +136,8 @@ fn what_needs_smb_or_a_connection_alone_says_so() {
     };
     refused(&["--target", "embedded:nfs"], "uses the SMB-only step `");
     refused(&["--target", "file:///tmp"], "uses the SMB-only step `");
-    refused(&["--target", "embedded:smb", "--depth", "2"], "a connection of its own");
-    refused(&["--target", "embedded:smb", "--clients-per-connection", "2"], "a connection of its own");
+    refused(&["--target", "embedded:smb", "--depth", "2"], "a separate connection");
+    refused(&["--target", "embedded:smb", "--clients-per-connection", "2"], "a separate connection");
 }
 
 /// Turns of 300 ms, one due every 100 ms: whatever the machine does, every one is late; the first of a user because it takes too

@@ -96,7 +96,9 @@ fn a_run_is_repeated_from_its_recording() {
     for flag in [&["--clients", "3"][..], &["--target", "embedded:smb"], &["mixed"], &["--seed", "9"]] {
         assert_eq!(plimsoll(folder, &[&["run", "--from", "first"], flag].concat()), Some(2), "{flag:?}");
     }
-    for (from, problem) in [("none", "there is no recording"), ("first/stage-0000", "there is no recording")] {
+    for (from, problem) in
+        [("none", "no recording in this folder"), ("first/stage-0000", "no recording in this folder")]
+    {
         assert_eq!(plimsoll(folder, &["run", "--from", from]), Some(2));
         assert!(said(folder).contains(problem), "{}", said(folder));
     }
@@ -166,7 +168,7 @@ fn what_is_there_is_not_overwritten_unless_told() {
     fs::create_dir(folder.join("photos")).unwrap();
     fs::write(folder.join("photos/cat.jpg"), "a cat").unwrap();
     assert_eq!(plimsoll(folder, &["run", "--record", "photos", "--overwrite"]), Some(2));
-    assert!(said(folder).contains("no recording") && folder.join("photos/cat.jpg").exists());
+    assert!(said(folder).contains("files other than a recording") && folder.join("photos/cat.jpg").exists());
     assert_eq!(plimsoll(folder, &["report", "photos"]), Some(3));
     assert!(said(folder).contains("no recording"), "{}", said(folder));
 }

@@ -265,7 +265,7 @@ fn kept_awake_is_a_term_of_the_run() {
         Ok(facts) => assert!(facts.contains(", no CPU idle states\""), "a comparison must see it: {facts}"),
         // A container with less processor time than processors.
         Err(said) => {
-            assert!(said.contains("a control group limits the processor time"), "{said}");
+            assert!(said.contains("a control group limits the CPU time"), "{said}");
             skip("processor time is limited here");
         }
     }

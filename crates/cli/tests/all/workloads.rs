@@ -87,7 +87,7 @@ fn the_schema_holds_for_all_workloads_and_finds_mistakes() {
 fn what_is_none_is_refused_with_its_place() {
     let output = workloads(&["show", "mixd"]);
     assert_eq!(output.status.code(), Some(2));
-    assert!(told(&output).1.contains("there are mixed, stream-read"), "{:?}", told(&output));
+    assert!(told(&output).1.contains("built-in workloads: mixed, stream-read"), "{:?}", told(&output));
     let path = std::env::temp_dir().join(format!("plimsoll-wrong-{}.toml", std::process::id()));
     std::fs::write(&path, "name = \"w\"\ndescription = \"\"\n[files]\ncount = -1\n").unwrap();
     let output = workloads(&["show", path.to_str().unwrap()]);

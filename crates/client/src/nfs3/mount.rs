@@ -35,8 +35,7 @@ const PERHAPS_BELOW: [u32; 3] = [2, 13, 20];
 /// MNT3ERR_PERM, MNT3ERR_ACCES.
 const DENIED: [u32; 2] = [1, 13];
 /// What to try where a server denies.
-const FROM_BELOW: &str = "; if the server takes calls from source ports below 1024 alone, as Linux' own does unless told otherwise: \
-                          ?resvport in the target, as root";
+const FROM_BELOW: &str = "; the server may accept only source ports below 1024 (default on Linux): add ?resvport to the target and run as root";
 
 /// An export that was mounted.
 #[derive(Clone, Debug)]
@@ -80,7 +79,7 @@ pub enum MountError {
         source: io::Error,
     },
     /// The server's RPC layer did not take the call on, or its answer made no sense.
-    #[error("{what} at {address} answered what cannot be used: {problem}")]
+    #[error("{what} at {address} sent an unusable response: {problem}")]
     Answer {
         /// Who was called.
         what: &'static str,
@@ -90,10 +89,10 @@ pub enum MountError {
         problem: String,
     },
     /// No MOUNT is registered with the portmapper.
-    #[error("the portmapper at {0} knows no MOUNT version 3 on TCP; name its port in the target: ?mountport=NUMBER")]
+    #[error("the portmapper at {0} has no MOUNT version 3 on TCP; give the port in the target: ?mountport=NUMBER")]
     NotRegistered(SocketAddr),
     /// The server refused.
-    #[error("{path} cannot be mounted: {status}{hint}")]
+    #[error("cannot mount {path}: {status}{hint}")]
     Refused {
         /// The path.
         path: String,
@@ -103,7 +102,9 @@ pub enum MountError {
         hint: &'static str,
     },
     /// The server wants credentials of other kinds.
-    #[error("{path} takes no AUTH_SYS, which is all there is here; it takes the flavors {flavors:?}")]
+    #[error(
+        "{path} does not accept AUTH_SYS, the only flavor Plimsoll supports; the server accepts flavors {flavors:?}"
+    )]
     Flavors {
         /// The path.
         path: String,
@@ -284,7 +285,7 @@ impl Server {
         match Verdict::parse(&reply) {
             Ok((XID, Verdict::Success(results))) => Ok(results.to_vec()),
             Ok((XID, verdict)) => Err(self.answer(format!("{verdict:?}"))),
-            Ok(_) => Err(self.answer("the answer to another call".to_owned())),
+            Ok(_) => Err(self.answer("the response belongs to a different call".to_owned())),
             Err(error) => Err(self.answer(error.to_string())),
         }
     }
@@ -312,7 +313,7 @@ impl Server {
                 return Ok(reply);
             }
         }
-        Err(io::Error::new(io::ErrorKind::InvalidData, "an answer that is much too long"))
+        Err(io::Error::new(io::ErrorKind::InvalidData, "the response is too long"))
     }
 
     fn answer(&self, problem: String) -> MountError {

@@ -45,7 +45,7 @@ impl Target {
 /// `\\server\share\path`, as Windows writes it, or `//server/share/path`, as mount.cifs does. Such a name has no user.
 fn unc(text: &str) -> Result<Target, TargetError> {
     if text.contains(['@', '%', '?', '#']) {
-        return Err(wrong("UNC name", r"can name no user and no escape: write smb://user@server/share/path"));
+        return Err(wrong("UNC name", r"cannot contain a user or an escape: write smb://user@server/share/path"));
     }
     smb(&Parts::of(&text.replace('\\', "/"))?)
 }
@@ -59,7 +59,7 @@ fn export(text: &str) -> Result<Target, TargetError> {
         return Err(TargetError::Form);
     }
     if text.contains(['@', '%', '?', '#', '\\']) {
-        return Err(wrong("HOST:/EXPORT", "can have neither options nor escapes: write nfs://host/export?OPTIONS"));
+        return Err(wrong("HOST:/EXPORT", "cannot contain options or escapes: write nfs://host/export?OPTIONS"));
     }
     nfs(&Parts::of(&format!("//{host}/{path}"))?)
 }
@@ -94,7 +94,7 @@ impl<'a> Parts<'a> {
     /// The parts of the path, decoded. Empty ones and a `.` name nothing.
     fn names(&self, separators: &[char]) -> Result<Vec<String>, TargetError> {
         if self.path.len() > LONGEST_PATH {
-            return Err(wrong("path", "may have 4,096 bytes"));
+            return Err(wrong("path", "is longer than 4,096 bytes"));
         }
         let parts = self.path.split('/').filter(|part| !part.is_empty() && *part != ".");
         parts.map(|part| name(part, separators)).collect()
@@ -104,13 +104,10 @@ impl<'a> Parts<'a> {
 fn name(part: &str, separators: &[char]) -> Result<String, TargetError> {
     let name = decoded(part, "path")?;
     if *name == ".." {
-        return Err(wrong("path", "may not go up with .."));
+        return Err(wrong("path", "must not contain .."));
     }
     if name.contains(separators) || name.contains(char::is_control) {
-        return Err(wrong(
-            "path",
-            "holds a separator or control character inside of a name; parts are separated by '/'",
-        ));
+        return Err(wrong("path", "has a separator or control character inside a name; separate names with '/'"));
     }
     if name.len() > LONGEST_PART {
         return Err(wrong("path", "has a name of more than 255 bytes"));
@@ -120,7 +117,7 @@ fn name(part: &str, separators: &[char]) -> Result<String, TargetError> {
 
 fn smb(parts: &Parts<'_>) -> Result<Target, TargetError> {
     if !parts.query.is_empty() {
-        return Err(wrong("part after '?'", "means nothing for smb://; in a password write %3F"));
+        return Err(wrong("part after '?'", "is not allowed for smb://; in a password write %3F"));
     }
     let server = server(parts.host, SMB_PORT)?;
     let mut names = parts.names(&['/', '\\'])?.into_iter();
@@ -139,10 +136,10 @@ fn credentials(text: &str) -> Result<Credentials, TargetError> {
     let account = decoded(account, "user")?;
     let (domain, user) = account.split_once([';', '\\']).unwrap_or(("", &account));
     if user.is_empty() {
-        return Err(wrong("user", "has no name; leave '@' away to log on as nobody"));
+        return Err(wrong("user", "has no name; remove '@' to log on anonymously"));
     }
     if account.contains(char::is_control) {
-        return Err(wrong("user", "holds a control character"));
+        return Err(wrong("user", "contains a control character"));
     }
     let password = password.map(|text| decoded(text, "password")).transpose()?;
     let password = password.map_or_else(Secret::default, |text| Secret::new(text.to_string()));
@@ -153,7 +150,7 @@ fn nfs(parts: &Parts<'_>) -> Result<Target, TargetError> {
     if parts.user.is_some() {
         return Err(wrong(
             "user",
-            "means nothing for nfs://, which tells the server a number, that of whoever runs plimsoll",
+            "is not allowed for nfs://, which sends the numeric user ID of the plimsoll process",
         ));
     }
     let server = server(parts.host, NFS_PORT)?;
@@ -174,7 +171,7 @@ fn nfs(parts: &Parts<'_>) -> Result<Target, TargetError> {
             _ => {
                 return Err(wrong(
                     "options after '?'",
-                    "may be version=3, mountport=PORT, portmapport=PORT and resvport",
+                    "must be version=3, mountport=PORT, portmapport=PORT or resvport",
                 ));
             }
         }
@@ -197,7 +194,7 @@ fn path(rest: &str) -> Result<Target, TargetError> {
     check_escapes(path, "path")?;
     let bytes: Vec<u8> = percent_decode_str(path).collect();
     if bytes.contains(&0) || bytes.len() > LONGEST_PATH {
-        return Err(wrong("path", "may have 4,096 bytes, and no zero byte"));
+        return Err(wrong("path", "must be at most 4,096 bytes long, without a zero byte"));
     }
     Ok(Target::Path(PathBuf::from(OsString::from_vec(bytes))))
 }
@@ -215,14 +212,14 @@ impl Server {
 /// `host`, `host:port`, `[IPv6]`, `[IPv6]:port`.
 fn server(text: &str, usual: u16) -> Result<Server, TargetError> {
     let (host, rest) = match text.strip_prefix('[') {
-        Some(inside) => inside.split_once(']').ok_or(wrong("host", "has no ']' behind the IPv6 address"))?,
+        Some(inside) => inside.split_once(']').ok_or(wrong("host", "lacks ']' after the IPv6 address"))?,
         None => text.split_at(text.find(':').unwrap_or(text.len())),
     };
     let bracketed = text.starts_with('[');
     let port = match rest.strip_prefix(':') {
         Some(digits) => port(digits, "port")?,
         None if rest.is_empty() => usual,
-        None => return Err(wrong("port", "must follow the host with a ':'")),
+        None => return Err(wrong("port", "must be separated from the host by ':'")),
     };
     let host = decoded(host, "host")?.to_string();
     let is_ipv6 = |host: &str| {
@@ -236,7 +233,7 @@ fn server(text: &str, usual: u16) -> Result<Server, TargetError> {
         return Err(wrong("host", "has no IPv6 address between its brackets"));
     }
     if !bracketed && host.contains(|c: char| c.is_control() || c.is_whitespace() || "[]<>\"\\^`{|}/%:@".contains(c)) {
-        return Err(wrong("host", "holds a character that no host name has"));
+        return Err(wrong("host", "contains a character that is invalid in host names"));
     }
     Ok(Server { host, port })
 }
@@ -250,7 +247,7 @@ fn port(digits: &str, part: &'static str) -> Result<u16, TargetError> {
 fn decoded(text: &str, part: &'static str) -> Result<Zeroizing<String>, TargetError> {
     check_escapes(text, part)?;
     let bytes = Zeroizing::new(percent_decode_str(text).collect::<Vec<u8>>());
-    let text = std::str::from_utf8(&bytes).map_err(|_| wrong(part, "is no UTF-8 when its escapes are decoded"))?;
+    let text = std::str::from_utf8(&bytes).map_err(|_| wrong(part, "is not valid UTF-8 after decoding its escapes"))?;
     Ok(Zeroizing::new(text.to_owned()))
 }
 

@@ -24,7 +24,7 @@ impl Target {
     /// The file cannot be read, or a password is given where none can be used, or in two places.
     pub fn find_password(&mut self, file: Option<&Path>, variable: Option<OsString>) -> Result<(), TargetError> {
         let Target::Smb(target) = self else {
-            let unused = "a password file means nothing for this target: only smb:// logs on with a password";
+            let unused = "this target does not use a password: remove the password file (only smb:// targets log on)";
             return file.map_or(Ok(()), |_| Err(TargetError::Password(unused)));
         };
         let credentials = &mut target.credentials;
@@ -33,17 +33,18 @@ impl Target {
             return file.map_or(Ok(()), |_| Err(TargetError::Password(nobody)));
         }
         match (credentials.password.is_empty(), file, variable) {
-            (false, Some(_), _) => {
-                Err(TargetError::Password("there is a password in the target and a password file: give one"))
-            }
+            (false, Some(_), _) => Err(TargetError::Password(
+                "the password is given twice, in the target and in a password file: remove one of them",
+            )),
             (false, None, _) | (true, None, None) => Ok(()),
             (true, Some(file), _) => {
                 credentials.password = read(file)?;
                 Ok(())
             }
             (true, None, Some(variable)) => {
-                let text =
-                    variable.into_string().map_err(|_| TargetError::Password("PLIMSOLL_PASSWORD is no UTF-8"))?;
+                let text = variable
+                    .into_string()
+                    .map_err(|_| TargetError::Password("PLIMSOLL_PASSWORD is not valid UTF-8; use a password file"))?;
                 credentials.password = Secret::new(text);
                 Ok(())
             }
@@ -66,6 +67,6 @@ fn read(path: &Path) -> Result<Secret, TargetError> {
     if line.is_empty() {
         return Err(problem("its first line, the password, is empty".to_owned()));
     }
-    let text = std::str::from_utf8(line).map_err(|_| problem("its first line is no UTF-8".to_owned()))?;
+    let text = std::str::from_utf8(line).map_err(|_| problem("its first line is not valid UTF-8".to_owned()))?;
     Ok(Secret::new(text.to_owned()))
 }

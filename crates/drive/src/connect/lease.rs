@@ -61,9 +61,8 @@ struct Keeper {
 pub enum LeaseError {
     /// Somebody else has it.
     #[error(
-        "the file set {root} is in use by {owner}, who renewed its lease {renewed_s} s ago: two runs on it would break each other; wait for its \
-         end, or give this run a set of its own with --file-set NAME (without renewal the lease counts as abandoned after \
-         {ABANDONED_AFTER_S} s)"
+        "the file set {root} is in use by {owner}, which renewed its lease {renewed_s} s ago: wait for that run to end, or \
+        choose another file set with --file-set NAME. A lease without renewal expires after {ABANDONED_AFTER_S} s"
     )]
     Held {
         /// The set.
@@ -74,7 +73,7 @@ pub enum LeaseError {
         renewed_s: u64,
     },
     /// The server did something else than was asked for.
-    #[error("taking the lease {path}: {why}")]
+    #[error("cannot take the lease {path}: {why}")]
     Failed {
         /// The lease.
         path: String,
@@ -82,7 +81,7 @@ pub enum LeaseError {
         why: String,
     },
     /// The server was lost, and did not come back.
-    #[error("taking the lease {path}: the server was lost and did not come back within {}: {why}; see whether it still runs, or wait longer with --timeout", humantime::format_duration(*timeout))]
+    #[error("cannot take the lease {path}: no connection to the server for {}: {why}; check the server, or raise --timeout", humantime::format_duration(*timeout))]
     Lost {
         /// The lease.
         path: String,
@@ -194,7 +193,7 @@ impl Taking<'_> {
                 }
             }
         }
-        let why = "others take it and give it back all the time".to_owned();
+        let why = "other runs take and release it all the time".to_owned();
         Err(LeaseError::Failed { path: self.path, why })
     }
 
@@ -241,10 +240,10 @@ impl Taking<'_> {
         let why = match &lease {
             // The connection was lost before the answer came.
             Some(lease) if lease.owner.is(&self.owner) => return Ok(Attempt::Ours),
-            None => "which says nothing that can be read".to_owned(),
+            None => "whose lease file is unreadable".to_owned(),
             Some(lease) => match lease.state(&self.owner, now_s()) {
                 Use::Live(renewed_s) => return Err(self.held(&lease.owner, renewed_s)),
-                Use::Gone => format!("of {}, which is gone", words_of(&lease.owner)),
+                Use::Gone => format!("of {}, which has exited", words_of(&lease.owner)),
                 Use::Old(age) => {
                     self.watch(&text, lease)?;
                     format!("of {}, which was not renewed for {age} s", words_of(&lease.owner))
@@ -310,7 +309,7 @@ impl Taking<'_> {
             let _ = hand.remove(&self.path);
             hand.leave();
         }
-        let note = format!("no lease on the file set {} ({failure}): nothing keeps other runs from it", self.root);
+        let note = format!("no lease on the file set {} ({failure}): other runs may change the files", self.root);
         Lease { note: Some(note), keeper: None }
     }
 
@@ -374,7 +373,7 @@ impl Renewing {
         let who = match theirs {
             Some(lease) if lease.owner.is(&self.owner) => return Ok(true),
             Some(lease) => format!("{} took it over", words_of(&lease.owner)),
-            None => "somebody removed it".to_owned(),
+            None => "its file was deleted".to_owned(),
         };
         let why = format!("the lease {} on the file set was lost: {who}, and may have changed the files", self.path);
         *self.lost.lock().unwrap_or_else(PoisonError::into_inner) = Some(why);
@@ -405,7 +404,7 @@ impl Renewing {
 }
 
 fn not_given_back(path: &str, why: &str) -> String {
-    format!("the lease {path} was not given back ({why}); it counts as abandoned after {ABANDONED_AFTER_S} s")
+    format!("cannot release the lease {path} ({why}); it expires after {ABANDONED_AFTER_S} s")
 }
 
 fn words(trouble: &Trouble) -> String {
@@ -418,6 +417,6 @@ fn words(trouble: &Trouble) -> String {
 fn words_of(owner: &Owner) -> String {
     let Owner { host, process, taken_s, .. } = owner;
     let since = UNIX_EPOCH.checked_add(Duration::from_secs(*taken_s)).filter(|_| *taken_s < LAST_S);
-    let since = since.map_or_else(|| "nobody knows when".to_owned(), |since| format_rfc3339_seconds(since).to_string());
+    let since = since.map_or_else(|| "an unknown time".to_owned(), |since| format_rfc3339_seconds(since).to_string());
     format!("process {process} on {host} since {since}")
 }

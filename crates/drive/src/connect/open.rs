@@ -77,7 +77,7 @@ pub enum ConnectError {
     #[error(transparent)]
     Ticket(#[from] TicketError),
     /// It stands for a server in this process, which must be started first and reached under its own address.
-    #[error("an embedded server is reached under the address that it was started at")]
+    #[error("an embedded server has only the address it was started with")]
     Embedded,
 }
 

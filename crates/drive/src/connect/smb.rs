@@ -61,7 +61,7 @@ impl Connector for SmbServer {
         let how = Some(self.options.authentication.name()).filter(|&how| how != Authentication::Ntlm.name());
         facts.extend(how.map(|how| format!("logged on with {how}")));
         facts.extend(guest.then(|| "logged on as a guest".to_owned()));
-        facts.extend(anonymous.then(|| "nobody logged on".to_owned()));
+        facts.extend(anonymous.then(|| "anonymous logon".to_owned()));
         facts
     }
 }

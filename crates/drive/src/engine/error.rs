@@ -6,7 +6,7 @@ use plimsoll_client::operation::{Cause, Failure};
 #[derive(Debug, thiserror::Error)]
 pub enum EngineError {
     /// The plan contradicts itself.
-    #[error("the plan cannot be run: {0}")]
+    #[error("invalid load settings: {0}")]
     Plan(&'static str),
     /// Not one client could connect and log on; nothing was measured. What happened to the first that failed.
     #[error("no client could connect: {0}{hint}", hint = hint(.0.cause))]
@@ -24,12 +24,12 @@ pub enum EngineError {
 /// What to look at where nobody could connect.
 fn hint(cause: Cause) -> &'static str {
     match cause {
-        Cause::ConnectionRefused => "; does the server run, and listen on this port?",
-        Cause::TimedOut | Cause::Unreachable => "; is this the right address, and does a firewall let it through?",
-        Cause::LogonRefused => "; are user and password right?",
-        Cause::ShareRefused => "; is there such a share, and is it for this user?",
+        Cause::ConnectionRefused => "; check that the server is running and listens on this port",
+        Cause::TimedOut | Cause::Unreachable => "; check the address and the firewall",
+        Cause::LogonRefused => "; check user and password",
+        Cause::ShareRefused => "; check the share name and the permissions of the user",
         Cause::CallRejected => {
-            "; an NFS server that takes calls from source ports below 1024 alone: ?resvport in the target, as root"
+            "; if the NFS server accepts only source ports below 1024, add ?resvport to the target and run as root"
         }
         Cause::OutOfResources => "; use fewer connections, or allow more open files (ulimit -n)",
         _ => "",

@@ -30,7 +30,7 @@ impl IdleInhibitor {
         // The library counts fewer where a control group has a quota for less than all of them.
         if std::thread::available_parallelism()?.get() < processors.len() {
             return Err(io::Error::other(
-                "a control group limits the processor time of this process; this would use it up",
+                "a control group limits the CPU time of this process, and spinning threads would use it up; run without --no-cpu-idle",
             ));
         }
         let mut idle_inhibitor = Self { over: Arc::default(), threads: Vec::new() };
@@ -51,7 +51,7 @@ impl IdleInhibitor {
             }
         };
         self.threads.push(std::thread::Builder::new().name(format!("awake {processor}")).spawn(work)?);
-        hear.recv().unwrap_or_else(|_| Err(io::Error::other("a thread ended before it began")))
+        hear.recv().unwrap_or_else(|_| Err(io::Error::other("a thread ended before its start")))
     }
 }
 

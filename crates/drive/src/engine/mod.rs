@@ -147,11 +147,11 @@ fn work_on<S: Sink + Send, N: Network>(
     let job = Job { plan, setup, watch, coordinator: &coordinator, busy_poll: workers <= cores };
     let idle_inhibitor = plan.no_cpu_idle.then(IdleInhibitor::begin).transpose();
     let idle_inhibitor =
-        idle_inhibitor.map_err(|source| EngineError::Machine { doing: "keeping processors awake", source })?;
+        idle_inhibitor.map_err(|source| EngineError::Machine { doing: "preventing CPU idle states", source })?;
     watch.begin(plan.load.clients());
     let work = |worker: u32| {
         let guard = Guard(&coordinator);
-        let made = networks(worker).map_err(|source| ("making an event queue", source));
+        let made = networks(worker).map_err(|source| ("creating an event queue", source));
         let brought = made.and_then(|net| {
             let partition = WorkerPartition::new(plan, worker, workers);
             let worker = Worker::new(job, partition, (worker, workers), net, sinks(worker));

@@ -115,21 +115,26 @@ impl Plan {
     /// What contradicts itself.
     pub fn check(&self) -> Result<(), EngineError> {
         let wrong = |condition: bool, what| if condition { Err(EngineError::Plan(what)) } else { Ok(()) };
-        wrong(self.load.clients() == 0, "there must be at least one client")?;
-        wrong(self.depth == 0, "the depth must be at least 1")?;
-        wrong(self.connections == 0 || self.clients_per_connection == 0, "a client needs a connection")?;
+        wrong(self.load.clients() == 0, "expected at least one client")?;
+        wrong(self.depth == 0, "expected a depth of at least 1")?;
+        wrong(
+            self.connections == 0 || self.clients_per_connection == 0,
+            "expected at least one connection per client",
+        )?;
         wrong(
             self.connections > 1 && self.clients_per_connection > 1,
-            "several connections a client and several clients a connection exclude each other",
+            "--connections and --clients-per-connection cannot both be above 1",
         )?;
-        wrong(self.connections > self.depth, "a client cannot use more connections than its depth")?;
-        wrong(self.connecting == 0, "at least one connection must be made at a time")?;
+        wrong(self.connections > self.depth, "connections per client must not exceed the queue depth")?;
+        wrong(self.connecting == 0, "expected at least one connection attempt at a time")?;
         wrong(self.timeout_ns == 0, "the timeout must be more than 0")?;
         let slots = u64::from(self.load.clients()) * u64::from(self.depth.max(self.connections));
         wrong(slots > 1 << 24, "clients times depth must be at most 16,777,216")?;
         match self.load {
             Load::Open { rate, .. } => wrong(!(rate > 0.0 && rate <= 1e8), "the rate must be above 0 and at most 1e8"),
-            Load::Partly { every_ns, .. } => wrong(every_ns == 0, "users need time between their iterations"),
+            Load::Partly { every_ns, .. } => {
+                wrong(every_ns == 0, "users need a time above 0 between iterations (--every)")
+            }
             Load::Closed { think: Pause::Uniform(low, high), .. } => {
                 wrong(low > high, "the think time's lower bound is above its upper bound")
             }

@@ -58,7 +58,8 @@ impl Phase {
         let block = || Parameter { name: "block".to_owned(), value: spec.block.clone() };
         let of_size = |bytes: u64| Parameter { name: "size".to_owned(), value: file(bytes) };
         let together = |ahead: u32| Parameter { name: "ahead".to_owned(), value: ahead.to_string() };
-        let whole = size(&spec.size).ok_or_else(|| Usage(format!("--size {}: a size such as 128MiB", spec.size)))?;
+        let whole =
+            size(&spec.size).ok_or_else(|| Usage(format!("--size {}: expected a size such as 128MiB", spec.size)))?;
         let ahead = if connected { spec.ahead } else { 1 };
         let random = Reading::UncachedAtRandom;
         let mut all = Vec::new();
@@ -99,15 +100,14 @@ impl CallSpec {
     /// A size is none, too few blocks fit into the files, or the measured phase has no length.
     pub fn check(&self) -> Result<(), Usage> {
         let bytes = |flag: &str, text: &str| {
-            let wrong = || Usage(format!("--{flag} {text}: a size such as 4KiB or 128MiB"));
+            let wrong = || Usage(format!("--{flag} {text}: expected a size such as 4KiB or 128MiB"));
             size(text).filter(|&bytes| bytes > 0).ok_or_else(wrong)
         };
         let (block, whole) = (bytes("block", &self.block)?, bytes("size", &self.size)?);
         let least = block.saturating_mul(FILES.max(self.ahead.into()));
         if whole < least {
             return Err(Usage(format!(
-                "--size {}: at least {least} bytes, so that there is a block in each of {FILES} files, and one for each of \
-                 --ahead",
+                "--size {}: expected at least {least} bytes: one block per file ({FILES} files) and per block of --ahead",
                 self.size
             )));
         }

@@ -24,7 +24,7 @@ pub(super) fn read(bus: &str) -> anyhow::Result<Counters> {
     let text = String::from_utf8_lossy(&output.stdout);
     let counters = parse(&text);
     if counters.is_empty() && !text.contains("boolean true") {
-        bail!("Ganesha counts nothing: Enable_NFS_Stats and Enable_FULLV3_Stats must be true in its NFS_CORE_PARAM");
+        bail!("Ganesha has no counters: set Enable_NFS_Stats and Enable_FULLV3_Stats to true in its NFS_CORE_PARAM");
     }
     Ok(counters)
 }

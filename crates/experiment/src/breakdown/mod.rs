@@ -100,7 +100,7 @@ pub fn measure(
     }
     if breakdown.levels.is_empty() {
         all_of(besides)?;
-        anyhow::bail!("stopped before the first phase was over: there is nothing to report");
+        anyhow::bail!("interrupted before the first phase ended: no report");
     }
     if !monitor.stopped() {
         breakdown.requests(places.first(), read);
@@ -154,13 +154,13 @@ impl Breakdown<'_> {
             }
             (None, Target::Path(directory), Some(read)) => path_requests::count(directory, read),
             _ => Err(anyhow::anyhow!(
-                "a mounted directory's requests are its kernel client's: capture its connection meanwhile (tcpdump -U -w FILE) and \
-                 give --capture FILE"
+                "requests of a mounted directory come from the kernel: capture its connection during the run (tcpdump -U -w \
+                FILE) and give --capture FILE"
             )),
         };
         match counted {
             Ok(counted) => self.calls.requests = counted,
-            Err(why) => self.calls.missing.push(format!("requests by the depth of a path: {why:#}")),
+            Err(why) => self.calls.missing.push(format!("requests by path depth: {why:#}")),
         }
     }
 

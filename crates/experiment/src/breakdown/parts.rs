@@ -110,10 +110,10 @@ impl MeasuredPhase<'_> {
         match &self.ran.about().generator.wake_up_lag {
             Some(lag) => Source::measured(
                 lag.mean_s,
-                "from the kernel's stamp on the answer (SO_TIMESTAMPNS) until the client had read it",
+                "from the kernel's receive timestamp of the response (SO_TIMESTAMPNS) to the client's read",
             ),
-            None if self.connected => Source::missing("the kernel did not stamp what it received"),
-            None => Source::missing("the mount's connection is the kernel's own"),
+            None if self.connected => Source::missing("the kernel gave no receive timestamps"),
+            None => Source::missing("the kernel owns the mount's connection"),
         }
     }
 
@@ -121,32 +121,33 @@ impl MeasuredPhase<'_> {
         match &self.ran.about().generator.round_trip {
             Some(found) => Source::measured(
                 found.least_s,
-                "the least round trip of the phase between the two kernels (TCP_INFO, tcpi_min_rtt); a null call is a whole one \
-                 with a server behind it",
+                "minimum round trip between the two kernels in the phase (TCP_INFO, tcpi_min_rtt); a null call also includes the server",
             ),
-            None if self.connected => Source::missing("the kernel does not tell round trips (TCP_INFO)"),
-            None => Source::missing("the mount's connection is the kernel's own"),
+            None if self.connected => Source::missing("the kernel reports no round trips (TCP_INFO)"),
+            None => Source::missing("the kernel owns the mount's connection"),
         }
     }
 
     fn server_cpu(&self, server: Option<&ServerSide>, client_cpu_s: f64, whole_s: f64) -> Source {
         let cores = server.and_then(|server| server.cores_busy);
-        let why =
-            || server.and_then(|server| server.why_missing.clone()).unwrap_or_else(|| "it does not tell".to_owned());
+        let why = || {
+            server
+                .and_then(|server| server.why_missing.clone())
+                .unwrap_or_else(|| "the server reports no CPU time".to_owned())
+        };
         match (self.server_cpu_source, cores) {
             (ServerCpuSource::Nowhere, _) => Source::missing("needs --server-pid or --server-metrics"),
             (_, None) => Source::missing(why()),
             (ServerCpuSource::Process, Some(cores)) => {
-                Source::measured(cores * whole_s, "processor time of the server's processes (/proc) / calls")
+                Source::measured(cores * whole_s, "CPU time of the server's processes (/proc) / calls")
             }
-            (ServerCpuSource::Machine, Some(cores)) => Source::measured(
-                cores * whole_s,
-                "processor time of the server's machine, all that it does (its exporter) / calls",
-            ),
+            (ServerCpuSource::Machine, Some(cores)) => {
+                Source::measured(cores * whole_s, "CPU time of the whole server machine (exporter) / calls")
+            }
             (ServerCpuSource::ThisProcess, Some(cores)) => match cores * whole_s - client_cpu_s {
                 left if left < 0.0 => Source::missing("process CPU time is below the client threads' CPU time"),
                 left => {
-                    Source::inferred(left, "processor time of this process, which the server is in, less the client's")
+                    Source::inferred(left, "CPU time of this process, which includes the server, minus the client's")
                 }
             },
         }
@@ -155,13 +156,13 @@ impl MeasuredPhase<'_> {
     fn disk(&self, server: Option<&ServerSide>, whole_s: f64) -> Source {
         let Some(server) = server else { return Source::missing("needs --server-pid or --server-metrics") };
         match (server.disk_read_s_per_s, server.disk_read_bytes_per_s) {
-            (Some(0.0), _) => Source::measured(0.0, "nothing was read from disks"),
+            (Some(0.0), _) => Source::measured(0.0, "no reads from disks"),
             (Some(busy), _) => Source::inferred(
                 busy * whole_s,
-                "time that reads took at the machine's disks (/proc/diskstats, exporter), this one's share by bytes / calls",
+                "time of all reads at the machine's disks (/proc/diskstats, exporter), weighted by the server's share of bytes / calls",
             ),
-            (None, Some(_)) => Source::missing("what was read came from no disk of this machine"),
-            (None, None) => Source::missing("reads from disks are not told"),
+            (None, Some(_)) => Source::missing("no disk of this machine served the reads"),
+            (None, None) => Source::missing("the server reports no disk reads"),
         }
     }
 
@@ -206,19 +207,19 @@ fn how(known: Known) -> &'static str {
 /// How a part is known that follows from others, or is the client's.
 fn why(told: &PartEstimate) -> &'static str {
     match (told.part, told.known) {
-        (Part::ClientCpu, _) => "the processor clock of the thread that makes the calls, which is the whole client",
-        (Part::ClientWait, _) => "the rest of that thread's time; what it waited for is below",
+        (Part::ClientCpu, _) => "CPU clock of the calling thread, which runs the whole client",
+        (Part::ClientWait, _) => "the rest of the calling thread's time, divided into the parts below",
         (Part::ServerWait, Known::Missing(Missing::Overlapping)) => {
-            "the parts that were measured are longer together than the call: they went on at the same time"
+            "the measured parts overlap: their sum is longer than the call"
         }
         (Part::ServerWait, Known::Missing(Missing::Outstanding)) => {
-            "calls overlap: what the server waits for one, it does for another"
+            "calls overlap: the server works on one call while another waits"
         }
-        (Part::ServerWait, Known::Missing(_)) => "needs the network's and the server's CPU time",
+        (Part::ServerWait, Known::Missing(_)) => "needs the network time and the server CPU time",
         (Part::ServerWait, _) => {
-            "what is left of the client's wait: the server's threads waited for a lock, a disk or their turn"
+            "the rest of the client's wait: the server's threads waited for a lock, a disk or a CPU"
         }
-        _ => "what is left of the whole, whatever it is; below 0, parts went on at the same time",
+        _ => "the unexplained rest of the call; below 0 if parts overlap",
     }
 }
 

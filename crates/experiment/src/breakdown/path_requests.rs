@@ -67,8 +67,7 @@ fn counted(asked: &[Asked], read: &ReadCapture<'_>) -> anyhow::Result<Vec<PathRe
     let found = read(RequestSpans::new(asked.iter().flat_map(|asked| [asked.first, asked.again]).collect()))?;
     ensure!(
         found.requests > 0,
-        "no request of a file server's client was sent while the calls were made; capture the mount's connection, and have it \
-         written at once (tcpdump -U)"
+        "the capture has no request during the calls; capture the mount's connection with unbuffered output (tcpdump -U)"
     );
     let requests = |(place, asked): (usize, &Asked)| {
         let of = |place: usize| found.procedures.get(place).map_or(&[][..], Vec::as_slice);

@@ -46,7 +46,7 @@ impl Local {
         };
         let target = Target::parse(url).map_err(|error| Usage(error.to_string()))?;
         if !matches!(target, Target::Path(_)) {
-            return Err(Usage(format!("--local {target}: a directory of this machine, file:///path")).into());
+            return Err(Usage(format!("--local {target}: expected a local directory, file:///path")).into());
         }
         Ok(Self { resolved: ResolvedTarget::start(target)?, temporary: None })
     }

@@ -59,7 +59,7 @@ fn file(directory: &str) -> String {
 
 /// Connects, and logs on.
 fn caller((server, timeout): Timed<'_>) -> anyhow::Result<Caller> {
-    let address = server.address().context("there is no connection")?;
+    let address = server.address().context("no connection")?;
     let server_end = Endpoint { ip: address.ip(), port: address.port() };
     let mut caller = Blocking::open(address, timeout, |local| {
         let client = Endpoint { ip: local.ip(), port: local.port() };
@@ -119,7 +119,7 @@ fn open_and_close(caller: &mut Caller, path: &str) -> anyhow::Result<()> {
 }
 
 fn close(caller: &mut Caller, opened: &Reply) -> anyhow::Result<()> {
-    let Reply::Opened { file, .. } = *opened else { bail!("what was opened is no file") };
+    let Reply::Opened { file, .. } = *opened else { bail!("the opened object is not a file") };
     did(caller.act(&Operation::Close { file }), "closing").map(|_| ())
 }
 

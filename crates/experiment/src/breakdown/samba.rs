@@ -38,7 +38,7 @@ fn read(configuration: &Path) -> anyhow::Result<Counters> {
         let said = String::from_utf8_lossy(&output.stderr);
         let shown = configuration.display();
         ensure!(output.status.success(), "smbstatus --profile --configfile {shown}: {}", said.trim());
-        bail!("{shown}: smbd counts nothing; it must have been started with smbd profiling level = on, or count");
+        bail!("{shown}: smbd has no counters; start it with smbd profiling level = on or count");
     }
     Ok(counters)
 }

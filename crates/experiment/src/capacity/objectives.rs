@@ -34,7 +34,7 @@ pub fn parse(text: &str) -> Result<Condition, String> {
     let condition = Condition::parse(text)?;
     match condition.threshold {
         Threshold::Value(_) => Ok(condition),
-        _ => Err(format!("{text}: there is no baseline to compare with; give the value itself (20ms, 1%, 80MB/s)")),
+        _ => Err(format!("{text}: capacity has no baseline; expected an absolute value (20ms, 1%, 80MB/s)")),
     }
 }
 
@@ -82,7 +82,8 @@ impl Objectives {
     pub(super) fn judge(&self, ran: &LevelResult, scheduled: bool) -> Outcome {
         let mut missed: Vec<String> = ran.failures().map(|(cause, count)| format!("{cause}: {count}")).collect();
         if ran.late_turns() > 0 {
-            missed.push(format!("{} iterations had not ended when their user's next one was due", ran.late_turns()));
+            missed
+                .push(format!("{} iterations ended after the next iteration of their user was due", ran.late_turns()));
         }
         if ran.never_sent() > 0 {
             missed.push(format!("{} iterations were never started", ran.never_sent()));
@@ -97,7 +98,7 @@ impl Objectives {
 fn missed_by(condition: &Condition, ran: &LevelResult, scheduled: bool) -> Option<String> {
     let Threshold::Value(limit) = condition.threshold else { return None };
     let Some(value) = value(condition, ran, scheduled) else {
-        return Some(format!("{}: there was no {}", condition.text, condition.name));
+        return Some(format!("{}: the run had no {}", condition.text, condition.name));
     };
     let held = if condition.more { value > limit } else { value < limit };
     (!held).then(|| format!("{}: it was {}", condition.text, shown(condition.metric, value)))

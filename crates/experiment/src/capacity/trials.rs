@@ -69,7 +69,7 @@ impl Trials {
     fn bottleneck(&self, meant: impl Fn(&Trial) -> bool) -> Option<String> {
         let invalid = |one: &&Trial| one.met.is_none() && !one.because.is_empty() && meant(one);
         let Trial { load, because, .. } = self.trials.iter().rev().find(invalid)?;
-        Some(format!("at {} the load generator may be to blame: {}", exact(*load), because.join("; ")))
+        Some(format!("at {} the load generator may be the cause: {}", exact(*load), because.join("; ")))
     }
 
     /// Length of the longest run, s: a queue that needs longer to break a promise cannot be seen.
@@ -83,7 +83,7 @@ impl Trials {
             Next::Over(answer) => answer,
             Next::Run { load, .. } => {
                 let why = self.bottleneck(|one| one.load.total_cmp(&load).is_eq());
-                let why = why.unwrap_or_else(|| "the search was stopped before it was over".to_owned());
+                let why = why.unwrap_or_else(|| "the search stopped early".to_owned());
                 // A load that every confirming run carried is known, however the search ended.
                 return ("unfinished", search.carried(), None, Some(why));
             }
@@ -93,25 +93,24 @@ impl Trials {
             Answer::Between { held, broken } => ("found", Some(held), Some(broken), None),
             Answer::AtLeast(held, limit) => {
                 let why = match limit {
-                    Limit::Most => "the highest load that may be tried (--most) holds".to_owned(),
+                    Limit::Most => "the upper limit of the search (--most) meets the objective".to_owned(),
                     Limit::Runs => {
-                        "the runs that were allowed (--runs) are used up, and no higher load is confirmed not \
-                                    to hold"
+                        "the search reached the limit of runs (--runs), and no higher load is confirmed to miss the objective"
                             .to_owned()
                     }
                     Limit::Generator => {
-                        self.bottleneck(|_| true).unwrap_or_else(|| "the load generator may be to blame".to_owned())
+                        self.bottleneck(|_| true).unwrap_or_else(|| "the load generator may be the cause".to_owned())
                     }
                 };
                 ("at least", Some(held), None, Some(why))
             }
             Answer::Nothing(least) => {
-                ("none", None, Some(least), Some(format!("even {} is too much", load_words(least, unit))))
+                ("none", None, Some(least), Some(format!("even {} misses the objective", load_words(least, unit))))
             }
             Answer::Undecided { held, broken } => {
                 let (held, broken) = (say(held), say(broken));
                 let why = format!(
-                    "the runs that were allowed (--runs) are used up: {held} seemed to hold, {broken} not, unconfirmed"
+                    "the search reached the limit of runs (--runs): {held} met the objective, {broken} missed it, both unconfirmed"
                 );
                 ("undecided", None, None, Some(why))
             }
@@ -150,7 +149,7 @@ mod tests {
         let (search, trials) = bottleneck();
         let (outcome, low, high, why) = trials.outcome(&search, "clients");
         assert_eq!((outcome, low, high), ("at least", Some(20.0), None));
-        assert_eq!(why.unwrap(), "at 40 the load generator may be to blame: one core was busy");
+        assert_eq!(why.unwrap(), "at 40 the load generator may be the cause: one core was busy");
     }
 
     #[test]
@@ -168,6 +167,6 @@ mod tests {
         }
         let (outcome, low, _, why) = trials.outcome(&search, "clients");
         assert_eq!((outcome, low), ("unfinished", Some(15.0)));
-        assert!(why.unwrap().contains("stopped"));
+        assert!(why.unwrap().contains("stopped early"));
     }
 }

@@ -26,7 +26,10 @@ pub(super) fn warnings(contestants: &[Contestant]) -> anyhow::Result<Vec<String>
         let levels = |one: &Contestant| one.levels.iter().map(|l| l.level.as_str()).collect::<Vec<_>>().join(", ");
         let said: Vec<String> =
             contestants.iter().enumerate().map(|(at, one)| format!("{} has {}", letter(at), levels(one))).collect();
-        bail!("no load level is in all of them, so nothing can be compared: {}", said.join("; "));
+        bail!(
+            "no common load level, so there is nothing to compare: {}; run all with the same levels",
+            said.join("; ")
+        );
     }
     Ok(warnings)
 }
@@ -35,22 +38,21 @@ pub(super) fn warnings(contestants: &[Contestant]) -> anyhow::Result<Vec<String>
 fn differences(a: &Findings, b: &Findings) -> impl Iterator<Item = String> {
     // Nobody chose the server of a capture.
     let place = (a.run.is_some() != b.run.is_some()).then(|| {
-        "were measured at different places: a capture on the wire, a run in the client, whose times are longer"
+        "were measured at different places: one in a capture, the other in the client, where times are longer"
             .to_owned()
     });
     let workload = (a.run.as_ref().zip(b.run.as_ref()))
         .is_some_and(|(a, b)| a.workload_sha256 != b.workload_sha256)
-        .then(|| "ran different workloads: a difference need not be the server's".to_owned());
+        .then(|| "ran different workloads, so a difference may come from the workload".to_owned());
     let own = |one: &Findings, other: &Findings| -> String {
         let others = terms(other);
         let own: Vec<&str> = terms(one).into_iter().filter(|fact| !others.contains(fact)).collect();
         if own.is_empty() { "nothing else".to_owned() } else { own.join(", ") }
     };
     let facts = (!a.facts().is_empty() && !b.facts().is_empty() && terms(a) != terms(b))
-        .then(|| format!("were not made on the same terms: {}; {}", own(a, b), own(b, a)));
+        .then(|| format!("had different conditions: {}; {}", own(a, b), own(b, a)));
     let clock = (a.headline != b.headline).then(|| {
-        "count from different instants: under a schedule from the intended start, in a closed loop from the first byte of the \
-         request"
+        "count response times from different instants: the intended start (with a schedule) and the first byte of the request (closed loop)"
             .to_owned()
     });
     [place, workload, facts, clock].into_iter().flatten()
@@ -72,7 +74,7 @@ fn other_protocols(a: &Contestant, b: &Contestant) -> Option<String> {
     let words = |of: &[Protocol]| of.iter().map(|protocol| protocol.label()).collect::<Vec<_>>().join(", ");
     (!a.is_empty() && !b.is_empty() && a != b).then(|| {
         let (a, b) = (words(&a), words(&b));
-        format!("speak other protocols ({a}; {b}): the same work is other operations there; compare file data a second")
+        format!("use different protocols ({a}; {b}), which need different operations for the same work; compare file data per second")
     })
 }
 
@@ -93,7 +95,7 @@ fn other_paces(a: &Contestant, b: &Contestant, name: &str) -> Option<String> {
         if own.is_empty() { "nothing else".to_owned() } else { own.join(", ") }
     };
     Some(format!(
-        "A had {} at {level}, {name} {}: they were not loaded alike, so a difference need not be the server's",
+        "A had {} at {level}, {name} {}: the loads differ, so a difference may come from the load",
         own(&ours, &theirs),
         own(&theirs, &ours)
     ))
@@ -108,8 +110,8 @@ fn other_depths(a: &Contestant, b: &Contestant, name: &str) -> Option<String> {
     let differ = |level: &str| of(a, level).zip(of(b, level)).filter(|(a, b)| a != b);
     let (level, (ours, theirs)) = a.levels.iter().find_map(|its| Some((&its.level, differ(&its.level)?)))?;
     Some(format!(
-        "A had at most {ours} action{} outstanding at {level}, {name} {theirs}: they were not loaded alike, so a difference need not \
-         be the server's; give both the same --depth",
+        "A had at most {ours} action{} outstanding at {level}, {name} {theirs}: the loads differ, so a difference may come \
+        from the load; give both the same --depth",
         if ours == 1 { "" } else { "s" }
     ))
 }
@@ -117,7 +119,7 @@ fn other_depths(a: &Contestant, b: &Contestant, name: &str) -> Option<String> {
 fn other_levels(a: &Contestant, b: &Contestant, name: &str) -> Option<String> {
     if let ([a], [b]) = (a.levels.as_slice(), b.levels.as_slice()) {
         let differ = a.level != b.level;
-        return differ.then(|| format!("A was at {}, {name} at {}: they were not loaded alike", a.level, b.level));
+        return differ.then(|| format!("A was at {}, {name} at {}: the loads differ", a.level, b.level));
     }
     let missing = |from: &Contestant, of: &Contestant| {
         let has = |level: &str| of.levels.iter().any(|its| its.level == level);
@@ -166,13 +168,13 @@ mod tests {
         let plain = || one(&["1 client"], |_| {});
         let ran = |change: fn(&mut Run)| one(&["1 client"], |side| side.run.iter_mut().for_each(change));
         assert!(said(plain(), ran(|run| run.workload_sha256 = "x".to_owned())).contains("different workloads"));
-        assert!(said(plain(), one(&["1 client"], |side| side.run = None)).contains("on the wire"));
+        assert!(said(plain(), one(&["1 client"], |side| side.run = None)).contains("one in a capture"));
         let old = ran(|run| run.facts = vec!["SMB 2.1".to_owned()]);
         let new = ran(|run| run.facts = vec!["SMB 3.1.1".to_owned()]);
         assert!(said(old, new).contains("SMB 2.1; SMB 3.1.1"));
         let scheduled = |side: &mut Findings| side.headline = Headline::ResponseTimeFromIntended;
-        assert!(said(plain(), one(&["1 client"], scheduled)).contains("count from different instants"));
-        assert!(said(plain(), one(&["2 clients"], |_| {})).contains("not loaded alike"));
+        assert!(said(plain(), one(&["1 client"], scheduled)).contains("count response times from different instants"));
+        assert!(said(plain(), one(&["2 clients"], |_| {})).contains("the loads differ"));
         let depths = said(deep(plain(), 1), deep(plain(), 4));
         assert!(depths.starts_with("A had at most 1 action outstanding at 1 client, B 4"), "{depths}");
         assert_eq!(said(deep(plain(), 4), deep(plain(), 4)), "");
@@ -186,7 +188,7 @@ mod tests {
         };
         assert_eq!(
             said(paced("no think time"), paced("think time 20.0 ms")),
-            "A had no think time at 1 client, B think time 20.0 ms: they were not loaded alike, so a difference need not be the server's"
+            "A had no think time at 1 client, B think time 20.0 ms: the loads differ, so a difference may come from the load"
         );
         let more = one(&["1 client", "2 clients"], |_| {});
         assert!(said(plain(), more).contains("left out: 2 clients"));

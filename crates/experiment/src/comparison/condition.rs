@@ -60,7 +60,7 @@ impl Condition {
 }
 
 fn read(text: &str) -> Result<Condition, Wrong<'_>> {
-    let place = text.find(['<', '>']).ok_or((text, "there is neither > nor < in it".to_owned()))?;
+    let place = text.find(['<', '>']).ok_or((text, "expected > or <".to_owned()))?;
     let (left, right) = text.split_at(place);
     let (sign, right) = right.split_at(1);
     let (name, metric) = subject(left.trim())?;
@@ -77,7 +77,7 @@ fn subject(left: &str) -> Result<(&str, Metric), Wrong<'_>> {
     let Some((name, metric)) = Metric::ALL.iter().find_map(ends) else {
         let known: Vec<&str> = Metric::ALL.iter().map(|metric| metric.label()).collect();
         let metric = left.rsplit_once('.').map_or(left, |(_, metric)| metric);
-        return Err((metric, format!("no number of that name; there are {}", known.join(", "))));
+        return Err((metric, format!("unknown number; expected one of {}", known.join(", "))));
     };
     let name = name.strip_suffix('.').unwrap_or("all");
     if !name.eq_ignore_ascii_case("all") {
@@ -92,7 +92,7 @@ fn threshold(text: &str, metric: Metric) -> Result<Threshold, Wrong<'_>> {
     let signed = text.len() - unsigned.len();
     let end = unsigned.find(|c: char| !is_number(c)).unwrap_or(unsigned.len());
     let (digits, unit) = unsigned.split_at(end);
-    let wrong = || (text, "a number with its unit was expected: +10%, -5%, 1.5ms, 2000/s".to_owned());
+    let wrong = || (text, "expected a number with a unit: +10%, -5%, 1.5ms, 2000/s".to_owned());
     if signed > 1 {
         return Err(wrong());
     }
@@ -100,15 +100,15 @@ fn threshold(text: &str, metric: Metric) -> Result<Threshold, Wrong<'_>> {
     let number = if text.starts_with('-') { -number } else { number };
     let of = metric.unit();
     match (unit.trim(), signed) {
-        ("", _) => Err((text, format!("{text} what? Say the unit: {}", units(of)))),
+        ("", _) => Err((text, format!("{text}: missing unit; expected {}", units(of)))),
         ("%", 1) if of != Unit::Share => Ok(Threshold::Relative(number / 100.0)),
         ("%", _) if of != Unit::Share => {
-            Err((text, format!("more or less than the baseline? Write +{digits}% or -{digits}%")))
+            Err((text, format!("missing sign; expected +{digits}% or -{digits}% (relative to the baseline)")))
         }
         (unit, signed) => match factor(unit, of) {
             Some(factor) if signed == 1 => Ok(Threshold::Change(number * factor)),
             Some(factor) => Ok(Threshold::Value(number * factor)),
-            None => Err((unit, format!("{} is measured in {}", metric.label(), units(of)))),
+            None => Err((unit, format!("{}: expected a value in {}", metric.label(), units(of)))),
         },
     }
 }
@@ -126,9 +126,9 @@ fn factor(unit: &str, of: Unit) -> Option<f64> {
 
 fn units(of: Unit) -> &'static str {
     match of {
-        Unit::Seconds => "ns, us, ms or s, or + or - per cent of the baseline",
-        Unit::OperationsPerSecond => "op/s, or + or - per cent of the baseline",
-        Unit::BytesPerSecond => "B/s, kB/s, MB/s or GB/s, or + or - per cent of the baseline",
+        Unit::Seconds => "ns, us, ms or s, or +N% or -N% of the baseline",
+        Unit::OperationsPerSecond => "op/s, or +N% or -N% of the baseline",
+        Unit::BytesPerSecond => "B/s, kB/s, MB/s or GB/s, or +N% or -N% of the baseline",
         Unit::Share => "%; with + or - in percentage points above or below the baseline",
     }
 }
@@ -163,15 +163,18 @@ mod tests {
     fn what_is_wrong_is_shown_where_it_stands() {
         assert_eq!(
             refused("read.p98 > +10%"),
-            "no number of that name; there are throughput, bytes, mean, p50, p90, p95, p99, p99.9, errors\n  \
+            "unknown number; expected one of throughput, bytes, mean, p50, p90, p95, p99, p99.9, errors\n  \
              read.p98 > +10%\n       ^^^"
         );
         assert!(refused("raed.p99 > +10%").ends_with("\n  raed.p99 > +10%\n  ^^^^"));
-        assert!(refused("read.p99 > 10%").ends_with("Write +10% or -10%\n  read.p99 > 10%\n             ^^^"));
-        assert!(refused("p99 > +10").contains("Say the unit"));
+        assert!(
+            refused("read.p99 > 10%")
+                .ends_with("expected +10% or -10% (relative to the baseline)\n  read.p99 > 10%\n             ^^^")
+        );
+        assert!(refused("p99 > +10").contains("missing unit"));
         assert!(refused("p99 > +10MB/s").ends_with("\n           ^^^^"));
-        assert!(refused("p99 >> 10ms").contains("a number with its unit"));
-        assert!(refused("p99 = 10ms").contains("neither > nor <"));
+        assert!(refused("p99 >> 10ms").contains("a number with a unit"));
+        assert!(refused("p99 = 10ms").contains("expected > or <"));
         for text in ["", ">", ".p99 > 1s", "p99 > +-1s", "p99 > 1.2.3s", "µ > 1", "p99 > ∞", "..p99>+1%"] {
             assert!(Condition::parse(text).is_err(), "{text}");
         }

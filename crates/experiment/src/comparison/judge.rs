@@ -79,9 +79,9 @@ fn judge_one(sides: &[Findings], comparison: &Comparison, wanted: &Condition) ->
 fn at(level: &ComparedLevel, wanted: &Condition, place: usize, both: [&Findings; 2]) -> (Outcome, String) {
     let unknown = |why: String| (Outcome::Undecided, why);
     if let Some(invalid) = both.into_iter().find(|side| !side.validity.valid) {
-        return unknown(format!("{} is INVALID, so its numbers support nothing", invalid.letter));
+        return unknown(format!("{} is INVALID: its numbers must not be used", invalid.letter));
     }
-    let Some(row) = row(level, &wanted.name) else { return unknown(format!("there is no {}", wanted.name)) };
+    let Some(row) = row(level, &wanted.name) else { return unknown(format!("no numbers for {}", wanted.name)) };
     let Some(metric) = row.metrics.iter().find(|metric| metric.metric == wanted.metric.label()) else {
         return unknown(format!("{} has no {}", wanted.name, wanted.metric.label()));
     };
@@ -123,8 +123,8 @@ fn why_no_interval(metric: &ComparedMetric, place: usize) -> String {
         _ => Some("nothing of the kind".to_owned()),
     };
     match missing(place + 1).or_else(|| missing(0)) {
-        Some(why) => format!("there is no interval: {why}"),
-        None => "the baseline may be zero, so there is no relative change".to_owned(),
+        Some(why) => format!("no interval: {why}"),
+        None => "the baseline may be zero, so a relative change is undefined".to_owned(),
     }
 }
 

@@ -106,7 +106,7 @@ impl RecordingChannel {
     /// All workers have finished.
     pub fn end(self) -> anyhow::Result<StageWriter> {
         drop(self.sender);
-        self.thread.join().map_err(|_| anyhow::anyhow!("the thread that writes the recording broke down"))
+        self.thread.join().map_err(|_| anyhow::anyhow!("the thread that writes the recording failed"))
     }
 }
 

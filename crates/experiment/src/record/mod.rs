@@ -133,7 +133,7 @@ impl RecordTo {
     pub fn within(&self, name: &str) -> anyhow::Result<Self> {
         if Recording::is_in(&self.folder) {
             let shown = self.folder.display();
-            return Err(Usage(format!("{shown} holds a recording already: name another folder")).into());
+            return Err(Usage(format!("{shown} already contains a recording: name another folder")).into());
         }
         Ok(Self { folder: self.folder.join(name), ..self.clone() })
     }

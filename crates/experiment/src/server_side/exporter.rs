@@ -67,7 +67,7 @@ impl Source for Exporter {
         let mut answer = self.agent.get(&self.url).call()?;
         let page = answer.body_mut().with_config().limit(LARGEST).read_to_string()?;
         let counters = counters(&page);
-        counters.cpu_s.context("it has neither node_cpu_seconds_total nor windows_cpu_time_total")?;
+        counters.cpu_s.context("no metric node_cpu_seconds_total or windows_cpu_time_total; check the URL")?;
         Ok(counters)
     }
 }

@@ -74,7 +74,7 @@ impl ServerSideWatch {
             ServerMetrics::Process(pid) => (format!("process {pid} and its children"), Box::new(Tree::new(*pid)?)),
             ServerMetrics::Exporter { url, shown } => {
                 if !url.starts_with("http://") {
-                    return Err(Usage(format!("--server-metrics {shown}: http://host:port/metrics is expected")).into());
+                    return Err(Usage(format!("--server-metrics {shown}: expected http://host:port/metrics")).into());
                 }
                 (shown.clone(), Box::new(Exporter::new(url)))
             }
@@ -117,7 +117,7 @@ impl ServerSideWatch {
         let samples = self.seen.samples.lock().unwrap_or_else(PoisonError::into_inner);
         let rates = between(&samples.all, span_ns);
         let seconds = span_ns.1.saturating_sub(span_ns.0) as f64 / 1e9;
-        let missing = || samples.why.clone().unwrap_or_else(|| "it was not looked at in this phase".to_owned());
+        let missing = || samples.why.clone().unwrap_or_else(|| "not sampled in this phase".to_owned());
         ServerSide {
             source: self.source.clone(),
             cores_busy: rates.and_then(|rates| rates.cpu_s),

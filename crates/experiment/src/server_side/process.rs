@@ -75,7 +75,7 @@ impl Source for Tree {
                 ..Counters::default()
             });
         }
-        anyhow::bail!("processes come and go too quickly to be counted")
+        anyhow::bail!("processes start and exit too quickly to be counted")
     }
 }
 

@@ -9,7 +9,7 @@ use std::io;
 #[derive(Debug, thiserror::Error)]
 pub enum CaptureError {
     /// The file or standard input could not be opened or read.
-    #[error("{input}: cannot be read: {source}")]
+    #[error("{input}: cannot read: {source}")]
     Io {
         /// The file's path, or `standard input`.
         input: Box<str>,
@@ -45,7 +45,7 @@ pub enum CaptureError {
         what: Box<str>,
     },
     /// One file is given twice, by whatever names.
-    #[error("{input}: the same file as {earlier}: each packet would count twice; give it once")]
+    #[error("{input}: same file as {earlier}, so each packet would count twice; name it once")]
     Repeated {
         /// The file's path, or `standard input`.
         input: Box<str>,

@@ -329,7 +329,7 @@ impl Captures {
         }
         self.source.replace(Source::empty());
         if self.formats.is_empty() && self.anomalies.truncated_tail == 0 {
-            return Err(CaptureError::Empty("every input is empty".into()));
+            return Err(CaptureError::Empty("all inputs are empty".into()));
         }
         Ok(false)
     }

@@ -16,13 +16,13 @@ pub struct SessionKeys(HashMap<u64, Vec<Secret>>);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum KeyError {
     /// Nothing separates the two.
-    #[error("there is no colon between session id and key")]
+    #[error("expected SESSIONID:KEY, found no colon")]
     NoColon,
     /// Not 8 bytes.
-    #[error("the session id is not 16 hexadecimal digits (8 bytes, in the order in which they are sent)")]
+    #[error("expected a session ID of 16 hexadecimal digits (8 bytes in wire order)")]
     SessionId,
     /// Neither 16 nor 32 bytes.
-    #[error("the key is neither 32 nor 64 hexadecimal digits")]
+    #[error("expected a key of 32 or 64 hexadecimal digits")]
     Key,
 }
 

@@ -56,25 +56,24 @@ pub(super) fn write(recording: &Recording, out: &mut impl Write) -> Result<(), C
         rows.extend(statistics.operations().map(|(procedure, row)| Row::of(stage, procedure, row, headline)));
     }
     about(recording, out)?;
-    counter(out, "requests", "Requests, those without an answer among them.", &rows, |row| Some(row.requests))?;
+    counter(out, "requests", "Requests, including requests without a response.", &rows, |row| Some(row.requests))?;
     counter(out, "errors", "Requests refused or failed.", &rows, |row| Some(row.refused + row.failed))?;
-    let expected = "Answers with a status that is part of ordinary work, such as the end of a file. No errors.";
+    let expected = "Responses with an expected status, such as end of file; not counted as errors.";
     counter(out, "expected", expected, &rows, |row| Some(row.expected))?;
-    counter(out, "refused", "Requests to which the server said no.", &rows, |row| Some(row.refused))?;
-    counter(out, "failed", "Requests that trouble kept from being carried out.", &rows, |row| Some(row.failed))?;
-    counter(out, "unanswered", "Requests whose answer was not seen.", &rows, |row| Some(row.unanswered))?;
+    counter(out, "refused", "Requests refused by the server.", &rows, |row| Some(row.refused))?;
+    counter(out, "failed", "Requests that failed.", &rows, |row| Some(row.failed))?;
+    counter(out, "unanswered", "Requests without a response.", &rows, |row| Some(row.unanswered))?;
     let moved = "File data moved: a lower bound where payload_unknown is not 0.";
     counter(out, "payload_bytes", moved, &rows, |row| row.payload_bytes)?;
-    let unknown = "Operations that moved file data of which nobody knows how much.";
+    let unknown = "Operations with an unknown amount of file data.";
     counter(out, "payload_unknown", unknown, &rows, |row| Some(row.payload_unknown))?;
-    let response = "From the first byte of the request to the last byte of the answer.";
+    let response = "From the first byte of the request to the last byte of the response.";
     histogram(out, "response_time_seconds", response, &rows, |row| Some(&row.response))?;
     if rows.iter().any(|row| row.from_intended.is_some()) {
-        let intended =
-            "From the instant at which the schedule meant the request to start to the last byte of the answer.";
+        let intended = "From the intended start of the request to the last byte of the response.";
         histogram(out, "response_time_from_intended_seconds", intended, &rows, |row| row.from_intended.as_ref())?;
     }
-    let service = "From the last byte of the request to the first byte of the answer.";
+    let service = "From the last byte of the request to the first byte of the response.";
     histogram(out, "service_time_seconds", service, &rows, |row| Some(&row.service))?;
     writeln!(out, "# EOF")?;
     Ok(())
@@ -112,12 +111,12 @@ impl Row {
 /// What the recording is, and how long its stages took.
 fn about(recording: &Recording, out: &mut impl Write) -> Result<(), Cause> {
     let manifest = &recording.manifest;
-    family(out, "recording", "info", "What recorded this.")?;
+    family(out, "recording", "info", "Program that made the recording.")?;
     let mut labels = String::new();
     label(&mut labels, "tool", &manifest.tool);
     writeln!(out, "plimsoll_recording_info{{{labels}}} 1")?;
     if let Some(verdict) = &manifest.validity {
-        family(out, "valid", "gauge", "1 where the numbers may be used.")?;
+        family(out, "valid", "gauge", "1 if the numbers may be used, 0 if not.")?;
         writeln!(out, "plimsoll_valid {}", u8::from(verdict.valid))?;
     }
     family(out, "stage_duration_seconds", "gauge", "Length of the measured phase.")?;

@@ -54,14 +54,20 @@ impl fmt::Display for FolderError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Taken { folder } => {
-                write!(f, "{folder:?} holds a recording already: name another folder, or say --overwrite")
+                write!(f, "{folder:?} already contains a recording: name another folder, or add --overwrite")
             }
             Self::NotEmpty { folder } => {
-                write!(f, "{folder:?} holds files that are no recording: name another folder")
+                write!(f, "{folder:?} contains files other than a recording: name another folder")
             }
-            Self::NoRecording { folder } => write!(f, "{folder:?} holds no recording: there is no manifest.json in it"),
+            Self::NoRecording { folder } => write!(
+                f,
+                "{folder:?} contains no recording: manifest.json is missing; name a \
+            folder written with --record"
+            ),
             Self::File { path, source } => write!(f, "{path:?}: {source}"),
-            Self::Damaged { path, source } => write!(f, "{path:?} is damaged, or of another version: {source}"),
+            Self::Damaged { path, source } => {
+                write!(f, "{path:?} is damaged or from another version of plimsoll: {source}")
+            }
         }
     }
 }

@@ -57,7 +57,7 @@ fn intervals(mut from: impl Read) -> Result<Intervals, Cause> {
     next(&mut from, &mut piece)?;
     let intervals = reader.end(&piece)?;
     // The checksum of what was packed is looked at where it ends.
-    if from.read(&mut [0])? == 0 { Ok(intervals) } else { Err("there is more in it than there should be".into()) }
+    if from.read(&mut [0])? == 0 { Ok(intervals) } else { Err("more data than expected".into()) }
 }
 
 /// Reads one thing; `false` where its length is 0.

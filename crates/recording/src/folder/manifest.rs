@@ -132,7 +132,7 @@ impl Manifest {
         let mut text = Vec::new();
         file.take(MOST_BYTES + 1).read_to_end(&mut text).map_err(|source| FolderError::file(&path, source))?;
         if text.len() as u64 > MOST_BYTES {
-            return Err(FolderError::damaged(&path, "it is longer than a manifest can be"));
+            return Err(FolderError::damaged(&path, "longer than the limit for a manifest"));
         }
         // The version first: of another one, other fields are nothing strange.
         let damaged = |error: serde_json::Error| FolderError::damaged(&path, error);

@@ -53,7 +53,7 @@ pub(super) fn open(path: &Path, what: &str) -> Result<impl Read + use<>, FolderE
     let mut found = vec![0; expected.len()];
     file.read_exact(&mut found).map_err(|source| FolderError::damaged(path, source))?;
     if found != expected {
-        return Err(FolderError::damaged(path, "it does not begin as such a file of this version does"));
+        return Err(FolderError::damaged(path, "unknown header for this version"));
     }
     let unpacked = zstd::Decoder::new(file).map_err(|source| FolderError::damaged(path, source))?;
     Ok(BufReader::new(unpacked))
@@ -64,7 +64,7 @@ pub(super) fn read_whole(path: &Path, what: &str) -> Result<Vec<u8>, FolderError
     let (mut bytes, packed) = (Vec::new(), open(path, what)?);
     packed.take(MOST_BYTES + 1).read_to_end(&mut bytes).map_err(|source| FolderError::damaged(path, source))?;
     if bytes.len() as u64 > MOST_BYTES {
-        return Err(FolderError::damaged(path, "it unpacks to more than statistics can be"));
+        return Err(FolderError::damaged(path, "too large after decompression"));
     }
     Ok(bytes)
 }

@@ -36,7 +36,9 @@ pub struct Finished {
 fn lock(folder: &Path) -> Result<fs::File, FolderError> {
     let held = fs::File::open(folder).map_err(|source| FolderError::file(folder, source))?;
     match held.try_lock() {
-        Err(fs::TryLockError::WouldBlock) => Err(FolderError::file(folder, "another plimsoll is writing to it")),
+        Err(fs::TryLockError::WouldBlock) => {
+            Err(FolderError::file(folder, "another plimsoll process is writing to it"))
+        }
         Ok(()) | Err(fs::TryLockError::Error(_)) => Ok(held),
     }
 }

@@ -122,10 +122,12 @@ impl Gathered {
                     (Values::Long(long), None) => long.put(bits, known),
                     (Values::Flag(flags), Some(flag)) => flags.put_same(flag.is_some_and(|bits| bits != 0), rows.len()),
                     (Values::Flag(flags), None) => flags.put(bits.iter().map(|&bits| bits != 0)),
-                    (Values::Wide(_), _) => return Err(format!("column {} is no transaction's", column.name).into()),
+                    (Values::Wide(_), _) => {
+                        return Err(format!("column {} does not belong to a transactions table", column.name).into());
+                    }
                 }
             }
-            _ => return Err(format!("column {} holds no text", column.name).into()),
+            _ => return Err(format!("column {} is not a text column", column.name).into()),
         }
         Ok(())
     }

@@ -21,7 +21,7 @@ pub(super) fn read(file: File, rows: &mut RowReader, names: &mut Names, sink: &m
         for ((value, column), place) in all.iter_mut().zip(&COLUMNS).zip(&places) {
             let field = record.get(*place).unwrap_or_default();
             let read = value_of(field, column.kind);
-            *value = read.ok_or_else(|| format!("row {count}: column {}: {field:?} is no value of it", column.name))?;
+            *value = read.ok_or_else(|| format!("row {count}: column {}: invalid value {field:?}", column.name))?;
         }
         let transaction = rows.transaction(all, names).map_err(|wrong| format!("row {count}: {wrong}"))?;
         sink.transaction(&transaction, names);

@@ -145,7 +145,7 @@ impl ColumnRows {
             long.or_else(int).or_else(|| self.flags.get(place).map(|flag| u64::from(*flag)))
         };
         match self.texts.get(place) {
-            Some(text) => text.as_utf8().map(Value::Text).map_err(|_| "text that is no UTF-8".to_owned()),
+            Some(text) => text.as_utf8().map(Value::Text).map_err(|_| "text that is not valid UTF-8".to_owned()),
             None => number().map(Value::Bits).ok_or_else(|| "a value is missing".to_owned()),
         }
     }

@@ -100,8 +100,8 @@ impl Account {
             return Vec::new();
         }
         let mut facts = vec![format!(
-            "load file of {} operations, {} of which must end with an error status: played to its end {} times; of {} operations (warm-up included) \
-             {} ended as the file says, {} of them with an error status",
+            "load file of {} operations, {} with an expected error status: completed {} times; operations sent (warm-up \
+            included): {}, with the expected result: {}, with an expected error status: {}",
             script.operations(),
             script.refusals(),
             counts.plays,
@@ -110,7 +110,7 @@ impl Account {
             counts.refused
         )];
         if counts.restarts > 0 {
-            facts.push(format!("load file begun anew {} times, after lost connections", counts.restarts));
+            facts.push(format!("load file begun again {} times after lost connections", counts.restarts));
         }
         facts.extend(counts.deviations.iter().map(|(deviation, count)| deviation.words(count)));
         if counts.others > 0 {
@@ -142,12 +142,12 @@ impl Deviation {
         let (times, place) = (count.times, lines.join(", "));
         let what = match self {
             Deviation::Unexpected(name, expected, came) => {
-                format!("load file: {name} expects {}, and got {came}", expected.name())
+                format!("load file: {name} expected {}, got {came}", expected.name())
             }
-            Deviation::Moved(name) => format!("load file: {name} moved another number of bytes"),
-            Deviation::Impossible(name, why) => format!("load file, exception: {name} is not possible here ({why})"),
+            Deviation::Moved(name) => format!("load file: {name} transferred a different number of bytes"),
+            Deviation::Impossible(name, why) => format!("load file, exception: {name} skipped ({why})"),
             Deviation::NotOpen(name) => {
-                format!("load file, exception: {name} of a file that could not be opened before")
+                format!("load file, exception: {name} skipped, because its file failed to open")
             }
         };
         format!("{what}: {times} times, first in line {place}")

@@ -41,10 +41,10 @@ pub(super) fn words(line: &str) -> Result<Vec<&str>, String> {
     let mut rest = line.trim_ascii();
     while !rest.is_empty() {
         if words.len() == MOST_WORDS {
-            return Err(format!("a line has at most {MOST_WORDS} words"));
+            return Err(format!("too many words: the limit is {MOST_WORDS} per line"));
         }
         let (word, behind) = match rest.strip_prefix('"') {
-            Some(quoted) => quoted.split_once('"').ok_or("a quote is not closed")?,
+            Some(quoted) => quoted.split_once('"').ok_or("missing closing quote")?,
             None => rest.split_at(rest.find(|c: char| c.is_ascii_whitespace()).unwrap_or(rest.len())),
         };
         words.push(word);
@@ -62,7 +62,7 @@ pub(super) struct Arguments<'a> {
 
 impl<'a> Arguments<'a> {
     fn word(&mut self, what: &str) -> Result<&'a str, String> {
-        let (first, rest) = self.words.split_first().ok_or_else(|| format!("{what} is missing"))?;
+        let (first, rest) = self.words.split_first().ok_or_else(|| format!("missing argument: {what}"))?;
         self.words = rest;
         Ok(first)
     }
@@ -88,23 +88,23 @@ impl<'a> Arguments<'a> {
     fn path_text(&mut self) -> Result<String, String> {
         let word = self.word("a path")?;
         if !word.starts_with(['/', '\\', '$']) {
-            return Err(format!("a path begins with \\ or /: {word}"));
+            return Err(format!("{word}: expected a path that starts with \\ or /"));
         }
         let parts: Vec<&str> = word.split(['/', '\\']).filter(|part| !matches!(*part, "" | ".")).collect();
         if parts.contains(&"..") || word.contains('\0') {
-            return Err("a path may not leave the client's directory".to_owned());
+            return Err("the path leaves the client's directory: remove ..".to_owned());
         }
         Ok(parts.join("/"))
     }
 
     pub(super) fn number(&mut self, what: &str) -> Result<u64, String> {
         let word = self.word(what)?;
-        number(word).ok_or_else(|| format!("{what} must be a number: {word}"))
+        number(word).ok_or_else(|| format!("{word}: expected a number for {what}"))
     }
 
     pub(super) fn small(&mut self, what: &str) -> Result<u32, String> {
         let number = self.number(what)?;
-        u32::try_from(number).map_err(|_| format!("{what} is too large: {number}"))
+        u32::try_from(number).map_err(|_| format!("{number}: too large for {what}"))
     }
 
     /// Bytes that must have been moved, where the line says how many.
@@ -120,7 +120,7 @@ impl<'a> Arguments<'a> {
     /// A place in a file: a number, or a formula of one.
     pub(super) fn place(&mut self) -> Result<Place, String> {
         let word = self.word("an offset")?;
-        let wrong = || format!("an offset must be a number, or a formula such as *%1000/8: {word}");
+        let wrong = || format!("{word}: expected an offset, as a number or a formula such as *%1000/8");
         if word == "+child" {
             return Ok(Place::BehindByClient);
         }
@@ -136,7 +136,7 @@ impl<'a> Arguments<'a> {
 
     pub(super) fn over(&self) -> Result<(), String> {
         match self.words.first() {
-            Some(word) => Err(format!("one word too many: {word}")),
+            Some(word) => Err(format!("{word}: unexpected extra argument")),
             None => Ok(()),
         }
     }

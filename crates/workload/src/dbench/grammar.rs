@@ -111,12 +111,12 @@ pub(super) fn line(number: u32, text: &str, texts: &mut Texts) -> Result<Line, S
         }
         None => 0,
     };
-    let (&called, arguments) = words.split_first().ok_or("no operation stands here")?;
+    let (&called, arguments) = words.split_first().ok_or("expected an operation")?;
     if called.starts_with("SMB") {
-        return Err("this is a load file of dbench 1; from 2 on they are of another kind".to_owned());
+        return Err("load files of dbench 1 are not supported; use a load file of dbench 3, 4 or 5".to_owned());
     }
     let found = (0_u8..).zip(OPERATIONS).find(|(_, (name, _))| name.eq_ignore_ascii_case(called));
-    let (place, (_, reader)) = found.ok_or_else(|| format!("{called} is no operation of dbench 3, 4 or 5"))?;
+    let (place, (_, reader)) = found.ok_or_else(|| format!("{called}: expected an operation of dbench 3, 4 or 5"))?;
     let of_nfs = called.ends_with(['3', '4']);
     let (arguments, expected) = match arguments.split_last() {
         Some((last, before)) => (before, Expected::parse(last, of_nfs)),
@@ -126,7 +126,9 @@ pub(super) fn line(number: u32, text: &str, texts: &mut Texts) -> Result<Line, S
     let bare = called.eq_ignore_ascii_case("Sleep") && arguments.is_empty();
     let (arguments, expected) = match expected {
         None if bare => (words.get(1..).unwrap_or_default(), Expected::Success),
-        None => return Err("a line ends with a status: NT_STATUS_…, 0x…, SUCCESS, ERROR or *".to_owned()),
+        None => {
+            return Err("expected a status at the end of the line: NT_STATUS_…, 0x…, SUCCESS, ERROR or *".to_owned());
+        }
         Some(expected) => (arguments, expected),
     };
     let mut arguments = Arguments { words: arguments, texts };
@@ -137,16 +139,16 @@ pub(super) fn line(number: u32, text: &str, texts: &mut Texts) -> Result<Line, S
 
 /// Seconds since the beginning of the play, as µs.
 fn due(time: &str) -> Result<u64, String> {
-    let seconds: f64 = time.parse().map_err(|_| format!("a line begins with a name or a time in seconds: {time}"))?;
+    let seconds: f64 = time.parse().map_err(|_| format!("{time}: expected an operation or a time in seconds"))?;
     let sound = (0.0..=1e7).contains(&seconds);
-    if sound { Ok((seconds * 1e6).round() as u64) } else { Err(format!("a time must be from 0 to 1e7 s: {time}")) }
+    if sound { Ok((seconds * 1e6).round() as u64) } else { Err(format!("{time}: expected a time from 0 to 1e7 s")) }
 }
 
 fn create(line: &mut Arguments<'_>) -> Result<Op, String> {
     let (path, options, disposition) = (line.path()?, line.number("the options")?, line.number("the disposition")?);
     let handle = line.small("a handle")?;
     let kind = match (options & DIRECTORY != 0, options & NON_DIRECTORY != 0) {
-        (true, true) => return Err("the options ask for a directory that is none".to_owned()),
+        (true, true) => return Err("the options require both a directory and a file".to_owned()),
         (true, false) => Kind::Directory,
         (false, true) => Kind::File,
         (false, false) => Kind::Any,
@@ -158,7 +160,7 @@ fn create(line: &mut Arguments<'_>) -> Result<Op, String> {
         3 => Disposition::OpenOrCreate,
         4 => Disposition::Truncate,
         5 => Disposition::CreateOrTruncate,
-        other => return Err(format!("a disposition is from 0 to 5, not {other}")),
+        other => return Err(format!("{other}: expected a disposition from 0 to 5")),
     };
     Ok(Op::Create { path, kind, disposition, delete_on_close: options & DELETE_ON_CLOSE != 0, handle })
 }
@@ -220,5 +222,5 @@ fn unavailable(line: &mut Arguments<'_>) -> Result<Op, String> {
 
 fn level<T>(line: &mut Arguments<'_>, class: fn(u64) -> Option<T>) -> Result<T, String> {
     let level = line.number("a level")?;
-    class(level).ok_or_else(|| format!("level {level} is none that is known"))
+    class(level).ok_or_else(|| format!("level {level}: unknown information level"))
 }

@@ -44,7 +44,7 @@ impl LoadFile {
             let sound = error.utf8_error().valid_up_to();
             let before = error.as_bytes().get(..sound).unwrap_or_default();
             let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
-            LoadFileError { line, problem: "this is no UTF-8 text".to_owned() }
+            LoadFileError { line, problem: "not valid UTF-8".to_owned() }
         })?;
         Ok(Self { text })
     }
@@ -53,7 +53,7 @@ impl LoadFile {
 /// Whatever else a path may name could go on for ever, or wait.
 fn open(path: &Path) -> io::Result<File> {
     if !std::fs::metadata(path)?.is_file() {
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, "this is no regular file"));
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
     }
     File::open(path)
 }
@@ -61,14 +61,17 @@ fn open(path: &Path) -> io::Result<File> {
 fn take(from: impl Read, bytes: &mut Vec<u8>) -> io::Result<()> {
     from.take(LARGEST + 1).read_to_end(bytes)?;
     let fits = bytes.len() as u64 <= LARGEST;
-    if fits { Ok(()) } else { Err(io::Error::other(format!("a load file may have {LARGEST} bytes of text"))) }
+    if fits {
+        Ok(())
+    } else {
+        Err(io::Error::other(format!("the load file is too large: the limit is {LARGEST} bytes")))
+    }
 }
 
 fn missing(error: &io::Error) -> String {
     match error.kind() {
         io::ErrorKind::NotFound => {
-            "there is no such load file; NetBench's, client.txt, is in Debian's package dbench (apt install dbench)"
-                .to_owned()
+            "load file not found; the Debian package dbench contains client.txt, the load file of NetBench".to_owned()
         }
         _ => error.to_string(),
     }

@@ -98,14 +98,14 @@ struct Reading {
 impl Reading {
     fn line(&mut self, number: usize, text: &str) -> Result<(), String> {
         if text.len() > LONGEST_LINE {
-            return Err(format!("a line may have {LONGEST_LINE} bytes"));
+            return Err(format!("the line is too long: the limit is {LONGEST_LINE} bytes"));
         }
         let text = text.trim_ascii();
         if text.is_empty() || text.starts_with('#') {
             return Ok(());
         }
         if self.lines.len() >= MOST_LINES {
-            return Err(format!("a load file may have {MOST_LINES} lines"));
+            return Err(format!("too many lines: the limit is {MOST_LINES}"));
         }
         let number = u32::try_from(number).map_err(|error| error.to_string())?;
         if self.directive(number, text)? {
@@ -131,28 +131,28 @@ impl Reading {
             [_, times] => super::arguments::number(times).filter(|times| *times > 0),
             _ => None,
         };
-        let wrong = |what: &str| format!("{what} says how often: a number above 0");
+        let wrong = |what: &str| format!("{what}: expected a number of repetitions above 0");
         match words.first().copied().unwrap_or_default() {
             "LOOP" if self.looping.is_some() || self.repeat.is_some() => {
-                return Err("a loop may not stand in a loop".to_owned());
+                return Err("loops cannot be nested".to_owned());
             }
             "LOOP" => {
                 self.looping = Some(self.lines.len());
                 self.word(number, Op::Loop { times: times().ok_or_else(|| wrong("LOOP"))? });
             }
             "ENDLOOP" => {
-                let begun = self.looping.take().ok_or("there is no LOOP that this could end")?;
+                let begun = self.looping.take().ok_or("ENDLOOP without LOOP")?;
                 if !self.lines.iter().skip(begun).any(|line| line.op.is_operation()) {
-                    return Err("the loop has no operation in it".to_owned());
+                    return Err("the loop is empty: add an operation".to_owned());
                 }
                 self.word(number, Op::EndLoop);
             }
-            "REPEAT" if self.looping.is_some() => return Err("REPEAT may not stand in a loop".to_owned()),
+            "REPEAT" if self.looping.is_some() => return Err("REPEAT is not allowed inside a loop".to_owned()),
             "REPEAT" => self.repeat = Some(times().ok_or_else(|| wrong("REPEAT"))?),
             "RANDOMSTRING" => self.draw(number, &words)?,
             word @ ("SETSP" | "WAITSP" | "WRITEPATTERN") => {
                 return Err(format!(
-                    "{word} cannot be played: clients do not wait for each other, and write what they like"
+                    "{word} is not supported: clients neither synchronize nor write given patterns; remove the line"
                 ));
             }
             _ => return Ok(false),
@@ -161,13 +161,13 @@ impl Reading {
     }
 
     fn draw(&mut self, number: u32, words: &[&str]) -> Result<(), String> {
-        let [_, string, pattern] = words else { return Err("RANDOMSTRING has a number and a string".to_owned()) };
+        let [_, string, pattern] = words else { return Err("RANDOMSTRING: expected a number and a string".to_owned()) };
         let string = string.parse::<u8>().ok().filter(|string| usize::from(*string) < STRINGS);
-        let string = string.ok_or("RANDOMSTRING's number is from 0 to 9")?;
+        let string = string.ok_or("RANDOMSTRING: expected a number from 0 to 9")?;
         let balanced =
             pattern.split('[').skip(1).all(|part| part.split_once(']').is_some_and(|(set, _)| !set.is_empty()));
         if !balanced || pattern.contains("..") {
-            return Err("RANDOMSTRING's sets of characters stand in [ ], and none is empty".to_owned());
+            return Err("RANDOMSTRING: expected non-empty character sets in [ ]".to_owned());
         }
         let pattern = self.texts.intern(pattern)?;
         self.draws = true;
@@ -188,7 +188,7 @@ impl Reading {
         }
         self.open_at_once = self.open_at_once.max(self.open.len());
         let fits = self.open.len() <= MOST_OPEN;
-        if fits { Ok(()) } else { Err(format!("more than {MOST_OPEN} files are open here")) }
+        if fits { Ok(()) } else { Err(format!("too many open files at this line: the limit is {MOST_OPEN}")) }
     }
 
     /// A word about the play.
@@ -199,14 +199,14 @@ impl Reading {
     fn finish(self, last: usize) -> Result<Script, LoadFileError> {
         let wrong = |problem: &str| Err(LoadFileError { line: last, problem: problem.to_owned() });
         if self.looping.is_some() {
-            return wrong("a LOOP is not ended");
+            return wrong("LOOP without ENDLOOP");
         }
         if self.repeat.is_some() {
-            return wrong("nothing follows REPEAT");
+            return wrong("REPEAT without a following operation");
         }
         let operations = || self.lines.iter().filter(|line| line.op.is_operation());
         if operations().next().is_none() {
-            return wrong("the load file has no operation");
+            return wrong("the load file contains no operations");
         }
         let refusals = operations().filter(|line| line.expected.is_failure()).count() as u64;
         let operations = operations().count() as u64;

@@ -131,7 +131,7 @@ fn our_own_load_files_play_to_their_end_on_a_directory_and_leave_nothing() {
         drop(player);
         let facts = account.take(&script);
         assert_eq!(played.failed, [], "{name}: {facts:#?}");
-        assert!(facts[0].contains("played to its end 2 times"), "{name}: {facts:#?}");
+        assert!(facts[0].contains("completed 2 times"), "{name}: {facts:#?}");
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0, "{name} leaves something");
         assert!(played.expected > 2, "{name}");
         // FSINFO and PATHCONF of NFS are sent by no client here.
@@ -169,13 +169,13 @@ fn what_comes_otherwise_is_counted_by_kind_with_its_first_lines() {
     assert_eq!(played.failed, [Cause::Unexpected; 5], "{facts:#?}");
     assert_eq!(played.excused, 1, "deleting on close is SMB's");
     let collected = |fact: &str| assert!(facts.iter().any(|collected| collected.contains(fact)), "{fact}: {facts:#?}");
-    collected("NTCreateX expects success, and got ENOENT: 1 times, first in line 2");
-    collected("exception: ReadX of a file that could not be opened before: 1 times, first in line 3");
-    collected("Mkdir expects STATUS_ACCESS_DENIED, and got success: 1 times, first in line 4");
-    collected("ReadX moved another number of bytes: 1 times, first in line 6");
-    collected("exception: NTCreateX is not possible here (the protocol has none): 1 times, first in line 7");
-    collected("NTCreateX expects STATUS_OBJECT_NAME_NOT_FOUND, and got success: 1 times, first in line 8");
-    collected("FIND_FIRST expects STATUS_OBJECT_PATH_NOT_FOUND, and got success");
+    collected("NTCreateX expected success, got ENOENT: 1 times, first in line 2");
+    collected("exception: ReadX skipped, because its file failed to open: 1 times, first in line 3");
+    collected("Mkdir expected STATUS_ACCESS_DENIED, got success: 1 times, first in line 4");
+    collected("ReadX transferred a different number of bytes: 1 times, first in line 6");
+    collected("exception: NTCreateX skipped (the protocol has none): 1 times, first in line 7");
+    collected("NTCreateX expected STATUS_OBJECT_NAME_NOT_FOUND, got success: 1 times, first in line 8");
+    collected("FIND_FIRST expected STATUS_OBJECT_PATH_NOT_FOUND, got success");
     // What should not have been there is closed again, and what is still open at the end, too.
     let closed = played.operations.iter().filter(|operation| operation.starts_with("Close")).count();
     assert_eq!(closed, 2, "{:#?}", played.operations);
@@ -188,7 +188,7 @@ fn a_lost_connection_begins_the_play_anew() {
     let played = play(&mut player, folder.path(), |operation| (operation == 30).then_some(Cause::ConnectionReset));
     assert_eq!(played.failed, [Cause::ConnectionReset]);
     let facts = account.take(&script);
-    assert!(facts[0].contains("played to its end 1 times") && facts[1].contains("begun anew 1 times"), "{facts:#?}");
+    assert!(facts[0].contains("completed 1 times") && facts[1].contains("begun again 1 times"), "{facts:#?}");
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
 }
 
@@ -239,30 +239,34 @@ fn drawn_strings_and_places_are_as_the_script_says() {
 #[test]
 fn what_is_wrong_is_said_with_its_line() {
     for (text, line, problem) in [
-        ("# nothing\n\n", 2, "has no operation"),
-        ("Close 5 NT_STATUS_OK\nFrobnicate 5 NT_STATUS_OK\n", 2, "Frobnicate is no operation of dbench 3, 4 or 5"),
-        ("Close 5\n", 1, "ends with a status"),
-        ("Close 5 NT_STATUS_FINE\n", 1, "ends with a status"),
-        ("Close NT_STATUS_OK\n", 1, "a handle is missing"),
-        ("Close 5 6 NT_STATUS_OK\n", 1, "one word too many: 6"),
-        ("Close -1 NT_STATUS_OK\n", 1, "must be a number"),
-        ("NTCreateX \"\\a\" 0x41 1 2 NT_STATUS_OK\n", 1, "a directory that is none"),
+        ("# nothing\n\n", 2, "contains no operations"),
+        (
+            "Close 5 NT_STATUS_OK\nFrobnicate 5 NT_STATUS_OK\n",
+            2,
+            "Frobnicate: expected an operation of dbench 3, 4 or 5",
+        ),
+        ("Close 5\n", 1, "a status at the end"),
+        ("Close 5 NT_STATUS_FINE\n", 1, "a status at the end"),
+        ("Close NT_STATUS_OK\n", 1, "missing argument: a handle"),
+        ("Close 5 6 NT_STATUS_OK\n", 1, "6: unexpected extra argument"),
+        ("Close -1 NT_STATUS_OK\n", 1, "expected a number"),
+        ("NTCreateX \"\\a\" 0x41 1 2 NT_STATUS_OK\n", 1, "both a directory and a file"),
         ("NTCreateX \"\\a\" 0x40 9 2 NT_STATUS_OK\n", 1, "from 0 to 5"),
-        ("NTCreateX \"a\" 0x40 1 2 NT_STATUS_OK\n", 1, "begins with"),
-        ("Unlink \"\\a\\..\\..\\b\" NT_STATUS_OK\n", 1, "may not leave"),
-        ("Unlink \"\\a NT_STATUS_OK\n", 1, "quote is not closed"),
+        ("NTCreateX \"a\" 0x40 1 2 NT_STATUS_OK\n", 1, "a path that starts with"),
+        ("Unlink \"\\a\\..\\..\\b\" NT_STATUS_OK\n", 1, "leaves the client"),
+        ("Unlink \"\\a NT_STATUS_OK\n", 1, "missing closing quote"),
         ("QUERY_PATH_INFORMATION \"\\a\" 3 NT_STATUS_OK\n", 1, "level 3"),
         ("SET_FILE_INFORMATION 5 1020 NT_STATUS_OK\n", 1, "level 1020"),
         ("SMBcreate \"\\a\" 5 6\n", 1, "dbench 1"),
-        ("LOOP 2\nLOOP 2\n", 2, "may not stand in a loop"),
-        ("LOOP 2\nENDLOOP\n", 2, "no operation in it"),
-        ("LOOP 2\nClose 5 *\n", 2, "not ended"),
-        ("ENDLOOP\n", 1, "no LOOP"),
+        ("LOOP 2\nLOOP 2\n", 2, "cannot be nested"),
+        ("LOOP 2\nENDLOOP\n", 2, "the loop is empty"),
+        ("LOOP 2\nClose 5 *\n", 2, "without ENDLOOP"),
+        ("ENDLOOP\n", 1, "ENDLOOP without LOOP"),
         ("REPEAT 0\n", 1, "above 0"),
-        ("Close 5 *\nREPEAT 2\n", 2, "nothing follows"),
-        ("WAITSP 1 1\n", 1, "cannot be played"),
-        ("RANDOMSTRING 1 \"[ab\"\n", 1, "none is empty"),
-        ("-1.0 Close 5 *\n", 1, "is no operation"),
+        ("Close 5 *\nREPEAT 2\n", 2, "without a following"),
+        ("WAITSP 1 1\n", 1, "is not supported"),
+        ("RANDOMSTRING 1 \"[ab\"\n", 1, "non-empty"),
+        ("-1.0 Close 5 *\n", 1, "expected an operation"),
         ("1e9 Close 5 *\n", 1, "from 0 to 1e7"),
     ] {
         let (at, said) = wrong(text);
@@ -276,7 +280,7 @@ fn everything_has_its_bound() {
     assert!(wrong(&long).1.contains("4096 bytes"));
     let open = |n: u32| format!("NTCreateX \"\\a\" 0x40 3 {n} *\n");
     let many: String = (0..4097).map(open).collect();
-    assert_eq!(wrong(&many), (4097, "more than 4096 files are open here".to_owned()));
+    assert_eq!(wrong(&many), (4097, "too many open files at this line: the limit is 4096".to_owned()));
     let closed: String = (0..5000).map(|n| open(n) + &format!("Close {n} *\n")).collect();
     assert_eq!(script(&closed).open_files(), 1);
 }
@@ -294,7 +298,7 @@ fn load_files_may_be_compressed() {
     assert_eq!(LoadFile::read(&path).unwrap_err().line, 2);
     std::fs::write(&path, [0x1F, 0x8B, 0, 1, 2]).unwrap();
     assert_eq!(LoadFile::read(&path).unwrap_err().line, 0);
-    assert!(LoadFile::read(folder.path()).unwrap_err().problem.contains("no regular file"));
+    assert!(LoadFile::read(folder.path()).unwrap_err().problem.contains("not a regular file"));
     let none = LoadFile::read(&folder.path().join("none")).unwrap_err();
     assert!(none.problem.contains("package dbench"), "{none}");
 }
@@ -384,7 +388,7 @@ proptest! {
         let played = play(&mut player, folder.path(), |operation| (operation == reset).then_some(Cause::ConnectionReset));
         drop(player);
         let facts = account.take(&script);
-        prop_assert!(facts[0].contains("played to its end 2 times"), "{facts:#?}");
+        prop_assert!(facts[0].contains("completed 2 times"), "{facts:#?}");
         prop_assert!(played.iterations >= 2 * script.operations());
         prop_assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
     }

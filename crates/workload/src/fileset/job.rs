@@ -42,7 +42,7 @@ pub enum FileSetError {
     },
     /// Something is not as it should be.
     #[error(
-        "{path} {problem}: have the file set removed, or remove the directory {root} yourself; then it is made again"
+        "{path} {problem}: delete the file set (--remove-files) or the directory {root}; the next run creates the files again"
     )]
     Damaged {
         /// What is not.
@@ -53,10 +53,10 @@ pub enum FileSetError {
         root: String,
     },
     /// Something stands in the set's directory that Plimsoll has not made.
-    #[error("{0} is none of Plimsoll's files, and nothing else is removed: move it elsewhere")]
+    #[error("{0}: unknown file in the file set, which Plimsoll does not delete; move the file elsewhere")]
     Foreign(String),
     /// The server says one thing of a path and then the opposite.
-    #[error("{path}: the server says that it is {said}; remove it on the server")]
+    #[error("{path}: the server reports contradictory states: {said}; delete the path on the server")]
     Contradictory {
         /// The path.
         path: String,
@@ -64,7 +64,7 @@ pub enum FileSetError {
         said: &'static str,
     },
     /// The work came to its end before it was done.
-    #[error("ended before all was done: {done} of {total} files and directories")]
+    #[error("ended early, after {done} of {total} files and directories")]
     Ended {
         /// So many were done.
         done: u64,

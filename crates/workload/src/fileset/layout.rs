@@ -47,22 +47,22 @@ pub(crate) struct Directory {
 /// Whether such a set is sensible.
 pub(crate) fn check(files: &Files) -> Result<(), String> {
     if u64::from(files.count) > MOST_FILES {
-        return Err(format!("count may be {MOST_FILES}"));
+        return Err(format!("count: the limit is {MOST_FILES}"));
     }
     if u64::from(files.directories) > MOST_DIRECTORIES {
-        return Err(format!("directories may be {MOST_DIRECTORIES}"));
+        return Err(format!("directories: the limit is {MOST_DIRECTORIES}"));
     }
     if files.links > files.count {
-        return Err("links point to files, one each: there may be as many as files".to_owned());
+        return Err("links: the limit is the number of files, because each link points to one file".to_owned());
     }
     if !(1..=DEEPEST).contains(&files.depth) {
-        return Err(format!("depth must be from 1 to {DEEPEST}"));
+        return Err(format!("depth: expected 1 to {DEEPEST}"));
     }
     if u64::from(files.depth) > u64::from(files.directories.max(1)) {
-        return Err("depth needs at least as many directories".to_owned());
+        return Err("depth exceeds the number of directories: increase directories".to_owned());
     }
     if files.size.most() > LARGEST {
-        return Err("a file may have 1TiB".to_owned());
+        return Err("the file is too large: the limit is 1TiB".to_owned());
     }
     Ok(())
 }
@@ -77,8 +77,7 @@ impl Layout {
         let links = u64::from(files.links);
         if all + links * u64::from(parts) > MOST_FILES || folders > MOST_DIRECTORIES {
             return Err(format!(
-                "{all} files in {folders} directories for {parts} clients are too many: \
-                 {MOST_FILES} files and {MOST_DIRECTORIES} directories may be"
+                "{parts} clients need {all} files in {folders} directories; the limits are {MOST_FILES} files and {MOST_DIRECTORIES} directories"
             ));
         }
         let size = |file| files.scale.of(files.size.draw(&mut Rng::new(seed_of(u64::from(files.seed), file, 0))));

@@ -93,7 +93,7 @@ impl Looker {
         if self.text == self.job.files.manifest.as_bytes() {
             return self.over(Found::Set);
         }
-        let problem = "is the manifest of another set than the directory's name says".to_owned();
+        let problem = "belongs to a different file set than the directory name says".to_owned();
         let root = self.job.files.root.clone();
         self.job.tally.fail(FileSetError::Damaged { path: self.path.clone(), problem, root });
         Doing::Over

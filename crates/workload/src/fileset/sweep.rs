@@ -241,7 +241,10 @@ mod tests {
         };
         for sweep in [Sweep::tree("own".to_owned(), tree()), Sweep::empty("own".to_owned())] {
             let Some(Swept::Failed(error)) = end(sweep, says) else { panic!("it goes on") };
-            assert!(error.to_string().starts_with("own: the server says that it is no directory, and then"), "{error}");
+            assert!(
+                error.to_string().starts_with("own: the server reports contradictory states: no directory, and then"),
+                "{error}"
+            );
         }
     }
 

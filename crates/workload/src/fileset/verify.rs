@@ -116,7 +116,7 @@ impl Verifier {
     fn listed(&mut self, place: u64) -> Item {
         let expected = self.job.expected(place);
         if self.job.whole && self.counted != expected {
-            let problem = format!("holds {} of the {expected} names that belong there", self.counted);
+            let problem = format!("contains {} of {expected} expected names", self.counted);
             self.damaged(self.path.clone(), problem);
         }
         Item::Leftovers(place)

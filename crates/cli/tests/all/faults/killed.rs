@@ -170,7 +170,7 @@ fn a_run_that_is_killed_leaves_what_it_had_measured() {
     assert_eq!(stage["count"], answered, "every answer is there, once");
     // With the time in which it stood still it may even be invalid.
     assert_ne!(report["validity"]["verdict"], "valid");
-    assert!(report["validity"]["reasons"].to_string().contains("the level was not finished"), "{}", report["validity"]);
+    assert!(report["validity"]["reasons"].to_string().contains("the level is unfinished"), "{}", report["validity"]);
     assert!(stage["level"].as_str().unwrap().ends_with("(not finished)"));
     assert_eq!(stage["interruption"]["planned_s"], 600.0);
     assert!(stage["silence"]["longest_s"].as_f64() > Some(0.0), "it stood still: {}", stage["silence"]);
@@ -180,16 +180,16 @@ fn a_run_that_is_killed_leaves_what_it_had_measured() {
     let mut compare = Command::new(env!("CARGO_BIN_EXE_plimsoll"));
     let output_of = output(compare.arg("compare").args([&recording, &recording]));
     let said = String::from_utf8_lossy(&output_of.stderr);
-    assert!(output_of.status.code() != Some(0) && said.contains("was finished"), "{said}");
+    assert!(output_of.status.code() != Some(0) && said.contains("no finished stage to compare"), "{said}");
 
     // What is damaged is said, and is no error.
     std::fs::write(&progress, "no progress").unwrap();
     let (code, report, said) = reported(&recording);
     assert_eq!(code, Some(4), "nothing was measured: {said}");
-    assert!(report["warnings"].to_string().contains("cannot be read"), "{}", report["warnings"]);
+    assert!(report["warnings"].to_string().contains("it is unreadable"), "{}", report["warnings"]);
     std::fs::remove_file(&progress).unwrap();
     let (_, report, _) = reported(&recording);
-    assert!(report["warnings"].to_string().contains("Nothing is known of stage-0000"), "{}", report["warnings"]);
+    assert!(report["warnings"].to_string().contains("stage-0000.partial has no results"), "{}", report["warnings"]);
 }
 
 /// The report of a level that goes on, or did when its run was killed.
@@ -197,7 +197,7 @@ fn unfinished(code: Option<i32>, report: &serde_json::Value, said: &str) {
     assert!(matches!(code, Some(0 | 4)), "{said}");
     // The machine may have been too busy for a partial one.
     assert_ne!(report["validity"]["verdict"], "valid", "{}", report["validity"]);
-    assert!(report["validity"]["reasons"].to_string().contains("the level was not finished"), "{}", report["validity"]);
+    assert!(report["validity"]["reasons"].to_string().contains("the level is unfinished"), "{}", report["validity"]);
     assert!(report["warnings"].to_string().contains("without queue depth and rows"), "{}", report["warnings"]);
 }
 

@@ -71,7 +71,7 @@ fn the_second_waits_for_nothing_and_loses_nothing() {
     assert!(ended.stage()["count"].as_u64().unwrap() > 0);
     // Neither are its own files and its lease waited for.
     let facts = ended.report["run"]["facts"].to_string();
-    assert!(facts.contains("was not given back (the server does not answer)"), "{facts}");
+    assert!(facts.contains("(the server does not answer); it expires"), "{facts}");
     recorded(&ended.folder);
 }
 
@@ -99,7 +99,7 @@ fn a_server_that_stands_still_makes_the_run_partial_at_most() {
     let silence = &ended.stage()["silence"];
     assert!(silence["longest_s"].as_f64() > Some(2.9), "{silence}");
     assert!(silence["without_answer_s"].as_f64() > Some(2.9) && silence["outages"].as_u64() > Some(0), "{silence}");
-    assert!(ended.reasons().contains("the server gave no answer for"), "{}", ended.reasons());
+    assert!(ended.reasons().contains("the server sent no response for"), "{}", ended.reasons());
     assert_ne!(ended.report["validity"]["verdict"], "valid");
 }
 
