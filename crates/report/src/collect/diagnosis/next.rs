@@ -4,30 +4,45 @@ use super::Look;
 use crate::findings::Findings;
 use crate::safe::for_shell;
 
-/// The command that shows the cause that explains most, or else the first operation by client; by path where that is known already.
+/// Dimensions that are of use to anybody, in the order in which they are asked about.
+const DIMENSIONS: [&str; 4] = ["client", "path", "second", "connection"];
+
+/// The command that shows the cause that explains most, or else the first operation, by the first dimension of which the report does not
+/// show the answer already; none where it shows all.
 pub(super) fn next(findings: &Findings, operation: &str, look: Option<&Look>) -> Option<String> {
     let inputs = &findings.source.inputs;
     if inputs.is_empty() || inputs.iter().any(|input| input == "-") {
         return None;
     }
-    let operation = look.map_or(operation, |look| look.operation);
-    let asked = look.map_or("client", |look| look.by);
-    let is_by = |by: &str| findings.breakdown.as_ref().is_some_and(|breakdown| breakdown.by == by);
-    let by = match asked {
-        known if is_by(known) && known == "path" => "client",
-        known if is_by(known) => "path",
-        asked => asked,
+    let filters = &findings.source.filters;
+    let is_filtered = |flag: &str| filters.iter().any(|filter| flag_and_value(filter).0 == flag);
+    let only = look.and_then(|look| look.only.as_ref()).filter(|(flag, _)| !is_filtered(flag));
+    let is_one = |by: &str| {
+        let is_it = |flag: &str| flag.strip_prefix("--") == Some(by);
+        only.is_some_and(|(flag, _)| is_it(flag))
+            || filters.iter().any(|filter| is_it(flag_and_value(filter).0) && is_single(filter))
     };
+    let is_shown = |by: &str| findings.breakdown.as_ref().is_some_and(|breakdown| breakdown.by == by);
+    let mut by = look.map(|look| look.by).into_iter().chain(DIMENSIONS);
+    let by = by.find(|by| !is_one(by) && !is_shown(by))?;
+    let operation = look.map_or(operation, |look| look.operation);
     let mut words: Vec<String> = vec!["plimsoll analyze".to_owned()];
     words.extend(inputs.iter().map(|input| for_shell(input)));
-    words.extend(findings.source.filters.iter().cloned());
-    if !findings.source.filters.iter().any(|filter| filter.contains("--operation")) {
+    words.extend(filters.iter().cloned());
+    if !is_filtered("--operation") {
         words.push(format!("--operation {}", for_shell(operation)));
     }
-    let is_filtered = |flag: &str| findings.source.filters.iter().any(|filter| filter.contains(flag));
-    if let Some((flag, value)) = look.and_then(|look| look.only.as_ref()).filter(|(flag, _)| !is_filtered(flag)) {
-        words.push(format!("{flag} {}", for_shell(value)));
-    }
+    words.extend(only.map(|(flag, value)| format!("{flag} {}", for_shell(value))));
     words.push(format!("--by {by}"));
     Some(words.join(" "))
+}
+
+/// Of a filter as a report has it: `--client 10.0.0.1`.
+fn flag_and_value(filter: &str) -> (&str, &str) {
+    filter.split_once(' ').unwrap_or((filter, ""))
+}
+
+/// Whether a filter lets one value through, not a network, a pattern, or all but one. One that is quoted may be a pattern.
+fn is_single(filter: &str) -> bool {
+    !flag_and_value(filter).1.contains(['!', '/', '*', '?', '[', '\'', '"'])
 }

@@ -130,6 +130,31 @@ fn the_operation_that_clients_waited_for_longest_leads() {
 }
 
 #[test]
+fn the_next_command_asks_nothing_that_is_answered() {
+    let by = |filters: &[&str], shown: Option<&str>| {
+        let mut findings = even();
+        findings.source.filters = filters.iter().map(|&filter| filter.to_owned()).collect();
+        findings.breakdown = shown.map(|by| Breakdown { by: by.to_owned(), ..Breakdown::default() });
+        let next = diagnosed(&findings).next?;
+        next.rsplit_once("--by ").map(|(_, by)| by.to_owned())
+    };
+    for (filters, shown, expected) in [
+        (&[][..], None, "client"),
+        (&[], Some("client"), "path"),
+        (&[], Some("path"), "client"),
+        (&["--client 10.0.0.1"], None, "path"),
+        (&["--client 10.0.0.1"], Some("path"), "second"),
+        (&["--client 10.0.0.0/8"], None, "client"),
+        (&["--client 10.0.0.0/8"], Some("path"), "client"),
+        (&["--client '!10.0.0.1'"], Some("path"), "client"),
+        (&["--path '*.docx'"], Some("client"), "path"),
+        (&["--client 10.0.0.1", "--path a.txt"], Some("second"), "connection"),
+    ] {
+        assert_eq!(by(filters, shown).as_deref(), Some(expected), "{filters:?}, {shown:?}");
+    }
+}
+
+#[test]
 fn the_mean_is_of_all_requests_though_clients_wait_for_some_with_others() {
     let mut findings = even();
     // 900 of them came in compounds behind another command.
