@@ -20,6 +20,8 @@ pub mod sizes;
 mod validity;
 
 pub use rows::times_of;
+#[cfg(test)]
+pub(crate) use rows::without_numbers;
 pub(crate) use share_words::percent;
 pub(crate) use validity::plural;
 

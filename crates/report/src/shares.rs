@@ -25,6 +25,11 @@ pub(crate) fn of(parts: &[f64], whole: f64) -> Vec<Option<Percentage>> {
     within(parts, whole, WHOLE, whole)
 }
 
+/// Percentages of the parts of `whole`, which is a part of `total` itself and shows `shown`.
+pub(crate) fn of_part(parts: &[f64], whole: f64, shown: Option<Percentage>, total: f64) -> Vec<Option<Percentage>> {
+    shown.map_or_else(|| vec![None; parts.len()], |shown| within(parts, whole, shown.tenths, total))
+}
+
 /// [`of`], of counts.
 pub(crate) fn of_counts(parts: impl IntoIterator<Item = u64>, whole: u64) -> Vec<Option<Percentage>> {
     of(&parts.into_iter().map(|part| part as f64).collect::<Vec<_>>(), whole as f64)

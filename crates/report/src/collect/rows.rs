@@ -160,7 +160,7 @@ fn seconds_of(waiting: Waiting) -> f64 {
     waiting.ns() as f64 / SECOND
 }
 
-pub(super) fn without_numbers() -> OperationRow {
+pub(crate) fn without_numbers() -> OperationRow {
     OperationRow {
         protocol: String::new(),
         procedure: String::new(),

@@ -3,9 +3,10 @@
 use super::super::commands::is_asynchronous;
 use super::super::page::Page;
 use super::super::table::Table;
-use super::super::units::{NONE, percent};
+use super::super::units::{NONE, percentage};
 use crate::findings::{Findings, OperationRow};
 use crate::safe;
+use crate::shares::{self, Percentage};
 use std::fmt;
 
 /// Lines of the table that are no rows: what it shows, and its head; another one counts the rows that are left out.
@@ -20,6 +21,8 @@ struct Line<'f> {
     name: String,
     row: &'f OperationRow,
     within: bool,
+    /// Part of all time waited: groups add up to 100, operations to their group.
+    waited: Option<Percentage>,
 }
 
 pub(super) fn draw(page: &mut Page<'_>, findings: &Findings, room: usize) -> fmt::Result {
@@ -28,7 +31,6 @@ pub(super) fn draw(page: &mut Page<'_>, findings: &Findings, room: usize) -> fmt
         return Ok(());
     }
     let scale = page.scale();
-    let waited: f64 = findings.groups.iter().filter(|row| !row.group.contains('.')).map(|row| row.waited_s).sum();
     let narrow = page.width() < NARROW;
     page.heading(&format!(
         "Response time{} {}; Waited: share of all time waited:",
@@ -45,8 +47,8 @@ pub(super) fn draw(page: &mut Page<'_>, findings: &Findings, room: usize) -> fmt
         let times = line.row.headline_time();
         let name = format!("{}{}", if line.within { "  " } else { "" }, line.name);
         // Members of compounds are waited for with the first; they have times, but no part of the waiting.
-        let has_part = waited > 0.0 && (line.row.waited_s > 0.0 || times.is_none());
-        let share = if has_part { percent(line.row.waited_s / waited) } else { NONE.to_owned() };
+        let has_part = line.row.waited_s > 0.0 || times.is_none();
+        let share = if has_part { percentage(line.waited) } else { NONE.to_owned() };
         let mut cells = vec![safe::fit_middle(&name, NAME), line.row.count.to_string(), share];
         if !narrow {
             cells.extend([scale.show_maybe(times.map(|t| t.p50_s)), scale.show_maybe(times.map(|t| t.p95_s))]);
@@ -62,14 +64,17 @@ pub(super) fn draw(page: &mut Page<'_>, findings: &Findings, room: usize) -> fmt
 
 /// Groups by how long clients waited for them, each with its operations; where there is no room for all operations, those that
 /// were waited for longest.
-fn choose(findings: &Findings, room: usize) -> (Vec<Line<'_>>, usize) {
+fn choose<'f>(findings: &'f Findings, room: usize) -> (Vec<Line<'f>>, usize) {
     let mut groups: Vec<&OperationRow> = leaves(&findings.groups, |row, other| is_subgroup(other, row)).collect();
     groups.sort_by(|a, b| b.waited_s.total_cmp(&a.waited_s));
+    let waits = |rows: &[&OperationRow]| rows.iter().map(|row| row.waited_s).collect::<Vec<f64>>();
+    let all: f64 = findings.groups.iter().filter(|row| !row.group.contains('.')).map(|row| row.waited_s).sum();
+    let waited = shares::of(&waits(&groups), all);
     if groups.len() > room {
         let left_out = groups.len() - room;
         groups.truncate(room);
-        let lines = groups.into_iter().map(|row| Line { name: row.group.clone(), row, within: false });
-        return (lines.collect(), left_out);
+        let line = |(row, waited): (&'f OperationRow, _)| Line { name: row.group.clone(), row, within: false, waited };
+        return (groups.into_iter().zip(waited).map(line).collect(), left_out);
     }
     let of = |group: &OperationRow| {
         let rows = leaves(&findings.operations, |row, other| {
@@ -87,14 +92,18 @@ fn choose(findings: &Findings, room: usize) -> (Vec<Line<'_>>, usize) {
     let left_out = candidates.len().saturating_sub(space);
     candidates.truncate(space);
     let mut lines = Vec::new();
-    for (group, rows) in groups.iter().zip(&members) {
+    for ((group, rows), waited) in groups.iter().zip(&members).zip(waited) {
         let name = match rows.as_slice() {
             [only] => format!("{} ({})", group.group, super::super::standard_name(only, &findings.operations)),
             _ => group.group.clone(),
         };
-        lines.push(Line { name, row: group, within: false });
-        for row in rows.iter().filter(|row| candidates.iter().any(|one| std::ptr::eq(*one, **row))) {
-            lines.push(Line { name: super::super::standard_name(row, &findings.operations), row, within: true });
+        lines.push(Line { name, row: group, within: false, waited });
+        let parts = shares::of_part(&waits(rows), group.waited_s, waited, all);
+        for (row, waited) in rows.iter().zip(parts) {
+            if candidates.iter().any(|one| std::ptr::eq(*one, *row)) {
+                let name = super::super::standard_name(row, &findings.operations);
+                lines.push(Line { name, row, within: true, waited });
+            }
         }
     }
     (lines, left_out)
@@ -110,4 +119,31 @@ fn leaves(
 
 fn is_subgroup(other: &OperationRow, row: &OperationRow) -> bool {
     other.group.split_once('.').is_some_and(|(group, _)| group == row.group)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::collect::without_numbers;
+
+    fn row(group: &str, procedure: &str, waited_s: f64) -> OperationRow {
+        let (group, procedure) = (group.to_owned(), procedure.to_owned());
+        OperationRow { group, procedure, count: 1, waited_s, ..without_numbers() }
+    }
+
+    #[test]
+    fn the_shares_of_all_waiting_add_up() {
+        let groups = [("Read", 3.0), ("Write", 1.0), ("Open/Close", 1.0), ("Session", 1.0)];
+        let mut operations: Vec<OperationRow> = ["READ", "READLINK", "SEEK"].map(|name| row("Read", name, 1.0)).into();
+        operations.extend([row("Write", "WRITE", 1.0), row("Open/Close", "OPEN", 1.0), row("Session", "LOGON", 1.0)]);
+        let groups = groups.map(|(group, waited_s)| row(group, "", waited_s)).into();
+        let findings = Findings { groups, operations, ..Findings::default() };
+        let (lines, _) = choose(&findings, 20);
+        let tenths = |within: bool| -> Vec<i64> {
+            lines.iter().filter(|line| line.within == within).filter_map(|line| Some(line.waited?.tenths)).collect()
+        };
+        // Each by itself they are 50.0 and three times 16.7: 100.1.
+        assert_eq!(tenths(false), [500, 167, 167, 166]);
+        assert_eq!(tenths(true).iter().sum::<i64>(), 500, "operations add up to their group");
+    }
 }
