@@ -183,12 +183,14 @@ impl Judged {
         let leading = self.leading();
         let mut since = "";
         let mut shown = Vec::new();
+        let times = self.moved().take(SHOWN).filter(|looked| looked.name != THROUGHPUT);
+        let unit = Unit::of(times.flat_map(|looked| [looked.on_time / 1e9, looked.reported / 1e9]));
         for looked in self.moved().take(SHOWN) {
             let from = if looked.since == since { "" } else { looked.since };
             since = looked.since;
             // Two times of one name stand in a report of a schedule: tables call the second one uncorrected.
             let is_second = looked.name != THROUGHPUT && looked.since != leading;
-            shown.push(format!("{}{}", if is_second { "uncorrected " } else { "" }, looked.shown(from)));
+            shown.push(format!("{}{}", if is_second { "uncorrected " } else { "" }, looked.shown(from, unit)));
         }
         let more = self.moved().count().saturating_sub(SHOWN);
         let more = if more > 0 { format!(" ({more} more)") } else { String::new() };
@@ -220,7 +222,7 @@ impl Looked {
         (self.reported - self.on_time).abs() > self.limit * self.reported
     }
 
-    fn shown(&self, from: &str) -> String {
+    fn shown(&self, from: &str, unit: Unit) -> String {
         let Self { name, reported, on_time, limit, requests, .. } = self;
         let limit = match requests {
             Some(requests) => format!("limit {:.0} %, of {requests} requests", limit * 100.0),
@@ -228,7 +230,11 @@ impl Looked {
         };
         match *name {
             THROUGHPUT => format!("throughput would be up to {on_time:.0} op/s, not {reported:.0} ({limit})"),
-            _ => format!("{name}{from} would be {}, not {} ({limit})", time(on_time / 1e9), time(reported / 1e9)),
+            _ => format!(
+                "{name}{from} would be {}, not {} ({limit})",
+                unit.show(on_time / 1e9),
+                unit.show(reported / 1e9)
+            ),
         }
     }
 }
@@ -316,19 +322,43 @@ fn advice(level: &Level<'_>) -> String {
 
 /// What to say of a level whose verdict none of the moved numbers decides; `None` where none was moved.
 pub(super) fn caution(moved: &[MovedNumber]) -> Option<String> {
+    let unit = Unit::of(moved.iter().flat_map(|one| [one.on_time, one.reported]));
     let shown = |MovedNumber { number, reported, on_time }: &MovedNumber| {
-        format!("{number} would be {}, not {}", time(*on_time), time(*reported))
+        format!("{number} would be {}, not {}", unit.show(*on_time), unit.show(*reported))
     };
     let all: Vec<String> = moved.iter().map(shown).collect();
     (!all.is_empty())
         .then(|| format!("the load generator was late for the slowest request: without that delay, {}", all.join(", ")))
 }
 
-fn time(seconds: f64) -> String {
-    match seconds {
-        s if s < 1e-3 => format!("{:.1} µs", s * 1e6),
-        s if s < 1.0 => format!("{:.2} ms", s * 1e3),
-        s => format!("{s:.2} s"),
+/// The unit of all times of a sentence, so that they can be compared at a glance.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Unit {
+    Seconds,
+    /// With so many decimals.
+    Milliseconds(usize),
+    Microseconds,
+}
+
+impl Unit {
+    /// That of the largest of them (s), in which the smallest still has digits.
+    fn of(times: impl Iterator<Item = f64>) -> Unit {
+        let (least, most) =
+            times.fold((f64::INFINITY, 0.0_f64), |(least, most), time| (least.min(time), most.max(time)));
+        match () {
+            () if most < 1e-3 => Unit::Microseconds,
+            () if least >= 1.0 => Unit::Seconds,
+            () if least < 1e-3 => Unit::Milliseconds(3),
+            () => Unit::Milliseconds(2),
+        }
+    }
+
+    fn show(self, seconds: f64) -> String {
+        match self {
+            Unit::Seconds => format!("{seconds:.2} s"),
+            Unit::Milliseconds(decimals) => format!("{:.decimals$} ms", seconds * 1e3),
+            Unit::Microseconds => format!("{:.1} µs", seconds * 1e6),
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! Whether a load level's numbers may be used: the gates, each with its threshold. MEASUREMENT.md tells them.
 
 use plimsoll_client::operation::Cause;
-use plimsoll_drive::engine::{ClientTally, Generator};
+use plimsoll_drive::engine::{ClientTally, ConnectionFailure, Generator};
 use plimsoll_model::Reason;
 use plimsoll_report::findings::{MovedNumber, Times};
 
@@ -78,10 +78,27 @@ pub(super) fn behind(level: &Level<'_>) -> Option<String> {
     let asked = generator.asked_rate.filter(|_| !level.users)?.min(generator.planned as f64 / level.seconds);
     (generator.achieved_rate < ACHIEVED * asked).then(|| {
         format!(
-            "the rate was not reached: {:.1} of {asked:.1} iterations/s (limit {:.0} %); {} planned iterations were never sent",
+            "the rate was not reached: {:.1} of {asked:.1} iterations/s (limit {:.0} %); {} planned iterations were never sent{}",
             generator.achieved_rate,
             ACHIEVED * 100.0,
-            generator.never_sent
+            generator.never_sent,
+            backlog(level)
+        )
+    })
+}
+
+/// What the numbers of a level are of whose schedule the server could not hold: they look odd beside the length of the phase.
+fn backlog(level: &Level<'_>) -> String {
+    let generator = level.generator;
+    if generator.planned > 0 && generator.never_sent == generator.planned {
+        return ": all that were due in the phase; its requests are of iterations that were due before it".to_owned();
+    }
+    let longest = generator.lateness.from_intended.measured.moments().max_ns().map(|ns| ns as f64 / 1e9);
+    longest.filter(|&longest| longest > level.seconds).map_or_else(String::new, |longest| {
+        format!(
+            "; response times from the intended start reach {longest:.2} s in a phase of {:.2} s, because they include the wait for a \
+             free client, and requests due in the phase were still answered after its end",
+            level.seconds
         )
     })
 }
@@ -103,10 +120,7 @@ fn failing(level: &Level<'_>) -> Option<String> {
 fn most_frequent(level: &Level<'_>) -> Option<Cause> {
     let mut causes: Vec<(Cause, u64)> = Vec::new();
     for &(cause, count) in level.clients.iter().flat_map(|client| &client.errors) {
-        match causes.iter_mut().find(|(known, _)| *known == cause) {
-            Some((_, sum)) => *sum += count,
-            None => causes.push((cause, count)),
-        }
+        add(&mut causes, cause, count);
     }
     causes.into_iter().max_by_key(|&(_, count)| count).map(|(cause, _)| cause)
 }
@@ -143,7 +157,35 @@ fn starving(level: &Level<'_>) -> Option<String> {
     let had_a_turn = |client: &&ClientTally| if level.users { client.due_iterations > 0 } else { all_had };
     let starved = level.clients.iter().filter(had_a_turn).filter(|client| client.starved()).count();
     let some = starved > 0 && starved < level.clients.len();
-    some.then(|| format!("{starved} of {} clients completed no action", level.clients.len()))
+    let idle = level.clients.iter().filter(had_a_turn).filter(|client| client.starved());
+    some.then(|| format!("{starved} of {} clients completed no action{}", level.clients.len(), unconnected(idle)))
+}
+
+/// That clients which completed no action had failed to connect, in whatever phase: those that gave up in the warm-up have no attempt in the
+/// measured phase.
+fn unconnected<'a>(idle: impl Iterator<Item = &'a ClientTally>) -> String {
+    let mut causes: Vec<(Cause, u64)> = Vec::new();
+    let mut clients = 0_u64;
+    for client in idle {
+        let failed = client.connection_failures.iter().filter(|one| !one.was_up);
+        let mut any = false;
+        for &ConnectionFailure { cause, count, .. } in failed {
+            any = true;
+            add(&mut causes, cause, count);
+        }
+        clients += u64::from(any);
+    }
+    let attempts: u64 = causes.iter().map(|(_, count)| count).sum();
+    causes.into_iter().max_by_key(|&(_, count)| count).map_or_else(String::new, |(cause, _)| {
+        format!("; {clients} of these failed to connect ({attempts} attempts, most frequent cause: {})", cause.label())
+    })
+}
+
+fn add(causes: &mut Vec<(Cause, u64)>, cause: Cause, count: u64) {
+    match causes.iter_mut().find(|(known, _)| *known == cause) {
+        Some((_, sum)) => *sum += count,
+        None => causes.push((cause, count)),
+    }
 }
 
 fn coarse(level: &Level<'_>) -> Option<String> {
@@ -161,7 +203,7 @@ fn coarse(level: &Level<'_>) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use plimsoll_drive::engine::{ConnectionFailure, WorkerCpu};
+    use plimsoll_drive::engine::WorkerCpu;
 
     fn times(p50_s: f64, p99_s: f64) -> Option<Times> {
         let (min_s, max_s, mean_s) = (p50_s, p99_s, p50_s);
@@ -238,6 +280,37 @@ mod tests {
         assert!(said(none(), &[client(1000, &[(Cause::WrongData, 1)])]).contains("wrong data"));
         assert!(said(none(), &[client(9, &[]), client(0, &[])]).contains("1 of 2 clients"));
         assert!(said(none(), &[client(0, &[])]).contains("no action succeeded"));
+    }
+
+    #[test]
+    fn clients_that_could_not_connect_are_said_to() {
+        let mut away = client(0, &[]);
+        let failure = |cause, count| ConnectionFailure { cause, was_up: false, measured: false, count };
+        away.connection_failures = vec![failure(Cause::ConnectionReset, 5), failure(Cause::ConnectionRefused, 6)];
+        let text = said(Generator::default(), &[client(9, &[]), client(0, &[]), away]);
+        assert_eq!(
+            text,
+            "2 of 3 clients completed no action; 1 of these failed to connect (11 attempts, most frequent cause: connection refused)"
+        );
+    }
+
+    #[test]
+    fn a_response_time_longer_than_the_phase_is_explained() {
+        let behind = |planned, never_sent| {
+            let mut generator =
+                Generator { asked_rate: Some(100.0), achieved_rate: 9.0, planned, never_sent, ..Generator::default() };
+            generator.lateness.from_intended.measured.record(11_700_000_000);
+            behind(&level(&generator, &[], false)).unwrap()
+        };
+        let text = behind(100, 91);
+        assert!(text.contains("91 planned iterations were never sent; response times from the intended start reach 11.70 s in a phase of 1.00 s, because"), "{text}");
+        let text = behind(100, 100);
+        assert!(
+            text.ends_with(
+                "never sent: all that were due in the phase; its requests are of iterations that were due before it"
+            ),
+            "{text}"
+        );
     }
 
     #[test]

@@ -37,15 +37,31 @@ fn the_verdict_is_by_what_was_moved() {
     // 30 of 20,000: p99.9 has 20 beyond it.
     let tail = verdict(&Generator { asked_rate: Some(20_000.0), ..generator(lateness(20_000, 30)) });
     assert_eq!(tail[0].verdict, plimsoll_model::Verdict::Partial, "{tail:?}");
-    assert!(tail[0].text.contains("p99.9 would be 100.0 µs, not 8."), "{tail:?}");
+    assert!(tail[0].text.contains("p99.9 would be 0.100 ms, not 8."), "{tail:?}");
     assert!(tail[0].text.contains("p50, p90, p95, p99 are reliable"), "{tail:?}");
     // 40 in 4,000 by 8 ms: 320 ms of a second, and 80 of 180 µs.
     let body = verdict(&generator(lateness(4_000, 40)));
     assert_eq!(body[0].verdict, plimsoll_model::Verdict::Invalid);
     assert!(body[0].text.contains("throughput would be up to 5882 op/s, not 4000 (limit 5 %)"), "{body:?}");
-    assert!(body[0].text.contains("mean would be 100.0 µs, not 180.0 µs"), "{body:?}");
+    assert!(body[0].text.contains("mean would be 0.100 ms, not 0.180 ms"), "{body:?}");
     assert!(body[0].text.contains("; p50, p90, p95, p99 are reliable"), "{body:?}");
     assert!(!body[0].text.contains("keep-awake"), "no timer was set, so none was late: {body:?}");
+}
+
+#[test]
+fn the_times_of_a_sentence_have_one_unit() {
+    let moved = |number: &str, on_time, reported| MovedNumber { number: number.to_owned(), reported, on_time };
+    let said = |moved: &[MovedNumber]| caution(moved).unwrap().split_once(", ").unwrap().1.to_owned();
+    let few = moved("p50", 388.5e-6, 545.6e-6);
+    assert_eq!(said(std::slice::from_ref(&few)), "p50 would be 388.5 µs, not 545.6 µs");
+    let mixed = [few, moved("p90", 496.9e-6, 1.18e-3)];
+    assert_eq!(
+        said(&mixed),
+        "p50 would be 0.389 ms, not 0.546 ms, p90 would be 0.497 ms, not 1.180 ms",
+        "nobody has to convert µs to ms to see which is longer"
+    );
+    assert_eq!(said(&[moved("max", 2e-3, 11.7)]), "max would be 2.00 ms, not 11700.00 ms");
+    assert_eq!(said(&[moved("max", 2.0, 11.7)]), "max would be 2.00 s, not 11.70 s");
 }
 
 /// Times that differ, of which the last `late` were counted 3 ms more, under a schedule of 500 a second.
