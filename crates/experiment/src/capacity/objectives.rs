@@ -107,9 +107,21 @@ fn missed_by(condition: &Condition, ran: &LevelResult, scheduled: bool) -> Optio
 /// Whether numbers as they would be without the generator's lateness, which are of all operations together, miss a condition.
 fn missed_on_time(condition: &Condition, numbers: &[MovedNumber], scheduled: bool) -> bool {
     let Threshold::Value(limit) = condition.threshold else { return false };
-    let name = format!("{}{}", condition.metric.label(), if scheduled { FROM_INTENDED } else { "" });
-    let found = numbers.iter().find(|number| condition.name == "all" && number.number == name);
-    found.is_some_and(|found| if condition.more { found.on_time <= limit } else { found.on_time >= limit })
+    let since = if scheduled { FROM_INTENDED } else { "" };
+    let name_of = |metric: Metric| format!("{}{since}", metric.label());
+    let on_time = |name: &str| {
+        let found = numbers.iter().find(|number| condition.name == "all" && number.number == name);
+        found.map(|found| found.on_time)
+    };
+    if let Some(found) = on_time(&name_of(condition.metric)) {
+        return if condition.more { found <= limit } else { found >= limit };
+    }
+    // No percentile is below a lower one: with too few requests for p99 the p50 may tell.
+    let Some(wanted) = condition.metric.percentile().filter(|_| !condition.more) else { return false };
+    [Metric::P50, Metric::P90, Metric::P95, Metric::P99].into_iter().any(|lower| {
+        lower.percentile().is_some_and(|percentile| percentile < wanted)
+            && on_time(&name_of(lower)).is_some_and(|found| found >= limit)
+    })
 }
 
 /// The number that it speaks of; of a schedule, response times from the intended start. (The pause of a client is no
@@ -172,5 +184,15 @@ mod tests {
         // Of one operation, or of a number that was not looked at, nobody knows.
         assert!(!broken("getattr.p99 < 1us", false) && !broken("p50 < 1us", false) && !broken("errors < 1%", false));
         assert_eq!(shown(Metric::P99, 107e-6), "107 µs");
+    }
+
+    #[test]
+    fn a_percentile_of_too_few_requests_is_not_below_a_lower_one() {
+        let number = |number: &str, on_time| MovedNumber { number: number.to_owned(), reported: 9.0, on_time };
+        let numbers = [number("p50", 588e-6), number("p90", 1.7e-3)];
+        let broken = |text: &str| missed_on_time(&parse(text).unwrap(), &numbers, false);
+        assert!(broken("p99 < 1us") && broken("p99 < 1ms"), "588 µs and 1.7 ms are more");
+        assert!(!broken("p99 < 2ms"), "nobody knows");
+        assert!(broken("p50 < 500us") && !broken("p50 < 600us") && !broken("p50 < 1ms"), "p90 says nothing of p50");
     }
 }
