@@ -24,7 +24,11 @@ pub(crate) fn headline(findings: &Findings) -> String {
             tenths(high)
         ),
         (Some(_), _, Some(high)) if high > 0.0 => {
-            format!("No operation is known to be missing{}, but up to {} may be.", of_what(findings), tenths(high))
+            format!(
+                "No operation is known to be missing{}, but up to {} may be (upper end of the 95 % interval).",
+                of_what(findings),
+                tenths(high)
+            )
         }
         (Some(_), ..) => format!("No operation is known to be missing{}.", of_what(findings)),
         (None, ..) => "It is not known how many operations are missing from these numbers.".to_owned(),
@@ -70,7 +74,9 @@ pub(super) fn reasons(findings: &Findings) -> Vec<Reason> {
     let text = match unseen.share_missing_high {
         _ if unseen.paired == 0 => Some("No request was seen with its response.".to_owned()),
         _ if unseen.missing > 0 => Some(format!("{} The missing ones may be the slowest.", headline(findings))),
-        Some(high) if high > 0.0 => Some(format!("Up to {} of the operations may be missing.", tenths(high))),
+        Some(high) if high > 0.0 => {
+            Some(format!("Up to {} of the operations may be missing (upper end of the 95 % interval).", tenths(high)))
+        }
         // That nothing is known to be missing speaks against no number: the causes do.
         Some(_) => None,
         None => Some(headline(findings)),

@@ -300,7 +300,7 @@ fn moved(findings: &Findings, name: &str, group: &str, elapsed: Option<f64>) -> 
 /// The share of the operations that the numbers do not contain.
 fn missing_tile(unseen: &Unseen) -> Markup {
     let range = match (unseen.share_missing_low, unseen.share_missing_high) {
-        (Some(low), Some(high)) => format!("of operations; {} to {}", percent(low), percent(high)),
+        (Some(low), Some(high)) => format!("of operations; 95 % interval {} to {}", percent(low), percent(high)),
         _ => "cannot be estimated".to_owned(),
     };
     tile("Missing", &optional(unseen.share_missing, percent), &range)
