@@ -3,7 +3,7 @@
 use super::units::duration;
 use super::untrusted::Untrusted;
 use crate::findings::Findings;
-use crate::text::capacity::{answer, by_load, exact, rests_on};
+use crate::text::capacity::{answer, by_load, exact, met_of, rests_on};
 use maud::{Markup, html};
 
 /// The answer and a line a load; nothing where none was searched.
@@ -23,10 +23,7 @@ pub(super) fn section(findings: &Findings) -> Option<Markup> {
                         th scope="row" { @if let Some(first) = trials.first() { (exact(first.load)) } }
                         td { (trials.len()) }
                         td { (duration(trials.iter().map(|one| one.seconds).sum())) }
-                        td {
-                            (trials.iter().filter(|one| one.met == Some(true)).count()) " of "
-                            (trials.iter().filter(|one| one.met.is_some()).count())
-                        }
+                        td { (met_of(&trials)) }
                         td { @if let Some(why) = trials.iter().find_map(|one| one.because.first()) { (Untrusted(why)) } }
                     }
                 } }

@@ -70,11 +70,20 @@ pub(crate) fn by_load(trials: &[Trial]) -> Vec<Vec<&Trial>> {
 
 fn line(trials: &[&Trial]) -> Vec<String> {
     let load = trials.first().map_or(0.0, |one| one.load);
-    let counted = trials.iter().filter(|one| one.met.is_some()).count();
-    let held = trials.iter().filter(|one| one.met == Some(true)).count();
     let seconds = trials.iter().map(|one| one.seconds).sum();
     let why = trials.iter().find_map(|one| one.because.first()).cloned().unwrap_or_default();
-    vec![exact(load), trials.len().to_string(), time(seconds), format!("{held} of {counted}"), why]
+    vec![exact(load), trials.len().to_string(), time(seconds), met_of(trials), why]
+}
+
+/// How many runs of a load met the objective, of those that could be judged.
+pub(crate) fn met_of(trials: &[&Trial]) -> String {
+    let judged = trials.iter().filter(|one| one.met.is_some()).count();
+    let met = trials.iter().filter(|one| one.met == Some(true)).count();
+    match (judged, trials.len() - judged) {
+        (0, _) => "not judged".to_owned(),
+        (_, 0) => format!("{met} of {judged}"),
+        (_, unjudged) => format!("{met} of {judged}, {unjudged} not judged"),
+    }
 }
 
 /// A load with its unit: 1 client, 2 clients, 1 iterations/s.
@@ -97,7 +106,19 @@ fn digits(load: f64) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::load_words;
+    use super::{Trial, load_words, met_of};
+
+    #[test]
+    fn runs_that_do_not_count_are_no_whole() {
+        let of = |all: &[Option<bool>]| {
+            let trial = |&met| Trial { stage: 0, load: 1.0, brief: false, seconds: 1.0, met, because: Vec::new() };
+            let all: Vec<Trial> = all.iter().map(trial).collect();
+            met_of(&all.iter().collect::<Vec<_>>())
+        };
+        assert_eq!(of(&[None, None]), "not judged", "not 0 of 0");
+        assert_eq!(of(&[Some(true), Some(false)]), "1 of 2");
+        assert_eq!(of(&[None, Some(false), None]), "0 of 1, 2 not judged", "of three runs");
+    }
 
     #[test]
     fn one_is_singular() {

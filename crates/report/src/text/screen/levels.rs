@@ -99,13 +99,11 @@ fn trials(page: &mut Page<'_>, found: &Capacity) -> fmt::Result {
     table.head(&["Load", "Runs", "Kept", "Broken first by"]);
     for trials in shown {
         let load = trials.first().map_or(0.0, |one| one.load);
-        let counted = trials.iter().filter(|one| one.met.is_some()).count();
-        let kept = trials.iter().filter(|one| one.met == Some(true)).count();
         let why = trials.iter().find_map(|one| one.because.first()).map_or("", String::as_str);
         table.row(vec![
             capacity::exact(load),
             trials.len().to_string(),
-            format!("{kept} of {counted}"),
+            capacity::met_of(trials),
             crate::safe::fit_middle(why, BECAUSE),
         ]);
     }
