@@ -4,7 +4,7 @@ use super::super::packets::labelled;
 use super::super::page::{Page, Role, wrap};
 use super::super::units::time;
 use crate::collect::{missing, plural};
-use crate::findings::{Findings, Kind, Verdict};
+use crate::findings::{CONNECTION_ATTEMPT, Findings, Kind, Stage, Verdict};
 use crate::instant::Zone;
 use crate::safe;
 use std::fmt;
@@ -73,7 +73,10 @@ fn coverage(findings: &Findings) -> String {
     words.push_str(&plural(requests, "request"));
     // With a filter these requests may be on fewer of them.
     if findings.connections > 0 && findings.source.filters.is_empty() {
-        words.push_str(&format!(" on {}", plural(findings.connections, "connection")));
+        // Of a run it is how many were wanted: with attempts that failed, not all of them may have been there.
+        let failed = |stage: &Stage| stage.failures.iter().any(|one| one.cause.starts_with(CONNECTION_ATTEMPT));
+        let bound = if findings.stages.iter().any(failed) { "at most " } else { "" };
+        words.push_str(&format!(" on {bound}{}", plural(findings.connections, "connection")));
     }
     if findings.stages.len() > 1 {
         // A search tries a load more than once.
@@ -101,5 +104,21 @@ fn warnings(page: &mut Page<'_>, findings: &Findings) -> fmt::Result {
         0 => Ok(()),
         1 => page.paragraph(Role::Caution, "", "1 more warning: --section packets"),
         more => page.paragraph(Role::Caution, "", &format!("{more} more warnings: --section packets")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::findings::{FailureCount, Run};
+
+    #[test]
+    fn connections_that_could_not_be_made_are_not_counted_as_there() {
+        let mut findings = Findings { connections: 12, stages: vec![Stage::default()], ..Findings::default() };
+        findings.run = Some(Run::default());
+        assert_eq!(coverage(&findings), "0 requests on 12 connections.");
+        let cause = format!("{CONNECTION_ATTEMPT}connection reset");
+        findings.stages[0].failures = vec![FailureCount { cause, count: 9 }];
+        assert_eq!(coverage(&findings), "0 requests on at most 12 connections.");
     }
 }
