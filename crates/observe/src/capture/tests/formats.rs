@@ -208,6 +208,21 @@ fn longer_record_headers_are_told_by_the_records() {
 }
 
 #[test]
+fn longer_record_headers_are_told_near_1970_too() {
+    // Of a device without a clock: with the usual record header, seconds of 0 look like the bytes of Nokia's own.
+    let mut packets = packets(LinkType::Ethernet);
+    for (packet, at) in packets.iter_mut().zip(0..) {
+        packet.time_ns = packet.time_ns.map(|_| at * 1_000_000);
+    }
+    for more in [&[0; 4][..], &[0x12, 0x34, 0x56, 0x78], &[2, 0, 0, 0, 8, 0, 0, 0]] {
+        let bytes = builders::pcap_variant(Endian::Little, 0xa1b2_c3d4, 1, more, &packets);
+        let (frames, anomalies) = read_bytes(&bytes).unwrap();
+        assert_eq!(frames, packets, "{more:?}");
+        assert_eq!((anomalies.truncated_tail, anomalies.bad_records), (0, 0), "{more:?}");
+    }
+}
+
+#[test]
 fn usual_record_headers_stay_whatever_the_records_hold() {
     // Each packet looks like the record header of another: zeros, and a record header with its packet.
     let mut packets = packets(LinkType::Ethernet);
