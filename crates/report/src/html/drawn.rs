@@ -54,6 +54,7 @@ fn words_of(cell: &Cell) -> String {
         Cell::Of(n, all) => format!("{} of {}", count(*n), count(*all)),
         Cell::Time(seconds) | Cell::Scaled(seconds) => optional(*seconds, duration),
         Cell::TimeAtLeast(seconds) => format!("≥ {}", duration(*seconds)),
+        Cell::TimeBelow(seconds) => format!("< {}", duration(*seconds)),
         Cell::Rate(rate) => per_second(*rate),
         Cell::Bytes(rate) => optional(*rate, |rate| format!("{}/s", bytes(rate))),
         Cell::Bits(rate) => optional(*rate, |rate| format!("{}/s", bits(rate * 8.0))),

@@ -26,7 +26,7 @@ pub(crate) struct Table {
     pub(crate) id: String,
     /// What stands above it in the terminal.
     pub(crate) title: String,
-    /// What the times are that are written in one unit, which the terminal then names; none where each has its own.
+    /// What the times of [`Cell::Scaled`] are; the terminal names their unit. Other times have the unit of the report there.
     pub(crate) scaled: Option<String>,
     /// What stands above it in a page.
     pub(crate) caption: String,
@@ -71,6 +71,8 @@ pub(crate) enum Cell {
     Time(Option<f64>),
     /// Seconds, a lower bound.
     TimeAtLeast(f64),
+    /// Seconds, an upper bound.
+    TimeBelow(f64),
     /// Seconds, in the unit of the table.
     Scaled(Option<f64>),
     /// Of a second.

@@ -4,6 +4,9 @@ use super::{Cell, Column, Note, Place, Row, Table, Weight, measured, places};
 use crate::findings::Findings;
 use crate::findings::Stage;
 
+/// Silences that are looked at, s: shorter ones are none.
+const SHORTEST_S: f64 = 0.010;
+
 /// A table for what servers did and one for local directories; none where somebody else made the load.
 pub(crate) fn outages(sides: &[Findings]) -> Vec<Table> {
     places(sides).iter().map(table).collect()
@@ -65,10 +68,7 @@ fn row(prefix: &str, stage: &Stage) -> Row {
                 Some((s, false)) => Cell::Time(Some(s)),
                 None => Cell::Time(None),
             },
-            measured(
-                stage,
-                silence.longest_s.map_or_else(|| Cell::Words("< 10 ms".to_owned()), |s| Cell::Time(Some(s))),
-            ),
+            measured(stage, silence.longest_s.map_or(Cell::TimeBelow(SHORTEST_S), |s| Cell::Time(Some(s)))),
             measured(stage, Cell::Count(silence.outages)),
             Cell::Time((silence.outages > 0).then_some(silence.without_answer_s)),
             measured(stage, Cell::Count(stage.unanswered)),

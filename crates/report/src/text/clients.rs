@@ -21,7 +21,11 @@ pub(super) fn draw(page: &mut Page<'_>, findings: &Findings) -> fmt::Result {
 }
 
 fn spread(page: &mut Page<'_>, stages: &[&Stage]) -> fmt::Result {
-    page.heading("Clients beside each other (their mean response times, over the mean of all):")?;
+    let scale = page.scale();
+    page.heading(&format!(
+        "Clients beside each other (mean time of an action {}; those of clients over the mean of all):",
+        scale.words()
+    ))?;
     page.blank()?;
     let mut table = Table::new();
     table.head(&["Level", "Mean", "Std dev", "Min", "Max", "With errors", "Stand out"]);
@@ -33,7 +37,7 @@ fn spread(page: &mut Page<'_>, stages: &[&Stage]) -> fmt::Result {
             role,
             vec![
                 stage.words(),
-                spread.mean_s.map_or_else(|| NONE.to_owned(), time),
+                spread.mean_s.map_or_else(|| NONE.to_owned(), |mean| scale.brief(mean)),
                 number(spread.stddev),
                 number(spread.min),
                 number(spread.max),

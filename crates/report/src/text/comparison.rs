@@ -4,7 +4,7 @@ mod compact;
 
 use super::page::{Page, Role};
 use super::table::Table;
-use super::units::{NONE, significant, time};
+use super::units::{NONE, TimeScale, significant, time};
 use super::{Section, Sections};
 use crate::findings::comparison::{
     ComparedLevel, ComparedMetric, ComparedRow, Comparison, Condition, Difference, Estimate,
@@ -134,12 +134,13 @@ fn pair(
         if count == 1 { format!("{seconds} s") } else { format!("{count} runs, {seconds} s") }
     };
     page.heading(&format!(
-        "{} against {}, {} ({}; {}):",
+        "{} against {}, {} ({}; {}), times {}:",
         other.letter,
         baseline.letter,
         level.level,
         runs(place + 1),
-        runs(0)
+        runs(0),
+        page.scale().words()
     ))?;
     page.blank()?;
     let mut table = Table::new().left(4);
@@ -148,7 +149,7 @@ fn pair(
     for row in shown_rows(&level.rows) {
         table.row(vec![row_name(row)]);
         for metric in row.metrics.iter().filter(|metric| is_shown(row, metric, place)) {
-            line(&mut table, metric, place);
+            line(&mut table, metric, place, page.scale());
         }
     }
     page.table(&table)?;
@@ -185,7 +186,7 @@ pub(super) fn is_shown(row: &ComparedRow, metric: &ComparedMetric, place: usize)
     row.scope == "all" || BRIEF.contains(&metric.metric.as_str())
 }
 
-fn line(table: &mut Table, metric: &ComparedMetric, place: usize) {
+fn line(table: &mut Table, metric: &ComparedMetric, place: usize, scale: TimeScale) {
     let of = |at: usize| metric.estimates.get(at).and_then(Option::as_ref);
     let found = metric.differences.get(place).and_then(Option::as_ref);
     let role = match found.map(|found| (found.verdict.as_str(), found.holm_significant)) {
@@ -194,8 +195,8 @@ fn line(table: &mut Table, metric: &ComparedMetric, place: usize) {
     };
     let cells = vec![
         format!("  {}", unit_label(metric)),
-        estimate_of(&metric.unit, of(0)),
-        estimate_of(&metric.unit, of(place + 1)),
+        estimate_of(&metric.unit, of(0), scale),
+        estimate_of(&metric.unit, of(place + 1), scale),
         found.map_or_else(|| NONE.to_owned(), |found| change_of(&metric.unit, found)),
         found.map_or_else(|| "cannot tell".to_owned(), verdict),
     ];
@@ -219,8 +220,9 @@ fn number(unit: &str, value: f64) -> String {
     }
 }
 
-/// `1.23 ms ±2.1 %`, or why there is no interval.
-pub(super) fn estimate_of(unit: &str, estimate: Option<&Estimate>) -> String {
+/// `1.23 ±2.1 %`, times in the unit that the heading of the table names, or why there is no interval.
+pub(super) fn estimate_of(unit: &str, estimate: Option<&Estimate>, scale: TimeScale) -> String {
+    let number = |unit: &str, value: f64| if unit == "s" { scale.brief(value) } else { number(unit, value) };
     let Some(estimate) = estimate else { return NONE.to_owned() };
     let value = number(unit, estimate.value);
     match (estimate.low.zip(estimate.high), &estimate.missing) {

@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::page::{Page, Role};
 use super::table::Table as Lines;
-use super::units::{NONE, TimeScale, percent, significant, time};
+use super::units::{NONE, TimeScale, percent, significant};
 use crate::findings::Spread;
 use crate::tables::{Cell, Table, Unit, Weight};
 
@@ -18,8 +18,15 @@ fn one(page: &mut Page<'_>, table: &Table) -> fmt::Result {
         Cell::Scaled(seconds) => *seconds,
         _ => None,
     }));
-    let scaled = table.scaled.as_ref().map_or_else(String::new, |what| format!(" ({what} {})", scale.words()));
-    let end = if table.title.ends_with('?') { "" } else { ":" };
+    let brief = page.scale();
+    let has_times = table.rows.iter().flat_map(|row| &row.cells).any(is_time);
+    let scaled = match &table.scaled {
+        Some(what) => format!(" ({what} {})", scale.words()),
+        None if has_times && table.title.ends_with('?') => format!(" Times {}", brief.words()),
+        None if has_times => format!(", times {}", brief.words()),
+        None => String::new(),
+    };
+    let end = if scaled.is_empty() && table.title.ends_with('?') { "" } else { ":" };
     page.heading(&format!("{}{scaled}{end}", table.title))?;
     page.blank()?;
     let shown: Vec<(usize, &str, bool)> =
@@ -30,7 +37,7 @@ fn one(page: &mut Page<'_>, table: &Table) -> fmt::Result {
     for row in &table.rows {
         let (role, mark) = if row.invalid { (Role::Bad, " !") } else { (Role::Plain, "") };
         let cells = shown.iter().skip(1).filter_map(|(at, ..)| row.cells.get(at.checked_sub(1)?));
-        let cells = cells.map(|cell| words_of(cell, scale));
+        let cells = cells.map(|cell| words_of(cell, scale, brief));
         lines.row_as(role, std::iter::once(format!("{}{mark}", row.name)).chain(cells).collect());
     }
     page.table(&lines)?;
@@ -46,13 +53,26 @@ fn one(page: &mut Page<'_>, table: &Table) -> fmt::Result {
     Ok(())
 }
 
-fn words_of(cell: &Cell, scale: TimeScale) -> String {
+/// Whether a cell shows a time in the unit of the report.
+fn is_time(cell: &Cell) -> bool {
+    match cell {
+        Cell::Time(seconds) => seconds.is_some(),
+        Cell::TimeAtLeast(_) | Cell::TimeBelow(_) => true,
+        Cell::Range(range) => range.is_some(),
+        Cell::Spread(spread, Unit::Seconds) => spread.is_some(),
+        _ => false,
+    }
+}
+
+/// Times of levels in `scale`, those of other tables in `brief`: none says its unit, the heading does.
+fn words_of(cell: &Cell, scale: TimeScale, brief: TimeScale) -> String {
     let maybe = |value: Option<f64>, show: &dyn Fn(f64) -> String| value.map_or_else(|| NONE.to_owned(), show);
     match cell {
         Cell::Words(words) => words.clone(),
         Cell::Count(count) | Cell::Of(count, _) => count.to_string(),
-        Cell::Time(seconds) => maybe(*seconds, &time),
-        Cell::TimeAtLeast(seconds) => format!("≥ {}", time(*seconds)),
+        Cell::Time(seconds) => maybe(*seconds, &|seconds| brief.brief(seconds)),
+        Cell::TimeAtLeast(seconds) => format!("≥ {}", brief.brief(*seconds)),
+        Cell::TimeBelow(seconds) => format!("< {}", brief.brief(*seconds)),
         Cell::Scaled(seconds) => scale.show_maybe(*seconds),
         Cell::Rate(rate) => significant(*rate),
         Cell::Bytes(rate) => maybe(*rate, &|rate| significant(rate / 1e6)),
@@ -60,14 +80,14 @@ fn words_of(cell: &Cell, scale: TimeScale) -> String {
         Cell::Share(share) => maybe(*share, &percent),
         Cell::Number(number, decimals, after) => maybe(*number, &|number| format!("{number:.decimals$}{after}")),
         Cell::Range(range) => {
-            range.map_or_else(|| NONE.to_owned(), |(p50, p99)| format!("{} to {}", time(p50), time(p99)))
+            range.map_or_else(|| NONE.to_owned(), |(p50, p99)| format!("{} to {}", brief.brief(p50), brief.brief(p99)))
         }
-        Cell::Spread(spread, Unit::Seconds) => spread_of(*spread, time),
+        Cell::Spread(spread, Unit::Seconds) => spread_of(*spread, |seconds| brief.brief(seconds)),
         Cell::Spread(spread, Unit::PerSecond) => spread_of(*spread, significant),
     }
 }
 
-fn spread_of(spread: Option<Spread>, number: fn(f64) -> String) -> String {
+fn spread_of(spread: Option<Spread>, number: impl Fn(f64) -> String) -> String {
     match spread {
         None => NONE.to_owned(),
         Some(Spread { mean, .. }) if mean <= 0.0 => number(mean),

@@ -18,7 +18,8 @@ pub(super) fn draw(page: &mut Page<'_>, sides: &[Findings], comparison: &Compari
     for curve in &ranking.curves {
         let of = curve.curve.as_deref().map_or_else(String::new, |name| format!(", {name}"));
         points(page, &format!("Throughput (op/s){of}:"), sides, curve, |point| &point.throughput)?;
-        points(page, &format!("Mean response time{of}:"), sides, curve, |point| &point.mean)?;
+        let unit = page.scale().words();
+        points(page, &format!("Mean response time, {unit}{of}:"), sides, curve, |point| &point.mean)?;
     }
     highest(page, sides, &ranking.curves)?;
     places(page, sides, ranking)
@@ -50,7 +51,7 @@ fn points(
     for point in &curve.points {
         let ranked = of(point);
         let mut cells = vec![if point.used { point.level.clone() } else { format!("{} !", point.level) }];
-        cells.extend(ranked.estimates.iter().map(|one| estimate_of(&ranked.unit, one.as_ref())));
+        cells.extend(ranked.estimates.iter().map(|one| estimate_of(&ranked.unit, one.as_ref(), page.scale())));
         cells.extend(difference(sides, ranked));
         cells.push(if point.used { ahead(sides, ranked) } else { "INVALID".to_owned() });
         table.row_as(if point.used { Role::Plain } else { Role::Bad }, cells);
@@ -93,7 +94,9 @@ fn highest(page: &mut Page<'_>, sides: &[Findings], curves: &[RankedCurve]) -> f
     table.head(&head.iter().map(String::as_str).collect::<Vec<_>>());
     for curve in curves {
         let mut cells = vec![curve.curve.clone().unwrap_or_else(|| "all".to_owned())];
-        cells.extend(curve.highest.estimates.iter().map(|one| estimate_of(&curve.highest.unit, one.as_ref())));
+        cells.extend(
+            curve.highest.estimates.iter().map(|one| estimate_of(&curve.highest.unit, one.as_ref(), page.scale())),
+        );
         cells.extend(difference(sides, &curve.highest));
         cells.push(ahead(sides, &curve.highest));
         table.row(cells);
@@ -119,9 +122,14 @@ fn places(page: &mut Page<'_>, sides: &[Findings], ranking: &Ranking) -> fmt::Re
     page.heading("Ranking of the servers (geometric means over all points at which every one has an interval):")?;
     page.blank()?;
     let mut table = Table::new().left(4);
-    table.head(&["Place", "Server", "op/s", "", "Name"]);
+    table.head(&["Place", "Server", "Value", "", "Name"]);
     for ranked in &ranking.overall {
-        let word = if ranked.metric == "mean" { "by mean response time" } else { "by throughput" };
+        // The two are in one column: each says its own unit.
+        let word = if ranked.metric == "mean" {
+            format!("by mean response time {}", page.scale().words())
+        } else {
+            "by throughput (op/s)".to_owned()
+        };
         let points = ranked.estimates.iter().flatten().find_map(|one| one.of).unwrap_or(0);
         table.row(vec![format!("{word}, {points} of {} points:", ranking.points + ranking.not_used)]);
         let mut order: Vec<usize> = (0..sides.len()).collect();
@@ -132,7 +140,7 @@ fn places(page: &mut Page<'_>, sides: &[Findings], ranking: &Ranking) -> fmt::Re
             table.row(vec![
                 place(&at).map_or_else(|| NONE.to_owned(), |place| format!("  {place}")),
                 side.letter.clone(),
-                estimate_of(&ranked.unit, estimate.as_ref()),
+                estimate_of(&ranked.unit, estimate.as_ref(), page.scale()),
                 String::new(),
                 side.target().unwrap_or(&side.name).to_owned(),
             ]);

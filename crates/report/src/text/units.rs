@@ -70,6 +70,14 @@ impl TimeScale {
         format!("{} {}", self.show(seconds), self.unit())
     }
 
+    /// A time (s) in this unit with three significant digits, for numbers that are known no better.
+    pub(super) fn brief(self, seconds: f64) -> String {
+        match self {
+            TimeScale::Fixed(_, per_second, _) => significant(seconds * per_second),
+            TimeScale::Digits => significant(seconds * 1e3),
+        }
+    }
+
     /// A time (s) in this scale. What is not zero never looks like it.
     pub(super) fn show(self, seconds: f64) -> String {
         match self {
@@ -219,6 +227,13 @@ mod tests {
         assert_eq!(TimeScale::of([0.0, 0.0, 1.0]).show(0.0), "0");
         assert_eq!(TimeScale::of([1.0]).show(0.000_000_4), "0.000000400", "nothing that is not zero looks like it");
         assert_eq!(TimeScale::of([1.0]).show(-0.25), "-0.25000");
+    }
+
+    #[test]
+    fn three_digits_in_the_unit_of_the_others() {
+        let scale = TimeScale::of([0.000_253, 0.0363]);
+        assert_eq!([0.000_253, 0.002_95, 0.0363].map(|s| scale.brief(s)), ["0.253", "2.95", "36.3"]);
+        assert_eq!(TimeScale::Digits.brief(0.0012), "1.20");
     }
 
     #[test]
