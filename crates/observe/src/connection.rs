@@ -254,7 +254,8 @@ impl Connection {
         shared.output.anomalies.add_many(Anomaly::SegmentLate, fresh.late);
         shared.output.anomalies.add_many(Anomaly::GapFilled, fresh.holes_filled);
         if fresh.retransmitted + fresh.late + fresh.out_of_order > 0 {
-            self.acknowledgements[direction].forget();
+            let end = self.tcp_flows[direction].next().unwrap_or_default();
+            self.acknowledgements[direction].forget(end);
         }
         let needed = fresh.retransmitted.saturating_sub(fresh.unneeded);
         if needed > 0 {

@@ -2,6 +2,7 @@
 
 mod answers;
 mod breakdown;
+mod client_paths;
 pub mod clients;
 pub mod comparison;
 pub mod curves;
@@ -79,6 +80,8 @@ impl Findings {
             warnings: Vec::new(),
             one_way: coverage.one_way,
             connections: coverage.connections,
+            client_paths: client_paths::client_paths(coverage),
+            client_paths_left_out: coverage.client_paths.len().saturating_sub(MOST_PATHS) as u64,
             run: None,
             stages: Vec::new(),
             curves: Vec::new(),

@@ -7,6 +7,7 @@
 pub mod calls;
 pub mod capacity;
 mod capture;
+mod client_path;
 mod clients;
 pub(crate) mod compact;
 pub mod comparison;
@@ -29,6 +30,7 @@ mod single;
 mod sizes;
 
 pub use capture::{AnomalyCount, Clock, OneSidedConnection, Packets, Resent, Unseen};
+pub use client_path::{ClientPathRow, MOST_PATHS, RoundTripTimes};
 pub use clients::{ClientErrors, ClientSpread, MOST_CLIENTS, OutlierClient};
 pub use curve::{CurveMaximum, CurvePoint, FittedLaw, Interval, Knee, LOADS, LoadCurve};
 pub use depth::{DepthShare, QueueDepth};
@@ -113,6 +115,12 @@ pub struct Findings {
     pub one_way: u64,
     /// Connections with file-server traffic.
     pub connections: u64,
+    /// The network paths to clients, longest round trip first; empty for a run, where nobody saw packets.
+    #[serde(default)]
+    pub client_paths: Vec<ClientPathRow>,
+    /// Clients that are not in `client_paths`, which lists 64.
+    #[serde(default)]
+    pub client_paths_left_out: u64,
     /// How the load was made; null where somebody else made it (a capture).
     pub run: Option<Run>,
     /// One entry a load level, in the order in which they ran; empty for a capture.

@@ -7,6 +7,7 @@ mod appendix_a;
 mod breakdown;
 pub(crate) mod calls;
 pub(crate) mod capacity;
+mod client_paths;
 mod clients;
 mod commands;
 mod comparison;
@@ -223,7 +224,10 @@ fn write_side(page: &mut Page<'_>, findings: &Findings, style: &Style) -> fmt::R
         let before = page.lines();
         match section {
             Section::Diagnosis => diagnosis::draw(page, &findings.diagnosis)?,
-            Section::Packets => packets::draw(page, findings)?,
+            Section::Packets => {
+                packets::draw(page, findings)?;
+                client_paths::draw(page, findings)?;
+            }
             Section::Run => run::draw(page, findings)?,
             Section::Summary => summary::draw(page, findings)?,
             Section::Commands => commands::draw(page, &findings.operations)?,

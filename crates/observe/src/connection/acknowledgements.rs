@@ -57,6 +57,8 @@ pub(super) struct Acknowledgements {
     /// The last new acknowledgement: its offset and time; and what there was more then.
     last: (u64, i64),
     more: More,
+    /// Up to here a loss is being repaired: what is acknowledged meanwhile tells nothing of the path.
+    repaired_at: u64,
     /// The part under way: when it began; bytes acknowledged since.
     part_ns: i64,
     part_bytes: u64,
@@ -72,6 +74,7 @@ impl Default for Acknowledgements {
             timed: None,
             last: (u64::MAX / 2, 0),
             more: More::Nothing,
+            repaired_at: 0,
             part_ns: 0,
             part_bytes: 0,
             least_ns: None,
@@ -90,8 +93,9 @@ impl Acknowledgements {
         }
     }
 
-    /// Something was sent again, or is missing: what is timed is not known.
-    pub(super) fn forget(&mut self) {
+    /// Something was sent again, or is missing: what is timed is not known, nor how quickly data pass until all up to an offset is there.
+    pub(super) fn forget(&mut self, end: u64) {
+        self.repaired_at = end;
         self.timed = None;
         self.more = More::Nothing;
     }
@@ -124,6 +128,10 @@ impl Acknowledgements {
             (self.part_ns, self.part_bytes) = (now_ns, 0);
         }
         self.part_bytes += bytes;
+        if to <= self.repaired_at {
+            (self.last, self.more, self.part_bytes) = ((to, now_ns), More::Nothing, 0);
+            return;
+        }
         (self.last, self.more) = ((to, now_ns), more);
     }
 
@@ -200,5 +208,13 @@ mod tests {
         data.acknowledged(80_000, 904 * ms + 1, More::OnTheWay, 1_448, || Some(10_000_000));
         data.acknowledged(83_000, 914 * ms, More::OnTheWay, 1_448, || Some(10_000_000));
         assert_eq!(data.pace.count, 3);
+        // A loss is repaired: one segment in 200 ms, then all that came meanwhile.
+        data.forget(99_000);
+        data.acknowledged(84_000, 1_114 * ms, More::OnTheWay, 1_448, || None);
+        data.acknowledged(99_000, 1_115 * ms, More::OnTheWay, 1_448, || None);
+        data.acknowledged(102_000, 1_119 * ms, More::OnTheWay, 1_448, || None);
+        assert_eq!(data.pace.count, 3);
+        data.acknowledged(105_000, 1_123 * ms, More::OnTheWay, 1_448, || None);
+        assert_eq!(data.pace.count, 4);
     }
 }

@@ -2,6 +2,7 @@
 //!
 //! A file holds the rules of a family; each rule gives what it [`Found`], or nothing.
 
+mod client_paths;
 mod errors;
 mod few;
 mod leases;
@@ -188,6 +189,11 @@ fn found(evidence: &Evidence<'_>, waited_s: f64) -> Vec<Found> {
     let resent = transfer::retransmission(findings, waited_s).filter(|_| is_all);
     found.extend(resent.or_else(|| transfer::lost_behind(evidence, waited_s)));
     found.extend(network::network(evidence, waited_s));
+    let client_paths = client_paths::client_paths(evidence, waited_s);
+    // One that is farther than the others says more than the nearest of all.
+    let is_far = client_paths.iter().any(|one| one.statement.rule == Rule::FarClient);
+    found.retain(|one| !is_far || one.statement.rule != Rule::RoundTrip || one.statement.share.is_some());
+    found.extend(client_paths);
     if let Some(breaks) = leases::breaks(evidence, waited_s) {
         // How an open ended that waited for a break, the server refusing or the client giving up, is no cause of its own.
         let of_ends = |one: &&mut Found| one.kind == Kind::Explanation && one.statement.rule == Rule::ErrorStatuses;
@@ -208,7 +214,8 @@ fn found(evidence: &Evidence<'_>, waited_s: f64) -> Vec<Found> {
     found.extend(places::key(findings, waited_s).filter(|_| !found.iter().any(|one| one.kind == Kind::Place)));
     found.extend(few.filter(|_| !told).and_then(|few| few::sentence(findings, &few)));
     found.extend(times::burst(evidence).filter(|_| slow_interval.is_none() && silence.is_none()));
-    found.extend(slow_interval);
+    let is_told = slow_interval.as_ref().is_some_and(|interval| is_of_network(interval, &found));
+    found.extend(slow_interval.filter(|_| !is_told));
     found.extend(silence);
     if let Some(queue) = times::queue(evidence).or_else(|| times::one_by_one(evidence)) {
         // In a queue some wait longer than others by chance.
@@ -217,6 +224,13 @@ fn found(evidence: &Evidence<'_>, waited_s: f64) -> Vec<Found> {
         found.push(queue);
     }
     found
+}
+
+/// Whether the network explains half of what a time has more: then it is the same cause.
+fn is_of_network(interval: &Found, found: &[Found]) -> bool {
+    const NETWORK: [Rule; 5] =
+        [Rule::ZeroWindow, Rule::SmallWindow, Rule::DelayedAcknowledgement, Rule::NarrowPath, Rule::FarClient];
+    found.iter().any(|one| NETWORK.contains(&one.statement.rule) && 2.0 * one.explains >= interval.explains)
 }
 
 /// Whether another sentence speaks of the same few requests, and says why they were slow.

@@ -66,6 +66,10 @@ pub enum Rule {
     DelayedAcknowledgement,
     /// The network's round trip.
     RoundTrip,
+    /// A client whose round trip is much longer than the others'.
+    FarClient,
+    /// A network path that takes data slowly and evenly.
+    NarrowPath,
     /// All requests take the same time at least.
     FixedDelay,
     /// Opens waited for leases and oplocks of others.

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::net::IpAddr;
 
-use plimsoll_model::Symbol;
+use plimsoll_model::{SmallWindow, Symbol};
 
 use super::super::validity::plural;
 use super::{Evidence, Found, Kind, percent};
@@ -17,11 +17,13 @@ const HELD_LEAST: u64 = 5;
 /// The round trip, or a delay of each request: this part of all waiting,
 const ROUND_TRIP_SHARE: f64 = 0.5;
 /// … and so long, s: within a building or a town it is less, and nothing to mend.
-const ROUND_TRIP_S: f64 = 0.005;
+pub(super) const ROUND_TRIP_S: f64 = 0.005;
 /// … and clients spend this part of their time with it: who rests between requests hardly feels it.
-const ROUND_TRIP_TIME: f64 = 0.25;
+pub(super) const ROUND_TRIP_TIME: f64 = 0.25;
 /// Clients that ask for one thing after the other have so many requests outstanding on average, at most.
 const ONE_AT_A_TIME: f64 = 1.5;
+/// A window that is full for so many round trips is not too small.
+const FULL_TRIPS: f64 = 4.0;
 /// Operations and requests of each that all have the same delay.
 const DELAY_OPERATIONS: usize = 3;
 const DELAY_REQUESTS: u64 = 20;
@@ -89,6 +91,9 @@ fn small_window(evidence: &Evidence<'_>, waited_s: f64, requests: bool) -> Optio
         true => (format!("The server's TCP receive window for client {}", most.client), "clients"),
         false => (format!("The TCP receive window of client {}", most.client), "the server"),
     };
+    if let Some(found) = full_window(evidence, &most, (count, held_s, share)).filter(|_| !requests) {
+        return Some(found);
+    }
     let part = most.wait_ns as f64 / 1e9 / held_s;
     let most_of_all =
         if part >= NEARLY_ALL { String::new() } else { format!(" {} of it for this one.", percent(part)) };
@@ -101,6 +106,30 @@ fn small_window(evidence: &Evidence<'_>, waited_s: f64, requests: bool) -> Optio
         percent(share),
         duration(wait_s),
         size((f64::from(most.bytes) / wait_s) as u64),
+    );
+    Some(Found::new(Kind::Explanation, Rule::SmallWindow, Some(share), text).inferred())
+}
+
+/// A window that was full for much longer than a round trip, so that a larger one would not help: its client reads slowly, or data wait
+/// on the path.
+fn full_window(evidence: &Evidence<'_>, most: &SmallWindow, (count, held_s, share): (u64, f64, f64)) -> Option<Found> {
+    let path = evidence.coverage.client_paths.iter().find(|path| path.client == most.client)?;
+    let trip_s = path.round_trips.iter().map(|trip| Some(trip.least_ns? as f64 / 1e9)).sum::<Option<f64>>()?;
+    let wait_s = most.wait_ns as f64 / 1e9 / most.waits as f64;
+    if wait_s < FULL_TRIPS * trip_s || most.wait_ns as f64 / 1e9 < NEARLY_ALL * held_s {
+        return None;
+    }
+    let text = format!(
+        "The TCP receive window of client {}, {}, was full {}, though never 0, and kept the server from sending for {} in all, {} of the waiting. \
+         Each time took {} and a round trip takes only {}: the client reads too slowly, or its network path has little bandwidth. A larger \
+         buffer would not help.",
+        most.client,
+        size(u64::from(most.bytes)),
+        times(count),
+        duration(held_s),
+        percent(share),
+        duration(wait_s),
+        duration(trip_s),
     );
     Some(Found::new(Kind::Explanation, Rule::SmallWindow, Some(share), text).inferred())
 }

@@ -36,6 +36,8 @@ pub(crate) fn empty() -> Findings {
         warnings: vec![],
         one_way: 0,
         connections: 0,
+        client_paths: Vec::new(),
+        client_paths_left_out: 0,
         run: None,
         stages: vec![],
         curves: vec![],

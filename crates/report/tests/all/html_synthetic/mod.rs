@@ -235,6 +235,8 @@ fn make() -> Findings {
         ],
         one_way: 18,
         connections: 24,
+        client_paths: Vec::new(),
+        client_paths_left_out: 0,
         run: None,
         stages: vec![],
         curves: vec![],

@@ -264,7 +264,37 @@ fn a_small_window_is_said_with_the_client_and_what_it_allows() {
     assert!(text.contains("2.00 s in all"), "{text}");
     assert!(text.contains("5.84 kB per 40.0 ms is 146 kB/s at most."), "{text}");
     assert!(!small(4).rules().contains(&Rule::SmallWindow), "4 times");
+    let mut full = small(50);
+    let mut path = plimsoll_model::ClientPath::new([10, 0, 0, 2].into());
+    (path.round_trips[0].least_ns, path.round_trips[1].least_ns) = (Some(100_000), Some(30_000_000));
+    full.coverage.client_paths = vec![path];
+    full.first(Rule::SmallWindow);
+    full.coverage.client_paths[0].round_trips[1].least_ns = Some(200_000);
+    let text = full.first(Rule::SmallWindow);
+    assert!(
+        text.starts_with("The TCP receive window of client 10.0.0.2, 5.84 kB, was full 50 times, though never 0"),
+        "{text}"
+    );
+    assert!(
+        text.contains("Each time took 40.0 ms and a round trip takes only 300 µs: the client reads too slowly, or"),
+        "{text}"
+    );
     let mut closed = small(50);
     (closed.coverage.network.zero_windows, closed.coverage.network.zero_window_ns) = ([0, 50], [0, 2_000_000_000]);
     assert!(!closed.rules().contains(&Rule::SmallWindow), "the client reads slowly");
+}
+
+#[test]
+fn a_slow_time_that_the_network_explains_is_not_said_again() {
+    let mut traffic = Traffic::new();
+    for i in 0..300 {
+        traffic.request(read(), 1, DATA, "f", if i < 150 { MS } else { 40 * MS });
+    }
+    assert!(traffic.rules().contains(&Rule::SlowInterval), "{:#?}", traffic.diagnosis());
+    let network = &mut traffic.coverage.network;
+    (network.delayed_acks, network.delayed_ack_ns) = ([0, 130], [0, 5_200_000_000]);
+    traffic.first(Rule::DelayedAcknowledgement);
+    assert!(!traffic.rules().contains(&Rule::SlowInterval), "{:#?}", traffic.diagnosis());
+    (traffic.coverage.network.delayed_acks, traffic.coverage.network.delayed_ack_ns) = ([0, 12], [0, 480_000_000]);
+    assert!(traffic.rules().contains(&Rule::SlowInterval), "it explains a twelfth");
 }

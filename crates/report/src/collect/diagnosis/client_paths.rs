@@ -1,0 +1,194 @@
+//! The network path to a client: one that is far away, or narrow.
+
+use std::net::IpAddr;
+
+use plimsoll_model::ClientPath;
+use plimsoll_stats::Tallies;
+
+use super::super::client_paths::PARTS_LEAST;
+use super::super::validity::plural;
+use super::network::{ROUND_TRIP_S, ROUND_TRIP_TIME};
+use super::{Evidence, Found, Kind, NAMED, percent};
+use crate::findings::Rule;
+use crate::text::duration;
+
+/// A client is far away whose round trip is so many times the median of the other clients'.
+const FAR_TIMES: f64 = 5.0;
+/// What TCP sends before it knows the path, bytes: ten segments.
+const FIRST_WINDOW: f64 = 14_600.0;
+/// A path is narrow through which data pass evenly: the standard deviation of the binary logarithm of their rate (half of it within a
+/// factor of 1.3 either way),
+const EVEN_SPREAD: f64 = 0.5;
+/// … at so many bytes per second at most: parts of 100 µs tell of no quicker path (117 Mbit/s),
+const NARROW_BYTES_PER_S: f64 = 15e6;
+/// … while this part of the segments is sent again, at most,
+const LOSSY: f64 = 0.05;
+/// … and transfers are this part of all waiting.
+const NARROW_SHARE: f64 = 0.1;
+/// From this part of the transfers on data were on the way to the receiver.
+const MOSTLY_ON_THE_WAY: f64 = 0.9;
+/// Data wait on the path where the typical round trip is so many times the shortest.
+const QUEUED_TIMES: f64 = 1.5;
+
+/// What a client waited for.
+struct Client {
+    requests: u64,
+    /// In all, and between the first and the last byte of requests and of responses, s.
+    waited_s: f64,
+    transfer_s: f64,
+    /// File data of a request on average, bytes.
+    payload: f64,
+    /// From its first answer to its last, and a response time before it, s.
+    time_s: f64,
+}
+
+impl Client {
+    fn of(evidence: &Evidence<'_>, tallies: &Tallies, ip: IpAddr) -> Option<Self> {
+        let cell = tallies.sum(|key| key.client == ip).total();
+        let spans = || tallies.places().iter().filter(|place| place.key.client == ip).map(|place| place.span_ns);
+        let (first, last) = (spans().map(|span| span.0).min()?, spans().map(|span| span.1).max()?);
+        let waited_s = cell.waited_ns as f64 / 1e9;
+        let mean_s = cell.mean_ns() / 1e9;
+        let lasted_s = last.saturating_sub(first).max(0) as f64 / 1e9 + mean_s;
+        Some(Self {
+            requests: cell.count,
+            waited_s,
+            payload: cell.payload as f64 / cell.count.max(1) as f64,
+            transfer_s: cell.service_share().map_or(0.0, |share| (1.0 - share) * waited_s),
+            time_s: lasted_s.min(evidence.elapsed_ns().map_or(lasted_s, |ns| ns / 1e9)),
+        })
+    }
+
+    /// Requests outstanding on average, 1 at least.
+    fn outstanding(&self) -> f64 {
+        if self.time_s > 0.0 { (self.waited_s / self.time_s).max(1.0) } else { 1.0 }
+    }
+}
+
+/// What the rules found; of a client with a narrow path it is not said that it is far away.
+pub(super) fn client_paths(evidence: &Evidence<'_>, waited_s: f64) -> Vec<Found> {
+    if !evidence.findings.source.filters.is_empty() {
+        return Vec::new();
+    }
+    let narrow = narrow(evidence, waited_s);
+    let names: Vec<IpAddr> = narrow.iter().flat_map(|(_, clients)| clients.iter().copied()).collect();
+    let far = far(evidence, waited_s).filter(|(_, client)| !names.contains(client));
+    narrow.into_iter().map(|(found, _)| found).chain(far.map(|(found, _)| found)).collect()
+}
+
+/// One client is far away from the place of the capture, and the others are not.
+fn far(evidence: &Evidence<'_>, waited_s: f64) -> Option<(Found, IpAddr)> {
+    let tallies = evidence.tallies?;
+    let clients = tallies.places().iter().map(|place| place.key.client);
+    let clients: std::collections::HashSet<IpAddr> = clients.collect();
+    let paths = evidence.coverage.client_paths.iter().filter(|path| clients.contains(&path.client));
+    let mut trips: Vec<(f64, &ClientPath)> =
+        paths.filter_map(|path| Some((path.round_trips[1].least_ns? as f64 / 1e9, path))).collect();
+    trips.sort_by(|a, b| b.0.total_cmp(&a.0));
+    let costs = trips.iter().filter_map(|&(trip_s, path)| {
+        let others: Vec<f64> =
+            trips.iter().filter(|other| other.1.client != path.client).map(|&(trip_s, _)| trip_s).collect();
+        // Longest first.
+        let usual_s = *others.get(others.len().checked_sub(1)? / 2)?;
+        let client = Client::of(evidence, tallies, path.client)?;
+        let hidden_s = (client.requests as f64 * trip_s / client.outstanding()).min(client.time_s);
+        let is_far = trip_s >= ROUND_TRIP_S && trip_s >= FAR_TIMES * usual_s;
+        // More data than TCP's first window (RFC 6928) need a further round trip for each doubling; the mean gives no fewer.
+        let rounds = client.requests as f64 * (1.0 + client.payload / FIRST_WINDOW).log2();
+        let cost_s = hidden_s + client.transfer_s.min(rounds * trip_s);
+        let is_felt = cost_s >= ROUND_TRIP_TIME * client.time_s && cost_s * 1e9 >= evidence.least_ns();
+        (is_far && is_felt).then_some((cost_s, hidden_s, trip_s, usual_s, others.len(), path.client, client))
+    });
+    let (cost_s, hidden_s, trip_s, usual_s, others, ip, client) = costs.max_by(|a, b| a.0.total_cmp(&b.0))?;
+    let others = if others == 1 { "of the other client".to_owned() } else { format!("of the {others} other clients") };
+    let transfers = match client.transfer_s >= 0.1 * cost_s {
+        true => format!(" Sending requests and receiving responses took it {}.", duration(client.transfer_s)),
+        false => String::new(),
+    };
+    let text = format!(
+        "Client {ip} is far away: its round trip is {}, that {others} {} (median). The round trips of its {} take about {}, {} of its time; its \
+         response times, measured near the server, do not contain them.{transfers}",
+        duration(trip_s),
+        duration(usual_s),
+        plural(client.requests, "request"),
+        duration(hidden_s),
+        percent(hidden_s / client.time_s),
+    );
+    let explains = cost_s / (waited_s + hidden_s);
+    Some((Found::new(Kind::Mechanism, Rule::FarClient, None, text).explaining(explains.min(1.0)).inferred(), ip))
+}
+
+/// A client whose path takes data evenly and slowly.
+struct Narrow {
+    client: IpAddr,
+    bytes_per_s: f64,
+    cost_s: f64,
+    /// Data waited on the way to their receiver, so that it is the path and not the sender.
+    is_path: bool,
+    trip_s: Option<f64>,
+}
+
+impl Narrow {
+    fn of(evidence: &Evidence<'_>, path: &ClientPath, at: usize) -> Option<Self> {
+        let (pace, trip) = (&path.paces[at], &path.round_trips[at]);
+        let (bytes_per_s, spread) = pace.bytes_per_s().zip(pace.spread())?;
+        let is_even = pace.count >= PARTS_LEAST && spread <= EVEN_SPREAD && bytes_per_s <= NARROW_BYTES_PER_S;
+        let is_lossy = path.resent_segments[at] as f64 > LOSSY * path.data_segments[at] as f64;
+        let windows_ns = path.zero_window_ns[at].saturating_add(path.small_window_ns[at]);
+        if !is_even || is_lossy || 2 * windows_ns >= pace.ns {
+            return None;
+        }
+        let client = Client::of(evidence, evidence.tallies?, path.client)?;
+        let is_queued = trip
+            .least_ns
+            .zip(trip.median_ns)
+            .is_some_and(|(least, median)| median as f64 >= QUEUED_TIMES * least as f64);
+        let is_on_the_way = pace.on_the_way as f64 >= MOSTLY_ON_THE_WAY * pace.count as f64;
+        let cost_s = (pace.ns as f64 / 1e9).min(client.transfer_s);
+        let handshake = path.round_trips.iter().map(|one| Some(one.least_ns? as f64 / 1e9)).sum();
+        Some(Self { client: path.client, bytes_per_s, cost_s, is_path: is_on_the_way && is_queued, trip_s: handshake })
+    }
+}
+
+/// Clients that wait for the bytes of large requests or responses, of those of whom most is waited for.
+fn narrow(evidence: &Evidence<'_>, waited_s: f64) -> Option<(Found, Vec<IpAddr>)> {
+    let of = |at: usize| -> (usize, f64, Vec<Narrow>) {
+        let paths = evidence.coverage.client_paths.iter();
+        let mut all: Vec<Narrow> = paths.filter_map(|path| Narrow::of(evidence, path, at)).collect();
+        all.sort_by(|a, b| b.cost_s.total_cmp(&a.cost_s));
+        (at, all.iter().map(|one| one.cost_s).sum(), all)
+    };
+    let (at, cost_s, all) = [of(0), of(1)].into_iter().max_by(|a, b| a.1.total_cmp(&b.1))?;
+    let share = cost_s / waited_s;
+    let first = all.first()?;
+    if !(NARROW_SHARE..=1.0).contains(&share) || cost_s * 1e9 < evidence.least_ns() {
+        return None;
+    }
+    let named: Vec<String> = all
+        .iter()
+        .take(NAMED)
+        .map(|one| format!("{} ({:.1} Mbit/s)", one.client, one.bytes_per_s * 8.0 / 1e6))
+        .collect();
+    let more = if all.len() > NAMED { format!(" and {} more", all.len() - NAMED) } else { String::new() };
+    let (what, doing, sender) = match at {
+        0 => ("from", "Sending requests", "the client"),
+        _ => ("to", "Receiving responses", "the server"),
+    };
+    let trip = match first.trip_s {
+        Some(trip_s) if all.len() == 1 => format!(", though a round trip takes only {}", duration(trip_s)),
+        _ => String::new(),
+    };
+    let why = match all.iter().all(|one| one.is_path) {
+        true => "The data wait on the network path: it has no more bandwidth.".to_owned(),
+        false => format!("The network path has no more bandwidth, or {sender} sends no faster."),
+    };
+    let text = format!(
+        "The path {what} {} {}{more} is narrow: large messages pass at an even rate{trip}. {doing} took {}, {} of all waiting. {why}",
+        if all.len() == 1 { "client" } else { "clients" },
+        named.join(", "),
+        duration(cost_s),
+        percent(share),
+    );
+    let found = Found::new(Kind::Mechanism, Rule::NarrowPath, Some(share), text).inferred();
+    Some((found, all.into_iter().map(|one| one.client).collect()))
+}

@@ -1,0 +1,115 @@
+//! A client that is far away, or behind a narrow path.
+
+use std::net::IpAddr;
+
+use plimsoll_model::{ClientPath, Pace, Transaction};
+
+use super::built::{MS, Traffic, open, read};
+use crate::findings::Rule;
+
+const DATA: &str = r"\\server1\data";
+
+/// The path to client 10.0.0.N, by its round trip from the capture.
+fn path(client: u8, to_client_ns: u64) -> ClientPath {
+    let mut path = ClientPath::new(IpAddr::from([10, 0, 0, client]));
+    (path.connections, path.handshakes) = (1, 1);
+    (path.round_trips[0].least_ns, path.round_trips[1].least_ns) = (Some(20_000), Some(to_client_ns));
+    path
+}
+
+/// 50 requests each of clients 1 to 3, one every so often; client 2 is so far away.
+fn with_far_client(to_client_ns: u64, every_ns: i64) -> Traffic {
+    let mut traffic = Traffic::new();
+    for i in 0..150 {
+        let shorter = |t: &mut Transaction| {
+            let began = t.timeline.response_last.map(|end| end - MS / 5);
+            (t.timeline.request_first, t.timeline.request_last) = (began, began);
+        };
+        traffic.changed(open(), 1 + (i % 3) as u8, DATA, "f", every_ns / 3, shorter);
+    }
+    traffic.coverage.client_paths = vec![path(1, 100_000), path(2, to_client_ns), path(3, 200_000)];
+    traffic
+}
+
+#[test]
+fn a_client_that_is_far_away_is_named_with_both_round_trips() {
+    let text = with_far_client(90_000_000, 150 * MS).first(Rule::FarClient);
+    assert!(
+        text.starts_with(
+            "Client 10.0.0.2 is far away: its round trip is 90.0 ms, that of the 2 other clients 200 µs (median)."
+        ),
+        "{text}"
+    );
+    assert!(text.contains("The round trips of its 50 requests take about 4.50 s, 6"), "{text}");
+}
+
+#[test]
+fn a_client_is_not_far_that_is_near_rests_or_has_no_other_beside_it() {
+    let near = with_far_client(4_500_000, 10 * MS);
+    assert!(!near.rules().contains(&Rule::FarClient), "4.5 ms");
+    let rests = with_far_client(90_000_000, 900 * MS);
+    assert!(!rests.rules().contains(&Rule::FarClient), "a tenth of its time");
+    let mut alike = with_far_client(90_000_000, 150 * MS);
+    alike.coverage.client_paths = vec![path(1, 60_000_000), path(2, 90_000_000), path(3, 70_000_000)];
+    assert!(!alike.rules().contains(&Rule::FarClient), "all are");
+    alike.coverage.client_paths = vec![path(2, 90_000_000)];
+    assert!(!alike.rules().contains(&Rule::FarClient), "compared with whom?");
+    let mut filtered = with_far_client(90_000_000, 150 * MS);
+    filtered.filters = vec!["--operation open".to_owned()];
+    assert!(!filtered.rules().contains(&Rule::FarClient));
+}
+
+/// 40 reads each of two clients, that of client 2 with 490 ms of receiving; its data pass so evenly.
+fn with_narrow_path(part: impl Fn(u64) -> (u64, u64), on_the_way: bool) -> Traffic {
+    let mut traffic = Traffic::new();
+    for _ in 0..40 {
+        traffic.request(read(), 1, DATA, "f", MS);
+        traffic.changed(read(), 2, DATA, "f", 500 * MS, |t| {
+            t.timeline.response_first = t.timeline.request_first.map(|began| began + 10 * MS);
+        });
+    }
+    let mut narrow = path(2, 10_000_000);
+    narrow.round_trips[1].median_ns = Some(120_000_000);
+    let mut pace = Pace::default();
+    for i in 0..400 {
+        let (bytes, ns) = part(i);
+        pace.add_part(bytes, ns, on_the_way);
+    }
+    narrow.paces[1] = pace;
+    narrow.data_segments = [40, 1_000];
+    traffic.coverage.client_paths = vec![path(1, 100_000), narrow];
+    traffic
+}
+
+#[test]
+fn a_narrow_path_is_said_with_its_rate() {
+    // 5,000 bytes in 40 ms: 1 Mbit/s.
+    let even = |_| (5_000, 40_000_000);
+    let text = with_narrow_path(even, true).first(Rule::NarrowPath);
+    assert!(
+        text.starts_with("The path to client 10.0.0.2 (1.0 Mbit/s) is narrow: large messages pass at an even"),
+        "{text}"
+    );
+    assert!(text.contains("Receiving responses took 16.0 s, 8"), "{text}");
+    assert!(text.ends_with("The data wait on the network path: it has no more bandwidth."), "{text}");
+    let text = with_narrow_path(even, false).first(Rule::NarrowPath);
+    assert!(text.ends_with("The network path has no more bandwidth, or the server sends no faster."), "{text}");
+}
+
+#[test]
+fn a_path_is_not_narrow_that_is_uneven_quick_lossy_or_waits_for_a_window() {
+    let is_narrow = |traffic: &Traffic| traffic.rules().contains(&Rule::NarrowPath);
+    assert!(!is_narrow(&with_narrow_path(|i| (if i % 2 == 0 { 2_000 } else { 32_000 }, 40_000_000), true)), "bursts");
+    assert!(!is_narrow(&with_narrow_path(|_| (20_000, 1_000_000), true)), "160 Mbit/s");
+    let even = |_| (5_000, 40_000_000);
+    let mut lossy = with_narrow_path(even, true);
+    lossy.coverage.client_paths[1].resent_segments = [0, 80];
+    assert!(!is_narrow(&lossy), "8 % are sent again");
+    let mut closed = with_narrow_path(even, true);
+    closed.coverage.client_paths[1].zero_window_ns = [0, 15_000_000_000];
+    assert!(!is_narrow(&closed), "the client reads slowly");
+    let mut short = with_narrow_path(even, true);
+    short.coverage.client_paths[1].paces[1] = Pace::default();
+    (0..19).for_each(|_| short.coverage.client_paths[1].paces[1].add_part(5_000, 400_000_000, true));
+    assert!(!is_narrow(&short), "19 parts");
+}

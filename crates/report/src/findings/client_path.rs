@@ -1,0 +1,40 @@
+//! The network path to each client, as packets tell of it.
+
+use serde::{Deserialize, Serialize};
+
+/// Paths that are listed.
+pub const MOST_PATHS: usize = 64;
+
+/// The network path to one client.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ClientPathRow {
+    /// The client's address.
+    pub client: String,
+    /// Its connections with file-server traffic.
+    pub connections: u64,
+    /// Of these, connections of which the handshake was captured.
+    pub handshakes: u64,
+    /// Round trip between the place of the capture and the client.
+    pub to_client: RoundTripTimes,
+    /// Round trip between the place of the capture and its servers.
+    pub to_server: RoundTripTimes,
+    /// Bytes per second that passed to the client while there were more; null where too few parts of a transfer tell.
+    pub bytes_per_s_to_client: Option<f64>,
+    /// The same to its servers.
+    pub bytes_per_s_to_server: Option<f64>,
+    /// Segments with data, either way.
+    pub data_segments: u64,
+    /// Of these, retransmissions of what was captured before.
+    pub retransmitted: u64,
+}
+
+/// A round trip.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct RoundTripTimes {
+    /// The shortest that no delayed acknowledgement made longer, s.
+    pub least_s: Option<f64>,
+    /// Median time from a segment to its acknowledgement, delayed ones too, s.
+    pub median_s: Option<f64>,
+    /// Segments that were timed.
+    pub count: u64,
+}
