@@ -106,8 +106,8 @@ fn far(evidence: &Evidence<'_>, waited_s: f64) -> Option<(Found, IpAddr)> {
         false => String::new(),
     };
     let text = format!(
-        "Client {ip} is far away: its round trip is {}, that {others} {} (median). The round trips of its {} take about {}, {} of its time; its \
-         response times, measured near the server, do not contain them.{transfers}",
+        "Client {ip} is far away: its round trip is {}, that {others} {} (median). The round trips of its {} take about {}, {} of its time. \
+         Response times do not contain them: they begin and end at the place of the capture.{transfers}",
         duration(trip_s),
         duration(usual_s),
         plural(client.requests, "request"),
