@@ -165,7 +165,7 @@ fn missing_and_empty_inputs_are_told() {
     assert!(matches!(read(vec![]), Err(CaptureError::Empty(_))));
     assert!(matches!(read(vec![folder.file("empty", b"")]), Err(CaptureError::Empty(_))));
     let error = read(vec![Input::File(folder.0.join("nowhere"))]).unwrap_err().to_string();
-    assert!(error.contains("nowhere: cannot be read"), "{error}");
+    assert!(error.contains("nowhere: cannot read"), "{error}");
     assert!(matches!(read(vec![Input::File(folder.0.clone())]), Err(CaptureError::Io { .. })));
     // A later file of a ring is looked at before the first one is read.
     let good = folder.file("good", &builders::pcap(Endian::Little, 0xa1b2_c3d4, 1, &packets(LinkType::Ethernet)));
