@@ -23,6 +23,8 @@ pub enum FolderError {
     NoRecording {
         /// The folder.
         folder: PathBuf,
+        /// Recordings directly inside it, as a duel writes one per side; sorted.
+        inside: Vec<PathBuf>,
     },
     /// A file could not be written or read.
     File {
@@ -59,11 +61,14 @@ impl fmt::Display for FolderError {
             Self::NotEmpty { folder } => {
                 write!(f, "{folder:?} contains files other than a recording: name another folder")
             }
-            Self::NoRecording { folder } => write!(
+            Self::NoRecording { folder, inside } if inside.is_empty() => write!(
                 f,
-                "{folder:?} contains no recording: manifest.json is missing; name a \
-            folder written with --record"
+                "{folder:?} contains no recording: manifest.json is missing; name a folder written with --record"
             ),
+            Self::NoRecording { folder, inside } => {
+                let named: Vec<String> = inside.iter().map(|path| format!("{path:?}")).collect();
+                write!(f, "{folder:?} contains several recordings: name one of {}", named.join(", "))
+            }
             Self::File { path, source } => write!(f, "{path:?}: {source}"),
             Self::Damaged { path, source } => {
                 write!(f, "{path:?} is damaged or from another version of plimsoll: {source}")

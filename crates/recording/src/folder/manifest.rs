@@ -3,7 +3,7 @@
 use plimsoll_model::Validity;
 use std::fs::{self, File};
 use std::io::{Read, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -126,7 +126,9 @@ impl Manifest {
     pub(super) fn read(folder: &Path) -> Result<Self, FolderError> {
         let path = folder.join(NAME);
         let file = File::open(&path).map_err(|source| match source.kind() {
-            std::io::ErrorKind::NotFound => FolderError::NoRecording { folder: folder.to_owned() },
+            std::io::ErrorKind::NotFound => {
+                FolderError::NoRecording { folder: folder.to_owned(), inside: recordings_inside(folder) }
+            }
             _ => FolderError::file(&path, source),
         })?;
         let mut text = Vec::new();
@@ -147,6 +149,14 @@ impl Manifest {
     }
 }
 
+/// Recordings directly inside a folder, sorted; none where it cannot be listed.
+fn recordings_inside(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut inside: Vec<PathBuf> = entries.map(|entry| entry.path()).filter(|path| is_a_recordings(path)).collect();
+    inside.sort();
+    inside
+}
+
 #[derive(Deserialize)]
 struct Version {
     schema: String,
@@ -163,4 +173,24 @@ pub(super) fn is_a_recordings(folder: &Path) -> bool {
 /// Makes a rename last.
 pub(super) fn sync_folder(folder: &Path) -> Result<(), FolderError> {
     File::open(folder).and_then(|folder| folder.sync_all()).map_err(|source| FolderError::file(folder, source))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_of_recordings_names_them() {
+        let scratch = tempfile::tempdir().unwrap();
+        let empty = Manifest::read(scratch.path()).unwrap_err().to_string();
+        assert!(empty.contains("manifest.json is missing"), "{empty}");
+        for side in ["B", "A", "other"] {
+            fs::create_dir(scratch.path().join(side)).unwrap();
+            let schema = if side == "other" { "another.program/1" } else { SCHEMA };
+            fs::write(scratch.path().join(side).join(NAME), format!("{{\"schema\": \"{schema}\"}}")).unwrap();
+        }
+        let several = Manifest::read(scratch.path()).unwrap_err().to_string();
+        let inside = ["A", "B"].map(|side| format!("{:?}", scratch.path().join(side)));
+        assert!(several.ends_with(&format!("name one of {}", inside.join(", "))), "{several}");
+    }
 }
