@@ -89,7 +89,9 @@ impl Difference {
         let up = (other.interval.high - other.value).hypot(baseline.value - baseline.interval.low);
         let interval = Interval { low: value - down, high: value + up };
         let degrees = baseline.degrees.min(other.degrees);
-        let relative_interval = ratio(baseline, other).map(|of| Interval { low: of.low - 1.0, high: of.high - 1.0 });
+        // An interval of few runs may reach below zero, where no metric does: nothing loses more than all it has.
+        let relative_interval =
+            ratio(baseline, other).map(|of| Interval { low: of.low.max(0.0) - 1.0, high: of.high - 1.0 });
         Self::judge(metric, value, interval, baseline.value, relative_interval, degrees)
     }
 
@@ -185,6 +187,15 @@ mod tests {
     fn of_a_baseline_that_may_be_zero_there_is_no_ratio() {
         let found = Difference::of_sides(Metric::Errors, &side(0.0, 0.0, 0.01), &side(0.2, 0.1, 0.3));
         assert_eq!((found.relative, found.relative_interval, found.verdict), (None, None, Verdict::Worse));
+    }
+
+    #[test]
+    fn no_metric_loses_more_than_all_it_has() {
+        // Three runs of 1, 1.2 and 10: the half-width of their mean is larger than the mean.
+        let found = Difference::of_sides(Metric::Mean, &side(4.0, 3.0, 5.0), &side(4.0, -8.0, 16.0));
+        let relative = found.relative_interval.unwrap();
+        assert!(relative.low == -1.0 && relative.high > 1.0, "{relative:?}");
+        assert_eq!(found.verdict, Verdict::NotShown);
     }
 
     proptest! {
