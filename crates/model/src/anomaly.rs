@@ -30,81 +30,81 @@ anomalies! {
     /// A capture file ended in the middle of a record.
     CaptureFileTruncated "capture_file_truncated" "capture file ends in the middle of a record";
     /// Records of a capture file that made no sense; what follows in that file was not read.
-    CaptureRecordBad "capture_record_bad" "capture record makes no sense; the rest of that file was not read";
+    CaptureRecordBad "capture_record_bad" "capture record damaged; the rest of the file was not read";
     /// Blocks of a pcapng file of a kind that is not known, stepped over.
-    CaptureBlockSkipped "capture_block_skipped" "capture block of an unknown kind stepped over";
+    CaptureBlockSkipped "capture_block_skipped" "capture block of an unknown type, skipped";
     /// Files without a single byte, as a ring of captures may end with.
     CaptureFileEmpty "capture_file_empty" "empty capture file";
     /// Files read at another place than given, in the order of their first packets.
-    CaptureFileReordered "capture_file_reordered" "capture file read at another place than given, by its first time stamp";
+    CaptureFileReordered "capture_file_reordered" "capture file out of order, sorted by its first time stamp";
     /// Files that begin with the same packets as another.
-    CaptureFileRepeated "capture_file_repeated" "capture file that begins as another one";
+    CaptureFileRepeated "capture_file_repeated" "capture file that begins with the same packets as another file";
     /// The user ended the reading before the end of the input.
     ReadingInterrupted "reading_interrupted" "reading interrupted by the user; the rest of the input was not read";
     /// Packets that the capturing program itself says it lost.
-    CaptureDropsReported "capture_drops_reported" "packet lost by the capture, as the capture itself reports";
+    CaptureDropsReported "capture_drops_reported" "packet lost by the capture, as reported by the capturing program";
     /// Packets that stood behind one of a later time and were put at their place.
     PacketReordered "packet_reordered" "packet out of order in the file, sorted by its time";
     /// Packets that stood too far behind one of a later time to be put at their place.
     PacketOutOfOrder "packet_out_of_order" "packet too far out of order in the file to be sorted by its time";
     /// Packets whose record has no time; they carry no transaction.
-    PacketWithoutTime "packet_without_time" "packet without a time of capture";
+    PacketWithoutTime "packet_without_time" "packet without a time stamp";
     /// Packets whose time is more than a day from that of the packets before and behind; they carry no transaction.
-    TimeOutlier "time_outlier" "packet left out, its time far from that of the packets around it";
+    TimeOutlier "time_outlier" "packet left out: its time stamp is far from the packets around it";
     /// Places where time goes on more than a day away.
-    TimeJump "time_jump" "jump of the time stamps by more than a day";
+    TimeJump "time_jump" "time stamps jump by more than a day";
     /// Responses behind such a place, of requests before it; they have no time.
-    ResponseBehindJump "response_behind_jump" "response behind a jump of the time stamps, without a time of its own";
+    ResponseBehindJump "response_behind_jump" "response without a response time: the time stamps jump after its request";
     /// Packets with a link type that is not understood.
-    LinkTypeUnknown "link_type_unknown" "packet of a link type that is not understood";
+    LinkTypeUnknown "link_type_unknown" "packet of an unknown link type";
     /// Packets in more tunnels than are followed.
-    TunnelTooDeep "tunnel_too_deep" "packet in too many tunnels, one in another";
+    TunnelTooDeep "tunnel_too_deep" "packet in too many nested tunnels";
     /// Packets whose headers contradict themselves or are cut off.
     PacketMalformed "packet_malformed" "packet header malformed or cut off";
     /// IP datagrams of which fragments never came (or too many were open at once).
     FragmentsIncomplete "fragments_incomplete" "IP datagram with missing fragments";
     /// Holes in a TCP stream that the receiver acknowledged: the capture dropped what was in them.
-    GapInCapture "gap_in_capture" "gap in a stream, acknowledged: the capture dropped its packet(s)";
+    GapInCapture "gap_in_capture" "gap in a stream, acknowledged: the capture dropped the packets";
     /// Holes in a TCP stream that nobody acknowledged, left when the buffer or the capture ended.
     GapUnexplained "gap_unexplained" "gap in a stream, not acknowledged";
     /// Holes that a later packet filled: lost on the network and sent again, or reordered.
     GapFilled "gap_filled" "gap in a stream filled by a later packet";
     /// Data that came after its hole had been given up.
-    SegmentLate "segment_late" "packet that arrived after its gap was given up";
+    SegmentLate "segment_late" "packet that arrived too late to fill its gap";
     /// Connections forgotten because too many were open at once.
-    ConnectionEvicted "connection_evicted" "connection forgotten: too many at once";
+    ConnectionEvicted "connection_evicted" "connection dropped: too many at once";
     /// Message headers that a short snaplen cut off.
-    HeaderCutShort "header_cut_short" "message header cut off by a short snaplen";
+    HeaderCutShort "header_cut_short" "message header cut off by the snap length";
     /// Connections by a file server's port of which nothing was recognised: a short snaplen cut every header.
-    ConnectionCutShort "connection_cut_short" "connection by a file server's port not recognised: headers cut off by a short snaplen";
+    ConnectionCutShort "connection_cut_short" "connection on a file server's port not recognised: the snap length cut off all headers";
     /// Times when message framing was lost and found again by header signature.
-    Resynchronised "resynchronised" "framing lost and found again by header signature";
+    Resynchronised "resynchronised" "framing lost and resynchronised at a header signature";
     /// Stretches of a stream in which no message could be recognised.
-    BytesUnrecognised "bytes_unrecognised" "stretch of a stream in which no message was recognised";
+    BytesUnrecognised "bytes_unrecognised" "part of a stream without a recognised message";
     /// Messages that contradict themselves.
     MessageMalformed "message_malformed" "message malformed";
     /// Messages whose contents are encrypted.
-    MessageEncrypted "message_encrypted" "encrypted message, contents not seen";
+    MessageEncrypted "message_encrypted" "encrypted message, contents not read";
     /// Messages that none of the keys given for their session decrypts; they count as encrypted too.
-    MessageUndecryptable "undecryptable_message" "encrypted message that its session's key does not open";
+    MessageUndecryptable "undecryptable_message" "encrypted message that the session key does not decrypt";
     /// Messages whose contents are compressed.
-    MessageCompressed "message_compressed" "compressed message, contents not seen";
+    MessageCompressed "message_compressed" "compressed message, contents not read";
     /// Procedures without a row in the table.
-    ProcedureUnknown "procedure_unknown" "procedure that is not known";
+    ProcedureUnknown "procedure_unknown" "unknown procedure";
     /// Requests whose last packet was not captured.
     RequestEndMissing "request_end_missing" "final packet of request missing";
     /// Responses whose last packet was not captured.
     ResponseEndMissing "response_end_missing" "final packet of response missing";
     /// Answers to a request that was not seen.
-    ResponseWithoutRequest "response_without_request" "response whose request was not seen";
+    ResponseWithoutRequest "response_without_request" "response without a captured request";
     /// Requests that nobody answered before the capture or the connection ended.
-    RequestUnanswered "request_unanswered" "request whose response was not seen";
+    RequestUnanswered "request_unanswered" "request without a captured response";
     /// Answers that fit an id but not the request (another command, or an acknowledgement too old).
-    ResponseMismatch "response_mismatch" "response that fits an id but not its request";
+    ResponseMismatch "response_mismatch" "response with a matching ID, but for another kind of request";
     /// Requests left without a row because an answer came that may be another's: both directions lost data since, and the id comes round.
-    PairAmbiguous "pair_ambiguous" "request and response left unpaired: gaps on both sides since, and their id comes round";
+    PairAmbiguous "pair_ambiguous" "request and response left unpaired: gaps in both directions, and IDs are reused";
     /// Requests that took an id still waiting for its answer.
-    IdReused "id_reused" "id taken again before its answer was seen";
+    IdReused "id_reused" "ID reused before its response was captured";
     /// Requests sent again with the same id (RPC).
     DuplicateRequest "duplicate_request" "request sent again";
     /// Answers to a request that had been answered (RPC).
@@ -112,11 +112,11 @@ anomalies! {
     /// Pairs whose answer was captured before their request.
     NegativeTime "negative_time" "response captured before its request";
     /// Requests forgotten because too many were waiting at once.
-    PendingEvicted "pending_evicted" "waiting request forgotten: too many at once";
+    PendingEvicted "pending_evicted" "outstanding request dropped: too many at once";
     /// Message ids completed from their low 16 bits, the rest having been cut off.
-    IdReconstructed "id_reconstructed" "message id completed from its low 16 bits";
+    IdReconstructed "id_reconstructed" "message ID reconstructed from its low 16 bits";
     /// Names not kept for want of room.
-    NameRefused "name_refused" "name not kept: too many";
+    NameRefused "name_refused" "name not stored: too many names";
 }
 
 /// A count of each [`Anomaly`].

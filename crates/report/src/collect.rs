@@ -117,7 +117,7 @@ impl Findings {
     #[must_use]
     pub fn of_a_table(self) -> Findings {
         let reason = Reason::partial(
-            "The input is a table of transactions: packets, and operations that the capture lost, are not in it.",
+            "The input is a table of transactions, without packets and without operations that the capture lost.",
         );
         let others = self.validity.each_reason().map(|(verdict, text)| Reason { verdict, text: text.to_owned() });
         let validity = Validity::of(others.chain([reason]));

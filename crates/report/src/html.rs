@@ -121,8 +121,7 @@ fn document(
                     ul { @for s in &sections { li { a href={ "#" (s.id) } { (s.title) } } } }
                 }
                 p #keys hidden {
-                    "With the chart in focus: plus and minus zoom, the arrow keys move, 0 shows all. \
-                     The numbers also stand in the tables."
+                    "With the chart in focus: plus and minus zoom, the arrow keys move, 0 shows all. The tables have the same numbers."
                 }
                 main { @for s in &sections { (s.markup()) } }
                 (footer(tool, schema))
@@ -303,7 +302,7 @@ fn facts_of(findings: &Findings) -> Markup {
         div { dt { "From" } dd { (units::instant(findings.span.first_ns)) } }
         div { dt { "To" } dd { (units::instant(findings.span.last_ns)) } }
         div { dt { "Length" } dd { (units::optional(findings.span.elapsed_s, units::long_duration)) } }
-        div { dt { "Clock stands" } dd { (summary::vantage(&source.vantage)) } }
+        div { dt { "Clock" } dd { (summary::vantage(&source.vantage)) } }
         @if !source.filters.is_empty() {
             div { dt { "Filters" } dd { (Untrusted(&source.filters.join(" "))) } }
         }
@@ -314,15 +313,15 @@ fn footer(tool: &str, schema: &str) -> Markup {
     html! {
         footer {
             p {
-                "Made by " (Untrusted(tool)) ". Instants name their zone; 1 MB is 1,000,000 bytes. \
+                "Made by " (Untrusted(tool)) ". All instants have a time zone; 1 MB is 1,000,000 bytes. \
                  Response time: first byte of the request to last byte of the response. \
                  Service time: last byte of the request to first byte of the response. \
                  Percentiles are exact to 0.1 %."
             }
             p {
-                "All numbers are in this file as JSON (" code { (Untrusted(schema)) } ", the element "
-                code { "#findings" } "). It reads nothing from any network. Charts: Apache ECharts, Apache License 2.0; \
-                 its licence stands in this file."
+                "This file contains all numbers as JSON (" code { (Untrusted(schema)) } ", the element "
+                code { "#findings" } "). The page loads nothing from a network. Charts: Apache ECharts, Apache License 2.0; \
+                this file contains the licence."
             }
         }
     }

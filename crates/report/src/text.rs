@@ -65,7 +65,7 @@ pub enum Section {
     /// Distributions in decades for every command and group.
     Distributions,
     /// Anomalies, counted.
-    Warnings,
+    Anomalies,
     /// Percentiles of response and service time.
     Percentiles,
     /// Operations and bytes a second.
@@ -104,7 +104,7 @@ impl Section {
         Section::Commands,
         Section::Groups,
         Section::Distributions,
-        Section::Warnings,
+        Section::Anomalies,
         Section::Percentiles,
         Section::Throughput,
         Section::Errors,
@@ -131,7 +131,7 @@ impl Section {
             Section::Commands => "commands",
             Section::Groups => "groups",
             Section::Distributions => "distributions",
-            Section::Warnings => "warnings",
+            Section::Anomalies => "anomalies",
             Section::Percentiles => "percentiles",
             Section::Throughput => "throughput",
             Section::Errors => "errors",
@@ -233,7 +233,7 @@ fn write_side(page: &mut Page<'_>, findings: &Findings, style: &Style) -> fmt::R
             Section::Commands => commands::draw(page, &findings.operations)?,
             Section::Groups => commands::groups(page, &findings.groups)?,
             Section::Distributions => distributions::draw(page, &findings.operations, &findings.groups)?,
-            Section::Warnings => unseen::warnings(page, findings)?,
+            Section::Anomalies => unseen::anomalies(page, findings)?,
             Section::Percentiles => percentiles::draw(page, findings)?,
             Section::Throughput => throughput::draw(page, findings)?,
             Section::Errors => errors::draw(page, findings)?,

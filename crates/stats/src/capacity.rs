@@ -1,10 +1,10 @@
-//! The highest load that holds a promise, found by trying loads: a search that knows how sure it is.
+//! The highest load that meets an objective, found by trying loads: a search that knows how sure it is.
 //!
 //! ```text
 //! bracket: double while it holds, halve while it does not ─ narrow: halve the gap ─ confirm: both ends, in turns
 //! ```
 //!
-//! A load *holds* when one run of it kept the promise. Near the capacity it is chance whether a run does; capacity is
+//! A run *holds* if it meets the objective. Near the capacity it is chance whether a run does; capacity is
 //! therefore the load at which half of the runs do, and the last step is a sign test: an end of the interval counts when
 //! [`CONFIRMATIONS`] fresh runs of it went its way, one after the other. Were the capacity on the other side of that end,
 //! that would happen once in 2^6 = 64 times. An end that a run contradicts is moved outward and tried anew, with one run
@@ -22,7 +22,7 @@ const NEAR: f64 = 8.0;
 const MOST_HALVINGS: u32 = 20;
 
 /// The load that is carried for ever, where one was carried for a run under a schedule: what is too much by a part d lets a queue
-/// grow by d seconds a second, and a promise of t seconds is not broken by it within a run of T seconds while d < t / T,
+/// grow by d seconds a second, and an objective of t seconds is not missed because of it within a run of T seconds while d < t / T,
 /// the `slack`.
 #[must_use]
 pub fn sustained_load(load: f64, slack: f64) -> f64 {
@@ -163,7 +163,7 @@ impl Search {
         }
     }
 
-    /// The run that was asked for kept the promise, or did not.
+    /// The run that was asked for met the objective, or did not.
     pub fn saw(&mut self, held: bool) {
         self.runs += 1;
         if self.confirming {

@@ -5,7 +5,7 @@
 //!
 //! [`Intervals`] are the same cut by time, for whoever compares: see [`mod@intervals`]. [`curve`] is what several loads tell.
 //!
-//! [`capacity`] finds the highest load that holds a promise; it asks for runs and is told how they went.
+//! [`capacity`] finds the highest load that meets an objective; it asks for runs and is told how they went.
 //!
 //! [`cube`] is the same by client, server, share, operation, status and time at once, for a page to show any part of it.
 //!

@@ -1,4 +1,4 @@
-//! `plimsoll capacity`: the highest load that holds a promise.
+//! `plimsoll capacity`: the highest load that meets an objective.
 
 use std::path::Path;
 use std::sync::Arc;

@@ -51,14 +51,14 @@ fn the_answer_is_in_every_report_and_in_the_recording() {
             // Two cannot be too many; three are, unless the machine has other things to do.
             assert!(low >= 2.0 && high > low, "{text}");
             assert!(count(low, true) >= 6 && count(high, false) >= 6, "{capacity}");
-            format!("It carries {low} clients (95 % interval {low} to {high}).")
+            format!("Capacity: {low} clients (95 % interval {low} to {high}).")
         }
         // A machine with other things to do makes runs that do not count, or holds three clients below what two may do.
         (low, _) => {
             let slow = |one: &Value| one["load"].as_f64() >= Some(3.0) && one["met"] == true;
             assert!(tries.iter().any(|one| one["met"].is_null() || slow(one)), "{capacity}");
             assert!(low.is_none_or(|low| low >= 2.0), "{text}");
-            low.map_or("Not found".to_owned(), |low| format!("It carries at least {low} clients"))
+            low.map_or("No capacity found".to_owned(), |low| format!("Capacity: at least {low} clients"))
         }
     };
     assert!(text.contains(&answer), "{text}");
@@ -74,11 +74,11 @@ fn the_answer_is_in_every_report_and_in_the_recording() {
 fn what_always_holds_and_what_never_does_are_said() {
     let folder = Scratch::new("capacity-bounds");
     let always = plimsoll(&[&PAUSING[..], &["--hold", "p50 < 10s", "--most", "2", "--full"]].concat(), folder.path());
-    assert!(told(&always).contains("It carries at least 2 clients"), "{}", told(&always));
+    assert!(told(&always).contains("Capacity: at least 2 clients"), "{}", told(&always));
     // One client, two, and then just as many runs as confirm two.
     let few = plimsoll(&[&PAUSING[..], &["--hold", "p50 < 10s", "--runs", "8", "--full"]].concat(), folder.path());
     assert!(
-        told(&few).contains("It carries at least 2 clients: the search reached the limit of runs"),
+        told(&few).contains("Capacity: at least 2 clients: the search reached the limit of runs"),
         "{}",
         told(&few)
     );

@@ -119,7 +119,7 @@ fn a_file_that_is_cut_off_makes_the_verdict_partial_and_one_without_times_invali
     let (report, code) = analyze(&[&write(scratch.path(), "timeless.pcap", &timeless)]);
     assert_eq!((code, report["validity"]["verdict"].as_str()), (NO_VERDICT, Some("invalid")));
     assert!(
-        reasons(&report).contains("No time can be measured: all 203 packets have the time stamp 1970-01-01"),
+        reasons(&report).contains("Times cannot be measured: all 203 packets have the time stamp 1970-01-01"),
         "{}",
         reasons(&report)
     );
@@ -136,8 +136,10 @@ fn files_of_a_ring_are_read_in_order_and_none_twice() {
     let (swapped, code) = analyze(&[&second, &first]);
     assert_eq!((code, &swapped["operations"]), (0, &ordered["operations"]));
     assert_eq!(swapped["slowest"], ordered["slowest"]);
-    assert!(warnings(&swapped).contains("Read in the order of the first time stamps, not as given: 2 capture files."));
-    assert!(!warnings(&ordered).contains("Read in the order"));
+    assert!(
+        warnings(&swapped).contains("Sorted by the first time stamps, instead of the given order: 2 capture files.")
+    );
+    assert!(!warnings(&ordered).contains("Sorted by the first"));
 
     let link = scratch.path().join("link.pcap");
     std::os::unix::fs::symlink(&first, &link).unwrap();
@@ -148,7 +150,11 @@ fn files_of_a_ring_are_read_in_order_and_none_twice() {
     let copy = scratch.path().join("copy.pcap").display().to_string();
     std::fs::copy(&first, &copy).unwrap();
     let (report, _) = analyze(&[&first, &copy]);
-    assert!(warnings(&report).contains("Given twice, by the first packets: 1 capture file."), "{}", warnings(&report));
+    assert!(
+        warnings(&report).contains("Given twice (the first packets are equal): 1 capture file."),
+        "{}",
+        warnings(&report)
+    );
 }
 
 /// How often an anomaly happened.
@@ -175,7 +181,8 @@ fn one_damaged_time_stamp_makes_no_capture_of_ten_years() {
             let capture = write(scratch.path(), "damaged.pcap", &damaged);
             let (report, code) = analyze(&[&capture]);
             assert_eq!((code, report["validity"]["verdict"].as_str()), (0, Some("partial")), "frame {at}");
-            let reason = "Left out for a time stamp more than a day from those of the packets around it: 1 packet.";
+            let reason =
+                "Left out because the time stamp differs by more than a day from the packets around it: 1 packet.";
             assert!(reasons(&report).contains(reason), "{}", reasons(&report));
             assert_eq!(count_of(&report, "time_outlier"), 1);
             assert!(report["span"]["elapsed_s"].as_f64().unwrap() < 1.0, "{}", report["span"]);

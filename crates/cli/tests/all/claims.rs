@@ -85,13 +85,17 @@ fn losses_of_other_traffic_are_not_the_file_servers() {
     assert!(
         report.page.contains("<strong>86 requests</strong> to file servers were seen on 4 connections; 33 of them")
     );
-    assert!(report.page.contains("Of those that wait by design 3 had no answer that was seen."));
+    assert!(report.page.contains("3 long-lived requests had no captured response."));
 }
 
 #[test]
 fn what_is_not_known_is_not_said_to_be_none() {
     let Some(report) = Report::of("nfs3-snaplen96-stalls.cap") else { return };
-    assert!(report.text.contains("Answers with a status other than success: none seen; not known of 104 answers"));
+    assert!(
+        report
+            .text
+            .contains("Responses with a status other than success: none found; the status of 104 responses is unknown")
+    );
     assert!(report.page.contains("<dt>Errors</dt><dd><strong>unknown</strong>"), "104 of 108 statuses were cut off");
     assert!(!report.page.contains("unknown in all"));
 }
@@ -132,7 +136,7 @@ fn subcommands_that_were_cut_off_are_unknown() {
     let row = report.row("operations", "procedure", "TRANSACTION2").unwrap();
     assert_eq!((row["group"].as_str(), row["refused"].as_u64()), (Some("Unknown"), Some(0)), "{row}");
     assert_eq!(report.number("/unseen/responses_before_start"), 0);
-    assert!(report.text.contains("requests that wait by design"), "{}", report.text);
+    assert!(report.text.contains("Requests that wait by design"), "{}", report.text);
 }
 
 /// A capture in part: what `change` makes of it.
@@ -154,7 +158,7 @@ fn connections_whose_headers_were_all_cut_are_missing() {
     let Some(report) = changed("nfs3-write.pcap", |whole| cut(whole, 70)) else { return };
     assert_eq!((report.verdict(), report.number("/unseen/paired")), ("partial", 7));
     assert!(report.json["unseen"]["share_missing"].is_null(), "nobody knows how many");
-    assert!(report.text.contains("no message could be recognised"), "{}", report.text);
+    assert!(report.text.contains("no message was recognised"), "{}", report.text);
     let Some(report) = changed("smb2-clean.pcap", |whole| cut(whole, 70)) else { return };
     assert_eq!(report.verdict(), "invalid");
     assert!(report.text.contains("The snap length cut 653 packets short"), "{}", report.text);
@@ -203,7 +207,7 @@ fn a_connection_with_one_reply_and_no_request_counts() {
         kept
     };
     let Some(report) = changed("nfs3-write.pcap", responses) else { return };
-    assert!(report.text.contains("Only one direction of 2 connections was captured"), "{}", report.text);
+    assert!(report.text.contains("The capture has only one direction of 2 connections"), "{}", report.text);
 }
 
 /// A pcap file with its packets in reverse order, block by block.

@@ -87,7 +87,7 @@ fn one_section_is_printed_alone_and_a_wrong_name_lists_all() {
     let throughput = printed("UTC", &["--section", "throughput"]);
     assert!(throughput.contains("Throughput (file data moved") && !throughput.contains("Diagnosis"), "{throughput}");
     let both = printed("UTC", &["--section", "throughput", "--section", "errors"]);
-    assert!(both.contains("Throughput (file") && both.contains("Answers with a status"), "{both}");
+    assert!(both.contains("Throughput (file") && both.contains("Responses with a status"), "{both}");
     let said = refused("UTC", &["--section", "nonsense"]);
     for name in ["diagnosis", "percentiles", "throughput", "slowest", "unseen"] {
         assert!(said.contains(name), "{name}: {said}");

@@ -40,7 +40,7 @@ fn a_process_on_this_machine() {
     let rate = stage["operations_per_s"].as_f64().unwrap();
     assert!((cores / (cost * rate) - 1.0).abs() < 0.05, "{server} at {rate}/s");
     assert!(server["sent_bytes_per_s"].is_null() && server["why_missing"].is_null(), "{server}");
-    assert!(text.contains("What the server said of itself") && text.contains("and its children"), "{text}");
+    assert!(text.contains("Server-side metrics") && text.contains("and its children"), "{text}");
 }
 
 /// Answers each request with a page whose counters grow by a core, 1 MB/s read and 2 MB/s sent.

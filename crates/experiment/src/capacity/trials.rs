@@ -72,7 +72,7 @@ impl Trials {
         Some(format!("at {} the load generator may be the cause: {}", exact(*load), because.join("; ")))
     }
 
-    /// Length of the longest run, s: a queue that needs longer to break a promise cannot be seen.
+    /// Length of the longest run, s: a queue that needs longer to miss an objective cannot be seen.
     fn longest_run(&self) -> Option<f64> {
         self.trials.iter().map(|one| one.seconds).reduce(f64::max).filter(|&seconds| seconds > 0.0)
     }

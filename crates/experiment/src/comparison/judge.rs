@@ -12,7 +12,7 @@ use crate::error::first_reason;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Outcome {
     /// The whole interval is on the good side.
-    Held,
+    Passed,
     /// The threshold lies in the interval, or there is none.
     Undecided,
     /// The whole interval is on the bad side.
@@ -22,7 +22,7 @@ enum Outcome {
 impl Outcome {
     fn label(self) -> &'static str {
         match self {
-            Outcome::Held => "held",
+            Outcome::Passed => "passed",
             Outcome::Undecided => "undecided",
             Outcome::Failed => "failed",
         }
@@ -49,7 +49,7 @@ pub(super) fn judge(report: &mut Report, conditions: &[Condition]) -> Judgement 
             outcomes.iter().filter(|(outcome, _)| *outcome == worst).map(|(_, why)| why.clone()).collect();
         let (text, reason) = (&condition.text, first_reason(&reasons));
         match worst {
-            Outcome::Held => {}
+            Outcome::Passed => {}
             Outcome::Undecided => {
                 judgement.undecided.push(format!("--fail-if {text:?} could not be judged: {reason}"));
             }
@@ -91,9 +91,9 @@ fn at(level: &ComparedLevel, wanted: &Condition, place: usize, both: [&Findings;
     let (Threshold::Relative(limit) | Threshold::Change(limit) | Threshold::Value(limit)) = wanted.threshold;
     let outcome = match wanted.more {
         true if low > limit => Outcome::Failed,
-        true if high <= limit => Outcome::Held,
+        true if high <= limit => Outcome::Passed,
         false if high < limit => Outcome::Failed,
-        false if low >= limit => Outcome::Held,
+        false if low >= limit => Outcome::Passed,
         _ => Outcome::Undecided,
     };
     (outcome, format!("the 95 % interval is {}", shown(low, high, wanted.threshold, metric)))
@@ -206,11 +206,11 @@ mod tests {
         for (condition, expected) in [
             ("read.p99 > +5%", "failed"),
             ("read.p99 > +10%", "undecided"),
-            ("read.p99 > +15%", "held"),
+            ("read.p99 > +15%", "passed"),
             ("read.p99 < +15%", "failed"),
             ("READ.p99 > 10ms", "failed"),
             ("read.p99 > 11ms", "undecided"),
-            ("read.p99 > 12ms", "held"),
+            ("read.p99 > 12ms", "passed"),
             ("read.p99 > +400us", "failed"),
             ("write.p99 > +5%", "undecided"),
             ("read.mean > +5%", "undecided"),

@@ -137,7 +137,7 @@ impl Captures {
     /// As [`Captures::open`].
     pub fn open_until(inputs: Vec<Input>, stop: StopReading) -> Result<Self, CaptureError> {
         if inputs.is_empty() {
-            return Err(CaptureError::Empty("no input was given".into()));
+            return Err(CaptureError::Empty("no input given".into()));
         }
         let mut bytes_total = Some(0u64);
         for input in &inputs {

@@ -48,7 +48,7 @@ impl NetMon {
             return Err(Stop::Unsupported(format!("NetMon version {}.{} is not read", version.0, version.1)));
         }
         let start_ns = start(header)
-            .ok_or_else(|| Stop::Bad { offset: 8, what: "the capture started at a date that does not exist".into() })?;
+            .ok_or_else(|| Stop::Bad { offset: 8, what: "the start date of the capture is invalid".into() })?;
         let (table_offset, table_bytes) = (u64::from(Little.u32(header, 24)), Little.u32(header, 28));
         if !table_bytes.is_multiple_of(4) {
             return Err(Stop::Bad { offset: 28, what: format!("the frame table has {table_bytes} bytes") });

@@ -69,7 +69,7 @@ impl NetXRay {
         let (start_s, start_ticks) = (Little.u32(header, 12), Little.u64(header, 52));
         let (start, end) = (u64::from(Little.u32(header, 24)), u64::from(Little.u32(header, 28)));
         if start < FILE_HEADER as u64 || end < FILE_HEADER as u64 {
-            return Err(Stop::Bad { offset: 24, what: format!("the packets stand from {start} to {end}") });
+            return Err(Stop::Bad { offset: 24, what: format!("invalid packet range: {start} to {end}") });
         }
         source.make_seekable()?;
         source.seek(start)?;
@@ -101,7 +101,7 @@ impl NetXRay {
             return self.next(source, anomalies);
         }
         if !self.to_wrap && source.offset() > self.end {
-            let what = format!("a record runs past {}, where the packets should end", self.end);
+            let what = format!("a record extends beyond offset {}, the end of the packets", self.end);
             return Err(Stop::Bad { offset: source.offset(), what });
         }
         let header = source.available();

@@ -109,7 +109,7 @@ impl Pcapng {
             if kind == INTERFACE_STATISTICS {
                 self.statistics(block, anomalies);
             } else if !self.interface(block) {
-                let what = "an interface description that cannot be used".into();
+                let what = "an invalid interface description".into();
                 return Err(Stop::Bad { offset: source.offset(), what });
             }
             source.consume(len);

@@ -182,7 +182,7 @@ impl Source {
     fn left(&self, place: u64, len: usize) -> &[u8] {
         let within = |parked: &&Parked| parked.place <= place && place + len as u64 <= parked.end;
         let Some(parked) = self.parked.iter().find(within) else {
-            debug_assert!(len == 0, "{len} bytes at {place} were not kept");
+            debug_assert!(len == 0, "{len} bytes at offset {place} are no longer in the buffer");
             return &[];
         };
         let at = (place - parked.place) as usize;
@@ -400,8 +400,7 @@ impl Source {
         let outcome = stream.take(MEMORY_LIMIT).read_to_end(&mut bytes);
         if bytes.len() as u64 > MEMORY_LIMIT {
             return Err(Stop::Unsupported(format!(
-                "this format is not read in order, and from a pipe or a compressed file at most {} MiB of it are \
-                 (give the decompressed file instead)",
+                "this format needs random access: a pipe or a compressed file may have at most {} MiB; give the decompressed file",
                 MEMORY_LIMIT >> 20
             )));
         }

@@ -286,20 +286,20 @@ fn method(levels: &[ComparedLevel], tested: u64) -> Method {
     let from = |wanted: From| levels.iter().any(|level| level.from == wanted.label());
     if from(From::Batches) {
         notes.push(
-            "Intervals come from how much parts of each run differ. One run a side cannot show what a restart changes: \
-             repeat runs (plimsoll run --repeat 5, plimsoll duel) before believing a small difference."
+            "Intervals come from the differences between parts of each run. One run per side cannot show the effect of a \
+            restart: repeat runs (plimsoll run --repeat 5, plimsoll duel) before you trust a small difference."
                 .to_owned(),
         );
     }
     if from(From::Welch) {
         notes.push(
-            "Intervals come from how much repeated runs differ (Welch): what a restart changes is in them.".to_owned(),
+            "Intervals come from the differences between repeated runs (Welch), so they include the effect of a restart.".to_owned(),
         );
     }
     if from(From::Paired) {
         notes.push(
-            "Intervals come from repeated runs made in pairs, one right after the other (paired t): what a restart changes \
-             is in them, what changes slowly is not."
+            "Intervals come from pairs of runs made one right after the other (paired t). They include the effect of a \
+            restart, but not slow changes."
                 .to_owned(),
         );
     }

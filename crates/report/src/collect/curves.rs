@@ -29,7 +29,7 @@ fn curve(mut stages: Vec<&Stage>) -> Option<LoadCurve> {
     let by_rate = load == LOADS[2];
     let fitted = if by_rate { None } else { fit(&points) };
     let knee = if by_rate {
-        no_knee("the load is a schedule's, not a number of clients")
+        no_knee("the load is a schedule, not a number of clients")
     } else {
         knee_of(&points, fitted.as_ref())
     };

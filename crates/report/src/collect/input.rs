@@ -9,7 +9,7 @@ use crate::instant;
 pub(super) fn reasons(coverage: &Coverage, any: bool) -> Vec<Reason> {
     let mut reasons: Vec<Reason> = no_time(coverage).filter(|_| any).into_iter().collect();
     if coverage.anomalies.count(Anomaly::ReadingInterrupted) > 0 {
-        let interrupted = "Reading was interrupted: the numbers hold what was read; the rest of the input is missing.";
+        let interrupted = "Reading was interrupted: the numbers lack the rest of the input.";
         reasons.push(Reason::partial(interrupted));
     }
     let mut say = |kind, what: &str, happened: &str, therefore: &str| {
@@ -22,7 +22,7 @@ pub(super) fn reasons(coverage: &Coverage, any: bool) -> Vec<Reason> {
         Anomaly::CaptureFileTruncated,
         "capture file",
         "Cut off in the middle of a record",
-        "The numbers hold what came before the cut; what followed is missing.",
+        "The numbers lack all packets after the cut.",
     );
     say(
         Anomaly::CaptureRecordBad,
@@ -33,7 +33,7 @@ pub(super) fn reasons(coverage: &Coverage, any: bool) -> Vec<Reason> {
     say(
         Anomaly::TimeOutlier,
         "packet",
-        "Left out for a time stamp more than a day from those of the packets around it",
+        "Left out because the time stamp differs by more than a day from the packets around it",
         "Operations in such packets are missing from the numbers.",
     );
     reasons
@@ -51,14 +51,14 @@ pub(super) fn warnings(coverage: &Coverage) -> Vec<String> {
     say(
         Anomaly::CaptureFileReordered,
         "capture file",
-        "Read in the order of the first time stamps, not as given",
-        "Frame numbers count over all files in the order read.",
+        "Sorted by the first time stamps, instead of the given order",
+        "Frame numbers count over all files in the sorted order.",
     );
     say(
         Anomaly::CaptureFileRepeated,
         "capture file",
-        "Given twice, by the first packets",
-        "Packets of the copy count as retransmissions; give each file once.",
+        "Given twice (the first packets are equal)",
+        "Packets of the copy count as retransmissions; name each file once.",
     );
     say(
         Anomaly::TimeJump,
@@ -69,8 +69,8 @@ pub(super) fn warnings(coverage: &Coverage) -> Vec<String> {
     say(
         Anomaly::ResponseBehindJump,
         "response",
-        "Without a response time, for the time stamps jump between request and response",
-        "They count as operations.",
+        "Without a response time, because the time stamps jump between request and response",
+        "These responses count as operations.",
     );
     warnings
 }
@@ -80,7 +80,7 @@ fn no_time(coverage: &Coverage) -> Option<Reason> {
     let (first, last) = coverage.capture_ns.or(coverage.first_ns.zip(coverage.last_ns))?;
     (first == last && coverage.packets.total > 1).then(|| {
         Reason::invalid(format!(
-            "No time can be measured: all {} have the time stamp {}. Capture again with time stamps.",
+            "Times cannot be measured: all {} have the time stamp {}. Capture again with time stamps.",
             plural(coverage.packets.total, "packet"),
             instant::microsecond(first)
         ))

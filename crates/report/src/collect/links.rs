@@ -47,7 +47,7 @@ pub(super) fn unknown(coverage: &Coverage) -> Option<Reason> {
     let links: Vec<String> = coverage.unknown_links.iter().map(|&(number, packets)| said(number, packets)).collect();
     (!links.is_empty()).then(|| {
         Reason::partial(format!(
-            "{}: operations in these packets are not counted. Capture on the Ethernet or IP side.",
+            "{}: operations in these packets are not counted. Capture on an Ethernet or IP interface.",
             links.join("; ")
         ))
     })
@@ -57,7 +57,7 @@ pub(super) fn unknown(coverage: &Coverage) -> Option<Reason> {
 fn said(number: u32, packets: u64) -> String {
     let packets = super::validity::plural(packets, "packet");
     if number & UNREGISTERED != 0 {
-        return format!("link type {} of the capture's own format is not known, {packets}", number & !UNREGISTERED);
+        return format!("link type {} of this capture format is not known, {packets}", number & !UNREGISTERED);
     }
     let name = NAMES.iter().find(|(known, _)| *known == number).map_or("unnamed", |(_, name)| name);
     format!("link type {number} ({name}) is not known, {packets}")

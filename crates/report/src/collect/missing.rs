@@ -14,7 +14,7 @@ const NAMED: usize = 3;
 pub(crate) fn headline(findings: &Findings) -> String {
     let unseen = &findings.unseen;
     if findings.run.is_some() {
-        return "Every request of the measured phases is in these numbers, answered or not.".to_owned();
+        return "The numbers contain every request of the measured phases, with or without a response.".to_owned();
     }
     match (unseen.share_missing, unseen.share_missing_low, unseen.share_missing_high) {
         (Some(share), Some(low), Some(high)) if unseen.missing > 0 => format!(
@@ -73,7 +73,7 @@ pub(super) fn reasons(findings: &Findings) -> Vec<Reason> {
     };
     let text = match unseen.share_missing_high {
         _ if unseen.paired == 0 => Some("No request was seen with its response.".to_owned()),
-        _ if unseen.missing > 0 => Some(format!("{} The missing ones may be the slowest.", headline(findings))),
+        _ if unseen.missing > 0 => Some(format!("{} The missing operations may be the slowest.", headline(findings))),
         Some(high) if high > 0.0 => {
             Some(format!("Up to {} of the operations may be missing (upper end of the 95 % interval).", tenths(high)))
         }
@@ -99,12 +99,13 @@ fn dropped(findings: &Findings) -> Option<String> {
         let (outliers, disorder) = (count(findings, Anomaly::TimeOutlier), disorder(findings));
         match (outliers, disorder) {
             (1.., _) => format!(
-                "The streams have gaps of {size}: left out for their time stamps ({} in all) or dropped by the capture.",
+                "The streams have gaps of {size}. The packets were left out because of their time stamps ({} in all), or the \
+                capture dropped them.",
                 plural(outliers, "packet")
             ),
             (_, 1..) => format!(
-                "The streams have gaps of {size}, and time goes back {} in the capture, further than packets are sorted: what is in the gaps \
-                 may stand elsewhere in it. Sort it by time (reordercap IN OUT) and analyze the result.",
+                "The streams have gaps of {size}, and time goes back {} in the capture, too far to sort the packets. The \
+                missing packets may be elsewhere in the capture: sort it by time (reordercap IN OUT) and analyze the result.",
                 plural(disorder, "time")
             ),
             _ => format!("The capture dropped {size}: use a larger capture buffer (tcpdump -B 65536)."),
@@ -116,7 +117,7 @@ fn dropped(findings: &Findings) -> Option<String> {
 fn unexplained(unseen: &Unseen) -> Option<String> {
     (unseen.responses_unexplained > 0).then(|| {
         format!(
-            "{} without a request: the capture does not show why. It may have dropped the requests, or have begun after them.",
+            "{} without a request, for an unknown reason: the capture may have dropped the requests, or started after them.",
             plural(unseen.responses_unexplained, "response")
         )
     })
@@ -130,7 +131,8 @@ fn cut(findings: &Findings) -> Option<String> {
     let headers = count(findings, Anomaly::HeaderCutShort);
     (halves > 0 || headers > 0).then(|| {
         format!(
-            "The snap length cut {} short, and {} with them; of {} either the request or the response is left. A snap length of {} bytes, the largest packet, cuts nothing (tcpdump -s 0: no limit).",
+            "The snap length cut {} short, including {}; {} lost the request or the response. Use a snap length of at least \
+            {} bytes, the largest packet (tcpdump -s 0: no limit).",
             plural(packets.truncated, "packet"),
             plural(headers, "message header"),
             plural(halves, "operation"),
@@ -143,8 +145,8 @@ fn cut(findings: &Findings) -> Option<String> {
 fn cut_connections(findings: &Findings) -> Option<String> {
     let connections = Some(count(findings, Anomaly::ConnectionCutShort)).filter(|&connections| connections > 0)?;
     Some(format!(
-        "The snap length cut {} short: on {} with a file server's port no message could be recognised. A snap length of {} bytes, the \
-         largest packet, cuts nothing (tcpdump -s 0: no limit).",
+        "The snap length cut {} short: no message was recognised on {} with a file server's port. Use a snap length of at \
+        least {} bytes, the largest packet (tcpdump -s 0: no limit).",
         plural(findings.packets.truncated, "packet"),
         plural(connections, "connection"),
         findings.packets.largest
@@ -167,7 +169,8 @@ fn one_sided(unseen: &Unseen) -> Option<String> {
         let more = unseen.one_sided.saturating_sub(named.len() as u64);
         let more = if more > 0 { format!(" and {more} more") } else { String::new() };
         format!(
-            "Only one direction of {} was captured ({}{more}): {} and {} have no other half. Capture where both directions pass.",
+            "The capture has only one direction of {} ({}{more}): {} lack the response, {} lack the request. Capture where \
+            both directions pass.",
             plural(unseen.one_sided, "connection"),
             named.join(", "),
             plural(unseen.requests_one_sided, "request"),
@@ -181,12 +184,12 @@ fn encrypted(findings: &Findings) -> Option<String> {
     let refused = count(findings, Anomaly::MessageUndecryptable);
     let remedy = if refused > 0 {
         format!(
-            "the key given for the session does not open {}; check --smb-session-key and --smb-session-keys.",
+            "the given session key does not decrypt {}; check --smb-session-key and --smb-session-keys.",
             plural(refused, "message")
         )
     } else {
-        "give the sessions' keys with --smb-session-key or --smb-session-keys. Samba writes them to its log with \
-         `debug encryption = yes`, and `smbinfo keys` prints those of a Linux client's mount."
+        "give the session keys with --smb-session-key or --smb-session-keys. Samba logs session keys with `debug encryption = \
+        yes`, and `smbinfo keys` prints the keys of a Linux mount."
             .to_owned()
     };
     Some(format!("About {} encrypted and could not be read{SEVERAL}: {remedy}", are(encrypted, MESSAGE)))
@@ -201,7 +204,7 @@ fn compressed(unseen: &Unseen) -> Option<String> {
 
 /// What is counted where contents are not seen: the requests in it are not known.
 const MESSAGE: &str = "request message";
-const SEVERAL: &str = " (each holds one request or more)";
+const SEVERAL: &str = " (each contains one request or more)";
 
 fn are(count: u64, what: &str) -> String {
     format!("{} {}", plural(count, what), if count == 1 { "is" } else { "are" })

@@ -34,7 +34,7 @@ fn clock_set(coverage: &Coverage) -> Option<Reason> {
     let steps = Some(coverage.clock.backward_steps).filter(|&steps| steps > 0)?;
     Some(Reason::partial(format!(
         "Time goes back by more than 100 ms {} in the capture: its clock was set, files overlap in time, or packets are far out of order. \
-         Times across such a step are wrong.",
+         Times of operations across such a step are wrong.",
         plural(steps, "time")
     )))
 }
@@ -45,10 +45,7 @@ fn filtered(coverage: &Coverage, filters: &[String]) -> Option<String> {
     let span = coverage.capture_ns.map_or_else(String::new, |(first, last)| {
         format!(", from {} to {}", instant::microsecond(first), instant::microsecond(last))
     });
-    Some(format!(
-        "No operation matches {}: the capture has {all}{span}, and none of them matches; change or remove a filter.",
-        filters.join(" ")
-    ))
+    Some(format!("No operation matches {}: the capture has {all}{span}; change or remove a filter.", filters.join(" ")))
 }
 
 fn instead(coverage: &Coverage) -> String {
@@ -57,7 +54,7 @@ fn instead(coverage: &Coverage) -> String {
     if p.total == 0 {
         "No operation was found: the input has no packets.".to_owned()
     } else if unpaired > 0 {
-        format!("No operation was found: {} seen, none with its request.", plural(unpaired, "response"))
+        format!("No operation was found: the input has {}, none with its request.", plural(unpaired, "response"))
     } else {
         let mut seen = Vec::new();
         for (count, what) in [(p.tcp, "TCP packet"), (p.udp, "UDP packet"), (p.other, "other packet")] {
@@ -68,12 +65,12 @@ fn instead(coverage: &Coverage) -> String {
         let cut = match p.truncated {
             0 => String::new(),
             cut => format!(
-                " The snap length cut {} short: capture with one of {} bytes, the largest packet, or without a limit (tcpdump -s 0).",
+                " The snap length cut {} short: use at least {} bytes, the largest packet (tcpdump -s 0: no limit).",
                 plural(cut, "packet"),
                 p.largest
             ),
         };
-        format!("No operation was found: {} seen, none recognised as SMB or RPC.{cut}", seen.join(", "))
+        format!("No operation was found: the input has {}, none recognised as SMB or RPC.{cut}", seen.join(", "))
     }
 }
 
@@ -86,7 +83,7 @@ pub(super) fn warnings(findings: &Findings, coverage: &Coverage) -> Vec<String> 
     let resent = &coverage.resent;
     if resent.operations > 0 {
         warnings.push(format!(
-            "The network lost packets: {} waited for bytes that were sent again, {} in all.",
+            "The network lost packets: {} waited for retransmissions, {} in all.",
             plural(resent.operations, "operation"),
             time(resent.wait_ns as f64 / 1e9),
         ));
@@ -95,20 +92,22 @@ pub(super) fn warnings(findings: &Findings, coverage: &Coverage) -> Vec<String> 
         let packets = plural(findings.packets.truncated, "packet");
         warnings
             .push(format!(
-                "The capture cut {packets} short (snaplen): names, sizes and subcommands beyond the cut are not known, and requests that \
-                 wait by design (reads of pipes, locks, change notifications) may be among the others for that."
+                "The snap length cut {packets} short: names, sizes and subcommands after the cut are not known. Requests that \
+                wait by design (reads of pipes, locks, change notifications) may be counted as ordinary requests."
             ));
     }
     let early = coverage.anomalies.count(Anomaly::NegativeTime);
     if early > 0 {
         let responses = plural(early, "response");
-        warnings.push(format!("{responses} captured before the request, by the capture's times: in no response time."));
+        warnings.push(format!(
+            "{responses} captured before the request, by their time stamps: left out of all response times."
+        ));
     }
     let disorder = coverage.anomalies.count(Anomaly::PacketOutOfOrder);
     if disorder > 0 {
         warnings.push(format!(
-            "{} too far out of order to be sorted: some operations may appear unpaired, or packets dropped, for that alone. \
-             Sort the capture by time (reordercap IN OUT).",
+            "{} too far out of order to be sorted: operations may appear unpaired, or packets dropped, only for this reason. \
+            Sort the capture by time (reordercap IN OUT).",
             plural(disorder, "packet"),
         ));
     }
@@ -119,8 +118,8 @@ pub(super) fn warnings(findings: &Findings, coverage: &Coverage) -> Vec<String> 
 fn repeated(packets: &Packets) -> Option<String> {
     (packets.retransmitted as f64 > REPEATED * packets.tcp_data as f64).then(|| {
         format!(
-            "{} of {} with data are there again. Either the network loses many, or the capture has packets twice (a bridge and its port, \
-             tcpdump -i any): capture one interface, or remove copies (editcap -d IN OUT).",
+            "{} of {} with data are repeated. Either the network loses many packets, or the capture has packets twice (a \
+            bridge and its port, tcpdump -i any): capture one interface, or remove copies (editcap -d IN OUT).",
             plural(packets.retransmitted, "packet"),
             plural(packets.tcp_data, "packet")
         )
@@ -132,8 +131,8 @@ fn whole_and_part(findings: &Findings) -> Option<String> {
     let filters = &findings.source.filters;
     (!filters.is_empty()).then(|| {
         format!(
-            "With {} operations, times, rates and queue depth are of the requests that match. Packets, connections, warnings and what is \
-             missing are of the whole capture.",
+            "With {}, operations, times, rates and queue depth cover only matching requests. Packets, connections, warnings \
+            and missing operations cover the whole capture.",
             filters.join(" ")
         )
     })
@@ -145,7 +144,8 @@ fn statuses_unseen(findings: &Findings) -> Option<String> {
     let unseen = rows.map(|row| row.status_unknown).fold(0, u64::saturating_add);
     (unseen > 0).then(|| {
         let answers = plural(unseen, "response");
-        format!("It is not known whether {answers} are errors: the status, or what was asked, was cut off by the snap length or is encrypted. They count as none.")
+        format!("It is not known whether {answers} are errors: the snap length cut off the status or the request, or they are \
+        encrypted. They do not count as errors.")
     })
 }
 
@@ -162,7 +162,7 @@ fn coarse_clock(findings: &Findings) -> Option<String> {
     (!first.is_empty()).then(|| {
         let more = if rest > 0 { format!(" and {rest} more") } else { String::new() };
         format!(
-            "The capture's clock moves in steps of {}, which is coarser than a tenth of the median response time of {}{more}.",
+            "The capture's clock has a resolution of {}, coarser than a tenth of the median response time of {}{more}.",
             time(step),
             first.join(", "),
         )
@@ -204,7 +204,7 @@ mod tests {
         assert_eq!(whole_and_part(&findings), None);
         findings.source.filters = vec!["--operation read".to_owned()];
         let said = whole_and_part(&findings).unwrap();
-        assert!(said.starts_with("With --operation read operations, times, rates"), "{said}");
+        assert!(said.starts_with("With --operation read, operations, times, rates"), "{said}");
     }
 
     #[test]

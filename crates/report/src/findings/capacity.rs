@@ -1,31 +1,31 @@
-//! The highest load that held an objective.
+//! The highest load that met an objective.
 
 use plimsoll_model::Reason;
 use serde::{Deserialize, Serialize};
 
 use super::Validity;
 
-/// What a search for the highest load that holds an objective found.
+/// Result of a search for the highest load that meets an objective.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Capacity {
     /// What load is counted in: clients, users, iterations per second.
     pub unit: String,
-    /// What had to hold.
+    /// The objectives of the search.
     pub objectives: Vec<String>,
-    /// `found`, `at least` (`low` is confirmed, and no load is that does not hold: `why`), `none` (the lowest does not hold),
-    /// `undecided` (the runs that were allowed are used up, and no end is confirmed), `unfinished` (stopped, or the load generator
-    /// was the bottleneck; `low` is there where it was confirmed before).
+    /// `found`; `at least` (`low` is confirmed, no higher load missed the objective: `why`); `none` (the lowest load
+    /// misses the objective); `undecided` (all allowed runs are used and no end is confirmed); `unfinished` (stopped,
+    /// or the load generator was the bottleneck; `low` is there if it was confirmed before).
     pub outcome: String,
     /// Why it was not found.
     pub why: Option<String>,
-    /// Lower end of the 95 % interval, in `unit`: this much held.
+    /// Lower end of the 95 % interval, in `unit`: this load met the objective.
     pub low: Option<f64>,
-    /// Upper end: this much did not.
+    /// Upper end: this load missed it.
     pub high: Option<f64>,
     /// Fresh runs in a row that confirmed each end.
     pub confirmations: u32,
     /// By what part the lower end was lowered, because a queue that grows more slowly does not break the objective within
-    /// one run; null where no time was promised or no schedule made the load.
+    /// one run; null without an objective for a time or without a schedule.
     pub slack: Option<f64>,
     /// Every run, in order.
     pub trials: Vec<Trial>,
@@ -42,14 +42,14 @@ pub struct Trial {
     pub brief: bool,
     /// Length of its measured phase, s.
     pub seconds: f64,
-    /// Whether the objective held; null where the run does not count, the load generator being to blame.
+    /// Whether the run met the objective; null where the run does not count, the load generator being to blame.
     pub met: Option<bool>,
-    /// What broke it.
+    /// The objectives that the run missed, with the values.
     pub because: Vec<String>,
 }
 
 impl Capacity {
-    /// Valid where there is an answer; that the lowest load breaks the objective is one. Partial where the search had no end, and a
+    /// Valid where there is an answer; that the lowest load misses the objective is one. Partial where the search had no end, and a
     /// load is confirmed all the same.
     #[must_use]
     pub fn validity(&self) -> Validity {

@@ -134,7 +134,7 @@ pub struct Difference {
 pub struct Condition {
     /// As the user wrote it.
     pub text: String,
-    /// failed (the interval supports it), held (the interval excludes it), or undecided.
+    /// failed (the interval supports it), passed (the interval excludes it), or undecided.
     pub outcome: String,
     /// Why, a sentence for each level and side.
     pub because: Vec<String>,

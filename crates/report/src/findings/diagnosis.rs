@@ -88,7 +88,7 @@ pub enum Rule {
     Bottleneck,
     /// Of a run with a schedule: whether it was kept.
     Schedule,
-    /// Of a search: the highest load that keeps the promise, and what broke first beyond it.
+    /// Of a search: the highest load that meets the objective, and the objective that the next load missed.
     Capacity,
     /// Of a breakdown: the part of a call that takes longest.
     Part,

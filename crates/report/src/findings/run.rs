@@ -32,7 +32,7 @@ pub struct Run {
     /// The workload's parameters, as it declares them.
     #[serde(default)]
     pub parameters: Vec<Parameter>,
-    /// The highest load that held an objective; null where it was not searched.
+    /// The highest load that met an objective; null if it was not searched.
     #[serde(default)]
     pub capacity: Option<Box<Capacity>>,
     /// Where the time of calls goes; null where nobody asked.

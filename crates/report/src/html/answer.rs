@@ -14,13 +14,13 @@ pub(super) fn lead(findings: &Findings) -> Option<Markup> {
     let run = findings.run.as_ref()?;
     match (run.capacity.as_deref(), run.calls.as_deref()) {
         (Some(found), _) => Some(html! {
-            strong { (Untrusted(&capacity::answer(found))) } " What had to hold: " (Untrusted(&found.objectives.join(", "))) ". "
-            (capacity::rests_on(found)) " Over all runs of the search: "
+            strong { (Untrusted(&capacity::answer(found))) } " Objective: " (Untrusted(&found.objectives.join(", "))) ". "
+            (capacity::rests_on(found)) " All runs of the search together: "
         }),
         (None, Some(measured)) => Some(html! {
             strong { (Untrusted(&calls::answer(measured))) } " "
             (count(calls_of(measured, false))) " calls were made on the target and " (count(calls_of(measured, true)))
-            " in a local directory, without the server. Of the requests to the server: "
+            " in a local directory, without the server. Requests to the server: "
         }),
         (None, None) => None,
     }
@@ -35,7 +35,7 @@ pub(super) fn measured(findings: &Findings, run: &Run) -> Markup {
         strong { (count(totals.requests)) " " (what) @if totals.requests != 1 { "s" } }
         @if totals.requests == 1 { " belongs" } @else { " belong" } " to them"
         // Of a server that falls behind, requests of a phase are sent after its end.
-        @if findings.headline.is_from_intended() { ", by when each was due; some may have been sent later" }
+        @if findings.headline.is_from_intended() { "; each counts in the phase in which it was due, even if it was sent later" }
         @if !run.is_local() {
             ", on at most " (count(findings.connections)) @if findings.connections == 1 { " connection" } @else { " connections at a time" }
         }
@@ -50,13 +50,14 @@ pub(super) fn outcomes(findings: &Findings, totals: &Totals) -> Markup {
         std::array::from_fn(|i| sum.get(i).copied().unwrap_or(0).saturating_add(one.get(i).copied().unwrap_or(0)))
     });
     html! {
-        @if totals.status_unknown > 0 { "Of " (count(totals.status_unknown)) " the status is not known. " }
+        @if totals.status_unknown > 0 { "The status of " (count(totals.status_unknown)) @if totals.status_unknown == 1 { " \
+        request" } @else { " requests" } " is not known. " }
         @if totals.refused > 0 || totals.failed > 0 {
             (of(totals.refused)) " were refused, " (of(totals.failed)) " failed. "
-        } @else if totals.answered > 0 { "No answer was a refusal or a failure. " }
-        @if totals.unanswered > 0 { (of(totals.unanswered)) " had no answer in time. " }
+        } @else if totals.answered > 0 { "No response reports a refusal or a failure. " }
+        @if totals.unanswered > 0 { (of(totals.unanswered)) " had no response before the timeout. " }
         @if actions > 0 { (count(actions)) @if actions == 1 { " action" } @else { " actions" } " of the workload failed. " }
-        @else if totals.refused > 0 || totals.failed > 0 { "No action of the workload failed: it expects these statuses. " }
+        @else if totals.refused > 0 || totals.failed > 0 { "No action of the workload failed, because the workload expects these statuses. " }
         @if attempts > 0 { (count(attempts)) @if attempts == 1 { " attempt" } @else { " attempts" } " to connect failed. " }
         @if lost > 0 { (count(lost)) @if lost == 1 { " connection was" } @else { " connections were" } " lost. " }
     }

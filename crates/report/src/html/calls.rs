@@ -35,7 +35,7 @@ pub(super) fn figure(findings: &Findings) -> Option<Figure<'_>> {
     let x = Axis::names(phases.iter().map(|phase| phase.call.clone()).collect());
     let chart = Chart { x, y: Axis::linear(Unit::Seconds, "a call", highest)?, series };
     let explanation =
-        "Mean time of a call by part, a group of bars a phase; together the bars of a group are as long as its call.";
+        "Mean time of a call by part, one group of bars per phase; the bars of a group add up to the whole call.";
     let words = phases.iter().map(|phase| format!("{} {}", phase.call, duration(phase.whole_s)));
     let summary = format!("A call takes: {}.", words.collect::<Vec<_>>().join(", "));
     Figure::of(("calls", "Where the time of a call goes"), explanation, summary, chart)
@@ -99,8 +99,8 @@ fn beside_local(calls: &Calls) -> Option<Markup> {
             div.scroll tabindex="0" role="region" aria-labelledby="calls-local-caption" {
                 table {
                     caption #calls-local-caption {
-                        "Mean response times on the target and in a local directory, and the share of the data that came from disks. They \
-                         are compared only where both read as much from disks: otherwise one reads a cache and the other a disk."
+                        "Mean response times on the target and in a local directory, and the share of the data that came from \
+                        disks. Times are compared only if both shares are equal; otherwise one side may read from a cache and the other from a disk."
                     }
                     thead { tr {
                         th scope="col" { "Call" } th scope="col" { "Remote" } th scope="col" { "Local" }
@@ -130,12 +130,11 @@ fn requests(calls: &Calls) -> Option<Markup> {
             div.scroll tabindex="0" role="region" aria-labelledby="calls-requests-caption" {
                 table {
                     caption #calls-requests-caption {
-                        "Requests that a call takes, by the depth of its path: the first by a connection that knows nothing yet, and \
-                         each later one."
+                        "Requests per call, by the depth of its path. First: the first call of a new connection. Again: each later call."
                     }
                     thead { tr {
                         th scope="col" { "Call" } th.text scope="col" { "Path" } th scope="col" { "Depth" } th scope="col" { "First" }
-                        th scope="col" { "Again" } th.text scope="col" { "Procedures of the first" }
+                        th scope="col" { "Again" } th.text scope="col" { "Procedures of the first call" }
                     } }
                     tbody { @for call in all {
                         tr {
@@ -156,7 +155,7 @@ fn counters(calls: &Calls) -> Option<Markup> {
         html! {
             div.scroll tabindex="0" role="region" aria-labelledby="calls-counters-caption" {
                 table {
-                    caption #calls-counters-caption { "The server's own counters, over all phases with what prepares them." }
+                    caption #calls-counters-caption { "The server's own counters, over all phases including their preparation." }
                     thead { tr { th scope="col" { "Counter" } th scope="col" { "Count" } th scope="col" { "Mean" } } }
                     tbody { @for counter in all {
                         tr {

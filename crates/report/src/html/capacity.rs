@@ -1,4 +1,4 @@
-//! The highest load that held an objective, and what was tried.
+//! The highest load that met an objective, and all runs of the search.
 
 use super::units::duration;
 use super::untrusted::Untrusted;
@@ -10,13 +10,13 @@ use maud::{Markup, html};
 pub(super) fn section(findings: &Findings) -> Option<Markup> {
     let capacity = findings.run.as_ref()?.capacity.as_deref()?;
     Some(html! {
-        p { strong { (Untrusted(&answer(capacity))) } " What had to hold: " (Untrusted(&capacity.objectives.join(", "))) "." }
+        p { strong { (Untrusted(&answer(capacity))) } " Objective: " (Untrusted(&capacity.objectives.join(", "))) "." }
         div.scroll tabindex="0" role="region" aria-labelledby="capacity-caption" {
             table {
                 caption #capacity-caption { (rests_on(capacity)) }
                 thead { tr {
                     th scope="col" { "Load, " (Untrusted(&capacity.unit)) } th scope="col" { "Runs" } th scope="col" { "Measured" }
-                    th scope="col" { "Held" } th scope="col" { "What broke it, at first" }
+                    th scope="col" { "Met" } th scope="col" { "First objective missed" }
                 } }
                 tbody { @for trials in by_load(&capacity.trials) {
                     tr {

@@ -46,13 +46,13 @@ fn spread<'a>(findings: &'a Findings) -> Option<Figure<'a>> {
     ];
     let said = |(stage, [min, max, _]): &(&Stage, [f64; 3])| format!("{} {min:.2} to {max:.2}", stage.words());
     let summary = format!(
-        "Clients' mean response times over their mean: {}.",
+        "Mean response times of the clients divided by their mean: {}.",
         several.iter().map(said).collect::<Vec<_>>().join("; ")
     );
     let x = Axis::names(several.iter().map(|(stage, _)| stage.words()).collect());
     let chart = Chart { x, y: Axis::linear(Unit::Ratio, "response time, over the mean", most)?, series };
-    let explanation = "Mean response time of each client over the mean of all: the smallest, the largest, and one standard \
-                       deviation. Where some are served rapidly and others queue, the range is wide.";
+    let explanation = "Mean response time of each client divided by the mean of all: the smallest, the largest, and one \
+    standard deviation. A wide range means that some clients wait longer than others.";
     Figure::of(("client-spread", "Response times of clients"), explanation, summary, chart)
 }
 
@@ -81,7 +81,7 @@ fn errors<'a>(findings: &'a Findings) -> Option<Figure<'a>> {
         series: vec![series],
     };
     let said: Vec<String> = sums.iter().map(|(client, errors)| format!("client {client} {errors}")).collect();
-    let summary = format!("Errors of each client that had any: {}.", said.join(", "));
-    let explanation = "Operations that failed, by client, over all load levels; clients that are not here had none.";
+    let summary = format!("Errors by client: {}.", said.join(", "));
+    let explanation = "Failed operations by client, over all load levels; clients without errors are left out.";
     Figure::of(("client-errors", "Errors of clients"), explanation, summary, chart)
 }

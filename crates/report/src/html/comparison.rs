@@ -23,7 +23,7 @@ pub(super) fn sections<'a>(sides: &'a [Findings], comparison: &'a Comparison) ->
     vec![
         Section::new("diagnosis", "Diagnosis").text(super::diagnosis::diagnosis(&comparison.diagnosis)),
         Section::new("summary", "Summary").text([summary(sides, comparison)]),
-        Section::new("ranking", "Who wins where")
+        Section::new("ranking", "Ranking by load")
             .figures(ranking::figures(sides, comparison))
             .text(ranking::tables(sides, comparison)),
         Section::new("differences", "Differences")
@@ -53,10 +53,11 @@ fn summary(sides: &[Findings], comparison: &Comparison) -> Markup {
         (notices(sides))
         p.story {
             @for (place, other) in sides.iter().enumerate().skip(1) { (sentence(comparison, other, place - 1)) }
-            "Of " (comparison.method.tested) " differences that were looked at, " (worse) " are worse, " (better) " better; of "
-            (neither) " no difference was shown. By chance alone about " (format!("{:.0}", comparison.method.by_chance))
-            " would be called different."
-            @if unknown > 0 { " Of " (unknown) " more nobody can tell, because they are differences of numbers that must not be used." }
+            @if comparison.method.tested > 0 {
+                "Of " (comparison.method.tested) " tested differences, " (worse) " are worse and " (better) " better; " (neither)
+                " show no difference. About " (format!("{:.0}", comparison.method.by_chance)) " would appear different by chance. "
+            }
+            @if unknown > 0 { (unknown) " differences are not comparable, because numbers of one side must not be used." }
         }
         (before(comparison))
     }
@@ -68,7 +69,7 @@ fn notices(sides: &[Findings]) -> Markup {
         (summary::notice(
             &side.validity,
             &format!("The numbers of {} must not be used.", side.letter),
-            &format!("Part of {} could not be measured.", side.letter),
+            &format!("Some data of {} are missing.", side.letter),
         ))
     } }
 }
@@ -79,7 +80,7 @@ fn before(comparison: &Comparison) -> Markup {
         (conditions(comparison))
         @if !comparison.warnings.is_empty() {
             div.notice {
-                h3 { "Know before you believe the differences" }
+                h3 { "Warnings" }
                 ul { @for warning in &comparison.warnings { li { (Untrusted(warning)) } } }
             }
         }
@@ -109,7 +110,7 @@ fn sentence(comparison: &Comparison, other: &Findings, place: usize) -> Markup {
         @if let (Some(level), false) = (level, told.is_empty()) {
             strong { (Untrusted(&other.letter)) } " against the baseline, all operations together, at " (Untrusted(&level.level)) ": "
             @if told.iter().any(|(_, difference)| difference.verdict == CANNOT_TELL) {
-                "cannot tell, because the numbers of " (Untrusted(&level.invalid.join(" and "))) " must not be used. "
+                "not comparable, because the numbers of " (Untrusted(&level.invalid.join(" and "))) " must not be used. "
             } @else {
             @for (i, (metric, difference)) in told.iter().enumerate() {
                 @if i > 0 { ", " }
@@ -202,7 +203,7 @@ pub(super) fn configuration(sides: &[Findings], comparison: &Comparison) -> Mark
     html! {
         div.scroll tabindex="0" role="region" aria-labelledby="configuration-caption" {
             table.configuration {
-                caption #configuration-caption { "What was compared, and how." }
+                caption #configuration-caption { "Sides of the comparison and their settings." }
                 thead { tr { th scope="col" { "What" } th.text scope="col" { "Value" } } }
                 tbody {
                     @for side in sides {

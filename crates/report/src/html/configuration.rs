@@ -12,7 +12,7 @@ pub(super) fn section(findings: &Findings) -> Markup {
     html! {
         div.scroll tabindex="0" role="region" aria-labelledby="configuration-caption" {
             table.configuration {
-                caption #configuration-caption { "What was measured, and how." }
+                caption #configuration-caption { "Subject and settings of the measurement." }
                 thead { tr { th scope="col" { "What" } th.text scope="col" { "Value" } } }
                 tbody {
                     (fact("Tool", &html! { (Untrusted(&source.tool)) }))

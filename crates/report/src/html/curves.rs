@@ -105,8 +105,8 @@ fn throughput<'a>(curves: &[Curve<'_>]) -> Option<Figure<'a>> {
         count(best.operations_per_s.round() as u64),
         best.words()
     );
-    let explanation = "Operations answered a second at each load. Where the curve stops rising, the server is full. The band is the \
-                       95 % interval; a line without marks is the Universal Scalability Law that comes nearest.";
+    let explanation = "Operations answered per second at each load. The server is saturated where the curve stops rising. The \
+    band is the 95 % interval; the line without marks is the fitted Universal Scalability Law.";
     let chart = Chart { x: load_axis(curves)?, y, series: all };
     Figure::of(("load-throughput", "Throughput against load"), explanation, summary, chart)
 }
@@ -134,9 +134,8 @@ fn response<'a>(curves: &[Curve<'_>]) -> Option<Figure<'a>> {
 fn trade<'a>(curves: &[Curve<'_>]) -> Option<Figure<'a>> {
     let series = response_series(curves, |stage| stage.operations_per_s);
     let most = series.iter().flat_map(|series| &series.x).copied().fold(0.0, f64::max);
-    let explanation = "What a throughput costs: mean response time over the operations that were answered a second, a point a \
-                       load level, with the band from p50 to p95, or an upright stroke where throughput falls under more load. \
-                       A server is best run left of where it turns up.";
+    let explanation = "Mean response time against operations per second, one point per load level. The band reaches from p50 \
+    to p95; where throughput falls at higher load, a vertical bar replaces it. The best operating range is left of the upturn.";
     let chart = Chart {
         x: Axis::linear_right(Unit::PerSecond, "operations", most)?,
         y: response_axis(&series, response_name(curves))?,
@@ -216,7 +215,7 @@ fn fairness<'a>(curves: &[Curve<'_>]) -> Option<Figure<'a>> {
         format!("{} {min:.2} to {max:.2}{}{}", stage.words(), jain(stage), mark(stage))
     };
     let summary = format!(
-        "Iterations of each client over their mean: {}.",
+        "Iterations of each client divided by their mean: {}.",
         shared.iter().map(text).collect::<Vec<_>>().join("; ")
     );
     let names = shared.iter().map(|(stage, ..)| format!("{}{}", stage.words(), mark(stage))).collect();
@@ -226,11 +225,10 @@ fn fairness<'a>(curves: &[Curve<'_>]) -> Option<Figure<'a>> {
         series: vec![range],
     };
     let explanation = if shared.iter().any(|(stage, ..)| unattributable(stage)) {
-        "How evenly clients were served: iterations of the least and of the most served one, over the mean of all. At levels marked * the \
-         difference may be the load generator's: its threads were not equally on time, or that is not known."
+        "Iterations of the least and the most served client, divided by the mean of all. At levels marked * the load \
+        generator may cause the difference: its threads were not equally punctual, or their lateness is unknown."
     } else {
-        "How evenly the server served its clients: iterations of the least and of the most served one, over the mean of all. A server that \
-         is fair to all keeps both ends near 1."
+        "Iterations of the least and the most served client, divided by the mean of all. With a fair server both are near 1."
     };
     Figure::of(("fairness", "Fairness"), explanation, summary, chart)
 }

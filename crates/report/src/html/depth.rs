@@ -29,7 +29,7 @@ pub(super) fn figure<'a>(sides: &'a [Findings]) -> Option<Figure<'a>> {
     Figure {
         id: "depth",
         title: "Queue depth",
-        explanation: "How many other requests an arriving one found outstanding, and for which share of the time that many were.",
+        explanation: "Number of other outstanding requests when a request arrives, and share of the time with that number.",
         summary: format!("Requests outstanding at once: {}.", means.join("; ")),
         choose: "At",
         charts,
@@ -43,7 +43,7 @@ fn chart<'a>(depths: &[(String, &QueueDepth)]) -> Option<Chart<'a>> {
     let place = |range: &DepthShare| names.iter().position(|name| *name == (range.from, range.to)).unwrap_or(0) as f64;
     let mut series = Vec::new();
     for (of, depth) in depths {
-        for (name, list) in [("As arrivals find it", &depth.at_arrival), ("Over time", &depth.over_time)] {
+        for (name, list) in [("At arrival", &depth.at_arrival), ("Over time", &depth.over_time)] {
             let color = series.len();
             let name = if of.is_empty() { name.to_owned() } else { format!("{name}, {of}") };
             series.push(Series {
@@ -81,7 +81,7 @@ pub(super) fn tables(findings: &Findings) -> Option<Markup> {
             (summary(&findings.queue_depth))
             div.scroll tabindex="0" role="region" aria-labelledby="depth-caption" {
                 table.depth {
-                    caption #depth-caption { "Requests outstanding at once: as an arriving request finds it, and over time." }
+                    caption #depth-caption { "Requests outstanding at once: at the arrival of a request, and over time." }
                     thead { tr {
                         th scope="col" { "Outstanding" } th scope="col" { "Arrivals" }
                         th scope="col" { "Share of arrivals" } th scope="col" { "Share of time" }

@@ -20,9 +20,8 @@ pub(super) fn figures<'a>(sides: &'a [Findings]) -> Vec<Figure<'a>> {
 pub(super) fn table(id: &str, groups: &[OperationRow], operations: &[OperationRow]) -> Option<Markup> {
     let decades = decades(groups.iter().chain(operations))?;
     let from = groups.iter().chain(operations).next().map_or("", |row| row.headline.words());
-    let caption = "by decade: how many of a row's times fall in each, and their share. \
-                   Each column holds the times from a tenth of its heading up to it, the first \
-                   also all that are faster.";
+    let caption = "by decade: count and share of each row's times. Each column counts times from a tenth of its heading up to \
+    its heading; the first also counts all faster times.";
     Some(html! {
         div.scroll tabindex="0" role="region" aria-labelledby={ (id) "-caption" } {
             table.decades {
@@ -84,13 +83,13 @@ fn percentiles<'a>(sides: &'a [Findings]) -> Option<Figure<'a>> {
         let rarest = all.iter().flat_map(|series| &series.x).copied().fold(1.0, f64::max);
         let times = all.iter().flat_map(|series| series.y.iter().flatten()).copied();
         let y = Axis::log(Unit::Seconds, response_time(sides), times)?;
-        Some(Chart { x: Axis::rarity("share of the operations that were at least as fast", rarest), y, series: all })
+        Some(Chart { x: Axis::rarity("share of operations that took at most this time", rarest), y, series: all })
     };
     Figure {
         id: "percentiles",
         title: "Response time by percentile",
-        explanation: "How long the slowest 50 %, 10 %, 1 %, 0.1 % of each group took at least: each step to the right is ten \
-                      times rarer. Both axes are logarithmic.",
+        explanation: "Minimum response time of the slowest 50 %, 10 %, 1 %, 0.1 % of each group: each step to the right is \
+        ten times rarer. Both axes are logarithmic.",
         summary: in_words(sides, "99th percentiles", |row| Some(row.headline_time()?.p99_s)),
         choose: "Operations of",
         charts: by_group(sides, |row| !row.percentiles.is_empty(), series, chart),
@@ -111,13 +110,13 @@ fn cumulative<'a>(sides: &'a [Findings]) -> Option<Figure<'a>> {
     let chart = |all: Vec<Series<'a>>| {
         let times = all.iter().flat_map(|series| &series.x).copied();
         let x = Axis::log(Unit::Seconds, response_time(sides), times)?;
-        Some(Chart { x, y: Axis::percent("at most as slow"), series: all })
+        Some(Chart { x, y: Axis::percent("answered within"), series: all })
     };
     Figure {
         id: "cumulative",
         title: "Cumulative distribution",
-        explanation: "Share of each group that was answered within a response time. A steep rise is one kind of answer (a cache, \
-                      say), a flat stretch between two rises parts two kinds.",
+        explanation: "Share of each group answered within a response time. A steep rise is one kind of response, for example \
+        from a cache; a flat stretch separates two kinds.",
         summary: in_words(sides, "Medians", |row| Some(row.headline_time()?.p50_s)),
         choose: "Operations of",
         charts: by_group(sides, |row| !row.percentiles.is_empty(), series, chart),
@@ -146,7 +145,7 @@ fn by_decade<'a>(sides: &'a [Findings]) -> Option<Figure<'a>> {
         id: "decades",
         title: "Response times by decade",
         explanation: "Share of each group's response times between one power of ten and the next.",
-        summary: "Share of each group's response times by decade; the table below holds the numbers.".into(),
+        summary: "Share of each group's response times by decade; the numbers are in the table below.".into(),
         choose: "Operations of",
         charts: by_group(sides, wanted, series, chart),
     }

@@ -18,15 +18,14 @@ pub(super) fn embedded(drill: &DrillDown) -> Result<Markup, serde_json::Error> {
 
 pub(super) fn section(drill: &DrillDown) -> Markup {
     html! {
-        p.static { "With scripts on, this part of the page shows any client, share, operation, status or time by itself." }
+        p.static { "If scripts are enabled, this section can be filtered by client, share, operation, status or time." }
         div #drill .live {
             p.note {
-                "Click a row, or a time in the heat map: all other tables and charts follow. Drag over the heat map for a longer time. By keyboard: \
-                 Tab and Enter; in the heat map the arrow keys, with Shift for a longer time. Escape removes all filters. The address of the page holds \
-                 them, so that a link shows the same."
+                "Click a row, or a time in the heat map, to filter all other tables and charts. Drag over the heat map to \
+                select a range. Keyboard: Tab and Enter; in the heat map the arrow keys, with Shift to select a range. Escape removes all filters. The address of the page contains the filters, so a link shows the same view."
             }
             div.choice {
-                div.chips data-part="filters" role="group" aria-label="Filters in force" {}
+                div.chips data-part="filters" role="group" aria-label="Active filters" {}
                 fieldset.times {
                     legend { "Times" }
                     label { input type="radio" name="drill-times" value="response" checked; "response" }
@@ -38,26 +37,28 @@ pub(super) fn section(drill: &DrillDown) -> Markup {
             div.figures {
                 figure {
                     figcaption { h3 #drill-heat-title { "Heat map of " span data-part="kind" { "response time" } }
-                        p { "Each column is a time, each row a range of times on a logarithmic scale; the stronger a cell's colour, the more requests \
-                             that were sent then took so long." } }
+                        p { "Each column is a time of sending, each row a range of times on a logarithmic scale; a stronger \
+                        colour means more requests." } }
                     div.chart data-part="heat" role="slider" tabindex="0" aria-label="Time of the requests; Enter filters by it"
                         aria-valuemin="0" aria-valuenow="0" {}
                 }
                 figure {
                     figcaption { h3 { "p50, p95, p99 and max of " span data-part="kind" { "response time" } }
                         (legend(&["p50", "p95", "p99", "max"])) }
-                    div.chart data-part="series" role="img" aria-label="Percentiles over time; the numbers of a time stand in the tiles above when it is chosen" {}
+                    div.chart data-part="series" role="img" aria-label="Percentiles over time; select a time to see its \
+                    numbers in the tiles above" {}
                 }
                 figure {
                     figcaption { h3 { "Requests per second" } (legend(&["Requests", "Errors"])) }
-                    div.chart data-part="rate" role="img" aria-label="Requests and errors per second over time; the numbers of a time stand in the tiles above when it is chosen" {}
+                    div.chart data-part="rate" role="img" aria-label="Requests and errors per second over time; select a time \
+                    to see its numbers in the tiles above" {}
                 }
             }
             div.dimensions { @for dimension in drill.dimensions.iter().filter(|one| is_shown(one)) { (table(dimension)) } }
             p.note {
-                "Each request stands at the time at which it was sent. Counts, bytes, time waited and max are exact; percentiles are within "
-                (format!("{:.1}", drill.error * 100.0)) " %. Share: of the time waited in the table."
-                @if drill.dimensions.iter().any(|one| one.others > 0) { " Others: the keys that clients waited for least, summed." }
+                "Each request counts at the time of sending. Counts, bytes, time waited and max are exact; percentiles are within "
+                (format!("{:.1}", drill.error * 100.0)) " %. Share: share of the time waited in the table."
+                @if drill.dimensions.iter().any(|one| one.others > 0) { " Others: sum of the keys with the least time waited." }
             }
         }
     }

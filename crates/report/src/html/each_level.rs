@@ -30,7 +30,7 @@ fn level(stage: &Stage) -> Markup {
             }
             p {
                 (count(stage.count)) " requests, of which " (count(stage.errors)) " were refused or failed and "
-                (count(stage.unanswered)) " had no answer, in " (optional(stage.span.elapsed_s, long_duration)) ": "
+                (count(stage.unanswered)) " had no response, in " (optional(stage.span.elapsed_s, long_duration)) ": "
                 (per_second(stage.operations_per_s)) ", " (bytes(data)) "/s, " (bits(data * 8.0)) "/s of file data."
             }
             @if let Some(table) = groups(&id("groups"), &stage.groups) { (table) }

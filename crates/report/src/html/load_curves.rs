@@ -19,13 +19,12 @@ pub(super) fn section(findings: &Findings) -> Option<Markup> {
             div.scroll tabindex="0" role="region" aria-labelledby="curves-caption" {
                 table {
                     caption #curves-caption {
-                        "Where the server can do no more. The knee is the load at which the Universal Scalability Law that comes \
-                         nearest to the points is highest. Overall response time: area under response time against throughput, up to \
-                         the highest, over that throughput. In brackets 95 % intervals."
+                        "Limits of the server. The knee is the load with the highest throughput of the fitted Universal \
+                        Scalability Law. Overall response time: area under the curve of response time against throughput, divided by the highest throughput. In brackets: 95 % intervals."
                     }
                     thead { tr {
                         th scope="col" { "Curve" } th scope="col" { "Highest" } th scope="col" { "At" } th.wide scope="col" { "Knee" }
-                        th scope="col" { "Contention σ" } th scope="col" { "Coherency κ" } th scope="col" { "Points from the law" }
+                        th scope="col" { "Contention σ" } th scope="col" { "Coherency κ" } th scope="col" { "Distance from the law" }
                         th scope="col" { "Overall response time" }
                     } }
                     tbody { @for curve in curves { (row(findings, curve)) } }
@@ -67,7 +66,7 @@ fn highest(most: &CurveMaximum) -> String {
 fn knee(curve: &LoadCurve) -> String {
     match (curve.knee.load, curve.knee.interval) {
         (Some(load), Some(Interval { low, high })) => format!("{load:.1} {} ({low:.1} to {high:.1})", curve.load),
-        _ => format!("not identifiable: {}", curve.knee.missing.as_deref().unwrap_or("nobody knows why")),
+        _ => format!("not identifiable: {}", curve.knee.missing.as_deref().unwrap_or("unknown reason")),
     }
 }
 
@@ -87,7 +86,7 @@ pub(super) fn figures<'a>(findings: &'a Findings) -> Vec<Figure<'a>> {
     let groups = Figure {
         id: "load-groups",
         title: "Response time of each group against load",
-        explanation: "Mean response time of each group of operations at each load: which of them gets slow first.",
+        explanation: "Mean response time of each group of operations at each load. It shows the group that becomes slow first.",
         summary: summary(findings),
         choose: "Curve",
         charts: charts(findings, by_group),
@@ -95,8 +94,8 @@ pub(super) fn figures<'a>(findings: &'a Findings) -> Vec<Figure<'a>> {
     let data = Figure {
         id: "load-data",
         title: "Data against load",
-        explanation: "File data read and written a second at each load, and both together. 1 MB/s is 8 Mbit/s.",
-        summary: "File data a second at each load; the numbers stand in the table of load levels.".to_owned(),
+        explanation: "File data read and written per second at each load, and their sum. 1 MB/s is 8 Mbit/s.",
+        summary: "File data per second at each load; the numbers are in the table of load levels.".to_owned(),
         choose: "Shown",
         charts: [(in_bytes as Drawing<'a>, "MB/s"), (in_bits, "Mbit/s")]
             .into_iter()

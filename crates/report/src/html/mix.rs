@@ -63,9 +63,8 @@ pub(super) fn figure<'a>(sides: &'a [Findings]) -> Option<Figure<'a>> {
     Figure {
         id: "mix",
         title: "Operation mix",
-        explanation: "What users asked for, what they waited for, and what moved data: shares of all requests, of the response \
-                      times summed up, and of the file data. Members of an SMB2 compound or AndX chain share the times of their message: the time waited counts that \
-                      message once per member.",
+        explanation: "Share of each operation in all requests, in the sum of response times, and in the file data. Members of \
+        an SMB2 compound or AndX chain share the times of their message: the time waited counts that message once per member.",
         summary: words(sides),
         choose: "Shares of",
         charts,

@@ -26,7 +26,7 @@ pub(super) fn operations(id: &str, rows: &[OperationRow]) -> Option<Markup> {
     (!rows.is_empty()).then(|| {
         table(
             (id, from(rows)),
-            "Every procedure that was seen. A command's line holds those of its subcommands, which follow it.",
+            "Every procedure found. The line of a command includes its subcommands, which follow it.",
             "Operation",
             &procedures(rows),
         )
@@ -38,7 +38,7 @@ pub(super) fn long_lived(findings: &Findings) -> Option<Markup> {
     (!findings.long_lived.is_empty()).then(|| {
         table(
             ("long-lived", from(&findings.long_lived)),
-            "Requests that wait by design (change notification, blocking locks, reads of pipes). They are in no other number.",
+            "Requests that wait by design (change notification, blocking locks, reads of pipes). All other numbers exclude them.",
             "Operation",
             &procedures(&findings.long_lived),
         )
@@ -50,8 +50,8 @@ pub(super) fn members(findings: &Findings) -> Option<Markup> {
     (!findings.members.is_empty()).then(|| {
         table(
             ("members", from(&findings.members)),
-            "NFSv4 compounds and their other operations. They are in no other number: a compound counts as the operation that it is \
-             about. Shares are of the compounds.",
+            "NFSv4 compounds and their other operations. All other numbers exclude them: a compound counts as its main \
+            operation. Shares: share of the compounds.",
             "Operation",
             &procedures(&findings.members),
         )
@@ -69,7 +69,7 @@ pub(super) fn breakdown(findings: &Findings) -> Option<Markup> {
             } }
         }))
         @if breakdown.others > 0 {
-            p.note { (count(breakdown.others)) " more operations belong to keys that are not listed." }
+            p.note { (count(breakdown.others)) " more operations belong to other keys." }
         }
     })
 }

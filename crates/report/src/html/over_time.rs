@@ -34,8 +34,8 @@ fn heat_map<'a>(sides: &'a [Findings]) -> Option<Figure<'a>> {
     Figure {
         id: "heat",
         title: "Latency heat map",
-        explanation: "Each column is a moment, each row a response time on a logarithmic scale; the stronger a cell's colour, \
-                      the more operations ended there with that response time. Upright lines show where a load level begins.",
+        explanation: "Each column is a time, each row a response time on a logarithmic scale; a stronger colour means more \
+        operations that ended then. Vertical lines mark the start of a load level.",
         summary,
         choose: "Operations of",
         charts,
@@ -81,7 +81,7 @@ fn words(map: &HeatMap) -> String {
     let fullest = map.cells.iter().map(|cell| cell.2).max().unwrap_or(0);
     let (columns, width) = (map.columns, duration(map.column_s));
     format!(
-        "Latency heat map, {}: {columns} columns of {width}.{reach} The fullest cell holds {} operations.",
+        "Latency heat map, {}: {columns} columns of {width}.{reach} The fullest cell has {} operations.",
         map.group,
         count(fullest)
     )
@@ -130,7 +130,7 @@ fn throughput<'a>(sides: &'a [Findings]) -> Option<Figure<'a>> {
     ];
     let chart = over_time(sides, Unit::BytesPerSecond, "", &lines, sides.len() == 1)?;
     let peaks = peaks(&chart, |most| format!("{}/s", bytes(most)));
-    let explanation = "File data read and written, a second.";
+    let explanation = "File data read and written per second.";
     Figure::of(("throughput", "Throughput"), explanation, format!("Throughput over time. Peaks: {peaks}."), chart)
 }
 
@@ -141,7 +141,7 @@ fn rate<'a>(sides: &'a [Findings]) -> Option<Figure<'a>> {
     ];
     let chart = over_time(sides, Unit::PerSecond, "", &lines, sides.len() == 1)?;
     let summary = format!("Operations per second over time. Peaks: {}.", peaks(&chart, |most| format!("{most:.1}/s")));
-    let explanation = "Operations that ended, and those of them with an error, a second.";
+    let explanation = "Operations ended per second, and errors per second.";
     Figure::of(("rate", "Operations"), explanation, summary, chart)
 }
 
@@ -150,7 +150,7 @@ fn mean<'a>(sides: &'a [Findings]) -> Option<Figure<'a>> {
     let lines = [Lines { name: &name, values: |bins| bins.response_mean_s.clone() }];
     let chart = over_time(sides, Unit::Seconds, "", &lines, false)?;
     let summary = format!("{name} over time. Peaks: {}.", peaks(&chart, duration));
-    let explanation = "Mean over all operations that ended in each interval; no line where none ended.";
+    let explanation = "Mean over all operations that ended in each interval; no line in intervals without any.";
     Figure::of(("mean", "Mean response time"), explanation, summary, chart)
 }
 

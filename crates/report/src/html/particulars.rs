@@ -20,12 +20,12 @@ pub(super) fn statuses(findings: &Findings) -> Option<Markup> {
             div.scroll tabindex="0" role="region" aria-labelledby="statuses-caption" {
                 table.statuses {
                     caption #statuses-caption {
-                        "Answers with a status other than success. Not every one is an error: the end of a listing is a status too. \
-                         A command's lines hold those of its subcommands."
+                        "Responses with a status other than success. Some are not errors: the end of a listing is a status, \
+                        too. The lines of a command include its subcommands."
                     }
                     thead { tr {
                         th scope="col" { "Operation" } th.text scope="col" { "Status" } th scope="col" { "Number" }
-                        th.text scope="col" { "Counts as" } th scope="col" { "Answers" } th scope="col" { "Of its answers" }
+                        th.text scope="col" { "Counts as" } th scope="col" { "Responses" } th scope="col" { "Share of responses" }
                     } }
                     tbody { @for row in rows { @for status in &row.statuses {
                         tr.sub[row.parent.is_some()] {
@@ -58,8 +58,8 @@ pub(super) fn slowest(findings: &Findings) -> Option<Markup> {
 /// Requests that nobody was seen to answer, longest wait first.
 pub(super) fn unanswered(findings: &Findings) -> Option<Markup> {
     let rows = &findings.unanswered;
-    let caption = "Requests whose answer was not seen, and how long before the end of the capture they were sent.";
-    (!rows.is_empty()).then(|| table("unanswered", caption, "Before the end, ms", rows, findings.headline))
+    let caption = "Requests without a captured response, and their age at the end of the capture.";
+    (!rows.is_empty()).then(|| table("unanswered", caption, "Age, ms", rows, findings.headline))
 }
 
 fn table(id: &str, caption: &str, time: &str, rows: &[Slow], headline: Headline) -> Markup {

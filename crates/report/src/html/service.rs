@@ -36,8 +36,8 @@ pub(super) fn figure<'a>(findings: &'a Findings) -> Option<Figure<'a>> {
     Figure {
         id: "service-octaves",
         title: "Service time in powers of two",
-        explanation: "How many of an operation's service times lie below each edge and not below the one before, and which share of all \
-                      the time that the server took they are. Where few requests are much of the time, look at those.",
+        explanation: "Count of service times between two edges, and their share of all service time. Look first at ranges \
+        with few requests and a large share of the time.",
         summary: format!("Mean service times: {}.", means.join(", ")),
         choose: "Operation",
         charts: rows.into_iter().take(CHARTS).filter_map(|row| Some((row.procedure.clone(), chart(row)?))).collect(),
@@ -91,8 +91,7 @@ fn mix(levels: &[Level<'_>]) -> Markup {
         div.scroll tabindex="0" role="region" aria-labelledby="service-caption" {
             table {
                 caption #service-caption {
-                    "Operation mix, sizes and times. I/O size: file data of a request carried out, on average. Together: the service \
-                     times of all, one after the other."
+                    "Operation mix, sizes and times. I/O size: mean file data of a successful request. Together: sum of all service times."
                     @if levels.iter().flat_map(|level| level.rows).any(OperationRow::may_share_messages) { " " (SHARED) }
                 }
                 thead { tr {
@@ -139,8 +138,8 @@ fn octaves(levels: &[Level<'_>]) -> Option<Markup> {
         div.scroll tabindex="0" role="region" aria-labelledby="octaves-caption" {
             table.decades {
                 caption #octaves-caption {
-                    "Service times in powers of two: how many are below each heading and not below the one before, their share of the \
-                     requests, and their share of the time."
+                    "Service times in powers of two: count between the previous heading and this one, share of the requests, \
+                    and share of the time."
                 }
                 thead { tr {
                     th scope="col" { "Operation" } th scope="col" { "Times" }

@@ -20,9 +20,7 @@ fn sentence(curve: &SizeCurve, point: &SizePoint) -> Option<String> {
     let (how, expected) = (point.outlier.as_ref()?, point.expected_s?);
     let SizeCurve { parameter, level, .. } = curve;
     let (size, own, expected) = (&point.value, duration(point.mean_s), duration(expected));
-    Some(format!(
-        "{parameter} = {size} is {how} than its neighbours at {level}: {own}, where they let expect {expected}."
-    ))
+    Some(format!("{parameter} = {size} is {how} than its neighbours at {level}: {own}, expected {expected}."))
 }
 
 /// Response time against size at each load, and the highest throughput of each size.
@@ -30,8 +28,8 @@ pub(super) fn figures<'a>(findings: &'a Findings) -> Vec<Figure<'a>> {
     let response = Figure {
         id: "size-response",
         title: "Response time against size",
-        explanation: "Mean response time of each size, and what its neighbours let expect. A size that stands out by itself is a \
-                      boundary that somebody forgot.",
+        explanation: "Mean response time of each size, and the time expected from its neighbours. An outlier may be a \
+        boundary in the server or client.",
         summary: summary(findings),
         choose: "Load",
         charts: findings.sizes.iter().filter_map(|curve| Some((curve.level.clone(), response(curve)?))).collect(),
@@ -96,7 +94,7 @@ fn highest<'a>(findings: &'a Findings) -> Option<Figure<'a>> {
         y: Axis::linear(Unit::BytesPerSecond, "data", most)?,
         series: vec![series],
     };
-    let explanation = "The most data a second that each size reached at any load. 1 MB/s is 8 Mbit/s.";
+    let explanation = "The highest data rate of each size at any load. 1 MB/s is 8 Mbit/s.";
     let summary = format!("Highest data rate of each size: {}.", said.join(", "));
     Figure::of(("size-throughput", "Highest throughput of each size"), explanation, summary, chart)
 }

@@ -98,7 +98,7 @@ pub(super) fn inputs(source: &Source) -> Markup {
 pub(super) fn vantage(vantage: &str) -> Markup {
     html! {
         @match vantage {
-            "wire" => "on the wire",
+            "wire" => "in the network",
             "client" => "in the client",
             other => (Untrusted(other)),
         }
@@ -108,12 +108,12 @@ pub(super) fn vantage(vantage: &str) -> Markup {
 /// Validity, the story in sentences, the key figures, the main groups, the warnings.
 pub(super) fn section(findings: &Findings) -> Markup {
     html! {
-        (notice(&findings.validity, "These numbers must not be used.", "Part of it could not be measured."))
+        (notice(&findings.validity, "These numbers must not be used.", "Some data are missing."))
         (story(findings))
         @if findings.headline.is_from_intended() {
             p.note {
-                "The load follows a schedule, so response times are from the intended start of each operation: a late start is \
-                 charged to the server. The uncorrected response time stands beside them in the load levels."
+                "The load follows a schedule, so response times count from the intended start of each operation and include a \
+                late start. The load levels show uncorrected response times, too."
             }
         }
         (tiles(findings))
@@ -121,7 +121,7 @@ pub(super) fn section(findings: &Findings) -> Markup {
         @if findings.run.as_ref().is_none_or(|run| run.calls.is_none()) { (by_group(findings)) }
         @if !findings.warnings.is_empty() {
             div.notice {
-                h3 { "Know before you believe the numbers" }
+                h3 { "Warnings" }
                 ul { @for warning in &findings.warnings { li { (Untrusted(warning)) } } }
             }
         }
@@ -144,22 +144,23 @@ fn story(findings: &Findings) -> Markup {
             strong { (count(seen)) @if seen == 1 { " request" } @else { " requests" } }
             " to file servers" @if seen == 1 { " was " } @else { " were " } "seen on "
             (count(findings.connections)) @if findings.connections == 1 { " connection" } @else { " connections" }
-            @if totals.long_lived > 0 { "; " (count(totals.long_lived)) " of them wait by design and stand in a table of their own" }
+            @if totals.long_lived > 0 { "; " (count(totals.long_lived)) " of them wait by design (see the table of long-lived requests)" }
             ". "
             (busiest(findings))
             @if totals.status_unknown > 0 {
-                "Of " (count(totals.status_unknown)) " it is not known whether they are errors. "
+                "The status of " (count(totals.status_unknown)) @if totals.status_unknown == 1 { " request" } @else { " \
+                requests" } " is not known. "
             }
             @if totals.errors() == 0 && totals.status_unknown > 0 {
-                "None is known to have been refused or to have failed. "
+                "No known status is an error. "
             } @else if totals.errors() == 0 {
                 "None was refused, none failed. "
             } @else {
                 (count(totals.refused)) " (" (percent_of(totals.refused, totals.requests)) ") were refused, "
                 (count(totals.failed)) " (" (percent_of(totals.failed, totals.requests)) ") failed. "
             }
-            @if totals.unanswered > 0 { (count(totals.unanswered)) " had no answer that was seen. " }
-            @if totals.long_lived_unanswered > 0 { "Of those that wait by design " (count(totals.long_lived_unanswered)) " had no answer that was seen. " }
+            @if totals.unanswered > 0 { (count(totals.unanswered)) " had no captured response. " }
+            @if totals.long_lived_unanswered > 0 { (count(totals.long_lived_unanswered)) " long-lived requests had no captured response. " }
             (missing::headline(findings))
         }
     }
@@ -196,7 +197,7 @@ fn carried(stages: &[Stage]) -> Markup {
             }
             ". "
         } @else {
-            "No load level may be used, so the highest throughput is unknown. "
+            "No load level is usable, so the highest throughput is unknown. "
         }
     }
 }
@@ -219,7 +220,7 @@ fn group_words(group: &str) -> Markup {
             "Other" => "other operations (attributes, directories, locks)",
             "Session" => "session requests",
             "Compound" => "NFSv4 compounds whose operations were cut off",
-            "Unknown" => "requests whose subcommand is not known",
+            "Unknown" => "requests with an unknown subcommand",
             other => (Untrusted(other)),
         }
     }
@@ -245,14 +246,14 @@ fn errors(totals: &Totals, name: &str) -> Markup {
         return tile(name, &count(totals.errors()), &parts);
     }
     let known = if totals.errors() == 0 { "unknown".to_owned() } else { format!("≥ {}", count(totals.errors())) };
-    tile(name, &known, &format!("{parts}; not known of {} answers", count(totals.status_unknown)))
+    tile(name, &known, &format!("{parts}; {} unknown", count(totals.status_unknown)))
 }
 
 /// The key figures of a run: its highest throughput, and the response times there.
 fn peak(stage: Option<&Stage>, totals: &Totals) -> Markup {
-    let requests = format!("{} in all levels", count(totals.requests));
+    let requests = format!("{} over all levels", count(totals.requests));
     let Some(stage) = stage else {
-        return tile("Highest throughput", "unknown", &format!("no level may be used; {requests}"));
+        return tile("Highest throughput", "unknown", &format!("no usable level; {requests}"));
     };
     let time = |pick: fn(&Times) -> f64| optional(stage.headline_time().as_ref().map(pick), duration);
     let data = stage.read_bytes_per_s + stage.write_bytes_per_s;
@@ -288,7 +289,7 @@ fn moved(findings: &Findings, name: &str, group: &str, elapsed: Option<f64>) -> 
         Some(sum) => optional(elapsed, |s| format!("{bound}{}/s", bytes(sum as f64 / s))),
         None => "unknown".to_owned(),
     };
-    let cut = format!("the lengths of {} operations were cut off", count(unknown));
+    let cut = format!("{} operations have unknown lengths", count(unknown));
     let note = match (sum, unknown) {
         (_, 0) => format!("{} in all", data(sum, unknown)),
         (None, _) => cut,

@@ -31,8 +31,8 @@ pub(super) fn packets(findings: &Findings) -> Option<Markup> {
     ]);
     let from_clients = [
         ("Beginning a request", p.command_first),
-        ("Continuing a request that is answered", p.command_continued_sync),
-        ("Continuing a part that is not answered (Write_Raw)", p.command_continued_async),
+        ("Continuation of a request with a response", p.command_continued_sync),
+        ("Continuation without a response (Write_Raw)", p.command_continued_async),
         ("Acknowledging only", p.command_ack),
         ("Sent again, or acknowledging again", p.command_retry),
     ];
@@ -75,22 +75,22 @@ pub(super) fn unseen(findings: &Findings) -> Markup {
             (missing::headline(findings)) " "
             @if p.missing_bytes > 0 {
                 "The capture lacks about " (count(p.dropped_estimate)) " packets with data (" (bytes(p.missing_bytes as f64)) "), or "
-                (count(p.dropped_at_least)) " if all were as large as the largest of their direction. "
+                (count(p.dropped_at_least)) " if each was as large as the largest packet of its direction. "
             }
             (clock(findings))
             @if let (Some(n), Some(s)) = (findings.resent.operations, findings.resent.wait_s) && n > 0 {
-                " The network lost packets: " (count(n)) " operations waited for bytes that were sent again, " (duration(s)) " in all."
+                " The network lost packets: " (count(n)) " operations waited for retransmissions, " (duration(s)) " in all."
             }
         }
         div.columns {
             @if !is_run { table.plain {
-                caption { "Halves that found no partner" }
+                caption { "Requests and responses without a match" }
                 thead { tr { th scope="col" { "What" } th scope="col" { "Count" } } }
                 tbody { @for (name, n, _) in lines { tr { th scope="row" { (name) } td { (count(n)) } } } }
             } }
             @if !findings.anomalies.is_empty() {
                 table.plain {
-                    caption { "Anomalies: what could not be seen or understood" }
+                    caption { "Anomalies in the input" }
                     thead { tr { th scope="col" { "What" } th scope="col" { "Count" } } }
                     tbody { @for anomaly in &findings.anomalies {
                         tr {
@@ -108,11 +108,11 @@ fn clock(findings: &Findings) -> Markup {
     let clock = &findings.clock;
     html! {
         @match clock.granularity_s {
-            None => "The granularity of the clock is not known.",
+            None => "The resolution of the clock is not known.",
             Some(s) => {
-                @if findings.run.is_some() { "The client's" } @else { "The capture" } " clock ticks every " (duration(s))
+                @if findings.run.is_some() { "The client's" } @else { "The capture" } " clock has a resolution of " (duration(s))
                 @if clock.at_most { " or finer" }
-                "; times are not known better than that."
+                "; times are not more precise than that."
             }
         }
         @if clock.backward_steps > 0 { " Time goes back by more than 100 ms " (count(clock.backward_steps)) @if clock.backward_steps == 1 { " time." } @else { " times." } }

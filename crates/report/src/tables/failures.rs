@@ -15,14 +15,10 @@ pub(crate) fn failures(sides: &[Findings]) -> Option<Table> {
     });
     (!failing.is_empty()).then(|| Table {
         id: "failures".to_owned(),
-        title: "What did not succeed".to_owned(),
+        title: "Failures".to_owned(),
         scaled: None,
-        caption: "What did not succeed.".to_owned(),
-        columns: vec![
-            Column::new("Level", "Level"),
-            Column::words("What happened", "What happened"),
-            Column::new("How often", "How often"),
-        ],
+        caption: "Failed actions and connections by cause.".to_owned(),
+        columns: vec![Column::new("Level", "Level"), Column::words("Cause", "Cause"), Column::new("Count", "Count")],
         rows: rows.collect(),
         notes: Vec::new(),
     })

@@ -5,9 +5,8 @@ use crate::findings::Findings;
 use crate::findings::{Stage, Times};
 
 /// Said of Jain's index, least and most where [`unattributable`].
-const UNATTRIBUTABLE: &str = "Not known to be the server's: the load generator's threads were not equally on time, or that is \
-                                         not known, so the difference between clients may be the load generator's. Use --threads 1, or give the \
-                                         threads processors of their own.";
+const UNATTRIBUTABLE: &str = "The load generator may cause the differences between clients: its threads were not equally \
+punctual, or their lateness is unknown. Use --threads 1, or dedicated processors for the threads.";
 
 /// Whether differences between clients may be the load generator's.
 pub(crate) fn unattributable(stage: &Stage) -> bool {
@@ -21,8 +20,8 @@ pub(crate) fn generators(sides: &[Findings]) -> Vec<Table> {
 
 fn table(place: &Place<'_>) -> Table {
     let title = match place.local {
-        false => "Did the generator keep up, and was the server fair?",
-        true => "Did the generator keep up in the local directory?",
+        false => "Load generator and fairness",
+        true => "Load generator in the local directory",
     };
     let sharing = if place.local { "the directory" } else { "the server" };
     Table {
@@ -30,14 +29,15 @@ fn table(place: &Place<'_>) -> Table {
         title: title.to_owned(),
         scaled: None,
         caption: format!(
-            "Whether the load generator kept up{}, and how {sharing} shared itself among the clients (iterations of each, over their mean).",
+            "Lateness and CPU time of the load generator{}, and how evenly {sharing} served the clients (iterations of each \
+            client divided by the mean).",
             place.words()
         ),
         columns: vec![
             Column::new("Level", "Level"),
             Column::new("Processor", "CPU"),
-            Column::new("Processor, an operation", "CPU/op"),
-            Column::of_pages("Polling besides"),
+            Column::new("Processor, per operation", "CPU/op"),
+            Column::of_pages("Polling, extra"),
             Column::new("Schedule lag, p50", "Lag p50"),
             Column::new("Schedule lag, p99", "Lag p99"),
             Column::new("Wake-up, p50", "Wake p50"),
@@ -80,14 +80,14 @@ fn row(prefix: &str, stage: &Stage) -> Row {
 fn notes(place: &Place<'_>) -> Vec<Note> {
     let stages = || place.stages.iter();
     let mut notes = vec![Note::quiet(
-        "Lag: a planned start got to after its planned instant. Wake: seen by the program after the kernel had it. \
-         Jain, min, max: iterations of the clients, over their mean.",
+        "Lag: actual minus scheduled start. Wake: user-space read minus kernel receive timestamp. Jain, min, max: iterations \
+        of each client divided by the mean.",
     )];
     let most = stages().filter_map(|(_, stage)| stage.generator.polling_share).fold(0.0, f64::max);
     // Where it rounds to nothing, it is nothing to speak of.
     if most >= 0.005 {
         let text = format!(
-            "Polling, to start on time, took up to {:.0} % of the threads' time besides and is in no CPU figure.",
+            "Busy-polling for punctual starts took up to another {:.0} % of the threads' time; the CPU figures exclude it.",
             most * 100.0
         );
         notes.push(Note::quiet(text));
@@ -97,7 +97,7 @@ fn notes(place: &Place<'_>) -> Vec<Note> {
     }
     for (prefix, stage) in stages().filter(|(_, stage)| stage.generator.requests_avoided > 0) {
         let (count, level) = (stage.generator.requests_avoided, stage.words());
-        let text = format!("At {prefix}{level} leases made {count} requests unnecessary, warm-up included.");
+        let text = format!("At {prefix}{level}, leases saved {count} requests, including the warm-up.");
         notes.push(Note { weight: Weight::Plain, text, page: false });
     }
     notes

@@ -18,18 +18,18 @@ fn table(place: &Place<'_>) -> Table {
     };
     let note = match scheduled {
         true => {
-            "Response times are from the intended start of each operation, which charges a late start to the server. \
-             p99 unc.: without that correction, from the first byte of the request."
+            "Response times count from the intended start of each operation, so a late start counts as waiting. p99 unc.: \
+            uncorrected, from the first byte of the request."
         }
-        false => "p99 int.: from the intended start of each operation, which charges a late start to the server.",
+        false => "p99 int.: from the intended start of each operation, so a late start counts as waiting.",
     };
     Table {
         id: place.id("levels"),
         title: format!("Load levels{}", place.words()),
         scaled: Some(format!("response times{from} of all operations")),
         caption: format!(
-            "Throughput and response time{from} at each load level{}, all operations together. A time from the intended start charges a \
-             late start to the server.",
+            "Throughput and response time{from} at each load level{}, all operations together. A time from the intended start \
+            includes a late start.",
             place.words()
         ),
         columns: vec![
@@ -60,8 +60,7 @@ fn failed(place: &Place<'_>) -> Option<Note> {
     (actions > 0 || attempts > 0 || lost > 0).then(|| Note {
         weight: Weight::Quiet,
         text: format!(
-            "Failed: actions that did not succeed, {actions} in all. Not counted there: {attempts} attempts to connect that failed, {lost} \
-             lost connections."
+            "Failed: failed actions, {actions} in all. In addition: {attempts} failed attempts to connect, {lost} lost connections."
         ),
         page: true,
     })

@@ -15,11 +15,10 @@ pub(crate) fn outages(sides: &[Findings]) -> Vec<Table> {
 fn table(place: &Place<'_>) -> Table {
     Table {
         id: place.id("silence"),
-        title: format!("Silences, requests without an answer, short reads{}", place.words()),
+        title: format!("Silences, requests without a response, short reads{}", place.words()),
         scaled: None,
         caption: format!(
-            "Times without an answer while a request was outstanding or due, requests without an answer, and reads that returned fewer \
-             bytes than asked for, or none{}.",
+            "Silences (no response although a request was outstanding or due), requests without a response, and short or empty reads{}.",
             place.words()
         ),
         columns: vec![
@@ -27,15 +26,15 @@ fn table(place: &Place<'_>) -> Table {
             Column::new("Slowest", "Slowest"),
             Column::new("Longest silence", "Silence"),
             Column::new("Outages", "Outages"),
-            Column::new("Without an answer", "No answer"),
+            Column::new("Without a response", "No resp."),
             Column::new("Unanswered", "Unansw."),
             Column::new("Short reads", "Short"),
             Column::new("Empty reads", "Empty"),
         ],
         rows: place.stages.iter().map(|(prefix, stage)| row(prefix, stage)).collect(),
         notes: [Note::quiet(
-            "Silence: the longest time without an answer while a request was outstanding or due. No answer: all outages together. \
-             Unansw.: requests without an answer within the time-out, or before their connection was lost. Short, empty: reads that returned fewer bytes than asked for, or none.",
+            "Silence: longest time without a response while a request was outstanding or due. No resp.: all outages together. \
+            Unansw.: requests without a response before the timeout or the loss of their connection. Short, empty: reads that returned fewer bytes than requested, or none.",
         )]
         .into_iter()
         .chain(place.stages.iter().filter_map(|(prefix, stage)| late_answers(prefix, stage)))
@@ -46,11 +45,11 @@ fn table(place: &Place<'_>) -> Table {
 /// Answers that came when no request waited for them any more; none where there were none.
 fn late_answers(prefix: &str, stage: &Stage) -> Option<Note> {
     let count = stage.generator.unmatched_responses;
-    let answers = if count == 1 { "1 answer".to_owned() } else { format!("{count} answers") };
+    let answers = if count == 1 { "1 response".to_owned() } else { format!("{count} responses") };
     (count > 0).then(|| Note {
         weight: Weight::Plain,
         text: format!(
-            "At {prefix}{} {answers} came for which no request waited: after the time-out, or a second time (whole run).",
+            "At {prefix}{}, {answers} matched no outstanding request: they came after the timeout or twice (whole run).",
             stage.words()
         ),
         page: true,

@@ -27,13 +27,13 @@ pub(crate) fn server_side(sides: &[Findings]) -> Option<Table> {
     };
     (!seen.is_empty()).then(|| Table {
         id: "server".to_owned(),
-        title: "What the server said of itself (MB/s)".to_owned(),
+        title: "Server-side metrics (MB/s)".to_owned(),
         scaled: None,
-        caption: "What the server said of itself.".to_owned(),
+        caption: "Server-side metrics.".to_owned(),
         columns: vec![
             Column::new("Level", "Level"),
             Column::new("Cores busy", "Cores"),
-            Column::new("Processor, an operation", "CPU/op"),
+            Column::new("Processor, per operation", "CPU/op"),
             Column::new("Disk, read", "Disk read"),
             Column::new("Disk, written", "written"),
             Column::new("Received", "Net in"),

@@ -22,11 +22,12 @@ pub(crate) fn users(sides: &[Findings]) -> Option<Table> {
     };
     (!with.is_empty()).then(|| Table {
         id: "users".to_owned(),
-        title: "Did the server carry its users?".to_owned(),
+        title: "Users and overload".to_owned(),
         scaled: None,
-        caption: "Users with a schedule each. Overload: the share of their iterations that had not ended when the user's next one was due, or \
-                  never began. Iterations: iterations that ended. Failed: iterations of which an action failed."
-            .to_owned(),
+        caption:
+            "Each user has a schedule. Overload: share of iterations that had not ended when the user's next iteration \
+        was due, or never began. Iterations: iterations that ended. Failed: iterations with a failed action."
+                .to_owned(),
         columns: vec![
             Column::new("Users", "Users"),
             Column::new("Overload", "Overload"),
@@ -37,8 +38,8 @@ pub(crate) fn users(sides: &[Findings]) -> Option<Table> {
         ],
         rows: with.iter().filter_map(row).collect(),
         notes: vec![Note::quiet(
-            "Overload: iterations that had not ended when their user's next one was due, or never began. Iterations/s: iterations that ended. \
-             Failed: iterations of which an action failed.",
+            "Overload: share of iterations that had not ended when the user's next iteration was due, or never began. \
+            Iterations/s: iterations that ended. Failed: iterations with a failed action.",
         )],
     })
 }
@@ -68,10 +69,10 @@ pub(crate) fn late_iterations(sides: &[Findings]) -> Option<Table> {
     let rows: Vec<Row> = late.map(row).collect();
     (!rows.is_empty()).then(|| Table {
         id: "late".to_owned(),
-        title: "Which iterations were late, by how much, and why".to_owned(),
+        title: "Late iterations and their causes".to_owned(),
         scaled: None,
-        caption: "Which iterations were late, by how much, and why: they took longer than there was, or began late because the one before \
-                  had not ended or there was no connection."
+        caption: "Late iterations by kind and cause: they took longer than the interval, or began late because the previous \
+        iteration had not ended or no connection was free."
             .to_owned(),
         columns: vec![
             Column::new("Users", "Users"),
@@ -87,9 +88,8 @@ pub(crate) fn late_iterations(sides: &[Findings]) -> Option<Table> {
         ],
         rows,
         notes: vec![Note::quiet(
-            "Took: from due to ended, the mean of all. Over: of late ones, how long after the next one was due. Too long: begun in \
-             time, and took longer than there was. Begun late: the one before had not ended, or there was \
-             no connection.",
+            "Took: mean time from due to ended. Over: time by which late iterations ended after the next one was due. Too \
+            long: begun in time, but longer than the interval. Begun late: the previous iteration had not ended, or no connection was free.",
         )],
     })
 }

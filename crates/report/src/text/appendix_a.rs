@@ -16,7 +16,7 @@ const SECTIONS: Sections = Sections::NONE
     // Without them its tables do not add up to the commands that the packets are counted by.
     .with(Section::LongLived)
     .with(Section::Distributions)
-    .with(Section::Warnings);
+    .with(Section::Anomalies);
 
 /// Appendix A's report of a capture, or of each load level of a run one after the other. What the style has of sections does not
 /// matter.
@@ -84,8 +84,8 @@ fn counts(stage: &Stage) -> Table {
 fn warnings(page: &mut Page<'_>, stage: &Stage) -> fmt::Result {
     page.heading("Warnings:")?;
     let told = [
-        ("operations never sent", stage.generator.never_sent),
-        ("answers to nothing", stage.generator.unmatched_responses),
+        ("operations not sent", stage.generator.never_sent),
+        ("unmatched responses", stage.generator.unmatched_responses),
     ];
     let mut table = Table::new();
     for failure in &stage.failures {

@@ -98,7 +98,7 @@ fn notes(page: &mut Page<'_>, breakdown: &Breakdown, shown: usize) -> fmt::Resul
     }
     if breakdown.others > 0 {
         let waited = of_waiting(breakdown.others_waited_share.unwrap_or(0.0));
-        let text = format!("Others, for whose keys there was no room: {} operations with {waited}.", breakdown.others);
+        let text = format!("Other keys, beyond the limit: {} operations with {waited}.", breakdown.others);
         page.paragraph(Role::Quiet, "", &text)?;
     }
     Ok(())
@@ -106,5 +106,5 @@ fn notes(page: &mut Page<'_>, breakdown: &Breakdown, shown: usize) -> fmt::Resul
 
 fn of_waiting(share: f64) -> String {
     let shown = shares::of(&[share], 1.0).first().copied().flatten();
-    format!("{} of the waiting", percentage(shown))
+    format!("{} of all waiting", percentage(shown))
 }

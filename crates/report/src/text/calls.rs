@@ -146,8 +146,8 @@ fn beside_local(page: &mut Page<'_>, of: &Calls) -> fmt::Result {
     if calls.iter().all(|call| of.comparable(&call.call)) {
         return Ok(());
     }
-    let note = "From disk: share of the data that came from disks. Where the shares differ or are unknown, one may read a cache and the \
-                other a disk: their times are not compared.";
+    let note = "From disk: share of the data that came from disks. If the shares differ or are unknown, one side may read \
+    from a cache and the other from a disk: their times are not compared.";
     page.paragraph(Role::Quiet, "", note)
 }
 
@@ -155,10 +155,10 @@ fn requests(page: &mut Page<'_>, calls: &[PathRequests]) -> fmt::Result {
     if calls.is_empty() {
         return Ok(());
     }
-    page.heading("Requests that a call takes, by the depth of its path:")?;
+    page.heading("Requests per call, by the depth of its path:")?;
     page.blank()?;
     let mut table = Table::new().left(1).left(5);
-    table.head(&["Call", "Path", "Depth", "First", "Again", "Procedures of the first"]);
+    table.head(&["Call", "Path", "Depth", "First", "Again", "Procedures of the first call"]);
     for call in calls {
         table.row(vec![
             call.call.clone(),
@@ -170,7 +170,7 @@ fn requests(page: &mut Page<'_>, calls: &[PathRequests]) -> fmt::Result {
         ]);
     }
     page.table(&table)?;
-    let note = "First: by a connection that knows nothing yet. Again: by one that has asked for it before.";
+    let note = "First: first call of a new connection. Again: each later call.";
     page.paragraph(Role::Quiet, "", note)
 }
 
@@ -187,7 +187,7 @@ fn counters(page: &mut Page<'_>, counters: &[ServerCounter]) -> fmt::Result {
     if counters.is_empty() {
         return Ok(());
     }
-    page.heading("The server's own counters (over all phases, with what prepares them):")?;
+    page.heading("The server's own counters (over all phases including their preparation):")?;
     page.blank()?;
     let mut table = Table::new();
     table.head(&["Counter", "Count", "Mean"]);

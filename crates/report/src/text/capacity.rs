@@ -1,4 +1,4 @@
-//! The highest load that held an objective, and what was tried.
+//! The highest load that met an objective, and all runs of the search.
 
 use std::fmt;
 
@@ -16,7 +16,7 @@ pub(super) fn draw(page: &mut Page<'_>, capacity: Option<&Capacity>) -> fmt::Res
     page.paragraph(role, "  ", &answer(capacity))?;
     page.blank()?;
     let mut table = Table::new().left(4);
-    table.head(&["Load", "Runs", "Measured", "Held", "What broke it, at first"]);
+    table.head(&["Load", "Runs", "Measured", "Met", "First objective missed"]);
     for trials in by_load(&capacity.trials) {
         table.row(line(&trials));
     }
@@ -29,11 +29,11 @@ pub(crate) fn answer(capacity: &Capacity) -> String {
     let (unit, why) = (&capacity.unit, capacity.why.as_deref().unwrap_or_default());
     match (capacity.outcome.as_str(), capacity.low, capacity.high) {
         ("found", Some(low), Some(high)) => {
-            format!("It carries {} (95 % interval {} to {}).", load_words(low, unit), exact(low), exact(high))
+            format!("Capacity: {} (95 % interval {} to {}).", load_words(low, unit), exact(low), exact(high))
         }
-        ("at least" | "unfinished", Some(low), _) => format!("It carries at least {}: {why}.", load_words(low, unit)),
-        ("none", ..) => format!("It does not hold: {why}."),
-        _ => format!("Not found: {why}."),
+        ("at least" | "unfinished", Some(low), _) => format!("Capacity: at least {}: {why}.", load_words(low, unit)),
+        ("none", ..) => format!("No load met the objective: {why}."),
+        _ => format!("No capacity found: {why}."),
     }
 }
 
@@ -41,20 +41,20 @@ pub(crate) fn answer(capacity: &Capacity) -> String {
 pub(crate) fn rests_on(capacity: &Capacity) -> String {
     let runs = capacity.confirmations;
     let mut words = match capacity.outcome.as_str() {
-        "found" => format!("Each end of the interval was confirmed by at least {runs} fresh runs in a row. "),
+        "found" => format!("At least {runs} consecutive new runs confirmed each end of the interval. "),
         "at least" | "none" | "unfinished" if capacity.low.is_some() || capacity.outcome == "none" => {
-            format!("It was confirmed by at least {runs} fresh runs in a row. ")
+            format!("At least {runs} consecutive new runs confirmed it. ")
         }
         _ => String::new(),
     };
     words.push_str(&format!("Measured for {}", time(capacity.seconds())));
     if let Some(ladder) = capacity.ladder_seconds() {
-        words.push_str(&format!("; a ladder with steps as fine, each run once, takes {}", time(ladder)));
+        words.push_str(&format!("; a sweep with equally fine steps, one run per step, would take {}", time(ladder)));
     }
     words.push('.');
     if let Some(slack) = capacity.slack.filter(|&slack| slack > 0.0 && capacity.low.is_some()) {
         words.push_str(&format!(
-            " The lower end is {:.2} % below what was tried: a queue that grows so slowly breaks no objective within a run.",
+            " The lower end is {:.2} % below the tested load: a queue that grows this slowly does not miss an objective within one run.",
             100.0 * slack / (1.0 + slack)
         ));
     }

@@ -27,8 +27,8 @@ pub(super) fn draw(page: &mut Page<'_>, findings: &Findings) -> fmt::Result {
     page.paragraph(
         Role::Plain,
         "",
-        "Round trips in milliseconds: shortest time between the place of the capture and the client (then the server) in handshakes and immediate \
-         acknowledgements. Median: of all acknowledgements, delayed ones included. Bytes/s: while the sender had more to send.",
+        "Round trips in milliseconds: shortest time from the capture point to the client (or the server) and back, from \
+        handshakes and immediate acknowledgements. Median: of all acknowledgements, including delayed ones. Bytes/s: rate while the sender had more to send.",
     )
 }
 

@@ -23,7 +23,7 @@ pub(super) fn draw(page: &mut Page<'_>, findings: &Findings) -> fmt::Result {
 fn spread(page: &mut Page<'_>, stages: &[&Stage]) -> fmt::Result {
     let scale = page.scale();
     page.heading(&format!(
-        "Clients beside each other (mean time of an action {}; those of clients over the mean of all):",
+        "Spread between clients (mean time of an action {}; clients divided by the mean of all):",
         scale.words()
     ))?;
     page.blank()?;
@@ -63,8 +63,8 @@ pub(crate) fn unjudged(stage: &Stage) -> Option<String> {
     let count = stage.spread.unjudged_clients;
     (count > 0).then(|| {
         format!(
-            "whether the server treats {count} of {} clients otherwise cannot be judged: the load generator's threads were not equally on \
-             time, or that is not known, and each ran too few clients to compare them with each other. With --threads 1, or processors of its own, it can.",
+            "{count} of {} clients cannot be compared: the load generator's threads were not equally punctual, or their \
+            lateness is unknown, and each ran too few clients. Use --threads 1, or dedicated processors.",
             stage.clients
         )
     })
@@ -75,13 +75,13 @@ pub(crate) fn sentence(odd: &OutlierClient) -> String {
     let OutlierClient { client, how, mean_s, usual_s, errors, attempts, .. } = odd;
     match how.as_str() {
         "lossy" => format!(
-            "client {client} is lossy: {errors} of its {attempts} operations failed, far more than of the others'."
+            "client {client} is lossy: {errors} of its {attempts} operations failed, far more than for the other clients."
         ),
         _ => {
             let shown = |seconds: &Option<f64>| seconds.map_or_else(|| NONE.to_owned(), time);
             let (own, usual) = (shown(mean_s), shown(usual_s));
             format!(
-                "client {client} is served {how} than the others: {own} on average, where the median of all clients is {usual}."
+                "client {client} is served {how} than the others: {own} on average; the median of all clients is {usual}."
             )
         }
     }
@@ -145,7 +145,7 @@ fn sizes(page: &mut Page<'_>, curve: &SizeCurve) -> fmt::Result {
     }
     let judged = curve.points.iter().filter(|point| point.expected_s.is_some()).count();
     let note = format!(
-        "{} of {judged} sizes stand out; {} more have too few neighbours to be judged. Expected: between the neighbours' times.",
+        "{} of {judged} sizes stand out; {} more have too few neighbours for a judgement. Expected: interpolated from the neighbours.",
         odd.len(),
         curve.points.len() - judged
     );

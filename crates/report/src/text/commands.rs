@@ -41,7 +41,10 @@ pub(super) fn long_lived(page: &mut Page<'_>, rows: &[OperationRow]) -> fmt::Res
         return Ok(());
     }
     let scale = scale(rows);
-    page.heading(&format!("Long-lived requests, {} (they wait by design; in no sum above):", scale.words()))?;
+    page.heading(&format!(
+        "Long-lived requests, {} (they wait by design; the sums above exclude them):",
+        scale.words()
+    ))?;
     page.blank()?;
     page.table(&by_protocol(rows, scale))
 }
@@ -51,7 +54,7 @@ pub(super) fn members(page: &mut Page<'_>, rows: &[OperationRow]) -> fmt::Result
         return Ok(());
     }
     let scale = scale(rows);
-    let what = "NFSv4 compounds and their other operations (in no sum above: a compound counts as the operation that it is about)";
+    let what = "NFSv4 compounds and their other operations (the sums above exclude them: a compound counts as its main operation)";
     page.heading(&format!("{what}, {}:", scale.words()))?;
     page.blank()?;
     page.table(&by_protocol(rows, scale))

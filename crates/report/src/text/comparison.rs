@@ -83,7 +83,7 @@ fn subjects(page: &mut Page<'_>, sides: &[Findings]) -> fmt::Result {
 fn verdicts(page: &mut Page<'_>, side: &Findings) -> fmt::Result {
     for (judged, what) in [
         (Verdict::Invalid, "is INVALID: its numbers must not be used"),
-        (Verdict::Partial, "is PARTIAL: part of it could not be measured"),
+        (Verdict::Partial, "is PARTIAL: some of its data are missing"),
     ] {
         let reasons = side.validity.each_reason().filter(|(verdict, _)| *verdict == judged);
         let reasons: Vec<&str> = reasons.map(|(_, why)| why).collect();
@@ -109,7 +109,7 @@ fn conditions(page: &mut Page<'_>, conditions: &[Condition]) -> fmt::Result {
     for condition in conditions {
         let (role, word) = match condition.outcome.as_str() {
             "failed" => (Role::Bad, "FAILED"),
-            "held" => (Role::Plain, "held"),
+            "passed" => (Role::Plain, "passed"),
             _ => (Role::Heading, "COULD NOT BE JUDGED"),
         };
         page.blank()?;
@@ -284,21 +284,23 @@ fn detectable(rows: &[ComparedRow], place: usize) -> Option<String> {
         .filter_map(|name| Some(format!("{} % of {name}", per_cent(of(name)?))))
         .collect();
     if said.is_empty() {
-        return Some("Nothing can be told of a difference: the runs are too short. Make them longer.".to_owned());
+        return Some("The runs are too short to show a difference: make them longer.".to_owned());
     }
-    Some(format!("At this length a change for the worse is found 9 times of 10 from {} on.", said.join(", ")))
+    Some(format!("Runs of this length detect a change for the worse of at least {} in 9 of 10 cases.", said.join(", ")))
 }
 
 fn notes(page: &mut Page<'_>, comparison: &Comparison) -> fmt::Result {
     page.blank()?;
     let method = &comparison.method;
-    let intervals = format!(
-        "± and (… …): {:.0} % intervals. {} differences were looked at; by chance alone some {:.0} of them are called \
-         better or worse. Those marked * remain when that is allowed for (Holm).",
-        method.confidence * 100.0,
-        method.tested,
-        method.by_chance
-    );
+    let mut intervals = format!("± and (… …): {:.0} % intervals.", method.confidence * 100.0);
+    // Of sides whose numbers must not be used nothing was tested.
+    if method.tested > 0 {
+        intervals.push_str(&format!(
+            " {} differences were tested; about {:.0} of them appear better or worse by chance. Differences marked * remain \
+             significant after correction for their number (Holm).",
+            method.tested, method.by_chance
+        ));
+    }
     page.paragraph(Role::Quiet, "", &intervals)?;
     method.notes.iter().try_for_each(|note| page.paragraph(Role::Quiet, "", note))
 }

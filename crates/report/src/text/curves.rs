@@ -19,7 +19,7 @@ fn draw_one(page: &mut Page<'_>, findings: &Findings, curve: &LoadCurve) -> fmt:
     page.paragraph(Role::Plain, "Highest:  ", &highest(curve, findings))?;
     page.paragraph(Role::Plain, "Knee:     ", &knee(curve))?;
     let overall = curve.overall_response_time_s.map_or_else(|| NONE.to_owned(), time);
-    let overall = format!("{overall} (area under response time against throughput, up to the highest, over that)");
+    let overall = format!("{overall} (area under response time against throughput, divided by the highest throughput)");
     page.paragraph(Role::Plain, "Overall:  ", &overall)
 }
 
@@ -60,7 +60,7 @@ fn groups(page: &mut Page<'_>, title: &str, stages: &[&Stage]) -> fmt::Result {
         table.row_as(if stage.validity.valid { Role::Plain } else { Role::Bad }, cells);
     }
     page.table(&table)?;
-    page.paragraph(Role::Quiet, "", "±: half of the 95 % interval, from how much parts of the level differ.")
+    page.paragraph(Role::Quiet, "", "±: half of the 95 % interval, from the differences between parts of the level.")
 }
 
 /// Half an interval, over the number.
@@ -75,7 +75,7 @@ fn sureness(value: Option<f64>, interval: Option<Interval>) -> String {
 
 fn highest(curve: &LoadCurve, findings: &Findings) -> String {
     let Some(CurveMaximum { stage: number, operations_per_s, interval, not_shown_lower, .. }) = &curve.maximum else {
-        return "unknown: no level of this curve may be used".to_owned();
+        return "unknown: this curve has no usable level".to_owned();
     };
     let level = |number: &u32| stage(findings, *number).map_or_else(String::new, |stage| stage.level.clone());
     let interval = interval

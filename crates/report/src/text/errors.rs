@@ -16,11 +16,13 @@ pub(super) fn draw(page: &mut Page<'_>, findings: &Findings) -> fmt::Result {
     let unknown = once.map(|row| row.status_unknown).fold(0, u64::saturating_add);
     if all().next().is_none() {
         return page.heading(&match unknown {
-            0 => "Answers with a status other than success: none".to_owned(),
-            _ => format!("Answers with a status other than success: none seen; not known of {unknown} answers"),
+            0 => "Responses with a status other than success: none".to_owned(),
+            _ => format!(
+                "Responses with a status other than success: none found; the status of {unknown} responses is unknown"
+            ),
         });
     }
-    page.heading("Answers with a status other than success (share of the command's answers):")?;
+    page.heading("Responses with a status other than success (share of the command's responses):")?;
     page.blank()?;
     let mut table = Table::new();
     for row in all() {

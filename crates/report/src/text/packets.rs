@@ -66,7 +66,7 @@ pub(super) fn draw(page: &mut Page<'_>, findings: &Findings) -> fmt::Result {
         page.paragraph(Role::Plain, "Filters: ", &source.filters.join(" "))?;
     }
     if !findings.warnings.is_empty() {
-        page.heading("Before you believe these numbers:")?;
+        page.heading("Warnings:")?;
         for warning in &findings.warnings {
             page.paragraph(Role::Plain, "  - ", warning)?;
         }
@@ -99,14 +99,14 @@ fn counts(findings: &Findings) -> Table {
     row(0, "Packets:", p.total, String::new(), "");
     row(1, "IP/TCP:", p.tcp_data, data, "with data");
     row(1, "IP/TCP Ack:", p.ack_only, ack, "without data");
-    row(1, "IP/TCP UAk:", p.ack_repeated, repeated, "acknowledging nothing new");
+    row(1, "IP/TCP UAk:", p.ack_repeated, repeated, "repeated acknowledgement");
     for (name, count, share) in [("UDP:", p.udp, udp), ("other:", p.other, other)] {
         if count > 0 {
             row(1, name, count, share, "");
         }
     }
     row(1, "retrans:", p.retransmitted, of_all(p.retransmitted), "");
-    row(1, "dropped:", p.dropped_estimate, String::new(), "with data, by the usual packet size");
+    row(1, "dropped:", p.dropped_estimate, String::new(), "with data, estimated");
     for (name, count, note) in
         [("out of order:", p.out_of_order, ""), ("truncated:", p.truncated, "cut by the snaplen")]
     {
@@ -163,7 +163,7 @@ fn clock(findings: &Findings) -> String {
         Some(step) => format!("Clock granularity: {}.", time(step)),
     };
     if findings.source.vantage == "client" {
-        text.push_str(" Times are from the client's clock around its socket.");
+        text.push_str(" Times are from the client's clock, taken at its socket.");
     }
     match findings.clock.backward_steps {
         0 => {}

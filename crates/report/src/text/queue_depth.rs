@@ -65,10 +65,8 @@ fn one(page: &mut Page<'_>, depth: &QueueDepth) -> fmt::Result {
     }
     page.table(&table)?;
     if depth.entered_late > 0 {
-        let text = format!(
-            "Requests that outlived the window of this calculation and were entered late: {}.",
-            depth.entered_late
-        );
+        let text =
+            format!("Requests longer than the time window of this calculation, entered late: {}.", depth.entered_late);
         page.paragraph(Role::Plain, "  ", &text)?;
     }
     Ok(())

@@ -119,7 +119,7 @@ fn where_highest(sides: &[Findings], curve: &RankedCurve) -> String {
 }
 
 fn places(page: &mut Page<'_>, sides: &[Findings], ranking: &Ranking) -> fmt::Result {
-    page.heading("Ranking of the servers (geometric means over all points at which every one has an interval):")?;
+    page.heading("Ranking of the servers (geometric means over all points at which every server has an interval):")?;
     page.blank()?;
     let mut table = Table::new().left(4);
     table.head(&["Place", "Server", "Value", "", "Name"]);
@@ -157,11 +157,10 @@ fn places(page: &mut Page<'_>, sides: &[Findings], ranking: &Ranking) -> fmt::Re
     }
     let left_out = match ranking.not_used {
         0 => String::new(),
-        count => format!(" {count} points at which a server's numbers may not be used (!) count nowhere."),
+        count => format!(" {count} points with a server whose numbers must not be used (!) are left out."),
     };
     let note = format!(
-        "Who was not shown to differ shares a place. Of {} pairs, those count as shown that remain when so many are looked at \
-         (Holm).{left_out}",
+        "Servers without a significant difference share a place (Holm's correction for {} pairs).{left_out}",
         ranking.tested
     );
     page.paragraph(Role::Quiet, "", &note)

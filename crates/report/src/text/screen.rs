@@ -106,5 +106,5 @@ fn foot(page: &mut Page<'_>, diagnosis: &Diagnosis) -> fmt::Result {
     if let Some(next) = &diagnosis.next {
         page.command("Next: ", next)?;
     }
-    page.paragraph(Role::Quiet, "", "Everything: --full. One part: --section NAME (--help lists the names).")
+    page.paragraph(Role::Quiet, "", "Whole report: --full. One section: --section NAME (--help lists the names).")
 }

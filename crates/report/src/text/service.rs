@@ -96,7 +96,7 @@ fn mix(page: &mut Page<'_>, level: &str, rows: &[OperationRow]) -> fmt::Result {
         ]);
     }
     page.table(&table)?;
-    let note = "I/O size: file data of a request carried out, on average. Together: service times of all, one after the other.";
+    let note = "I/O size: mean file data of a successful request. Together: sum of all service times.";
     page.paragraph(Role::Quiet, "", note)?;
     if rows.iter().any(OperationRow::may_share_messages) { page.paragraph(Role::Quiet, "", SHARED) } else { Ok(()) }
 }

@@ -18,8 +18,8 @@ pub(super) fn unanswered(page: &mut Page<'_>, findings: &Findings) -> fmt::Resul
     if findings.unanswered.is_empty() {
         return Ok(());
     }
-    page.heading("Requests whose answer was not seen, and how long before the end they were sent:")?;
-    list(page, findings, &findings.unanswered, "sent before the end: ")
+    page.heading("Requests without a captured response, and their age at the end of the capture:")?;
+    list(page, findings, &findings.unanswered, "age: ")
 }
 
 fn list(page: &mut Page<'_>, findings: &Findings, entries: &[Slow], before_time: &str) -> fmt::Result {

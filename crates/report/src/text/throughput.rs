@@ -16,7 +16,7 @@ pub(super) fn draw(page: &mut Page<'_>, findings: &Findings) -> fmt::Result {
     page.heading(match elapsed {
         Some(_) if !findings.stages.is_empty() => "Throughput (file data moved, averaged over the measured time):",
         Some(_) => "Throughput (file data moved, averaged over the elapsed time):",
-        None => "Throughput (no rates: no time elapsed):",
+        None => "Throughput (without rates, because no time elapsed):",
     })?;
     page.blank()?;
     let mut table = Table::new();
@@ -46,7 +46,7 @@ pub(super) fn draw(page: &mut Page<'_>, findings: &Findings) -> fmt::Result {
     if all.payload_unknown > 0 {
         let (count, some) = (all.payload_unknown, if all.payload > 0 { ": the sums are lower bounds (≥)" } else { "" });
         let text = format!(
-            "Of {count} operations nobody knows how much file data they moved, for their lengths were cut off{some}."
+            "The amount of file data of {count} operations is unknown, because their lengths were cut off{some}."
         );
         page.paragraph(Role::Quiet, "", &text)?;
     }

@@ -8,8 +8,8 @@ use crate::collect::missing;
 use crate::findings::{Findings, Resent, Unseen};
 use std::fmt;
 
-pub(super) fn warnings(page: &mut Page<'_>, findings: &Findings) -> fmt::Result {
-    page.heading("Warnings (share of packets):")?;
+pub(super) fn anomalies(page: &mut Page<'_>, findings: &Findings) -> fmt::Result {
+    page.heading("Anomalies (share of packets):")?;
     if findings.anomalies.is_empty() {
         return page.line("  none");
     }
@@ -25,7 +25,7 @@ pub(super) fn warnings(page: &mut Page<'_>, findings: &Findings) -> fmt::Result 
 }
 
 pub(super) fn draw(page: &mut Page<'_>, findings: &Findings) -> fmt::Result {
-    page.heading("What could not be seen:")?;
+    page.heading("Data quality:")?;
     page.paragraph(Role::Plain, "  ", &missing::headline(findings))?;
     if findings.run.is_none() {
         halves(page, findings)?;
@@ -41,8 +41,8 @@ fn resent(page: &mut Page<'_>, findings: &Findings) -> fmt::Result {
         Some(format!("{count}, {} in all", time(seconds)))
     };
     let rows = [
-        ("operations that waited 3 ms or longer for bytes sent again:", waited(operations, wait_s)),
-        ("operations that waited less (or for packets overtaken):", waited(brief_operations, brief_wait_s)),
+        ("operations that waited 3 ms or longer for retransmissions:", waited(operations, wait_s)),
+        ("operations that waited less (or for reordered packets):", waited(brief_operations, brief_wait_s)),
     ];
     let mut table = Table::new().left(2);
     for (name, text) in rows {
@@ -54,7 +54,7 @@ fn resent(page: &mut Page<'_>, findings: &Findings) -> fmt::Result {
         return Ok(());
     }
     if let Some(unknown) = unknown.filter(|&unknown| unknown > 0) {
-        table.row(vec!["  operations of which it is not known:".to_owned(), unknown.to_string()]);
+        table.row(vec!["  operations for which this is unknown:".to_owned(), unknown.to_string()]);
     }
     page.table(&table)
 }
@@ -72,7 +72,7 @@ fn halves(page: &mut Page<'_>, findings: &Findings) -> fmt::Result {
     let packets = &findings.packets;
     if packets.missing_bytes > 0 {
         let text = format!(
-            "The capture lacks about {} packets with data ({}), or {} if all were as large as the largest of their direction.",
+            "The capture lacks about {} packets with data ({}), or {} if each was as large as the largest packet of its direction.",
             packets.dropped_estimate,
             bytes(packets.missing_bytes),
             packets.dropped_at_least
@@ -80,7 +80,7 @@ fn halves(page: &mut Page<'_>, findings: &Findings) -> fmt::Result {
         page.paragraph(Role::Plain, "  ", &text)?;
     }
     if !findings.anomalies.is_empty() {
-        page.paragraph(Role::Plain, "  ", "Anomalies are counted under Warnings.")?;
+        page.paragraph(Role::Plain, "  ", "The list of anomalies has their counts.")?;
     }
     Ok(())
 }
@@ -94,13 +94,13 @@ pub(crate) fn rows(unseen: &Unseen) -> [(&'static str, u64, bool); 14] {
         ("responses whose request was dropped by the capture", unseen.responses_after_gap, true),
         ("requests whose response the snap length cut off", unseen.requests_after_cut, false),
         ("responses whose request the snap length cut off", unseen.responses_after_cut, false),
-        ("requests of connections captured in one direction", unseen.requests_one_sided, false),
-        ("responses of connections captured in one direction", unseen.responses_one_sided, false),
+        ("requests on connections captured in one direction", unseen.requests_one_sided, false),
+        ("responses on connections captured in one direction", unseen.responses_one_sided, false),
         ("encrypted messages with requests, not read", unseen.encrypted, false),
         ("compressed messages with requests, not read", unseen.compressed, false),
         ("requests still waiting, nothing lost", unseen.requests_waiting, true),
         ("responses to requests before the start", unseen.responses_before_start, true),
-        ("requests without a response, cause not known", unseen.requests_unexplained, false),
-        ("responses without a request, cause not known", unseen.responses_unexplained, false),
+        ("requests without a response, unknown cause", unseen.requests_unexplained, false),
+        ("responses without a request, unknown cause", unseen.responses_unexplained, false),
     ]
 }

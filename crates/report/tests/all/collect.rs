@@ -143,15 +143,15 @@ fn nothing_found_is_invalid_and_says_what_was_there() {
     coverage.packets.udp = 3;
     assert_eq!(
         reason(&coverage),
-        "No operation was found: 1,200 TCP packets, 3 UDP packets seen, none recognised as SMB or RPC."
+        "No operation was found: the input has 1,200 TCP packets, 3 UDP packets, none recognised as SMB or RPC."
     );
     coverage.anomalies.add_many(Anomaly::MessageEncrypted, 5);
     coverage.unseen.encrypted = 5;
     coverage.unseen.missing.operations = 5;
     assert!(reason(&coverage).contains("5 request messages are encrypted"), "{}", reason(&coverage));
-    assert!(reason(&coverage).contains("give the sessions' keys with --smb-session-key"));
+    assert!(reason(&coverage).contains("give the session keys with --smb-session-key"));
     coverage.anomalies.add_many(Anomaly::MessageUndecryptable, 9);
-    let wrong = "the key given for the session does not open 9 messages; check --smb-session-key";
+    let wrong = "the given session key does not decrypt 9 messages; check --smb-session-key";
     assert!(reason(&coverage).contains(wrong), "{}", reason(&coverage));
     assert!(from(&[transaction(find_first(), 1, Some(1))]).validity.valid);
 }
@@ -162,7 +162,7 @@ fn a_link_type_that_is_not_known_is_named_with_its_number() {
     let coverage = Coverage { first_ns: Some(0), last_ns: Some(MS), unknown_links, ..Coverage::default() };
     let nothing = collected(&[], &coverage, &Names::default()).validity;
     let told = "link type 195 (IEEE 802.15.4) is not known, 1,200 packets; link type 300 (unnamed) is not known, 1 packet; \
-                link type 7 of the capture's own format is not known, 2 packets";
+                link type 7 of this capture format is not known, 2 packets";
     assert!(!nothing.valid && nothing.reasons[1].starts_with(told), "{nothing:?}");
     let some = collected(&[transaction(find_first(), 1, Some(1))], &coverage, &Names::default()).validity;
     assert_eq!(some.verdict, plimsoll_model::Verdict::Partial, "operations in these packets are missing");
@@ -174,7 +174,7 @@ fn a_coarse_clock_is_told_only_where_it_is_proven() {
     coverage.clock.estimate_ns = Some(200_000);
     let all = [transaction(find_first(), 1, Some(1))];
     let told = |coverage: &Coverage| collected(&all, coverage, &Names::default()).warnings.join(" ");
-    assert!(told(&coverage).contains("steps of 200 µs"), "{}", told(&coverage));
+    assert!(told(&coverage).contains("resolution of 200 µs"), "{}", told(&coverage));
     coverage.clock.at_most = true;
     assert_eq!(told(&coverage), "");
     coverage.clock.at_most = false;

@@ -117,6 +117,16 @@ fn a_capture_has_one_appendix_a() {
 }
 
 #[test]
+fn a_share_without_a_path_is_named_as_a_share() {
+    let mut findings = example::rich();
+    findings.breakdown = None;
+    findings.slowest.truncate(1);
+    (findings.slowest[0].path, findings.slowest[0].share) = (None, Some("plimsoll".into()));
+    let text = screen(&findings.into(), &Style::plain(80));
+    assert!(text.contains("DELETE share plimsoll"), "{text}");
+}
+
+#[test]
 fn loopback_times_show_digits() {
     let mut findings = example::rich();
     findings.breakdown = None;

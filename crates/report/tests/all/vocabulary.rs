@@ -16,22 +16,22 @@ fn table() -> String {
     let mut text = String::from(
         "# Vocabulary\n\
          \n\
-         What goes on the wire (the procedure), the name that Swartz 1997 has for it, what a user of files does by it\n\
-         (the operation), and where reports sum it (the group). \"Held\" procedures always wait by design and are reported\n\
-         apart; some others (blocking locks) are held depending on their arguments.\n\
+         Procedures (requests of the protocols), their names in NetBench (Swartz 1997), the file operation that a user means,\n\
+         and the group of the operation in reports. \"Long-lived\" procedures always wait by design and have a table of their\n\
+         own; some others (blocking locks) are long-lived depending on their arguments.\n\
          \n\
          Printed from the table in `crates/model` by a test; do not edit. To print it again:\n\
          `PLIMSOLL_BLESS=1 cargo test -p plimsoll-report vocabulary`\n\
          \n\
-         | Protocol | Procedure | Seed 1 | Operation | Group | Held |\n\
-         |----------|-----------|--------|-----------|-------|------|\n",
+         | Protocol | Procedure | NetBench | Operation | Group | Long-lived |\n\
+         |----------|-----------|----------|-----------|-------|------------|\n",
     );
     for procedure in Procedure::all() {
         let row = procedure.row();
-        let (protocol, name, seed) = (row.protocol.label(), procedure.name(), row.netbench_name.unwrap_or(""));
-        let (operation, group, held) =
-            (row.operation.label(), row.group.label(), if row.long_lived { "held" } else { "" });
-        writeln!(text, "| {protocol} | {name} | {seed} | {operation} | {group} | {held} |").unwrap();
+        let (protocol, name, netbench) = (row.protocol.label(), procedure.name(), row.netbench_name.unwrap_or(""));
+        let (operation, group, long_lived) =
+            (row.operation.label(), row.group.label(), if row.long_lived { "long-lived" } else { "" });
+        writeln!(text, "| {protocol} | {name} | {netbench} | {operation} | {group} | {long_lived} |").unwrap();
     }
     statuses(&mut text);
     text
@@ -40,8 +40,8 @@ fn table() -> String {
 fn statuses(text: &mut String) {
     text.push_str(
         "\n## Statuses\n\n\
-         How a request ended that was answered with a status other than 0. *Expected* is part of ordinary work, *refused* is a server\n\
-         that said no, *failed* is a server or its resources in trouble. Statuses that are not here are refusals, but for NTSTATUS of\n\
+         Outcomes of requests with a status other than 0. *Expected*: part of ordinary work. *Refused*: the server declined the\n\
+         request. *Failed*: the server or its resources had a fault. Statuses that are not listed are refusals, except NTSTATUS of\n\
          severity 0 to 2, which are expected.\n\n\
          | Family | Status | Name | Outcome | Of the operations |\n\
          |--------|--------|------|---------|-------------------|\n",

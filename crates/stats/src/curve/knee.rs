@@ -37,17 +37,15 @@ pub enum NoKnee {
 impl std::fmt::Display for NoKnee {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            NoKnee::TooFew => write!(f, "fewer than {FEWEST_LOADS} different loads with numbers that may be used"),
+            NoKnee::TooFew => write!(f, "fewer than {FEWEST_LOADS} different loads with usable numbers"),
             NoKnee::Unlike(off) => write!(
                 f,
-                "the curve does not follow the law: points are {:.0} % from it (limit {:.0} %)",
+                "the points do not fit the Universal Scalability Law: they differ by {:.0} % (limit {:.0} %)",
                 off * 100.0,
                 UNLIKE * 100.0
             ),
-            NoKnee::NoFall => {
-                f.write_str("throughput does not fall at these loads by more than chance: raise the load")
-            }
-            NoKnee::Beyond => f.write_str("it would lie at more than twice the highest load measured: raise the load"),
+            NoKnee::NoFall => f.write_str("throughput does not fall significantly at these loads: raise the load"),
+            NoKnee::Beyond => f.write_str("it is above twice the highest measured load: raise the load"),
         }
     }
 }

@@ -34,7 +34,7 @@ pub struct StateError {
 
 impl fmt::Display for StateError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "no {} where one should be, {} bytes before the end", self.what, self.left)
+        write!(f, "expected {}, {} bytes before the end of the input", self.what, self.left)
     }
 }
 

@@ -53,7 +53,7 @@ fn beside_local(calls: &Calls) -> Option<Statement> {
     let times = most.remote_s / most.local_s;
     (times >= SLOWER).then(|| {
         let text = format!(
-            "{} takes {times:.1} times as long on the server as in a local directory ({} against {}).",
+            "{} takes {times:.1} times as long on the server as in a local directory ({} and {}).",
             most.call,
             duration(most.remote_s),
             duration(most.local_s)

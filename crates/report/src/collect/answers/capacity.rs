@@ -1,4 +1,4 @@
-//! The diagnosis of a search for a capacity: how much was carried, and what broke first beyond it.
+//! The diagnosis of a search for a capacity: how much was carried, and which objective the next load missed.
 
 use super::{measured, rate};
 use crate::collect::percent;
@@ -6,67 +6,67 @@ use crate::findings::capacity::{Capacity, Trial};
 use crate::findings::{Diagnosis, Findings, Rule, Stage, Statement};
 use crate::text::{duration, exact_load, load_words};
 
-/// An operation that is named beside a broken promise has this part of all waiting there.
+/// An operation that is named beside a missed objective has this part of all waiting there.
 const NAMED_FROM: f64 = 0.3;
 
 /// The answer; nothing where the search had none.
 pub(super) fn diagnose(findings: &Findings, capacity: &Capacity) -> Diagnosis {
-    let promise = capacity.objectives.join(", ");
+    let objective = capacity.objectives.join(", ");
     let unit = &capacity.unit;
     let answer = match (capacity.outcome.as_str(), capacity.low, capacity.high) {
         ("found", Some(low), Some(high)) => format!(
-            "{} is the highest load that keeps the promise ({promise}); 95 % interval {} to {}.",
+            "The highest load that meets the objective ({objective}) is {}; 95 % interval {} to {}.",
             load_words(low, unit),
             exact_load(low),
             exact_load(high)
         ),
         ("at least" | "unfinished", Some(low), _) => format!(
-            "{} {} the promise ({promise}); the limit was not found: {}.",
+            "{} {} the objective ({objective}); the highest load is not known: {}.",
             load_words(low, unit),
-            keeps(low, unit),
-            capacity.why.as_deref().unwrap_or("the search had no end")
+            meets(low, unit),
+            capacity.why.as_deref().unwrap_or("the search did not finish")
         ),
-        ("none", ..) => format!("The promise ({promise}) is not kept at any load that was tried."),
+        ("none", ..) => format!("No tested load met the objective ({objective})."),
         _ => return Diagnosis::default(),
     };
     let mut statements = vec![measured(Rule::Capacity, answer)];
-    let broken = breaking(capacity);
-    statements.extend(broken.and_then(|trial| broke_first(findings, trial, unit)));
-    statements.extend(broken.and_then(|trial| operation(stage(findings, trial)?)));
+    let missed = lowest_miss(capacity);
+    statements.extend(missed.and_then(|trial| first_miss(findings, trial, unit)));
+    statements.extend(missed.and_then(|trial| operation(stage(findings, trial)?)));
     let within = capacity.trials.iter().filter(|one| one.met == Some(true) && Some(one.load) <= capacity.high);
     let best = within.max_by(|a, b| a.load.total_cmp(&b.load)).and_then(|trial| carried(stage(findings, trial)?));
     statements.extend(best);
     Diagnosis { waited_s: None, statements, next: super::run::next(findings) }
 }
 
-/// The verb of a load: 1 client keeps, 8 clients keep.
-fn keeps(load: f64, unit: &str) -> &'static str {
-    if load_words(load, unit).ends_with('s') && !unit.contains('/') { "keep" } else { "keeps" }
+/// The verb of a load: 1 client meets, 8 clients meet.
+fn meets(load: f64, unit: &str) -> &'static str {
+    if load_words(load, unit).ends_with('s') && !unit.contains('/') { "meet" } else { "meets" }
 }
 
 fn stage<'f>(findings: &'f Findings, trial: &Trial) -> Option<&'f Stage> {
     findings.stages.iter().find(|stage| u64::from(stage.number) == trial.stage)
 }
 
-/// The lowest load above the answer that broke the promise: its longest run.
-fn breaking(capacity: &Capacity) -> Option<&Trial> {
+/// The lowest load above the answer that missed the objective: its longest run.
+fn lowest_miss(capacity: &Capacity) -> Option<&Trial> {
     let above = |trial: &&Trial| trial.met == Some(false) && capacity.low.is_none_or(|low| trial.load > low);
     let lowest = capacity.trials.iter().filter(above).map(|one| one.load).reduce(f64::min)?;
     let of_it = capacity.trials.iter().filter(above).filter(|one| one.load <= lowest && !one.because.is_empty());
     of_it.max_by(|a, b| a.seconds.total_cmp(&b.seconds))
 }
 
-fn broke_first(findings: &Findings, trial: &Trial, unit: &str) -> Option<Statement> {
+fn first_miss(findings: &Findings, trial: &Trial, unit: &str) -> Option<Statement> {
     let because = trial.because.first()?;
     let load = load_words(trial.load, unit);
     let times = stage(findings, trial).and_then(Stage::headline_time);
     let times = times.map_or_else(String::new, |times| {
         format!(" (all operations: p50 {}, p99 {})", duration(times.p50_s), duration(times.p99_s))
     });
-    Some(measured(Rule::Capacity, format!("At {load} it broke first: {because}{times}.")))
+    Some(measured(Rule::Capacity, format!("The lowest load that missed it is {load}: {because}{times}.")))
 }
 
-/// Which operation clients waited for where the promise broke.
+/// Which operation clients waited for at the load that missed the objective.
 fn operation(stage: &Stage) -> Option<Statement> {
     let rows = || stage.operations.iter().filter(|row| row.parent.is_none());
     let all: f64 = rows().map(|row| row.waited_s).sum();
@@ -79,12 +79,12 @@ fn operation(stage: &Stage) -> Option<Statement> {
     }
     let (label, most) = waited.into_iter().max_by(|a, b| a.1.total_cmp(&b.1))?;
     (all > 0.0 && most >= NAMED_FROM * all).then(|| {
-        let text = format!("Of the waiting there, {} was for the operation {label}.", percent(most / all));
+        let text = format!("At that load, {} of all waiting was for the operation {label}.", percent(most / all));
         measured(Rule::Operation, text)
     })
 }
 
-/// Throughput at the highest load that held.
+/// Throughput at the highest load that met the objective.
 fn carried(stage: &Stage) -> Option<Statement> {
     let times = stage.headline_time()?;
     let text = format!(

@@ -23,7 +23,7 @@ pub(in super::super) fn diagnose(sides: &[Findings], levels: &[ComparedLevel], r
         let none = shown.is_empty();
         statements.extend(shown.into_iter().take(LEVELS));
         if left_out > 0 {
-            let text = format!("{left_out} more levels differ: see the section differences.");
+            let text = format!("{left_out} more levels differ: see --section differences.");
             statements.push(measured(Rule::Difference, text));
         }
         statements.extend(largest(&of, place));
@@ -35,7 +35,7 @@ pub(in super::super) fn diagnose(sides: &[Findings], levels: &[ComparedLevel], r
     let usable_levels = levels.iter().filter(usable).count();
     if partial && usable_levels < levels.len() {
         let text = format!(
-            "{} of {} levels cannot be compared: numbers there must not be used.",
+            "{} of {} levels cannot be compared, because their numbers must not be used.",
             levels.len() - usable_levels,
             levels.len()
         );
@@ -95,7 +95,7 @@ fn largest(levels: &[&ComparedLevel], place: usize) -> Option<Statement> {
         .filter(|(_, _, found)| found.holm_significant && found.relative.is_some());
     let (level, row, found) = found.max_by(|a, b| size(a.2).total_cmp(&size(b.2)))?;
     let text = format!(
-        "The largest difference of an operation: {} {}, mean response time {}{}.",
+        "The operation that differs most is {} {}: mean response time {}{}.",
         row.protocol,
         row.name,
         differs(found, "s")?,
@@ -125,8 +125,10 @@ fn nothing(levels: &[&ComparedLevel], place: usize) -> Statement {
         .filter_map(|(metric, name)| Some(format!("{:.1} % of {name}", detectable(metric)? * 100.0)))
         .collect();
     let could = match could.as_slice() {
-        [] => " The runs are too short to tell: make them longer.".to_owned(),
-        some => format!(" A change for the worse is found 9 times of 10 from {} on.", some.join(" and ")),
+        [] => " The runs are too short to show a difference: make them longer.".to_owned(),
+        some => {
+            format!(" These runs detect a change for the worse of at least {} in 9 of 10 cases.", some.join(" and "))
+        }
     };
     let text = format!("No difference was shown between {} and {}.{could}", letter(place), letter(0));
     measured(Rule::NoDifference, text)

@@ -74,7 +74,7 @@ fn knee(curve: &LoadCurve, peak: &Stage, alone: bool) -> Option<Statement> {
     let last = curve.points.iter().rfind(|point| point.used)?;
     if let (Some(load), Some(interval)) = (curve.knee.load, curve.knee.interval) {
         let text = format!(
-            "The knee{of} is at {} {} (95 % interval {} to {}): more load does not raise throughput.",
+            "The knee{of} is at {} {} (95 % interval {} to {}): a higher load does not raise throughput.",
             rate(load),
             curve.load,
             rate(interval.low),
@@ -84,7 +84,7 @@ fn knee(curve: &LoadCurve, peak: &Stage, alone: bool) -> Option<Statement> {
     }
     // Where the highest load is the best, and better than each other, the server was not at its limit.
     (last.stage == peak.number && alone).then(|| {
-        let text = format!("Throughput{of} still rose at the highest load, {}: try more.", peak.words());
+        let text = format!("Throughput{of} still rose at the highest load, {}: test higher loads.", peak.words());
         measured(Rule::Knee, text)
     })
 }
@@ -112,7 +112,7 @@ fn schedule(stage: &Stage) -> Option<Statement> {
         let text = match users.late {
             0 => format!("All {} of {} ended in time.", plural(users.due, "iteration"), plural(users.users, "user")),
             late => format!(
-                "At {}, {} of {} ended late or not at all ({}): the server did not carry its users.",
+                "At {}, {} of {} ended late or not at all ({}): the server could not serve all users on schedule.",
                 stage.words(),
                 late,
                 plural(users.due, "iteration"),
@@ -125,7 +125,7 @@ fn schedule(stage: &Stage) -> Option<Statement> {
     let share = stage.iterations_per_s / asked;
     (share < SCHEDULE_KEPT).then(|| {
         let text = format!(
-            "Of {} iterations/s asked for, {} ended ({}): the load was not carried.",
+            "The schedule asked for {} iterations/s, but only {} ended ({}).",
             rate(asked),
             rate(stage.iterations_per_s),
             percent(share)
@@ -160,7 +160,7 @@ fn bottleneck(stage: &Stage) -> Option<Statement> {
     }
     let share = trip.smoothed_s / mean_s;
     let facts = format!(
-        "At {} the network's round trip was {} of the mean response time ({} of {}) and the load generator was {} busy",
+        "At {} the network round trip was {} of the mean response time ({} of {}), and the load generator was {} busy",
         stage.words(),
         percent(share.min(1.0)),
         duration(trip.smoothed_s),
@@ -168,7 +168,7 @@ fn bottleneck(stage: &Stage) -> Option<Statement> {
         percent(stage.generator.cpu_share)
     );
     let whose = if share <= NETWORK_ABSENT {
-        "the time went to the server"
+        "most of the time is spent in the server"
     } else if share >= NETWORK_SHARE && trip.least_s >= trip.smoothed_s / 2.0 {
         "the network is the bottleneck"
     } else {

@@ -88,7 +88,10 @@ fn a_curve_has_its_highest_throughput_and_its_knee() {
     let expected = "Highest throughput: 2,000 operations/s at 8 clients, with p50 1.00 ms and p99 4.00 ms; not shown to be lower at 16 clients.";
     assert_eq!(highest, expected);
     let knee = said(&findings, Rule::Knee).unwrap();
-    assert_eq!(knee, "The knee is at 8.44 clients (95 % interval 7.12 to 9.88): more load does not raise throughput.");
+    assert_eq!(
+        knee,
+        "The knee is at 8.44 clients (95 % interval 7.12 to 9.88): a higher load does not raise throughput."
+    );
     // No knee was found, and the highest load is not the best: nothing is said of a limit.
     findings.curves = vec![curve(&findings.stages, Knee::default(), Vec::new())];
     assert_eq!(said(&findings, Rule::Knee), None);
@@ -114,7 +117,8 @@ fn the_bottleneck_is_named_where_it_is_proven() {
     assert_eq!(said(&run(vec![nothing]), Rule::Bottleneck), None, "it was busy with failing");
     let server = with(0.2, Some((0.00002, 0.00005))).unwrap();
     assert!(
-        server.contains("5.0 % of the mean response time") && server.ends_with("the time went to the server."),
+        server.contains("5.0 % of the mean response time")
+            && server.ends_with("most of the time is spent in the server."),
         "{server}"
     );
     assert!(with(0.2, Some((0.0007, 0.0008))).unwrap().ends_with("the network is the bottleneck."));
@@ -130,7 +134,7 @@ fn schedules_and_users() {
         let one = Stage { asked_per_s: Some(1000.0), iterations_per_s: ended, ..stage(0, 1, 900.0) };
         said(&run(vec![one]), Rule::Schedule)
     };
-    assert!(asked(800.0).unwrap().contains("Of 1,000 iterations/s asked for, 800 ended (80 %)"));
+    assert!(asked(800.0).unwrap().contains("asked for 1,000 iterations/s, but only 800 ended (80 %)"));
     assert_eq!(asked(995.0), None);
     let users = |late: u64| {
         let users = Users { users: 5, due: 40, late, overload: late as f64 / 40.0, ..Users::default() };
@@ -184,7 +188,7 @@ fn row() -> OperationRow {
 }
 
 #[test]
-fn a_capacity_says_how_much_and_what_broke_first() {
+fn a_capacity_says_how_much_and_the_first_objective_missed() {
     let found = Capacity {
         unit: "users".into(),
         objectives: vec!["p99 < 50 ms".into()],
@@ -196,21 +200,21 @@ fn a_capacity_says_how_much_and_what_broke_first() {
     };
     let all = of_run(&searched(found.clone()), Diagnosis::default());
     let text: Vec<&str> = all.statements.iter().map(|one| one.text.as_str()).collect();
-    assert_eq!(text[0], "40 users is the highest load that keeps the promise (p99 < 50 ms); 95 % interval 40 to 44.");
-    assert!(text[1].starts_with("At 44 users it broke first: p99 < 50 ms: it was 61.0 ms"), "{text:?}");
-    assert_eq!(text[2], "Of the waiting there, 75 % was for the operation open.");
+    assert_eq!(text[0], "The highest load that meets the objective (p99 < 50 ms) is 40 users; 95 % interval 40 to 44.");
+    assert!(text[1].starts_with("The lowest load that missed it is 44 users: p99 < 50 ms: it was 61.0 ms"), "{text:?}");
+    assert_eq!(text[2], "At that load, 75 % of all waiting was for the operation open.");
     assert!(text[3].starts_with("At 40 clients the server answered 500 operations/s"), "{text:?}");
     let more = |low| Capacity { outcome: "at least".into(), low: Some(low), ..found.clone() };
     let text = |low| of_run(&searched(more(low)), Diagnosis::default()).statements[0].text.clone();
     assert!(
-        text(40.0).starts_with("40 users keep the promise (p99 < 50 ms); the limit was not found"),
+        text(40.0).starts_with("40 users meet the objective (p99 < 50 ms); the highest load is not known"),
         "{}",
         text(40.0)
     );
-    assert!(text(1.0).starts_with("1 user keeps the promise"), "{}", text(1.0));
+    assert!(text(1.0).starts_with("1 user meets the objective"), "{}", text(1.0));
     let none = Capacity { outcome: "none".into(), low: None, trials: vec![trial(1, 1.0, false)], ..found.clone() };
     let text = of_run(&searched(none), Diagnosis::default()).statements[0].text.clone();
-    assert!(text.contains("is not kept at any load"), "{text}");
+    assert!(text.contains("No tested load met the objective"), "{text}");
     let undecided = Capacity { outcome: "undecided".into(), low: None, high: None, ..found };
     assert!(of_run(&searched(undecided), Diagnosis::default()).statements.is_empty());
 }
@@ -298,13 +302,13 @@ fn a_comparison_says_what_differs_or_that_nothing_was_shown() {
     };
     let worse = text(level("worse"));
     assert_eq!(worse[0], "B is worse than A: mean response time +20 % (+18 … +22).");
-    assert!(worse[1].contains("NFS3 GETATTR, mean response time +45 %") && worse.len() == 2, "{worse:?}");
+    assert!(worse[1].contains("NFS3 GETATTR: mean response time +45 %") && worse.len() == 2, "{worse:?}");
     let same = text(level("no difference shown"));
     assert_eq!(
         same,
         [
-            "No difference was shown between B and A. A change for the worse is found 9 times of 10 from 3.0 % of throughput and 3.0 % of \
-          mean response time on."
+            "No difference was shown between B and A. These runs detect a change for the worse of at least 3.0 % of throughput and \
+          3.0 % of mean response time in 9 of 10 cases."
         ]
     );
     let invalid = ComparedLevel { invalid: vec!["B".into()], ..level("worse") };

@@ -106,8 +106,8 @@ fn far(evidence: &Evidence<'_>, waited_s: f64) -> Option<(Found, IpAddr)> {
         false => String::new(),
     };
     let text = format!(
-        "Client {ip} is far away: its round trip is {}, that {others} {} (median). The round trips of its {} take about {}, {} of its time. \
-         Response times do not contain them: they begin and end at the place of the capture.{transfers}",
+        "Client {ip} is far away: its round trip is {}, the median {others} is {}. The round trips of its {} take about {}, {} of its time. \
+         Response times do not include them, because they begin and end at the capture point.{transfers}",
         duration(trip_s),
         duration(usual_s),
         plural(client.requests, "request"),
@@ -175,11 +175,11 @@ fn narrow(evidence: &Evidence<'_>, waited_s: f64) -> Option<(Found, Vec<IpAddr>)
         _ => ("to", "Receiving responses", "the server"),
     };
     let trip = match first.trip_s {
-        Some(trip_s) if all.len() == 1 => format!(", though a round trip takes only {}", duration(trip_s)),
+        Some(trip_s) if all.len() == 1 => format!(", although a round trip takes only {}", duration(trip_s)),
         _ => String::new(),
     };
     let why = match all.iter().all(|one| one.is_path) {
-        true => "The data wait on the network path: it has no more bandwidth.".to_owned(),
+        true => "The network path is the limit: it has no more bandwidth.".to_owned(),
         false => format!("The network path has no more bandwidth, or {sender} sends no faster."),
     };
     let text = format!(

@@ -67,19 +67,19 @@ const MEANINGS: &[Meaning] = &[
         ],
     },
     Meaning {
-        text: "the server asks clients to try again later; the pauses between are in no response time",
+        text: "the server asks clients to try again later; response times do not include the pauses",
         when: When::Many,
         kind: Kind::Trouble,
         statuses: &[(Nfs, 10_008), (Nfs, 10_013), (Nlm, 4)], // JUKEBOX or DELAY, GRACE, DENIED_GRACE_PERIOD
     },
     Meaning {
-        text: "clients use handles of files that were removed or exported anew",
+        text: "clients use handles of files that were removed or exported again",
         when: When::Many,
         kind: Kind::Trouble,
         statuses: &[(Nfs, 70), (Nfs, 10_014), (Nlm, 7), (Errno, 116)], // STALE, FHEXPIRED, STALE_FH
     },
     Meaning {
-        text: "the server ended the session or took the share away",
+        text: "the server ended the session or removed the share",
         when: When::Once,
         kind: Kind::Trouble,
         statuses: &[
@@ -142,7 +142,7 @@ const MEANINGS: &[Meaning] = &[
         ],
     },
     Meaning {
-        text: "the server refuses the logon, again and again: a wrong or old password, or an account that is locked, expired or not allowed",
+        text: "the server refuses repeated logons: a wrong or old password, or an account that is locked, expired or not allowed",
         when: When::Again,
         kind: Kind::Trouble,
         statuses: &[
@@ -164,13 +164,13 @@ const MEANINGS: &[Meaning] = &[
         ],
     },
     Meaning {
-        text: "the server refuses the mount, again and again: the export is not for this client",
+        text: "the server refuses repeated mounts: the export does not allow this client",
         when: When::Again,
         kind: Kind::Trouble,
         statuses: &[(Mount, 1), (Mount, 13)], // PERM, ACCES
     },
     Meaning {
-        text: "clients may not do what they ask for, and ask again",
+        text: "clients lack the permission, and repeat the request",
         when: When::Storm,
         kind: Kind::Trouble,
         statuses: &[(Nt, 0xC000_0022), (Nt, 0xC000_0061), (Dos, 0x0005_0001), (Nfs, 1), (Nfs, 13)],
@@ -223,7 +223,11 @@ fn of_meaning(evidence: &Evidence<'_>, meaning: &Meaning) -> Option<Found> {
     }
     let waited = match waits {
         true => {
-            format!(" Clients waited {} for these answers: {} of all waiting.", seconds(sum.waited_ns), percent(share))
+            format!(
+                " Clients waited {} for these responses: {} of all waiting.",
+                seconds(sum.waited_ns),
+                percent(share)
+            )
         }
         false => String::new(),
     };

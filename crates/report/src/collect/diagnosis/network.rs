@@ -68,7 +68,7 @@ fn zero_window(evidence: &Evidence<'_>, waited_s: f64, requests: bool) -> Option
             part => format!("Clients read too slowly, most of all {ip} ({} of it)", percent(part)),
         });
     let text = format!(
-        "{}: {} a TCP window of 0 kept {sender} from sending, for {} in all at least, {} of the waiting.",
+        "{}: {} a TCP window of 0 stopped {sender} from sending, for at least {} in all, {} of all waiting.",
         reader.unwrap_or_else(|| format!("{receiver} read too slowly")),
         times(count),
         duration(held_s),
@@ -96,11 +96,11 @@ fn small_window(evidence: &Evidence<'_>, waited_s: f64, requests: bool) -> Optio
     }
     let part = most.wait_ns as f64 / 1e9 / held_s;
     let most_of_all =
-        if part >= NEARLY_ALL { String::new() } else { format!(" {} of it for this one.", percent(part)) };
+        if part >= NEARLY_ALL { String::new() } else { format!(" {} of it for this client.", percent(part)) };
     let window = size(u64::from(most.bytes));
     let text = format!(
-        "{whose} is too small, {window}: {sender} filled it and waited for an acknowledgement {}, {} in all, {} of the waiting.{most_of_all} {window} \
-         per {} is {}/s at most. Give the receiver a larger buffer.",
+        "{whose} is too small, {window}: {sender} filled it and waited for an acknowledgement {}, {} in all, {} of all \
+        waiting.{most_of_all} {window} per {} allow at most {}/s. Give the receiver a larger buffer.",
         times(count),
         duration(held_s),
         percent(share),
@@ -120,8 +120,8 @@ fn full_window(evidence: &Evidence<'_>, most: &SmallWindow, (count, held_s, shar
         return None;
     }
     let text = format!(
-        "The TCP receive window of client {}, {}, was full {}, though never 0, and kept the server from sending for {} in all, {} of the waiting. \
-         Each time took {} and a round trip takes only {}: the client reads too slowly, or its network path has little bandwidth. A larger \
+        "The TCP receive window of client {}, {}, was full {}, though never 0, and stopped the server from sending for {} in \
+        all, {} of all waiting. Each stop took {}, but a round trip only {}: the client reads too slowly, or its network path has little bandwidth. A larger \
          buffer would not help.",
         most.client,
         size(u64::from(most.bytes)),
@@ -145,7 +145,7 @@ fn delayed_ack(evidence: &Evidence<'_>, waited_s: f64, requests: bool) -> Option
     let (what, sender, receiver) =
         if requests { ("requests", "clients", "the server") } else { ("responses", "the server", "clients") };
     let text = format!(
-        "The last segment of {what} waits for a delayed acknowledgement: {}, {} each, {} of the waiting. Set TCP_NODELAY on {sender} (Nagle's \
+        "The last segment of {what} waits for a delayed acknowledgement: {}, {} each, {} of all waiting. Set TCP_NODELAY on {sender} (Nagle's \
          algorithm holds the segment), or quick acknowledgements on {receiver}.",
         times(count),
         duration(held_s / count as f64),
@@ -165,7 +165,7 @@ fn round_trip(evidence: &Evidence<'_>, waited_s: f64) -> Option<Found> {
         return None;
     }
     let text = format!(
-        "The network's round trip to the server, {} ({}), is at least {} of the waiting: each of {} waits for one.{}{}",
+        "The network round trip to the server, {} ({}), is at least {} of all waiting: each of {} waits for one.{}{}",
         duration(round_trip_s),
         plural(network.handshakes, "handshake"),
         percent(share),
@@ -248,12 +248,12 @@ fn fixed_delay(evidence: &Evidence<'_>, waited_s: f64) -> Option<Found> {
         return None;
     }
     let handshake = match evidence.coverage.network.to_server_ns {
-        Some(_) => format!(", though the network's round trip is {}", duration(round_trip_s)),
+        Some(_) => format!(", although the network round trip is {}", duration(round_trip_s)),
         None => String::new(),
     };
     let text = format!(
-        "Each request is delayed by {}: none of {} operations was ever answered sooner{handshake}. That is {} of the waiting. The server, a \
-         filter in it or a proxy before it delays requests, or the network does.",
+        "Each request is delayed by {}: no request of {} operations took less{handshake}. The delay is {} of all waiting. Its \
+        source is the server, a filter in it, a proxy or the network.",
         duration(least),
         times.len(),
         percent(share),
@@ -274,8 +274,8 @@ fn far_client(evidence: &Evidence<'_>) -> Option<Found> {
         return None;
     }
     let text = format!(
-        "Clients wait longer than these times say: the capture was taken near the server, and the round trip to the nearest client is another \
-         {} a request ({}).",
+        "Clients wait longer than these times: the capture was taken near the server, and the round trip to the nearest \
+        client adds {} per request ({}).",
         duration(to_client),
         plural(network.handshakes, "handshake"),
     );

@@ -111,8 +111,8 @@ pub(super) fn slow(evidence: &Evidence<'_>) -> Option<Found> {
         return None;
     }
     let text = format!(
-        "The operation {} is slow, for all clients: {} on average ({}), {} as long as all other operations ({}). It is service time. They are {} \
-         of all waiting.",
+        "The operation {} is slow, for all clients: {} on average ({}), {} as long as all other operations ({}). The time is \
+        service time, and {} of all waiting.",
         operation.label(),
         duration(mean / 1e9),
         plural(cell.count, "request"),
@@ -135,16 +135,17 @@ fn rest(all: &ByOperation, without: Kinds) -> Cell {
 pub(super) fn nothing(evidence: &Evidence<'_>) -> Found {
     let mut looked: Vec<&str> = Vec::new();
     looked.extend(evidence.tallies.map(|tallies| match known(evidence, tallies) {
-        (true, true) => "slow client, share or path",
-        (true, false) => "slow client or share",
-        (false, true) => "slow client or path",
-        (false, false) => "slow client",
+        (true, true) => "slow clients, shares or paths",
+        (true, false) => "slow clients or shares",
+        (false, true) => "slow clients or paths",
+        (false, false) => "slow clients",
     }));
-    looked.extend(["few slow requests", "burst"]);
+    looked.extend(["a few slow requests", "bursts"]);
     if evidence.findings.source.filters.is_empty() {
-        looked.push("retransmission");
+        looked.push("retransmissions");
     }
-    let text = format!("Nothing stands out: no {} and no failure is a large part of it.", looked.join(", no "));
+    let text =
+        format!("No single cause stands out: {} and failures are small parts of the waiting.", looked.join(", "));
     Found::new(Kind::Remark, Rule::Nothing, None, text)
 }
 

@@ -209,15 +209,15 @@ pub(super) fn sentence(evidence: &Evidence<'_>, slow: &SlowPlace) -> Found {
     };
     let same = slow.same.map_or_else(String::new, |same| {
         format!(
-            " They are the requests of {} {}, too: which of the two is slow cannot be told.",
+            " They are the requests of {} {}, too, so either of the two may be the cause.",
             same.word(),
             same.name(evidence)
         )
     });
     let share = excess.whole_ns / waited_ns;
     let text = format!(
-        "Requests of {word} {} are slow: {} took {} on average ({}), {} as long as for the other {} ({}). {}They are {} of all \
-         waiting.{also}{same}",
+        "Requests of {word} {} are slow: {} took {} on average ({}), {} as long as for the other {} ({}). {}These requests \
+        are {} of all waiting.{also}{same}",
         slow.place.name(evidence),
         excess.operation.label(),
         duration(excess.mean_ns / 1e9),
@@ -244,11 +244,10 @@ fn receiving(evidence: &Evidence<'_>, slow: &SlowPlace) -> Option<&'static str> 
     let mine = evidence.tallies?.sum(|key| slow.place.holds(key));
     let own = mine.total().waited_ns as f64 / evidence.waited_ns();
     let least = 1.0 - (service + sending) / own;
-    (matches!(slow.place, Place::Client(_)) && least >= MOST && slow.excess.service_share.is_some_and(|share| share <= 1.0 - MOST))
-        .then_some(
-            "Its time is receiving, between the first and the last byte of responses: its network path or the client itself is slow, not the \
-             server. ",
-        )
+    (matches!(slow.place, Place::Client(_))
+        && least >= MOST
+        && slow.excess.service_share.is_some_and(|share| share <= 1.0 - MOST))
+    .then_some("It spends the time receiving responses: the client or its network path is slow, not the server. ")
 }
 
 /// Whether the service time makes the difference.
@@ -283,7 +282,7 @@ pub(super) fn key(findings: &Findings, waited_s: f64) -> Option<Found> {
     let named = |(dimension, key): (&String, &Option<String>)| Some(format!("{dimension} {}", key.as_deref()?));
     let named: Option<Vec<String>> = breakdown.dimensions.iter().zip(&most.keys).map(named).collect();
     let text = format!(
-        "{}: {} of the waiting with {} of the requests.",
+        "{}: {} of all waiting with {} of the requests.",
         named?.join(", "),
         percent(share),
         percent(most.row.share)

@@ -48,7 +48,7 @@ pub(super) fn silence(evidence: &Evidence<'_>, waited_s: f64) -> Option<Found> {
         return None;
     }
     let text = format!(
-        "The server answered nobody for {} from {} on, while at least {} of {} waited, {} of all waiting.",
+        "The server sent no response for {} from {} on, while at least {} of {} waited, {} of all waiting.",
         duration(lasted_s),
         instant::second(from),
         // Those that came later waited as well, and the list of the slowest may be too short.

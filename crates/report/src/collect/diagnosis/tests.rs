@@ -197,7 +197,7 @@ fn a_burst_is_many_requests_in_a_short_time() {
     assert!(!rules(&findings).contains(&Rule::Burst));
     findings.series.response_mean_s[3] = Some(0.02);
     let said = text(&findings, Rule::Burst);
-    assert_eq!(said, "About 68 % of the waiting ended within 1.00 s from 2023-11-14 22:13:23 UTC.");
+    assert_eq!(said, "About 68 % of all waiting ended within 1.00 s from 2023-11-14 22:13:23 UTC.");
     findings.slowest = vec![slow("READ", 1.1)];
     assert!(!rules(&findings).contains(&Rule::Burst), "one request is no burst");
 }
@@ -212,7 +212,7 @@ fn retransmissions_failures_and_keys_are_told_where_they_matter() {
     assert!(!rules(&findings).contains(&Rule::Retransmission), "of all traffic, not of what a filter leaves");
     findings.source.filters.clear();
     assert!(
-        text(&findings, Rule::Retransmission).starts_with("Of the waiting, 20 % (380 ms in 3 requests) was for bytes")
+        text(&findings, Rule::Retransmission).starts_with("Of all waiting, 20 % (380 ms in 3 requests) was for TCP")
     );
 
     assert!(!rules(&findings).contains(&Rule::Failures));
@@ -242,7 +242,7 @@ fn retransmissions_failures_and_keys_are_told_where_they_matter() {
     findings.breakdown = breakdown(vec![key("10.0.0.1", 0.8, 1.0), key("10.0.0.9", 0.2, 0.9)]);
     assert!(!rules(&findings).contains(&Rule::Key), "most of the waiting, and most of the requests");
     findings.breakdown = breakdown(vec![key("10.0.0.1", 0.8, 0.9), key("10.0.0.9", 0.2, 1.0)]);
-    assert_eq!(text(&findings, Rule::Key), "client 10.0.0.9: 53 % of the waiting with 20 % of the requests.");
+    assert_eq!(text(&findings, Rule::Key), "client 10.0.0.9: 53 % of all waiting with 20 % of the requests.");
     assert_eq!(
         diagnosed(&findings).next.as_deref(),
         Some(r"plimsoll analyze 'it'\''s.pcap' --operation read --by path")

@@ -53,7 +53,7 @@ pub(super) fn slow_interval(evidence: &Evidence<'_>) -> Option<Found> {
         (false, false) => format!("For {lasted} from {}", instant::second(from)),
     };
     let text = format!(
-        "{when} requests were slow: {} took {} on average ({}), {} as long as at other times ({}). {}They are {} of all waiting.",
+        "{when} requests were slow: {} took {} on average ({}), {} as long as at other times ({}). {}These requests are {} of all waiting.",
         excess.operation.label(),
         duration(excess.mean_ns / 1e9),
         plural(excess.count, "request"),
@@ -77,8 +77,8 @@ pub(super) fn queue(evidence: &Evidence<'_>) -> Option<Found> {
         return None;
     }
     let text = format!(
-        "Requests wait behind others: with {many:.0} outstanding on average {} took {}, with {few:.1} it took {}, but the server answered \
-         about as many per second ({most:.0} and {least:.0}). It is busy.",
+        "The server is busy: with {many:.0} requests outstanding on average {} took {}, with {few:.1} it took {}, but the \
+        rate of responses hardly changed ({most:.0} and {least:.0} per second).",
         busy.excess.operation.label(),
         duration(busy.excess.mean_ns / 1e9),
         duration(busy.excess.others_ns / 1e9),
@@ -115,8 +115,8 @@ pub(super) fn one_by_one(evidence: &Evidence<'_>) -> Option<Found> {
         return None;
     }
     let text = format!(
-        "The server is busy: while requests wait it answers one {} every {}, which is what the quickest took ({}), and carries out one at a time. \
-         Each took {} on average, most of it behind others.",
+        "The server is busy and carries out one request at a time: it answers one {} every {}, as long as the quickest took \
+        ({}). Each took {} on average, mostly in the queue.",
         operation.label(),
         duration(each_s),
         duration(quickest_s),
@@ -168,7 +168,7 @@ pub(super) fn burst(evidence: &Evidence<'_>) -> Option<Found> {
     }
     let at = series.start_ns.checked_add((bin as f64 * series.bin_s * 1e9) as i64)?;
     let text = format!(
-        "About {} of the waiting ended within {} from {}.",
+        "About {} of all waiting ended within {} from {}.",
         percent(share),
         duration(series.bin_s),
         instant::second(at)

@@ -27,7 +27,7 @@ pub(super) fn retransmission(findings: &Findings, waited_s: f64) -> Option<Found
         return None;
     }
     let text = format!(
-        "Of the waiting, {} ({} in {}) was for bytes that TCP had to send again: the network loses packets.",
+        "Of all waiting, {} ({} in {}) was for TCP retransmissions: the network loses packets.",
         percent(share),
         duration(wait_s),
         plural(operations, "request")
@@ -56,13 +56,13 @@ pub(super) fn lost_behind(evidence: &Evidence<'_>, waited_s: f64) -> Option<Foun
         return None;
     }
     let text = format!(
-        "TCP retransmitted {}: packets were lost behind the place of the capture.{} Their first copies had been sent {} earlier in all, at least: \
-         as much as {}.",
+        "TCP retransmitted {}: packets were lost after the capture point.{} The retransmissions came {} after the first \
+        copies in all, at least: as much as {}.",
         lossy.iter().map(|&at| segments(evidence, at)).collect::<Vec<_>>().join(" and "),
         most_resent(evidence),
         duration(delays_s),
         if share <= 1.0 {
-            format!("{} of the waiting", percent(share))
+            format!("{} of all waiting", percent(share))
         } else {
             format!("{} of the elapsed time", percent(of_elapsed))
         },
@@ -85,7 +85,7 @@ fn most_resent(evidence: &Evidence<'_>) -> String {
     let client = most.client.filter(|_| 2 * most.lead > all);
     client.map_or_else(String::new, |client| {
         let part = if most.lead == all { "All" } else { "Most" };
-        format!(" {part} are of client {client}.")
+        format!(" {part} belong to client {client}.")
     })
 }
 
@@ -98,8 +98,8 @@ pub(super) fn split(waiting: Waiting) -> Option<Found> {
     let (share, sending) = waiting.service_share().zip(waiting.sending_share())?;
     let receiving = (1.0 - share - sending).max(0.0);
     let text = format!(
-        "Of the waiting, {} was service time (from the last byte of the request to the first of the response): the server, and the network \
-         between it and the capture. Sending requests took {}, receiving responses {}.",
+        "Of all waiting, {} was service time (from the last byte of the request to the first of the response): the server, \
+        and the network between it and the capture. Sending requests took {}, receiving responses {}.",
         percent(share),
         percent(sending),
         percent(receiving)

@@ -12,9 +12,8 @@ pub(super) fn figures<'a>(sides: &'a [Findings], comparison: &'a Comparison) -> 
     let across = |id, title, explanation, metric, unit| {
         Across { id, title, explanation, group: None, metric, unit, times: 1.0 }.figure(sides, comparison)
     };
-    let throughput =
-        "Operations per second of each side at each load level, with the interval that holds the true value.";
-    let mean = "Mean response time of each side at each load level, with the interval that holds the true value.";
+    let throughput = "Operations per second of each side at each load level, with the confidence interval.";
+    let mean = "Mean response time of each side at each load level, with the confidence interval.";
     [
         differences(sides, comparison),
         across("compared-throughput", "Throughput", throughput, "throughput", Unit::PerSecond),
@@ -47,9 +46,9 @@ fn differences<'a>(sides: &[Findings], comparison: &'a Comparison) -> Option<Fig
     Figure {
         id: "differences-chart",
         title: "Differences from the baseline",
-        explanation: "A mark a difference, in per cent of the baseline, with its interval. An interval that holds 0 shows no \
-                      difference. More is better of throughput, worse of times.",
-        summary: "Differences from the baseline with their intervals; the tables below hold the numbers.".into(),
+        explanation: "Each mark is a difference in per cent of the baseline, with its interval. An interval that contains 0 \
+        shows no difference. Higher is better for throughput, lower for times.",
+        summary: "Differences from the baseline with their intervals; the numbers are in the tables below.".into(),
         choose: "At",
         charts: charts.collect(),
     }
@@ -110,7 +109,7 @@ impl Across {
             sides.iter().enumerate().map(|(i, side)| self.series(comparison, i, side)).collect();
         let highest = series.iter().flat_map(|series| &series.high).copied().fold(0.0, f64::max);
         let chart = Chart { x: loads(comparison), y: Axis::linear(self.unit, self.title, highest)?, series };
-        let summary = format!("{} at each load level; the table holds the numbers.", self.title);
+        let summary = format!("{} at each load level; the numbers are in the table.", self.title);
         Figure::of((self.id, self.title), self.explanation, summary, chart)
     }
 

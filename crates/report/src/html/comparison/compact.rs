@@ -19,7 +19,7 @@ const DRAWN: [(&str, &str, &str); 4] = [
     ("points-open", "Open/Close", "Mean response time, Open/Close"),
     ("points-other", "Other", "Mean response time, Other"),
 ];
-const EXPLANATION: &str = "Of each side at each load level; the band is the interval that holds the true value.";
+const EXPLANATION: &str = "Each side at each load level; the band is the confidence interval.";
 
 /// A comparison as one HTML page that is one sheet of paper, where it has a few sides and up to some ten load levels.
 ///
@@ -67,10 +67,13 @@ fn table(sides: &[Findings], comparison: &Comparison) -> Markup {
         div.scroll tabindex="0" role="region" aria-labelledby="points-caption" {
             table.points {
                 caption #points-caption {
-                    "Every load level of every side: throughput, and the mean response time of each group. Beside it by how much it \
-                     differs from the first: ▲ better, ▼ worse, = no difference shown, ? cannot tell. Of "
-                    (comparison.method.tested) " differences that were looked at, some " (format!("{:.0}", comparison.method.by_chance))
-                    " would be called better or worse by chance; those with * remain when that is allowed for."
+                    "Every load level of every side: throughput, and the mean response time of each group. The difference \
+                    from the first side stands beside each number: ▲ better, ▼ worse, = no difference shown, ? cannot tell."
+                    @if comparison.method.tested > 0 {
+                        " About " (format!("{:.0}", comparison.method.by_chance)) " of " (comparison.method.tested)
+                        " tested differences would appear better or worse by chance; differences marked * remain significant after \
+                         correction for their number (Holm)."
+                    }
                 }
                 thead { tr {
                     th scope="col" { "Level" } th.text scope="col" { "Of" } th scope="col" { "Operations" } th scope="col" { "Data" }

@@ -19,14 +19,14 @@ pub(super) fn figures<'a>(sides: &'a [Findings], comparison: &'a Comparison) -> 
             id,
             title,
             explanation,
-            summary: format!("{title} of each server at each load; the tables below hold the numbers."),
+            summary: format!("{title} of each server at each load; the numbers are in the tables below."),
             choose: "Curve",
             charts: ranking.curves.iter().filter_map(chart).collect(),
         }
         .if_any()
     };
-    let throughput = "Operations answered a second at each load, with the 95 % interval; points that count only.";
-    let mean = "Mean response time at each load, with the 95 % interval; points that count only.";
+    let throughput = "Operations answered per second at each load, with the 95 % interval; only points that count.";
+    let mean = "Mean response time at each load, with the 95 % interval; only points that count.";
     let throughput = against_load(
         "ranked-throughput",
         "Throughput against load",
@@ -67,8 +67,8 @@ fn highest<'a>(sides: &[Findings], ranking: &Ranking) -> Option<Figure<'a>> {
         y: Axis::linear(Unit::PerSecond, "operations", most)?,
         series: all,
     };
-    let explanation = "The most operations per second that each server answered at any load. Where it lies, and whether the servers were \
-                       shown to differ, the table below says.";
+    let explanation = "The most operations per second that each server answered at any load. The table below gives the load \
+    and the differences between servers.";
     Figure::of(("ranked-highest", "Highest throughput of each server"), explanation, summary, chart)
 }
 
@@ -154,9 +154,10 @@ fn framed(id: &str, caption: &Markup, first: &[&str], sides: &[Findings], body: 
 
 fn overall(sides: &[Findings], ranking: &Ranking) -> Markup {
     let caption = html! {
-        "Ranking of the servers: geometric means over the points of " (ranking.points) " at which every one has an interval. Who was not shown to differ shares a place; of "
-        (ranking.tested) " pairs those count as shown that remain when so many are looked at (Holm)."
-        @if ranking.not_used > 0 { " " (ranking.not_used) " points at which a server's numbers may not be used count nowhere." }
+        "Ranking of the servers: geometric means over the points of " (ranking.points) " at which every server has an \
+        interval. Servers without a significant difference share a place (Holm's correction for "
+        (ranking.tested) " pairs)."
+        @if ranking.not_used > 0 { " " (ranking.not_used) " points with a server whose numbers must not be used are left out." }
     };
     let body = html! { tbody { @for ranked in &ranking.overall {
         tr { th scope="row" { (words(ranked)) } (line(sides, ranked)) }
@@ -169,7 +170,7 @@ fn words(ranked: &Ranked) -> &'static str {
 }
 
 fn maxima(sides: &[Findings], ranking: &Ranking) -> Markup {
-    let caption = html! { "Highest throughput of each server, and the load at which it lies." };
+    let caption = html! { "Highest throughput of each server, and its load." };
     let at = |curve: &RankedCurve| {
         let of = |(side, at): (&Findings, &Option<String>)| Some(format!("{} at {}", side.letter, at.as_ref()?));
         sides.iter().zip(&curve.highest_at).filter_map(of).collect::<Vec<_>>().join(", ")
@@ -181,7 +182,8 @@ fn maxima(sides: &[Findings], ranking: &Ranking) -> Markup {
 }
 
 fn points(sides: &[Findings], ranking: &Ranking) -> Markup {
-    let caption = html! { "Every load: throughput and mean response time of each server, and who is ahead." };
+    let caption =
+        html! { "Throughput and mean response time of each server at every load, and the server that is ahead." };
     let columns = 2 + 3 * sides.len() + 3 * (sides.len() * sides.len().saturating_sub(1) / 2);
     let body = html! { @for curve in &ranking.curves { tbody {
         tr.heading { th scope="rowgroup" colspan=(columns) { (Untrusted(&name(curve))) } }

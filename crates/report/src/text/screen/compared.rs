@@ -95,7 +95,7 @@ fn table(page: &mut Page<'_>, sides: &[Findings], comparison: &Comparison, room:
     page.paragraph(
         Role::Quiet,
         "",
-        &format!("(… …): {level:.0} % interval. *: holds for all differences together (Holm)."),
+        &format!("(… …): {level:.0} % interval. *: significant after correction for the number of differences (Holm)."),
     )
 }
 

@@ -89,14 +89,14 @@ fn choose(findings: &Findings) -> Vec<&Stage> {
 
 fn trials(page: &mut Page<'_>, found: &Capacity) -> fmt::Result {
     let loads = capacity::by_load(&found.trials);
-    let held = |trials: &[&Trial]| trials.iter().any(|one| one.met == Some(true));
+    let met = |trials: &[&Trial]| trials.iter().any(|one| one.met == Some(true));
     // The lowest load above the answer, or the highest of all.
-    let broken = loads.iter().position(|trials| !held(trials)).unwrap_or(loads.len());
-    let from = broken.saturating_sub(TRIALS);
-    let shown = loads.get(from..loads.len().min(broken + TRIALS)).unwrap_or_default();
-    page.heading(&format!("Loads about the answer, in {}:", found.unit))?;
+    let missed = loads.iter().position(|trials| !met(trials)).unwrap_or(loads.len());
+    let from = missed.saturating_sub(TRIALS);
+    let shown = loads.get(from..loads.len().min(missed + TRIALS)).unwrap_or_default();
+    page.heading(&format!("Loads near the capacity, in {}:", found.unit))?;
     let mut table = Table::new().left(3);
-    table.head(&["Load", "Runs", "Kept", "Broken first by"]);
+    table.head(&["Load", "Runs", "Met", "First objective missed"]);
     for trials in shown {
         let load = trials.first().map_or(0.0, |one| one.load);
         let why = trials.iter().find_map(|one| one.because.first()).map_or("", String::as_str);

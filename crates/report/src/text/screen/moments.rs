@@ -70,8 +70,10 @@ fn host(client: &str) -> &str {
 fn request(slow: &Slow, room: usize) -> String {
     let procedure = safe::fit(&slow.procedure, room);
     let left = room.saturating_sub(safe::columns(&procedure) + 1);
-    match slow.path.as_ref().or(slow.share.as_ref()) {
-        Some(path) if left > 1 => format!("{procedure} {}", safe::fit_middle(path, left)),
+    // A share without a known path is named as one: alone it would read like a file.
+    let subject = slow.path.clone().or_else(|| slow.share.as_ref().map(|share| format!("share {share}")));
+    match subject {
+        Some(subject) if left > 1 => format!("{procedure} {}", safe::fit_middle(&subject, left)),
         _ => procedure,
     }
 }

@@ -215,7 +215,7 @@ pub(crate) fn rich() -> Findings {
         anomalies: vec![
             anomaly("gap_in_capture", 7065, "preceding packet(s) dropped by the capture"),
             anomaly("request_end_missing", 24, "final packet of request missing"),
-            anomaly("response_mismatch", 137, "response that fits an id but not its request"),
+            anomaly("response_mismatch", 137, "response with a matching ID, but for another kind of request"),
         ],
         warnings: vec![
             "The capture dropped 7065 packets or more: at least 0.6 % of the operations could not be paired.".into(),

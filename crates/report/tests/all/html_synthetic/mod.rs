@@ -225,7 +225,7 @@ fn make() -> Findings {
             AnomalyCount {
                 kind: "response_without_request".into(),
                 count: 164,
-                text: "answers whose request was not seen".into(),
+                text: "response without a captured request".into(),
             },
         ],
         warnings: vec![

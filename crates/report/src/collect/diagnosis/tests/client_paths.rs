@@ -36,7 +36,7 @@ fn a_client_that_is_far_away_is_named_with_both_round_trips() {
     let text = with_far_client(90_000_000, 150 * MS).first(Rule::FarClient);
     assert!(
         text.starts_with(
-            "Client 10.0.0.2 is far away: its round trip is 90.0 ms, that of the 2 other clients 200 µs (median)."
+            "Client 10.0.0.2 is far away: its round trip is 90.0 ms, the median of the 2 other clients is 200 µs."
         ),
         "{text}"
     );
@@ -91,7 +91,7 @@ fn a_narrow_path_is_said_with_its_rate() {
         "{text}"
     );
     assert!(text.contains("Receiving responses took 16.0 s, 8"), "{text}");
-    assert!(text.ends_with("The data wait on the network path: it has no more bandwidth."), "{text}");
+    assert!(text.ends_with("The network path is the limit: it has no more bandwidth."), "{text}");
     let text = with_narrow_path(even, false).first(Rule::NarrowPath);
     assert!(text.ends_with("The network path has no more bandwidth, or the server sends no faster."), "{text}");
 }

@@ -60,7 +60,7 @@ fn conflicts_are_said_where_clients_wait_for_them() {
     let text = traffic.first(Rule::ErrorStatuses);
     assert!(
         text.contains(
-            "other clients have the files open, or hold locks on them. Clients waited 7.60 s for these answers: 88 %"
+            "other clients have the files open, or hold locks on them. Clients waited 7.60 s for these responses: 88 %"
         ),
         "{text}"
     );
@@ -70,7 +70,7 @@ fn conflicts_are_said_where_clients_wait_for_them() {
 fn refusals_are_said_where_they_are_a_storm() {
     let mut traffic = healthy();
     (0..60).for_each(|_| traffic.error(open(), 0xC000_0022, MS));
-    assert!(traffic.first(Rule::ErrorStatuses).contains("clients may not do what they ask for"));
+    assert!(traffic.first(Rule::ErrorStatuses).contains("clients lack the permission"));
 }
 
 #[test]
@@ -78,7 +78,7 @@ fn logons_that_are_refused_again_and_again_name_the_client() {
     let mut traffic = healthy();
     (0..5).for_each(|_| traffic.error(session(), 0xC000_006D, 9 * MS));
     let text = traffic.first(Rule::ErrorStatuses);
-    assert!(text.starts_with("5 session requests got 0xc000006d: the server refuses the logon"), "{text}");
+    assert!(text.starts_with("5 session requests got 0xc000006d: the server refuses repeated logons"), "{text}");
     assert!(text.contains("All by client 10.0.0.1."), "{text}");
     // Of many clients each mistypes once.
     let mut many = healthy();
@@ -161,7 +161,7 @@ fn answers_in_one_message_are_waited_for_once() {
     }
     let text = traffic.first(Rule::ErrorStatuses);
     assert!(
-        text.starts_with("36 write requests got") && text.contains("Clients waited 120 ms for these answers"),
+        text.starts_with("36 write requests got") && text.contains("Clients waited 120 ms for these responses"),
         "{text}"
     );
 }

@@ -81,7 +81,7 @@ fn a_server_is_busy_that_answers_no_more_however_many_wait() {
     let text = busy.first(Rule::Queue);
     assert!(
         text.starts_with(
-            "Requests wait behind others: with 16 outstanding on average read took 16.0 ms, with 1.0 it took 1.0"
+            "The server is busy: with 16 requests outstanding on average read took 16.0 ms, with 1.0 it took 1.0"
         ),
         "{text}"
     );
@@ -124,13 +124,13 @@ fn stopped(silence_ns: i64, path: impl Fn(i64) -> String) -> Traffic {
 #[test]
 fn a_server_that_answers_nobody_is_said_with_since_when() {
     let text = stopped(1_300 * MS, |i| format!("g{i}")).first(Rule::Burst);
-    assert!(text.starts_with("The server answered nobody for 1."), "{text}");
+    assert!(text.starts_with("The server sent no response for 1."), "{text}");
     assert!(
         text.contains("s from 2023-11-14 22:13:20 UTC on, while at least 4 requests of 4 clients waited, 8"),
         "{text}"
     );
     let silent = |traffic: &Traffic| {
-        traffic.diagnosis().statements.iter().any(|statement| statement.text.contains("answered nobody"))
+        traffic.diagnosis().statements.iter().any(|statement| statement.text.contains("sent no response"))
     };
     assert!(!silent(&stopped(1_300 * MS, |_| "one".to_owned())), "they may wait for that file");
     assert!(!silent(&stopped(100 * MS, |i| format!("g{i}"))), "too short to be felt");
@@ -171,7 +171,7 @@ fn a_server_that_serves_one_at_a_time_from_the_beginning_is_busy() {
     let busy = served(|i| (i + 1).min(6), |_| 7 * MS);
     let text = busy.first(Rule::Queue);
     assert!(
-        text.starts_with("The server is busy: while requests wait it answers one read every 7.00 ms, which is what the quickest took (7.00 ms)"),
+        text.starts_with("The server is busy and carries out one request at a time: it answers one read every 7.00 ms, as long as the quickest took (7.00 ms)"),
         "{text}"
     );
     let said = |traffic: &Traffic| traffic.rules().contains(&Rule::Queue);
