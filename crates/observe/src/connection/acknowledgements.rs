@@ -23,6 +23,12 @@ const SEGMENT_MAX: u32 = 8_960;
 /// No window is larger (RFC 7323: 1 GiB).
 const JUMP: u64 = 1 << 30;
 
+/// So many segments are timed one after another, and then one of so many: they tell enough, and each costs time.
+const TIMED_FIRST: u32 = 64;
+const TIMED_EVERY: u32 = 16;
+/// No segment is timed.
+const NONE: u64 = u64::MAX;
+
 /// How many of the times of a connection fall into each class.
 pub(crate) type Classes = [u16; CLASSES];
 
@@ -52,8 +58,11 @@ impl More {
 /// The data of one direction.
 #[derive(Debug)]
 pub(super) struct Acknowledgements {
-    /// The segment that is timed: the offset behind it, and when it was seen.
-    timed: Option<(u64, i64)>,
+    /// The segment that is timed: the offset behind it ([`NONE`]: there is none), and when it was seen.
+    timed: (u64, i64),
+    /// How many were timed, and how many pass before the next one is.
+    timed_count: u32,
+    pass: u32,
     /// The last new acknowledgement: its offset and time; and what there was more then.
     last: (u64, i64),
     more: More,
@@ -71,7 +80,9 @@ pub(super) struct Acknowledgements {
 impl Default for Acknowledgements {
     fn default() -> Self {
         Self {
-            timed: None,
+            timed: (NONE, 0),
+            timed_count: 0,
+            pass: 0,
             last: (u64::MAX / 2, 0),
             more: More::Nothing,
             repaired_at: 0,
@@ -88,15 +99,18 @@ impl Acknowledgements {
     /// Notes a segment with data up to an offset.
     #[inline(always)]
     pub(super) fn data(&mut self, end: u64, now_ns: i64) {
-        if self.timed.is_none() {
-            self.timed = Some((end, now_ns));
+        if self.timed.0 == NONE {
+            match self.pass.checked_sub(1) {
+                Some(pass) => self.pass = pass,
+                None => self.timed = (end, now_ns),
+            }
         }
     }
 
     /// Something was sent again, or is missing: what is timed is not known, nor how quickly data pass until all up to an offset is there.
     pub(super) fn forget(&mut self, end: u64) {
         self.repaired_at = end;
-        self.timed = None;
+        self.timed.0 = NONE;
         self.more = More::Nothing;
     }
 
@@ -111,13 +125,16 @@ impl Acknowledgements {
         largest: u32,
         base_ns: impl Fn() -> Option<u64>,
     ) {
+        // Most data are one message, acknowledged at once.
+        if self.more == More::Nothing && more == More::Nothing && to < self.timed.0 {
+            self.last = (to, now_ns);
+            return;
+        }
         let (from, before_ns) = self.last;
         // Of the first acknowledgement, and of one far from the last, it is not known how much it acknowledges.
         let bytes = to.wrapping_sub(from);
         let bytes = if bytes < JUMP { bytes } else { 0 };
-        if let Some((end, _)) = self.timed
-            && to >= end
-        {
+        if to >= self.timed.0 {
             self.sample(bytes, now_ns, largest);
         }
         let had_more = self.more != More::Nothing;
@@ -138,7 +155,10 @@ impl Acknowledgements {
     /// The timed segment is acknowledged, with so many bytes.
     #[inline(never)]
     fn sample(&mut self, bytes: u64, now_ns: i64, largest: u32) {
-        let Some((_, sent_ns)) = self.timed.take() else { return };
+        let sent_ns = self.timed.1;
+        self.timed.0 = NONE;
+        self.timed_count = self.timed_count.saturating_add(1);
+        self.pass = if self.timed_count < TIMED_FIRST { 0 } else { TIMED_EVERY - 1 };
         let Ok(passed_ns) = u64::try_from(now_ns.saturating_sub(sent_ns)) else { return };
         let class = class_of(passed_ns);
         if self.classes[class] == u16::MAX {

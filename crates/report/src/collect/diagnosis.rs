@@ -222,6 +222,10 @@ fn found(evidence: &Evidence<'_>, waited_s: f64) -> Vec<Found> {
         let is_place = |one: &Found| one.kind == Kind::Place && one.statement.rule != Rule::SlowOperation;
         found.retain(|one| !is_place(one) || 2.0 * one.explains > queue.explains);
         found.push(queue);
+    } else if let Some(load) = times::load(evidence) {
+        // It says when requests take long and not why: what explains half of it says more.
+        let is_explained = found.iter().any(|one| 2.0 * one.explains >= load.explains);
+        found.extend((!is_explained).then_some(load));
     }
     found
 }

@@ -28,7 +28,7 @@ pub(super) fn draw(page: &mut Page<'_>, findings: &Findings) -> fmt::Result {
         Role::Plain,
         "",
         "Round trips in milliseconds: shortest time from the capture point to the client (or the server) and back, from \
-        handshakes and immediate acknowledgements. Median: of all acknowledgements, including delayed ones. Bytes/s: rate while the sender had more to send.",
+        handshakes and immediate acknowledgements. Median: of all timed segments, including delayed acknowledgements. Bytes/s: rate while the sender had more to send.",
     )
 }
 

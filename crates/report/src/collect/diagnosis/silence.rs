@@ -12,7 +12,7 @@ use crate::text::duration;
 const SILENT_S: f64 = 0.2;
 /// … and at least so many bins of the series: fewer are an interval between two answers.
 const SILENT_BINS: usize = 4;
-/// Requests that were waiting for this part of it.
+/// Requests that were waiting for this part of it, sent at most that long before it.
 const WAITED_PART: f64 = 0.5;
 /// Clients that waited, and files or directories they waited for, at least: fewer may wait for something of their own.
 const SILENT_LEAST: usize = 2;
@@ -34,15 +34,23 @@ pub(super) fn silence(evidence: &Evidence<'_>, waited_s: f64) -> Option<Found> {
     let latest = to.saturating_sub((WAITED_PART * lasted_s * 1e9) as i64);
     // The members of a compound are waited for together.
     let mut messages = HashSet::new();
+    // What was sent long before may be slow by itself: others were answered meanwhile.
+    let earliest = from.saturating_sub((WAITED_PART * lasted_s * 1e9) as i64);
     let held: Vec<&Slow> = findings
         .slowest
         .iter()
-        .filter(|one| one.at_ns <= latest && one.at_ns.saturating_add((one.response_time_s * 1e9) as i64) >= to)
+        .filter(|one| {
+            (earliest..=latest).contains(&one.at_ns)
+                && one.at_ns.saturating_add((one.response_time_s * 1e9) as i64) >= to
+        })
         .filter(|one| messages.insert((&one.client, one.at_ns, one.response_time_s.to_bits())))
         .collect();
     let clients: BTreeSet<&str> = held.iter().filter_map(|one| one.client.rsplit_once(':').map(|(ip, _)| ip)).collect();
     let paths: BTreeSet<&str> = held.iter().filter_map(|one| one.path.as_deref()).collect();
-    let held_s: f64 = held.iter().map(|one| one.headline_s(findings.headline)).sum();
+    // Of their waiting, what lies in that time.
+    let within_s =
+        |one: &&Slow| (to.saturating_sub(one.at_ns.max(from)) as f64 / 1e9).min(one.headline_s(findings.headline));
+    let held_s: f64 = held.iter().map(within_s).sum();
     let share = held_s / waited_s;
     if clients.len() < SILENT_LEAST || paths.len() < SILENT_LEAST || !(CAUSE_SHARE..=1.0).contains(&share) {
         return None;

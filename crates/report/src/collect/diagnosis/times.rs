@@ -65,6 +65,27 @@ pub(super) fn slow_interval(evidence: &Evidence<'_>) -> Option<Found> {
     Some(Found::new(Kind::Symptom, Rule::SlowInterval, Some(share), text).explaining(explains))
 }
 
+/// Clients that wait longer while they ask for more: no fault of one of them, but a load that the server feels.
+pub(super) fn load(evidence: &Evidence<'_>) -> Option<Found> {
+    let busy = evidence.tallies?.course().busy()?;
+    let ([many, few], [most, least]) = (busy.outstanding, busy.per_second);
+    let is_more = many >= BUSY_OUTSTANDING && many >= BUSY_TIMES * few && most > BUSY_MOST * least;
+    let is_each = busy.excess.typical >= busy.excess.times().powf(BUSY_TYPICAL);
+    if !is_more || !is_each || busy.excess.times() < SLOW_MEAN || !evidence.is_felt(&busy.excess) {
+        return None;
+    }
+    let text = format!(
+        "Requests take longer under load: with {many:.0} requests outstanding on average ({most:.0} responses per second) {} took {}, with \
+         {few:.1} ({least:.0} per second) it took {}.",
+        busy.excess.operation.label(),
+        duration(busy.excess.mean_ns / 1e9),
+        duration(busy.excess.others_ns / 1e9),
+    );
+    let share = busy.excess.whole_ns / evidence.waited_ns();
+    let explains = busy.excess.ns() / evidence.waited_ns();
+    Some(Found::new(Kind::Symptom, Rule::Queue, Some(share), text).explaining(explains).inferred())
+}
+
 /// A server that answers no more per second, however many requests wait.
 pub(super) fn queue(evidence: &Evidence<'_>) -> Option<Found> {
     let busy = evidence.tallies?.course().busy()?;
