@@ -30,6 +30,8 @@ pub struct ErrorRow {
     pub client: Option<IpAddr>,
     /// The share, if it is known and only one.
     pub share: Symbol,
+    /// The path, if it is known and only one.
+    pub path: Symbol,
 }
 
 /// Errors by status and operation.
@@ -54,6 +56,7 @@ impl Errors {
             first_ns: t.timeline.response_last.unwrap_or(i64::MAX),
             client: Some(t.client.ip),
             share: t.share,
+            path: t.path,
         });
     }
 
@@ -66,7 +69,9 @@ impl Errors {
                 row.waited_ns = row.waited_ns.saturating_add(more.waited_ns).min(1 << 55);
                 row.first_ns = row.first_ns.min(more.first_ns);
                 row.client = row.client.filter(|_| row.client == more.client);
-                row.share = if row.share == more.share { row.share } else { Symbol::NONE };
+                let is_same = row.share == more.share;
+                row.path = if is_same && row.path == more.path { row.path } else { Symbol::NONE };
+                row.share = if is_same { row.share } else { Symbol::NONE };
             }
             None if self.rows.len() < MAX_ROWS => self.rows.push(more),
             None => self.others += more.count,
@@ -85,7 +90,7 @@ impl Errors {
 }
 
 crate::state::fields!("error", ErrorRow {
-    protocol, status, outcome, operation, count, waited_ns, first_ns, client, share,
+    protocol, status, outcome, operation, count, waited_ns, first_ns, client, share, path,
 } if |row| Counter::all(&[row.count, row.waited_ns]));
 crate::state::fields!("errors", Errors { rows, others } if |errors| {
     errors.rows.len() <= MAX_ROWS && Counter::all(&[errors.others])

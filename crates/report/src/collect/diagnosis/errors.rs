@@ -282,18 +282,21 @@ fn only_client(sum: &Sum<'_>) -> Option<IpAddr> {
     client.filter(|_| sum.rows.iter().all(|row| row.client == client))
 }
 
-/// The client and the share, if only one is concerned, and when it began.
+/// The client, the share and the path, if only one is concerned, and when it began.
 fn whom(evidence: &Evidence<'_>, sum: &Sum<'_>) -> String {
-    let first = sum.rows.first();
-    let client = only_client(sum);
-    let share: Option<Symbol> =
-        first.map(|row| row.share).filter(|&share| sum.rows.iter().all(|row| row.share == share));
+    let only = |of: fn(&ErrorRow) -> Symbol| {
+        let first = of(sum.rows.first()?);
+        evidence.names.text(first).filter(|_| sum.rows.iter().all(|row| of(row) == first))
+    };
     let mut text = String::new();
-    if let Some(client) = client {
+    if let Some(client) = only_client(sum) {
         text.push_str(&format!(" All by client {client}."));
     }
-    if let Some(share) = share.and_then(|share| evidence.names.text(share)) {
-        text.push_str(&format!(" All on share {share}."));
+    match (only(|row| row.path), only(|row| row.share)) {
+        (Some(path), Some(share)) => text.push_str(&format!(" All for {path} on share {share}.")),
+        (Some(path), None) => text.push_str(&format!(" All for {path}.")),
+        (None, Some(share)) => text.push_str(&format!(" All on share {share}.")),
+        (None, None) => {}
     }
     if let Some(at) = sum.rows.iter().map(|row| row.first_ns).min().filter(|&at| at < i64::MAX) {
         text.push_str(&format!(" The first: {}.", instant::second(at)));

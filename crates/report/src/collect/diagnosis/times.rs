@@ -2,7 +2,7 @@
 
 use plimsoll_stats::tallies::SLOW_MEAN;
 
-use super::super::validity::plural;
+use super::super::validity::{plural, thousands};
 use super::places::{difference, times};
 use super::{Evidence, FELT_NS, Found, Kind, percent};
 use crate::findings::Rule;
@@ -75,10 +75,13 @@ pub(super) fn load(evidence: &Evidence<'_>) -> Option<Found> {
         return None;
     }
     let text = format!(
-        "Requests take longer under load: with {many:.0} requests outstanding on average ({most:.0} responses per second) {} took {}, with \
-         {few:.1} ({least:.0} per second) it took {}.",
+        "Requests take longer under load: with {many:.0} requests outstanding on average ({} responses per second) {} took {}, with {} ({} \
+         per second) it took {}.",
+        thousands(most.round() as u64),
         busy.excess.operation.label(),
         duration(busy.excess.mean_ns / 1e9),
+        on_average(few),
+        thousands(least.round() as u64),
         duration(busy.excess.others_ns / 1e9),
     );
     let share = busy.excess.whole_ns / evidence.waited_ns();
@@ -98,14 +101,20 @@ pub(super) fn queue(evidence: &Evidence<'_>) -> Option<Found> {
         return None;
     }
     let text = format!(
-        "The server is busy: with {many:.0} requests outstanding on average {} took {}, with {few:.1} it took {}, but the \
+        "The server is busy: with {many:.0} requests outstanding on average {} took {}, with {} it took {}, but the \
         rate of responses hardly changed ({most:.0} and {least:.0} per second).",
         busy.excess.operation.label(),
         duration(busy.excess.mean_ns / 1e9),
+        on_average(few),
         duration(busy.excess.others_ns / 1e9),
     );
     let share = busy.excess.whole_ns / evidence.waited_ns();
     Some(Found::new(Kind::Mechanism, Rule::Queue, Some(share), text).explaining(explains).inferred())
+}
+
+/// So many requests outstanding.
+fn on_average(outstanding: f64) -> String {
+    if outstanding < 0.05 { "fewer than 0.1".to_owned() } else { format!("{outstanding:.1}") }
 }
 
 /// One server that carries out one request after the other: while requests wait, an even time passes from answer to answer, which is what

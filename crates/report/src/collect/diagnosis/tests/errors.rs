@@ -35,7 +35,7 @@ fn a_full_disk_is_said_first() {
     let text = traffic.first(Rule::ErrorStatuses);
     assert!(text.starts_with("12 write requests got 0xc000007f: the file system of the server is full"), "{text}");
     assert!(
-        text.contains(r"All by client 10.0.0.1. All on share \\server1\data. The first: 2023-11-14 22:13:"),
+        text.contains(r"All by client 10.0.0.1. All for a.txt on share \\server1\data. The first: 2023-11-14 22:13:"),
         "{text}"
     );
 }

@@ -121,6 +121,20 @@ fn stopped(silence_ns: i64, path: impl Fn(i64) -> String) -> Traffic {
     traffic
 }
 
+/// Two clients wait for slow files of their own, two are answered all the time, and then all rest for 400 ms.
+fn overtaken() -> Traffic {
+    let mut traffic = Traffic::new();
+    (0..600).for_each(|i| traffic.request(read(), (i % 2) as u8, DATA, &format!("f{i}"), 2 * MS));
+    for (i, pause) in [(2, 400 * MS), (3, 100_000)] {
+        traffic.changed(open(), i, DATA, &format!("g{i}"), pause, |t| {
+            let began = t.timeline.response_last.map(|end| end - 1_500 * MS);
+            (t.timeline.request_first, t.timeline.request_last) = (began, began);
+        });
+    }
+    (0..600).for_each(|i| traffic.request(read(), (i % 2) as u8, DATA, &format!("f{i}"), 2 * MS));
+    traffic
+}
+
 #[test]
 fn a_server_that_answers_nobody_is_said_with_since_when() {
     let text = stopped(1_300 * MS, |i| format!("g{i}")).first(Rule::Burst);
@@ -134,6 +148,7 @@ fn a_server_that_answers_nobody_is_said_with_since_when() {
     };
     assert!(!silent(&stopped(1_300 * MS, |_| "one".to_owned())), "they may wait for that file");
     assert!(!silent(&stopped(100 * MS, |i| format!("g{i}"))), "too short to be felt");
+    assert!(!silent(&overtaken()), "others were answered after they were sent");
     assert!(!silent(&served(|_| 1, |i| if i == 2_000 { 3_000 * MS } else { MS })), "one client alone");
 }
 
@@ -163,6 +178,16 @@ fn many_requests_at_once_that_take_longer_are_no_slow_time() {
     assert!(!accused(&many), "{:#?}", many.diagnosis());
     // No more than before, and as long.
     assert!(accused(&rush(4_000, 20_000, 10 * MS)));
+}
+
+#[test]
+fn times_that_grow_with_the_load_are_said_with_both_loads() {
+    let text = rush(8_000, 500, 10 * MS).first(Rule::Queue);
+    assert!(text.starts_with("Requests take longer under load: with 20 requests outstanding on average ("), "{text}");
+    assert!(text.contains("read took 10.0 ms, with fewer than 0.1 (") && text.contains("it took 1.00 ms."), "{text}");
+    let said = |traffic: &Traffic| traffic.rules().contains(&Rule::Queue);
+    assert!(!said(&rush(8_000, 500, MS)), "as quick as before");
+    assert!(!said(&rush(8_000, 20_000, 10 * MS)), "no more load");
 }
 
 #[test]
