@@ -80,7 +80,7 @@ pub(crate) fn run(mut arguments: Arguments) -> anyhow::Result<Done> {
     let inputs = arguments.captures.iter().map(|path| input(path)).collect();
     let opened = Captures::open_until(inputs, stop.clone());
     let mut captures = opened.map_err(|error| match stop.asked() {
-        true => anyhow::Error::new(error).context("interrupted before the first packet: no report"),
+        true => anyhow::anyhow!("interrupted before the first packet: nothing to report"),
         false => error.into(),
     })?;
     let table = table.map(Batched::new);

@@ -36,7 +36,9 @@ impl Done {
     pub(crate) fn with(validity: &Validity, printed: bool) -> Self {
         match (validity.valid, printed) {
             (true, _) => Done::Normally,
-            (false, true) => Done::NoVerdict("the numbers are INVALID: the report begins with why".to_owned()),
+            (false, true) => {
+                Done::NoVerdict("the numbers are INVALID: the reasons stand at the top of the report".to_owned())
+            }
             (false, false) => Done::NoVerdict(format!("the numbers are INVALID: {}", first_reason(&validity.reasons))),
         }
     }

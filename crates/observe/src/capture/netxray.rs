@@ -52,7 +52,7 @@ impl NetXRay {
         let pod = header.get(84).copied().unwrap_or(0);
         if !matches!(network, (0, 0) | (1, 2)) || pod != 0 {
             let what = format!(
-                "NetXRay captures of network type {}/{}, captured by {pod}, are not read",
+                "NetXRay capture of network type {}/{} and capture hardware {pod} (only Ethernet of hardware 0 is read)",
                 network.0, network.1
             );
             return Err(Stop::Unsupported(what));
@@ -61,7 +61,11 @@ impl NetXRay {
             0 => 1_000_000,
             1 => 1_193_000,
             2 => Little.u32(header, 76),
-            other => return Err(Stop::Unsupported(format!("NetXRay captures with time unit {other} are not read"))),
+            other => {
+                return Err(Stop::Unsupported(format!(
+                    "NetXRay capture with time unit {other} (only 0, 1 and 2 are read)"
+                )));
+            }
         };
         if ticks_per_second == 0 {
             return Err(Stop::Bad { offset: 76, what: "the header says 0 clock ticks per second".into() });

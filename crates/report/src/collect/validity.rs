@@ -118,10 +118,10 @@ pub(super) fn warnings(findings: &Findings, coverage: &Coverage) -> Vec<String> 
 fn repeated(packets: &Packets) -> Option<String> {
     (packets.retransmitted as f64 > REPEATED * packets.tcp_data as f64).then(|| {
         format!(
-            "{} of {} with data are repeated. Either the network loses many packets, or the capture has packets twice (a \
-            bridge and its port, tcpdump -i any): capture one interface, or remove copies (editcap -d IN OUT).",
-            plural(packets.retransmitted, "packet"),
-            plural(packets.tcp_data, "packet")
+            "{} of {} are duplicates: either TCP sent them again, or the capture has packets twice (a bridge and its port, \
+            tcpdump -i any). If packets are there twice, capture one interface, or remove the copies (editcap -d IN OUT).",
+            thousands(packets.retransmitted),
+            plural(packets.tcp_data, "data packet")
         )
     })
 }

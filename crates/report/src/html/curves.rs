@@ -226,7 +226,7 @@ fn fairness<'a>(curves: &[Curve<'_>]) -> Option<Figure<'a>> {
     };
     let explanation = if shared.iter().any(|(stage, ..)| unattributable(stage)) {
         "Iterations of the least and the most served client, divided by the mean of all. At levels marked * the load \
-        generator may cause the difference: its threads were not equally punctual, or their lateness is unknown."
+        generator may cause the difference: the start lag differs between its threads, or is unknown."
     } else {
         "Iterations of the least and the most served client, divided by the mean of all. With a fair server both are near 1."
     };

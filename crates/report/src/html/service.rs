@@ -36,8 +36,8 @@ pub(super) fn figure<'a>(findings: &'a Findings) -> Option<Figure<'a>> {
     Figure {
         id: "service-octaves",
         title: "Service time in powers of two",
-        explanation: "Count of service times between two edges, and their share of all service time. Look first at ranges \
-        with few requests and a large share of the time.",
+        explanation: "Share of requests, and share of all service time, by range of service time (powers of two). Look first at \
+        ranges with few requests and a large share of the time.",
         summary: format!("Mean service times: {}.", means.join(", ")),
         choose: "Operation",
         charts: rows.into_iter().take(CHARTS).filter_map(|row| Some((row.procedure.clone(), chart(row)?))).collect(),

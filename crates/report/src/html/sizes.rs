@@ -94,7 +94,7 @@ fn highest<'a>(findings: &'a Findings) -> Option<Figure<'a>> {
         y: Axis::linear(Unit::BytesPerSecond, "data", most)?,
         series: vec![series],
     };
-    let explanation = "The highest data rate of each size at any load. 1 MB/s is 8 Mbit/s.";
-    let summary = format!("Highest data rate of each size: {}.", said.join(", "));
+    let explanation = "The highest throughput of each message size, over all load levels.";
+    let summary = format!("Highest throughput of each size: {}.", said.join(", "));
     Figure::of(("size-throughput", "Highest throughput of each size"), explanation, summary, chart)
 }

@@ -5,8 +5,8 @@ use crate::findings::Findings;
 use crate::findings::{Stage, Times};
 
 /// Said of Jain's index, least and most where [`unattributable`].
-const UNATTRIBUTABLE: &str = "The load generator may cause the differences between clients: its threads were not equally \
-punctual, or their lateness is unknown. Use --threads 1, or dedicated processors for the threads.";
+const UNATTRIBUTABLE: &str = "The load generator, not the server, may cause the differences between clients: the start lag \
+differs between its threads, or is unknown. Use --threads 1, or pin the threads to processors of their own.";
 
 /// Whether differences between clients may be the load generator's.
 pub(crate) fn unattributable(stage: &Stage) -> bool {

@@ -63,8 +63,8 @@ pub(crate) fn unjudged(stage: &Stage) -> Option<String> {
     let count = stage.spread.unjudged_clients;
     (count > 0).then(|| {
         format!(
-            "{count} of {} clients cannot be compared: the load generator's threads were not equally punctual, or their \
-            lateness is unknown, and each ran too few clients. Use --threads 1, or dedicated processors.",
+            "{count} of {} clients cannot be compared: the start lag differs between the load generator's threads, or \
+            is unknown, and each thread ran too few clients. Use --threads 1, or pin the threads to processors of their own.",
             stage.clients
         )
     })

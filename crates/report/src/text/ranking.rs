@@ -119,7 +119,7 @@ fn where_highest(sides: &[Findings], curve: &RankedCurve) -> String {
 }
 
 fn places(page: &mut Page<'_>, sides: &[Findings], ranking: &Ranking) -> fmt::Result {
-    page.heading("Ranking of the servers (geometric means over all points at which every server has an interval):")?;
+    page.heading("Ranking of the servers (geometric means over the load levels with confidence intervals for all):")?;
     page.blank()?;
     let mut table = Table::new().left(4);
     table.head(&["Place", "Server", "Value", "", "Name"]);
@@ -157,7 +157,7 @@ fn places(page: &mut Page<'_>, sides: &[Findings], ranking: &Ranking) -> fmt::Re
     }
     let left_out = match ranking.not_used {
         0 => String::new(),
-        count => format!(" {count} points with a server whose numbers must not be used (!) are left out."),
+        count => format!(" {count} load levels at which the results of a server are invalid (!) are left out."),
     };
     let note = format!(
         "Servers without a significant difference share a place (Holm's correction for {} pairs).{left_out}",

@@ -176,10 +176,10 @@ fn each_reason_has_its_own_verdict() {
 #[test]
 fn fairness_that_may_be_the_generators_is_marked() {
     let mut findings = run();
-    assert!(!markup(&crate::page(&findings)).contains("The load generator may cause the differences"));
+    assert!(!markup(&crate::page(&findings)).contains("The load generator, not the server, may cause the differences"));
     findings.stages.iter_mut().for_each(|stage| stage.fairness.attributable = false);
     let markup = markup(&crate::page(&findings));
-    assert!(markup.contains("* The load generator may cause the differences"));
+    assert!(markup.contains("* The load generator, not the server, may cause the differences"));
     let jain = findings.stages.iter().find(|stage| stage.fairness.clients > 1).and_then(|stage| stage.fairness.jain);
     assert!(markup.contains(&format!("<td>{:.3}*</td>", jain.unwrap())));
     assert!(markup.contains("At levels marked *"));

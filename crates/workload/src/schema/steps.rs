@@ -40,13 +40,21 @@ fn does(kind: OperationKind) -> &'static str {
     match kind {
         Kind::Null => "Asks for nothing but an answer (SMB ECHO, NFS NULL)",
         Kind::Fsinfo => "Asks for size and free space of the file system",
-        Kind::ConnectShare => "Connects to the share once more; following steps use that connection (SMB only)",
-        Kind::DisconnectShare => "Disconnects it; following steps use the connection before (SMB only)",
-        Kind::LogOn => "Logs the user on once more; following steps belong to that session (SMB only)",
-        Kind::LogOff => "Ends that session; following steps belong to the one before (SMB only)",
-        Kind::Lookup => "Looks up the name in its directory (NFS LOOKUP; SMB opens for attributes and closes)",
+        Kind::ConnectShare => {
+            "Connects to the share a second time (SMB TREE_CONNECT); later steps use the new tree connection (SMB only)"
+        }
+        Kind::DisconnectShare => {
+            "Closes the latest tree connection (SMB TREE_DISCONNECT); later steps use the earlier one (SMB only)"
+        }
+        Kind::LogOn => "Logs the user on a second time; later steps belong to the new session (SMB only)",
+        Kind::LogOff => "Ends the latest session; later steps belong to the earlier one (SMB only)",
+        Kind::Lookup => {
+            "Looks up the name in its directory (NFS: LOOKUP; SMB: CREATE with access to attributes, then CLOSE)"
+        }
         Kind::Getattr => "Asks for the attributes of the path",
-        Kind::Access => "Asks which access the server would grant (NFS ACCESS; SMB opens for MAXIMUM_ALLOWED)",
+        Kind::Access => {
+            "Asks which access the server would grant (NFS: ACCESS; SMB: CREATE with MAXIMUM_ALLOWED, then CLOSE)"
+        }
         Kind::List => "Lists the directory to its end",
         Kind::ListNames => "Lists the directory's names alone (NFS READDIR; otherwise like list)",
         Kind::Mkdir => "Creates the iteration's own directory",

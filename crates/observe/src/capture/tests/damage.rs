@@ -151,7 +151,7 @@ fn unread_versions_are_named() {
         (spoil("pcapng", 12, 3), "pcapng version 3.0"),
         (spoil("snoop", 11, 5), "snoop version 5"),
         (spoil("NetXRay", 6, b'1'), "NetXRay version 001.002"),
-        (spoil("NetXRay", 84, 2), "captured by 2"),
+        (spoil("NetXRay", 84, 2), "capture hardware 2"),
         (spoil("NetMon 2.0", 5, 3), "NetMon version 3.0"),
     ] {
         assert!(matches!(error, CaptureError::Unsupported { .. }), "{error}");

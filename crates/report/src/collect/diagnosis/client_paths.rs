@@ -100,14 +100,17 @@ fn far(evidence: &Evidence<'_>, waited_s: f64) -> Option<(Found, IpAddr)> {
         (is_far && is_felt).then_some((cost_s, hidden_s, trip_s, usual_s, others.len(), path.client, client))
     });
     let (cost_s, hidden_s, trip_s, usual_s, others, ip, client) = costs.max_by(|a, b| a.0.total_cmp(&b.0))?;
-    let others = if others == 1 { "of the other client".to_owned() } else { format!("of the {others} other clients") };
+    let others = match others {
+        1 => "that of the other client".to_owned(),
+        _ => format!("the median of the {others} other clients"),
+    };
     let transfers = match client.transfer_s >= 0.1 * cost_s {
         true => format!(" Sending requests and receiving responses took it {}.", duration(client.transfer_s)),
         false => String::new(),
     };
     let text = format!(
-        "Client {ip} is far away: its round trip is {}, the median {others} is {}. The round trips of its {} take about {}, {} of its time. \
-         Response times do not include them, because they begin and end at the capture point.{transfers}",
+        "Client {ip} is far away: its shortest round trip is {}, {others} {}. The round trips of its {} add about {}, {} of the time \
+         in which this client was active. Response times exclude this delay: they are measured at the capture point.{transfers}",
         duration(trip_s),
         duration(usual_s),
         plural(client.requests, "request"),

@@ -88,22 +88,22 @@ fn small_window(evidence: &Evidence<'_>, waited_s: f64, requests: bool) -> Optio
     let most = network.smallest_window[at]?;
     let wait_s = most.wait_ns as f64 / 1e9 / most.waits as f64;
     let (whose, sender) = match requests {
-        true => (format!("The server's TCP receive window for client {}", most.client), "clients"),
-        false => (format!("The TCP receive window of client {}", most.client), "the server"),
+        true => ("of the server for its clients", "clients"),
+        false => ("of clients", "the server"),
     };
     if let Some(found) = full_window(evidence, &most, (count, held_s, share)).filter(|_| !requests) {
         return Some(found);
     }
     let part = most.wait_ns as f64 / 1e9 / held_s;
-    let most_of_all =
-        if part >= NEARLY_ALL { String::new() } else { format!(" {} of it for this client.", percent(part)) };
+    let part = if part >= NEARLY_ALL { String::new() } else { format!(" ({} of this waiting)", percent(part)) };
     let window = size(u64::from(most.bytes));
     let text = format!(
-        "{whose} is too small, {window}: {sender} filled it and waited for an acknowledgement {}, {} in all, {} of all \
-        waiting.{most_of_all} {window} per {} allow at most {}/s. Give the receiver a larger buffer.",
+        "TCP receive windows {whose} are too small: {sender} filled them {} and waited {} in all for acknowledgements, {} of \
+        all waiting. Client {}{part}: a window of {window} and a mean wait of {} allow at most {}/s. Give the receiver a larger buffer.",
         times(count),
         duration(held_s),
         percent(share),
+        most.client,
         duration(wait_s),
         size((f64::from(most.bytes) / wait_s) as u64),
     );

@@ -36,11 +36,11 @@ fn a_client_that_is_far_away_is_named_with_both_round_trips() {
     let text = with_far_client(90_000_000, 150 * MS).first(Rule::FarClient);
     assert!(
         text.starts_with(
-            "Client 10.0.0.2 is far away: its round trip is 90.0 ms, the median of the 2 other clients is 200 µs."
+            "Client 10.0.0.2 is far away: its shortest round trip is 90.0 ms, the median of the 2 other clients 200 µs."
         ),
         "{text}"
     );
-    assert!(text.contains("The round trips of its 50 requests take about 4.50 s, 6"), "{text}");
+    assert!(text.contains("The round trips of its 50 requests add about 4.50 s, 6"), "{text}");
 }
 
 #[test]
