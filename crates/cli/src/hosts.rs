@@ -70,6 +70,8 @@ mod tests {
         assert_eq!(both, [ip("10.0.0.1"), ip("::1")], "two addresses of one name are both meant");
         assert_eq!(hosts.addresses("filer.example"), [ip("10.0.0.1")]);
         assert!(hosts.addresses("other").is_empty());
-        assert!(Hosts::parse("10.0.0.1 a\nfiler 10.0.0.1\n").unwrap_err().starts_with("line 2: expected an address"));
+        assert!(
+            Hosts::parse("10.0.0.1 a\nfiler 10.0.0.1\n").unwrap_err().starts_with("line 2: expected an IP address")
+        );
     }
 }
