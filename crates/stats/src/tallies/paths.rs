@@ -21,7 +21,7 @@ const FIRST_STEP: u64 = 1;
 /// Waiting between notes at first, ns.
 const FIRST_STEP_NS: u64 = 1_000;
 /// Paths and operations held. Beyond, those with the least waiting go.
-const MAX_ROWS: usize = 16_384;
+const MAX_ROWS: usize = 4096;
 
 /// What is noted of one operation on one path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -161,7 +161,8 @@ impl Paths {
 
     /// Leaves the half with the most waiting.
     fn prune(&mut self) {
-        self.rows.sort_by_key(|row| (std::cmp::Reverse(row.cell.waited_ns), row.share, row.path, row.operation));
+        self.rows
+            .sort_unstable_by_key(|row| (std::cmp::Reverse(row.cell.waited_ns), row.share, row.path, row.operation));
         self.rows.truncate(MAX_ROWS / 2);
         self.numbers = numbers(&self.rows);
     }
