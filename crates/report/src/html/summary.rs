@@ -2,7 +2,7 @@
 
 use super::answer;
 use super::units::{
-    bytes, count, data, duration, long_duration, optional, per_second, percent, percent_of, percentage,
+    bytes, count, data, duration, long_duration, optional, per_second, percent, percent_of, percentage, rate_number,
 };
 use super::untrusted::Untrusted;
 use crate::collect::missing;
@@ -190,7 +190,10 @@ fn highest(stages: &[Stage]) -> Option<&Stage> {
 fn carried(stages: &[Stage]) -> Markup {
     html! {
         @if let Some(stage) = highest(stages) {
-            "The highest throughput was " strong { (per_second(stage.operations_per_s)) } " operations, at "
+            @if stages.iter().all(|stage| stage.validity.valid) { "The highest throughput was " } @else {
+                "Of the valid load levels, the highest throughput was "
+            }
+            strong { (rate_number(stage.operations_per_s)) " operations/s" } ", at "
             em { (Untrusted(&stage.words())) }
             @if let Some(times) = stage.headline_time() {
                 ": p50 " strong { (duration(times.p50_s)) } ", p99 " strong { (duration(times.p99_s)) }

@@ -112,7 +112,12 @@ fn prefixed(n: f64, unit: &str) -> String {
 
 /// A rate: `12.3/s`, `4,321/s`.
 pub(super) fn per_second(rate: f64) -> String {
-    if rate < 100.0 { format!("{rate:.1}/s") } else { format!("{}/s", count(rate.round() as u64)) }
+    format!("{}/s", rate_number(rate))
+}
+
+/// A rate without its unit.
+pub(super) fn rate_number(rate: f64) -> String {
+    if rate < 100.0 { format!("{rate:.1}") } else { count(rate.round() as u64) }
 }
 
 /// An instant to the microsecond, with its zone.

@@ -52,8 +52,8 @@ impl TimeScale {
     pub(super) fn words(self) -> &'static str {
         match self {
             TimeScale::Fixed("s", ..) => "in seconds",
-            TimeScale::Fixed("µs", ..) => "in microseconds (µs)",
-            TimeScale::Fixed(..) | TimeScale::Digits => "in milliseconds (ms)",
+            TimeScale::Fixed("µs", ..) => "in µs",
+            TimeScale::Fixed(..) | TimeScale::Digits => "in ms",
         }
     }
 
