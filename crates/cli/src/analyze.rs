@@ -6,10 +6,11 @@ use plimsoll_model::Anomaly;
 use plimsoll_observe::capture::{Captures, Input, StopReading};
 use plimsoll_observe::decrypt::SessionKeys;
 use plimsoll_observe::{Observed, Observer, status_name};
-use plimsoll_report::findings::{DrillDown, Findings, Source};
+use plimsoll_report::findings::{About, DrillDown, Findings, Source};
 use plimsoll_stats::cube::Cube;
 use plimsoll_stats::{Dimension, Dimensions, Headline, MAX_DIMENSIONS, Options, Statistics};
 
+use crate::about::AboutFlags;
 use crate::batched::Batched;
 use crate::exit::{Done, Usage, first_error};
 use crate::filter::{Filter, Filtered};
@@ -54,6 +55,8 @@ pub(crate) struct Arguments {
     #[command(flatten)]
     filter: Filter,
     #[command(flatten)]
+    about: AboutFlags,
+    #[command(flatten)]
     record: RecordFlags,
     #[command(flatten)]
     output: Output,
@@ -66,15 +69,21 @@ pub(crate) fn run(mut arguments: Arguments) -> anyhow::Result<Done> {
     let stop = StopReading::default();
     catch(&stop, arguments.output.quiet)?;
     let hosts = arguments.filter.resolve()?;
-    let inputs =
-        arguments.captures.iter().map(PathBuf::as_path).chain(arguments.keys.files()).chain(arguments.filter.files());
+    let inputs = arguments
+        .captures
+        .iter()
+        .map(PathBuf::as_path)
+        .chain(arguments.keys.files())
+        .chain(arguments.filter.files())
+        .chain(arguments.about.files());
     let mut files = Files::reading(inputs);
     files.fills("--record", arguments.record.folder());
+    let about = arguments.about.read()?;
     let output = arguments.output.open(&mut files)?;
     let table = arguments.transactions.as_deref().map(|path| crate::output::table(path, &mut files)).transpose()?;
     let (table, table_file) = table.unzip();
     if let Some(tables) = Tables::open(&arguments.captures)? {
-        return analyze_tables(tables, (&arguments, &hosts), output);
+        return analyze_tables(tables, (&arguments, &hosts), about, output);
     }
     let keys = arguments.keys.read()?;
     let inputs = arguments.captures.iter().map(|path| input(path)).collect();
@@ -84,7 +93,7 @@ pub(crate) fn run(mut arguments: Arguments) -> anyhow::Result<Done> {
         false => error.into(),
     })?;
     let table = table.map(Batched::new);
-    let source = source(&arguments);
+    let source = source(&arguments, about);
     let recording = record(&arguments, &source)?;
     let observed = observe(&mut captures, (table, recording), keys, &arguments)?;
     let Observed { sink: filtered, names, mut coverage } = observed;
@@ -111,6 +120,7 @@ pub(crate) fn run(mut arguments: Arguments) -> anyhow::Result<Done> {
 fn analyze_tables(
     tables: Tables,
     (arguments, hosts): (&Arguments, &Hosts),
+    about: About,
     output: OpenOutput,
 ) -> anyhow::Result<Done> {
     if arguments.transactions.is_some() || arguments.record.to().is_some() || arguments.keys.given() {
@@ -118,7 +128,7 @@ fn analyze_tables(
             them out";
         return Err(Usage(why.to_owned()).into());
     }
-    let source = Source { vantage: tables.vantage().to_owned(), ..source(arguments) };
+    let source = Source { vantage: tables.vantage().to_owned(), ..source(arguments, about) };
     let (by, headline) = (arguments.by, tables.headline());
     let statistics = Statistics::new(Options { slowest: arguments.slowest, by, headline, tallies: true });
     let cube = arguments.output.has_page().then(|| Cube::new(headline));
@@ -147,12 +157,13 @@ fn catch(stop: &StopReading, quiet: bool) -> anyhow::Result<()> {
 }
 
 /// Describes the input.
-fn source(arguments: &Arguments) -> Source {
+fn source(arguments: &Arguments, about: About) -> Source {
     Source {
         tool: format!("plimsoll {}", env!("CARGO_PKG_VERSION")),
         inputs: arguments.captures.iter().map(|path| path.display().to_string()).collect(),
         filters: arguments.filter.describe(),
         vantage: "wire".to_owned(),
+        about,
     }
 }
 

@@ -1,5 +1,6 @@
 //! The `plimsoll` command: a subcommand a file, arguments in, exit code out.
 
+mod about;
 mod analyze;
 mod batched;
 mod breakdown;

@@ -1,11 +1,13 @@
 //! The findings of a recording: what `plimsoll report` shows of it.
 
+use std::path::Path;
+
 use anyhow::Context;
 use plimsoll_model::Names;
 use plimsoll_recording::folder::{Progress, Recording, Stage};
 use plimsoll_report::collect::StatusName;
 use plimsoll_report::collect::run::Level;
-use plimsoll_report::findings::{Findings, Run, Source};
+use plimsoll_report::findings::{About, Findings, Run, Source};
 
 use crate::level::LevelResult;
 use crate::record::Measurement;
@@ -22,6 +24,14 @@ pub fn findings(recording: &Recording, capture_status_name: StatusName) -> anyho
     };
     findings.warnings.extend(incomplete(recording).map(|what| format!("This recording {what}")));
     Ok(findings)
+}
+
+/// What the maker of a recording says of it.
+///
+/// # Errors
+/// There is no recording in the folder, or it is of another version.
+pub fn about(folder: &Path) -> anyhow::Result<About> {
+    Ok(Recording::open(folder)?.manifest.about()?)
 }
 
 /// What was measured.

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anyhow::Context;
 use plimsoll_recording::folder::{FolderError, Recording};
-use plimsoll_report::findings::{self, Run, Source};
+use plimsoll_report::findings::{self, About, Run, Source};
 use plimsoll_workload::{Parameter, Workload};
 use serde::{Deserialize, Serialize};
 
@@ -36,6 +36,9 @@ pub struct RunSpec {
     pub stop_above_s: Option<f64>,
     /// The workload with each value of what is varied, and its levels; empty for a search, whose levels follow from what is measured.
     pub variants: Vec<VariantSpec>,
+    /// What its maker says of it: a recording keeps it as part of its source, for another run of the same has its own.
+    #[serde(skip)]
+    pub about: About,
 }
 
 /// What is asked of a server besides its target.
@@ -85,6 +88,7 @@ impl RunSpec {
             no_cpu_idle: false,
             stop_above_s: None,
             variants: Vec::new(),
+            about: About::default(),
         }
     }
 
@@ -129,6 +133,7 @@ impl RunSpec {
             inputs: vec![self.target.clone()],
             filters: Vec::new(),
             vantage: "client".to_owned(),
+            about: self.about.clone(),
         }
     }
 

@@ -10,6 +10,7 @@
 //! drive   ─┘
 //! ```
 
+mod about;
 mod anomaly;
 mod client_path;
 mod coverage;
@@ -26,6 +27,7 @@ mod timeline;
 mod transaction;
 mod validity;
 
+pub use about::{About, LONGEST_KEY, LONGEST_TITLE, LONGEST_VALUE, MOST_LABELS, SystemUnderTest};
 pub use anomaly::{Anomalies, Anomaly};
 pub use client_path::{ClientPath, Pace, RoundTrip};
 pub use coverage::{

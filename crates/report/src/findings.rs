@@ -41,7 +41,7 @@ pub use iterations::{IterationKind, Users};
 pub use octave::{Octave, SHARED};
 pub use outage::{Interruption, ShortReads, Silence};
 pub use over_time::{HeatMap, Series};
-pub use plimsoll_model::{Reason, Validity, Verdict};
+pub use plimsoll_model::{About, Reason, Validity, Verdict};
 pub use repeats::{REPEAT, RepeatedLevel, Spread, besides_repeat};
 pub use report::{Report, SCHEMA, TOOL, letter};
 pub use rows::{Breakdown, BreakdownRow, BreakdownSeries, Bucket, OperationRow, PercentilePoint, StatusCount, Times};
@@ -172,6 +172,9 @@ pub struct Source {
     pub filters: Vec<String>,
     /// Where the clock stood: wire or client.
     pub vantage: String,
+    /// Title, labels and the system under test, as far as they were given.
+    #[serde(default)]
+    pub about: About,
 }
 
 /// Extent in time.

@@ -19,6 +19,7 @@ mod configuration;
 mod curves;
 mod data;
 mod depth;
+mod described;
 mod diagnosis;
 mod distribution;
 mod drawn;
@@ -243,6 +244,7 @@ fn sections<'a>(report: &'a Report, drill: Option<&DrillDown>) -> Vec<Section<'a
             .text(validity_tables(sides))
             .text(only().map(traffic::unseen)),
         Section::new("configuration", "Configuration")
+            .text(described::table(sides))
             .text(only().map(configuration::section))
             .text(compared.map(|found| comparison::configuration(sides, found))),
     ]);
@@ -287,7 +289,10 @@ fn facts(report: &Report) -> Markup {
         @for (place, side) in report.sides.iter().enumerate() {
             div {
                 dt { (Untrusted(&side.letter)) @if place == 0 { ", the baseline" } }
-                dd { bdi { (Untrusted(&side.name)) } }
+                dd {
+                    bdi { (Untrusted(&side.name)) }
+                    @if let Some(title) = &side.source.about.title { ": " bdi { (Untrusted(title)) } }
+                }
             }
         }
     }
@@ -296,6 +301,7 @@ fn facts(report: &Report) -> Markup {
 fn facts_of(findings: &Findings) -> Markup {
     let source = &findings.source;
     html! {
+        @if let Some(title) = &source.about.title { div { dt { "Title" } dd { bdi { (Untrusted(title)) } } } }
         @if !source.inputs.is_empty() {
             div { dt { @if findings.run.is_some() { "Target" } @else { "Input" } } dd { (summary::inputs(source)) } }
         }

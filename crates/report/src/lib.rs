@@ -1,6 +1,7 @@
 //! Findings become text, JSON and HTML.
 
 pub mod collect;
+mod described;
 pub mod findings;
 pub mod html;
 mod instant;

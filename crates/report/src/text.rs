@@ -12,6 +12,7 @@ mod clients;
 mod commands;
 mod comparison;
 mod curves;
+mod described;
 mod diagnosis;
 mod distributions;
 mod drawn;
@@ -220,6 +221,7 @@ pub fn write(report: &Report, style: &Style, out: &mut dyn fmt::Write) -> fmt::R
 
 fn write_side(page: &mut Page<'_>, findings: &Findings, style: &Style) -> fmt::Result {
     packets::title(page, findings)?;
+    described::draw(page, std::slice::from_ref(findings))?;
     for section in Section::ALL.into_iter().filter(|&section| style.sections.contains(section)) {
         let before = page.lines();
         match section {

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use plimsoll_experiment::breakdown::{BreakdownSpec, CallSpec, CounterSource, measure};
 
+use crate::about::AboutFlags;
 use crate::exit::{Done, first_error};
 use crate::output::Output;
 use crate::output_file::Files;
@@ -51,6 +52,8 @@ pub(crate) struct Arguments {
     /// Delete the workload's files at the end, also after Ctrl-C [default: leave them for the next run]
     #[arg(long, help_heading = "Output")]
     remove_files: bool,
+    #[command(flatten)]
+    about: AboutFlags,
     #[command(flatten)]
     output: Output,
 }
@@ -110,7 +113,8 @@ impl CallFlags {
 /// Runs the subcommand.
 pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
     let inputs = arguments.capture.iter().chain(&arguments.samba_conf).chain(&arguments.password_file);
-    let output = arguments.output.open(&mut Files::reading(inputs.map(PathBuf::as_path)))?;
+    let inputs = inputs.map(PathBuf::as_path).chain(arguments.about.files());
+    let output = arguments.output.open(&mut Files::reading(inputs))?;
     let calls = arguments.calls.spec();
     calls.check()?;
     let Arguments { target, password_file, auth, connect_options, .. } = &arguments;
@@ -127,6 +131,7 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
             (None, None) => None,
         },
         remove_files: arguments.remove_files,
+        about: arguments.about.read()?,
     };
     let terminal = Terminal::new(arguments.output.quiet);
     let (findings, besides) = match &arguments.capture {

@@ -12,6 +12,7 @@ use plimsoll_report::findings::Findings;
 use plimsoll_stats::capacity::{Bounds, Grain};
 use plimsoll_workload::Load;
 
+use crate::about::AboutFlags;
 use crate::exit::{Done, Usage, first_error};
 use crate::output::Output;
 use crate::output_file::Files;
@@ -46,6 +47,8 @@ pub(crate) struct Arguments {
     /// Delete the workload's files at the end, also after Ctrl-C [default: leave them for the next run]
     #[arg(long, help_heading = "Output")]
     remove_files: bool,
+    #[command(flatten)]
+    about: AboutFlags,
     #[command(flatten)]
     record: RecordFlags,
     #[command(flatten)]
@@ -84,9 +87,11 @@ struct BoundFlags {
 
 /// Runs the subcommand.
 pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
-    let mut files = Files::reading(arguments.target.files().chain([Path::new(&arguments.workload)]));
+    let mut files =
+        Files::reading(arguments.target.files().chain([Path::new(&arguments.workload)]).chain(arguments.about.files()));
     files.fills("--record", arguments.record.folder());
     let output = arguments.output.open(&mut files)?;
+    let about = arguments.about.read()?;
     let workload = arguments.parameters.workload(&arguments.workload)?;
     if arguments.load.levels.is_some() {
         return Err(Usage(
@@ -112,6 +117,7 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
         file_set: arguments.load.file_set.clone(),
         warmup_ns,
         no_cpu_idle: arguments.load.no_cpu_idle,
+        about,
         ..RunSpec::new(&workload, arguments.load.seed)
     };
     let mut names = Names::default();

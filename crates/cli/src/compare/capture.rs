@@ -66,6 +66,7 @@ fn side(
         inputs: vec![name],
         filters: filter.describe(),
         vantage: vantage.to_owned(),
+        about: Default::default(),
     };
     let findings = Findings::collect(&statistics, &observed.coverage, &observed.names, source, status_name);
     let runs = vec![MeasuredRun { span_ns, intervals }];

@@ -1,12 +1,13 @@
 //! A side as it is written, and how it becomes ready.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Parser;
 use plimsoll_experiment::{Arm, RunSpec, Runner, VariantSpec, allow_open_files, repeated};
 use plimsoll_model::Names;
 
 use super::{Arguments, RUNS};
+use crate::about::AboutFlags;
 use crate::exit::Usage;
 use crate::run::{AuthFlags, LoadFlags, TargetFlags, WishFlags, absolute, levels_of};
 
@@ -29,6 +30,8 @@ pub(super) struct ArmFlags {
     depth: Option<u32>,
     #[arg(long)]
     connections: Option<u32>,
+    #[command(flatten)]
+    about: AboutFlags,
     /// Options after the target.
     #[arg(skip)]
     options: String,
@@ -45,6 +48,11 @@ impl ArmFlags {
         let options = text.split_whitespace().filter(|word| *word != side.target).collect::<Vec<_>>();
         side.options = options.join(" ");
         Ok(side)
+    }
+
+    /// The files that it reads besides the target.
+    pub(super) fn files(&self) -> impl Iterator<Item = &Path> {
+        self.about.files()
     }
 
     fn target_flags(&self) -> TargetFlags {
@@ -88,6 +96,7 @@ impl ArmFlags {
             file_set: common.file_set.clone(),
             warmup_ns,
             no_cpu_idle: common.no_cpu_idle,
+            about: arguments.about.with(&self.about).read()?,
             variants: vec![VariantSpec { value: None, workload_sha256, levels }],
             ..RunSpec::new(runner.workload, common.seed)
         };

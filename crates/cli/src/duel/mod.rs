@@ -11,6 +11,7 @@ use plimsoll_model::Names;
 use plimsoll_report::collect::comparison::{Contestant, Order};
 use plimsoll_report::findings::letter;
 
+use crate::about::AboutFlags;
 use crate::compare::{self, Conditions};
 use crate::exit::{Done, first_error};
 use crate::output::ComparisonOutput;
@@ -48,6 +49,8 @@ pub(crate) struct Arguments {
     #[arg(long, help_heading = "Output")]
     remove_files: bool,
     #[command(flatten)]
+    about: AboutFlags,
+    #[command(flatten)]
     record: RecordFlags,
     #[command(flatten)]
     conditions: Conditions,
@@ -62,11 +65,12 @@ const RUNS: u32 = 2;
 
 /// Runs the subcommand.
 pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
-    let mut files = Files::reading([Path::new(&arguments.workload)]);
+    let sides = [ArmFlags::read(&arguments.a, "A")?, ArmFlags::read(&arguments.b, "B")?];
+    let inputs = sides.iter().flat_map(ArmFlags::files).chain(arguments.about.files());
+    let mut files = Files::reading(inputs.chain([Path::new(&arguments.workload)]));
     files.fills("--record", arguments.record.folder());
     let output = arguments.output.open(&mut files)?;
     let workload = arguments.parameters.workload(&arguments.workload)?;
-    let sides = [ArmFlags::read(&arguments.a, "A")?, ArmFlags::read(&arguments.b, "B")?];
     let terminal = Terminal::new(arguments.output.quiet);
     let monitor: &dyn Monitor = &terminal;
     let timeout_ns = timeout_ns(&arguments.load);

@@ -15,12 +15,13 @@ use anyhow::Context;
 use plimsoll_drive::tap::Tap;
 use plimsoll_experiment::{
     IntervalMode, LevelResult, LevelSpec, Monitor, RunRecording, RunSpec, Runner, Table, Variant, VariantSpec, Work,
-    finished_levels, levels_of_variant, measure, repeated,
+    finished_levels, levels_of_variant, measure, recording_findings, repeated,
 };
-use plimsoll_model::Names;
+use plimsoll_model::{About, Names};
 use plimsoll_recording::TransactionsFile;
 use plimsoll_workload::Builtin;
 
+use crate::about::AboutFlags;
 use crate::exit::{Done, Usage, first_error};
 use crate::output::{Output, finish_table};
 use crate::output_file::{Files, OutputFile, Readers};
@@ -105,6 +106,8 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "FILE.pcapng", help_heading = "Output")]
     tap: Option<PathBuf>,
     #[command(flatten)]
+    about: AboutFlags,
+    #[command(flatten)]
     record: RecordFlags,
     /// Repeat the run recorded in DIR with the same target, workload and load. Outputs, password, --server-pid and
     /// --server-metrics must be given again
@@ -145,7 +148,12 @@ impl Arguments {
 /// Runs the subcommand.
 pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
     let mut files = Files::reading(
-        arguments.target.files().chain([Path::new(&arguments.workload)]).chain(arguments.from.as_deref()),
+        arguments
+            .target
+            .files()
+            .chain([Path::new(&arguments.workload)])
+            .chain(arguments.from.as_deref())
+            .chain(arguments.about.files()),
     );
     files.fills("--record", arguments.record.folder());
     let output = arguments.output.open(&mut files)?;
@@ -159,7 +167,7 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
     };
     let target = if arguments.from.is_some() { arguments.target.of(&spec)? } else { arguments.target.clone() };
     let resolved = target.choose()?;
-    let spec = RunSpec { target: resolved.shown.clone(), ..spec };
+    let spec = RunSpec { target: resolved.shown.clone(), about: about(&arguments)?, ..spec };
     let (finished, names) = already(&arguments, &spec)?;
     let terminal = Terminal::new(arguments.output.quiet);
     let monitor: &dyn Monitor = &terminal;
@@ -230,10 +238,20 @@ fn asked(arguments: &Arguments) -> anyhow::Result<(RunSpec, Vec<Variant>)> {
         no_cpu_idle: arguments.load.no_cpu_idle,
         stop_above_s: arguments.stop_above.map(|limit| limit.as_secs_f64()),
         variants: variants.iter().enumerate().map(of).collect::<anyhow::Result<_>>()?,
+        about: About::default(),
     };
     let warmup_ns = spec.levels().next().map(|(_, level)| level.plan.phases.warmup_ns);
     spec.warmup_ns = warmup_ns.unwrap_or(0);
     Ok((spec, variants))
+}
+
+/// What is said of the run. A recording that is continued keeps what was said of it, unless something else is said.
+fn about(arguments: &Arguments) -> anyhow::Result<About> {
+    let about = arguments.about.read()?;
+    match arguments.record.folder() {
+        Some(folder) if arguments.go_on && about.is_empty() => recording_findings::about(folder),
+        _ => Ok(about),
+    }
 }
 
 /// Absolute path of a workload file, or its built-in name.

@@ -20,6 +20,7 @@ mod ganesha;
 mod golden;
 mod home_folders;
 mod kerberos;
+mod labels;
 mod laddis;
 mod netbench;
 mod page_commands;

@@ -24,7 +24,7 @@ use plimsoll_client::target::Target;
 use plimsoll_drive::connect::ConnectOptions;
 use plimsoll_model::Names;
 use plimsoll_report::findings::calls::Calls;
-use plimsoll_report::findings::{Findings, Parameter};
+use plimsoll_report::findings::{About, Findings, Parameter};
 use plimsoll_workload::Workload;
 
 use crate::error::all_of;
@@ -58,6 +58,8 @@ pub struct BreakdownSpec {
     pub counters: Option<CounterSource>,
     /// The files are removed at the end.
     pub remove_files: bool,
+    /// What its maker says of it.
+    pub about: About,
 }
 
 /// Measures the calls; `read` reads the capture of a mounted directory's connection, where there is one. Returns what a report shows,
@@ -186,6 +188,7 @@ impl Breakdown<'_> {
         let run_spec = RunSpec {
             target: spec.target.shown.clone(),
             warmup_ns: spec.calls.warmup_ns,
+            about: spec.about.clone(),
             ..RunSpec::new(workload, spec.calls.seed)
         };
         let result = RunResult { spec: run_spec, workload, levels, names, facts };

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::io::Write;
 
-use plimsoll_model::{Names, Procedure};
+use plimsoll_model::{About, Names, Procedure, SystemUnderTest};
 use plimsoll_stats::{Accumulator, FineHistogram, Headline, Times};
 
 use crate::error::Cause;
@@ -111,9 +111,10 @@ impl Row {
 /// What the recording is, and how long its stages took.
 fn about(recording: &Recording, out: &mut impl Write) -> Result<(), Cause> {
     let manifest = &recording.manifest;
-    family(out, "recording", "info", "Program that made the recording.")?;
+    family(out, "recording", "info", "Program that made the recording, title, labels and the system under test.")?;
     let mut labels = String::new();
     label(&mut labels, "tool", &manifest.tool);
+    described(&manifest.about()?, &mut labels);
     writeln!(out, "plimsoll_recording_info{{{labels}}} 1")?;
     if let Some(verdict) = &manifest.validity {
         family(out, "valid", "gauge", "1 if the numbers may be used, 0 if not.")?;
@@ -127,6 +128,19 @@ fn about(recording: &Recording, out: &mut impl Write) -> Result<(), Cause> {
         }
     }
     Ok(())
+}
+
+/// Title, labels and the system under test. Each has a prefix, so that no key is the name of another label.
+fn described(about: &About, labels: &mut String) {
+    if let Some(title) = &about.title {
+        label(labels, "title", title);
+    }
+    for (key, value) in &about.labels {
+        label(labels, &format!("label_{key}"), value);
+    }
+    for (part, lines) in about.system.iter().flat_map(SystemUnderTest::parts).filter(|(_, lines)| !lines.is_empty()) {
+        label(labels, &format!("system_{}", part.to_ascii_lowercase()), &lines.join("; "));
+    }
 }
 
 fn family(out: &mut impl Write, name: &str, kind: &str, help: &str) -> Result<(), Cause> {
@@ -183,6 +197,9 @@ fn in_stage(stage: &Stage) -> String {
 
 fn label(labels: &mut String, name: &str, value: &str) {
     let comma = if labels.is_empty() { "" } else { "," };
+    // Some readers take other control characters for ends of lines, and the format has no escape for them.
+    let shown = |c: char| if c.is_control() && c != '\n' { c.escape_unicode().to_string() } else { c.to_string() };
+    let value: String = value.chars().map(shown).collect();
     let value = value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
     // Writing to a string cannot fail.
     let _ = write!(labels, "{comma}{name}=\"{value}\"");
@@ -240,6 +257,17 @@ mod tests {
         let mut labels = String::new();
         label(&mut labels, "a", "x\"\\\ny");
         assert_eq!(labels, "a=\"x\\\"\\\\\\ny\"");
+    }
+
+    #[test]
+    fn what_is_said_of_a_recording_has_prefixes_and_cannot_leave_its_quotes() {
+        let title = Some("t\"} 1\r\n# EOF\u{1b}".to_owned());
+        let system = Some(SystemUnderTest { cpu: vec!["a".to_owned(), "b".to_owned()], ..SystemUnderTest::default() });
+        let about = About { title, labels: [("tool".to_owned(), "x".to_owned())].into(), system };
+        let mut labels = String::new();
+        described(&about, &mut labels);
+        let expected = "title=\"t\\\"} 1\\\\u{d}\\n# EOF\\\\u{1b}\",label_tool=\"x\",system_cpu=\"a; b\"";
+        assert_eq!(labels, expected);
     }
 
     /// Every cell ends where a bucket does, or within it.

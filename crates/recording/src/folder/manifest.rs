@@ -1,6 +1,6 @@
 //! What a recording is of, and which of its stages are finished: `manifest.json`.
 
-use plimsoll_model::Validity;
+use plimsoll_model::{About, Validity};
 use std::fs::{self, File};
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
@@ -146,6 +146,16 @@ impl Manifest {
             ));
         }
         serde_json::from_slice(&text).map_err(damaged)
+    }
+}
+
+impl Manifest {
+    /// What the maker of the recording says of it: a part of its source, whatever was measured.
+    ///
+    /// # Errors
+    /// It is none, or has more or longer texts than there may be.
+    pub fn about(&self) -> Result<About, serde_json::Error> {
+        self.measured.pointer("/source/about").map_or_else(|| Ok(About::default()), About::deserialize)
     }
 }
 

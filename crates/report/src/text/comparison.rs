@@ -24,6 +24,10 @@ pub(super) fn draw(
     sections: Sections,
 ) -> fmt::Result {
     before(page, sides, comparison)?;
+    match sections == Sections::ALL {
+        true => super::described::draw(page, sides)?,
+        false => super::described::differences(page, sides)?,
+    }
     if sections.contains(Section::Diagnosis) {
         super::diagnosis::draw(page, &comparison.diagnosis)?;
     }

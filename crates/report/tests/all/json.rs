@@ -28,7 +28,9 @@ fn findings_keep_to_the_schema() {
 #[test]
 fn the_schema_is_closed() {
     fn walk(value: &Value, path: &str, objects: &mut u32) {
-        if value["type"] == "object" {
+        // Labels have the keys that somebody chose; their pattern and values are in the schema.
+        let is_map = value["propertyNames"].is_object() && value["additionalProperties"].is_object();
+        if value["type"] == "object" && !is_map {
             *objects += 1;
             assert_eq!(value["additionalProperties"], false, "{path}");
             let mut required: Vec<&str> =

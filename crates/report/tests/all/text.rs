@@ -2,7 +2,8 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use crate::example::{self, bless};
-use plimsoll_report::findings::{Confidence, Findings, Rule, Statement, Validity};
+use plimsoll_model::SystemUnderTest;
+use plimsoll_report::findings::{About, Confidence, Findings, Reason, Rule, Statement, Validity};
 use plimsoll_report::safe;
 use plimsoll_report::text::{LINES, Section, Sections, Style, appendix_a, screen};
 use std::path::PathBuf;
@@ -38,6 +39,35 @@ fn a_first_screen_is_short_and_narrow() {
             assert!(text.lines().all(|line| safe::columns(line) <= usize::from(width)), "{width}: {text}");
             assert!(width < 80 || text.lines().count() <= LINES, "{width}: {text}");
             assert!(text.contains("--full"), "{text}");
+        }
+    }
+}
+
+#[test]
+fn titles_and_labels_leave_a_first_screen_short() {
+    let long = |words: &str| words.repeat(20);
+    let labels = [("build".to_owned(), long("one two ")), ("host".to_owned(), long("ä"))].into();
+    let notes = vec![long("a note "), long("another ")];
+    let system = Some(SystemUnderTest { notes, ..SystemUnderTest::default() });
+    let about = About { title: Some(long("a title ")), labels, system };
+    let told = |mut side: Findings| {
+        side.source.about = about.clone();
+        side
+    };
+    let reasons = (0..20).map(|at| Reason::invalid(format!("Reason {at}")));
+    let rich = || Findings { breakdown: None, ..example::rich() };
+    let run = Findings { breakdown: None, ..example::run() };
+    let invalid = Findings { validity: Validity::of(reasons), ..rich() };
+    for findings in [example::rich(), rich(), run, example::empty(), invalid] {
+        let report = told(findings).into();
+        for width in (Style::MIN_WIDTH..=200).step_by(5) {
+            let text = screen(&report, &Style::plain(width));
+            assert!(text.lines().all(|line| safe::columns(line) <= usize::from(width)), "{width}: {text}");
+            assert!(width < 80 || text.lines().count() <= LINES, "{width}: {text}");
+            assert!(
+                ["Title: a title", "Labels: build=one", "System: a note"].iter().all(|line| text.contains(line)),
+                "{text}"
+            );
         }
     }
 }

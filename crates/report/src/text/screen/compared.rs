@@ -2,6 +2,7 @@
 //! the largest differences of groups and procedures.
 
 use super::super::comparison::{before, change_of, is_shown, row_name, verdict};
+use super::super::described;
 use super::super::page::{Page, Role};
 use super::super::table::Table;
 use super::super::units::{NONE, TimeScale, significant};
@@ -41,6 +42,7 @@ impl<'c> Line<'c> {
 
 pub(super) fn blocks(sides: &[Findings], comparison: &Comparison, look: Look<'_>) -> Vec<Block> {
     let mut head = drawn(look, |page| before(page, sides, comparison));
+    head.extend(drawn(look, |page| described::differences(page, sides)));
     if head.len() > HEAD {
         let left_out = head.len() - (HEAD - 1);
         head.truncate(HEAD - 1);

@@ -1,5 +1,6 @@
 //! What the report is of, whether its numbers may be used, and what they cover.
 
+use super::super::described;
 use super::super::packets::labelled;
 use super::super::page::{Page, Role, wrap};
 use super::super::units::time;
@@ -20,6 +21,7 @@ pub(super) fn draw(page: &mut Page<'_>, findings: &Findings) -> fmt::Result {
     let name = page.paint(Role::Heading, &safe::fit_middle(&title(findings), room));
     let word = page.paint(role, word);
     page.line(&format!("{name}: {word}"))?;
+    described::brief(page, findings)?;
     reasons(page, findings)?;
     page.paragraph(Role::Plain, "", &coverage(findings))?;
     if !findings.source.filters.is_empty() {

@@ -153,6 +153,7 @@ pub(crate) fn rich() -> Findings {
             inputs: vec!["f630 - 80 clients".into()],
             filters: vec!["--server 10.0.0.2".into()],
             vantage: "wire".into(),
+            ..Source::default()
         },
         diagnosis: Diagnosis {
             waited_s: Some(1_234.0),

@@ -181,6 +181,7 @@ fn make() -> Findings {
             inputs: vec!["ring-00001.pcapng".into(), NASTY[3].into(), "-".into()],
             filters: vec!["--server".into(), "10.0.0.9".into()],
             vantage: "wire".into(),
+            ..Source::default()
         },
         validity: Validity::default(),
         headline: Headline::ResponseTime,

@@ -1,0 +1,50 @@
+//! `--title`, `--label` and `--describe`: what the maker of a measurement says of it, as flags.
+
+mod description;
+
+use std::path::{Path, PathBuf};
+
+use plimsoll_model::About;
+
+use crate::exit::Usage;
+
+/// What reports say of a measurement, as flags.
+#[derive(Clone, Debug, Default, clap::Args)]
+#[command(next_help_heading = "Description")]
+pub(crate) struct AboutFlags {
+    /// Title of the measurement in reports, pages and recordings
+    #[arg(long, value_name = "TEXT", value_parser = About::check_title)]
+    title: Option<String>,
+    /// Label of the measurement, e.g. commit=1a2b3c; may be repeated. The key has letters, digits and underscores.
+    /// Reports, recordings, comparisons and OpenMetrics show it
+    #[arg(long = "label", value_name = "KEY=VALUE", value_parser = About::parse_label)]
+    labels: Vec<(String, String)>,
+    /// Description of the system under test, a TOML file with any of the keys server, version, cpu, memory, disks,
+    /// network and notes; each is a string or a list of strings (docs/labels.md)
+    #[arg(long, value_name = "FILE.toml")]
+    describe: Option<PathBuf>,
+}
+
+impl AboutFlags {
+    /// Reads the description and checks the labels.
+    pub(crate) fn read(&self) -> anyhow::Result<About> {
+        let labels = About::collect_labels(&self.labels).map_err(|why| Usage(format!("--label: {why}")))?;
+        let system = self.describe.as_deref().map(description::read).transpose()?;
+        Ok(About { title: self.title.clone(), labels, system })
+    }
+
+    /// The description's file.
+    pub(crate) fn files(&self) -> impl Iterator<Item = &Path> {
+        self.describe.iter().map(PathBuf::as_path)
+    }
+
+    /// With the flags of one side of a duel in place of these, where it has them.
+    pub(crate) fn with(&self, own: &Self) -> Self {
+        let others = self.labels.iter().filter(|(key, _)| !own.labels.iter().any(|(known, _)| known == key));
+        Self {
+            title: own.title.clone().or_else(|| self.title.clone()),
+            labels: others.chain(&own.labels).cloned().collect(),
+            describe: own.describe.clone().or_else(|| self.describe.clone()),
+        }
+    }
+}

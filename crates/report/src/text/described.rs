@@ -1,0 +1,65 @@
+//! Title, labels and the system under test in the terminal.
+
+use super::page::{Page, Role};
+use crate::described::{DescribedRow, described};
+use crate::findings::Findings;
+use crate::safe;
+use std::fmt;
+
+/// All that was said of one side, or of several beside each other; nothing where nothing was said.
+pub(super) fn draw(page: &mut Page<'_>, sides: &[Findings]) -> fmt::Result {
+    let rows = described(sides);
+    if rows.is_empty() {
+        return Ok(());
+    }
+    page.heading(if sides.len() == 1 { "Described as:" } else { "Described as (differences first):" })?;
+    rows.iter().try_for_each(|row| one(page, sides, row))
+}
+
+/// What the sides say differently; nothing where they agree.
+pub(super) fn differences(page: &mut Page<'_>, sides: &[Findings]) -> fmt::Result {
+    let rows = described(sides);
+    let mut different = rows.iter().filter(|row| row.differs()).peekable();
+    if different.peek().is_some() {
+        page.heading("Described differently:")?;
+    }
+    different.try_for_each(|row| one(page, sides, row))
+}
+
+/// A line each for the title, the labels and the system, cut to the width of the page.
+pub(super) fn brief(page: &mut Page<'_>, findings: &Findings) -> fmt::Result {
+    let about = &findings.source.about;
+    let line = |page: &mut Page<'_>, lead: &str, text: &str| {
+        let room = page.width().saturating_sub(lead.len());
+        page.line(&format!("{lead}{}", safe::fit(text, room)))
+    };
+    if let Some(title) = &about.title {
+        line(page, "Title: ", title)?;
+    }
+    if !about.labels.is_empty() {
+        let labels: Vec<String> = about.labels.iter().map(|(key, value)| format!("{key}={value}")).collect();
+        line(page, "Labels: ", &labels.join(", "))?;
+    }
+    if let Some(system) = &about.system {
+        let parts = system.parts();
+        let parts: Vec<String> =
+            parts.iter().filter(|(_, lines)| !lines.is_empty()).map(|(_, lines)| lines.join("; ")).collect();
+        line(page, "System: ", &parts.join("; "))?;
+    }
+    Ok(())
+}
+
+/// `CPU      A: …`, and a line for each other side; one line where all say the same.
+fn one(page: &mut Page<'_>, sides: &[Findings], row: &DescribedRow) -> fmt::Result {
+    // A key of a label may be 64 characters long.
+    let name = format!("  {:<12}", safe::fit(&row.name, page.width() / 2));
+    let values: Vec<&str> = row.values.iter().map(|value| value.as_deref().unwrap_or("(not given)")).collect();
+    if !row.differs() {
+        return page.paragraph(Role::Plain, &format!("{name} "), values.first().unwrap_or(&""));
+    }
+    for (place, (side, value)) in sides.iter().zip(values).enumerate() {
+        let name = if place == 0 { name.clone() } else { " ".repeat(safe::columns(&name)) };
+        page.paragraph(Role::Plain, &format!("{name} {}: ", side.letter), value)?;
+    }
+    Ok(())
+}
