@@ -73,9 +73,11 @@ fn processors() -> io::Result<Vec<usize>> {
 
 /// Gives the calling thread the idle policy and binds it to a processor.
 fn settle_on(processor: usize) -> io::Result<()> {
-    let nothing = libc::sched_param { sched_priority: 0 };
-    // SAFETY: the pointer is to a whole `sched_param` that outlives the call; 0 is the calling thread.
-    if unsafe { libc::sched_setscheduler(0, libc::SCHED_IDLE, &raw const nothing) } != 0 {
+    // The kernel's `sched_param` is this one number.
+    let priority: libc::c_int = 0;
+    // musl's `sched_setscheduler` is a stub that always fails: this asks the kernel itself.
+    // SAFETY: the pointer is to a number that outlives the call; 0 is the calling thread.
+    if unsafe { libc::syscall(libc::SYS_sched_setscheduler, 0, libc::SCHED_IDLE, &raw const priority) } != 0 {
         return Err(io::Error::last_os_error());
     }
     let mut only = CpuSet::new();
