@@ -14,6 +14,7 @@ mod filter;
 mod hosts;
 mod interrupt;
 mod keys;
+mod man;
 mod output;
 mod output_file;
 mod progress;
@@ -66,6 +67,8 @@ enum Command {
     Demo(demo::Arguments),
     /// Drive two servers alternately with the same workload, and show which differences are significant.
     Duel(Box<duel::Arguments>),
+    /// Print a manual page, or write the pages of all subcommands into a folder.
+    Man(man::Arguments),
     /// Drive an SMB or NFS server with a workload, and report response times.
     Run(Box<run::Arguments>),
     /// Print the report of a recording again.
@@ -96,6 +99,7 @@ fn dispatch(command: Command) -> anyhow::Result<exit::Done> {
         Command::Completions(arguments) => completions::run(arguments),
         Command::Demo(arguments) => demo::run(arguments),
         Command::Duel(arguments) => duel::run(*arguments),
+        Command::Man(arguments) => man::run(&arguments),
         Command::Run(arguments) => run::run(*arguments),
         Command::Report(arguments) => report::run(arguments),
         Command::Serve(arguments) => serve::run(arguments),

@@ -2,6 +2,7 @@
 
 mod colour;
 mod completions;
+mod manual;
 mod pipes;
 mod progress;
 mod version;

@@ -1,0 +1,155 @@
+//! `plimsoll man`: manual pages, made from the same texts as `--help`.
+
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use clap::CommandFactory;
+use clap_mangen::Man;
+use clap_mangen::roff::{Roff, bold, roman};
+
+use crate::exit::{Done, Usage};
+
+const EXAMPLES: &str = "Examples:
+  plimsoll man run > plimsoll-run.1
+  plimsoll man workloads show > plimsoll-workloads-show.1
+  plimsoll man --folder ~/.local/share/man/man1
+
+The last one writes all pages: then `man plimsoll-run` shows them.";
+
+/// Arguments of `plimsoll man`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Arguments {
+    /// Subcommand to print the page of (default: the page of plimsoll itself)
+    #[arg(value_name = "SUBCOMMAND")]
+    subcommand: Vec<String>,
+    /// Write the pages of all subcommands into this folder
+    #[arg(long, value_name = "DIR", conflicts_with = "subcommand")]
+    folder: Option<PathBuf>,
+}
+
+/// Prints a page, or writes all.
+pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Done> {
+    let mut command = crate::Arguments::command().disable_help_subcommand(true);
+    // Gives subcommands the flags and the names that they inherit.
+    command.build();
+    match &arguments.folder {
+        Some(folder) => {
+            fs::create_dir_all(folder).with_context(|| format!("cannot create {}", folder.display()))?;
+            write_all(&command, folder)?;
+        }
+        None => io::stdout().lock().write_all(&page(find(&command, &arguments.subcommand)?)?)?,
+    }
+    Ok(Done::Normally)
+}
+
+fn find<'a>(command: &'a clap::Command, words: &[String]) -> anyhow::Result<&'a clap::Command> {
+    words.iter().try_fold(command, |command, word| {
+        let found = command.find_subcommand(word);
+        found.ok_or_else(|| {
+            let names: Vec<&str> = command.get_subcommands().map(clap::Command::get_name).collect();
+            let expected = if names.is_empty() { "no further word".to_owned() } else { names.join(", ") };
+            Usage(format!("{}: unknown subcommand {word}; expected {expected}", full_name(command))).into()
+        })
+    })
+}
+
+fn write_all(command: &clap::Command, folder: &Path) -> anyhow::Result<()> {
+    let file = folder.join(format!("{}.1", full_name(command)));
+    fs::write(&file, page(command)?).with_context(|| format!("cannot write {}", file.display()))?;
+    command.get_subcommands().try_for_each(|command| write_all(command, folder))
+}
+
+/// As the page is called: `plimsoll-workloads-show`.
+fn full_name(command: &clap::Command) -> &str {
+    command.get_display_name().unwrap_or_else(|| command.get_name())
+}
+
+/// A page in the format of man(7).
+fn page(command: &clap::Command) -> io::Result<Vec<u8>> {
+    let source = concat!("plimsoll ", env!("CARGO_PKG_VERSION"));
+    let man = Man::new(command.clone()).source(source).manual("Plimsoll");
+    let mut page = Vec::new();
+    man.render_title(&mut page)?;
+    man.render_name_section(&mut page)?;
+    man.render_synopsis_section(&mut page)?;
+    man.render_description_section(&mut page)?;
+    man.render_options_section(&mut page)?;
+    if command.has_subcommands() {
+        man.render_subcommands_section(&mut page)?;
+    }
+    page.extend_from_slice(examples(command).render().as_bytes());
+    page.extend_from_slice(see_also(command).render().as_bytes());
+    Ok(page)
+}
+
+/// The text below the help: unfilled, because its lines are there to be copied.
+fn examples(command: &clap::Command) -> Roff {
+    let mut section = Roff::new();
+    let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+    let (heading, text) = match help.strip_prefix("Examples:\n") {
+        Some(text) => ("EXAMPLES", text),
+        None => ("NOTES", help.as_str()),
+    };
+    if !text.is_empty() {
+        section.control("SH", [heading]).control("nf", []);
+        for line in text.lines() {
+            section.text([roman(line)]);
+        }
+        section.control("fi", []);
+    }
+    section
+}
+
+/// The page of plimsoll has its subcommands' names already.
+fn see_also(command: &clap::Command) -> Roff {
+    let mut section = Roff::new();
+    if full_name(command) != "plimsoll" {
+        section.control("SH", ["SEE ALSO"]).text([bold("plimsoll"), roman("(1)")]);
+    }
+    section
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pages(command: &clap::Command) -> Vec<(String, String)> {
+        let own = (full_name(command).to_owned(), String::from_utf8(page(command).unwrap()).unwrap());
+        std::iter::once(own).chain(command.get_subcommands().flat_map(pages)).collect()
+    }
+
+    /// What the help says, the page says: every option, and every example.
+    #[test]
+    fn a_page_has_all_options_and_examples_of_the_help() {
+        let mut command = crate::Arguments::command().disable_help_subcommand(true);
+        command.build();
+        assert!(pages(&command).len() > 15);
+        for (name, page) in pages(&command) {
+            let plain = page.replace("\\-", "-").replace("\\fB", "").replace("\\fR", "");
+            let words: Vec<String> = name.split('-').skip(1).map(str::to_owned).collect();
+            let command = find(&command, &words).unwrap();
+            for option in command.get_opts().filter(|option| !option.is_hide_set()) {
+                let long = option.get_long().unwrap();
+                assert!(plain.contains(&format!("--{long}")), "{name}: --{long}");
+            }
+            let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+            for line in help.lines().filter(|line| line.contains("plimsoll ")) {
+                // Quotes and backslashes are written otherwise in man(7).
+                let first: String = line.trim_start().chars().take_while(|c| !"'\"\\".contains(*c)).collect();
+                assert!(plain.contains(&first), "{name}: {line}");
+            }
+        }
+    }
+
+    #[test]
+    fn an_unknown_subcommand_is_a_usage_error() {
+        let command = crate::Arguments::command();
+        let error = find(&command, &["nothing".to_owned()]).unwrap_err();
+        assert!(error.is::<Usage>() && error.to_string().contains("expected analyze, "), "{error}");
+        let error = find(&command, &["analyze".to_owned(), "more".to_owned()]).unwrap_err();
+        assert!(error.to_string().contains("expected no further word"), "{error}");
+    }
+}
