@@ -8,6 +8,7 @@ mod kerberos;
 mod licences;
 mod loss;
 mod newcomer;
+mod package;
 mod process;
 mod record;
 mod setup;
@@ -78,6 +79,8 @@ enum Command {
         /// Commands to run instead, each a line for the shell
         commands: Vec<String>,
     },
+    /// Make the packages that users install into dist/, and install and run each
+    Package(package::Arguments),
     /// Install what tests and benches use, or say what is missing
     Setup,
 }
@@ -100,6 +103,7 @@ fn main() -> ExitCode {
         Command::Record(what) => record::run(what),
         Command::Verify { proofs } => verify::run(&proofs),
         Command::Newcomer { commands } => newcomer::run(&commands),
+        Command::Package(arguments) => package::run(&arguments),
         Command::Setup => setup::run(),
     };
     match outcome {

@@ -1,0 +1,65 @@
+//! The static program, and the commit that it is of.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::{process, workspace};
+
+/// A static program: it runs on every Linux of this processor, whatever C library is there.
+pub(super) const TARGET: &str = "x86_64-unknown-linux-musl";
+
+/// What is packaged.
+#[derive(Clone, Debug)]
+pub(super) struct Release {
+    pub(super) version: String,
+    pub(super) commit: String,
+    /// Time of the commit in seconds: the time of all files in packages.
+    pub(super) epoch: String,
+}
+
+impl Release {
+    /// The commit that is checked out.
+    pub(super) fn of_commit(allow_dirty: bool) -> Result<Self, String> {
+        let git = |arguments: &[&str]| {
+            process::output(Command::new("git").args(arguments).current_dir(workspace::root()))
+                .map(|text| text.trim().to_owned())
+        };
+        let changes = git(&["status", "--porcelain"])?;
+        if !changes.is_empty() && !allow_dirty {
+            return Err(format!("uncommitted changes; commit them, or give --allow-dirty:\n{changes}"));
+        }
+        Ok(Release {
+            version: workspace::version()?,
+            commit: git(&["rev-parse", "HEAD"])?,
+            epoch: git(&["show", "--no-patch", "--format=%ct", "HEAD"])?,
+        })
+    }
+}
+
+/// Builds the program from a working tree, into the `target` folder there.
+pub(super) fn program(tree: &Path) -> Result<PathBuf, String> {
+    if process::find("musl-gcc").is_none() {
+        return Err("needs musl-gcc (Debian package musl-tools)".to_owned());
+    }
+    let libraries = process::output(Command::new("rustc").args(["--print", "target-libdir", "--target", TARGET]))?;
+    if !Path::new(libraries.trim()).is_dir() {
+        return Err(format!("needs Rust's libraries for {TARGET}: rustup target add {TARGET}"));
+    }
+    let target = if tree == workspace::root() { workspace::target() } else { tree.join("target") };
+    // Paths of this machine must not be in the program, or it would differ on the next.
+    let remapped = [(tree.to_owned(), "/plimsoll"), (cargo_home().join("registry/src"), "/registry")];
+    let flags = remapped.iter().map(|(from, to)| format!("'--remap-path-prefix={}={to}'", from.display()));
+    let flags = flags.collect::<Vec<_>>().join(",");
+    let mut build = process::cargo(&["build", "--locked", "--profile", "dist", "--package", "plimsoll-cli"]);
+    build.args(["--target", TARGET, "--config", &format!("target.{TARGET}.rustflags=[{flags}]")]);
+    build.arg("--target-dir").arg(&target).current_dir(tree);
+    // These would replace the flags above.
+    build.env_remove("RUSTFLAGS").env_remove("CARGO_ENCODED_RUSTFLAGS");
+    process::run(&mut build)?;
+    Ok(target.join(TARGET).join("dist/plimsoll"))
+}
+
+fn cargo_home() -> PathBuf {
+    let default = || PathBuf::from(std::env::var_os("HOME").unwrap_or_default()).join(".cargo");
+    std::env::var_os("CARGO_HOME").map_or_else(default, PathBuf::from)
+}

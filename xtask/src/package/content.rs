@@ -1,0 +1,123 @@
+//! What every package has in it, whatever its format.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use super::build::{Release, TARGET};
+use super::{files, licences, sbom};
+use crate::{Outcome, process, workspace};
+
+/// Shells whose completions are packaged, and the files as each shell looks for them.
+const SHELLS: [(&str, &str); 4] =
+    [("bash", "plimsoll"), ("zsh", "_plimsoll"), ("fish", "plimsoll.fish"), ("powershell", "plimsoll.ps1")];
+/// Where a bundled part of Apache ECharts begins with its notice and licences.
+const CHARTS: &str = "crates/report/assets/echarts.min.js";
+
+/// The program, and a folder with what goes beside it.
+#[derive(Clone, Debug)]
+pub(super) struct Content {
+    pub(super) release: Release,
+    pub(super) program: PathBuf,
+    /// Manual pages in `man`, completions in `completions`, texts in `doc`.
+    folder: PathBuf,
+    /// For the trees of formats, and trials.
+    pub(super) scratch: PathBuf,
+}
+
+impl Content {
+    /// Makes what goes beside the program.
+    pub(super) fn collect(release: &Release, program: PathBuf, scratch: &Path) -> Result<Self, String> {
+        let folder = scratch.join("content");
+        files::empty(&folder)?;
+        let content = Content { release: release.clone(), program, folder, scratch: scratch.to_owned() };
+        let man = content.folder.join("man");
+        files::make(&man)?;
+        process::output(content.command().args(["man", "--folder"]).arg(&man))?;
+        for (shell, file) in SHELLS {
+            let script = process::output(content.command().args(["completions", shell]))?;
+            files::write(&content.folder.join("completions").join(file), &script)?;
+        }
+        let doc = content.folder.join("doc");
+        for name in ["README.md", "CHANGELOG.md", "LICENSE-MIT", "LICENSE-APACHE"] {
+            files::copy(&workspace::root().join(name), &doc.join(name))?;
+        }
+        let crates = licences::crates()?;
+        files::write(&doc.join("THIRD-PARTY.txt"), &licences::text(&crates)?)?;
+        files::write(&doc.join("ECHARTS.txt"), &charts_notice()?)?;
+        files::write(&doc.join("sbom.cdx.json"), &sbom::document(release, &crates))?;
+        Ok(content)
+    }
+
+    fn command(&self) -> Command {
+        let mut command = Command::new(&self.program);
+        command.stdin(Stdio::null());
+        command
+    }
+
+    /// `plimsoll-0.1.0-x86_64-unknown-linux-musl`.
+    pub(super) fn full_name(&self) -> String {
+        format!("plimsoll-{}-{TARGET}", self.release.version)
+    }
+
+    /// The bill of materials.
+    pub(super) fn sbom(&self) -> PathBuf {
+        self.folder.join("doc/sbom.cdx.json")
+    }
+
+    /// What the bill of materials is called outside of a package.
+    pub(super) fn sbom_name(&self) -> String {
+        format!("{}.cdx.json", self.full_name())
+    }
+
+    /// As they are, in folders of their own: for people who unpack by hand.
+    pub(super) fn loose(&self, folder: &Path) -> Outcome {
+        files::empty(folder)?;
+        self.copy("man", &folder.join("man/man1"))?;
+        self.copy("completions", &folder.join("completions"))?;
+        self.copy("doc", folder)?;
+        files::copy(&self.program, &folder.join("plimsoll"))
+    }
+
+    /// Where a distribution looks for them; zsh looks in a folder that each distribution names itself.
+    pub(super) fn installed(&self, root: &Path, zsh_functions: &str) -> Outcome {
+        files::empty(root)?;
+        let share = root.join("usr/share");
+        files::copy(&self.program, &root.join("usr/bin/plimsoll"))?;
+        self.copy("man", &share.join("man/man1"))?;
+        for page in files::names(&share.join("man/man1"))? {
+            process::output(Command::new("gzip").args(["--best", "--no-name"]).arg(share.join("man/man1").join(page)))?;
+        }
+        let places = ["bash-completion/completions", zsh_functions, "fish/vendor_completions.d"];
+        for ((_, file), place) in SHELLS.iter().zip(places) {
+            files::copy(&self.folder.join("completions").join(file), &share.join(place).join(file))?;
+        }
+        self.copy("doc", &share.join("doc/plimsoll"))?;
+        files::settle(root, &self.release.epoch)
+    }
+
+    /// Copies one of the folders.
+    pub(super) fn copy(&self, name: &str, to: &Path) -> Outcome {
+        let from = self.folder.join(name);
+        files::names(&from)?.iter().try_for_each(|file| files::copy(&from.join(file), &to.join(file)))
+    }
+}
+
+/// The comment at the head of the charts' library: its notice, and the licences of all that is in it.
+fn charts_notice() -> Result<String, String> {
+    let library = workspace::root().join(CHARTS);
+    let text = fs::read_to_string(&library).map_err(|error| format!("{CHARTS}: {error}"))?;
+    let notice = text.strip_prefix("/*!\n").and_then(|text| text.split_once("*/"));
+    notice.map(|(notice, _)| notice.to_owned()).ok_or(format!("{CHARTS}: no notice at its head"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_charts_have_their_notice() {
+        let notice = charts_notice().unwrap();
+        assert!(notice.contains("The Apache Software Foundation") && notice.contains("zrender: LICENSE"));
+    }
+}

@@ -1,0 +1,138 @@
+//! What is packed is run: the version, the first report of a golden capture, the demonstration.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Instant;
+
+use super::files;
+use crate::{Outcome, process, setup, workspace};
+
+/// The capture that is analysed, and the report that `analyze --utc` must print of it.
+const CAPTURE: &str = "captures/netbench-samba/capture.pcap.zst";
+const REPORT: &str = "captures/netbench-samba/screen.txt";
+/// The exit code of a demonstration on a machine too busy for valid numbers.
+const NO_VERDICT: i32 = 4;
+
+/// Version and first report, on this machine.
+pub(super) fn reports(program: &Path) -> Outcome {
+    let folder = workspace::root().join(CAPTURE);
+    let folder = folder.parent().unwrap_or(&folder);
+    runs(|| {
+        let mut command = Command::new(program);
+        command.current_dir(folder);
+        Ok(command)
+    })
+}
+
+/// The same in a root that has nothing but what was unpacked there: no library, no `/proc`, no `/tmp`.
+pub(super) fn reports_in_an_empty_root(root: &Path, program: &str) -> Outcome {
+    let begun = Instant::now();
+    let capture = root.join("capture.pcap.zst");
+    files::copy(&workspace::root().join(CAPTURE), &capture)?;
+    runs(|| in_root(root, program))?;
+    took("version and first report", begun);
+    fs::remove_file(&capture).map_err(|error| format!("{}: {error}", capture.display()))
+}
+
+fn runs(command: impl Fn() -> Result<Command, String>) -> Outcome {
+    let version = process::output(command()?.arg("--version"))?;
+    if !version.starts_with("plimsoll ") {
+        return Err(format!("--version: {version}"));
+    }
+    let report = process::output(command()?.args(["analyze", "capture.pcap.zst", "--utc"]))?;
+    let expected = files::read(&workspace::root().join(REPORT))?;
+    if report == expected { Ok(()) } else { Err(format!("not the report in {REPORT}:\n{report}")) }
+}
+
+/// The demonstration, which writes its page into a folder.
+pub(super) fn demo(program: &Path, folder: &Path) -> Outcome {
+    let mut command = Command::new(program);
+    command.current_dir(folder);
+    demonstrates(command, folder)
+}
+
+/// The same in an empty root.
+pub(super) fn demo_in_an_empty_root(root: &Path, program: &str) -> Outcome {
+    demonstrates(in_root(root, program)?, root)
+}
+
+fn demonstrates(mut command: Command, folder: &Path) -> Outcome {
+    let begun = Instant::now();
+    let output = command.arg("demo").stdin(Stdio::null()).output().map_err(|error| format!("demo: {error}"))?;
+    let report = String::from_utf8_lossy(&output.stdout);
+    match output.status.code() {
+        Some(0) => {}
+        Some(NO_VERDICT) => println!("demo: this machine was too busy for valid numbers"),
+        _ => return Err(format!("demo: {}\n{}", output.status, String::from_utf8_lossy(&output.stderr))),
+    }
+    if !report.contains("16 clients") || !folder.join("plimsoll-demo.html").is_file() {
+        return Err(format!("demo: no report of 16 clients, or no page:\n{report}"));
+    }
+    took("demo", begun);
+    Ok(())
+}
+
+/// A program with another root. Without root's rights, in a user namespace of its own.
+fn in_root(root: &Path, program: &str) -> Result<Command, String> {
+    let needed = |name: &str, package: &str| {
+        process::find(name).ok_or_else(|| format!("needs {name} (Debian package {package})"))
+    };
+    let (unshare, chroot) = (needed("unshare", "util-linux")?, needed("chroot", "coreutils")?);
+    let mut command = Command::new(unshare);
+    if !setup::is_root() {
+        command.args(["--user", "--map-root-user"]);
+    }
+    command.args(["--mount", "--"]).arg(chroot).arg(root).arg(program).env_clear().stdin(Stdio::null());
+    Ok(command)
+}
+
+/// A package manager lists exactly the files (and folders, which it may or may not list) of a tree.
+pub(super) fn lists(listed: &str, tree: &Path, prefix: &str) -> Outcome {
+    let expected: Vec<String> = files::list(tree)?.into_iter().map(|path| format!("{prefix}{path}")).collect();
+    let mut listed: Vec<&str> = listed.lines().filter(|path| !is_folder(path, &expected)).collect();
+    listed.sort_unstable();
+    if listed != expected {
+        return Err(format!("installed: {listed:#?}\nexpected: {expected:#?}"));
+    }
+    println!("{} files as expected", listed.len());
+    Ok(())
+}
+
+fn is_folder(path: &str, files: &[String]) -> bool {
+    path == "/." || files.iter().any(|file| file.strip_prefix(path).is_some_and(|rest| rest.starts_with('/')))
+}
+
+/// The demonstration takes half a minute: it is run once for all packages with the same program.
+pub(super) fn same_program(one: &Path, other: &Path) -> Outcome {
+    let read = |file: &Path| fs::read(file).map_err(|error| format!("{}: {error}", file.display()));
+    if read(one)? == read(other)? { Ok(()) } else { Err(format!("{}: another program", other.display())) }
+}
+
+/// After a package was removed, only the package manager's own files are there. (Folders of the distribution's may stay: rpm leaves
+/// what it does not own.)
+pub(super) fn is_gone(root: &Path) -> Outcome {
+    let left: Vec<String> = files::list(root)?.into_iter().filter(|path| !path.starts_with("/var/lib/")).collect();
+    if left.is_empty() && !root.join("usr/share/doc/plimsoll").exists() {
+        println!("removed, nothing left");
+        return Ok(());
+    }
+    Err(format!("left after removal: {left:?}"))
+}
+
+/// Says how long something took.
+pub(super) fn took(what: &str, since: Instant) {
+    println!("{:>6.1} s  {what}", since.elapsed().as_secs_f64());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn folders_in_a_list_are_known_by_the_files_in_them() {
+        let files = ["/usr/bin/plimsoll".to_owned()];
+        assert!(is_folder("/usr", &files) && is_folder("/.", &files));
+        assert!(!is_folder("/usr/bin/plimsoll", &files) && !is_folder("/usr/b", &files));
+    }
+}
