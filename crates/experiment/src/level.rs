@@ -1,7 +1,7 @@
 //! One load level: it runs, and what it brought becomes what a report shows.
 
 use plimsoll_drive::engine::{self, EngineError, EngineResult, Plan, Setup, Watch};
-use plimsoll_model::{Names, Reason, Validity, Verdict};
+use plimsoll_model::{Guarantees, Names, Reason, Validity, Verdict};
 use plimsoll_report::collect::clients::spread;
 use plimsoll_report::collect::comparison::{LoadPoint, MeasuredRun};
 use plimsoll_report::collect::run::{About, Answered, Level, operations_together};
@@ -77,6 +77,12 @@ impl LevelResult {
     pub(super) fn beside(mut self, watch: Option<&ServerSideWatch>) -> LevelResult {
         let answered = self.answered().requests;
         self.about.server = watch.map(|watch| watch.during(self.span_ns, answered));
+        self
+    }
+
+    /// The same with what the server guaranteed.
+    pub(super) fn guaranteed(mut self, guarantees: Guarantees) -> LevelResult {
+        self.about.guarantees = Some(guarantees);
         self
     }
 
@@ -399,6 +405,7 @@ fn judged(
         spread: spread(&clients.iter().map(share).collect::<Vec<_>>(), alike(&generator, response)),
         failures: failures(&clients),
         server: None,
+        guarantees: None,
         connections: plan.connections_in_all(),
         validity: Validity::of(reasons.clone()),
         silence,

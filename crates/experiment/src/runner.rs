@@ -235,6 +235,8 @@ impl<'a> Runner<'a> {
             recording: feed.as_ref(),
             with_intervals: self.interval_mode != IntervalMode::Off,
         };
+        // Preparing the files is no part of the level.
+        drop(prepared.server.take_guarantees());
         let run = |watch: &Watch| level::run(plan, words, setup, options, watch);
         let (ran, whole) = match self.monitor.during(words, run) {
             Ok(ran) => (ran, true),
@@ -244,6 +246,7 @@ impl<'a> Runner<'a> {
         let ran = if self.interval_mode == IntervalMode::Retained { ran } else { ran.without_intervals() };
         let ran = if self.client_is_measured { ran.without_busy_client() } else { ran };
         let ran = ran.on(level_spec).named(self.workload).beside(self.server_side);
+        let ran = ran.guaranteed(prepared.server.take_guarantees());
         let ran = ran.against(lease.and_then(Lease::lost).map(Reason::invalid));
         let recorded = match self.recording.zip(feed) {
             Some((recording, feed)) => recording.end(feed, &ran, prepared.server.facts(), names),

@@ -15,6 +15,7 @@ mod anomaly;
 mod client_path;
 mod coverage;
 mod endpoint;
+mod guarantee;
 mod hosts;
 mod names;
 mod operation;
@@ -35,6 +36,7 @@ pub use coverage::{
     ShareMissing, SmallWindow, Unseen,
 };
 pub use endpoint::Endpoint;
+pub use guarantee::{Durability, Guaranteed, Guarantees, NONE as NO_PROTECTION, Writes};
 pub use hosts::{HostNameFrom, HostNames};
 pub use names::{Names, Symbol};
 pub use operation::{Group, Operation};

@@ -5,7 +5,7 @@ mod capture;
 use std::path::{Path, PathBuf};
 
 use plimsoll_experiment::comparison::{ComparedSide, Condition, Judgement, compare, read_recording};
-use plimsoll_report::collect::comparison::{Contestant, Order};
+use plimsoll_report::collect::comparison::{Contestant, Order, Unlike};
 use plimsoll_report::findings::letter;
 
 use crate::exit::{Done, NO_VERDICT, Usage, first_reason};
@@ -81,12 +81,20 @@ pub(crate) struct Conditions {
     /// the commit
     #[arg(long, value_name = "CODE", requires = "wanted")]
     exit_undecided: Option<u8>,
+    /// Rank and judge servers that guarantee different things: signed or not, encrypted or not, stable writes or not,
+    /// caching granted or not [default: no ranking, and exit code 4]
+    #[arg(long)]
+    ignore_guarantees: bool,
 }
 
 impl Conditions {
     /// Exit status for these judgements.
-    fn done(&self, Judgement { failed, undecided }: &Judgement) -> Done {
+    fn done(&self, Judgement { failed, undecided }: &Judgement, refused: Option<&str>) -> Done {
         match (failed.as_slice(), undecided.as_slice()) {
+            _ if refused.is_some() => {
+                let why = format!("{}; --ignore-guarantees compares them all the same", refused.unwrap_or_default());
+                Done::Undecided { code: self.exit_undecided.unwrap_or(NO_VERDICT), why }
+            }
             ([], []) => Done::Normally,
             ([], _) => {
                 let why = format!("{}; measure longer, or repeat the runs", undecided.join("; "));
@@ -105,8 +113,10 @@ pub(crate) fn finish(
     conditions: &Conditions,
     output: OpenOutput,
 ) -> anyhow::Result<Done> {
-    let (report, judgement) = compare(contestants, (order, more), &conditions.wanted)?;
-    let judged = conditions.done(&judgement);
+    let unlike = if conditions.ignore_guarantees { Unlike::Ranked } else { Unlike::Refused };
+    let (report, judgement) = compare(contestants, (order, more), &conditions.wanted, unlike)?;
+    let refused = report.comparison.as_ref().and_then(|comparison| comparison.refused.clone());
+    let judged = conditions.done(&judgement, refused.as_deref());
     let printed = output.prints();
     output.write(&report)?;
     let invalid = report.sides.iter().find(|side| !side.validity.valid);
@@ -135,7 +145,7 @@ mod tests {
     fn done(flags: &[&str], failed: &[&str], undecided: &[&str]) -> Done {
         let lines = |all: &[&str]| all.iter().map(|line| (*line).to_owned()).collect();
         let judgement = Judgement { failed: lines(failed), undecided: lines(undecided) };
-        Flags::parse_from([&["x", "--fail-if", "p99 > +5%"], flags].concat()).conditions.done(&judgement)
+        Flags::parse_from([&["x", "--fail-if", "p99 > +5%"], flags].concat()).conditions.done(&judgement, None)
     }
 
     #[test]

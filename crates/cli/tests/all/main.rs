@@ -18,6 +18,7 @@ mod faults;
 mod first_screen;
 mod ganesha;
 mod golden;
+mod guarantees;
 mod home_folders;
 mod kerberos;
 mod labels;

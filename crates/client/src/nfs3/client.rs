@@ -1,9 +1,9 @@
 //! The client: what it remembers, and how its caller talks to it.
 
 use std::cell::RefCell;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 
-use plimsoll_model::{Outcome, Symbol};
+use plimsoll_model::{Guarantees, Outcome, Symbol};
 use plimsoll_wire::nfs::v3::read::BEFORE_DATA;
 use plimsoll_wire::rpc::Verdict;
 use plimsoll_wire::xdr::Malformed;
@@ -37,6 +37,14 @@ pub struct NfsClient {
     pub(super) limits: NfsLimits,
     /// The server has no READDIRPLUS.
     pub(super) without_plus: bool,
+    /// What the server guaranteed this client.
+    pub(super) guarantees: Guarantees,
+}
+
+impl Drop for NfsClient {
+    fn drop(&mut self) {
+        self.options.guarantees.lock().unwrap_or_else(PoisonError::into_inner).merge(&self.guarantees);
+    }
 }
 
 /// What is remembered of a call besides what makes its transaction.
@@ -78,6 +86,7 @@ impl NfsClient {
             spare: Vec::new(),
             limits: options.limits.get().copied().unwrap_or(NfsLimits::UNKNOWN),
             without_plus: false,
+            guarantees: Guarantees { verifier_changes: Some(0), ..Guarantees::default() },
             options,
         }
     }

@@ -22,10 +22,12 @@ impl File {
         Self { handle, verifier: None, lost: false }
     }
 
-    /// An unstable write was answered with this verifier.
-    pub(super) fn written(&mut self, verifier: [u8; 8]) {
-        self.lost |= self.verifier.is_some_and(|before| before != verifier);
+    /// An unstable write was answered with this verifier. True where it is another one than before.
+    pub(super) fn written(&mut self, verifier: [u8; 8]) -> bool {
+        let changed = self.verifier.is_some_and(|before| before != verifier);
+        self.lost |= changed;
         self.verifier = Some(verifier);
+        changed
     }
 
     /// A COMMIT was answered with this verifier. False where what was written before may be lost.

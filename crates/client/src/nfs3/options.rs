@@ -1,7 +1,8 @@
 //! What all NFS clients of a run have in common.
 
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock};
 
+use plimsoll_model::Guarantees;
 use plimsoll_wire::nfs::v3::{FileHandle, fsinfo};
 use plimsoll_wire::rpc::{CallTemplate, Caller, CallerError};
 
@@ -16,6 +17,8 @@ pub struct NfsOptions {
     pub most: u32,
     /// What the server said of itself when the first client came.
     pub limits: OnceLock<NfsLimits>,
+    /// What the server guaranteed clients that are gone: a client adds its own at its end.
+    pub guarantees: Mutex<Guarantees>,
 }
 
 /// Number of the NFS program (RFC 1813 3.1).
@@ -62,6 +65,6 @@ impl NfsOptions {
     /// The credential exceeds a limit of AUTH_SYS.
     pub fn new(root: FileHandle, caller: &Caller<'_>) -> Result<Self, CallerError> {
         let template = CallTemplate::new(PROGRAM, VERSION, caller)?;
-        Ok(Self { root, template, most: MOST, limits: OnceLock::new() })
+        Ok(Self { root, template, most: MOST, limits: OnceLock::new(), guarantees: Mutex::default() })
     }
 }

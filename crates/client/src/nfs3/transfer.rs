@@ -1,6 +1,6 @@
 //! Data that is moved in one or more requests.
 
-use plimsoll_model::Outcome;
+use plimsoll_model::{Durability, Outcome};
 use plimsoll_wire::nfs::v3::write::{self, Stable};
 use plimsoll_wire::nfs::v3::{Answer, FileHandle, read};
 use plimsoll_wire::xdr::Malformed;
@@ -101,6 +101,14 @@ impl Job {
     }
 }
 
+fn durability(stable: Stable) -> Durability {
+    match stable {
+        Stable::Unstable => Durability::Unstable,
+        Stable::DataSync => Durability::DataSync,
+        Stable::FileSync => Durability::FileSync,
+    }
+}
+
 impl NfsClient {
     /// An answer to a WRITE.
     pub(super) fn written(
@@ -127,8 +135,11 @@ impl NfsClient {
         if written.committed == Stable::Unstable
             && let Some(file) = self.files.get_mut(*file)
         {
-            file.written(written.verifier);
+            let changed = file.written(written.verifier);
+            self.guarantees.verifier_changes =
+                self.guarantees.verifier_changes.map(|so_far| so_far + u64::from(changed));
         }
+        self.guarantees.wrote(durability(*stable), durability(written.committed));
         if job.pending <= 1 && transfer.is_over() {
             job.reply = Some(Reply::Written { bytes: transfer.bytes() });
         }
@@ -140,6 +151,7 @@ impl NfsClient {
         let Goal::Flush(file, _) = job.goal else { return };
         job.reply = Some(Reply::Nothing);
         if self.files.get_mut(file).is_some_and(|file| !file.committed(verifier)) {
+            self.guarantees.verifier_changes = self.guarantees.verifier_changes.map(|so_far| so_far + 1);
             let (procedure, status, outcome) = (Some(call.procedure), Some(0), Outcome::Failed);
             job.fail(Failure { procedure, status, outcome, cause: Cause::LostWrites });
         }

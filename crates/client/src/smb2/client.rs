@@ -1,9 +1,10 @@
 //! The client: what it remembers, and how its caller talks to it.
 
 use std::collections::VecDeque;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 
-use plimsoll_model::Outcome;
+use plimsoll_model::{Guarantees, Outcome};
+use plimsoll_wire::smb2::create;
 
 use super::connection::{Connection, Outgoing, RequestContext};
 use super::files::Files;
@@ -39,6 +40,16 @@ pub struct SmbClient {
     pub(super) credit_probe_sent: bool,
     /// The message that is being built; its memory is used again.
     pub(super) outgoing: Outgoing,
+    /// Opens that asked for an oplock or a lease, and those that got one.
+    pub(super) caching: (u64, u64),
+}
+
+impl Drop for SmbClient {
+    fn drop(&mut self) {
+        let (asked, granted) = self.caching;
+        let own = Guarantees { caching_asked: Some(asked), caching_granted: Some(granted), ..Guarantees::default() };
+        self.options.guarantees.lock().unwrap_or_else(PoisonError::into_inner).merge(&own);
+    }
 }
 
 /// How far a connection is.
@@ -87,6 +98,7 @@ impl SmbClient {
             leases: 0,
             credit_probe_sent: false,
             outgoing: Outgoing::default(),
+            caching: (0, 0),
         }
     }
 
@@ -96,10 +108,21 @@ impl SmbClient {
         events.transaction(self.jobs.tag(call.what.job), &transaction);
     }
 
+    /// Whether an open that just ended got an oplock or a lease.
+    fn may_cache(&self, kind: &Kind) -> bool {
+        let Kind::Open { opened: Some((file, _)), .. } = kind else { return false };
+        let Some(open) = self.files.get(*file) else { return false };
+        match open.lease {
+            Some(lease) => lease.state != 0,
+            None => !matches!(open.oplock, create::OPLOCK_NONE | create::OPLOCK_LEASE),
+        }
+    }
+
     /// Ends a job that has nothing left to do.
     pub(super) fn finish(&mut self, id: JobId, at: i64, events: &mut dyn Events) {
         if let Some(job) = self.jobs.remove(id) {
             self.lease_cache.learn(&job, &self.files);
+            self.caching.1 += u64::from(self.may_cache(&job.kind));
             match job.kind {
                 Kind::LogOn if job.failure.is_some() => self.end_secondary_session(),
                 // Refused or without an answer: it may be gone at the server, and the primary one is there.

@@ -1,7 +1,9 @@
 //! What a client is asked to do, and what it found it could do.
 
 use std::ops::RangeInclusive;
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock};
+
+use plimsoll_model::Guarantees;
 
 use super::auth::{Authentication, Credentials};
 use super::connection::sealing::Cipher;
@@ -94,6 +96,8 @@ pub struct SmbOptions {
     pub credits: u16,
     /// What the first client that logged on agreed with the server.
     pub negotiated: OnceLock<Negotiated>,
+    /// What the server let clients cache that are gone: a client adds its own at its end.
+    pub guarantees: Mutex<Guarantees>,
 }
 
 impl SmbOptions {
@@ -116,6 +120,7 @@ impl SmbOptions {
             ],
             credits: 512,
             negotiated: OnceLock::new(),
+            guarantees: Mutex::default(),
         }
     }
 }

@@ -17,7 +17,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use plimsoll_client::Client;
-use plimsoll_model::Names;
+use plimsoll_model::{Guarantees, Names};
 use plimsoll_workload::scenario::Scenario;
 
 use crate::engine::{ConnectionInfo, Setup};
@@ -40,6 +40,10 @@ pub trait Connector: Send + Sync {
     fn client(&self, info: &ConnectionInfo) -> Box<dyn Client>;
     /// What clients and server agreed on so far, in words, for the report.
     fn facts(&self) -> Vec<String>;
+    /// What the server guaranteed clients since this was last asked; clients that are still there are not in it.
+    fn take_guarantees(&self) -> Guarantees {
+        Guarantees::default()
+    }
 }
 
 /// Makes the scenario of a slot: its client, its number within it, its seed.

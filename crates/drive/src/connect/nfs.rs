@@ -1,11 +1,11 @@
 //! An NFS server.
 
 use std::net::SocketAddr;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 
 use plimsoll_client::nfs3::{Mounted, NfsClient, NfsLimits, NfsOptions, unmount};
 use plimsoll_client::{Client, Composed};
-use plimsoll_model::Symbol;
+use plimsoll_model::{Guarantees, Symbol};
 
 use super::Connector;
 use crate::engine::ConnectionInfo;
@@ -48,6 +48,11 @@ impl Connector for NfsServer {
             facts.push(format!("reads up to {} KiB, writes up to {} KiB", read >> 10, write >> 10));
         }
         facts
+    }
+
+    fn take_guarantees(&self) -> Guarantees {
+        let seen = std::mem::take(&mut *self.options.guarantees.lock().unwrap_or_else(PoisonError::into_inner));
+        Guarantees { dialect: Some("NFS 3".to_owned()), ..seen }
     }
 }
 

@@ -1,12 +1,12 @@
 //! An SMB server.
 
 use std::net::SocketAddr;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 
 use plimsoll_client::smb2::auth::Authentication;
 use plimsoll_client::smb2::{Negotiated, SmbClient, SmbOptions};
 use plimsoll_client::{Client, Composed};
-use plimsoll_model::Symbol;
+use plimsoll_model::{Guarantees, NO_PROTECTION, Symbol};
 use plimsoll_workload::{Rng, seed_of};
 use rand::RngCore as _;
 
@@ -63,5 +63,20 @@ impl Connector for SmbServer {
         facts.extend(guest.then(|| "logged on as a guest".to_owned()));
         facts.extend(anonymous.then(|| "anonymous logon".to_owned()));
         facts
+    }
+
+    fn take_guarantees(&self) -> Guarantees {
+        let seen = std::mem::take(&mut *self.options.guarantees.lock().unwrap_or_else(PoisonError::into_inner));
+        let Some(agreed) = self.options.negotiated.get() else { return seen };
+        let name = |name: Option<&str>| Some(name.unwrap_or(NO_PROTECTION).to_owned());
+        let cipher = agreed.encryption.map(|how| how.name());
+        // What is encrypted is authenticated by that: there is no signature besides (MS-SMB2 3.1.4.3).
+        let signing = agreed.signing.map(|how| how.name()).or(cipher);
+        Guarantees {
+            dialect: Some(format!("SMB {}", agreed.dialect.name())),
+            signing: name(signing),
+            encryption: name(cipher),
+            ..seen
+        }
     }
 }

@@ -43,7 +43,10 @@ pub(super) fn judge(report: &mut Report, conditions: &[Condition]) -> Judgement 
     let mut judgement = Judgement::default();
     let Report { sides, comparison: Some(comparison), .. } = report else { return judgement };
     for condition in conditions {
-        let outcomes = judge_one(sides, comparison, condition);
+        let outcomes = match &comparison.refused {
+            Some(why) => vec![(Outcome::Undecided, why.clone())],
+            None => judge_one(sides, comparison, condition),
+        };
         let worst = outcomes.iter().map(|(outcome, _)| *outcome).max().unwrap_or(Outcome::Undecided);
         let reasons: Vec<String> =
             outcomes.iter().filter(|(outcome, _)| *outcome == worst).map(|(_, why)| why.clone()).collect();
@@ -186,6 +189,8 @@ mod tests {
             comparison: Some(Comparison {
                 diagnosis: Default::default(),
                 warnings,
+                guarantees: Vec::new(),
+                refused: None,
                 method,
                 ranking: None,
                 levels,

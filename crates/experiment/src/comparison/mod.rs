@@ -5,7 +5,7 @@ mod condition;
 mod judge;
 mod recording;
 
-use plimsoll_report::collect::comparison::{Contestant, Order};
+use plimsoll_report::collect::comparison::{Contestant, Order, Unlike};
 use plimsoll_report::findings::Report;
 
 pub use condition::{Condition, Threshold};
@@ -31,9 +31,10 @@ pub fn compare(
     contestants: Vec<Contestant>,
     (order, warnings): (Order, Vec<String>),
     conditions: &[Condition],
+    unlike: Unlike,
 ) -> anyhow::Result<(Report, Judgement)> {
     let warnings = [comparable::warnings(&contestants)?, warnings].concat();
-    let mut report = Report::compare(contestants, order, warnings);
+    let mut report = Report::compare_as(contestants, order, warnings, unlike);
     let judgement = judge::judge(&mut report, conditions);
     Ok((report, judgement))
 }

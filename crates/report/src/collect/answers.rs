@@ -21,7 +21,7 @@ pub(super) fn of_run(findings: &Findings, waiting: Diagnosis) -> Diagnosis {
 }
 
 /// A sentence that the numbers say by themselves.
-fn measured(rule: Rule, text: String) -> Statement {
+pub(super) fn measured(rule: Rule, text: String) -> Statement {
     Statement { rule, text, share: None, confidence: Confidence::Measured }
 }
 

@@ -1,5 +1,6 @@
 //! A report of several sides, from the intervals of its runs.
 
+mod guarantees;
 mod ranking;
 
 use plimsoll_model::Procedure;
@@ -14,7 +15,7 @@ use super::answers;
 use crate::findings::comparison::{
     CANNOT_TELL, ComparedLevel, ComparedMetric, ComparedRow, Comparison, Difference, Estimate, Method,
 };
-use crate::findings::{Findings, Report, letter};
+use crate::findings::{Findings, Report, Rule, letter};
 
 /// One of the things that are compared, as it was measured.
 #[derive(Clone, Debug)]
@@ -71,16 +72,38 @@ pub enum Order {
     InPairs,
 }
 
+/// What becomes of sides that guarantee different things.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Unlike {
+    /// They are not ranked.
+    #[default]
+    Refused,
+    /// They are ranked like any others.
+    Ranked,
+}
+
 impl Report {
     /// Compares the levels that all have. The first contestant is the baseline.
     pub fn compare(contestants: Vec<Contestant>, order: Order, warnings: Vec<String>) -> Report {
+        Self::compare_as(contestants, order, warnings, Unlike::Refused)
+    }
+
+    /// The same, where `unlike` says what becomes of sides that guarantee different things.
+    pub fn compare_as(contestants: Vec<Contestant>, order: Order, warnings: Vec<String>, unlike: Unlike) -> Report {
         let mut levels: Vec<ComparedLevel> =
             common(&contestants).iter().map(|level| compared(&contestants, level, order)).collect();
         let tested = mark(&mut levels);
-        let (method, ranking) = (method(&levels, tested), ranking::ranking(&contestants, order));
-        let sides: Vec<Findings> = contestants.into_iter().map(|one| one.findings).collect();
-        let diagnosis = answers::comparison::diagnose(&sides, &levels, ranking.as_ref());
-        let comparison = Comparison { diagnosis, warnings, method, ranking, levels, conditions: Vec::new() };
+        let method = method(&levels, tested);
+        let sides: Vec<Findings> = contestants.iter().map(|one| one.findings.clone()).collect();
+        let guarantees = guarantees::compared(&sides);
+        let refused = guarantees::refusal(&guarantees).filter(|_| unlike == Unlike::Refused);
+        let ranking = ranking::ranking(&contestants, order).filter(|_| refused.is_none());
+        let mut diagnosis = answers::comparison::diagnose(&sides, &levels, ranking.as_ref());
+        if let Some(why) = &refused {
+            diagnosis.statements.insert(0, answers::measured(Rule::Difference, format!("{why}.")));
+        }
+        let conditions = Vec::new();
+        let comparison = Comparison { diagnosis, warnings, guarantees, refused, method, ranking, levels, conditions };
         Report::of(sides, Some(comparison))
     }
 }

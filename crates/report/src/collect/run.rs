@@ -1,6 +1,6 @@
 //! Findings of a run: every load level by itself, and all together.
 
-use plimsoll_model::{ClockGranularity, Coverage, Group, Names, Reason};
+use plimsoll_model::{ClockGranularity, Coverage, Group, Guarantees, Names, Reason};
 use plimsoll_stats::{Accumulator, GroupKey, Options, Statistics};
 use serde::{Deserialize, Serialize};
 
@@ -73,6 +73,9 @@ pub struct About {
     /// What the server said of itself, where somebody asked it.
     #[serde(default)]
     pub server: Option<ServerSide>,
+    /// What the server guaranteed; `None` in recordings from before this was asked.
+    #[serde(default)]
+    pub guarantees: Option<Guarantees>,
     /// Connections made.
     pub connections: u64,
     /// Times without any answer.
@@ -213,6 +216,7 @@ fn stage(number: u32, level: &Level<'_>, status_name: StatusName) -> Stage {
         fairness: about.fairness,
         spread: about.spread,
         server: about.server,
+        guarantees: about.guarantees,
         silence: about.silence,
         short_reads: about.short_reads,
         interruption: about.interruption,

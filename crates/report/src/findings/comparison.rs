@@ -18,6 +18,12 @@ pub struct Comparison {
     pub diagnosis: Diagnosis,
     /// Sentences a reader must know before believing the differences.
     pub warnings: Vec<String>,
+    /// What the servers guarantee, what forbids a ranking first; empty where nobody knows.
+    #[serde(default)]
+    pub guarantees: Vec<ComparedGuarantee>,
+    /// Why there is no ranking and no decision: the sides guarantee different things. Null where they do not, or were compared regardless.
+    #[serde(default)]
+    pub refused: Option<String>,
     /// How the intervals were made.
     pub method: Method,
     /// Who wins where; null where fewer than two loads are of all, or sides do not speak the same protocol.
@@ -27,6 +33,17 @@ pub struct Comparison {
     pub levels: Vec<ComparedLevel>,
     /// What was asked to fail, and whether it does.
     pub conditions: Vec<Condition>,
+}
+
+/// A guarantee of all sides.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ComparedGuarantee {
+    /// What it is about.
+    pub name: String,
+    /// What each side guarantees, in words; null where that is not known.
+    pub values: Vec<Option<String>>,
+    /// A side differs from the baseline so that they are not to be ranked.
+    pub unlike: bool,
 }
 
 /// How the intervals were made.

@@ -1,5 +1,6 @@
 //! What a run adds to what a capture has: how the load was made, and one entry a load level.
 
+use plimsoll_model::Guarantees;
 use serde::{Deserialize, Serialize};
 
 use super::calls::Calls;
@@ -142,6 +143,9 @@ pub struct Stage {
     pub iterations: Vec<IterationKind>,
     /// What the server said of itself; null where nobody asked it.
     pub server: Option<ServerSide>,
+    /// What the server guaranteed: durability of writes, signatures, encryption, caching; null where nobody asked.
+    #[serde(default)]
+    pub guarantees: Option<Guarantees>,
 }
 
 /// Ends the words of what failed before or after the measured phase.

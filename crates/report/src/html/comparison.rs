@@ -23,6 +23,8 @@ pub(super) fn sections<'a>(sides: &'a [Findings], comparison: &'a Comparison) ->
     vec![
         Section::new("diagnosis", "Diagnosis").text(super::diagnosis::diagnosis(&comparison.diagnosis)),
         Section::new("summary", "Summary").text([summary(sides, comparison)]),
+        Section::new("guarantees", "Server guarantees")
+            .text(super::described::guarantees(sides, &comparison.guarantees)),
         Section::new("ranking", "Ranking by load")
             .figures(ranking::figures(sides, comparison))
             .text(ranking::tables(sides, comparison)),

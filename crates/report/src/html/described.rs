@@ -1,28 +1,41 @@
 //! Title, labels and the system under test in a page: a column for each side.
 
 use super::untrusted::Untrusted;
-use crate::described::described;
+use crate::described::{DescribedRow, described};
 use crate::findings::Findings;
+use crate::findings::comparison::ComparedGuarantee;
 use maud::{Markup, html};
+
+/// What the servers of a comparison guarantee; none where nobody knows.
+pub(super) fn guarantees(sides: &[Findings], rows: &[ComparedGuarantee]) -> Option<Markup> {
+    let rows: Vec<DescribedRow> =
+        rows.iter().map(|row| DescribedRow { name: row.name.clone(), values: row.values.clone() }).collect();
+    let caption = "What the servers guarantee. Rows that forbid a ranking come first.";
+    (!rows.is_empty()).then(|| rows_of("guarantees", caption, sides, &rows))
+}
 
 /// The table; none where nothing was said.
 pub(super) fn table(sides: &[Findings]) -> Option<Markup> {
     let rows = described(sides);
-    let (one, caption) = match sides.len() {
-        1 => (true, "Title, labels and the system under test."),
-        _ => (false, "Titles, labels and systems under test. Rows that differ come first."),
+    let caption = match sides.len() {
+        1 => "Title, labels and the system under test.",
+        _ => "Titles, labels and systems under test. Rows that differ come first.",
     };
-    (!rows.is_empty()).then(|| {
-        html! {
-            div.scroll tabindex="0" role="region" aria-labelledby="described-caption" {
+    (!rows.is_empty()).then(|| rows_of("described", caption, sides, &rows))
+}
+
+fn rows_of(id: &str, caption: &str, sides: &[Findings], rows: &[DescribedRow]) -> Markup {
+    let (one, id) = (sides.len() == 1, format!("{id}-caption"));
+    html! {
+            div.scroll tabindex="0" role="region" aria-labelledby=(id) {
                 table.configuration {
-                    caption #described-caption { (caption) }
+                    caption id=(id) { (caption) }
                     thead { tr {
                         th scope="col" { "What" }
                         @if one { th.text scope="col" { "Value" } }
                         @else { @for side in sides { th.text scope="col" { (Untrusted(&side.letter)) } } th.text scope="col" { "Differs" } }
                     } }
-                    tbody { @for row in &rows { tr {
+                    tbody { @for row in rows { tr {
                         th scope="row" { (Untrusted(&row.name)) }
                         @for value in &row.values {
                             td.text { @if let Some(value) = value { bdi { (Untrusted(value)) } } @else { "(not given)" } }
@@ -31,6 +44,5 @@ pub(super) fn table(sides: &[Findings]) -> Option<Markup> {
                     } } }
                 }
             }
-        }
-    })
+    }
 }

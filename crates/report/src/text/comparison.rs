@@ -24,6 +24,7 @@ pub(super) fn draw(
     sections: Sections,
 ) -> fmt::Result {
     before(page, sides, comparison)?;
+    super::described::guarantees(page, (sides, &comparison.guarantees), sections == Sections::ALL)?;
     match sections == Sections::ALL {
         true => super::described::draw(page, sides)?,
         false => super::described::differences(page, sides)?,

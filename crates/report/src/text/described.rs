@@ -3,6 +3,7 @@
 use super::page::{Page, Role};
 use crate::described::{DescribedRow, described};
 use crate::findings::Findings;
+use crate::findings::comparison::ComparedGuarantee;
 use crate::safe;
 use std::fmt;
 
@@ -24,6 +25,26 @@ pub(super) fn differences(page: &mut Page<'_>, sides: &[Findings]) -> fmt::Resul
         page.heading("Described differently:")?;
     }
     different.try_for_each(|row| one(page, sides, row))
+}
+
+/// What the servers of a comparison guarantee; those alone that differ where not `all` are wanted.
+pub(super) fn guarantees(
+    page: &mut Page<'_>,
+    (sides, rows): (&[Findings], &[ComparedGuarantee]),
+    all: bool,
+) -> fmt::Result {
+    // The others hold counts, which always differ.
+    let brief = |row: &ComparedGuarantee| {
+        row.unlike || row.name == "Dialect" && row.values.windows(2).any(|two| two[0] != two[1])
+    };
+    let rows = rows.iter().filter(|row| all || brief(row));
+    let rows: Vec<DescribedRow> =
+        rows.map(|row| DescribedRow { name: row.name.clone(), values: row.values.clone() }).collect();
+    if rows.is_empty() {
+        return Ok(());
+    }
+    page.heading("Server guarantees:")?;
+    rows.iter().try_for_each(|row| one(page, sides, row))
 }
 
 /// A line each for the title, the labels and the system, cut to the width of the page.

@@ -24,10 +24,13 @@ pub enum Export {
     Memory,
     /// A folder, to read and write, for calls from source ports below 1024.
     Privileged,
+    /// A folder, to read and write; every write is on stable storage before it is answered.
+    Synchronous,
 }
 
 impl Export {
-    const ALL: [Export; 5] = [Export::Data, Export::ReadOnly, Export::Small, Export::Memory, Export::Privileged];
+    const ALL: [Export; 6] =
+        [Export::Data, Export::ReadOnly, Export::Small, Export::Memory, Export::Privileged, Export::Synchronous];
 
     /// The path that MOUNT is asked for.
     #[must_use]
@@ -38,6 +41,7 @@ impl Export {
             Export::Small => "/small",
             Export::Memory => "/memory",
             Export::Privileged => "/privileged",
+            Export::Synchronous => "/synchronous",
         }
     }
 
@@ -51,6 +55,7 @@ impl Export {
             Export::ReadOnly => "Access_Type = RO; FSAL { Name = VFS; }",
             Export::Memory => "Access_Type = RW; FSAL { Name = MEM; }",
             Export::Privileged => "Access_Type = RW; PrivilegedPort = true; FSAL { Name = VFS; }",
+            Export::Synchronous => "Access_Type = RW; NFS_Commit = true; FSAL { Name = VFS; }",
         }
     }
 }

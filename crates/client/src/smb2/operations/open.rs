@@ -40,6 +40,7 @@ impl SmbClient {
             caching
         };
         let (oplock, lease) = self.oplock(caching);
+        self.caching.0 += u64::from(oplock != create::OPLOCK_NONE);
         let contexts = self.contexts(caching, lease);
         let (deletes, deleting) =
             if delete_on_close { (create::ACCESS_DELETE, create::OPTION_DELETE_ON_CLOSE) } else { (0, 0) };

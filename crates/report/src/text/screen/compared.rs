@@ -42,6 +42,7 @@ impl<'c> Line<'c> {
 
 pub(super) fn blocks(sides: &[Findings], comparison: &Comparison, look: Look<'_>) -> Vec<Block> {
     let mut head = drawn(look, |page| before(page, sides, comparison));
+    head.extend(drawn(look, |page| described::guarantees(page, (sides, &comparison.guarantees), false)));
     head.extend(drawn(look, |page| described::differences(page, sides)));
     if head.len() > HEAD {
         let left_out = head.len() - (HEAD - 1);

@@ -518,6 +518,7 @@ fn stage(rich: &Findings, number: u32, clients: u64, reasons: &[&str]) -> Stage 
         },
         spread: if clients > 1 { spread() } else { ClientSpread::default() },
         server: (number == 0).then(server),
+        guarantees: None,
         silence: Silence::default(),
         short_reads: ShortReads::default(),
         interruption: None,

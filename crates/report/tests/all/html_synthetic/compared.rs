@@ -39,6 +39,8 @@ fn comparison() -> Comparison {
     Comparison {
         diagnosis: Diagnosis::default(),
         warnings: vec!["The workloads differ.".into(), NASTY[0].into()],
+        guarantees: Vec::new(),
+        refused: None,
         method: Method { confidence: 0.95, tested: 18, by_chance: 0.9, notes: vec!["Batch means.".into()] },
         ranking: None,
         levels: [1.0, 4.0, 16.0].into_iter().map(level).collect(),

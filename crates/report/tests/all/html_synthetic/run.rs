@@ -62,6 +62,7 @@ fn stage(number: u32, ((curve, service_s, servers), clients): ((&str, f64, f64),
     Stage {
         pace: vec!["no think time".to_owned(), "time-out 30.0 s".to_owned()],
         server: None,
+        guarantees: None,
         number,
         level: format!("{curve}, {clients} clients"),
         curve: Some(curve.into()),
