@@ -68,7 +68,9 @@ impl Watch {
         assert_eq!(packets.commands, parts);
         let answered = observed.sink.transactions.iter().filter(|one| one.outcome != Outcome::Unanswered).count();
         assert!(unseen.paired <= answered as u64, "{} pairs, {answered} answered", unseen.paired);
-        assert_eq!(unseen.unanswered(), observed.coverage.anomalies.count(Anomaly::RequestUnanswered));
+        // A request that may have been answered by what is another's is without an answer as well, and has no row.
+        let count = |anomaly| observed.coverage.anomalies.count(anomaly);
+        assert_eq!(unseen.unanswered(), count(Anomaly::RequestUnanswered) + count(Anomaly::PairAmbiguous));
         observed
     }
 }

@@ -84,7 +84,7 @@ pub struct InfoClass(pub u8);
 /// What else an open asks for, or takes for granted; where a protocol has no such thing it is ignored, as its users would.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-#[schemars(description = "What an open asks for besides the file; a protocol without it ignores it")]
+#[schemars(description = "Oplock, lease or handle that opens ask for; ignored by protocols that lack it")]
 pub enum Caching {
     /// No oplock, no lease.
     #[default]
@@ -97,11 +97,11 @@ pub enum Caching {
     LevelTwo,
     /// A read, write and handle lease.
     Lease,
-    /// A lease that is used: the client delays closing, and does not ask again for what it knows of the file (SMB 2.1 and later).
+    /// A lease that the client uses: it delays closing, and does not ask again for cached attributes (SMB 2.1 and later).
     LeaseCached,
     /// A durable handle (with a batch oplock, or a lease in SMB 3).
     Durable,
-    /// NFS: open without asking the server where the handle is known (Linux: `nocto`). SMB: no oplock, no lease.
+    /// NFS: open without a request if the handle is known (Linux: `nocto`). SMB: no oplock, no lease.
     Handle,
 }
 
@@ -262,15 +262,15 @@ operations! {
     }
 }
 
-/// Control of an open file that office programs send (MS-FSCC 2.3); none changes its data.
+/// Control code for an open file, as office programs send it (MS-FSCC 2.3); none changes the data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Control {
-    /// FSCTL_CREATE_OR_GET_OBJECT_ID: the ID by which shortcuts find a document again.
+    /// FSCTL_CREATE_OR_GET_OBJECT_ID: the ID that shortcuts use to find a document.
     ObjectId,
     /// FSCTL_SRV_ENUMERATE_SNAPSHOTS: its previous versions.
     Snapshots,
-    /// FSCTL_QUERY_NETWORK_INTERFACE_INFO: the server's addresses; concerns no file.
+    /// FSCTL_QUERY_NETWORK_INTERFACE_INFO: the server's addresses; needs no file.
     Interfaces,
 }
 

@@ -11,7 +11,7 @@ pub struct Builtin {
     pub text: &'static str,
 }
 
-/// All of them, the quick taste first.
+/// All of them; `mixed` first.
 pub const BUILTINS: &[Builtin] = &[
     Builtin { name: "mixed", text: include_str!("../../../workloads/mixed.toml") },
     Builtin { name: "stream-read", text: include_str!("../../../workloads/stream-read.toml") },

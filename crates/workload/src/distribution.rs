@@ -40,13 +40,13 @@ pub(super) struct Bounded {
     max: Size,
 }
 
-/// A size and how often it is drawn.
+/// A size and its frequency.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Weighted {
     /// The size.
     size: Size,
-    /// How often it is drawn, relative to the sum of all weights.
+    /// Frequency relative to the sum of all weights.
     #[schemars(example = 3)]
     weight: u32,
 }
@@ -190,7 +190,7 @@ impl<'de> Visitor<'de> for SizesVisitor {
     }
 }
 
-/// How one of many is drawn.
+/// How a file, link or directory is selected.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, Default, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Pick {

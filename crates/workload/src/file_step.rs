@@ -31,20 +31,20 @@ pub(super) enum FileStep {
     Truncate(Size),
     /// Asks about the file system of the file (SMB only).
     Volume(VolumeText),
-    /// Sends a control of the file (SMB only).
+    /// Sends a control code for the file (SMB only).
     Ioctl(Control),
     /// Copies a range of the file to another place in it, by READ and WRITE; the ranges must not overlap.
     CopyRange {
-        /// Where the range begins, bytes from the file's start.
+        /// Start of the range, in bytes from the start of the file.
         from: Size,
-        /// Where the copy begins, bytes from the file's start.
+        /// Start of the copy, in bytes from the start of the file.
         to: Size,
         /// Length of the range; at least 1B.
         length: Size,
     },
 }
 
-/// What to ask about the file system.
+/// Property of the file system to query.
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[schemars(rename = "Volume")]

@@ -24,13 +24,13 @@ pub(super) struct Text {
     /// Name of the workload in reports and file sets: lower-case letters, digits and -.
     #[schemars(with = "String", example = &"mixed")]
     pub(super) name: Spanned<String>,
-    /// One line that says what the workload does.
+    /// Description of the workload in one line.
     #[schemars(with = "String", example = &"Small files read and written")]
     pub(super) description: Spanned<String>,
     /// File set, created before the measurement; without it each client has an empty directory.
     #[schemars(with = "Option<Files>")]
     pub(super) files: Option<Spanned<Files>>,
-    /// Load where no flag of the command says otherwise.
+    /// Load; options of the command override it.
     #[schemars(with = "Option<Load>")]
     pub(super) load: Option<Spanned<Load>>,
     /// Options of each client's script.
@@ -83,7 +83,7 @@ pub(super) struct Files {
     #[serde(default)]
     #[schemars(example = 10)]
     pub(super) links: u32,
-    /// Which clients work on which files.
+    /// Files that each client uses.
     #[serde(default)]
     pub(super) shared: Sharing,
     /// Seed of sizes and content.
@@ -108,19 +108,19 @@ pub(super) struct ReplayText {
     /// Path of the load file, plain or gzip, relative to the workload file.
     #[schemars(with = "String", example = &"client.txt")]
     pub(super) loadfile: Spanned<String>,
-    /// Plays of the file by each client, then the client ends; 0 or absent: again and again.
+    /// Number of times that each client plays the file; 0 or absent: until the phase ends.
     #[schemars(example = 1)]
     pub(super) plays: Option<u32>,
 }
 
-/// Which clients work on which files.
+/// Files that each client uses.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Serialize, JsonSchema, PartialEq, Eq)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Sharing {
     /// All clients work on the same files.
     #[default]
     ByAll,
-    /// Each client has as many files of its own, in a directory of its own.
+    /// Each client has `count` files in its own directory.
     ByNone,
 }
 
@@ -136,7 +136,7 @@ pub(super) struct Load {
     /// Iterations started per second on a schedule, over all clients.
     #[schemars(example = 500)]
     pub(super) rate: Option<f64>,
-    /// Users who each start iterations on a schedule of their own; needs every.
+    /// Users, each with its own schedule of iterations; needs every.
     #[schemars(example = 100)]
     pub(super) users: Option<u32>,
     /// Mean time between the starts of one user's iterations.
@@ -192,10 +192,10 @@ pub(super) struct ScriptText {
 #[derive(Clone, Copy, Debug, Default, Deserialize, Serialize, JsonSchema, PartialEq, Eq)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Order {
-    /// Each is drawn by weight, independently of the ones before.
+    /// Each is selected by weight, independently of the previous ones.
     #[default]
     Random,
-    /// Drawn without replacement from as many of each kind as its weight, again and again: fractions are exact.
+    /// Shuffled deck with as many of each kind as its weight, again and again: fractions are exact.
     Shuffled,
 }
 
@@ -207,21 +207,21 @@ pub(super) struct IterationText {
     /// Name in reports.
     #[schemars(example = &"read")]
     pub(super) name: String,
-    /// How often it is drawn, relative to the sum of all weights.
+    /// Frequency relative to the sum of all weights.
     #[serde(default = "one")]
     #[schemars(example = 30)]
     pub(super) weight: u32,
-    /// Further weight, of iterations that also connect to the share before and disconnect afterwards (SMB only).
+    /// Additional weight of iterations that connect to the share first and disconnect afterwards (SMB only).
     #[serde(default)]
     #[schemars(example = 5)]
     pub(super) unmapped: u32,
-    /// Further weight, of iterations that also log on, connect, disconnect and log off (SMB only).
+    /// Additional weight of iterations that also log on, connect, disconnect and log off (SMB only).
     #[serde(default)]
     #[schemars(example = 5)]
     pub(super) with_logon: u32,
-    /// What the iteration works on.
+    /// Object of the iteration.
     pub(super) on: Subject,
-    /// How the file, link or directory is drawn from the set.
+    /// How the file, link or directory is selected from the set.
     #[serde(default)]
     pub(super) pick: Pick,
     /// Steps, one after the other. The file is opened when a step needs it, and closed at the end.
@@ -233,7 +233,7 @@ fn one() -> u32 {
     1
 }
 
-/// What an iteration works on.
+/// Object of the iteration.
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema, PartialEq, Eq)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Subject {
@@ -273,7 +273,7 @@ pub(super) enum StepWithOptions {
     Read(ReadText),
     /// Writes to the iteration's file.
     Write(WriteText),
-    /// Looks for a name that is not in the directory.
+    /// Looks up a name that is not in the directory.
     Probe(String),
     /// Pauses within the iteration.
     Think(Time),
@@ -344,7 +344,7 @@ impl<'de, A: MapAccess<'de>> MapAccess<'de> for WordFirst<A> {
 pub(super) struct ReadText {
     /// Bytes per request.
     pub(super) size: Size,
-    /// Where requests read.
+    /// Position of the reads.
     #[serde(default)]
     pub(super) at: At,
     /// Number of requests; absent: 1. Not with whole.
@@ -353,10 +353,10 @@ pub(super) struct ReadText {
     /// Read the whole file. Not with count.
     #[serde(default)]
     pub(super) whole: bool,
-    /// Begin at the file's start; otherwise sequential reads go on where the slot's last read of this file ended.
+    /// Begin at the start of the file; otherwise sequential reads continue at the end of the slot's last read of this file.
     #[serde(default)]
     pub(super) from_start: bool,
-    /// Read one block in so many: the slots of a client read one file together, each its own blocks. Sequential reads only.
+    /// With N, read every Nth block: N slots of a client share one file, and each reads its own blocks. Sequential reads only.
     #[serde(default = "one")]
     #[schemars(example = 1)]
     pub(super) every: u32,
@@ -369,7 +369,7 @@ pub(super) struct ReadText {
 pub(super) struct WriteText {
     /// Bytes per request.
     pub(super) size: Size,
-    /// Where requests write; the iteration's own file is written sequentially.
+    /// Position of the writes; the iteration's own file is written sequentially.
     #[serde(default)]
     pub(super) at: At,
     /// Number of requests; absent: 1. Not with whole or total.
@@ -378,17 +378,17 @@ pub(super) struct WriteText {
     /// Write the whole file. Not with count or total.
     #[serde(default)]
     pub(super) whole: bool,
-    /// Begin at the file's start; otherwise sequential writes go on where the slot's last write of this file ended.
+    /// Begin at the start of the file; otherwise sequential writes continue at the end of the slot's last write of this file.
     #[serde(default)]
     pub(super) from_start: bool,
     /// Bytes in all, from the start of the iteration's own file. Not with count or whole.
     pub(super) total: Option<Sizes>,
-    /// Ask for an answer when the data is durable (NFS FILE_SYNC, SMB write-through).
+    /// The server responds after the data is durable (NFS FILE_SYNC, SMB write-through).
     #[serde(default)]
     pub(super) stable: bool,
 }
 
-/// Where in the file.
+/// Position in the file.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Serialize, JsonSchema, PartialEq)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum At {

@@ -53,7 +53,7 @@ impl Request<'_> {
         self.fields.file_id(FILE_ID)
     }
 
-    /// Where in the file, in bytes.
+    /// Position in the file, in bytes.
     #[must_use]
     pub fn offset(&self) -> Option<u64> {
         self.fields.u64(OFFSET)
@@ -86,7 +86,7 @@ impl Response<'_> {
 pub struct Write {
     /// The handle.
     pub file: FileId,
-    /// Where in the file, in bytes.
+    /// Position in the file, in bytes.
     pub offset: u64,
     /// How many bytes.
     pub length: u32,

@@ -213,7 +213,7 @@ impl Player {
         self.stage.script.lines.get(self.at)
     }
 
-    /// Where in the file a line reads, writes or locks.
+    /// Position in the file that a line reads, writes or locks.
     fn place_of(&mut self, place: Place) -> u64 {
         match place {
             Place::At(offset) => offset,

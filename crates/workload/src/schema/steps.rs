@@ -19,7 +19,7 @@ impl JsonSchema for StepText {
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
         let own = [
             ("create", "Creates the iteration's own file"),
-            ("recreate", "Creates it again over itself while it is closed, which empties it"),
+            ("recreate", "Creates the file again while it is closed, which truncates it"),
         ];
         let own = own.into_iter().map(|(word, does)| json!({ "const": word, "description": does }));
         let operations = OperationKind::ALL.iter().filter(|kind| word(**kind).is_ok());
@@ -38,7 +38,7 @@ impl JsonSchema for StepText {
 fn does(kind: OperationKind) -> &'static str {
     use OperationKind as Kind;
     match kind {
-        Kind::Null => "Asks for nothing but an answer (SMB ECHO, NFS NULL)",
+        Kind::Null => "Sends a request without work for the server (SMB ECHO, NFS NULL)",
         Kind::Fsinfo => "Asks for size and free space of the file system",
         Kind::ConnectShare => {
             "Connects to the share a second time (SMB TREE_CONNECT); later steps use the new tree connection (SMB only)"

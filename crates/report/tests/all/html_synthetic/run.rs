@@ -29,7 +29,7 @@ pub(crate) fn run() -> Findings {
         run: Some(Run {
             target: NASTY[1].into(),
             workload: "mixed".into(),
-            description: "a quick taste of everything that users do to files".into(),
+            description: "small files: read, write, list".into(),
             workload_sha256: "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08".into(),
             seed: 1,
             threads: 2,
