@@ -28,7 +28,7 @@ impl Package {
     }
 }
 
-const PACKAGES: [Package; 21] = [
+const PACKAGES: [Package; 22] = [
     package("tshark", "tshark", "comparing pairs and speed with Wireshark's"),
     package("tcpdump", "tcpdump", "recording captures"),
     package("samba", "smbd", "driving a real SMB server, and captures of it"),
@@ -44,6 +44,7 @@ const PACKAGES: [Package; 21] = [
     package("zsh", "zsh", "reading the completions for zsh"),
     package("fish", "fish", "reading the completions for fish"),
     package("groff-base", "groff", "reading the manual pages"),
+    package("less", "less", "leaving a pager early"),
     package("dbench", "dbench", "the dbench load"),
     package("chromium", "chromium", "trying the HTML report in a browser"),
     package("zstd", "zstd", "making compressed captures"),

@@ -167,8 +167,9 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Done> {
     };
     let target = if arguments.from.is_some() { arguments.target.of(&spec)? } else { arguments.target.clone() };
     let resolved = target.choose()?;
-    let spec = RunSpec { target: resolved.shown.clone(), about: about(&arguments)?, ..spec };
+    let spec = RunSpec { target: resolved.shown.clone(), ..spec };
     let (finished, names) = already(&arguments, &spec)?;
+    let spec = RunSpec { about: about(&arguments)?, ..spec };
     let terminal = Terminal::new(arguments.output.quiet);
     let monitor: &dyn Monitor = &terminal;
     let server_side = arguments.server_side.watch()?;

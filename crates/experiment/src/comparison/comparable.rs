@@ -3,7 +3,7 @@
 use anyhow::bail;
 use plimsoll_model::Protocol;
 use plimsoll_report::collect::comparison::{Contestant, protocols};
-use plimsoll_report::findings::{Findings, letter};
+use plimsoll_report::findings::{Findings, Headline, letter};
 
 /// What a reader must know before believing a difference.
 ///
@@ -52,8 +52,11 @@ fn differences(a: &Findings, b: &Findings) -> impl Iterator<Item = String> {
     let facts = (!a.facts().is_empty() && !b.facts().is_empty() && terms(a) != terms(b))
         .then(|| format!("had different conditions: {}; {}", own(a, b), own(b, a)));
     let clock = (a.headline != b.headline).then(|| {
-        "count response times from different instants: the intended start (with a schedule) and the first byte of the request (closed loop)"
-            .to_owned()
+        let instant = |side: &Findings| match side.headline {
+            Headline::ResponseTimeFromIntended => "the intended start (with a schedule)",
+            Headline::ResponseTime => "the first byte of the request (closed loop)",
+        };
+        format!("count response times from different instants, in this order: {}; {}", instant(a), instant(b))
     });
     [place, workload, facts, clock].into_iter().flatten()
 }

@@ -26,7 +26,7 @@ fn table(place: &Place<'_>) -> Table {
     Table {
         id: place.id("levels"),
         title: format!("Load levels{}", place.words()),
-        scaled: Some(format!("response times{from} of all operations")),
+        scaled: Some(format!("response times of all operations{from}")),
         caption: format!(
             "Throughput and response time{from} at each load level{}, all operations together. A time from the intended start \
             includes a late start.",

@@ -390,7 +390,7 @@ fn under_a_schedule_the_time_from_the_intended_start_leads() {
     let (before, after) = (crate::shown(&closed, &all), crate::shown(&scheduled, &all));
     assert!(!before.contains("from the intended start per") && before.contains("p99 int."), "{before}");
     for part in [
-        "Load levels (response times from the intended start of all operations",
+        "Load levels (response times of all operations from the intended start",
         "Response time from the intended start by operation group (",
         "Response time from the intended start (to last byte of the response)",
         "Response time, uncorrected (first byte",

@@ -1,7 +1,7 @@
 //! The drill-down of a page in a browser: what is left after clicks and keys are the numbers of the statistics of what the same filters let
 //! through. Needs Chromium.
 //!
-//! `cargo test -p plimsoll-report --release --test all million -- --ignored --nocapture` measures a page of a million operations.
+//! `cargo test -p plimsoll-report --release --test all million -- --nocapture` measures a page of a million operations.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -285,8 +285,10 @@ fn main_thread_ms(browser: &mut Browser) -> f64 {
 }
 
 /// A page of a million operations: its size, and how long three clicks take until all is drawn.
-#[test]
-#[ignore = "measures; in a release build it takes half a minute"]
+///
+/// It measures, so it is a test of release builds alone.
+#[cfg_attr(not(debug_assertions), test)]
+#[cfg_attr(debug_assertions, allow(dead_code, reason = "nothing is measured without optimisation"))]
 #[allow(clippy::print_stdout, reason = "a measurement prints")]
 fn a_million_operations_follow_at_once() {
     let Some(mut browser) = Browser::start("drill-million") else { return };

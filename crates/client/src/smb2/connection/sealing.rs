@@ -74,13 +74,13 @@ impl Cipher {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SealError {
     /// Shorter than a TRANSFORM_HEADER, or longer than one can say.
-    #[error("a sealed message of {0} bytes, where 52 to 4 GiB are possible")]
+    #[error("encrypted message of {0} bytes: expected 52 bytes to 4 GiB")]
     Length(usize),
     /// Other bytes than a TRANSFORM_HEADER's at its beginning.
-    #[error("the message is not a sealed one")]
+    #[error("the message is not encrypted")]
     NotSealed,
     /// OriginalMessageSize does not say how long the message is.
-    #[error("a sealed message says that it holds {said} bytes, and holds {held}")]
+    #[error("encrypted message: its header announces {said} bytes, but {held} follow")]
     Size {
         /// What the header says.
         said: u32,
@@ -88,16 +88,16 @@ pub enum SealError {
         held: usize,
     },
     /// Sealed for another session.
-    #[error("the message was sealed for session {0:#x}")]
+    #[error("the message is encrypted for session {0:#x}")]
     Session(u64),
     /// The Flags do not say that it is encrypted in this way.
-    #[error("a sealed message with flags {0:#x}, where 1 is expected")]
+    #[error("encrypted message with flags {0:#x}: expected 1")]
     Flags(u16),
     /// Not what the other side sealed with this key: changed on its way, or of another key.
-    #[error("the sealed message is not authentic: it was changed on its way, or sealed with another key")]
+    #[error("the encrypted message is not authentic: it was changed on its way, or encrypted with another key")]
     Refused,
     /// Every nonce of this key has been used.
-    #[error("the session has sealed as many messages as its key is good for; it must log on anew")]
+    #[error("the session has encrypted as many messages as its key allows; log on again")]
     Exhausted,
 }
 

@@ -170,7 +170,7 @@ fn words(ranked: &Ranked) -> &'static str {
 }
 
 fn maxima(sides: &[Findings], ranking: &Ranking) -> Markup {
-    let caption = html! { "Highest throughput of each server, and its load." };
+    let caption = html! { "Highest throughput of each server, and the load level at which it was reached." };
     let at = |curve: &RankedCurve| {
         let of = |(side, at): (&Findings, &Option<String>)| Some(format!("{} at {}", side.letter, at.as_ref()?));
         sides.iter().zip(&curve.highest_at).filter_map(of).collect::<Vec<_>>().join(", ")
