@@ -6,6 +6,7 @@ use std::process::Command;
 
 use plimsoll_testkit::command::output;
 use plimsoll_testkit::servers::Scratch;
+use plimsoll_testkit::{Link, Side, Tcp, Traffic, rpc};
 use serde_json::Value;
 
 /// Text, page and JSON of an analysis.
@@ -179,6 +180,31 @@ fn a_negotiate_answered_in_smb2_is_an_operation() {
 fn second_copies_of_ip_fragments_are_not_missing() {
     let Some(report) = Report::of("nfs3-udp-ip-fragments.pcap") else { return };
     assert_eq!(report.row("anomalies", "kind", "fragments_incomplete").unwrap()["count"], 2);
+}
+
+/// The capture begins inside a response, and no later one begins or ends where a segment does: all bytes are there.
+#[test]
+fn data_in_which_no_message_was_recognised_are_not_said_to_be_dropped() {
+    let mut traffic = Traffic::new(Link::Ethernet);
+    let mut tcp = Tcp::new(([10, 0, 0, 1], 700).into(), ([10, 0, 0, 2], 2049).into());
+    (1..5).for_each(|xid| traffic.send(&mut tcp, Side::Client, &rpc::record(&rpc::getattr(xid, &[7; 16]))));
+    let mut stream = vec![0x55; 3_000];
+    (1..5).for_each(|xid| stream.extend(rpc::record(&rpc::reply(xid, &[0x55; 4_976]))));
+    stream.truncate(stream.len() - 100);
+    stream.chunks(1_448).for_each(|piece| traffic.send(&mut tcp, Side::Server, piece));
+    let mut other = Tcp::new(([10, 0, 0, 3], 700).into(), ([10, 0, 0, 2], 2049).into());
+    for xid in 1..41 {
+        traffic.send(&mut other, Side::Client, &rpc::record(&rpc::getattr(xid, &[7; 16])));
+        traffic.send(&mut other, Side::Server, &rpc::record(&rpc::reply(xid, &rpc::words(&[0; 22]))));
+    }
+    let scratch = Scratch::new("claims-unrecognised");
+    let capture = scratch.path().join("capture.pcap");
+    std::fs::write(&capture, traffic.pcap()).unwrap();
+    let report = Report::of_file(&capture, "unrecognised");
+    assert_eq!((report.number("/unseen/paired"), report.number("/unseen/missing")), (40, 4));
+    assert_eq!(report.verdict(), "partial", "{}", report.text);
+    assert!(report.text.contains("No message was recognised in a part"), "{}", report.text);
+    assert!(!report.text.contains("larger capture buffer"), "{}", report.text);
 }
 
 /// Blocks of 20 packets in reverse order: nothing was dropped.

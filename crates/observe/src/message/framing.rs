@@ -60,6 +60,8 @@ pub struct Framer {
     lost_by_cut: bool,
     /// Framing was found once: from then on losing it is worth counting.
     found_once: bool,
+    /// Bytes were searched in vain since framing was lost, or before it was found.
+    searched_in_vain: bool,
     /// What went wrong so far.
     pub faults: Faults,
 }
@@ -88,6 +90,11 @@ impl Framer {
     /// Whether a message is under way.
     pub fn is_inside(&self) -> bool {
         matches!(self.state, State::Prefix | State::Body | State::Mark)
+    }
+
+    /// Whether bytes since the last message may hold messages that were not recognised (none that the snap length cut: those are counted).
+    pub fn may_hide_messages(&self) -> bool {
+        self.state == State::Lost && self.searched_in_vain && !self.lost_by_cut
     }
 
     /// Whether the message under way is a block of raw data.
@@ -284,9 +291,11 @@ impl Framer {
         let Some(found) = signature::find(framing, cursor.rest()) else {
             let is_cut = cursor.rest().len() < cursor.wire_rest();
             self.faults.cuts = self.faults.cuts.saturating_add(u32::from(is_cut && self.lost_by_cut));
+            self.searched_in_vain = true;
             return cursor.skip_all();
         };
         cursor.at += found;
+        self.searched_in_vain = false;
         self.state = State::Boundary;
         if self.found_once {
             self.faults.resynchronised += 1;

@@ -13,4 +13,5 @@ mod pairing_model;
 mod small_segments;
 mod snaplen;
 mod stream_model;
+mod unrecognised;
 mod waiting;

@@ -86,11 +86,18 @@ pub(super) fn reasons(findings: &Findings) -> Vec<Reason> {
     reasons
 }
 
-/// Packets that the capture dropped.
+/// Packets that the capture dropped, or data in which no message was recognised.
 fn dropped(findings: &Findings) -> Option<String> {
     let (packets, unseen) = (&findings.packets, &findings.unseen);
     let halves = unseen.requests_after_gap.saturating_add(unseen.responses_after_gap);
     (packets.missing_bytes > 0 || halves > 0).then(|| {
+        if packets.missing_bytes == 0 {
+            return format!(
+                "No message was recognised in a part of the captured data: {} lack the response or the request. Start the \
+                capture before the clients connect.",
+                plural(halves, "operation")
+            );
+        }
         let size = format!(
             "about {} with data ({})",
             plural(packets.dropped_estimate, "packet"),

@@ -90,8 +90,8 @@ pub(crate) fn rows(unseen: &Unseen) -> [(&'static str, u64, bool); 14] {
     [
         ("requests and responses paired", unseen.paired, true),
         ("operations missing, estimated", unseen.missing, true),
-        ("requests whose response was dropped by the capture", unseen.requests_after_gap, true),
-        ("responses whose request was dropped by the capture", unseen.responses_after_gap, true),
+        ("requests whose response was dropped or not recognised", unseen.requests_after_gap, true),
+        ("responses whose request was dropped or not recognised", unseen.responses_after_gap, true),
         ("requests whose response the snap length cut off", unseen.requests_after_cut, false),
         ("responses whose request the snap length cut off", unseen.responses_after_cut, false),
         ("requests on connections captured in one direction", unseen.requests_one_sided, false),
