@@ -68,7 +68,7 @@ impl Watch {
         assert_eq!(packets.commands, parts);
         let answered = observed.sink.transactions.iter().filter(|one| one.outcome != Outcome::Unanswered).count();
         assert!(unseen.paired <= answered as u64, "{} pairs, {answered} answered", unseen.paired);
-        // A request that may have been answered by what is another's is without an answer as well, and has no row.
+        // Ambiguous pairs count as unanswered too, but have no row.
         let count = |anomaly| observed.coverage.anomalies.count(anomaly);
         assert_eq!(unseen.unanswered(), count(Anomaly::RequestUnanswered) + count(Anomaly::PairAmbiguous));
         observed

@@ -1,4 +1,4 @@
-//! `--title`, `--label` and `--describe`: what the maker of a measurement says of it, as flags.
+//! The flags `--title`, `--label` and `--describe`.
 
 mod description;
 
@@ -8,7 +8,7 @@ use plimsoll_model::About;
 
 use crate::exit::Usage;
 
-/// What reports say of a measurement, as flags.
+/// Title, labels and description of a measurement.
 #[derive(Clone, Debug, Default, clap::Args)]
 #[command(next_help_heading = "Description")]
 pub(crate) struct AboutFlags {
@@ -33,7 +33,7 @@ impl AboutFlags {
         Ok(About { title: self.title.clone(), labels, system })
     }
 
-    /// The description's file.
+    /// The file of --describe.
     pub(crate) fn files(&self) -> impl Iterator<Item = &Path> {
         self.describe.iter().map(PathBuf::as_path)
     }

@@ -335,7 +335,7 @@ pub(super) fn caution(moved: &[MovedNumber]) -> Option<String> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Unit {
     Seconds,
-    /// With so many decimals.
+    /// Number of decimals.
     Milliseconds(usize),
     Microseconds,
 }

@@ -1,4 +1,4 @@
-//! What its maker says of a measurement: a title, labels, and a description of the system under test.
+//! Title, labels and description of the system under test, as given by the person who measures.
 
 use std::collections::BTreeMap;
 
@@ -43,7 +43,7 @@ pub struct SystemUnderTest {
     pub disks: Vec<String>,
     /// The network between clients and server.
     pub network: Vec<String>,
-    /// Anything else.
+    /// Further remarks.
     pub notes: Vec<String>,
 }
 
@@ -64,7 +64,7 @@ impl SystemUnderTest {
 }
 
 impl About {
-    /// Whether nothing was said.
+    /// Whether none of them was given.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         *self == Self::default()

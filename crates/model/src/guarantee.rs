@@ -1,5 +1,5 @@
-//! What a server guarantees its clients: two servers of which one signs, or writes to its disk, and the other does not, are not to be
-//! ranked by their speed.
+//! What a server guarantees its clients. If one server signs, or writes to its disk before it responds, and the other does not, a
+//! ranking by speed would be unfair.
 
 use serde::{Deserialize, Serialize};
 
@@ -54,7 +54,8 @@ pub struct Guarantees {
     pub caching_granted: Option<u64>,
     /// WRITEs by durability; empty where there was none, or the protocol does not say.
     pub writes: Vec<Writes>,
-    /// The write verifier of a file changed between two answers: the server restarted, and may have lost unstable writes.
+    /// Times that the write verifier of a file changed between two responses: the server restarted, and may have lost unstable
+    /// writes. Null without a verifier.
     pub verifier_changes: Option<u64>,
 }
 
@@ -65,7 +66,7 @@ pub struct Guaranteed {
     pub name: &'static str,
     /// What is guaranteed.
     pub words: String,
-    /// What another side must have as well to be ranked with this one; `None` where nothing follows from it.
+    /// What another side must have as well to be ranked with this one; empty if it may differ.
     pub terms: Vec<String>,
 }
 
@@ -73,6 +74,11 @@ impl Guarantees {
     /// Counts an answered WRITE.
     pub fn wrote(&mut self, asked: Durability, answered: Durability) {
         self.add_writes(Writes { asked, answered, count: 1 });
+    }
+
+    /// Counts a write verifier, which may be another one than before.
+    pub fn saw_verifier(&mut self, changed: bool) {
+        sum(&mut self.verifier_changes, Some(u64::from(changed)));
     }
 
     fn add_writes(&mut self, more: Writes) {
@@ -210,7 +216,7 @@ mod tests {
     fn signed_and_unsigned_are_unlike_and_algorithms_are_not() {
         assert_eq!(signed("none").unlike(&signed("AES-GMAC")), ["Signing"]);
         assert!(signed("HMAC-SHA256").unlike(&signed("AES-GMAC")).is_empty());
-        assert!(signed("none").unlike(&Guarantees::default()).is_empty(), "nobody knows");
+        assert!(signed("none").unlike(&Guarantees::default()).is_empty(), "not known on one side");
         let older = Guarantees { dialect: Some("SMB 2.1".to_owned()), ..signed("none") };
         assert!(older.unlike(&signed("none")).is_empty(), "a dialect guarantees nothing by itself");
     }

@@ -284,14 +284,14 @@ impl Connection {
             let end = tcp_flow.next().unwrap_or_default();
             let mut messages = Messages { paired: &mut self.paired, direction, shared };
             self.framed.framers[direction].end(end, |message| messages.take(message));
-            let is_cut_off = tcp_flow.end() > tcp_flow.next();
-            let may_hide = self.framed.framers[direction].may_hide_messages();
-            if self.framed.framing != Framing::Unknown && (is_cut_off || may_hide) {
+            let lacks_end = tcp_flow.end() > tcp_flow.next();
+            let hides_messages = self.framed.framers[direction].may_hide_messages();
+            if self.framed.framing != Framing::Unknown && (lacks_end || hides_messages) {
                 messages.paired.link.holes[direction] += 1;
                 messages.paired.link.breaks[direction] = messages.paired.link.breaks[direction].wrapping_add(1);
-            }
-            if self.framed.framing != Framing::Unknown && is_cut_off {
-                self.framed.holes[direction].add_end(tcp_flow.end().unwrap_or(end) - end);
+                if lacks_end {
+                    self.framed.holes[direction].add_end(tcp_flow.end().unwrap_or(end) - end);
+                }
             }
             let faults = self.framed.framers[direction].faults;
             let anomalies = &mut shared.output.anomalies;

@@ -1,4 +1,6 @@
-//! What the makers of measurements say of them, beside each other: the rows that all renderers show.
+//! Titles, labels and descriptions of the sides of a report: the rows that all renderers show.
+
+use plimsoll_model::SystemUnderTest;
 
 use crate::findings::Findings;
 
@@ -43,12 +45,7 @@ fn rank(name: &str) -> usize {
     match name {
         "Title" => 0,
         label if label.starts_with("Label ") => 1,
-        part => {
-            2 + ["Server", "Version", "CPU", "Memory", "Disks", "Network"]
-                .iter()
-                .take_while(|known| **known != part)
-                .count()
-        }
+        part => 2 + SystemUnderTest::default().parts().iter().take_while(|(known, _)| *known != part).count(),
     }
 }
 
@@ -56,7 +53,6 @@ fn rank(name: &str) -> usize {
 mod tests {
     use super::*;
     use crate::findings::{About, Source};
-    use plimsoll_model::SystemUnderTest;
 
     fn side(labels: &[(&str, &str)], cpu: &[&str]) -> Findings {
         let labels = labels.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();

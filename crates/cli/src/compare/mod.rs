@@ -90,11 +90,11 @@ pub(crate) struct Conditions {
 impl Conditions {
     /// Exit status for these judgements.
     fn done(&self, Judgement { failed, undecided }: &Judgement, refused: Option<&str>) -> Done {
+        if let Some(why) = refused {
+            let why = format!("{why}; --ignore-guarantees ranks them anyway");
+            return Done::Undecided { code: self.exit_undecided.unwrap_or(NO_VERDICT), why };
+        }
         match (failed.as_slice(), undecided.as_slice()) {
-            _ if refused.is_some() => {
-                let why = format!("{}; --ignore-guarantees compares them all the same", refused.unwrap_or_default());
-                Done::Undecided { code: self.exit_undecided.unwrap_or(NO_VERDICT), why }
-            }
             ([], []) => Done::Normally,
             ([], _) => {
                 let why = format!("{}; measure longer, or repeat the runs", undecided.join("; "));

@@ -50,7 +50,7 @@ impl ArmFlags {
         Ok(side)
     }
 
-    /// The files that it reads besides the target.
+    /// Input files of the flags.
     pub(super) fn files(&self) -> impl Iterator<Item = &Path> {
         self.about.files()
     }

@@ -36,7 +36,7 @@ fn compare(folder: &Path, more: &[&str]) -> (Option<i32>, String, Value) {
     (compared.status.code(), String::from_utf8(said).unwrap(), json["comparison"].clone())
 }
 
-/// They are refused a ranking and a decision for `name`, and get both when told to.
+/// `compare` refuses to rank and to judge them because of `name`, and does both with `--ignore-guarantees`.
 fn refused(folder: &Path, name: &str, parts: &[&str]) {
     let (code, said, comparison) = compare(folder, &["--full", "--fail-if", "all.throughput < -99%"]);
     assert_eq!(code, Some(4), "{said}");
@@ -53,7 +53,7 @@ fn refused(folder: &Path, name: &str, parts: &[&str]) {
     assert_eq!(skipped.0, Some(125), "{}", skipped.1);
     let (_, said, comparison) = compare(folder, &["--ignore-guarantees"]);
     assert!(comparison["refused"].is_null() && comparison["ranking"].is_object(), "{said}");
-    assert_eq!(comparison["guarantees"][0]["unlike"], true, "it is said all the same");
+    assert_eq!(comparison["guarantees"][0]["unlike"], true, "the report shows it anyway");
 }
 
 #[test]

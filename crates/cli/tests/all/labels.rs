@@ -163,7 +163,7 @@ fn hostile_text_acts_nowhere() {
     for text in [&printed, &screen, &compared] {
         assert!(!text.contains(['\u{1b}', '\u{202e}', '\r']) && text.contains("\\u{202e}"), "{text}");
     }
-    // All of it is there for programs.
+    // The JSON has all of them.
     let about = read(&folder.join("a.json"))["sides"][0]["source"]["about"].clone();
     assert_eq!((&about["title"], &about["labels"]["key"]), (&json!(HOSTILE), &json!(HOSTILE)));
     for page in ["a.html", "c.html"] {
@@ -175,7 +175,7 @@ fn hostile_text_acts_nowhere() {
     let info: Vec<&str> = metrics.lines().filter(|line| line.starts_with("plimsoll_recording_info")).collect();
     assert!(matches!(info[..], [only] if only.ends_with("\"} 1")), "{info:?}");
     assert!(metrics.lines().filter(|line| line.starts_with("# EOF")).count() == 1 && !metrics.contains('\r'));
-    // A recording of somebody else's making has no keys that we would not take.
+    // A recording with a label key that the command line refuses is refused, too.
     let manifest = folder.join("R/manifest.json");
     let changed = fs::read_to_string(&manifest).unwrap().replace("\"key\":", "\"k\\\"} 1\":");
     fs::write(&manifest, changed).unwrap();

@@ -86,7 +86,7 @@ impl NfsClient {
             spare: Vec::new(),
             limits: options.limits.get().copied().unwrap_or(NfsLimits::UNKNOWN),
             without_plus: false,
-            guarantees: Guarantees { verifier_changes: Some(0), ..Guarantees::default() },
+            guarantees: Guarantees::default(),
             options,
         }
     }

@@ -136,8 +136,7 @@ impl NfsClient {
             && let Some(file) = self.files.get_mut(*file)
         {
             let changed = file.written(written.verifier);
-            self.guarantees.verifier_changes =
-                self.guarantees.verifier_changes.map(|so_far| so_far + u64::from(changed));
+            self.guarantees.saw_verifier(changed);
         }
         self.guarantees.wrote(durability(*stable), durability(written.committed));
         if job.pending <= 1 && transfer.is_over() {
@@ -151,7 +150,7 @@ impl NfsClient {
         let Goal::Flush(file, _) = job.goal else { return };
         job.reply = Some(Reply::Nothing);
         if self.files.get_mut(file).is_some_and(|file| !file.committed(verifier)) {
-            self.guarantees.verifier_changes = self.guarantees.verifier_changes.map(|so_far| so_far + 1);
+            self.guarantees.saw_verifier(true);
             let (procedure, status, outcome) = (Some(call.procedure), Some(0), Outcome::Failed);
             job.fail(Failure { procedure, status, outcome, cause: Cause::LostWrites });
         }

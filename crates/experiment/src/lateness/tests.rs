@@ -58,7 +58,7 @@ fn the_times_of_a_sentence_have_one_unit() {
     assert_eq!(
         said(&mixed),
         "p50 would be 0.389 ms, not 0.546 ms, p90 would be 0.497 ms, not 1.180 ms",
-        "nobody has to convert µs to ms to see which is longer"
+        "both times have the same unit"
     );
     assert_eq!(said(&[moved("max", 2e-3, 11.7)]), "max would be 2.00 ms, not 11700.00 ms");
     assert_eq!(said(&[moved("max", 2.0, 11.7)]), "max would be 2.00 s, not 11.70 s");

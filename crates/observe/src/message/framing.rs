@@ -60,7 +60,7 @@ pub struct Framer {
     lost_by_cut: bool,
     /// Framing was found once: from then on losing it is worth counting.
     found_once: bool,
-    /// Bytes were searched in vain since framing was lost, or before it was found.
+    /// No message was found in bytes since framing was lost, or since the stream began.
     searched_in_vain: bool,
     /// What went wrong so far.
     pub faults: Faults,
@@ -92,7 +92,8 @@ impl Framer {
         matches!(self.state, State::Prefix | State::Body | State::Mark)
     }
 
-    /// Whether bytes since the last message may hold messages that were not recognised (none that the snap length cut: those are counted).
+    /// Whether the bytes since the last message may contain messages that were not recognised. Bytes behind a cut by the snap length are
+    /// not included: `faults.cuts` counts them.
     pub fn may_hide_messages(&self) -> bool {
         self.state == State::Lost && self.searched_in_vain && !self.lost_by_cut
     }
@@ -105,6 +106,7 @@ impl Framer {
     /// The stream begins here (SYN seen), or what is known of it has become worthless.
     pub fn restart(&mut self, at_boundary: bool) {
         self.buffer.clear();
+        self.searched_in_vain = false;
         self.state = if at_boundary { State::Boundary } else { State::Lost };
     }
 

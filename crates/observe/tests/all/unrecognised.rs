@@ -1,10 +1,10 @@
-//! A capture that begins inside a response, and never shows where the next one begins: nobody may say that nothing was lost.
+//! A capture that begins inside a response, and in which no segment shows where the next one begins: requests count as missing.
 
 use plimsoll_testkit::{Side, Tcp, rpc};
 
 use crate::conversation::{Sent, observe};
 
-/// Bytes of a response, with its record mark; neither it nor what is left of the first one fills segments.
+/// Bytes of a response with its record mark. No response begins or ends where a segment does.
 const RESPONSE: usize = 5_004;
 const REST_OF_FIRST: usize = 3_000;
 const SEGMENT: usize = 1_448;
@@ -23,7 +23,7 @@ fn requests_whose_responses_were_not_recognised_do_not_wait() {
         stream.extend(rpc::record(&rpc::reply(xid, &vec![0x55; RESPONSE - 4 - 24])));
     }
     assert_eq!(stream.len(), REST_OF_FIRST + 4 * RESPONSE);
-    // The last response's end is not in the capture: nothing leads on from its header.
+    // The capture ends inside the last response, so its header cannot be confirmed either.
     stream.truncate(stream.len() - 100);
     for piece in stream.chunks(SEGMENT) {
         sent.push(Sent { segment: tcp.data(Side::Server, piece), tag: None, from: Side::Server });

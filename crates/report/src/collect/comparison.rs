@@ -93,11 +93,11 @@ impl Report {
         let mut levels: Vec<ComparedLevel> =
             common(&contestants).iter().map(|level| compared(&contestants, level, order)).collect();
         let tested = mark(&mut levels);
-        let method = method(&levels, tested);
-        let sides: Vec<Findings> = contestants.iter().map(|one| one.findings.clone()).collect();
+        let (method, ranking) = (method(&levels, tested), ranking::ranking(&contestants, order));
+        let sides: Vec<Findings> = contestants.into_iter().map(|one| one.findings).collect();
         let guarantees = guarantees::compared(&sides);
         let refused = guarantees::refusal(&guarantees).filter(|_| unlike == Unlike::Refused);
-        let ranking = ranking::ranking(&contestants, order).filter(|_| refused.is_none());
+        let ranking = ranking.filter(|_| refused.is_none());
         let mut diagnosis = answers::comparison::diagnose(&sides, &levels, ranking.as_ref());
         if let Some(why) = &refused {
             diagnosis.statements.insert(0, answers::measured(Rule::Difference, format!("{why}.")));

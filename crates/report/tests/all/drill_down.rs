@@ -286,9 +286,9 @@ fn main_thread_ms(browser: &mut Browser) -> f64 {
 
 /// A page of a million operations: its size, and how long three clicks take until all is drawn.
 ///
-/// It measures, so it is a test of release builds alone.
+/// A measurement, so only release builds have this test.
 #[cfg_attr(not(debug_assertions), test)]
-#[cfg_attr(debug_assertions, allow(dead_code, reason = "nothing is measured without optimisation"))]
+#[cfg_attr(debug_assertions, allow(dead_code, reason = "only release builds measure"))]
 #[allow(clippy::print_stdout, reason = "a measurement prints")]
 fn a_million_operations_follow_at_once() {
     let Some(mut browser) = Browser::start("drill-million") else { return };
