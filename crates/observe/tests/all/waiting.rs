@@ -195,6 +195,29 @@ fn an_open_waits_for_a_lease_that_is_broken_before_it_is_answered() {
     assert_eq!(open_during_a_break(true, MS).breaks.opens, 0, "it did not wait");
 }
 
+#[test]
+fn each_of_several_opens_waits_from_its_own_break_on() {
+    let mut traffic = Traffic::new(Link::Ethernet);
+    let mut holder = Tcp::between_ports(700, 445);
+    let mut openers = [701, 702, 703].map(|port| Tcp::between_ports(port, 445));
+    let notification = nbss(&smb2::response(OPLOCK_BREAK, u64::MAX, 0).bytes());
+    for (opener, (file, breaks)) in openers.iter_mut().zip([("first", true), ("second", true), ("second", false)]) {
+        traffic.send(opener, Side::Client, &nbss(&smb2::create(1, file).bytes()));
+        if breaks {
+            traffic.send(&mut holder, Side::Server, &notification);
+        }
+        traffic.time_ns += 400 * MS;
+    }
+    for opener in &mut openers {
+        traffic.send(opener, Side::Server, &nbss(&smb2::created(1, smb2::file(2)).bytes()));
+    }
+    let waited = coverage(&traffic).breaks;
+    assert_eq!((waited.notified, waited.opens), (2, 3));
+    let sum = (1_200 + 800 + 400) * MS as u64;
+    assert!((sum..sum + 3 * MS as u64).contains(&waited.wait_ns), "{waited:?}");
+    assert!((1_200 * MS as u64..1_201 * MS as u64).contains(&waited.longest_ns), "{waited:?}");
+}
+
 /// Reads of 9,000 bytes by a client whose window has room for two segments: after each two the server waits for so long.
 fn two_segments_at_a_time(window: u16, acknowledged_ns: i64, goes_on_ns: i64) -> Coverage {
     // Sequence numbers begin anywhere.
