@@ -163,7 +163,7 @@ impl<S: Sink> StreamConsumer<'_, S> {
         let framer = &mut self.framed.framers[messages.direction];
         let continues_raw = framer.in_raw();
         let allow_raw = messages.paired.pairing.expects_raw(messages.direction);
-        let cuts = framer.faults.cuts;
+        let (cuts, hidden, found_once) = (framer.faults.cuts, framer.faults.hidden, framer.found_once());
         let begun = match gap_seen_ns {
             None => framer.data(chunk, self.framed.framing, allow_raw, |message| messages.take(message)),
             Some(seen_ns) => {
@@ -173,7 +173,13 @@ impl<S: Sink> StreamConsumer<'_, S> {
         if framer.faults.cuts != cuts {
             messages.count_cuts(framer.faults.cuts - cuts);
         }
+        let is_hidden = framer.faults.hidden != hidden;
         let from_client = may_be_client(self.messages.paired.pairing.client, self.messages.direction);
+        // What a client's stream begins with is the rest of a request from before the capture.
+        if is_hidden && (found_once || !from_client) {
+            let losses = &mut self.messages.paired.link.holes[self.messages.direction];
+            *losses = losses.saturating_add(1);
+        }
         count_data(begun, continues_raw, from_client, self.packets);
     }
 }

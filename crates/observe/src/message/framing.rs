@@ -3,10 +3,12 @@
 //! Spec: RFC 1002 4.3.1; MS-SMB2 2.1; RFC 5531 11.
 
 mod arrivals;
+mod chain;
 mod cursor;
 mod head;
 
 use arrivals::{Arrivals, wait};
+use chain::Chain;
 use cursor::Cursor;
 
 use super::prefix::{MARK_LEN, Parsed, Prefix, prefix};
@@ -62,6 +64,8 @@ pub struct Framer {
     found_once: bool,
     /// No message was found in bytes since framing was lost, or since the stream began.
     searched_in_vain: bool,
+    /// Where messages may begin, from headers seen since then.
+    chain: Chain,
     /// What went wrong so far.
     pub faults: Faults,
 }
@@ -77,6 +81,8 @@ pub struct Faults {
     pub unrecognised: u64,
     /// Times when framing was found again.
     pub resynchronised: u64,
+    /// Times when it was found behind bytes that may contain messages.
+    pub hidden: u32,
     /// Records that contradict themselves.
     pub malformed: u64,
 }
@@ -90,6 +96,11 @@ impl Framer {
     /// Whether a message is under way.
     pub fn is_inside(&self) -> bool {
         matches!(self.state, State::Prefix | State::Body | State::Mark)
+    }
+
+    /// Whether a message was found so far.
+    pub fn found_once(&self) -> bool {
+        self.found_once
     }
 
     /// Whether the bytes since the last message may contain messages that were not recognised. Bytes behind a cut by the snap length are
@@ -107,6 +118,7 @@ impl Framer {
     pub fn restart(&mut self, at_boundary: bool) {
         self.buffer.clear();
         self.searched_in_vain = false;
+        self.chain.clear();
         self.state = if at_boundary { State::Boundary } else { State::Lost };
     }
 
@@ -290,14 +302,19 @@ impl Framer {
 
     #[cold]
     fn search(&mut self, cursor: &mut Cursor<'_, '_>, framing: Framing) {
-        let Some(found) = signature::find(framing, cursor.rest()) else {
+        let (offset, rest) = (cursor.offset(), cursor.rest());
+        let linked = self.chain.link(offset, rest);
+        let found = signature::find(framing, rest, |end| self.chain.expect(offset + end as u64));
+        let Some(found) = linked.into_iter().chain(found).min() else {
             let is_cut = cursor.rest().len() < cursor.wire_rest();
             self.faults.cuts = self.faults.cuts.saturating_add(u32::from(is_cut && self.lost_by_cut));
             self.searched_in_vain = true;
             return cursor.skip_all();
         };
         cursor.at += found;
+        self.faults.hidden = self.faults.hidden.saturating_add(u32::from(self.may_hide_messages()));
         self.searched_in_vain = false;
+        self.chain.clear();
         self.state = State::Boundary;
         if self.found_once {
             self.faults.resynchronised += 1;

@@ -53,18 +53,18 @@ pub(super) fn is_smb_magic(bytes: &[u8]) -> bool {
 /// Where the next message begins in a segment, framing having been lost.
 ///
 /// A message that begins where the segment does is believed at once; one further in must lead to the end of the
-/// segment or to another header, for payload may look like anything.
-pub(super) fn find(framing: Framing, bytes: &[u8]) -> Option<usize> {
+/// segment or to another header, for payload may look like anything. `beyond` is given the ends of replies that lie behind the segment.
+pub(super) fn find(framing: Framing, bytes: &[u8], beyond: impl FnMut(usize)) -> Option<usize> {
     match framing {
         Framing::Unknown => None,
         Framing::Smb => find_smb(bytes),
-        Framing::Rpc => find_rpc(bytes),
+        Framing::Rpc => find_rpc(bytes, beyond),
     }
 }
 
 /// A call's header is a strong sign anywhere. A reply's is weak (libraries and archives hold hundreds by chance), so
 /// one inside a segment must also lead to another record or exactly to the segment's end.
-fn find_rpc(bytes: &[u8]) -> Option<usize> {
+fn find_rpc(bytes: &[u8], mut beyond: impl FnMut(usize)) -> Option<usize> {
     let mut from = 0;
     loop {
         let (found, mark, kind) = rpc::find_record(bytes.get(from..)?)?;
@@ -75,6 +75,9 @@ fn find_rpc(bytes: &[u8]) -> Option<usize> {
             Some(next) => rpc::plausible_record(next).is_some(),
             None => false,
         };
+        if end > bytes.len() {
+            beyond(end);
+        }
         if at == 0 || kind == rpc::Message::Call || leads_on() {
             return Some(at);
         }

@@ -93,7 +93,7 @@ fn dropped(findings: &Findings) -> Option<String> {
     (packets.missing_bytes > 0 || halves > 0).then(|| {
         if packets.missing_bytes == 0 {
             return format!(
-                "No message was recognised in a part of the captured data: {} lack the response or the request. Start the \
+                "No message was recognised in a part of the captured data: {} seen without the response or the request. Start the \
                 capture before the clients connect.",
                 plural(halves, "operation")
             );
@@ -176,7 +176,7 @@ fn one_sided(unseen: &Unseen) -> Option<String> {
         let more = unseen.one_sided.saturating_sub(named.len() as u64);
         let more = if more > 0 { format!(" and {more} more") } else { String::new() };
         format!(
-            "The capture has only one direction of {} ({}{more}): {} lack the response, {} lack the request. Capture where \
+            "The capture has only one direction of {} ({}{more}): {} without a response, {} without a request. Capture where \
             both directions pass.",
             plural(unseen.one_sided, "connection"),
             named.join(", "),
