@@ -5,6 +5,8 @@ count=$#
 previous=
 duration="--duration 100ms"
 warmup="--warmup 10ms"
+# An instant has few calls on a busy machine, and phases are repeated until they have enough.
+calls="--calls 20"
 command=
 while [ "$count" -gt 0 ]; do
     word=$1
@@ -38,6 +40,7 @@ while [ "$count" -gt 0 ]; do
     --rounds) word=3 ;;
     --rate) word=50 ;;
     --start) word=10 ;;
+    --calls) calls= word=20 ;;
     --size) word=1MiB ;;
     --record) rm -rf "$word" ;;
     esac
@@ -55,6 +58,8 @@ run | sweep | duel | breakdown | capacity)
     set -- "$@" $duration $warmup
     # No load keeps this promise, and a search ends where it begins.
     [ "$1" != capacity ] || set -- "$@" --hold "mean < 1ns"
+    # shellcheck disable=SC2086
+    [ "$1" != breakdown ] || set -- "$@" $calls
     ;;
 esac
 # Once a page is enough for what differs in servers that are not here alone.
