@@ -127,6 +127,13 @@ impl Accumulator {
         }
     }
 
+    /// The sum of rows, which of one row is the row itself; `None` without rows.
+    pub fn sum<'a>(mut rows: impl Iterator<Item = &'a Accumulator>) -> Option<Cow<'a, Accumulator>> {
+        let mut sum = Cow::Borrowed(rows.next()?);
+        rows.for_each(|row| sum.to_mut().merge(row));
+        Some(sum)
+    }
+
     /// Adds another part of the same data, or another row. Exact, but for which statuses are kept beyond
     /// [`MAX_STATUSES`].
     pub fn merge(&mut self, other: &Accumulator) {

@@ -1,5 +1,7 @@
 //! The sink that adds everything up.
 
+use std::borrow::Cow;
+
 use plimsoll_model::{Names, Outcome, Procedure, Sink, Transaction};
 
 use crate::depth::DepthSender;
@@ -201,12 +203,9 @@ impl Statistics {
 
     /// A command together with its subcommands, as the seed shows Transaction2; `None` where none was seen.
     /// Write_Raw's asynchronous part is not in it.
-    pub fn with_subcommands(&self, command: Procedure) -> Option<Accumulator> {
+    pub fn with_subcommands(&self, command: Procedure) -> Option<Cow<'_, Accumulator>> {
         let belongs = |p: Procedure| p.command() == command.command() && p != self.write_raw_async;
-        let mut rows = self.operations().filter(|&(procedure, _)| belongs(procedure));
-        let mut sum = rows.next()?.1.clone();
-        rows.for_each(|(_, row)| sum.merge(row));
-        Some(sum)
+        Accumulator::sum(self.operations().filter(|&(procedure, _)| belongs(procedure)).map(|(_, row)| row))
     }
 
     /// Requests in all: the denominator of every share of the total. An NFSv4 compound counts once, and Write_Raw's
@@ -217,8 +216,9 @@ impl Statistics {
     }
 
     /// The sums with traffic, in the seed's order, "Other" before its three parts.
-    pub fn groups(&self) -> Vec<(GroupKey, Accumulator)> {
-        GroupKey::ALL.iter().filter_map(|&key| Some((key, self.group(key)?))).collect()
+    /// One at a time: each has histograms of its own.
+    pub fn groups(&self) -> impl Iterator<Item = (GroupKey, Accumulator)> {
+        GroupKey::ALL.iter().filter_map(|&key| Some((key, self.group(key)?)))
     }
 
     /// One sum; `None` without traffic.

@@ -4,6 +4,7 @@ use super::{SECOND, StatusName};
 use crate::findings::{Bucket, Headline, Octave, OperationRow, PercentilePoint, StatusCount, Times};
 use plimsoll_model::{Group, Procedure, Protocol};
 use plimsoll_stats::{Accumulator, KeyStats, Statistics, Waiting};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 /// One row a procedure in table order; a command that has subcommands with traffic has a row that sums them and its
@@ -18,10 +19,8 @@ pub(super) fn operations(statistics: &Statistics, status_name: StatusName) -> Ve
 pub(super) fn long_lived(statistics: &Statistics, status_name: StatusName) -> Vec<OperationRow> {
     let total = statistics.long_lived().map(|(_, sums)| sums.count()).sum();
     let combined = |command: Procedure| {
-        let mut rows = statistics.long_lived().filter(|(procedure, _)| procedure.command() == command);
-        let mut sum = rows.next()?.1.clone();
-        rows.for_each(|(_, row)| sum.merge(row));
-        Some(sum)
+        let rows = statistics.long_lived().filter(|(procedure, _)| procedure.command() == command);
+        Accumulator::sum(rows.map(|(_, row)| row))
     };
     nested(statistics.long_lived().collect(), combined, (total, statistics.headline().into()), status_name)
 }
@@ -32,7 +31,7 @@ pub(super) fn members(statistics: &Statistics, status_name: StatusName) -> Vec<O
     let total =
         wholes.filter(|(procedure, _)| procedure.row().group == Group::Compound).map(|(_, sums)| sums.count()).sum();
     let combined = |command: Procedure| {
-        statistics.members().find(|(procedure, _)| *procedure == command).map(|(_, sums)| sums.clone())
+        statistics.members().find(|(procedure, _)| *procedure == command).map(|(_, sums)| Cow::Borrowed(sums))
     };
     nested(statistics.members().collect(), combined, (total, statistics.headline().into()), status_name)
 }
@@ -40,9 +39,9 @@ pub(super) fn members(statistics: &Statistics, status_name: StatusName) -> Vec<O
 /// Requests of which rows are shares, and the response time that leads.
 type Whole = (u64, Headline);
 
-fn nested(
-    seen: Vec<(Procedure, &Accumulator)>,
-    combined: impl Fn(Procedure) -> Option<Accumulator>,
+fn nested<'a>(
+    seen: Vec<(Procedure, &'a Accumulator)>,
+    combined: impl Fn(Procedure) -> Option<Cow<'a, Accumulator>>,
     of: Whole,
     status_name: StatusName,
 ) -> Vec<OperationRow> {
@@ -68,7 +67,7 @@ pub(super) fn groups(statistics: &Statistics) -> Vec<OperationRow> {
         group: key.label().to_owned(),
         ..of_sums(&sums, (total, headline))
     };
-    statistics.groups().into_iter().map(row).collect()
+    statistics.groups().map(row).collect()
 }
 
 fn of_procedure(procedure: Procedure, sums: &Accumulator, of: Whole, status_name: StatusName) -> OperationRow {
